@@ -25,19 +25,19 @@ std::string CheckMessage(fmt::format_string<Args...> format, Args&&... args) {
 }  // namespace freshet::internal
 
 // CHECK(condition) or CHECK(condition, "format {}", value).
-#define CHECK(condition, ...)                                                             \
-  do {                                                                                    \
-    if (!(condition)) [[unlikely]]                                                        \
-      ::freshet::internal::CheckFailed(__FILE__, __LINE__, #condition,                    \
-                                       ::freshet::internal::CheckMessage(__VA_ARGS__));   \
+#define CHECK(condition, ...)                                                           \
+  do {                                                                                  \
+    if (!(condition)) [[unlikely]]                                                      \
+      ::freshet::internal::CheckFailed(__FILE__, __LINE__, #condition,                  \
+                                       ::freshet::internal::CheckMessage(__VA_ARGS__)); \
   } while (false)
 
 #ifdef NDEBUG
-#define DCHECK(condition, ...)  \
-  do {                          \
-    if (false) {                \
-      (void)(condition);        \
-    }                           \
+#define DCHECK(condition, ...) \
+  do {                         \
+    if (false) {               \
+      (void)(condition);       \
+    }                          \
   } while (false)
 #else
 #define DCHECK(condition, ...) CHECK(condition __VA_OPT__(, ) __VA_ARGS__)

@@ -35,8 +35,8 @@ template <typename... Args>
 }  // namespace freshet
 
 // Returns the status from the enclosing function unless it is OK.
-#define RETURN_IF_ERROR(expression)                              \
-  do {                                                           \
+#define RETURN_IF_ERROR(expression)                                                           \
+  do {                                                                                        \
     if (absl::Status status_macro_ = (expression); !status_macro_.ok()) return status_macro_; \
   } while (false)
 

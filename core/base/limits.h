@@ -1,0 +1,78 @@
+// Every cap of the program, in one place. What goes over a cap is refused with a precise error or
+// held back by flow control; a test drives each one over its edge. Sizes are bytes of UTF-8 text.
+#ifndef FRESHET_CORE_BASE_LIMITS_H_
+#define FRESHET_CORE_BASE_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace freshet::limits {
+
+// --- Text that clients send
+// ----------------------------------------------------------------------- Longer URLs exist but
+// none that a crawler should revisit; 8 KiB is what common web servers accept.
+inline constexpr size_t kMaxUrlBytes = 8192;
+inline constexpr size_t kMaxCrawlIdBytes = 64;
+inline constexpr size_t kMaxSourceNameBytes = 64;
+inline constexpr size_t kMaxSignalIdBytes = 128;
+inline constexpr size_t kMaxWorkerNameBytes = 128;
+// An ETag, a Last-Modified text or a content digest that a worker wants back with the next
+// assignment.
+inline constexpr size_t kMaxValidatorBytes = 512;
+
+// --- Numbers that clients send
+// --------------------------------------------------------------------
+inline constexpr double kMaxImportance = 1e15;
+// Events per day; a page that changes more than once a second is not a page.
+inline constexpr double kMaxChangesPerDay = 86400.0;
+inline constexpr double kMaxCrawlsPerSecond = 10e6;
+// Times in reports and signals may be this far in the future of the server's clock, not more.
+inline constexpr int64_t kMaxClockSkewSeconds = 300;
+inline constexpr int64_t kMaxLeaseSeconds = 24 * 3600;
+inline constexpr int64_t kMaxNextWaitSeconds = 60;
+inline constexpr int64_t kMaxBlockSeconds = int64_t{366} * 86400;
+// Longest min or max interval between crawls, and longest host delay.
+inline constexpr int64_t kMaxIntervalSeconds = int64_t{100} * 366 * 86400;
+
+// --- Streams and batches
+// --------------------------------------------------------------------------
+inline constexpr int kMaxItemsPerMessage = 1000;
+// Messages of one stream that were read and not yet acknowledged; past it the stream is not read.
+inline constexpr int kMaxUnackedMessagesPerStream = 64;
+inline constexpr int kMaxMessageBytes = 16 << 20;
+inline constexpr int64_t kMaxCreditPerWorker = 10'000;
+inline constexpr int kMaxAssignmentsPerNext = 1000;
+inline constexpr int kMaxWorkers = 10'000;
+inline constexpr int kMaxListPageSize = 1000;
+
+// --- Queues inside the server
+// --------------------------------------------------------------------- Events that wait for one
+// shard; past it producers wait, then are refused with RESOURCE_EXHAUSTED.
+inline constexpr size_t kMaxMailboxEvents = 16'384;
+inline constexpr int kMailboxWaitMillis = 2000;
+// Events that one drain takes, and so the most that one write batch and one sync cover.
+inline constexpr size_t kMaxEventsPerCommit = 4096;
+static_assert(kMaxEventsPerCommit <= kMaxMailboxEvents);
+static_assert(kMaxItemsPerMessage <= static_cast<int>(kMaxEventsPerCommit));
+inline constexpr size_t kMaxReadyAssignments = 65'536;
+
+// --- State
+// ------------------------------------------------------------------------------------------
+inline constexpr uint16_t kSlots = 4096;
+inline constexpr size_t kMaxShards = 64;
+inline constexpr uint64_t kMaxPagesPerShard = uint64_t{1} << 32;
+inline constexpr size_t kMaxLeasesPerShard = 4'000'000;
+// Named signal sources. With four burst classes each, a (source, class) pair fits in one byte.
+inline constexpr int kMaxSources = 32;
+inline constexpr int kBurstClasses = 4;
+static_assert(kMaxSources * kBurstClasses <= 256);
+// Crawl observations kept per page; older ones live on in fading sums.
+inline constexpr int kMaxObservations = 24;
+// Signals that arrive while a page is leased and may be newer than the fetch.
+inline constexpr int kMaxSignalsDuringLease = 16;
+// Ids of recent signals kept per shard for deduplication.
+inline constexpr size_t kMaxRememberedSignalIds = 65'536;
+
+}  // namespace freshet::limits
+
+#endif  // FRESHET_CORE_BASE_LIMITS_H_
