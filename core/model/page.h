@@ -1,0 +1,154 @@
+// What Freshet knows of a page, a host, a lease and a signal source: the plain records that the
+// shard state machine changes and the store keeps. Nothing here knows how it is encoded.
+//
+// All structs of this file are value types, thread-compatible.
+#ifndef FRESHET_CORE_MODEL_PAGE_H_
+#define FRESHET_CORE_MODEL_PAGE_H_
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/units.h"
+#include "core/estimate/page_statistics.h"
+#include "core/model/signal.h"
+
+namespace freshet {
+
+// Names a page: one URL may be crawled for several purposes, each a namespace of its own. Both
+// parts are canonical (core/base/url.h).
+struct PageKey {
+  std::string crawl_id;
+  std::string url;
+  bool operator==(const PageKey&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const PageKey& key) {
+    return H::combine(std::move(h), key.crawl_id, key.url);
+  }
+};
+
+// Durable name of a page inside the store: slot in the upper 16 bits, a serial of that slot below.
+using PageNumber = StrongId<struct PageNumberTag, uint64_t>;
+
+// What the owner of a page asked for. Set by Upsert, never by the service.
+struct PageSpec {
+  double importance = 1;  // request rate or any weight; finite, >= 0
+  Duration min_interval;  // zero: none. Never crawled again sooner than this.
+  Duration max_interval;  // zero: none. Crawled at the latest this long after the last crawl.
+  Instant not_before;     // epoch: none. Not crawled before this instant.
+  std::optional<Rate> known_change_rate;  // set: used instead of an estimate
+  bool complete_signals = false;          // every change of this page is signalled
+  bool operator==(const PageSpec&) const = default;
+};
+
+// The rates that the scheduler uses now. Per second of wall-clock time, as of
+// `PageState::carried_at`.
+struct PageRates {
+  double change_rate = 0;       // Delta
+  double unsignalled_rate = 0;  // alpha
+  double signal_rate = 0;       // gamma, summed over sources
+  double signal_weight = 0;     // kappa of the one source that stands for all; may be infinite
+  bool operator==(const PageRates&) const = default;
+};
+
+inline constexpr double kNeverCrawledStaleness = std::numeric_limits<double>::infinity();
+
+// What changes with every crawl and signal: fixed width, read at start-up for every page.
+struct PageState {
+  Instant first_seen;
+  Instant last_crawl;  // epoch: never crawled
+  // Staleness exponent at `carried_at`; it grows by rates.unsignalled_rate per second from there.
+  double staleness = kNeverCrawledStaleness;
+  Instant carried_at;
+  PageRates rates;
+  // The last event of the page's operational time: a signal that was no mass edit, an observed
+  // change, or being first seen.
+  Instant last_event;
+  SignalCounts signals;  // applied since the last crawl
+  Instant retry_at;      // epoch: none. After an error, not crawled before this instant.
+  bool recheck = false;  // asked for out of turn: crawled as soon as politeness allows
+  uint8_t errors = 0;    // consecutive failed crawls, saturating
+  bool gone = false;     // the last crawl found the page gone; never assigned until it is upserted
+  bool operator==(const PageState&) const = default;
+  [[nodiscard]] bool crawled() const { return last_crawl != Instant(); }
+};
+
+enum class CrawlOutcome : uint8_t {
+  kUnchanged = 1,
+  kChanged = 2,
+  kError = 3,
+  kGone = 4,
+  kMoved = 5,
+};
+
+// What only results and explanations need.
+struct PageDetail {
+  std::string etag;
+  std::string last_modified;
+  std::string digest;
+  uint32_t crawls = 0;                                   // successful ones
+  uint32_t changes = 0;                                  // crawls that found a change
+  CrawlOutcome last_outcome = CrawlOutcome::kUnchanged;  // meaningless before the first result
+  uint16_t last_http_status = 0;                         // 0: not told
+  PageStatistics statistics;
+  // The lease and the fetch time of the last result taken: the same result twice counts once.
+  LeaseId last_lease;
+  Instant last_result;
+  bool operator==(const PageDetail&) const = default;
+};
+
+struct PageRecord {
+  PageKey key;
+  std::string host;
+  PageNumber number;
+  PageSpec spec;
+  PageState state;
+  PageDetail detail;
+  bool operator==(const PageRecord&) const = default;
+};
+
+// Politeness of one host. Zero and epoch mean "as the configuration says" where noted.
+struct HostRecord {
+  std::string host;
+  std::optional<Duration> min_delay;      // between two assignments; unset: configured default
+  std::optional<uint32_t> max_in_flight;  // unset: configured default; 0: no limit
+  Instant blocked_until;                  // epoch: not blocked
+  Instant last_assignment;                // epoch: never
+  bool operator==(const HostRecord&) const = default;
+};
+
+// A signal that arrived while its page was out on a lease: it may be newer than the fetch.
+struct LeaseSignal {
+  Instant time;
+  SourceClass source_class;
+  bool operator==(const LeaseSignal&) const = default;
+};
+
+struct LeaseRecord {
+  LeaseId id;
+  PageNumber page;
+  std::string worker;
+  Instant assigned;
+  Instant deadline;
+  std::vector<LeaseSignal> signals;  // at most limits::kMaxSignalsDuringLease, the newest
+  bool operator==(const LeaseRecord&) const = default;
+};
+
+// What a named source of change signals has sent, whatever became of it.
+struct SourceRecord {
+  std::string name;
+  uint8_t index = 0;       // position in the registry; frozen once given
+  uint64_t applied = 0;    // moved a page's staleness
+  uint64_t stale = 0;      // not newer than the last crawl
+  uint64_t duplicate = 0;  // same id seen before
+  uint64_t unknown_url = 0;
+  bool operator==(const SourceRecord&) const = default;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_MODEL_PAGE_H_

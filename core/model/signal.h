@@ -1,0 +1,89 @@
+// Signal sources and their burst classes. How many pages of a site one poll names together says how
+// much a signal is worth (model.md, findings, point 3), so every (source, size class) pair counts
+// as a source of its own.
+#ifndef FRESHET_CORE_MODEL_SIGNAL_H_
+#define FRESHET_CORE_MODEL_SIGNAL_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+
+namespace freshet {
+
+// Pages of one site signalled together in one poll.
+enum class BurstClass : uint8_t { kFew = 0, kSeveral = 1, kMany = 2, kMass = 3 };
+
+// 1-2, 3-9, 10-99, 100 and more. Precondition: pages >= 1.
+[[nodiscard]] constexpr BurstClass BurstClassOf(size_t pages) {
+  if (pages < 3) return BurstClass::kFew;
+  if (pages < 10) return BurstClass::kSeveral;
+  if (pages < 100) return BurstClass::kMany;
+  return BurstClass::kMass;
+}
+
+// A (source, burst class) pair as one byte: source index times limits::kBurstClasses plus class.
+// Value type, thread-compatible.
+class SourceClass {
+ public:
+  constexpr SourceClass() = default;
+  constexpr explicit SourceClass(uint8_t packed) : packed_(packed) {}
+  constexpr SourceClass(uint8_t source, BurstClass burst)
+      : packed_(static_cast<uint8_t>(source * limits::kBurstClasses + static_cast<int>(burst))) {}
+  [[nodiscard]] constexpr uint8_t packed() const { return packed_; }
+  [[nodiscard]] constexpr uint8_t source() const { return packed_ / limits::kBurstClasses; }
+  [[nodiscard]] constexpr BurstClass burst() const {
+    return static_cast<BurstClass>(packed_ % limits::kBurstClasses);
+  }
+  constexpr auto operator<=>(const SourceClass&) const = default;
+
+ private:
+  uint8_t packed_ = 0;
+};
+
+inline constexpr int kSourceClasses = limits::kMaxSources * limits::kBurstClasses;
+
+// Counts of signals by source class, in bounded space: six pairs, counts saturate at 255. A seventh
+// source class between two crawls is counted under the last pair: the total stays right, and no
+// site polls seven kinds of source about one page. Value type, thread-compatible.
+class SignalCounts {
+ public:
+  static constexpr int kCapacity = 6;
+  struct Entry {
+    SourceClass source_class;
+    uint8_t count = 0;
+    bool operator==(const Entry&) const = default;
+  };
+
+  void Add(SourceClass source_class) {
+    for (int i = 0; i < kCapacity; ++i) {
+      Entry& entry = entries_[i];
+      if (entry.count == 0) entry.source_class = source_class;
+      if (entry.source_class == source_class || i == kCapacity - 1) {
+        if (entry.count < 255) ++entry.count;
+        return;
+      }
+    }
+  }
+  void Clear() { entries_ = {}; }
+  [[nodiscard]] int Total() const {
+    int total = 0;
+    for (const Entry& entry : entries_) total += entry.count;
+    return total;
+  }
+  [[nodiscard]] bool empty() const { return entries_[0].count == 0; }
+  // Used entries come first; the rest have count zero.
+  [[nodiscard]] const std::array<Entry, kCapacity>& entries() const { return entries_; }
+  void set_entries(const std::array<Entry, kCapacity>& entries) { entries_ = entries; }
+  bool operator==(const SignalCounts&) const = default;
+
+ private:
+  std::array<Entry, kCapacity> entries_{};
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_MODEL_SIGNAL_H_

@@ -1,0 +1,58 @@
+// The record changes that one batch of events makes: what the store must write, atomically, before
+// anything is installed or acknowledged. Free of any store's types.
+#ifndef FRESHET_CORE_SCHEDULE_CHANGES_H_
+#define FRESHET_CORE_SCHEDULE_CHANGES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/model/page.h"
+
+namespace freshet {
+
+// Configuration set at run time; survives restarts and then wins over flags and files.
+struct Settings {
+  std::optional<Rate> crawl_rate;     // unset: as configured
+  std::optional<std::string> policy;  // unset: as configured
+  bool paused = false;
+  bool operator==(const Settings&) const = default;
+};
+
+// What the last finished epoch learned, so that a restart goes on with it.
+struct EpochRecord {
+  uint64_t number = 0;
+  Instant finished;
+  std::string site_model;  // SiteModel::Serialise(); opaque to the store
+  bool operator==(const EpochRecord&) const = default;
+};
+
+// A page to be written. The record is owned by whoever owns the Changes and outlives the commit.
+struct PageWrite {
+  const PageRecord* record = nullptr;
+  bool created = false;  // its URL has no number in the store yet
+  bool state = false;    // spec or state changed (the fixed-width part)
+  bool detail = false;   // detail changed
+};
+
+// Thread-compatible. One Changes belongs to one slot owner: no page or host occurs twice.
+struct Changes {
+  std::vector<PageWrite> pages;
+  std::vector<const PageRecord*> removed_pages;
+  std::vector<HostRecord> hosts;
+  std::vector<LeaseRecord> leases;  // new or changed
+  std::vector<LeaseId> closed_leases;
+  std::vector<SourceRecord> sources;
+  std::optional<Settings> settings;
+  std::optional<EpochRecord> epoch;
+
+  [[nodiscard]] bool empty() const {
+    return pages.empty() && removed_pages.empty() && hosts.empty() && leases.empty() &&
+           closed_leases.empty() && sources.empty() && !settings && !epoch;
+  }
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_CHANGES_H_

@@ -1,0 +1,140 @@
+// What happens to a shard and what it answers, as plain structs. Everything in them is canonical
+// and validated; times are instants of the server's clock unless said otherwise. Value types,
+// thread-compatible.
+#ifndef FRESHET_CORE_SCHEDULE_EVENT_H_
+#define FRESHET_CORE_SCHEDULE_EVENT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/model/page.h"
+
+namespace freshet {
+
+// --- Events
+// ---------------------------------------------------------------------------------------
+
+// Adds a page or changes what its owner asked for. State and estimates of a known page stay; a page
+// that was found gone becomes a candidate again.
+struct UpsertPage {
+  PageKey key;
+  std::string host;
+  PageSpec spec;
+  // Set for a page that another crawler has fetched already: it starts as fresh at this instant.
+  std::optional<Instant> last_crawl;
+};
+
+struct RemovePage {
+  PageKey key;
+};
+
+// Asks for a crawl out of turn.
+struct RecheckPage {
+  PageKey key;
+};
+
+// What a worker found. `lease` or `key` names the page; with both, they must agree.
+struct ReportCrawl {
+  std::optional<PageKey> key;
+  LeaseId lease;  // zero: none
+  Instant fetched;
+  std::optional<CrawlOutcome> outcome;  // unset: decided by comparing `digest` with the stored one
+  std::string digest;
+  std::string etag;
+  std::string last_modified;
+  uint16_t http_status = 0;
+  Duration retry_after;  // zero: none
+};
+
+// "This page may have changed", said by a source. `pages_in_poll` is the number of pages of the
+// site that the same poll named.
+struct SignalChange {
+  PageKey key;
+  uint8_t source = 0;  // index in the source registry
+  uint32_t pages_in_poll = 1;
+  std::optional<Instant> changed;  // when the source says that it changed; unset: on arrival
+  uint64_t signal_id_hash = 0;     // zero: no id, never a duplicate
+};
+
+// Hands `page` to a worker for as long as the lease runs. Comes from the shard's own pick.
+struct LeasePage {
+  PageNumber page;
+  PageKey key;
+  std::string worker;
+  Instant at;  // the tick that the pick was made for
+  Duration lease;
+  double value = 0;
+};
+
+// The worker gives a page back without having fetched it: the page is as it was.
+struct ReturnLease {
+  LeaseId lease;
+};
+
+// The deadline of a lease has passed.
+struct ExpireLease {
+  LeaseId lease;
+};
+
+struct SetHost {
+  std::string host;
+  std::optional<std::optional<Duration>> min_delay;      // outer unset: leave as it is
+  std::optional<std::optional<uint32_t>> max_in_flight;  // inner unset: back to the default
+  std::optional<Instant> blocked_until;                  // epoch: unblock
+};
+
+struct RegisterSource {
+  SourceRecord source;
+};
+
+struct ChangeSettings {
+  Settings settings;
+};
+
+using Event =
+    std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, SignalChange, LeasePage,
+                 ReturnLease, ExpireLease, SetHost, RegisterSource, ChangeSettings>;
+
+// --- Replies
+// --------------------------------------------------------------------------------------
+
+enum class Disposition : uint8_t {
+  kApplied,       // state has changed accordingly
+  kCreated,       // an upsert made a new page
+  kDuplicate,     // the same result or signal was taken before; counted once
+  kObservedOnly,  // a result of an old lease: an observation, no state change
+  kStale,         // a signal that is not newer than the last crawl: counted, not applied
+  kRefused,       // see status
+};
+
+// What a worker gets.
+struct Assignment {
+  PageKey key;
+  std::string host;
+  LeaseId lease;
+  Instant at;  // the tick; not sent before it
+  Instant deadline;
+  Instant last_crawl;  // epoch: never crawled
+  std::string etag;
+  std::string last_modified;
+  std::string digest;
+  double value = 0;
+  double importance = 0;
+};
+
+struct Reply {
+  Disposition disposition = Disposition::kApplied;
+  Status status;                         // not OK exactly when refused
+  std::optional<Assignment> assignment;  // set for an applied LeasePage
+  // Set for a ReportCrawl that was taken: whether the page counts as changed.
+  std::optional<CrawlOutcome> outcome;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_EVENT_H_
