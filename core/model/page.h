@@ -52,6 +52,7 @@ struct PageRates {
   double unsignalled_rate = 0;  // alpha
   double signal_rate = 0;       // gamma, summed over sources
   double signal_weight = 0;     // kappa of the one source that stands for all; may be infinite
+  double staleness_rate = 0;    // ds/dt
   bool operator==(const PageRates&) const = default;
 };
 
@@ -61,7 +62,7 @@ inline constexpr double kNeverCrawledStaleness = std::numeric_limits<double>::in
 struct PageState {
   Instant first_seen;
   Instant last_crawl;  // epoch: never crawled
-  // Staleness exponent at `carried_at`; it grows by rates.unsignalled_rate per second from there.
+  // Staleness exponent at `carried_at`; it grows by rates.staleness_rate per second from there.
   double staleness = kNeverCrawledStaleness;
   Instant carried_at;
   PageRates rates;

@@ -13,6 +13,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
+#include "core/schedule/changes.h"
 
 namespace freshet {
 
