@@ -70,6 +70,7 @@ struct PageState {
   // change, or being first seen.
   Instant last_event;
   SignalCounts signals;  // applied since the last crawl
+  Instant newest_claim;  // newest change time that a source has claimed; epoch: none
   Instant retry_at;      // epoch: none. After an error, not crawled before this instant.
   bool recheck = false;  // asked for out of turn: crawled as soon as politeness allows
   uint8_t errors = 0;    // consecutive failed crawls, saturating
@@ -139,14 +140,11 @@ struct LeaseRecord {
   bool operator==(const LeaseRecord&) const = default;
 };
 
-// What a named source of change signals has sent, whatever became of it.
+// A named source of change signals. What it has sent is counted in metrics; what it is worth is
+// part of the site model.
 struct SourceRecord {
   std::string name;
-  uint8_t index = 0;       // position in the registry; frozen once given
-  uint64_t applied = 0;    // moved a page's staleness
-  uint64_t stale = 0;      // not newer than the last crawl
-  uint64_t duplicate = 0;  // same id seen before
-  uint64_t unknown_url = 0;
+  uint8_t index = 0;  // below limits::kMaxSources; frozen once given
   bool operator==(const SourceRecord&) const = default;
 };
 

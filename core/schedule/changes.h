@@ -20,8 +20,10 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
-// What the last finished epoch learned, so that a restart goes on with it.
+// What the last finished epoch of a shard learned, so that a restart goes on with it. After a change
+// of the number of shards it is dropped and learned anew.
 struct EpochRecord {
+  uint16_t shard = 0;
   uint64_t number = 0;
   Instant finished;
   std::string site_model;  // SiteModel::Serialise(); opaque to the store

@@ -93,13 +93,24 @@ struct RegisterSource {
   SourceRecord source;
 };
 
+// The page crosses an age edge of its operational time: staleness is carried, rates change. Derived
+// from stored state alone, so it writes nothing.
+struct CrossAgeEdge {
+  PageNumber page;
+};
+
+// Takes the page's rates from the current site model (after an epoch).
+struct Reestimate {
+  PageNumber page;
+};
+
 struct ChangeSettings {
   Settings settings;
 };
 
-using Event =
-    std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, SignalChange, LeasePage,
-                 ReturnLease, ExpireLease, SetHost, RegisterSource, ChangeSettings>;
+using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, SignalChange,
+                           LeasePage, ReturnLease, ExpireLease, SetHost, RegisterSource,
+                           ChangeSettings, CrossAgeEdge, Reestimate>;
 
 // --- Replies
 // --------------------------------------------------------------------------------------
