@@ -20,8 +20,8 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
-// What the last finished epoch of a shard learned, so that a restart goes on with it. After a change
-// of the number of shards it is dropped and learned anew.
+// What the last finished epoch of a shard learned, so that a restart goes on with it. After a
+// change of the number of shards it is dropped and learned anew.
 struct EpochRecord {
   uint16_t shard = 0;
   uint64_t number = 0;

@@ -1,0 +1,76 @@
+#include "core/schedule/pacer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+// Ticks are counted from an anchor and the anchor is moved before rounding in the product could
+// show.
+constexpr int64_t kMaxTicksFromAnchor = int64_t{1} << 40;
+
+}  // namespace
+
+Pacer::Pacer(Rate rate, Instant now) : rate_(rate), anchor_(now) {
+  CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
+}
+
+Instant Pacer::next() const {
+  if (rate_.per_second() == 0) return Instant::Infinite();
+  // Rounded up, so that no tick comes early.
+  const double seconds = static_cast<double>(used_ + 1) / rate_.per_second();
+  if (seconds > 1e12) return Instant::Infinite();
+  return anchor_ + Duration::Micros(static_cast<int64_t>(std::ceil(seconds * 1e6)));
+}
+
+Instant Pacer::Use() {
+  const Instant tick = next();
+  CHECK(!tick.infinite(), "no tick at rate {}", rate_.per_second());
+  if (++used_ >= kMaxTicksFromAnchor) {
+    anchor_ = tick;
+    used_ = 0;
+  }
+  return tick;
+}
+
+Duration Pacer::lateness() const {
+  if (rate_.per_second() == 0) return Duration::Millis(1);
+  return std::max(Duration::Millis(1), Duration::FromSeconds(0.999 / rate_.per_second()));
+}
+
+int64_t Pacer::SkipMissed(Instant now) {
+  if (rate_.per_second() == 0) return 0;
+  const Instant oldest = now - lateness();
+  if (next() >= oldest) return 0;
+  const double passed = (oldest - anchor_).seconds() * rate_.per_second();
+  const int64_t target = std::max(used_, static_cast<int64_t>(std::floor(passed)) - 1);
+  int64_t skipped = target - used_;
+  used_ = target;
+  while (next() < oldest) {
+    ++used_;
+    ++skipped;
+  }
+  return skipped;
+}
+
+void Pacer::SetRate(Rate rate, Instant now) {
+  CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
+  // The share of a tick that has passed is kept: changing the rate often neither starves nor
+  // doubles.
+  double share = 0;
+  if (rate_.per_second() > 0) {
+    share = (now - anchor_).seconds() * rate_.per_second() - static_cast<double>(used_);
+    share = std::clamp(share, -1.0, 1.0);
+  }
+  rate_ = rate;
+  anchor_ = now;
+  used_ = 0;
+  if (rate.per_second() > 0) {
+    anchor_ = now - Duration::FromSeconds(std::min(share / rate.per_second(), 1e9));
+  }
+}
+
+}  // namespace freshet

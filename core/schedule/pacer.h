@@ -1,0 +1,44 @@
+// The constant crawl rate: ticks at anchor + k / R. A tick that is not used in time is gone;
+// nothing is ever caught up, so a pause of workers or of the process is not followed by a burst at
+// the sites.
+#ifndef FRESHET_CORE_SCHEDULE_PACER_H_
+#define FRESHET_CORE_SCHEDULE_PACER_H_
+
+#include <cstdint>
+
+#include "core/base/units.h"
+
+namespace freshet {
+
+// Owner thread only.
+//
+// Guarantee: let an assignment leave at the instant Leave() allowed. Then in any window of w
+// seconds at most floor(R w) + 2 leave for R <= 1000 per second, which is ceil(R w) + 1 unless R w
+// is whole; above that rate, where a thread cannot wake exactly, R times one millisecond more.
+class Pacer {
+ public:
+  // Rate zero: no tick ever.
+  Pacer(Rate rate, Instant now);
+
+  // Changes the rate from now on; the time since the last tick counts in proportion.
+  void SetRate(Rate rate, Instant now);
+  [[nodiscard]] Rate rate() const { return rate_; }
+
+  // The instant of the next tick that has not been used or skipped; infinite at rate zero.
+  [[nodiscard]] Instant next() const;
+  // Uses that tick. Precondition: the rate is not zero.
+  Instant Use();
+  // Gives up every tick that lies further in the past than lateness(); returns how many.
+  int64_t SkipMissed(Instant now);
+  // How late a tick may be used: just under one tick, at least one millisecond.
+  [[nodiscard]] Duration lateness() const;
+
+ private:
+  Rate rate_;
+  Instant anchor_;
+  int64_t used_ = 0;  // ticks used or skipped since the anchor
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_PACER_H_

@@ -1,0 +1,171 @@
+// The shard as a deterministic state machine: (event, now) -> staged changes and a reply. It owns
+// which page is crawled next and everything that decides it; it does no I/O, reads no clock and
+// starts no thread. The server's shard thread and the simulator drive the same code:
+//
+//   Transaction txn;
+//   for each event e: state.Want(e, &numbers);     what must be read
+//   for each record read: txn.Load(record);        the only place where storage is read
+//   for each event e: replies += state.Step(e, now, txn);      staged, nothing visible yet
+//   store.Commit(txn.Finish());                    a failed commit needs no undo
+//   state.Install(txn, now);                       visible; only now are the replies sent
+//
+// A pick is Take (the page leaves the index), then a LeasePage event through the same cycle.
+#ifndef FRESHET_CORE_SCHEDULE_SHARD_STATE_H_
+#define FRESHET_CORE_SCHEDULE_SHARD_STATE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/estimate/estimator.h"
+#include "core/model/page.h"
+#include "core/model/policy.h"
+#include "core/schedule/event.h"
+#include "core/schedule/transaction.h"
+
+namespace freshet {
+
+struct ShardOptions {
+  Policy policy;
+  EstimatorOptions estimator;
+  // Politeness of hosts that have none of their own.
+  Duration default_min_delay;          // zero: none
+  uint32_t default_max_in_flight = 0;  // zero: no limit
+  // After a failed crawl the page waits this long, twice as long after each further failure.
+  Duration error_backoff = Duration::Seconds(60);
+  Duration max_error_backoff = Duration::Days(7);
+  uint16_t shard = 0;
+  // Makes lease ids of different runs of the program differ; from the store.
+  uint32_t generation = 1;
+};
+
+// The page that is worth most at the instant asked for.
+struct Pick {
+  PageNumber page;
+  double value = 0;  // infinite for a page whose recheck or max interval is due
+};
+
+struct ShardCounters {
+  uint64_t pages = 0;
+  uint64_t hosts = 0;
+  uint64_t leases = 0;  // open
+  uint64_t assignments = 0;
+  uint64_t expired_leases = 0;
+  uint64_t returned_leases = 0;
+  uint64_t changed = 0;
+  uint64_t unchanged = 0;
+  uint64_t errors = 0;
+  uint64_t gone = 0;
+  uint64_t duplicate_results = 0;
+  uint64_t late_results = 0;  // of a lease that was no longer open
+  uint64_t signals_applied = 0;
+  uint64_t signals_stale = 0;
+  uint64_t signals_duplicate = 0;
+  uint64_t signals_unknown_url = 0;
+  uint64_t epochs = 0;
+};
+
+// Sums over the pages of a shard: believed freshness is fresh_importance / importance.
+struct BelievedFreshness {
+  double importance = 0;
+  double fresh_importance = 0;  // sum of importance x exp(-staleness)
+  double fresh_pages = 0;       // sum of exp(-staleness)
+  uint64_t pages = 0;
+};
+
+// Why a page is, or is not, crawled now.
+struct Explanation {
+  double value = 0;
+  double price = 0;
+  double staleness = 0;
+  double effective_elapsed_seconds = 0;  // infinite when no unsignalled change ever happens
+  PageEstimate estimate;
+  Instant next_crawl;     // expected if no signal comes; infinite: not at this price
+  Instant eligible_from;  // epoch: now
+  std::optional<LeaseRecord> lease;
+  HostRecord host;
+  uint32_t host_in_flight = 0;
+  std::string why;  // one sentence for a person
+};
+
+// Owner thread only.
+class ShardState {
+ public:
+  ShardState(const ShardOptions& options, Instant now);
+  ~ShardState();
+  ShardState(const ShardState&) = delete;
+  ShardState& operator=(const ShardState&) = delete;
+
+  // --- Start-up: every record of the shard's slots, once, then FinishLoad
+  // -------------------------
+  void LoadHost(const HostRecord& host);
+  // InvalidArgument when the fingerprint is taken by another page.
+  [[nodiscard]] Status LoadPage(PageNumber number, uint64_t fingerprint, const std::string& host,
+                                const PageSpec& spec, const PageState& state);
+  void LoadLease(const LeaseRecord& lease);
+  [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
+  void FinishLoad(Instant now);
+
+  // --- The cycle
+  // ---------------------------------------------------------------------------------- Appends the
+  // numbers of the pages that Step(event) will look up.
+  void Want(const Event& event, std::vector<PageNumber>* numbers) const;
+  [[nodiscard]] Reply Step(const Event& event, Instant now, Transaction& txn);
+  // Precondition: txn.Finish() was committed.
+  void Install(Transaction& txn, Instant now);
+
+  // Appends the expired leases and age edges that are due, as events, at most `max`.
+  void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
+  // When TakeDueTimers has something to do again.
+  [[nodiscard]] Instant next_timer() const;
+
+  // --- Picks
+  // ---------------------------------------------------------------------------------------- The
+  // page of highest value at `at` among those that are eligible then: not leased, not before its
+  // time, host free. Exact. `at` must not step back.
+  [[nodiscard]] std::optional<Pick> Peek(Instant at);
+  // Takes that page out of the index, and its host for one assignment, until LeasePage is installed
+  // or PutBack. Several picks may be out at a time.
+  [[nodiscard]] std::optional<Pick> Take(Instant at);
+  void PutBack(PageNumber page, Instant now);
+  // Value of the last page taken; zero before the first.
+  [[nodiscard]] double price() const;
+
+  // --- Epochs
+  // ---------------------------------------------------------------------------------------
+  void BeginEpoch(Instant now);
+  void CollectForEpoch(const PageRecord& page);
+  // Learns; stages the epoch record. Afterwards the owner sends Reestimate for every page.
+  void FinishEpoch(Instant now, Transaction& txn);
+
+  // Changes the policy and rebuilds the index.
+  void SetPolicy(const Policy& policy, Instant now);
+
+  // --- Looking
+  // --------------------------------------------------------------------------------------
+  [[nodiscard]] std::optional<PageNumber> FindNumber(const PageKey& key) const;
+  [[nodiscard]] std::optional<LeaseRecord> FindLease(LeaseId id) const;
+  [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
+  // The host as stored, and how many of its pages are out. NotFound: no page has it.
+  [[nodiscard]] StatusOr<HostRecord> FindHost(const std::string& host, uint32_t* in_flight) const;
+  [[nodiscard]] BelievedFreshness Believed(Instant now) const;  // O(pages)
+  [[nodiscard]] std::vector<SourceTrust> Trust() const;
+  [[nodiscard]] const ShardCounters& counters() const;
+  [[nodiscard]] const Policy& policy() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The slot whose shard owns a lease.
+[[nodiscard]] Slot SlotOfLease(LeaseId id);
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_SHARD_STATE_H_

@@ -1,0 +1,103 @@
+#include "core/schedule/transaction.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace freshet {
+
+void Transaction::Load(PageRecord record) {
+  if (by_number_.contains(record.number)) return;
+  Page& page = pages_.emplace_back();
+  page.record = std::move(record);
+  by_number_[page.record.number] = &page;
+  const bool inserted = by_key_.emplace(page.record.key, &page).second;
+  CHECK(inserted, "two pages with the URL {}", page.record.key.url);
+}
+
+Transaction::Page* Transaction::Find(const PageKey& key) {
+  const auto it = by_key_.find(key);
+  return it == by_key_.end() || it->second->removed ? nullptr : it->second;
+}
+
+Transaction::Page* Transaction::Find(PageNumber number) {
+  const auto it = by_number_.find(number);
+  return it == by_number_.end() || it->second->removed ? nullptr : it->second;
+}
+
+Transaction::Page* Transaction::Create(PageRecord record) {
+  CHECK(Find(record.key) == nullptr, "page exists: {}", record.key.url);
+  Page& page = pages_.emplace_back();
+  page.record = std::move(record);
+  page.created = page.state_changed = page.detail_changed = page.reindex = true;
+  by_number_[page.record.number] = &page;
+  by_key_[page.record.key] = &page;
+  return &page;
+}
+
+Transaction::Lease* Transaction::FindLease(LeaseId id) {
+  const auto it = by_lease_.find(id);
+  return it == by_lease_.end() ? nullptr : it->second;
+}
+
+Transaction::Lease* Transaction::PutLease(LeaseRecord record) {
+  Lease*& lease = by_lease_[record.id];
+  if (lease == nullptr) lease = &leases_.emplace_back();
+  lease->record = std::move(record);
+  return lease;
+}
+
+HostRecord* Transaction::FindHost(const std::string& host) {
+  const auto it = by_host_.find(host);
+  return it == by_host_.end() ? nullptr : it->second;
+}
+
+HostRecord* Transaction::PutHost(HostRecord record) {
+  HostRecord*& host = by_host_[record.host];
+  if (host == nullptr) host = &hosts_.emplace_back();
+  *host = std::move(record);
+  return host;
+}
+
+Changes Transaction::Finish() {
+  Changes changes;
+  for (const Page& page : pages_) {
+    if (page.removed) {
+      // Created and removed within one batch: the store never hears of it.
+      if (!page.created) changes.removed_pages.push_back(&page.record);
+    } else if (page.created || page.state_changed || page.detail_changed) {
+      changes.pages.push_back({.record = &page.record,
+                               .created = page.created,
+                               .state = page.state_changed,
+                               .detail = page.detail_changed});
+    }
+  }
+  for (const Lease& lease : leases_) {
+    if (lease.closed) {
+      changes.closed_leases.push_back(lease.record.id);
+    } else {
+      changes.leases.push_back(lease.record);
+    }
+  }
+  changes.hosts.assign(hosts_.begin(), hosts_.end());
+  changes.sources = sources;
+  changes.settings = settings;
+  changes.epoch = epoch;
+  return changes;
+}
+
+void Transaction::Reset() {
+  pages_.clear();
+  leases_.clear();
+  hosts_.clear();
+  by_key_.clear();
+  by_number_.clear();
+  by_lease_.clear();
+  by_host_.clear();
+  sources.clear();
+  settings.reset();
+  epoch.reset();
+  signal_ids.clear();
+}
+
+}  // namespace freshet

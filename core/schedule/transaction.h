@@ -1,0 +1,80 @@
+// The working set of one batch of events: the records that the events need, changed copies of those
+// that they touch, and in the end the list of changes for the store. Nothing in it is visible to a
+// pick or a reader before ShardState::Install.
+#ifndef FRESHET_CORE_SCHEDULE_TRANSACTION_H_
+#define FRESHET_CORE_SCHEDULE_TRANSACTION_H_
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/units.h"
+#include "core/model/page.h"
+#include "core/schedule/changes.h"
+
+namespace freshet {
+
+// Owner thread only. Life: Load what the events need; ShardState::Step each event; Finish and
+// commit the changes; ShardState::Install; Reset for the next batch.
+class Transaction {
+ public:
+  // A page in the working set and what became of it.
+  struct Page {
+    PageRecord record;
+    bool created = false;
+    bool removed = false;
+    bool state_changed = false;
+    bool detail_changed = false;
+    bool reindex = false;  // its place in the index must be computed anew
+  };
+  struct Lease {
+    LeaseRecord record;
+    bool closed = false;
+  };
+
+  // Takes a record as the store holds it. Loading the same page twice keeps the first copy.
+  void Load(PageRecord record);
+
+  // The page as the events before left it; nullptr: neither loaded nor created, or removed.
+  [[nodiscard]] Page* Find(const PageKey& key);
+  [[nodiscard]] Page* Find(PageNumber number);
+  // Adds a page that the store does not have. Precondition: Find(record.key) == nullptr.
+  Page* Create(PageRecord record);
+
+  [[nodiscard]] Lease* FindLease(LeaseId id);
+  // Adds or replaces the staged copy.
+  Lease* PutLease(LeaseRecord record);
+  [[nodiscard]] HostRecord* FindHost(const std::string& host);
+  HostRecord* PutHost(HostRecord record);
+
+  // What to write. Pointers in it stay valid until Reset. Call once, after the last Step.
+  [[nodiscard]] Changes Finish();
+  void Reset();
+
+  [[nodiscard]] std::deque<Page>& pages() { return pages_; }
+  [[nodiscard]] std::deque<Lease>& leases() { return leases_; }
+  [[nodiscard]] std::deque<HostRecord>& hosts() { return hosts_; }
+
+  std::vector<SourceRecord> sources;
+  std::optional<Settings> settings;
+  std::optional<EpochRecord> epoch;
+  // Hashes of signal ids that this batch takes.
+  std::vector<uint64_t> signal_ids;
+
+ private:
+  // Deques: addresses stay put while the batch grows.
+  std::deque<Page> pages_;
+  std::deque<Lease> leases_;
+  std::deque<HostRecord> hosts_;
+  absl::flat_hash_map<PageKey, Page*> by_key_;
+  absl::flat_hash_map<PageNumber, Page*> by_number_;
+  absl::flat_hash_map<LeaseId, Lease*> by_lease_;
+  absl::flat_hash_map<std::string, HostRecord*> by_host_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_TRANSACTION_H_
