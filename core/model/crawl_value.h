@@ -1,0 +1,116 @@
+// Crawl values: what a crawl of a page is worth now, under every index policy.
+//
+// One number describes a page's state under any policy: its exponent s >= 0, zero after a crawl,
+// which grows steadily with time and jumps at a signal. What s counts depends on the policy:
+//
+//   policy                        s                              value V(s)
+//   greedy                        Delta tau                      (mu/Delta) R^1(s)
+//   greedy_cis                    alpha tau, infinite once       V_ncis at signal_weight infinite,
+//                                 signalled                      gamma := Delta - alpha
+//   greedy_ncis, greedy_ncis_d    alpha tau + sum kappa n        V_ncis
+//   ncis_approx_J                 alpha tau + sum kappa n        V_ncis, terms i < J only
+//   greedy_cis_plus               as greedy_cis or greedy        by precision and recall
+//   harmonic                      Delta tau                      (mu/Delta) (s - 1 + e^-s)
+//   harmonic_ncis                 Delta tau_eff                  (mu/Delta) (s - 1 + e^-s)
+//   new_content                   Delta tau                      mu R^1(s)
+//
+// with R^i(x) = P(i + 1, x) (core/model/gamma.h) and, iota = s/alpha (Kolobov et al. and the
+// noisy-signals paper, proposition on threshold policies; symbols as in docs/model.md),
+//
+//   V_ncis = mu (w(iota) - e^-s psi(iota)) = mu Integral_0^s e^-u psi(u/alpha) du.
+//
+// V_ncis depends on time and signals through s alone, for alpha -> 0 and kappa -> infinity too.
+//
+// Facts that callers may rely on, for every policy:
+//  - V(0) = 0; V is continuous and nondecreasing in s; V <= ceiling.
+//  - V(s)/s^2 is nonincreasing, because psi is subadditive. Hence V(c s) <= c^2 V(s) for c >= 1,
+//    and the relative condition number of V in s is at most 2: rounding of s does no harm.
+//  - V(t + d) <= V(t) + slope d + curvature d^2/2 (ValueJet) while no signal comes.
+//
+// Times are in any one unit, rates per that unit, values in units of importance times time.
+#ifndef FRESHET_CORE_MODEL_CRAWL_VALUE_H_
+#define FRESHET_CORE_MODEL_CRAWL_VALUE_H_
+
+#include <cstdint>
+
+#include "core/base/status.h"
+#include "core/model/page.h"
+#include "core/model/policy.h"
+
+namespace freshet {
+
+// A page with one signal source, as the papers describe it. Value type, thread-compatible.
+struct PaperRates {
+  double importance = 0;         // mu
+  double change_rate = 0;        // Delta
+  double recall = 0;             // lambda
+  double false_signal_rate = 0;  // nu
+};
+
+// OK if importance, change_rate and false_signal_rate are finite and >= 0 and recall is in [0, 1];
+// else InvalidArgument that names the field.
+[[nodiscard]] Status ValidatePaperRates(const PaperRates& rates);
+
+// alpha = (1 - lambda) Delta, gamma = lambda Delta + nu, kappa = log1p(lambda Delta / nu), which
+// is infinite for nu = 0 < lambda Delta. staleness_rate = alpha. Precondition: valid rates.
+[[nodiscard]] PageRates RatesFromPaper(const PaperRates& rates);
+
+// Which closed form the value of a page takes.
+enum class ValueShape : uint8_t {
+  kNone,        // identically 0: no importance or no changes
+  kGreedy,      // ceiling R^1(s)
+  kSingleTerm,  // V_ncis at signal_weight infinite: only the term i = 0
+  kNcis,        // V_ncis
+  kHarmonic,    // scale (s - 1 + e^-s), unbounded
+};
+
+// A page under a policy, prepared for evaluation: everything that does not depend on s. Made by
+// MakeValueParameters only. Value type, thread-compatible.
+struct ValueParameters {
+  ValueShape shape = ValueShape::kNone;
+  int terms = 0;           // of both sums, for kNcis; no limit if not an approximation
+  double ceiling = 0;      // limit of V for s -> infinity; infinite for kHarmonic
+  double speed = 0;        // ds/dt while no signal comes
+  double jump = 0;         // what one signal adds to s; may be infinite, 0: signals are ignored
+  double scale = 0;        // factor of the dimensionless value: mu/gamma, mu/Delta or mu
+  double slope_scale = 0;  // dV/dt = slope_scale x the dimensionless slope; see crawl_value.cc
+  double odds = 0;         // gamma/alpha; may be infinite
+  double share = 0;        // q = gamma/(alpha + gamma)
+  double unsignalled = 0;  // 1 - q = alpha/(alpha + gamma)
+  double decay = 0;        // r = e^-kappa
+  double weight = 0;       // kappa of the sums
+  double tail = 0;         // r q^2/(1 - r q): all terms i >= 1 at s = infinity
+  double closed_from = 0;  // from this s on the closed form of the whole sum holds
+};
+
+// Prepares a page for one policy. `importance`, `rates.change_rate`, `rates.unsignalled_rate` and
+// `rates.signal_rate` are finite and >= 0, `rates.signal_weight` >= 0 and may be infinite.
+// V_ncis takes alpha, gamma and kappa as they are and its ceiling is mu/(alpha + gamma (1 -
+// e^-kappa)), which is mu/Delta whenever the rates are consistent. s advances by
+// `rates.staleness_rate`, which need not be alpha (operational time), where s is the staleness.
+[[nodiscard]] ValueParameters MakeValueParameters(Policy policy, double importance,
+                                                  const PageRates& rates);
+
+// The exponent s of a page that was crawled `elapsed` ago: `staleness` is the carried exponent
+// alpha tau + sum kappa n, `signalled` whether any signal came since the crawl. All >= 0;
+// `staleness` may be infinite. Each policy reads only what its row of the table above names;
+// harmonic_ncis takes Delta/alpha x staleness.
+[[nodiscard]] double PolicyExponent(Policy policy, const PageRates& rates, double staleness,
+                                    double elapsed, bool signalled);
+
+// V at s >= 0, which may be infinite. Relative error below 1e-12 but for values under 1e-300.
+[[nodiscard]] double CrawlValue(const ValueParameters& page, double s);
+
+// A value with what bounds its future while no signal comes:
+// V(t + d) <= value + slope d + curvature d^2/2 for all d >= 0.
+// slope = dV/dt, exact: mu alpha e^-s psi for V_ncis. Value type, thread-compatible.
+struct ValueJet {
+  double value = 0;
+  double slope = 0;
+  double curvature = 0;
+};
+[[nodiscard]] ValueJet CrawlValueJet(const ValueParameters& page, double s);
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_MODEL_CRAWL_VALUE_H_

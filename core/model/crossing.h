@@ -1,0 +1,19 @@
+// The inverse of the crawl value: when does a page become worth a given price?
+#ifndef FRESHET_CORE_MODEL_CROSSING_H_
+#define FRESHET_CORE_MODEL_CROSSING_H_
+
+#include "core/model/crawl_value.h"
+
+namespace freshet {
+
+// The least s at which the value reaches `price`: 0 for price <= 0, infinite for
+// price >= page.ceiling, which the value approaches but never reaches. `price` is not NaN.
+[[nodiscard]] double ExponentReaching(const ValueParameters& page, double price);
+
+// The earliest time from now at which the value of a page that is at `s` reaches `price` if no
+// signal comes: 0 if it has reached it already, infinite if it never will.
+[[nodiscard]] double TimeToReach(const ValueParameters& page, double s, double price);
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_MODEL_CROSSING_H_
