@@ -46,9 +46,11 @@ template <typename... Args>
 // ASSIGN_OR_RETURN(auto x, F()): declares or assigns x from a StatusOr, or returns its status.
 #define ASSIGN_OR_RETURN(target, expression) \
   ASSIGN_OR_RETURN_IMPL(FRESHET_CONCAT(statusor_, __LINE__), target, expression)
+// NOLINTBEGIN(bugprone-macro-parentheses): `target` may be a declaration.
 #define ASSIGN_OR_RETURN_IMPL(temporary, target, expression) \
   auto temporary = (expression);                             \
   if (!temporary.ok()) return std::move(temporary).status(); \
   target = *std::move(temporary)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif  // FRESHET_CORE_BASE_STATUS_H_

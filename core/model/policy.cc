@@ -56,6 +56,7 @@ std::string PolicyName(Policy policy) {
 
 std::vector<std::string_view> PolicyNames() {
   std::vector<std::string_view> names;
+  names.reserve(kNames.size());
   for (const auto& entry : kNames) names.push_back(entry.first);
   return names;
 }

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# The checks of `./dev lint`, which installs what they need: all of them, or those named as arguments.
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root" || exit 2
+all_checks=(format shell proto tidy)
+
+# Source files under version control, so that a stray file in a working copy fails nobody's build.
+tracked() { git ls-files --cached --others --exclude-standard -- "$@"; }
+
+check_format() {
+  tracked '*.h' '*.cc' '*.proto' | xargs -r clang-format-14 --dry-run -Werror
+}
+
+check_shell() {
+  local scripts
+  mapfile -t scripts < <(
+    tracked '*.sh'
+    tracked | xargs -r grep -lsIE -m1 '^#!.*\b(ba)?sh\b' | grep -v '\.sh$'
+  )
+  shellcheck "${scripts[@]}"
+}
+
+# npm gets the exact version of the lock file, whose hashes it verifies; the packages' own install scripts do not run.
+install_buf() {
+  mkdir -p build/lint
+  if cmp -s tools/lint/package-lock.json build/lint/package-lock.json && [[ -x build/lint/node_modules/.bin/buf ]]; then
+    return
+  fi
+  cp tools/lint/package.json tools/lint/package-lock.json build/lint/
+  npm ci --prefix build/lint --ignore-scripts --no-audit --no-fund --loglevel error >&2
+}
+
+check_proto() {
+  install_buf && build/lint/node_modules/.bin/buf lint
+}
+
+# Headers are checked through the sources that include them. Largest first, so that no long file is left over at the end.
+check_tidy() {
+  local files=() file
+  while read -r file; do
+    grep -qF "\"$root/$file\"" build/release/compile_commands.json && files+=("$file")
+  done < <(tracked core/'*.cc' storage/'*.cc' server/'*.cc' tools/'*.cc' bench/'*.cc' | xargs -r wc -c | sort -rn | awk '$2 != "total" { print $2 }')
+  printf '%s\n' "${files[@]}" |
+    xargs -P "$(nproc)" -n 1 clang-tidy-14 -p build/release --quiet --extra-arg=-Wno-unknown-warning-option 2> >(
+      grep -vE '^[0-9]+ warnings?( and [0-9]+ errors?)? generated|^Suppressed |^Use -header-filter' >&2
+    )
+}
+
+failed=()
+for check in "${@:-${all_checks[@]}}"; do
+  if ! declare -F "check_$check" >/dev/null; then
+    echo "lint: unknown check '$check' (there are: ${all_checks[*]})" >&2
+    exit 2
+  fi
+  start=$SECONDS
+  if "check_$check"; then verdict=ok; else verdict=FAILED && failed+=("$check"); fi
+  echo "lint: $check $verdict ($((SECONDS - start)) s)" >&2
+done
+((${#failed[@]} == 0))
