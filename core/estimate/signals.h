@@ -1,0 +1,49 @@
+// What signals are worth: precision, recall and rates of each source, from the unsignalled rate
+// alpha, the signal weights kappa_k and the counts. Independent sources.
+#ifndef FRESHET_CORE_ESTIMATE_SIGNALS_H_
+#define FRESHET_CORE_ESTIMATE_SIGNALS_H_
+
+#include <cstddef>
+#include <span>
+
+#include "core/estimate/observation.h"
+
+namespace freshet {
+
+// One source of signals about one page. Value type, thread-compatible.
+struct SignalQuality {
+  double signal_rate = 0;        // gamma: all signals, per unit of time
+  double false_signal_rate = 0;  // nu = gamma e^-kappa, per unit of time
+  double precision = 0;          // 1 - e^-kappa: probability that a signal stands for a change
+  double recall = 0;             // lambda: probability that a change is signalled
+};
+
+// gamma = number of signals of source k / time watched; NaN without observations.
+[[nodiscard]] double SignalRate(const Observations& observations, size_t source);
+
+// The change rate Delta with alpha = Delta prod_k (1 - g_k/Delta), where g_k = lambda_k Delta =
+// gamma_k (1 - e^-kappa_k) is the rate of changes that source k signals. One source: alpha + g.
+// Several: the largest root, between max g_k and alpha + sum g_k; sources of which no signal was
+// ever seen (gamma_k = 0) do not count, whatever their kappa.
+// alpha and gamma_k finite and >= 0, kappa_k >= 0 (infinite: every signal is a change). With alpha
+// infinite the answer is infinite. Relative error 1e-15.
+[[nodiscard]] double ChangeRate(double unsignalled_rate, std::span<const double> signal_rates,
+                                std::span<const double> signal_weights);
+
+// The four numbers of one source, given the page's change rate. recall = gamma precision / Delta,
+// NaN when Delta = 0; precision NaN when kappa is.
+[[nodiscard]] SignalQuality QualityOf(double change_rate, double signal_rate, double signal_weight);
+
+// Ratios of intervals, FOR COMPARISON ONLY: precision = share of changed among intervals with a
+// signal, recall = share of intervals with a signal among changed ones. Both are biased: a
+// changed interval with a false signal counts as a hit, and several changes as one. NaN where the
+// denominator is 0.
+struct NaiveQuality {
+  double precision = 0;
+  double recall = 0;
+};
+[[nodiscard]] NaiveQuality NaiveSignalQuality(const Observations& observations, size_t source);
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_ESTIMATE_SIGNALS_H_
