@@ -6,7 +6,8 @@ add_library(freshet_flags INTERFACE)
 target_compile_features(freshet_flags INTERFACE cxx_std_20)
 target_include_directories(freshet_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(freshet_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wunused
+  # Designated initialisers leave out what keeps its default, on purpose.
+  -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wunused
   -Werror=unused-result -Werror=return-type -Werror=switch -fno-omit-frame-pointer)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(freshet_flags INTERFACE -Werror=thread-safety)

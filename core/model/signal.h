@@ -68,7 +68,17 @@ class SignalCounts {
       }
     }
   }
-  void Clear() { entries_ = {}; }
+  // Takes one of that source class back, if any is counted.
+  void Subtract(SourceClass source_class) {
+    for (int i = 0; i < kCapacity; ++i) {
+      if (entries_[i].count == 0 || entries_[i].source_class != source_class) continue;
+      if (--entries_[i].count > 0) return;
+      // Used entries stay in front.
+      for (int j = i; j + 1 < kCapacity; ++j) entries_[j] = entries_[j + 1];
+      entries_[kCapacity - 1] = Entry();
+      return;
+    }
+  }
   [[nodiscard]] int Total() const {
     int total = 0;
     for (const Entry& entry : entries_) total += entry.count;

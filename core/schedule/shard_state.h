@@ -7,7 +7,7 @@
 //   for each record read: txn.Load(record);        the only place where storage is read
 //   for each event e: replies += state.Step(e, now, txn);      staged, nothing visible yet
 //   store.Commit(txn.Finish());                    a failed commit needs no undo
-//   state.Install(txn, now);                       visible; only now are the replies sent
+//   state.Install(txn);                            visible; only now are the replies sent
 //
 // A pick is Take (the page leaves the index), then a LeasePage event through the same cycle.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_STATE_H_
@@ -39,6 +39,8 @@ struct ShardOptions {
   // After a failed crawl the page waits this long, twice as long after each further failure.
   Duration error_backoff = Duration::Seconds(60);
   Duration max_error_backoff = Duration::Days(7);
+  // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
+  Duration signal_delay;
   uint16_t shard = 0;
   // Makes lease ids of different runs of the program differ; from the store.
   uint32_t generation = 1;
@@ -96,7 +98,7 @@ struct Explanation {
 // Owner thread only.
 class ShardState {
  public:
-  ShardState(const ShardOptions& options, Instant now);
+  explicit ShardState(const ShardOptions& options);
   ~ShardState();
   ShardState(const ShardState&) = delete;
   ShardState& operator=(const ShardState&) = delete;
@@ -109,7 +111,7 @@ class ShardState {
                                 const PageSpec& spec, const PageState& state);
   void LoadLease(const LeaseRecord& lease);
   [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
-  void FinishLoad(Instant now);
+  void FinishLoad();
 
   // --- The cycle
   // ---------------------------------------------------------------------------------- Appends the
@@ -117,7 +119,7 @@ class ShardState {
   void Want(const Event& event, std::vector<PageNumber>* numbers) const;
   [[nodiscard]] Reply Step(const Event& event, Instant now, Transaction& txn);
   // Precondition: txn.Finish() was committed.
-  void Install(Transaction& txn, Instant now);
+  void Install(Transaction& txn);
 
   // Appends the expired leases and age edges that are due, as events, at most `max`.
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
@@ -132,7 +134,7 @@ class ShardState {
   // Takes that page out of the index, and its host for one assignment, until LeasePage is installed
   // or PutBack. Several picks may be out at a time.
   [[nodiscard]] std::optional<Pick> Take(Instant at);
-  void PutBack(PageNumber page, Instant now);
+  void PutBack(PageNumber page);
   // Value of the last page taken; zero before the first.
   [[nodiscard]] double price() const;
 
@@ -143,8 +145,9 @@ class ShardState {
   // Learns; stages the epoch record. Afterwards the owner sends Reestimate for every page.
   void FinishEpoch(Instant now, Transaction& txn);
 
-  // Changes the policy and rebuilds the index.
-  void SetPolicy(const Policy& policy, Instant now);
+  // The policy by which pages are filed from now on. The owner then sends Reestimate for every
+  // page, in slices; until the last one, the others are still filed by the policy before.
+  void SetPolicy(const Policy& policy);
 
   // --- Looking
   // --------------------------------------------------------------------------------------

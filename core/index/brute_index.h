@@ -1,0 +1,30 @@
+// The stupid twin of PriceIndex: a full scan at every pick. Slow on purpose, obviously right.
+#ifndef FRESHET_CORE_INDEX_BRUTE_INDEX_H_
+#define FRESHET_CORE_INDEX_BRUTE_INDEX_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/index/index_entry.h"
+
+namespace freshet {
+
+// Owner thread only. Same calls and meaning as PriceIndex.
+class BruteIndex {
+ public:
+  void Put(PageId page, const IndexEntry& entry);
+  void Remove(PageId page);
+  void SetHostFree(HostId host, Instant free_at);
+  [[nodiscard]] std::optional<IndexPick> Best(Instant at) const;
+  [[nodiscard]] size_t size() const { return size_; }
+
+ private:
+  std::vector<std::optional<IndexEntry>> pages_;  // by PageId
+  absl::flat_hash_map<HostId, Instant> free_at_;
+  size_t size_ = 0;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_BRUTE_INDEX_H_

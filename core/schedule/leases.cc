@@ -1,0 +1,35 @@
+#include "core/schedule/leases.h"
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+
+namespace freshet {
+namespace {
+
+constexpr int kSlotBits = 12;
+constexpr int kSequenceBits = 32;
+constexpr int kGenerationBits = 20;
+static_assert(limits::kSlots == 1 << kSlotBits);
+static_assert(kSlotBits + kSequenceBits + kGenerationBits == 64);
+
+}  // namespace
+
+LeaseId Leases::NextId(Slot slot) {
+  // A run that hands out four billion leases goes on in the next generation's numbers; the store's
+  // generation moves on by one a start, so at a million starts the two could meet, years apart.
+  if (++sequence_ == 0) ++generation_;
+  const uint64_t generation = generation_ & ((uint64_t{1} << kGenerationBits) - 1);
+  return LeaseId((generation << (kSequenceBits + kSlotBits)) |
+                 (static_cast<uint64_t>(sequence_) << kSlotBits) | slot.value());
+}
+
+void Leases::Put(const LeaseRecord& lease) { open_[lease.id] = lease; }
+
+bool Leases::Close(LeaseId id) { return open_.erase(id) == 1; }
+
+const LeaseRecord* Leases::Find(LeaseId id) const {
+  const auto it = open_.find(id);
+  return it == open_.end() ? nullptr : &it->second;
+}
+
+}  // namespace freshet

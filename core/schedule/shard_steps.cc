@@ -1,0 +1,438 @@
+// What each event does, staged in the transaction. Nothing here changes what a pick or a reader
+// sees.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "core/base/url.h"
+#include "core/schedule/shard_impl.h"
+
+namespace freshet {
+namespace {
+
+constexpr int kSerialBits = 48;
+
+Reply Refused(Status status) {
+  return {.disposition = Disposition::kRefused, .status = std::move(status)};
+}
+
+Reply UnknownPage(const PageKey& key) {
+  return Refused(NotFound("url: {} is not known in crawl {}", key.url, key.crawl_id));
+}
+
+// Doubles with every failure in a row.
+Duration Backoff(const ShardOptions& options, int errors) {
+  Duration wait = options.error_backoff;
+  for (int i = 1; i < errors && wait < options.max_error_backoff; ++i) wait = wait * 2;
+  return std::min(wait, options.max_error_backoff);
+}
+
+bool AlreadyTaken(const PageDetail& detail, const ReportCrawl& report) {
+  if (report.lease != LeaseId() && report.lease == detail.last_lease) return true;
+  if (report.fetched == detail.last_result) return true;
+  const auto& recent = detail.statistics.recent;
+  return std::any_of(recent.begin(), recent.end(), [&](const CrawlObservation& observation) {
+    return observation.fetched == report.fetched;
+  });
+}
+
+// What a result says once digests are compared; nullopt: it cannot be told.
+std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& page) {
+  if (report.outcome) return report.outcome;
+  if (report.http_status == 304) return CrawlOutcome::kUnchanged;
+  if (report.digest.empty()) return std::nullopt;
+  return report.digest == page.detail.digest ? CrawlOutcome::kUnchanged : CrawlOutcome::kChanged;
+}
+
+void TakeValidators(const ReportCrawl& report, PageDetail& detail) {
+  if (!report.etag.empty()) detail.etag = report.etag;
+  if (!report.last_modified.empty()) detail.last_modified = report.last_modified;
+  if (!report.digest.empty()) detail.digest = report.digest;
+}
+
+}  // namespace
+
+void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers) const {
+  const auto want_key = [&](const PageKey& key) {
+    if (const auto number = FindNumber(key)) numbers->push_back(*number);
+  };
+  const auto want_lease = [&](LeaseId id) {
+    if (const LeaseRecord* lease = leases.Find(id)) numbers->push_back(lease->page);
+  };
+  if (const auto* upsert = std::get_if<UpsertPage>(&event)) want_key(upsert->key);
+  if (const auto* remove = std::get_if<RemovePage>(&event)) want_key(remove->key);
+  if (const auto* recheck = std::get_if<RecheckPage>(&event)) want_key(recheck->key);
+  if (const auto* signal = std::get_if<SignalChange>(&event)) want_key(signal->key);
+  if (const auto* lease = std::get_if<LeasePage>(&event)) numbers->push_back(lease->page);
+  if (const auto* edge = std::get_if<CrossAgeEdge>(&event)) numbers->push_back(edge->page);
+  if (const auto* again = std::get_if<Reestimate>(&event)) numbers->push_back(again->page);
+  if (const auto* report = std::get_if<ReportCrawl>(&event)) {
+    if (report->key) want_key(*report->key);
+    want_lease(report->lease);
+  }
+}
+
+Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) const {
+  if (id == LeaseId()) return nullptr;
+  Transaction::Lease* staged = txn.FindLease(id);
+  if (staged == nullptr) {
+    const LeaseRecord* installed = leases.Find(id);
+    if (installed == nullptr) return nullptr;
+    staged = txn.PutLease(*installed);
+  }
+  return staged->closed ? nullptr : staged;
+}
+
+LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
+  const PageSlot* slot = FindSlot(page);
+  if (slot == nullptr || slot->lease == LeaseId()) return LeaseId();
+  return OpenLease(slot->lease, txn) == nullptr ? LeaseId() : slot->lease;
+}
+
+HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& txn) {
+  if (HostRecord* staged = txn.FindHost(host)) return staged;
+  const std::optional<HostId> id = hosts.Find(host);
+  HostRecord record;
+  record.host = host;
+  return txn.PutHost(id ? hosts.record(*id) : record);
+}
+
+// --- Pages
+// --------------------------------------------------------------------------------------------
+
+Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& txn) {
+  if (Transaction::Page* page = txn.Find(event.key)) {
+    PageRecord& record = page->record;
+    if (record.spec == event.spec && !record.state.gone) return {};
+    estimator.Advance(record.state, now);
+    record.spec = event.spec;
+    record.state.gone = false;
+    record.state.rates = estimator.Estimate(record, now).rates;
+    page->state_changed = page->reindex = true;
+    return {};
+  }
+  const uint64_t fingerprint = Fingerprint(event.key.crawl_id, event.key.url);
+  if (const auto it = by_fingerprint.find(fingerprint); it != by_fingerprint.end()) {
+    // Found by fingerprint and read, but it is another page: the only loss that 64 bits can bring.
+    // A page that this batch removed leaves its place to the new one.
+    const PageNumber taken = slots[it->second.value()].number;
+    if (txn.Find(taken) != nullptr) {
+      return Refused(MakeStatus(absl::StatusCode::kAlreadyExists,
+                                "url: its fingerprint {:016x} is taken by another page",
+                                fingerprint));
+    }
+  }
+  if (counters.pages >= limits::kMaxPagesPerShard) {
+    return Refused(MakeStatus(absl::StatusCode::kResourceExhausted, "url: the shard is full"));
+  }
+  const Slot slot = SlotOfHost(event.host);
+  PageRecord record;
+  record.key = event.key;
+  record.host = event.host;
+  record.number =
+      PageNumber((static_cast<uint64_t>(slot.value()) << kSerialBits) | next_serial[slot]++);
+  record.spec = event.spec;
+  record.state.first_seen = now;
+  record.state.carried_at = now;
+  record.state.last_event = now;
+  if (event.last_crawl) {
+    record.state.first_seen = std::min(now, *event.last_crawl);
+    record.state.last_crawl = record.state.first_seen;
+    record.state.last_event = record.state.first_seen;
+    record.state.carried_at = record.state.first_seen;
+    record.state.staleness = 0;
+  }
+  record.state.rates = estimator.Estimate(record, now).rates;
+  txn.Create(std::move(record));
+  return {.disposition = Disposition::kCreated};
+}
+
+Reply ShardState::Impl::Step(const RemovePage& event, Instant, Transaction& txn) {
+  Transaction::Page* page = txn.Find(event.key);
+  if (page == nullptr) return UnknownPage(event.key);
+  if (Transaction::Lease* lease = OpenLease(LeaseOf(page->record.number, txn), txn)) {
+    lease->closed = true;
+  }
+  page->removed = true;
+  return {};
+}
+
+Reply ShardState::Impl::Step(const RecheckPage& event, Instant, Transaction& txn) {
+  Transaction::Page* page = txn.Find(event.key);
+  if (page == nullptr) return UnknownPage(event.key);
+  page->record.state.recheck = true;
+  page->record.state.gone = false;
+  page->state_changed = page->reindex = true;
+  return {};
+}
+
+Reply ShardState::Impl::Step(const CrossAgeEdge& event, Instant now, Transaction& txn) {
+  // Recomputed from stored state at every start, so there is nothing to write.
+  if (Transaction::Page* page = txn.Find(event.page)) {
+    estimator.Advance(page->record.state, now);
+    page->reindex = true;
+  }
+  return {};
+}
+
+Reply ShardState::Impl::Step(const Reestimate& event, Instant now, Transaction& txn) {
+  if (Transaction::Page* page = txn.Find(event.page)) {
+    PageState& state = page->record.state;
+    estimator.Advance(state, now);
+    state.rates = estimator.Estimate(page->record, now).rates;
+    page->state_changed = page->reindex = true;
+  }
+  return {};
+}
+
+// --- Signals
+// ------------------------------------------------------------------------------------------
+
+Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction& txn) {
+  const auto staged = [&](uint64_t id) {
+    return std::find(txn.signal_ids.begin(), txn.signal_ids.end(), id) != txn.signal_ids.end();
+  };
+  const uint64_t id = event.signal_id_hash;
+  if (id != 0 && (signal_ids.contains(id) || staged(id))) {
+    ++counters.signals_duplicate;
+    return {.disposition = Disposition::kDuplicate};
+  }
+  Transaction::Page* page = txn.Find(event.key);
+  if (page == nullptr) {
+    ++counters.signals_unknown_url;
+    return UnknownPage(event.key);
+  }
+  if (id != 0) txn.signal_ids.push_back(id);
+  PageState& state = page->record.state;
+  const Instant time = event.changed.value_or(now);
+  if (state.crawled() && time <= state.last_crawl) {
+    ++counters.signals_stale;
+    return {.disposition = Disposition::kStale};
+  }
+  const SourceClass source_class(event.source, BurstClassOf(event.pages_in_poll));
+  // A sitemap repeats its lastmod at every poll; only a newer one says something new.
+  const auto& counted = state.signals.entries();
+  const bool same_source = std::any_of(counted.begin(), counted.end(), [&](const auto& entry) {
+    return entry.count > 0 && entry.source_class.source() == event.source;
+  });
+  if (event.changed && same_source && *event.changed <= state.newest_claim) {
+    ++counters.signals_duplicate;
+    return {.disposition = Disposition::kDuplicate};
+  }
+  const double since_crawl = state.crawled() ? (now - state.last_crawl).seconds() : HUGE_VAL;
+  if (options.policy.kind == PolicyKind::kGreedyNcisDelay &&
+      !CountsSignal(options.policy, since_crawl, options.signal_delay.seconds())) {
+    ++counters.signals_stale;
+    return {.disposition = Disposition::kStale};
+  }
+  if (Transaction::Lease* lease = OpenLease(LeaseOf(page->record.number, txn), txn)) {
+    auto& during = lease->record.signals;
+    if (during.size() >= limits::kMaxSignalsDuringLease) during.erase(during.begin());
+    during.push_back({time, source_class});
+  }
+  estimator.Advance(state, now);
+  estimator.RecordSignal(page->record, source_class, now);
+  state.staleness += estimator.SignalWeight(page->record.spec, source_class);
+  state.signals.Add(source_class);
+  state.newest_claim = std::max(state.newest_claim, time);
+  state.rates = estimator.Estimate(page->record, now).rates;
+  page->state_changed = page->detail_changed = page->reindex = true;
+  ++counters.signals_applied;
+  return {};
+}
+
+// --- Leases
+// -------------------------------------------------------------------------------------------
+
+Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) {
+  Transaction::Page* page = txn.Find(event.page);
+  if (page == nullptr) return Refused(NotFound("page {:x} is gone", event.page.value()));
+  if (LeaseOf(event.page, txn) != LeaseId()) {
+    return Refused(MakeStatus(absl::StatusCode::kAlreadyExists, "page is leased already"));
+  }
+  const PageRecord& record = page->record;
+  LeaseRecord lease;
+  lease.id = leases.NextId(SlotOfHost(record.host));
+  lease.page = event.page;
+  lease.worker = event.worker;
+  lease.assigned = event.at;
+  lease.deadline = event.at + event.lease;
+  HostRecord* host = StagedHost(record.host, txn);
+  host->last_assignment = std::max(host->last_assignment, event.at);
+  ++counters.assignments;
+  Reply reply;
+  reply.assignment = Assignment{.key = record.key,
+                                .host = record.host,
+                                .lease = lease.id,
+                                .at = event.at,
+                                .deadline = lease.deadline,
+                                .last_crawl = record.state.last_crawl,
+                                .etag = record.detail.etag,
+                                .last_modified = record.detail.last_modified,
+                                .digest = record.detail.digest,
+                                .value = event.value,
+                                .importance = record.spec.importance};
+  txn.PutLease(std::move(lease));
+  return reply;
+}
+
+Reply ShardState::Impl::Step(const ReturnLease& event, Instant, Transaction& txn) {
+  Transaction::Lease* lease = OpenLease(event.lease, txn);
+  if (lease == nullptr) {
+    return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
+  }
+  lease->closed = true;
+  ++counters.returned_leases;
+  return {};
+}
+
+Reply ShardState::Impl::Step(const ExpireLease& event, Instant, Transaction& txn) {
+  if (Transaction::Lease* lease = OpenLease(event.lease, txn)) {
+    lease->closed = true;
+    ++counters.expired_leases;
+  }
+  return {};
+}
+
+// --- Results
+// ------------------------------------------------------------------------------------------
+
+bool ShardState::Impl::Observe(const ReportCrawl& report, bool changed, const SignalCounts& signals,
+                               Transaction::Page& page) {
+  PageRecord& record = page.record;
+  const PageState& state = record.state;
+  if (!state.crawled() || report.fetched <= state.last_crawl) return false;
+  estimator.RecordCrawl(record, {.fetched = report.fetched,
+                                 .elapsed = report.fetched - state.last_crawl,
+                                 .signals = signals,
+                                 .changed = changed});
+  page.detail_changed = true;
+  return true;
+}
+
+void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
+                               const LeaseRecord* lease, Instant now, Transaction::Page& page) {
+  PageRecord& record = page.record;
+  PageState& state = record.state;
+  const bool changed = outcome == CrawlOutcome::kChanged;
+  // Signals that are newer than the fetch speak of what this crawl did not see.
+  SignalCounts carried;
+  double staleness = 0;
+  SignalCounts seen = state.signals;
+  if (lease != nullptr) {
+    for (const LeaseSignal& signal : lease->signals) {
+      if (signal.time <= report.fetched) continue;
+      carried.Add(signal.source_class);
+      seen.Subtract(signal.source_class);
+      staleness += estimator.SignalWeight(record.spec, signal.source_class);
+    }
+  }
+  Observe(report, changed, seen, page);
+  if (state.crawled() || record.detail.crawls > 0) record.detail.changes += changed ? 1 : 0;
+  ++record.detail.crawls;
+  TakeValidators(report, record.detail);
+  ++(changed ? counters.changed : counters.unchanged);
+  state.last_crawl = state.carried_at = report.fetched;
+  state.staleness = staleness;
+  state.signals = carried;
+  state.recheck = false;
+  state.errors = 0;
+  state.retry_at = Instant();
+  state.rates = estimator.Estimate(record, std::max(now, report.fetched)).rates;
+}
+
+void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now,
+                            Transaction::Page& page, Transaction& txn) {
+  PageState& state = page.record.state;
+  // Carried first: a page that fails for long would otherwise jump at its next look.
+  estimator.Advance(state, now);
+  if (outcome != CrawlOutcome::kError) {
+    state.gone = true;
+    state.recheck = false;
+    ++counters.gone;
+    return;
+  }
+  if (state.errors < 255) ++state.errors;
+  ++counters.errors;
+  state.recheck = false;
+  state.retry_at = now + std::max(report.retry_after, Backoff(options, state.errors));
+  // "Too many requests" and "unavailable" speak of the host, not of the page.
+  const bool host_wide = report.http_status == 429 || report.http_status == 503;
+  if (host_wide && report.retry_after > Duration()) {
+    HostRecord* host = StagedHost(page.record.host, txn);
+    host->blocked_until = std::max(host->blocked_until, now + report.retry_after);
+  }
+}
+
+Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) {
+  Transaction::Lease* lease = OpenLease(event.lease, txn);
+  Transaction::Page* page = lease != nullptr ? txn.Find(lease->record.page)
+                            : event.key      ? txn.Find(*event.key)
+                                             : nullptr;
+  if (page == nullptr) {
+    if (event.key) return UnknownPage(*event.key);
+    return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
+  }
+  PageRecord& record = page->record;
+  if (event.key && record.key != *event.key) {
+    return Refused(InvalidArgument("lease_id: {} is a lease of {}, not of {}", event.lease.value(),
+                                   record.key.url, event.key->url));
+  }
+  if (AlreadyTaken(record.detail, event)) {
+    ++counters.duplicate_results;
+    if (lease != nullptr) lease->closed = true;
+    return {.disposition = Disposition::kDuplicate, .outcome = record.detail.last_outcome};
+  }
+  const std::optional<CrawlOutcome> outcome = Decide(event, record);
+  if (!outcome) {
+    return Refused(InvalidArgument("outcome: is unset and there is no digest to decide it by"));
+  }
+  const bool success = outcome == CrawlOutcome::kChanged || outcome == CrawlOutcome::kUnchanged;
+  const bool late = event.lease != LeaseId() && lease == nullptr;
+  if (late || (success && event.fetched <= record.state.last_crawl)) {
+    ++counters.late_results;
+    if (lease != nullptr) lease->closed = true;
+    const bool changed = outcome == CrawlOutcome::kChanged;
+    const bool observed = success && Observe(event, changed, record.state.signals, *page);
+    if (observed) record.detail.last_result = event.fetched;
+    return {.disposition = Disposition::kObservedOnly, .outcome = outcome};
+  }
+  if (success) {
+    Succeed(event, *outcome, lease == nullptr ? nullptr : &lease->record, now, *page);
+  } else {
+    Fail(event, *outcome, now, *page, txn);
+  }
+  if (lease != nullptr) lease->closed = true;
+  record.detail.last_outcome = *outcome;
+  record.detail.last_http_status = event.http_status;
+  record.detail.last_lease = event.lease;
+  record.detail.last_result = event.fetched;
+  page->state_changed = page->detail_changed = page->reindex = true;
+  return {.outcome = outcome};
+}
+
+// --- Hosts, sources, settings
+// ---------------------------------------------------------------------------
+
+Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) {
+  HostRecord* host = StagedHost(event.host, txn);
+  if (event.min_delay) host->min_delay = *event.min_delay;
+  if (event.max_in_flight) host->max_in_flight = *event.max_in_flight;
+  if (event.blocked_until) host->blocked_until = *event.blocked_until;
+  return {};
+}
+
+Reply ShardState::Impl::Step(const RegisterSource& event, Instant, Transaction& txn) {
+  CHECK(event.source.index < limits::kMaxSources, "source {}", event.source.index);
+  txn.sources.push_back(event.source);
+  return {};
+}
+
+Reply ShardState::Impl::Step(const ChangeSettings& event, Instant, Transaction& txn) {
+  txn.settings = event.settings;
+  return {};
+}
+
+}  // namespace freshet

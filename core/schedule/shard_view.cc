@@ -1,0 +1,94 @@
+// Looking at a shard: why a page is, or is not, crawled now, and how fresh the pages are believed
+// to be.
+#include <algorithm>
+#include <cmath>
+
+#include "core/model/crossing.h"
+#include "core/schedule/shard_impl.h"
+
+namespace freshet {
+namespace {
+
+std::string Days(double seconds) { return fmt::format("{:.3g} days", seconds / 86400); }
+
+// One sentence for a person. `slot` is known.
+std::string Why(const PageRecord& page, const Explanation& explanation, bool out, Instant host_free,
+                Instant now) {
+  if (page.state.gone) return "the last crawl found it gone; upsert it to have it crawled again";
+  if (explanation.lease) {
+    return fmt::format("it is out on lease {} to worker '{}'", explanation.lease->id.value(),
+                       explanation.lease->worker);
+  }
+  if (out) return "it has been picked and is about to be handed out";
+  if (host_free.infinite()) {
+    return fmt::format("its host has {} pages in flight, which is its limit",
+                       explanation.host_in_flight);
+  }
+  if (host_free > now) {
+    return fmt::format("its host is not free for another {:.3f} s", (host_free - now).seconds());
+  }
+  if (explanation.eligible_from > now) {
+    const char* reason = page.state.retry_at > now    ? "it waits after a failed crawl"
+                         : page.spec.not_before > now ? "it is not to be crawled before its time"
+                                                      : "its minimal interval has not passed";
+    return fmt::format("{}: {:.3f} s to go", reason, (explanation.eligible_from - now).seconds());
+  }
+  if (page.state.recheck) return "a recheck was asked for: it goes out as soon as a worker asks";
+  if (explanation.next_crawl <= now) {
+    return "its value has reached the price: it goes out with the next ticks";
+  }
+  if (explanation.next_crawl.infinite()) {
+    return "its value never reaches the price at these rates unless a signal comes";
+  }
+  return fmt::format("its value is {:.3g} of the price; it reaches it in about {} without a signal",
+                     explanation.price > 0 ? explanation.value / explanation.price : 0,
+                     Days((explanation.next_crawl - now).seconds()));
+}
+
+}  // namespace
+
+Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const {
+  Explanation result;
+  result.price = price;
+  PageState state = page.state;
+  estimator.Advance(state, now);
+  result.estimate = estimator.Estimate(page, now);
+  result.staleness = state.staleness;
+  const double alpha = state.rates.unsignalled_rate;
+  result.effective_elapsed_seconds = alpha > 0             ? state.staleness / alpha
+                                     : state.staleness > 0 ? HUGE_VAL
+                                                           : 0.0;
+  const PageSlot* slot = FindSlot(page.number);
+  if (slot == nullptr) {
+    result.why = "it was removed";
+    return result;
+  }
+  const IndexEntry entry = MakeEntry(page.spec, state, slot->host);
+  result.value = DecidingValue(entry, now);
+  result.eligible_from = entry.eligible_from;
+  const double seconds = TimeToReach(entry.value, ExponentAt(entry, now), price);
+  result.next_crawl = page.state.gone ? Instant::Infinite() : now + Duration::FromSeconds(seconds);
+  result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
+  result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
+  if (const LeaseRecord* lease = leases.Find(slot->lease)) result.lease = *lease;
+  result.host = hosts.record(slot->host);
+  result.host_in_flight = hosts.in_flight(slot->host);
+  result.why = Why(page, result, slot->taken, hosts.FreeAt(slot->host), now);
+  return result;
+}
+
+BelievedFreshness ShardState::Impl::Believed(Instant now) const {
+  BelievedFreshness sum;
+  for (const PageSlot& slot : slots) {
+    if (!slot.known) continue;
+    const double elapsed = std::max(0.0, (now - slot.carried_at).seconds());
+    const double fresh = std::exp(-(slot.staleness + slot.staleness_rate * elapsed));
+    sum.importance += slot.importance;
+    sum.fresh_importance += slot.importance * fresh;
+    sum.fresh_pages += fresh;
+    ++sum.pages;
+  }
+  return sum;
+}
+
+}  // namespace freshet
