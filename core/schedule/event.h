@@ -20,12 +20,18 @@ namespace freshet {
 // --- Events
 // ---------------------------------------------------------------------------------------
 
-// Adds a page or changes what its owner asked for. State and estimates of a known page stay; a page
-// that was found gone becomes a candidate again.
+// Adds a page or changes what its owner asked for: what is unset stays as it is, or at the default
+// of PageSpec for a new page. State and estimates of a known page stay; a page that was found gone
+// becomes a candidate again.
 struct UpsertPage {
   PageKey key;
   std::string host;
-  PageSpec spec;
+  std::optional<double> importance;
+  std::optional<Duration> min_interval;
+  std::optional<Duration> max_interval;
+  std::optional<Instant> not_before;
+  std::optional<Rate> known_change_rate;
+  std::optional<bool> complete_signals;
   // Set for a page that another crawler has fetched already: it starts as fresh at this instant.
   std::optional<Instant> last_crawl;
 };
@@ -44,12 +50,14 @@ struct ReportCrawl {
   std::optional<PageKey> key;
   LeaseId lease;  // zero: none
   Instant fetched;
-  std::optional<CrawlOutcome> outcome;  // unset: decided by comparing `digest` with the stored one
+  // Error, gone and moved stand. Otherwise a digest decides, when one of the same length is stored;
+  // unset needs such a digest, or HTTP status 304.
+  std::optional<CrawlOutcome> outcome;
   std::string digest;
   std::string etag;
   std::string last_modified;
   uint16_t http_status = 0;
-  Duration retry_after;  // zero: none
+  Duration retry_after;  // zero: none; otherwise no page of the host is fetched for so long
 };
 
 // "This page may have changed", said by a source. `pages_in_poll` is the number of pages of the

@@ -199,7 +199,7 @@ void ShardState::Impl::Install(Transaction& txn) {
     auto it = by_number.find(record.number);
     if (it == by_number.end()) {
       (void)AddSlot(record.number, Fingerprint(record.key.crawl_id, record.key.url),
-              hosts.Intern(record.host));
+                    hosts.Intern(record.host));
       it = by_number.find(record.number);
     }
     Refile(slots[it->second.value()], it->second, record.spec, record.state);

@@ -40,16 +40,43 @@ bool AlreadyTaken(const PageDetail& detail, const ReportCrawl& report) {
 
 // What a result says once digests are compared; nullopt: it cannot be told.
 std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& page) {
+  const bool fetched = !report.outcome || report.outcome == CrawlOutcome::kChanged ||
+                       report.outcome == CrawlOutcome::kUnchanged;
+  if (!fetched) return report.outcome;
+  const std::string& stored = page.detail.digest;
+  if (!report.digest.empty() && report.digest.size() == stored.size()) {
+    return report.digest == stored ? CrawlOutcome::kUnchanged : CrawlOutcome::kChanged;
+  }
   if (report.outcome) return report.outcome;
   if (report.http_status == 304) return CrawlOutcome::kUnchanged;
-  if (report.digest.empty()) return std::nullopt;
-  return report.digest == page.detail.digest ? CrawlOutcome::kUnchanged : CrawlOutcome::kChanged;
+  // The first digest of a page has nothing to differ from; it is new content all the same.
+  if (!report.digest.empty() && !page.state.crawled()) return CrawlOutcome::kChanged;
+  return std::nullopt;
 }
 
-void TakeValidators(const ReportCrawl& report, PageDetail& detail) {
-  if (!report.etag.empty()) detail.etag = report.etag;
-  if (!report.last_modified.empty()) detail.last_modified = report.last_modified;
-  if (!report.digest.empty()) detail.digest = report.digest;
+// A changed page's old digest says nothing of the new content.
+void TakeValidators(const ReportCrawl& report, bool changed, PageDetail& detail) {
+  if (changed || !report.etag.empty()) detail.etag = report.etag;
+  if (changed || !report.last_modified.empty()) detail.last_modified = report.last_modified;
+  if (changed || !report.digest.empty()) detail.digest = report.digest;
+}
+
+PageSpec Merge(const UpsertPage& event, PageSpec spec) {
+  spec.importance = event.importance.value_or(spec.importance);
+  spec.min_interval = event.min_interval.value_or(spec.min_interval);
+  spec.max_interval = event.max_interval.value_or(spec.max_interval);
+  spec.not_before = event.not_before.value_or(spec.not_before);
+  if (event.known_change_rate) spec.known_change_rate = event.known_change_rate;
+  spec.complete_signals = event.complete_signals.value_or(spec.complete_signals);
+  return spec;
+}
+
+Status ValidateIntervals(const PageSpec& spec) {
+  if (spec.max_interval > Duration() && spec.max_interval < spec.min_interval) {
+    return InvalidArgument("max_interval: {} s is less than min_interval, {} s",
+                           spec.max_interval.seconds(), spec.min_interval.seconds());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -105,9 +132,11 @@ HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& t
 Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& txn) {
   if (Transaction::Page* page = txn.Find(event.key)) {
     PageRecord& record = page->record;
-    if (record.spec == event.spec && !record.state.gone) return {};
+    const PageSpec spec = Merge(event, record.spec);
+    if (Status status = ValidateIntervals(spec); !status.ok()) return Refused(std::move(status));
+    if (record.spec == spec && !record.state.gone) return {};
     estimator.Advance(record.state, now);
-    record.spec = event.spec;
+    record.spec = spec;
     record.state.gone = false;
     record.state.rates = estimator.Estimate(record, now).rates;
     page->state_changed = page->reindex = true;
@@ -127,13 +156,16 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
   if (counters.pages >= limits::kMaxPagesPerShard) {
     return Refused(MakeStatus(absl::StatusCode::kResourceExhausted, "url: the shard is full"));
   }
-  const Slot slot = SlotOfHost(event.host);
   PageRecord record;
+  record.spec = Merge(event, PageSpec());
+  if (Status status = ValidateIntervals(record.spec); !status.ok()) {
+    return Refused(std::move(status));
+  }
+  const Slot slot = SlotOfHost(event.host);
   record.key = event.key;
   record.host = event.host;
   record.number =
       PageNumber((static_cast<uint64_t>(slot.value()) << kSerialBits) | next_serial[slot]++);
-  record.spec = event.spec;
   record.state.first_seen = now;
   record.state.carried_at = now;
   record.state.last_event = now;
@@ -332,7 +364,7 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   Observe(report, changed, seen, page);
   if (state.crawled() || record.detail.crawls > 0) record.detail.changes += changed ? 1 : 0;
   ++record.detail.crawls;
-  TakeValidators(report, record.detail);
+  TakeValidators(report, changed, record.detail);
   ++(changed ? counters.changed : counters.unchanged);
   state.last_crawl = state.carried_at = report.fetched;
   state.staleness = staleness;
@@ -358,9 +390,7 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
   ++counters.errors;
   state.recheck = false;
   state.retry_at = now + std::max(report.retry_after, Backoff(options, state.errors));
-  // "Too many requests" and "unavailable" speak of the host, not of the page.
-  const bool host_wide = report.http_status == 429 || report.http_status == 503;
-  if (host_wide && report.retry_after > Duration()) {
+  if (report.retry_after > Duration()) {
     HostRecord* host = StagedHost(page.record.host, txn);
     host->blocked_until = std::max(host->blocked_until, now + report.retry_after);
   }
@@ -387,7 +417,8 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   }
   const std::optional<CrawlOutcome> outcome = Decide(event, record);
   if (!outcome) {
-    return Refused(InvalidArgument("outcome: is unset and there is no digest to decide it by"));
+    return Refused(InvalidArgument(
+        "outcome: is unset and no digest of the same length is stored to decide it by"));
   }
   const bool success = outcome == CrawlOutcome::kChanged || outcome == CrawlOutcome::kUnchanged;
   const bool late = event.lease != LeaseId() && lease == nullptr;

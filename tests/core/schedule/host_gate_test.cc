@@ -1,0 +1,91 @@
+#include "core/schedule/host_gate.h"
+
+#include <list>
+#include <random>
+#include <string>
+
+#include "core/schedule/leases.h"
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+Instant At(int64_t seconds) { return Instant::FromUnixSeconds(seconds); }
+
+TEST(HostGate, DelayCountsFromTheAssignment) {
+  HostGate gate(Duration::Seconds(2), 0);
+  const HostId host = gate.Intern("a.example");
+  EXPECT_EQ(gate.Intern("a.example"), host);
+  EXPECT_EQ(gate.FreeAt(host), Instant());
+  gate.Enter(host, At(10));
+  gate.Leave(host);
+  EXPECT_EQ(gate.FreeAt(host), At(12));
+}
+
+TEST(HostGate, ItsOwnRulesWinOverTheDefault) {
+  HostGate gate(Duration::Seconds(2), 1);
+  HostRecord record{.host = "a.example", .min_delay = Duration::Seconds(30), .max_in_flight = 0};
+  const HostId host = gate.Put(record);
+  gate.Enter(host, At(10));
+  gate.Enter(host, At(11));
+  EXPECT_EQ(gate.FreeAt(host), At(41));
+  record.min_delay.reset();
+  record.max_in_flight.reset();
+  gate.Put(record);
+  EXPECT_TRUE(gate.FreeAt(host).infinite());
+  gate.Leave(host);
+  gate.Leave(host);
+  EXPECT_EQ(gate.FreeAt(host), At(13)) << "the last assignment is not forgotten";
+}
+
+TEST(HostGate, BlockHoldsBeyondTheDelay) {
+  HostGate gate(Duration(), 0);
+  const HostId host = gate.Put({.host = "a.example", .blocked_until = At(100)});
+  gate.Enter(host, At(10));
+  EXPECT_EQ(gate.FreeAt(host), At(100));
+}
+
+// Against a list of what is out, scanned each time.
+TEST(HostGate, AgreesWithAListScan) {
+  std::mt19937 random(3);
+  HostGate gate(Duration::Seconds(1), 3);
+  const HostId host = gate.Intern("a.example");
+  std::list<int64_t> out;
+  int64_t now = 100;
+  int64_t last = 0;
+  for (int i = 0; i < 5000; ++i) {
+    now += random() % 3;
+    const bool free = gate.FreeAt(host) <= At(now);
+    ASSERT_EQ(free, out.size() < 3 && now >= last + 1 - (last == 0 ? 1000 : 0));
+    if (free && random() % 2 == 0) {
+      gate.Enter(host, At(now));
+      out.push_back(now);
+      last = now;
+    } else if (!out.empty() && random() % 2 == 0) {
+      gate.Leave(host);
+      out.pop_front();
+    }
+    ASSERT_EQ(gate.in_flight(host), out.size());
+  }
+}
+
+TEST(Leases, IdsTellTheSlotAndNeverRepeatOverRuns) {
+  Leases first(1);
+  Leases second(2);
+  const Slot slot(4095);
+  const LeaseId a = first.NextId(slot);
+  const LeaseId b = first.NextId(slot);
+  const LeaseId c = second.NextId(slot);
+  EXPECT_NE(a, b);
+  EXPECT_NE(a, c);
+  EXPECT_EQ(a.value() % limits::kSlots, slot.value());
+  first.Put({.id = a, .page = PageNumber(7)});
+  ASSERT_NE(first.Find(a), nullptr);
+  EXPECT_EQ(first.Find(a)->page, PageNumber(7));
+  EXPECT_EQ(first.Find(b), nullptr);
+  EXPECT_TRUE(first.Close(a));
+  EXPECT_FALSE(first.Close(a));
+}
+
+}  // namespace
+}  // namespace freshet

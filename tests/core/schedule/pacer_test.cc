@@ -1,0 +1,82 @@
+#include "core/schedule/pacer.h"
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+Instant At(double seconds) { return Instant() + Duration::FromSeconds(seconds); }
+
+TEST(Pacer, TicksAreNeverEarlyAndNeverDrift) {
+  Pacer pacer(Rate::PerSecond(3), At(0));
+  for (int i = 1; i <= 1'000'000; ++i) {
+    const Instant tick = pacer.Use();
+    const double exact = i / 3.0 * 1e6;
+    ASSERT_GE(static_cast<double>(tick.micros()), exact - 1e-3);
+    ASSERT_LE(static_cast<double>(tick.micros()), exact + 1.001);
+  }
+}
+
+TEST(Pacer, MissedTicksAreGone) {
+  Pacer pacer(Rate::PerSecond(100), At(0));
+  EXPECT_EQ(pacer.SkipMissed(At(0.015)), 0);
+  EXPECT_EQ(pacer.Use(), At(0.01));
+  EXPECT_EQ(pacer.SkipMissed(At(10.005)), 998);
+  EXPECT_EQ(pacer.next(), At(10));
+}
+
+TEST(Pacer, RateZeroNeverTicks) {
+  Pacer pacer(Rate(), At(5));
+  EXPECT_TRUE(pacer.next().infinite());
+  EXPECT_EQ(pacer.SkipMissed(At(100)), 0);
+  pacer.SetRate(Rate::PerSecond(2), At(100));
+  EXPECT_EQ(pacer.next(), At(100.5));
+  pacer.SetRate(Rate(), At(101));
+  EXPECT_TRUE(pacer.next().infinite());
+}
+
+TEST(Pacer, ChangingTheRateKeepsTheShareOfATickThatPassed) {
+  Pacer pacer(Rate::PerSecond(1), At(0));
+  pacer.SetRate(Rate::PerSecond(10), At(0.5));
+  EXPECT_EQ(pacer.Use(), At(0.55));
+  pacer.SetRate(Rate::PerSecond(1e-9), At(0.55));
+  EXPECT_GT(pacer.next(), At(1e6));
+  pacer.SetRate(Rate::PerSecond(1), At(1000));
+  EXPECT_LE(pacer.next(), At(1001));
+}
+
+// A driver that wakes late at random, as a thread does: the promise over windows must hold all the
+// same.
+TEST(Pacer, KeepsItsPromiseOverEveryWindow) {
+  for (const double rate : {0.7, 10.0, 333.3, 1000.0}) {
+    std::mt19937_64 random(11);
+    std::exponential_distribution<double> delay(1 / 0.0008);
+    Pacer pacer(Rate::PerSecond(rate), At(0));
+    std::vector<Instant> left;
+    Instant now = At(0);
+    int64_t skipped = 0;
+    while (left.size() < 5000) {
+      now = std::max(now, pacer.next()) + Duration::FromSeconds(delay(random));
+      if (left.size() == 2000) now = now + Duration::FromSeconds(20 / rate);  // a stall
+      skipped += pacer.SkipMissed(now);
+      if (pacer.next() <= now) {
+        pacer.Use();
+        left.push_back(now);
+      }
+    }
+    EXPECT_GE(skipped, 18);
+    for (size_t i = 0; i < left.size(); ++i) {
+      for (size_t j = i; j < std::min(left.size(), i + 40); ++j) {
+        const double window = std::max(0.01, (left[j] - left[i]).seconds());
+        ASSERT_LE(static_cast<double>(j - i + 1), std::floor(rate * window) + 2) << rate;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace freshet
