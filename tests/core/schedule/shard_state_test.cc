@@ -1,0 +1,372 @@
+// The shard state machine through the cycle that the server runs, in virtual time.
+#include "core/schedule/shard_state.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/url.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tools/sim/memory_shard.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Duration kLease = Duration::Seconds(60);
+constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
+
+Instant At(double seconds) { return kStart + Duration::FromSeconds(seconds); }
+
+PageKey Key(const std::string& path) { return {"DEFAULT", "https://example.com/" + path}; }
+
+UpsertPage Upsert(const std::string& path, double importance = 1) {
+  UpsertPage event{.key = Key(path), .host = "example.com"};
+  event.importance = importance;
+  return event;
+}
+
+ReportCrawl Result(const Assignment& assignment, CrawlOutcome outcome, Instant fetched) {
+  ReportCrawl report{.key = assignment.key, .lease = assignment.lease, .fetched = fetched};
+  report.outcome = outcome;
+  return report;
+}
+
+SignalChange Signal(const std::string& path, uint8_t source = 0) {
+  return {.key = Key(path), .source = source};
+}
+
+class ShardStateTest : public testing::Test {
+ protected:
+  static ShardOptions Options() {
+    ShardOptions options;
+    options.error_backoff = Duration::Seconds(100);
+    options.max_error_backoff = Duration::Seconds(300);
+    return options;
+  }
+
+  Reply Apply(const Event& event, double at) { return shard_.Apply(event, At(at)); }
+  std::optional<Assignment> Next(double at) { return shard_.Next(At(at), kLease, "w"); }
+  const PageRecord& Page(const std::string& path) { return *shard_.Find(Key(path)); }
+  // A page that was crawled at `at`, with no lease open.
+  void AddCrawled(const std::string& path, double at) {
+    UpsertPage event = Upsert(path);
+    event.last_crawl = At(at);
+    ASSERT_EQ(Apply(event, at).disposition, Disposition::kCreated);
+  }
+  const ShardCounters& counters() { return shard_.state().counters(); }
+
+  MemoryShard shard_{Options()};
+};
+
+TEST_F(ShardStateTest, APageGoesOutOnceAndComesBackFresh) {
+  EXPECT_EQ(Apply(Upsert("a"), 0).disposition, Disposition::kCreated);
+  EXPECT_EQ(Apply(Upsert("a"), 1).disposition, Disposition::kApplied);
+  const auto assignment = Next(10);
+  ASSERT_TRUE(assignment);
+  EXPECT_EQ(assignment->key, Key("a"));
+  EXPECT_EQ(assignment->deadline, At(10) + kLease);
+  EXPECT_EQ(assignment->last_crawl, Instant());
+  EXPECT_FALSE(Next(11)) << "a leased page is not handed out again";
+  const Reply reply = Apply(Result(*assignment, CrawlOutcome::kChanged, At(12)), 13);
+  EXPECT_TRUE(reply.status.ok());
+  EXPECT_EQ(Page("a").state.last_crawl, At(12));
+  EXPECT_EQ(Page("a").state.staleness, 0);
+  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_TRUE(Next(100));
+}
+
+TEST_F(ShardStateTest, TheSameResultTwiceCountsOnce) {
+  Apply(Upsert("a"), 0);
+  const auto assignment = Next(10);
+  Apply(Result(*assignment, CrawlOutcome::kChanged, At(12)), 13);
+  const PageRecord before = Page("a");
+  const Reply again = Apply(Result(*assignment, CrawlOutcome::kChanged, At(12)), 14);
+  EXPECT_EQ(again.disposition, Disposition::kDuplicate);
+  EXPECT_EQ(Page("a"), before);
+}
+
+TEST_F(ShardStateTest, AnExpiredLeaseReturnsThePageAsItWas) {
+  Apply(Upsert("a"), 0);
+  const PageRecord before = Page("a");
+  const auto assignment = Next(10);
+  shard_.RunTimers(At(69));
+  EXPECT_EQ(counters().leases, 1u);
+  shard_.RunTimers(At(70));
+  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_EQ(counters().expired_leases, 1u);
+  EXPECT_EQ(Page("a"), before);
+  const auto second = Next(80);
+  ASSERT_TRUE(second);
+  EXPECT_GT(second->lease.value(), assignment->lease.value());
+}
+
+TEST_F(ShardStateTest, AResultOfAnOldLeaseIsAnObservationNotAStateChange) {
+  AddCrawled("a", 0);
+  Apply(RecheckPage{Key("a")}, 5);
+  const auto assignment = Next(10);
+  ASSERT_TRUE(assignment);
+  shard_.RunTimers(At(1000));
+  const PageState before = Page("a").state;
+  const Reply late = Apply(Result(*assignment, CrawlOutcome::kChanged, At(60)), 1001);
+  EXPECT_EQ(late.disposition, Disposition::kObservedOnly);
+  EXPECT_EQ(Page("a").state.last_crawl, before.last_crawl);
+  EXPECT_EQ(Page("a").state.staleness, before.staleness);
+  ASSERT_EQ(Page("a").detail.statistics.recent.size(), 1u);
+  EXPECT_TRUE(Page("a").detail.statistics.recent[0].changed);
+  const Reply again = Apply(Result(*assignment, CrawlOutcome::kChanged, At(60)), 1002);
+  EXPECT_EQ(again.disposition, Disposition::kDuplicate);
+}
+
+TEST_F(ShardStateTest, AReturnedLeaseChangesNothing) {
+  Apply(Upsert("a"), 0);
+  const PageRecord before = Page("a");
+  const auto assignment = Next(10);
+  EXPECT_TRUE(Apply(ReturnLease{assignment->lease}, 11).status.ok());
+  EXPECT_EQ(Page("a"), before);
+  EXPECT_TRUE(Next(12));
+  EXPECT_EQ(Apply(ReturnLease{assignment->lease}, 13).status.code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ShardStateTest, UnknownThingsAreNamed) {
+  EXPECT_THAT(Apply(RemovePage{Key("x")}, 0).status.message(), HasSubstr("not known"));
+  EXPECT_THAT(Apply(Signal("x"), 0).status.message(), HasSubstr("https://example.com/x"));
+  ReportCrawl report{.lease = LeaseId(77), .fetched = At(0)};
+  report.outcome = CrawlOutcome::kChanged;
+  EXPECT_THAT(Apply(report, 0).status.message(), HasSubstr("lease_id: 77"));
+  EXPECT_EQ(counters().signals_unknown_url, 1u);
+}
+
+TEST_F(ShardStateTest, ALeaseAndAUrlThatDisagreeAreRefused) {
+  Apply(Upsert("a"), 0);
+  Apply(Upsert("b"), 0);
+  const auto assignment = Next(1);
+  ReportCrawl report = Result(*assignment, CrawlOutcome::kChanged, At(2));
+  report.key = assignment->key == Key("a") ? Key("b") : Key("a");
+  EXPECT_EQ(Apply(report, 3).status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(counters().leases, 1u);
+}
+
+TEST_F(ShardStateTest, TheDigestDecidesWhatTheWorkerDoesNotSay) {
+  Apply(Upsert("a"), 0);
+  const auto report = [&](const std::string& digest, double at) {
+    const auto assignment = Next(at);
+    ReportCrawl result{.lease = assignment->lease, .fetched = At(at)};
+    result.digest = digest;
+    return *Apply(result, at).outcome;
+  };
+  EXPECT_EQ(report("one", 10), CrawlOutcome::kChanged);
+  EXPECT_EQ(report("one", 1000), CrawlOutcome::kUnchanged);
+  EXPECT_EQ(report("two", 2000), CrawlOutcome::kChanged);
+  EXPECT_EQ(Page("a").detail.changes, 2u);
+  EXPECT_EQ(Page("a").detail.crawls, 3u);
+  const auto assignment = Next(3000);
+  ReportCrawl silent{.lease = assignment->lease, .fetched = At(3000)};
+  EXPECT_THAT(Apply(silent, 3000).status.message(), HasSubstr("outcome"));
+}
+
+TEST_F(ShardStateTest, ASignalMovesThePageAndAnOldOneDoesNot) {
+  AddCrawled("a", 0);
+  EXPECT_EQ(Apply(Signal("a"), 10).disposition, Disposition::kApplied);
+  const double staleness = Page("a").state.staleness;
+  EXPECT_GT(staleness, 0);
+  SignalChange old = Signal("a");
+  old.changed = At(-5);
+  EXPECT_EQ(Apply(old, 20).disposition, Disposition::kStale);
+  SignalChange repeated = Signal("a");
+  repeated.changed = At(8);
+  EXPECT_EQ(Apply(repeated, 30).disposition, Disposition::kDuplicate) << "not newer than known";
+  EXPECT_EQ(Page("a").state.signals.Total(), 1);
+}
+
+TEST_F(ShardStateTest, ASignalIdCountsOnce) {
+  AddCrawled("a", 0);
+  SignalChange signal = Signal("a");
+  signal.signal_id_hash = 99;
+  const std::vector<Event> both = {signal, signal};
+  const auto replies = shard_.Apply(both, At(10));
+  EXPECT_EQ(replies[0].disposition, Disposition::kApplied);
+  EXPECT_EQ(replies[1].disposition, Disposition::kDuplicate);
+  EXPECT_EQ(Apply(signal, 20).disposition, Disposition::kDuplicate);
+}
+
+TEST_F(ShardStateTest, ASignalNewerThanTheFetchOutlivesTheResult) {
+  AddCrawled("a", 0);
+  Apply(RecheckPage{Key("a")}, 1);
+  const auto assignment = Next(10);
+  Apply(Signal("a"), 11);  // before the fetch
+  Apply(Signal("a"), 15);  // after it
+  Apply(Result(*assignment, CrawlOutcome::kChanged, At(12)), 20);
+  EXPECT_EQ(Page("a").state.signals.Total(), 1);
+  EXPECT_GT(Page("a").state.staleness, 0);
+  ASSERT_EQ(Page("a").detail.statistics.recent.size(), 1u);
+  EXPECT_EQ(Page("a").detail.statistics.recent[0].signals.Total(), 1);
+}
+
+TEST_F(ShardStateTest, FailuresBackOffAndKeepTheStaleness) {
+  Apply(Upsert("a"), 0);
+  auto assignment = Next(1);
+  Apply(Result(*assignment, CrawlOutcome::kError, At(2)), 2);
+  EXPECT_FALSE(Next(101));
+  assignment = Next(102);
+  ASSERT_TRUE(assignment);
+  Apply(Result(*assignment, CrawlOutcome::kError, At(102.5)), 103);
+  EXPECT_FALSE(Next(302));
+  assignment = Next(303);
+  ASSERT_TRUE(assignment);
+  Apply(Result(*assignment, CrawlOutcome::kError, At(304)), 304);
+  EXPECT_EQ(Page("a").state.retry_at, At(604)) << "the longest back-off";
+  EXPECT_TRUE(std::isinf(Page("a").state.staleness));
+}
+
+TEST_F(ShardStateTest, RetryAfterHoldsTheWholeHost) {
+  Apply(Upsert("a"), 0);
+  Apply(Upsert("b"), 0);
+  const auto assignment = Next(1);
+  ReportCrawl report = Result(*assignment, CrawlOutcome::kError, At(2));
+  report.http_status = 503;
+  report.retry_after = Duration::Seconds(1000);
+  Apply(report, 2);
+  EXPECT_FALSE(Next(1001));
+  EXPECT_TRUE(Next(1002));
+}
+
+TEST_F(ShardStateTest, AGonePageIsNotCrawledUntilItIsUpserted) {
+  Apply(Upsert("a"), 0);
+  const auto assignment = Next(1);
+  Apply(Result(*assignment, CrawlOutcome::kGone, At(2)), 2);
+  EXPECT_FALSE(Next(1e6));
+  Apply(Upsert("a"), 1e6 + 1);
+  EXPECT_TRUE(Next(1e6 + 2));
+}
+
+TEST_F(ShardStateTest, ARemovedPageIsGoneFromEverything) {
+  Apply(Upsert("a"), 0);
+  const auto assignment = Next(1);
+  EXPECT_TRUE(Apply(RemovePage{Key("a")}, 2).status.ok());
+  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_EQ(counters().pages, 0u);
+  EXPECT_EQ(shard_.Find(Key("a")), nullptr);
+  EXPECT_FALSE(Apply(Result(*assignment, CrawlOutcome::kChanged, At(3)), 3).status.ok());
+  EXPECT_EQ(Apply(Upsert("a"), 4).disposition, Disposition::kCreated);
+  EXPECT_TRUE(Next(5));
+}
+
+TEST_F(ShardStateTest, OneBatchSeesItsOwnChanges) {
+  const std::vector<Event> events = {Upsert("a"), Signal("a"), RemovePage{Key("a")}, Signal("a"),
+                                     Upsert("a", 5)};
+  const auto replies = shard_.Apply(events, At(0));
+  EXPECT_EQ(replies[0].disposition, Disposition::kCreated);
+  EXPECT_EQ(replies[1].disposition, Disposition::kApplied);
+  EXPECT_TRUE(replies[2].status.ok());
+  EXPECT_FALSE(replies[3].status.ok());
+  EXPECT_EQ(replies[4].disposition, Disposition::kCreated);
+  EXPECT_EQ(counters().pages, 1u);
+  EXPECT_EQ(Page("a").spec.importance, 5);
+}
+
+TEST_F(ShardStateTest, BoundsOfThePageHold) {
+  UpsertPage event = Upsert("a");
+  event.last_crawl = At(0);
+  event.min_interval = Duration::Seconds(100);
+  event.max_interval = Duration::Seconds(500);
+  Apply(event, 0);
+  EXPECT_FALSE(Next(99));
+  Apply(Signal("a"), 99.5);
+  const auto early = Next(100);
+  ASSERT_TRUE(early);
+  Apply(Result(*early, CrawlOutcome::kUnchanged, At(100)), 100);
+  shard_.Apply(Upsert("b"), At(100));
+  EXPECT_EQ(Next(599)->key, Key("b"));
+  const auto forced = Next(600);
+  ASSERT_TRUE(forced);
+  EXPECT_EQ(forced->key, Key("a"));
+  EXPECT_TRUE(std::isinf(forced->value));
+  event.max_interval = Duration::Seconds(50);
+  EXPECT_THAT(Apply(event, 700).status.message(), HasSubstr("max_interval"));
+}
+
+TEST_F(ShardStateTest, AnUpsertChangesOnlyWhatItNames) {
+  UpsertPage event = Upsert("a", 7);
+  event.min_interval = Duration::Seconds(100);
+  Apply(event, 0);
+  UpsertPage change{.key = Key("a"), .host = "example.com"};
+  change.max_interval = Duration::Seconds(200);
+  Apply(change, 1);
+  EXPECT_EQ(Page("a").spec.importance, 7);
+  EXPECT_EQ(Page("a").spec.min_interval, Duration::Seconds(100));
+  EXPECT_EQ(Page("a").spec.max_interval, Duration::Seconds(200));
+}
+
+TEST_F(ShardStateTest, RecheckGoesFirst) {
+  for (int i = 0; i < 20; ++i) Apply(Upsert("p" + std::to_string(i), 100), 0);
+  AddCrawled("low", 0);
+  Apply(RecheckPage{Key("low")}, 1);
+  EXPECT_EQ(Next(2)->key, Key("low"));
+}
+
+TEST_F(ShardStateTest, PolitenessOfAHostHolds) {
+  Apply(Upsert("a"), 0);
+  Apply(Upsert("b"), 0);
+  SetHost host{.host = "example.com"};
+  host.min_delay = std::optional(Duration::Seconds(10));
+  host.max_in_flight = std::optional(1u);
+  Apply(host, 0);
+  const auto first = Next(1);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(Next(50)) << "one is in flight";
+  Apply(Result(*first, CrawlOutcome::kUnchanged, At(50)), 50);
+  ASSERT_TRUE(Next(51));
+  shard_.RunTimers(At(200));
+  SetHost block{.host = "example.com"};
+  block.blocked_until = At(1000);
+  Apply(block, 200);
+  EXPECT_FALSE(Next(999));
+  EXPECT_TRUE(Next(1000));
+}
+
+TEST_F(ShardStateTest, ExplainsWhyNot) {
+  AddCrawled("a", 0);
+  Apply(Upsert("b"), 0);
+  Next(1);
+  const Explanation explanation = shard_.state().Explain(Page("a"), At(10));
+  EXPECT_GE(explanation.value, 0);
+  EXPECT_GT(explanation.price, 0);
+  EXPECT_GT(explanation.next_crawl, At(10));
+  EXPECT_THAT(explanation.why, HasSubstr("price"));
+  const Explanation leased = shard_.state().Explain(Page("b"), At(10));
+  EXPECT_THAT(leased.why, HasSubstr("lease"));
+}
+
+TEST_F(ShardStateTest, ARestartGoesOnWithWhatWasCommitted) {
+  AddCrawled("a", 0);
+  Apply(Upsert("b"), 0);
+  Apply(Upsert("c"), 0);
+  const auto leased = Next(1);
+  ASSERT_TRUE(leased);
+  MemoryShard& before = shard_;
+  ShardOptions options = Options();
+  options.generation = 2;
+  ShardState after(options);
+  for (const auto& [number, page] : before.pages()) {
+    ASSERT_TRUE(after
+                    .LoadPage(number, Fingerprint(page.key.crawl_id, page.key.url), page.host,
+                              page.spec, page.state)
+                    .ok());
+  }
+  after.LoadLease(*before.state().FindLease(leased->lease));
+  after.FinishLoad();
+  EXPECT_EQ(after.counters().pages, 3u);
+  EXPECT_EQ(after.counters().leases, 1u);
+  const auto pick_before = before.state().Peek(At(5));
+  const auto pick_after = after.Peek(At(5));
+  ASSERT_TRUE(pick_before && pick_after);
+  EXPECT_EQ(pick_before->page, pick_after->page);
+  EXPECT_EQ(pick_before->value, pick_after->value);
+}
+
+}  // namespace
+}  // namespace freshet

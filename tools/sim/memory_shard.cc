@@ -1,0 +1,88 @@
+#include "tools/sim/memory_shard.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace freshet {
+
+void MemoryShard::Load(const Event& event) {
+  wanted_.clear();
+  state_.Want(event, &wanted_);
+  for (const PageNumber number : wanted_) {
+    if (const auto it = pages_.find(number); it != pages_.end()) txn_.Load(it->second);
+  }
+}
+
+void MemoryShard::Commit() {
+  const Changes changes = txn_.Finish();
+  for (const PageWrite& write : changes.pages) pages_[write.record->number] = *write.record;
+  for (const PageRecord* removed : changes.removed_pages) pages_.erase(removed->number);
+  state_.Install(txn_);
+  txn_.Reset();
+}
+
+std::vector<Reply> MemoryShard::Apply(std::span<const Event> events, Instant now) {
+  std::vector<Reply> replies;
+  replies.reserve(events.size());
+  for (const Event& event : events) Load(event);
+  for (const Event& event : events) replies.push_back(state_.Step(event, now, txn_));
+  Commit();
+  return replies;
+}
+
+Reply MemoryShard::Apply(const Event& event, Instant now) {
+  return std::move(Apply(std::span(&event, 1), now).front());
+}
+
+std::optional<Assignment> MemoryShard::Next(Instant at, Duration lease, const std::string& worker) {
+  const std::optional<Pick> pick = state_.Take(at);
+  if (!pick) return std::nullopt;
+  LeasePage event;
+  event.page = pick->page;
+  event.worker = worker;
+  event.at = at;
+  event.lease = lease;
+  event.value = pick->value;
+  Reply reply = Apply(event, at);
+  if (!reply.assignment) state_.PutBack(pick->page);
+  return std::move(reply.assignment);
+}
+
+void MemoryShard::RunTimers(Instant now) {
+  constexpr size_t kSlice = 1024;
+  std::vector<Event> events;
+  do {
+    events.clear();
+    state_.TakeDueTimers(now, kSlice, &events);
+    Apply(events, now);
+  } while (events.size() == kSlice);
+}
+
+void MemoryShard::RunEpoch(Instant now) {
+  // In order of number: a sum must not depend on the order of a hash map.
+  std::vector<PageNumber> numbers;
+  numbers.reserve(pages_.size());
+  for (const auto& [number, page] : pages_) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<Event> again;
+  again.reserve(numbers.size());
+  state_.BeginEpoch(now);
+  for (const PageNumber number : numbers) {
+    state_.CollectForEpoch(pages_.at(number));
+    again.emplace_back(Reestimate{number});
+  }
+  state_.FinishEpoch(now, txn_);
+  Commit();
+  for (size_t i = 0; i < again.size(); i += 1024) {
+    Apply(std::span(again).subspan(i, std::min<size_t>(1024, again.size() - i)), now);
+  }
+}
+
+const PageRecord* MemoryShard::Find(const PageKey& key) const {
+  const std::optional<PageNumber> number = state_.FindNumber(key);
+  if (!number) return nullptr;
+  const auto it = pages_.find(*number);
+  return it == pages_.end() || it->second.key != key ? nullptr : &it->second;
+}
+
+}  // namespace freshet
