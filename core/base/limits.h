@@ -68,6 +68,10 @@ inline constexpr int kBurstClasses = 4;
 static_assert(kMaxSources * kBurstClasses <= 256);
 // Crawl observations kept per page; older ones live on in fading sums.
 inline constexpr int kMaxObservations = 24;
+// Pages of which the fit of a rate prior keeps what they showed, and sites of a shard that have a
+// model of their own.
+inline constexpr size_t kMaxPriorSamples = 4096;
+inline constexpr size_t kMaxSiteModels = 1024;
 // Signals that arrive while a page is leased and may be newer than the fetch.
 inline constexpr int kMaxSignalsDuringLease = 16;
 // Ids of recent signals kept per shard for deduplication.

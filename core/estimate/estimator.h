@@ -59,22 +59,30 @@ class Estimator {
   // but for signal_weight, which may be infinite. A page without any observation gets the prior.
   [[nodiscard]] PageEstimate Estimate(const PageRecord& page, Instant now) const;
 
-  // kappa of one more signal of this class for a page of these rates: what the scheduler adds to
+  // kappa of one more signal of this class for a page in this state: what the scheduler adds to
   // the staleness. >= 0, may be infinite (complete signals).
-  [[nodiscard]] double SignalWeight(const PageSpec& spec, SourceClass source_class) const;
+  [[nodiscard]] double SignalWeight(const PageSpec& spec, const PageState& state,
+                                    SourceClass source_class) const;
 
-  // Carries the staleness of `state` to `now` through every age edge in between, and leaves the
-  // rates that are in force at `now`. No-op for now <= carried_at. Needs nothing but the
-  // fixed-width state, so it costs about what a signal costs.
+  // Carries the staleness of `state` and the estimator's sums in it to `now` through every age edge
+  // in between, and leaves the rates that are in force at `now`. No-op for now <= carried_at. Needs
+  // nothing but the fixed-width state.
   void Advance(PageState& state, Instant now) const;
   // The next instant after carried_at at which Advance would change the rates; infinite: never.
   [[nodiscard]] Instant NextEdge(const PageState& state) const;
 
-  // Bookkeeping, called before the state itself is changed by the event. RecordCrawl: a successful
-  // crawl fetched at `observation.fetched` after `observation.elapsed`. RecordSignal: an applied
-  // one.
-  void RecordCrawl(PageRecord& page, const CrawlObservation& observation) const;
-  void RecordSignal(PageRecord& page, SourceClass source_class, Instant now) const;
+  // Bookkeeping of an event, called after Advance to the event and before the rest of the state is
+  // changed by it.
+  //
+  // RecordCrawl: a successful crawl fetched at `observation.fetched` after `observation.elapsed`.
+  // Appends to the page's statistics with state.exposure as the exposure of the interval (the owner
+  // then sets it to 0 with the staleness), corrects the evidence and moves `last_event` where the
+  // crawl found a change that no signal had told of. Call Estimate afterwards. An observation that
+  // is not newer than the last one is ignored.
+  void RecordCrawl(PageRecord& page, const CrawlObservation& observation);
+  // RecordSignal: an applied signal. Changes `state` alone: its sums, `last_event` and, for the new
+  // age, its rates. No Estimate is needed; the epochs make what it proves count in full.
+  void RecordSignal(PageState& state, SourceClass source_class, Instant now);
 
   // An epoch: BeginEpoch, Collect every page once (in any order, in slices), FinishEpoch, which
   // makes the learned model current; then the owner re-estimates every page. A second BeginEpoch

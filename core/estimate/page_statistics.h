@@ -16,6 +16,9 @@ struct CrawlObservation {
   Instant fetched;
   Duration elapsed;  // since the crawl before (or since first seen, where the content was known)
   SignalCounts signals;  // that fell into the interval and were applied
+  // Operational seconds of the interval (core/estimate/operational_time.h). Filled in by
+  // Estimator::RecordCrawl, whatever the caller sets.
+  float exposure = 0;
   bool changed = false;  // the crawl found other content than the crawl before
   bool operator==(const CrawlObservation&) const = default;
 };
@@ -24,6 +27,10 @@ struct CrawlObservation {
 // limits::kMaxObservations entries.
 struct PageStatistics {
   std::vector<CrawlObservation> recent;
+  // What left the window: unsignalled changes and the operational seconds in which they could be
+  // seen, both fading, as of `recent.front().fetched`.
+  float old_changes = 0;
+  float old_exposure = 0;
   bool operator==(const PageStatistics&) const = default;
 };
 

@@ -45,6 +45,9 @@ struct PageSpec {
   bool operator==(const PageSpec&) const = default;
 };
 
+// PageRates::age_bin of a page whose rates do not depend on the age of its last event.
+inline constexpr uint8_t kAgeless = 255;
+
 // The rates that the scheduler uses now. Per second of wall-clock time, as of
 // `PageState::carried_at`.
 struct PageRates {
@@ -53,6 +56,10 @@ struct PageRates {
   double signal_rate = 0;       // gamma, summed over sources
   double signal_weight = 0;     // kappa of the one source that stands for all; may be infinite
   double staleness_rate = 0;    // ds/dt
+  // The bin of the age curve that the rates hold for (core/estimate/operational_time.h), and the
+  // site model they come from. Written by the Estimator alone.
+  uint8_t age_bin = kAgeless;
+  uint16_t site = 0;
   bool operator==(const PageRates&) const = default;
 };
 
@@ -70,6 +77,12 @@ struct PageState {
   // change, or being first seen.
   Instant last_event;
   SignalCounts signals;  // applied since the last crawl
+  // The estimator's sums, as of `carried_at`. `exposure`: operational seconds since the last crawl,
+  // zero after it. `evidence`: changes that signals stand for, fading;
+  // `evidence_exposure`: the operational seconds, fading alike, in which they came.
+  double exposure = 0;
+  float evidence = 0;
+  float evidence_exposure = 0;
   Instant newest_claim;  // newest change time that a source has claimed; epoch: none
   Instant retry_at;      // epoch: none. After an error, not crawled before this instant.
   bool recheck = false;  // asked for out of turn: crawled as soon as politeness allows

@@ -265,8 +265,8 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     during.push_back({time, source_class});
   }
   estimator.Advance(state, now);
-  estimator.RecordSignal(page->record, source_class, now);
-  state.staleness += estimator.SignalWeight(page->record.spec, source_class);
+  estimator.RecordSignal(state, source_class, now);
+  state.staleness += estimator.SignalWeight(page->record.spec, state, source_class);
   state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
   state.rates = estimator.Estimate(page->record, now).rates;
@@ -358,9 +358,10 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
       if (signal.time <= report.fetched) continue;
       carried.Add(signal.source_class);
       seen.Subtract(signal.source_class);
-      staleness += estimator.SignalWeight(record.spec, signal.source_class);
+      staleness += estimator.SignalWeight(record.spec, state, signal.source_class);
     }
   }
+  estimator.Advance(state, report.fetched);
   Observe(report, changed, seen, page);
   if (state.crawled() || record.detail.crawls > 0) record.detail.changes += changed ? 1 : 0;
   ++record.detail.crawls;
@@ -368,6 +369,7 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   ++(changed ? counters.changed : counters.unchanged);
   state.last_crawl = state.carried_at = report.fetched;
   state.staleness = staleness;
+  state.exposure = 0;
   state.signals = carried;
   state.recheck = false;
   state.errors = 0;

@@ -1,0 +1,448 @@
+#include "core/estimate/estimator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_split.h"
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "core/estimate/operational_time.h"
+#include "core/estimate/page_estimator.h"
+#include "core/estimate/site.h"
+
+namespace freshet {
+namespace {
+
+constexpr std::string_view kModelHeader = "freshet-site-models 1";
+// A host of fewer pages shares the model of its shard.
+constexpr uint64_t kMinPagesOfSite = 200;
+constexpr double kCurveHalfLifeDays = 3000;
+constexpr double kNormal95 = 1.959963985;
+
+bool IsBurst(SourceClass source_class) { return source_class.burst() != BurstClass::kMass; }
+
+// Precision 95% interval: the Wilson score interval of a proportion.
+void SetPrecisionInterval(const ClassTrust& trust, SourceTrust* out) {
+  const double n = trust.signals + 1;
+  const double p = trust.precision;
+  const double z2 = kNormal95 * kNormal95;
+  const double centre = (p + z2 / (2 * n)) / (1 + z2 / n);
+  const double half = kNormal95 / (1 + z2 / n) * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+  out->precision_low = std::max(0.0, centre - half);
+  out->precision_high = std::min(1.0, centre + half);
+}
+
+}  // namespace
+
+// Sites are numbered: 0 is the whole shard, the others are hosts of many pages. A number keeps its
+// meaning for pages that were not re-estimated since; one that lost its host stands for the shard
+// until it is given anew.
+class Estimator::Impl {
+ public:
+  explicit Impl(EstimatorOptions options) : options_(options), sites_(1), counts_(1) {}
+
+  PageEstimate Estimate(const PageRecord& page, Instant now) const;
+  double SignalWeight(const PageSpec& spec, const PageState& state, SourceClass source_class) const;
+  void Advance(PageState& state, Instant now) const;
+  Instant NextEdge(const PageState& state) const;
+  void RecordCrawl(PageRecord& page, CrawlObservation observation);
+  void RecordSignal(PageState& state, SourceClass source_class, Instant now);
+  void BeginEpoch(Instant now);
+  void Collect(const PageRecord& page);
+  void FinishEpoch();
+  std::string SerialiseModel() const;
+  Status RestoreModel(std::string_view text);
+  std::vector<SourceTrust> Trust() const;
+
+ private:
+  const SiteModel& Site(uint16_t number) const {
+    return sites_[number < sites_.size() ? number : 0];
+  }
+  uint16_t SiteOf(const std::string& host) const {
+    const auto found = numbers_.find(host);
+    return found == numbers_.end() ? 0 : found->second;
+  }
+  double Days(Duration d) const { return d.seconds() / options_.day.seconds(); }
+  // The span of `days` days, for edges: exact in microseconds.
+  Duration Span(double days) const { return Duration::FromSeconds(days * options_.day.seconds()); }
+  // Multiplies the rates of `state` by what lies between its age bin and `bin`.
+  void MoveToBin(PageState& state, uint8_t bin) const;
+  // Moves the sums by `dt` in operational time that runs at `level`.
+  void Carry(PageState& state, Duration dt, double level) const;
+  // Takes an event at `now` into the age counts and starts the age of the page anew.
+  void StartAge(PageState& state, Instant now);
+  void CollectInto(SiteLearner& learner, const SiteModel& site, const PageRecord& page,
+                   const PagePosterior& posterior) const;
+  void Forget(PageStatistics& statistics, const SiteModel& site, double rate) const;
+
+  EstimatorOptions options_;
+  std::vector<SiteModel> sites_;
+  // Age counts of each site, filled by events and epochs; those of site 0 exclude the others' until
+  // FinishEpoch adds them up.
+  std::vector<AgeCounts> counts_;
+  absl::flat_hash_map<std::string, uint16_t> numbers_;
+
+  // The epoch under way. Age exposure before `mark_` has been collected.
+  Instant mark_;
+  Instant last_mark_;
+  bool collecting_ = false;
+  std::vector<SiteLearner> learners_;  // by site number; the hosts that are new come last
+  std::vector<std::string> learner_hosts_;
+  absl::flat_hash_map<std::string, uint16_t> learner_numbers_;
+};
+
+PageEstimate Estimator::Impl::Estimate(const PageRecord& page, Instant now) const {
+  const uint16_t number = SiteOf(page.host);
+  const SiteModel& site = Site(number);
+  PageEstimate estimate;
+  PageRates& rates = estimate.rates;
+  rates.site = number;
+  const double per_second = 1 / options_.day.seconds();
+  if (page.spec.known_change_rate.has_value()) {
+    rates.change_rate = page.spec.known_change_rate->per_second();
+    estimate.low = estimate.high = rates.change_rate;
+  } else {
+    const PagePosterior posterior =
+        EstimatePage(site, page.detail.statistics, page.state, now, options_.day);
+    const int bin = AgeCurve::BinOf(std::max(0.0, Days(now - page.state.last_event)));
+    rates.age_bin = static_cast<uint8_t>(bin);
+    rates.change_rate = posterior.mean * site.curve.Ahead(bin) * per_second;
+    estimate.observations = posterior.observations;
+    const double scale = site.curve.Ahead(bin) * per_second;
+    estimate.low = scale * GammaQuantile(posterior.mean, posterior.shape, -kNormal95);
+    estimate.high = scale * GammaQuantile(posterior.mean, posterior.shape, kNormal95);
+  }
+  if (page.spec.complete_signals) {
+    rates.signal_rate = rates.change_rate;
+    rates.signal_weight = std::numeric_limits<double>::infinity();
+    return estimate;
+  }
+  const double recall = site.Recall();
+  rates.unsignalled_rate = (1 - recall) * rates.change_rate;
+  rates.signal_rate = site.SignalsPerChange() * rates.change_rate;
+  // The one source that stands for all: recall and signal rate summed.
+  rates.signal_weight = recall > 0 ? -std::log1p(-recall / site.SignalsPerChange()) : 0;
+  rates.staleness_rate = rates.unsignalled_rate;
+  if (rates.age_bin != kAgeless) {
+    rates.staleness_rate *= site.curve.Level(rates.age_bin) / site.curve.Ahead(rates.age_bin);
+  }
+  return estimate;
+}
+
+double Estimator::Impl::SignalWeight(const PageSpec& spec, const PageState& state,
+                                     SourceClass source_class) const {
+  if (spec.complete_signals) return std::numeric_limits<double>::infinity();
+  return Site(state.rates.site).Weight(source_class);
+}
+
+Instant Estimator::Impl::NextEdge(const PageState& state) const {
+  if (state.rates.age_bin >= kAgeBins - 1) return Instant::Infinite();
+  return state.last_event + Span(AgeCurve::EndOf(state.rates.age_bin));
+}
+
+void Estimator::Impl::MoveToBin(PageState& state, uint8_t bin) const {
+  const AgeCurve& curve = Site(state.rates.site).curve;
+  PageRates& rates = state.rates;
+  const double ahead = curve.Ahead(bin) / curve.Ahead(rates.age_bin);
+  rates.change_rate *= ahead;
+  rates.unsignalled_rate *= ahead;
+  rates.signal_rate *= ahead;
+  rates.staleness_rate *= curve.Level(bin) / curve.Level(rates.age_bin);
+  rates.age_bin = bin;
+}
+
+void Estimator::Impl::Carry(PageState& state, Duration dt, double level) const {
+  const double seconds = dt.seconds();
+  state.staleness += state.rates.staleness_rate * seconds;
+  state.exposure += level * seconds;
+  const double half_life = kSignalHalfLifeDays * options_.day.seconds();
+  const double fade = std::exp2(-seconds / half_life);
+  state.evidence = static_cast<float>(state.evidence * fade);
+  state.evidence_exposure =
+      static_cast<float>(state.evidence_exposure * fade + level * (1 - fade) * half_life / M_LN2);
+  state.carried_at = state.carried_at + dt;
+}
+
+void Estimator::Impl::Advance(PageState& state, Instant now) const {
+  const AgeCurve& curve = Site(state.rates.site).curve;
+  while (state.carried_at < now) {
+    if (state.rates.age_bin == kAgeless) {
+      Carry(state, now - state.carried_at, 1);
+      return;
+    }
+    const Instant edge = NextEdge(state);
+    const Instant end = std::min(edge, now);
+    if (end > state.carried_at) {
+      Carry(state, end - state.carried_at, curve.Level(state.rates.age_bin));
+    }
+    if (edge <= now) MoveToBin(state, static_cast<uint8_t>(state.rates.age_bin + 1));
+  }
+}
+
+void Estimator::Impl::StartAge(PageState& state, Instant now) {
+  if (state.rates.age_bin != kAgeless && now > state.last_event) {
+    const size_t number = state.rates.site < counts_.size() ? state.rates.site : 0;
+    AgeCounts& counts = counts_[number];
+    const double age = Days(now - state.last_event);
+    const double rate = state.rates.change_rate * options_.day.seconds() /
+                        sites_[number].curve.Ahead(state.rates.age_bin);
+    counts.AddEvent(age);
+    counts.AddExposure(rate, std::max(0.0, Days(mark_ - state.last_event)), age);
+    MoveToBin(state, 0);
+  }
+  state.last_event = std::max(state.last_event, now);
+}
+
+void Estimator::Impl::RecordSignal(PageState& state, SourceClass source_class, Instant now) {
+  const ClassTrust& trust = Site(state.rates.site).classes[source_class.packed()];
+  state.evidence += static_cast<float>(trust.precision);
+  if (IsBurst(source_class)) StartAge(state, now);
+}
+
+void Estimator::Impl::Forget(PageStatistics& statistics, const SiteModel& site, double rate) const {
+  const CrawlObservation& oldest = statistics.recent.front();
+  double changes = 0;
+  if (oldest.changed) {
+    const double own = (1 - site.Recall()) * rate * oldest.exposure / options_.day.seconds();
+    const double s = own + SignalStaleness(site, oldest.signals);
+    changes = s < 1e-9 ? 1 : own / -std::expm1(-s);
+  }
+  statistics.old_changes += static_cast<float>(changes);
+  statistics.old_exposure += oldest.exposure;
+  const double fade =
+      Fading(statistics.recent[1].fetched - oldest.fetched, kCrawlHalfLifeDays, options_.day);
+  statistics.old_changes = static_cast<float>(statistics.old_changes * fade);
+  statistics.old_exposure = static_cast<float>(statistics.old_exposure * fade);
+  statistics.recent.erase(statistics.recent.begin());
+}
+
+void Estimator::Impl::RecordCrawl(PageRecord& page, CrawlObservation observation) {
+  PageStatistics& statistics = page.detail.statistics;
+  PageState& state = page.state;
+  if (observation.elapsed <= Duration()) return;
+  if (!statistics.recent.empty() && observation.fetched <= statistics.recent.back().fetched) return;
+  const SiteModel& site = Site(state.rates.site);
+  const double day = options_.day.seconds();
+  const double ahead = state.rates.age_bin == kAgeless ? 1 : site.curve.Ahead(state.rates.age_bin);
+  const double rate = state.rates.change_rate * day / ahead;
+  observation.exposure = static_cast<float>(state.exposure);
+
+  // What the crawl proves of the signals replaces what was expected of them.
+  const double s = (1 - site.Recall()) * rate * observation.exposure / day +
+                   SignalStaleness(site, observation.signals);
+  double revision = 0;
+  for (const SignalCounts::Entry& entry : observation.signals.entries()) {
+    if (entry.count == 0) continue;
+    const double precision = site.classes[entry.source_class.packed()].precision;
+    const double truth = observation.changed ? precision / -std::expm1(-s) : 0;
+    revision += entry.count * (truth - precision);
+  }
+  revision *=
+      Fading(Duration::Micros(observation.elapsed.micros() / 2), kSignalHalfLifeDays, options_.day);
+  state.evidence = static_cast<float>(std::max(0.0, state.evidence + revision));
+
+  if (statistics.recent.size() >= limits::kMaxObservations) Forget(statistics, site, rate);
+  statistics.recent.push_back(observation);
+  bool told = false;
+  for (const SignalCounts::Entry& entry : observation.signals.entries()) {
+    told = told || (entry.count > 0 && IsBurst(entry.source_class));
+  }
+  if (observation.changed && !told) StartAge(state, observation.fetched);
+}
+
+void Estimator::Impl::BeginEpoch(Instant now) {
+  last_mark_ = collecting_ ? last_mark_ : mark_;
+  mark_ = now;
+  collecting_ = true;
+  learners_.assign(sites_.size(), SiteLearner());
+  learner_hosts_.clear();
+  learner_numbers_.clear();
+}
+
+void Estimator::Impl::CollectInto(SiteLearner& learner, const SiteModel& site,
+                                  const PageRecord& page, const PagePosterior& posterior) const {
+  learner.AddPage({.changes = posterior.changes, .exposure = posterior.exposure});
+  const double slope = (1 - site.Recall()) * posterior.mean / options_.day.seconds();
+  for (const CrawlObservation& observation : page.detail.statistics.recent) {
+    const double fade = Fading(mark_ - observation.fetched, kCrawlHalfLifeDays, options_.day);
+    const double own = slope * observation.exposure;
+    const double s = own + SignalStaleness(site, observation.signals);
+    const double truth =
+        observation.changed ? 1 / std::max(-std::expm1(-s), 1e-9) : 0;  // per prior probability
+    learner.AddUnsignalled(fade * own * truth);
+    for (const SignalCounts::Entry& entry : observation.signals.entries()) {
+      if (entry.count == 0) continue;
+      const double precision = site.classes[entry.source_class.packed()].precision;
+      const double share = std::min(1.0, precision * truth);
+      learner.AddSignals(entry.source_class, fade * entry.count, fade * entry.count * share);
+    }
+  }
+}
+
+void Estimator::Impl::Collect(const PageRecord& page) {
+  CHECK(collecting_);
+  if (page.spec.known_change_rate.has_value()) return;
+  const uint16_t number = SiteOf(page.host);
+  const SiteModel& site = Site(number);
+  const PagePosterior posterior =
+      EstimatePage(site, page.detail.statistics, page.state, mark_, options_.day);
+  CollectInto(learners_[0], site, page, posterior);
+  if (number != 0) {
+    CollectInto(learners_[number], site, page, posterior);
+  } else {
+    auto found = learner_numbers_.find(page.host);
+    if (found == learner_numbers_.end() && learners_.size() < limits::kMaxSiteModels) {
+      found = learner_numbers_.emplace(page.host, static_cast<uint16_t>(learners_.size())).first;
+      learners_.emplace_back();
+      learner_hosts_.push_back(page.host);
+    }
+    if (found != learner_numbers_.end()) {
+      CollectInto(learners_[found->second], site, page, posterior);
+    }
+  }
+  if (page.state.last_event < mark_) {
+    counts_[number].AddExposure(posterior.mean,
+                                std::max(0.0, Days(last_mark_ - page.state.last_event)),
+                                Days(mark_ - page.state.last_event));
+  }
+}
+
+void Estimator::Impl::FinishEpoch() {
+  CHECK(collecting_);
+  collecting_ = false;
+  AgeCounts all;
+  for (const AgeCounts& counts : counts_) all.Add(counts);
+  const size_t known = sites_.size();
+  sites_[0] = learners_[0].Fit(SiteModel(), all, SiteLearner::Strength::kWeak);
+  std::vector<uint16_t> free_numbers;
+  for (size_t number = 1; number < known; ++number) {
+    if (!sites_[number].host.empty() && learners_[number].pages() < kMinPagesOfSite) {
+      numbers_.erase(sites_[number].host);
+      sites_[number].host.clear();
+      counts_[0].Add(counts_[number]);
+      counts_[number] = AgeCounts();
+    }
+    if (sites_[number].host.empty()) {
+      sites_[number] = sites_[0];
+      free_numbers.push_back(static_cast<uint16_t>(number));
+      continue;
+    }
+    std::string host = std::move(sites_[number].host);
+    sites_[number] =
+        learners_[number].Fit(sites_[0], counts_[number], SiteLearner::Strength::kStrong);
+    sites_[number].host = std::move(host);
+  }
+  for (size_t i = 0; i < learner_hosts_.size(); ++i) {
+    const SiteLearner& learner = learners_[known + i];
+    if (learner.pages() < kMinPagesOfSite) continue;
+    size_t number = sites_.size();
+    if (!free_numbers.empty()) {
+      number = free_numbers.back();
+      free_numbers.pop_back();
+    } else {
+      sites_.emplace_back();
+      counts_.emplace_back();
+    }
+    sites_[number] = learner.Fit(sites_[0], counts_[number], SiteLearner::Strength::kStrong);
+    sites_[number].host = learner_hosts_[i];
+    numbers_.emplace(learner_hosts_[i], static_cast<uint16_t>(number));
+  }
+  if (last_mark_ != Instant()) {
+    const double fade = Fading(mark_ - last_mark_, kCurveHalfLifeDays, options_.day);
+    for (AgeCounts& counts : counts_) counts.Fade(fade);
+  }
+  learners_.clear();
+  learner_hosts_.clear();
+  learner_numbers_.clear();
+}
+
+// One line a site, the shard first; numbers are not kept.
+std::string Estimator::Impl::SerialiseModel() const {
+  std::string out = fmt::format("{}\n", kModelHeader);
+  for (size_t number = 0; number < sites_.size(); ++number) {
+    if (number > 0 && sites_[number].host.empty()) continue;
+    out += SerialiseSite(sites_[number], counts_[number]);
+    out += '\n';
+  }
+  return out;
+}
+
+Status Estimator::Impl::RestoreModel(std::string_view text) {
+  const std::vector<std::string> lines =
+      absl::StrSplit(absl::string_view(text.data(), text.size()), '\n', absl::SkipEmpty());
+  if (lines.size() < 2 || lines[0] != kModelHeader) {
+    return InvalidArgument("site models: not of version '{}'", kModelHeader);
+  }
+  if (lines.size() - 1 > limits::kMaxSiteModels) {
+    return InvalidArgument("site models: {} of them, not at most {}", lines.size() - 1,
+                           limits::kMaxSiteModels);
+  }
+  std::vector<SiteModel> sites;
+  std::vector<AgeCounts> counts;
+  absl::flat_hash_map<std::string, uint16_t> numbers;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    SiteModel site;
+    AgeCounts site_counts;
+    RETURN_IF_ERROR(ParseSite(lines[i], &site, &site_counts));
+    const bool shard = i == 1;
+    if (shard != site.host.empty() ||
+        (!shard && !numbers.emplace(site.host, static_cast<uint16_t>(i - 1)).second)) {
+      return InvalidArgument("site models: host '{}' on line {}", site.host, i + 1);
+    }
+    sites.push_back(std::move(site));
+    counts.push_back(site_counts);
+  }
+  sites_ = std::move(sites);
+  counts_ = std::move(counts);
+  numbers_ = std::move(numbers);
+  collecting_ = false;
+  return absl::OkStatus();
+}
+
+std::vector<SourceTrust> Estimator::Impl::Trust() const {
+  std::vector<SourceTrust> all;
+  for (size_t k = 0; k < kSourceClasses; ++k) {
+    const ClassTrust& trust = sites_[0].classes[k];
+    if (!(trust.signals > 0)) continue;
+    SourceTrust out;
+    out.source_class = SourceClass(static_cast<uint8_t>(k));
+    out.signals = trust.signals;
+    out.precision = trust.precision;
+    out.recall = trust.recall;
+    SetPrecisionInterval(trust, &out);
+    all.push_back(out);
+  }
+  return all;
+}
+
+Estimator::Estimator(EstimatorOptions options) : impl_(std::make_unique<Impl>(options)) {
+  CHECK(options.day > Duration());
+}
+Estimator::~Estimator() = default;
+
+PageEstimate Estimator::Estimate(const PageRecord& page, Instant now) const {
+  return impl_->Estimate(page, now);
+}
+double Estimator::SignalWeight(const PageSpec& spec, const PageState& state,
+                               SourceClass source_class) const {
+  return impl_->SignalWeight(spec, state, source_class);
+}
+void Estimator::Advance(PageState& state, Instant now) const { impl_->Advance(state, now); }
+Instant Estimator::NextEdge(const PageState& state) const { return impl_->NextEdge(state); }
+void Estimator::RecordCrawl(PageRecord& page, const CrawlObservation& observation) {
+  impl_->RecordCrawl(page, observation);
+}
+void Estimator::RecordSignal(PageState& state, SourceClass source_class, Instant now) {
+  impl_->RecordSignal(state, source_class, now);
+}
+void Estimator::BeginEpoch(Instant now) { impl_->BeginEpoch(now); }
+void Estimator::Collect(const PageRecord& page) { impl_->Collect(page); }
+void Estimator::FinishEpoch() { impl_->FinishEpoch(); }
+std::string Estimator::SerialiseModel() const { return impl_->SerialiseModel(); }
+Status Estimator::RestoreModel(std::string_view text) { return impl_->RestoreModel(text); }
+std::vector<SourceTrust> Estimator::Trust() const { return impl_->Trust(); }
+
+}  // namespace freshet

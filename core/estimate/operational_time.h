@@ -1,0 +1,71 @@
+// Operational time: real pages change in bursts, so the chance of the next event depends on the age
+// u of the last one. The curve G(u), pooled over a site, is the intensity of events at age u
+// relative to the page's own mean rate; in its own operational time, dt' = G(u) dt, every page is
+// Poisson (docs/model.md, "Real pages change in bursts", point 4; Cox and Lewis, "The statistical
+// analysis of series of events", 1966, call it a modulated renewal process).
+#ifndef FRESHET_CORE_ESTIMATE_OPERATIONAL_TIME_H_
+#define FRESHET_CORE_ESTIMATE_OPERATIONAL_TIME_H_
+
+#include <array>
+#include <cstddef>
+
+namespace freshet {
+
+inline constexpr int kAgeBins = 8;
+// Ages, in days, at which the curve steps. Bin b reaches from kAgeEdges[b - 1] to kAgeEdges[b]; the
+// last has no end.
+inline constexpr std::array<double, kAgeBins - 1> kAgeEdges = {1, 3, 10, 30, 100, 300, 1000};
+
+// The piecewise constant curve G. Ages are in days and >= 0. Value type, thread-compatible.
+// Invariant: every level is finite and > 0.
+class AgeCurve {
+ public:
+  using Levels = std::array<double, kAgeBins>;
+
+  // G = 1: operational time is wall-clock time.
+  AgeCurve();
+  // Precondition: every level finite and > 0.
+  explicit AgeCurve(const Levels& levels);
+
+  [[nodiscard]] static int BinOf(double age);
+  // Where bin b ends; infinite for the last.
+  [[nodiscard]] static double EndOf(int bin);
+
+  [[nodiscard]] double Level(int bin) const { return levels_[static_cast<size_t>(bin)]; }
+  // Mean of G over the kHorizonDays that follow the begin of `bin`: the near future for which a
+  // crawl is valued.
+  [[nodiscard]] double Ahead(int bin) const { return ahead_[static_cast<size_t>(bin)]; }
+  // Operational days between the ages `from` and `to`; 0 for to <= from.
+  [[nodiscard]] double Integral(double from, double to) const;
+  [[nodiscard]] const Levels& levels() const { return levels_; }
+
+  static constexpr double kHorizonDays = 30;
+
+ private:
+  Levels levels_;
+  Levels ahead_;
+};
+
+// Counts from which the curve is learned: `events` that came at an age of each bin, and how many
+// were `expected` there had G been 1: (rate of the page) x (days spent in the bin), summed over
+// pages. Value type, thread-compatible.
+struct AgeCounts {
+  AgeCurve::Levels events{};
+  AgeCurve::Levels expected{};
+
+  // Adds a page of `rate` events a day that was watched from age `from` to age `to`, in days.
+  void AddExposure(double rate, double from, double to);
+  void AddEvent(double age) { events[static_cast<size_t>(AgeCurve::BinOf(age))] += 1; }
+  void Add(const AgeCounts& other);
+  // Multiplies every count by `factor` in [0, 1].
+  void Fade(double factor);
+
+  // G = (events + 5 prior)/(c expected + 5) in each bin, c = all events/all expected: a ratio of
+  // rates shrunk towards that of `prior`, relative to the mean over all ages, so that it does not
+  // matter which share of a page's events `rate` stands for.
+  [[nodiscard]] AgeCurve Fit(const AgeCurve& prior) const;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_ESTIMATE_OPERATIONAL_TIME_H_
