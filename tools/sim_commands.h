@@ -21,6 +21,7 @@ using SimAction = std::function<Status()>;
 [[nodiscard]] Status WithInput(const std::string& path,
                                const std::function<Status(std::istream&)>& body);
 
+void AddEstimateCommand(CLI::App& app, SimAction& action);
 void AddValueCommand(CLI::App& app, SimAction& action);
 
 }  // namespace freshet

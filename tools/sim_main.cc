@@ -25,6 +25,7 @@ int Run(int argc, char** argv) {
   CLI::App app("Values, estimates, plans and simulations of recrawl policies.", "freshet-sim");
   app.require_subcommand(1);
   SimAction action;
+  AddEstimateCommand(app, action);
   AddValueCommand(app, action);
   try {
     app.parse(argc, argv);

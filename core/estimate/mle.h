@@ -63,12 +63,12 @@ struct SignalEstimate {
                                    const SignalEstimate& estimate);
 
 // The profile-likelihood interval of the change rate Delta, of asymptotic coverage 1 - delta: every
-// Delta for which some (alpha, kappa) with that change rate has l >= max l - LikelihoodDrop(delta).
-// The rates gamma_k of all signals are taken as known (they are counts, much better known than the
-// rest). The set is an interval, since l is concave and Delta continuous; it contains
-// MleChangeRate. low = 0 when nothing changed, high = infinity when everything did. Ends to about
-// 1e-8 relative. Cost: about 50 us for one source and 20 observations, so it is not part of
-// EstimateMle. Precondition: 0 < delta < 1.
+// Delta for which some (alpha, kappa, gamma) with that change rate has a log-likelihood of changes
+// and signals, l + sum_k (N_k ln gamma_k - gamma_k T), of at least its maximum less
+// LikelihoodDrop(delta). The set is an interval, since the log-likelihood is concave and Delta
+// continuous; it contains MleChangeRate. low = 0 when nothing changed, high = infinity when
+// everything did. Ends to about 1e-8 relative. Cost: about 300 us for one source and 20
+// observations, so it is not part of EstimateMle. Precondition: 0 < delta < 1.
 [[nodiscard]] RateInterval MleChangeRateInterval(const Observations& observations,
                                                  const SignalEstimate& estimate, double delta);
 
