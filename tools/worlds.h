@@ -29,7 +29,7 @@ struct World {
 // Precondition: pages >= 1.
 [[nodiscard]] std::vector<PaperRates> DrawPages(const World& world, int pages, Random random);
 
-// Which page the policy picks at every slot.
+// Which page the policy picks at every slot. Owner thread only.
 class SlotPolicy {
  public:
   virtual ~SlotPolicy() = default;

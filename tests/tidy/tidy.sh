@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# House rules as a test: what may include what, what is never called, how long things may be, what every
+# header says. Each failure is one line: file, rule, what to do instead.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+
+failures=0
+# Working copies without git (a release archive) are checked all the same.
+list() { find core storage server tools bench tests -name "$1" -not -path '*/golden/*' 2>/dev/null | sort; }
+fail() {
+  printf 'tidy: %s\n' "$*"
+  failures=$((failures + 1))
+}
+# forbid PATTERN PATHS... -- MESSAGE: no line of the paths may match.
+forbid() {
+  local pattern=$1 paths=() line
+  shift
+  while [[ $1 != -- ]]; do paths+=("$1") && shift; done
+  shift
+  while IFS= read -r line; do
+    [[ -z $line ]] || fail "$line: $*"
+  done < <(grep -rnE --include='*.h' --include='*.cc' "$pattern" "${paths[@]}" 2>/dev/null)
+}
+
+# --- Layers -----------------------------------------------------------------------------------------
+forbid '#include [<"](grpc|google/protobuf|freshet/v1|rocksdb|spdlog|prometheus|thread>|mutex>|shared_mutex>|condition_variable>|future>|fstream>|iostream>|filesystem>|storage/|server/|tools/)' \
+  core -- 'core/ has no I/O, threads, RPC, store or logging; pass values in, return values out'
+forbid '#include [<"](grpc|google/protobuf|freshet/v1|server/|tools/)' storage -- 'storage/ knows neither RPC nor the server'
+forbid '#include "(core|storage|server)/' tools/cli tools/freshet_main.cc tools/demo tools/demo_main.cc -- \
+  'the clients link the API only'
+forbid '#include [<"]rocksdb' server tools/cli tools/sim -- 'only storage/ speaks RocksDB'
+while IFS= read -r line; do
+  [[ -z $line ]] || fail "$line: rocksdb types stay in storage/*.cc and storage/internal headers"
+done < <(grep -rnE 'rocksdb::Status' storage --include='*.h' 2>/dev/null)
+
+# --- Calls that make a run irreproducible -------------------------------------------------------------
+forbid '(system_clock|steady_clock|high_resolution_clock)::now\(|random_device|[^_a-z]rand\(|[^_a-z]time\((nullptr|NULL|0)\)|gettimeofday|clock_gettime' \
+  core storage -- 'time and seeds are arguments'
+forbid 'random_device|[^_a-z]s?rand\(|[^_a-z]time\((nullptr|NULL|0)\)|gettimeofday' server tools bench -- \
+  'seeds come from flags, time from server/system_clock'
+forbid '(sleep_for|sleep_until|[^_a-z]u?sleep)\(' core storage -- 'nothing waits here'
+forbid 'using namespace std' core storage server tools bench tests -- 'name what you use'
+forbid '\b(TO''DO|FIX''ME|X''XX|HA''CK)\b' core storage server tools bench tests -- 'finish it or leave it out'
+
+# --- Sizes: they may be argued about, but not crept over ----------------------------------------------
+while IFS= read -r file; do
+  lines=$(wc -l <"$file")
+  ((lines <= 800)) || fail "$file: $lines lines, at most 800: move a wall"
+done < <(list '*.cc'; list '*.h')
+while IFS= read -r line; do
+  [[ -z $line ]] || fail "$line"
+done < <(
+  # A function body runs from a line that ends in `{` at the margin or in a class to its closing brace.
+  for file in $(list '*.cc'); do
+    awk -v file="$file" '
+      /^[A-Za-z~].*\{$/ && !/^(namespace|class|struct|enum|union|extern)/ { start = NR; name = $0 }
+      /^\}/ && start { if (NR - start > 70) printf "%s:%d: function of %d lines, at most 70: split it\n", file, start, NR - start; start = 0 }
+    ' "$file"
+  done
+)
+
+# --- Headers are the manual -----------------------------------------------------------------------------
+for file in $(find core storage server tools -name '*.h' 2>/dev/null | sort); do
+  guard=FRESHET_$(tr 'a-z/.' 'A-Z__' <<<"$file")_
+  grep -q "^#ifndef $guard\$" "$file" || fail "$file: include guard should be $guard"
+  head -n 1 "$file" | grep -q '^// ' || fail "$file: starts without saying what it is"
+  if grep -qE '^class [A-Za-z]+( final)?( :.*)? \{' "$file"; then
+    grep -qiE 'Thread-safe|Thread-compatible|Owner thread only' "$file" ||
+      fail "$file: a class without its thread rule (Thread-safe, Thread-compatible or Owner thread only)"
+  fi
+done
+share=$(find core storage -name '*.h' -print0 2>/dev/null | xargs -0 cat | awk '
+  /^ *\/\// { comment++ } /[^ ]/ { lines++ } END { printf "%d", 100 * comment / lines }')
+# A ratchet: raise it when the share has risen.
+((share >= 28)) || fail "headers of core and storage: $share% comment, at least 28%"
+
+# --- The story stays short --------------------------------------------------------------------------------
+story=(core/model/page.h core/model/crawl_value.h core/index/price_index.h core/schedule/event.h
+  core/schedule/shard_state.cc storage/format.h server/shard.cc server/server.cc)
+total=0
+for file in "${story[@]}"; do
+  if [[ -f $file ]]; then total=$((total + $(wc -l <"$file"))); else fail "$file: named in the reading order, missing"; fi
+done
+((total <= 2000)) || fail "the reading order of docs/architecture.md has $total lines, at most 2000"
+
+# --- Docs ---------------------------------------------------------------------------------------------------
+while IFS=: read -r file link; do
+  target=${link%%#*}
+  [[ -z $target || $target == http*://* || $target == mailto:* ]] && continue
+  [[ -e $(dirname "$file")/$target ]] || fail "$file: link to $target leads nowhere"
+done < <(find . -name '*.md' -not -path './build/*' -not -path './data/*' -print0 |
+  xargs -0 grep -HoE '\]\([^) ]+\)' | sed -E 's/\]\(([^)]*)\)$/\1/')
+
+((failures == 0)) && echo 'tidy: clean'
+exit $((failures > 0))
