@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/check.h"
+#include "core/model/ncis_value.h"
 
 namespace freshet {
 namespace {
@@ -14,21 +15,102 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // here so that its value stays finite and ordered by importance.
 constexpr double kMaxHarmonicExponent = 1e15;
 
-// R^1(s) = 1 - (1 + s) e^-s. Below 1/2 the positive series e^-s sum_{k>=2} s^k/k! does not cancel.
-double GreedyValue(double s) {
-  if (s > 0.5) return s < 750 ? 1 - (1 + s) * std::exp(-s) : 1;
-  double term = s * s / 2;
-  double sum = term;
-  for (int k = 3; k < 16; ++k) sum += term *= s / k;
-  return std::exp(-s) * sum;
+// From here on V is its ceiling to within rounding (core/model/ncis_value.h).
+constexpr double kSaturatedStaleness = 60;
+// Where gamma is less than this share of alpha, signals change no value in double precision.
+constexpr double kNegligibleOdds = 1e-18;
+
+// Delta/alpha, by which the staleness is stretched to Delta tau_eff. One where both are zero.
+double HarmonicStretch(const PageRates& rates) {
+  return rates.unsignalled_rate == 0 ? kInfinity : rates.change_rate / rates.unsignalled_rate;
 }
 
-// s - 1 + e^-s.
+bool TrustsSignals(const PageRates& rates) {
+  const double precision = -std::expm1(-rates.signal_weight);
+  const double recall = 1 - rates.unsignalled_rate / rates.change_rate;
+  return rates.change_rate > 0 && SignalsAreGood(precision, recall);
+}
+
+void SetSpeed(ValueParameters& page, double speed) {
+  page.speed = speed;
+  page.slope_scale = page.scale * speed;
+  page.curvature_scale = page.scale * speed * speed;
+}
+
+// A page whose signals are ignored: s = Delta tau.
+ValueParameters PlainPage(ValueShape shape, double scale, double importance,
+                          const PageRates& rates) {
+  ValueParameters page;
+  if (importance == 0 || rates.change_rate == 0) return page;
+  page.shape = shape;
+  page.scale = scale;
+  page.ceiling = shape == ValueShape::kHarmonic ? kInfinity : scale;
+  SetSpeed(page, rates.change_rate);
+  return page;
+}
+
+// The s from which the oscillation of psi is below 2e-14 of the value (core/model/ncis_value.h).
+double ClosedFrom(double kappa, double b) {
+  double count = 6 + b * (12.5 + 1.37 * b);
+  if (b >= 0.5) count = std::min(count, 9 + b * (7.5 + 1.375 * b));
+  return kappa * count;
+}
+
+// V_ncis with the first `terms` terms.
+ValueParameters NoisyPage(int terms, double importance, const PageRates& rates) {
+  const double alpha = rates.unsignalled_rate;
+  const double gamma = rates.signal_rate;
+  const double kappa = rates.signal_weight;
+  ValueParameters page;
+  const double change_rate = alpha + gamma * -std::expm1(-kappa);
+  if (importance == 0 || change_rate == 0) return page;
+  const bool plain = gamma <= kNegligibleOdds * alpha || (kappa == 0 && terms == kAllTerms);
+  page.shape = plain ? ValueShape::kGreedy : ValueShape::kNcis;
+  page.terms = terms;
+  page.jump = kappa;
+  page.ceiling = importance / change_rate;
+  page.scale = page.ceiling;
+  SetSpeed(page, rates.staleness_rate);
+  if (plain) return page;
+
+  const double total = alpha + gamma;
+  page.scale = importance / gamma;
+  page.odds = gamma / alpha;
+  page.share = gamma / total;
+  page.unsignalled = alpha / total;
+  page.weight = kappa;
+  page.decay = std::exp(-kappa);
+  page.keep = change_rate / total;
+  SetSpeed(page, rates.staleness_rate);
+  page.curvature_scale = page.speed == 0 ? 0 : page.odds * page.curvature_scale;
+  page.tail = page.share * page.share * page.decay / page.keep;
+  if (terms == kAllTerms) {
+    page.closed_from = ClosedFrom(kappa, page.odds * kappa);
+  } else {
+    const double fall = kappa + std::log1p(1 / page.odds);  // -ln(r q)
+    page.ceiling = page.scale * page.share * -std::expm1(-terms * fall) / page.keep;
+    page.tail = terms == 1 ? 0 : page.tail * -std::expm1((1 - terms) * fall);
+  }
+  return page;
+}
+
+// R^1(s) = 1 - (1 + s) e^-s. Below 1/2 the positive series e^-s sum_{k>=2} s^k/k! does not cancel.
+double PlainValue(double s) {
+  if (s >= kSaturatedStaleness) return 1;
+  const double decay = std::exp(-s);
+  if (s > 0.5) return 1 - (1 + s) * decay;
+  double term = s * s / 2;
+  double sum = term;
+  for (int k = 3; k < 14; ++k) sum += term *= s / k;
+  return decay * sum;
+}
+
+// s - 1 + e^-s, by its series below 1/2.
 double HarmonicValue(double s) {
   if (s > 0.5) return s - 1 + std::exp(-s);
   double term = s * s / 2;
   double sum = term;
-  for (int k = 3; k < 16; ++k) sum += term *= -s / k;
+  for (int k = 3; k < 14; ++k) sum += term *= -s / k;
   return sum;
 }
 
@@ -65,30 +147,44 @@ PageRates RatesFromPaper(const PaperRates& rates) {
 }
 
 ValueParameters MakeValueParameters(Policy policy, double importance, const PageRates& rates) {
-  ValueParameters page;
-  const double ceiling = importance / rates.change_rate;
-  page.speed = rates.change_rate;
-  if (importance == 0 || rates.change_rate == 0) return page;
+  DCHECK(importance >= 0 && rates.change_rate >= 0 && rates.unsignalled_rate >= 0);
+  DCHECK(rates.signal_rate >= 0 && rates.signal_weight >= 0 && rates.staleness_rate >= 0);
   switch (policy.kind) {
     case PolicyKind::kGreedy:
-      page.shape = ValueShape::kGreedy;
-      page.scale = page.ceiling = ceiling;
-      page.slope_scale = importance;
-      return page;
+      return PlainPage(ValueShape::kGreedy, importance / rates.change_rate, importance, rates);
     case PolicyKind::kNewContent:
-      page.shape = ValueShape::kGreedy;
-      page.scale = page.ceiling = importance;
-      page.slope_scale = importance * rates.change_rate;
-      return page;
+      return PlainPage(ValueShape::kGreedy, importance, importance, rates);
     case PolicyKind::kHarmonic:
-      page.shape = ValueShape::kHarmonic;
-      page.scale = ceiling;
-      page.ceiling = kInfinity;
-      page.slope_scale = importance;
+      return PlainPage(ValueShape::kHarmonic, importance / rates.change_rate, importance, rates);
+    case PolicyKind::kHarmonicNcis: {
+      ValueParameters page =
+          PlainPage(ValueShape::kHarmonic, importance / rates.change_rate, importance, rates);
+      const double stretch = HarmonicStretch(rates);
+      if (rates.unsignalled_rate > 0) SetSpeed(page, stretch * rates.staleness_rate);
+      page.jump = std::min(stretch * rates.signal_weight, kMaxHarmonicExponent);
+      if (rates.signal_weight == 0) page.jump = 0;
       return page;
-    default:
-      return page;
+    }
+    case PolicyKind::kGreedyCisPlus:
+      if (!TrustsSignals(rates)) {
+        return PlainPage(ValueShape::kGreedy, importance / rates.change_rate, importance, rates);
+      }
+      [[fallthrough]];
+    case PolicyKind::kGreedyCis: {
+      PageRates certain = rates;
+      certain.signal_rate = std::max(0.0, rates.change_rate - rates.unsignalled_rate);
+      certain.signal_weight = kInfinity;
+      certain.staleness_rate = rates.unsignalled_rate;
+      return NoisyPage(kAllTerms, importance, certain);
+    }
+    case PolicyKind::kGreedyNcis:
+    case PolicyKind::kGreedyNcisDelay:
+      return NoisyPage(kAllTerms, importance, rates);
+    case PolicyKind::kNcisApprox:
+      return NoisyPage(policy.terms, importance, rates);
   }
+  CHECK(false, "policy kind {}", static_cast<int>(policy.kind));
+  return {};
 }
 
 double PolicyExponent(Policy policy, const PageRates& rates, double staleness, double elapsed,
@@ -98,14 +194,21 @@ double PolicyExponent(Policy policy, const PageRates& rates, double staleness, d
     case PolicyKind::kHarmonic:
     case PolicyKind::kNewContent:
       return rates.change_rate * elapsed;
+    case PolicyKind::kGreedyCisPlus:
+      if (!TrustsSignals(rates)) return rates.change_rate * elapsed;
+      [[fallthrough]];
     case PolicyKind::kGreedyCis:
       return signalled ? kInfinity : rates.unsignalled_rate * elapsed;
     case PolicyKind::kHarmonicNcis:
       if (rates.unsignalled_rate == 0 && staleness == 0) return rates.change_rate * elapsed;
-      return std::min(rates.change_rate * staleness / rates.unsignalled_rate, kMaxHarmonicExponent);
-    default:
+      return std::min(HarmonicStretch(rates) * staleness, kMaxHarmonicExponent);
+    case PolicyKind::kGreedyNcis:
+    case PolicyKind::kGreedyNcisDelay:
+    case PolicyKind::kNcisApprox:
       return staleness;
   }
+  CHECK(false, "policy kind {}", static_cast<int>(policy.kind));
+  return staleness;
 }
 
 double CrawlValue(const ValueParameters& page, double s) {
@@ -114,14 +217,32 @@ double CrawlValue(const ValueParameters& page, double s) {
     case ValueShape::kNone:
       return 0;
     case ValueShape::kGreedy:
-      return page.scale * GreedyValue(s);
+      return page.scale * PlainValue(s);
+    case ValueShape::kNcis:
+      return s < kSaturatedStaleness ? EvaluateNcis(page, s).value : page.ceiling;
     case ValueShape::kHarmonic:
       return page.scale * HarmonicValue(s);
-    case ValueShape::kSingleTerm:
-    case ValueShape::kNcis:
-      break;
   }
+  CHECK(false, "value shape {}", static_cast<int>(page.shape));
   return 0;
+}
+
+ValueJet CrawlValueJet(const ValueParameters& page, double s) {
+  DCHECK(s >= 0);
+  if (page.shape == ValueShape::kNone) return {};
+  if (page.shape == ValueShape::kNcis) {
+    if (s >= kSaturatedStaleness) return {page.ceiling, 0, 0};
+    const NcisPoint point = EvaluateNcis(page, s);
+    return {point.value, page.slope_scale * point.decay * point.reached,
+            page.curvature_scale * point.decay};
+  }
+  const double decay = std::exp(-s);
+  const double curvature = page.curvature_scale * decay;
+  if (page.shape == ValueShape::kHarmonic) {
+    return {page.scale * HarmonicValue(s), page.slope_scale * -std::expm1(-s), curvature};
+  }
+  const double slope = s < kSaturatedStaleness ? page.slope_scale * s * decay : 0;
+  return {page.scale * PlainValue(s), slope, curvature};
 }
 
 }  // namespace freshet

@@ -32,6 +32,7 @@
 #define FRESHET_CORE_MODEL_CRAWL_VALUE_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "core/base/status.h"
 #include "core/model/page.h"
@@ -55,32 +56,36 @@ struct PaperRates {
 // is infinite for nu = 0 < lambda Delta. staleness_rate = alpha. Precondition: valid rates.
 [[nodiscard]] PageRates RatesFromPaper(const PaperRates& rates);
 
-// Which closed form the value of a page takes.
+// Which form the value of a page takes.
 enum class ValueShape : uint8_t {
-  kNone,        // identically 0: no importance or no changes
-  kGreedy,      // ceiling R^1(s)
-  kSingleTerm,  // V_ncis at signal_weight infinite: only the term i = 0
-  kNcis,        // V_ncis
-  kHarmonic,    // scale (s - 1 + e^-s), unbounded
+  kNone,      // identically 0: no importance or no changes
+  kGreedy,    // ceiling R^1(s)
+  kNcis,      // V_ncis, of the first `terms` terms (core/model/ncis_value.h)
+  kHarmonic,  // scale (s - 1 + e^-s), unbounded
 };
 
+inline constexpr int kAllTerms = std::numeric_limits<int>::max();
+
 // A page under a policy, prepared for evaluation: everything that does not depend on s. Made by
-// MakeValueParameters only. Value type, thread-compatible.
+// MakeValueParameters only; about 20 to 60 ns to make. Value type, thread-compatible.
 struct ValueParameters {
   ValueShape shape = ValueShape::kNone;
-  int terms = 0;           // of both sums, for kNcis; no limit if not an approximation
-  double ceiling = 0;      // limit of V for s -> infinity; infinite for kHarmonic
-  double speed = 0;        // ds/dt while no signal comes
-  double jump = 0;         // what one signal adds to s; may be infinite, 0: signals are ignored
-  double scale = 0;        // factor of the dimensionless value: mu/gamma, mu/Delta or mu
-  double slope_scale = 0;  // dV/dt = slope_scale x the dimensionless slope; see crawl_value.cc
-  double odds = 0;         // gamma/alpha; may be infinite
+  int terms = kAllTerms;       // of both sums of V_ncis
+  double ceiling = 0;          // limit of V for s -> infinity; infinite for kHarmonic
+  double speed = 0;            // ds/dt while no signal comes
+  double jump = 0;             // what one signal adds to s; may be infinite, 0: ignored
+  double scale = 0;            // V = scale x dimensionless value: mu/Delta, mu or mu/gamma
+  double slope_scale = 0;      // scale x speed
+  double curvature_scale = 0;  // bound of d^2V/dt^2 at s = 0
+  // For kNcis only:
+  double odds = 0;         // c = gamma/alpha; may be infinite
   double share = 0;        // q = gamma/(alpha + gamma)
-  double unsignalled = 0;  // 1 - q = alpha/(alpha + gamma)
+  double unsignalled = 0;  // alpha/(alpha + gamma)
+  double weight = 0;       // kappa
   double decay = 0;        // r = e^-kappa
-  double weight = 0;       // kappa of the sums
-  double tail = 0;         // r q^2/(1 - r q): all terms i >= 1 at s = infinity
-  double closed_from = 0;  // from this s on the closed form of the whole sum holds
+  double keep = 0;         // 1 - r q = Delta/(alpha + gamma)
+  double tail = 0;         // sum of r^i q^(i+1), 0 < i < terms
+  double closed_from = std::numeric_limits<double>::infinity();  // closed form for s from here on
 };
 
 // Prepares a page for one policy. `importance`, `rates.change_rate`, `rates.unsignalled_rate` and

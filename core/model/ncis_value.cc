@@ -1,0 +1,265 @@
+#include "core/model/ncis_value.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/check.h"
+#include "core/model/gamma.h"
+#include "core/model/signal_term.h"
+
+namespace freshet {
+namespace {
+
+// Below this s the value is a positive sum, from here on the ceiling minus one.
+constexpr double kSplit = 0.25;
+constexpr double kMaxShortCount = 24;
+// Q(k, x) for k <= 24 is below 1e-20 from here on.
+constexpr double kSaturatedArgument = 100;
+// P(|X - mean| > t sqrt(mean)) <= e^(-t^2/2), 6e-13, and smaller by 1/(t sqrt(2 pi)) in fact.
+constexpr double kDeviations = 7.5;
+
+SignalOdds Odds(const ValueParameters& page) { return {page.odds, page.share, page.unsignalled}; }
+
+// R^1(s) = 1 - (1 + s) e^-s, the value of a page without signals.
+double PlainValue(double s, double decay) {
+  if (s > 0.5) return 1 - (1 + s) * decay;
+  double term = s * s / 2;
+  double sum = term;
+  for (int k = 3; k < 14; ++k) sum += term *= s / k;
+  return decay * sum;
+}
+
+// x - 1 + e^-x for 0 <= x < 1/2.
+double ExponentialDefect(double x) {
+  double term = x * x / 2;
+  double sum = term;
+  for (int k = 3; k < 14; ++k) sum += term *= -x / k;
+  return sum;
+}
+
+// (V - V(inf) part of one plus the double pole) of the closed form, in units of mu/alpha:
+// 1/phi(1) - 1/m - A, whose leading parts cancel; by the series of 2 (kappa - 1 + e^-kappa) -
+// kappa^2. For kappa < 1/2.
+double ClosedConstant(const ValueParameters& page, double m) {
+  const double k = page.weight;
+  const double total = page.keep / page.unsignalled;  // phi(1) = Delta/alpha
+  const double cubic =
+      -k * k * k *
+      (1.0 / 3 - k * (1.0 / 12 - k * (1.0 / 60 - k * (1.0 / 360 - k / 2520 * (1 - k / 8)))));
+  const double defect = page.odds * ExponentialDefect(k);
+  return page.odds / (2 * m * m * total) * (m * cubic + k * k * defect);
+}
+
+NcisPoint ClosedForm(const ValueParameters& page, double s) {
+  const double b = page.odds * page.weight;
+  const double m = 1 + b;
+  const double a = b * page.weight / (2 * m * m);
+  const double scale = page.scale * page.odds;  // mu/alpha
+  NcisPoint point;
+  point.decay = std::exp(-s);
+  point.reached = page.odds * (s / m + a);
+  point.density = 1 / m;
+  if (s > 1) {
+    point.shortfall = scale * point.decay * ((1 + s) / m + a);
+    point.value = page.ceiling - point.shortfall;
+  } else {
+    point.value =
+        scale * (ClosedConstant(page, m) + PlainValue(s, point.decay) / m - a * std::expm1(-s));
+    point.shortfall = page.ceiling - point.value;
+  }
+  return point;
+}
+
+// sum of w_k over first <= k < terms, where w_first is given.
+double RemainingWeight(const ValueParameters& page, double first, double weight) {
+  if (page.terms == kAllTerms) return weight / page.keep;
+  const double left = page.terms - first;
+  if (left <= 0) return 0;
+  return weight * -std::expm1(-left * (page.weight + std::log1p(1 / page.odds))) / page.keep;
+}
+
+// The shortfall of at most kMaxShortCount terms.
+NcisPoint ShortShortfall(const ValueParameters& page, double s, double count) {
+  NcisPoint point;
+  point.decay = std::exp(-s);
+  const double growth = 1 / page.decay;
+  const double ratio = page.decay * page.share;
+  double weight = page.share;  // w_i
+  double lapse = point.decay;  // e^-v_i
+  double shortfall = 0;
+  double i = 0;
+  for (; i < count; ++i, weight *= ratio, lapse *= growth) {
+    const double v = s - i * page.weight;
+    if (v <= 0) break;
+    const double x = page.odds * v;
+    double reached = 1;
+    double upper_mean = 0;  // Q(i + 1, X)
+    if (x < kSaturatedArgument) {
+      const double mean = x + v;
+      double density = std::exp(-x);
+      double mean_density = density * lapse;
+      double upper = density;
+      upper_mean = mean_density;
+      for (double k = 1; k <= i; ++k) {
+        upper += density *= x / k;
+        upper_mean += mean_density *= mean / k;
+      }
+      reached = x < 0.5 ? RegularizedR(i, x) : 1 - upper;
+      point.density += density;
+    }
+    shortfall += weight * upper_mean + point.decay * reached;
+    point.reached += reached;
+    if (reached < 1e-18 * point.reached && weight < 1e-18 * page.keep * shortfall) break;
+  }
+  shortfall += RemainingWeight(page, i, weight);
+  point.shortfall = page.scale * shortfall;
+  point.value = page.ceiling - point.shortfall;
+  return point;
+}
+
+// The range of i in which P_i is neither 1 nor 0. The mean at i is z - b i with spread sqrt(mean),
+// so that P(i + 1, mean) is decided where a = i + 1 solves mean(a) - a = +-t sqrt(.).
+struct Transition {
+  double begin = 0;
+  double end = 0;
+};
+Transition FindTransition(const ValueParameters& page, double s, double count) {
+  const double z = page.odds * s;
+  if (std::isinf(z)) return {count, count};
+  const double t = kDeviations;
+  const auto root = [t](double b, double sum) {  // of y (1 + b) - t b sqrt(y) - sum = 0, in sqrt(y)
+    return (t * b + std::sqrt(t * t * b * b + 4 * (1 + b) * sum)) / (2 * (1 + b));
+  };
+  const double b = page.odds * page.weight;
+  const double certain = (z + b - t * root(b, z + b)) / (1 + b);
+  const double step = b + page.weight;
+  const double sum = z + s + step;
+  const double a = (t + std::sqrt(t * t + 4 * (1 + step) * sum)) / (2 * (1 + step));
+  Transition range;
+  range.begin = std::clamp(std::floor(certain), 0.0, count);
+  range.end = std::clamp(std::ceil(a * a), range.begin, count);
+  return range;
+}
+
+NcisPoint LongShortfall(const ValueParameters& page, double s, double count) {
+  const Transition range = FindTransition(page, s, count);
+  NcisPoint point;
+  point.decay = std::exp(-s);
+  point.reached = range.begin;
+  double shortfall = range.begin * point.decay;
+  const double ratio = page.decay * page.share;
+  const double fall = page.weight + std::log1p(1 / page.odds);
+  double weight = page.share * std::exp(-fall * range.begin);
+  double i = range.begin;
+  for (; i < range.end; ++i, weight *= ratio) {
+    const double v = s - i * page.weight;
+    if (v <= 0) break;
+    const double x = page.odds * v;
+    const IncompleteGamma gamma = RegularizedGamma(i + 1, x);
+    shortfall += weight * RegularizedGamma(i + 1, x + v).upper + point.decay * gamma.lower;
+    point.reached += gamma.lower;
+    point.density += gamma.density * (i + 1) / x;
+  }
+  shortfall += RemainingWeight(page, i, weight);
+  point.shortfall = page.scale * shortfall;
+  point.value = page.ceiling - point.shortfall;
+  return point;
+}
+
+// sum_{i<n} (w_i - e^-s) for small s: n (q - e^-s) - q sum_{i<n} (1 - e^(-rho i)) with
+// rho = -ln(r q), where the last sum is (h(rho n) - n h(rho))/(1 - e^-rho), h(x) = x - 1 + e^-x.
+double SaturatedSum(const ValueParameters& page, double s, double n) {
+  const double each = -std::expm1(-s) - page.unsignalled;
+  const double fall = page.weight + std::log1p(1 / page.odds);
+  const double lost = (ExponentialDefect(fall * n) - n * ExponentialDefect(fall)) / page.keep;
+  return n * each - page.share * lost;
+}
+
+// V itself, for s < kSplit.
+NcisPoint SmallValue(const ValueParameters& page, double s, double count) {
+  NcisPoint point;
+  point.decay = std::exp(-s);
+  Transition range{0, count};
+  double sum = 0;
+  if (count > kMaxShortCount) {
+    range = FindTransition(page, s, count);
+    if (range.begin > 0) sum = SaturatedSum(page, s, range.begin);
+  }
+  point.reached = range.begin;
+  for (double i = range.begin; i < range.end; ++i) {
+    const double v = s - i * page.weight;
+    if (v <= 0) break;
+    const SignalTerm term = EvaluateSignalTerm(Odds(page), i, v);
+    const double fresh = std::exp(-i * page.weight) * term.fresh;
+    sum += fresh;
+    point.reached += term.reached;
+    point.density += PoissonWeight(i, page.odds * v);
+    if (fresh < 1e-18 * sum && term.reached < 1e-18 * point.reached) break;
+  }
+  point.value = page.scale * sum;
+  point.shortfall = page.ceiling - point.value;
+  return point;
+}
+
+}  // namespace
+
+NcisPoint EvaluateFirstTerm(const ValueParameters& page, double s) {
+  NcisPoint point;
+  const double x = page.odds * s;
+  point.decay = std::exp(-s);
+  point.density = std::exp(-x);
+  point.reached = x < 0.5 ? -std::expm1(-x) : 1 - point.density;
+  if (s >= kSplit) {
+    point.shortfall = page.scale * (page.share * point.density * point.decay +
+                                    point.decay * point.reached + page.tail);
+    point.value = page.ceiling - point.shortfall;
+    return point;
+  }
+  if (x + s < 0.3) {
+    double term = 1;
+    double d = 1;
+    double sum = 1;
+    for (double k = 3; k < 15; ++k) {
+      term *= (x + s) / k;
+      d = 1 + page.share * d;
+      sum += term * d;
+    }
+    point.value = page.scale * 0.5 * s * x * point.density * point.decay * sum;
+  } else {
+    point.value =
+        page.scale * (-std::expm1(-s) - page.unsignalled * (1 - point.density * point.decay));
+  }
+  point.shortfall = page.ceiling - point.value;
+  return point;
+}
+
+NcisPoint EvaluateNcis(const ValueParameters& page, double s) {
+  DCHECK(page.shape == ValueShape::kNcis && s >= 0 && std::isfinite(s));
+  if (s == 0) return {0, page.ceiling, 1, 0, 1};
+  if (s < page.weight || page.terms == 1) return EvaluateFirstTerm(page, s);
+  if (s >= page.closed_from) return ClosedForm(page, s);
+  const double count = std::min(std::floor(s / page.weight) + 1, static_cast<double>(page.terms));
+  if (s < kSplit) return SmallValue(page, s, count);
+  return count <= kMaxShortCount ? ShortShortfall(page, s, count) : LongShortfall(page, s, count);
+}
+
+ThresholdOutcome EvaluateThreshold(const PageRates& rates, double s) {
+  DCHECK(s >= 0);
+  ThresholdOutcome outcome;
+  const ValueParameters page = MakeValueParameters({PolicyKind::kGreedyNcis, 1}, 1, rates);
+  if (page.shape == ValueShape::kGreedy) {  // no signal carries weight
+    outcome.interval = s / rates.unsignalled_rate;
+    outcome.fresh_time = -std::expm1(-s) / rates.unsignalled_rate;
+  } else if (page.shape == ValueShape::kNcis && std::isfinite(s)) {
+    const NcisPoint point = EvaluateNcis(page, s);
+    outcome.interval = point.reached / rates.signal_rate;
+    outcome.fresh_time = point.value + point.decay * outcome.interval;
+  } else {
+    outcome.interval = s == 0 ? 0 : HUGE_VAL;
+    outcome.fresh_time = s == 0 ? 0 : page.ceiling;
+  }
+  outcome.crawl_rate = 1 / outcome.interval;
+  return outcome;
+}
+
+}  // namespace freshet

@@ -1,0 +1,62 @@
+// V_ncis of one signal source at bounded cost, whatever the number of terms of its sums.
+//
+// In units of mu/gamma, with F_i and P_i = P(i + 1, c (s - i kappa)) of core/model/signal_term.h,
+// w_i = r^i q^(i+1), b = gamma beta = c kappa and N = floor(s/kappa),
+//
+//   V(s)       = sum_{i<=N} r^i F_i(s - i kappa)
+//   V(inf) - V = sum_{i<=N} [w_i Q(i + 1, X_i) + e^-s P_i] + sum_{i>N} w_i      (the shortfall)
+//
+// and all terms of both are positive. From s = 1/4 on V is taken as ceiling minus shortfall, which
+// loses at most a factor 40 of the rounding error (V(s) >= V(inf) R^1(s)); below, as the first sum.
+// V is within rounding of its ceiling from s = 60 on: the shortfall is below 2 (s + 2) e^-s V(inf),
+// and below J (2s + 3) e^-s V(inf) for J terms.
+//
+// Number of terms. Three evaluations bound it:
+//  - Closed form, s >= closed_from. psi has the Laplace transform 1/(theta phi(theta)),
+//    phi(theta) = theta + c (1 - e^(-kappa theta)). The double pole at 0 gives
+//        psi(s/alpha) = (s/m + A)/alpha + oscillation,   m = 1 + b, A = c kappa^2/(2 m^2),
+//    and the oscillation is the sum of residues at z/kappa, z = W_k(b e^b) - b != 0. Its relative
+//    share of V is below 2 e^(-27)/(pi N)^2 < 2e-14 once N Re(-z_1) >= 27, which holds for
+//    N >= 6 + 12.5 b + 1.37 b^2 and for N >= 9 + 7.5 b + 1.375 b^2, b >= 1/2 (a test compares
+//    both with the root). V is then the integral of e^-u psi: no sum at all.
+//  - At most 24 terms: each by a finite sum over counts.
+//  - Between: P_i is 1 to within 1e-13 for i < I0 and 0 for i >= I1, where the mean c (s - i kappa)
+//    is 7.5 standard deviations from i (Chernoff's bound); those parts are geometric sums. What is
+//    left are at most 15 sqrt(N b/(1 + b))/(1 + b) + 2 < 30 terms, because N is below the bound
+//    above; each is a pair of incomplete gamma functions.
+#ifndef FRESHET_CORE_MODEL_NCIS_VALUE_H_
+#define FRESHET_CORE_MODEL_NCIS_VALUE_H_
+
+#include "core/model/crawl_value.h"
+
+namespace freshet {
+
+// V_ncis at one s, with what its derivatives and its inverse need. Value type, thread-compatible.
+struct NcisPoint {
+  double value = 0;      // V
+  double shortfall = 0;  // ceiling - V, relatively accurate for s >= 1/4
+  double decay = 0;      // e^-s
+  double reached = 0;    // sum P_i = gamma psi; dV/ds = scale e^-s reached
+  double density = 0;    // its derivative by c s: sum of Poisson weights of i at c (s - i kappa)
+};
+
+// Precondition: page.shape is kNcis and s is finite and >= 0. 20 ns for one term, about 100 ns for
+// three and at most about 5 us.
+[[nodiscard]] NcisPoint EvaluateNcis(const ValueParameters& page, double s);
+
+// The same for s < page.weight, or for one term: the term i = 0 alone.
+[[nodiscard]] NcisPoint EvaluateFirstTerm(const ValueParameters& page, double s);
+
+// What the threshold policy that crawls as soon as the staleness reaches s achieves (alpha > 0 or
+// s > 0; rates as for MakeValueParameters). `interval` is psi, `fresh_time` is w, `crawl_rate` is
+// 1/psi. Infinite s: infinite interval unless signals carry weight infinite.
+struct ThresholdOutcome {
+  double interval = 0;
+  double fresh_time = 0;
+  double crawl_rate = 0;
+};
+[[nodiscard]] ThresholdOutcome EvaluateThreshold(const PageRates& rates, double s);
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_MODEL_NCIS_VALUE_H_
