@@ -125,12 +125,12 @@ double NcisCrossing(const ValueParameters& page, double price) {
         by_shortfall ? point.shortfall > level.shortfall * page.ceiling : point.value < price;
     (below ? low : high) = s;
     double next = NcisStep(page, point, s, price, level, by_shortfall);
+    if (std::abs(next - s) < kLastStep * s) return next;
     if (!(next > low && next < high)) {
       next = low > 0 ? std::sqrt(low * high) : std::min(high / 16, high * high);
     }
-    const double step = std::abs(next - s);
+    if (high - low < 1e-15 * high) break;
     s = next;
-    if (step < kLastStep * s || high - low < 1e-15 * high) break;
   }
   return s;
 }
