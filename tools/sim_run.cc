@@ -1,6 +1,7 @@
 // freshet-sim run: how much of the requests a policy serves fresh in a synthetic world.
 #include <chrono>
 #include <cmath>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,5 +80,75 @@ struct RunFlags {
   uint64_t seed = 1;
 };
 
+struct Mean {
+  double sum = 0;
+  double squares = 0;
+  int n = 0;
+  void Add(double x) {
+    sum += x;
+    squares += x * x;
+    ++n;
+  }
+  [[nodiscard]] double mean() const { return sum / n; }
+  // Standard error of the mean; zero for a single repetition, which has none.
+  [[nodiscard]] double error() const {
+    if (n < 2) return 0;
+    const double variance = std::max(0.0, (squares - sum * sum / n) / (n - 1));
+    return std::sqrt(variance / n);
+  }
+};
+
+Status Validate(const RunFlags& flags) {
+  if (flags.pages < 1) return InvalidArgument("--pages {}: at least 1 is needed", flags.pages);
+  if (flags.repeats < 1) return InvalidArgument("--repeats {}: at least 1 is needed", flags.repeats);
+  if (!(flags.rate > 0) || std::isinf(flags.rate)) {
+    return InvalidArgument("--rate {}: must be positive and finite", flags.rate);
+  }
+  if (!(flags.horizon > 0) || flags.horizon * kUnitSeconds > 4e12) {
+    return InvalidArgument("--horizon {}: must be positive and at most {}", flags.horizon,
+                           4e12 / kUnitSeconds);
+  }
+  return {};
+}
+
+Status Run(const RunFlags& flags) {
+  RETURN_IF_ERROR(Validate(flags));
+  ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(flags.policy));
+  ASSIGN_OR_RETURN(const World world, ParseWorld(flags.world));
+  const auto started = std::chrono::steady_clock::now();
+  Random seeds(flags.seed);
+  Mean accuracy;
+  for (int repeat = 0; repeat < flags.repeats; ++repeat) {
+    const std::vector<PaperRates> pages = DrawPages(world, flags.pages, seeds.Split());
+    ValuePolicy picks(policy, pages, flags.rate);
+    accuracy.Add(Simulate(world, pages, flags.rate, flags.horizon, seeds.Split(), picks));
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+  const nlohmann::ordered_json line = {{"policy", flags.policy},
+                                       {"pages", flags.pages},
+                                       {"rate", flags.rate},
+                                       {"repeats", flags.repeats},
+                                       {"accuracy_mean", accuracy.mean()},
+                                       {"accuracy_stderr", accuracy.error()},
+                                       {"seconds", seconds.count()}};
+  std::cout << line.dump() << '\n';
+  return {};
+}
+
 }  // namespace
+
+void AddRunCommand(CLI::App& app, SimAction& action) {
+  CLI::App* command = app.add_subcommand("run", "Accuracy of a policy in a synthetic world");
+  auto flags = std::make_shared<RunFlags>();
+  command->add_option("--policy", flags->policy, "Index policy")->capture_default_str();
+  command->add_option("--world", flags->world, "ncis-fig2, -fig3, -fig4 or -fig8")
+      ->capture_default_str();
+  command->add_option("--pages", flags->pages, "Pages")->capture_default_str();
+  command->add_option("--rate", flags->rate, "Crawls per unit of time")->capture_default_str();
+  command->add_option("--horizon", flags->horizon, "Units of time")->capture_default_str();
+  command->add_option("--repeats", flags->repeats, "Instances to average")->capture_default_str();
+  command->add_option("--seed", flags->seed, "Seed of instances and events")->capture_default_str();
+  command->callback([&action, flags] { action = [flags] { return Run(*flags); }; });
+}
+
 }  // namespace freshet

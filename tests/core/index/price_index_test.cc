@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, PriceIndexTest,
                          testing::Values("greedy", "greedy_cis", "greedy_ncis", "ncis_approx_2",
                                          "greedy_cis_plus", "harmonic", "harmonic_ncis",
                                          "new_content"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& each) { return each.param; });
 
 TEST(PriceIndex, DoesNotLookAtEveryPage) {
   constexpr int kPages = 20'000;
