@@ -30,7 +30,8 @@ class Random {
   // Uniform in 0 .. n-1. Precondition: n >= 1.
   uint64_t Below(uint64_t n) {
     CHECK(n >= 1);
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * n) >> 64);
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<uint64_t>((static_cast<Wide>(Next()) * n) >> 64);
   }
   // Time to the next event of a Poisson process; infinite at rate 0. Precondition: rate >= 0.
   double Exponential(double rate) { return rate == 0 ? HUGE_VAL : -std::log1p(-Uniform()) / rate; }
