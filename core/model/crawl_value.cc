@@ -49,12 +49,13 @@ ValueParameters PlainPage(ValueShape shape, double scale, double importance,
   return page;
 }
 
-// The s from which the oscillation of psi is below 2e-14 of the value (core/model/ncis_value.h).
-double ClosedFrom(double kappa, double b) {
-  double count = 6 + b * (12.5 + 1.37 * b);
-  if (b >= 0.5) count = std::min(count, 9 + b * (7.5 + 1.375 * b));
-  return kappa * count;
+// From how many signals' worth of s on the closed form holds without poles and with four pairs of
+// them (core/model/ncis_value.h).
+double SettledCount(double b) {
+  const double count = 6 + b * (12.5 + 1.37 * b);
+  return b < 0.5 ? count : std::min(count, 9 + b * (7.5 + 1.375 * b));
 }
+double PoleCount(double b) { return 9 + b * (1.05 + 0.055 * b); }
 
 // V_ncis with the first `terms` terms.
 ValueParameters NoisyPage(int terms, double importance, const PageRates& rates) {
@@ -85,7 +86,10 @@ ValueParameters NoisyPage(int terms, double importance, const PageRates& rates) 
   page.curvature_scale = page.speed == 0 ? 0 : page.odds * page.curvature_scale;
   page.tail = page.share * page.share * page.decay / page.keep;
   if (terms == kAllTerms) {
-    page.closed_from = ClosedFrom(kappa, page.odds * kappa);
+    const double settled = SettledCount(page.odds * kappa);
+    const double poles = std::max(kMaxShortCount, PoleCount(page.odds * kappa));
+    page.settled_from = kappa * settled;
+    page.closed_from = kappa * std::min(settled, poles);
   } else {
     const double fall = kappa + std::log1p(1 / page.odds);  // -ln(r q)
     page.ceiling = page.scale * page.share * -std::expm1(-terms * fall) / page.keep;

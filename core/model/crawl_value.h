@@ -85,7 +85,8 @@ struct ValueParameters {
   double decay = 0;        // r = e^-kappa
   double keep = 0;         // 1 - r q = Delta/(alpha + gamma)
   double tail = 0;         // sum of r^i q^(i+1), 0 < i < terms
-  double closed_from = std::numeric_limits<double>::infinity();  // closed form for s from here on
+  double closed_from = std::numeric_limits<double>::infinity();   // s where the sums close
+  double settled_from = std::numeric_limits<double>::infinity();  // and where no pole is needed
 };
 
 // Prepares a page for one policy. `importance`, `rates.change_rate`, `rates.unsignalled_rate` and

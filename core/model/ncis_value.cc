@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "core/base/check.h"
 #include "core/model/gamma.h"
@@ -12,11 +13,15 @@ namespace {
 
 // Below this s the value is a positive sum, from here on the ceiling minus one.
 constexpr double kSplit = 0.25;
-constexpr double kMaxShortCount = 24;
 // Q(k, x) for k <= 24 is below 1e-20 from here on.
 constexpr double kSaturatedArgument = 100;
 // P(|X - mean| > t sqrt(mean)) <= e^(-t^2/2), 6e-13, and smaller by 1/(t sqrt(2 pi)) in fact.
 constexpr double kDeviations = 7.5;
+constexpr double kPi = 3.14159265358979323846;
+// Pairs of poles that the closed form adds up, and the exponent of decay at which one is as good as
+// gone.
+constexpr int kMaxPoles = 4;
+constexpr double kSettled = 27;
 
 SignalOdds Odds(const ValueParameters& page) { return {page.odds, page.share, page.unsignalled}; }
 
@@ -50,21 +55,56 @@ double ClosedConstant(const ValueParameters& page, double m) {
   return page.odds / (2 * m * m * total) * (m * cubic + k * k * defect);
 }
 
+// The pole z_k = W(b e^b) - b in the upper half plane with imaginary part in (2 pi k - pi, 2 pi k):
+// the root of z + ln(1 + z/b) = 2 pi i k, by Newton's method. That function is nearly linear, so
+// the third step is below rounding from this start for every b and k.
+std::complex<double> Pole(double b, int k) {
+  const std::complex<double> turn(0, 2 * kPi * k);
+  std::complex<double> z = turn - std::log(1.0 + turn / (1 + b));
+  for (int i = 0; i < 3; ++i) {
+    z -= (z + std::log(1.0 + z / b) - turn) * (b + z) / (1.0 + b + z);
+  }
+  return z;
+}
+
+// What the poles add to the closed form, in its units: to alpha psi, to the shortfall without its
+// factor e^-s, and to the derivative of alpha psi in s.
+struct Oscillation {
+  double interval = 0;
+  double shortfall = 0;
+  double density = 0;
+};
+Oscillation PoleSum(double b, double kappa, double count) {
+  Oscillation sum;
+  for (int k = 1; k <= kMaxPoles; ++k) {
+    const std::complex<double> z = Pole(b, k);
+    const std::complex<double> residue = 2.0 * std::exp(z * count) / (1.0 + b + z);
+    const std::complex<double> interval = kappa * residue / z;
+    sum.density += residue.real();
+    sum.interval += interval.real();
+    sum.shortfall += (interval * kappa / (kappa - z)).real();
+    if (-z.real() * count > kSettled) break;
+  }
+  return sum;
+}
+
 NcisPoint ClosedForm(const ValueParameters& page, double s) {
   const double b = page.odds * page.weight;
   const double m = 1 + b;
   const double a = b * page.weight / (2 * m * m);
   const double scale = page.scale * page.odds;  // mu/alpha
+  Oscillation poles;
+  if (s < page.settled_from) poles = PoleSum(b, page.weight, s / page.weight);
   NcisPoint point;
   point.decay = std::exp(-s);
-  point.reached = page.odds * (s / m + a);
-  point.density = 1 / m;
+  point.reached = page.odds * (s / m + a + poles.interval);
+  point.density = 1 / m + poles.density;
   if (s > 1) {
-    point.shortfall = scale * point.decay * ((1 + s) / m + a);
+    point.shortfall = scale * point.decay * ((1 + s) / m + a + poles.shortfall);
     point.value = page.ceiling - point.shortfall;
   } else {
-    point.value =
-        scale * (ClosedConstant(page, m) + PlainValue(s, point.decay) / m - a * std::expm1(-s));
+    point.value = scale * (ClosedConstant(page, m) + PlainValue(s, point.decay) / m -
+                           a * std::expm1(-s) - point.decay * poles.shortfall);
     point.shortfall = page.ceiling - point.value;
   }
   return point;

@@ -13,23 +13,28 @@
 //
 // Number of terms. Three evaluations bound it:
 //  - Closed form, s >= closed_from. psi has the Laplace transform 1/(theta phi(theta)),
-//    phi(theta) = theta + c (1 - e^(-kappa theta)). The double pole at 0 gives
-//        psi(s/alpha) = (s/m + A)/alpha + oscillation,   m = 1 + b, A = c kappa^2/(2 m^2),
-//    and the oscillation is the sum of residues at z/kappa, z = W_k(b e^b) - b != 0. Its relative
-//    share of V is below 2 e^(-27)/(pi N)^2 < 2e-14 once N Re(-z_1) >= 27, which holds for
-//    N >= 6 + 12.5 b + 1.37 b^2 and for N >= 9 + 7.5 b + 1.375 b^2, b >= 1/2 (a test compares
-//    both with the root). V is then the integral of e^-u psi: no sum at all.
+//    phi(theta) = theta + c (1 - e^(-kappa theta)). With m = 1 + b, A = c kappa^2/(2 m^2) and the
+//    zeros theta_k = z_k/kappa of phi, z_k = W_k(b e^b) - b,
+//        alpha psi(s/alpha) = s/m + A + 2 Re sum_k kappa e^(z_k N)/(z_k (1 + b + z_k)),  N =
+//        s/kappa,
+//    and V is the integral of e^-u psi. The share of pole k in V is below
+//    2 e^(-27)/(pi k N)^2 < 2e-14 once -Re(z_k) N >= 27: for all k when N >= 6 + 12.5 b + 1.37 b^2
+//    or, b >= 1/2, N >= 9 + 7.5 b + 1.375 b^2; for k > 4 when N >= 9 + 1.05 b + 0.055 b^2. A test
+//    compares these with the roots. The first four pairs are added where needed.
 //  - At most 24 terms: each by a finite sum over counts.
 //  - Between: P_i is 1 to within 1e-13 for i < I0 and 0 for i >= I1, where the mean c (s - i kappa)
 //    is 7.5 standard deviations from i (Chernoff's bound); those parts are geometric sums. What is
-//    left are at most 15 sqrt(N b/(1 + b))/(1 + b) + 2 < 30 terms, because N is below the bound
-//    above; each is a pair of incomplete gamma functions.
+//    left are at most 15 sqrt(N b/(1 + b))/(1 + b) + 2 < 10 terms, because N > 24 is below the
+//    bound above; each is a pair of incomplete gamma functions.
 #ifndef FRESHET_CORE_MODEL_NCIS_VALUE_H_
 #define FRESHET_CORE_MODEL_NCIS_VALUE_H_
 
 #include "core/model/crawl_value.h"
 
 namespace freshet {
+
+// More terms than this are not summed one by one.
+inline constexpr double kMaxShortCount = 24;
 
 // V_ncis at one s, with what its derivatives and its inverse need. Value type, thread-compatible.
 struct NcisPoint {
@@ -40,8 +45,8 @@ struct NcisPoint {
   double density = 0;    // its derivative by c s: sum of Poisson weights of i at c (s - i kappa)
 };
 
-// Precondition: page.shape is kNcis and s is finite and >= 0. 20 ns for one term, about 100 ns for
-// three and at most about 5 us.
+// Precondition: page.shape is kNcis and s is finite and >= 0. About 20 ns for one
+// term, 100 ns for three and below 2 us always.
 [[nodiscard]] NcisPoint EvaluateNcis(const ValueParameters& page, double s);
 
 // The same for s < page.weight, or for one term: the term i = 0 alone.
