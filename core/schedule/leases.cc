@@ -32,4 +32,6 @@ const LeaseRecord* Leases::Find(LeaseId id) const {
   return it == open_.end() ? nullptr : &it->second;
 }
 
+Slot SlotOfLease(LeaseId id) { return Slot(static_cast<uint16_t>(id.value() % limits::kSlots)); }
+
 }  // namespace freshet

@@ -36,6 +36,9 @@ class Leases {
   absl::flat_hash_map<LeaseId, LeaseRecord> open_;
 };
 
+// The slot whose shard owns a lease.
+[[nodiscard]] Slot SlotOfLease(LeaseId id);
+
 }  // namespace freshet
 
 #endif  // FRESHET_CORE_SCHEDULE_LEASES_H_

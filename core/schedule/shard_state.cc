@@ -356,6 +356,4 @@ std::vector<SourceTrust> ShardState::Trust() const { return impl_->estimator.Tru
 const ShardCounters& ShardState::counters() const { return impl_->counters; }
 const Policy& ShardState::policy() const { return impl_->options.policy; }
 
-Slot SlotOfLease(LeaseId id) { return Slot(static_cast<uint16_t>(id.value() % limits::kSlots)); }
-
 }  // namespace freshet

@@ -26,6 +26,7 @@
 #include "core/model/page.h"
 #include "core/model/policy.h"
 #include "core/schedule/event.h"
+#include "core/schedule/leases.h"
 #include "core/schedule/transaction.h"
 
 namespace freshet {
@@ -165,9 +166,6 @@ class ShardState {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// The slot whose shard owns a lease.
-[[nodiscard]] Slot SlotOfLease(LeaseId id);
 
 }  // namespace freshet
 

@@ -1,0 +1,67 @@
+// Frozen numbers of the stored format. Every value here is on disk somewhere: it may be added to,
+// never changed. docs/storage-format.md describes the bytes, tests/golden holds examples of them.
+#ifndef FRESHET_STORAGE_FORMAT_H_
+#define FRESHET_STORAGE_FORMAT_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/limits.h"
+
+namespace freshet::storage {
+
+// Version of the whole database: which column families there are and what their keys mean. A store
+// of an older version is migrated at opening (storage/migrate.h), one of a newer version refused.
+inline constexpr uint32_t kFormatVersion = 1;
+
+// Version byte of each value, in its first byte.
+inline constexpr uint8_t kUrlVersion = 1;
+inline constexpr uint8_t kTextVersion = 1;
+inline constexpr uint8_t kStateVersion = 1;
+inline constexpr uint8_t kDetailVersion = 1;
+inline constexpr uint8_t kHostVersion = 1;
+inline constexpr uint8_t kLeaseVersion = 1;
+inline constexpr uint8_t kSourceVersion = 1;
+inline constexpr uint8_t kMetaVersion = 1;
+
+// Column families are opened by name; the number seeds the checksums of the rows.
+enum class Family : uint8_t {
+  kMeta = 0,     // RocksDB's own `default`, which every database has
+  kUrls = 1,     // (slot, crawl id, host, url) -> serial
+  kTexts = 2,    // page number -> crawl id, host, url
+  kStates = 3,   // page number -> fixed-width hot record
+  kDetails = 4,  // page number -> validators, statistics
+  kHosts = 5,    // (slot, host) -> host serial, politeness
+  kLeases = 6,   // (slot, lease id) -> open assignment
+  kSources = 7,  // source index -> name
+};
+inline constexpr size_t kFamilies = 8;
+inline constexpr std::array<std::string_view, kFamilies> kFamilyNames = {
+    "default", "urls", "texts", "states", "details", "hosts", "leases", "sources"};
+
+constexpr size_t IndexOf(Family family) { return static_cast<size_t>(family); }
+constexpr std::string_view NameOf(Family family) { return kFamilyNames[IndexOf(family)]; }
+
+// First part of every key in `meta`. Keys of one record each, or of one per shard or slot.
+enum class MetaKey : uint8_t {
+  kFormat = 1,      // format version of the database
+  kGeneration = 2,  // number of times that the database was opened
+  kSettings = 3,    // Settings
+  kEpoch = 4,       // + shard (2 bytes): EpochRecord
+  kLayout = 5,      // number of shards of the last run
+  kNextSerial = 6,  // + slot (2 bytes): lower bound of serials not used yet
+};
+
+// A page number is the slot in the upper 16 bits and a serial, from 1, in the lower 48.
+inline constexpr int kSerialBits = 48;
+inline constexpr uint64_t kMaxSerial = (uint64_t{1} << kSerialBits) - 1;
+static_assert(limits::kMaxPagesPerShard <= kMaxSerial);
+
+// Bytes that end every value: the checksum.
+inline constexpr size_t kChecksumBytes = 4;
+
+}  // namespace freshet::storage
+
+#endif  // FRESHET_STORAGE_FORMAT_H_

@@ -1,0 +1,149 @@
+#include "storage/internal/batch_builder.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/base/url.h"
+#include "core/schedule/leases.h"
+#include "storage/keys.h"
+#include "storage/records.h"
+
+namespace freshet {
+
+using storage::Family;
+
+Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
+  for (const HostRecord& host : changes.hosts) RETURN_IF_ERROR(AddHost(host));
+  for (const PageWrite& write : changes.pages) RETURN_IF_ERROR(AddPage(write));
+  for (const PageRecord* page : changes.removed_pages) AddRemoval(*page);
+  AddSerialMarks();
+  for (const LeaseRecord& lease : changes.leases) {
+    const std::string key = storage::LeaseKeyOf(storage::SlotOf(lease.page), lease.id);
+    storage::EncodeLease(key, lease, &value_);
+    Put(Family::kLeases, key);
+  }
+  for (const LeaseId id : changes.closed_leases) {
+    Delete(Family::kLeases, storage::LeaseKeyOf(SlotOfLease(id), id));
+  }
+  for (const SourceRecord& source : changes.sources) {
+    const std::string key = storage::SourceKeyOf(source.index);
+    storage::EncodeSource(key, source, &value_);
+    Put(Family::kSources, key);
+  }
+  if (changes.settings) {
+    const std::string key = storage::MetaKeyOf(storage::MetaKey::kSettings);
+    storage::EncodeSettings(key, *changes.settings, &value_);
+    Put(Family::kMeta, key);
+  }
+  if (changes.epoch) {
+    const std::string key = storage::MetaKeyOf(storage::MetaKey::kEpoch, changes.epoch->shard);
+    storage::EncodeEpoch(key, *changes.epoch, &value_);
+    Put(Family::kMeta, key);
+  }
+  return absl::OkStatus();
+}
+
+void Store::Impl::BatchBuilder::Put(Family family, const std::string& key) {
+  const rocksdb::Status status = batch_.Put(store_.handle(family), key, value_);
+  CHECK(status.ok(), "{}", status.ToString());
+}
+
+void Store::Impl::BatchBuilder::Delete(Family family, const std::string& key) {
+  const rocksdb::Status status = batch_.Delete(store_.handle(family), key);
+  CHECK(status.ok(), "{}", status.ToString());
+}
+
+Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {
+  const PageRecord& page = *write.record;
+  const std::string key = storage::PageKeyOf(page.number);
+  const Slot slot = storage::SlotOf(page.number);
+  if (write.created) {
+    const std::string url_key = storage::UrlKeyOf(slot, page.key.crawl_id, page.host, page.key.url);
+    storage::EncodeUrl(url_key, storage::SerialOf(page.number), &value_);
+    Put(Family::kUrls, url_key);
+    storage::EncodeText(key, page.key, page.host, &value_);
+    Put(Family::kTexts, key);
+  }
+  if (write.created || write.state) {
+    ASSIGN_OR_RETURN(const uint32_t host_serial, HostSerial(slot, page.host, true));
+    storage::EncodeState(key, host_serial, Fingerprint(page.key.crawl_id, page.key.url), page.spec,
+                         page.state, &value_);
+    Put(Family::kStates, key);
+  }
+  if (write.created || write.detail) {
+    storage::EncodeDetail(key, page.detail, &value_);
+    Put(Family::kDetails, key);
+  }
+  return absl::OkStatus();
+}
+
+void Store::Impl::BatchBuilder::AddRemoval(const PageRecord& page) {
+  const Slot slot = storage::SlotOf(page.number);
+  const std::string key = storage::PageKeyOf(page.number);
+  Delete(Family::kUrls, storage::UrlKeyOf(slot, page.key.crawl_id, page.host, page.key.url));
+  Delete(Family::kTexts, key);
+  Delete(Family::kStates, key);
+  Delete(Family::kDetails, key);
+  uint64_t& highest = removed_up_to_[slot];
+  highest = std::max(highest, storage::SerialOf(page.number));
+}
+
+Status Store::Impl::BatchBuilder::AddHost(const HostRecord& host) {
+  const Slot slot = SlotOfHost(host.host);
+  ASSIGN_OR_RETURN(const uint32_t serial, HostSerial(slot, host.host, false));
+  const std::string key = storage::HostKeyOf(slot, host.host);
+  storage::EncodeHost(key, serial, host, &value_);
+  Put(Family::kHosts, key);
+  return absl::OkStatus();
+}
+
+StatusOr<uint32_t> Store::Impl::BatchBuilder::HostSerial(Slot slot, const std::string& host,
+                                                         bool write_new) {
+  if (const auto it = new_hosts_.find(host); it != new_hosts_.end()) return it->second.serial;
+  uint32_t next = 0;
+  {
+    SlotHosts& hosts = (*store_.slot_hosts_)[slot.value()];
+    const absl::MutexLock lock(&hosts.mutex);
+    if (!hosts.loaded) RETURN_IF_ERROR(store_.LoadSlotHosts(slot, hosts));
+    const auto it = hosts.serials.find(host);
+    if (it != hosts.serials.end()) return it->second;
+    next = hosts.next_serial;
+  }
+  uint32_t& serial = next_host_serials_.try_emplace(slot, next).first->second;
+  const uint32_t given = serial++;
+  new_hosts_[host] = {.slot = slot, .serial = given};
+  if (write_new) {
+    const std::string key = storage::HostKeyOf(slot, host);
+    storage::EncodeHost(key, given, HostRecord{.host = host}, &value_);
+    Put(Family::kHosts, key);
+  }
+  return given;
+}
+
+// A removed page's serial is never given again, even when it was the highest of its slot: a late
+// message about the old page must not hit a new one.
+void Store::Impl::BatchBuilder::AddSerialMarks() {
+  for (const auto& [slot, highest] : removed_up_to_) {
+    const uint64_t known = (*store_.next_serials_)[slot.value()].load(std::memory_order_relaxed);
+    if (highest < known) continue;
+    const std::string key = storage::MetaKeyOf(storage::MetaKey::kNextSerial, slot.value());
+    storage::EncodeNumber(key, highest + 1, &value_);
+    Put(Family::kMeta, key);
+  }
+}
+
+void Store::Impl::BatchBuilder::Install() {
+  for (const auto& [slot, highest] : removed_up_to_) {
+    std::atomic<uint64_t>& next = (*store_.next_serials_)[slot.value()];
+    next.store(std::max(next.load(std::memory_order_relaxed), highest + 1),
+               std::memory_order_relaxed);
+  }
+  for (auto& [name, host] : new_hosts_) {
+    SlotHosts& hosts = (*store_.slot_hosts_)[host.slot.value()];
+    const absl::MutexLock lock(&hosts.mutex);
+    hosts.serials.emplace(name, host.serial);
+    hosts.next_serial = std::max(hosts.next_serial, host.serial + 1);
+  }
+}
+
+}  // namespace freshet

@@ -1,0 +1,51 @@
+// Turns the changes of one commit into one write batch. Internal to storage/.
+#ifndef FRESHET_STORAGE_INTERNAL_BATCH_BUILDER_H_
+#define FRESHET_STORAGE_INTERNAL_BATCH_BUILDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "storage/internal/store_impl.h"
+
+namespace freshet {
+
+// Looks hosts up in the store, but installs new ones only once the batch was written: a commit that
+// fails leaves nothing behind. Owner thread only.
+class Store::Impl::BatchBuilder {
+ public:
+  explicit BatchBuilder(const Impl& store) : store_(store) {}
+
+  // Precondition: `changes` is valid (storage/validate.h). Errors: hosts could not be read.
+  [[nodiscard]] Status Add(const Changes& changes);
+  [[nodiscard]] rocksdb::WriteBatch* batch() { return &batch_; }
+  // The batch was written: what it gave out is taken.
+  void Install();
+
+ private:
+  struct NewHost {
+    Slot slot;
+    uint32_t serial = 0;
+  };
+
+  void Put(storage::Family family, const std::string& key);
+  void Delete(storage::Family family, const std::string& key);
+  [[nodiscard]] Status AddPage(const PageWrite& write);
+  void AddRemoval(const PageRecord& page);
+  [[nodiscard]] Status AddHost(const HostRecord& host);
+  // The serial of a host, a new one if the store has none; writes rows of new hosts unless the
+  // caller will.
+  [[nodiscard]] StatusOr<uint32_t> HostSerial(Slot slot, const std::string& host, bool write_new);
+  void AddSerialMarks();
+
+  const Impl& store_;
+  rocksdb::WriteBatch batch_;
+  std::string value_;
+  absl::flat_hash_map<std::string, NewHost> new_hosts_;
+  absl::flat_hash_map<Slot, uint32_t> next_host_serials_;
+  absl::flat_hash_map<Slot, uint64_t> removed_up_to_;  // highest serial removed, by slot
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_STORAGE_INTERNAL_BATCH_BUILDER_H_

@@ -1,0 +1,29 @@
+#include "storage/internal/rocksdb_status.h"
+
+namespace freshet::storage {
+namespace {
+
+absl::StatusCode CodeOf(const rocksdb::Status& status) {
+  if (status.IsNotFound()) return absl::StatusCode::kNotFound;
+  if (status.IsCorruption()) return absl::StatusCode::kDataLoss;
+  if (status.IsNoSpace()) return absl::StatusCode::kResourceExhausted;
+  if (status.IsIOError()) {
+    // The only message by which RocksDB tells that its LOCK file is taken.
+    const bool locked = status.ToString().find("lock ") != std::string::npos;
+    return locked ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kUnavailable;
+  }
+  if (status.IsBusy() || status.IsTryAgain() || status.IsAborted() ||
+      status.IsShutdownInProgress() || status.IsIncomplete() || status.IsTimedOut()) {
+    return absl::StatusCode::kUnavailable;
+  }
+  return absl::StatusCode::kInternal;
+}
+
+}  // namespace
+
+Status FromRocksDb(const rocksdb::Status& status, std::string_view what) {
+  if (status.ok()) return absl::OkStatus();
+  return MakeStatus(CodeOf(status), "{}: {}", what, status.ToString());
+}
+
+}  // namespace freshet::storage

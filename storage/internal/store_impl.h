@@ -1,0 +1,110 @@
+// What is behind Store. Internal to storage/.
+#ifndef FRESHET_STORAGE_INTERNAL_STORE_IMPL_H_
+#define FRESHET_STORAGE_INTERNAL_STORE_IMPL_H_
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "rocksdb/db.h"
+#include "rocksdb/write_batch.h"
+#include "storage/store.h"
+
+namespace freshet {
+
+// Thread-safe, on the terms of Store.
+class Store::Impl {
+ public:
+  Impl(std::string dir, StoreOptions options);
+  ~Impl();
+
+  // Opening, in this order.
+  [[nodiscard]] Status Lock();
+  [[nodiscard]] Status OpenDatabase();
+  [[nodiscard]] Status CheckFormat();
+  [[nodiscard]] Status StartGeneration();
+
+  Status Close();
+  [[nodiscard]] uint64_t generation() const { return generation_; }
+
+  [[nodiscard]] StatusOr<GlobalRecords> LoadGlobals() const;
+  [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
+  [[nodiscard]] Status SetShards(uint32_t shards);
+  [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(
+      std::span<const PageNumber> numbers) const;
+  [[nodiscard]] std::vector<StatusOr<PageNumber>> FindPages(
+      std::span<const PageAddress> addresses) const;
+  [[nodiscard]] StatusOr<ListResult> List(const ListQuery& query, std::string_view token,
+                                          size_t limit) const;
+  [[nodiscard]] StatusOr<ScanResult> ScanPages(PageNumber from, PageNumber end, size_t count) const;
+  [[nodiscard]] Status Commit(const Changes& changes);
+  [[nodiscard]] Status health() const;
+  [[nodiscard]] Status Checkpoint(const std::string& dir);
+  [[nodiscard]] StatusOr<VerifyReport> Verify() const;
+  [[nodiscard]] Status Compact();
+  [[nodiscard]] StoreStats Stats() const;
+
+ private:
+  // Hosts of one slot by name. Filled when first needed.
+  struct SlotHosts {
+    absl::Mutex mutex;
+    bool loaded ABSL_GUARDED_BY(mutex) = false;
+    uint32_t next_serial ABSL_GUARDED_BY(mutex) = 1;
+    absl::flat_hash_map<std::string, uint32_t> serials ABSL_GUARDED_BY(mutex);
+  };
+  // One commit on its way into a write batch.
+  class BatchBuilder;
+  class Listener;
+
+  [[nodiscard]] rocksdb::ColumnFamilyHandle* handle(storage::Family family) const {
+    return handles_[storage::IndexOf(family)];
+  }
+  void Say(char level, std::string_view line) const;
+  // Reads a number of `meta`; nullopt: there is none.
+  [[nodiscard]] StatusOr<std::optional<uint64_t>> ReadNumber(const std::string& key) const;
+  [[nodiscard]] StatusOr<bool> HasRows() const;
+  [[nodiscard]] Status LoadSlotHosts(Slot slot, SlotHosts& hosts) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(hosts.mutex);
+
+  // Writes a batch as durable as the options (or `sync`) ask for; takes note of failures.
+  [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);
+  [[nodiscard]] Status NoteWriteError(const rocksdb::Status& status);
+  // OK when there is space to write, after resuming from a full device if need be.
+  [[nodiscard]] Status EnsureSpace();
+  [[nodiscard]] Status Resume();
+
+  // --- Constant after opening ---
+  const std::string dir_;
+  const StoreOptions options_;
+  rocksdb::Env* const env_;
+  rocksdb::FileLock* lock_ = nullptr;
+  std::shared_ptr<rocksdb::Cache> cache_;
+  std::shared_ptr<rocksdb::Statistics> statistics_;
+  std::shared_ptr<Listener> listener_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
+  uint64_t generation_ = 0;
+
+  // --- Synchronised by themselves ---
+  const std::unique_ptr<std::array<SlotHosts, limits::kSlots>> slot_hosts_;
+  // Per slot: every serial from here on is unused; exact for slots that removed a page.
+  const std::unique_ptr<std::array<std::atomic<uint64_t>, limits::kSlots>> next_serials_;
+  std::atomic<bool> failed_ = false;  // failure_ is set
+  std::atomic<bool> full_ = false;    // RocksDB ran out of space and was not resumed yet
+  std::atomic<uint64_t> commits_ = 0;
+  std::atomic<uint64_t> refused_commits_ = 0;
+
+  mutable absl::Mutex mutex_;
+  Status failure_ ABSL_GUARDED_BY(mutex_);
+  absl::Mutex resume_mutex_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_STORAGE_INTERNAL_STORE_IMPL_H_

@@ -1,0 +1,129 @@
+#include "storage/internal/tuning.h"
+
+#include <algorithm>
+
+#include "rocksdb/cache.h"
+#include "rocksdb/env.h"
+#include "rocksdb/file_checksum.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/statistics.h"
+#include "rocksdb/table.h"
+
+namespace freshet::storage {
+namespace {
+
+constexpr double kBloomBitsPerKey = 10;  // 1% false positives
+constexpr size_t kBlockBytes = 16 << 10;
+constexpr size_t kSyncStepBytes = 1 << 20;
+
+// RocksDB's own log goes where the program's log goes, warnings and errors only.
+class ForwardingLogger : public rocksdb::Logger {
+ public:
+  explicit ForwardingLogger(std::function<void(char, std::string_view)> log)
+      : Logger(rocksdb::InfoLogLevel::WARN_LEVEL), log_(std::move(log)) {}
+  using Logger::Logv;
+  void Logv(const rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+    if (!log_ || level < GetInfoLogLevel() || level == rocksdb::InfoLogLevel::HEADER_LEVEL) return;
+    char line[1024];
+    const int size = std::vsnprintf(line, sizeof(line), format, arguments);
+    if (size <= 0) return;
+    const size_t length = std::min<size_t>(static_cast<size_t>(size), sizeof(line) - 1);
+    const char mark = level >= rocksdb::InfoLogLevel::ERROR_LEVEL ? 'E' : 'W';
+    log_(mark, std::string_view(line, length));
+  }
+  void Logv(const char* format, va_list arguments) override {
+    Logv(rocksdb::InfoLogLevel::INFO_LEVEL, format, arguments);
+  }
+
+ private:
+  const std::function<void(char, std::string_view)> log_;
+};
+
+}  // namespace
+
+rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
+  rocksdb::DBOptions db;
+  db.env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  db.create_if_missing = true;
+  db.create_missing_column_families = true;
+  db.info_log = std::make_shared<ForwardingLogger>(options.log);
+  db.statistics = rocksdb::CreateDBStatistics();
+  db.statistics->set_stats_level(rocksdb::StatsLevel::kExceptDetailedTimers);
+  db.stats_dump_period_sec = 0;
+  db.stats_persist_period_sec = 0;
+
+  // Every inconsistency stops writes rather than being carried on.
+  db.paranoid_checks = true;
+  // The log was examined and a torn tail cut off before RocksDB sees it (storage/wal.h): whatever
+  // it still finds wrong is an error.
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  db.track_and_verify_wals_in_manifest = true;
+  // A reused log file would hold old records behind the new ones.
+  db.recycle_log_file_num = 0;
+  // Whole-file checksums, so that verification covers every byte of every table file.
+  db.file_checksum_gen_factory = rocksdb::GetFileChecksumGenCrc32cFactory();
+  // Without a log the only atomicity over column families is flushing them together.
+  db.atomic_flush = options.durability == Durability::kNone;
+
+  db.max_background_jobs = options.background_jobs;
+  db.max_total_wal_size = options.max_wal_bytes;
+  db.db_write_buffer_size = options.write_buffer_bytes * 4;
+  // Recovery replays the log into memtables and serves at once; flushing can wait.
+  db.avoid_flush_during_recovery = true;
+  // Dirty pages reach the device steadily, so that no sync waits for a backlog of table bytes.
+  db.bytes_per_sync = kSyncStepBytes;
+  db.avoid_unnecessary_blocking_io = true;
+  db.skip_stats_update_on_db_open = true;
+  return db;
+}
+
+rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions& options,
+                                               const std::shared_ptr<rocksdb::Cache>& cache) {
+  rocksdb::ColumnFamilyOptions cf;
+  cf.write_buffer_size = options.write_buffer_bytes;
+  cf.target_file_size_base = options.table_file_bytes;
+  cf.max_bytes_for_level_base = options.table_file_bytes * 4;
+  // Keeps 90% of the data in the last level: less space for rows that are rewritten often.
+  cf.level_compaction_dynamic_level_bytes = true;
+  cf.force_consistency_checks = true;
+  cf.compression = rocksdb::kLZ4Compression;
+  cf.bottommost_compression = rocksdb::kZSTD;
+
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = cache;
+  table.block_size = kBlockBytes;
+  table.format_version = 5;
+  table.checksum = rocksdb::kXXH3;
+  // Index and filters count against the cache, in pieces: memory stays bounded at any page count.
+  table.cache_index_and_filter_blocks = true;
+  table.pin_l0_filter_and_index_blocks_in_cache = true;
+  table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+  table.partition_filters = true;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
+  switch (family) {
+    case Family::kUrls:
+      // Asked for URLs that are not there as often as for those that are: filters on all levels.
+      // Neighbouring keys share the crawl id, the host and most of the URL.
+      table.block_restart_interval = 32;
+      break;
+    case Family::kStates:
+      // Read in full at every start: LZ4 decodes several times faster than Zstandard.
+      cf.bottommost_compression = rocksdb::kLZ4Compression;
+      cf.optimize_filters_for_hits = true;
+      break;
+    case Family::kTexts:
+    case Family::kDetails:
+      // Only asked for pages that exist, so the last level, 90% of the data, needs no filter.
+      cf.optimize_filters_for_hits = true;
+      break;
+    case Family::kMeta:
+    case Family::kHosts:
+    case Family::kLeases:
+    case Family::kSources:
+      break;
+  }
+  cf.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return cf;
+}
+
+}  // namespace freshet::storage

@@ -1,0 +1,78 @@
+// How the store is opened: what operators choose, and the knobs that simulations turn. Each field
+// states its default, the reason for it, and the range that tests draw it from.
+#ifndef FRESHET_STORAGE_OPTIONS_H_
+#define FRESHET_STORAGE_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
+
+namespace freshet {
+
+// When Store::Commit returns.
+enum class Durability : uint8_t {
+  kSync,  // after the write-ahead log is on the device: survives a power cut
+  kWal,   // after the operating system has the log: survives a crash of the process only
+  kNone,  // no log at all: a crash loses what was not flushed, but never half a commit
+};
+
+// "sync", "wal" or "none". Thread-safe.
+[[nodiscard]] StatusOr<Durability> ParseDurability(std::string_view name);
+[[nodiscard]] std::string_view DurabilityName(Durability durability);
+
+// Value type, thread-compatible.
+struct StoreOptions {
+  // Default sync: nothing acknowledged may be undone by a power cut. Simulation: all three.
+  Durability durability = Durability::kSync;
+
+  // Cache of uncompressed blocks, index and filter blocks included. Default 256 MiB: the filters of
+  // 100 million pages are about 500 MB, of which a scheduler touches the busy part. Simulation:
+  // 64 KiB to 64 MiB.
+  size_t block_cache_bytes = size_t{256} << 20;
+
+  // One column family's memtable. Default 64 MiB: fewer flushes of the hot states, which are
+  // rewritten with every crawl and signal. Simulation: 16 KiB to 4 MiB, so that flushes and
+  // compactions happen within a short run.
+  size_t write_buffer_bytes = size_t{64} << 20;
+
+  // All write-ahead logs together. Default 256 MiB: bounds what start-up must replay, at about 1.5
+  // million rows, to a second or two. Simulation: 32 KiB to 16 MiB.
+  size_t max_wal_bytes = size_t{256} << 20;
+
+  // Flushes and compactions at a time. Default 2: one flush is never stuck behind a compaction.
+  // Simulation: 1 to 4.
+  int background_jobs = 2;
+
+  // Size of a table file. Default 64 MiB; smaller files make smaller, more frequent compactions.
+  // Simulation: 16 KiB to 4 MiB.
+  size_t table_file_bytes = size_t{64} << 20;
+
+  // Below this much free space on the device commits are refused (ResourceExhausted) before the
+  // file system has to: flushes and compactions, which may free space, still have room. Default
+  // 256 MiB: two memtables and a table file. Simulation: 0 to 1 MiB.
+  uint64_t reserve_bytes = uint64_t{256} << 20;
+
+  // Full-file checksums are verified at opening. Default off: reads verify every block anyway, and
+  // start-up must not read cold data. Simulation: both.
+  bool verify_at_open = false;
+
+  // File system, clock and background threads. nullptr: the machine's own. Tests inject faults
+  // here; it must outlive the store.
+  rocksdb::Env* env = nullptr;
+
+  // Told of what opening and background work have to say, one line each, level first: 'I', 'W' or
+  // 'E'. Called from any thread. Unset: nothing is said.
+  std::function<void(char level, std::string_view line)> log;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_STORAGE_OPTIONS_H_

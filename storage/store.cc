@@ -1,0 +1,351 @@
+#include "storage/store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/env.h"
+#include "rocksdb/listener.h"
+#include "rocksdb/statistics.h"
+#include "storage/internal/batch_builder.h"
+#include "storage/internal/rocksdb_status.h"
+#include "storage/internal/store_impl.h"
+#include "storage/internal/tuning.h"
+#include "storage/keys.h"
+#include "storage/migrate.h"
+#include "storage/records.h"
+#include "storage/validate.h"
+
+namespace freshet {
+
+using storage::Family;
+using storage::FromRocksDb;
+using storage::MetaKey;
+using storage::MetaKeyOf;
+
+namespace {
+
+// RocksDB's own LOCK is taken too late: the log is examined, and a torn tail cut, before that.
+constexpr std::string_view kLockName = "/FRESHET_LOCK";
+
+std::string Absolute(const std::string& dir, rocksdb::Env* env) {
+  std::string absolute;
+  return env->GetAbsolutePath(dir, &absolute).ok() ? absolute : dir;
+}
+
+}  // namespace
+
+// Hears of what fails outside of commits. A failed sync of a log leaves unknown what is on the
+// device, even when the reason is lack of space.
+class Store::Impl::Listener : public rocksdb::EventListener {
+ public:
+  [[nodiscard]] bool sync_failed() const { return sync_failed_; }
+  [[nodiscard]] bool background_failed() const { return background_failed_; }
+
+  bool ShouldBeNotifiedOnFileIO() override { return true; }
+  void OnIOError(const rocksdb::IOErrorInfo& info) override {
+    using rocksdb::FileOperationType;
+    const bool sync = info.operation == FileOperationType::kSync ||
+                      info.operation == FileOperationType::kFsync ||
+                      info.operation == FileOperationType::kRangeSync;
+    if (sync && info.file_path.ends_with(".log")) sync_failed_ = true;
+  }
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
+    if (!status->IsNoSpace()) background_failed_ = true;
+  }
+
+ private:
+  std::atomic<bool> sync_failed_ = false;
+  std::atomic<bool> background_failed_ = false;
+};
+
+Store::Impl::Impl(std::string dir, StoreOptions options)
+    : dir_(std::move(dir)),
+      options_(std::move(options)),
+      env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()),
+      slot_hosts_(std::make_unique<std::array<SlotHosts, limits::kSlots>>()),
+      next_serials_(std::make_unique<std::array<std::atomic<uint64_t>, limits::kSlots>>()) {}
+
+Store::Impl::~Impl() { Close().IgnoreError(); }
+
+void Store::Impl::Say(char level, std::string_view line) const {
+  if (options_.log) options_.log(level, line);
+}
+
+Status Store::Impl::Lock() {
+  RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(dir_), "creating " + dir_));
+  const rocksdb::Status status = env_->LockFile(dir_ + std::string(kLockName), &lock_);
+  if (status.ok()) return absl::OkStatus();
+  lock_ = nullptr;
+  if (status.IsNoSpace()) return FromRocksDb(status, "locking " + dir_);
+  return MakeStatus(absl::StatusCode::kFailedPrecondition, "{} is in use by another process: {}",
+                    dir_, status.ToString());
+}
+
+Status Store::Impl::OpenDatabase() {
+  rocksdb::DBOptions db_options = storage::MakeDbOptions(options_);
+  statistics_ = db_options.statistics;
+  listener_ = std::make_shared<Listener>();
+  db_options.listeners.push_back(listener_);
+  std::vector<std::string> stored_names;
+  if (env_->FileExists(dir_ + "/CURRENT").ok()) {
+    RETURN_IF_ERROR(
+        FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir_, &stored_names), dir_));
+  }
+  for (const std::string& name : stored_names) {
+    const auto& known = storage::kFamilyNames;
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        "{}: column family '{}' is unknown: written by a newer release", dir_,
+                        name);
+    }
+  }
+  cache_ = rocksdb::NewLRUCache(options_.block_cache_bytes);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (size_t i = 0; i < storage::kFamilies; ++i) {
+    families.emplace_back(std::string(storage::kFamilyNames[i]),
+                          storage::MakeFamilyOptions(static_cast<Family>(i), options_, cache_));
+  }
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  RETURN_IF_ERROR(
+      FromRocksDb(rocksdb::DB::Open(db_options, dir_, families, &handles, &db), "opening " + dir_));
+  db_.reset(db);
+  CHECK(handles.size() == handles_.size());
+  std::copy(handles.begin(), handles.end(), handles_.begin());
+  return absl::OkStatus();
+}
+
+Status Store::Impl::CheckFormat() {
+  const std::string key = MetaKeyOf(MetaKey::kFormat);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> found, ReadNumber(key));
+  if (!found) {
+    // The format is the first row written: without it there can be no other.
+    ASSIGN_OR_RETURN(const bool has_rows, HasRows());
+    if (has_rows) {
+      return MakeStatus(absl::StatusCode::kDataLoss, "{}: the format record is missing", dir_);
+    }
+    std::string value;
+    storage::EncodeNumber(key, storage::kFormatVersion, &value);
+    rocksdb::WriteBatch batch;
+    RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), dir_));
+    return Write(&batch, true);
+  }
+  if (*found > storage::kFormatVersion) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: format {} was written by a newer release; this one knows formats up to "
+                      "{}",
+                      dir_, *found, storage::kFormatVersion);
+  }
+  return storage::Migrate(db_.get(), handles_, static_cast<uint32_t>(*found),
+                          storage::kFormatVersion, storage::Migrations(), options_.log);
+}
+
+Status Store::Impl::StartGeneration() {
+  const std::string key = MetaKeyOf(MetaKey::kGeneration);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(key));
+  generation_ = before.value_or(0) + 1;
+  std::string value;
+  storage::EncodeNumber(key, generation_, &value);
+  rocksdb::WriteBatch batch;
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), dir_));
+  RETURN_IF_ERROR(Write(&batch, true));
+
+  const std::string prefix = MetaKeyOf(MetaKey::kNextSerial);
+  const std::unique_ptr<rocksdb::Iterator> it(
+      db_->NewIterator(rocksdb::ReadOptions(), handle(Family::kMeta)));
+  for (it->Seek(prefix); it->Valid() && it->key().starts_with(prefix); it->Next()) {
+    const std::string_view row_key = it->key().ToStringView();
+    const std::optional<uint16_t> slot = storage::ParseMetaKey(MetaKey::kNextSerial, row_key);
+    uint64_t serial = 0;
+    RETURN_IF_ERROR(storage::DecodeNumber(row_key, it->value().ToStringView(), &serial));
+    if (!slot || *slot >= limits::kSlots) {
+      return MakeStatus(absl::StatusCode::kDataLoss, "{}: a serial mark without slot", dir_);
+    }
+    (*next_serials_)[*slot].store(serial, std::memory_order_relaxed);
+  }
+  return FromRocksDb(it->status(), "reading serial marks");
+}
+
+StatusOr<std::optional<uint64_t>> Store::Impl::ReadNumber(const std::string& key) const {
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status =
+      db_->Get(rocksdb::ReadOptions(), handle(Family::kMeta), key, &value);
+  if (status.IsNotFound()) return std::optional<uint64_t>();
+  RETURN_IF_ERROR(FromRocksDb(status, "reading meta"));
+  uint64_t number = 0;
+  RETURN_IF_ERROR(storage::DecodeNumber(key, value.ToStringView(), &number));
+  return std::optional<uint64_t>(number);
+}
+
+StatusOr<bool> Store::Impl::HasRows() const {
+  for (rocksdb::ColumnFamilyHandle* family : handles_) {
+    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(rocksdb::ReadOptions(), family));
+    it->SeekToFirst();
+    RETURN_IF_ERROR(FromRocksDb(it->status(), "looking for rows"));
+    if (it->Valid()) return true;
+  }
+  return false;
+}
+
+Status Store::Impl::Close() {
+  Status status;
+  if (db_ != nullptr) {
+    if (!failed_ && !full_) {
+      const std::vector<rocksdb::ColumnFamilyHandle*> all(handles_.begin(), handles_.end());
+      status = FromRocksDb(db_->Flush(rocksdb::FlushOptions(), all), "flushing " + dir_);
+    }
+    for (rocksdb::ColumnFamilyHandle*& family : handles_) {
+      status.Update(FromRocksDb(db_->DestroyColumnFamilyHandle(family), "closing " + dir_));
+      family = nullptr;
+    }
+    status.Update(FromRocksDb(db_->Close(), "closing " + dir_));
+    db_.reset();
+  }
+  if (lock_ != nullptr) {
+    status.Update(FromRocksDb(env_->UnlockFile(lock_), "unlocking " + dir_));
+    lock_ = nullptr;
+  }
+  return status;
+}
+
+Status Store::Impl::Commit(const Changes& changes) {
+  if (const Status healthy = health(); !healthy.ok() && failed_) return healthy;
+  if (changes.empty()) return absl::OkStatus();
+  if (const Status valid = storage::ValidateChanges(changes); !valid.ok()) {
+    return MakeStatus(absl::StatusCode::kInternal, "invalid record: {}",
+                      std::string(valid.message()));
+  }
+  if (Status space = EnsureSpace(); !space.ok()) {
+    if (absl::IsResourceExhausted(space)) refused_commits_.fetch_add(1, std::memory_order_relaxed);
+    return space;
+  }
+  BatchBuilder builder(*this);
+  RETURN_IF_ERROR(builder.Add(changes));
+  RETURN_IF_ERROR(Write(builder.batch(), options_.durability == Durability::kSync));
+  builder.Install();
+  commits_.fetch_add(1, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+Status Store::Impl::Write(rocksdb::WriteBatch* batch, bool sync) {
+  rocksdb::WriteOptions write;
+  write.disableWAL = options_.durability == Durability::kNone;
+  write.sync = sync && !write.disableWAL;
+  return NoteWriteError(db_->Write(write, batch));
+}
+
+Status Store::Impl::NoteWriteError(const rocksdb::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  Status error = FromRocksDb(status, "writing");
+  if (status.IsNoSpace() && !listener_->sync_failed()) {
+    full_ = true;
+    refused_commits_.fetch_add(1, std::memory_order_relaxed);
+    Say('W', std::string(error.message()));
+    return error;
+  }
+  if (absl::IsResourceExhausted(error)) {
+    error = MakeStatus(absl::StatusCode::kUnavailable, "{}", std::string(error.message()));
+  }
+  const absl::MutexLock lock(&mutex_);
+  if (failure_.ok()) {
+    failure_ = error;
+    failed_ = true;
+    Say('E', std::string(error.message()));
+  }
+  return failure_;
+}
+
+Status Store::Impl::EnsureSpace() {
+  uint64_t free_bytes = 0;
+  const rocksdb::Status status = env_->GetFreeSpace(dir_, &free_bytes);
+  if (status.ok() && free_bytes < options_.reserve_bytes) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{}: {} bytes are free, {} are kept in reserve", dir_, free_bytes,
+                      options_.reserve_bytes);
+  }
+  return full_ ? Resume() : absl::OkStatus();
+}
+
+// After the device was full RocksDB stays read-only until it is told to flush what it holds and
+// start a new log. Its own recovery thread may have done so already.
+Status Store::Impl::Resume() {
+  const absl::MutexLock lock(&resume_mutex_);
+  if (!full_) return absl::OkStatus();
+  const rocksdb::Status status = db_->Resume();
+  if (status.ok()) {
+    full_ = false;
+    Say('I', "there is space again: writing goes on");
+    return absl::OkStatus();
+  }
+  if (status.IsNoSpace() || status.IsBusy()) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted, "device is full: {}",
+                      status.ToString());
+  }
+  return NoteWriteError(status);
+}
+
+Status Store::Impl::health() const {
+  if (failed_) {
+    const absl::MutexLock lock(&mutex_);
+    return failure_;
+  }
+  if (listener_->sync_failed() || listener_->background_failed()) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "{}: background write failed", dir_);
+  }
+  uint64_t free_bytes = 0;
+  const bool low =
+      env_->GetFreeSpace(dir_, &free_bytes).ok() && free_bytes < options_.reserve_bytes;
+  if (full_ || low) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted, "{}: {} bytes are free", dir_,
+                      free_bytes);
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& dir, const StoreOptions& options) {
+  rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  auto impl = std::make_unique<Impl>(Absolute(dir, env), options);
+  RETURN_IF_ERROR(impl->Lock());
+  RETURN_IF_ERROR(impl->OpenDatabase());
+  RETURN_IF_ERROR(impl->CheckFormat());
+  RETURN_IF_ERROR(impl->StartGeneration());
+  return std::unique_ptr<Store>(new Store(std::move(impl)));
+}
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::~Store() = default;
+
+Status Store::Close() { return impl_->Close(); }
+uint64_t Store::generation() const { return impl_->generation(); }
+StatusOr<GlobalRecords> Store::LoadGlobals() const { return impl_->LoadGlobals(); }
+Status Store::Load(Slot first, Slot last, LoadVisitor& visitor) const {
+  return impl_->Load(first, last, visitor);
+}
+Status Store::SetShards(uint32_t shards) { return impl_->SetShards(shards); }
+std::vector<StatusOr<PageRecord>> Store::ReadPages(std::span<const PageNumber> numbers) const {
+  return impl_->ReadPages(numbers);
+}
+StatusOr<PageNumber> Store::FindPage(const PageKey& key, std::string_view host) const {
+  const PageAddress address{.key = key, .host = std::string(host)};
+  return std::move(impl_->FindPages({&address, 1}).front());
+}
+std::vector<StatusOr<PageNumber>> Store::FindPages(std::span<const PageAddress> addresses) const {
+  return impl_->FindPages(addresses);
+}
+StatusOr<ListResult> Store::List(const ListQuery& query, std::string_view token,
+                                 size_t limit) const {
+  return impl_->List(query, token, limit);
+}
+StatusOr<ScanResult> Store::ScanPages(PageNumber from, PageNumber end, size_t count) const {
+  return impl_->ScanPages(from, end, count);
+}
+Status Store::Commit(const Changes& changes) { return impl_->Commit(changes); }
+Status Store::health() const { return impl_->health(); }
+Status Store::Checkpoint(const std::string& dir) { return impl_->Checkpoint(dir); }
+StatusOr<VerifyReport> Store::Verify() const { return impl_->Verify(); }
+Status Store::Compact() { return impl_->Compact(); }
+StoreStats Store::Stats() const { return impl_->Stats(); }
+
+}  // namespace freshet

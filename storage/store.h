@@ -1,0 +1,203 @@
+// The durable memory of a Freshet service: every page, host, lease, source and setting, in one
+// RocksDB database. The only part of the program that knows keys, column families and bytes
+// (docs/storage-format.md).
+#ifndef FRESHET_STORAGE_STORE_H_
+#define FRESHET_STORAGE_STORE_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/model/page.h"
+#include "core/schedule/changes.h"
+#include "storage/format.h"
+#include "storage/options.h"
+
+namespace freshet {
+
+// What start-up reads of one page. The references are valid during the call.
+struct LoadedPage {
+  PageNumber number;
+  uint64_t fingerprint = 0;  // Fingerprint(crawl id, url)
+  const std::string& host;
+  uint32_t host_serial = 0;  // dense, from 1, within the slot; the same for all pages of a host
+  const PageSpec& spec;
+  const PageState& state;
+};
+
+// Receives what Store::Load reads, slot after slot: the slot's hosts, its pages by rising number,
+// its leases, then OnSlotEnd (also for slots without pages). A status that is not OK ends the load
+// and is returned. Called on the thread that loads.
+class LoadVisitor {
+ public:
+  virtual ~LoadVisitor() = default;
+  virtual Status OnHost(const HostRecord& host, uint32_t host_serial) = 0;
+  virtual Status OnPage(const LoadedPage& page) = 0;
+  virtual Status OnLease(const LeaseRecord& lease) = 0;
+  // `next_serial`: every serial from here on was never given to a page of this slot.
+  virtual Status OnSlotEnd(Slot slot, uint64_t next_serial) = 0;
+};
+
+// Records that belong to no slot.
+struct GlobalRecords {
+  Settings settings;
+  std::vector<EpochRecord> epochs;    // by shard
+  std::vector<SourceRecord> sources;  // by index
+  uint32_t shards = 0;                // of the last run; zero: none yet
+};
+
+// Names a page by text; `host` is the host part of the canonical URL.
+struct PageAddress {
+  PageKey key;
+  std::string host;
+};
+
+// Which pages List gives. Unset or empty parts do not restrict.
+struct ListQuery {
+  std::optional<std::string> crawl_id;
+  std::string host;
+  std::string url_prefix;
+};
+
+struct ListedPage {
+  PageNumber number;
+  PageKey key;
+  std::string host;
+};
+
+struct ListResult {
+  std::vector<ListedPage> pages;
+  std::string next_token;  // empty: that was all
+};
+
+struct ScanResult {
+  std::vector<PageRecord> pages;
+  PageNumber next;  // where to go on; meaningless when done
+  bool done = false;
+};
+
+struct VerifyReport {
+  uint64_t pages = 0;
+  uint64_t hosts = 0;
+  uint64_t leases = 0;
+  uint64_t problem_count = 0;
+  std::vector<std::string> problems;  // the first kMaxProblems of them
+  static constexpr size_t kMaxProblems = 100;
+  [[nodiscard]] bool ok() const { return problem_count == 0; }
+};
+
+struct StoreStats {
+  struct PerFamily {
+    uint64_t table_bytes = 0;     // of live table files
+    uint64_t estimated_rows = 0;  // counts rewritten rows twice until they are compacted
+  };
+  std::array<PerFamily, storage::kFamilies> families;
+  uint64_t table_bytes = 0;  // all files, those waiting for deletion included
+  uint64_t wal_bytes = 0;
+  uint64_t memtable_bytes = 0;
+  uint64_t cache_bytes = 0;
+  uint64_t free_bytes = 0;  // on the device
+  // Since opening:
+  uint64_t commits = 0;  // that succeeded and were not empty
+  uint64_t syncs = 0;    // of the write-ahead log
+  uint64_t wal_written_bytes = 0;
+  uint64_t flushed_bytes = 0;
+  uint64_t compacted_bytes = 0;  // written by compactions
+  uint64_t refused_commits = 0;  // for lack of space
+};
+
+// Thread-safe: any number of threads may call any function at any time, but two commits that run at
+// the same time must not touch the same slot. After Close only destruction is allowed.
+//
+// Group commit: threads that call Commit together share one write and one sync of the log (the
+// first of them becomes RocksDB's write-group leader and writes for all that wait).
+class Store {
+ public:
+  // Opens the database in `dir`, creating it (and the last directory of the path) if there is none,
+  // migrating one of an older format. A torn tail that an interrupted, never acknowledged write
+  // left in the log is cut off and reported to options.log.
+  //
+  // FailedPrecondition: in use by another process, or written by a newer release. DataLoss, naming
+  // file and offset: damaged. ResourceExhausted: no space to open it.
+  [[nodiscard]] static StatusOr<std::unique_ptr<Store>> Open(const std::string& dir,
+                                                             const StoreOptions& options);
+  // Closes without reporting errors.
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // Writes what is in memory to tables, so that the next start has no log to replay, and lets the
+  // directory go. The store is closed whatever the status says. Idempotent.
+  Status Close();
+
+  // Number of times that this database was opened, this one included; >= 1.
+  [[nodiscard]] uint64_t generation() const;
+
+  // --- Start-up ---
+  [[nodiscard]] StatusOr<GlobalRecords> LoadGlobals() const;
+  // Reads the slots from `first` to `last`, both included, in order, without a lock: several
+  // threads can load disjoint ranges. Cost: one sequential read of states, hosts and leases.
+  // DataLoss: a row is damaged.
+  [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
+  // Notes the number of shards, and drops the epoch records when it has changed: what a shard
+  // learned holds for its pages only.
+  [[nodiscard]] Status SetShards(uint32_t shards);
+
+  // --- Reading ---
+  // The whole records of these pages, in order, of one moment: NotFound for a number without page,
+  // DataLoss for a damaged row. One batched read over all column families.
+  [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(
+      std::span<const PageNumber> numbers) const;
+  // The number of a page, by its text. NotFound: the page is not known.
+  [[nodiscard]] StatusOr<PageNumber> FindPage(const PageKey& key, std::string_view host) const;
+  [[nodiscard]] std::vector<StatusOr<PageNumber>> FindPages(
+      std::span<const PageAddress> addresses) const;
+
+  // The next pages that fit the query, at most `limit` >= 1, in the order (slot, crawl id, host,
+  // url): with a host one slot is read, else all are looked at. May give fewer pages, even none,
+  // with a token to go on with. An empty token starts; InvalidArgument for one that List has not
+  // given. Pages created or removed between two calls may be in or out.
+  [[nodiscard]] StatusOr<ListResult> List(const ListQuery& query, std::string_view token,
+                                          size_t limit) const;
+  // The next at most `count` >= 1 pages with from <= number < end, by rising number, of one moment.
+  [[nodiscard]] StatusOr<ScanResult> ScanPages(PageNumber from, PageNumber end, size_t count) const;
+
+  // --- Writing ---
+  // Writes all of `changes` or nothing, and returns once it is durable as the options say.
+  //
+  // Internal: a record is invalid; nothing was written and the store is as before.
+  // ResourceExhausted: the device is full; nothing was written, reading goes on, and commits
+  // succeed again as soon as there is space. Any other status: writing is over. Whether the changes
+  // survive is unknown until the next opening, and every later commit returns the same status.
+  [[nodiscard]] Status Commit(const Changes& changes);
+  // OK while commits can succeed; ResourceExhausted while the device is full; else what ended
+  // writing. Found out by commits and by background work.
+  [[nodiscard]] Status health() const;
+
+  // --- Upkeep ---
+  // A consistent copy of the database in the new directory `dir`, by hard links where the file
+  // system allows; commits go on. Open it like any other. AlreadyExists: `dir` exists.
+  [[nodiscard]] Status Checkpoint(const std::string& dir);
+  // Reads everything and compares the column families with each other. Problems are in the report;
+  // a status means that verification itself was not possible.
+  [[nodiscard]] StatusOr<VerifyReport> Verify() const;
+  // Rewrites all tables without removed and overwritten rows.
+  [[nodiscard]] Status Compact();
+  [[nodiscard]] StoreStats Stats() const;
+
+ private:
+  class Impl;
+  explicit Store(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_STORAGE_STORE_H_

@@ -1,0 +1,64 @@
+// Checkpoints, verification, compaction, statistics.
+#include <algorithm>
+
+#include "rocksdb/cache.h"
+#include "rocksdb/env.h"
+#include "rocksdb/statistics.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "storage/internal/rocksdb_status.h"
+#include "storage/internal/store_impl.h"
+
+namespace freshet {
+
+using storage::FromRocksDb;
+
+Status Store::Impl::Checkpoint(const std::string& dir) {
+  if (env_->FileExists(dir).ok()) {
+    return MakeStatus(absl::StatusCode::kAlreadyExists, "{} exists", dir);
+  }
+  std::string absolute;
+  RETURN_IF_ERROR(FromRocksDb(env_->GetAbsolutePath(dir, &absolute), dir));
+  rocksdb::Checkpoint* raw = nullptr;
+  RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &raw), "checkpoint"));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
+  return FromRocksDb(checkpoint->CreateCheckpoint(absolute), "checkpoint to " + dir);
+}
+
+Status Store::Impl::Compact() {
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  for (rocksdb::ColumnFamilyHandle* family : handles_) {
+    RETURN_IF_ERROR(FromRocksDb(db_->CompactRange(options, family, nullptr, nullptr), "compact"));
+  }
+  return absl::OkStatus();
+}
+
+StoreStats Store::Impl::Stats() const {
+  StoreStats stats;
+  const auto property = [&](rocksdb::ColumnFamilyHandle* family, const std::string& name) {
+    uint64_t value = 0;
+    return db_->GetIntProperty(family, name, &value) ? value : 0;
+  };
+  for (size_t i = 0; i < handles_.size(); ++i) {
+    StoreStats::PerFamily& family = stats.families[i];
+    family.table_bytes = property(handles_[i], rocksdb::DB::Properties::kLiveSstFilesSize);
+    family.estimated_rows = property(handles_[i], rocksdb::DB::Properties::kEstimateNumKeys);
+    stats.table_bytes += property(handles_[i], rocksdb::DB::Properties::kTotalSstFilesSize);
+    stats.memtable_bytes += property(handles_[i], rocksdb::DB::Properties::kSizeAllMemTables);
+  }
+  rocksdb::VectorLogPtr logs;
+  if (db_->GetSortedWalFiles(logs).ok()) {
+    for (const auto& log : logs) stats.wal_bytes += log->SizeFileBytes();
+  }
+  stats.cache_bytes = cache_->GetUsage();
+  env_->GetFreeSpace(dir_, &stats.free_bytes).PermitUncheckedError();
+  stats.commits = commits_.load(std::memory_order_relaxed);
+  stats.refused_commits = refused_commits_.load(std::memory_order_relaxed);
+  stats.syncs = statistics_->getTickerCount(rocksdb::WAL_FILE_SYNCED);
+  stats.wal_written_bytes = statistics_->getTickerCount(rocksdb::WAL_FILE_BYTES);
+  stats.flushed_bytes = statistics_->getTickerCount(rocksdb::FLUSH_WRITE_BYTES);
+  stats.compacted_bytes = statistics_->getTickerCount(rocksdb::COMPACT_WRITE_BYTES);
+  return stats;
+}
+
+}  // namespace freshet

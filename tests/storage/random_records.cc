@@ -1,0 +1,161 @@
+#include "tests/storage/random_records.h"
+
+#include <cmath>
+
+#include "core/base/limits.h"
+#include "core/base/url.h"
+#include "storage/keys.h"
+
+namespace freshet {
+
+std::string RandomRecords::Bytes(size_t size) {
+  std::string bytes(size, '\0');
+  for (char& c : bytes) c = static_cast<char>(Below(256));
+  return bytes;
+}
+
+std::string RandomRecords::Text(size_t max) {
+  if (Chance(40)) return {};
+  std::string text(Chance(5) ? max : Below(30), 'x');
+  for (char& c : text) c = static_cast<char>('!' + Below(94));
+  return text;
+}
+
+Instant RandomRecords::Time() {
+  if (Chance(10)) return {};
+  if (Chance(3)) return Instant::Infinite();
+  return Instant::FromMicros(static_cast<int64_t>(Below(uint64_t{1} << 51)));
+}
+
+double RandomRecords::Rate() {
+  if (Chance(10)) return 0;
+  return std::ldexp(static_cast<double>(Below(uint64_t{1} << 53)),
+                    -53 - static_cast<int>(Below(40)));
+}
+
+SignalCounts RandomRecords::Signals() {
+  SignalCounts signals;
+  const uint64_t n = Chance(50) ? 0 : Below(12);
+  for (uint64_t i = 0; i < n; ++i) {
+    signals.Add(SourceClass(static_cast<uint8_t>(Below(kSourceClasses))));
+  }
+  return signals;
+}
+
+PageSpec RandomRecords::Spec() {
+  PageSpec spec;
+  spec.importance = Chance(5) ? limits::kMaxImportance : Rate() * 100;
+  if (Chance(20)) spec.min_interval = Duration::Seconds(static_cast<int64_t>(Below(1 << 20)));
+  if (Chance(5)) spec.max_interval = Duration::Seconds(limits::kMaxIntervalSeconds);
+  if (Chance(20)) spec.not_before = Time();
+  if (Chance(20)) spec.known_change_rate = freshet::Rate::PerSecond(Rate());
+  spec.complete_signals = Chance(10);
+  return spec;
+}
+
+PageState RandomRecords::State() {
+  PageState state;
+  state.first_seen = Time();
+  state.last_crawl = Time();
+  state.staleness = Chance(10) ? kNeverCrawledStaleness : Rate();
+  state.carried_at = Time();
+  state.rates.change_rate = Rate();
+  state.rates.unsignalled_rate = Rate();
+  state.rates.signal_rate = Rate();
+  state.rates.signal_weight = Chance(5) ? HUGE_VAL : Rate();
+  state.rates.staleness_rate = Rate();
+  state.rates.age_bin = static_cast<uint8_t>(Below(256));
+  state.rates.site = static_cast<uint16_t>(Below(1 << 16));
+  state.last_event = Time();
+  state.signals = Signals();
+  state.exposure = Rate() * 1e6;
+  state.evidence = static_cast<float>(Rate());
+  state.evidence_exposure = static_cast<float>(Rate() * 1e6);
+  state.newest_claim = Time();
+  state.retry_at = Time();
+  state.recheck = Chance(10);
+  state.errors = static_cast<uint8_t>(Below(256));
+  state.gone = Chance(10);
+  return state;
+}
+
+PageDetail RandomRecords::Detail() {
+  PageDetail detail;
+  detail.etag = Text(limits::kMaxValidatorBytes);
+  detail.last_modified = Text(limits::kMaxValidatorBytes);
+  detail.digest = Text(limits::kMaxValidatorBytes);
+  detail.crawls = static_cast<uint32_t>(Below(Chance(50) ? 10 : uint64_t{1} << 32));
+  detail.changes = static_cast<uint32_t>(Below(uint64_t{detail.crawls} + 1));
+  detail.last_outcome = static_cast<CrawlOutcome>(1 + Below(5));
+  detail.last_http_status = static_cast<uint16_t>(Below(1 << 16));
+  detail.last_lease = LeaseId(Chance(20) ? 0 : random_.Next());
+  detail.last_result = Time();
+  const uint64_t n = Chance(20) ? limits::kMaxObservations : Below(4);
+  for (uint64_t i = 0; i < n; ++i) {
+    CrawlObservation& observation = detail.statistics.recent.emplace_back();
+    observation.fetched = Time();
+    observation.elapsed = Duration::Micros(static_cast<int64_t>(Below(uint64_t{1} << 50)));
+    if (i > 0 && Chance(70) && !observation.fetched.infinite()) {
+      observation.elapsed = observation.fetched - detail.statistics.recent[i - 1].fetched;
+    }
+    observation.signals = Signals();
+    observation.exposure = static_cast<float>(Rate());
+    observation.changed = Chance(50);
+  }
+  detail.statistics.old_changes = static_cast<float>(Rate());
+  detail.statistics.old_exposure = static_cast<float>(Rate());
+  return detail;
+}
+
+PageRecord RandomRecords::Page(const std::string& host, uint64_t index, uint64_t serial) {
+  PageRecord page;
+  page.key.crawl_id = "DEFAULT";
+  page.key.url = fmt::format("https://{}/page/{}", host, index);
+  page.host = host;
+  page.number = storage::MakePageNumber(SlotOfHost(host), serial);
+  page.spec = Spec();
+  page.state = State();
+  page.detail = Detail();
+  return page;
+}
+
+HostRecord RandomRecords::Host(const std::string& host) {
+  HostRecord record{.host = host};
+  if (Chance(50)) record.min_delay = Duration::Micros(static_cast<int64_t>(Below(1 << 30)));
+  if (Chance(50)) record.max_in_flight = Chance(20) ? UINT32_MAX : static_cast<uint32_t>(Below(9));
+  record.blocked_until = Time();
+  record.last_assignment = Time();
+  return record;
+}
+
+LeaseRecord RandomRecords::Lease(PageNumber page, uint64_t sequence) {
+  LeaseRecord lease;
+  lease.id = LeaseId(uint64_t{1} << 44 | sequence << 12 | storage::SlotOf(page).value());
+  lease.page = page;
+  lease.worker = Text(limits::kMaxWorkerNameBytes);
+  lease.assigned = Instant::FromMicros(static_cast<int64_t>(Below(uint64_t{1} << 51)));
+  lease.deadline =
+      lease.assigned + Duration::Micros(static_cast<int64_t>(Below(uint64_t{1} << 40)));
+  const uint64_t n = Chance(50) ? 0 : Below(limits::kMaxSignalsDuringLease + 1);
+  for (uint64_t i = 0; i < n; ++i) {
+    lease.signals.push_back({Time(), SourceClass(static_cast<uint8_t>(Below(kSourceClasses)))});
+  }
+  return lease;
+}
+
+Settings RandomRecords::RandomSettings() {
+  Settings settings;
+  if (Chance(50)) settings.crawl_rate = freshet::Rate::PerSecond(Rate() * 100);
+  if (Chance(50)) settings.policy = "greedy_ncis";
+  settings.paused = Chance(50);
+  return settings;
+}
+
+EpochRecord RandomRecords::Epoch(uint16_t shard) {
+  return {.shard = shard,
+          .number = random_.Next(),
+          .finished = Time(),
+          .site_model = Bytes(Below(300))};
+}
+
+}  // namespace freshet

@@ -1,0 +1,44 @@
+// Valid records drawn at random, extremes included.
+#ifndef FRESHET_TESTS_STORAGE_RANDOM_RECORDS_H_
+#define FRESHET_TESTS_STORAGE_RANDOM_RECORDS_H_
+
+#include <string>
+
+#include "core/base/random.h"
+#include "core/model/page.h"
+#include "core/schedule/changes.h"
+
+namespace freshet {
+
+// The same seed gives the same records on every machine. Owner thread only.
+class RandomRecords {
+ public:
+  explicit RandomRecords(uint64_t seed) : random_(seed) {}
+
+  // Uniform in [0, n). Precondition: n > 0.
+  uint64_t Below(uint64_t n) { return random_.Below(n); }
+  bool Chance(int percent) { return Below(100) < static_cast<uint64_t>(percent); }
+  std::string Bytes(size_t size);
+
+  Instant Time();
+  PageSpec Spec();
+  PageState State();
+  PageDetail Detail();
+  // Of page `index` of host `host`, with that serial in the host's slot.
+  PageRecord Page(const std::string& host, uint64_t index, uint64_t serial);
+  HostRecord Host(const std::string& host);
+  LeaseRecord Lease(PageNumber page, uint64_t sequence);
+  SignalCounts Signals();
+  Settings RandomSettings();
+  EpochRecord Epoch(uint16_t shard);
+
+ private:
+  double Rate();
+  std::string Text(size_t max);
+
+  Random random_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_TESTS_STORAGE_RANDOM_RECORDS_H_

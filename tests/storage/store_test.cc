@@ -1,0 +1,321 @@
+#include "storage/store.h"
+
+#include <cmath>
+#include <map>
+
+#include "core/base/url.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "storage/keys.h"
+#include "tests/storage/random_records.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+
+StoreOptions SmallOptions() {
+  StoreOptions options;
+  options.write_buffer_bytes = 64 << 10;
+  options.table_file_bytes = 64 << 10;
+  options.block_cache_bytes = 1 << 20;
+  options.reserve_bytes = 0;
+  return options;
+}
+
+std::unique_ptr<Store> OpenOrDie(const std::string& dir,
+                                 const StoreOptions& options = SmallOptions()) {
+  auto store = Store::Open(dir, options);
+  EXPECT_TRUE(store.ok()) << store.status();
+  return store.ok() ? *std::move(store) : nullptr;
+}
+
+PageWrite Created(const PageRecord& page) {
+  return {.record = &page, .created = true, .state = true, .detail = true};
+}
+
+// Everything that Load says, by key.
+class Collector : public LoadVisitor {
+ public:
+  struct Page {
+    uint64_t fingerprint;
+    std::string host;
+    PageSpec spec;
+    PageState state;
+  };
+  Status OnHost(const HostRecord& host, uint32_t serial) override {
+    hosts[host.host] = host;
+    EXPECT_GE(serial, 1U);
+    return absl::OkStatus();
+  }
+  Status OnPage(const LoadedPage& page) override {
+    EXPECT_GT(page.number, last);
+    last = page.number;
+    EXPECT_TRUE(hosts.contains(page.host));
+    pages[page.number] = {page.fingerprint, page.host, page.spec, page.state};
+    return absl::OkStatus();
+  }
+  Status OnLease(const LeaseRecord& lease) override {
+    leases[lease.id] = lease;
+    return absl::OkStatus();
+  }
+  Status OnSlotEnd(Slot slot, uint64_t next_serial) override {
+    next_serials[slot] = next_serial;
+    return absl::OkStatus();
+  }
+
+  std::map<std::string, HostRecord> hosts;
+  std::map<PageNumber, Page> pages;
+  std::map<LeaseId, LeaseRecord> leases;
+  std::map<Slot, uint64_t> next_serials;
+  PageNumber last;
+};
+
+Collector LoadAll(const Store& store) {
+  Collector all;
+  EXPECT_TRUE(store.Load(Slot(0), Slot(limits::kSlots - 1), all).ok());
+  return all;
+}
+
+class StoreTest : public testing::Test {
+ protected:
+  // `n` pages on three hosts, committed one batch a host.
+  std::vector<PageRecord> Fill(Store& store, size_t n) {
+    std::vector<PageRecord> pages;
+    for (size_t i = 0; i < n; ++i) {
+      const std::string host = fmt::format("host{}.example", i % 3);
+      pages.push_back(random_.Page(host, i, 1 + i));
+    }
+    Changes changes;
+    for (const PageRecord& page : pages) changes.pages.push_back(Created(page));
+    EXPECT_TRUE(store.Commit(changes).ok());
+    return pages;
+  }
+
+  TempDir dir_;
+  RandomRecords random_{1};
+};
+
+TEST_F(StoreTest, GivesBackWhatWasCommittedAfterReopening) {
+  std::vector<PageRecord> pages;
+  HostRecord host = random_.Host("host1.example");
+  Changes more;
+  {
+    const auto store = OpenOrDie(dir_ / "db");
+    EXPECT_EQ(store->generation(), 1U);
+    pages = Fill(*store, 50);
+    more.hosts.push_back(host);
+    more.leases.push_back(random_.Lease(pages[0].number, 1));
+    more.leases.push_back(random_.Lease(pages[1].number, 2));
+    more.sources.push_back({.name = "sitemap", .index = 3});
+    more.settings = random_.RandomSettings();
+    more.epoch = random_.Epoch(2);
+    ASSERT_TRUE(store->Commit(more).ok());
+    Changes closed;
+    closed.closed_leases.push_back(more.leases[0].id);
+    ASSERT_TRUE(store->Commit(closed).ok());
+  }
+  const auto store = OpenOrDie(dir_ / "db");
+  EXPECT_EQ(store->generation(), 2U);
+  std::vector<PageNumber> numbers;
+  for (const PageRecord& page : pages) numbers.push_back(page.number);
+  const auto read = store->ReadPages(numbers);
+  ASSERT_EQ(read.size(), pages.size());
+  for (size_t i = 0; i < pages.size(); ++i) {
+    ASSERT_TRUE(read[i].ok()) << read[i].status();
+    EXPECT_EQ(*read[i], pages[i]);
+    const auto found = store->FindPage(pages[i].key, pages[i].host);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(*found, pages[i].number);
+  }
+  const Collector all = LoadAll(*store);
+  EXPECT_EQ(all.pages.size(), pages.size());
+  for (const PageRecord& page : pages) {
+    const Collector::Page& loaded = all.pages.at(page.number);
+    EXPECT_EQ(loaded.fingerprint, Fingerprint(page.key.crawl_id, page.key.url));
+    EXPECT_EQ(loaded.host, page.host);
+    EXPECT_EQ(loaded.spec, page.spec);
+    EXPECT_EQ(loaded.state, page.state);
+  }
+  EXPECT_EQ(all.hosts.size(), 3U);
+  EXPECT_EQ(all.hosts.at("host1.example"), host);
+  ASSERT_EQ(all.leases.size(), 1U);
+  EXPECT_EQ(all.leases.begin()->second, more.leases[1]);
+  const auto globals = store->LoadGlobals();
+  ASSERT_TRUE(globals.ok()) << globals.status();
+  EXPECT_EQ(globals->sources, more.sources);
+  EXPECT_EQ(globals->settings, *more.settings);
+  ASSERT_EQ(globals->epochs.size(), 1U);
+  EXPECT_EQ(globals->epochs[0], *more.epoch);
+  const auto report = store->Verify();
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->ok()) << testing::PrintToString(report->problems);
+  EXPECT_EQ(report->pages, 50U);
+}
+
+TEST_F(StoreTest, WritesOnlyWhatChanged) {
+  const auto store = OpenOrDie(dir_ / "db");
+  std::vector<PageRecord> pages = Fill(*store, 3);
+  PageRecord changed = random_.Page(pages[0].host, 0, 1);
+  Changes state_only;
+  state_only.pages.push_back({.record = &changed, .state = true});
+  ASSERT_TRUE(store->Commit(state_only).ok());
+  auto read = store->ReadPages({&changed.number, 1});
+  ASSERT_TRUE(read[0].ok()) << read[0].status();
+  EXPECT_EQ(read[0]->state, changed.state);
+  EXPECT_EQ(read[0]->spec, changed.spec);
+  EXPECT_EQ(read[0]->detail, pages[0].detail);
+  Changes detail_only;
+  detail_only.pages.push_back({.record = &changed, .detail = true});
+  ASSERT_TRUE(store->Commit(detail_only).ok());
+  read = store->ReadPages({&changed.number, 1});
+  EXPECT_EQ(*read[0], changed);
+}
+
+TEST_F(StoreTest, RemovedPagesVanishAndTheirNumbersAreNotGivenAgain) {
+  PageNumber highest;
+  Slot slot;
+  {
+    const auto store = OpenOrDie(dir_ / "db");
+    const std::vector<PageRecord> pages = Fill(*store, 9);
+    Changes changes;
+    for (const PageRecord& page : pages) {
+      if (page.host == "host0.example") changes.removed_pages.push_back(&page);
+      if (page.host == "host0.example") highest = page.number;
+    }
+    slot = storage::SlotOf(highest);
+    ASSERT_TRUE(store->Commit(changes).ok());
+    for (const PageRecord* page : changes.removed_pages) {
+      EXPECT_TRUE(absl::IsNotFound(store->ReadPages({&page->number, 1})[0].status()));
+      EXPECT_TRUE(absl::IsNotFound(store->FindPage(page->key, page->host).status()));
+    }
+    const auto report = store->Verify();
+    EXPECT_TRUE(report.ok() && report->ok());
+    EXPECT_EQ(report->pages, 6U);
+  }
+  const auto store = OpenOrDie(dir_ / "db");
+  const Collector all = LoadAll(*store);
+  EXPECT_EQ(all.pages.size(), 6U);
+  EXPECT_GT(all.next_serials.at(slot), storage::SerialOf(highest));
+}
+
+TEST_F(StoreTest, ListsByCrawlIdHostAndPrefixAndResumes) {
+  const auto store = OpenOrDie(dir_ / "db");
+  std::vector<PageRecord> pages = Fill(*store, 60);
+  PageRecord other = random_.Page("host0.example", 1000, 1000);
+  other.key.crawl_id = "OTHER";
+  Changes changes;
+  changes.pages.push_back(Created(other));
+  ASSERT_TRUE(store->Commit(changes).ok());
+
+  const auto list = [&](const ListQuery& query, size_t limit) {
+    std::vector<std::string> urls;
+    std::string token;
+    do {
+      const auto result = store->List(query, token, limit);
+      EXPECT_TRUE(result.ok()) << result.status();
+      for (const ListedPage& page : result->pages) {
+        urls.push_back(page.key.crawl_id + " " + page.key.url);
+        EXPECT_EQ(*store->FindPage(page.key, page.host), page.number);
+      }
+      token = result->next_token;
+    } while (!token.empty());
+    return urls;
+  };
+  EXPECT_EQ(list({}, 7).size(), 61U);
+  EXPECT_EQ(list({.crawl_id = "DEFAULT"}, 7).size(), 60U);
+  EXPECT_EQ(list({.crawl_id = "OTHER"}, 1).size(), 1U);
+  EXPECT_EQ(list({.crawl_id = "OTHE"}, 1).size(), 0U);
+  EXPECT_EQ(list({.crawl_id = "DEFAULT", .host = "host1.example"}, 3).size(), 20U);
+  EXPECT_EQ(list({.host = "host0.example"}, 3).size(), 21U);
+  const ListQuery prefix{
+      .crawl_id = "DEFAULT", .host = "host1.example", .url_prefix = "https://host1.example/page/1"};
+  std::vector<std::string> expected;
+  for (const PageRecord& page : pages) {
+    if (page.key.url.starts_with(prefix.url_prefix)) expected.push_back("DEFAULT " + page.key.url);
+  }
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(list(prefix, 2), expected);
+  EXPECT_EQ(list({.url_prefix = prefix.url_prefix}, 2), expected);
+  EXPECT_TRUE(absl::IsInvalidArgument(store->List({}, "junk", 1).status()));
+}
+
+TEST_F(StoreTest, ScansPagesInSlices) {
+  const auto store = OpenOrDie(dir_ / "db");
+  std::map<PageNumber, PageRecord> pages;
+  for (const PageRecord& page : Fill(*store, 40)) pages[page.number] = page;
+  std::map<PageNumber, PageRecord> seen;
+  PageNumber from;
+  while (true) {
+    const auto slice = store->ScanPages(from, PageNumber(UINT64_MAX), 7);
+    ASSERT_TRUE(slice.ok()) << slice.status();
+    for (const PageRecord& page : slice->pages) seen[page.number] = page;
+    if (slice->done) break;
+    EXPECT_EQ(slice->pages.size(), 7U);
+    from = slice->next;
+  }
+  EXPECT_EQ(seen, pages);
+  const PageNumber middle = std::next(pages.begin(), 20)->first;
+  const auto part = store->ScanPages(PageNumber(0), middle, 1000);
+  EXPECT_EQ(part->pages.size(), 20U);
+  EXPECT_TRUE(part->done);
+}
+
+TEST_F(StoreTest, RefusesInvalidRecordsAndStaysAsItWas) {
+  const auto store = OpenOrDie(dir_ / "db");
+  std::vector<PageRecord> pages = Fill(*store, 3);
+  PageRecord bad = pages[0];
+  bad.state.rates.change_rate = NAN;
+  Changes changes;
+  changes.pages.push_back({.record = &pages[1], .state = true});
+  changes.pages.push_back({.record = &bad, .state = true});
+  const Status status = store->Commit(changes);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("change_rate"));
+  EXPECT_TRUE(store->health().ok());
+  EXPECT_EQ(*store->ReadPages({&bad.number, 1})[0], pages[0]);
+}
+
+TEST_F(StoreTest, LetsInOneProcessOnly) {
+  auto store = OpenOrDie(dir_ / "db");
+  const auto second = Store::Open(dir_ / "db", SmallOptions());
+  EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr("in use"));
+  store.reset();
+  EXPECT_TRUE(Store::Open(dir_ / "db", SmallOptions()).ok());
+}
+
+TEST_F(StoreTest, CheckpointIsACopyOfOneMoment) {
+  const auto store = OpenOrDie(dir_ / "db");
+  const std::vector<PageRecord> pages = Fill(*store, 30);
+  ASSERT_TRUE(store->Checkpoint(dir_ / "copy").ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(store->Checkpoint(dir_ / "copy")));
+  Changes changes;
+  for (const PageRecord& page : pages) changes.removed_pages.push_back(&page);
+  ASSERT_TRUE(store->Commit(changes).ok());
+  ASSERT_TRUE(store->Compact().ok());
+  const auto copy = OpenOrDie(dir_ / "copy");
+  for (const PageRecord& page : pages) {
+    EXPECT_EQ(*copy->ReadPages({&page.number, 1})[0], page);
+  }
+  const auto report = copy->Verify();
+  EXPECT_TRUE(report.ok() && report->ok());
+}
+
+TEST_F(StoreTest, DropsEpochsWhenTheNumberOfShardsChanges) {
+  const auto store = OpenOrDie(dir_ / "db");
+  ASSERT_TRUE(store->SetShards(2).ok());
+  Changes changes;
+  changes.epoch = random_.Epoch(1);
+  ASSERT_TRUE(store->Commit(changes).ok());
+  ASSERT_TRUE(store->SetShards(2).ok());
+  EXPECT_EQ(store->LoadGlobals()->epochs.size(), 1U);
+  EXPECT_EQ(store->LoadGlobals()->shards, 2U);
+  ASSERT_TRUE(store->SetShards(4).ok());
+  EXPECT_TRUE(store->LoadGlobals()->epochs.empty());
+  EXPECT_EQ(store->LoadGlobals()->shards, 4U);
+}
+
+}  // namespace
+}  // namespace freshet
