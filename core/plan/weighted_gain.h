@@ -1,0 +1,72 @@
+// What lds and frontera have in common: pages crawled at equal intervals whose first crawl is
+// worth a weight.
+#ifndef FRESHET_CORE_PLAN_WEIGHTED_GAIN_H_
+#define FRESHET_CORE_PLAN_WEIGHTED_GAIN_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "core/plan/equal_intervals.h"
+#include "core/plan/plan.h"
+#include "core/plan/price_search.h"
+
+namespace freshet::internal {
+
+// The rate r with weight P(2, changes/r) = Lambda = 1/q^2 and its derivative in q; 0 where even the
+// first crawl is worth no more than the price. With y = Lambda/weight and x = P(2, .)^-1(y):
+// r = changes/x, dx/dy = (1 + x)/(x (1 - y)), dy/dq = -2 y/q. Precondition: weight, changes > 0.
+[[nodiscard]] inline RateSum WeightedGainRate(double weight, double changes, double q) {
+  const double y = 1 / (weight * q * q);
+  if (y >= 1) return {};
+  const double x = InverseCrawlGain(y);
+  const double rate = changes / x;
+  return {rate, rate * (1 + x) / (x * x * (1 - y)) * 2 * y / q};
+}
+
+// How far weight P(2, changes/r) is from `price`, relative to it; at r = 0 only from above.
+[[nodiscard]] inline double WeightedGainResidual(double weight, double changes, double rate,
+                                                 double price) {
+  if (rate == 0) return std::max(0.0, weight / price - 1);
+  return std::abs(weight * CrawlGain(changes / rate) / price - 1);
+}
+
+// Maximises sum weight(i) rho (1 - e^(-Delta/rho)), sum rho = R, over pages with weight(i) > 0 and
+// Delta > 0; the others get nothing. Precondition: valid input.
+template <typename WeightFunction>
+[[nodiscard]] RatePlan PlanWeightedGain(const PlanPages& pages, double crawl_rate,
+                                        const ParallelFor& parallel, const WeightFunction& weight) {
+  const size_t size = pages.size();
+  RatePlan plan;
+  plan.rate.assign(size, 0.0);
+  plan.price = 0;
+  const auto useful = [&](size_t i) { return pages.importance[i] > 0 && pages.change_rate[i] > 0; };
+  for (size_t i = 0; i < size; ++i) {
+    if (useful(i)) plan.price = std::max(plan.price, weight(i));
+  }
+  if (crawl_rate == 0 || plan.price == 0) return plan;
+  const auto page = [&](size_t i, double q) {
+    return useful(i) ? WeightedGainRate(weight(i), pages.change_rate[i], q) : RateSum{};
+  };
+  // P(2, x) <= x^2/2, so rho <= q Delta sqrt(weight/2).
+  const auto bound = [&](size_t i) {
+    return useful(i) ? pages.change_rate[i] * std::sqrt(weight(i) / 2) : 0;
+  };
+  const PriceBracket bracket = FindPriceOfPages(size, crawl_rate, parallel, bound, page);
+  plan.price = bracket.price();
+  plan.iterations = bracket.iterations;
+  const FinishedPass pass = FinishPages(size, parallel, [&](size_t i) {
+    if (!useful(i)) return PlannedPage{};
+    const double rate = MixedRate(bracket, page, i);
+    plan.rate[i] = rate;
+    return PlannedPage{rate,
+                       WeightedGainResidual(weight(i), pages.change_rate[i], rate, plan.price)};
+  });
+  plan.used = pass.used;
+  plan.kkt_residual = pass.kkt_residual;
+  return plan;
+}
+
+}  // namespace freshet::internal
+
+#endif  // FRESHET_CORE_PLAN_WEIGHTED_GAIN_H_
