@@ -15,8 +15,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // here so that its value stays finite and ordered by importance.
 constexpr double kMaxHarmonicExponent = 1e15;
 
-// From here on V is its ceiling to within rounding (core/model/ncis_value.h).
-constexpr double kSaturatedStaleness = 60;
 // Where gamma is less than this share of alpha, signals change no value in double precision.
 constexpr double kNegligibleOdds = 1e-18;
 
@@ -41,7 +39,7 @@ void SetSpeed(ValueParameters& page, double speed) {
 ValueParameters PlainPage(ValueShape shape, double scale, double importance,
                           const PageRates& rates) {
   ValueParameters page;
-  if (importance == 0 || rates.change_rate == 0) return page;
+  if (importance == 0 || rates.change_rate == 0 || !std::isfinite(scale)) return page;
   page.shape = shape;
   page.scale = scale;
   page.ceiling = shape == ValueShape::kHarmonic ? kInfinity : scale;
@@ -64,8 +62,9 @@ ValueParameters NoisyPage(int terms, double importance, const PageRates& rates) 
   const double kappa = rates.signal_weight;
   ValueParameters page;
   const double change_rate = alpha + gamma * -std::expm1(-kappa);
-  if (importance == 0 || change_rate == 0) return page;
-  const bool plain = gamma <= kNegligibleOdds * alpha || (kappa == 0 && terms == kAllTerms);
+  if (importance == 0 || change_rate == 0 || !std::isfinite(importance / change_rate)) return page;
+  const bool plain = gamma <= kNegligibleOdds * alpha || !std::isfinite(importance / gamma) ||
+                     (kappa == 0 && terms == kAllTerms);
   page.shape = plain ? ValueShape::kGreedy : ValueShape::kNcis;
   page.terms = terms;
   page.jump = kappa;

@@ -58,12 +58,14 @@ struct PaperRates {
 
 // Which form the value of a page takes.
 enum class ValueShape : uint8_t {
-  kNone,      // identically 0: no importance or no changes
+  kNone,      // identically 0: no importance, no changes, or mu/Delta beyond the range of double
   kGreedy,    // ceiling R^1(s)
   kNcis,      // V_ncis, of the first `terms` terms (core/model/ncis_value.h)
   kHarmonic,  // scale (s - 1 + e^-s), unbounded
 };
 
+// From here on every V but kHarmonic is its ceiling to within rounding (core/model/ncis_value.h).
+inline constexpr double kSaturatedStaleness = 60;
 inline constexpr int kAllTerms = std::numeric_limits<int>::max();
 
 // A page under a policy, prepared for evaluation: everything that does not depend on s. Made by

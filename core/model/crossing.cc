@@ -12,8 +12,6 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// No value below its ceiling in double precision needs more (core/model/ncis_value.h).
-constexpr double kMaxExponent = 60;
 // A step of Halley's method of relative size d leaves an error of about d^3.
 constexpr double kLastStep = 1e-5;
 
@@ -78,14 +76,14 @@ double GuessNcis(const ValueParameters& page, double price, const Level& level) 
   if (fresh < page.share) {
     const double depth = -std::log1p(-fresh);
     const double s = std::sqrt(depth * (depth + 2 / page.odds));
-    if (s < page.weight || page.terms == 1) return std::min(s, kMaxExponent / 2);
+    if (s < page.weight || page.terms == 1) return std::min(s, kSaturatedStaleness / 2);
   }
   const double inverse = page.weight > 0 ? 1 / (page.odds * page.weight) : kInfinity;
   const double a = page.weight / (2 * (1 + inverse));
   const double depth = level.Depth();
   const double s =
       std::sqrt(a * a + 2 * depth * (1 + a)) - a + (2.0 / 3) * depth / ((1 + a) * (1 + a));
-  return std::clamp(s, 1e-300, kMaxExponent / 2);
+  return std::clamp(s, 1e-300, kSaturatedStaleness / 2);
 }
 
 // A step of Halley's method on ln V in ln s, where V is far from its ceiling, or else on the
@@ -116,7 +114,7 @@ double NcisStep(const ValueParameters& page, const NcisPoint& point, double s, d
 double NcisCrossing(const ValueParameters& page, double price) {
   const Level level{price / page.ceiling, (page.ceiling - price) / page.ceiling};
   double low = 0;
-  double high = kMaxExponent;
+  double high = kSaturatedStaleness;
   double s = GuessNcis(page, price, level);
   for (int i = 0; i < 200; ++i) {
     const NcisPoint point = EvaluateNcis(page, s);
