@@ -1,0 +1,98 @@
+// The commands of `freshet`, grouped by the service that they call.
+#ifndef FRESHET_TOOLS_CLI_COMMANDS_H_
+#define FRESHET_TOOLS_CLI_COMMANDS_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "tools/cli/rows.h"
+#include "tools/cli/session.h"
+#include "tools/cli/upload.h"
+
+namespace freshet::cli {
+
+// The command that the command line names, with its options bound: set by parsing.
+using Action = std::function<ExitCode(Session&)>;
+
+// Each adds some commands to the program; parsing one of them sets `action`, which outlives `app`.
+void AddPageCommands(CLI::App& app, Action& action);      // upsert, remove, recheck
+void AddReadCommands(CLI::App& app, Action& action);      // get, list, export
+void AddCrawlCommands(CLI::App& app, Action& action);     // next, report, signal
+void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, resume, ...
+void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources
+
+// True if an argument is the URL that starts a new item.
+[[nodiscard]] inline bool LooksLikeUrl(std::string_view argument) {
+  return argument.find("://") != std::string_view::npos;
+}
+
+// Calls `set` with a parsed value, or returns why there is none.
+template <typename T, typename Set>
+absl::Status Assign(const absl::StatusOr<T>& value, Set set) {
+  if (!value.ok()) return value.status();
+  set(*value);
+  return absl::OkStatus();
+}
+
+// An option's or column's error, with the name in front.
+[[nodiscard]] inline absl::Status Named(std::string_view name, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(fmt::format(
+      "{}: {}", name, std::string_view(status.message().data(), status.message().size())));
+}
+
+// Every column of a row, put into an item of the API by `set(column, value, item)`.
+template <typename Item, typename Set>
+absl::Status FillItem(const Row& row, Set set, Item* item) {
+  for (const auto& [column, value] : row.fields) {
+    const absl::Status status = set(column, value, item);
+    if (!status.ok()) return Named(fmt::format("row {}", row.number), Named(column, status));
+  }
+  return absl::OkStatus();
+}
+
+// Sends all rows of a source over a stream, and returns the exit code of the command.
+//   convert(row, item): fills an item; its error is one of usage and ends the input.
+template <typename Request, typename Response, typename Convert>
+ExitCode UploadRows(
+    Session& session, RowSource& rows, std::string_view noun, const Request& prototype,
+    Convert convert,
+    const std::function<
+        std::unique_ptr<grpc::ClientReaderWriter<Request, Response>>(grpc::ClientContext*)>& open) {
+  Progress progress(session.progress_style(), std::string(noun));
+  Tally tally(session, progress, std::string(noun));
+  Uploader<Request, Response> uploader(session, tally, open);
+  absl::Status input;
+  Batch<Request> batch;
+  batch.request = prototype;
+  Row row;
+  while (true) {
+    if (!batch.rows.empty() && (batch.Full() || rows.WouldWait())) {
+      if (!uploader.Send(std::exchange(batch, {prototype, {}, 0, 1}))) break;
+    }
+    const absl::StatusOr<bool> more = rows.Next(&row);
+    input = more.status();
+    if (!more.ok() || !*more) break;
+    auto* item = Items(batch.request)->Add();
+    input = convert(row, item);
+    if (!input.ok()) {
+      Items(batch.request)->RemoveLast();
+      break;
+    }
+    batch.bytes += item->ByteSizeLong();
+    batch.rows.push_back(row.number);
+  }
+  if (!batch.rows.empty()) uploader.Send(std::move(batch));
+  const grpc::Status status = uploader.Finish();
+  tally.Summarise(uploader.unacknowledged());
+  ExitCode code = tally.code();
+  if (!status.ok()) code = session.Fail(status);
+  if (!input.ok()) code = session.Fail(input);
+  return code;
+}
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_COMMANDS_H_

@@ -1,0 +1,445 @@
+// next, report and signal: what a worker or a poller without a stream of its own needs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "freshet/v1/ingest.grpc.pb.h"
+#include "freshet/v1/scheduler.grpc.pb.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/sitemap.h"
+#include "tools/cli/table.h"
+
+namespace freshet::cli {
+namespace {
+
+struct NextOptions {
+  std::string assignments = "1";
+  std::string wait;
+  std::string worker;
+  std::string lease;
+};
+
+absl::Status FillNext(const NextOptions& options, v1::NextRequest* request) {
+  const absl::StatusOr<uint64_t> count = ParseCount(options.assignments);
+  if (!count.ok()) return Named("N", count.status());
+  request->set_max_assignments(static_cast<uint32_t>(std::min<uint64_t>(*count, UINT32_MAX)));
+  request->set_worker(options.worker);
+  if (!options.wait.empty()) {
+    const auto wait = ParseDuration(options.wait);
+    if (!wait.ok()) return Named("--wait", wait.status());
+    *request->mutable_max_wait() = *wait;
+  }
+  if (!options.lease.empty()) {
+    const auto lease = ParseDuration(options.lease);
+    if (!lease.ok()) return Named("--lease", lease.status());
+    *request->mutable_lease_duration() = *lease;
+  }
+  return absl::OkStatus();
+}
+
+void PrintAssignments(const Session& session, const v1::NextResponse& response) {
+  if (session.json()) {
+    for (const auto& a : response.assignments()) session.out() << ToJsonLine(a) << '\n';
+    return;
+  }
+  if (response.assignments().empty()) {
+    session.out() << "no page is due\n";
+    return;
+  }
+  Table table(session.out(), {{"lease", Table::Align::kRight},
+                              {"deadline"},
+                              {"last crawl"},
+                              {"value", Table::Align::kRight},
+                              {"url"}});
+  for (const v1::Assignment& a : response.assignments()) {
+    table.Add({std::to_string(a.lease_id()), ShowTime(a.deadline()),
+               ShowTime(a.last_crawl_time(), a.has_last_crawl_time()),
+               ShowNumber(a.expected_value()), ShowText(a.url())});
+  }
+  table.Flush();
+}
+
+ExitCode Next(Session& session, const NextOptions& options) {
+  v1::NextRequest request;
+  absl::Status status = FillNext(options, &request);
+  if (status.ok()) status = session.Connect();
+  if (!status.ok()) return session.Fail(status);
+  const auto stub = v1::SchedulerService::NewStub(session.channel());
+  v1::NextResponse response;
+  const grpc::Status called =
+      Call(session, &v1::SchedulerService::Stub::Next, *stub, request, &response);
+  if (!called.ok()) return session.Fail(called);
+  PrintAssignments(session, response);
+  return kAccepted;
+}
+
+void AddNext(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("next", "Take pages to crawl");
+  const auto options = std::make_shared<NextOptions>();
+  command->add_option("N,-n,--max-assignments", options->assignments, "Most pages to take (1)");
+  command->add_option("--wait", options->wait, "Longest wait for the first page (1s)");
+  command->add_option("--worker", options->worker, "Name of the worker");
+  command->add_option("--lease", options->lease, "How long the pages are leased (5m)");
+  command->callback([options, &action] {
+    action = [options](Session& session) { return Next(session, *options); };
+  });
+}
+
+const RowFormat& ResultFormat() {
+  static const RowFormat format = {
+      {"url", "crawl_id", "lease_id", "fetch_time", "outcome", "content_digest", "http_status",
+       "retry_after", "last_modified", "etag"},
+      {{"time", "fetch_time"}, {"digest", "content_digest"}, {"lease", "lease_id"}},
+      {"url", "outcome", "fetch_time"}};
+  return format;
+}
+
+absl::Status SetResultText(std::string_view column, const std::string& value,
+                           v1::CrawlResult* result) {
+  if (column == "url") {
+    // Where a URL is expected, digits alone are a lease.
+    const absl::StatusOr<uint64_t> lease = ParseCount(value);
+    if (!lease.ok()) result->set_url(value);
+    if (lease.ok()) result->set_lease_id(*lease);
+  } else if (column == "crawl_id") {
+    result->set_crawl_id(value);
+  } else if (column == "etag") {
+    result->set_etag(value);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetResultField(std::string_view column, const std::string& value,
+                            v1::CrawlResult* result) {
+  if (column == "lease_id") {
+    return Assign(ParseCount(value), [result](uint64_t x) { result->set_lease_id(x); });
+  } else if (column == "fetch_time") {
+    return Assign(ParseTime(value), [result](auto& x) { *result->mutable_fetch_time() = x; });
+  } else if (column == "outcome") {
+    return Assign(ParseOutcome(value), [result](auto x) { result->set_outcome(x); });
+  } else if (column == "content_digest") {
+    return Assign(ParseBytes(value), [result](auto& x) { result->set_content_digest(x); });
+  } else if (column == "http_status") {
+    return Assign(ParseCount(value), [result](uint64_t x) {
+      result->set_http_status(static_cast<int32_t>(std::min<uint64_t>(x, INT32_MAX)));
+    });
+  } else if (column == "retry_after") {
+    return Assign(ParseDuration(value), [result](auto& x) { *result->mutable_retry_after() = x; });
+  } else if (column == "last_modified") {
+    return Assign(ParseTime(value), [result](auto& x) { *result->mutable_last_modified() = x; });
+  }
+  return SetResultText(column, value, result);
+}
+
+struct ReportOptions {
+  std::vector<std::string> arguments;
+  std::string crawl_id;
+};
+
+ExitCode Report(Session& session, const ReportOptions& options) {
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::IngestService::NewStub(session.channel());
+  const auto rows =
+      RowsOfArguments(options.arguments, ResultFormat(), LooksLikeUrl, session.input());
+  const auto convert = [&options](const Row& row, v1::CrawlResult* result) -> absl::Status {
+    result->set_crawl_id(options.crawl_id);
+    if (row.Find("url") == nullptr && row.Find("lease_id") == nullptr) {
+      return absl::InvalidArgumentError(
+          fmt::format("row {}: url: missing, and so is lease_id", row.number));
+    }
+    if (row.Find("outcome") == nullptr && row.Find("content_digest") == nullptr) {
+      return absl::InvalidArgumentError(
+          fmt::format("row {}: outcome: missing, and so is content_digest", row.number));
+    }
+    return FillItem(row, SetResultField, result);
+  };
+  return UploadRows<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>(
+      session, *rows, "results", {}, convert,
+      [&stub](grpc::ClientContext* context) { return stub->ReportCrawls(context); });
+}
+
+void AddReport(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("report", "Report what crawls found");
+  const auto options = std::make_shared<ReportOptions>();
+  command->add_option("RESULTS", options->arguments,
+                      "URL-or-lease OUTCOME [FETCH_TIME] ..., or files; standard input if there "
+                      "are none. Lines `url outcome fetch_time`, TSV with a header, or JSON lines; "
+                      "outcomes are changed, unchanged, error, gone and moved");
+  command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+  command->callback([options, &action] {
+    action = [options](Session& session) { return Report(session, *options); };
+  });
+}
+
+const RowFormat& SignalFormat() {
+  static const RowFormat format = {
+      {"url", "crawl_id", "source", "change_time", "signal_id"},
+      {{"time", "change_time"}, {"lastmod", "change_time"}, {"id", "signal_id"}},
+      {"url", "source", "change_time"}};
+  return format;
+}
+
+absl::Status SetSignalField(std::string_view column, const std::string& value,
+                            v1::ChangeSignal* signal) {
+  if (column == "url") {
+    signal->set_url(value);
+  } else if (column == "crawl_id") {
+    signal->set_crawl_id(value);
+  } else if (column == "source") {
+    signal->set_source(value);
+  } else if (column == "signal_id") {
+    signal->set_signal_id(value);
+  } else {
+    return Assign(ParseTime(value), [signal](auto& x) { *signal->mutable_change_time() = x; });
+  }
+  return absl::OkStatus();
+}
+
+struct SignalOptions {
+  std::vector<std::string> arguments;
+  std::vector<std::string> sitemaps;
+  std::string source;
+  std::string crawl_id;
+  std::string since;
+  bool each = false;
+};
+
+using SignalUploader = Uploader<v1::SignalChangesRequest, v1::SignalChangesResponse>;
+
+// Collects the signals of one poll. As long as it fits in one message the server can count the
+// pages of each host itself; beyond that, every message says how large the poll is so far.
+// Thread-compatible.
+class Poll {
+ public:
+  explicit Poll(SignalUploader& uploader) : uploader_(uploader) {}
+
+  bool Add(const v1::ChangeSignal& signal, uint64_t row) {
+    ++size_;
+    if (batch_.Full() && !Send(true)) return false;
+    *batch_.request.add_signals() = signal;
+    batch_.bytes += signal.ByteSizeLong();
+    batch_.rows.push_back(row);
+    return true;
+  }
+
+  bool End() { return batch_.rows.empty() || Send(size_ > batch_.rows.size()); }
+
+ private:
+  bool Send(bool part) {
+    if (part) batch_.request.set_poll_size(size_);
+    return uploader_.Send(std::exchange(batch_, {}));
+  }
+
+  SignalUploader& uploader_;
+  Batch<v1::SignalChangesRequest> batch_;
+  uint64_t size_ = 0;
+};
+
+absl::Status FillSignal(const Row& row, const SignalOptions& options, v1::ChangeSignal* signal) {
+  signal->Clear();
+  signal->set_crawl_id(options.crawl_id);
+  signal->set_source(options.source);
+  const absl::Status status = FillItem(row, SetSignalField, signal);
+  if (!status.ok()) return status;
+  for (const auto& [column, missing] :
+       {std::pair{"url", signal->url().empty()}, {"source", signal->source().empty()}}) {
+    if (missing) {
+      return absl::InvalidArgumentError(fmt::format("row {}: {}: missing", row.number, column));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Rows of one input are one poll of each source that they name.
+absl::Status SendPolls(RowSource& rows, const SignalOptions& options, SignalUploader& uploader) {
+  std::map<std::string, Poll> polls;
+  Row row;
+  v1::ChangeSignal signal;
+  absl::Status status;
+  while (true) {
+    const absl::StatusOr<bool> more = rows.Next(&row);
+    status = more.status();
+    if (!more.ok() || !*more) break;
+    status = FillSignal(row, options, &signal);
+    if (!status.ok()) break;
+    if (!polls.try_emplace(signal.source(), uploader).first->second.Add(signal, row.number)) break;
+  }
+  for (auto& [source, poll] : polls) poll.End();
+  return status;
+}
+
+// What an operator should know about a sitemap besides the outcome of its signals.
+struct SitemapCounts {
+  uint64_t undated = 0;
+  uint64_t old = 0;
+};
+
+absl::StatusOr<std::string> ReadAll(const std::string& path, int input) {
+  std::unique_ptr<ByteSource> bytes;
+  if (path == "-") {
+    bytes = ByteSource::FromDescriptor(input);
+  } else {
+    absl::StatusOr<std::unique_ptr<ByteSource>> opened = ByteSource::Open(path);
+    if (!opened.ok()) return opened.status();
+    bytes = *std::move(opened);
+  }
+  std::string text;
+  while (true) {
+    const absl::StatusOr<bool> more = bytes->Read(&text);
+    if (!more.ok()) return more.status();
+    if (!*more) return text;
+  }
+}
+
+struct Sitemap {
+  std::string path;
+  std::vector<SitemapEntry> entries;
+};
+
+absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, int input) {
+  std::vector<Sitemap> sitemaps;
+  for (const std::string& path : options.sitemaps) {
+    const absl::StatusOr<std::string> text = ReadAll(path, input);
+    if (!text.ok()) return Named(path, text.status());
+    absl::StatusOr<std::vector<SitemapEntry>> entries = ParseSitemap(*text);
+    if (!entries.ok()) return Named(path, entries.status());
+    sitemaps.push_back({path, *std::move(entries)});
+  }
+  return sitemaps;
+}
+
+// One sitemap is one poll. Entries without a date claim no change; those up to `since` were claimed
+// before.
+SitemapCounts SendSitemap(const Sitemap& sitemap, const SignalOptions& options, int64_t since,
+                          SignalUploader& uploader, std::vector<const SitemapEntry*>& unreadable) {
+  SitemapCounts counts;
+  Poll poll(uploader);
+  for (const SitemapEntry& entry : sitemap.entries) {
+    if (absl::IsNotFound(entry.last_modified.status())) {
+      ++counts.undated;
+    } else if (!entry.last_modified.ok()) {
+      unreadable.push_back(&entry);
+    } else if (entry.last_modified->seconds() < since) {
+      ++counts.old;
+    } else {
+      v1::ChangeSignal signal;
+      signal.set_url(entry.url);
+      signal.set_crawl_id(options.crawl_id);
+      signal.set_source(options.source);
+      *signal.mutable_change_time() = *entry.last_modified;
+      if (!poll.Add(signal, entry.number)) break;
+    }
+  }
+  poll.End();
+  return counts;
+}
+
+ExitCode Conclude(const Session& session, const grpc::Status& status, const absl::Status& input,
+                  uint64_t unacknowledged, const Tally& tally) {
+  tally.Summarise(unacknowledged);
+  ExitCode code = tally.code();
+  if (!status.ok()) code = session.Fail(status);
+  if (!input.ok()) code = session.Fail(input);
+  return code;
+}
+
+ExitCode SignalSitemaps(Session& session, SignalOptions options) {
+  int64_t since = INT64_MIN;
+  if (!options.since.empty()) {
+    const auto time = ParseTime(options.since);
+    if (!time.ok()) return session.Fail(Named("--since", time.status()));
+    since = time->seconds();
+  }
+  if (options.source.empty()) options.source = "sitemap";
+  const auto sitemaps = ReadSitemaps(options, session.input());
+  if (!sitemaps.ok()) return session.Fail(absl::InvalidArgumentError(sitemaps.status().message()));
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::IngestService::NewStub(session.channel());
+  Progress progress(session.progress_style(), "signals");
+  Tally tally(session, progress, "signals");
+  SignalUploader uploader(session, tally, [&stub](grpc::ClientContext* context) {
+    return stub->SignalChanges(context);
+  });
+  std::vector<const SitemapEntry*> unreadable;
+  for (const Sitemap& sitemap : *sitemaps) {
+    const SitemapCounts counts = SendSitemap(sitemap, options, since, uploader, unreadable);
+    if (counts.undated + counts.old > 0) {
+      progress.Print(fmt::format("freshet: {}: {} entries without lastmod, {} before --since",
+                                 sitemap.path, counts.undated, counts.old));
+    }
+  }
+  const grpc::Status status = uploader.Finish();
+  for (const SitemapEntry* entry : unreadable) {
+    const absl::string_view reason = entry->last_modified.status().message();
+    tally.Refused(entry->number, entry->url, fmt::format("lastmod: {}", std::string(reason)));
+  }
+  return Conclude(session, status, absl::OkStatus(), uploader.unacknowledged(), tally);
+}
+
+ExitCode Signal(Session& session, const SignalOptions& options) {
+  if (!options.sitemaps.empty()) return SignalSitemaps(session, options);
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::IngestService::NewStub(session.channel());
+  const auto rows =
+      RowsOfArguments(options.arguments, SignalFormat(), LooksLikeUrl, session.input());
+  const auto open = [&stub](grpc::ClientContext* context) { return stub->SignalChanges(context); };
+  if (options.each) {
+    v1::SignalChangesRequest single;
+    single.set_poll_size(1);
+    return UploadRows<v1::SignalChangesRequest, v1::SignalChangesResponse>(
+        session, *rows, "signals", single,
+        [&options](const Row& row, v1::ChangeSignal* signal) {
+          return FillSignal(row, options, signal);
+        },
+        open);
+  }
+  Progress progress(session.progress_style(), "signals");
+  Tally tally(session, progress, "signals");
+  SignalUploader uploader(session, tally, open);
+  const absl::Status input = SendPolls(*rows, options, uploader);
+  const grpc::Status status = uploader.Finish();
+  return Conclude(session, status, input, uploader.unacknowledged(), tally);
+}
+
+void AddSignal(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("signal", "Report that pages may have changed");
+  const auto options = std::make_shared<SignalOptions>();
+  auto* rows = command->add_option(
+      "SIGNALS", options->arguments,
+      "URL SOURCE [TIME] ..., or files; standard input if there are none. Lines `url source "
+      "time`, TSV with a header, or JSON lines. All rows together are one poll of each source");
+  auto* each = command->add_flag("--each", options->each,
+                                 "Every row is a poll of its own, sent as soon as it is there");
+  auto* sitemap = command
+                      ->add_option("--sitemap", options->sitemaps,
+                                   "Sitemap (XML, may be gzip-compressed); each is one poll")
+                      ->excludes(rows)
+                      ->excludes(each);
+  command->add_option("--since", options->since, "Leave out entries whose lastmod is before this")
+      ->needs(sitemap);
+  command->add_option("--source", options->source,
+                      "Source where a row has none (sitemap: sitemap)");
+  command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+  command->callback([options, &action] {
+    action = [options](Session& session) { return Signal(session, *options); };
+  });
+}
+
+}  // namespace
+
+void AddCrawlCommands(CLI::App& app, Action& action) {
+  AddNext(app, action);
+  AddReport(app, action);
+  AddSignal(app, action);
+}
+
+}  // namespace freshet::cli

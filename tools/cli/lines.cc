@@ -1,0 +1,186 @@
+#include "tools/cli/lines.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace freshet::cli {
+namespace {
+
+constexpr size_t kBufferBytes = 64 << 10;
+
+// Number of continuation bytes after a first byte, and the smallest code point that needs so many.
+struct Utf8Form {
+  int following;
+  char32_t smallest;
+  char32_t bits;
+};
+
+bool DecodeFirst(unsigned char byte, Utf8Form* form) {
+  if (byte < 0x80)
+    *form = {0, 0, byte};
+  else if ((byte & 0xE0) == 0xC0)
+    *form = {1, 0x80, static_cast<char32_t>(byte & 0x1F)};
+  else if ((byte & 0xF0) == 0xE0)
+    *form = {2, 0x800, static_cast<char32_t>(byte & 0x0F)};
+  else if ((byte & 0xF8) == 0xF0)
+    *form = {3, 0x10000, static_cast<char32_t>(byte & 0x07)};
+  else
+    return false;
+  return true;
+}
+
+}  // namespace
+
+bool IsUtf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    Utf8Form form{};
+    if (!DecodeFirst(static_cast<unsigned char>(text[i++]), &form)) return false;
+    char32_t code = form.bits;
+    for (int k = 0; k < form.following; ++k) {
+      if (i == text.size()) return false;
+      const auto byte = static_cast<unsigned char>(text[i++]);
+      if ((byte & 0xC0) != 0x80) return false;
+      code = (code << 6) | (byte & 0x3F);
+    }
+    if (code < form.smallest || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return false;
+  }
+  return true;
+}
+
+// State of zlib, which keeps pointers into itself and so must not move.
+struct ByteSource::Inflater {
+  z_stream stream{};
+  bool ended = false;  // the last member of the file is complete
+
+  Inflater() { inflateInit2(&stream, 16 + MAX_WBITS); }
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // Decompresses all of `input` onto `out`. A file may consist of several compressed members.
+  absl::Status Append(char* input, size_t size, std::string* out) {
+    stream.next_in = reinterpret_cast<Bytef*>(input);
+    stream.avail_in = static_cast<uInt>(size);
+    std::vector<char> chunk(kBufferBytes);
+    do {
+      if (ended) {
+        if (stream.avail_in == 0) break;
+        inflateReset(&stream);
+        ended = false;
+      }
+      stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
+      stream.avail_out = static_cast<uInt>(chunk.size());
+      const int result = inflate(&stream, Z_NO_FLUSH);
+      out->append(chunk.data(), chunk.size() - stream.avail_out);
+      if (result == Z_BUF_ERROR) break;  // no more input: not an error yet
+      if (result != Z_OK && result != Z_STREAM_END) {
+        return absl::DataLossError("the compressed input is corrupt");
+      }
+      ended = result == Z_STREAM_END;
+    } while (stream.avail_in > 0 || stream.avail_out == 0 || ended);
+    return absl::OkStatus();
+  }
+};
+
+ByteSource::ByteSource(int descriptor, bool owned)
+    : descriptor_(descriptor), owned_(owned), buffer_(kBufferBytes) {}
+
+ByteSource::~ByteSource() {
+  if (owned_) close(descriptor_);
+}
+
+absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return absl::NotFoundError(fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  return std::unique_ptr<ByteSource>(new ByteSource(descriptor, true));
+}
+
+std::unique_ptr<ByteSource> ByteSource::FromDescriptor(int descriptor) {
+  return std::unique_ptr<ByteSource>(new ByteSource(descriptor, false));
+}
+
+absl::StatusOr<size_t> ByteSource::Fill() {
+  while (true) {
+    const ssize_t got = read(descriptor_, buffer_.data(), buffer_.size());
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno != EINTR) return absl::DataLossError(std::strerror(errno));
+  }
+}
+
+absl::StatusOr<bool> ByteSource::Read(std::string* out) {
+  const absl::StatusOr<size_t> got = Fill();
+  if (!got.ok()) return got.status();
+  if (*got == 0) {
+    if (inflater_ && !inflater_->ended)
+      return absl::DataLossError("the compressed input is cut off");
+    return false;
+  }
+  if (!started_) {
+    started_ = true;
+    const bool gzip = *got >= 2 && buffer_[0] == '\x1f' && buffer_[1] == '\x8b';
+    if (gzip) inflater_ = std::make_unique<Inflater>();
+  }
+  if (!inflater_) {
+    out->append(buffer_.data(), *got);
+    return true;
+  }
+  const absl::Status status = inflater_->Append(buffer_.data(), *got, out);
+  if (!status.ok()) return status;
+  return true;
+}
+
+bool ByteSource::WouldWait() const {
+  pollfd wait{descriptor_, POLLIN, 0};
+  return poll(&wait, 1, 0) == 0;
+}
+
+absl::StatusOr<bool> LineSource::Deliver(size_t length, size_t consumed, std::string* line) {
+  line->assign(pending_, start_, length);
+  start_ += consumed;
+  ++line_number_;
+  if (!line->empty() && line->back() == '\r') line->pop_back();
+  if (line_number_ == 1 && line->rfind("\xEF\xBB\xBF", 0) == 0) line->erase(0, 3);
+  if (!IsUtf8(*line)) {
+    return absl::InvalidArgumentError(fmt::format("row {}: not valid UTF-8", line_number_));
+  }
+  return true;
+}
+
+absl::StatusOr<bool> LineSource::Next(std::string* line) {
+  size_t searched = start_;
+  while (true) {
+    const size_t end = pending_.find('\n', searched);
+    if (end != std::string::npos) return Deliver(end - start_, end - start_ + 1, line);
+    if (pending_.size() - start_ > kMaxLineBytes) {
+      return absl::InvalidArgumentError(
+          fmt::format("row {}: longer than {} bytes", line_number_ + 1, kMaxLineBytes));
+    }
+    if (ended_) {
+      if (start_ == pending_.size()) return false;
+      return Deliver(pending_.size() - start_, pending_.size() - start_, line);
+    }
+    pending_.erase(0, start_);
+    start_ = 0;
+    searched = pending_.size();
+    const absl::StatusOr<bool> more = bytes_->Read(&pending_);
+    if (!more.ok()) return more.status();
+    ended_ = !*more;
+  }
+}
+
+bool LineSource::WouldWait() const {
+  if (ended_ || pending_.find('\n', start_) != std::string::npos) return false;
+  return bytes_->WouldWait();
+}
+
+}  // namespace freshet::cli

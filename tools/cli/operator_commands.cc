@@ -1,0 +1,216 @@
+// rate, policy, host, pause, resume, epoch and checkpoint: what changes how a server works.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "freshet/v1/admin.grpc.pb.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/table.h"
+
+namespace freshet::cli {
+namespace {
+
+using Admin = v1::AdminService::Stub;
+
+// Connects and makes one call, then prints the response: as JSON, or as the text that `show` makes.
+// A call that may take minutes has a `patience`, the text to show meanwhile.
+template <typename Request, typename Response, typename Show>
+ExitCode Ask(Session& session,
+             grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
+             const Request& request, Show show, std::string_view patience = {}) {
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::AdminService::NewStub(session.channel());
+  Response response;
+  const grpc::Status status =
+      patience.empty() ? Call(session, method, *stub, request, &response)
+                       : CallPatiently(session, patience, method, *stub, request, &response);
+  if (!status.ok()) return session.Fail(status);
+  session.out() << (session.json() ? ToJsonLine(response) : show(response)) << '\n';
+  return kAccepted;
+}
+
+ExitCode Rate(Session& session, const std::string& rate) {
+  if (rate.empty()) {
+    return Ask(session, &Admin::GetCrawlRate, v1::GetCrawlRateRequest(),
+               [](const v1::GetCrawlRateResponse& r) {
+                 return fmt::format("{} crawls per second", ShowNumber(r.crawl_rate_per_second()));
+               });
+  }
+  const absl::StatusOr<double> value = ParseNonNegative(rate);
+  if (!value.ok()) return session.Fail(Named("RATE", value.status()));
+  v1::SetCrawlRateRequest request;
+  request.set_crawl_rate_per_second(*value);
+  return Ask(session, &Admin::SetCrawlRate, request, [](const v1::SetCrawlRateResponse& r) {
+    return fmt::format("{} crawls per second, was {}", ShowNumber(r.crawl_rate_per_second()),
+                       ShowNumber(r.previous_crawl_rate_per_second()));
+  });
+}
+
+ExitCode Policy(Session& session, const std::string& policy) {
+  if (policy.empty()) {
+    return Ask(session, &Admin::GetPolicy, v1::GetPolicyRequest(),
+               [](const v1::GetPolicyResponse& r) {
+                 std::string text = ShowText(r.policy()) + "\navailable:";
+                 for (const std::string& name : r.available_policies()) text += " " + name;
+                 return text;
+               });
+  }
+  v1::SetPolicyRequest request;
+  request.set_policy(policy);
+  return Ask(
+      session, &Admin::SetPolicy, request,
+      [](const v1::SetPolicyResponse& r) {
+        return fmt::format("{}, was {}", ShowText(r.policy()), ShowText(r.previous_policy()));
+      },
+      "changing the policy");
+}
+
+std::string ShowHost(const v1::HostState& host) {
+  std::string text =
+      fmt::format("{}: {} pages, {} between crawls, {} of {} in flight{}", ShowText(host.host()),
+                  ShowCount(host.pages()), ShowDuration(host.min_delay()), host.in_flight(),
+                  ShowLimit(host.max_in_flight()), host.customised() ? "" : " (defaults)");
+  if (host.has_blocked_until()) text += ", blocked until " + ShowTime(host.blocked_until());
+  return text;
+}
+
+struct HostOptions {
+  std::string host;
+  std::string min_delay;
+  std::string max_in_flight;
+  std::string block_until;
+  bool unblock = false;
+  bool reset = false;
+
+  [[nodiscard]] bool Changes() const {
+    return unblock || reset || !(min_delay + max_in_flight + block_until).empty();
+  }
+};
+
+absl::Status FillPoliteness(const HostOptions& options, v1::SetHostPolitenessRequest* request) {
+  request->set_host(options.host);
+  request->set_reset(options.reset);
+  if (options.unblock) request->mutable_blocked_until()->set_seconds(0);
+  absl::Status status;
+  if (!options.min_delay.empty()) {
+    status = Named("--min-delay", Assign(ParseDuration(options.min_delay), [request](auto& x) {
+                     *request->mutable_min_delay() = x;
+                   }));
+  }
+  if (status.ok() && !options.max_in_flight.empty()) {
+    status = Named(
+        "--max-in-flight", Assign(ParseCount(options.max_in_flight), [request](auto x) {
+          request->set_max_in_flight(static_cast<uint32_t>(std::min<uint64_t>(x, UINT32_MAX)));
+        }));
+  }
+  if (status.ok() && !options.block_until.empty()) {
+    status = Named("--block-until", Assign(ParseTime(options.block_until), [request](auto& x) {
+                     *request->mutable_blocked_until() = x;
+                   }));
+  }
+  return status;
+}
+
+ExitCode Host(Session& session, const HostOptions& options) {
+  if (!options.Changes()) {
+    v1::GetHostRequest request;
+    request.set_host(options.host);
+    return Ask(session, &Admin::GetHost, request,
+               [](const v1::GetHostResponse& r) { return ShowHost(r.host_state()); });
+  }
+  v1::SetHostPolitenessRequest request;
+  const absl::Status status = FillPoliteness(options, &request);
+  if (!status.ok()) return session.Fail(status);
+  return Ask(session, &Admin::SetHostPoliteness, request,
+             [](const v1::SetHostPolitenessResponse& r) { return ShowHost(r.host_state()); });
+}
+
+void AddHost(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("host", "Show or change the politeness of a host");
+  const auto options = std::make_shared<HostOptions>();
+  command->add_option("HOST", options->host, "The host, or a URL of it")->required();
+  command->add_option("--min-delay", options->min_delay, "Shortest time between two crawls");
+  command->add_option("--max-in-flight", options->max_in_flight,
+                      "Most crawls at once; 0 for no limit");
+  auto* block = command->add_option("--block-until", options->block_until, "No crawl before this");
+  command->add_flag("--unblock", options->unblock, "Lift a block")->excludes(block);
+  command->add_flag("--reset", options->reset, "Back to the server's defaults");
+  command->callback([options, &action] {
+    action = [options](Session& session) { return Host(session, *options); };
+  });
+}
+
+ExitCode Pause(Session& session, const std::string& reason) {
+  v1::PauseRequest request;
+  request.set_reason(reason);
+  return Ask(session, &Admin::Pause, request, [](const v1::PauseResponse& r) {
+    return std::string(r.was_paused() ? "was paused already" : "paused");
+  });
+}
+
+ExitCode Resume(Session& session) {
+  return Ask(session, &Admin::Resume, v1::ResumeRequest(), [](const v1::ResumeResponse& r) {
+    return std::string(r.was_paused() ? "resumed" : "was not paused");
+  });
+}
+
+ExitCode Epoch(Session& session) {
+  return Ask(
+      session, &Admin::RunEpoch, v1::RunEpochRequest(),
+      [](const v1::RunEpochResponse& r) {
+        return fmt::format("epoch {}: {} pages in {}", r.epoch(), ShowCount(r.pages()),
+                           ShowDuration(r.duration()));
+      },
+      "running an epoch");
+}
+
+ExitCode Checkpoint(Session& session, const std::string& name) {
+  v1::CreateCheckpointRequest request;
+  request.set_name(name);
+  return Ask(
+      session, &Admin::CreateCheckpoint, request,
+      [](const v1::CreateCheckpointResponse& r) {
+        return fmt::format("{}: {} in {}", ShowText(r.path()), ShowBytes(r.bytes()),
+                           ShowDuration(r.duration()));
+      },
+      "making a checkpoint");
+}
+
+// A command with at most one argument.
+CLI::Option* AddSimple(CLI::App& app, Action& action, const char* name, const char* help,
+                       const char* argument, const char* argument_help,
+                       ExitCode (*run)(Session&, const std::string&)) {
+  auto* command = app.add_subcommand(name, help);
+  const auto value = std::make_shared<std::string>();
+  command->callback([value, run, &action] {
+    action = [value, run](Session& session) { return run(session, *value); };
+  });
+  return command->add_option(argument, *value, argument_help);
+}
+
+void AddPlain(CLI::App& app, Action& action, const char* name, const char* help,
+              ExitCode (*run)(Session&)) {
+  app.add_subcommand(name, help)->callback([run, &action] { action = run; });
+}
+
+}  // namespace
+
+void AddOperatorCommands(CLI::App& app, Action& action) {
+  AddSimple(app, action, "rate", "Show or set the crawl rate", "RATE", "Crawls per second", Rate);
+  AddSimple(app, action, "policy", "Show or set the policy", "POLICY", "Name of a policy", Policy);
+  AddHost(app, action);
+  AddSimple(app, action, "pause", "Hand out no more pages", "--reason", "Why, for others to see",
+            Pause);
+  AddPlain(app, action, "resume", "Hand out pages again", Resume);
+  AddPlain(app, action, "epoch", "Re-estimate all pages now", Epoch);
+  AddSimple(app, action, "checkpoint", "Copy the store consistently while it is in use", "NAME",
+            "Name of the copy's directory", Checkpoint)
+      ->required();
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,212 @@
+// upsert, remove and recheck: what changes the set of pages.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "freshet/v1/pages.grpc.pb.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
+
+namespace freshet::cli {
+namespace {
+
+const RowFormat& PageFormat() {
+  static const RowFormat format = {
+      {"url", "crawl_id", "importance", "min_interval", "max_interval", "not_before",
+       "known_change_rate_per_day", "complete_signals", "last_crawl_time"},
+      {{"change_rate", "known_change_rate_per_day"}, {"complete", "complete_signals"}},
+      {"url", "importance"}};
+  return format;
+}
+
+absl::Status SetPageField(std::string_view column, const std::string& value, v1::PageSpec* page) {
+  if (column == "url") {
+    page->set_url(value);
+  } else if (column == "crawl_id") {
+    page->set_crawl_id(value);
+  } else if (column == "importance") {
+    return Assign(ParseNonNegative(value), [page](double x) { page->set_importance(x); });
+  } else if (column == "min_interval") {
+    return Assign(ParseDuration(value), [page](auto& x) { *page->mutable_min_interval() = x; });
+  } else if (column == "max_interval") {
+    return Assign(ParseDuration(value), [page](auto& x) { *page->mutable_max_interval() = x; });
+  } else if (column == "not_before") {
+    return Assign(ParseTime(value), [page](auto& x) { *page->mutable_not_before() = x; });
+  } else if (column == "known_change_rate_per_day") {
+    return Assign(ParseNonNegative(value),
+                  [page](double x) { page->set_known_change_rate_per_day(x); });
+  } else if (column == "complete_signals") {
+    return Assign(ParseBool(value), [page](bool x) { page->set_complete_signals(x); });
+  } else if (column == "last_crawl_time") {
+    return Assign(ParseTime(value), [page](auto& x) { *page->mutable_last_crawl_time() = x; });
+  }
+  return absl::OkStatus();
+}
+
+struct UpsertOptions {
+  std::vector<std::string> arguments;
+  // Settings for pages whose row says nothing else, by column; as text, parsed like a row's.
+  std::vector<std::pair<std::string, std::string>> settings;
+  bool reset = false;
+};
+
+ExitCode Upsert(Session& session, const UpsertOptions& options) {
+  v1::PageSpec defaults;
+  for (const auto& [column, value] : options.settings) {
+    const absl::Status status = SetPageField(column, value, &defaults);
+    if (!status.ok()) return session.Fail(Named(column, status));
+  }
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::PagesService::NewStub(session.channel());
+  const auto rows = RowsOfArguments(options.arguments, PageFormat(), LooksLikeUrl, session.input());
+  v1::UpsertPagesRequest prototype;
+  prototype.set_reset_unset_settings(options.reset);
+  const auto convert = [&defaults](const Row& row, v1::PageSpec* page) -> absl::Status {
+    *page = defaults;
+    if (row.Find("url") == nullptr) {
+      return absl::InvalidArgumentError(fmt::format("row {}: url: missing", row.number));
+    }
+    return FillItem(row, SetPageField, page);
+  };
+  return UploadRows<v1::UpsertPagesRequest, v1::UpsertPagesResponse>(
+      session, *rows, "pages", prototype, convert,
+      [&stub](grpc::ClientContext* context) { return stub->UpsertPages(context); });
+}
+
+void AddUpsert(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("upsert", "Add pages, or change their settings");
+  const auto options = std::make_shared<UpsertOptions>();
+  command->add_option("PAGES", options->arguments,
+                      "URL [IMPORTANCE] ..., or files; standard input if there are none. "
+                      "Lines `url importance`, TSV with a header, or JSON lines");
+  const auto setting = [&](const char* flag, const char* column, const char* help) {
+    command->add_option_function<std::string>(
+        flag,
+        [options, column](const std::string& value) {
+          options->settings.emplace_back(column, value);
+        },
+        help);
+  };
+  setting("--crawl-id", "crawl_id", "Namespace of the pages (DEFAULT)");
+  setting("--importance", "importance", "Weight where a row has none (1 for new pages)");
+  setting("--min-interval", "min_interval", "Shortest time between crawls, such as 6h; 0 for none");
+  setting("--max-interval", "max_interval", "Longest time between crawls; 0 for none");
+  setting("--not-before", "not_before", "No crawl before this time");
+  setting("--change-rate", "known_change_rate_per_day", "Known changes per day");
+  setting("--complete-signals", "complete_signals", "Every change is signalled: true or false");
+  command->add_flag("--reset", options->reset, "Put settings that are not given to their defaults");
+  command->callback([options, &action] {
+    action = [options](Session& session) { return Upsert(session, *options); };
+  });
+}
+
+struct UrlOptions {
+  std::vector<std::string> arguments;
+  std::string crawl_id;
+};
+
+const RowFormat& UrlFormat() {
+  static const RowFormat format = {{"url", "crawl_id"}, {}, {"url"}};
+  return format;
+}
+
+// Sends one batch of URLs, and again what the server was too busy for. `call` is the method.
+template <typename Request, typename Response, typename CallMethod>
+grpc::Status SendUrls(Batch<Request> batch, Tally& tally, CallMethod call) {
+  while (!batch.rows.empty()) {
+    Response response;
+    const grpc::Status status = call(batch.request, &response);
+    if (!status.ok()) return status;
+    auto [again, delay] = Book(batch, response.ack(), tally);
+    if (!again.rows.empty()) std::this_thread::sleep_for(delay);
+    batch = std::move(again);
+  }
+  return grpc::Status::OK;
+}
+
+// Sends the URLs of all rows in batches, one call each; a call has one namespace.
+template <typename Request, typename Response, typename CallMethod>
+ExitCode SendAllUrls(Session& session, const UrlOptions& options, CallMethod call) {
+  const auto rows = RowsOfArguments(options.arguments, UrlFormat(), LooksLikeUrl, session.input());
+  Progress progress(session.progress_style(), "pages");
+  Tally tally(session, progress, "pages");
+  Batch<Request> batch;
+  absl::Status input;
+  grpc::Status status;
+  Row row;
+  while (status.ok()) {
+    const absl::StatusOr<bool> more = rows->Next(&row);
+    input = more.status();
+    if (!more.ok() || !*more) break;
+    const std::string* url = row.Find("url");
+    if (url == nullptr) {
+      input = absl::InvalidArgumentError(fmt::format("row {}: url: missing", row.number));
+      break;
+    }
+    const std::string* crawl_id = row.Find("crawl_id");
+    const std::string& space = crawl_id == nullptr ? options.crawl_id : *crawl_id;
+    if (batch.Full() || rows->WouldWait() ||
+        (!batch.rows.empty() && space != batch.request.crawl_id())) {
+      status = SendUrls<Request, Response>(std::exchange(batch, {}), tally, call);
+    }
+    batch.request.set_crawl_id(space);
+    batch.request.add_urls(*url);
+    batch.bytes += url->size();
+    batch.rows.push_back(row.number);
+  }
+  if (status.ok()) {
+    status = SendUrls<Request, Response>(std::exchange(batch, {}), tally, call);
+  }
+  tally.Summarise(0);
+  ExitCode code = tally.code();
+  if (!status.ok()) code = session.Fail(status);
+  if (!input.ok()) code = session.Fail(input);
+  return code;
+}
+
+ExitCode Remove(Session& session, const UrlOptions& options) {
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::PagesService::NewStub(session.channel());
+  return SendAllUrls<v1::RemovePagesRequest, v1::RemovePagesResponse>(
+      session, options, [&](const auto& request, auto* response) {
+        return Call(session, &v1::PagesService::Stub::RemovePages, *stub, request, response);
+      });
+}
+
+ExitCode Recheck(Session& session, const UrlOptions& options) {
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::PagesService::NewStub(session.channel());
+  return SendAllUrls<v1::RecheckPagesRequest, v1::RecheckPagesResponse>(
+      session, options, [&](const auto& request, auto* response) {
+        return Call(session, &v1::PagesService::Stub::RecheckPages, *stub, request, response);
+      });
+}
+
+void AddUrlCommand(CLI::App& app, Action& action, const char* name, const char* help,
+                   ExitCode (*run)(Session&, const UrlOptions&)) {
+  auto* command = app.add_subcommand(name, help);
+  const auto options = std::make_shared<UrlOptions>();
+  command->add_option("URLS", options->arguments,
+                      "URLs, or files; standard input if there are none. "
+                      "A URL a line, TSV with a header, or JSON lines");
+  command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+  command->callback([options, run, &action] {
+    action = [options, run](Session& session) { return run(session, *options); };
+  });
+}
+
+}  // namespace
+
+void AddPageCommands(CLI::App& app, Action& action) {
+  AddUpsert(app, action);
+  AddUrlCommand(app, action, "remove", "Forget pages and everything learned about them", Remove);
+  AddUrlCommand(app, action, "recheck", "Crawl pages as soon as politeness allows", Recheck);
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,48 @@
+// Values that people write on command lines and in tables, as messages of the API.
+#ifndef FRESHET_TOOLS_CLI_PARSE_H_
+#define FRESHET_TOOLS_CLI_PARSE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "freshet/v1/types.pb.h"
+
+namespace freshet::cli {
+
+// Every function returns InvalidArgument with a reason that carries the text.
+
+// A finite number.
+[[nodiscard]] absl::StatusOr<double> ParseNumber(std::string_view text);
+
+// A finite number >= 0.
+[[nodiscard]] absl::StatusOr<double> ParseNonNegative(std::string_view text);
+
+// A whole number >= 0 in decimal digits.
+[[nodiscard]] absl::StatusOr<uint64_t> ParseCount(std::string_view text);
+
+// true, false, yes, no, 1 or 0.
+[[nodiscard]] absl::StatusOr<bool> ParseBool(std::string_view text);
+
+// Seconds since the Unix epoch, with fraction if wanted, or a date or instant of ISO 8601 such as
+// 2024-05-17, 2024-05-17T08:30Z and 2024-05-17T08:30:01.5+02:00. UTC where no zone is given. The
+// years 1 to 9999.
+[[nodiscard]] absl::StatusOr<google::protobuf::Timestamp> ParseTime(std::string_view text);
+
+// The same, but digits alone are a year, as in the W3C dates that sitemaps use.
+[[nodiscard]] absl::StatusOr<google::protobuf::Timestamp> ParseW3cDate(std::string_view text);
+
+// A number with a unit (us, ms, s, m, h, d), in parts if wanted, such as 1h30m; a bare number is
+// seconds. From 0 to 10,000 years.
+[[nodiscard]] absl::StatusOr<google::protobuf::Duration> ParseDuration(std::string_view text);
+
+// changed, unchanged, error, gone or moved, in any case, or the name of the enum's value.
+[[nodiscard]] absl::StatusOr<v1::CrawlOutcome> ParseOutcome(std::string_view text);
+
+// Base64, as in the JSON form of the API.
+[[nodiscard]] absl::StatusOr<std::string> ParseBytes(std::string_view text);
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_PARSE_H_

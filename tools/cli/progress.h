@@ -1,0 +1,54 @@
+// Says on a terminal or in a log how far a slow command has come.
+#ifndef FRESHET_TOOLS_CLI_PROGRESS_H_
+#define FRESHET_TOOLS_CLI_PROGRESS_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace freshet::cli {
+
+// Where and how progress is shown.
+struct ProgressStyle {
+  std::ostream* out = nullptr;  // never null while in use
+  bool terminal = false;        // one line that is rewritten, else a line now and then
+};
+
+// From one second after it was made until it is destroyed, shows `what`, the count and the elapsed
+// time. Thread-safe.
+class Progress {
+ public:
+  Progress(ProgressStyle style, std::string what);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Counts more items as done.
+  void Add(uint64_t items) { done_.fetch_add(items, std::memory_order_relaxed); }
+
+  // Prints a line of something else to the same place, without the two getting mixed up.
+  void Print(std::string_view line);
+
+ private:
+  void Run();
+  void Show(double seconds);
+  void Hide();
+
+  const ProgressStyle style_;
+  const std::string what_;
+  std::atomic<uint64_t> done_ = 0;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;   // guarded by mutex_
+  bool shown_ = false;  // guarded by mutex_: a line is on the terminal
+  std::thread thread_;
+};
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_PROGRESS_H_

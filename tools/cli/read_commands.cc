@@ -1,0 +1,284 @@
+// get, list and export: what reads pages.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "freshet/v1/pages.grpc.pb.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/table.h"
+
+namespace freshet::cli {
+namespace {
+
+// Prints `name   value` lines of a report.
+class Facts {
+ public:
+  explicit Facts(std::ostream& out) : out_(out) {}
+  void Say(std::string_view name, std::string_view value) {
+    out_ << fmt::format("  {:<22}{}\n", name, value);
+  }
+
+ private:
+  std::ostream& out_;
+};
+
+std::string ShowEstimate(const v1::Estimate& estimate) {
+  return fmt::format("{} (95%: {} to {})", ShowNumber(estimate.value()), ShowNumber(estimate.low()),
+                     ShowNumber(estimate.high()));
+}
+
+std::string ShowBurst(v1::BurstClass burst) {
+  return ShowEnum(v1::BurstClass_Name(burst), "BURST_CLASS_");
+}
+
+void PrintSettings(const v1::Page& page, Facts& facts) {
+  facts.Say("crawl id", ShowText(page.crawl_id()));
+  facts.Say("importance", ShowNumber(page.importance()));
+  if (page.has_min_interval()) facts.Say("min interval", ShowDuration(page.min_interval()));
+  if (page.has_max_interval()) facts.Say("max interval", ShowDuration(page.max_interval()));
+  if (page.has_not_before()) facts.Say("not before", ShowTime(page.not_before()));
+  if (page.has_known_change_rate_per_day()) {
+    facts.Say("known changes per day", ShowNumber(page.known_change_rate_per_day()));
+  }
+  if (page.complete_signals()) facts.Say("complete signals", "yes");
+}
+
+void PrintCrawls(const v1::Page& page, Facts& facts) {
+  facts.Say("first seen", ShowTime(page.first_seen_time(), page.has_first_seen_time()));
+  facts.Say("last crawl", ShowTime(page.last_crawl_time(), page.has_last_crawl_time()));
+  if (page.last_outcome() != v1::CRAWL_OUTCOME_UNSPECIFIED) {
+    std::string outcome = ShowEnum(v1::CrawlOutcome_Name(page.last_outcome()), "CRAWL_OUTCOME_");
+    if (page.has_http_status()) outcome += fmt::format(", HTTP {}", page.http_status());
+    facts.Say("last outcome", outcome);
+  }
+  facts.Say("last change", ShowTime(page.last_change_time(), page.has_last_change_time()));
+  facts.Say("crawls", fmt::format("{}, of which {} found a change", ShowCount(page.crawls()),
+                                  ShowCount(page.changes())));
+  if (page.consecutive_errors() > 0) {
+    facts.Say("errors in a row", ShowCount(page.consecutive_errors()));
+  }
+  for (const v1::PendingSignals& pending : page.pending_signals()) {
+    facts.Say("signals since",
+              fmt::format("{} of {}, in polls of {}", pending.signals(), ShowText(pending.source()),
+                          ShowBurst(pending.burst_class())));
+  }
+  if (page.has_lease()) {
+    facts.Say("lease",
+              fmt::format("{} of {}, until {}", page.lease().lease_id(),
+                          ShowText(page.lease().worker()), ShowTime(page.lease().deadline())));
+  }
+  if (page.recheck_pending()) facts.Say("recheck", "waiting");
+}
+
+void PrintEstimates(const v1::PageEstimates& estimates, Facts& facts) {
+  facts.Say("changes per day",
+            fmt::format("{}, {}, from {} crawls", ShowEstimate(estimates.change_rate_per_day()),
+                        ShowEnum(v1::EstimateBasis_Name(estimates.basis()), "ESTIMATE_BASIS_"),
+                        ShowNumber(estimates.observations())));
+  facts.Say("signals per day",
+            fmt::format("{}, weight of one {}", ShowNumber(estimates.signal_rate_per_day()),
+                        ShowNumber(estimates.signal_weight())));
+}
+
+void PrintHost(const v1::HostState& host, Facts& facts) {
+  std::string text = fmt::format("{}: {} between crawls, {} of {} in flight", ShowText(host.host()),
+                                 ShowDuration(host.min_delay()), host.in_flight(),
+                                 ShowLimit(host.max_in_flight()));
+  if (host.has_blocked_until()) text += ", blocked until " + ShowTime(host.blocked_until());
+  facts.Say("host", text);
+}
+
+void PrintExplanation(const v1::Explanation& why, Facts& facts) {
+  facts.Say("decision", ShowEnum(v1::Decision_Name(why.decision()), "DECISION_"));
+  facts.Say("value", fmt::format("{}, price {} ({})", ShowNumber(why.value()),
+                                 ShowNumber(why.price()), ShowText(why.policy())));
+  facts.Say("probability fresh", fmt::format("{}, staleness {}", ShowShare(why.probability_fresh()),
+                                             ShowNumber(why.staleness())));
+  facts.Say("effective elapsed",
+            why.has_effective_elapsed() ? ShowDuration(why.effective_elapsed()) : "infinite");
+  PrintEstimates(why.estimates(), facts);
+  facts.Say("next crawl expected",
+            ShowTime(why.next_expected_crawl_time(), why.has_next_expected_crawl_time()));
+  PrintHost(why.host_state(), facts);
+}
+
+void PrintPage(const Session& session, const v1::GetPageResponse& response) {
+  if (session.json()) {
+    session.out() << ToJsonLine(response) << '\n';
+    return;
+  }
+  session.out() << ShowText(response.page().url()) << '\n'
+                << "  " << ShowText(response.explanation().why()) << "\n";
+  Facts facts(session.out());
+  PrintSettings(response.page(), facts);
+  PrintCrawls(response.page(), facts);
+  PrintExplanation(response.explanation(), facts);
+}
+
+struct GetOptions {
+  std::vector<std::string> arguments;
+  std::string crawl_id;
+};
+
+ExitCode Get(Session& session, const GetOptions& options) {
+  static const RowFormat format = {{"url", "crawl_id"}, {}, {"url"}};
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::PagesService::NewStub(session.channel());
+  const auto rows = RowsOfArguments(options.arguments, format, LooksLikeUrl, session.input());
+  ExitCode code = kAccepted;
+  Row row;
+  while (true) {
+    const absl::StatusOr<bool> more = rows->Next(&row);
+    if (!more.ok()) return session.Fail(more.status());
+    if (!*more) return code;
+    const std::string* url = row.Find("url");
+    const std::string* crawl_id = row.Find("crawl_id");
+    v1::GetPageRequest request;
+    request.set_url(url == nullptr ? "" : *url);
+    request.set_crawl_id(crawl_id == nullptr ? options.crawl_id : *crawl_id);
+    v1::GetPageResponse response;
+    const grpc::Status status =
+        Call(session, &v1::PagesService::Stub::GetPage, *stub, request, &response);
+    if (status.ok()) {
+      PrintPage(session, response);
+      continue;
+    }
+    code = session.Fail({status.error_code(), request.url() + ": " + status.error_message()});
+    if (code == kUnreachable) return code;
+  }
+}
+
+void AddGet(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("get", "Show pages, and why they are or are not crawled now");
+  const auto options = std::make_shared<GetOptions>();
+  command->add_option("URLS", options->arguments,
+                      "URLs, or files; standard input if there are none");
+  command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
+  command->callback([options, &action] {
+    action = [options](Session& session) { return Get(session, *options); };
+  });
+}
+
+struct ListOptions {
+  std::string scope;
+  std::string crawl_id;
+  bool has_crawl_id = false;
+  std::string page_token;
+  std::string limit;
+};
+
+// Fills a request to list or export, which have the same fields.
+template <typename Request>
+absl::Status FillList(const ListOptions& options, Request* request) {
+  if (options.has_crawl_id) request->mutable_filter()->set_crawl_id(options.crawl_id);
+  if (LooksLikeUrl(options.scope)) {
+    request->mutable_filter()->set_url_prefix(options.scope);
+  } else if (!options.scope.empty()) {
+    request->mutable_filter()->set_host(options.scope);
+  }
+  request->set_page_token(options.page_token);
+  if (options.limit.empty()) return absl::OkStatus();
+  const absl::StatusOr<uint64_t> limit = ParseCount(options.limit);
+  if (limit.ok() && *limit == 0) return absl::InvalidArgumentError("--limit: 0 lists nothing");
+  return Named("--limit", Assign(limit, [request](uint64_t x) { request->set_limit(x); }));
+}
+
+// Prints every message of a stream, and how to go on if there is more or the stream broke.
+template <typename Response, typename Stream, typename Print>
+ExitCode PrintStream(const Session& session, Stream& stream, Print print) {
+  Response response;
+  std::string token;
+  while (stream.Read(&response)) {
+    print(response);
+    token = response.next_page_token();
+  }
+  const grpc::Status status = stream.Finish();
+  session.out().flush();
+  const ExitCode code = status.ok() ? kAccepted : session.Fail(status);
+  if (!token.empty()) session.Complain(fmt::format("more follows: --page-token {}", token));
+  return code;
+}
+
+ExitCode List(Session& session, const ListOptions& options) {
+  v1::ListPagesRequest request;
+  absl::Status status = FillList(options, &request);
+  if (status.ok()) status = session.Connect();
+  if (!status.ok()) return session.Fail(status);
+  const auto stub = v1::PagesService::NewStub(session.channel());
+  grpc::ClientContext context;
+  const auto stream = stub->ListPages(&context, request);
+  Table table(session.out(), {{"importance", Table::Align::kRight},
+                              {"last crawl"},
+                              {"outcome"},
+                              {"crawls", Table::Align::kRight},
+                              {"changes", Table::Align::kRight},
+                              {"crawl id"},
+                              {"url"}});
+  const ExitCode code =
+      PrintStream<v1::ListPagesResponse>(session, *stream, [&](const v1::ListPagesResponse& part) {
+        for (const v1::Page& page : part.pages()) {
+          if (session.json()) {
+            session.out() << ToJsonLine(page) << '\n';
+            continue;
+          }
+          const bool crawled = page.last_outcome() != v1::CRAWL_OUTCOME_UNSPECIFIED;
+          table.Add({ShowNumber(page.importance()),
+                     ShowTime(page.last_crawl_time(), page.has_last_crawl_time()),
+                     crawled
+                         ? ShowEnum(v1::CrawlOutcome_Name(page.last_outcome()), "CRAWL_OUTCOME_")
+                         : "-",
+                     ShowCount(page.crawls()), ShowCount(page.changes()), ShowText(page.crawl_id()),
+                     ShowText(page.url())});
+        }
+        if (!session.json() && !part.pages().empty()) table.Flush();
+      });
+  return code;
+}
+
+ExitCode Export(Session& session, const ListOptions& options) {
+  v1::ExportPagesRequest request;
+  absl::Status status = FillList(options, &request);
+  if (status.ok()) status = session.Connect();
+  if (!status.ok()) return session.Fail(status);
+  const auto stub = v1::PagesService::NewStub(session.channel());
+  Progress progress(session.progress_style(), "pages");
+  grpc::ClientContext context;
+  const auto stream = stub->ExportPages(&context, request);
+  return PrintStream<v1::ExportPagesResponse>(
+      session, *stream, [&](const v1::ExportPagesResponse& part) {
+        for (const auto& record : part.pages()) session.out() << ToJsonLine(record) << '\n';
+        progress.Add(static_cast<uint64_t>(part.pages_size()));
+      });
+}
+
+void AddListCommand(CLI::App& app, Action& action, const char* name, const char* help,
+                    ExitCode (*run)(Session&, const ListOptions&)) {
+  auto* command = app.add_subcommand(name, help);
+  const auto options = std::make_shared<ListOptions>();
+  command->add_option("SCOPE", options->scope, "A host, or the start of the URLs (all pages)");
+  auto* crawl_id =
+      command->add_option("--crawl-id", options->crawl_id, "Only this namespace (all)");
+  command->add_option("--limit", options->limit, "Most pages (all)");
+  command->add_option("--page-token", options->page_token, "Go on where an earlier run ended");
+  command->callback([options, run, crawl_id, &action] {
+    options->has_crawl_id = crawl_id->count() > 0;
+    action = [options, run](Session& session) { return run(session, *options); };
+  });
+}
+
+}  // namespace
+
+void AddReadCommands(CLI::App& app, Action& action) {
+  AddGet(app, action);
+  AddListCommand(app, action, "list", "List pages", List);
+  AddListCommand(app, action, "export", "Print everything stored about pages, as JSON lines",
+                 Export);
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,206 @@
+// stats, trust and sources: what a server knows about itself and its sources of signals.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "freshet/v1/admin.grpc.pb.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json.h"
+#include "tools/cli/table.h"
+
+namespace freshet::cli {
+namespace {
+
+using Admin = v1::AdminService::Stub;
+
+// Connects and makes one call. The exit code is kAccepted if there is a response.
+template <typename Request, typename Response>
+ExitCode Fetch(Session& session,
+               grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
+               const Request& request, Response* response) {
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::AdminService::NewStub(session.channel());
+  const grpc::Status status = Call(session, method, *stub, request, response);
+  return status.ok() ? kAccepted : session.Fail(status);
+}
+
+using Facts = std::vector<std::pair<std::string_view, std::string>>;
+
+void PrintFacts(std::ostream& out, std::string_view title, const Facts& facts) {
+  out << title << '\n';
+  for (const auto& [name, value] : facts) out << fmt::format("  {:<26}{}\n", name, value);
+}
+
+Facts ServerFacts(const v1::ServerStatistics& s) {
+  return {{"version", ShowText(s.version())},
+          {"serving since", ShowTime(s.start_time(), s.has_start_time())},
+          {"shards", ShowCount(s.shards())},
+          {"workers", ShowCount(s.workers())},
+          {"credit", ShowCount(s.worker_credit())}};
+}
+
+Facts PageFacts(const v1::PageStatistics& s) {
+  return {{"pages", ShowCount(s.pages())},
+          {"hosts", ShowCount(s.hosts())},
+          {"believed freshness", ShowShare(s.believed_freshness())},
+          {"weighted by importance", ShowShare(s.weighted_believed_freshness())},
+          {"epoch", ShowCount(s.epoch())},
+          {"last epoch", ShowTime(s.last_epoch_time(), s.has_last_epoch_time())}};
+}
+
+Facts ScheduleFacts(const v1::ScheduleStatistics& s) {
+  std::string rate = ShowNumber(s.crawl_rate_per_second()) + " per second";
+  if (s.paused()) rate += ", paused";
+  if (!s.pause_reason().empty()) rate += ": " + ShowText(s.pause_reason());
+  return {{"crawl rate", rate},
+          {"policy", ShowText(s.policy())},
+          {"price", ShowNumber(s.price())},
+          {"assignments", ShowCount(s.assignments())},
+          {"ticks without credit", ShowCount(s.ticks_without_credit())},
+          {"ticks without page", ShowCount(s.ticks_without_page())},
+          {"ticks late", ShowCount(s.ticks_late())},
+          {"open leases", ShowCount(s.open_leases())},
+          {"expired leases", ShowCount(s.expired_leases())},
+          {"returned leases", ShowCount(s.returned_leases())}};
+}
+
+Facts IngestFacts(const v1::IngestStatistics& s) {
+  return {{"results: changed", ShowCount(s.results_changed())},
+          {"results: unchanged", ShowCount(s.results_unchanged())},
+          {"results: error", ShowCount(s.results_error())},
+          {"results: gone or moved", ShowCount(s.results_gone())},
+          {"results: duplicate", ShowCount(s.results_duplicate())},
+          {"results: observed only", ShowCount(s.results_observed_only())},
+          {"results: refused", ShowCount(s.results_refused())},
+          {"signals: applied", ShowCount(s.signals_applied())},
+          {"signals: stale", ShowCount(s.signals_stale())},
+          {"signals: duplicate", ShowCount(s.signals_duplicate())},
+          {"signals: unknown page", ShowCount(s.signals_unknown_page())},
+          {"signals: refused", ShowCount(s.signals_refused())},
+          {"pages: added or changed", ShowCount(s.upserts_applied())},
+          {"pages: refused", ShowCount(s.upserts_refused())}};
+}
+
+Facts StoreFacts(const v1::StoreStatistics& s) {
+  Facts facts = {{"durability", ShowText(s.durability())},
+                 {"size", ShowBytes(s.disk_bytes())},
+                 {"commits", ShowCount(s.commits())},
+                 {"syncs", ShowCount(s.syncs())}};
+  if (!s.write_error().empty()) facts.emplace_back("WRITES REFUSED", ShowText(s.write_error()));
+  return facts;
+}
+
+ExitCode Stats(Session& session) {
+  v1::GetStatisticsResponse response;
+  const ExitCode code =
+      Fetch(session, &Admin::GetStatistics, v1::GetStatisticsRequest(), &response);
+  if (code != kAccepted) return code;
+  if (session.json()) {
+    session.out() << ToJsonLine(response) << '\n';
+    return kAccepted;
+  }
+  PrintFacts(session.out(), "server", ServerFacts(response.server()));
+  PrintFacts(session.out(), "pages", PageFacts(response.pages()));
+  PrintFacts(session.out(), "schedule", ScheduleFacts(response.schedule()));
+  PrintFacts(session.out(), "ingest", IngestFacts(response.ingest()));
+  PrintFacts(session.out(), "store", StoreFacts(response.store()));
+  return kAccepted;
+}
+
+std::string ShowRange(const v1::Estimate& estimate) {
+  return fmt::format("{} ({} to {})", ShowNumber(estimate.value()), ShowNumber(estimate.low()),
+                     ShowNumber(estimate.high()));
+}
+
+ExitCode Trust(Session& session, const std::string& source) {
+  v1::GetTrustReportRequest request;
+  request.set_source(source);
+  v1::GetTrustReportResponse response;
+  const ExitCode code = Fetch(session, &Admin::GetTrustReport, request, &response);
+  if (code != kAccepted) return code;
+  if (session.json()) {
+    for (const auto& trust : response.sources()) session.out() << ToJsonLine(trust) << '\n';
+    return kAccepted;
+  }
+  Table table(session.out(), {{"source"},
+                              {"pages in poll"},
+                              {"signals", Table::Align::kRight},
+                              {"weight", Table::Align::kRight},
+                              {"recall", Table::Align::kRight},
+                              {"precision (95%)"}});
+  for (const v1::SourceTrust& trust : response.sources()) {
+    table.Add({ShowText(trust.source()),
+               ShowEnum(v1::BurstClass_Name(trust.burst_class()), "BURST_CLASS_"),
+               ShowNumber(trust.signals()), ShowNumber(trust.signal_weight()),
+               ShowNumber(trust.recall()), ShowRange(trust.precision())});
+  }
+  table.Flush();
+  return kAccepted;
+}
+
+void AddTrust(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("trust", "Show how far sources of signals can be trusted");
+  const auto source = std::make_shared<std::string>();
+  command->add_option("--source", *source, "Only this source");
+  command->callback([source, &action] {
+    action = [source](Session& session) { return Trust(session, *source); };
+  });
+}
+
+void PrintSources(const Session& session,
+                  const google::protobuf::RepeatedPtrField<v1::Source>& sources) {
+  if (session.json()) {
+    for (const v1::Source& source : sources) session.out() << ToJsonLine(source) << '\n';
+    return;
+  }
+  Table table(session.out(), {{"signals", Table::Align::kRight}, {"source"}});
+  for (const v1::Source& source : sources) {
+    table.Add({ShowCount(source.signals()), ShowText(source.source())});
+  }
+  table.Flush();
+}
+
+ExitCode Sources(Session& session, const std::string& added) {
+  if (added.empty()) {
+    v1::ListSourcesResponse response;
+    const ExitCode code = Fetch(session, &Admin::ListSources, v1::ListSourcesRequest(), &response);
+    if (code == kAccepted) PrintSources(session, response.sources());
+    return code;
+  }
+  v1::RegisterSourceRequest request;
+  request.set_source(added);
+  v1::RegisterSourceResponse response;
+  const ExitCode code = Fetch(session, &Admin::RegisterSource, request, &response);
+  if (code != kAccepted) return code;
+  if (session.json()) {
+    session.out() << ToJsonLine(response) << '\n';
+  } else {
+    session.out() << ShowText(response.source().source())
+                  << (response.created() ? ": added\n" : ": was known already\n");
+  }
+  return kAccepted;
+}
+
+void AddSources(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("sources", "List the sources of signals, or add one");
+  const auto added = std::make_shared<std::string>();
+  command->add_option("--add", *added, "Name of a source to make known");
+  command->callback([added, &action] {
+    action = [added](Session& session) { return Sources(session, *added); };
+  });
+}
+
+}  // namespace
+
+void AddReportCommands(CLI::App& app, Action& action) {
+  app.add_subcommand("stats", "Show counters and the state of the server")->callback([&action] {
+    action = Stats;
+  });
+  AddTrust(app, action);
+  AddSources(app, action);
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,229 @@
+#include "tools/cli/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace freshet::cli {
+namespace {
+
+absl::Status RowError(uint64_t row, std::string_view reason) {
+  return absl::InvalidArgumentError(fmt::format("row {}: {}", row, reason));
+}
+
+// The proper name of a column, or nothing.
+std::optional<std::string_view> ColumnNamed(const RowFormat& format, std::string_view name) {
+  for (const auto& [alias, column] : format.aliases) {
+    if (alias == name) return column;
+  }
+  const auto it = std::find(format.columns.begin(), format.columns.end(), name);
+  if (it == format.columns.end()) return std::nullopt;
+  return *it;
+}
+
+std::vector<std::string_view> SplitAt(std::string_view line, std::string_view separators,
+                                      bool merge) {
+  std::vector<std::string_view> cells;
+  size_t start = 0;
+  while (start <= line.size()) {
+    const size_t end = std::min(line.find_first_of(separators, start), line.size());
+    if (!merge || end > start) cells.push_back(line.substr(start, end - start));
+    start = end + 1;
+  }
+  return cells;
+}
+
+std::string_view Trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// Rows of one input. Owner thread only.
+class TextRows : public RowSource {
+ public:
+  TextRows(std::unique_ptr<ByteSource> bytes, RowFormat format)
+      : lines_(std::move(bytes)), format_(std::move(format)) {}
+
+  absl::StatusOr<bool> Next(Row* row) override {
+    while (true) {
+      absl::StatusOr<bool> more = lines_.Next(&line_);
+      if (!more.ok() || !*more) return more;
+      const std::string_view text = Trimmed(line_);
+      if (text.empty()) continue;
+      row->number = lines_.line_number();
+      row->fields.clear();
+      if (form_ == Form::kUnknown) {
+        absl::StatusOr<bool> header = TellForm(text);
+        if (!header.ok()) return header;
+        if (*header) continue;
+      }
+      const absl::Status status = Parse(row);
+      if (!status.ok()) return status;
+      return true;
+    }
+  }
+
+  [[nodiscard]] bool WouldWait() const override { return lines_.WouldWait(); }
+
+ private:
+  enum class Form { kUnknown, kJson, kTable, kPlain };
+
+  // Tells the form from the first line; true if that was a header.
+  absl::StatusOr<bool> TellForm(std::string_view first) {
+    if (first.front() == '{') {
+      form_ = Form::kJson;
+      return false;
+    }
+    const std::vector<std::string_view> cells = SplitAt(line_, "\t", false);
+    const bool any_known = std::any_of(cells.begin(), cells.end(), [this](std::string_view cell) {
+      return ColumnNamed(format_, Trimmed(cell)).has_value();
+    });
+    form_ = any_known ? Form::kTable : Form::kPlain;
+    if (!any_known) return false;
+    for (const std::string_view cell : cells) {
+      const std::optional<std::string_view> column = ColumnNamed(format_, Trimmed(cell));
+      if (!column) {
+        return RowError(lines_.line_number(), fmt::format("unknown column '{}'", Trimmed(cell)));
+      }
+      if (std::find(header_.begin(), header_.end(), *column) != header_.end()) {
+        return RowError(lines_.line_number(), fmt::format("column '{}' is there twice", *column));
+      }
+      header_.push_back(*column);
+    }
+    return true;
+  }
+
+  absl::Status Parse(Row* row) const {
+    switch (form_) {
+      case Form::kJson:
+        return ParseJson(row);
+      case Form::kTable:
+        return ParseCells(SplitAt(line_, "\t", false), header_, row);
+      case Form::kPlain:
+      case Form::kUnknown:
+        break;
+    }
+    // Without tabs a line is split at spaces, which no URL contains.
+    const bool tabs = line_.find('\t') != std::string::npos;
+    return ParseCells(SplitAt(Trimmed(line_), tabs ? "\t" : " ", !tabs), format_.positional, row);
+  }
+
+  static absl::Status ParseCells(const std::vector<std::string_view>& cells,
+                                 const std::vector<std::string_view>& columns, Row* row) {
+    if (cells.size() > columns.size()) {
+      return RowError(row->number, fmt::format("{} columns where at most {} are expected",
+                                               cells.size(), columns.size()));
+    }
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const std::string_view value = Trimmed(cells[i]);
+      if (!value.empty()) row->fields.emplace_back(columns[i], value);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseJson(Row* row) const {
+    const nlohmann::json object = nlohmann::json::parse(line_, nullptr, false);
+    if (!object.is_object()) return RowError(row->number, "not an object of JSON");
+    for (const auto& [name, value] : object.items()) {
+      const std::optional<std::string_view> column = ColumnNamed(format_, name);
+      if (!column) return RowError(row->number, fmt::format("unknown field '{}'", name));
+      if (value.is_null()) continue;
+      if (value.is_structured()) {
+        return RowError(row->number, fmt::format("{}: neither text nor number", name));
+      }
+      std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      if (!text.empty()) row->fields.emplace_back(*column, std::move(text));
+    }
+    return absl::OkStatus();
+  }
+
+  LineSource lines_;
+  RowFormat format_;
+  Form form_ = Form::kUnknown;
+  std::vector<std::string_view> header_;
+  std::string line_;
+};
+
+// Rows of arguments, and of the files among them. Owner thread only.
+class ArgumentRows : public RowSource {
+ public:
+  ArgumentRows(std::vector<std::string> arguments, RowFormat format,
+               bool (*names_item)(std::string_view), int input)
+      : arguments_(std::move(arguments)),
+        format_(std::move(format)),
+        names_item_(names_item),
+        input_(input) {}
+
+  absl::StatusOr<bool> Next(Row* row) override {
+    while (true) {
+      if (file_) {
+        absl::StatusOr<bool> more = file_->Next(row);
+        if (!more.ok() || *more) return more;
+        file_.reset();
+      }
+      if (next_ == arguments_.size()) return false;
+      const std::string& argument = arguments_[next_];
+      if (argument == "-") {
+        file_ = ReadRows(ByteSource::FromDescriptor(input_), format_);
+      } else if (!names_item_(argument) && std::filesystem::is_regular_file(argument)) {
+        absl::StatusOr<std::unique_ptr<ByteSource>> bytes = ByteSource::Open(argument);
+        if (!bytes.ok()) return bytes.status();
+        file_ = ReadRows(*std::move(bytes), format_);
+      } else {
+        return TakeItem(row);
+      }
+      ++next_;
+    }
+  }
+
+  [[nodiscard]] bool WouldWait() const override { return file_ && file_->WouldWait(); }
+
+ private:
+  absl::StatusOr<bool> TakeItem(Row* row) {
+    row->number = ++items_;
+    row->fields.clear();
+    size_t column = 0;
+    do {
+      if (!IsUtf8(arguments_[next_])) {
+        return absl::InvalidArgumentError(fmt::format("argument {}: not valid UTF-8", next_ + 1));
+      }
+      row->fields.emplace_back(format_.positional[column++], arguments_[next_++]);
+    } while (column < format_.positional.size() && next_ < arguments_.size() &&
+             arguments_[next_] != "-" && !names_item_(arguments_[next_]));
+    return true;
+  }
+
+  std::vector<std::string> arguments_;
+  RowFormat format_;
+  bool (*names_item_)(std::string_view);
+  int input_;
+  size_t next_ = 0;
+  uint64_t items_ = 0;
+  std::unique_ptr<RowSource> file_;
+};
+
+}  // namespace
+
+const std::string* Row::Find(std::string_view column) const {
+  for (const auto& [name, value] : fields) {
+    if (name == column) return &value;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<RowSource> ReadRows(std::unique_ptr<ByteSource> bytes, const RowFormat& format) {
+  return std::make_unique<TextRows>(std::move(bytes), format);
+}
+
+std::unique_ptr<RowSource> RowsOfArguments(std::vector<std::string> arguments,
+                                           const RowFormat& format,
+                                           bool (*names_item)(std::string_view), int input) {
+  if (arguments.empty()) return ReadRows(ByteSource::FromDescriptor(input), format);
+  return std::make_unique<ArgumentRows>(std::move(arguments), format, names_item, input);
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,72 @@
+#include "tools/cli/session.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tools/cli/table.h"
+
+namespace freshet::cli {
+namespace {
+
+// Batches that the server sends hold up to 1,000 pages with URLs of up to 8 KiB.
+constexpr int kMaxReceivedBytes = 64 << 20;
+
+std::chrono::system_clock::time_point After(double seconds) {
+  return std::chrono::system_clock::now() +
+         std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
+}
+
+}  // namespace
+
+Session::Session(Settings settings, Io io) : settings_(std::move(settings)), io_(io) {}
+
+absl::Status Session::Connect() {
+  if (channel_) return absl::OkStatus();
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxReceivedBytes);
+  // A proxy for the web is not the way to an internal service.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // A server that is just starting is found soon after it listens.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  channel_ =
+      grpc::CreateCustomChannel(settings_.server, grpc::InsecureChannelCredentials(), arguments);
+  const Progress progress(progress_style(), fmt::format("connecting to {}", settings_.server));
+  if (!channel_->WaitForConnected(After(settings_.connect_seconds))) {
+    channel_.reset();
+    return absl::UnavailableError(
+        fmt::format("{}: not reachable within {} s", settings_.server, settings_.connect_seconds));
+  }
+  return absl::OkStatus();
+}
+
+std::chrono::system_clock::time_point Session::CallDeadline() const {
+  return After(settings_.call_seconds);
+}
+
+ExitCode Session::Fail(const absl::Status& status) const {
+  Complain(std::string_view(status.message().data(), status.message().size()));
+  return absl::IsUnavailable(status) ? kUnreachable : kBadUsage;
+}
+
+ExitCode Session::Fail(const grpc::Status& status) const {
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::CANCELLED:
+      Complain(fmt::format("{}: {}", settings_.server,
+                           status.error_code() == grpc::StatusCode::UNAVAILABLE
+                               ? ShowText(status.error_message())
+                               : fmt::format("no answer within {} s", settings_.call_seconds)));
+      return kUnreachable;
+    default:
+      Complain(ShowText(status.error_message()));
+      return kRefused;
+  }
+}
+
+void Session::Complain(std::string_view text) const { *io_.err << "freshet: " << text << '\n'; }
+
+}  // namespace freshet::cli

@@ -1,0 +1,96 @@
+// What every command of `freshet` has: settings, streams, and a connection to the server.
+#ifndef FRESHET_TOOLS_CLI_SESSION_H_
+#define FRESHET_TOOLS_CLI_SESSION_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "tools/cli/progress.h"
+
+namespace freshet::cli {
+
+// Exit codes: the contract with scripts. In a run where several apply, bad usage wins over an
+// unreachable server, and that over refused items.
+enum ExitCode : int {
+  kAccepted = 0,
+  kRefused = 1,
+  kBadUsage = 2,
+  kUnreachable = 3,
+};
+
+// What the options before the command say.
+struct Settings {
+  std::string server = "127.0.0.1:7071";
+  bool json = false;
+  double connect_seconds = 5;  // longest wait for a connection
+  double call_seconds = 60;    // longest wait for an answer or an acknowledgement
+};
+
+// Where a command reads and writes. The streams outlive the session.
+struct Io {
+  int input = 0;  // descriptor of standard input
+  std::ostream* out = nullptr;
+  std::ostream* err = nullptr;
+  bool terminal = false;  // whether `err` is one
+};
+
+// One run of the program. Thread-compatible; channel() may be shared between threads.
+class Session {
+ public:
+  Session(Settings settings, Io io);
+
+  // Waits until the server can be talked to. Unavailable after connect_seconds.
+  [[nodiscard]] absl::Status Connect();
+
+  [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] bool json() const { return settings_.json; }
+  [[nodiscard]] int input() const { return io_.input; }
+  [[nodiscard]] std::ostream& out() const { return *io_.out; }
+  [[nodiscard]] ProgressStyle progress_style() const { return {io_.err, io_.terminal}; }
+
+  // The instant at which a call that starts now has taken too long.
+  [[nodiscard]] std::chrono::system_clock::time_point CallDeadline() const;
+
+  // Each prints one line on standard error and returns the exit code that fits.
+  ExitCode Fail(const absl::Status& status) const;
+  ExitCode Fail(const grpc::Status& status) const;
+  void Complain(std::string_view text) const;
+
+ private:
+  Settings settings_;
+  Io io_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+// Makes a unary call with the session's deadline and shows progress when it takes long.
+//   session, &v1::AdminService::Stub::Pause, *stub, request, &response
+template <typename Stub, typename Request, typename Response>
+grpc::Status Call(const Session& session,
+                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                  Stub& stub, const Request& request, Response* response) {
+  grpc::ClientContext context;
+  context.set_deadline(session.CallDeadline());
+  return (stub.*method)(&context, request, response);
+}
+
+// The same without a deadline, for calls that may rightly take minutes; `what` is shown meanwhile.
+template <typename Stub, typename Request, typename Response>
+grpc::Status CallPatiently(const Session& session, std::string_view what,
+                           grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                        Response*),
+                           Stub& stub, const Request& request, Response* response) {
+  const Progress progress(session.progress_style(), std::string(what));
+  grpc::ClientContext context;
+  return (stub.*method)(&context, request, response);
+}
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_SESSION_H_

@@ -1,0 +1,118 @@
+#include "tools/cli/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/time/time.h"
+
+namespace freshet::cli {
+namespace {
+
+// Number of characters that a terminal shows, taking each code point as one wide.
+size_t WidthOf(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
+void Table::Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+void Table::Flush() {
+  if (!started_) {
+    std::vector<std::string> names;
+    for (const Column& column : columns_) names.push_back(column.name);
+    rows_.insert(rows_.begin(), std::move(names));
+    for (const std::vector<std::string>& row : rows_) {
+      for (size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], WidthOf(row[i]));
+    }
+    started_ = true;
+  }
+  for (const std::vector<std::string>& row : rows_) Print(row);
+  rows_.clear();
+}
+
+void Table::Print(const std::vector<std::string>& cells) {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const size_t width = WidthOf(cells[i]);
+    const std::string padding(widths_[i] > width ? widths_[i] - width : 0, ' ');
+    const bool last = i + 1 == cells.size();
+    if (columns_[i].align == Align::kRight) line += padding;
+    line += cells[i];
+    if (columns_[i].align == Align::kLeft && !last) line += padding;
+    if (!last) line += "  ";
+  }
+  out_ << line << '\n';
+}
+
+std::string ShowTime(const google::protobuf::Timestamp& time, bool present) {
+  if (!present) return "-";
+  return absl::FormatTime("%Y-%m-%d %H:%M:%SZ", absl::FromUnixSeconds(time.seconds()),
+                          absl::UTCTimeZone());
+}
+
+std::string ShowDuration(const google::protobuf::Duration& duration) {
+  const int64_t seconds = duration.seconds();
+  const double exact = static_cast<double>(seconds) + duration.nanos() * 1e-9;
+  if (seconds < 0) return "-" + ShowNumber(-exact) + " s";
+  if (exact < 1) return ShowNumber(exact * 1e3) + " ms";
+  if (seconds < 60) return ShowNumber(exact) + " s";
+  if (seconds < 3600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+  if (seconds < 86400) return fmt::format("{} h {} min", seconds / 3600, seconds % 3600 / 60);
+  return fmt::format("{} d {} h", seconds / 86400, seconds % 86400 / 3600);
+}
+
+std::string ShowNumber(double value) {
+  if (std::floor(value) == value && std::fabs(value) < 1e6) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.4g}", value);
+}
+
+std::string ShowCount(uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+std::string ShowLimit(uint64_t limit) { return limit == 0 ? "any" : ShowCount(limit); }
+
+std::string ShowShare(double share) { return fmt::format("{:.1f}%", share * 100); }
+
+std::string ShowBytes(uint64_t bytes) {
+  static constexpr std::array<std::string_view, 6> kUnits = {"B",   "KiB", "MiB",
+                                                             "GiB", "TiB", "PiB"};
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < kUnits.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  return fmt::format("{:.4g} {}", value, kUnits[unit]);
+}
+
+std::string ShowEnum(std::string_view name, std::string_view prefix) {
+  if (name.substr(0, prefix.size()) == prefix) name.remove_prefix(prefix.size());
+  std::string text = absl::AsciiStrToLower(absl::string_view(name.data(), name.size()));
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string ShowText(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else {
+      shown += c;
+    }
+  }
+  return shown;
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,87 @@
+#include "tools/cli/upload.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/json.h"
+#include "tools/cli/table.h"
+
+namespace freshet::cli {
+
+void Tally::Applied(uint64_t items) {
+  applied_ += items;
+  progress_.Add(items);
+}
+
+void Tally::Refused(uint64_t row, const std::string& name, const std::string& reason) {
+  v1::ItemStatus status;
+  status.set_outcome(v1::ITEM_OUTCOME_REFUSED);
+  status.mutable_error()->set_code(v1::ERROR_CODE_INVALID_ARGUMENT);
+  status.mutable_error()->set_reason(reason);
+  Item(row, name, status);
+}
+
+void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& status) {
+  progress_.Add(1);
+  switch (status.outcome()) {
+    case v1::ITEM_OUTCOME_APPLIED:
+      ++applied_;
+      return;
+    case v1::ITEM_OUTCOME_DUPLICATE:
+      ++duplicate_;
+      break;
+    case v1::ITEM_OUTCOME_OBSERVED_ONLY:
+      ++observed_only_;
+      break;
+    case v1::ITEM_OUTCOME_STALE:
+      ++stale_;
+      break;
+    default:
+      ++refused_;
+      const v1::ItemError& error = status.error();
+      progress_.Print(fmt::format("freshet: row {}: {}: {}{}{}", row, ShowText(name), error.field(),
+                                  error.field().empty() ? "" : ": ", ShowText(error.reason())));
+  }
+  if (session_.json()) {
+    nlohmann::ordered_json object = {{"row", row}, {"name", name}};
+    object["outcome"] = v1::ItemOutcome_Name(status.outcome());
+    if (status.has_error()) object["error"] = ToJson(status.error());
+    session_.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  }
+}
+
+void Tally::Summarise(uint64_t unacknowledged) const {
+  if (session_.json()) {
+    const nlohmann::ordered_json object = {
+        {"items", items() + unacknowledged}, {"applied", applied_}, {"duplicate", duplicate_},
+        {"observed_only", observed_only_},   {"stale", stale_},     {"refused", refused_},
+        {"unacknowledged", unacknowledged}};
+    session_.out() << object.dump() << '\n';
+    return;
+  }
+  std::string text = fmt::format("{} {}: {} applied", ShowCount(items() + unacknowledged), noun_,
+                                 ShowCount(applied_));
+  const auto add = [&text](uint64_t count, std::string_view what) {
+    if (count > 0) text += fmt::format(", {} {}", ShowCount(count), what);
+  };
+  add(duplicate_, "duplicate");
+  add(observed_only_, "observed only");
+  add(stale_, "stale");
+  add(refused_, "refused");
+  add(unacknowledged, "not acknowledged");
+  session_.out() << text << '\n';
+}
+
+std::chrono::milliseconds RetryDelay(const v1::ItemError& error, int attempt) {
+  using google::protobuf::util::TimeUtil;
+  constexpr int64_t kShortest = 50;
+  constexpr int64_t kLongest = 5000;
+  const int64_t asked = error.has_retry_after()
+                            ? TimeUtil::DurationToMilliseconds(error.retry_after())
+                            : kShortest << std::min(attempt, 6);
+  return std::chrono::milliseconds(std::clamp(asked, kShortest, kLongest));
+}
+
+}  // namespace freshet::cli
