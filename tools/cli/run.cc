@@ -54,7 +54,10 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
       app.exit(error, *io.out, *io.err);  // help and version
       return kAccepted;
     }
-    *io.err << "freshet: " << error.what() << " (see --help)\n";
+    // Without a command CLI11 does not look at what stands in its place.
+    const bool no_command = app.get_subcommands().empty();
+    *io.err << "freshet: " << (no_command ? "no command, or an unknown one" : error.what())
+            << " (see --help)\n";
     return kBadUsage;
   } catch (const std::exception& error) {
     *io.err << "freshet: " << error.what() << '\n';

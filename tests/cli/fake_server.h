@@ -1,0 +1,211 @@
+// A server that keeps what it is told and answers as it is told: what the client is tested against.
+#ifndef FRESHET_TESTS_CLI_FAKE_SERVER_H_
+#define FRESHET_TESTS_CLI_FAKE_SERVER_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "freshet/v1/admin.grpc.pb.h"
+#include "freshet/v1/ingest.grpc.pb.h"
+#include "freshet/v1/pages.grpc.pb.h"
+#include "freshet/v1/scheduler.grpc.pb.h"
+#include "tools/cli/run.h"
+
+namespace freshet::cli {
+
+// Refuses an item.
+inline v1::ItemStatus Refusal(int index, v1::ErrorCode code, const std::string& field,
+                              const std::string& reason, bool retryable = false) {
+  v1::ItemStatus status;
+  status.set_index(static_cast<uint32_t>(index));
+  status.set_outcome(v1::ITEM_OUTCOME_REFUSED);
+  status.mutable_error()->set_code(code);
+  status.mutable_error()->set_field(field);
+  status.mutable_error()->set_reason(reason);
+  status.mutable_error()->set_retryable(retryable);
+  return status;
+}
+
+// Reads batches, keeps them, and acknowledges each as `judge` says. Thread-compatible.
+template <typename Request, typename Response>
+struct BatchLog {
+  std::vector<Request> requests;
+  std::function<void(const Request&, v1::BatchAck*)> judge = [](const Request&, v1::BatchAck*) {};
+  // Ends the stream with this instead of acknowledging message number `fail_at`, from 0.
+  grpc::Status failure = {grpc::StatusCode::UNAVAILABLE, "going down"};
+  size_t fail_at = SIZE_MAX;
+  bool silent = false;  // acknowledge nothing
+
+  grpc::Status Serve(grpc::ServerReaderWriter<Response, Request>* stream) {
+    Request request;
+    while (stream->Read(&request)) {
+      if (requests.size() == fail_at) return failure;
+      requests.push_back(request);
+      if (silent) continue;
+      Response response;
+      response.mutable_ack()->set_sequence(request.sequence());
+      judge(request, response.mutable_ack());
+      stream->Write(response);
+    }
+    return grpc::Status::OK;
+  }
+};
+
+class FakePages : public v1::PagesService::Service {
+ public:
+  BatchLog<v1::UpsertPagesRequest, v1::UpsertPagesResponse> upserts;
+  std::vector<v1::RemovePagesRequest> removals;
+  v1::ListPagesRequest list_request;
+  std::vector<v1::ListPagesResponse> list;
+
+  grpc::Status UpsertPages(
+      grpc::ServerContext*,
+      grpc::ServerReaderWriter<v1::UpsertPagesResponse, v1::UpsertPagesRequest>* stream) override {
+    return upserts.Serve(stream);
+  }
+  grpc::Status RemovePages(grpc::ServerContext*, const v1::RemovePagesRequest* request,
+                           v1::RemovePagesResponse* response) override {
+    removals.push_back(*request);
+    for (int i = 0; i < request->urls_size(); ++i) {
+      if (request->urls(i).find("unknown") == std::string::npos) continue;
+      *response->mutable_ack()->add_statuses() =
+          Refusal(i, v1::ERROR_CODE_NOT_FOUND, "url", "no such page");
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status GetPage(grpc::ServerContext*, const v1::GetPageRequest* request,
+                       v1::GetPageResponse* response) override {
+    if (request->url().find("unknown") != std::string::npos) {
+      return {grpc::StatusCode::NOT_FOUND, "no such page"};
+    }
+    response->mutable_page()->set_url(request->url());
+    response->mutable_page()->set_crawls(3);
+    response->mutable_explanation()->set_why("Its value is below the price.");
+    return grpc::Status::OK;
+  }
+  grpc::Status ListPages(grpc::ServerContext*, const v1::ListPagesRequest* request,
+                         grpc::ServerWriter<v1::ListPagesResponse>* writer) override {
+    list_request = *request;
+    for (const v1::ListPagesResponse& part : list) writer->Write(part);
+    return grpc::Status::OK;
+  }
+};
+
+class FakeIngest : public v1::IngestService::Service {
+ public:
+  BatchLog<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse> results;
+  BatchLog<v1::SignalChangesRequest, v1::SignalChangesResponse> signals;
+
+  grpc::Status ReportCrawls(grpc::ServerContext*,
+                            grpc::ServerReaderWriter<v1::ReportCrawlsResponse,
+                                                     v1::ReportCrawlsRequest>* stream) override {
+    return results.Serve(stream);
+  }
+  grpc::Status SignalChanges(grpc::ServerContext*,
+                             grpc::ServerReaderWriter<v1::SignalChangesResponse,
+                                                      v1::SignalChangesRequest>* stream) override {
+    return signals.Serve(stream);
+  }
+};
+
+class FakeScheduler : public v1::SchedulerService::Service {
+ public:
+  v1::NextRequest request;
+  v1::NextResponse response;
+
+  grpc::Status Next(grpc::ServerContext*, const v1::NextRequest* asked,
+                    v1::NextResponse* answer) override {
+    request = *asked;
+    *answer = response;
+    return grpc::Status::OK;
+  }
+};
+
+class FakeAdmin : public v1::AdminService::Service {
+ public:
+  double rate = 10;
+  v1::SetHostPolitenessRequest politeness;
+
+  grpc::Status GetCrawlRate(grpc::ServerContext*, const v1::GetCrawlRateRequest*,
+                            v1::GetCrawlRateResponse* response) override {
+    response->set_crawl_rate_per_second(rate);
+    return grpc::Status::OK;
+  }
+  grpc::Status SetCrawlRate(grpc::ServerContext*, const v1::SetCrawlRateRequest* request,
+                            v1::SetCrawlRateResponse* response) override {
+    response->set_previous_crawl_rate_per_second(rate);
+    rate = request->crawl_rate_per_second();
+    response->set_crawl_rate_per_second(rate);
+    return grpc::Status::OK;
+  }
+  grpc::Status SetHostPoliteness(grpc::ServerContext*, const v1::SetHostPolitenessRequest* request,
+                                 v1::SetHostPolitenessResponse* response) override {
+    politeness = *request;
+    response->mutable_host_state()->set_host(request->host());
+    return grpc::Status::OK;
+  }
+};
+
+// What a run of the client came to.
+struct Outcome {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+// Runs the client in this process, with `input` as its standard input.
+inline Outcome RunClient(std::vector<std::string> arguments, const std::string& input = "") {
+  std::FILE* file = std::tmpfile();
+  std::fwrite(input.data(), 1, input.size(), file);
+  std::rewind(file);
+  std::ostringstream out;
+  std::ostringstream err;
+  Outcome outcome;
+  outcome.code = RunCommandLine(std::move(arguments), {fileno(file), &out, &err, false});
+  std::fclose(file);
+  return {outcome.code, out.str(), err.str()};
+}
+
+// All services on a free port of this machine. Thread-compatible.
+class FakeServer {
+ public:
+  FakeServer() {
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&pages);
+    builder.RegisterService(&ingest);
+    builder.RegisterService(&scheduler);
+    builder.RegisterService(&admin);
+    server_ = builder.BuildAndStart();
+    address = "127.0.0.1:" + std::to_string(port);
+  }
+  ~FakeServer() { server_->Shutdown(); }
+  FakeServer(const FakeServer&) = delete;
+  FakeServer& operator=(const FakeServer&) = delete;
+
+  [[nodiscard]] Outcome Run(std::vector<std::string> arguments,
+                            const std::string& input = "") const {
+    arguments.insert(arguments.begin(), {"--server", address});
+    return RunClient(std::move(arguments), input);
+  }
+
+  std::string address;
+  FakePages pages;
+  FakeIngest ingest;
+  FakeScheduler scheduler;
+  FakeAdmin admin;
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TESTS_CLI_FAKE_SERVER_H_
