@@ -8,6 +8,7 @@
 
 #include "core/index/price_index.h"
 #include "core/model/policy.h"
+#include "core/plan/lds.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "tools/sim_commands.h"
@@ -16,9 +17,11 @@
 namespace freshet {
 namespace {
 
-// One unit of the paper's time in seconds: so long that a microsecond, the grain of Instant, is nothing.
+// One unit of the paper's time in seconds: so long that a microsecond, the grain of Instant, is
+// nothing.
 constexpr double kUnitSeconds = 1e6;
-// greedy_ncis_d discards signals that arrive within this many slots of a crawl (the paper's figure 8).
+// greedy_ncis_d discards signals that arrive within this many slots of a crawl (the paper's figure
+// 8).
 constexpr double kDelaySlots = 5;
 
 Instant InstantOf(double time) { return Instant() + Duration::FromSeconds(time * kUnitSeconds); }
@@ -80,6 +83,19 @@ struct RunFlags {
   uint64_t seed = 1;
 };
 
+// What the best crawling at equal intervals reaches if nobody heeds signals (Azar et al.).
+StatusOr<double> Baseline(const std::vector<PaperRates>& pages, double crawl_rate) {
+  std::vector<double> importance;
+  std::vector<double> change_rate;
+  for (const PaperRates& page : pages) {
+    importance.push_back(page.importance);
+    change_rate.push_back(page.change_rate);
+  }
+  const PlanPages columns{.importance = importance, .change_rate = change_rate};
+  ASSIGN_OR_RETURN(const RatePlan plan, PlanLds(columns, crawl_rate));
+  return ComputePlanCosts(columns, plan, CrawlTimes::kEqualIntervals).accuracy;
+}
+
 struct Mean {
   double sum = 0;
   double squares = 0;
@@ -100,7 +116,8 @@ struct Mean {
 
 Status Validate(const RunFlags& flags) {
   if (flags.pages < 1) return InvalidArgument("--pages {}: at least 1 is needed", flags.pages);
-  if (flags.repeats < 1) return InvalidArgument("--repeats {}: at least 1 is needed", flags.repeats);
+  if (flags.repeats < 1)
+    return InvalidArgument("--repeats {}: at least 1 is needed", flags.repeats);
   if (!(flags.rate > 0) || std::isinf(flags.rate)) {
     return InvalidArgument("--rate {}: must be positive and finite", flags.rate);
   }
@@ -118,8 +135,11 @@ Status Run(const RunFlags& flags) {
   const auto started = std::chrono::steady_clock::now();
   Random seeds(flags.seed);
   Mean accuracy;
+  Mean baseline;
   for (int repeat = 0; repeat < flags.repeats; ++repeat) {
     const std::vector<PaperRates> pages = DrawPages(world, flags.pages, seeds.Split());
+    ASSIGN_OR_RETURN(const double reachable, Baseline(pages, flags.rate));
+    baseline.Add(reachable);
     ValuePolicy picks(policy, pages, flags.rate);
     accuracy.Add(Simulate(world, pages, flags.rate, flags.horizon, seeds.Split(), picks));
   }
@@ -130,6 +150,7 @@ Status Run(const RunFlags& flags) {
                                        {"repeats", flags.repeats},
                                        {"accuracy_mean", accuracy.mean()},
                                        {"accuracy_stderr", accuracy.error()},
+                                       {"baseline_mean", baseline.mean()},
                                        {"seconds", seconds.count()}};
   std::cout << line.dump() << '\n';
   return {};

@@ -110,13 +110,11 @@ class Truth {
 }  // namespace
 
 StatusOr<World> ParseWorld(std::string_view name) {
-  const std::array<World, 4> worlds = {{{.name = "ncis-fig2"},
-                                        {.name = "ncis-fig3", .signals = true},
-                                        {.name = "ncis-fig4", .signals = true, .false_signals = true},
-                                        {.name = "ncis-fig8",
-                                         .signals = true,
-                                         .false_signals = true,
-                                         .delayed = true}}};
+  const std::array<World, 4> worlds = {
+      {{.name = "ncis-fig2"},
+       {.name = "ncis-fig3", .signals = true},
+       {.name = "ncis-fig4", .signals = true, .false_signals = true},
+       {.name = "ncis-fig8", .signals = true, .false_signals = true, .delayed = true}}};
   for (const World& world : worlds) {
     if (world.name == name) return world;
   }
