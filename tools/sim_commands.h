@@ -22,6 +22,7 @@ using SimAction = std::function<Status()>;
                                const std::function<Status(std::istream&)>& body);
 
 void AddEstimateCommand(CLI::App& app, SimAction& action);
+void AddPlanCommand(CLI::App& app, SimAction& action);
 void AddRunCommand(CLI::App& app, SimAction& action);
 void AddValueCommand(CLI::App& app, SimAction& action);
 

@@ -26,6 +26,7 @@ int Run(int argc, char** argv) {
   app.require_subcommand(1);
   SimAction action;
   AddEstimateCommand(app, action);
+  AddPlanCommand(app, action);
   AddRunCommand(app, action);
   AddValueCommand(app, action);
   try {

@@ -67,22 +67,24 @@ StatusOr<RatePlan> PlanBlcWithFloor(const PlanPages& pages, double crawl_rate, d
   const auto bound = [&](size_t i) {
     return std::sqrt(pages.importance[i] * pages.change_rate[i]);
   };
-  const PriceBracket bracket = FindPriceOfPages(size, above_floor, parallel, bound, page);
   RatePlan plan;
-  plan.price = bracket.price();
-  plan.iterations = bracket.iterations;
   plan.rate.assign(size, 0.0);
-  const FinishedPass pass = FinishPages(size, parallel, [&](size_t i) {
-    const double above = MixedRate(bracket, page, i);
+  const auto finish = [&](size_t i, const PriceBracket& at) {
+    const double above = MixedRate(at, page, i);
     plan.rate[i] = floor + above;
     PlannedPage done{plan.rate[i], 0};
     if (pages.importance[i] > 0 && pages.change_rate[i] > 0) {
       const double excess =
-          Gain(pages.importance[i], pages.change_rate[i], plan.rate[i]) / plan.price - 1;
+          Gain(pages.importance[i], pages.change_rate[i], plan.rate[i]) / at.price() - 1;
       done.residual = above > 0 ? std::abs(excess) : std::max(0.0, excess);
     }
     return done;
-  });
+  };
+  PriceBracket bracket;
+  const FinishedPass pass = SolvePages(size, above_floor, floor * static_cast<double>(size),
+                                       parallel, bound, page, finish, &bracket);
+  plan.price = bracket.price();
+  plan.iterations = bracket.iterations;
   plan.used = pass.used;
   plan.kkt_residual = pass.kkt_residual;
   return plan;

@@ -133,17 +133,19 @@ StatusOr<RatePlan> PlanHarmonic(const PlanPages& pages, double crawl_rate, Scope
   const auto bound = [&](size_t i) {
     return roles.Of(i) == Role::kNone ? 0 : std::sqrt(pages.importance[i] * pages.change_rate[i]);
   };
-  const PriceBracket bracket = FindPriceOfPages(size, crawl_rate, parallel, bound, page);
-  plan.price = bracket.price();
-  plan.iterations = bracket.iterations;
-  const FinishedPass pass = FinishPages(size, parallel, [&](size_t i) {
+  const auto finish = [&](size_t i, const PriceBracket& at) {
     const Role role = roles.Of(i);
-    const double crawls = role == Role::kNone ? 0 : MixedRate(bracket, page, i);
+    const double crawls = role == Role::kNone ? 0 : MixedRate(at, page, i);
     Write(pages, roles, i, crawls, &plan);
     if (role == Role::kNone) return PlannedPage{};
     return PlannedPage{
-        crawls, Residual(pages.importance[i], pages.change_rate[i], role, crawls, plan.price)};
-  });
+        crawls, Residual(pages.importance[i], pages.change_rate[i], role, crawls, at.price())};
+  };
+  PriceBracket bracket;
+  const FinishedPass pass =
+      SolvePages(size, crawl_rate, 0, parallel, bound, page, finish, &bracket);
+  plan.price = bracket.price();
+  plan.iterations = bracket.iterations;
   plan.used = pass.used;
   plan.kkt_residual = pass.kkt_residual;
   return plan;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/check.h"
-#include "core/plan/price_search.h"
+#include "core/plan/page_pass.h"
 
 namespace freshet {
 namespace {

@@ -10,47 +10,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
-#include <vector>
 
 #include "core/base/check.h"
+#include "core/plan/page_pass.h"
 #include "core/plan/parallel.h"
 
 namespace freshet {
-
-// Pages of one unit of parallel work: large enough to hide its cost, small enough to share evenly.
-inline constexpr size_t kPlanChunk = 1 << 14;
-
-// A sum of rates and its derivative.
-struct RateSum {
-  double rate = 0;
-  double slope = 0;
-};
-
-// sum over pages i = 0, stride, 2 stride, ... of page(i), added up by chunks in a fixed order, so
-// that the result is the same on any executor. stride is a power of two up to kPlanChunk.
-template <typename PageFunction>
-[[nodiscard]] RateSum SumPages(size_t pages, size_t stride, const ParallelFor& parallel,
-                               const PageFunction& page) {
-  const size_t chunks = (pages + kPlanChunk - 1) / kPlanChunk;
-  std::vector<RateSum> parts(chunks);
-  parallel(chunks, [&](size_t chunk) {
-    const size_t end = std::min(pages, (chunk + 1) * kPlanChunk);
-    RateSum part;
-    for (size_t i = chunk * kPlanChunk; i < end; i += stride) {
-      const RateSum one = page(i);
-      part.rate += one.rate;
-      part.slope += one.slope;
-    }
-    parts[chunk] = part;
-  });
-  RateSum sum;
-  for (const RateSum& part : parts) {
-    sum.rate += part.rate;
-    sum.slope += part.slope;
-  }
-  return sum;
-}
 
 // Where the search ended: low <= q <= high with S(low) <= budget <= S(high). Either one point that
 // meets the budget, or two neighbouring doubles (a rate may rise steeply there: for lds and
@@ -65,13 +32,19 @@ struct PriceBracket {
   [[nodiscard]] double price() const { return 1 / (q() * q()); }
 };
 
+// When the search is over: at 1e-13 of the budget, or already when Newton's next step, which
+// squares the relative error, will be that close. The caller of the latter checks whether it was.
+enum class StopRule : uint8_t { kExact, kTrustLastStep };
+
 // Finds q > 0 with S(q) = budget to 1e-13 relative or to neighbouring doubles, where sum(q) gives S
 // and its derivative, S is continuous and non-decreasing, S(0) = 0, and S exceeds `budget` for
 // large q. Newton's method in q, kept in a bracket; a geometric midpoint where a step leaves it or
 // three steps have not halved it. Preconditions: budget > 0, guess > 0, both finite.
 template <typename SumFunction>
-[[nodiscard]] PriceBracket FindPrice(double budget, double guess, const SumFunction& sum) {
+[[nodiscard]] PriceBracket FindPrice(double budget, double guess, const SumFunction& sum,
+                                     StopRule stop = StopRule::kExact) {
   CHECK(budget > 0 && guess > 0, "budget {}, guess {}", budget, guess);
+  constexpr double kTrustedError = 1e-7;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kTolerance = 1e-13;
   PriceBracket bracket{0, kInfinity};
@@ -98,6 +71,11 @@ template <typename SumFunction>
       width_then = bracket.high - bracket.low;
     }
     double next = q + (budget - at.rate) / at.slope;
+    if (stop == StopRule::kTrustLastStep && std::abs(at.rate - budget) <= kTrustedError * budget &&
+        next > bracket.low && next < bracket.high) {
+      bracket.low = bracket.high = next;
+      return bracket;
+    }
     if (!(next > bracket.low && next < bracket.high) || slow) {
       // Away from zero and infinity by factors, else by halves on the logarithmic scale.
       next = bracket.low == 0                 ? bracket.high / 8
@@ -113,84 +91,67 @@ template <typename SumFunction>
   return bracket;
 }
 
-// FindPrice of sum over pages of page(i, q). With many pages the price of a regular sample of some
-// 65,000 is found first: the search over all pages then starts so close that three or four passes
-// are enough. `bound` is an upper bound c of S(q)/q (every rate here is below q sqrt(mu Delta));
-// `bound_of(i)` gives the part of page i.
-template <typename BoundFunction, typename PageFunction>
-[[nodiscard]] PriceBracket FindPriceOfPages(size_t pages, double budget,
-                                            const ParallelFor& parallel,
-                                            const BoundFunction& bound_of,
-                                            const PageFunction& page) {
-  constexpr size_t kSample = 1 << 16;
-  size_t stride = 1;
-  while (stride < kPlanChunk && pages / (2 * stride) >= kSample) stride *= 2;
-  double guess = 0;
-  while (true) {
-    const double scale =
-        static_cast<double>((pages + stride - 1) / stride) / static_cast<double>(pages);
-    if (guess == 0) {
-      const RateSum bound = SumPages(pages, stride, parallel, [&](size_t i) {
-        return RateSum{bound_of(i), 0};
-      });
-      // A sample without a single useful page says nothing.
-      if (bound.rate > 0) guess = budget * scale / bound.rate;
-    }
-    if (guess > 0) {
-      const PriceBracket bracket = FindPrice(budget * scale, guess, [&](double q) {
-        return SumPages(pages, stride, parallel, [&](size_t i) { return page(i, q); });
-      });
-      if (stride == 1) return bracket;
-      guess = bracket.q();
-    }
-    CHECK(stride > 1, "no page can use a crawl");
-    stride = 1;
-  }
-}
-
-// Crawls per unit of time of one page at the price found, and how far that is from optimal.
-struct PlannedPage {
-  double crawls = 0;
-  double residual = 0;
-};
-
-// Sums and maxima of the last pass, which writes the plan.
-struct FinishedPass {
-  double used = 0;
-  double kkt_residual = 0;
-};
-
-// finish(i) of every page, summed up; finish writes what it planned to memory of its own page.
-template <typename FinishFunction>
-[[nodiscard]] FinishedPass FinishPages(size_t pages, const ParallelFor& parallel,
-                                       const FinishFunction& finish) {
-  const size_t chunks = (pages + kPlanChunk - 1) / kPlanChunk;
-  std::vector<FinishedPass> parts(chunks);
-  parallel(chunks, [&](size_t chunk) {
-    const size_t end = std::min(pages, (chunk + 1) * kPlanChunk);
-    FinishedPass part;
-    for (size_t i = chunk * kPlanChunk; i < end; ++i) {
-      const PlannedPage page = finish(i);
-      part.used += page.crawls;
-      part.kkt_residual = std::max(part.kkt_residual, page.residual);
-    }
-    parts[chunk] = part;
-  });
-  FinishedPass pass;
-  for (const FinishedPass& part : parts) {
-    pass.used += part.used;
-    pass.kkt_residual = std::max(pass.kkt_residual, part.kkt_residual);
-  }
-  return pass;
-}
-
-// The rate of a page between the two ends of a bracket; `page` as in FindPriceOfPages.
+// The rate of a page between the two ends of a bracket; `page` as in SolvePages.
 template <typename PageFunction>
 [[nodiscard]] double MixedRate(const PriceBracket& bracket, const PageFunction& page, size_t i) {
   if (bracket.share_high == 0) return page(i, bracket.low).rate;
   if (bracket.share_high == 1) return page(i, bracket.high).rate;
   return (1 - bracket.share_high) * page(i, bracket.low).rate +
          bracket.share_high * page(i, bracket.high).rate;
+}
+
+// A q to start from: the price of a regular sample of some 65,000 pages, or, where that is all of
+// them or has no useful page, where a bound of the sum meets the budget. `bound_of(i)` is a c with
+// r_i(q) <= c q.
+template <typename BoundFunction, typename PageFunction>
+[[nodiscard]] double GuessPrice(size_t pages, double budget, const ParallelFor& parallel,
+                                const BoundFunction& bound_of, const PageFunction& page) {
+  constexpr size_t kSample = 1 << 16;
+  size_t stride = 1;
+  while (stride < kPlanChunk && pages / (2 * stride) >= kSample) stride *= 2;
+  const auto bound = [&](size_t step) {
+    return SumPages(pages, step, parallel, [&](size_t i) { return RateSum{bound_of(i), 0}; }).rate;
+  };
+  const double sample_bound = bound(stride);
+  if (stride > 1 && sample_bound > 0) {
+    const double sample_budget =
+        budget * static_cast<double>((pages + stride - 1) / stride) / static_cast<double>(pages);
+    return FindPrice(sample_budget, sample_budget / sample_bound,
+                     [&](double q) {
+                       return SumPages(pages, stride, parallel,
+                                       [&](size_t i) { return page(i, q); });
+                     })
+        .q();
+  }
+  const double whole_bound = stride > 1 ? bound(1) : sample_bound;
+  CHECK(whole_bound > 0, "no page can use a crawl");
+  return budget / whole_bound;
+}
+
+// The whole solution: finds where sum over pages of page(i, q) = budget, then calls
+// finish(i, bracket) for every page and sums up. `fixed` is what finish adds to the crawls of all
+// pages together beyond page(i, q). With many pages the search starts so close that two or three
+// passes are enough.
+template <typename BoundFunction, typename PageFunction, typename FinishFunction>
+[[nodiscard]] FinishedPass SolvePages(size_t pages, double budget, double fixed,
+                                      const ParallelFor& parallel, const BoundFunction& bound_of,
+                                      const PageFunction& page, const FinishFunction& finish,
+                                      PriceBracket* bracket) {
+  constexpr double kTolerance = 1e-12;
+  const auto sum = [&](double q) {
+    return SumPages(pages, 1, parallel, [&](size_t i) { return page(i, q); });
+  };
+  const auto finish_all = [&] {
+    return FinishPages(pages, parallel, [&](size_t i) { return finish(i, *bracket); });
+  };
+  const double guess = GuessPrice(pages, budget, parallel, bound_of, page);
+  *bracket = FindPrice(budget, guess, sum, StopRule::kTrustLastStep);
+  const FinishedPass pass = finish_all();
+  if (std::abs(pass.used - fixed - budget) <= kTolerance * budget) return pass;
+  const int before = bracket->iterations;
+  *bracket = FindPrice(budget, bracket->q(), sum);
+  bracket->iterations += before;
+  return finish_all();
 }
 
 }  // namespace freshet

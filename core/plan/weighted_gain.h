@@ -52,16 +52,17 @@ template <typename WeightFunction>
   const auto bound = [&](size_t i) {
     return useful(i) ? pages.change_rate[i] * std::sqrt(weight(i) / 2) : 0;
   };
-  const PriceBracket bracket = FindPriceOfPages(size, crawl_rate, parallel, bound, page);
+  PriceBracket bracket;
+  const auto finish = [&](size_t i, const PriceBracket& at) {
+    if (!useful(i)) return PlannedPage{};
+    plan.rate[i] = MixedRate(at, page, i);
+    return PlannedPage{plan.rate[i], WeightedGainResidual(weight(i), pages.change_rate[i],
+                                                          plan.rate[i], at.price())};
+  };
+  const FinishedPass pass =
+      SolvePages(size, crawl_rate, 0, parallel, bound, page, finish, &bracket);
   plan.price = bracket.price();
   plan.iterations = bracket.iterations;
-  const FinishedPass pass = FinishPages(size, parallel, [&](size_t i) {
-    if (!useful(i)) return PlannedPage{};
-    const double rate = MixedRate(bracket, page, i);
-    plan.rate[i] = rate;
-    return PlannedPage{rate,
-                       WeightedGainResidual(weight(i), pages.change_rate[i], rate, plan.price)};
-  });
   plan.used = pass.used;
   plan.kkt_residual = pass.kkt_residual;
   return plan;

@@ -1,0 +1,97 @@
+// One pass over all pages: sums that are the same on any executor.
+#ifndef FRESHET_CORE_PLAN_PAGE_PASS_H_
+#define FRESHET_CORE_PLAN_PAGE_PASS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "core/plan/parallel.h"
+
+namespace freshet {
+
+// Pages of one unit of parallel work: large enough to hide its cost, small enough to share evenly.
+inline constexpr size_t kPlanChunk = 1 << 14;
+
+// Pages summed up before their sum is added to that of the chunk: keeps the rounding of a sum over
+// millions of like numbers below 1e-14.
+inline constexpr size_t kPlanBlock = 1 << 7;
+
+// A sum of rates and its derivative.
+struct RateSum {
+  double rate = 0;
+  double slope = 0;
+
+  void operator+=(const RateSum& other) {
+    rate += other.rate;
+    slope += other.slope;
+  }
+};
+
+// sum over pages i = 0, stride, 2 stride, ... of page(i), added up by chunks in a fixed order, so
+// that the result is the same on any executor. stride is a power of two up to kPlanChunk.
+template <typename PageFunction>
+[[nodiscard]] RateSum SumPages(size_t pages, size_t stride, const ParallelFor& parallel,
+                               const PageFunction& page) {
+  const size_t chunks = (pages + kPlanChunk - 1) / kPlanChunk;
+  std::vector<RateSum> parts(chunks);
+  parallel(chunks, [&](size_t chunk) {
+    const size_t end = std::min(pages, (chunk + 1) * kPlanChunk);
+    RateSum part;
+    for (size_t i = chunk * kPlanChunk; i < end;) {
+      const size_t block_end = std::min(end, i + kPlanBlock * stride);
+      RateSum block;
+      for (; i < block_end; i += stride) block += page(i);
+      part += block;
+    }
+    parts[chunk] = part;
+  });
+  RateSum sum;
+  for (const RateSum& part : parts) sum += part;
+  return sum;
+}
+
+// Crawls per unit of time of one page at the price found, and how far that is from optimal.
+struct PlannedPage {
+  double crawls = 0;
+  double residual = 0;
+};
+
+// Sums and maxima of the last pass, which writes the plan.
+struct FinishedPass {
+  double used = 0;
+  double kkt_residual = 0;
+};
+
+// finish(i) of every page, summed up; finish writes what it planned to memory of its own page.
+template <typename FinishFunction>
+[[nodiscard]] FinishedPass FinishPages(size_t pages, const ParallelFor& parallel,
+                                       const FinishFunction& finish) {
+  const size_t chunks = (pages + kPlanChunk - 1) / kPlanChunk;
+  std::vector<FinishedPass> parts(chunks);
+  parallel(chunks, [&](size_t chunk) {
+    const size_t end = std::min(pages, (chunk + 1) * kPlanChunk);
+    FinishedPass part;
+    for (size_t i = chunk * kPlanChunk; i < end;) {
+      const size_t block_end = std::min(end, i + kPlanBlock);
+      double used = 0;
+      for (; i < block_end; ++i) {
+        const PlannedPage page = finish(i);
+        used += page.crawls;
+        part.kkt_residual = std::max(part.kkt_residual, page.residual);
+      }
+      part.used += used;
+    }
+    parts[chunk] = part;
+  });
+  FinishedPass pass;
+  for (const FinishedPass& part : parts) {
+    pass.used += part.used;
+    pass.kkt_residual = std::max(pass.kkt_residual, part.kkt_residual);
+  }
+  return pass;
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_PLAN_PAGE_PASS_H_
