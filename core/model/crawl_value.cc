@@ -119,6 +119,13 @@ double HarmonicValue(double s) {
 
 }  // namespace
 
+double SignalWeight(double true_rate, double false_rate) {
+  if (true_rate == 0) return 0;
+  const double ratio = true_rate / false_rate;
+  if (std::isfinite(ratio) || false_rate == 0) return std::log1p(ratio);
+  return std::log(true_rate) - std::log(false_rate);
+}
+
 Status ValidatePaperRates(const PaperRates& rates) {
   const auto rate_ok = [](double x) { return x >= 0 && x < kInfinity; };
   if (!rate_ok(rates.importance)) {
@@ -143,8 +150,7 @@ PageRates RatesFromPaper(const PaperRates& rates) {
   result.change_rate = rates.change_rate;
   result.unsignalled_rate = (1 - rates.recall) * rates.change_rate;
   result.signal_rate = signalled_rate + rates.false_signal_rate;
-  result.signal_weight =
-      signalled_rate == 0 ? 0 : std::log1p(signalled_rate / rates.false_signal_rate);
+  result.signal_weight = SignalWeight(signalled_rate, rates.false_signal_rate);
   result.staleness_rate = result.unsignalled_rate;
   return result;
 }

@@ -52,8 +52,13 @@ struct PaperRates {
 // else InvalidArgument that names the field.
 [[nodiscard]] Status ValidatePaperRates(const PaperRates& rates);
 
-// alpha = (1 - lambda) Delta, gamma = lambda Delta + nu, kappa = log1p(lambda Delta / nu), which
-// is infinite for nu = 0 < lambda Delta. staleness_rate = alpha. Precondition: valid rates.
+// kappa = log1p(true_rate/false_rate), what a signal of a source adds to s that sends true and
+// false signals at these rates, both finite and >= 0: 0 without true signals, else infinite without
+// false ones. Never ln(nu/gamma), which cancels where true signals are rare.
+[[nodiscard]] double SignalWeight(double true_rate, double false_rate);
+
+// alpha = (1 - lambda) Delta, gamma = lambda Delta + nu, kappa = SignalWeight(lambda Delta, nu).
+// staleness_rate = alpha. Precondition: valid rates.
 [[nodiscard]] PageRates RatesFromPaper(const PaperRates& rates);
 
 // Which form the value of a page takes.

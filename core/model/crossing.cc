@@ -12,8 +12,13 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A step of Halley's method of relative size d leaves an error of about d^3.
+// Where the function is smooth, a step of Halley's method of relative size d leaves an error of
+// about d^3.
 constexpr double kLastStep = 1e-5;
+// The dV/ds of V_ncis has kinks where gamma is large against alpha. Across one, steps still shrink
+// at least as a geometric series, which bounds what is left after a step by its square over the
+// step before.
+constexpr double kTolerance = 1e-11;
 
 // What a price is, relative to the ceiling; both relatively accurate.
 struct Level {
@@ -116,6 +121,7 @@ double NcisCrossing(const ValueParameters& page, double price) {
   double low = 0;
   double high = kSaturatedStaleness;
   double s = GuessNcis(page, price, level);
+  double last_step = s;
   for (int i = 0; i < 200; ++i) {
     const NcisPoint point = EvaluateNcis(page, s);
     const bool by_shortfall = level.share > 0.5 && s >= 0.25;
@@ -123,11 +129,14 @@ double NcisCrossing(const ValueParameters& page, double price) {
         by_shortfall ? point.shortfall > level.shortfall * page.ceiling : point.value < price;
     (below ? low : high) = s;
     double next = NcisStep(page, point, s, price, level, by_shortfall);
-    if (std::abs(next - s) < kLastStep * s) return next;
+    const double step = std::abs(next - s);
+    const bool smooth = s < page.weight && next < page.weight;
+    if (step < kLastStep * s && (smooth || step * step < kTolerance * s * last_step)) return next;
     if (!(next > low && next < high)) {
       next = low > 0 ? std::sqrt(low * high) : std::min(high / 16, high * high);
     }
     if (high - low < 1e-15 * high) break;
+    last_step = step;
     s = next;
   }
   return s;

@@ -138,7 +138,7 @@ PageRates PooledRates(double change_rate, const std::vector<PaperSource>& source
     false_rate += source.false_signal_rate;
   }
   pooled.signal_rate = true_rate + false_rate;
-  pooled.signal_weight = true_rate == 0 ? 0 : std::log1p(true_rate / false_rate);
+  pooled.signal_weight = SignalWeight(true_rate, false_rate);
   pooled.staleness_rate = pooled.unsignalled_rate;
   return pooled;
 }

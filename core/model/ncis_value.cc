@@ -278,7 +278,8 @@ NcisPoint EvaluateNcis(const ValueParameters& page, double s) {
   if (s == 0) return {0, page.ceiling, 1, 0, 1};
   if (s < page.weight || page.terms == 1) return EvaluateFirstTerm(page, s);
   if (s >= page.closed_from) return ClosedForm(page, s);
-  const double count = std::min(std::floor(s / page.weight) + 1, static_cast<double>(page.terms));
+  double count = std::floor(s / page.weight) + 1;
+  if (page.terms != kAllTerms) count = std::min<double>(count, page.terms);
   if (s < kSplit) return SmallValue(page, s, count);
   return count <= kMaxShortCount ? ShortShortfall(page, s, count) : LongShortfall(page, s, count);
 }
@@ -293,7 +294,8 @@ ThresholdOutcome EvaluateThreshold(const PageRates& rates, double s) {
   } else if (page.shape == ValueShape::kNcis && std::isfinite(s)) {
     const NcisPoint point = EvaluateNcis(page, s);
     outcome.interval = point.reached / rates.signal_rate;
-    outcome.fresh_time = point.value + point.decay * outcome.interval;
+    outcome.fresh_time =
+        s < kSaturatedStaleness ? point.value + point.decay * outcome.interval : page.ceiling;
   } else {
     outcome.interval = s == 0 ? 0 : HUGE_VAL;
     outcome.fresh_time = s == 0 ? 0 : page.ceiling;

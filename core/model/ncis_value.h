@@ -54,7 +54,8 @@ struct NcisPoint {
 
 // What the threshold policy that crawls as soon as the staleness reaches s achieves (alpha > 0 or
 // s > 0; rates as for MakeValueParameters). `interval` is psi, `fresh_time` is w, `crawl_rate` is
-// 1/psi. Infinite s: infinite interval unless signals carry weight infinite.
+// 1/psi. Infinite s: infinite interval. Where alpha -> 0, psi has steps at the multiples of kappa,
+// and s, being rounded, may not tell on which side of one it is.
 struct ThresholdOutcome {
   double interval = 0;
   double fresh_time = 0;

@@ -1,0 +1,69 @@
+// The incomplete gamma function against tables of 20 digits and against its own recurrences.
+#include "core/model/gamma.h"
+
+#include <cmath>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/core/model/reference_table.h"
+
+namespace freshet {
+namespace {
+
+using testing::ExpectRelative;
+using testing::ReadReference;
+
+TEST(Gamma, MatchesReference) {
+  const auto rows = ReadReference("gamma_reference.tsv");
+  ASSERT_EQ(rows.size(), 250u);
+  for (const auto& row : rows) {
+    const IncompleteGamma gamma = RegularizedGamma(row["a"], row["x"]);
+    const std::string what = "a = " + row.cells.at("a") + ", x = " + row.cells.at("x");
+    EXPECT_NEAR(gamma.lower, row["lower"], 2e-15) << what;
+    EXPECT_NEAR(gamma.upper, row["upper"], 2e-15) << what;
+    const double smaller = std::min(row["lower"], row["upper"]);
+    const double actual = row["lower"] < row["upper"] ? gamma.lower : gamma.upper;
+    ExpectRelative(actual, smaller, smaller > 1e-15 ? 1e-13 : 2e-12, what);
+    ExpectRelative(gamma.density, row["weight"], 2e-12, what);
+    ExpectRelative(PoissonWeight(row["a"], row["x"]), row["weight"], 2e-12, what);
+  }
+}
+
+TEST(Gamma, LimitsAreExact) {
+  for (const double i : {0.0, 1.0, 7.0, 40.0, 1e6}) {
+    EXPECT_EQ(RegularizedR(i, 0), 0);
+    EXPECT_EQ(RegularizedR(i, HUGE_VAL), 1);
+    EXPECT_EQ(PoissonWeight(i, HUGE_VAL), 0);
+  }
+  EXPECT_EQ(PoissonWeight(0, 0), 1);
+  EXPECT_EQ(PoissonWeight(3, 0), 0);
+  EXPECT_NEAR(RegularizedR(0, 1e-300), 1e-300, 1e-314);
+}
+
+// R^i - R^(i+1) = weight of i + 1: across the border between summation and expansion as well.
+TEST(Gamma, NeighbouringOrdersDifferByThePoissonWeight) {
+  for (double a = 1; a < 60; ++a) {
+    for (double x = 0.2 * a; x < 3 * a; x += 0.13 * a) {
+      const IncompleteGamma here = RegularizedGamma(a, x);
+      EXPECT_NEAR(here.lower - RegularizedGamma(a + 1, x).lower, PoissonWeight(a, x), 4e-15)
+          << a << " " << x;
+      EXPECT_DOUBLE_EQ(here.lower + here.upper, 1);
+    }
+  }
+}
+
+TEST(Gamma, RisesWithItsArgument) {
+  for (const double a : {1.0, 2.0, 30.0, 32.0, 33.0, 100.0, 1e4, 1e8}) {
+    double before = 0;
+    for (double z = -9; z < 9; z += 0.01) {
+      const double x = a + z * std::sqrt(a);
+      if (x <= 0) continue;
+      const double now = RegularizedGamma(a, x).lower;
+      EXPECT_GE(now, before - 4e-16) << a << " " << x;
+      before = now;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace freshet
