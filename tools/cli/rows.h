@@ -34,8 +34,7 @@ struct Row {
   [[nodiscard]] const std::string* Find(std::string_view column) const;
 };
 
-// Reads rows one by one in whatever form they come: see the subclasses in rows.cc. Owner thread
-// only.
+// Reads rows one by one in whatever form they come. Owner thread only.
 class RowSource {
  public:
   RowSource() = default;
