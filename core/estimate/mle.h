@@ -67,7 +67,7 @@ struct SignalEstimate {
 // and signals, l + sum_k (N_k ln gamma_k - gamma_k T), of at least its maximum less
 // LikelihoodDrop(delta). The set is an interval, since the log-likelihood is concave and Delta
 // continuous; it contains MleChangeRate. low = 0 when nothing changed, high = infinity when
-// everything did. Ends to about 1e-8 relative. Cost: about 300 us for one source and 20
+// everything did. Ends to about 1e-8 relative. Cost: about 600 us for one source and 20
 // observations, so it is not part of EstimateMle. Precondition: 0 < delta < 1.
 [[nodiscard]] RateInterval MleChangeRateInterval(const Observations& observations,
                                                  const SignalEstimate& estimate, double delta);
