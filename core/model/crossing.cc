@@ -122,8 +122,9 @@ double NcisCrossing(const ValueParameters& page, double price) {
   double high = kSaturatedStaleness;
   double s = GuessNcis(page, price, level);
   double last_step = s;
+  NcisPoles poles;
   for (int i = 0; i < 200; ++i) {
-    const NcisPoint point = EvaluateNcis(page, s);
+    const NcisPoint point = EvaluateNcis(page, s, poles);
     const bool by_shortfall = level.share > 0.5 && s >= 0.25;
     const bool below =
         by_shortfall ? point.shortfall > level.shortfall * page.ceiling : point.value < price;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 
 #include "core/base/check.h"
 #include "core/model/gamma.h"
@@ -18,10 +17,8 @@ constexpr double kSaturatedArgument = 100;
 // P(|X - mean| > t sqrt(mean)) <= e^(-t^2/2), 6e-13, and smaller by 1/(t sqrt(2 pi)) in fact.
 constexpr double kDeviations = 7.5;
 constexpr double kPi = 3.14159265358979323846;
-// Pairs of poles that the closed form adds up, and the exponent of decay at which one is as good as
-// gone.
-constexpr int kMaxPoles = 4;
-constexpr double kSettled = 27;
+// The exponent of decay at which a pole is as good as gone, where N >= 24.
+constexpr double kSettled = 24;
 
 SignalOdds Odds(const ValueParameters& page) { return {page.odds, page.share, page.unsignalled}; }
 
@@ -55,14 +52,33 @@ double ClosedConstant(const ValueParameters& page, double m) {
   return page.odds / (2 * m * m * total) * (m * cubic + k * k * defect);
 }
 
+// z = x + iy.
+struct Complex {
+  double x = 0;
+  double y = 0;
+};
+Complex Multiply(Complex a, Complex b) { return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x}; }
+Complex Divide(Complex a, Complex b) {
+  const double scale = 1 / (b.x * b.x + b.y * b.y);
+  return {(a.x * b.x + a.y * b.y) * scale, (a.y * b.x - a.x * b.y) * scale};
+}
+
 // The pole z_k = W(b e^b) - b in the upper half plane with imaginary part in (2 pi k - pi, 2 pi k):
 // the root of z + ln(1 + z/b) = 2 pi i k, by Newton's method. That function is nearly linear, so
 // the third step is below rounding from this start for every b and k.
-std::complex<double> Pole(double b, int k) {
-  const std::complex<double> turn(0, 2 * kPi * k);
-  std::complex<double> z = turn - std::log(1.0 + turn / (1 + b));
+Complex Pole(double b, int k) {
+  const double turn = 2 * kPi * k;
+  const auto log_of = [](double x, double y) {
+    return Complex{0.5 * std::log(x * x + y * y), std::atan2(y, x)};
+  };
+  const Complex start = log_of(1, turn / (1 + b));
+  Complex z{-start.x, turn - start.y};
   for (int i = 0; i < 3; ++i) {
-    z -= (z + std::log(1.0 + z / b) - turn) * (b + z) / (1.0 + b + z);
+    const Complex log = log_of(1 + z.x / b, z.y / b);
+    const Complex error{z.x + log.x, z.y + log.y - turn};
+    const Complex step = Divide(Multiply(error, {b + z.x, z.y}), {1 + b + z.x, z.y});
+    z.x -= step.x;
+    z.y -= step.y;
   }
   return z;
 }
@@ -74,27 +90,36 @@ struct Oscillation {
   double shortfall = 0;
   double density = 0;
 };
-Oscillation PoleSum(double b, double kappa, double count) {
+Oscillation SumPoles(double b, double kappa, double count, NcisPoles& poles) {
   Oscillation sum;
-  for (int k = 1; k <= kMaxPoles; ++k) {
-    const std::complex<double> z = Pole(b, k);
-    const std::complex<double> residue = 2.0 * std::exp(z * count) / (1.0 + b + z);
-    const std::complex<double> interval = kappa * residue / z;
-    sum.density += residue.real();
-    sum.interval += interval.real();
-    sum.shortfall += (interval * kappa / (kappa - z)).real();
-    if (-z.real() * count > kSettled) break;
+  for (int k = 0; k < kMaxPoles; ++k) {
+    if (k == poles.known) {
+      const Complex z = Pole(b, k + 1);
+      poles.real[k] = z.x;
+      poles.imaginary[k] = z.y;
+      ++poles.known;
+    }
+    const Complex z{poles.real[k], poles.imaginary[k]};
+    const double size = 2 * std::exp(z.x * count);
+    const double angle = z.y * count;
+    const Complex residue =
+        Divide({size * std::cos(angle), size * std::sin(angle)}, {1 + b + z.x, z.y});
+    const Complex interval = Divide({kappa * residue.x, kappa * residue.y}, z);
+    sum.density += residue.x;
+    sum.interval += interval.x;
+    sum.shortfall += kappa * Divide(interval, {kappa - z.x, -z.y}).x;
+    if (-z.x * count > kSettled) break;
   }
   return sum;
 }
 
-NcisPoint ClosedForm(const ValueParameters& page, double s) {
+NcisPoint ClosedForm(const ValueParameters& page, double s, NcisPoles& known) {
   const double b = page.odds * page.weight;
   const double m = 1 + b;
   const double a = b * page.weight / (2 * m * m);
   const double scale = page.scale * page.odds;  // mu/alpha
   Oscillation poles;
-  if (s < page.settled_from) poles = PoleSum(b, page.weight, s / page.weight);
+  if (s < page.settled_from) poles = SumPoles(b, page.weight, s / page.weight, known);
   NcisPoint point;
   point.decay = std::exp(-s);
   point.reached = page.odds * (s / m + a + poles.interval);
@@ -274,10 +299,15 @@ NcisPoint EvaluateFirstTerm(const ValueParameters& page, double s) {
 }
 
 NcisPoint EvaluateNcis(const ValueParameters& page, double s) {
+  NcisPoles poles;
+  return EvaluateNcis(page, s, poles);
+}
+
+NcisPoint EvaluateNcis(const ValueParameters& page, double s, NcisPoles& poles) {
   DCHECK(page.shape == ValueShape::kNcis && s >= 0 && std::isfinite(s));
   if (s == 0) return {0, page.ceiling, 1, 0, 1};
   if (s < page.weight || page.terms == 1) return EvaluateFirstTerm(page, s);
-  if (s >= page.closed_from) return ClosedForm(page, s);
+  if (s >= page.closed_from) return ClosedForm(page, s, poles);
   double count = std::floor(s / page.weight) + 1;
   if (page.terms != kAllTerms) count = std::min<double>(count, page.terms);
   if (s < kSplit) return SmallValue(page, s, count);

@@ -20,7 +20,8 @@
 //    and V is the integral of e^-u psi. The share of pole k in V is below
 //    2 e^(-27)/(pi k N)^2 < 2e-14 once -Re(z_k) N >= 27: for all k when N >= 6 + 12.5 b + 1.37 b^2
 //    or, b >= 1/2, N >= 9 + 7.5 b + 1.375 b^2; for k > 4 when N >= 9 + 1.05 b + 0.055 b^2. A test
-//    compares these with the roots. The first four pairs are added where needed.
+//    compares these with the roots. The first four pairs are added where needed (N >= 24 there, so
+//    that 24 does for 27).
 //  - At most 24 terms: each by a finite sum over counts.
 //  - Between: P_i is 1 to within 1e-13 for i < I0 and 0 for i >= I1, where the mean c (s - i kappa)
 //    is 7.5 standard deviations from i (Chernoff's bound); those parts are geometric sums. What is
@@ -48,6 +49,17 @@ struct NcisPoint {
 // Precondition: page.shape is kNcis and s is finite and >= 0. About 20 ns for one
 // term, 100 ns for three and below 2 us always.
 [[nodiscard]] NcisPoint EvaluateNcis(const ValueParameters& page, double s);
+
+// Pairs of poles that the closed form adds up at most.
+inline constexpr int kMaxPoles = 4;
+// The poles of one page found so far, for many evaluations of it. Value type, thread-compatible.
+struct NcisPoles {
+  int known = 0;
+  double real[kMaxPoles];
+  double imaginary[kMaxPoles];
+};
+// The same; `poles` is empty at first and then kept for this page.
+[[nodiscard]] NcisPoint EvaluateNcis(const ValueParameters& page, double s, NcisPoles& poles);
 
 // The same for s < page.weight, or for one term: the term i = 0 alone.
 [[nodiscard]] NcisPoint EvaluateFirstTerm(const ValueParameters& page, double s);
