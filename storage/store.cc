@@ -16,6 +16,7 @@
 #include "storage/migrate.h"
 #include "storage/records.h"
 #include "storage/validate.h"
+#include "storage/wal_check.h"
 
 namespace freshet {
 
@@ -89,7 +90,12 @@ Status Store::Impl::OpenDatabase() {
   listener_ = std::make_shared<Listener>();
   db_options.listeners.push_back(listener_);
   std::vector<std::string> stored_names;
-  if (env_->FileExists(dir_ + "/CURRENT").ok()) {
+  ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
+  if (exists) {
+    const storage::WalPolicy policy = options_.durability == Durability::kSync
+                                          ? storage::WalPolicy::kRefuse
+                                          : storage::WalPolicy::kCut;
+    RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log));
     RETURN_IF_ERROR(
         FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir_, &stored_names), dir_));
   }

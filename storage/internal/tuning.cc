@@ -54,10 +54,12 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
 
   // Every inconsistency stops writes rather than being carried on.
   db.paranoid_checks = true;
-  // The log was examined and a torn tail cut off before RocksDB sees it (storage/wal.h): whatever
-  // it still finds wrong is an error.
-  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  // The log was examined and a torn tail cut off before RocksDB sees it (storage/wal_check.h):
+  // whatever it still finds wrong is an error.
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
   db.track_and_verify_wals_in_manifest = true;
+  // After an error only a full device is overcome (Store::Commit); all others end writing.
+  db.max_bgerror_resume_count = 0;
   // A reused log file would hold old records behind the new ones.
   db.recycle_log_file_num = 0;
   // Whole-file checksums, so that verification covers every byte of every table file.

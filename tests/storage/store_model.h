@@ -1,0 +1,62 @@
+// The stupid twin of a store: maps in memory, and a script of random commits to apply to both.
+#ifndef FRESHET_TESTS_STORAGE_STORE_MODEL_H_
+#define FRESHET_TESTS_STORAGE_STORE_MODEL_H_
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "storage/store.h"
+#include "tests/storage/random_records.h"
+
+namespace freshet {
+
+// All that a store holds, whoever holds it. Value type, thread-compatible.
+struct StoreContents {
+  std::map<PageNumber, PageRecord> pages;
+  std::map<std::string, HostRecord> hosts;
+  std::map<LeaseId, LeaseRecord> leases;
+  std::map<uint8_t, SourceRecord> sources;
+  std::map<uint16_t, EpochRecord> epochs;
+  Settings settings;
+  bool operator==(const StoreContents&) const = default;
+
+  void Apply(const Changes& changes);
+  // Where two contents differ first, in words; empty: nowhere.
+  [[nodiscard]] std::string DifferenceFrom(const StoreContents& other) const;
+};
+
+// Reads everything through Load, ScanPages, ReadPages, FindPage and List, and fails where they
+// disagree with each other.
+[[nodiscard]] StatusOr<StoreContents> ReadContents(const Store& store);
+
+// One commit with the records that it points to. Not copied or moved.
+struct ScriptedCommit {
+  std::deque<PageRecord> records;
+  Changes changes;
+};
+
+// A fixed sequence of commits that creates, changes and removes pages, opens and closes leases, and
+// sets everything else now and then. The same seed gives the same script. Owner thread only.
+class Script {
+ public:
+  Script(uint64_t seed, size_t commits);
+  [[nodiscard]] const std::deque<ScriptedCommit>& commits() const { return commits_; }
+  // Contents after the first `n` commits.
+  [[nodiscard]] const StoreContents& After(size_t n) const { return after_[n]; }
+
+ private:
+  void Write();
+  void AddPage(ScriptedCommit& commit);
+
+  RandomRecords random_;
+  uint64_t next_index_ = 1;
+  std::deque<ScriptedCommit> commits_;
+  std::vector<StoreContents> after_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_TESTS_STORAGE_STORE_MODEL_H_
