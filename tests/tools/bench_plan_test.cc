@@ -1,6 +1,8 @@
 // freshet-bench plan at smoke size: its lines are complete, exact and reproducible.
+#include <cmath>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
