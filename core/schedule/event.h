@@ -32,6 +32,7 @@ struct UpsertPage {
   std::optional<Instant> not_before;
   std::optional<Rate> known_change_rate;
   std::optional<bool> complete_signals;
+  bool reset = false;  // what is unset goes back to its default instead
   // Set for a page that another crawler has fetched already: it starts as fresh at this instant.
   std::optional<Instant> last_crawl;
 };

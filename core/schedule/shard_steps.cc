@@ -62,6 +62,7 @@ void TakeValidators(const ReportCrawl& report, bool changed, PageDetail& detail)
 }
 
 PageSpec Merge(const UpsertPage& event, PageSpec spec) {
+  if (event.reset) spec = PageSpec();
   spec.importance = event.importance.value_or(spec.importance);
   spec.min_interval = event.min_interval.value_or(spec.min_interval);
   spec.max_interval = event.max_interval.value_or(spec.max_interval);

@@ -1,0 +1,311 @@
+#include "server/config.h"
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+#include "yaml-cpp/yaml.h"
+
+namespace freshet {
+namespace {
+
+constexpr Duration kYear = Duration::Days(366);
+
+// "1.5s", "250ms", "5m", "2h", "7d"; a bare number is seconds.
+StatusOr<Duration> ParseDuration(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || !std::isfinite(number)) {
+    return InvalidArgument("'{}' is no duration, such as 250ms, 30s, 5m, 2h or 7d", text);
+  }
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  static const std::map<std::string_view, double> kUnits = {
+      {"", 1}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+  const auto it = kUnits.find(unit);
+  if (it == kUnits.end()) return InvalidArgument("'{}' has no unit of us, ms, s, m, h, d", text);
+  return Duration::FromSeconds(number * it->second);
+}
+
+StatusOr<double> ParseNumber(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return InvalidArgument("'{}' is no number", text);
+  }
+  return number;
+}
+
+StatusOr<int64_t> ParseInteger(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return InvalidArgument("'{}' is no whole number", text);
+  }
+  return number;
+}
+
+StatusOr<EstimatorKind> ParseEstimator(std::string_view text) {
+  if (text == "default") return EstimatorKind::kDefault;
+  if (text == "mle") return EstimatorKind::kMle;
+  if (text == "cho_gm") return EstimatorKind::kChoGm;
+  return InvalidArgument("'{}' is none of default, mle, cho_gm", text);
+}
+
+using Setter = std::function<Status(const std::string& text, ServerConfig* config)>;
+
+Setter Text(std::string ServerConfig::*field) {
+  return [field](const std::string& text, ServerConfig* config) {
+    config->*field = text;
+    return absl::OkStatus();
+  };
+}
+
+Setter Span(Duration ServerConfig::*field) {
+  return [field](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(config->*field, ParseDuration(text));
+    return absl::OkStatus();
+  };
+}
+
+Status SetCrawlRate(const std::string& text, ServerConfig* config) {
+  ASSIGN_OR_RETURN(const double rate, ParseNumber(text));
+  config->crawl_rate = Rate::PerSecond(rate);
+  return absl::OkStatus();
+}
+
+Status SetShards(const std::string& text, ServerConfig* config) {
+  ASSIGN_OR_RETURN(const int64_t shards, ParseInteger(text));
+  config->shards = shards < 0 || shards > 1'000'000 ? -1 : static_cast<int>(shards);
+  return absl::OkStatus();
+}
+
+Status SetMaxInFlight(const std::string& text, ServerConfig* config) {
+  ASSIGN_OR_RETURN(const int64_t limit, ParseInteger(text));
+  if (limit < 0 || limit > UINT32_MAX) return InvalidArgument("{} is out of range", limit);
+  config->max_in_flight = static_cast<uint32_t>(limit);
+  return absl::OkStatus();
+}
+
+Status SetEstimator(const std::string& text, ServerConfig* config) {
+  ASSIGN_OR_RETURN(config->estimator, ParseEstimator(text));
+  return absl::OkStatus();
+}
+
+// Every key of the file, as `section.key`, but for the list `sources`.
+const std::map<std::string, Setter>& Setters() {
+  static const std::map<std::string, Setter> kSetters = {
+      {"data_dir", Text(&ServerConfig::data_dir)},
+      {"listen", Text(&ServerConfig::listen)},
+      {"http_listen", Text(&ServerConfig::http_listen)},
+      {"crawl_rate", SetCrawlRate},
+      {"policy", Text(&ServerConfig::policy)},
+      {"estimator", SetEstimator},
+      {"durability", Text(&ServerConfig::durability)},
+      {"shards", SetShards},
+      {"log_level", Text(&ServerConfig::log_level)},
+      {"leases.default", Span(&ServerConfig::default_lease)},
+      {"leases.max", Span(&ServerConfig::max_lease)},
+      {"politeness.min_delay", Span(&ServerConfig::min_delay)},
+      {"politeness.max_in_flight", SetMaxInFlight},
+      {"errors.backoff", Span(&ServerConfig::error_backoff)},
+      {"errors.max_backoff", Span(&ServerConfig::max_error_backoff)},
+      {"signals.delay", Span(&ServerConfig::signal_delay)},
+      {"horizons.day", Span(&ServerConfig::day)},
+      {"epochs.interval", Span(&ServerConfig::epoch_interval)},
+      {"shutdown.grace", Span(&ServerConfig::shutdown_grace)},
+  };
+  return kSetters;
+}
+
+// Whether some key lies in this section.
+bool IsSection(const std::string& name) {
+  const auto it = Setters().lower_bound(name + ".");
+  return it != Setters().end() && it->first.compare(0, name.size() + 1, name + ".") == 0;
+}
+
+Status ApplySources(const YAML::Node& node, ServerConfig* config) {
+  if (!node.IsSequence()) return InvalidArgument("sources: is no list");
+  config->sources.clear();
+  for (const YAML::Node& name : node) {
+    if (!name.IsScalar()) return InvalidArgument("sources: holds something that is no name");
+    config->sources.push_back(name.Scalar());
+  }
+  return absl::OkStatus();
+}
+
+Status ApplyMap(const YAML::Node& map, const std::string& section, ServerConfig* config) {
+  for (const auto& entry : map) {
+    if (!entry.first.IsScalar()) return InvalidArgument("{}: has a key that is no text", section);
+    const std::string key = section + entry.first.Scalar();
+    const YAML::Node& value = entry.second;
+    if (key == "sources") {
+      RETURN_IF_ERROR(ApplySources(value, config));
+      continue;
+    }
+    if (section.empty() && IsSection(key)) {
+      if (value.IsNull()) continue;
+      if (!value.IsMap()) return InvalidArgument("{}: is no section with keys of its own", key);
+      RETURN_IF_ERROR(ApplyMap(value, key + ".", config));
+      continue;
+    }
+    const auto setter = Setters().find(key);
+    if (setter == Setters().end()) return InvalidArgument("{}: unknown key", key);
+    if (!value.IsScalar()) return InvalidArgument("{}: is no single value", key);
+    if (const Status status = setter->second(value.Scalar(), config); !status.ok()) {
+      return InvalidArgument("{}: {}", key, std::string(status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// InvalidArgument unless low <= value <= high.
+Status CheckSpan(std::string_view key, Duration value, Duration low, Duration high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return InvalidArgument("{}: {} s is not within {} s and {} s", key, value.seconds(),
+                         low.seconds(), high.seconds());
+}
+
+Status CheckNamed(std::string_view key, const Status& status) {
+  if (status.ok()) return status;
+  return InvalidArgument("{}: {}", key, std::string(status.message()));
+}
+
+Status ValidateSpans(const ServerConfig& config) {
+  const Duration second = Duration::Seconds(1);
+  const Duration longest_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
+  RETURN_IF_ERROR(CheckSpan("leases.max", config.max_lease, second, longest_lease));
+  RETURN_IF_ERROR(CheckSpan("leases.default", config.default_lease, second, config.max_lease));
+  RETURN_IF_ERROR(CheckSpan("politeness.min_delay", config.min_delay, Duration(), kYear));
+  RETURN_IF_ERROR(
+      CheckSpan("errors.backoff", config.error_backoff, Duration::Millis(1), Duration::Days(30)));
+  RETURN_IF_ERROR(
+      CheckSpan("errors.max_backoff", config.max_error_backoff, config.error_backoff, kYear));
+  RETURN_IF_ERROR(CheckSpan("signals.delay", config.signal_delay, Duration(), kYear));
+  RETURN_IF_ERROR(CheckSpan("horizons.day", config.day, Duration::Millis(1), kYear));
+  RETURN_IF_ERROR(CheckSpan("epochs.interval", config.epoch_interval, Duration(), kYear));
+  return CheckSpan("shutdown.grace", config.shutdown_grace, Duration(), Duration::Seconds(600));
+}
+
+StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound("config: cannot open {}: {}", path, std::strerror(errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) return NotFound("config: cannot read {}", path);
+  return text.str();
+}
+
+template <typename T, typename U>
+void Override(const std::optional<T>& value, U* target) {
+  if (value) *target = *value;
+}
+
+}  // namespace
+
+Status ValidateSourceName(std::string_view name) {
+  if (name.empty()) return InvalidArgument("a source needs a name");
+  if (name.size() > limits::kMaxSourceNameBytes) {
+    return InvalidArgument("a name of {} bytes is over the limit of {}", name.size(),
+                           limits::kMaxSourceNameBytes);
+  }
+  for (const char c : name) {
+    const bool fine =
+        (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    if (!fine) return InvalidArgument("the name may hold only a-z, 0-9, '_', '-' and '.'");
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<HostPort> ParseHostPort(std::string_view address) {
+  const size_t colon = address.rfind(':');
+  const bool bracketed = !address.empty() && address.front() == '[';
+  const size_t close = address.find(']');
+  if (colon == std::string_view::npos || colon == 0 ||
+      (bracketed && (close == std::string_view::npos || close + 1 != colon)) ||
+      (!bracketed && address.find(':') != colon)) {
+    return InvalidArgument("'{}' is not of the form host:port", address);
+  }
+  HostPort result;
+  result.host = bracketed ? address.substr(1, close - 1) : address.substr(0, colon);
+  const std::string_view port = address.substr(colon + 1);
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), result.port);
+  if (error != std::errc() || end != port.data() + port.size() || result.port < 0 ||
+      result.port > 65535 || result.host.empty()) {
+    return InvalidArgument("'{}' is not of the form host:port", address);
+  }
+  return result;
+}
+
+StatusOr<Policy> ResolvePolicy(std::string_view name) {
+  if (name == "default") return Policy{.kind = PolicyKind::kGreedyNcis};
+  return ParsePolicy(name);
+}
+
+Status ApplyYaml(std::string_view yaml, ServerConfig* config) {
+  try {
+    const YAML::Node root = YAML::Load(std::string(yaml));
+    if (root.IsNull()) return absl::OkStatus();
+    if (!root.IsMap()) return InvalidArgument("config: is no list of keys");
+    return ApplyMap(root, "", config);
+  } catch (const YAML::Exception& error) {
+    return InvalidArgument("config: {}", error.what());
+  }
+}
+
+Status Validate(const ServerConfig& config) {
+  if (config.data_dir.empty()) return InvalidArgument("data_dir: is empty");
+  RETURN_IF_ERROR(CheckNamed("listen", ParseHostPort(config.listen).status()));
+  RETURN_IF_ERROR(CheckNamed("http_listen", ParseHostPort(config.http_listen).status()));
+  const double rate = config.crawl_rate.per_second();
+  if (!(rate >= 0 && rate <= limits::kMaxCrawlsPerSecond)) {
+    return InvalidArgument("crawl_rate: {} is not within 0 and {} per second", rate,
+                           limits::kMaxCrawlsPerSecond);
+  }
+  RETURN_IF_ERROR(CheckNamed("policy", ResolvePolicy(config.policy).status()));
+  if (config.durability != "sync" && config.durability != "wal" && config.durability != "none") {
+    return InvalidArgument("durability: '{}' is none of sync, wal, none", config.durability);
+  }
+  if (config.shards < 1 || config.shards > static_cast<int>(limits::kMaxShards)) {
+    return InvalidArgument("shards: must be 1 to {}", limits::kMaxShards);
+  }
+  static const std::map<std::string_view, int> kLevels = {{"trace", 0}, {"debug", 1}, {"info", 2},
+                                                          {"warn", 3},  {"error", 4}, {"off", 5}};
+  if (!kLevels.contains(config.log_level)) {
+    return InvalidArgument("log_level: '{}' is none of trace, debug, info, warn, error, off",
+                           config.log_level);
+  }
+  if (config.sources.size() > static_cast<size_t>(limits::kMaxSources)) {
+    return InvalidArgument("sources: {} are over the limit of {}", config.sources.size(),
+                           limits::kMaxSources);
+  }
+  for (const std::string& source : config.sources) {
+    RETURN_IF_ERROR(CheckNamed("sources", ValidateSourceName(source)));
+  }
+  return ValidateSpans(config);
+}
+
+StatusOr<ServerConfig> MakeConfig(const CommandLine& line) {
+  ServerConfig config;
+  if (line.config_file) {
+    ASSIGN_OR_RETURN(const std::string yaml, ReadFile(*line.config_file));
+    RETURN_IF_ERROR(ApplyYaml(yaml, &config));
+  }
+  Override(line.data_dir, &config.data_dir);
+  Override(line.listen, &config.listen);
+  Override(line.http_listen, &config.http_listen);
+  if (line.crawl_rate) config.crawl_rate = Rate::PerSecond(*line.crawl_rate);
+  Override(line.policy, &config.policy);
+  Override(line.durability, &config.durability);
+  Override(line.shards, &config.shards);
+  Override(line.log_level, &config.log_level);
+  RETURN_IF_ERROR(Validate(config));
+  return config;
+}
+
+}  // namespace freshet

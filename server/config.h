@@ -1,0 +1,99 @@
+// Everything that can be chosen about a server, validated: defaults, then the YAML file, then the
+// command line, each winning over the one before. docs/operations.md describes every key.
+#ifndef FRESHET_SERVER_CONFIG_H_
+#define FRESHET_SERVER_CONFIG_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/estimate/estimator.h"
+#include "core/model/policy.h"
+
+namespace freshet {
+
+// Value type, thread-compatible.
+struct ServerConfig {
+  std::string data_dir = "./data/freshet";
+  std::string listen = "127.0.0.1:7071";       // gRPC; port 0: any that is free
+  std::string http_listen = "127.0.0.1:7072";  // metrics and operator page; port 0 likewise
+  Rate crawl_rate = Rate::PerSecond(10);
+  std::string policy = "default";
+  EstimatorKind estimator = EstimatorKind::kDefault;
+  std::string durability = "sync";  // sync, wal or none
+  int shards = 1;
+  std::string log_level = "info";
+
+  // Leases: what a worker gets that asks for nothing, and the most that it can ask for.
+  Duration default_lease = Duration::Seconds(300);
+  Duration max_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
+
+  // Politeness of hosts without settings of their own; zero: none.
+  Duration min_delay;
+  uint32_t max_in_flight = 0;
+
+  Duration error_backoff = Duration::Seconds(60);
+  Duration max_error_backoff = Duration::Days(7);
+  Duration signal_delay;  // of the policy greedy_ncis_d
+
+  // Length of a day for the estimators: every half-life and age of the model counts in it.
+  Duration day = Duration::Days(1);
+  Duration epoch_interval = Duration::Hours(1);  // zero: only when asked for
+
+  // Sources of signals that a new database knows.
+  std::vector<std::string> sources = {"cdn", "feed", "indexnow", "sitemap"};
+
+  // How long open streams may go on after a request to stop.
+  Duration shutdown_grace = Duration::Millis(1000);
+
+  // Caps that tests lower to drive them over their edge.
+  size_t mailbox_events = limits::kMaxMailboxEvents;
+  int max_workers = limits::kMaxWorkers;
+};
+
+// What the command line says; unset: not said.
+struct CommandLine {
+  std::optional<std::string> config_file;
+  std::optional<std::string> data_dir;
+  std::optional<std::string> listen;
+  std::optional<std::string> http_listen;
+  std::optional<double> crawl_rate;
+  std::optional<std::string> policy;
+  std::optional<std::string> durability;
+  std::optional<int> shards;
+  std::optional<std::string> log_level;
+};
+
+// Applies YAML text on top of `config`. InvalidArgument names the key at fault, also one that does
+// not exist.
+[[nodiscard]] Status ApplyYaml(std::string_view yaml, ServerConfig* config);
+
+// The configuration that file and command line give. NotFound or InvalidArgument with one line that
+// says which key or flag and why.
+[[nodiscard]] StatusOr<ServerConfig> MakeConfig(const CommandLine& line);
+
+// InvalidArgument names the key of the first value that is out of its range.
+[[nodiscard]] Status Validate(const ServerConfig& config);
+
+// The policy that a name stands for: `default` is greedy_ncis, other names are those of
+// core/model/policy.h.
+[[nodiscard]] StatusOr<Policy> ResolvePolicy(std::string_view name);
+
+// InvalidArgument unless `name` may name a source: 1 to 64 of a-z, 0-9, `_`, `-` and `.`.
+[[nodiscard]] Status ValidateSourceName(std::string_view name);
+
+// Splits "host:port" ("[::1]:7071" for IPv6). InvalidArgument for anything else.
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+[[nodiscard]] StatusOr<HostPort> ParseHostPort(std::string_view address);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_CONFIG_H_

@@ -1,0 +1,126 @@
+#include "server/epochs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+
+namespace freshet {
+namespace {
+
+constexpr int kSerialBits = 48;
+
+// Pages of a slot have the numbers in [First(slot), First(slot + 1)).
+PageNumber First(uint32_t slot) { return PageNumber(uint64_t{slot} << kSerialBits); }
+
+}  // namespace
+
+EpochRunner::EpochRunner(const EpochOptions& options, const Store& store, Instant now)
+    : options_(options),
+      store_(store),
+      next_start_(options.interval > Duration() ? now + options.interval : Instant::Infinite()) {
+  CHECK(options.stride >= 1 && options.slice_pages >= 1);
+}
+
+void EpochRunner::Request(Done done) { epoch_waiters_.push_back(std::move(done)); }
+
+void EpochRunner::RequestReestimate(Done done) { reestimate_waiters_.push_back(std::move(done)); }
+
+bool EpochRunner::Due(Instant now) const {
+  return running() || !epoch_waiters_.empty() || !reestimate_waiters_.empty() || next_start_ <= now;
+}
+
+Instant EpochRunner::next_start() const { return next_start_; }
+
+void EpochRunner::Rewind() {
+  slot_ = options_.first_slot.value();
+  cursor_ = First(slot_);
+}
+
+void EpochRunner::Begin(ShardState& state, Instant now) {
+  started_ = now;
+  pages_ = 0;
+  Rewind();
+  learning_ = !epoch_waiters_.empty() || next_start_ <= now;
+  // What was asked for since the last one began is answered by the one that begins now; an epoch
+  // re-estimates as well.
+  running_waiters_ = std::exchange(reestimate_waiters_, {});
+  if (learning_) {
+    for (Done& done : epoch_waiters_) running_waiters_.push_back(std::move(done));
+    epoch_waiters_.clear();
+    state.BeginEpoch(now);
+  }
+  phase_ = learning_ ? Phase::kCollect : Phase::kReestimate;
+}
+
+StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
+  while (slot_ < limits::kSlots) {
+    ASSIGN_OR_RETURN(ScanResult scan,
+                     store_.ScanPages(cursor_, First(slot_ + 1), options_.slice_pages));
+    if (scan.done) {
+      slot_ += options_.stride;
+      cursor_ = First(slot_);
+    } else {
+      cursor_ = scan.next;
+    }
+    if (!scan.pages.empty()) return std::move(scan.pages);
+  }
+  return std::vector<PageRecord>();
+}
+
+void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn,
+                        std::vector<Event>* events) {
+  if (phase_ == Phase::kIdle) Begin(state, now);
+  StatusOr<std::vector<PageRecord>> pages = NextPages();
+  if (!pages.ok()) {
+    End(now, pages.status());
+    return;
+  }
+  if (phase_ == Phase::kCollect) {
+    for (const PageRecord& page : *pages) state.CollectForEpoch(page);
+    if (pages->empty()) {
+      state.FinishEpoch(now, txn);
+      Rewind();
+      phase_ = Phase::kReestimate;
+    }
+    return;
+  }
+  for (PageRecord& page : *pages) {
+    events->push_back(Reestimate{page.number});
+    txn.Load(std::move(page));
+  }
+  pages_ += pages->size();
+  if (pages->empty()) End(now, absl::OkStatus());
+}
+
+void EpochRunner::End(Instant now, const Status& status) {
+  phase_ = Phase::kIdle;
+  if (learning_) {
+    next_start_ = options_.interval > Duration() ? now + options_.interval : Instant::Infinite();
+    if (status.ok()) {
+      last_ = {.epochs = last_.epochs + 1, .pages = pages_, .ended = now, .took = now - started_};
+    }
+  }
+  StatusOr<EpochResult> result = last_;
+  if (!status.ok()) result = status;
+  for (Done& done : running_waiters_) {
+    notices_.push_back([done = std::move(done), result] { done(result); });
+  }
+  running_waiters_.clear();
+}
+
+void EpochRunner::Cancel(Instant now) {
+  for (auto* waiters : {&epoch_waiters_, &reestimate_waiters_}) {
+    for (Done& done : *waiters) running_waiters_.push_back(std::move(done));
+    waiters->clear();
+  }
+  End(now, MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down"));
+  next_start_ = Instant::Infinite();
+}
+
+void EpochRunner::Notify() {
+  for (const auto& notice : std::exchange(notices_, {})) notice();
+}
+
+}  // namespace freshet

@@ -1,0 +1,33 @@
+// What the standard gRPC health service says.
+#ifndef FRESHET_SERVER_HEALTH_H_
+#define FRESHET_SERVER_HEALTH_H_
+
+#include <atomic>
+
+#include "grpcpp/server.h"
+
+namespace freshet {
+
+// Serving between Serve and the first failure or the end. Thread-safe.
+class Health {
+ public:
+  // From here on `server` answers SERVING, unless a failure was reported before. It outlives this.
+  void Serve(grpc::Server* server);
+  // The store cannot be written: NOT_SERVING for good.
+  void ReportFailure();
+  // The server stops: NOT_SERVING.
+  void Stop();
+  [[nodiscard]] bool serving() const { return serving_ && !failed_; }
+  [[nodiscard]] bool failed() const { return failed_; }
+
+ private:
+  void Tell(bool serving);
+
+  std::atomic<grpc::Server*> server_{nullptr};
+  std::atomic<bool> serving_{false};
+  std::atomic<bool> failed_{false};
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_HEALTH_H_

@@ -1,0 +1,100 @@
+#include "server/ingest_service.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/batch_stream.h"
+
+namespace freshet {
+namespace {
+
+class ReportStream final : public BatchStream<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse> {
+ public:
+  using BatchStream::BatchStream;
+
+ private:
+  const char* ItemField() const override { return "results"; }
+  int ItemCount(const v1::ReportCrawlsRequest& request) const override {
+    return request.results_size();
+  }
+  void FillBatch(const v1::ReportCrawlsRequest& request, const std::vector<TextFault>& faults,
+                 Batch* batch) override {
+    FillResults(request.results(), faults, context_.clock.Now(), batch);
+  }
+  void Count(const BatchCounts& counts) override {
+    context_.counters.results_refused += counts.refused;
+  }
+};
+
+class SignalStream final : public BatchStream<v1::SignalChangesRequest, v1::SignalChangesResponse> {
+ public:
+  using BatchStream::BatchStream;
+
+ private:
+  const char* ItemField() const override { return "signals"; }
+  int ItemCount(const v1::SignalChangesRequest& request) const override {
+    return request.signals_size();
+  }
+  Fault CheckMessage(const v1::SignalChangesRequest& request) const override {
+    if (!request.has_poll_size() || request.poll_size() > 0) return std::nullopt;
+    return MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, "poll_size", "is 0");
+  }
+  void FillBatch(const v1::SignalChangesRequest& request, const std::vector<TextFault>& faults,
+                 Batch* batch) override {
+    const Instant now = context_.clock.Now();
+    for (int i = 0; i < request.signals_size(); ++i) {
+      const auto place = static_cast<size_t>(i);
+      if (const TextFault* fault = FindTextFault(faults, place)) {
+        batch->Refuse(place, FaultOf(*fault));
+        continue;
+      }
+      batch->Convert(place, [&](RoutedEvent* event) {
+        return ConvertSignal(request.signals(i), context_.sources, now, event);
+      });
+    }
+    std::optional<uint64_t> poll_size;
+    if (request.has_poll_size()) poll_size = request.poll_size();
+    SetPollSizes(poll_size, &batch->events());
+    for (const RoutedEvent& event : batch->events()) {
+      context_.sources.CountSignals(std::get<SignalChange>(event.event).source, 1);
+    }
+  }
+  void Count(const BatchCounts& counts) override {
+    context_.counters.signals_refused += counts.refused;
+  }
+};
+
+template <typename Stream>
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Open(const ServerContext& context) {
+  const auto stream = std::make_shared<Stream>(context);
+  stream->Begin(&context.streams);
+  return stream.get();
+}
+
+}  // namespace
+
+void FillResults(const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
+                 const std::vector<TextFault>& faults, Instant now, Batch* batch) {
+  for (int i = 0; i < results.size(); ++i) {
+    const auto place = static_cast<size_t>(i);
+    if (const TextFault* fault = FindTextFault(faults, place)) {
+      batch->Refuse(place, FaultOf(*fault));
+      continue;
+    }
+    batch->Convert(place,
+                   [&](RoutedEvent* event) { return ConvertResult(results[i], now, event); });
+  }
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::ReportCrawls(
+    grpc::CallbackServerContext*) {
+  return Open<ReportStream>(context_);
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::SignalChanges(
+    grpc::CallbackServerContext*) {
+  return Open<SignalStream>(context_);
+}
+
+}  // namespace freshet

@@ -1,0 +1,62 @@
+#include "server/logging.h"
+
+#include <memory>
+
+#include "google/protobuf/stubs/logging.h"
+#include "grpc/support/log.h"
+#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// Texts that are not UTF-8 are answered to the client who sent them; here they only matter to whom
+// debugs the server.
+void LogProtobuf(google::protobuf::LogLevel level, const char*, int, const std::string& message) {
+  if (level == google::protobuf::LOGLEVEL_FATAL) {
+    spdlog::critical("protobuf: {}", message);
+  } else {
+    spdlog::debug("protobuf: {}", message);
+  }
+}
+
+void LogGrpc(gpr_log_func_args* args) {
+  switch (args->severity) {
+    case GPR_LOG_SEVERITY_ERROR:
+      spdlog::warn("grpc: {}", args->message);
+      return;
+    case GPR_LOG_SEVERITY_INFO:
+      spdlog::debug("grpc: {}", args->message);
+      return;
+    default:
+      spdlog::trace("grpc: {}", args->message);
+  }
+}
+
+}  // namespace
+
+void StartLogging(const std::string& level) {
+  auto logger = std::make_shared<spdlog::logger>(
+      "freshetd", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%-5l%$ %v", spdlog::pattern_time_type::utc);
+  logger->set_level(spdlog::level::from_str(level));
+  logger->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(std::move(logger));
+  google::protobuf::SetLogHandler(LogProtobuf);
+  gpr_set_log_function(LogGrpc);
+}
+
+void LogStoreLine(char level, std::string_view line) {
+  switch (level) {
+    case 'E':
+      spdlog::error("store: {}", line);
+      return;
+    case 'W':
+      spdlog::warn("store: {}", line);
+      return;
+    default:
+      spdlog::debug("store: {}", line);
+  }
+}
+
+}  // namespace freshet

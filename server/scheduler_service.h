@@ -1,0 +1,29 @@
+// SchedulerService: assignments to workers, on streams and by single calls.
+#ifndef FRESHET_SERVER_SCHEDULER_SERVICE_H_
+#define FRESHET_SERVER_SCHEDULER_SERVICE_H_
+
+#include "freshet/v1/scheduler.grpc.pb.h"
+#include "server/context.h"
+
+namespace freshet {
+
+using SchedulerServiceBase = v1::SchedulerService::WithRawCallbackMethod_Crawl<
+    v1::SchedulerService::WithCallbackMethod_Next<v1::SchedulerService::Service>>;
+
+// Thread-safe.
+class SchedulerService final : public SchedulerServiceBase {
+ public:
+  explicit SchedulerService(const ServerContext& context) : context_(context) {}
+
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Crawl(
+      grpc::CallbackServerContext* call) override;
+  grpc::ServerUnaryReactor* Next(grpc::CallbackServerContext* call, const v1::NextRequest* request,
+                                 v1::NextResponse* response) override;
+
+ private:
+  const ServerContext& context_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_SCHEDULER_SERVICE_H_

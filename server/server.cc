@@ -1,0 +1,365 @@
+#include "server/server.h"
+
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "core/base/url.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/server_builder.h"
+#include "server/admin_service.h"
+#include "server/context.h"
+#include "server/health.h"
+#include "server/history.h"
+#include "server/http.h"
+#include "server/ingest_service.h"
+#include "server/logging.h"
+#include "server/metrics.h"
+#include "server/pages_service.h"
+#include "server/scheduler_service.h"
+#include "spdlog/spdlog.h"
+#include "storage/store.h"
+
+namespace freshet {
+namespace {
+
+constexpr Duration kSampleInterval = Duration::Seconds(1);
+// How long calls that neither end nor can be ended in order are waited for.
+constexpr Duration kShutdownDeadline = Duration::Seconds(5);
+
+std::string WithPort(const std::string& address, int port) {
+  return address.substr(0, address.rfind(':') + 1) + std::to_string(port);
+}
+
+// Files what the store holds into the shards' memories. Thread-compatible: one for each range of
+// slots.
+class ShardLoader final : public LoadVisitor {
+ public:
+  explicit ShardLoader(const Router& router) : router_(router) {}
+
+  Status OnHost(const HostRecord& host, uint32_t) override {
+    router_.OwnerOf(SlotOfHost(host.host)).state().LoadHost(host);
+    return absl::OkStatus();
+  }
+  Status OnPage(const LoadedPage& page) override {
+    return router_.OwnerOf(SlotOfHost(page.host))
+        .state()
+        .LoadPage(page.number, page.fingerprint, page.host, page.spec, page.state);
+  }
+  Status OnLease(const LeaseRecord& lease) override {
+    router_.OwnerOf(SlotOfLease(lease.id)).state().LoadLease(lease);
+    return absl::OkStatus();
+  }
+  Status OnSlotEnd(Slot, uint64_t) override { return absl::OkStatus(); }
+
+ private:
+  const Router& router_;
+};
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(ServerConfig config, Clock& clock, rocksdb::Env* env)
+      : config_(std::move(config)), clock_(clock), env_(env) {}
+
+  StatusOr<ServingInfo> Start();
+  Status Stop();
+
+ private:
+  // Start, in the order of the calls.
+  Status OpenStore();
+  void MakeShards();
+  Status LoadShards();
+  Status AddConfiguredSources();
+  void StartThreads();
+  Status Serve();
+
+  // The other way round.
+  void StopServing();
+  Status CloseStore();
+
+  [[nodiscard]] ShardSettings SettingsOf(int shard) const;
+  [[nodiscard]] ServerStatus Gather() const { return GatherStatus(*context_); }
+  void Sample();
+
+  const ServerConfig config_;
+  Clock& clock_;
+  rocksdb::Env* const env_;
+  Instant begun_;
+  bool stopped_ = false;
+  GlobalRecords globals_;
+  Policy policy_;
+  // Later members use earlier ones.
+  Metrics metrics_;
+  Health health_;
+  Sources sources_;
+  StreamSet streams_;
+  HandlerCounters counters_;
+  Annotations annotations_;
+  History history_;
+  std::unique_ptr<Store> store_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+  std::optional<Router> router_;
+  std::unique_ptr<RuntimeSettings> settings_;
+  std::optional<Dispatcher> dispatcher_;
+  std::optional<Background> background_;
+  std::optional<ServerContext> context_;
+  std::optional<SchedulerService> scheduler_service_;
+  std::optional<IngestService> ingest_service_;
+  std::optional<PagesService> pages_service_;
+  std::optional<AdminService> admin_service_;
+  std::unique_ptr<grpc::Server> grpc_server_;
+  std::optional<HttpServer> http_server_;
+  Mutex sampler_mutex_;
+  Condition sampler_wake_;
+  bool sampler_stops_ FRESHET_GUARDED_BY(sampler_mutex_) = false;
+  std::thread sampler_;
+  ServingInfo info_;
+};
+
+// --- Starting
+
+StatusOr<ServingInfo> Server::Impl::Start() {
+  begun_ = clock_.Now();
+  RETURN_IF_ERROR(OpenStore());
+  MakeShards();
+  RETURN_IF_ERROR(LoadShards());
+  StartThreads();
+  RETURN_IF_ERROR(AddConfiguredSources());
+  RETURN_IF_ERROR(Serve());
+  for (const auto& shard : shards_) info_.pages += shard->snapshot().counters.pages;
+  info_.recovered_seconds = (clock_.Now() - begun_).seconds();
+  return info_;
+}
+
+Status Server::Impl::OpenStore() {
+  std::error_code error;
+  std::filesystem::create_directories(config_.data_dir, error);
+  if (error) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "data_dir: cannot create {}: {}",
+                      config_.data_dir, error.message());
+  }
+  StoreOptions options;
+  ASSIGN_OR_RETURN(options.durability, ParseDurability(config_.durability));
+  options.log = LogStoreLine;
+  options.env = env_;
+  ASSIGN_OR_RETURN(store_, Store::Open(config_.data_dir, options));
+  RETURN_IF_ERROR(store_->SetShards(static_cast<uint32_t>(config_.shards)));
+  ASSIGN_OR_RETURN(globals_, store_->LoadGlobals());
+  return absl::OkStatus();
+}
+
+ShardSettings Server::Impl::SettingsOf(int shard) const {
+  ShardSettings settings;
+  settings.state.policy = policy_;
+  settings.state.estimator = {.kind = config_.estimator, .day = config_.day};
+  settings.state.default_min_delay = config_.min_delay;
+  settings.state.default_max_in_flight = config_.max_in_flight;
+  settings.state.error_backoff = config_.error_backoff;
+  settings.state.max_error_backoff = config_.max_error_backoff;
+  settings.state.signal_delay = config_.signal_delay;
+  settings.state.shard = static_cast<uint16_t>(shard);
+  settings.state.generation = static_cast<uint32_t>(store_->generation());
+  settings.epochs.first_slot = Slot(static_cast<uint16_t>(shard));
+  settings.epochs.stride = static_cast<uint16_t>(config_.shards);
+  settings.epochs.interval = config_.epoch_interval;
+  settings.mailbox = {.weight = config_.mailbox_events,
+                      .hard_weight = 2 * config_.mailbox_events,
+                      .patience = Duration::Millis(limits::kMailboxWaitMillis)};
+  return settings;
+}
+
+void Server::Impl::MakeShards() {
+  // What an operator has set wins over flags and files, which are for new databases.
+  std::string policy_name = globals_.settings.policy.value_or(config_.policy);
+  StatusOr<Policy> policy = ResolvePolicy(policy_name);
+  if (!policy.ok()) {
+    spdlog::warn("the stored policy '{}' is not known to this release: using {}", policy_name,
+                 config_.policy);
+    policy_name = config_.policy;
+    policy = ResolvePolicy(policy_name);
+  }
+  CHECK(policy.ok(), "the configuration was validated");
+  policy_ = *policy;
+  settings_ = std::make_unique<RuntimeSettings>(globals_.settings, policy_name);
+  for (const SourceRecord& source : globals_.sources) sources_.Add(source);
+  std::vector<Shard*> shards;
+  for (int i = 0; i < config_.shards; ++i) {
+    shards_.push_back(std::make_unique<Shard>(SettingsOf(i), *store_, clock_, metrics_));
+    shards.push_back(shards_.back().get());
+  }
+  router_.emplace(std::move(shards));
+}
+
+Status Server::Impl::LoadShards() {
+  ShardLoader loader(*router_);
+  RETURN_IF_ERROR(store_->Load(Slot(0), Slot(limits::kSlots - 1), loader));
+  for (const EpochRecord& epoch : globals_.epochs) {
+    if (epoch.shard >= shards_.size()) continue;
+    const Status status = shards_[epoch.shard]->state().LoadEpoch(epoch);
+    // The next epoch learns it again from the pages.
+    if (!status.ok())
+      spdlog::warn("the model of shard {} is dropped: {}", epoch.shard,
+                   std::string(status.message()));
+  }
+  for (const auto& shard : shards_) shard->state().FinishLoad();
+  return absl::OkStatus();
+}
+
+void Server::Impl::StartThreads() {
+  const Rate rate = globals_.settings.crawl_rate.value_or(config_.crawl_rate);
+  dispatcher_.emplace(*router_, clock_, rate);
+  if (globals_.settings.paused) dispatcher_->SetPaused(true, "paused before the last restart");
+  metrics_.SetHandlers(
+      [this](uint16_t shard, const Status& status) {
+        spdlog::critical("shard {} stops taking changes: {}", shard, status.ToString());
+        health_.ReportFailure();
+      },
+      [this] { dispatcher_->Poke(); });
+  for (const auto& shard : shards_) shard->Start();
+  dispatcher_->Start();
+  background_.emplace();
+  context_.emplace(ServerContext{.config = config_,
+                                 .clock = clock_,
+                                 .store = *store_,
+                                 .router = *router_,
+                                 .dispatcher = *dispatcher_,
+                                 .sources = sources_,
+                                 .settings = *settings_,
+                                 .streams = streams_,
+                                 .background = *background_,
+                                 .counters = counters_,
+                                 .started = clock_.Now()});
+  sampler_ = std::thread([this] { Sample(); });
+}
+
+Status Server::Impl::AddConfiguredSources() {
+  for (const std::string& name : config_.sources) {
+    if (sources_.Find(name)) continue;
+    ASSIGN_OR_RETURN(const SourceRecord record, sources_.Propose(name));
+    // Durable before it is used: signals are stored under its index.
+    Changes changes;
+    changes.sources.push_back(record);
+    RETURN_IF_ERROR(store_->Commit(changes));
+    sources_.Add(record);
+  }
+  return absl::OkStatus();
+}
+
+Status Server::Impl::Serve() {
+  http_server_.emplace(
+      HttpContent{.metrics = [this] { return metrics_.Render(Gather(), annotations_.values()); },
+                  .status_json =
+                      [this] {
+                        return RenderStatusJson(Gather(), history_.samples(), dispatcher_->recent(),
+                                                annotations_.values());
+                      },
+                  .healthy = [this] { return !health_.failed(); },
+                  .ready = [this] { return health_.serving(); },
+                  .annotate = [this](const std::string& body) { return annotations_.Post(body); }});
+  ASSIGN_OR_RETURN(const int http_port, http_server_->Start(config_.http_listen));
+  info_.http_address = WithPort(config_.http_listen, http_port);
+
+  scheduler_service_.emplace(*context_);
+  ingest_service_.emplace(*context_);
+  pages_service_.emplace(*context_);
+  admin_service_.emplace(*context_);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(config_.listen, grpc::InsecureServerCredentials(), &port);
+  builder.SetMaxReceiveMessageSize(limits::kMaxMessageBytes);
+  // Two servers on one port would each get half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.RegisterService(&*scheduler_service_);
+  builder.RegisterService(&*ingest_service_);
+  builder.RegisterService(&*pages_service_);
+  builder.RegisterService(&*admin_service_);
+  grpc_server_ = builder.BuildAndStart();
+  if (grpc_server_ == nullptr || port == 0) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "listen: cannot listen at {}",
+                      config_.listen);
+  }
+  info_.grpc_address = WithPort(config_.listen, port);
+  health_.Serve(grpc_server_.get());
+  return absl::OkStatus();
+}
+
+void Server::Impl::Sample() {
+  while (true) {
+    {
+      const MutexLock lock(sampler_mutex_);
+      if (!sampler_stops_) sampler_wake_.WaitFor(sampler_mutex_, kSampleInterval);
+      if (sampler_stops_) return;
+    }
+    history_.Add(Gather(), annotations_.values());
+  }
+}
+
+// --- Stopping
+
+Status Server::Impl::Stop() {
+  if (std::exchange(stopped_, true)) return absl::OkStatus();
+  StopServing();
+  // Nobody asks for anything any more.
+  if (background_) background_->Stop();
+  for (const auto& shard : shards_) shard->Stop();
+  if (sampler_.joinable()) {
+    {
+      const MutexLock lock(sampler_mutex_);
+      sampler_stops_ = true;
+      sampler_wake_.NotifyAll();
+    }
+    sampler_.join();
+  }
+  return CloseStore();
+}
+
+void Server::Impl::StopServing() {
+  health_.Stop();
+  // First the assignments: those leased ahead go back while their shards still work.
+  if (dispatcher_) dispatcher_->Stop();
+  if (grpc_server_ != nullptr) {
+    // Workers may still report what they have in hand; then every stream ends with what was read
+    // from it acknowledged.
+    streams_.NoticeDraining();
+    (void)streams_.WaitUntilEmpty(config_.shutdown_grace);
+    streams_.EndAll();
+    for (const auto& shard : shards_) {
+      (void)shard->Query([](const ShardView& view) { view.epochs.Cancel(view.now); });
+    }
+    (void)streams_.WaitUntilEmpty(kShutdownDeadline);
+    grpc_server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    grpc_server_->Wait();
+  }
+  if (http_server_) http_server_->Stop();
+}
+
+Status Server::Impl::CloseStore() {
+  if (store_ == nullptr) return absl::OkStatus();
+  const Status health = store_->health();
+  const Status closed = store_->Close();
+  return health.ok() ? closed : health;
+}
+
+Server::Server(ServerConfig config, Clock& clock, rocksdb::Env* env)
+    : impl_(std::make_unique<Impl>(std::move(config), clock, env)) {}
+
+Server::~Server() { (void)Stop(); }
+
+StatusOr<ServingInfo> Server::Start() {
+  StatusOr<ServingInfo> info = impl_->Start();
+  if (!info.ok()) (void)impl_->Stop();
+  return info;
+}
+
+Status Server::Stop() { return impl_->Stop(); }
+
+}  // namespace freshet

@@ -1,0 +1,50 @@
+// The server as a whole: opening, recovering, serving, draining, closing, in this order.
+#ifndef FRESHET_SERVER_SERVER_H_
+#define FRESHET_SERVER_SERVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "server/config.h"
+#include "server/system_clock.h"
+
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
+
+namespace freshet {
+
+// What a server that serves can tell.
+struct ServingInfo {
+  std::string grpc_address;  // host:port
+  std::string http_address;  // likewise
+  uint64_t pages = 0;
+  double recovered_seconds = 0;  // from the start until it served
+};
+
+// Thread-safe after Start. Every instance has its own store, threads and ports.
+class Server {
+ public:
+  // `clock` outlives the server; `env` is the store's, null for the machine's own.
+  Server(ServerConfig config, Clock& clock, rocksdb::Env* env = nullptr);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Opens the store, loads every page, and serves. A server that failed to start is stopped.
+  [[nodiscard]] StatusOr<ServingInfo> Start();
+  // Stops taking requests, lets what runs come to its end, gives back what was leased ahead, and
+  // closes the store. Not OK when the store had failed or does not close. Idempotent.
+  Status Stop();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_SERVER_H_

@@ -1,0 +1,139 @@
+#include "server/status.h"
+
+#include <algorithm>
+
+#include "server/convert.h"
+
+namespace freshet {
+namespace {
+
+void Add(const ShardCounters& from, ShardCounters* to) {
+  to->pages += from.pages;
+  to->hosts += from.hosts;
+  to->leases += from.leases;
+  to->assignments += from.assignments;
+  to->expired_leases += from.expired_leases;
+  to->returned_leases += from.returned_leases;
+  to->changed += from.changed;
+  to->unchanged += from.unchanged;
+  to->errors += from.errors;
+  to->gone += from.gone;
+  to->duplicate_results += from.duplicate_results;
+  to->late_results += from.late_results;
+  to->signals_applied += from.signals_applied;
+  to->signals_stale += from.signals_stale;
+  to->signals_duplicate += from.signals_duplicate;
+  to->signals_unknown_url += from.signals_unknown_url;
+  to->epochs += from.epochs;
+}
+
+void Add(const BelievedFreshness& from, BelievedFreshness* to) {
+  to->importance += from.importance;
+  to->fresh_importance += from.fresh_importance;
+  to->fresh_pages += from.fresh_pages;
+  to->pages += from.pages;
+}
+
+void AddShard(const ShardSnapshot& shard, bool first, ServerStatus* status) {
+  Add(shard.counters, &status->counters);
+  Add(shard.believed, &status->believed);
+  status->price = std::max(status->price, shard.price);
+  status->events += shard.events;
+  status->waiting_events += shard.waiting_events;
+  status->epoch_running |= shard.epoch_running;
+  EpochResult& epoch = status->last_epoch;
+  epoch.epochs = first ? shard.last_epoch.epochs : std::min(epoch.epochs, shard.last_epoch.epochs);
+  epoch.pages += shard.last_epoch.pages;
+  epoch.ended = std::max(epoch.ended, shard.last_epoch.ended);
+  epoch.took = std::max(epoch.took, shard.last_epoch.took);
+  if (!shard.failure.ok()) status->failure = shard.failure.ToString();
+}
+
+}  // namespace
+
+ServerStatus GatherStatus(const ServerContext& context) {
+  ServerStatus status;
+  status.now = context.clock.Now();
+  status.started = context.started;
+  status.policy = context.settings.policy();
+  for (const Shard* shard : context.router.shards()) {
+    AddShard(shard->snapshot(), status.shards == 0, &status);
+    ++status.shards;
+  }
+  status.dispatch = context.dispatcher.stats();
+  status.store = context.store.Stats();
+  if (const Status health = context.store.health(); !health.ok() && status.failure.empty()) {
+    status.failure = health.ToString();
+  }
+  status.durability = context.config.durability;
+  status.streams = context.streams.size();
+  status.results_refused = context.counters.results_refused;
+  status.signals_refused = context.counters.signals_refused;
+  status.upserts_applied = context.counters.upserts_applied;
+  status.upserts_refused = context.counters.upserts_refused;
+  for (const SourceRecord& source : context.sources.All()) {
+    status.source_signals[source.name] = context.sources.signals(source.index);
+  }
+  return status;
+}
+
+void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
+  v1::ServerStatistics& server = *out->mutable_server();
+  server.set_version(kVersion);
+  ToProto(status.started, server.mutable_start_time());
+  ToProto(status.now, server.mutable_server_time());
+  server.set_shards(status.shards);
+  server.set_workers(static_cast<uint32_t>(status.dispatch.workers));
+  server.set_worker_credit(status.dispatch.credit);
+
+  v1::PageStatistics& pages = *out->mutable_pages();
+  pages.set_pages(status.counters.pages);
+  pages.set_hosts(status.counters.hosts);
+  pages.set_importance(status.believed.importance);
+  pages.set_believed_freshness(status.believed_freshness());
+  pages.set_weighted_believed_freshness(status.weighted_believed_freshness());
+  pages.set_epoch(status.last_epoch.epochs);
+  if (status.last_epoch.epochs > 0) {
+    ToProto(status.last_epoch.ended, pages.mutable_last_epoch_time());
+    ToProto(status.last_epoch.took, pages.mutable_last_epoch_duration());
+  }
+
+  v1::ScheduleStatistics& schedule = *out->mutable_schedule();
+  schedule.set_crawl_rate_per_second(status.dispatch.rate.per_second());
+  schedule.set_policy(status.policy);
+  schedule.set_paused(status.dispatch.paused);
+  schedule.set_pause_reason(status.dispatch.pause_reason);
+  schedule.set_price(status.price);
+  schedule.set_assignments(status.dispatch.assignments);
+  schedule.set_ticks_without_credit(status.dispatch.ticks_without_credit);
+  schedule.set_ticks_without_page(status.dispatch.ticks_without_page);
+  schedule.set_ticks_late(status.dispatch.ticks_late);
+  schedule.set_open_leases(status.counters.leases);
+  schedule.set_expired_leases(status.counters.expired_leases);
+  schedule.set_returned_leases(status.counters.returned_leases);
+
+  v1::IngestStatistics& ingest = *out->mutable_ingest();
+  ingest.set_results_changed(status.counters.changed);
+  ingest.set_results_unchanged(status.counters.unchanged);
+  ingest.set_results_error(status.counters.errors);
+  ingest.set_results_gone(status.counters.gone);
+  ingest.set_results_duplicate(status.counters.duplicate_results);
+  ingest.set_results_observed_only(status.counters.late_results);
+  ingest.set_results_refused(status.results_refused);
+  ingest.set_signals_applied(status.counters.signals_applied);
+  ingest.set_signals_stale(status.counters.signals_stale);
+  ingest.set_signals_duplicate(status.counters.signals_duplicate);
+  ingest.set_signals_unknown_page(status.counters.signals_unknown_url);
+  ingest.set_signals_refused(status.signals_refused);
+  ingest.set_upserts_applied(status.upserts_applied);
+  ingest.set_upserts_refused(status.upserts_refused);
+
+  v1::StoreStatistics& store = *out->mutable_store();
+  store.set_durability(status.durability);
+  store.set_disk_bytes(status.store.table_bytes + status.store.wal_bytes);
+  store.set_commits(status.store.commits);
+  store.set_syncs(status.store.syncs);
+  store.set_write_error(status.failure);
+}
+
+}  // namespace freshet

@@ -1,0 +1,59 @@
+// What the server looks like right now, gathered once for all who show it: GetStatistics, metrics,
+// and the operator page.
+#ifndef FRESHET_SERVER_STATUS_H_
+#define FRESHET_SERVER_STATUS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/schedule/shard_state.h"
+#include "freshet/v1/admin.pb.h"
+#include "server/context.h"
+#include "server/dispatcher.h"
+#include "server/shard.h"
+#include "storage/store.h"
+
+namespace freshet {
+
+// Value type, thread-compatible.
+struct ServerStatus {
+  Instant now;
+  Instant started;
+  std::string policy;
+  ShardCounters counters;      // sums over shards
+  BelievedFreshness believed;  // likewise
+  double price = 0;            // the highest of the shards'
+  EpochResult last_epoch;      // epochs: the least of the shards', pages: their sum
+  bool epoch_running = false;
+  uint64_t events = 0;
+  size_t waiting_events = 0;
+  DispatchStats dispatch;
+  StoreStats store;
+  std::string durability;
+  size_t streams = 0;
+  uint32_t shards = 0;
+  uint64_t results_refused = 0;
+  uint64_t signals_refused = 0;
+  uint64_t upserts_applied = 0;
+  uint64_t upserts_refused = 0;
+  std::map<std::string, uint64_t> source_signals;
+  std::string failure;  // why nothing can be written; empty: all is well
+
+  [[nodiscard]] double believed_freshness() const {
+    return believed.pages == 0 ? 0 : believed.fresh_pages / static_cast<double>(believed.pages);
+  }
+  [[nodiscard]] double weighted_believed_freshness() const {
+    return believed.importance > 0 ? believed.fresh_importance / believed.importance : 0;
+  }
+};
+
+// Thread-safe.
+[[nodiscard]] ServerStatus GatherStatus(const ServerContext& context);
+void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_STATUS_H_
