@@ -1,0 +1,116 @@
+#include "tools/demo/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/demo/small_world.h"
+#include "tools/demo/truth.h"
+#include "tools/demo/uniform.h"
+
+namespace freshet::demo {
+namespace {
+
+constexpr uint32_t kA = 0;
+constexpr uint32_t kB = 1;
+constexpr uint32_t kC = 2;
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  const World world_{ThreePages(), TenDays()};
+  const LastCrawls all_crawled_ = {kWallBegin, kWallBegin, std::nullopt};
+};
+
+TEST_F(LedgerTest, WorldHoldsWhatHappensDuringTheReplay) {
+  ASSERT_EQ(world_.pages().size(), 3U);
+  EXPECT_EQ(world_.Find("https://x.example/c"), kC);
+  EXPECT_EQ(world_.Find("https://x.example/later"), std::nullopt);
+  EXPECT_EQ(world_.pages()[kA].born_micros, kWallBegin);
+  EXPECT_EQ(world_.pages()[kC].born_micros, WallDay(4));
+  EXPECT_EQ(world_.events().size(), 5U);
+  EXPECT_TRUE(world_.ChangedWithin(kA, WallDay(1.9), WallDay(2)));
+  EXPECT_FALSE(world_.ChangedWithin(kA, WallDay(2), WallDay(5.9)));
+  EXPECT_FALSE(world_.ChangedWithin(kA, WallDay(6.1), WallDay(10))) << "a minor touch is no change";
+}
+
+TEST_F(LedgerTest, AgreesWithACalculationByHand) {
+  Ledger ledger(world_, all_crawled_, kWallBegin);
+  EXPECT_EQ(ledger.pages(), 2U);
+  ledger.AdvanceTo(WallDay(3));  // a stale from day 2
+  EXPECT_DOUBLE_EQ(ledger.Current().plain, 0.5);
+  EXPECT_DOUBLE_EQ(ledger.Current().weighted, 0.25);
+  ledger.Fetch(kA, WallDay(3));
+  EXPECT_DOUBLE_EQ(ledger.Current().plain, 1);
+  ledger.Fetch(kC, WallDay(4.5));  // born, and never crawled, on day 4
+  ledger.AdvanceTo(WallDay(10));   // c stale from day 5, a from day 6
+  EXPECT_EQ(ledger.pages(), 3U);
+  EXPECT_DOUBLE_EQ(ledger.Current().plain, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(ledger.Current().weighted, 1.0 / 8);
+  const Freshness mean = ledger.sum().Mean();
+  EXPECT_NEAR(mean.plain, (2 + 0.5 + 1 + 0.5 * 2 / 3 + 0.5 + 2.0 / 3 + 4.0 / 3) / 10, 1e-12);
+  EXPECT_NEAR(mean.weighted, (2 + 0.25 + 1 + 0.5 * 4 / 8 + 0.5 + 4.0 / 8 + 4 * 1.0 / 8) / 10,
+              1e-12);
+}
+
+TEST_F(LedgerTest, StartsInTheMiddleFromWhatWasCrawled) {
+  // a was crawled before its change of day 6, c after its change of day 5.
+  const Ledger ledger(world_, {WallDay(5.9), std::nullopt, WallDay(5.1)}, WallDay(7));
+  EXPECT_EQ(ledger.pages(), 3U);
+  EXPECT_DOUBLE_EQ(ledger.Current().plain, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(ledger.Current().weighted, 4.0 / 8);
+}
+
+TEST_F(LedgerTest, TimeNeverStepsBack) {
+  Ledger ledger(world_, all_crawled_, kWallBegin);
+  ledger.AdvanceTo(WallDay(3));
+  ledger.Fetch(kA, WallDay(1));
+  EXPECT_EQ(ledger.now_micros(), WallDay(3));
+  EXPECT_EQ(ledger.last_crawls()[kA], WallDay(3));
+  EXPECT_DOUBLE_EQ(ledger.Current().plain, 1);
+}
+
+TEST_F(LedgerTest, SumsGiveTheMeanOfAnyPeriod) {
+  Ledger ledger(world_, all_crawled_, kWallBegin);
+  ledger.AdvanceTo(WallDay(1));
+  const FreshnessSum earlier = ledger.sum();
+  ledger.AdvanceTo(WallDay(3));
+  EXPECT_NEAR((ledger.sum() - earlier).Mean().plain, 0.75, 1e-12);
+  EXPECT_DOUBLE_EQ((earlier - earlier).Mean().plain, 1);
+}
+
+TEST_F(LedgerTest, TruthTellsChangedFromUnchanged) {
+  int64_t now = WallDay(1);
+  Truth truth(world_, all_crawled_, kWallBegin, [&now] { return now; });
+  EXPECT_FALSE(truth.Fetch(kA, kWallBegin).changed);
+  now = WallDay(2.5);
+  const Fetched second = truth.Fetch(kA, WallDay(1));
+  EXPECT_TRUE(second.changed);
+  EXPECT_EQ(second.time_micros, now);
+  EXPECT_FALSE(truth.Fetch(kA, second.time_micros).changed);
+  EXPECT_TRUE(truth.Fetch(kC, std::nullopt).changed)
+      << "the first crawl of a page finds it changed";
+  now = WallDay(9);
+  const TruthSnapshot snapshot = truth.Look(WallDay(8));
+  EXPECT_EQ(snapshot.time_micros, WallDay(8));
+  EXPECT_EQ(snapshot.crawls, 4U);
+  EXPECT_EQ(snapshot.changed, 2U);
+  EXPECT_EQ(snapshot.pages, 3U);
+}
+
+TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
+  // Crawls on days 1.5 (b, crawled longest ago), 3 (a), 4.5 (c, new), 6 (b), 7.5 (a), 9 (c).
+  UniformSchedule uniform(world_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin, 1 / 1.5);
+  uniform.AdvanceTo(WallDay(9.5));
+  const LastCrawls& crawls = uniform.ledger().last_crawls();
+  EXPECT_EQ(crawls[kB], WallDay(6));
+  EXPECT_EQ(crawls[kA], WallDay(7.5));
+  EXPECT_EQ(crawls[kC], WallDay(9));
+  EXPECT_DOUBLE_EQ(uniform.ledger().Current().plain, 1);
+}
+
+TEST_F(LedgerTest, UniformWithoutAnyRateOnlyLooksOn) {
+  UniformSchedule uniform(world_, all_crawled_, kWallBegin, 0);
+  uniform.AdvanceTo(WallDay(3));
+  EXPECT_DOUBLE_EQ(uniform.ledger().Current().weighted, 0.25);
+}
+
+}  // namespace
+}  // namespace freshet::demo

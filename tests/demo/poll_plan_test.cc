@@ -1,0 +1,54 @@
+#include "tools/demo/poll_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/demo/small_world.h"
+
+namespace freshet::demo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(PollPlanTest, FindsEachDaysBirthsAndTouchesOnce) {
+  const World world(ThreePages(), TenDays());
+  PollPlan plan(world, kWallBegin);
+  std::vector<Poll> polls;
+  while (!plan.done()) polls.push_back(plan.Next());
+  ASSERT_EQ(polls.size(), 10U);
+  EXPECT_EQ(polls[0].time_micros, WallDay(1));
+  EXPECT_THAT(polls[0].touched, IsEmpty());
+  EXPECT_THAT(polls[1].touched, ElementsAre(TouchedPage{0, WallDay(2)}));
+  EXPECT_THAT(polls[3].births, ElementsAre(2U));
+  EXPECT_THAT(polls[4].touched, ElementsAre(TouchedPage{2, WallDay(5)}));
+  // The change of day 6 was found at the end of that day, the minor touch a day later.
+  EXPECT_THAT(polls[5].touched, ElementsAre(TouchedPage{0, WallDay(6)}));
+  EXPECT_THAT(polls[6].touched, ElementsAre(TouchedPage{0, WallDay(6.5)}));
+  EXPECT_EQ(polls[9].time_micros, WallDay(10));
+}
+
+TEST(PollPlanTest, APageTouchedTwiceADayIsFoundOnceWithItsLatestTouch) {
+  std::vector<HistoryPage> pages = ThreePages();
+  pages[0].touches = {{HistoryDay(2.1), true}, {HistoryDay(2.7), false}};
+  pages[1].touches = {{HistoryDay(2.4), true}};
+  const World world(pages, TenDays());
+  PollPlan plan(world, WallDay(2));
+  EXPECT_THAT(plan.Next().touched,
+              ElementsAre(TouchedPage{1, WallDay(2.4)}, TouchedPage{0, WallDay(2.7)}));
+}
+
+TEST(PollPlanTest, GoesOnAfterTheLastPoll) {
+  const World world(ThreePages(), TenDays());
+  PollPlan at_a_poll(world, WallDay(5));
+  EXPECT_EQ(at_a_poll.next_micros(), WallDay(6));
+  PollPlan between(world, WallDay(5.5));
+  EXPECT_EQ(between.next_micros(), WallDay(6));
+  EXPECT_THAT(between.Next().touched, ElementsAre(TouchedPage{0, WallDay(6)}));
+  EXPECT_FALSE(between.done());
+  const PollPlan over(world, WallDay(10));
+  EXPECT_TRUE(over.done());
+}
+
+}  // namespace
+}  // namespace freshet::demo

@@ -1,0 +1,103 @@
+#include "tools/demo/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/demo/small_world.h"
+
+namespace freshet::demo {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Setting kSetting = {.title = "three.tsv", .timeline = TenDays(), .crawl_rate_per_second = 2};
+
+// The state of a replay that crawls nothing, a sample a day.
+std::vector<Sample> DailySamples(const World& world) {
+  std::vector<Sample> samples;
+  Ledger ledger(world, {kWallBegin, kWallBegin, std::nullopt}, kWallBegin);
+  for (int day = 0; day <= 10; ++day) {
+    ledger.AdvanceTo(WallDay(day));
+    samples.push_back({.truth = {.time_micros = WallDay(day),
+                                 .pages = ledger.pages(),
+                                 .crawls = static_cast<uint64_t>(2 * day),
+                                 .changed = static_cast<uint64_t>(day / 2),
+                                 .current = ledger.Current(),
+                                 .sum = ledger.sum()},
+                       .believed = {.weighted = day <= 5 ? 0.5 : 0.25, .plain = 0.75},
+                       .signals = static_cast<uint64_t>(day),
+                       .price = 0.5});
+  }
+  return samples;
+}
+
+TEST(ReportTest, PaceIsPerSecondAndPerCrawl) {
+  const CrawlPace pace = PaceBetween({.time_micros = 1'000'000, .crawls = 10, .changed = 4},
+                                     {.time_micros = 1'500'000, .crawls = 30, .changed = 9});
+  EXPECT_DOUBLE_EQ(pace.crawls_per_second, 40);
+  EXPECT_DOUBLE_EQ(pace.changed_share, 0.25);
+  const CrawlPace none = PaceBetween({}, {});
+  EXPECT_EQ(none.crawls_per_second, 0);
+  EXPECT_EQ(none.changed_share, 0);
+}
+
+TEST(ReportTest, TableKeepsItsHeightAndNamesItsNumbers) {
+  const World world(ThreePages(), TenDays());
+  const std::vector<Sample> samples = DailySamples(world);
+  const auto early = TableLines(kSetting, samples[0], samples[1]);
+  const auto late = TableLines(kSetting, samples[9], samples[10]);
+  EXPECT_EQ(early.size(), late.size());
+  std::string text;
+  for (const std::string& line : late) text += line + "\n";
+  EXPECT_THAT(text, HasSubstr("1997-05-29"));
+  EXPECT_THAT(text, HasSubstr("100 %"));
+  EXPECT_THAT(text, HasSubstr("12.5 %       33.3 %")) << "b alone is fresh: 1 of 8, and of 3 pages";
+  EXPECT_THAT(text, HasSubstr("25.0 %       75.0 %")) << "believed";
+  EXPECT_THAT(text, HasSubstr("of 20 crawls"));
+}
+
+TEST(ReportTest, StatusLineIsOneLine) {
+  const World world(ThreePages(), TenDays());
+  const std::vector<Sample> samples = DailySamples(world);
+  const std::string line = StatusLine(kSetting, samples[5], samples[6]);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  EXPECT_THAT(line, HasSubstr("1997-05-25       2 crawls/s   50.0 % changed"));
+}
+
+TEST(ReportTest, AnnotationsAreOneJsonObjectOfNumbers) {
+  const World world(ThreePages(), TenDays());
+  const std::vector<Sample> samples = DailySamples(world);
+  const std::string json = AnnotationJson(kSetting, samples[5], samples[6]);
+  EXPECT_EQ(json.front(), '{');
+  EXPECT_EQ(json.back(), '}');
+  EXPECT_THAT(json, HasSubstr("\"true_freshness\":0.333333,"));
+  EXPECT_THAT(json, HasSubstr("\"changed_share\":0.500000,"));
+  EXPECT_THAT(json, HasSubstr("\"history_year\":1997.39"));
+}
+
+TEST(ReportTest, SummaryAveragesOverTimeAndPeriods) {
+  const World world(ThreePages(), TenDays());
+  std::vector<Sample> samples = DailySamples(world);
+  SimulateUniform(world, {kWallBegin, kWallBegin, std::nullopt}, &samples);
+  const std::string text = Summary(kSetting, samples);
+  EXPECT_THAT(text, HasSubstr("from 1997-05-19 to 1997-05-29 in 10.0 s: 3 pages"));
+  EXPECT_THAT(text, HasSubstr("20 crawls (2 a second of 2 allowed), 25.0 % of them"));
+  // Fresh by weight: 1 for two days, 1/4 for two days, then 1/8 of what weighs 8.
+  EXPECT_THAT(text, HasSubstr("true, under freshetd                   32.5 %"));
+  EXPECT_THAT(text, HasSubstr("believed by freshetd                   37.5 %"));
+  // Two crawls a day find every change within a day and a half.
+  EXPECT_GT(samples.back().uniform_sum.Mean().weighted, 0.85);
+  EXPECT_LT(samples.back().uniform_sum.Mean().weighted, 1);
+  EXPECT_THAT(text, HasSubstr("1997-05-19 to 1997-05-21          100.0 %       50.0 %"));
+  EXPECT_THAT(text, HasSubstr("1997-05-26 to 1997-05-29           12.5 %       25.0 %"));
+}
+
+TEST(ReportTest, GroupsDigits) {
+  EXPECT_EQ(Grouped(0), "0");
+  EXPECT_EQ(Grouped(999), "999");
+  EXPECT_EQ(Grouped(1000), "1,000");
+  EXPECT_EQ(Grouped(1234567), "1,234,567");
+}
+
+}  // namespace
+}  // namespace freshet::demo

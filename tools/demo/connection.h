@@ -1,0 +1,71 @@
+// A connection to freshetd, with its errors in words.
+#ifndef FRESHET_TOOLS_DEMO_CONNECTION_H_
+#define FRESHET_TOOLS_DEMO_CONNECTION_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "freshet/v1/admin.grpc.pb.h"
+#include "freshet/v1/ingest.grpc.pb.h"
+#include "freshet/v1/pages.grpc.pb.h"
+#include "freshet/v1/scheduler.grpc.pb.h"
+#include "tools/demo/ledger.h"
+#include "tools/demo/world.h"
+
+namespace freshet::demo {
+
+// Instants of the API are Unix microseconds here.
+[[nodiscard]] google::protobuf::Timestamp ToTimestamp(int64_t micros);
+[[nodiscard]] int64_t ToMicros(const google::protobuf::Timestamp& timestamp);
+
+// "doing WHAT: reason", with the code of the same name.
+[[nodiscard]] Status FromGrpc(const grpc::Status& status, std::string_view what);
+
+// OK unless the batch or one of its items was refused; duplicates, stale signals and results of
+// leases that are over are fine. The error carries the first reason.
+[[nodiscard]] Status CheckAck(const v1::BatchAck& ack, std::string_view what);
+
+// Which pages of a world a server has, and when they were last crawled. Value type,
+// thread-compatible.
+struct KnownPages {
+  std::vector<bool> known;
+  LastCrawls last_crawls;
+  uint64_t foreign = 0;  // pages of the server that are not of this world
+};
+
+// Thread-safe.
+class Connection {
+ public:
+  // Unavailable if the server does not answer within `timeout_micros`.
+  static StatusOr<std::unique_ptr<Connection>> Open(const std::string& address,
+                                                    int64_t timeout_micros);
+
+  // Calls with a deadline of ten seconds.
+  [[nodiscard]] StatusOr<v1::GetStatisticsResponse> Statistics();
+  [[nodiscard]] StatusOr<KnownPages> ListKnownPages(const World& world);
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] v1::SchedulerService::Stub& scheduler() { return *scheduler_; }
+  [[nodiscard]] v1::IngestService::Stub& ingest() { return *ingest_; }
+  [[nodiscard]] v1::PagesService::Stub& pages() { return *pages_; }
+
+ private:
+  Connection(std::string address, const std::shared_ptr<grpc::Channel>& channel);
+
+  const std::string address_;
+  const std::unique_ptr<v1::SchedulerService::Stub> scheduler_;
+  const std::unique_ptr<v1::IngestService::Stub> ingest_;
+  const std::unique_ptr<v1::PagesService::Stub> pages_;
+  const std::unique_ptr<v1::AdminService::Stub> admin_;
+};
+
+}  // namespace freshet::demo
+
+#endif  // FRESHET_TOOLS_DEMO_CONNECTION_H_

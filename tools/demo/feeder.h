@@ -1,0 +1,68 @@
+// Tells the server which pages there are and what the polls of their sitemap find.
+#ifndef FRESHET_TOOLS_DEMO_FEEDER_H_
+#define FRESHET_TOOLS_DEMO_FEEDER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/demo/connection.h"
+#include "tools/demo/poll_plan.h"
+#include "tools/demo/stop.h"
+#include "tools/demo/truth.h"
+
+namespace freshet::demo {
+
+// One stream of page updates and one of signals, whose batches under way are bounded.
+//
+// The calls belong to one thread at a time, but for polled_until_micros and Cancel.
+// Thread-compatible.
+class Feeder {
+ public:
+  // Everything given outlives the feeder. Polls start after `polled_until_micros`.
+  Feeder(Connection& connection, const World& world, int64_t polled_until_micros, NowMicros now,
+         Stop& stop);
+
+  // Adds those of the pages of earlier polls that the server does not know, those that exist since
+  // the start as crawled then. Then makes the polls of the history when they are due, until it is
+  // over or stopped: new pages are added first, then a signal is sent for every touched page. A
+  // failure stops everything. `known` has one entry for each page of the world.
+  void Run(const std::vector<bool>& known);
+
+  // Wall time up to which everything that the polls found is acknowledged.
+  [[nodiscard]] int64_t polled_until_micros() const { return polled_until_; }
+
+  // Ends the streams at once.
+  void Cancel();
+
+ private:
+  Status AddMissing(const std::vector<bool>& known);
+  Status RunPolls();
+  Status AddPages(const std::vector<uint32_t>& pages);
+  Status SendSignals(const Poll& poll);
+  Status ReadSignalAck();
+  Status StreamLost();
+
+  using UpsertStream = grpc::ClientReaderWriter<v1::UpsertPagesRequest, v1::UpsertPagesResponse>;
+  using SignalStream =
+      grpc::ClientReaderWriter<v1::SignalChangesRequest, v1::SignalChangesResponse>;
+
+  const World& world_;
+  const NowMicros now_;
+  Stop& stop_;
+  PollPlan plan_;
+  std::atomic<int64_t> polled_until_;
+  uint64_t sequence_ = 0;
+  std::deque<int64_t> unanswered_;  // for each batch of signals, what it completes
+  grpc::ClientContext upsert_context_;
+  grpc::ClientContext signal_context_;
+  const std::unique_ptr<UpsertStream> upserts_;
+  const std::unique_ptr<SignalStream> signals_;
+};
+
+}  // namespace freshet::demo
+
+#endif  // FRESHET_TOOLS_DEMO_FEEDER_H_

@@ -1,0 +1,145 @@
+#include "tools/demo/fetch_worker.h"
+
+#include <optional>
+#include <utility>
+
+namespace freshet::demo {
+namespace {
+
+constexpr uint32_t kCredit = 64;
+// What a worker that is killed holds comes back this soon: some hundred days of history.
+constexpr int64_t kLeaseSeconds = 2;
+
+std::optional<int64_t> LastCrawl(const v1::Assignment& assignment) {
+  if (!assignment.has_last_crawl_time()) return std::nullopt;
+  return ToMicros(assignment.last_crawl_time());
+}
+
+v1::CrawlRequest ReturnLeases(const v1::AssignmentBatch& batch, uint64_t sequence) {
+  v1::CrawlRequest request;
+  v1::LeaseReturn* leases = request.mutable_returned_leases();
+  leases->set_sequence(sequence);
+  for (const v1::Assignment& assignment : batch.assignments()) {
+    leases->add_lease_ids(assignment.lease_id());
+  }
+  return request;
+}
+
+}  // namespace
+
+FetchWorker::FetchWorker(std::string name, Connection& connection, const World& world, Truth& truth,
+                         Stop& stop)
+    : name_(std::move(name)), connection_(connection), world_(world), truth_(truth), stop_(stop) {}
+
+void FetchWorker::Run() {
+  const auto stream = connection_.scheduler().Crawl(&context_);
+  const Status work = Work(*stream);
+  if (!work.ok()) Cancel();
+  const grpc::Status finish = stream->Finish();
+  if (!work.ok()) {
+    stop_.Fail(work);
+  } else if (!finish.ok()) {
+    stop_.Fail(FromGrpc(finish, "fetch worker " + name_));
+  } else if (!stop_.requested()) {
+    stop_.Fail(
+        MakeStatus(absl::StatusCode::kUnavailable, "the server ended the stream of {}", name_));
+  }
+}
+
+Status FetchWorker::Work(Stream& stream) {
+  v1::CrawlRequest hello;
+  hello.mutable_hello()->set_worker(name_);
+  hello.mutable_hello()->mutable_lease_duration()->set_seconds(kLeaseSeconds);
+  Send(stream, hello);
+  Grant(stream, kCredit);
+  v1::CrawlResponse response;
+  while (stream.Read(&response)) {
+    RETURN_IF_ERROR(Handle(stream, response));
+    if (stop_.requested() && credit_ == 0 && unanswered_ == 0) break;
+  }
+  stream.WritesDone();
+  while (stream.Read(&response)) {
+  }
+  return absl::OkStatus();
+}
+
+Status FetchWorker::Handle(Stream& stream, const v1::CrawlResponse& response) {
+  switch (response.message_case()) {
+    case v1::CrawlResponse::kAssignments:
+      return HandleAssignments(stream, response.assignments());
+    case v1::CrawlResponse::kResultAck:
+      --unanswered_;
+      RETURN_IF_ERROR(CheckAck(response.result_ack(), "a result was"));
+      if (!stop_.requested()) Grant(stream, response.result_ack().item_count());
+      return absl::OkStatus();
+    case v1::CrawlResponse::kReturnAck:
+      --unanswered_;
+      return CheckAck(response.return_ack(), "a returned lease was");
+    case v1::CrawlResponse::kNotice:
+      return HandleNotice(response.notice());
+    case v1::CrawlResponse::MESSAGE_NOT_SET:
+      break;
+  }
+  return MakeStatus(absl::StatusCode::kInternal, "the server sent an empty message");
+}
+
+Status FetchWorker::HandleAssignments(Stream& stream, const v1::AssignmentBatch& batch) {
+  const auto count = static_cast<uint64_t>(batch.assignments_size());
+  if (count > credit_) {
+    return MakeStatus(absl::StatusCode::kInternal,
+                      "the server sent {} assignments on a credit of {}", count, credit_);
+  }
+  credit_ -= count;
+  ++unanswered_;
+  if (stop_.requested()) {
+    Send(stream, ReturnLeases(batch, ++sequence_));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const v1::CrawlRequest results, Fetch(batch));
+  Send(stream, results);
+  return absl::OkStatus();
+}
+
+StatusOr<v1::CrawlRequest> FetchWorker::Fetch(const v1::AssignmentBatch& batch) {
+  v1::CrawlRequest request;
+  v1::ResultBatch* results = request.mutable_results();
+  results->set_sequence(++sequence_);
+  for (const v1::Assignment& assignment : batch.assignments()) {
+    const std::optional<uint32_t> page = world_.Find(assignment.url());
+    if (!page) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        "the server assigned {}, which is not a URL of the history",
+                        assignment.url());
+    }
+    const Fetched fetched = truth_.Fetch(*page, LastCrawl(assignment));
+    v1::CrawlResult* result = results->add_results();
+    result->set_lease_id(assignment.lease_id());
+    *result->mutable_fetch_time() = ToTimestamp(fetched.time_micros);
+    result->set_outcome(fetched.changed ? v1::CRAWL_OUTCOME_CHANGED : v1::CRAWL_OUTCOME_UNCHANGED);
+    result->set_http_status(fetched.changed ? 200 : 304);
+  }
+  return request;
+}
+
+Status FetchWorker::HandleNotice(const v1::Notice& notice) {
+  const bool draining = notice.kind() == v1::NOTICE_KIND_DRAINING && !stop_.requested();
+  if (draining) return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
+  if (notice.kind() == v1::NOTICE_KIND_REFUSED) {
+    return MakeStatus(absl::StatusCode::kInternal, "the server refused a message: {}",
+                      notice.error().reason());
+  }
+  return absl::OkStatus();
+}
+
+void FetchWorker::Grant(Stream& stream, uint32_t assignments) {
+  if (assignments == 0) return;
+  v1::CrawlRequest request;
+  request.mutable_credit()->set_assignments(assignments);
+  credit_ += assignments;
+  Send(stream, request);
+}
+
+// A write that fails means that the stream is over: the next read says so, and Finish says why.
+void FetchWorker::Send(Stream& stream, const v1::CrawlRequest& request) { stream.Write(request); }
+
+}  // namespace freshet::demo

@@ -1,0 +1,92 @@
+#include "tools/demo/ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace freshet::demo {
+
+FreshnessSum FreshnessSum::operator-(const FreshnessSum& earlier) const {
+  return {.weighted_micros = weighted_micros - earlier.weighted_micros,
+          .plain_micros = plain_micros - earlier.plain_micros,
+          .micros = micros - earlier.micros};
+}
+
+Freshness FreshnessSum::Mean() const {
+  if (micros <= 0) return {};
+  const auto span = static_cast<double>(micros);
+  return {.weighted = weighted_micros / span, .plain = plain_micros / span};
+}
+
+Ledger::Ledger(const World& world, LastCrawls last_crawls, int64_t start_micros)
+    : world_(&world),
+      last_crawls_(std::move(last_crawls)),
+      exists_(world.pages().size()),
+      fresh_(world.pages().size()),
+      now_(start_micros) {
+  last_crawls_.resize(world.pages().size());
+  for (uint32_t page = 0; page < world.pages().size(); ++page) {
+    if (world.pages()[page].born_micros > start_micros) continue;
+    const std::optional<int64_t> crawl = last_crawls_[page];
+    Add(page, crawl && !world.ChangedWithin(page, *crawl, start_micros));
+  }
+  const std::vector<WorldEvent>& events = world.events();
+  while (next_event_ < events.size() && events[next_event_].time_micros <= start_micros) {
+    ++next_event_;
+  }
+}
+
+void Ledger::AdvanceTo(int64_t now_micros) {
+  const std::vector<WorldEvent>& events = world_->events();
+  for (; next_event_ < events.size() && events[next_event_].time_micros <= now_micros;
+       ++next_event_) {
+    const WorldEvent& event = events[next_event_];
+    if (event.kind == WorldEventKind::kMinorTouch) continue;
+    Integrate(event.time_micros);
+    if (event.kind == WorldEventKind::kBirth) {
+      Add(event.page, false);
+    } else {
+      SetFresh(event.page, false);
+    }
+  }
+  Integrate(now_micros);
+}
+
+void Ledger::Fetch(uint32_t page, int64_t now_micros) {
+  AdvanceTo(now_micros);
+  last_crawls_[page] = now_;
+  if (exists_[page]) SetFresh(page, true);
+}
+
+Freshness Ledger::Current() const {
+  if (pages_ == 0) return {};
+  // Without any importance no page weighs more than another.
+  const double plain = static_cast<double>(fresh_pages_) / static_cast<double>(pages_);
+  return {.weighted = importance_ > 0 ? fresh_importance_ / importance_ : plain, .plain = plain};
+}
+
+void Ledger::Integrate(int64_t until_micros) {
+  if (until_micros <= now_) return;
+  const int64_t span = until_micros - now_;
+  const Freshness current = Current();
+  sum_.weighted_micros += current.weighted * static_cast<double>(span);
+  sum_.plain_micros += current.plain * static_cast<double>(span);
+  sum_.micros += span;
+  now_ = until_micros;
+}
+
+void Ledger::Add(uint32_t page, bool fresh) {
+  exists_[page] = true;
+  ++pages_;
+  importance_ += world_->pages()[page].importance;
+  SetFresh(page, fresh);
+}
+
+void Ledger::SetFresh(uint32_t page, bool fresh) {
+  if (fresh_[page] == fresh) return;
+  fresh_[page] = fresh;
+  const double importance = world_->pages()[page].importance;
+  fresh_pages_ += fresh ? 1 : -1;
+  fresh_importance_ += fresh ? importance : -importance;
+}
+
+}  // namespace freshet::demo

@@ -1,0 +1,251 @@
+#include "tools/demo/play.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <future>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "tools/demo/connection.h"
+#include "tools/demo/feeder.h"
+#include "tools/demo/fetch_worker.h"
+#include "tools/demo/operator_page.h"
+#include "tools/demo/prepare.h"
+#include "tools/demo/report.h"
+#include "tools/demo/stop.h"
+#include "tools/demo/uniform.h"
+#include "tools/history.h"
+
+namespace freshet::demo {
+namespace {
+
+constexpr int64_t kConnectMicros = 5'000'000;
+constexpr int64_t kSecondMicros = 1'000'000;
+constexpr int kFramesPerSecond = 4;  // in a terminal
+constexpr int64_t kOrderlyEndMicros = 2'000'000;
+
+// Fixes a run that has not begun on the wall clock: its history begins now. Tells whether it had.
+StatusOr<bool> Begin(const std::string& path, SavedRun* run, int64_t now_micros) {
+  if (run->timeline.wall_begin_micros != 0) return true;
+  run->timeline.wall_begin_micros = now_micros;
+  run->polled_until_micros = now_micros;
+  RETURN_IF_ERROR(WriteSavedRun(path, *run));
+  return false;
+}
+
+// Pages that exist since the start count as crawled then, unless the server says otherwise.
+LastCrawls StartingCrawls(const World& world, const KnownPages& pages) {
+  LastCrawls crawls = pages.last_crawls;
+  const int64_t begin = world.timeline().wall_begin_micros;
+  for (uint32_t page = 0; page < crawls.size(); ++page) {
+    if (!pages.known[page] && world.pages()[page].born_micros <= begin) crawls[page] = begin;
+  }
+  return crawls;
+}
+
+// The threads of one replay. Owner thread only.
+class Crew {
+ public:
+  Crew(Connection& connection, const World& world, Truth& truth, const SavedRun& run,
+       const PlayOptions& options, Stop& stop)
+      : now_(options.now),
+        stop_(stop),
+        feeder_(connection, world, run.polled_until_micros, options.now, stop) {
+    for (int i = 1; i <= options.workers; ++i) {
+      workers_.push_back(std::make_unique<FetchWorker>(fmt::format("fetcher-{}", i), connection,
+                                                       world, truth, stop));
+    }
+  }
+
+  void Start(const std::vector<bool>& known) {
+    for (const auto& worker : workers_) {
+      threads_.push_back(std::async(std::launch::async, [&worker = *worker] { worker.Run(); }));
+    }
+    threads_.push_back(std::async(std::launch::async, [this, known] { feeder_.Run(known); }));
+  }
+
+  // Lets everybody finish what is under way, for a bounded time.
+  void Finish() {
+    stop_.Request();
+    const int64_t deadline = now_() + (stop_.status().ok() ? kOrderlyEndMicros : 0);
+    for (const auto& thread : threads_) {
+      thread.wait_for(std::chrono::microseconds(std::max<int64_t>(0, deadline - now_())));
+    }
+    for (const auto& worker : workers_) worker->Cancel();
+    feeder_.Cancel();
+    for (const auto& thread : threads_) thread.wait();
+  }
+
+  [[nodiscard]] const Feeder& feeder() const { return feeder_; }
+
+ private:
+  const NowMicros now_;
+  Stop& stop_;
+  Feeder feeder_;
+  std::vector<std::unique_ptr<FetchWorker>> workers_;
+  std::vector<std::future<void>> threads_;
+};
+
+// Draws on standard output. Owner thread only.
+class Screen {
+ public:
+  Screen(Setting setting, bool terminal) : setting_(std::move(setting)), terminal_(terminal) {}
+
+  void Draw(const Sample& earlier, const Sample& now) {
+    if (!terminal_) {
+      fmt::print("{}\n", StatusLine(setting_, earlier, now));
+    } else {
+      const std::vector<std::string> lines = TableLines(setting_, earlier, now);
+      if (drawn_ > 0) fmt::print("\x1b[{}A", drawn_);
+      for (const std::string& line : lines) fmt::print("\x1b[2K{}\n", line);
+      drawn_ = lines.size();
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  const Setting setting_;
+  const bool terminal_;
+  size_t drawn_ = 0;
+};
+
+// Takes samples until the history is over, shows them and keeps the run's file up to date. Owner
+// thread only.
+class Watch {
+ public:
+  Watch(Connection& connection, Truth& truth, UniformSchedule& uniform, Setting setting,
+        const PlayOptions& options)
+      : connection_(connection),
+        truth_(truth),
+        uniform_(uniform),
+        setting_(setting),
+        screen_(std::move(setting), options.terminal),
+        page_(options.http),
+        per_second_(options.terminal ? kFramesPerSecond : 1) {}
+
+  // One sample, shown. An error ends the replay.
+  Status Tick() {
+    ASSIGN_OR_RETURN(const v1::GetStatisticsResponse statistics, connection_.Statistics());
+    if (!statistics.store().write_error().empty()) {
+      return MakeStatus(absl::StatusCode::kUnavailable, "the server cannot write its store: {}",
+                        statistics.store().write_error());
+    }
+    Sample sample{.truth = truth_.Look(setting_.timeline.wall_end_micros()),
+                  .believed = {.weighted = statistics.pages().weighted_believed_freshness(),
+                               .plain = statistics.pages().believed_freshness()},
+                  .signals = statistics.ingest().signals_applied(),
+                  .price = statistics.schedule().price()};
+    uniform_.AdvanceTo(sample.truth.time_micros);
+    sample.uniform = uniform_.ledger().Current();
+    sample.uniform_sum = uniform_.ledger().sum();
+    samples_.push_back(sample);
+    if (samples_.size() > 1) Show();
+    return absl::OkStatus();
+  }
+
+  // When the next sample is due.
+  [[nodiscard]] int64_t interval_micros() const { return kSecondMicros / per_second_; }
+  [[nodiscard]] std::vector<Sample>& samples() { return samples_; }
+  [[nodiscard]] const Setting& setting() const { return setting_; }
+  // Why the operator page did not take the numbers; OK if it did.
+  [[nodiscard]] const Status& page_status() const { return page_status_; }
+
+ private:
+  // Paces are those of the last second: shorter spans jump about.
+  void Show() {
+    const size_t last = samples_.size() - 1;
+    const size_t earlier = last - std::min(last, static_cast<size_t>(per_second_));
+    screen_.Draw(samples_[earlier], samples_[last]);
+    // A page that does not answer is asked no more: each question would cost its timeout.
+    if (page_status_.ok()) {
+      page_status_ = page_.Annotate(AnnotationJson(setting_, samples_[earlier], samples_[last]));
+    }
+  }
+
+  Connection& connection_;
+  Truth& truth_;
+  UniformSchedule& uniform_;
+  const Setting setting_;
+  Screen screen_;
+  OperatorPage page_;
+  Status page_status_;
+  const int per_second_;
+  std::vector<Sample> samples_;
+};
+
+// Watches until the history is over (true), or something else ended the replay.
+bool WatchHistory(const PlayOptions& options, const std::string& path, SavedRun run,
+                  const Crew& crew, Watch& watch, Stop& stop) {
+  int64_t next = options.now();
+  while (!stop.requested() && !options.interrupted()) {
+    const int64_t now = options.now();
+    const bool over = now >= run.timeline.wall_end_micros();
+    if (now >= next || over) {
+      next = std::max(now, next + watch.interval_micros());
+      if (const Status status = watch.Tick(); !status.ok()) stop.Fail(status);
+      run.polled_until_micros = crew.feeder().polled_until_micros();
+      run.finished = over;
+      if (const Status status = WriteSavedRun(path, run); !status.ok()) stop.Fail(status);
+    }
+    if (over) return stop.status().ok();
+    // Short enough that an interrupt is answered at once.
+    constexpr int64_t kPatience = 100'000;
+    const int64_t end = std::min(next, run.timeline.wall_end_micros());
+    stop.WaitFor(std::clamp<int64_t>(end - options.now(), 0, kPatience));
+  }
+  return false;
+}
+
+Status CheckForeign(const KnownPages& pages, const std::string& run_dir) {
+  if (pages.foreign == 0) return absl::OkStatus();
+  return MakeStatus(
+      absl::StatusCode::kFailedPrecondition,
+      "the server holds {} pages that are not in the history: remove {} to start over",
+      pages.foreign, run_dir);
+}
+
+void PrintSummary(const World& world, const LastCrawls& crawls, bool over, Watch& watch) {
+  if (watch.samples().size() < 2) return;
+  SimulateUniform(world, crawls, &watch.samples());
+  fmt::print("\n{}{}", over ? "" : "Stopped before the end of the history.\n",
+             Summary(watch.setting(), watch.samples()));
+  if (!watch.page_status().ok()) fmt::print("  Note: {}.\n", std::string(watch.page_status().message()));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+Status Play(const PlayOptions& options) {
+  const std::string path = SavedRunPath(options.run_dir);
+  ASSIGN_OR_RETURN(SavedRun run, ReadSavedRun(path));
+  ASSIGN_OR_RETURN(const std::vector<HistoryPage> history, ReadHistory(run.history));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection,
+                   Connection::Open(options.server, kConnectMicros));
+  ASSIGN_OR_RETURN(const bool resumed, Begin(path, &run, options.now()));
+  const World world(history, run.timeline);
+  ASSIGN_OR_RETURN(const KnownPages pages, connection->ListKnownPages(world));
+  RETURN_IF_ERROR(CheckForeign(pages, options.run_dir));
+
+  const LastCrawls crawls = StartingCrawls(world, pages);
+  const int64_t start = resumed ? options.now() : run.timeline.wall_begin_micros;
+  Truth truth(world, crawls, start, options.now);
+  UniformSchedule uniform(world, crawls, start, run.crawl_rate_per_second);
+  const Setting setting{.title = std::filesystem::path(run.history).filename().string(),
+                        .timeline = run.timeline,
+                        .crawl_rate_per_second = run.crawl_rate_per_second,
+                        .colour = options.terminal};
+  Stop stop;
+  Watch watch(*connection, truth, uniform, setting, options);
+  Crew crew(*connection, world, truth, run, options, stop);
+  crew.Start(pages.known);
+  const bool over = WatchHistory(options, path, run, crew, watch, stop);
+  crew.Finish();
+  RETURN_IF_ERROR(stop.status());
+  PrintSummary(world, crawls, over, watch);
+  return absl::OkStatus();
+}
+
+}  // namespace freshet::demo

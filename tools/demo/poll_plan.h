@@ -1,0 +1,51 @@
+// What a poller of the site's sitemap finds, poll by poll.
+#ifndef FRESHET_TOOLS_DEMO_POLL_PLAN_H_
+#define FRESHET_TOOLS_DEMO_POLL_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tools/demo/world.h"
+
+namespace freshet::demo {
+
+// A page of a sitemap whose `lastmod` is newer than at the poll before. Value type,
+// thread-compatible.
+struct TouchedPage {
+  uint32_t page = 0;
+  int64_t lastmod_micros = 0;  // wall time of its latest touch
+  bool operator==(const TouchedPage&) const = default;
+};
+
+// What one poll finds. Value type, thread-compatible.
+struct Poll {
+  int64_t time_micros = 0;           // of the poll; it covers the time since the poll before
+  std::vector<uint32_t> births;      // pages that are new, in order of birth
+  std::vector<TouchedPage> touched;  // each page once, in order of its latest touch
+};
+
+// One poll for each day of the history, at the end of the day. Thread-compatible.
+class PollPlan {
+ public:
+  // The polls after `polled_until_micros`. The world outlives the plan.
+  PollPlan(const World& world, int64_t polled_until_micros);
+
+  // When the next poll takes place.
+  [[nodiscard]] int64_t next_micros() const { return next_micros_; }
+  // Makes it.
+  [[nodiscard]] Poll Next();
+  // True once a poll has covered the end of the history.
+  [[nodiscard]] bool done() const;
+
+ private:
+  [[nodiscard]] int64_t TimeOf(int64_t day) const;
+
+  const World* world_;
+  size_t next_event_ = 0;
+  int64_t day_ = 0;
+  int64_t next_micros_ = 0;
+};
+
+}  // namespace freshet::demo
+
+#endif  // FRESHET_TOOLS_DEMO_POLL_PLAN_H_

@@ -1,0 +1,208 @@
+#include "tools/demo/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "fmt/format.h"
+#include "tools/demo/uniform.h"
+
+namespace freshet::demo {
+namespace {
+
+constexpr size_t kPeriods = 4;
+constexpr double kMicrosPerSecond = 1e6;
+
+std::string Bold(const Setting& setting, const std::string& text) {
+  return setting.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
+}
+
+std::string DateOf(const Setting& setting, int64_t wall_micros) {
+  return FormatDate(setting.timeline.ToHistorySeconds(wall_micros));
+}
+
+// Share of the wall time of the history that is over.
+double Progress(const Setting& setting, int64_t wall_micros) {
+  const Timeline& timeline = setting.timeline;
+  const auto length = static_cast<double>(timeline.wall_end_micros() - timeline.wall_begin_micros);
+  return std::clamp(static_cast<double>(wall_micros - timeline.wall_begin_micros) / length, 0.0,
+                    1.0);
+}
+
+std::string ProgressBar(double share) {
+  constexpr int kWidth = 30;
+  const int filled = static_cast<int>(std::lround(share * kWidth));
+  return "[" + std::string(filled, '=') + std::string(kWidth - filled, ' ') + "]";
+}
+
+std::string FreshnessRow(const std::string& name, double weighted, double plain) {
+  return fmt::format("  {:<34}{:>9.1f} %{:>11.1f} %", name, 100 * weighted, 100 * plain);
+}
+
+// Means over the time between two samples, both ends being samples of `samples`.
+struct Means {
+  Freshness truth;
+  Freshness believed;
+  Freshness uniform;
+};
+
+Means MeansBetween(const std::vector<Sample>& samples, size_t first, size_t last) {
+  Means means{.truth = (samples[last].truth.sum - samples[first].truth.sum).Mean(),
+              .uniform = (samples[last].uniform_sum - samples[first].uniform_sum).Mean()};
+  // What the server believes is known at the samples only: each stands for the time since the one
+  // before it.
+  FreshnessSum believed;
+  for (size_t i = first + 1; i <= last; ++i) {
+    const int64_t span = samples[i].truth.time_micros - samples[i - 1].truth.time_micros;
+    believed.weighted_micros += samples[i].believed.weighted * static_cast<double>(span);
+    believed.plain_micros += samples[i].believed.plain * static_cast<double>(span);
+    believed.micros += span;
+  }
+  means.believed = believed.Mean();
+  return means;
+}
+
+// Position of the last sample at or before that share of the time.
+size_t SampleAt(const std::vector<Sample>& samples, double share) {
+  const int64_t first = samples.front().truth.time_micros;
+  const int64_t span = samples.back().truth.time_micros - first;
+  const int64_t time = first + static_cast<int64_t>(share * static_cast<double>(span));
+  const auto after = std::upper_bound(
+      samples.begin(), samples.end(), time,
+      [](int64_t t, const Sample& sample) { return t < sample.truth.time_micros; });
+  return static_cast<size_t>(std::distance(samples.begin(), after)) - 1;
+}
+
+std::string PeriodRows(const Setting& setting, const std::vector<Sample>& samples) {
+  std::string text;
+  size_t first = 0;
+  for (size_t period = 1; period <= kPeriods; ++period) {
+    const size_t last = period == kPeriods
+                            ? samples.size() - 1
+                            : SampleAt(samples, static_cast<double>(period) / kPeriods);
+    if (last <= first) continue;
+    const Means means = MeansBetween(samples, first, last);
+    const TruthSnapshot& from = samples[first].truth;
+    const TruthSnapshot& to = samples[last].truth;
+    text += fmt::format("  {} to {}{:>15.1f} %{:>11.1f} %{:>11.1f} %{:>11.1f} %\n",
+                        DateOf(setting, from.time_micros), DateOf(setting, to.time_micros),
+                        100 * means.truth.weighted, 100 * means.believed.weighted,
+                        100 * means.uniform.weighted, 100 * PaceBetween(from, to).changed_share);
+    first = last;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Grouped(uint64_t number) {
+  std::string digits = fmt::format("{}", number);
+  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
+  return digits;
+}
+
+CrawlPace PaceBetween(const TruthSnapshot& earlier, const TruthSnapshot& later) {
+  CrawlPace pace;
+  const auto crawls = static_cast<double>(later.crawls - earlier.crawls);
+  if (later.time_micros > earlier.time_micros) {
+    const auto span = static_cast<double>(later.time_micros - earlier.time_micros);
+    pace.crawls_per_second = crawls * kMicrosPerSecond / span;
+  }
+  if (crawls > 0) {
+    pace.changed_share = static_cast<double>(later.changed - earlier.changed) / crawls;
+  }
+  return pace;
+}
+
+std::vector<std::string> TableLines(const Setting& setting, const Sample& earlier,
+                                    const Sample& now) {
+  const CrawlPace pace = PaceBetween(earlier.truth, now.truth);
+  const double progress = Progress(setting, now.truth.time_micros);
+  const double day_seconds = setting.timeline.wall_micros_per_day / kMicrosPerSecond;
+  return {
+      fmt::format("  {}   {}   {} {:.0f} %", setting.title,
+                  Bold(setting, DateOf(setting, now.truth.time_micros)), ProgressBar(progress),
+                  100 * progress),
+      "",
+      fmt::format("  {:<34}{:>11}{:>13}", "freshness", "weighted", "all pages"),
+      Bold(setting, FreshnessRow("true (from the history)", now.truth.current.weighted,
+                                 now.truth.current.plain)),
+      FreshnessRow("believed by freshetd", now.believed.weighted, now.believed.plain),
+      FreshnessRow("uniform schedule (simulated)", now.uniform.weighted, now.uniform.plain),
+      "",
+      fmt::format("  {:<34}{:>11}{:>26}", "pages", Grouped(now.truth.pages), ""),
+      fmt::format("  {:<34}{:>11}   {:.1f} a history day", "crawls a second",
+                  Grouped(static_cast<uint64_t>(std::lround(pace.crawls_per_second))),
+                  pace.crawls_per_second * day_seconds),
+      fmt::format("  {:<34}{:>9.1f} %   of {} crawls", "found a change", 100 * pace.changed_share,
+                  Grouped(now.truth.crawls)),
+      fmt::format("  {:<34}{:>11}", "signals applied", Grouped(now.signals)),
+      fmt::format("  {:<34}{:>11.4g}   importance x seconds", "price of a crawl", now.price),
+  };
+}
+
+std::string StatusLine(const Setting& setting, const Sample& earlier, const Sample& now) {
+  const CrawlPace pace = PaceBetween(earlier.truth, now.truth);
+  return fmt::format(
+      "{}  {:>6.0f} crawls/s  {:>5.1f} % changed  fresh {:>5.1f} % (believed {:>5.1f} %, uniform "
+      "{:>5.1f} %)  pages {:>5.1f} % ({:>5.1f} %)  {} signals  price {:.3g}",
+      DateOf(setting, now.truth.time_micros), pace.crawls_per_second, 100 * pace.changed_share,
+      100 * now.truth.current.weighted, 100 * now.believed.weighted, 100 * now.uniform.weighted,
+      100 * now.truth.current.plain, 100 * now.believed.plain, Grouped(now.signals), now.price);
+}
+
+std::string AnnotationJson(const Setting& setting, const Sample& earlier, const Sample& now) {
+  const CrawlPace pace = PaceBetween(earlier.truth, now.truth);
+  const double days =
+      static_cast<double>(setting.timeline.ToHistorySeconds(now.truth.time_micros)) / kDaySeconds;
+  return fmt::format(
+      "{{\"true_freshness_weighted\":{:.6f},\"true_freshness\":{:.6f},"
+      "\"uniform_freshness_weighted\":{:.6f},\"uniform_freshness\":{:.6f},"
+      "\"changed_share\":{:.6f},\"fetched_per_second\":{:.3f},\"history_year\":{:.3f}}}",
+      now.truth.current.weighted, now.truth.current.plain, now.uniform.weighted, now.uniform.plain,
+      pace.changed_share, pace.crawls_per_second, 1970 + days / 365.2425);
+}
+
+void SimulateUniform(const World& world, const LastCrawls& last_crawls,
+                     std::vector<Sample>* samples) {
+  const TruthSnapshot& first = samples->front().truth;
+  const double rate = PaceBetween(first, samples->back().truth).crawls_per_second;
+  UniformSchedule uniform(world, last_crawls, first.time_micros, rate);
+  for (Sample& sample : *samples) {
+    uniform.AdvanceTo(sample.truth.time_micros);
+    sample.uniform = uniform.ledger().Current();
+    sample.uniform_sum = uniform.ledger().sum();
+  }
+}
+
+std::string Summary(const Setting& setting, const std::vector<Sample>& samples) {
+  const Sample& first = samples.front();
+  const Sample& last = samples.back();
+  const uint64_t crawls = last.truth.crawls - first.truth.crawls;
+  const CrawlPace pace = PaceBetween(first.truth, last.truth);
+  const Means means = MeansBetween(samples, 0, samples.size() - 1);
+  std::string text = fmt::format(
+      "Played {} from {} to {} in {:.1f} s: {} pages, {} signals.\n"
+      "{} crawls ({:.0f} a second of {:.0f} allowed), {:.1f} % of them found a change.\n\n",
+      setting.title, DateOf(setting, first.truth.time_micros),
+      DateOf(setting, last.truth.time_micros),
+      static_cast<double>(last.truth.time_micros - first.truth.time_micros) / kMicrosPerSecond,
+      Grouped(last.truth.pages), Grouped(last.signals), Grouped(crawls), pace.crawls_per_second,
+      setting.crawl_rate_per_second, 100 * pace.changed_share);
+  text += fmt::format("  {:<34}{:>11}{:>13}\n", "mean freshness", "weighted", "all pages");
+  text += FreshnessRow("true, under freshetd", means.truth.weighted, means.truth.plain) + "\n";
+  text +=
+      FreshnessRow("believed by freshetd", means.believed.weighted, means.believed.plain) + "\n";
+  text +=
+      FreshnessRow("uniform schedule (simulated) *", means.uniform.weighted, means.uniform.plain) +
+      "\n\n";
+  text += fmt::format("  {:<24}{:>17}{:>13}{:>13}{:>13}\n", "weighted, by period", "true",
+                      "believed", "uniform *", "changed");
+  text += PeriodRows(setting, samples);
+  text +=
+      "\n  * computed here, not by freshetd: the same number of crawls on the same history, every\n"
+      "    page in turn, signals ignored.\n";
+  return text;
+}
+
+}  // namespace freshet::demo

@@ -1,0 +1,68 @@
+// What the replay shows while it runs, and what it says at the end: text from numbers.
+#ifndef FRESHET_TOOLS_DEMO_REPORT_H_
+#define FRESHET_TOOLS_DEMO_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/demo/ledger.h"
+#include "tools/demo/timeline.h"
+#include "tools/demo/truth.h"
+#include "tools/demo/world.h"
+
+namespace freshet::demo {
+
+// What is known at one moment of the replay. Value type, thread-compatible.
+struct Sample {
+  TruthSnapshot truth;
+  Freshness believed;  // by the server
+  Freshness uniform;   // of the uniform schedule of the same rate, now
+  FreshnessSum uniform_sum;
+  uint64_t signals = 0;  // applied by the server
+  double price = 0;
+};
+
+// What stays the same during a replay. Value type, thread-compatible.
+struct Setting {
+  std::string title;  // of the history
+  Timeline timeline;
+  double crawl_rate_per_second = 0;
+  bool colour = false;  // for a terminal
+};
+
+// Crawls per second, and share of crawls that found a change, between two samples. Zero where there
+// is no time or no crawl. Value type, thread-compatible.
+struct CrawlPace {
+  double crawls_per_second = 0;
+  double changed_share = 0;
+};
+[[nodiscard]] CrawlPace PaceBetween(const TruthSnapshot& earlier, const TruthSnapshot& later);
+
+// A table of a fixed number of lines, to be drawn over the one before.
+[[nodiscard]] std::vector<std::string> TableLines(const Setting& setting, const Sample& earlier,
+                                                  const Sample& now);
+
+// The same as one line, for a log.
+[[nodiscard]] std::string StatusLine(const Setting& setting, const Sample& earlier,
+                                     const Sample& now);
+
+// The JSON object that the operator page takes: series of finite numbers, by name.
+[[nodiscard]] std::string AnnotationJson(const Setting& setting, const Sample& earlier,
+                                         const Sample& now);
+
+// Replaces the uniform schedule of the samples by one that makes as many crawls as were made
+// between the first and the last of them, from the same state.
+void SimulateUniform(const World& world, const LastCrawls& last_crawls,
+                     std::vector<Sample>* samples);
+
+// Counts and averages over all samples, by time, and by four periods of equal length. At least two
+// samples.
+[[nodiscard]] std::string Summary(const Setting& setting, const std::vector<Sample>& samples);
+
+// 1234567 as "1,234,567".
+[[nodiscard]] std::string Grouped(uint64_t number);
+
+}  // namespace freshet::demo
+
+#endif  // FRESHET_TOOLS_DEMO_REPORT_H_

@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# What `./dev run` does once everything is built: starts freshetd on a store of its own, plays the real history of a
+# site's pages against it, and lets it serve until Ctrl-C. `--help` lists the options.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+bin=${FRESHET_BIN:-$root/build/release/bin}
+caller=${FRESHET_CALLER_DIR:-$PWD}
+
+run_dir=$root/data/run
+listen=127.0.0.1:7071
+http_listen=127.0.0.1:7072
+keep_serving=1
+prepare=()
+history=$root/examples/histories/php.tsv.gz
+server_pid=
+demo_pid=
+stopping=
+
+usage() {
+  cat <<'USAGE'
+usage: ./dev run [OPTIONS]
+  --seconds S           how long the replay takes, 1 to 86400; a history day takes 16 ms unless the history is shorter
+                        than that (default 60: the last ten years)
+  --history FILE        history to play (default examples/histories/php.tsv.gz, format: the README beside it)
+  --crawl-rate R        crawls a second (default: two a history day for every 1,000 pages)
+  --listen HOST:PORT    where freshetd serves gRPC, port 0: any that is free (default 127.0.0.1:7071)
+  --http-listen HOST:PORT  where it serves metrics and the operator page (default 127.0.0.1:7072)
+  --run-dir DIR         store, log and state of the run (default data/run)
+  --exit                stop after the summary instead of serving until Ctrl-C
+USAGE
+}
+
+fail() {
+  echo "dev run: $1" >&2
+  exit "${2:-1}"
+}
+
+# A path as its user means it, who may have typed it in another directory.
+from_caller() { case $1 in /*) printf '%s\n' "$1" ;; *) printf '%s\n' "$caller/$1" ;; esac }
+
+parse_options() {
+  while (($#)); do
+    case $1 in
+      --help | -h) usage && exit 0 ;;
+      --exit) keep_serving= && shift && continue ;;
+      --seconds | --history | --crawl-rate | --listen | --http-listen | --run-dir) ;;
+      *) usage >&2 && fail "unknown option '$1'" 2 ;;
+    esac
+    (($# > 1)) || fail "$1 needs a value" 2
+    case $1 in
+      --seconds | --crawl-rate) prepare+=("$1" "$2") ;;
+      --history) history=$(from_caller "$2") ;;
+      --listen) listen=$2 ;;
+      --http-listen) http_listen=$2 ;;
+      --run-dir) run_dir=$(from_caller "$2") ;;
+    esac
+    shift 2
+  done
+}
+
+# One run at a time uses a directory. The lock goes with this process, so a kill leaves none behind.
+lock_run_dir() {
+  mkdir -p "$run_dir" || fail "cannot create $run_dir"
+  exec 9>>"$run_dir/lock"
+  flock -n 9 || fail "another ./dev run is using $run_dir: stop it, or choose another one with --run-dir"
+}
+
+# A server whose ./dev run was killed stops by itself (see start_server); it may need a moment for that.
+await_earlier_server() {
+  local pid
+  pid=$(cat "$run_dir/freshetd.pid" 2>/dev/null) || return 0
+  [[ $pid =~ ^[0-9]+$ && $(readlink "/proc/$pid/exe" 2>/dev/null) == */freshetd* ]] || return 0
+  kill -TERM "$pid" 2>/dev/null || return 0
+  timeout 15 tail --pid="$pid" -s 0.1 -f /dev/null || fail "freshetd of an earlier run (process $pid) does not stop"
+}
+
+# Sets day, epoch, crawl_rate: what the server has to be told so that its horizons fit the replay.
+prepare_run() {
+  local settings name value
+  settings=$("$bin/freshet-demo" prepare --run-dir "$run_dir" --history "$history" "${prepare[@]}") || exit $?
+  while IFS='=' read -r name value; do
+    case $name in
+      day) day=$value ;;
+      epoch) epoch=$value ;;
+      crawl_rate) crawl_rate=$value ;;
+    esac
+  done <<<"$settings"
+  sed -e "s/^\(  day:\).*/\1 $day/" -e "s/^\(  interval:\).*/\1 $epoch/" -e "s/^\(crawl_rate:\).*/\1 $crawl_rate/" \
+    "$root/deploy/demo.yaml" >"$run_dir/freshetd.yaml" || fail "cannot write $run_dir/freshetd.yaml"
+}
+
+# Starts freshetd and waits for its ready line. In a session of its own, so that Ctrl-C reaches this script alone, which
+# then stops things in order; and with a signal when this script dies, so that a kill -9 of it leaves no server behind.
+start_server() {
+  exec 3< <(
+    exec 9>&-
+    exec setsid setpriv --pdeathsig TERM "$bin/freshetd" --config "$run_dir/freshetd.yaml" \
+      --data-dir "$run_dir/store" --listen "$listen" --http-listen "$http_listen" 2>"$run_dir/freshetd.log"
+  )
+  server_pid=$!
+  echo "$server_pid" >"$run_dir/freshetd.pid"
+  local ready field
+  if ! read -r ready <&3 || [[ $ready != ready\ * ]]; then
+    [[ -z $stopping ]] || finish
+    local code=0
+    wait "$server_pid" || code=$?
+    server_pid=
+    tail -n 3 "$run_dir/freshetd.log" >&2
+    fail "freshetd did not start (exit code $code); if a port is in use, choose others with --listen and --http-listen (port 0: any that is free)"
+  fi
+  for field in $ready; do
+    case $field in
+      grpc=*) grpc=${field#grpc=} ;;
+      http=*) http=${field#http=} ;;
+    esac
+  done
+}
+
+# Runs in the background and is waited for, so that a signal to this script is acted on at once.
+play() {
+  setpriv --pdeathsig TERM "$bin/freshet-demo" play --run-dir "$run_dir" --server "$grpc" --http "$http" 9>&- 3<&- &
+  demo_pid=$!
+  local code=0
+  wait "$demo_pid" || code=$?
+  # A signal ends the wait early, while the replay is still writing its summary.
+  [[ -n $stopping ]] && { wait "$demo_pid" || code=$?; }
+  demo_pid=
+  return "$code"
+}
+
+stop_server() {
+  [[ -n $server_pid ]] || return 0
+  kill -TERM "$server_pid" 2>/dev/null || true
+  local code=0
+  wait "$server_pid" || code=$?
+  server_pid=
+  return "$code"
+}
+
+# shellcheck disable=SC2317  # reached through the trap
+on_signal() {
+  stopping=1
+  [[ -z $demo_pid ]] || kill -TERM "$demo_pid" 2>/dev/null || true
+}
+
+server_gone() {
+  local code=0
+  wait "$server_pid" || code=$?
+  server_pid=
+  tail -n 3 "$run_dir/freshetd.log" >&2
+  fail "freshetd ended (exit code $code), its log is $run_dir/freshetd.log; ./dev run again goes on with its store"
+}
+
+finish() {
+  local code=0
+  stop_server || code=$?
+  ((code == 0)) || fail "freshetd ended with exit code $code, its log is $run_dir/freshetd.log"
+  echo "freshetd has stopped."
+  exit 0
+}
+
+ask_how() {
+  local program=$bin/freshet url
+  [[ $caller != "$root" ]] || program=${program#"$root/"}
+  url=$(zcat -f "$history" | head -n 1 | cut -f 1 || true)
+  [[ $grpc == 127.0.0.1:7071 ]] || program+=" --server $grpc"
+  echo
+  echo "freshetd goes on serving: gRPC on $grpc, operator page http://$http/ . Nobody fetches any more, so what it believes fades."
+  echo "Ask it about a page:   $program get $url"
+  echo "Ctrl-C stops it."
+}
+
+main() {
+  parse_options "$@"
+  lock_run_dir
+  await_earlier_server
+  prepare_run
+  trap on_signal INT TERM HUP
+  start_server
+  echo "freshetd serves gRPC on $grpc; operator page: http://$http/"
+  local code=0
+  play || code=$?
+  [[ -z $stopping ]] || finish
+  kill -0 "$server_pid" 2>/dev/null || server_gone
+  if ((code != 0)); then
+    stop_server || true
+    exit "$code"
+  fi
+  [[ -n $keep_serving ]] || finish
+  ask_how
+  wait "$server_pid" || true
+  [[ -n $stopping ]] || server_gone
+  finish
+}
+
+main "$@"

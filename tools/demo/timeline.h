@@ -1,0 +1,47 @@
+// How a real history maps onto the wall clock: linearly, a history day taking a fixed span.
+#ifndef FRESHET_TOOLS_DEMO_TIMELINE_H_
+#define FRESHET_TOOLS_DEMO_TIMELINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "tools/history.h"
+
+namespace freshet::demo {
+
+// Seconds of a history day.
+inline constexpr int64_t kDaySeconds = 86400;
+
+// History times are Unix seconds, wall times Unix microseconds. Value type, thread-compatible.
+struct Timeline {
+  int64_t history_begin_seconds = 0;
+  int64_t history_end_seconds = 0;
+  int64_t wall_begin_micros = 0;  // when history_begin happens; 0: not fixed yet
+  double wall_micros_per_day = 1;
+  bool operator==(const Timeline&) const = default;
+
+  // wall = wall_begin + (history - history_begin) wall_micros_per_day / 86400, rounded down. Also
+  // for times outside the history.
+  [[nodiscard]] int64_t ToWallMicros(int64_t history_seconds) const;
+  // The inverse, rounded down to whole seconds of history.
+  [[nodiscard]] int64_t ToHistorySeconds(int64_t wall_micros) const;
+  [[nodiscard]] int64_t wall_end_micros() const { return ToWallMicros(history_end_seconds); }
+  // Length of the history in days.
+  [[nodiscard]] double days() const;
+};
+
+// A timeline, not fixed on the wall clock yet, that plays the end of a history: up to its last
+// event, in `seconds` of wall time at `day_micros` a day, or, where the history is shorter than
+// that, all of it, with longer days. InvalidArgument unless seconds is within 1 and 86,400, a day
+// lasts at least 1 ms and the history has any length.
+[[nodiscard]] StatusOr<Timeline> MakeTimeline(const std::vector<HistoryPage>& history,
+                                              double seconds, double day_micros);
+
+// "2019-03-14", UTC.
+[[nodiscard]] std::string FormatDate(int64_t unix_seconds);
+
+}  // namespace freshet::demo
+
+#endif  // FRESHET_TOOLS_DEMO_TIMELINE_H_

@@ -1,0 +1,32 @@
+#include "tools/demo/truth.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace freshet::demo {
+
+Truth::Truth(const World& world, const LastCrawls& last_crawls, int64_t start_micros, NowMicros now)
+    : world_(&world), now_(std::move(now)), ledger_(world, last_crawls, start_micros) {}
+
+Fetched Truth::Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ledger_.Fetch(page, now_());
+  const int64_t time = ledger_.now_micros();
+  const bool changed = !last_crawl_micros || world_->ChangedWithin(page, *last_crawl_micros, time);
+  ++crawls_;
+  if (changed) ++changed_;
+  return {.time_micros = time, .changed = changed};
+}
+
+TruthSnapshot Truth::Look(int64_t until_micros) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ledger_.AdvanceTo(std::min(now_(), until_micros));
+  return {.time_micros = ledger_.now_micros(),
+          .pages = ledger_.pages(),
+          .crawls = crawls_,
+          .changed = changed_,
+          .current = ledger_.Current(),
+          .sum = ledger_.sum()};
+}
+
+}  // namespace freshet::demo

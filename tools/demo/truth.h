@@ -1,0 +1,59 @@
+// What the fetch workers find, and how fresh that keeps the pages: the history behind a lock.
+#ifndef FRESHET_TOOLS_DEMO_TRUTH_H_
+#define FRESHET_TOOLS_DEMO_TRUTH_H_
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "tools/demo/ledger.h"
+#include "tools/demo/world.h"
+
+namespace freshet::demo {
+
+// Wall time in Unix microseconds.
+using NowMicros = std::function<int64_t()>;
+
+// What one fetch finds. Value type, thread-compatible.
+struct Fetched {
+  int64_t time_micros = 0;
+  bool changed = false;
+};
+
+// The true state at one instant. Value type, thread-compatible.
+struct TruthSnapshot {
+  int64_t time_micros = 0;
+  uint64_t pages = 0;
+  uint64_t crawls = 0;
+  uint64_t changed = 0;  // crawls that found a change
+  Freshness current;
+  FreshnessSum sum;
+};
+
+// Thread-safe.
+class Truth {
+ public:
+  // As a Ledger of these. The world outlives the truth.
+  Truth(const World& world, const LastCrawls& last_crawls, int64_t start_micros, NowMicros now);
+
+  // Fetches a page now. It is changed if its content changed after `last_crawl_micros`, or if it
+  // was never crawled. Times never step back from fetch to fetch.
+  Fetched Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros);
+
+  // The state as of now, or as of `until_micros` if that is earlier.
+  [[nodiscard]] TruthSnapshot Look(int64_t until_micros);
+
+ private:
+  const World* world_;
+  const NowMicros now_;
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  Ledger ledger_;
+  uint64_t crawls_ = 0;
+  uint64_t changed_ = 0;
+};
+
+}  // namespace freshet::demo
+
+#endif  // FRESHET_TOOLS_DEMO_TRUTH_H_

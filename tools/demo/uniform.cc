@@ -1,0 +1,53 @@
+#include "tools/demo/uniform.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace freshet::demo {
+
+UniformSchedule::UniformSchedule(const World& world, const LastCrawls& last_crawls,
+                                 int64_t start_micros, double crawls_per_second)
+    : world_(&world),
+      ledger_(world, last_crawls, start_micros),
+      start_(start_micros),
+      crawls_per_micro_(crawls_per_second * 1e-6) {
+  for (uint32_t page = 0; page < world.pages().size(); ++page) {
+    if (world.pages()[page].born_micros <= start_micros) turn_.push_back(page);
+  }
+  const auto crawled = [this](uint32_t page) {
+    return ledger_.last_crawls()[page].value_or(std::numeric_limits<int64_t>::min());
+  };
+  std::stable_sort(turn_.begin(), turn_.end(),
+                   [&](uint32_t a, uint32_t b) { return crawled(a) < crawled(b); });
+  const std::vector<WorldEvent>& events = world.events();
+  while (next_event_ < events.size() && events[next_event_].time_micros <= start_micros) {
+    ++next_event_;
+  }
+}
+
+void UniformSchedule::AdvanceTo(int64_t now_micros) {
+  const double due = static_cast<double>(now_micros - start_) * crawls_per_micro_;
+  while (static_cast<double>(crawls_ + 1) <= due) {
+    ++crawls_;
+    Crawl(start_ +
+          static_cast<int64_t>(std::floor(static_cast<double>(crawls_) / crawls_per_micro_)));
+  }
+  ledger_.AdvanceTo(now_micros);
+}
+
+void UniformSchedule::Crawl(int64_t now_micros) {
+  const std::vector<WorldEvent>& events = world_->events();
+  for (; next_event_ < events.size() && events[next_event_].time_micros <= now_micros;
+       ++next_event_) {
+    const WorldEvent& event = events[next_event_];
+    if (event.kind == WorldEventKind::kBirth) turn_.push_front(event.page);
+  }
+  if (turn_.empty()) return;
+  const uint32_t page = turn_.front();
+  turn_.pop_front();
+  turn_.push_back(page);
+  ledger_.Fetch(page, now_micros);
+}
+
+}  // namespace freshet::demo

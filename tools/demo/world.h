@@ -1,0 +1,63 @@
+// The real pages and their history on the wall clock: what there is to be found by crawling.
+#ifndef FRESHET_TOOLS_DEMO_WORLD_H_
+#define FRESHET_TOOLS_DEMO_WORLD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/demo/timeline.h"
+#include "tools/history.h"
+
+namespace freshet::demo {
+
+// One page. Value type, thread-compatible.
+struct WorldPage {
+  std::string url;
+  double importance = 1;
+  int64_t born_micros = 0;              // wall time; never before the start
+  std::vector<int64_t> changes_micros;  // wall times of content changes after the start, ascending
+};
+
+// What happens to a page; in this order at equal times.
+enum class WorldEventKind : uint8_t { kBirth, kChange, kMinorTouch };
+
+// Value type, thread-compatible.
+struct WorldEvent {
+  int64_t time_micros = 0;
+  WorldEventKind kind = WorldEventKind::kBirth;
+  uint32_t page = 0;  // position in World::pages()
+};
+
+// Constant after construction: may be read from any thread. Thread-compatible.
+class World {
+ public:
+  // Pages that the history does not know before its end are left out, as is what happened to a
+  // page before the start. Pages that exist at the start are born then. The timeline must be fixed
+  // on the wall clock.
+  World(const std::vector<HistoryPage>& history, const Timeline& timeline);
+
+  [[nodiscard]] const Timeline& timeline() const { return timeline_; }
+  [[nodiscard]] const std::vector<WorldPage>& pages() const { return pages_; }
+  // Everything after the start, by time.
+  [[nodiscard]] const std::vector<WorldEvent>& events() const { return events_; }
+  // Position of the page with that URL; nothing if there is none.
+  [[nodiscard]] std::optional<uint32_t> Find(std::string_view url) const;
+
+  // Whether the content of the page changed in the wall time (after, until].
+  [[nodiscard]] bool ChangedWithin(uint32_t page, int64_t after_micros, int64_t until_micros) const;
+
+ private:
+  Timeline timeline_;
+  std::vector<WorldPage> pages_;
+  std::vector<WorldEvent> events_;
+  std::unordered_map<std::string_view, uint32_t> page_of_url_;  // views into pages_
+};
+
+}  // namespace freshet::demo
+
+#endif  // FRESHET_TOOLS_DEMO_WORLD_H_
