@@ -123,7 +123,7 @@ Status Feeder::StreamLost() {
   const grpc::Status upserts = upserts_->Finish();
   const grpc::Status signals = signals_->Finish();
   const bool of_upserts = upserts.error_code() != grpc::StatusCode::CANCELLED && !upserts.ok();
-  const Status status = FromGrpc(of_upserts ? upserts : signals, "sending pages and signals");
+  Status status = FromGrpc(of_upserts ? upserts : signals, "sending pages and signals");
   if (!status.ok()) return status;
   return MakeStatus(absl::StatusCode::kUnavailable, "the server ended the stream of signals");
 }
