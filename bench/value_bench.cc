@@ -1,4 +1,4 @@
-// freshet-value-bench: what one crawl value and one inverse cost, by policy and by evaluation.
+// value_bench: what one crawl value and one inverse cost, by policy and by evaluation.
 //
 // Every benchmark walks 1024 pages drawn from a fixed seed, so that branches are as hard to predict
 // as in an index and the pages stay in cache; the time is that of one call. The counter `digest` is
@@ -120,5 +120,3 @@ BENCHMARK_CAPTURE(BM_Prepare, greedy_ncis, kNcis, Draw::kAny);
 
 }  // namespace
 }  // namespace freshet
-
-BENCHMARK_MAIN();
