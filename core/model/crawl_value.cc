@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/check.h"
+#include "core/model/gamma.h"
 #include "core/model/ncis_value.h"
 
 namespace freshet {
@@ -104,7 +105,7 @@ double PlainValue(double s) {
   if (s > 0.5) return 1 - (1 + s) * decay;
   double term = s * s / 2;
   double sum = term;
-  for (int k = 3; k < 14; ++k) sum += term *= s / k;
+  for (int k = 3; k < 14; ++k) sum += term *= s * kReciprocal[k];
   return decay * sum;
 }
 
@@ -113,7 +114,7 @@ double HarmonicValue(double s) {
   if (s > 0.5) return s - 1 + std::exp(-s);
   double term = s * s / 2;
   double sum = term;
-  for (int k = 3; k < 14; ++k) sum += term *= -s / k;
+  for (int k = 3; k < 14; ++k) sum += term *= -s * kReciprocal[k];
   return sum;
 }
 

@@ -12,6 +12,7 @@ namespace {
 constexpr double kTwoPi = 6.283185307179586476925;
 // Up to this order sums over counts are short enough to be taken term by term.
 constexpr double kMaxSummedOrder = 32;
+static_assert(kReciprocal.size() > kMaxSummedOrder);
 // Where e^-x x^a and a! leave the range of double, the weight is computed through logarithms.
 constexpr double kMaxDirectArgument = 600;
 
@@ -137,7 +138,7 @@ double PoissonWeight(double count, double mean) {
   if (std::isinf(mean)) return 0;
   if (count <= kMaxSummedOrder && mean < kMaxDirectArgument) {
     double weight = std::exp(-mean);
-    for (double k = 1; k <= count; ++k) weight *= mean / k;
+    for (int k = 1; k <= static_cast<int>(count); ++k) weight *= mean * kReciprocal[k];
     return weight;
   }
   if (count < 16) {

@@ -9,7 +9,16 @@
 #ifndef FRESHET_CORE_MODEL_GAMMA_H_
 #define FRESHET_CORE_MODEL_GAMMA_H_
 
+#include <array>
+
 namespace freshet {
+
+// 1/k for 1 <= k <= 32, for sums over counts that a division each would slow down; 0 at k = 0.
+inline constexpr auto kReciprocal = [] {
+  std::array<double, 33> table{};
+  for (int k = 1; k <= 32; ++k) table[k] = 1.0 / k;
+  return table;
+}();
 
 // Value type, thread-compatible. lower + upper = 1.
 struct IncompleteGamma {

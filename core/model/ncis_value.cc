@@ -16,6 +16,8 @@ constexpr double kSplit = 0.25;
 constexpr double kSaturatedArgument = 100;
 // P(|X - mean| > t sqrt(mean)) <= e^(-t^2/2), 6e-13, and smaller by 1/(t sqrt(2 pi)) in fact.
 constexpr double kDeviations = 7.5;
+constexpr double kMaxExactIndex = 1e15;
+static_assert(kReciprocal.size() > kMaxShortCount);
 constexpr double kPi = 3.14159265358979323846;
 // The exponent of decay at which a pole is as good as gone, where N >= 24.
 constexpr double kSettled = 24;
@@ -27,7 +29,7 @@ double PlainValue(double s, double decay) {
   if (s > 0.5) return 1 - (1 + s) * decay;
   double term = s * s / 2;
   double sum = term;
-  for (int k = 3; k < 14; ++k) sum += term *= s / k;
+  for (int k = 3; k < 14; ++k) sum += term *= s * kReciprocal[k];
   return decay * sum;
 }
 
@@ -35,7 +37,7 @@ double PlainValue(double s, double decay) {
 double ExponentialDefect(double x) {
   double term = x * x / 2;
   double sum = term;
-  for (int k = 3; k < 14; ++k) sum += term *= -x / k;
+  for (int k = 3; k < 14; ++k) sum += term *= -x * kReciprocal[k];
   return sum;
 }
 
@@ -152,8 +154,8 @@ NcisPoint ShortShortfall(const ValueParameters& page, double s, double count) {
   double weight = page.share;  // w_i
   double lapse = point.decay;  // e^-v_i
   double shortfall = 0;
-  double i = 0;
-  for (; i < count; ++i, weight *= ratio, lapse *= growth) {
+  int i = 0;
+  for (; i < static_cast<int>(count); ++i, weight *= ratio, lapse *= growth) {
     const double v = s - i * page.weight;
     if (v <= 0) break;
     const double x = page.odds * v;
@@ -165,9 +167,9 @@ NcisPoint ShortShortfall(const ValueParameters& page, double s, double count) {
       double mean_density = density * lapse;
       double upper = density;
       upper_mean = mean_density;
-      for (double k = 1; k <= i; ++k) {
-        upper += density *= x / k;
-        upper_mean += mean_density *= mean / k;
+      for (int k = 1; k <= i; ++k) {
+        upper += density *= x * kReciprocal[k];
+        upper_mean += mean_density *= mean * kReciprocal[k];
       }
       reached = x < 0.5 ? RegularizedR(i, x) : 1 - upper;
       point.density += density;
@@ -186,24 +188,25 @@ NcisPoint ShortShortfall(const ValueParameters& page, double s, double count) {
 // so that P(i + 1, mean) is decided where a = i + 1 solves mean(a) - a = +-t sqrt(.).
 struct Transition {
   double begin = 0;
-  double end = 0;
+  int width = 0;
 };
 Transition FindTransition(const ValueParameters& page, double s, double count) {
   const double z = page.odds * s;
-  if (std::isinf(z)) return {count, count};
+  if (std::isinf(z)) return {count, 0};
   const double t = kDeviations;
   const auto root = [t](double b, double sum) {  // of y (1 + b) - t b sqrt(y) - sum = 0, in sqrt(y)
     return (t * b + std::sqrt(t * t * b * b + 4 * (1 + b) * sum)) / (2 * (1 + b));
   };
   const double b = page.odds * page.weight;
+  // Of so many terms the few in between are below rounding; beyond, an index has no neighbours.
+  if (count > kMaxExactIndex) return {std::min(count, (z + b) / (1 + b)), 0};
   const double certain = (z + b - t * root(b, z + b)) / (1 + b);
   const double step = b + page.weight;
   const double sum = z + s + step;
   const double a = (t + std::sqrt(t * t + 4 * (1 + step) * sum)) / (2 * (1 + step));
-  Transition range;
-  range.begin = std::clamp(std::floor(certain), 0.0, count);
-  range.end = std::clamp(std::ceil(a * a), range.begin, count);
-  return range;
+  const double begin = std::clamp(std::floor(certain), 0.0, count);
+  const double end = std::clamp(std::ceil(a * a), begin, count);
+  return {begin, static_cast<int>(end - begin)};
 }
 
 NcisPoint LongShortfall(const ValueParameters& page, double s, double count) {
@@ -215,8 +218,9 @@ NcisPoint LongShortfall(const ValueParameters& page, double s, double count) {
   const double ratio = page.decay * page.share;
   const double fall = page.weight + std::log1p(1 / page.odds);
   double weight = page.share * std::exp(-fall * range.begin);
-  double i = range.begin;
-  for (; i < range.end; ++i, weight *= ratio) {
+  int k = 0;
+  for (; k < range.width; ++k, weight *= ratio) {
+    const double i = range.begin + k;
     const double v = s - i * page.weight;
     if (v <= 0) break;
     const double x = page.odds * v;
@@ -225,7 +229,7 @@ NcisPoint LongShortfall(const ValueParameters& page, double s, double count) {
     point.reached += gamma.lower;
     point.density += gamma.density * (i + 1) / x;
   }
-  shortfall += RemainingWeight(page, i, weight);
+  shortfall += RemainingWeight(page, range.begin + k, weight);
   point.shortfall = page.scale * shortfall;
   point.value = page.ceiling - point.shortfall;
   return point;
@@ -244,14 +248,12 @@ double SaturatedSum(const ValueParameters& page, double s, double n) {
 NcisPoint SmallValue(const ValueParameters& page, double s, double count) {
   NcisPoint point;
   point.decay = std::exp(-s);
-  Transition range{0, count};
-  double sum = 0;
-  if (count > kMaxShortCount) {
-    range = FindTransition(page, s, count);
-    if (range.begin > 0) sum = SaturatedSum(page, s, range.begin);
-  }
+  const Transition range = count > kMaxShortCount ? FindTransition(page, s, count)
+                                                  : Transition{0, static_cast<int>(count)};
+  double sum = range.begin > 0 ? SaturatedSum(page, s, range.begin) : 0;
   point.reached = range.begin;
-  for (double i = range.begin; i < range.end; ++i) {
+  for (int k = 0; k < range.width; ++k) {
+    const double i = range.begin + k;
     const double v = s - i * page.weight;
     if (v <= 0) break;
     const SignalTerm term = EvaluateSignalTerm(Odds(page), i, v);
@@ -284,8 +286,8 @@ NcisPoint EvaluateFirstTerm(const ValueParameters& page, double s) {
     double term = 1;
     double d = 1;
     double sum = 1;
-    for (double k = 3; k < 15; ++k) {
-      term *= (x + s) / k;
+    for (int k = 3; k < 15; ++k) {
+      term *= (x + s) * kReciprocal[k];
       d = 1 + page.share * d;
       sum += term * d;
     }

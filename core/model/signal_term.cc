@@ -11,6 +11,7 @@ namespace {
 
 // Terms of this order and above use the incomplete gamma function as a whole.
 constexpr double kFirstHighOrder = 32;
+static_assert(kReciprocal.size() > kFirstHighOrder);
 // Q(k, x) for k <= 32 is below 1e-20 from here on.
 constexpr double kSaturatedArgument = 120;
 constexpr double kSmallMean = 0.3;
@@ -57,7 +58,7 @@ SignalTerm SmallShareTerm(const SignalOdds& odds, double i, double v) {
 
 // The finite sum. t_k = weight_k(X) q^k, and U_i = sum_{k<=i} t_k D_(i-k) obeys
 // U_i = q U_(i-1) + sum_{k<=i} t_k.
-SignalTerm LowOrderTerm(const SignalOdds& odds, double i, double v) {
+SignalTerm LowOrderTerm(const SignalOdds& odds, int order, double v) {
   const double x = odds.odds * v;
   const double lapse = -std::expm1(-v);
   double d = 1;
@@ -67,15 +68,15 @@ SignalTerm LowOrderTerm(const SignalOdds& odds, double i, double v) {
     double weight = std::exp(-x);
     upper = weight;
     u = upper;
-    for (double k = 1; k <= i; ++k) {
-      weight *= x / k;
+    for (int k = 1; k <= order; ++k) {
+      weight *= x * kReciprocal[k];
       upper += weight;
       u = odds.share * u + upper;
       d = 1 + odds.share * d;
     }
     u *= std::exp(-v);
   } else {
-    for (double k = 1; k <= i; ++k) d = 1 + odds.share * d;
+    for (int k = 1; k <= order; ++k) d = 1 + odds.share * d;
   }
   return {std::max(0.0, lapse - odds.unsignalled * (d - u)), 1 - upper};
 }
@@ -121,7 +122,7 @@ SignalTerm EvaluateSignalTerm(const SignalOdds& odds, double i, double v) {
     return SmallMeanTerm(odds, i, v);
   }
   if (odds.odds < 0.2) return SmallShareTerm(odds, i, v);
-  if (i < kFirstHighOrder) return LowOrderTerm(odds, i, v);
+  if (i < kFirstHighOrder) return LowOrderTerm(odds, static_cast<int>(i), v);
   return HighOrderTerm(odds, i, v);
 }
 
