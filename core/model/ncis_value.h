@@ -6,10 +6,11 @@
 //   V(s)       = sum_{i<=N} r^i F_i(s - i kappa)
 //   V(inf) - V = sum_{i<=N} [w_i Q(i + 1, X_i) + e^-s P_i] + sum_{i>N} w_i      (the shortfall)
 //
-// and all terms of both are positive. From s = 1/4 on V is taken as ceiling minus shortfall, which
-// loses at most a factor 40 of the rounding error (V(s) >= V(inf) R^1(s)); below, as the first sum.
-// V is within rounding of its ceiling from s = 60 on: the shortfall is below 2 (s + 2) e^-s V(inf),
-// and below J (2s + 3) e^-s V(inf) for J terms.
+// and all terms of both are positive. From s = 1/4 on V is taken as ceiling minus shortfall; below,
+// as the first sum. The difference loses at most a factor 450 of the rounding error, because V/s^2
+// is nonincreasing and V(5) > 0.9 ceiling; a factor 40 is the worst that was found. V is within
+// rounding of its ceiling from s = 60 on: the shortfall is below 2 (s + 2) e^-s V(inf), and below
+// J (2s + 3) e^-s V(inf) for J terms.
 //
 // Number of terms. Three evaluations bound it:
 //  - Closed form, s >= closed_from. psi has the Laplace transform 1/(theta phi(theta)),
