@@ -114,8 +114,8 @@ template <typename BoundFunction, typename PageFunction>
   };
   const double sample_bound = bound(stride);
   if (stride > 1 && sample_bound > 0) {
-    const double sample_budget =
-        budget * static_cast<double>((pages + stride - 1) / stride) / static_cast<double>(pages);
+    const size_t sampled = (pages + stride - 1) / stride;
+    const double sample_budget = budget * static_cast<double>(sampled) / static_cast<double>(pages);
     return FindPrice(sample_budget, sample_budget / sample_bound,
                      [&](double q) {
                        return SumPages(pages, stride, parallel,
