@@ -72,9 +72,9 @@ ExitCode Policy(Session& session, const std::string& policy) {
 
 std::string ShowHost(const v1::HostState& host) {
   std::string text =
-      fmt::format("{}: {} pages, {} between crawls, {} of {} in flight{}", ShowText(host.host()),
-                  ShowCount(host.pages()), ShowDuration(host.min_delay()), host.in_flight(),
-                  ShowLimit(host.max_in_flight()), host.customised() ? "" : " (defaults)");
+      fmt::format("{}: {} between crawls, {} of {} in flight{}", ShowText(host.host()),
+                  ShowDuration(host.min_delay()), host.in_flight(), ShowLimit(host.max_in_flight()),
+                  host.customised() ? "" : " (defaults)");
   if (host.has_blocked_until()) text += ", blocked until " + ShowTime(host.blocked_until());
   return text;
 }
