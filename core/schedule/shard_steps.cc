@@ -413,6 +413,11 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     return Refused(InvalidArgument("lease_id: {} is a lease of {}, not of {}", event.lease.value(),
                                    record.key.url, event.key->url));
   }
+  if (event.lease == LeaseId()) {
+    // Who fetches a page that is out has done what the lease is for.
+    Transaction::Lease* open = OpenLease(LeaseOf(record.number, txn), txn);
+    if (open != nullptr && open->record.assigned <= event.fetched) lease = open;
+  }
   if (AlreadyTaken(record.detail, event)) {
     ++counters.duplicate_results;
     if (lease != nullptr) lease->closed = true;

@@ -131,6 +131,22 @@ TEST_F(ShardStateTest, AReturnedLeaseChangesNothing) {
   EXPECT_EQ(Apply(ReturnLease{assignment->lease}, 13).status.code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(ShardStateTest, AResultByUrlEndsTheLeaseOfThePage) {
+  Apply(Upsert("a"), 0);
+  const auto assignment = Next(10);
+  ASSERT_TRUE(assignment);
+  ReportCrawl early{.key = Key("a"), .fetched = At(5)};
+  early.outcome = CrawlOutcome::kUnchanged;
+  Apply(early, 11);
+  EXPECT_EQ(counters().leases, 1u) << "fetched before the page was handed out";
+  ReportCrawl report{.key = Key("a"), .fetched = At(12)};
+  report.outcome = CrawlOutcome::kUnchanged;
+  EXPECT_EQ(Apply(report, 13).disposition, Disposition::kApplied);
+  EXPECT_EQ(counters().leases, 0u);
+  const Reply late = Apply(Result(*assignment, CrawlOutcome::kChanged, At(14)), 15);
+  EXPECT_EQ(late.disposition, Disposition::kObservedOnly);
+}
+
 TEST_F(ShardStateTest, UnknownThingsAreNamed) {
   EXPECT_THAT(Apply(RemovePage{Key("x")}, 0).status.message(), HasSubstr("not known"));
   EXPECT_THAT(Apply(Signal("x"), 0).status.message(), HasSubstr("https://example.com/x"));
