@@ -24,7 +24,7 @@ std::vector<Sample> DailySamples(const World& world) {
                                  .changed = static_cast<uint64_t>(day / 2),
                                  .current = ledger.Current(),
                                  .sum = ledger.sum()},
-                       .believed = {.weighted = day <= 5 ? 0.5 : 0.25, .plain = 0.75},
+                       .believed = Freshness{.weighted = day <= 5 ? 0.5 : 0.25, .plain = 0.75},
                        .signals = static_cast<uint64_t>(day),
                        .price = 0.5});
   }
@@ -90,6 +90,18 @@ TEST(ReportTest, SummaryAveragesOverTimeAndPeriods) {
   EXPECT_LT(samples.back().uniform_sum.Mean().weighted, 1);
   EXPECT_THAT(text, HasSubstr("1997-05-19 to 1997-05-21          100.0 %       50.0 %"));
   EXPECT_THAT(text, HasSubstr("1997-05-26 to 1997-05-29           12.5 %       25.0 %"));
+}
+
+TEST(ReportTest, WhatTheServerHasNotComputedYetIsADash) {
+  const World world(ThreePages(), TenDays());
+  std::vector<Sample> samples = DailySamples(world);
+  for (int day = 0; day <= 5; ++day) samples[day].believed.reset();
+  EXPECT_THAT(StatusLine(kSetting, samples[0], samples[1]), HasSubstr("believed       -,"));
+  EXPECT_THAT(Summary(kSetting, samples),
+              HasSubstr("believed by freshetd                   25.0 %"));
+  for (Sample& sample : samples) sample.believed.reset();
+  EXPECT_THAT(Summary(kSetting, samples),
+              HasSubstr("believed by freshetd                        -"));
 }
 
 TEST(ReportTest, GroupsDigits) {

@@ -42,17 +42,17 @@ plays_to_the_end() {
 }
 
 starts_over_after_the_end() {
-  "${run[@]}" --run-dir "$scratch/a" --seconds 4 --exit >"$scratch/out" 2>&1 || fail "exit code $?"
+  "${run[@]}" --run-dir "$scratch/a" --seconds 1 --exit >"$scratch/out" 2>&1 || fail "exit code $?"
   has 'the earlier run had finished: starting over'
 }
 
-# Starts a run in the background and returns once it has shown three lines of progress.
+# Starts a run in the background and returns once it has shown two lines of progress.
 start_and_watch() {
   local seen=0 line
   : >"$scratch/out"
   exec 4< <(exec "${run[@]}" "$@" 2>&1)
   run_pid=$!
-  while ((seen < 3)); do
+  while ((seen < 2)); do
     read -r line <&4 || fail 'the run ended too early'
     printf '%s\n' "$line" >>"$scratch/out"
     [[ $line != *crawls/s* ]] || ((++seen))

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <future>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,15 @@ LastCrawls StartingCrawls(const World& world, const KnownPages& pages) {
     if (!pages.known[page] && world.pages()[page].born_micros <= begin) crawls[page] = begin;
   }
   return crawls;
+}
+
+// Nothing until the server has looked at its pages for the first time.
+std::optional<Freshness> Believed(const v1::PageStatistics& pages) {
+  if (pages.weighted_believed_freshness() == 0 && pages.believed_freshness() == 0) {
+    return std::nullopt;
+  }
+  return Freshness{.weighted = pages.weighted_believed_freshness(),
+                   .plain = pages.believed_freshness()};
 }
 
 // The threads of one replay. Owner thread only.
@@ -134,8 +144,7 @@ class Watch {
                         statistics.store().write_error());
     }
     Sample sample{.truth = truth_.Look(setting_.timeline.wall_end_micros()),
-                  .believed = {.weighted = statistics.pages().weighted_believed_freshness(),
-                               .plain = statistics.pages().believed_freshness()},
+                  .believed = Believed(statistics.pages()),
                   .signals = statistics.ingest().signals_applied(),
                   .price = statistics.schedule().price()};
     uniform_.AdvanceTo(sample.truth.time_micros);
@@ -212,7 +221,8 @@ void PrintSummary(const World& world, const LastCrawls& crawls, bool over, Watch
   SimulateUniform(world, crawls, &watch.samples());
   fmt::print("\n{}{}", over ? "" : "Stopped before the end of the history.\n",
              Summary(watch.setting(), watch.samples()));
-  if (!watch.page_status().ok()) fmt::print("  Note: {}.\n", std::string(watch.page_status().message()));
+  if (!watch.page_status().ok())
+    fmt::print("  Note: {}.\n", std::string(watch.page_status().message()));
   std::fflush(stdout);
 }
 

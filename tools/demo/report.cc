@@ -35,14 +35,20 @@ std::string ProgressBar(double share) {
   return "[" + std::string(filled, '=') + std::string(kWidth - filled, ' ') + "]";
 }
 
-std::string FreshnessRow(const std::string& name, double weighted, double plain) {
-  return fmt::format("  {:<34}{:>9.1f} %{:>11.1f} %", name, 100 * weighted, 100 * plain);
+// "97.3 %", or a dash for what is not known.
+std::string Percent(const std::optional<Freshness>& freshness, double Freshness::*part) {
+  return freshness ? fmt::format("{:.1f} %", 100 * (*freshness).*part) : "-";
+}
+
+std::string FreshnessRow(const std::string& name, const std::optional<Freshness>& freshness) {
+  return fmt::format("  {:<34}{:>11}{:>13}", name, Percent(freshness, &Freshness::weighted),
+                     Percent(freshness, &Freshness::plain));
 }
 
 // Means over the time between two samples, both ends being samples of `samples`.
 struct Means {
   Freshness truth;
-  Freshness believed;
+  std::optional<Freshness> believed;
   Freshness uniform;
 };
 
@@ -53,12 +59,13 @@ Means MeansBetween(const std::vector<Sample>& samples, size_t first, size_t last
   // before it.
   FreshnessSum believed;
   for (size_t i = first + 1; i <= last; ++i) {
+    if (!samples[i].believed) continue;
     const int64_t span = samples[i].truth.time_micros - samples[i - 1].truth.time_micros;
-    believed.weighted_micros += samples[i].believed.weighted * static_cast<double>(span);
-    believed.plain_micros += samples[i].believed.plain * static_cast<double>(span);
+    believed.weighted_micros += samples[i].believed->weighted * static_cast<double>(span);
+    believed.plain_micros += samples[i].believed->plain * static_cast<double>(span);
     believed.micros += span;
   }
-  means.believed = believed.Mean();
+  if (believed.micros > 0) means.believed = believed.Mean();
   return means;
 }
 
@@ -84,10 +91,11 @@ std::string PeriodRows(const Setting& setting, const std::vector<Sample>& sample
     const Means means = MeansBetween(samples, first, last);
     const TruthSnapshot& from = samples[first].truth;
     const TruthSnapshot& to = samples[last].truth;
-    text += fmt::format("  {} to {}{:>15.1f} %{:>11.1f} %{:>11.1f} %{:>11.1f} %\n",
-                        DateOf(setting, from.time_micros), DateOf(setting, to.time_micros),
-                        100 * means.truth.weighted, 100 * means.believed.weighted,
-                        100 * means.uniform.weighted, 100 * PaceBetween(from, to).changed_share);
+    text += fmt::format("  {} to {}{:>17}{:>13}{:>13}{:>13}\n", DateOf(setting, from.time_micros),
+                        DateOf(setting, to.time_micros), Percent(means.truth, &Freshness::weighted),
+                        Percent(means.believed, &Freshness::weighted),
+                        Percent(means.uniform, &Freshness::weighted),
+                        fmt::format("{:.1f} %", 100 * PaceBetween(from, to).changed_share));
     first = last;
   }
   return text;
@@ -125,10 +133,9 @@ std::vector<std::string> TableLines(const Setting& setting, const Sample& earlie
                   100 * progress),
       "",
       fmt::format("  {:<34}{:>11}{:>13}", "freshness", "weighted", "all pages"),
-      Bold(setting, FreshnessRow("true (from the history)", now.truth.current.weighted,
-                                 now.truth.current.plain)),
-      FreshnessRow("believed by freshetd", now.believed.weighted, now.believed.plain),
-      FreshnessRow("uniform schedule (simulated)", now.uniform.weighted, now.uniform.plain),
+      Bold(setting, FreshnessRow("true (from the history)", now.truth.current)),
+      FreshnessRow("believed by freshetd", now.believed),
+      FreshnessRow("uniform schedule (simulated)", now.uniform),
       "",
       fmt::format("  {:<34}{:>11}{:>26}", "pages", Grouped(now.truth.pages), ""),
       fmt::format("  {:<34}{:>11}   {:.1f} a history day", "crawls a second",
@@ -144,11 +151,13 @@ std::vector<std::string> TableLines(const Setting& setting, const Sample& earlie
 std::string StatusLine(const Setting& setting, const Sample& earlier, const Sample& now) {
   const CrawlPace pace = PaceBetween(earlier.truth, now.truth);
   return fmt::format(
-      "{}  {:>6.0f} crawls/s  {:>5.1f} % changed  fresh {:>5.1f} % (believed {:>5.1f} %, uniform "
-      "{:>5.1f} %)  pages {:>5.1f} % ({:>5.1f} %)  {} signals  price {:.3g}",
+      "{}  {:>6.0f} crawls/s  {:>5.1f} % changed  fresh {:>7} (believed {:>7}, uniform {:>7})  "
+      "pages "
+      "{:>7} (believed {:>7})  {} signals  price {:.3g}",
       DateOf(setting, now.truth.time_micros), pace.crawls_per_second, 100 * pace.changed_share,
-      100 * now.truth.current.weighted, 100 * now.believed.weighted, 100 * now.uniform.weighted,
-      100 * now.truth.current.plain, 100 * now.believed.plain, Grouped(now.signals), now.price);
+      Percent(now.truth.current, &Freshness::weighted), Percent(now.believed, &Freshness::weighted),
+      Percent(now.uniform, &Freshness::weighted), Percent(now.truth.current, &Freshness::plain),
+      Percent(now.believed, &Freshness::plain), Grouped(now.signals), now.price);
 }
 
 std::string AnnotationJson(const Setting& setting, const Sample& earlier, const Sample& now) {
@@ -190,12 +199,9 @@ std::string Summary(const Setting& setting, const std::vector<Sample>& samples) 
       Grouped(last.truth.pages), Grouped(last.signals), Grouped(crawls), pace.crawls_per_second,
       setting.crawl_rate_per_second, 100 * pace.changed_share);
   text += fmt::format("  {:<34}{:>11}{:>13}\n", "mean freshness", "weighted", "all pages");
-  text += FreshnessRow("true, under freshetd", means.truth.weighted, means.truth.plain) + "\n";
-  text +=
-      FreshnessRow("believed by freshetd", means.believed.weighted, means.believed.plain) + "\n";
-  text +=
-      FreshnessRow("uniform schedule (simulated) *", means.uniform.weighted, means.uniform.plain) +
-      "\n\n";
+  text += FreshnessRow("true, under freshetd", means.truth) + "\n";
+  text += FreshnessRow("believed by freshetd", means.believed) + "\n";
+  text += FreshnessRow("uniform schedule (simulated) *", means.uniform) + "\n\n";
   text += fmt::format("  {:<24}{:>17}{:>13}{:>13}{:>13}\n", "weighted, by period", "true",
                       "believed", "uniform *", "changed");
   text += PeriodRows(setting, samples);

@@ -3,6 +3,7 @@
 #define FRESHET_TOOLS_DEMO_REPORT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,8 @@ namespace freshet::demo {
 // What is known at one moment of the replay. Value type, thread-compatible.
 struct Sample {
   TruthSnapshot truth;
-  Freshness believed;  // by the server
-  Freshness uniform;   // of the uniform schedule of the same rate, now
+  std::optional<Freshness> believed;  // by the server; nothing: it has not computed it yet
+  Freshness uniform;                  // of the uniform schedule of the same rate, now
   FreshnessSum uniform_sum;
   uint64_t signals = 0;  // applied by the server
   double price = 0;

@@ -162,7 +162,7 @@ finish() {
 ask_how() {
   local program=$bin/freshet url
   [[ $caller != "$root" ]] || program=${program#"$root/"}
-  url=$(zcat -f "$history" | head -n 1 | cut -f 1 || true)
+  url=$(zcat -f "$history" 2>/dev/null | head -n 1 | cut -f 1 || true)
   [[ $grpc == 127.0.0.1:7071 ]] || program+=" --server $grpc"
   echo
   echo "freshetd goes on serving: gRPC on $grpc, operator page http://$http/ . Nobody fetches any more, so what it believes fades."
