@@ -92,12 +92,12 @@ void AddNext(CLI::App& app, Action& action) {
 }
 
 const RowFormat& ResultFormat() {
-  static const RowFormat format = {
+  static const RowFormat kFormat = {
       {"url", "crawl_id", "lease_id", "fetch_time", "outcome", "content_digest", "http_status",
        "retry_after", "last_modified", "etag"},
       {{"time", "fetch_time"}, {"digest", "content_digest"}, {"lease", "lease_id"}},
       {"url", "outcome", "fetch_time"}};
-  return format;
+  return kFormat;
 }
 
 absl::Status SetResultText(std::string_view column, const std::string& value,
@@ -179,11 +179,11 @@ void AddReport(CLI::App& app, Action& action) {
 }
 
 const RowFormat& SignalFormat() {
-  static const RowFormat format = {
+  static const RowFormat kFormat = {
       {"url", "crawl_id", "source", "change_time", "signal_id"},
       {{"time", "change_time"}, {"lastmod", "change_time"}, {"id", "signal_id"}},
       {"url", "source", "change_time"}};
-  return format;
+  return kFormat;
 }
 
 absl::Status SetSignalField(std::string_view column, const std::string& value,
@@ -246,7 +246,7 @@ absl::Status FillSignal(const Row& row, const SignalOptions& options, v1::Change
   signal->Clear();
   signal->set_crawl_id(options.crawl_id);
   signal->set_source(options.source);
-  const absl::Status status = FillItem(row, SetSignalField, signal);
+  absl::Status status = FillItem(row, SetSignalField, signal);
   if (!status.ok()) return status;
   for (const auto& [column, missing] :
        {std::pair{"url", signal->url().empty()}, {"source", signal->source().empty()}}) {

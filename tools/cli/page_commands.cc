@@ -14,12 +14,12 @@ namespace freshet::cli {
 namespace {
 
 const RowFormat& PageFormat() {
-  static const RowFormat format = {
+  static const RowFormat kFormat = {
       {"url", "crawl_id", "importance", "min_interval", "max_interval", "not_before",
        "known_change_rate_per_day", "complete_signals", "last_crawl_time"},
       {{"change_rate", "known_change_rate_per_day"}, {"complete", "complete_signals"}},
       {"url", "importance"}};
-  return format;
+  return kFormat;
 }
 
 absl::Status SetPageField(std::string_view column, const std::string& value, v1::PageSpec* page) {
@@ -56,7 +56,7 @@ struct UpsertOptions {
 ExitCode Upsert(Session& session, const UpsertOptions& options) {
   v1::PageSpec defaults;
   for (const auto& [column, value] : options.settings) {
-    const absl::Status status = SetPageField(column, value, &defaults);
+    absl::Status status = SetPageField(column, value, &defaults);
     if (!status.ok()) return session.Fail(Named(column, status));
   }
   const absl::Status connected = session.Connect();
@@ -110,8 +110,8 @@ struct UrlOptions {
 };
 
 const RowFormat& UrlFormat() {
-  static const RowFormat format = {{"url", "crawl_id"}, {}, {"url"}};
-  return format;
+  static const RowFormat kFormat = {{"url", "crawl_id"}, {}, {"url"}};
+  return kFormat;
 }
 
 // Sends one batch of URLs, and again what the server was too busy for. `call` is the method.
@@ -119,7 +119,7 @@ template <typename Request, typename Response, typename CallMethod>
 grpc::Status SendUrls(Batch<Request> batch, Tally& tally, CallMethod call) {
   while (!batch.rows.empty()) {
     Response response;
-    const grpc::Status status = call(batch.request, &response);
+    grpc::Status status = call(batch.request, &response);
     if (!status.ok()) return status;
     auto [again, delay] = Book(batch, response.ack(), tally);
     if (!again.rows.empty()) std::this_thread::sleep_for(delay);

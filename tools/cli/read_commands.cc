@@ -126,11 +126,11 @@ struct GetOptions {
 };
 
 ExitCode Get(Session& session, const GetOptions& options) {
-  static const RowFormat format = {{"url", "crawl_id"}, {}, {"url"}};
+  static const RowFormat kFormat = {{"url", "crawl_id"}, {}, {"url"}};
   const absl::Status connected = session.Connect();
   if (!connected.ok()) return session.Fail(connected);
   const auto stub = v1::PagesService::NewStub(session.channel());
-  const auto rows = RowsOfArguments(options.arguments, format, LooksLikeUrl, session.input());
+  const auto rows = RowsOfArguments(options.arguments, kFormat, LooksLikeUrl, session.input());
   ExitCode code = kAccepted;
   Row row;
   while (true) {
