@@ -13,6 +13,7 @@
 #include "core/estimate/moment.h"
 #include "core/estimate/signals.h"
 #include "tools/sim_commands.h"
+#include "tools/sim_estimate_default.h"
 #include "tools/tsv.h"
 
 namespace freshet {
@@ -93,6 +94,8 @@ constexpr Method kMethods[] = {
     {"signals", MleRow, true},
 };
 
+constexpr const char* kDefaultMethod = "default";
+
 // "tau:n:z" joined by commas; n is one count a source, joined by slashes. An empty cell is a page
 // that was never crawled twice.
 StatusOr<Observations> ParseObservations(std::string_view text) {
@@ -152,13 +155,41 @@ std::string QualityColumns(const Observations& observations, const EstimateRow& 
   return text;
 }
 
+constexpr const char* kColumns =
+    "id\tchange_rate\tunsignalled_rate\tsignal_weight\tlow\thigh\tstatus";
+
+// Rates of the near future as the service would use them now, times in days. `pooled` rows rest on
+// crawls of their own besides what the site teaches, `prior` rows on the site alone.
+Status PrintSiteEstimates(std::istream& input) {
+  ASSIGN_OR_RETURN(TsvReader table, TsvReader::Open(input, {"id", "observations"}));
+  std::vector<SitePage> pages;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, table.Next());
+    if (!more) break;
+    StatusOr<Observations> observations = ParseObservations(table.Text(1));
+    if (!observations.ok()) return table.RowError(std::string(observations.status().message()));
+    pages.push_back({std::string(table.Text(0)), *std::move(observations)});
+  }
+  ASSIGN_OR_RETURN(const std::vector<PageEstimate> estimates, EstimateSite(pages));
+  std::cout << kColumns << '\n';
+  for (size_t i = 0; i < pages.size(); ++i) {
+    const PageEstimate& page = estimates[i];
+    std::cout << pages[i].id << '\t' << Number(page.rates.change_rate) << '\t'
+              << Number(page.rates.unsignalled_rate) << '\t' << Number(page.rates.signal_weight)
+              << '\t' << Number(page.low) << '\t' << Number(page.high) << '\t'
+              << (pages[i].observations.empty() ? "prior" : "pooled") << '\n';
+  }
+  return {};
+}
+
 Status PrintEstimates(std::istream& input, const EstimateFlags& flags) {
+  if (flags.method == kDefaultMethod) return PrintSiteEstimates(input);
   const Method* method =
       std::find_if(std::begin(kMethods), std::end(kMethods),
                    [&](const Method& candidate) { return flags.method == candidate.name; });
   enum Column : size_t { kId, kObservations };
   ASSIGN_OR_RETURN(TsvReader table, TsvReader::Open(input, {"id", "observations"}));
-  std::cout << "id\tchange_rate\tunsignalled_rate\tsignal_weight\tlow\thigh\tstatus";
+  std::cout << kColumns;
   if (method->prints_quality) {
     std::cout << "\tsignal_rate\tfalse_signal_rate\tprecision\trecall"
                  "\tnaive_precision\tnaive_recall";
@@ -199,7 +230,7 @@ void AddEstimateCommand(CLI::App& app, SimAction& action) {
   CLI::App* command =
       app.add_subcommand("estimate", "Change rates and signal weights from crawl histories");
   auto flags = std::make_shared<EstimateFlags>();
-  std::vector<std::string> names;
+  std::vector<std::string> names = {kDefaultMethod};
   for (const Method& method : kMethods) names.emplace_back(method.name);
   command->add_option("--method", flags->method, "Estimator")
       ->required()

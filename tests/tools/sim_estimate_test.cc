@@ -62,6 +62,32 @@ void ExpectCell(const Row& row, const std::string& column, const json& expected)
       << "case " << row.at("id") << " " << column;
 }
 
+TEST(SimEstimate, DefaultPoolsOverTheSite) {
+  const auto rows = Estimate("--method default",
+                             "id\tobservations\n"
+                             "busy\t5:1:1,5:1:1,5:0:1,5:1:1\n"
+                             "quiet\t100:0:0,200:0:0\n"
+                             "unseen\t\n");
+  ASSERT_EQ(rows.size(), 3u);
+  const auto rate = [&](int row) { return std::stod(rows[row].at("change_rate")); };
+  EXPECT_GT(rate(0), 10 * rate(1));
+  EXPECT_GT(rate(0), rate(2)) << "a page without crawls takes the prior of the site";
+  EXPECT_GT(rate(2), rate(1));
+  EXPECT_EQ(rows[1].at("status"), "pooled");
+  EXPECT_EQ(rows[2].at("status"), "prior");
+  for (const Row& row : rows) {
+    EXPECT_LE(std::stod(row.at("low")), std::stod(row.at("high")));
+    EXPECT_EQ(row.at("signal_weight"), rows[0].at("signal_weight")) << "trust is pooled";
+  }
+}
+
+TEST(SimEstimate, DefaultNamesTheRowThatItCannotUse) {
+  const ProgramResult result =
+      RunProgram("freshet-sim estimate --method default", "id\tobservations\nhalf\t5:0.5:1\n");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, ::testing::HasSubstr("half"));
+}
+
 TEST(SimEstimate, Mle) {
   const auto rows = EstimateAll("--method mle");
   for (size_t i = 0; i < rows.size(); ++i) {
