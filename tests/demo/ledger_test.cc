@@ -95,6 +95,14 @@ TEST_F(LedgerTest, TruthTellsChangedFromUnchanged) {
   EXPECT_EQ(snapshot.pages, 3U);
 }
 
+TEST_F(LedgerTest, TruthKnowsBothSpellingsOfAUrl) {
+  Truth truth(world_, all_crawled_, kWallBegin, [] { return WallDay(1); });
+  truth.AddSpelling("https://x.example/%62", kB);
+  EXPECT_EQ(truth.Find("https://x.example/b"), kB);
+  EXPECT_EQ(truth.Find("https://x.example/%62"), kB);
+  EXPECT_EQ(truth.Find("https://x.example/%63"), std::nullopt);
+}
+
 TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
   // Crawls on days 1.5 (b, crawled longest ago), 3 (a), 4.5 (c, new), 6 (b), 7.5 (a), 9 (c).
   UniformSchedule uniform(world_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin, 1 / 1.5);

@@ -1,6 +1,7 @@
 #include "tools/demo/feeder.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace freshet::demo {
@@ -13,9 +14,11 @@ constexpr std::string_view kSource = "sitemap";
 
 }  // namespace
 
-Feeder::Feeder(Connection& connection, const World& world, int64_t polled_until_micros,
-               NowMicros now, Stop& stop)
-    : world_(world),
+Feeder::Feeder(Connection& connection, const World& world, Truth& truth,
+               int64_t polled_until_micros, NowMicros now, Stop& stop)
+    : connection_(connection),
+      world_(world),
+      truth_(truth),
       now_(std::move(now)),
       stop_(stop),
       plan_(world, polled_until_micros),
@@ -53,6 +56,17 @@ Status Feeder::AddPages(const std::vector<uint32_t>& pages) {
     v1::UpsertPagesResponse response;
     if (!upserts_->Write(request) || !upserts_->Read(&response)) return StreamLost();
     RETURN_IF_ERROR(CheckAck(response.ack(), "a page was"));
+  }
+  return LearnSpellings(pages);
+}
+
+// Assignments name pages as the server spells them.
+Status Feeder::LearnSpellings(const std::vector<uint32_t>& pages) {
+  for (const uint32_t page : pages) {
+    const std::string& url = world_.pages()[page].url;
+    if (!MayBeSpelledOtherwise(url)) continue;
+    ASSIGN_OR_RETURN(const std::optional<std::string> spelling, connection_.SpellingOf(url));
+    if (spelling) truth_.AddSpelling(*spelling, page);
   }
   return absl::OkStatus();
 }

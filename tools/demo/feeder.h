@@ -23,8 +23,8 @@ namespace freshet::demo {
 class Feeder {
  public:
   // Everything given outlives the feeder. Polls start after `polled_until_micros`.
-  Feeder(Connection& connection, const World& world, int64_t polled_until_micros, NowMicros now,
-         Stop& stop);
+  Feeder(Connection& connection, const World& world, Truth& truth, int64_t polled_until_micros,
+         NowMicros now, Stop& stop);
 
   // Adds those of the pages of earlier polls that the server does not know, those that exist since
   // the start as crawled then. Then makes the polls of the history when they are due, until it is
@@ -42,6 +42,7 @@ class Feeder {
   Status AddMissing(const std::vector<bool>& known);
   Status RunPolls();
   Status AddPages(const std::vector<uint32_t>& pages);
+  Status LearnSpellings(const std::vector<uint32_t>& pages);
   Status SendSignals(const Poll& poll);
   Status ReadSignalAck();
   Status StreamLost();
@@ -50,7 +51,9 @@ class Feeder {
   using SignalStream =
       grpc::ClientReaderWriter<v1::SignalChangesRequest, v1::SignalChangesResponse>;
 
+  Connection& connection_;
   const World& world_;
+  Truth& truth_;
   const NowMicros now_;
   Stop& stop_;
   PollPlan plan_;

@@ -7,6 +7,7 @@ namespace freshet::demo {
 namespace {
 
 constexpr uint32_t kCredit = 64;
+constexpr uint64_t kMaxUnknown = 5000;
 // What a worker that is killed holds comes back this soon: some hundred days of history.
 constexpr int64_t kLeaseSeconds = 2;
 
@@ -15,21 +16,19 @@ std::optional<int64_t> LastCrawl(const v1::Assignment& assignment) {
   return ToMicros(assignment.last_crawl_time());
 }
 
-v1::CrawlRequest ReturnLeases(const v1::AssignmentBatch& batch, uint64_t sequence) {
-  v1::CrawlRequest request;
-  v1::LeaseReturn* leases = request.mutable_returned_leases();
-  leases->set_sequence(sequence);
-  for (const v1::Assignment& assignment : batch.assignments()) {
-    leases->add_lease_ids(assignment.lease_id());
-  }
-  return request;
+v1::CrawlResult ResultOf(const v1::Assignment& assignment, const Fetched& fetched) {
+  v1::CrawlResult result;
+  result.set_lease_id(assignment.lease_id());
+  *result.mutable_fetch_time() = ToTimestamp(fetched.time_micros);
+  result.set_outcome(fetched.changed ? v1::CRAWL_OUTCOME_CHANGED : v1::CRAWL_OUTCOME_UNCHANGED);
+  result.set_http_status(fetched.changed ? 200 : 304);
+  return result;
 }
 
 }  // namespace
 
-FetchWorker::FetchWorker(std::string name, Connection& connection, const World& world, Truth& truth,
-                         Stop& stop)
-    : name_(std::move(name)), connection_(connection), world_(world), truth_(truth), stop_(stop) {}
+FetchWorker::FetchWorker(std::string name, Connection& connection, Truth& truth, Stop& stop)
+    : name_(std::move(name)), connection_(connection), truth_(truth), stop_(stop) {}
 
 void FetchWorker::Run() {
   const auto stream = connection_.scheduler().Crawl(&context_);
@@ -74,7 +73,9 @@ Status FetchWorker::Handle(Stream& stream, const v1::CrawlResponse& response) {
       return absl::OkStatus();
     case v1::CrawlResponse::kReturnAck:
       --unanswered_;
-      return CheckAck(response.return_ack(), "a returned lease was");
+      RETURN_IF_ERROR(CheckAck(response.return_ack(), "a returned lease was"));
+      if (!stop_.requested()) Grant(stream, response.return_ack().item_count());
+      return absl::OkStatus();
     case v1::CrawlResponse::kNotice:
       return HandleNotice(response.notice());
     case v1::CrawlResponse::MESSAGE_NOT_SET:
@@ -90,35 +91,37 @@ Status FetchWorker::HandleAssignments(Stream& stream, const v1::AssignmentBatch&
                       "the server sent {} assignments on a credit of {}", count, credit_);
   }
   credit_ -= count;
-  ++unanswered_;
-  if (stop_.requested()) {
-    Send(stream, ReturnLeases(batch, ++sequence_));
-    return absl::OkStatus();
+  v1::CrawlRequest request;
+  v1::ResultBatch* results = request.mutable_results();
+  for (const v1::Assignment& assignment : batch.assignments()) {
+    const std::optional<uint32_t> page = truth_.Find(assignment.url());
+    if (stop_.requested() || !page) {
+      RETURN_IF_ERROR(ReturnLease(stream, assignment));
+      continue;
+    }
+    *results->add_results() = ResultOf(assignment, truth_.Fetch(*page, LastCrawl(assignment)));
   }
-  ASSIGN_OR_RETURN(const v1::CrawlRequest results, Fetch(batch));
-  Send(stream, results);
+  if (results->results().empty()) return absl::OkStatus();
+  results->set_sequence(++sequence_);
+  ++unanswered_;
+  Send(stream, request);
   return absl::OkStatus();
 }
 
-StatusOr<v1::CrawlRequest> FetchWorker::Fetch(const v1::AssignmentBatch& batch) {
-  v1::CrawlRequest request;
-  v1::ResultBatch* results = request.mutable_results();
-  results->set_sequence(++sequence_);
-  for (const v1::Assignment& assignment : batch.assignments()) {
-    const std::optional<uint32_t> page = world_.Find(assignment.url());
-    if (!page) {
-      return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                        "the server assigned {}, which is not a URL of the history",
-                        assignment.url());
-    }
-    const Fetched fetched = truth_.Fetch(*page, LastCrawl(assignment));
-    v1::CrawlResult* result = results->add_results();
-    result->set_lease_id(assignment.lease_id());
-    *result->mutable_fetch_time() = ToTimestamp(fetched.time_micros);
-    result->set_outcome(fetched.changed ? v1::CRAWL_OUTCOME_CHANGED : v1::CRAWL_OUTCOME_UNCHANGED);
-    result->set_http_status(fetched.changed ? 200 : 304);
+// A page may be assigned a moment before the server's spelling of its URL is known: it will come
+// again. Many such assignments mean that the server has pages of another origin.
+Status FetchWorker::ReturnLease(Stream& stream, const v1::Assignment& assignment) {
+  if (!stop_.requested() && ++unknown_ > kMaxUnknown) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "the server assigned {}, which is not a URL of the history",
+                      assignment.url());
   }
-  return request;
+  v1::CrawlRequest request;
+  request.mutable_returned_leases()->set_sequence(++sequence_);
+  request.mutable_returned_leases()->add_lease_ids(assignment.lease_id());
+  ++unanswered_;
+  Send(stream, request);
+  return absl::OkStatus();
 }
 
 Status FetchWorker::HandleNotice(const v1::Notice& notice) {

@@ -63,10 +63,10 @@ class Crew {
        const PlayOptions& options, Stop& stop)
       : now_(options.now),
         stop_(stop),
-        feeder_(connection, world, run.polled_until_micros, options.now, stop) {
+        feeder_(connection, world, truth, run.polled_until_micros, options.now, stop) {
     for (int i = 1; i <= options.workers; ++i) {
-      workers_.push_back(std::make_unique<FetchWorker>(fmt::format("fetcher-{}", i), connection,
-                                                       world, truth, stop));
+      workers_.push_back(
+          std::make_unique<FetchWorker>(fmt::format("fetcher-{}", i), connection, truth, stop));
     }
   }
 
@@ -242,6 +242,7 @@ Status Play(const PlayOptions& options) {
   const LastCrawls crawls = StartingCrawls(world, pages);
   const int64_t start = resumed ? options.now() : run.timeline.wall_begin_micros;
   Truth truth(world, crawls, start, options.now);
+  for (const auto& [url, page] : pages.spellings) truth.AddSpelling(url, page);
   UniformSchedule uniform(world, crawls, start, run.crawl_rate_per_second);
   const Setting setting{.title = std::filesystem::path(run.history).filename().string(),
                         .timeline = run.timeline,

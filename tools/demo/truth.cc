@@ -18,6 +18,19 @@ Fetched Truth::Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros) {
   return {.time_micros = time, .changed = changed};
 }
 
+void Truth::AddSpelling(const std::string& url, uint32_t page) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  spellings_.emplace(url, page);
+}
+
+std::optional<uint32_t> Truth::Find(std::string_view url) {
+  if (const std::optional<uint32_t> page = world_->Find(url)) return page;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto it = spellings_.find(std::string(url));
+  if (it == spellings_.end()) return std::nullopt;
+  return it->second;
+}
+
 TruthSnapshot Truth::Look(int64_t until_micros) {
   const std::lock_guard<std::mutex> lock(mutex_);
   ledger_.AdvanceTo(std::min(now_(), until_micros));
