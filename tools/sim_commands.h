@@ -23,6 +23,7 @@ using SimAction = std::function<Status()>;
 
 void AddEstimateCommand(CLI::App& app, SimAction& action);
 void AddPlanCommand(CLI::App& app, SimAction& action);
+void AddReplayCommand(CLI::App& app, SimAction& action);
 void AddRunCommand(CLI::App& app, SimAction& action);
 void AddValueCommand(CLI::App& app, SimAction& action);
 

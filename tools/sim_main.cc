@@ -27,6 +27,7 @@ int Run(int argc, char** argv) {
   SimAction action;
   AddEstimateCommand(app, action);
   AddPlanCommand(app, action);
+  AddReplayCommand(app, action);
   AddRunCommand(app, action);
   AddValueCommand(app, action);
   try {

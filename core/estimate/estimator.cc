@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "core/estimate/classic_page.h"
 #include "core/estimate/operational_time.h"
 #include "core/estimate/page_estimator.h"
 #include "core/estimate/site.h"
@@ -45,6 +46,7 @@ class Estimator::Impl {
   explicit Impl(EstimatorOptions options) : options_(options), sites_(1), counts_(1) {}
 
   PageEstimate Estimate(const PageRecord& page, Instant now) const;
+  PageEstimate EstimateAlone(const PageRecord& page, Instant now) const;
   double SignalWeight(const PageSpec& spec, const PageState& state, SourceClass source_class) const;
   void Advance(PageState& state, Instant now) const;
   Instant NextEdge(const PageState& state) const;
@@ -94,7 +96,26 @@ class Estimator::Impl {
   absl::flat_hash_map<std::string, uint16_t> learner_numbers_;
 };
 
+// Known rates and complete signals do not occur here: they are the same for every estimator.
+PageEstimate Estimator::Impl::EstimateAlone(const PageRecord& page, Instant now) const {
+  const PageStatistics& statistics = page.detail.statistics;
+  const ClassicEstimate classic = options_.kind == EstimatorKind::kChoGm
+                                      ? EstimateByChoGm(statistics, options_.day)
+                                      : EstimateByMle(statistics, page.state, now, options_.day);
+  PageEstimate estimate;
+  estimate.rates = classic.rates;
+  const double rate = classic.rates.change_rate;
+  estimate.low = GammaQuantile(rate, classic.changed, -kNormal95);
+  estimate.high = GammaQuantile(rate, classic.changed, kNormal95);
+  estimate.observations = static_cast<double>(statistics.recent.size());
+  return estimate;
+}
+
 PageEstimate Estimator::Impl::Estimate(const PageRecord& page, Instant now) const {
+  if (options_.kind != EstimatorKind::kDefault && !page.spec.complete_signals &&
+      !page.spec.known_change_rate) {
+    return EstimateAlone(page, now);
+  }
   const uint16_t number = SiteOf(page.host);
   const SiteModel& site = Site(number);
   PageEstimate estimate;
@@ -135,6 +156,9 @@ PageEstimate Estimator::Impl::Estimate(const PageRecord& page, Instant now) cons
 double Estimator::Impl::SignalWeight(const PageSpec& spec, const PageState& state,
                                      SourceClass source_class) const {
   if (spec.complete_signals) return std::numeric_limits<double>::infinity();
+  if (options_.kind != EstimatorKind::kDefault && !spec.known_change_rate) {
+    return state.rates.signal_weight;
+  }
   return Site(state.rates.site).Weight(source_class);
 }
 
