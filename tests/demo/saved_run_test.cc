@@ -74,7 +74,7 @@ TEST_F(SavedRunTest, IsReadAsItWasWritten) {
 
 TEST_F(SavedRunTest, SaysWhyItCannotBeWritten) {
   const Status status = WriteSavedRun(folder_ + "/missing/replay", HalfDone());
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("No such file or directory"));
 }
 

@@ -18,7 +18,7 @@ constexpr double kDaysPerEpoch = 30;
 constexpr double kMicrosPerSecond = 1e6;
 
 Status Failure(const std::string& path, const std::error_code& error) {
-  return MakeStatus(absl::StatusCode::kUnavailable, "{}: {}", path, error.message());
+  return MakeStatus(absl::StatusCode::kFailedPrecondition, "{}: {}", path, error.message());
 }
 
 // Rounded to a thousandth, so that the command line of the server can say it exactly.

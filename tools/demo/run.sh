@@ -106,7 +106,9 @@ start_server() {
     wait "$server_pid" || code=$?
     server_pid=
     tail -n 3 "$run_dir/freshetd.log" >&2
-    fail "freshetd did not start (exit code $code); if a port is in use, choose others with --listen and --http-listen (port 0: any that is free)"
+    local hint=
+    ! grep -q listen "$run_dir/freshetd.log" || hint='; choose others with --listen and --http-listen, port 0 being any that is free'
+    fail "freshetd did not start (exit code $code)$hint"
   fi
   for field in $ready; do
     case $field in

@@ -45,7 +45,7 @@ Status TakeNumber(std::string_view& text, std::string_view name, Number* number)
 }
 
 Status WriteError(const std::string& path) {
-  return MakeStatus(absl::StatusCode::kUnavailable, "{} cannot be written: {}", path,
+  return MakeStatus(absl::StatusCode::kFailedPrecondition, "{} cannot be written: {}", path,
                     std::strerror(errno));
 }
 
@@ -92,7 +92,7 @@ Status WriteSavedRun(const std::string& path, const SavedRun& run) {
   std::error_code error;
   std::filesystem::rename(fresh, path, error);
   if (error) {
-    return MakeStatus(absl::StatusCode::kUnavailable, "{} cannot be written: {}", path,
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, "{} cannot be written: {}", path,
                       error.message());
   }
   return absl::OkStatus();

@@ -27,7 +27,7 @@ struct SavedRun {
 [[nodiscard]] StatusOr<SavedRun> ParseSavedRun(std::string_view text);
 
 // Replaces the file in one step: a reader, or a start after a kill, finds the old or the new text.
-// Unavailable with the reason (no space, no permission) if it cannot be written.
+// FailedPrecondition with the reason (no space, no permission) if it cannot be written.
 [[nodiscard]] Status WriteSavedRun(const std::string& path, const SavedRun& run);
 // NotFound if there is no such file.
 [[nodiscard]] StatusOr<SavedRun> ReadSavedRun(const std::string& path);
