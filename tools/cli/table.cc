@@ -61,7 +61,7 @@ std::string ShowDuration(const google::protobuf::Duration& duration) {
   const int64_t seconds = duration.seconds();
   const double exact = static_cast<double>(seconds) + duration.nanos() * 1e-9;
   if (seconds < 0) return "-" + ShowNumber(-exact) + " s";
-  if (exact < 1) return ShowNumber(exact * 1e3) + " ms";
+  if (exact > 0 && exact < 1) return ShowNumber(exact * 1e3) + " ms";
   if (seconds < 60) return ShowNumber(exact) + " s";
   if (seconds < 3600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
   if (seconds < 86400) return fmt::format("{} h {} min", seconds / 3600, seconds % 3600 / 60);

@@ -1,0 +1,150 @@
+// The client against freshetd itself: what it shows after a crash is what was acknowledged before.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/fake_server.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// freshetd on free ports over a directory of its own. Thread-compatible.
+class RealServer {
+ public:
+  explicit RealServer(std::string data_dir) : data_dir_(std::move(data_dir)) { Start(); }
+  ~RealServer() { Stop(SIGKILL); }
+  RealServer(const RealServer&) = delete;
+  RealServer& operator=(const RealServer&) = delete;
+
+  // Ends the process by a signal and returns its status.
+  int Stop(int signal) {
+    if (process_ <= 0) return 0;
+    kill(process_, signal);
+    int status = 0;
+    waitpid(process_, &status, 0);
+    process_ = 0;
+    return status;
+  }
+
+  void Start() {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    process_ = fork();
+    if (process_ == 0) {
+      dup2(ends[1], STDOUT_FILENO);
+      dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+      close(ends[0]);
+      execl(FRESHET_BIN_DIR "/freshetd", "freshetd", "--data-dir", data_dir_.c_str(), "--listen",
+            "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--crawl-rate", "1000", "--policy",
+            "greedy_ncis", nullptr);
+      _exit(127);
+    }
+    close(ends[1]);
+    std::FILE* out = fdopen(ends[0], "r");
+    char address[64] = "";
+    ASSERT_EQ(std::fscanf(out, "ready grpc=%63s", address), 1) << "the server did not come up";
+    std::fclose(out);
+    address_ = address;
+  }
+
+  [[nodiscard]] Outcome Run(std::vector<std::string> arguments, const std::string& input = "") {
+    arguments.insert(arguments.begin(), {"--server", address_});
+    return RunClient(std::move(arguments), input);
+  }
+  [[nodiscard]] json RunJson(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "--json");
+    const Outcome run = Run(std::move(arguments));
+    EXPECT_EQ(run.code, kAccepted) << run.err;
+    return json::parse(run.out, nullptr, false);
+  }
+
+ private:
+  std::string data_dir_;
+  std::string address_;
+  pid_t process_ = 0;
+};
+
+TEST(RealServerTest, ShowsAfterACrashWhatWasAcknowledged) {
+  const TempDir dir;
+  RealServer server(dir.path());
+  ASSERT_EQ(server
+                .Run({"upsert"},
+                     "url\timportance\tmax_interval\nhttps://example.org/a\t5\t7d\n"
+                     "https://example.org/b\t1\t\n")
+                .code,
+            kAccepted);
+  const json assignment = server.RunJson({"next", "--wait", "10s"});
+  ASSERT_EQ(assignment["url"], "https://example.org/a") << "the more important page comes first";
+  const std::string lease = assignment["lease_id"].dump();
+  ASSERT_EQ(server.Run({"report", lease, "changed", "1700000000"}).code, kAccepted);
+  ASSERT_EQ(server.Run({"signal", "https://example.org/a", "cdn"}).code, kAccepted);
+  ASSERT_EQ(server.Run({"sources", "--add", "shop"}).code, kAccepted);
+  ASSERT_EQ(server.Run({"rate", "123"}).code, kAccepted);
+
+  server.Stop(SIGKILL);
+  ASSERT_NO_FATAL_FAILURE(server.Start());
+
+  const json page = server.RunJson({"get", "https://example.org/a"})["page"];
+  EXPECT_EQ(page["importance"], 5);
+  EXPECT_EQ(page["max_interval"], "604800s");
+  EXPECT_EQ(page["last_crawl_time"], "2023-11-14T22:13:20Z");
+  EXPECT_EQ(page["last_outcome"], "CRAWL_OUTCOME_CHANGED");
+  EXPECT_EQ(page["crawls"], 1);
+  EXPECT_FALSE(page.contains("lease"));
+  ASSERT_EQ(page["pending_signals"].size(), 1U);
+  EXPECT_EQ(page["pending_signals"][0]["source"], "cdn");
+  EXPECT_THAT(server.Run({"get", "https://example.org/b"}).out, HasSubstr("https://example.org/b"));
+  EXPECT_THAT(server.Run({"sources"}).out, HasSubstr("shop"));
+  EXPECT_EQ(server.Run({"rate"}).out, "123 crawls per second\n");
+
+  // The same result again counts once, whichever process took it the first time.
+  const Outcome again =
+      server.Run({"report"}, "url\tlease_id\toutcome\tfetch_time\nhttps://example.org/a\t" + lease +
+                                 "\tchanged\t1700000000\n");
+  EXPECT_EQ(again.out, "1 results: 0 applied, 1 duplicate\n") << again.err;
+  EXPECT_TRUE(WIFEXITED(server.Stop(SIGTERM)));
+}
+
+// One bad item of each kind costs neither its neighbours nor the server.
+TEST(RealServerTest, NamesWhatItRefusesAndGoesOn) {
+  const TempDir dir;
+  RealServer server(dir.path());
+  ASSERT_EQ(server.Run({"upsert", "https://example.org/"}).code, kAccepted);
+  const std::vector<std::pair<std::vector<std::string>, std::string>> refused = {
+      {{"upsert", "http://"}, "url: "},
+      {{"upsert", "https://example.org/" + std::string(100'000, 'x')}, "url: "},
+      {{"upsert", "https://example.org/\x01"}, "url: "},
+      {{"upsert", "--crawl-id", "a b", "https://example.org/"}, "crawl_id: "},
+      {{"report", "https://example.org/", "changed", "32503680000"}, "fetch_time: "},
+      {{"report", "4242", "changed"}, "lease_id: "},
+      {{"signal", "https://example.org/", "nobody"}, "source: "},
+      {{"signal", "https://unknown.test/", "cdn"}, "url: "},
+      {{"remove", "https://unknown.test/"}, "url: "},
+      {{"recheck", "https://unknown.test/"}, "url: "},
+      {{"get", "https://unknown.test/"}, "unknown.test"},
+      {{"policy", "none"}, "policy"},
+      {{"rate", "1e300"}, "crawl_rate_per_second"}};
+  for (const auto& [arguments, reason] : refused) {
+    const Outcome run = server.Run(arguments);
+    EXPECT_EQ(run.code, kRefused) << testing::PrintToString(arguments);
+    EXPECT_THAT(run.err, HasSubstr(reason)) << testing::PrintToString(arguments);
+  }
+  const Outcome mixed =
+      server.Run({"upsert"}, "https://example.org/1\nftp://x/\nhttps://example.org/2\n");
+  EXPECT_EQ(mixed.code, kRefused);
+  EXPECT_EQ(mixed.out, "3 pages: 2 applied, 1 refused\n");
+  EXPECT_THAT(mixed.err, HasSubstr("row 2: ftp://x/: url: "));
+}
+
+}  // namespace
+}  // namespace freshet::cli
