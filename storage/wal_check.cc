@@ -136,10 +136,13 @@ class WalWalker {
     if (starts == in_record_) return Damaged("a record's parts are out of order");
     if (starts) {
       record_start_ = offset_;
-      if (!NoteSequence(TypeAndPayload(log_, offset_, header.length).substr(1))) {
-        return Damaged("a record holds no write batch");
-      }
+      batch_header_.clear();
     }
+    // The batch's header itself may lie across the end of a block.
+    const std::string_view payload = TypeAndPayload(log_, offset_, header.length).substr(1);
+    batch_header_ += payload.substr(0, kBatchHeaderBytes - batch_header_.size());
+    const bool ends = header.type == kFull || header.type == kLast;
+    if (ends && !NoteSequence(batch_header_)) return Damaged("a record holds no write batch");
     in_record_ = header.type == kFirst || header.type == kMiddle;
     if (!in_record_) {
       ++reading_.contents.records;
@@ -189,6 +192,7 @@ class WalWalker {
   size_t offset_ = 0;
   bool in_record_ = false;  // between FIRST and LAST
   size_t record_start_ = 0;
+  std::string batch_header_;  // of the record at hand, as far as it was read
   uint64_t next_sequence_ = 0;
 };
 
