@@ -55,7 +55,10 @@ class ShardLoader final : public LoadVisitor {
     router_.OwnerOf(SlotOfLease(lease.id)).state().LoadLease(lease);
     return absl::OkStatus();
   }
-  Status OnSlotEnd(Slot, uint64_t) override { return absl::OkStatus(); }
+  Status OnSlotEnd(Slot slot, uint64_t next_serial) override {
+    router_.OwnerOf(slot).state().LoadNextSerial(slot, next_serial);
+    return absl::OkStatus();
+  }
 
  private:
   const Router& router_;
@@ -171,7 +174,7 @@ ShardSettings Server::Impl::SettingsOf(int shard) const {
   settings.epochs.interval = config_.epoch_interval;
   settings.mailbox = {.weight = config_.mailbox_events,
                       .hard_weight = 2 * config_.mailbox_events,
-                      .patience = Duration::Millis(limits::kMailboxWaitMillis)};
+                      .patience = config_.mailbox_patience};
   return settings;
 }
 

@@ -294,6 +294,11 @@ Status ShardState::LoadEpoch(const EpochRecord& epoch) {
   return absl::OkStatus();
 }
 
+void ShardState::LoadNextSerial(Slot slot, uint64_t next_serial) {
+  uint64_t& next = impl_->next_serial[slot];
+  next = std::max(next, next_serial);
+}
+
 void ShardState::FinishLoad() { impl_->FinishLoad(); }
 
 void ShardState::Want(const Event& event, std::vector<PageNumber>* numbers) const {

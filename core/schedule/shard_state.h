@@ -111,6 +111,8 @@ class ShardState {
   [[nodiscard]] Status LoadPage(PageNumber number, uint64_t fingerprint, const std::string& host,
                                 const PageSpec& spec, const PageState& state);
   void LoadLease(const LeaseRecord& lease);
+  // Page numbers of `slot` from this serial on were never given to a page.
+  void LoadNextSerial(Slot slot, uint64_t next_serial);
   [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
   void FinishLoad();
 

@@ -165,8 +165,9 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
   const Slot slot = SlotOfHost(event.host);
   record.key = event.key;
   record.host = event.host;
-  record.number =
-      PageNumber((static_cast<uint64_t>(slot.value()) << kSerialBits) | next_serial[slot]++);
+  uint64_t& serial = next_serial[slot];
+  serial = std::max<uint64_t>(serial, 1);  // no page has the serial 0
+  record.number = PageNumber((static_cast<uint64_t>(slot.value()) << kSerialBits) | serial++);
   record.state.first_seen = now;
   record.state.carried_at = now;
   record.state.last_event = now;
