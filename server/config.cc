@@ -244,7 +244,9 @@ StatusOr<HostPort> ParseHostPort(std::string_view address) {
 
 StatusOr<Policy> ResolvePolicy(std::string_view name) {
   if (name == "default") return Policy{.kind = PolicyKind::kGreedyNcis};
-  return ParsePolicy(name);
+  StatusOr<Policy> policy = ParsePolicy(name);
+  if (policy.ok()) return policy;
+  return InvalidArgument("{}, default", std::string(policy.status().message()));
 }
 
 Status ApplyYaml(std::string_view yaml, ServerConfig* config) {
@@ -267,7 +269,7 @@ Status Validate(const ServerConfig& config) {
     return InvalidArgument("crawl_rate: {} is not within 0 and {} per second", rate,
                            limits::kMaxCrawlsPerSecond);
   }
-  RETURN_IF_ERROR(CheckNamed("policy", ResolvePolicy(config.policy).status()));
+  RETURN_IF_ERROR(ResolvePolicy(config.policy).status());  // names its field itself
   if (config.durability != "sync" && config.durability != "wal" && config.durability != "none") {
     return InvalidArgument("durability: '{}' is none of sync, wal, none", config.durability);
   }

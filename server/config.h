@@ -53,6 +53,7 @@ struct ServerConfig {
 
   // Caps that tests lower to drive them over their edge.
   size_t mailbox_events = limits::kMaxMailboxEvents;
+  Duration mailbox_patience = Duration::Millis(limits::kMailboxWaitMillis);
   int max_workers = limits::kMaxWorkers;
 };
 

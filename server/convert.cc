@@ -230,8 +230,9 @@ grpc::Status GrpcStatusOf(const v1::ItemError& fault) {
 // --- From clients
 
 StatusOr<Duration> FromProto(const google::protobuf::Duration& duration) {
-  const bool fits = std::abs(duration.seconds()) <= 315'576'000'000 &&
-                    std::abs(duration.nanos()) < 1'000'000'000 &&
+  constexpr int64_t kMost = 315'576'000'000;  // 10,000 years, as the type says
+  const bool fits = duration.seconds() >= -kMost && duration.seconds() <= kMost &&
+                    duration.nanos() > -1'000'000'000 && duration.nanos() < 1'000'000'000 &&
                     (duration.seconds() == 0 || duration.nanos() == 0 ||
                      (duration.seconds() > 0) == (duration.nanos() > 0));
   if (!fits) {

@@ -83,6 +83,7 @@ json StatusJson(const ServerStatus& status) {
   out["workers"] = dispatch.workers;
   out["worker_credit"] = dispatch.credit;
   out["ready"] = dispatch.ready;
+  out["waiting_events"] = status.waiting_events;
   out["open_leases"] = counters.leases;
   out["expired_leases"] = counters.expired_leases;
   out["returned_leases"] = counters.returned_leases;

@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "spdlog/spdlog.h"
 
 namespace freshet {
 namespace {
@@ -65,7 +66,8 @@ Shard::~Shard() { Stop(); }
 
 void Shard::Start() {
   CHECK(!thread_.joinable(), "shard {} runs already", index_);
-  Publish(clock_.Now());
+  Publish();
+  PublishBelieved(clock_.Now());
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -153,8 +155,9 @@ void Shard::RunOnce(Instant now) {
     StepAll(turn);
     CommitAndInstall(turn);
   }
+  Publish();
   Answer(turn);
-  Publish(now);
+  PublishBelieved(now);
 }
 
 // --- Requests become events
@@ -265,6 +268,8 @@ void Shard::CommitAndInstall(Turn& turn) {
     if (!status.ok()) {
       const bool nothing_written = status.code() == absl::StatusCode::kResourceExhausted ||
                                    status.code() == absl::StatusCode::kInternal;
+      spdlog::error("shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
+                    status.ToString());
       if (!nothing_written) Fail(status);
       Refuse(turn, status);
       return;
@@ -279,12 +284,16 @@ void Shard::CommitAndInstall(Turn& turn) {
 }
 
 void Shard::Refuse(Turn& turn, const Status& status) {
-  const bool full = status.code() == absl::StatusCode::kResourceExhausted;
+  const bool over = !failure_.ok();
   const Status reason =
-      full ? status
-           : MakeStatus(absl::StatusCode::kUnavailable, "the store cannot be written: {}",
-                        std::string(status.message()));
-  turn.replies.assign(turn.events.size(), RefusedReply(reason));
+      over ? MakeStatus(absl::StatusCode::kUnavailable, "the store cannot be written: {}",
+                        std::string(status.message()))
+           : status;
+  turn.replies.resize(turn.events.size());
+  for (Reply& reply : turn.replies) {
+    // What was refused for its own sake keeps its reason.
+    if (reply.disposition != Disposition::kRefused) reply = RefusedReply(reason);
+  }
 }
 
 void Shard::Answer(Turn& turn) {
@@ -305,15 +314,17 @@ void Shard::Answer(Turn& turn) {
 
 // --- What others may see
 
-void Shard::Publish(Instant now) {
-  std::optional<BelievedFreshness> believed;
-  if (now >= believed_due_) {
-    believed = state_.Believed(now);
-    const Duration cost = clock_.Now() - now;
-    believed_due_ = now + std::max(kBelievedInterval, cost * kBelievedCostShare);
-  }
+void Shard::PublishBelieved(Instant now) {
+  if (now < believed_due_) return;
+  const Instant start = clock_.Now();
+  const BelievedFreshness believed = state_.Believed(now);
+  believed_due_ = now + std::max(kBelievedInterval, (clock_.Now() - start) * kBelievedCostShare);
   const MutexLock lock(mutex_);
-  if (believed) snapshot_.believed = *believed;
+  snapshot_.believed = believed;
+}
+
+void Shard::Publish() {
+  const MutexLock lock(mutex_);
   snapshot_.counters = state_.counters();
   snapshot_.price = state_.price();
   snapshot_.last_epoch = epochs_.last();

@@ -150,7 +150,9 @@ class Shard {
   void CommitAndInstall(Turn& turn);
   void Refuse(Turn& turn, const Status& status);
   void Answer(Turn& turn);
-  void Publish(Instant now) FRESHET_EXCLUDES(mutex_);
+  // What the turn did is to be seen before its replies are.
+  void Publish() FRESHET_EXCLUDES(mutex_);
+  void PublishBelieved(Instant now) FRESHET_EXCLUDES(mutex_);
   void Fail(const Status& status);
 
   const uint16_t index_;

@@ -1,0 +1,267 @@
+// What operators set and see, over gRPC and HTTP.
+#include <cmath>
+#include <filesystem>
+
+#include "httplib.h"
+#include "nlohmann/json.hpp"
+#include "tests/grpc/test_server.h"
+
+namespace freshet {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+// Calls a unary method and expects it to succeed.
+template <typename Stub, typename Request, typename Response>
+Response Call(Stub& stub,
+              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+              const Request& request) {
+  Response response;
+  grpc::ClientContext call;
+  const grpc::Status status = (stub.*method)(&call, request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response;
+}
+
+using Admin = v1::AdminService::Stub;
+
+TEST(Admin, ChangesTheCrawlRate) {
+  TestServer server;
+  EXPECT_EQ(Call(*server.admin, &Admin::GetCrawlRate, {}).crawl_rate_per_second(), 200);
+  v1::SetCrawlRateRequest request;
+  request.set_crawl_rate_per_second(12.5);
+  const auto response = Call(*server.admin, &Admin::SetCrawlRate, request);
+  EXPECT_EQ(response.crawl_rate_per_second(), 12.5);
+  EXPECT_EQ(response.previous_crawl_rate_per_second(), 200);
+  EXPECT_EQ(Call(*server.admin, &Admin::GetCrawlRate, {}).crawl_rate_per_second(), 12.5);
+  for (const double bad : {-1.0, std::nan(""), 1e9}) {
+    request.set_crawl_rate_per_second(bad);
+    v1::SetCrawlRateResponse unused;
+    grpc::ClientContext call;
+    EXPECT_EQ(server.admin->SetCrawlRate(&call, request, &unused).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  v1::SetCrawlRateResponse unused;
+  grpc::ClientContext call;
+  EXPECT_EQ(server.admin->SetCrawlRate(&call, {}, &unused).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST(Admin, ChangesThePolicy) {
+  TestServer server([](ServerConfig* config) { config->shards = 2; });
+  server.UpsertMany(600, 50);
+  auto policy = Call(*server.admin, &Admin::GetPolicy, {});
+  EXPECT_EQ(policy.policy(), "default");
+  EXPECT_THAT(policy.available_policies(), Contains("greedy"));
+  v1::SetPolicyRequest request;
+  request.set_policy("harmonic");
+  const auto response = Call(*server.admin, &Admin::SetPolicy, request);
+  EXPECT_EQ(response.policy(), "harmonic");
+  EXPECT_EQ(response.previous_policy(), "default");
+  EXPECT_EQ(server.Get(TestServer::Url(3, 50)).explanation().policy(), "harmonic");
+  request.set_policy("best");
+  v1::SetPolicyResponse unused;
+  grpc::ClientContext call;
+  const grpc::Status status = server.admin->SetPolicy(&call, request, &unused);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("'best' is none of"));
+}
+
+TEST(Admin, ChangesThePolitenessOfAHost) {
+  TestServer server;
+  v1::SetHostPolitenessRequest request;
+  request.set_host("Example.Test");
+  request.mutable_min_delay()->set_seconds(2);
+  request.set_max_in_flight(3);
+  v1::HostState host = Call(*server.admin, &Admin::SetHostPoliteness, request).host_state();
+  EXPECT_EQ(host.host(), "example.test");
+  EXPECT_EQ(host.min_delay().seconds(), 2);
+  EXPECT_EQ(host.max_in_flight(), 3u);
+  EXPECT_TRUE(host.customised());
+  v1::SetHostPolitenessRequest block;
+  block.set_host("http://example.test:8080/page");
+  ToProto(server.clock.Now() + Duration::Hours(1), block.mutable_blocked_until());
+  EXPECT_TRUE(
+      Call(*server.admin, &Admin::SetHostPoliteness, block).host_state().has_blocked_until());
+  v1::GetHostRequest get;
+  get.set_host("example.test");
+  host = Call(*server.admin, &Admin::GetHost, get).host_state();
+  EXPECT_TRUE(host.has_next_allowed_time());
+  EXPECT_EQ(host.max_in_flight(), 3u);
+  v1::SetHostPolitenessRequest reset;
+  reset.set_host("example.test");
+  reset.set_reset(true);
+  host = Call(*server.admin, &Admin::SetHostPoliteness, reset).host_state();
+  EXPECT_FALSE(host.customised());
+  EXPECT_FALSE(host.has_blocked_until());
+
+  get.set_host("unknown.test");
+  v1::GetHostResponse unused;
+  grpc::ClientContext unknown;
+  EXPECT_EQ(server.admin->GetHost(&unknown, get, &unused).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  block.mutable_blocked_until()->set_seconds(32'503'680'000);
+  v1::SetHostPolitenessResponse refused;
+  grpc::ClientContext far;
+  const grpc::Status status = server.admin->SetHostPoliteness(&far, block, &refused);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("blocked_until: "));
+}
+
+TEST(Admin, RunsEpochsWhenAsked) {
+  TestServer server([](ServerConfig* config) { config->shards = 2; });
+  server.UpsertMany(1000, 100);
+  v1::RunEpochResponse epoch = Call(*server.admin, &Admin::RunEpoch, {});
+  EXPECT_EQ(epoch.epoch(), 1u);
+  EXPECT_EQ(epoch.pages(), 1000u);
+  epoch = Call(*server.admin, &Admin::RunEpoch, {});
+  EXPECT_EQ(epoch.epoch(), 2u);
+  EXPECT_EQ(server.Statistics().pages().epoch(), 2u);
+  EXPECT_TRUE(server.Statistics().pages().has_last_epoch_time());
+}
+
+TEST(Admin, RunsEpochsByItself) {
+  TestServer server([](ServerConfig* config) { config->epoch_interval = Duration::Millis(20); });
+  server.UpsertMany(100);
+  EXPECT_TRUE(Eventually([&] { return server.Statistics().pages().epoch() >= 3; }));
+}
+
+TEST(Admin, MakesCheckpoints) {
+  TestServer server;
+  server.UpsertMany(100);
+  v1::CreateCheckpointRequest request;
+  request.set_name("before-upgrade_1");
+  const auto made = Call(*server.admin, &Admin::CreateCheckpoint, request);
+  EXPECT_TRUE(std::filesystem::is_directory(made.path()));
+  EXPECT_GT(made.bytes(), 0u);
+  v1::CreateCheckpointResponse unused;
+  grpc::ClientContext taken;
+  EXPECT_EQ(server.admin->CreateCheckpoint(&taken, request, &unused).error_code(),
+            grpc::StatusCode::ALREADY_EXISTS);
+  for (const std::string bad : {"", "..", "a/b", ".hidden"}) {
+    request.set_name(bad);
+    grpc::ClientContext call;
+    EXPECT_EQ(server.admin->CreateCheckpoint(&call, request, &unused).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT);
+  }
+  // It is a database like any other.
+  TestServer copy([&](ServerConfig* config) { config->data_dir = made.path(); });
+  EXPECT_EQ(copy.info.pages, 100u);
+}
+
+TEST(Admin, KeepsSources) {
+  TestServer server;
+  const auto names = [&] {
+    const v1::ListSourcesResponse response = Call(*server.admin, &Admin::ListSources, {});
+    std::vector<std::string> all;
+    for (const v1::Source& source : response.sources()) all.push_back(source.source());
+    return all;
+  };
+  EXPECT_THAT(names(), testing::ElementsAre("cdn", "feed", "indexnow", "sitemap"));
+  v1::RegisterSourceRequest request;
+  request.set_source("webhook");
+  EXPECT_TRUE(Call(*server.admin, &Admin::RegisterSource, request).created());
+  EXPECT_FALSE(Call(*server.admin, &Admin::RegisterSource, request).created());
+  EXPECT_THAT(names(), Contains("webhook"));
+  for (int i = 0; i < 27; ++i) {
+    request.set_source("s" + std::to_string(i));
+    EXPECT_TRUE(Call(*server.admin, &Admin::RegisterSource, request).created());
+  }
+  request.set_source("one-too-many");
+  v1::RegisterSourceResponse unused;
+  grpc::ClientContext full;
+  EXPECT_EQ(server.admin->RegisterSource(&full, request, &unused).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  request.set_source("No Name");
+  grpc::ClientContext bad;
+  EXPECT_EQ(server.admin->RegisterSource(&bad, request, &unused).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST(Admin, ReportsTheTrustInSources) {
+  TestServer server;
+  server.UpsertMany(50);
+  v1::SignalChangesRequest signals;
+  signals.set_poll_size(1);
+  for (int i = 0; i < 50; ++i) {
+    v1::ChangeSignal* signal = signals.add_signals();
+    signal->set_url(TestServer::Url(i));
+    signal->set_source("cdn");
+  }
+  const Instant now = server.clock.Now();
+  for (int i = 0; i < 50; ++i) {
+    v1::CrawlResult result;
+    result.set_url(TestServer::Url(i));
+    result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+    ToProto(now - Duration::Hours(48), result.mutable_fetch_time());
+    EXPECT_EQ(server.Report(result).statuses_size(), 0);
+  }
+  EXPECT_EQ(server.Signal(signals).statuses_size(), 0);
+  for (int i = 0; i < 50; ++i) {
+    v1::CrawlResult result;
+    result.set_url(TestServer::Url(i));
+    result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+    EXPECT_EQ(server.Report(result).statuses_size(), 0);
+  }
+  (void)Call(*server.admin, &Admin::RunEpoch, {});
+  const auto report = Call(*server.admin, &Admin::GetTrustReport, {});
+  ASSERT_EQ(report.sources_size(), 1);
+  EXPECT_EQ(report.sources(0).source(), "cdn");
+  EXPECT_EQ(report.sources(0).burst_class(), v1::BURST_CLASS_1_TO_2);
+  EXPECT_GE(report.sources(0).precision().value(), report.sources(0).precision().low());
+  EXPECT_LE(report.sources(0).precision().value(), report.sources(0).precision().high());
+  v1::GetTrustReportRequest other;
+  other.set_source("sitemap");
+  EXPECT_EQ(Call(*server.admin, &Admin::GetTrustReport, other).sources_size(), 0);
+}
+
+TEST(Standard, ServesHealthAndReflection) {
+  TestServer server;
+  EXPECT_EQ(HealthOf(server), 1);
+  RawStream reflection(server, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+  const std::string services = reflection.ExchangeBytes(std::string("\x3a\x00", 2));
+  for (const char* name : {"SchedulerService", "IngestService", "PagesService", "AdminService"}) {
+    EXPECT_THAT(services, HasSubstr(std::string("freshet.v1.") + name));
+  }
+}
+
+TEST(Http, ServesMetricsStatusAndThePage) {
+  TestServer server;
+  server.UpsertMany(5);
+  httplib::Client http("http://" + server.info.http_address);
+  const auto metrics = http.Get("/metrics");
+  ASSERT_TRUE(metrics);
+  EXPECT_THAT(metrics->body, HasSubstr("freshet_pages 5\n"));
+  EXPECT_EQ(http.Get("/healthz")->status, 200);
+  EXPECT_EQ(http.Get("/readyz")->status, 200);
+  EXPECT_EQ(http.Get("/nothing")->status, 404);
+  EXPECT_THAT(http.Get("/")->body, HasSubstr("<title>Freshet</title>"));
+  const auto status = nlohmann::json::parse(http.Get("/status.json")->body);
+  EXPECT_EQ(status["pages"], 5);
+  EXPECT_EQ(status["policy"], "default");
+}
+
+TEST(Http, TakesAnnotations) {
+  TestServer server;
+  httplib::Client http("http://" + server.info.http_address);
+  const auto post = [&](const std::string& body) {
+    return http.Post("/annotations", body, "application/json")->status;
+  };
+  EXPECT_EQ(post(R"({"true_freshness": 0.25, "year": 2015})"), 204);
+  EXPECT_THAT(http.Get("/metrics")->body,
+              HasSubstr("freshet_annotation{name=\"true_freshness\"} 0.25"));
+  EXPECT_EQ(nlohmann::json::parse(http.Get("/status.json")->body)["annotations"]["year"], 2015);
+  EXPECT_EQ(post("nonsense"), 400);
+  EXPECT_EQ(post("[1]"), 400);
+  EXPECT_EQ(post(R"({"a": "text"})"), 400);
+  EXPECT_EQ(post(R"({"A": 1})"), 400);
+  EXPECT_EQ(post(R"({"a": 1e999})"), 400);
+  nlohmann::json many;
+  for (char c = 'a'; c <= 'o'; ++c) many[std::string(1, c)] = 1;
+  EXPECT_EQ(post(many.dump()), 400);  // 17 with those before
+  EXPECT_EQ(nlohmann::json::parse(http.Get("/status.json")->body)["annotations"].size(), 2u);
+}
+
+}  // namespace
+}  // namespace freshet

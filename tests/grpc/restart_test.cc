@@ -1,0 +1,273 @@
+// What survives a restart, what overload and a broken disk do.
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "httplib.h"
+#include "nlohmann/json.hpp"
+#include "tests/grpc/test_server.h"
+#include "tests/support/faulty_env.h"
+
+namespace freshet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Restart, GoesOnWithEverythingAcknowledged) {
+  TestServer server([](ServerConfig* config) { config->durability = "wal"; });
+  server.UpsertMany(100);
+  v1::SignalChangesRequest signals;
+  for (int i = 0; i < 3; ++i) {
+    v1::ChangeSignal* signal = signals.add_signals();
+    signal->set_url(TestServer::Url(i));
+    signal->set_source("webhook");
+  }
+  v1::RegisterSourceRequest source;
+  source.set_source("webhook");
+  v1::RegisterSourceResponse registered;
+  grpc::ClientContext source_call;
+  ASSERT_TRUE(server.admin->RegisterSource(&source_call, source, &registered).ok());
+  EXPECT_EQ(server.Signal(signals).statuses_size(), 0);
+  v1::CrawlResult result;
+  result.set_url(TestServer::Url(50));
+  result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  result.set_etag("\"e\"");
+  EXPECT_EQ(server.Report(result).statuses_size(), 0);
+  const v1::NextResponse next = server.Next(1);
+  ASSERT_EQ(next.assignments_size(), 1);
+  const std::string leased = next.assignments(0).url();
+  v1::RunEpochResponse epoch;
+  grpc::ClientContext epoch_call;
+  ASSERT_TRUE(server.admin->RunEpoch(&epoch_call, {}, &epoch).ok());
+  v1::SetCrawlRateRequest rate;
+  rate.set_crawl_rate_per_second(33);
+  v1::SetCrawlRateResponse rate_set;
+  grpc::ClientContext rate_call;
+  ASSERT_TRUE(server.admin->SetCrawlRate(&rate_call, rate, &rate_set).ok());
+  v1::SetPolicyRequest policy;
+  policy.set_policy("greedy");
+  v1::SetPolicyResponse policy_set;
+  grpc::ClientContext policy_call;
+  ASSERT_TRUE(server.admin->SetPolicy(&policy_call, policy, &policy_set).ok());
+  v1::SetHostPolitenessRequest host;
+  host.set_host("host7.test");
+  host.set_max_in_flight(9);
+  v1::SetHostPolitenessResponse host_set;
+  grpc::ClientContext host_call;
+  ASSERT_TRUE(server.admin->SetHostPoliteness(&host_call, host, &host_set).ok());
+
+  // Also onto another number of shards, which moves every slot.
+  for (const int shards : {1, 3, 2}) {
+    server.config.shards = shards;
+    server.Restart();
+    EXPECT_EQ(server.info.pages, 100u);
+    const v1::GetStatisticsResponse statistics = server.Statistics();
+    EXPECT_EQ(statistics.schedule().crawl_rate_per_second(), 33);
+    EXPECT_EQ(statistics.schedule().policy(), "greedy");
+    EXPECT_EQ(statistics.schedule().open_leases(), 1u);
+    EXPECT_EQ(statistics.server().shards(), static_cast<uint32_t>(shards));
+    const v1::GetPageResponse page = server.Get(leased);
+    EXPECT_EQ(page.page().lease().lease_id(), next.assignments(0).lease_id());
+    EXPECT_EQ(page.page().lease().worker(), "tester");
+    EXPECT_EQ(server.Get(TestServer::Url(50)).page().etag(), "\"e\"");
+    EXPECT_EQ(server.Get(TestServer::Url(7)).explanation().host_state().max_in_flight(), 9u);
+    const v1::Page signalled = server.Get(TestServer::Url(1)).page();
+    ASSERT_EQ(signalled.pending_signals_size(), 1);
+    EXPECT_EQ(signalled.pending_signals(0).source(), "webhook");
+  }
+  // The worker never noticed.
+  v1::CrawlResult late;
+  late.set_lease_id(next.assignments(0).lease_id());
+  late.set_outcome(v1::CRAWL_OUTCOME_UNCHANGED);
+  EXPECT_EQ(server.Report(late).statuses_size(), 0);
+  EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
+}
+
+TEST(Restart, NeverGivesALeaseIdTwice) {
+  TestServer server;
+  server.UpsertMany(20);
+  uint64_t last = 0;
+  for (int run = 0; run < 3; ++run) {
+    const v1::NextResponse next = server.Next(5);
+    ASSERT_GT(next.assignments_size(), 0);
+    for (const v1::Assignment& assignment : next.assignments()) {
+      EXPECT_GT(assignment.lease_id(), last);
+    }
+    for (const v1::Assignment& assignment : next.assignments()) {
+      last = std::max(last, assignment.lease_id());
+    }
+    server.Restart();
+  }
+}
+
+TEST(Restart, EndsStreamsInOrder) {
+  TestServer server;
+  server.UpsertMany(50);
+  TestWorker worker(server);
+  worker.Grant(1000);
+  (void)worker.ReadAssignments(3);
+  grpc::ClientContext call;
+  const auto idle = server.ingest->SignalChanges(&call);
+  std::future<Status> stopped = std::async(std::launch::async, [&] { return server.Stop(); });
+  bool drained = false;
+  while (worker.open()) {
+    drained |= worker.Read().notice().kind() == v1::NOTICE_KIND_DRAINING;
+  }
+  EXPECT_TRUE(drained);
+  v1::SignalChangesResponse response;
+  EXPECT_FALSE(idle->Read(&response));
+  EXPECT_EQ(idle->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_TRUE(stopped.get().ok());
+  server.Start();
+  EXPECT_EQ(server.info.pages, 50u);
+}
+
+// --- Overload
+
+v1::SignalChangesRequest Signals(int first, int count) {
+  v1::SignalChangesRequest request;
+  for (int i = first; i < first + count; ++i) {
+    v1::ChangeSignal* signal = request.add_signals();
+    signal->set_url(TestServer::Url(i));
+    signal->set_source("cdn");
+  }
+  return request;
+}
+
+// Events that wait for their shard.
+size_t WaitingEvents(TestServer& server) {
+  httplib::Client http("http://" + server.info.http_address);
+  return nlohmann::json::parse(http.Get("/status.json")->body)["waiting_events"];
+}
+
+TEST(Overload, HoldsBackThenRefusesWithADelay) {
+  FaultyEnv faulty(1);
+  std::atomic<bool> stalling{false};
+  std::atomic<int> stalled{0};
+  faulty.OnLogSync([&] {
+    if (stalling) ++stalled;
+    while (stalling) std::this_thread::yield();
+  });
+  TestServer server(
+      [](ServerConfig* config) {
+        config->durability = "sync";
+        config->mailbox_events = 50;
+        config->mailbox_patience = Duration::Millis(100);
+        config->crawl_rate = Rate();
+      },
+      faulty.env());
+  server.UpsertMany(1000);
+  stalling = true;
+  const auto send = [&](int first, int count) {
+    return std::async(std::launch::async,
+                      [&server, first, count] { return server.Signal(Signals(first, count)); });
+  };
+  auto committing = send(0, 10);
+  ASSERT_TRUE(Eventually([&] { return stalled > 0; }));
+  auto waiting = send(100, 40);
+  ASSERT_TRUE(Eventually([&] { return WaitingEvents(server) == 40; }));
+  auto over = send(200, 40);
+  ASSERT_TRUE(Eventually([&] { return WaitingEvents(server) == 80; }));
+  const Instant full = server.clock.Now();
+  // Past twice the limit nothing is taken, and the answer is immediate.
+  const v1::BatchAck refused = server.Signal(Signals(300, 40));
+  EXPECT_EQ(refused.statuses_size(), 40);
+  for (const v1::ItemStatus& status : refused.statuses()) {
+    EXPECT_EQ(status.error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
+    EXPECT_TRUE(status.error().retryable());
+    EXPECT_GT(status.error().retry_after().seconds(), 0);
+  }
+  ASSERT_TRUE(Eventually([&] { return server.clock.Now() > full + Duration::Millis(150); }));
+  stalling = false;
+  EXPECT_EQ(committing.get().statuses_size(), 0);
+  EXPECT_EQ(waiting.get().statuses_size(), 0);
+  // Taken over the limit, and then waited in vain.
+  const v1::BatchAck late = over.get();
+  EXPECT_EQ(late.statuses_size(), 40);
+  EXPECT_EQ(late.statuses(0).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
+  EXPECT_EQ(server.Signal(Signals(300, 40)).statuses_size(), 0);
+}
+
+TEST(Overload, SharesOneSyncAmongAllThatWait) {
+  FaultyEnv faulty(1);
+  std::atomic<bool> stalling{false};
+  std::atomic<int> stalled{0};
+  faulty.OnLogSync([&] {
+    if (stalling) ++stalled;
+    while (stalling) std::this_thread::yield();
+  });
+  TestServer server(
+      [](ServerConfig* config) {
+        config->durability = "sync";
+        config->crawl_rate = Rate();
+      },
+      faulty.env());
+  server.UpsertMany(1000);
+  stalling = true;
+  std::vector<std::future<v1::BatchAck>> acks;
+  for (int i = 0; i < 8; ++i) {
+    acks.push_back(std::async(std::launch::async,
+                              [&server, i] { return server.Signal(Signals(100 * i, 100)); }));
+  }
+  ASSERT_TRUE(Eventually([&] { return stalled > 0 && WaitingEvents(server) >= 600; }));
+  const uint64_t syncs = faulty.log_syncs();
+  stalling = false;
+  for (auto& ack : acks) EXPECT_EQ(ack.get().statuses_size(), 0);
+  EXPECT_LE(faulty.log_syncs() - syncs, 3u);
+}
+
+TEST(Overload, RefusesMoreWorkersThanItHasRoomFor) {
+  TestServer server([](ServerConfig* config) { config->max_workers = 1; });
+  TestWorker worker(server);
+  grpc::ClientContext call;
+  const auto stream = server.scheduler->Crawl(&call);
+  v1::CrawlRequest hello;
+  hello.mutable_hello()->set_worker("second");
+  v1::CrawlResponse response;
+  ASSERT_TRUE(stream->Write(hello));
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_EQ(response.notice().kind(), v1::NOTICE_KIND_REFUSED);
+  EXPECT_EQ(response.notice().error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(response.notice().error().retryable());
+  // Once there is room, the same stream may try again.
+  EXPECT_TRUE(worker.End().ok());
+  ASSERT_TRUE(Eventually([&] { return server.Statistics().server().workers() == 0; }));
+  ASSERT_TRUE(stream->Write(hello));
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_EQ(response.notice().kind(), v1::NOTICE_KIND_WELCOME);
+  call.TryCancel();
+}
+
+// --- A disk that fails
+
+TEST(BrokenDisk, AcknowledgesNothingMoreAndSaysSo) {
+  FaultyEnv faulty(1);
+  TestServer server(
+      [](ServerConfig* config) {
+        config->durability = "sync";
+        config->crawl_rate = Rate();
+      },
+      faulty.env());
+  server.UpsertMany(10);
+  EXPECT_EQ(HealthOf(server), 1);
+  faulty.FailLogSyncAt(1);
+  v1::UpsertPagesRequest more;
+  more.add_pages()->set_url("http://late.test/");
+  EXPECT_THAT(Described(server.Upsert(more)),
+              ElementsAre(HasSubstr("0 REFUSED UNAVAILABLE : the store cannot be written")));
+  EXPECT_EQ(HealthOf(server), 2);
+  EXPECT_EQ(server.Upsert(more).statuses_size(), 1);
+  EXPECT_NE(server.Statistics().store().write_error(), "");
+  // Looking is still possible.
+  EXPECT_EQ(server.Get(TestServer::Url(3)).page().url(), TestServer::Url(3));
+  EXPECT_FALSE(server.Stop().ok());
+  faulty.Crash();
+  server.Start();
+  EXPECT_GE(server.info.pages, 10u);
+  EXPECT_EQ(HealthOf(server), 1);
+  EXPECT_EQ(server.Upsert(more).statuses_size(), 0);
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,304 @@
+// A whole server in this process, on free ports and a directory of its own, and clients for it.
+#ifndef FRESHET_TESTS_GRPC_TEST_SERVER_H_
+#define FRESHET_TESTS_GRPC_TEST_SERVER_H_
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "freshet/v1/admin.grpc.pb.h"
+#include "freshet/v1/ingest.grpc.pb.h"
+#include "freshet/v1/pages.grpc.pb.h"
+#include "freshet/v1/scheduler.grpc.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/config.h"
+#include "server/convert.h"
+#include "server/logging.h"
+#include "server/server.h"
+#include "server/system_clock.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+
+// Thread-compatible.
+class TestServer {
+ public:
+  using Tweak = std::function<void(ServerConfig*)>;
+
+  explicit TestServer(const Tweak& tweak = {}, rocksdb::Env* env = nullptr) : env_(env) {
+    config.data_dir = dir_ / "data";
+    config.listen = config.http_listen = "127.0.0.1:0";
+    config.durability = "none";
+    config.crawl_rate = Rate::PerSecond(200);
+    config.shutdown_grace = Duration::Millis(50);
+    config.log_level = "off";
+    if (tweak) tweak(&config);
+    StartLogging(config.log_level);
+    Start();
+  }
+
+  void Start() {
+    server_ = std::make_unique<Server>(config, clock, env_);
+    const StatusOr<ServingInfo> started = server_->Start();
+    ASSERT_TRUE(started.ok()) << started.status().ToString();
+    info = *started;
+    channel = grpc::CreateChannel(info.grpc_address, grpc::InsecureChannelCredentials());
+    scheduler = v1::SchedulerService::NewStub(channel);
+    ingest = v1::IngestService::NewStub(channel);
+    pages = v1::PagesService::NewStub(channel);
+    admin = v1::AdminService::NewStub(channel);
+  }
+  Status Stop() {
+    const Status status = server_->Stop();
+    server_.reset();
+    return status;
+  }
+  void Restart() {
+    EXPECT_TRUE(Stop().ok());
+    Start();
+  }
+
+  // --- Shortcuts: each opens what it needs and checks that the call itself succeeds
+  v1::BatchAck Upsert(const v1::UpsertPagesRequest& request) {
+    grpc::ClientContext call;
+    const auto stream = pages->UpsertPages(&call);
+    return Exchange<v1::UpsertPagesResponse>(*stream, request).ack();
+  }
+  // Pages http://host<i % hosts>.test/<i> for i in [0, count).
+  void UpsertMany(int count, int hosts = 10) {
+    for (int start = 0; start < count; start += 1000) {
+      v1::UpsertPagesRequest request;
+      for (int i = start; i < std::min(count, start + 1000); ++i) {
+        request.add_pages()->set_url(Url(i, hosts));
+      }
+      const v1::BatchAck ack = Upsert(request);
+      EXPECT_EQ(ack.statuses_size(), 0) << ack.DebugString();
+    }
+  }
+  static std::string Url(int i, int hosts = 10) {
+    return "http://host" + std::to_string(i % hosts) + ".test/" + std::to_string(i);
+  }
+  v1::BatchAck Report(const v1::CrawlResult& result) {
+    v1::ReportCrawlsRequest request;
+    *request.add_results() = result;
+    grpc::ClientContext call;
+    const auto stream = ingest->ReportCrawls(&call);
+    return Exchange<v1::ReportCrawlsResponse>(*stream, request).ack();
+  }
+  v1::BatchAck Signal(const v1::SignalChangesRequest& request) {
+    grpc::ClientContext call;
+    const auto stream = ingest->SignalChanges(&call);
+    return Exchange<v1::SignalChangesResponse>(*stream, request).ack();
+  }
+  v1::GetPageResponse Get(const std::string& url, const std::string& crawl_id = "") {
+    v1::GetPageRequest request;
+    request.set_url(url);
+    request.set_crawl_id(crawl_id);
+    v1::GetPageResponse response;
+    grpc::ClientContext call;
+    const grpc::Status status = pages->GetPage(&call, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  v1::NextResponse Next(uint32_t most, int wait_ms = 2000) {
+    v1::NextRequest request;
+    request.set_max_assignments(most);
+    request.set_worker("tester");
+    ToProto(Duration::Millis(wait_ms), request.mutable_max_wait());
+    v1::NextResponse response;
+    grpc::ClientContext call;
+    const grpc::Status status = scheduler->Next(&call, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  v1::GetStatisticsResponse Statistics() {
+    v1::GetStatisticsResponse response;
+    grpc::ClientContext call;
+    EXPECT_TRUE(admin->GetStatistics(&call, {}, &response).ok());
+    return response;
+  }
+
+  // Sends one message, reads the answer to it, ends the stream.
+  template <typename Response, typename Request>
+  static Response Exchange(grpc::ClientReaderWriterInterface<Request, Response>& stream,
+                           const Request& request) {
+    Response response;
+    EXPECT_TRUE(stream.Write(request));
+    EXPECT_TRUE(stream.Read(&response));
+    stream.WritesDone();
+    const grpc::Status status = stream.Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+
+  ServerConfig config;
+  SystemClock clock;
+  ServingInfo info;
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<v1::SchedulerService::Stub> scheduler;
+  std::unique_ptr<v1::IngestService::Stub> ingest;
+  std::unique_ptr<v1::PagesService::Stub> pages;
+  std::unique_ptr<v1::AdminService::Stub> admin;
+
+ private:
+  TempDir dir_;
+  rocksdb::Env* const env_;
+  std::unique_ptr<Server> server_;
+};
+
+// "2 REFUSED INVALID_ARGUMENT url: is empty" for each status of an acknowledgement.
+inline std::vector<std::string> Described(const v1::BatchAck& ack) {
+  std::vector<std::string> lines;
+  for (const v1::ItemStatus& status : ack.statuses()) {
+    std::string line = std::to_string(status.index()) + " " +
+                       v1::ItemOutcome_Name(status.outcome()).substr(sizeof("ITEM_OUTCOME_") - 1);
+    if (status.has_error()) {
+      line += " " + v1::ErrorCode_Name(status.error().code()).substr(sizeof("ERROR_CODE_") - 1) +
+              " " + status.error().field() + ": " + status.error().reason();
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// One worker on a Crawl stream. Thread-compatible.
+class TestWorker {
+ public:
+  explicit TestWorker(TestServer& server, const std::string& name = "worker")
+      : stream_(server.scheduler->Crawl(&call_)) {
+    v1::CrawlRequest request;
+    request.mutable_hello()->set_worker(name);
+    EXPECT_TRUE(stream_->Write(request));
+    const v1::CrawlResponse welcome = Read();
+    EXPECT_EQ(welcome.notice().kind(), v1::NOTICE_KIND_WELCOME) << welcome.DebugString();
+  }
+  void Grant(uint32_t credit) {
+    v1::CrawlRequest request;
+    request.mutable_credit()->set_assignments(credit);
+    EXPECT_TRUE(stream_->Write(request));
+  }
+  bool Write(const v1::CrawlRequest& request) { return stream_->Write(request); }
+  v1::CrawlResponse Read() {
+    v1::CrawlResponse response;
+    open_ = stream_->Read(&response);
+    return response;
+  }
+  // The next `count` assignments; other messages are skipped.
+  std::vector<v1::Assignment> ReadAssignments(size_t count) {
+    std::vector<v1::Assignment> all;
+    while (open_ && all.size() < count) {
+      const v1::CrawlResponse response = Read();
+      for (const auto& one : response.assignments().assignments()) all.push_back(one);
+    }
+    return all;
+  }
+  grpc::Status End() {
+    stream_->WritesDone();
+    while (open_) (void)Read();
+    return stream_->Finish();
+  }
+  void Cancel() {
+    call_.TryCancel();
+    while (open_) (void)Read();
+    (void)stream_->Finish();
+  }
+  [[nodiscard]] bool open() const { return open_; }
+
+ private:
+  grpc::ClientContext call_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream_;
+  bool open_ = true;
+};
+
+// Sends bytes that no generated message would produce. Thread-compatible.
+class RawStream {
+ public:
+  RawStream(TestServer& server, const std::string& method)
+      : queue_(std::make_unique<grpc::CompletionQueue>()) {
+    grpc::GenericStub stub(server.channel);
+    stream_ = stub.PrepareCall(&call_, method, queue_.get());
+    stream_->StartCall(nullptr);
+    Await();
+  }
+  ~RawStream() {
+    call_.TryCancel();
+    queue_->Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_->Next(&tag, &ok)) {
+    }
+  }
+  // Sends a message and reads the next one.
+  template <typename Response>
+  Response Exchange(const std::string& bytes) {
+    const std::string answer = ExchangeBytes(bytes);
+    Response response;
+    EXPECT_TRUE(response.ParseFromString(answer));
+    return response;
+  }
+  std::string ExchangeBytes(const std::string& bytes) {
+    const grpc::Slice slice(bytes);
+    stream_->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+    Await();
+    grpc::ByteBuffer answer;
+    stream_->Read(&answer, nullptr);
+    EXPECT_TRUE(Await());
+    grpc::Slice whole;
+    EXPECT_TRUE(answer.DumpToSingleSlice(&whole).ok());
+    return {reinterpret_cast<const char*>(whole.begin()), whole.size()};
+  }
+
+ private:
+  bool Await() {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue_->Next(&tag, &ok) && ok;
+  }
+
+  grpc::ClientContext call_;
+  std::unique_ptr<grpc::CompletionQueue> queue_;
+  std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream_;
+};
+
+// What the standard health service says of the whole server: 1 is SERVING, 2 NOT_SERVING.
+inline int HealthOf(TestServer& server) {
+  grpc::GenericStub stub(server.channel);
+  grpc::ClientContext call;
+  grpc::CompletionQueue queue;
+  // An empty HealthCheckRequest; HealthCheckResponse has the status as field 1.
+  const grpc::Slice nothing("");
+  const auto reader = stub.PrepareUnaryCall(&call, "/grpc.health.v1.Health/Check",
+                                            grpc::ByteBuffer(&nothing, 1), &queue);
+  reader->StartCall();
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  reader->Finish(&answer, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  EXPECT_TRUE(queue.Next(&tag, &ok));
+  queue.Shutdown();
+  grpc::Slice bytes;
+  if (!status.ok() || !answer.DumpToSingleSlice(&bytes).ok() || bytes.size() != 2) return -1;
+  return bytes.begin()[1];
+}
+
+// Calls `condition` until it is true, at most for `timeout`; whether it became true. What a server
+// does by itself, after an acknowledgement, can only be watched.
+inline bool Eventually(const std::function<bool()>& condition,
+                       Duration timeout = Duration::Seconds(10)) {
+  SystemClock clock;
+  const Instant end = clock.Now() + timeout;
+  while (clock.Now() < end) {
+    if (condition()) return true;
+  }
+  return condition();
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_TESTS_GRPC_TEST_SERVER_H_

@@ -1,0 +1,144 @@
+#include "server/config.h"
+
+#include <cmath>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string ErrorOf(const Status& status) { return std::string(status.message()); }
+
+Status Apply(const std::string& yaml) {
+  ServerConfig config;
+  const Status status = ApplyYaml(yaml, &config);
+  return status.ok() ? Validate(config) : status;
+}
+
+TEST(Config, DefaultsAreValid) {
+  const StatusOr<ServerConfig> config = MakeConfig({});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->listen, "127.0.0.1:7071");
+  EXPECT_EQ(config->crawl_rate.per_second(), 10);
+  EXPECT_EQ(config->policy, "default");
+}
+
+TEST(Config, ReadsEveryKindOfKey) {
+  ServerConfig config;
+  const Status status = ApplyYaml(R"(
+listen: "0.0.0.0:1"
+crawl_rate: 2.5
+policy: greedy
+estimator: cho_gm
+shards: 4
+leases: { default: 90s, max: 2h }
+politeness:
+  min_delay: 250ms
+  max_in_flight: 3
+horizons:
+  day: 5ms
+epochs:
+  interval: 0
+errors:
+sources: [a, b-c]
+)",
+                                  &config);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(config.listen, "0.0.0.0:1");
+  EXPECT_EQ(config.crawl_rate.per_second(), 2.5);
+  EXPECT_EQ(config.estimator, EstimatorKind::kChoGm);
+  EXPECT_EQ(config.default_lease, Duration::Seconds(90));
+  EXPECT_EQ(config.max_lease, Duration::Hours(2));
+  EXPECT_EQ(config.min_delay, Duration::Millis(250));
+  EXPECT_EQ(config.max_in_flight, 3u);
+  EXPECT_EQ(config.day, Duration::Millis(5));
+  EXPECT_EQ(config.epoch_interval, Duration());
+  EXPECT_THAT(config.sources, ElementsAre("a", "b-c"));
+  EXPECT_TRUE(Validate(config).ok());
+}
+
+TEST(Config, NamesTheKeyAtFault) {
+  EXPECT_EQ(ErrorOf(Apply("crawlrate: 1")), "crawlrate: unknown key");
+  EXPECT_EQ(ErrorOf(Apply("leases: { longest: 1s }")), "leases.longest: unknown key");
+  EXPECT_EQ(ErrorOf(Apply("leases: 5s")), "leases: is no section with keys of its own");
+  EXPECT_EQ(ErrorOf(Apply("listen: { a: 1 }")), "listen: is no single value");
+  EXPECT_THAT(ErrorOf(Apply("leases: { default: soon }")), HasSubstr("leases.default: 'soon'"));
+  EXPECT_THAT(ErrorOf(Apply("leases: { default: 5y }")), HasSubstr("leases.default: '5y'"));
+  EXPECT_THAT(ErrorOf(Apply("leases: { default: 2d }")), HasSubstr("leases.default: 172800 s"));
+  EXPECT_THAT(ErrorOf(Apply("estimator: best")), HasSubstr("estimator: 'best'"));
+  EXPECT_THAT(ErrorOf(Apply("shards: 0")), HasSubstr("shards: "));
+  EXPECT_THAT(ErrorOf(Apply("shards: 1.5")), HasSubstr("shards: '1.5' is no whole number"));
+  EXPECT_THAT(ErrorOf(Apply("sources: x")), HasSubstr("sources: "));
+  EXPECT_THAT(ErrorOf(Apply("sources: [X]")), HasSubstr("sources: "));
+  EXPECT_THAT(ErrorOf(Apply("durability: maybe")), HasSubstr("durability: 'maybe'"));
+  EXPECT_THAT(ErrorOf(Apply("log_level: loud")), HasSubstr("log_level: 'loud'"));
+  EXPECT_THAT(ErrorOf(Apply("- a")), HasSubstr("config: "));
+  EXPECT_THAT(ErrorOf(Apply("a: [")), HasSubstr("config: "));
+}
+
+TEST(Config, RefusesBadNumbersAndNames) {
+  CommandLine line;
+  for (const double rate : {-1.0, std::nan(""), 1e8, HUGE_VAL}) {
+    line.crawl_rate = rate;
+    EXPECT_THAT(ErrorOf(MakeConfig(line).status()), HasSubstr("crawl_rate: "));
+  }
+  line.crawl_rate = 0;
+  line.policy = "clever";
+  EXPECT_THAT(ErrorOf(MakeConfig(line).status()), HasSubstr("policy: 'clever' is none of"));
+}
+
+TEST(Config, FlagsWinOverTheFile) {
+  const TempDir dir;
+  std::ofstream(dir / "f.yaml") << "crawl_rate: 5\nshards: 2\n";
+  CommandLine line;
+  line.config_file = dir / "f.yaml";
+  line.crawl_rate = 7;
+  const StatusOr<ServerConfig> config = MakeConfig(line);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->crawl_rate.per_second(), 7);
+  EXPECT_EQ(config->shards, 2);
+  line.config_file = dir / "none.yaml";
+  EXPECT_THAT(ErrorOf(MakeConfig(line).status()), HasSubstr("config: cannot open"));
+}
+
+TEST(Config, TheExampleShowsTheDefaults) {
+  CommandLine line;
+  line.config_file = FRESHET_SOURCE_DIR "/deploy/freshet.example.yaml";
+  const StatusOr<ServerConfig> config = MakeConfig(line);
+  ASSERT_TRUE(config.ok()) << config.status();
+  const ServerConfig defaults;
+  EXPECT_EQ(config->data_dir, defaults.data_dir);
+  EXPECT_EQ(config->listen, defaults.listen);
+  EXPECT_EQ(config->http_listen, defaults.http_listen);
+  EXPECT_EQ(config->crawl_rate, defaults.crawl_rate);
+  EXPECT_EQ(config->policy, defaults.policy);
+  EXPECT_EQ(config->durability, defaults.durability);
+  EXPECT_EQ(config->default_lease, defaults.default_lease);
+  EXPECT_EQ(config->max_lease, defaults.max_lease);
+  EXPECT_EQ(config->min_delay, defaults.min_delay);
+  EXPECT_EQ(config->error_backoff, defaults.error_backoff);
+  EXPECT_EQ(config->max_error_backoff, defaults.max_error_backoff);
+  EXPECT_EQ(config->day, defaults.day);
+  EXPECT_EQ(config->epoch_interval, defaults.epoch_interval);
+  EXPECT_EQ(config->shutdown_grace, defaults.shutdown_grace);
+  EXPECT_EQ(config->sources, defaults.sources);
+}
+
+TEST(Config, ParsesAddresses) {
+  EXPECT_EQ(ParseHostPort("localhost:80")->host, "localhost");
+  EXPECT_EQ(ParseHostPort("[::1]:0")->host, "::1");
+  EXPECT_EQ(ParseHostPort("[::1]:65535")->port, 65535);
+  for (const char* bad : {"", "host", ":80", "host:", "host:x", "host:65536", "host:-1", "::1:80",
+                          "[::1]80", "[::1:80"}) {
+    EXPECT_FALSE(ParseHostPort(bad).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace freshet
