@@ -137,7 +137,7 @@ std::vector<std::string> TableLines(const Setting& setting, const Sample& earlie
       FreshnessRow("believed by freshetd", now.believed),
       FreshnessRow("uniform schedule (simulated)", now.uniform),
       "",
-      fmt::format("  {:<34}{:>11}{:>26}", "pages", Grouped(now.truth.pages), ""),
+      fmt::format("  {:<34}{:>11}", "pages", Grouped(now.truth.pages)),
       fmt::format("  {:<34}{:>11}   {:.1f} a history day", "crawls a second",
                   Grouped(static_cast<uint64_t>(std::lround(pace.crawls_per_second))),
                   pace.crawls_per_second * day_seconds),
