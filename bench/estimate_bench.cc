@@ -19,7 +19,7 @@ constexpr size_t kObservations = 20;
 // Pages whose change rates, signal rates and weights spread over two decades, crawled at irregular
 // intervals.
 const std::vector<Observations>& Pages() {
-  static const std::vector<Observations> pages = [] {
+  static const std::vector<Observations> kAll = [] {
     std::mt19937_64 random(1);
     std::exponential_distribution<double> exponential(1.0);
     std::normal_distribution<double> normal;
@@ -38,7 +38,7 @@ const std::vector<Observations>& Pages() {
     }
     return all;
   }();
-  return pages;
+  return kAll;
 }
 
 template <typename Estimate>

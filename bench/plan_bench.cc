@@ -24,7 +24,7 @@ struct Columns {
 };
 
 const Columns& Pages() {
-  static const Columns columns = [] {
+  static const Columns kColumns = [] {
     std::mt19937_64 random(1);
     std::normal_distribution<double> normal;
     Columns made;
@@ -35,7 +35,7 @@ const Columns& Pages() {
     }
     return made;
   }();
-  return columns;
+  return kColumns;
 }
 
 void Plan(benchmark::State& state, PlanMethod method) {

@@ -118,7 +118,7 @@ void MessageStream::Send(grpc::ByteBuffer message, Sent sent) {
   Steps steps;
   {
     const MutexLock lock(mutex_);
-    outgoing_.push_back({.message = std::move(message), .sent = std::move(sent)});
+    outgoing_.push_back({.message = message, .sent = std::move(sent)});
     steps = NextSteps();
   }
   Perform(std::move(steps));
@@ -134,7 +134,7 @@ MessageStream::Steps MessageStream::NextSteps() {
   }
   if (finished_) return steps;
   if (!in_write_ && !outgoing_.empty()) {
-    writing_ = std::move(outgoing_.front().message);
+    writing_ = outgoing_.front().message;
     writing_sent_ = std::move(outgoing_.front().sent);
     outgoing_.pop_front();
     in_write_ = steps.write = true;
