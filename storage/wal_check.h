@@ -67,8 +67,8 @@ enum class WalPolicy : uint8_t {
   kCut,     // the log ends before it, and the logs after it are set aside as NAME.lost
 };
 
-// Whether `dir` holds a database. DataLoss: it holds tables or logs, but not the file that names the
-// MANIFEST; RocksDB would start an empty database among them. Thread-safe.
+// Whether `dir` holds a database. DataLoss: it holds tables or logs, but not the file that names
+// the MANIFEST; RocksDB would start an empty database among them. Thread-safe.
 [[nodiscard]] StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir);
 
 // Examines the MANIFEST in use and all write-ahead logs in `dir`, in order, and cuts torn tails

@@ -1,5 +1,6 @@
-// Synthetic worlds of the noisy-signals paper (Busa-Fekete et al.), simulated in virtual time: pages with
-// known rates, one crawl per slot of 1/R. Every page starts fresh and the whole horizon counts.
+// Synthetic worlds of the noisy-signals paper (Busa-Fekete et al.), simulated in virtual time:
+// pages with known rates, one crawl per slot of 1/R. Every page starts fresh and the whole horizon
+// counts.
 #ifndef FRESHET_TOOLS_WORLDS_H_
 #define FRESHET_TOOLS_WORLDS_H_
 
@@ -14,7 +15,8 @@
 
 namespace freshet {
 
-// How the parameters of a world's pages are drawn. All: importance and change rate uniform on (0, 1).
+// How the parameters of a world's pages are drawn. All: importance and change rate uniform on (0,
+// 1).
 struct World {
   std::string name;
   bool signals = false;        // recall ~ Beta(1/4, 1/4); otherwise no signal is ever sent
@@ -22,8 +24,8 @@ struct World {
   bool delayed = false;        // signals arrive Poisson(6) slots late
 };
 
-// ncis-fig2 (no signals), ncis-fig3 (no false signals), ncis-fig4 (noisy), ncis-fig8 (noisy and late).
-// InvalidArgument, with all names, for any other.
+// ncis-fig2 (no signals), ncis-fig3 (no false signals), ncis-fig4 (noisy), ncis-fig8 (noisy and
+// late). InvalidArgument, with all names, for any other.
 [[nodiscard]] StatusOr<World> ParseWorld(std::string_view name);
 
 // Precondition: pages >= 1.
@@ -39,11 +41,11 @@ class SlotPolicy {
   virtual uint32_t Pick(double time) = 0;
 };
 
-// Share of requests (weight importance) that find the page as it is, over (0, horizon]: the expectation
-// over requests, without their noise. `crawl_rate` > 0 and `horizon` > 0 in the same unit of time.
+// Share of requests (weight importance) that find the page as it is, over (0, horizon]: the
+// expectation over requests, without their noise. `crawl_rate` > 0 and `horizon` > 0 in the same
+// unit of time.
 [[nodiscard]] double Simulate(const World& world, const std::vector<PaperRates>& pages,
-                              double crawl_rate, double horizon, Random random,
-                              SlotPolicy& policy);
+                              double crawl_rate, double horizon, Random random, SlotPolicy& policy);
 
 }  // namespace freshet
 
