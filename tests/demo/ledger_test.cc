@@ -79,17 +79,17 @@ TEST_F(LedgerTest, SumsGiveTheMeanOfAnyPeriod) {
 TEST_F(LedgerTest, TruthTellsChangedFromUnchanged) {
   int64_t now = WallDay(1);
   Truth truth(world_, all_crawled_, kWallBegin, [&now] { return now; });
-  EXPECT_FALSE(truth.Fetch(kA, kWallBegin).changed);
+  EXPECT_FALSE(truth.Fetch(kA, kWallBegin)->changed);
   now = WallDay(2.5);
-  const Fetched second = truth.Fetch(kA, WallDay(1));
-  EXPECT_TRUE(second.changed);
-  EXPECT_EQ(second.time_micros, now);
-  EXPECT_FALSE(truth.Fetch(kA, second.time_micros).changed);
-  EXPECT_TRUE(truth.Fetch(kC, std::nullopt).changed)
-      << "the first crawl of a page finds it changed";
-  now = WallDay(9);
-  const TruthSnapshot snapshot = truth.Look(WallDay(8));
-  EXPECT_EQ(snapshot.time_micros, WallDay(8));
+  const std::optional<Fetched> second = truth.Fetch(kA, WallDay(1));
+  EXPECT_TRUE(second->changed);
+  EXPECT_EQ(second->time_micros, now);
+  EXPECT_FALSE(truth.Fetch(kA, second->time_micros)->changed);
+  EXPECT_TRUE(truth.Fetch(kC, std::nullopt)->changed) << "the first crawl finds a page changed";
+  now = WallDay(11);
+  EXPECT_EQ(truth.Fetch(kA, WallDay(2.5)), std::nullopt) << "the history is over";
+  const TruthSnapshot snapshot = truth.Look();
+  EXPECT_EQ(snapshot.time_micros, WallDay(10));
   EXPECT_EQ(snapshot.crawls, 4U);
   EXPECT_EQ(snapshot.changed, 2U);
   EXPECT_EQ(snapshot.pages, 3U);

@@ -94,12 +94,12 @@ Status FetchWorker::HandleAssignments(Stream& stream, const v1::AssignmentBatch&
   v1::CrawlRequest request;
   v1::ResultBatch* results = request.mutable_results();
   for (const v1::Assignment& assignment : batch.assignments()) {
-    const std::optional<uint32_t> page = truth_.Find(assignment.url());
-    if (stop_.requested() || !page) {
-      RETURN_IF_ERROR(ReturnLease(stream, assignment));
-      continue;
+    ASSIGN_OR_RETURN(const std::optional<v1::CrawlResult> result, Fetch(assignment));
+    if (result) {
+      *results->add_results() = *result;
+    } else {
+      ReturnLease(stream, assignment.lease_id());
     }
-    *results->add_results() = ResultOf(assignment, truth_.Fetch(*page, LastCrawl(assignment)));
   }
   if (results->results().empty()) return absl::OkStatus();
   results->set_sequence(++sequence_);
@@ -110,18 +110,26 @@ Status FetchWorker::HandleAssignments(Stream& stream, const v1::AssignmentBatch&
 
 // A page may be assigned a moment before the server's spelling of its URL is known: it will come
 // again. Many such assignments mean that the server has pages of another origin.
-Status FetchWorker::ReturnLease(Stream& stream, const v1::Assignment& assignment) {
-  if (!stop_.requested() && ++unknown_ > kMaxUnknown) {
+StatusOr<std::optional<v1::CrawlResult>> FetchWorker::Fetch(const v1::Assignment& assignment) {
+  if (stop_.requested()) return std::optional<v1::CrawlResult>();
+  const std::optional<uint32_t> page = truth_.Find(assignment.url());
+  if (!page) {
+    if (++unknown_ <= kMaxUnknown) return std::optional<v1::CrawlResult>();
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "the server assigned {}, which is not a URL of the history",
                       assignment.url());
   }
+  const std::optional<Fetched> fetched = truth_.Fetch(*page, LastCrawl(assignment));
+  if (!fetched) return std::optional<v1::CrawlResult>();
+  return std::optional<v1::CrawlResult>(ResultOf(assignment, *fetched));
+}
+
+void FetchWorker::ReturnLease(Stream& stream, uint64_t lease_id) {
   v1::CrawlRequest request;
   request.mutable_returned_leases()->set_sequence(++sequence_);
-  request.mutable_returned_leases()->add_lease_ids(assignment.lease_id());
+  request.mutable_returned_leases()->add_lease_ids(lease_id);
   ++unanswered_;
   Send(stream, request);
-  return absl::OkStatus();
 }
 
 Status FetchWorker::HandleNotice(const v1::Notice& notice) {

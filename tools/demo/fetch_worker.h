@@ -3,6 +3,7 @@
 #define FRESHET_TOOLS_DEMO_FETCH_WORKER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tools/demo/connection.h"
@@ -34,7 +35,9 @@ class FetchWorker {
   Status Handle(Stream& stream, const v1::CrawlResponse& response);
   Status HandleAssignments(Stream& stream, const v1::AssignmentBatch& batch);
   Status HandleNotice(const v1::Notice& notice);
-  Status ReturnLease(Stream& stream, const v1::Assignment& assignment);
+  // Nothing for a page that cannot be fetched now: its lease is to be given back.
+  StatusOr<std::optional<v1::CrawlResult>> Fetch(const v1::Assignment& assignment);
+  void ReturnLease(Stream& stream, uint64_t lease_id);
   void Grant(Stream& stream, uint32_t assignments);
   void Send(Stream& stream, const v1::CrawlRequest& request);
 

@@ -143,7 +143,7 @@ class Watch {
       return MakeStatus(absl::StatusCode::kUnavailable, "the server cannot write its store: {}",
                         statistics.store().write_error());
     }
-    Sample sample{.truth = truth_.Look(setting_.timeline.wall_end_micros()),
+    Sample sample{.truth = truth_.Look(),
                   .believed = Believed(statistics.pages()),
                   .signals = statistics.ingest().signals_applied(),
                   .price = statistics.schedule().price()};

@@ -8,14 +8,16 @@ namespace freshet::demo {
 Truth::Truth(const World& world, const LastCrawls& last_crawls, int64_t start_micros, NowMicros now)
     : world_(&world), now_(std::move(now)), ledger_(world, last_crawls, start_micros) {}
 
-Fetched Truth::Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros) {
+std::optional<Fetched> Truth::Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  ledger_.Fetch(page, now_());
+  const int64_t now = now_();
+  if (now > world_->timeline().wall_end_micros()) return std::nullopt;
+  ledger_.Fetch(page, now);
   const int64_t time = ledger_.now_micros();
   const bool changed = !last_crawl_micros || world_->ChangedWithin(page, *last_crawl_micros, time);
   ++crawls_;
   if (changed) ++changed_;
-  return {.time_micros = time, .changed = changed};
+  return Fetched{.time_micros = time, .changed = changed};
 }
 
 void Truth::AddSpelling(const std::string& url, uint32_t page) {
@@ -31,9 +33,9 @@ std::optional<uint32_t> Truth::Find(std::string_view url) {
   return it->second;
 }
 
-TruthSnapshot Truth::Look(int64_t until_micros) {
+TruthSnapshot Truth::Look() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  ledger_.AdvanceTo(std::min(now_(), until_micros));
+  ledger_.AdvanceTo(std::min(now_(), world_->timeline().wall_end_micros()));
   return {.time_micros = ledger_.now_micros(),
           .pages = ledger_.pages(),
           .crawls = crawls_,

@@ -22,6 +22,7 @@ using NowMicros = std::function<int64_t()>;
 struct Fetched {
   int64_t time_micros = 0;
   bool changed = false;
+  bool operator==(const Fetched&) const = default;
 };
 
 // The true state at one instant. Value type, thread-compatible.
@@ -41,16 +42,16 @@ class Truth {
   Truth(const World& world, const LastCrawls& last_crawls, int64_t start_micros, NowMicros now);
 
   // Fetches a page now. It is changed if its content changed after `last_crawl_micros`, or if it
-  // was never crawled. Times never step back from fetch to fetch.
-  Fetched Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros);
+  // was never crawled. Times never step back from fetch to fetch. Nothing once the history is over.
+  std::optional<Fetched> Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros);
 
   // Makes a page known by the spelling of its URL that the server prefers, too.
   void AddSpelling(const std::string& url, uint32_t page);
   // The page of that URL, in the history's or the server's spelling; nothing if there is none.
   [[nodiscard]] std::optional<uint32_t> Find(std::string_view url);
 
-  // The state as of now, or as of `until_micros` if that is earlier.
-  [[nodiscard]] TruthSnapshot Look(int64_t until_micros);
+  // The state as of now, or as of the end of the history if that is over.
+  [[nodiscard]] TruthSnapshot Look();
 
  private:
   const World* world_;
