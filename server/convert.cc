@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/leases.h"
 #include "server/config.h"
 
 namespace freshet {
@@ -314,14 +315,23 @@ Fault ConvertRecheck(std::string_view url, std::string_view crawl_id, RoutedEven
   return std::nullopt;
 }
 
-Fault ConvertResult(const v1::CrawlResult& result, Instant now, RoutedEvent* event) {
+Fault ConvertResult(const v1::CrawlResult& result, uint32_t generation, Instant now,
+                    RoutedEvent* event) {
   ReportCrawl report;
   report.lease = LeaseId(result.lease_id());
   event->slot = SlotOfLease(report.lease);
+  if (report.lease != LeaseId() && !MayHaveIssued(generation, report.lease)) {
+    return MakeFault(v1::ERROR_CODE_UNKNOWN_LEASE, "lease_id",
+                     fmt::format("{} was never issued", result.lease_id()));
+  }
   if (!result.url().empty() || report.lease == LeaseId()) {
     PageKey key;
     std::string host;
     if (Fault fault = ConvertKey(result.url(), result.crawl_id(), &key, &host)) return fault;
+    if (report.lease != LeaseId() && event->slot != SlotOfHost(host)) {
+      return MakeFault(v1::ERROR_CODE_UNKNOWN_LEASE, "lease_id",
+                       fmt::format("{} is no lease of {}", result.lease_id(), key.url));
+    }
     event->slot = SlotOfHost(host);
     report.key = std::move(key);
   }

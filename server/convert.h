@@ -57,7 +57,9 @@ using Fault = std::optional<v1::ItemError>;
                                   RoutedEvent* event);
 [[nodiscard]] Fault ConvertRecheck(std::string_view url, std::string_view crawl_id,
                                    RoutedEvent* event);
-[[nodiscard]] Fault ConvertResult(const v1::CrawlResult& result, Instant now, RoutedEvent* event);
+// `generation` is that of this run: what no run so far can have issued is an unknown lease.
+[[nodiscard]] Fault ConvertResult(const v1::CrawlResult& result, uint32_t generation, Instant now,
+                                  RoutedEvent* event);
 // `pages_in_poll` of the event is left at 1; see SetPollSizes.
 [[nodiscard]] Fault ConvertSignal(const v1::ChangeSignal& signal, const Sources& sources,
                                   Instant now, RoutedEvent* event);

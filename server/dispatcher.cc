@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
 
 namespace freshet {
@@ -357,7 +358,7 @@ Instant Dispatcher::NextWake(Instant now) const {
   if (!ready_.empty()) {
     wake = std::min(wake, std::max(pacer_.next(), ready_.front().assignment.at));
   }
-  if (in_refill_ == 0 && !hungry_.empty()) {
+  if (in_refill_ == 0 && !hungry_.empty() && ready_.size() < limits::kMaxReadyAssignments) {
     const Instant plan = TickAfter(ready_.size(), now) - Scaled(lookahead_, 0.75);
     wake = std::min(wake, std::max(plan, barren_until_));
   }

@@ -28,6 +28,7 @@ void EpochRunner::Request(Done done) { epoch_waiters_.push_back(std::move(done))
 void EpochRunner::RequestReestimate(Done done) { reestimate_waiters_.push_back(std::move(done)); }
 
 bool EpochRunner::Due(Instant now) const {
+  if (cancelled_) return false;
   return running() || !epoch_waiters_.empty() || !reestimate_waiters_.empty() || next_start_ <= now;
 }
 
@@ -111,6 +112,7 @@ void EpochRunner::End(Instant now, const Status& status) {
 }
 
 void EpochRunner::Cancel(Instant now) {
+  cancelled_ = true;
   for (auto* waiters : {&epoch_waiters_, &reestimate_waiters_}) {
     for (Done& done : *waiters) running_waiters_.push_back(std::move(done));
     waiters->clear();
@@ -120,6 +122,7 @@ void EpochRunner::Cancel(Instant now) {
 }
 
 void EpochRunner::Notify() {
+  if (cancelled_) Cancel(Instant());
   for (const auto& notice : std::exchange(notices_, {})) notice();
 }
 

@@ -52,7 +52,8 @@ class EpochRunner {
   // Does one slice: collects some pages, or loads some into `txn` and appends their Reestimate
   // events, which the caller then steps and commits. An error of the store ends the epoch.
   void Slice(ShardState& state, Instant now, Transaction& txn, std::vector<Event>* events);
-  // Ends what runs, unfinished: the server stops. Those who wait are told by the next Notify.
+  // Ends what runs, unfinished, and starts nothing more: the server stops. Those who wait, or ask
+  // later, are told by the next Notify.
   void Cancel(Instant now);
   // Tells the requests that ended with the slice. Call once the slice's events are committed.
   void Notify();
@@ -71,6 +72,7 @@ class EpochRunner {
   const EpochOptions options_;
   const Store& store_;
   Phase phase_ = Phase::kIdle;
+  bool cancelled_ = false;
   bool learning_ = false;  // a whole epoch, not a re-estimate alone
   Instant started_;
   Instant next_start_;

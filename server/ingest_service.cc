@@ -20,7 +20,7 @@ class ReportStream final : public BatchStream<v1::ReportCrawlsRequest, v1::Repor
   }
   void FillBatch(const v1::ReportCrawlsRequest& request, const std::vector<TextFault>& faults,
                  Batch* batch) override {
-    FillResults(request.results(), faults, context_.clock.Now(), batch);
+    FillResults(request.results(), faults, context_, batch);
   }
   void Count(const BatchCounts& counts) override {
     context_.counters.results_refused += counts.refused;
@@ -75,15 +75,18 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Open(const ServerCo
 }  // namespace
 
 void FillResults(const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
-                 const std::vector<TextFault>& faults, Instant now, Batch* batch) {
+                 const std::vector<TextFault>& faults, const ServerContext& context, Batch* batch) {
+  const Instant now = context.clock.Now();
+  const auto generation = static_cast<uint32_t>(context.store.generation());
   for (int i = 0; i < results.size(); ++i) {
     const auto place = static_cast<size_t>(i);
     if (const TextFault* fault = FindTextFault(faults, place)) {
       batch->Refuse(place, FaultOf(*fault));
       continue;
     }
-    batch->Convert(place,
-                   [&](RoutedEvent* event) { return ConvertResult(results[i], now, event); });
+    batch->Convert(place, [&](RoutedEvent* event) {
+      return ConvertResult(results[i], generation, now, event);
+    });
   }
 }
 

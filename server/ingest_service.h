@@ -29,7 +29,7 @@ class IngestService final : public IngestServiceBase {
 
 // Gives every result a place in the batch.
 void FillResults(const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
-                 const std::vector<TextFault>& faults, Instant now, Batch* batch);
+                 const std::vector<TextFault>& faults, const ServerContext& context, Batch* batch);
 
 }  // namespace freshet
 

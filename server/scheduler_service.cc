@@ -144,7 +144,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
       return AnswerResults(place, RefusedBatch(results.sequence(), items, *fault));
     }
     Batch batch(results.sequence(), items);
-    FillResults(results.results(), faults, context_.clock.Now(), &batch);
+    FillResults(results.results(), faults, context_, &batch);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
     const bool go_on = std::move(batch).Submit(
         context_.router, [self, place](v1::BatchAck ack, const BatchCounts& counts) {

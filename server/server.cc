@@ -9,6 +9,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/leases.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "grpcpp/server_builder.h"

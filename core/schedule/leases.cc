@@ -11,6 +11,7 @@ constexpr int kSequenceBits = 32;
 constexpr int kGenerationBits = 20;
 static_assert(limits::kSlots == 1 << kSlotBits);
 static_assert(kSlotBits + kSequenceBits + kGenerationBits == 64);
+static_assert(kLeaseGenerations == uint32_t{1} << kGenerationBits);
 
 }  // namespace
 
@@ -33,5 +34,13 @@ const LeaseRecord* Leases::Find(LeaseId id) const {
 }
 
 Slot SlotOfLease(LeaseId id) { return Slot(static_cast<uint16_t>(id.value() % limits::kSlots)); }
+
+bool MayHaveIssued(uint32_t generation, LeaseId id) {
+  // Once generations have wrapped, every one has been used.
+  if (generation >= kLeaseGenerations) return true;
+  const uint64_t issued_in = id.value() >> (kSequenceBits + kSlotBits);
+  const uint64_t sequence = id.value() >> kSlotBits & ((uint64_t{1} << kSequenceBits) - 1);
+  return issued_in >= 1 && issued_in <= generation && sequence >= 1;
+}
 
 }  // namespace freshet

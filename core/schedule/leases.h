@@ -14,6 +14,9 @@ namespace freshet {
 // Layout of a lease id: generation of the run (20 bits), sequence within it (32 bits), slot (12
 // bits). So ids never repeat in the life of a database, and tell which shard owns them.
 //
+// Generations wrap at this.
+inline constexpr uint32_t kLeaseGenerations = 1U << 20;
+
 // Owner thread only.
 class Leases {
  public:
@@ -38,6 +41,10 @@ class Leases {
 
 // The slot whose shard owns a lease.
 [[nodiscard]] Slot SlotOfLease(LeaseId id);
+
+// Whether a run of this generation, or one before it, can have given out the lease: false is
+// certain, true means that it is not out of the question.
+[[nodiscard]] bool MayHaveIssued(uint32_t generation, LeaseId id);
 
 }  // namespace freshet
 

@@ -127,7 +127,7 @@ TEST(Ingest, RefusesEachBadResultForItself) {
           "2 REFUSED INVALID_ARGUMENT url: is not valid UTF-8",
           "3 REFUSED INVALID_ARGUMENT url: control character at byte 14",
           HasSubstr("4 REFUSED INVALID_ARGUMENT fetch_time: is "),
-          "5 REFUSED UNKNOWN_LEASE lease_id: 123456789 is not open",
+          "5 REFUSED UNKNOWN_LEASE lease_id: 123456789 was never issued",
           "6 REFUSED INVALID_ARGUMENT outcome: 99 is no known outcome",
           "7 REFUSED INVALID_ARGUMENT http_status: 1000 is not 100 to 599",
           "8 REFUSED NOT_FOUND url: http://unknown.test/ is not known in crawl DEFAULT",

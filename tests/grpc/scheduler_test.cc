@@ -205,7 +205,7 @@ TEST(Scheduler, AnswersWhatAWorkerDoesWrongAndGoesOn) {
   ASSERT_TRUE(stream->Read(&response));
   EXPECT_THAT(Described(response.result_ack()),
               ElementsAre("0 REFUSED INVALID_ARGUMENT url: is not valid UTF-8",
-                          "1 REFUSED UNKNOWN_LEASE lease_id: 42 is not open"));
+                          "1 REFUSED UNKNOWN_LEASE lease_id: 42 was never issued"));
   ASSERT_TRUE(stream->Write(credit));
   ASSERT_TRUE(stream->Read(&response));
   EXPECT_EQ(response.assignments().assignments_size(), 1);

@@ -73,18 +73,26 @@ TEST(Convert, HostsComeFromHostsAndUrls) {
 
 TEST(Convert, ResultsByLeaseGoToTheSlotOfTheLease) {
   v1::CrawlResult result;
-  result.set_lease_id(4096 * 5 + 77);
+  result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + 77);
   result.set_outcome(v1::CRAWL_OUTCOME_ERROR);
   result.mutable_retry_after()->set_seconds(30);
   result.set_http_status(503);
   RoutedEvent event;
-  ASSERT_FALSE(ConvertResult(result, kNow, &event).has_value());
+  ASSERT_FALSE(ConvertResult(result, 3, kNow, &event).has_value());
   EXPECT_EQ(event.slot, Slot(77));
   const auto& report = std::get<ReportCrawl>(event.event);
   EXPECT_FALSE(report.key.has_value());
   EXPECT_EQ(report.fetched, kNow);
   EXPECT_EQ(report.retry_after, Duration::Seconds(30));
   EXPECT_EQ(report.outcome, CrawlOutcome::kError);
+
+  // What no run can have issued, or what belongs to other hosts, is told from what is just over.
+  EXPECT_EQ(ConvertResult(result, 2, kNow, &event)->code(), v1::ERROR_CODE_UNKNOWN_LEASE);
+  result.set_url("http://a.test/");
+  EXPECT_THAT(ConvertResult(result, 3, kNow, &event)->reason(),
+              testing::HasSubstr("is no lease of http://a.test/"));
+  result.set_lease_id(12345);
+  EXPECT_EQ(ConvertResult(result, 3, kNow, &event)->reason(), "12345 was never issued");
 }
 
 TEST(Convert, TimesMayBeAheadByTheSkewAndNoMore) {
@@ -93,12 +101,12 @@ TEST(Convert, TimesMayBeAheadByTheSkewAndNoMore) {
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
   RoutedEvent event;
   ToProto(kNow + Duration::Seconds(300), result.mutable_fetch_time());
-  EXPECT_FALSE(ConvertResult(result, kNow, &event).has_value());
+  EXPECT_FALSE(ConvertResult(result, 3, kNow, &event).has_value());
   ToProto(kNow + Duration::Seconds(301), result.mutable_fetch_time());
-  EXPECT_EQ(ConvertResult(result, kNow, &event)->field(), "fetch_time");
+  EXPECT_EQ(ConvertResult(result, 3, kNow, &event)->field(), "fetch_time");
   result.mutable_fetch_time()->set_seconds(0);
   result.mutable_fetch_time()->set_nanos(0);
-  EXPECT_EQ(ConvertResult(result, kNow, &event)->reason(), "is before 1990");
+  EXPECT_EQ(ConvertResult(result, 3, kNow, &event)->reason(), "is before 1990");
 }
 
 TEST(Convert, SignalIdsAreThoseOfTheirSourceAndPage) {
