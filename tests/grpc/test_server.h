@@ -290,7 +290,7 @@ inline int HealthOf(TestServer& server) {
 // Calls `condition` until it is true, at most for `timeout`; whether it became true. What a server
 // does by itself, after an acknowledgement, can only be watched.
 inline bool Eventually(const std::function<bool()>& condition,
-                       Duration timeout = Duration::Seconds(10)) {
+                       Duration timeout = Duration::Seconds(60)) {
   SystemClock clock;
   const Instant end = clock.Now() + timeout;
   while (clock.Now() < end) {
