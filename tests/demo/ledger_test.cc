@@ -31,6 +31,26 @@ TEST_F(LedgerTest, WorldHoldsWhatHappensDuringTheReplay) {
   EXPECT_FALSE(world_.ChangedWithin(kA, WallDay(6.1), WallDay(10))) << "a minor touch is no change";
 }
 
+TEST_F(LedgerTest, WorldFindsOtherSpellingsOfAUrl) {
+  const std::vector<std::string> urls = {"https://X.example/%",       "https://x.example/[[",
+                                         "https://x.example/C%2b%2B", "https://x.example/100%25",
+                                         "https://x.example/a/./..",  "https://x.example/b/."};
+  std::vector<HistoryPage> pages;
+  for (const std::string& url : urls) {
+    pages.push_back({.url = url, .first_seen_seconds = HistoryDay(0)});
+  }
+  const World world(pages, TenDays());
+  for (uint32_t page = 0; page < urls.size(); ++page) EXPECT_EQ(world.Find(urls[page]), page);
+  EXPECT_EQ(world.Find("https://x.example/%25"), 0U);
+  EXPECT_EQ(world.Find("https://x.example/%5B%5B"), 1U);
+  EXPECT_EQ(world.Find("https://x.example/C++"), 2U);
+  EXPECT_EQ(world.Find("https://x.example/c++"), std::nullopt);
+  EXPECT_EQ(world.Find("https://x.example/100%"), 3U);
+  EXPECT_EQ(world.Find("https://x.example/"), 4U);
+  EXPECT_EQ(world.Find("https://x.example/b/"), 5U);
+  EXPECT_EQ(world.Find("https://x.example/%5"), std::nullopt);
+}
+
 TEST_F(LedgerTest, AgreesWithACalculationByHand) {
   Ledger ledger(world_, all_crawled_, kWallBegin);
   EXPECT_EQ(ledger.pages(), 2U);
@@ -95,18 +115,12 @@ TEST_F(LedgerTest, TruthTellsChangedFromUnchanged) {
   EXPECT_EQ(snapshot.pages, 3U);
 }
 
-TEST_F(LedgerTest, TruthKnowsBothSpellingsOfAUrl) {
-  Truth truth(world_, all_crawled_, kWallBegin, [] { return WallDay(1); });
-  truth.AddSpelling("https://x.example/%62", kB);
-  EXPECT_EQ(truth.Find("https://x.example/b"), kB);
-  EXPECT_EQ(truth.Find("https://x.example/%62"), kB);
-  EXPECT_EQ(truth.Find("https://x.example/%63"), std::nullopt);
-}
-
 TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
   // Crawls on days 1.5 (b, crawled longest ago), 3 (a), 4.5 (c, new), 6 (b), 7.5 (a), 9 (c).
-  UniformSchedule uniform(world_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin, 1 / 1.5);
-  uniform.AdvanceTo(WallDay(9.5));
+  UniformSchedule uniform(world_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin);
+  uniform.AdvanceTo(WallDay(6), 4);
+  uniform.AdvanceTo(WallDay(9), 2);
+  uniform.AdvanceTo(WallDay(9.5), 0);
   const LastCrawls& crawls = uniform.ledger().last_crawls();
   EXPECT_EQ(crawls[kB], WallDay(6));
   EXPECT_EQ(crawls[kA], WallDay(7.5));
@@ -114,9 +128,9 @@ TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
   EXPECT_DOUBLE_EQ(uniform.ledger().Current().plain, 1);
 }
 
-TEST_F(LedgerTest, UniformWithoutAnyRateOnlyLooksOn) {
-  UniformSchedule uniform(world_, all_crawled_, kWallBegin, 0);
-  uniform.AdvanceTo(WallDay(3));
+TEST_F(LedgerTest, UniformWithoutAnyCrawlOnlyLooksOn) {
+  UniformSchedule uniform(world_, all_crawled_, kWallBegin);
+  uniform.AdvanceTo(WallDay(3), 0);
   EXPECT_DOUBLE_EQ(uniform.ledger().Current().weighted, 0.25);
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/demo/small_world.h"
+#include "tools/demo/uniform.h"
+#include "tools/demo/world.h"
 
 namespace freshet::demo {
 namespace {
@@ -12,12 +14,15 @@ using ::testing::HasSubstr;
 
 const Setting kSetting = {.title = "three.tsv", .timeline = TenDays(), .crawl_rate_per_second = 2};
 
-// The state of a replay that crawls nothing, a sample a day.
+// A replay whose two crawls a day are all in vain, a sample a day.
 std::vector<Sample> DailySamples(const World& world) {
   std::vector<Sample> samples;
-  Ledger ledger(world, {kWallBegin, kWallBegin, std::nullopt}, kWallBegin);
+  const LastCrawls crawls = {kWallBegin, kWallBegin, std::nullopt};
+  Ledger ledger(world, crawls, kWallBegin);
+  UniformSchedule uniform(world, crawls, kWallBegin);
   for (int day = 0; day <= 10; ++day) {
     ledger.AdvanceTo(WallDay(day));
+    uniform.AdvanceTo(WallDay(day), day == 0 ? 0 : 2);
     samples.push_back({.truth = {.time_micros = WallDay(day),
                                  .pages = ledger.pages(),
                                  .crawls = static_cast<uint64_t>(2 * day),
@@ -25,6 +30,8 @@ std::vector<Sample> DailySamples(const World& world) {
                                  .current = ledger.Current(),
                                  .sum = ledger.sum()},
                        .believed = Freshness{.weighted = day <= 5 ? 0.5 : 0.25, .plain = 0.75},
+                       .uniform = uniform.ledger().Current(),
+                       .uniform_sum = uniform.ledger().sum(),
                        .signals = static_cast<uint64_t>(day),
                        .price = 0.5});
   }
@@ -77,8 +84,7 @@ TEST(ReportTest, AnnotationsAreOneJsonObjectOfNumbers) {
 
 TEST(ReportTest, SummaryAveragesOverTimeAndPeriods) {
   const World world(ThreePages(), TenDays());
-  std::vector<Sample> samples = DailySamples(world);
-  SimulateUniform(world, {kWallBegin, kWallBegin, std::nullopt}, &samples);
+  const std::vector<Sample> samples = DailySamples(world);
   const std::string text = Summary(kSetting, samples);
   EXPECT_THAT(text, HasSubstr("from 1997-05-19 to 1997-05-29 in 10.0 s: 3 pages"));
   EXPECT_THAT(text, HasSubstr("20 crawls (2 a second of 2 allowed), 25.0 % of them"));

@@ -1,8 +1,6 @@
 #include "tools/demo/connection.h"
 
-#include <algorithm>
 #include <chrono>
-#include <unordered_map>
 #include <utility>
 
 namespace freshet::demo {
@@ -24,11 +22,9 @@ std::string Describe(const v1::ItemError& error) {
   return field + error.reason();
 }
 
-// Marks what the server lists. Pages whose URL it spells in its own way are among `spellings`.
-void Take(const v1::Page& page, const World& world,
-          const std::unordered_map<std::string, uint32_t>& spellings, KnownPages* pages) {
-  std::optional<uint32_t> position = world.Find(page.url());
-  if (const auto it = spellings.find(page.url()); it != spellings.end()) position = it->second;
+// Marks what the server lists.
+void Take(const v1::Page& page, const World& world, KnownPages* pages) {
+  const std::optional<uint32_t> position = world.Find(page.url());
   if (!position) {
     ++pages->foreign;
     return;
@@ -40,23 +36,6 @@ void Take(const v1::Page& page, const World& world,
 }
 
 }  // namespace
-
-bool MayBeSpelledOtherwise(std::string_view url) {
-  const size_t scheme = url.find("://");
-  if (scheme == std::string_view::npos) return true;
-  const std::string_view rest = url.substr(scheme + 3);
-  const std::string_view host = rest.substr(0, rest.find('/'));
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  };
-  const auto is_path = [&](char c) {
-    return is_plain(c) || (c >= 'A' && c <= 'Z') || c == '_' || c == '~' || c == '/';
-  };
-  const std::string_view path = rest.substr(host.size());
-  return path.empty() || path.find("/.") != std::string_view::npos ||
-         !std::all_of(host.begin(), host.end(), is_plain) ||
-         !std::all_of(path.begin(), path.end(), is_path);
-}
 
 google::protobuf::Timestamp ToTimestamp(int64_t micros) {
   google::protobuf::Timestamp timestamp;
@@ -113,35 +92,15 @@ StatusOr<v1::GetStatisticsResponse> Connection::Statistics() {
   return response;
 }
 
-StatusOr<std::optional<std::string>> Connection::SpellingOf(const std::string& url) {
-  grpc::ClientContext context;
-  SetTimeout(context, kCallTimeout);
-  v1::GetPageRequest request;
-  request.set_url(url);
-  v1::GetPageResponse response;
-  const grpc::Status status = pages_->GetPage(&context, request, &response);
-  if (status.error_code() == grpc::StatusCode::NOT_FOUND) return std::optional<std::string>();
-  RETURN_IF_ERROR(FromGrpc(status, "asking for " + url));
-  return std::optional<std::string>(response.page().url());
-}
-
 StatusOr<KnownPages> Connection::ListKnownPages(const World& world) {
   const size_t count = world.pages().size();
   KnownPages pages{.known = std::vector<bool>(count), .last_crawls = LastCrawls(count)};
-  for (uint32_t page = 0; page < count; ++page) {
-    const std::string& url = world.pages()[page].url;
-    if (!MayBeSpelledOtherwise(url)) continue;
-    ASSIGN_OR_RETURN(const std::optional<std::string> spelling, SpellingOf(url));
-    if (spelling) pages.spellings.emplace_back(*spelling, page);
-  }
-  const std::unordered_map<std::string, uint32_t> spellings(pages.spellings.begin(),
-                                                            pages.spellings.end());
   grpc::ClientContext context;
   SetTimeout(context, kCallTimeout);
   const auto reader = pages_->ListPages(&context, {});
   v1::ListPagesResponse response;
   while (reader->Read(&response)) {
-    for (const v1::Page& page : response.pages()) Take(page, world, spellings, &pages);
+    for (const v1::Page& page : response.pages()) Take(page, world, &pages);
   }
   RETURN_IF_ERROR(FromGrpc(reader->Finish(), "listing pages"));
   return pages;

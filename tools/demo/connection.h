@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -33,17 +32,11 @@ namespace freshet::demo {
 // leases that are over are fine. The error carries the first reason.
 [[nodiscard]] Status CheckAck(const v1::BatchAck& ack, std::string_view what);
 
-// False for URLs that every server spells like this, as nearly all are: lower-case host, path of
-// letters, digits and -._~/ alone.
-[[nodiscard]] bool MayBeSpelledOtherwise(std::string_view url);
-
 // Which pages of a world a server has, and when they were last crawled. Value type,
 // thread-compatible.
 struct KnownPages {
   std::vector<bool> known;
   LastCrawls last_crawls;
-  // The server's spelling of URLs where it is another than the world's, and the page.
-  std::vector<std::pair<std::string, uint32_t>> spellings;
   uint64_t foreign = 0;  // pages of the server that are not of this world
 };
 
@@ -57,8 +50,6 @@ class Connection {
   // Calls with a deadline of ten seconds.
   [[nodiscard]] StatusOr<v1::GetStatisticsResponse> Statistics();
   [[nodiscard]] StatusOr<KnownPages> ListKnownPages(const World& world);
-  // The server's spelling of the URL of a page that it has; nothing if it does not have it.
-  [[nodiscard]] StatusOr<std::optional<std::string>> SpellingOf(const std::string& url);
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] v1::SchedulerService::Stub& scheduler() { return *scheduler_; }

@@ -1,7 +1,7 @@
 #include "tools/demo/feeder.h"
 
 #include <algorithm>
-#include <optional>
+#include <unordered_set>
 #include <utility>
 
 namespace freshet::demo {
@@ -9,16 +9,14 @@ namespace {
 
 constexpr size_t kPagesPerBatch = 500;
 constexpr size_t kSignalsPerBatch = 1000;  // the server's limit
-constexpr size_t kMaxUnanswered = 8;
+constexpr size_t kMaxUnanswered = 16;      // batches of a stream
 constexpr std::string_view kSource = "sitemap";
 
 }  // namespace
 
-Feeder::Feeder(Connection& connection, const World& world, Truth& truth,
-               int64_t polled_until_micros, NowMicros now, Stop& stop)
-    : connection_(connection),
-      world_(world),
-      truth_(truth),
+Feeder::Feeder(Connection& connection, const World& world, int64_t polled_until_micros,
+               NowMicros now, Stop& stop)
+    : world_(world),
       now_(std::move(now)),
       stop_(stop),
       plan_(world, polled_until_micros),
@@ -31,48 +29,52 @@ void Feeder::Cancel() {
   signal_context_.TryCancel();
 }
 
-Status Feeder::AddMissing(const std::vector<bool>& known) {
+Status Feeder::AddMissing() {
   const int64_t until = std::max(polled_until_.load(), world_.timeline().wall_begin_micros);
   std::vector<uint32_t> missing;
-  for (uint32_t page = 0; page < known.size(); ++page) {
-    if (!known[page] && world_.pages()[page].born_micros <= until) missing.push_back(page);
+  for (uint32_t page = 0; page < added_.size(); ++page) {
+    if (!added_[page] && world_.pages()[page].born_micros <= until) missing.push_back(page);
   }
   return AddPages(missing);
 }
 
-Status Feeder::AddPages(const std::vector<uint32_t>& pages) {
-  for (size_t first = 0; first < pages.size(); first += kPagesPerBatch) {
-    const size_t end = std::min(first + kPagesPerBatch, pages.size());
-    v1::UpsertPagesRequest request;
-    request.set_sequence(++sequence_);
-    for (size_t i = first; i < end; ++i) {
-      const WorldPage& page = world_.pages()[pages[i]];
-      v1::PageSpec* spec = request.add_pages();
-      spec->set_url(page.url);
-      spec->set_importance(page.importance);
-      const int64_t begin = world_.timeline().wall_begin_micros;
-      if (page.born_micros <= begin) *spec->mutable_last_crawl_time() = ToTimestamp(begin);
-    }
-    v1::UpsertPagesResponse response;
-    if (!upserts_->Write(request) || !upserts_->Read(&response)) return StreamLost();
-    RETURN_IF_ERROR(CheckAck(response.ack(), "a page was"));
+v1::UpsertPagesRequest Feeder::UpsertOf(const std::vector<uint32_t>& pages, size_t first) {
+  v1::UpsertPagesRequest request;
+  request.set_sequence(++sequence_);
+  const size_t end = std::min(first + kPagesPerBatch, pages.size());
+  for (size_t i = first; i < end; ++i) {
+    const WorldPage& page = world_.pages()[pages[i]];
+    v1::PageSpec* spec = request.add_pages();
+    spec->set_url(page.url);
+    spec->set_importance(page.importance);
+    const int64_t begin = world_.timeline().wall_begin_micros;
+    if (page.born_micros <= begin) *spec->mutable_last_crawl_time() = ToTimestamp(begin);
   }
-  return LearnSpellings(pages);
+  return request;
 }
 
-// Assignments name pages as the server spells them.
-Status Feeder::LearnSpellings(const std::vector<uint32_t>& pages) {
-  for (const uint32_t page : pages) {
-    const std::string& url = world_.pages()[page].url;
-    if (!MayBeSpelledOtherwise(url)) continue;
-    ASSIGN_OR_RETURN(const std::optional<std::string> spelling, connection_.SpellingOf(url));
-    if (spelling) truth_.AddSpelling(*spelling, page);
+Status Feeder::AddPages(const std::vector<uint32_t>& pages) {
+  for (size_t first = 0; first < pages.size(); first += kPagesPerBatch) {
+    while (unanswered_upserts_.size() >= kMaxUnanswered) RETURN_IF_ERROR(ReadUpsertAck());
+    if (!upserts_->Write(UpsertOf(pages, first))) return StreamLost();
+    const size_t end = std::min(first + kPagesPerBatch, pages.size());
+    unanswered_upserts_.emplace_back(pages.begin() + static_cast<ptrdiff_t>(first),
+                                     pages.begin() + static_cast<ptrdiff_t>(end));
   }
   return absl::OkStatus();
 }
 
+Status Feeder::ReadUpsertAck() {
+  v1::UpsertPagesResponse response;
+  if (!upserts_->Read(&response)) return StreamLost();
+  for (const uint32_t page : unanswered_upserts_.front()) added_[page] = true;
+  unanswered_upserts_.pop_front();
+  return CheckAck(response.ack(), "a page was");
+}
+
 void Feeder::Run(const std::vector<bool>& known) {
-  Status status = AddMissing(known);
+  added_ = known;
+  Status status = AddMissing();
   if (status.ok()) status = RunPolls();
   if (!status.ok()) {
     stop_.Fail(status);
@@ -95,39 +97,58 @@ Status Feeder::RunPolls() {
     RETURN_IF_ERROR(AddPages(poll.births));
     RETURN_IF_ERROR(SendSignals(poll));
   }
-  while (!unanswered_.empty()) RETURN_IF_ERROR(ReadSignalAck());
+  while (!unanswered_upserts_.empty()) RETURN_IF_ERROR(ReadUpsertAck());
+  while (!unanswered_signals_.empty()) RETURN_IF_ERROR(ReadSignalAck());
   return absl::OkStatus();
 }
 
+// Pages that this very poll found to be new are left out: the server may not have them yet, and a
+// page that was never crawled has nothing to go stale.
+StatusOr<std::vector<TouchedPage>> Feeder::Signalled(const Poll& poll) {
+  const std::unordered_set<uint32_t> births(poll.births.begin(), poll.births.end());
+  std::vector<TouchedPage> signalled;
+  for (const TouchedPage& touched : poll.touched) {
+    if (births.contains(touched.page)) continue;
+    while (!added_[touched.page] && !unanswered_upserts_.empty()) {
+      RETURN_IF_ERROR(ReadUpsertAck());
+    }
+    signalled.push_back(touched);
+  }
+  return signalled;
+}
+
 Status Feeder::SendSignals(const Poll& poll) {
-  const size_t size = poll.touched.size();
+  ASSIGN_OR_RETURN(const std::vector<TouchedPage> signalled, Signalled(poll));
+  const size_t size = signalled.size();
   for (size_t first = 0; first < size; first += kSignalsPerBatch) {
     const size_t end = std::min(first + kSignalsPerBatch, size);
     v1::SignalChangesRequest request;
     request.set_sequence(++sequence_);
-    if (size > kSignalsPerBatch) request.set_poll_size(size);
-    for (size_t i = first; i < end; ++i) {
-      const TouchedPage& touched = poll.touched[i];
-      v1::ChangeSignal* signal = request.add_signals();
-      signal->set_url(world_.pages()[touched.page].url);
-      signal->set_source(std::string(kSource));
-      *signal->mutable_change_time() = ToTimestamp(touched.lastmod_micros);
-      // A poll that is made again after a restart announces the same touch: it counts once.
-      signal->set_signal_id(fmt::format("{}", touched.lastmod_micros));
-    }
-    while (unanswered_.size() >= kMaxUnanswered) RETURN_IF_ERROR(ReadSignalAck());
+    if (end - first != poll.touched.size()) request.set_poll_size(poll.touched.size());
+    for (size_t i = first; i < end; ++i) *request.add_signals() = SignalOf(signalled[i]);
+    while (unanswered_signals_.size() >= kMaxUnanswered) RETURN_IF_ERROR(ReadSignalAck());
     if (!signals_->Write(request)) return StreamLost();
-    unanswered_.push_back(end == size ? poll.time_micros : polled_until_.load());
+    unanswered_signals_.push_back(end == size ? poll.time_micros : polled_until_.load());
   }
-  if (unanswered_.empty()) polled_until_ = poll.time_micros;
+  if (unanswered_signals_.empty()) polled_until_ = poll.time_micros;
   return absl::OkStatus();
+}
+
+v1::ChangeSignal Feeder::SignalOf(const TouchedPage& touched) const {
+  v1::ChangeSignal signal;
+  signal.set_url(world_.pages()[touched.page].url);
+  signal.set_source(std::string(kSource));
+  *signal.mutable_change_time() = ToTimestamp(touched.lastmod_micros);
+  // A poll that is made again after a restart announces the same touch: it counts once.
+  signal.set_signal_id(fmt::format("{}", touched.lastmod_micros));
+  return signal;
 }
 
 Status Feeder::ReadSignalAck() {
   v1::SignalChangesResponse response;
   if (!signals_->Read(&response)) return StreamLost();
-  polled_until_ = std::max(polled_until_.load(), unanswered_.front());
-  unanswered_.pop_front();
+  polled_until_ = std::max(polled_until_.load(), unanswered_signals_.front());
+  unanswered_signals_.pop_front();
   return CheckAck(response.ack(), "a signal was");
 }
 

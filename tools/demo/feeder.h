@@ -23,13 +23,13 @@ namespace freshet::demo {
 class Feeder {
  public:
   // Everything given outlives the feeder. Polls start after `polled_until_micros`.
-  Feeder(Connection& connection, const World& world, Truth& truth, int64_t polled_until_micros,
-         NowMicros now, Stop& stop);
+  Feeder(Connection& connection, const World& world, int64_t polled_until_micros, NowMicros now,
+         Stop& stop);
 
   // Adds those of the pages of earlier polls that the server does not know, those that exist since
   // the start as crawled then. Then makes the polls of the history when they are due, until it is
-  // over or stopped: new pages are added first, then a signal is sent for every touched page. A
-  // failure stops everything. `known` has one entry for each page of the world.
+  // over or stopped: new pages are added first, then a signal is sent for every other page that was
+  // touched. A failure stops everything. `known` has one entry for each page of the world.
   void Run(const std::vector<bool>& known);
 
   // Wall time up to which everything that the polls found is acknowledged.
@@ -39,10 +39,14 @@ class Feeder {
   void Cancel();
 
  private:
-  Status AddMissing(const std::vector<bool>& known);
+  Status AddMissing();
   Status RunPolls();
+  // The batch of pages that starts at that position.
+  v1::UpsertPagesRequest UpsertOf(const std::vector<uint32_t>& pages, size_t first);
   Status AddPages(const std::vector<uint32_t>& pages);
-  Status LearnSpellings(const std::vector<uint32_t>& pages);
+  Status ReadUpsertAck();
+  StatusOr<std::vector<TouchedPage>> Signalled(const Poll& poll);
+  [[nodiscard]] v1::ChangeSignal SignalOf(const TouchedPage& touched) const;
   Status SendSignals(const Poll& poll);
   Status ReadSignalAck();
   Status StreamLost();
@@ -51,15 +55,15 @@ class Feeder {
   using SignalStream =
       grpc::ClientReaderWriter<v1::SignalChangesRequest, v1::SignalChangesResponse>;
 
-  Connection& connection_;
   const World& world_;
-  Truth& truth_;
   const NowMicros now_;
   Stop& stop_;
   PollPlan plan_;
   std::atomic<int64_t> polled_until_;
   uint64_t sequence_ = 0;
-  std::deque<int64_t> unanswered_;  // for each batch of signals, what it completes
+  std::vector<bool> added_;                               // the server has acknowledged the page
+  std::deque<std::vector<uint32_t>> unanswered_upserts_;  // pages of each batch
+  std::deque<int64_t> unanswered_signals_;  // for each batch, the poll that it completes
   grpc::ClientContext upsert_context_;
   grpc::ClientContext signal_context_;
   const std::unique_ptr<UpsertStream> upserts_;

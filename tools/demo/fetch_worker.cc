@@ -7,7 +7,6 @@ namespace freshet::demo {
 namespace {
 
 constexpr uint32_t kCredit = 64;
-constexpr uint64_t kMaxUnknown = 5000;
 // What a worker that is killed holds comes back this soon: some hundred days of history.
 constexpr int64_t kLeaseSeconds = 2;
 
@@ -27,8 +26,9 @@ v1::CrawlResult ResultOf(const v1::Assignment& assignment, const Fetched& fetche
 
 }  // namespace
 
-FetchWorker::FetchWorker(std::string name, Connection& connection, Truth& truth, Stop& stop)
-    : name_(std::move(name)), connection_(connection), truth_(truth), stop_(stop) {}
+FetchWorker::FetchWorker(std::string name, Connection& connection, const World& world, Truth& truth,
+                         Stop& stop)
+    : name_(std::move(name)), connection_(connection), world_(world), truth_(truth), stop_(stop) {}
 
 void FetchWorker::Run() {
   const auto stream = connection_.scheduler().Crawl(&context_);
@@ -108,13 +108,10 @@ Status FetchWorker::HandleAssignments(Stream& stream, const v1::AssignmentBatch&
   return absl::OkStatus();
 }
 
-// A page may be assigned a moment before the server's spelling of its URL is known: it will come
-// again. Many such assignments mean that the server has pages of another origin.
 StatusOr<std::optional<v1::CrawlResult>> FetchWorker::Fetch(const v1::Assignment& assignment) {
   if (stop_.requested()) return std::optional<v1::CrawlResult>();
-  const std::optional<uint32_t> page = truth_.Find(assignment.url());
+  const std::optional<uint32_t> page = world_.Find(assignment.url());
   if (!page) {
-    if (++unknown_ <= kMaxUnknown) return std::optional<v1::CrawlResult>();
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "the server assigned {}, which is not a URL of the history",
                       assignment.url());

@@ -19,7 +19,8 @@ namespace freshet::demo {
 class FetchWorker {
  public:
   // Everything given outlives the worker.
-  FetchWorker(std::string name, Connection& connection, Truth& truth, Stop& stop);
+  FetchWorker(std::string name, Connection& connection, const World& world, Truth& truth,
+              Stop& stop);
 
   // Works until stopped, then gives back what it still receives until its credit is used up. A
   // failure stops everything.
@@ -43,12 +44,12 @@ class FetchWorker {
 
   const std::string name_;
   Connection& connection_;
+  const World& world_;
   Truth& truth_;
   Stop& stop_;
   grpc::ClientContext context_;
   uint64_t sequence_ = 0;
   uint64_t credit_ = 0;      // granted, not used by an assignment yet
-  uint64_t unknown_ = 0;     // assignments of pages that are not known, or not known yet
   uint64_t unanswered_ = 0;  // batches without acknowledgement
 };
 

@@ -63,10 +63,10 @@ class Crew {
        const PlayOptions& options, Stop& stop)
       : now_(options.now),
         stop_(stop),
-        feeder_(connection, world, truth, run.polled_until_micros, options.now, stop) {
+        feeder_(connection, world, run.polled_until_micros, options.now, stop) {
     for (int i = 1; i <= options.workers; ++i) {
-      workers_.push_back(
-          std::make_unique<FetchWorker>(fmt::format("fetcher-{}", i), connection, truth, stop));
+      workers_.push_back(std::make_unique<FetchWorker>(fmt::format("fetcher-{}", i), connection,
+                                                       world, truth, stop));
     }
   }
 
@@ -147,7 +147,8 @@ class Watch {
                   .believed = Believed(statistics.pages()),
                   .signals = statistics.ingest().signals_applied(),
                   .price = statistics.schedule().price()};
-    uniform_.AdvanceTo(sample.truth.time_micros);
+    const uint64_t crawls_before = samples_.empty() ? 0 : samples_.back().truth.crawls;
+    uniform_.AdvanceTo(sample.truth.time_micros, sample.truth.crawls - crawls_before);
     sample.uniform = uniform_.ledger().Current();
     sample.uniform_sum = uniform_.ledger().sum();
     samples_.push_back(sample);
@@ -157,7 +158,7 @@ class Watch {
 
   // When the next sample is due.
   [[nodiscard]] int64_t interval_micros() const { return kSecondMicros / per_second_; }
-  [[nodiscard]] std::vector<Sample>& samples() { return samples_; }
+  [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
   [[nodiscard]] const Setting& setting() const { return setting_; }
   // Why the operator page did not take the numbers; OK if it did.
   [[nodiscard]] const Status& page_status() const { return page_status_; }
@@ -216,13 +217,26 @@ Status CheckForeign(const KnownPages& pages, const std::string& run_dir) {
       pages.foreign, run_dir);
 }
 
-void PrintSummary(const World& world, const LastCrawls& crawls, bool over, Watch& watch) {
+// The polls are some days behind at any time; many days mean that the machine is too slow.
+void PrintLag(const Timeline& timeline, int64_t polled_until_micros) {
+  constexpr double kNotableDays = 60;
+  const auto micros = static_cast<double>(timeline.wall_end_micros() - polled_until_micros);
+  const double days = micros / timeline.wall_micros_per_day;
+  if (days < kNotableDays) return;
+  fmt::print(
+      "  Note: the polls ended {:.0f} days behind the history, so that their signals came late: "
+      "the "
+      "machine is busy, or too slow for this speed.\n",
+      days);
+}
+
+void PrintSummary(bool over, int64_t polled_until_micros, const Watch& watch) {
   if (watch.samples().size() < 2) return;
-  SimulateUniform(world, crawls, &watch.samples());
   fmt::print("\n{}{}", over ? "" : "Stopped before the end of the history.\n",
              Summary(watch.setting(), watch.samples()));
   if (!watch.page_status().ok())
     fmt::print("  Note: {}.\n", std::string(watch.page_status().message()));
+  if (over) PrintLag(watch.setting().timeline, polled_until_micros);
   std::fflush(stdout);
 }
 
@@ -242,8 +256,7 @@ Status Play(const PlayOptions& options) {
   const LastCrawls crawls = StartingCrawls(world, pages);
   const int64_t start = resumed ? options.now() : run.timeline.wall_begin_micros;
   Truth truth(world, crawls, start, options.now);
-  for (const auto& [url, page] : pages.spellings) truth.AddSpelling(url, page);
-  UniformSchedule uniform(world, crawls, start, run.crawl_rate_per_second);
+  UniformSchedule uniform(world, crawls, start);
   const Setting setting{.title = std::filesystem::path(run.history).filename().string(),
                         .timeline = run.timeline,
                         .crawl_rate_per_second = run.crawl_rate_per_second,
@@ -253,9 +266,10 @@ Status Play(const PlayOptions& options) {
   Crew crew(*connection, world, truth, run, options, stop);
   crew.Start(pages.known);
   const bool over = WatchHistory(options, path, run, crew, watch, stop);
+  const int64_t polled_until = crew.feeder().polled_until_micros();
   crew.Finish();
   RETURN_IF_ERROR(stop.status());
-  PrintSummary(world, crawls, over, watch);
+  PrintSummary(over, polled_until, watch);
   return absl::OkStatus();
 }
 

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "fmt/format.h"
-#include "tools/demo/uniform.h"
 
 namespace freshet::demo {
 namespace {
@@ -170,18 +169,6 @@ std::string AnnotationJson(const Setting& setting, const Sample& earlier, const 
       "\"changed_share\":{:.6f},\"fetched_per_second\":{:.3f},\"history_year\":{:.3f}}}",
       now.truth.current.weighted, now.truth.current.plain, now.uniform.weighted, now.uniform.plain,
       pace.changed_share, pace.crawls_per_second, 1970 + days / 365.2425);
-}
-
-void SimulateUniform(const World& world, const LastCrawls& last_crawls,
-                     std::vector<Sample>* samples) {
-  const TruthSnapshot& first = samples->front().truth;
-  const double rate = PaceBetween(first, samples->back().truth).crawls_per_second;
-  UniformSchedule uniform(world, last_crawls, first.time_micros, rate);
-  for (Sample& sample : *samples) {
-    uniform.AdvanceTo(sample.truth.time_micros);
-    sample.uniform = uniform.ledger().Current();
-    sample.uniform_sum = uniform.ledger().sum();
-  }
 }
 
 std::string Summary(const Setting& setting, const std::vector<Sample>& samples) {

@@ -10,7 +10,6 @@
 #include "tools/demo/ledger.h"
 #include "tools/demo/timeline.h"
 #include "tools/demo/truth.h"
-#include "tools/demo/world.h"
 
 namespace freshet::demo {
 
@@ -18,7 +17,7 @@ namespace freshet::demo {
 struct Sample {
   TruthSnapshot truth;
   std::optional<Freshness> believed;  // by the server; nothing: it has not computed it yet
-  Freshness uniform;                  // of the uniform schedule of the same rate, now
+  Freshness uniform;                  // of a uniform schedule that made as many crawls
   FreshnessSum uniform_sum;
   uint64_t signals = 0;  // applied by the server
   double price = 0;
@@ -51,11 +50,6 @@ struct CrawlPace {
 // The JSON object that the operator page takes: series of finite numbers, by name.
 [[nodiscard]] std::string AnnotationJson(const Setting& setting, const Sample& earlier,
                                          const Sample& now);
-
-// Replaces the uniform schedule of the samples by one that makes as many crawls as were made
-// between the first and the last of them, from the same state.
-void SimulateUniform(const World& world, const LastCrawls& last_crawls,
-                     std::vector<Sample>* samples);
 
 // Counts and averages over all samples, by time, and by four periods of equal length. At least two
 // samples.

@@ -20,19 +20,6 @@ std::optional<Fetched> Truth::Fetch(uint32_t page, std::optional<int64_t> last_c
   return Fetched{.time_micros = time, .changed = changed};
 }
 
-void Truth::AddSpelling(const std::string& url, uint32_t page) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  spellings_.emplace(url, page);
-}
-
-std::optional<uint32_t> Truth::Find(std::string_view url) {
-  if (const std::optional<uint32_t> page = world_->Find(url)) return page;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto it = spellings_.find(std::string(url));
-  if (it == spellings_.end()) return std::nullopt;
-  return it->second;
-}
-
 TruthSnapshot Truth::Look() {
   const std::lock_guard<std::mutex> lock(mutex_);
   ledger_.AdvanceTo(std::min(now_(), world_->timeline().wall_end_micros()));

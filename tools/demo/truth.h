@@ -6,9 +6,6 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 
 #include "tools/demo/ledger.h"
 #include "tools/demo/world.h"
@@ -45,11 +42,6 @@ class Truth {
   // was never crawled. Times never step back from fetch to fetch. Nothing once the history is over.
   std::optional<Fetched> Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros);
 
-  // Makes a page known by the spelling of its URL that the server prefers, too.
-  void AddSpelling(const std::string& url, uint32_t page);
-  // The page of that URL, in the history's or the server's spelling; nothing if there is none.
-  [[nodiscard]] std::optional<uint32_t> Find(std::string_view url);
-
   // The state as of now, or as of the end of the history if that is over.
   [[nodiscard]] TruthSnapshot Look();
 
@@ -59,7 +51,6 @@ class Truth {
   std::mutex mutex_;
   // Guarded by mutex_:
   Ledger ledger_;
-  std::unordered_map<std::string, uint32_t> spellings_;
   uint64_t crawls_ = 0;
   uint64_t changed_ = 0;
 };

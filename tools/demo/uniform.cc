@@ -7,11 +7,8 @@
 namespace freshet::demo {
 
 UniformSchedule::UniformSchedule(const World& world, const LastCrawls& last_crawls,
-                                 int64_t start_micros, double crawls_per_second)
-    : world_(&world),
-      ledger_(world, last_crawls, start_micros),
-      start_(start_micros),
-      crawls_per_micro_(crawls_per_second * 1e-6) {
+                                 int64_t start_micros)
+    : world_(&world), ledger_(world, last_crawls, start_micros) {
   for (uint32_t page = 0; page < world.pages().size(); ++page) {
     if (world.pages()[page].born_micros <= start_micros) turn_.push_back(page);
   }
@@ -26,12 +23,11 @@ UniformSchedule::UniformSchedule(const World& world, const LastCrawls& last_craw
   }
 }
 
-void UniformSchedule::AdvanceTo(int64_t now_micros) {
-  const double due = static_cast<double>(now_micros - start_) * crawls_per_micro_;
-  while (static_cast<double>(crawls_ + 1) <= due) {
-    ++crawls_;
-    Crawl(start_ +
-          static_cast<int64_t>(std::floor(static_cast<double>(crawls_) / crawls_per_micro_)));
+void UniformSchedule::AdvanceTo(int64_t now_micros, uint64_t crawls) {
+  const int64_t start = ledger_.now_micros();
+  const double distance = static_cast<double>(now_micros - start) / static_cast<double>(crawls);
+  for (uint64_t i = 1; i <= crawls; ++i) {
+    Crawl(start + static_cast<int64_t>(std::floor(static_cast<double>(i) * distance)));
   }
   ledger_.AdvanceTo(now_micros);
 }

@@ -10,18 +10,17 @@
 
 namespace freshet::demo {
 
-// Crawls pages in turn at a constant rate, new ones first: every page as often as any other,
-// signals ignored. A simulation on the same history; nothing of it reaches a server.
+// Crawls pages in turn, new ones first: every page as often as any other, signals ignored. Makes as
+// many crawls as it is told. A simulation on the same history; nothing of it reaches a server.
 // Thread-compatible.
 class UniformSchedule {
  public:
-  // Starts at `start_micros` with pages crawled as given, those crawled longest ago first.
-  // crawls_per_second: finite, >= 0. The world outlives the schedule.
-  UniformSchedule(const World& world, const LastCrawls& last_crawls, int64_t start_micros,
-                  double crawls_per_second);
+  // Starts at `start_micros` with pages crawled as given, those crawled longest ago first. The
+  // world outlives the schedule.
+  UniformSchedule(const World& world, const LastCrawls& last_crawls, int64_t start_micros);
 
-  // Makes the crawls that are due up to that time.
-  void AdvanceTo(int64_t now_micros);
+  // Makes `crawls` crawls at equal distances from the time advanced to before to this one.
+  void AdvanceTo(int64_t now_micros, uint64_t crawls);
 
   // Its true freshness.
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
@@ -33,9 +32,6 @@ class UniformSchedule {
   Ledger ledger_;
   std::deque<uint32_t> turn_;
   size_t next_event_ = 0;  // of the world
-  int64_t start_;
-  double crawls_per_micro_;
-  uint64_t crawls_ = 0;
 };
 
 }  // namespace freshet::demo

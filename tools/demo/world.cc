@@ -1,9 +1,54 @@
 #include "tools/demo/world.h"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <tuple>
 
 namespace freshet::demo {
+namespace {
+
+// Removes the segments "." and ".." of a path that starts with a slash.
+std::string WithoutDotSegments(std::string_view path) {
+  std::string out;
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find('/', at + 1), path.size());
+    const std::string_view segment = path.substr(at, end - at);  // with its leading slash
+    const bool last = end == path.size();
+    if (segment == "/..") out.resize(std::min(out.rfind('/'), out.size()));
+    if (segment == "/." || segment == "/..") {
+      if (last) out += '/';
+    } else {
+      out += segment;
+    }
+    at = end;
+  }
+  return out;
+}
+
+// What spellings of one URL have in common: escapes undone, host in lower case, no dot segments.
+std::string PlainUrl(std::string_view url) {
+  std::string plain;
+  for (size_t i = 0; i < url.size(); ++i) {
+    unsigned value = 0;
+    const char* digits = url.data() + i + 1;
+    if (url[i] == '%' && i + 2 < url.size() &&
+        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
+      plain += static_cast<char>(value);
+      i += 2;
+    } else {
+      plain += url[i];
+    }
+  }
+  const size_t scheme = plain.find("://");
+  const size_t host = scheme == std::string::npos ? 0 : scheme + 3;
+  const size_t path = std::min(plain.find('/', host), plain.size());
+  std::transform(plain.begin(), plain.begin() + static_cast<ptrdiff_t>(path), plain.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return plain.substr(0, path) + WithoutDotSegments(std::string_view(plain).substr(path));
+}
+
+}  // namespace
 
 World::World(const std::vector<HistoryPage>& history, const Timeline& timeline)
     : timeline_(timeline) {
@@ -28,12 +73,14 @@ World::World(const std::vector<HistoryPage>& history, const Timeline& timeline)
   });
   for (uint32_t page = 0; page < pages_.size(); ++page) {
     page_of_url_.emplace(pages_[page].url, page);
+    page_of_plain_url_.emplace(PlainUrl(pages_[page].url), page);
   }
 }
 
 std::optional<uint32_t> World::Find(std::string_view url) const {
-  const auto it = page_of_url_.find(url);
-  if (it == page_of_url_.end()) return std::nullopt;
+  if (const auto it = page_of_url_.find(url); it != page_of_url_.end()) return it->second;
+  const auto it = page_of_plain_url_.find(PlainUrl(url));
+  if (it == page_of_plain_url_.end()) return std::nullopt;
   return it->second;
 }
 

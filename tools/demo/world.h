@@ -45,7 +45,8 @@ class World {
   [[nodiscard]] const std::vector<WorldPage>& pages() const { return pages_; }
   // Everything after the start, by time.
   [[nodiscard]] const std::vector<WorldEvent>& events() const { return events_; }
-  // Position of the page with that URL; nothing if there is none.
+  // Position of the page with that URL; nothing if there is none. Finds pages by the server's
+  // canonical form of their URL, too, where that differs in escapes or the case of the host.
   [[nodiscard]] std::optional<uint32_t> Find(std::string_view url) const;
 
   // Whether the content of the page changed in the wall time (after, until].
@@ -56,6 +57,7 @@ class World {
   std::vector<WorldPage> pages_;
   std::vector<WorldEvent> events_;
   std::unordered_map<std::string_view, uint32_t> page_of_url_;  // views into pages_
+  std::unordered_map<std::string, uint32_t> page_of_plain_url_;
 };
 
 }  // namespace freshet::demo
