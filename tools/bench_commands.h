@@ -22,6 +22,7 @@ using BenchAction = std::function<Status()>;
 // Largest resident memory of this process so far, in megabytes (2^20 bytes); 0 if unknown.
 [[nodiscard]] double PeakMemoryMb();
 
+void AddIndexBench(CLI::App& app, BenchAction& action);
 void AddPlanBench(CLI::App& app, BenchAction& action);
 
 }  // namespace freshet

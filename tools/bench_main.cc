@@ -15,6 +15,7 @@ int Run(int argc, char** argv) {
   CLI::App app("Benchmarks of Freshet's parts at full size.", "freshet-bench");
   app.require_subcommand(1);
   BenchAction action;
+  AddIndexBench(app, action);
   AddPlanBench(app, action);
   try {
     app.parse(argc, argv);

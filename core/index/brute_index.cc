@@ -10,6 +10,19 @@ void BruteIndex::Put(PageId page, const IndexEntry& entry) {
   pages_[page.value()] = entry;
 }
 
+const IndexEntry* BruteIndex::Find(PageId page) const {
+  if (page.value() >= pages_.size() || !pages_[page.value()]) return nullptr;
+  return &*pages_[page.value()];
+}
+
+double BruteIndex::ExponentOf(PageId page, Instant at) const { return ExponentAt(*Find(page), at); }
+
+void BruteIndex::Restart(PageId page, double exponent, Instant since) {
+  CHECK(Find(page) != nullptr);
+  pages_[page.value()]->exponent = exponent;
+  pages_[page.value()]->since = since;
+}
+
 void BruteIndex::Remove(PageId page) {
   if (page.value() >= pages_.size() || !pages_[page.value()]) return;
   pages_[page.value()].reset();

@@ -14,9 +14,12 @@ namespace freshet {
 class BruteIndex {
  public:
   void Put(PageId page, const IndexEntry& entry);
+  void Restart(PageId page, double exponent, Instant since);
   void Remove(PageId page);
   void SetHostFree(HostId host, Instant free_at);
   [[nodiscard]] std::optional<IndexPick> Best(Instant at) const;
+  [[nodiscard]] const IndexEntry* Find(PageId page) const;
+  [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
   [[nodiscard]] size_t size() const { return size_; }
 
  private:

@@ -55,6 +55,16 @@ void PriceIndex::Put(PageId page, const IndexEntry& entry) {
   File(page);
 }
 
+double PriceIndex::ExponentOf(PageId page, Instant at) const { return ExponentAt(*Find(page), at); }
+
+void PriceIndex::Restart(PageId page, double exponent, Instant since) {
+  CHECK(Find(page) != nullptr, "page {} is not in", page.value());
+  IndexEntry entry = pages_[page.value()].entry;
+  entry.exponent = exponent;
+  entry.since = since;
+  Put(page, entry);
+}
+
 void PriceIndex::Remove(PageId page) {
   if (Find(page) == nullptr) return;
   Page& filed = pages_[page.value()];

@@ -37,6 +37,9 @@ class PriceIndex {
  public:
   // Adds or replaces a page.
   void Put(PageId page, const IndexEntry& entry);
+  // A crawl or a signal: the exponent is `exponent` at `since`, all else as it was put.
+  // Precondition: the page is in.
+  void Restart(PageId page, double exponent, Instant since);
   // Takes the page out; no-op when it is not in.
   void Remove(PageId page);
   // The pages of `host` are eligible from `free_at` on (infinite: until told otherwise). Hosts that
@@ -49,6 +52,8 @@ class PriceIndex {
 
   // nullptr: not in.
   [[nodiscard]] const IndexEntry* Find(PageId page) const;
+  // Precondition: the page is in.
+  [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
   [[nodiscard]] size_t size() const { return size_; }
   // Exact evaluations and full scans so far, for benchmarks.
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }

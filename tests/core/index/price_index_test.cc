@@ -3,159 +3,85 @@
 #include "core/index/price_index.h"
 
 #include <cmath>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "core/index/brute_index.h"
+#include "core/base/random.h"
 #include "core/model/policy.h"
+#include "fmt/format.h"
 #include "gtest/gtest.h"
+#include "tests/support/index_twins.h"
 
 namespace freshet {
 namespace {
 
-class Twins {
- public:
-  Twins(const std::string& policy, int pages, int hosts, uint64_t seed)
-      : policy_(*ParsePolicy(policy)), hosts_(hosts), random_(seed) {
-    for (int i = 0; i < pages; ++i) Put(PageId(static_cast<uint32_t>(i)), RandomEntry(now_));
+using testing::IndexTwins;
+using testing::TwinOptions;
+
+constexpr const char* kPolicies[] = {"greedy",          "greedy_cis", "greedy_ncis",
+                                     "ncis_approx_2",   "harmonic",   "harmonic_ncis",
+                                     "greedy_cis_plus", "new_content"};
+
+std::function<uint64_t()> Seeded(uint64_t seed) {
+  return [random = Random(seed)]() mutable { return random.Next(); };
+}
+
+class PriceIndexTest : public ::testing::TestWithParam<const char*> {};
+
+void Agree(IndexTwins& twins, int steps) {
+  for (int i = 0; i < steps; ++i) {
+    const std::string difference = twins.Step();
+    ASSERT_EQ(difference, "") << "step " << i;
   }
-
-  // One random operation, then a pick that both must agree on.
-  void Step() {
-    const PageId page(Uniform(static_cast<uint32_t>(rates_.size())));
-    switch (Uniform(20)) {
-      case 0:
-        Put(page, RandomEntry(now_));
-        break;
-      case 1:
-        product_.Remove(page);
-        twin_.Remove(page);
-        break;
-      case 2:
-        BlockHost(HostId(Uniform(hosts_)));
-        break;
-      case 3:
-        FreeHost(HostId(Uniform(hosts_)));
-        break;
-      case 4:
-      case 5:
-      case 6:
-        Signal(page);
-        break;
-      case 7:
-        // A pause: everything that sleeps may be due.
-        if (Uniform(50) == 0) now_ = now_ + Duration::Days(1);
-        break;
-      default:
-        break;
-    }
-    now_ = now_ + Duration::Micros(Uniform(Uniform(10) == 0 ? 100'000 : 2'000));
-    Pick();
-  }
-
-  [[nodiscard]] uint64_t picks() const { return picks_; }
-  [[nodiscard]] const PriceIndex& product() const { return product_; }
-
- private:
-  uint32_t Uniform(uint32_t n) {
-    return std::uniform_int_distribution<uint32_t>(0, n - 1)(random_);
-  }
-  double Real() { return std::uniform_real_distribution<double>(0, 1)(random_); }
-
-  PageRates RandomRates() {
-    PaperRates rates;
-    rates.importance = 1;
-    rates.change_rate = Uniform(30) == 0 ? 0 : std::exp(4 * Real() - 3);
-    rates.recall = Uniform(4) == 0 ? 0 : Uniform(4) == 0 ? 1 : Real();
-    rates.false_signal_rate = Uniform(5) == 0 ? 0 : 0.5 * Real();
-    return RatesFromPaper(rates);
-  }
-
-  IndexEntry RandomEntry(Instant since) {
-    const PageRates rates = RandomRates();
-    const double importance = Uniform(20) == 0 ? 0 : std::exp(3 * Real());
-    IndexEntry entry;
-    entry.value = MakeValueParameters(policy_, importance, rates);
-    entry.exponent = Uniform(10) == 0 ? HUGE_VAL : Uniform(3) == 0 ? 2 * Real() : 0;
-    entry.since = since;
-    entry.host = HostId(Uniform(3) == 0 ? Uniform(hosts_) : 0);
-    if (Uniform(10) == 0) entry.eligible_from = since + Duration::Millis(Uniform(500));
-    if (Uniform(20) == 0) entry.forced_at = since + Duration::Millis(Uniform(3000));
-    return entry;
-  }
-
-  void Put(PageId page, const IndexEntry& entry) {
-    if (page.value() >= rates_.size()) rates_.resize(page.value() + 1);
-    product_.Put(page, entry);
-    twin_.Put(page, entry);
-  }
-
-  void Signal(PageId page) {
-    const IndexEntry* old = product_.Find(page);
-    if (old == nullptr) return;
-    IndexEntry entry = *old;
-    entry.exponent = ExponentAt(*old, now_) + entry.value.jump;
-    entry.since = now_;
-    Put(page, entry);
-  }
-
-  void BlockHost(HostId host) {
-    const Instant until =
-        Uniform(4) == 0 ? Instant::Infinite() : now_ + Duration::Millis(Uniform(50));
-    product_.SetHostFree(host, until);
-    twin_.SetHostFree(host, until);
-  }
-
-  void FreeHost(HostId host) {
-    product_.SetHostFree(host, Instant());
-    twin_.SetHostFree(host, Instant());
-  }
-
-  void Pick() {
-    const auto got = product_.Best(now_);
-    const auto expected = twin_.Best(now_);
-    ASSERT_EQ(got.has_value(), expected.has_value());
-    if (!got) return;
-    ++picks_;
-    if (got->page != expected->page) {
-      // Ties within rounding are no mismatch.
-      ASSERT_NEAR(got->value, expected->value, 1e-12 * std::abs(expected->value));
-    }
-    IndexEntry entry = *product_.Find(got->page);
-    entry.exponent = 0;
-    entry.since = now_;
-    if (!entry.forced_at.infinite()) entry.forced_at = now_ + Duration::Millis(1000);
-    Put(got->page, entry);
-  }
-
-  Policy policy_;
-  uint32_t hosts_;
-  std::mt19937_64 random_;
-  PriceIndex product_;
-  BruteIndex twin_;
-  std::vector<char> rates_;
-  Instant now_ = Instant::FromUnixSeconds(1'000'000);
-  uint64_t picks_ = 0;
-};
-
-class PriceIndexTest : public testing::TestWithParam<std::string> {};
+}
 
 TEST_P(PriceIndexTest, PicksWhatAFullScanPicks) {
+  const Policy policy = *ParsePolicy(GetParam());
   for (const uint64_t seed : {1, 2, 3}) {
-    Twins twins(GetParam(), seed == 1 ? 30 : 700, seed == 3 ? 3 : 40, seed);
-    for (int i = 0; i < 6000; ++i) {
-      ASSERT_NO_FATAL_FAILURE(twins.Step()) << "seed " << seed << " step " << i;
-    }
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    IndexTwins twins(policy, {.pages = seed == 1 ? 30u : 700u, .hosts = seed == 3 ? 3u : 40u},
+                     Seeded(seed));
+    ASSERT_NO_FATAL_FAILURE(Agree(twins, 6000));
     EXPECT_GT(twins.picks(), 1000u);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, PriceIndexTest,
-                         testing::Values("greedy", "greedy_cis", "greedy_ncis", "ncis_approx_2",
-                                         "greedy_cis_plus", "harmonic", "harmonic_ncis",
-                                         "new_content"),
-                         [](const auto& each) { return each.param; });
+// A million operations over all policies; the scan looks at one pick in twenty.
+TEST_P(PriceIndexTest, SurvivesUpheavals) {
+  IndexTwins twins(*ParsePolicy(GetParam()), {.pages = 1000, .hosts = 20, .compare_every = 20},
+                   Seeded(11));
+  constexpr int kSteps = 125'000 / 10;
+  for (int round = 0; round < 2; ++round) {
+    SCOPED_TRACE(fmt::format("round {}", round));
+    ASSERT_NO_FATAL_FAILURE(Agree(twins, kSteps));
+    twins.ChangeCrawlRate(1.5);
+    ASSERT_NO_FATAL_FAILURE(Agree(twins, kSteps));
+    twins.ChangeCrawlRate(3);
+    ASSERT_NO_FATAL_FAILURE(Agree(twins, kSteps));
+    twins.ChangeCrawlRate(1 / 4.5);
+    twins.Pause(Duration::Days(1));
+    ASSERT_NO_FATAL_FAILURE(Agree(twins, kSteps));
+    twins.RemoveTop();
+    ASSERT_NO_FATAL_FAILURE(Agree(twins, kSteps));
+    twins.AddMissing();
+  }
+}
+
+TEST(PriceIndex, SurvivesSwitchesOfThePolicy) {
+  IndexTwins twins(*ParsePolicy("greedy_ncis"),
+                   {.pages = 5000, .hosts = 100, .pick_interval = Duration::Micros(200)},
+                   Seeded(5));
+  for (const char* name : kPolicies) {
+    SCOPED_TRACE(name);
+    twins.SwitchPolicy(*ParsePolicy(name));
+    ASSERT_NO_FATAL_FAILURE(Agree(twins, 500));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, PriceIndexTest, ::testing::ValuesIn(kPolicies),
+                         [](const auto& each) { return std::string(each.param); });
 
 TEST(PriceIndex, DoesNotLookAtEveryPage) {
   constexpr int kPages = 20'000;

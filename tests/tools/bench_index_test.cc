@@ -1,0 +1,57 @@
+// freshet-bench index at smoke size: its lines are complete, and exact structures pick the same.
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/run_program.h"
+
+namespace freshet {
+namespace {
+
+using nlohmann::json;
+using testing::ProgramResult;
+using testing::RunProgram;
+
+std::vector<json> Bench(const std::string& flags) {
+  const ProgramResult result = RunProgram("freshet-bench index --seconds 0.05 " + flags, "");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  std::vector<json> lines;
+  std::istringstream text(result.out);
+  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
+TEST(BenchIndex, ReportsTheIndexAndItsRivals) {
+  const auto lines = Bench("--pages 2000 --policy greedy_ncis --against brute,heap");
+  ASSERT_EQ(lines.size(), 3u);
+  const char* names[] = {"index", "brute", "heap"};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(lines[i]["structure"], names[i]);
+    EXPECT_EQ(lines[i]["pages"], 2000);
+    EXPECT_GT(lines[i]["picks_per_second"].get<double>(), 0);
+    EXPECT_GT(lines[i]["signals_per_second"].get<double>(), 0);
+    for (const char* member : {"p50_ns", "p999_ns", "evaluations_per_pick", "bytes_per_page",
+                               "build_seconds", "commit", "cpu"}) {
+      EXPECT_TRUE(lines[i].contains(member)) << member;
+    }
+  }
+  // The first picks of the two that are exact.
+  EXPECT_EQ(lines[0]["digest"], lines[1]["digest"]);
+}
+
+TEST(BenchIndex, HoldsHostsBack) {
+  const auto lines = Bench("--pages 2000 --hosts 200 --host-delay 1 --against brute");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["digest"], lines[1]["digest"]);
+}
+
+TEST(BenchIndex, RefusesBadUsage) {
+  EXPECT_EQ(RunProgram("freshet-bench index --pages 0", "").exit_code, 2);
+  EXPECT_EQ(RunProgram("freshet-bench index --policy none", "").exit_code, 2);
+  EXPECT_EQ(RunProgram("freshet-bench index --seconds -1", "").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace freshet
