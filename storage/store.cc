@@ -30,6 +30,9 @@ namespace {
 // RocksDB's own LOCK is taken too late: the log is examined, and a torn tail cut, before that.
 constexpr std::string_view kLockName = "/FRESHET_LOCK";
 
+// What starting new logs and manifests takes.
+constexpr uint64_t kResumeSlackBytes = 1 << 20;
+
 std::string Absolute(const std::string& dir, rocksdb::Env* env) {
   std::string absolute;
   return env->GetAbsolutePath(dir, &absolute).ok() ? absolute : dir;
@@ -51,6 +54,12 @@ class Store::Impl::Listener : public rocksdb::EventListener {
                       info.operation == FileOperationType::kFsync ||
                       info.operation == FileOperationType::kRangeSync;
     if (sync && info.file_path.ends_with(".log")) sync_failed_ = true;
+  }
+  // Left to itself RocksDB tries to recover from a full device at times of its own choosing, and
+  // refuses to be resumed meanwhile; commits try whenever there is reason to.
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status,
+                            bool* auto_recovery) override {
+    *auto_recovery = false;
   }
   void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* status) override {
     if (!status->IsNoSpace()) background_failed_ = true;
@@ -239,26 +248,36 @@ Status Store::Impl::Write(rocksdb::WriteBatch* batch, bool sync) {
   rocksdb::WriteOptions write;
   write.disableWAL = options_.durability == Durability::kNone;
   write.sync = sync && !write.disableWAL;
-  return NoteWriteError(db_->Write(write, batch));
+  rocksdb::Status status = db_->Write(write, batch);
+  if (status.ok() && sync && write.disableWAL) {
+    // Without a log only a flush makes anything durable.
+    const std::vector<rocksdb::ColumnFamilyHandle*> all(handles_.begin(), handles_.end());
+    status = db_->Flush(rocksdb::FlushOptions(), all);
+  }
+  return NoteWriteError(status);
 }
 
 Status Store::Impl::NoteWriteError(const rocksdb::Status& status) {
   if (status.ok()) return absl::OkStatus();
   Status error = FromRocksDb(status, "writing");
-  if (status.IsNoSpace() && !listener_->sync_failed()) {
-    full_ = true;
-    refused_commits_.fetch_add(1, std::memory_order_relaxed);
-    Say('W', std::string(error.message()));
-    return error;
-  }
-  if (absl::IsResourceExhausted(error)) {
-    error = MakeStatus(absl::StatusCode::kUnavailable, "{}", std::string(error.message()));
-  }
+  if (!status.IsNoSpace() || listener_->sync_failed()) return NoteFailure(error);
+  full_ = true;
+  refused_commits_.fetch_add(1, std::memory_order_relaxed);
+  Say('W', std::string(error.message()));
+  return error;
+}
+
+Status Store::Impl::NoteFailure(const Status& error) {
+  // What is final must not look as if it could pass.
+  const Status final =
+      absl::IsResourceExhausted(error)
+          ? MakeStatus(absl::StatusCode::kUnavailable, "{}", std::string(error.message()))
+          : error;
   const absl::MutexLock lock(&mutex_);
   if (failure_.ok()) {
-    failure_ = error;
+    failure_ = final;
     failed_ = true;
-    Say('E', std::string(error.message()));
+    Say('E', std::string(final.message()));
   }
   return failure_;
 }
@@ -275,21 +294,24 @@ Status Store::Impl::EnsureSpace() {
 }
 
 // After the device was full RocksDB stays read-only until it is told to flush what it holds and
-// start a new log. Its own recovery thread may have done so already.
+// start a new log. It takes a failure to do so for final, so there must be room enough before.
 Status Store::Impl::Resume() {
   const absl::MutexLock lock(&resume_mutex_);
   if (!full_) return absl::OkStatus();
+  uint64_t memtable_bytes = 0;
+  db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &memtable_bytes);
+  const uint64_t needed = options_.reserve_bytes + 2 * memtable_bytes + kResumeSlackBytes;
+  uint64_t free_bytes = 0;
+  if (env_->GetFreeSpace(dir_, &free_bytes).ok() && free_bytes < needed) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{}: the device was full; writing goes on when {} bytes are free, now {} are",
+                      dir_, needed, free_bytes);
+  }
   const rocksdb::Status status = db_->Resume();
-  if (status.ok()) {
-    full_ = false;
-    Say('I', "there is space again: writing goes on");
-    return absl::OkStatus();
-  }
-  if (status.IsNoSpace() || status.IsBusy()) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted, "device is full: {}",
-                      status.ToString());
-  }
-  return NoteWriteError(status);
+  if (!status.ok()) return NoteFailure(FromRocksDb(status, "resuming after the device was full"));
+  full_ = false;
+  Say('I', "there is space again: writing goes on");
+  return absl::OkStatus();
 }
 
 Status Store::Impl::health() const {

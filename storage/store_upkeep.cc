@@ -21,7 +21,13 @@ Status Store::Impl::Checkpoint(const std::string& dir) {
   rocksdb::Checkpoint* raw = nullptr;
   RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &raw), "checkpoint"));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
-  return FromRocksDb(checkpoint->CreateCheckpoint(absolute), "checkpoint to " + dir);
+  RETURN_IF_ERROR(FromRocksDb(checkpoint->CreateCheckpoint(absolute), "checkpoint to " + dir));
+  // RocksDB makes the files durable, but not the name of their directory.
+  const std::string parent = absolute.substr(0, absolute.find_last_of('/') + 1);
+  std::unique_ptr<rocksdb::Directory> directory;
+  rocksdb::Status synced = env_->NewDirectory(parent, &directory);
+  if (synced.ok()) synced = directory->Fsync();
+  return FromRocksDb(synced, "checkpoint to " + dir);
 }
 
 Status Store::Impl::Compact() {

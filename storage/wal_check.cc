@@ -105,7 +105,7 @@ bool EndsInUnwrittenSectors(std::string_view log, size_t offset) {
 class WalWalker {
  public:
   WalWalker(std::string_view log, LogKind kind)
-      : log_(log), smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1) {}
+      : log_(log), kind_(kind), smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1) {}
 
   WalReading Walk() {
     while (offset_ < log_.size() && !reading_.faulty) Step();
@@ -126,6 +126,20 @@ class WalWalker {
     if (Intact(log_, offset_, header)) return Take(header);
     if (AllZeros(log_.substr(offset_))) return Torn(Start(), "nothing but zeros follows");
     Judge(header);
+  }
+
+  // The bytes at `start` are the beginning of those that follow, and without them the log is
+  // intact.
+  [[nodiscard]] bool IsRepeated(size_t start) const {
+    const std::string_view tail = log_.substr(start);
+    for (size_t again = 1; again <= tail.size() / 2; ++again) {
+      if (tail.substr(again, again) != tail.substr(0, again)) continue;
+      const std::string without = std::string(log_.substr(0, start)).append(tail.substr(again));
+      WalWalker walker(without, kind_);
+      walker.judging_ = false;
+      if (!walker.Walk().faulty) return true;
+    }
+    return false;
   }
 
   // Where the logical record at hand begins.
@@ -162,6 +176,8 @@ class WalWalker {
   }
 
   void Judge(const Header& header) {
+    if (!judging_) return Damaged("bad");
+    if (IsRepeated(Start())) return Torn(Start(), "a write that failed, and was repeated");
     const bool cut_off = header.length > header.room && header.cut_by_file;
     if (!cut_off && !EndsInUnwrittenSectors(log_, offset_)) {
       return Damaged(header.length > header.room ? "a record's length is impossible"
@@ -187,7 +203,9 @@ class WalWalker {
   }
 
   const std::string_view log_;
+  const LogKind kind_;
   const size_t smallest_;  // payload of a record
+  bool judging_ = true;    // else any bad place will do
   WalReading reading_;
   size_t offset_ = 0;
   bool in_record_ = false;  // between FIRST and LAST

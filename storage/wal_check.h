@@ -10,9 +10,12 @@
 //
 // A bad place is a torn tail when the file ends inside the record, or is all zeros from some sector
 // of it on, and no reading of the bytes explains it better: no other length makes the record's
-// checksum right, and no intact record begins behind it. In a log that is not the last, the next
-// log must go on with the very next sequence number besides: then the torn record was never part of
-// the database (RocksDB gives no number to a write that failed). Everything else is damage.
+// checksum right, and no intact record begins behind it; or when it is the beginning of a write
+// that failed for lack of space, directly followed by the same write repeated (RocksDB does that
+// when it is resumed; the repetition ends the log and was not acknowledged either). In a log that
+// is not the last, the next log must go on with the very next sequence number besides: then the
+// torn record was never part of the database (RocksDB gives no number to a write that failed).
+// Everything else is damage.
 #ifndef FRESHET_STORAGE_WAL_CHECK_H_
 #define FRESHET_STORAGE_WAL_CHECK_H_
 

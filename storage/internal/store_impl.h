@@ -72,9 +72,11 @@ class Store::Impl {
   [[nodiscard]] Status LoadSlotHosts(Slot slot, SlotHosts& hosts) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(hosts.mutex);
 
-  // Writes a batch as durable as the options (or `sync`) ask for; takes note of failures.
+  // Writes a batch, durably if `sync` says so; takes note of failures.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);
   [[nodiscard]] Status NoteWriteError(const rocksdb::Status& status);
+  // Ends writing. Returns the first such error.
+  [[nodiscard]] Status NoteFailure(const Status& error);
   // OK when there is space to write, after resuming from a full device if need be.
   [[nodiscard]] Status EnsureSpace();
   [[nodiscard]] Status Resume();

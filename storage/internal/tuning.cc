@@ -15,6 +15,7 @@ namespace {
 constexpr double kBloomBitsPerKey = 10;  // 1% false positives
 constexpr size_t kBlockBytes = 16 << 10;
 constexpr size_t kSyncStepBytes = 1 << 20;
+constexpr size_t kFileBufferBytes = 4 << 20;
 
 // RocksDB's own log goes where the program's log goes, warnings and errors only.
 class ForwardingLogger : public rocksdb::Logger {
@@ -74,6 +75,9 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   db.avoid_flush_during_recovery = true;
   // Dirty pages reach the device steadily, so that no sync waits for a backlog of table bytes.
   db.bytes_per_sync = kSyncStepBytes;
+  // A write batch reaches the log in one append, so that one that was repeated after the device was
+  // full is recognised (storage/wal_check.h).
+  db.writable_file_max_buffer_size = kFileBufferBytes;
   db.avoid_unnecessary_blocking_io = true;
   db.skip_stats_update_on_db_open = true;
   return db;

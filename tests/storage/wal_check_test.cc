@@ -1,82 +1,309 @@
-// Logs that were cut into blocks at every place that a write batch can be cut at.
 #include "storage/wal_check.h"
 
-#include <algorithm>
-#include <cstring>
-#include <string>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "storage/crc32c.h"
+#include "storage/store.h"
+#include "tests/storage/store_model.h"
+#include "tests/support/faulty_env.h"
+#include "tests/support/temp_dir.h"
 
 namespace freshet::storage {
 namespace {
 
-constexpr size_t kBlock = 32768;
-constexpr size_t kHeader = 7;
+using testing::HasSubstr;
 
-template <typename T>
-void AppendFixed(T value, std::string* out) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, &value, sizeof(T));
-  out->append(bytes, sizeof(T));
+std::string Slurp(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
 }
 
-// Appends a record as RocksDB's log writer does: in parts that never cross a block.
-void AppendRecord(const std::string& payload, std::string* log) {
-  size_t done = 0;
-  bool first = true;
-  do {
-    size_t room = kBlock - log->size() % kBlock;
-    if (room < kHeader) {
-      log->append(room, '\0');
-      room = kBlock;
-    }
-    const size_t length = std::min(payload.size() - done, room - kHeader);
-    const bool last = done + length == payload.size();
-    const char type = first ? (last ? 1 : 2) : (last ? 4 : 3);
-    std::string checked(1, type);
-    checked += payload.substr(done, length);
-    const uint32_t crc = Crc32c(0, checked);
-    AppendFixed<uint32_t>((crc >> 15 | crc << 17) + 0xA282EAD8U, log);
-    AppendFixed<uint16_t>(static_cast<uint16_t>(length), log);
-    *log += checked;
-    done += length;
-    first = false;
-  } while (done < payload.size());
+void Spill(const std::string& path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
-std::string WriteBatch(uint64_t sequence, uint32_t changes, size_t bytes) {
-  std::string batch;
-  AppendFixed(sequence, &batch);
-  AppendFixed(changes, &batch);
-  batch.append(bytes, 'x');
-  return batch;
+// A log as RocksDB writes it, and where its records begin. Owner thread only.
+class LogBuilder {
+ public:
+  // A write batch of three changes that is `payload_bytes` long, at least 12.
+  void Add(size_t payload_bytes, RandomRecords& random) {
+    std::string payload = random.Bytes(payload_bytes);
+    const uint64_t sequence = next_sequence_;
+    const uint32_t count = 3;
+    payload.replace(0, 8, reinterpret_cast<const char*>(&sequence), 8);
+    payload.replace(8, 4, reinterpret_cast<const char*>(&count), 4);
+    next_sequence_ += count;
+    AddPayload(payload);
+  }
+
+  void AddPayload(const std::string& payload) {
+    starts.push_back(bytes.size());
+    bool first = true;
+    std::string_view rest = payload;
+    do {
+      const size_t block_rest = kBlock - bytes.size() % kBlock;
+      if (block_rest < kHeader) {
+        bytes.append(block_rest, '\0');
+        if (first) starts.back() = bytes.size();
+        continue;
+      }
+      const size_t length = std::min(rest.size(), block_rest - kHeader);
+      const bool last = length == rest.size();
+      Emit(first ? (last ? 1 : 2) : (last ? 4 : 3), rest.substr(0, length));
+      rest.remove_prefix(length);
+      first = false;
+    } while (!rest.empty() || first);
+  }
+
+  std::string bytes;
+  std::vector<size_t> starts;
+
+ private:
+  static constexpr size_t kBlock = 32768;
+  static constexpr size_t kHeader = 7;
+
+  void Emit(uint8_t type, std::string_view payload) {
+    const std::string body = std::string(1, static_cast<char>(type)) + std::string(payload);
+    const uint32_t crc = Crc32c(0, body);
+    const uint32_t masked = (crc >> 15 | crc << 17) + 0xA282EAD8U;
+    const auto length = static_cast<uint16_t>(payload.size());
+    bytes.append(reinterpret_cast<const char*>(&masked), 4);
+    bytes.append(reinterpret_cast<const char*>(&length), 2);
+    bytes.append(body);
+  }
+
+  uint64_t next_sequence_ = 100;
+};
+
+LogBuilder ManyRecords() {
+  RandomRecords random(1);
+  LogBuilder log;
+  // Short ones, some that cross a block, one that fills several, and short ones again.
+  for (int i = 0; i < 20; ++i) log.Add(12 + random.Below(60), random);
+  log.Add(40'000, random);
+  for (int i = 0; i < 30; ++i) log.Add(12 + random.Below(2'000), random);
+  return log;
 }
 
-TEST(WalCheck, ReadsBatchesWhoseHeaderLiesAcrossBlocks) {
+TEST(Crc32c, GivesThePublishedValues) {
+  EXPECT_EQ(Crc32c(0, "123456789"), 0xE3069283U);
+  EXPECT_EQ(Crc32c(0, std::string(32, '\0')), 0x8A9136AAU);  // RFC 3720, B.4
+  EXPECT_EQ(Crc32c(0, std::string(32, '\xff')), 0x62A8AB43U);
+  EXPECT_EQ(Crc32c(Crc32c(0, "12345"), "6789"), 0xE3069283U);
+}
+
+TEST(ReadLog, CountsIntactRecords) {
+  const LogBuilder log = ManyRecords();
+  const WalReading reading = ReadLog(log.bytes, LogKind::kWal);
+  EXPECT_FALSE(reading.faulty) << reading.fault.what;
+  EXPECT_EQ(reading.contents.records, log.starts.size());
+  EXPECT_EQ(reading.contents.first_sequence, 100U);
+  EXPECT_EQ(reading.contents.next_sequence, 100 + 3 * log.starts.size());
+  EXPECT_FALSE(ReadLog("", LogKind::kWal).faulty);
+}
+
+TEST(ReadLog, ReadsBatchesWhoseHeaderLiesAcrossBlocks) {
+  RandomRecords random(4);
   for (size_t room = 0; room <= 60; ++room) {
-    std::string log;
-    AppendRecord(WriteBatch(100, 5, kBlock - 2 * kHeader - 12 + kHeader - room), &log);
-    ASSERT_EQ(log.size(), kBlock - room);
-    AppendRecord(WriteBatch(105, 3, 2 * kBlock), &log);
-    AppendRecord(WriteBatch(108, 2, 10), &log);
-    const WalReading reading = ReadLog(log, LogKind::kWal);
+    LogBuilder log;
+    log.Add(32768 - 7 - room, random);
+    ASSERT_EQ(log.bytes.size(), 32768 - room);
+    log.Add(70'000, random);
+    log.Add(22, random);
+    const WalReading reading = ReadLog(log.bytes, LogKind::kWal);
     EXPECT_FALSE(reading.faulty) << "room " << room << ": " << reading.fault.what;
-    EXPECT_EQ(reading.contents.records, 3u);
-    EXPECT_EQ(reading.contents.first_sequence, 100u);
-    EXPECT_EQ(reading.contents.next_sequence, 110u);
+    EXPECT_EQ(reading.contents.records, 3U);
+    EXPECT_EQ(reading.contents.first_sequence, 100U);
+    EXPECT_EQ(reading.contents.next_sequence, 109U);
   }
 }
 
-TEST(WalCheck, RefusesRecordsThatAreTooShortForABatch) {
-  for (size_t bytes = 1; bytes < 12; ++bytes) {
-    std::string log;
-    AppendRecord(std::string(bytes, 'x'), &log);
-    const WalReading reading = ReadLog(log, LogKind::kWal);
+TEST(ReadLog, RefusesRecordsThatAreTooShortForABatch) {
+  for (size_t size = 1; size < 12; ++size) {
+    LogBuilder log;
+    log.AddPayload(std::string(size, 'x'));
+    const WalReading reading = ReadLog(log.bytes, LogKind::kWal);
     EXPECT_TRUE(reading.faulty);
     EXPECT_FALSE(reading.fault.torn);
-    EXPECT_FALSE(ReadLog(log, LogKind::kManifest).faulty);
+    EXPECT_FALSE(ReadLog(log.bytes, LogKind::kManifest).faulty);
   }
+}
+
+// What RocksDB leaves when it repeats a write that had failed for lack of space.
+TEST(ReadLog, AWriteThatFailedAndWasRepeatedIsATornTail) {
+  RandomRecords random(5);
+  for (const size_t length : {30, 3'000, 40'000}) {
+    LogBuilder log;
+    for (int i = 0; i < 40; ++i) log.Add(12 + random.Below(2'000), random);
+    const size_t start = log.bytes.size();
+    log.Add(length, random);
+    const std::string last = log.bytes.substr(start);
+    for (size_t part = 1; part < last.size(); part += 1 + last.size() / 50) {
+      const std::string bytes = log.bytes.substr(0, start) + last.substr(0, part) + last;
+      const WalReading reading = ReadLog(bytes, LogKind::kWal);
+      ASSERT_TRUE(reading.faulty);
+      EXPECT_TRUE(reading.fault.torn) << reading.fault.what;
+      EXPECT_EQ(reading.fault.offset, start);
+    }
+  }
+}
+
+TEST(ReadLog, EveryTruncationIsATornTail) {
+  const LogBuilder log = ManyRecords();
+  size_t whole = 0;  // records that end at or before `size`
+  // Every size near the start of a record or block, some in between.
+  for (size_t size = 0; size < log.bytes.size(); ++size) {
+    const size_t behind = size - log.starts[whole];
+    if (behind > 40 && size % 32768 > 40 && size % 32768 < 32728 && size % 17 != 0) continue;
+    while (whole + 1 < log.starts.size() && log.starts[whole + 1] <= size) ++whole;
+    const WalReading reading = ReadLog(std::string_view(log.bytes).substr(0, size), LogKind::kWal);
+    if (!reading.faulty) {
+      EXPECT_EQ(reading.contents.records, whole) << size;
+      continue;
+    }
+    ASSERT_TRUE(reading.fault.torn) << size << ": " << reading.fault.what;
+    EXPECT_EQ(reading.fault.offset, log.starts[reading.contents.records]) << size;
+  }
+}
+
+TEST(ReadLog, EveryFlippedBitIsDamageAndNeverATornTail) {
+  const LogBuilder log = ManyRecords();
+  RandomRecords random(2);
+  const WalReading intact = ReadLog(log.bytes, LogKind::kWal);
+  for (size_t at = 0; at < log.bytes.size(); at += at < 2000 || at > 60'000 ? 1 : 7) {
+    std::string damaged = log.bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1 << random.Below(8));
+    const WalReading reading = ReadLog(damaged, LogKind::kWal);
+    if (!reading.faulty) {
+      // Bytes that fill up a block belong to no record.
+      EXPECT_EQ(reading.contents.records, intact.contents.records);
+      EXPECT_EQ(log.bytes[at], '\0');
+      continue;
+    }
+    ASSERT_FALSE(reading.fault.torn) << at << ": " << reading.fault.what;
+    EXPECT_LE(reading.fault.offset, at);
+  }
+}
+
+TEST(ReadLog, UnwrittenSectorsAtTheEndAreATornTail) {
+  LogBuilder log = ManyRecords();
+  const size_t last = log.starts.back();
+  RandomRecords random(3);
+  log.bytes.resize(last);
+  log.Add(3000, random);
+  const size_t start = log.starts.back();
+  std::string torn = log.bytes;
+  std::fill(torn.begin() + static_cast<long>(start + 1000), torn.end(), '\0');
+  const WalReading reading = ReadLog(torn, LogKind::kWal);
+  ASSERT_TRUE(reading.faulty);
+  EXPECT_TRUE(reading.fault.torn);
+  EXPECT_EQ(reading.fault.offset, start);
+  const WalReading zeros = ReadLog(log.bytes + std::string(70'000, '\0'), LogKind::kWal);
+  ASSERT_TRUE(zeros.faulty);
+  EXPECT_TRUE(zeros.fault.torn);
+  EXPECT_EQ(zeros.fault.offset, log.bytes.size());
+}
+
+// A store whose process died: its commits are in the log only.
+class DeadStore : public testing::Test {
+ protected:
+  DeadStore() : script_(7, 8) {
+    FaultyEnv env(1);
+    StoreOptions options = Options();
+    options.env = env.env();
+    auto store = Store::Open(dir_ / "db", options);
+    EXPECT_TRUE(store.ok()) << store.status();
+    for (const ScriptedCommit& commit : script_.commits()) {
+      EXPECT_TRUE((*store)->Commit(commit.changes).ok());
+    }
+    env.DieAt(1);
+    *store = nullptr;
+    for (const auto& entry : std::filesystem::directory_iterator(dir_ / "db")) {
+      if (entry.path().extension() == ".log" && entry.file_size() > 0)
+        logs_.push_back(entry.path());
+    }
+    std::sort(logs_.begin(), logs_.end());
+  }
+
+  static StoreOptions Options() {
+    StoreOptions options;
+    options.reserve_bytes = 0;
+    return options;
+  }
+  // A copy of the directory, with the log replaced.
+  std::string CopyWithLog(std::string_view log) {
+    const std::string copy = dir_ / "copy";
+    std::filesystem::remove_all(copy);
+    std::filesystem::copy(dir_ / "db", copy);
+    Spill(copy + "/" + LogName(), log);
+    return copy;
+  }
+  std::string LogName() { return std::filesystem::path(logs_.back()).filename(); }
+
+  TempDir dir_;
+  Script script_;
+  std::vector<std::string> logs_;
+};
+
+TEST_F(DeadStore, AFlippedByteIsRefusedWithFileAndOffset) {
+  ASSERT_FALSE(logs_.empty());
+  const std::string log = Slurp(logs_.back());
+  ASSERT_GT(log.size(), 1000U);
+  for (size_t at = 3; at < log.size(); at += log.size() / 25) {
+    std::string damaged = log;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    const auto store = Store::Open(CopyWithLog(damaged), Options());
+    ASSERT_TRUE(absl::IsDataLoss(store.status())) << at << ": " << store.status();
+    EXPECT_THAT(std::string(store.status().message()), HasSubstr(LogName()));
+    EXPECT_THAT(std::string(store.status().message()), HasSubstr("offset"));
+  }
+  const auto store = Store::Open(CopyWithLog(log), Options());
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ(*ReadContents(**store), script_.After(8));
+}
+
+TEST_F(DeadStore, ATornTailIsCutAndReported) {
+  const std::string log = Slurp(logs_.back());
+  std::vector<std::string> said;
+  StoreOptions options = Options();
+  options.log = [&](char level, std::string_view line) {
+    if (level == 'W') said.emplace_back(line);
+  };
+  const auto store = Store::Open(CopyWithLog(log.substr(0, log.size() - 5)), options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script_.After(7)), "");
+  ASSERT_FALSE(said.empty());
+  EXPECT_THAT(said.front(), HasSubstr("cutting off"));
+}
+
+TEST_F(DeadStore, WithoutSyncDamageIsCutAndReported) {
+  std::string log = Slurp(logs_.back());
+  log[log.size() / 2] = static_cast<char>(log[log.size() / 2] ^ 1);
+  StoreOptions options = Options();
+  options.durability = Durability::kWal;
+  std::vector<std::string> said;
+  options.log = [&](char, std::string_view line) { said.emplace_back(line); };
+  const auto store = Store::Open(CopyWithLog(log), options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_THAT(said, testing::Contains(HasSubstr("cutting off")));
+  const auto contents = ReadContents(**store);
+  ASSERT_TRUE(contents.ok());
+  bool some_prefix = false;
+  for (size_t n = 0; n < 8; ++n) some_prefix |= *contents == script_.After(n);
+  EXPECT_TRUE(some_prefix);
+}
+
+TEST_F(DeadStore, AMissingFileIsRefused) {
+  const std::string copy = CopyWithLog(Slurp(logs_.back()));
+  std::filesystem::remove(copy + "/CURRENT");
+  const auto store = Store::Open(copy, Options());
+  EXPECT_TRUE(absl::IsDataLoss(store.status())) << store.status();
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ constexpr uint64_t kNever = 0;
 constexpr uint64_t kUnlimited = UINT64_MAX;
 
 bool IsLog(const std::string& path) { return path.ends_with(".log"); }
+bool IsOptions(const std::string& path) { return path.find("/OPTIONS-") != std::string::npos; }
 
 std::string ParentOf(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
@@ -189,6 +190,7 @@ class FaultyEnv::File : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Allocate(uint64_t, uint64_t, const IOOptions&, IODebugContext*) override {
     return IOStatus::OK();
   }
+  void PrepareWrite(size_t, size_t, const IOOptions&, IODebugContext*) override {}
 
  private:
   Disk* const disk_;
@@ -277,6 +279,7 @@ IOStatus FaultyEnv::Disk::Opened(const std::string& path, std::unique_ptr<FSWrit
 IOStatus FaultyEnv::Disk::NewWritableFile(const std::string& path, const FileOptions& options,
                                           std::unique_ptr<FSWritableFile>* result,
                                           IODebugContext* dbg) {
+  if (IsOptions(path)) return IOStatus::NotSupported("no option files", path);
   const std::lock_guard<std::mutex> lock(mutex_);
   IOStatus status = Begin(path);
   std::unique_ptr<FSWritableFile> file;
