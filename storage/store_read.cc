@@ -210,6 +210,7 @@ StatusOr<ScanResult> Store::Impl::ScanPages(PageNumber from, PageNumber end, siz
     if (result.pages.size() == count) return result;
     if (!texts->Valid() || !details->Valid() || texts->key() != states->key() ||
         details->key() != states->key()) {
+      for (const auto& it : raw) RETURN_IF_ERROR(FromRocksDb(it->status(), "scanning pages"));
       return storage::BadRow(Family::kTexts, key, "rows of the page are missing");
     }
     ASSIGN_OR_RETURN(PageRecord page,

@@ -1,0 +1,332 @@
+#include "storage/records.h"
+
+#include <cmath>
+
+#include "core/base/limits.h"
+#include "core/base/url.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "storage/codec.h"
+#include "storage/keys.h"
+#include "storage/sealing.h"
+#include "storage/validate.h"
+#include "tests/storage/random_records.h"
+
+namespace freshet::storage {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int kRounds = 500;
+
+std::string Message(const Status& status) { return std::string(status.message()); }
+
+// A record kind behind one interface: makes a valid value for a key, decodes it, and says whether
+// what was decoded is what was encoded.
+struct Kind {
+  std::string name;
+  std::string key;
+  std::function<std::string(const std::string& key)> encode;  // and remembers the record
+  std::function<Status(std::string_view key, std::string_view value)> decode;
+  std::function<bool()> same;  // the last decoded equals the last encoded
+};
+
+// All kinds, drawing from one generator. Owner thread only.
+class Kinds {
+ public:
+  explicit Kinds(uint64_t seed) : random_(seed) {
+    const std::string host = "example.org";
+    const PageNumber page = MakePageNumber(SlotOfHost(host), 77);
+    page_ = random_.Page(host, 5, 77);
+    AddPageKinds(page, host);
+    AddOtherKinds(page, host);
+  }
+  [[nodiscard]] std::vector<Kind>& all() { return all_; }
+  [[nodiscard]] RandomRecords& random() { return random_; }
+
+ private:
+  void AddPageKinds(PageNumber page, const std::string& host) {
+    all_.push_back({"url", UrlKeyOf(SlotOf(page), "ID", host, "https://example.org/"),
+                    [this](const std::string& key) {
+                      serial_ = random_.Chance(10) ? kMaxSerial : 1 + random_.Below(1000);
+                      EncodeUrl(key, serial_, &value_);
+                      return value_;
+                    },
+                    [this](auto key, auto value) { return DecodeUrl(key, value, &serial2_); },
+                    [this] { return serial_ == serial2_; }});
+    all_.push_back({"text", PageKeyOf(page),
+                    [this](const std::string& key) {
+                      EncodeText(key, page_.key, page_.host, &value_);
+                      return value_;
+                    },
+                    [this](auto key, auto value) { return DecodeText(key, value, &text_); },
+                    [this] { return text_.key == page_.key && text_.host == page_.host; }});
+    all_.push_back({"state", PageKeyOf(page),
+                    [this](const std::string& key) {
+                      state_ = {.host_serial = static_cast<uint32_t>(random_.Below(1 << 30)),
+                                .fingerprint = random_.Below(UINT64_MAX),
+                                .spec = random_.Spec(),
+                                .state = random_.State()};
+                      EncodeState(key, state_.host_serial, state_.fingerprint, state_.spec,
+                                  state_.state, &value_);
+                      EXPECT_EQ(value_.size(), kStateValueBytes);
+                      return value_;
+                    },
+                    [this](auto key, auto value) { return DecodeState(key, value, &state2_); },
+                    [this] { return state_ == state2_; }});
+    all_.push_back({"detail", PageKeyOf(page),
+                    [this](const std::string& key) {
+                      detail_ = random_.Detail();
+                      EncodeDetail(key, detail_, &value_);
+                      return value_;
+                    },
+                    [this](auto key, auto value) { return DecodeDetail(key, value, &detail2_); },
+                    [this] { return detail_ == detail2_; }});
+  }
+
+  void AddOtherKinds(PageNumber page, const std::string& host) {
+    all_.push_back({"host", HostKeyOf(SlotOf(page), host),
+                    [this, host](const std::string& key) {
+                      host_ = {.serial = static_cast<uint32_t>(1 + random_.Below(UINT32_MAX)),
+                               .record = random_.Host(host)};
+                      EncodeHost(key, host_.serial, host_.record, &value_);
+                      return value_;
+                    },
+                    [this](auto key, auto value) { return DecodeHost(key, value, &host2_); },
+                    [this] { return host_ == host2_; }});
+    lease_ = random_.Lease(page, 3);
+    all_.push_back({"lease", LeaseKeyOf(SlotOf(page), lease_.id),
+                    [this, page](const std::string& key) {
+                      lease_ = random_.Lease(page, 3);
+                      EncodeLease(key, lease_, &value_);
+                      return value_;
+                    },
+                    [this](auto key, auto value) { return DecodeLease(key, value, &lease2_); },
+                    [this] { return lease_ == lease2_; }});
+    all_.push_back({"source", SourceKeyOf(31),
+                    [this](const std::string& key) {
+                      source_ = {.name = "feed" + std::to_string(random_.Below(99)), .index = 31};
+                      EncodeSource(key, source_, &value_);
+                      return value_;
+                    },
+                    [this](auto key, auto value) { return DecodeSource(key, value, &source2_); },
+                    [this] { return source_ == source2_; }});
+    all_.push_back(
+        {"settings", MetaKeyOf(MetaKey::kSettings),
+         [this](const std::string& key) {
+           settings_ = random_.RandomSettings();
+           EncodeSettings(key, settings_, &value_);
+           return value_;
+         },
+         [this](auto key, auto value) { return DecodeSettings(key, value, &settings2_); },
+         [this] { return settings_ == settings2_; }});
+    all_.push_back({"epoch", MetaKeyOf(MetaKey::kEpoch, 63),
+                    [this](const std::string& key) {
+                      epoch_ = random_.Epoch(63);
+                      EncodeEpoch(key, epoch_, &value_);
+                      return value_;
+                    },
+                    [this](auto key, auto value) { return DecodeEpoch(key, value, &epoch2_); },
+                    [this] { return epoch_ == epoch2_; }});
+  }
+
+  RandomRecords random_;
+  std::vector<Kind> all_;
+  std::string value_;
+  PageRecord page_;
+  uint64_t serial_ = 0, serial2_ = 0;
+  TextRow text_;
+  StateRow state_, state2_;
+  PageDetail detail_, detail2_;
+  HostRow host_, host2_;
+  LeaseRecord lease_, lease2_;
+  SourceRecord source_, source2_;
+  Settings settings_, settings2_;
+  EpochRecord epoch_, epoch2_;
+};
+
+TEST(Records, DecodeGivesBackWhatWasEncoded) {
+  Kinds kinds(1);
+  for (Kind& kind : kinds.all()) {
+    SCOPED_TRACE(kind.name);
+    for (int i = 0; i < kRounds; ++i) {
+      const std::string value = kind.encode(kind.key);
+      const Status status = kind.decode(kind.key, value);
+      ASSERT_TRUE(status.ok()) << status;
+      ASSERT_TRUE(kind.same());
+    }
+  }
+}
+
+TEST(Records, EveryFlippedBitIsFound) {
+  Kinds kinds(2);
+  for (Kind& kind : kinds.all()) {
+    SCOPED_TRACE(kind.name);
+    const std::string value = kind.encode(kind.key);
+    for (size_t bit = 0; bit < value.size() * 8; ++bit) {
+      std::string damaged = value;
+      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
+      EXPECT_TRUE(absl::IsDataLoss(kind.decode(kind.key, damaged))) << bit;
+    }
+    for (size_t size = 0; size < value.size(); ++size) {
+      EXPECT_FALSE(kind.decode(kind.key, value.substr(0, size)).ok());
+    }
+  }
+}
+
+TEST(Records, AValueUnderAnotherKeyIsFound) {
+  Kinds kinds(3);
+  for (Kind& kind : kinds.all()) {
+    SCOPED_TRACE(kind.name);
+    const std::string value = kind.encode(kind.key);
+    std::string other = kind.key;
+    other.back() = static_cast<char>(other.back() ^ 1);
+    EXPECT_THAT(Message(kind.decode(other, value)), HasSubstr("checksum"));
+  }
+}
+
+// Damage behind the checksum's back: payloads that are wrong but sealed correctly.
+TEST(Records, ArbitraryPayloadsNeverCrashAndAreValidOrRefused) {
+  Kinds kinds(4);
+  const std::map<std::string, Family> families = {
+      {"url", Family::kUrls},       {"text", Family::kTexts},    {"state", Family::kStates},
+      {"detail", Family::kDetails}, {"host", Family::kHosts},    {"lease", Family::kLeases},
+      {"source", Family::kSources}, {"settings", Family::kMeta}, {"epoch", Family::kMeta}};
+  int accepted = 0;
+  for (Kind& kind : kinds.all()) {
+    SCOPED_TRACE(kind.name);
+    for (int i = 0; i < 4 * kRounds; ++i) {
+      std::string value = kind.encode(kind.key);
+      value.resize(value.size() - kChecksumBytes);
+      const uint64_t changes = 1 + kinds.random().Below(3);
+      for (uint64_t c = 0; c < changes; ++c) {
+        const size_t at = 1 + kinds.random().Below(value.size());
+        if (kinds.random().Chance(20)) {
+          value.erase(std::min(at, value.size()));
+        } else if (at < value.size()) {
+          value[at] = static_cast<char>(kinds.random().Below(256));
+        } else {
+          value += kinds.random().Bytes(3);
+        }
+      }
+      SealValue(families.at(kind.name), kind.key, &value);
+      const Status status = kind.decode(kind.key, value);
+      EXPECT_TRUE(status.ok() || absl::IsDataLoss(status)) << status;
+      accepted += status.ok();
+    }
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+TEST(Records, AnotherVersionIsNamed) {
+  std::string value;
+  const std::string key = MetaKeyOf(MetaKey::kFormat);
+  BeginValue(9, &value);
+  SealValue(Family::kMeta, key, &value);
+  uint64_t number = 0;
+  EXPECT_THAT(Message(DecodeNumber(key, value, &number)), HasSubstr("version 9"));
+}
+
+TEST(Codec, VarintsHaveOneForm) {
+  for (const uint64_t value :
+       {uint64_t{0}, uint64_t{127}, uint64_t{128}, uint64_t{1} << 35, UINT64_MAX}) {
+    std::string bytes;
+    Writer(&bytes).Varint(value);
+    Reader reader(bytes);
+    EXPECT_EQ(reader.Varint(), value);
+    EXPECT_TRUE(reader.done());
+  }
+  for (const std::string_view bad :
+       {std::string_view("\x80\x00", 2),
+        std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),
+        std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), std::string_view("\x80"),
+        std::string_view()}) {
+    Reader reader(bad);
+    EXPECT_EQ(reader.Varint(), 0U);
+    EXPECT_FALSE(reader.ok());
+  }
+  for (const int64_t value : {int64_t{0}, int64_t{-1}, INT64_MIN, INT64_MAX}) {
+    std::string bytes;
+    Writer(&bytes).Signed(value);
+    EXPECT_EQ(Reader(bytes).Signed(), value);
+  }
+}
+
+TEST(Codec, FieldsComeInOrderAndOnce) {
+  std::string bytes;
+  FieldWriter writer(&bytes);
+  writer.Unsigned(1, 5);
+  writer.F64(2, 0);  // default: left out
+  writer.Bytes(3, "x");
+  FieldReader reader(bytes);
+  ASSERT_TRUE(reader.Next());
+  EXPECT_EQ(reader.Unsigned(), 5U);
+  ASSERT_TRUE(reader.Next());
+  EXPECT_EQ(reader.tag(), 3);
+  EXPECT_EQ(reader.Bytes(), "x");
+  EXPECT_FALSE(reader.Next());
+  EXPECT_TRUE(reader.done());
+
+  FieldReader skipping(bytes);
+  ASSERT_TRUE(skipping.Next());
+  EXPECT_FALSE(skipping.Next());  // the first field was not taken
+  EXPECT_FALSE(skipping.done());
+  FieldReader twice(std::string_view("\x04\x01\x04\x01"));
+  ASSERT_TRUE(twice.Next());
+  EXPECT_EQ(twice.Unsigned(), 1U);
+  EXPECT_FALSE(twice.Next());
+  EXPECT_FALSE(twice.done());
+  FieldReader wrong_kind(bytes);
+  ASSERT_TRUE(wrong_kind.Next());
+  EXPECT_EQ(wrong_kind.F64(), 0);
+  EXPECT_FALSE(wrong_kind.done());
+}
+
+TEST(Validate, NamesTheFieldThatIsWrong) {
+  RandomRecords random(5);
+  const auto page = [&](auto change) {
+    PageRecord record = random.Page("example.org", 1, 1);
+    change(record);
+    return Message(ValidatePage(record));
+  };
+  EXPECT_EQ(page([](PageRecord&) {}), "");
+  EXPECT_THAT(page([](PageRecord& r) { r.spec.importance = -1; }), HasSubstr("importance"));
+  EXPECT_THAT(page([](PageRecord& r) { r.spec.importance = NAN; }), HasSubstr("importance"));
+  EXPECT_THAT(page([](PageRecord& r) { r.spec.max_interval = Duration::Infinite(); }),
+              HasSubstr("max_interval"));
+  EXPECT_THAT(page([](PageRecord& r) { r.state.staleness = NAN; }), HasSubstr("staleness"));
+  EXPECT_THAT(page([](PageRecord& r) { r.state.rates.signal_rate = HUGE_VAL; }),
+              HasSubstr("signal_rate"));
+  EXPECT_THAT(page([](PageRecord& r) { r.state.last_crawl = Instant::FromMicros(-1); }),
+              HasSubstr("last_crawl"));
+  EXPECT_THAT(page([](PageRecord& r) { r.detail.etag.assign(513, 'x'); }), HasSubstr("etag"));
+  EXPECT_THAT(page([](PageRecord& r) {
+                r.detail.statistics.recent.assign(limits::kMaxObservations + 1, {});
+              }),
+              HasSubstr("observations"));
+  EXPECT_THAT(page([](PageRecord& r) { r.key.url.assign(limits::kMaxUrlBytes + 1, 'x'); }),
+              HasSubstr("url"));
+  EXPECT_THAT(page([](PageRecord& r) { r.key.crawl_id = std::string("a\0b", 3); }),
+              HasSubstr("crawl_id"));
+  EXPECT_THAT(page([](PageRecord& r) { r.host = "other.example"; }), HasSubstr("number"));
+  EXPECT_THAT(page([](PageRecord& r) {
+                r.state.signals.set_entries({{{.source_class = SourceClass(128), .count = 1}}});
+              }),
+              HasSubstr("source class"));
+
+  LeaseRecord lease = random.Lease(MakePageNumber(Slot(5), 1), 1);
+  EXPECT_TRUE(ValidateLease(lease).ok());
+  lease.id = LeaseId(lease.id.value() + 1);
+  EXPECT_THAT(Message(ValidateLease(lease)), HasSubstr("another slot"));
+  lease = random.Lease(MakePageNumber(Slot(5), 1), 1);
+  lease.signals.assign(limits::kMaxSignalsDuringLease + 1, {});
+  EXPECT_THAT(Message(ValidateLease(lease)), HasSubstr("signals"));
+  EXPECT_FALSE(ValidateSource({.name = "x", .index = limits::kMaxSources}).ok());
+  EXPECT_FALSE(ValidateSource({.name = std::string(65, 'x'), .index = 0}).ok());
+  EXPECT_FALSE(ValidateEpoch({.shard = limits::kMaxShards, .finished = {}, .site_model = {}}).ok());
+  EXPECT_FALSE(ValidateHost({.host = "h", .min_delay = Duration::Micros(-1)}).ok());
+  EXPECT_FALSE(ValidateSettings({.crawl_rate = Rate::PerSecond(NAN), .policy = {}}).ok());
+}
+
+}  // namespace
+}  // namespace freshet::storage
