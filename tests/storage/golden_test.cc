@@ -1,0 +1,283 @@
+// The bytes of every record version, as they were first released, and a whole database of every
+// format. A change that breaks one of these breaks the stores of users: give it a new version and a
+// migration instead, and add golden files beside the old ones.
+//
+// FRESHET_WRITE_GOLDEN=1 writes what is missing from tests/golden; it never overwrites.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+
+#include "core/base/url.h"
+#include "gtest/gtest.h"
+#include "storage/keys.h"
+#include "storage/records.h"
+#include "storage/store.h"
+#include "tests/storage/store_model.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kGolden = fs::path(FRESHET_SOURCE_DIR) / "tests" / "golden";
+constexpr char kHost[] = "example.org";
+constexpr char kPageUrl[] = "https://example.org/a?b=c";
+constexpr int64_t kNow = 1'700'000'000'123'456;
+
+bool Writing() { return std::getenv("FRESHET_WRITE_GOLDEN") != nullptr; }
+
+std::string Hex(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+Instant At(int64_t seconds) { return Instant::FromMicros(kNow + seconds * 1'000'000); }
+
+PageRecord GoldenPage() {
+  PageRecord page;
+  page.key = {.crawl_id = "DEFAULT", .url = kPageUrl};
+  page.host = kHost;
+  page.number = MakePageNumber(SlotOfHost(kHost), 0x010203);
+  page.spec = {.importance = 2.5,
+               .min_interval = Duration::Hours(1),
+               .max_interval = Duration::Days(30),
+               .not_before = At(-5),
+               .known_change_rate = Rate::PerSecond(0.001),
+               .complete_signals = true};
+  page.state.first_seen = At(-1000);
+  page.state.last_crawl = At(-100);
+  page.state.staleness = 0.75;
+  page.state.carried_at = At(-10);
+  page.state.rates = {.change_rate = 1e-5,
+                      .unsignalled_rate = 2e-6,
+                      .signal_rate = 3e-5,
+                      .signal_weight = std::numeric_limits<double>::infinity(),
+                      .staleness_rate = 4e-6,
+                      .age_bin = 3,
+                      .site = 513};
+  page.state.last_event = At(-50);
+  page.state.signals.Add(SourceClass(5));
+  page.state.signals.Add(SourceClass(5));
+  page.state.signals.Add(SourceClass(127));
+  page.state.exposure = 1234.5;
+  page.state.evidence = 0.5F;
+  page.state.evidence_exposure = 99.25F;
+  page.state.newest_claim = At(-60);
+  page.state.retry_at = At(3600);
+  page.state.recheck = true;
+  page.state.errors = 2;
+  page.state.gone = true;
+  page.detail = {.etag = "\"v1\"",
+                 .last_modified = "Tue, 14 Nov 2023 22:13:20 GMT",
+                 .digest = "sha256:00ff",
+                 .crawls = 300,
+                 .changes = 17,
+                 .last_outcome = CrawlOutcome::kMoved,
+                 .last_http_status = 301,
+                 .statistics = {},
+                 .last_lease = LeaseId(0x123456789ABCDEF0),
+                 .last_result = At(-90)};
+  CrawlObservation first{.fetched = At(-200), .elapsed = Duration::Seconds(7), .signals = {}};
+  first.exposure = 1.5F;
+  CrawlObservation second{.fetched = At(-100), .elapsed = Duration::Seconds(100), .signals = {}};
+  second.signals.Add(SourceClass(9));
+  second.changed = true;
+  page.detail.statistics.recent = {first, second};
+  page.detail.statistics.old_changes = 3.5F;
+  page.detail.statistics.old_exposure = 1e6F;
+  return page;
+}
+
+HostRecord GoldenHost() {
+  return {.host = kHost,
+          .min_delay = Duration::Millis(1500),
+          .max_in_flight = 0,
+          .blocked_until = At(60),
+          .last_assignment = At(-1)};
+}
+
+LeaseRecord GoldenLease() {
+  LeaseRecord lease;
+  lease.id = LeaseId(uint64_t{3} << 44 | uint64_t{8} << 12 | SlotOfHost(kHost).value());
+  lease.page = GoldenPage().number;
+  lease.worker = "worker-1";
+  lease.assigned = At(0);
+  lease.deadline = At(600);
+  lease.signals = {{At(1), SourceClass(4)}, {At(2), SourceClass(8)}};
+  return lease;
+}
+
+Settings GoldenSettings() {
+  return {.crawl_rate = Rate::PerSecond(12.5), .policy = "greedy_ncis", .paused = true};
+}
+
+EpochRecord GoldenEpoch() {
+  return {.shard = 2, .number = 41, .finished = At(-7), .site_model = std::string("a\0b", 3)};
+}
+
+// A row and a check that its value decodes to the record that was encoded.
+struct Row {
+  std::string name;
+  std::string key;
+  std::string value;
+  std::function<bool(std::string_view key, std::string_view value)> decodes;
+};
+
+std::vector<Row> PageRows() {
+  const PageRecord page = GoldenPage();
+  const Slot slot = SlotOf(page.number);
+  std::vector<Row> rows;
+  std::string value;
+  const std::string url_key = UrlKeyOf(slot, page.key.crawl_id, page.host, page.key.url);
+  EncodeUrl(url_key, SerialOf(page.number), &value);
+  rows.push_back({"url.v1", url_key, value, [page](auto key, auto bytes) {
+                    uint64_t serial = 0;
+                    return DecodeUrl(key, bytes, &serial).ok() && serial == SerialOf(page.number);
+                  }});
+  const std::string key = PageKeyOf(page.number);
+  EncodeText(key, page.key, page.host, &value);
+  rows.push_back({"text.v1", key, value, [page](auto k, auto bytes) {
+                    TextRow row;
+                    return DecodeText(k, bytes, &row).ok() && row.key == page.key &&
+                           row.host == page.host;
+                  }});
+  EncodeState(key, 77, Fingerprint(page.key.crawl_id, page.key.url), page.spec, page.state, &value);
+  rows.push_back({"state.v1", key, value, [page](auto k, auto bytes) {
+                    StateRow row;
+                    return DecodeState(k, bytes, &row).ok() && row.host_serial == 77 &&
+                           row.spec == page.spec && row.state == page.state;
+                  }});
+  EncodeDetail(key, page.detail, &value);
+  rows.push_back({"detail.v1", key, value, [page](auto k, auto bytes) {
+                    PageDetail detail;
+                    return DecodeDetail(k, bytes, &detail).ok() && detail == page.detail;
+                  }});
+  return rows;
+}
+
+std::vector<Row> AllRows() {
+  std::vector<Row> rows = PageRows();
+  std::string value;
+  std::string key = HostKeyOf(SlotOfHost(kHost), kHost);
+  EncodeHost(key, 77, GoldenHost(), &value);
+  rows.push_back({"host.v1", key, value, [](auto k, auto bytes) {
+                    HostRow row;
+                    return DecodeHost(k, bytes, &row).ok() && row.serial == 77 &&
+                           row.record == GoldenHost();
+                  }});
+  key = LeaseKeyOf(SlotOfHost(kHost), GoldenLease().id);
+  EncodeLease(key, GoldenLease(), &value);
+  rows.push_back({"lease.v1", key, value, [](auto k, auto bytes) {
+                    LeaseRecord lease;
+                    return DecodeLease(k, bytes, &lease).ok() && lease == GoldenLease();
+                  }});
+  key = SourceKeyOf(3);
+  EncodeSource(key, {.name = "sitemap", .index = 3}, &value);
+  rows.push_back({"source.v1", key, value, [](auto k, auto bytes) {
+                    SourceRecord source;
+                    return DecodeSource(k, bytes, &source).ok() && source.name == "sitemap" &&
+                           source.index == 3;
+                  }});
+  key = MetaKeyOf(MetaKey::kSettings);
+  EncodeSettings(key, GoldenSettings(), &value);
+  rows.push_back({"settings.v1", key, value, [](auto k, auto bytes) {
+                    Settings settings;
+                    return DecodeSettings(k, bytes, &settings).ok() && settings == GoldenSettings();
+                  }});
+  key = MetaKeyOf(MetaKey::kEpoch, 2);
+  EncodeEpoch(key, GoldenEpoch(), &value);
+  rows.push_back({"epoch.v1", key, value, [](auto k, auto bytes) {
+                    EpochRecord epoch;
+                    return DecodeEpoch(k, bytes, &epoch).ok() && epoch == GoldenEpoch();
+                  }});
+  key = MetaKeyOf(MetaKey::kFormat);
+  EncodeNumber(key, 1, &value);
+  rows.push_back({"number.v1", key, value, [](auto k, auto bytes) {
+                    uint64_t number = 0;
+                    return DecodeNumber(k, bytes, &number).ok() && number == 1;
+                  }});
+  return rows;
+}
+
+std::string FromHex(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
+TEST(Golden, RecordsAreEncodedAndDecodedAsReleased) {
+  const fs::path path = kGolden / "records.txt";
+  if (Writing() && !fs::exists(path)) {
+    fs::create_directories(kGolden);
+    std::ofstream out(path);
+    for (const Row& row : AllRows()) {
+      out << row.name << " " << Hex(row.key) << " " << Hex(row.value) << "\n";
+    }
+  }
+  std::map<std::string, std::pair<std::string, std::string>> golden;
+  std::ifstream in(path);
+  for (std::string name, key, value; in >> name >> key >> value;) golden[name] = {key, value};
+  ASSERT_EQ(golden.size(), AllRows().size());
+  for (const Row& row : AllRows()) {
+    SCOPED_TRACE(row.name);
+    ASSERT_TRUE(golden.contains(row.name));
+    const auto& [key, value] = golden.at(row.name);
+    EXPECT_EQ(Hex(row.key), key);
+    EXPECT_EQ(Hex(row.value), value);
+    EXPECT_TRUE(row.decodes(FromHex(key), FromHex(value)));
+  }
+}
+
+// What the golden database of format 1 holds: closed, with a lease open.
+void FillGoldenDatabase(Store& store) {
+  const PageRecord page = GoldenPage();
+  Changes changes;
+  changes.pages.push_back({.record = &page, .created = true, .state = true, .detail = true});
+  changes.hosts.push_back(GoldenHost());
+  changes.leases.push_back(GoldenLease());
+  changes.sources.push_back({.name = "sitemap", .index = 3});
+  changes.settings = GoldenSettings();
+  changes.epoch = GoldenEpoch();
+  ASSERT_TRUE(store.Commit(changes).ok());
+  ASSERT_TRUE(store.Close().ok());
+}
+
+TEST(Golden, ADatabaseOfFormat1Opens) {
+  StoreOptions options;
+  options.reserve_bytes = 0;
+  const fs::path released = kGolden / "format-1";
+  if (Writing() && !fs::exists(released)) {
+    auto store = Store::Open(released, options);
+    ASSERT_TRUE(store.ok()) << store.status();
+    FillGoldenDatabase(**store);
+  }
+  ASSERT_TRUE(fs::exists(released / "CURRENT"));
+  TempDir dir;
+  const std::string copy = dir / "db";
+  fs::copy(released, copy);
+  const auto store = Store::Open(copy, options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ((*store)->generation(), 2U);
+  const auto contents = ReadContents(**store);
+  ASSERT_TRUE(contents.ok()) << contents.status();
+  StoreContents expected;
+  expected.pages[GoldenPage().number] = GoldenPage();
+  expected.hosts[kHost] = GoldenHost();
+  expected.leases[GoldenLease().id] = GoldenLease();
+  expected.sources[3] = {.name = "sitemap", .index = 3};
+  expected.settings = GoldenSettings();
+  expected.epochs[2] = GoldenEpoch();
+  EXPECT_EQ(contents->DifferenceFrom(expected), "");
+  const auto report = (*store)->Verify();
+  EXPECT_TRUE(report.ok() && report->ok());
+}
+
+}  // namespace
+}  // namespace freshet::storage
