@@ -82,10 +82,11 @@ class World {
     Random random(0);
     const PageRates rates = Rates(page, &importance, &random);
     IndexEntry entry;
-    entry.value = MakeValueParameters(policy_, importance, rates);
+    entry.policy = policy_;
+    entry.rates = MakeIndexRates(importance, rates);
     entry.since = start_;
     // A page whose value never reaches the price is old.
-    const double target = std::min(ExponentReaching(entry.value, price_), 20.0);
+    const double target = std::min(ExponentReaching(ValueOf(entry), price_), 20.0);
     entry.exponent = target * random.Uniform();
     if (hosts_ > 0) entry.host = HostId(static_cast<uint32_t>(random.Below(hosts_)));
     return entry;
@@ -94,7 +95,7 @@ class World {
   // Whether the policy takes any notice of signals.
   [[nodiscard]] bool HasSignals() const {
     for (uint32_t i = 0; i < 100; ++i) {
-      if (Entry(i).value.jump > 0) return true;
+      if (ValueOf(Entry(i)).jump > 0) return true;
     }
     return false;
   }

@@ -39,29 +39,24 @@ class ValuePolicy final : public SlotPolicy {
       : policy_(policy), delay_(kDelaySlots / crawl_rate), crawled_(pages.size(), 0.0) {
     for (uint32_t i = 0; i < pages.size(); ++i) {
       IndexEntry entry;
-      entry.value =
-          MakeValueParameters(policy, pages[i].importance, RatesFromPaper(PerSecond(pages[i])));
+      entry.policy = policy;
+      entry.rates = MakeIndexRates(pages[i].importance, RatesFromPaper(PerSecond(pages[i])));
       index_.Put(PageId(i), entry);
+      jump_.push_back(ValueOf(entry).jump);
     }
   }
 
   void Signal(uint32_t page, double time) override {
-    IndexEntry entry = *index_.Find(PageId(page));
-    if (entry.value.jump == 0 || !CountsSignal(policy_, time - crawled_[page], delay_)) return;
+    if (jump_[page] == 0 || !CountsSignal(policy_, time - crawled_[page], delay_)) return;
     const Instant now = InstantOf(time);
-    entry.exponent = ExponentAt(entry, now) + entry.value.jump;
-    entry.since = now;
-    index_.Put(PageId(page), entry);
+    index_.Restart(PageId(page), index_.ExponentOf(PageId(page), now) + jump_[page], now);
   }
 
   uint32_t Pick(double time) override {
     const Instant now = InstantOf(time);
     const auto best = index_.Best(now);
     CHECK(best.has_value(), "no page to pick");
-    IndexEntry entry = *index_.Find(best->page);
-    entry.exponent = 0;
-    entry.since = now;
-    index_.Put(best->page, entry);
+    index_.Restart(best->page, 0, now);
     crawled_[best->page.value()] = time;
     return best->page.value();
   }
@@ -70,6 +65,7 @@ class ValuePolicy final : public SlotPolicy {
   Policy policy_;
   double delay_;
   std::vector<double> crawled_;
+  std::vector<double> jump_;  // what a signal adds to the exponent
   PriceIndex index_;
 };
 

@@ -4,29 +4,59 @@
 
 namespace freshet {
 
+bool BruteIndex::Has(PageId page) const {
+  return page.value() < pages_.size() && pages_[page.value()].in;
+}
+
 void BruteIndex::Put(PageId page, const IndexEntry& entry) {
   if (page.value() >= pages_.size()) pages_.resize(page.value() + 1);
-  if (!pages_[page.value()]) ++size_;
-  pages_[page.value()] = entry;
+  Page& slot = pages_[page.value()];
+  if (!slot.in) {
+    ++size_;
+    slot.withheld = false;
+  }
+  slot.in = true;
+  slot.entry = Canonical(entry);
+  slot.value = freshet::ValueOf(slot.entry);
 }
 
-const IndexEntry* BruteIndex::Find(PageId page) const {
-  if (page.value() >= pages_.size() || !pages_[page.value()]) return nullptr;
-  return &*pages_[page.value()];
+std::optional<IndexEntry> BruteIndex::Find(PageId page) const {
+  if (!Has(page)) return std::nullopt;
+  return pages_[page.value()].entry;
 }
 
-double BruteIndex::ExponentOf(PageId page, Instant at) const { return ExponentAt(*Find(page), at); }
+double BruteIndex::ExponentOf(PageId page, Instant at) const {
+  CHECK(Has(page));
+  return ExponentAt(pages_[page.value()].entry, pages_[page.value()].value, at);
+}
+
+double BruteIndex::ValueOf(PageId page, Instant at) const {
+  CHECK(Has(page));
+  return DecidingValue(pages_[page.value()].entry, pages_[page.value()].value, at);
+}
 
 void BruteIndex::Restart(PageId page, double exponent, Instant since) {
-  CHECK(Find(page) != nullptr);
-  pages_[page.value()]->exponent = exponent;
-  pages_[page.value()]->since = since;
+  CHECK(Has(page));
+  IndexEntry& entry = pages_[page.value()].entry;
+  entry.exponent = exponent;
+  entry.since = since;
+  entry = Canonical(entry);
 }
 
 void BruteIndex::Remove(PageId page) {
-  if (page.value() >= pages_.size() || !pages_[page.value()]) return;
-  pages_[page.value()].reset();
+  if (!Has(page)) return;
+  pages_[page.value()].in = false;
   --size_;
+}
+
+void BruteIndex::Withhold(PageId page) {
+  CHECK(Has(page));
+  pages_[page.value()].withheld = true;
+}
+
+void BruteIndex::Offer(PageId page) {
+  CHECK(Has(page));
+  pages_[page.value()].withheld = false;
 }
 
 void BruteIndex::SetHostFree(HostId host, Instant free_at) { free_at_[host] = free_at; }
@@ -34,13 +64,15 @@ void BruteIndex::SetHostFree(HostId host, Instant free_at) { free_at_[host] = fr
 std::optional<IndexPick> BruteIndex::Best(Instant at) const {
   std::optional<IndexPick> best;
   for (uint32_t i = 0; i < pages_.size(); ++i) {
-    if (!pages_[i] || pages_[i]->eligible_from > at) continue;
-    const auto host = free_at_.find(pages_[i]->host);
+    const Page& page = pages_[i];
+    if (!page.in || page.withheld || page.entry.eligible_from > at) continue;
+    const auto host = free_at_.find(page.entry.host);
     if (host != free_at_.end() && host->second > at) continue;
-    const double value = DecidingValue(*pages_[i], at);
-    const bool wins = !best || value > best->value ||
-                      (value == best->value &&
-                       WaitsLonger(*pages_[i], PageId(i), *pages_[best->page.value()], best->page));
+    const double value = DecidingValue(page.entry, page.value, at);
+    const bool wins =
+        !best || value > best->value ||
+        (value == best->value &&
+         WaitsLonger(page.entry, PageId(i), pages_[best->page.value()].entry, best->page));
     if (wins) best = IndexPick{PageId(i), value};
   }
   return best;

@@ -16,14 +16,26 @@ class BruteIndex {
   void Put(PageId page, const IndexEntry& entry);
   void Restart(PageId page, double exponent, Instant since);
   void Remove(PageId page);
+  void Withhold(PageId page);
+  void Offer(PageId page);
   void SetHostFree(HostId host, Instant free_at);
   [[nodiscard]] std::optional<IndexPick> Best(Instant at) const;
-  [[nodiscard]] const IndexEntry* Find(PageId page) const;
+  [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
+  // Precondition: the page is in.
+  [[nodiscard]] double ValueOf(PageId page, Instant at) const;
   [[nodiscard]] size_t size() const { return size_; }
 
  private:
-  std::vector<std::optional<IndexEntry>> pages_;  // by PageId
+  struct Page {
+    IndexEntry entry;  // canonical
+    ValueParameters value;
+    bool in = false;
+    bool withheld = false;
+  };
+  [[nodiscard]] bool Has(PageId page) const;
+
+  std::vector<Page> pages_;  // by PageId
   absl::flat_hash_map<HostId, Instant> free_at_;
   size_t size_ = 0;
 };

@@ -17,14 +17,15 @@ double SecondsOf(Instant at) { return static_cast<double>(at.micros()) * 1e-6; }
 FixedPriceHeap::FixedPriceHeap(double price) : price_(price) { CHECK(price > 0); }
 
 void FixedPriceHeap::Add(const IndexEntry& entry) {
-  const double target = ExponentReaching(entry.value, price_);
+  const ValueParameters value = ValueOf(entry);
+  const double target = ExponentReaching(value, price_);
   const auto place = static_cast<uint32_t>(heap_.size());
   Page page;
-  page.cycle = static_cast<float>(target / entry.value.speed);
-  page.speed = static_cast<float>(entry.value.speed);
+  page.cycle = static_cast<float>(target / value.speed);
+  page.speed = static_cast<float>(value.speed);
   page.place = place;
   pages_.push_back(page);
-  const double ahead = (target - entry.exponent) / entry.value.speed;
+  const double ahead = (target - entry.exponent) / value.speed;
   heap_.push_back({SecondsOf(entry.since) + ahead, place});
 }
 

@@ -6,30 +6,74 @@
 
 #include "core/base/units.h"
 #include "core/model/crawl_value.h"
+#include "core/model/page.h"
+#include "core/model/policy.h"
 
 namespace freshet {
 
-// A page as the index sees it: between two calls of Put its exponent grows by `value.speed` per
-// second. Value type, thread-compatible.
+// The rates of a page as the index holds them, per second: in single precision, because estimates
+// are known to percents and memory is what bounds the number of pages. Finite and >= 0, but
+// signal_weight, which may be infinite. Value type, thread-compatible.
+struct IndexRates {
+  float importance = 0;        // mu
+  float change_rate = 0;       // Delta
+  float unsignalled_rate = 0;  // alpha
+  float signal_rate = 0;       // gamma
+  float signal_weight = 0;     // kappa
+  float staleness_rate = 0;    // ds/dt of the staleness
+  bool operator==(const IndexRates&) const = default;
+};
+
+// Rounds to single precision; what is too large becomes the largest float.
+[[nodiscard]] IndexRates MakeIndexRates(double importance, const PageRates& rates);
+
+// A page as the index sees it: between two calls of Put its exponent grows at a constant rate. The
+// policy is part of the entry so that a change of policy can file the pages anew one by one. Value
+// type, thread-compatible.
 struct IndexEntry {
-  ValueParameters value;
-  double exponent = 0;  // at `since`; may be infinite
+  Policy policy;
+  IndexRates rates;
+  double exponent = 0;  // at `since`; >= 0, may be infinite
   Instant since;
   HostId host;
   Instant eligible_from;                    // never picked before; epoch: any time
   Instant forced_at = Instant::Infinite();  // from then on its value is infinite
 };
 
+// The value function of the page; 5 to 60 ns.
+[[nodiscard]] ValueParameters ValueOf(const Policy& policy, const IndexRates& rates);
+[[nodiscard]] inline ValueParameters ValueOf(const IndexEntry& entry) {
+  return ValueOf(entry.policy, entry.rates);
+}
+
+// The entry that an index holds when it is given `entry`; what it decides follows from this one.
+//  - Of the rates only those that the policy reads stay. change_rate is then what the others say.
+//  - Exponent and instant become the instant at which the exponent was zero: `exponent` is zero,
+//    and `since` moves back by exponent/speed, to the microsecond. Not so where the exponent is
+//    infinite or beyond saturation (it is then infinite, `since` stays), nor where it would lie
+//    centuries back: such a page stands still, its exponent in single precision and `since`
+//    infinite.
+// Idempotent.
+[[nodiscard]] IndexEntry Canonical(const IndexEntry& entry);
+
 // The exponent at `at`; time before `since` counts as `since`.
-[[nodiscard]] inline double ExponentAt(const IndexEntry& entry, Instant at) {
+[[nodiscard]] inline double ExponentAt(const IndexEntry& entry, const ValueParameters& value,
+                                       Instant at) {
   const double elapsed = (at - entry.since).seconds();
-  return elapsed > 0 ? entry.exponent + entry.value.speed * elapsed : entry.exponent;
+  return elapsed > 0 ? entry.exponent + value.speed * elapsed : entry.exponent;
+}
+[[nodiscard]] inline double ExponentAt(const IndexEntry& entry, Instant at) {
+  return ExponentAt(entry, ValueOf(entry), at);
 }
 
 // The value that decides at `at`.
-[[nodiscard]] inline double DecidingValue(const IndexEntry& entry, Instant at) {
+[[nodiscard]] inline double DecidingValue(const IndexEntry& entry, const ValueParameters& value,
+                                          Instant at) {
   if (at >= entry.forced_at) return std::numeric_limits<double>::infinity();
-  return CrawlValue(entry.value, ExponentAt(entry, at));
+  return CrawlValue(value, ExponentAt(entry, value, at));
+}
+[[nodiscard]] inline double DecidingValue(const IndexEntry& entry, Instant at) {
+  return DecidingValue(entry, ValueOf(entry), at);
 }
 
 // Of equal values the page that has waited longest wins, so that equal pages take turns.

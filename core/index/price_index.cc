@@ -22,11 +22,12 @@ Instant WaitingSince(const IndexEntry& entry) {
 }
 
 // The instant from which the value may be at least `claim`, rounded so that it is never too late.
-Instant EarliestAt(const IndexEntry& entry, double claim) {
-  const double seconds = TimeToReach(entry.value, entry.exponent, claim);
+Instant EarliestAt(const IndexEntry& entry, const ValueParameters& value, double claim) {
+  const double seconds = TimeToReach(value, entry.exponent, claim);
   if (std::isinf(seconds)) return entry.forced_at;
   const Duration safe = Duration::FromSeconds(seconds * (1 - 1e-8)) - Duration::Micros(2);
-  return std::min(entry.forced_at, entry.since + safe);
+  const Instant since = entry.since.infinite() ? Instant() : entry.since;
+  return std::min(entry.forced_at, since + safe);
 }
 
 }  // namespace
@@ -39,34 +40,50 @@ Instant PriceIndex::HostFreeAt(HostId host) const {
   return host.value() < hosts_.size() ? hosts_[host.value()].free_at : Instant();
 }
 
-const IndexEntry* PriceIndex::Find(PageId page) const {
-  if (page.value() >= pages_.size()) return nullptr;
-  const Page& entry = pages_[page.value()];
-  return entry.place == Place::kNone ? nullptr : &entry.entry;
+std::optional<IndexEntry> PriceIndex::Find(PageId page) const {
+  if (page.value() >= pages_.size()) return std::nullopt;
+  const Page& filed = pages_[page.value()];
+  if (filed.place == Place::kNone) return std::nullopt;
+  return filed.entry;
 }
 
 void PriceIndex::Put(PageId page, const IndexEntry& entry) {
-  CHECK(!std::isnan(entry.exponent) && entry.exponent >= 0, "exponent {}", entry.exponent);
   if (page.value() >= pages_.size()) pages_.resize(page.value() + 1);
   Page& filed = pages_[page.value()];
   if (filed.place == Place::kNone) ++size_;
-  filed.entry = entry;
+  filed.entry = Canonical(entry);
+  filed.value = ValueOf(filed.entry);
   barren_until_ = Instant();
-  File(page);
+  if (filed.place != Place::kWithheld) File(page);
 }
 
-double PriceIndex::ExponentOf(PageId page, Instant at) const { return ExponentAt(*Find(page), at); }
+double PriceIndex::ExponentOf(PageId page, Instant at) const {
+  return ExponentAt(pages_[page.value()].entry, pages_[page.value()].value, at);
+}
 
 void PriceIndex::Restart(PageId page, double exponent, Instant since) {
-  CHECK(Find(page) != nullptr, "page {} is not in", page.value());
+  CHECK(Find(page).has_value(), "page {} is not in", page.value());
   IndexEntry entry = pages_[page.value()].entry;
   entry.exponent = exponent;
   entry.since = since;
   Put(page, entry);
 }
 
+void PriceIndex::Withhold(PageId page) {
+  CHECK(Find(page).has_value(), "page {} is not in", page.value());
+  pages_[page.value()].place = Place::kWithheld;
+  ++pages_[page.value()].version;
+}
+
+void PriceIndex::Offer(PageId page) {
+  CHECK(Find(page).has_value(), "page {} is not in", page.value());
+  if (pages_[page.value()].place != Place::kWithheld) return;
+  barren_until_ = Instant();
+  File(page);
+}
+
 void PriceIndex::Remove(PageId page) {
-  if (Find(page) == nullptr) return;
+  if (!Find(page)) return;
   Page& filed = pages_[page.value()];
   filed.place = Place::kNone;
   ++filed.version;
@@ -84,25 +101,27 @@ void PriceIndex::SetHostFree(HostId host, Instant free_at) {
 void PriceIndex::File(PageId page) {
   Page& filed = pages_[page.value()];
   const uint32_t version = ++filed.version;
-  const Instant wake = std::max(filed.entry.eligible_from, EarliestAt(filed.entry, claim_));
+  const Instant wake =
+      std::max(filed.entry.eligible_from, EarliestAt(filed.entry, filed.value, claim_));
   if (wake > now_) {
     filed.place = Place::kAsleep;
     if (!wake.infinite()) asleep_.push({wake, page, version});
     return;
   }
   filed.place = Place::kAwake;
-  awake_.push_back({BoundUntilHorizon(filed.entry), WaitingSince(filed.entry), page, version});
+  awake_.push_back({BoundUntilHorizon(filed), WaitingSince(filed.entry), page, version});
   std::push_heap(awake_.begin(), awake_.end());
 }
 
-double PriceIndex::BoundUntilHorizon(const IndexEntry& entry) const {
+double PriceIndex::BoundUntilHorizon(const Page& page) const {
+  const IndexEntry& entry = page.entry;
   if (horizon_ >= entry.forced_at) return kInfinity;
-  const Instant from = std::max(now_, entry.since);
-  const ValueJet jet = CrawlValueJet(entry.value, ExponentAt(entry, from));
+  const Instant from = entry.since.infinite() ? now_ : std::max(now_, entry.since);
+  const ValueJet jet = CrawlValueJet(page.value, ExponentAt(entry, page.value, from));
   const double d = std::max(0.0, (horizon_ - from).seconds());
-  if (jet.value >= entry.value.ceiling) return jet.value;
+  if (jet.value >= page.value.ceiling) return jet.value;
   const double bound = (jet.value + d * (jet.slope + d * jet.curvature / 2)) * kBoundSlack;
-  return std::min(bound, std::max(entry.value.ceiling * kBoundSlack, jet.value));
+  return std::min(bound, std::max(page.value.ceiling * kBoundSlack, jet.value));
 }
 
 void PriceIndex::WakeDue() {
@@ -165,7 +184,7 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
     }
     examined_.push_back(top);
     ++evaluations_;
-    const double value = DecidingValue(page.entry, now_);
+    const double value = DecidingValue(page.entry, page.value, now_);
     const bool wins =
         !best || value > best->value ||
         (value == best->value &&
@@ -188,14 +207,14 @@ std::optional<IndexPick> PriceIndex::Scan() {
   double highest = 0;
   for (uint32_t i = 0; i < pages_.size(); ++i) {
     const Page& page = pages_[i];
-    if (page.place == Place::kNone) continue;
+    if (page.place == Place::kNone || page.place == Place::kWithheld) continue;
     const Instant eligible = std::max(page.entry.eligible_from, HostFreeAt(page.entry.host));
     if (eligible > now_) {
       barren_until_ = std::min(barren_until_, eligible);
       continue;
     }
     ++evaluations_;
-    const double value = DecidingValue(page.entry, now_);
+    const double value = DecidingValue(page.entry, page.value, now_);
     if (!std::isinf(value)) highest = std::max(highest, value);
     const bool wins =
         !best || value > best->value ||
@@ -213,7 +232,7 @@ std::optional<IndexPick> PriceIndex::Scan() {
   host_wakes_ = {};
   for (Host& host : hosts_) host.parked.clear();
   for (uint32_t i = 0; i < pages_.size(); ++i) {
-    if (pages_[i].place != Place::kNone) File(PageId(i));
+    if (pages_[i].place != Place::kNone && pages_[i].place != Place::kWithheld) File(PageId(i));
   }
   return best;
 }

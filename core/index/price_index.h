@@ -35,13 +35,17 @@ namespace freshet {
 // Owner thread only.
 class PriceIndex {
  public:
-  // Adds or replaces a page.
+  // Adds or replaces a page. One that is withheld stays so.
   void Put(PageId page, const IndexEntry& entry);
   // A crawl or a signal: the exponent is `exponent` at `since`, all else as it was put.
   // Precondition: the page is in.
   void Restart(PageId page, double exponent, Instant since);
   // Takes the page out; no-op when it is not in.
   void Remove(PageId page);
+  // Takes the page out of competition, its record stays: no pick until Offer. For pages that are
+  // being crawled. Precondition of both: the page is in.
+  void Withhold(PageId page);
+  void Offer(PageId page);
   // The pages of `host` are eligible from `free_at` on (infinite: until told otherwise). Hosts that
   // were never named are free.
   void SetHostFree(HostId host, Instant free_at);
@@ -50,19 +54,22 @@ class PriceIndex {
   // one that has waited longest. Leaves it in. `at` must not be earlier than in the call before.
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
 
-  // nullptr: not in.
-  [[nodiscard]] const IndexEntry* Find(PageId page) const;
+  // The canonical form of what was put and restarted, also while the page is withheld; none: not
+  // in.
+  [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
   // Precondition: the page is in.
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
+  // Pages that are in, withheld ones too.
   [[nodiscard]] size_t size() const { return size_; }
   // Exact evaluations and full scans so far, for benchmarks.
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
   [[nodiscard]] uint64_t scans() const { return scans_; }
 
  private:
-  enum class Place : uint8_t { kNone, kAsleep, kAwake, kParked };
+  enum class Place : uint8_t { kNone, kAsleep, kAwake, kParked, kWithheld };
   struct Page {
     IndexEntry entry;
+    ValueParameters value;
     uint32_t version = 0;  // of the last filing; older entries in queues are void
     Place place = Place::kNone;
   };
@@ -101,7 +108,7 @@ class PriceIndex {
   [[nodiscard]] Instant HostFreeAt(HostId host) const;
   // Puts the page where it belongs at the current instant.
   void File(PageId page);
-  [[nodiscard]] double BoundUntilHorizon(const IndexEntry& entry) const;
+  [[nodiscard]] double BoundUntilHorizon(const Page& page) const;
   void WakeDue();
   void RenewBounds();
   // False only if the page cannot win against `best` at the current instant.

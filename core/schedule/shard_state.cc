@@ -33,7 +33,8 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
 IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& state,
                                        HostId host) const {
   IndexEntry entry;
-  entry.value = MakeValueParameters(options.policy, spec.importance, state.rates);
+  entry.policy = options.policy;
+  entry.rates = MakeIndexRates(spec.importance, state.rates);
   const bool fresh_once = std::isfinite(state.staleness) || state.crawled();
   const double elapsed = state.crawled() ? (state.carried_at - state.last_crawl).seconds() : 0;
   // A page that nobody has fetched yet is worth what a page that is surely stale is worth.

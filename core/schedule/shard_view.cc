@@ -64,9 +64,10 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
     return result;
   }
   const IndexEntry entry = MakeEntry(page.spec, state, slot->host);
-  result.value = DecidingValue(entry, now);
+  const ValueParameters value = ValueOf(entry);
+  result.value = DecidingValue(entry, value, now);
   result.eligible_from = entry.eligible_from;
-  const double seconds = TimeToReach(entry.value, ExponentAt(entry, now), price);
+  const double seconds = TimeToReach(value, ExponentAt(entry, value, now), price);
   result.next_crawl = page.state.gone ? Instant::Infinite() : now + Duration::FromSeconds(seconds);
   result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
   result.next_crawl = std::max(result.next_crawl, entry.eligible_from);

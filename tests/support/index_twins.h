@@ -65,6 +65,19 @@ class IndexTwins {
         ChangeRates(page);
         break;
       case 8:
+        if (twin_.Find(page)) {
+          product_.Withhold(page);
+          twin_.Withhold(page);
+        }
+        break;
+      case 9:
+      case 10:
+        if (twin_.Find(page)) {
+          product_.Offer(page);
+          twin_.Offer(page);
+        }
+        break;
+      case 11:
         RareOperation();
         break;
       default:
@@ -83,12 +96,13 @@ class IndexTwins {
   void SwitchPolicy(Policy policy) {
     policy_ = policy;
     for (uint32_t i = 0; i < options_.pages; ++i) {
-      const IndexEntry* old = twin_.Find(PageId(i));
-      if (old == nullptr) continue;
+      const std::optional<IndexEntry> old = twin_.Find(PageId(i));
+      if (!old) continue;
       IndexEntry entry = *old;
       entry.exponent = ExponentAt(*old, now_);
       entry.since = now_;
-      entry.value = MakeValueParameters(policy_, rates_[i].first, rates_[i].second);
+      entry.policy = policy_;
+      entry.rates = MakeIndexRates(rates_[i].first, rates_[i].second);
       Put(PageId(i), entry);
     }
   }
@@ -103,15 +117,14 @@ class IndexTwins {
   void RemoveTop() {
     std::vector<std::pair<double, uint32_t>> values;
     for (uint32_t i = 0; i < options_.pages; ++i) {
-      const IndexEntry* entry = twin_.Find(PageId(i));
-      if (entry != nullptr) values.emplace_back(-DecidingValue(*entry, now_), i);
+      if (twin_.Find(PageId(i))) values.emplace_back(-twin_.ValueOf(PageId(i), now_), i);
     }
     std::sort(values.begin(), values.end());
     for (size_t i = 0; i < values.size() / 20; ++i) Remove(PageId(values[i].second));
   }
   void AddMissing() {
     for (uint32_t i = 0; i < options_.pages; ++i) {
-      if (twin_.Find(PageId(i)) == nullptr) Put(PageId(i), RandomEntry(PageId(i)));
+      if (!twin_.Find(PageId(i))) Put(PageId(i), RandomEntry(PageId(i)));
     }
   }
 
@@ -132,7 +145,8 @@ class IndexTwins {
   IndexEntry RandomEntry(PageId page) {
     const auto& [importance, rates] = rates_[page.value()];
     IndexEntry entry;
-    entry.value = MakeValueParameters(policy_, importance, rates);
+    entry.policy = policy_;
+    entry.rates = MakeIndexRates(importance, rates);
     entry.exponent = Below(10) == 0 ? HUGE_VAL : Below(3) == 0 ? 2 * Real() : 0;
     // Half of all pages live on one host.
     entry.since = now_;
@@ -161,22 +175,21 @@ class IndexTwins {
 
   // One signal of one of three sources, which add differently.
   void Signal(PageId page) {
-    const IndexEntry* old = twin_.Find(page);
-    if (old == nullptr) return;
+    const std::optional<IndexEntry> old = twin_.Find(page);
+    if (!old) return;
     constexpr double kShares[] = {1, 0.3, 0.02};
-    Restart(page, twin_.ExponentOf(page, now_) + kShares[Below(3)] * old->value.jump);
+    Restart(page, twin_.ExponentOf(page, now_) + kShares[Below(3)] * ValueOf(*old).jump);
   }
   // Staleness is carried, rates and speed change: an age edge, an epoch, a signal of the service.
   void ChangeRates(PageId page) {
-    const IndexEntry* old = twin_.Find(page);
-    if (old == nullptr) return;
+    const std::optional<IndexEntry> old = twin_.Find(page);
+    if (!old) return;
     IndexEntry entry = *old;
     entry.exponent = ExponentAt(*old, now_);
     entry.since = now_;
     rates_[page.value()] = RandomRates();
     rates_[page.value()].second.staleness_rate *= 0.2 + 3 * Real();
-    entry.value =
-        MakeValueParameters(policy_, rates_[page.value()].first, rates_[page.value()].second);
+    entry.rates = MakeIndexRates(rates_[page.value()].first, rates_[page.value()].second);
     Put(page, entry);
   }
   void RareOperation() {
@@ -214,8 +227,8 @@ class IndexTwins {
     }
     if (!got) return "";
     ++picks_;
-    const IndexEntry* picked = twin_.Find(got->page);
-    if (picked == nullptr) return fmt::format("picked page {}, which is not in", got->page.value());
+    const std::optional<IndexEntry> picked = twin_.Find(got->page);
+    if (!picked) return fmt::format("picked page {}, which is not in", got->page.value());
     if (picked->forced_at.infinite()) {
       Restart(got->page, 0);
     } else {

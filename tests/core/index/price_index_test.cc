@@ -94,7 +94,8 @@ TEST(PriceIndex, DoesNotLookAtEveryPage) {
     IndexEntry entry;
     PageRates rates;
     rates.change_rate = rates.unsignalled_rate = rates.staleness_rate = uniform(random);
-    entry.value = MakeValueParameters(policy, uniform(random), rates);
+    entry.policy = policy;
+    entry.rates = MakeIndexRates(uniform(random), rates);
     entry.since = now;
     index.Put(PageId(i), entry);
   }
@@ -103,9 +104,7 @@ TEST(PriceIndex, DoesNotLookAtEveryPage) {
       now = now + Duration::Micros(500);  // 2,000 crawls per second
       const auto best = index.Best(now);
       ASSERT_TRUE(best);
-      IndexEntry entry = *index.Find(best->page);
-      entry.since = now;
-      index.Put(best->page, entry);
+      index.Restart(best->page, 0, now);
     }
   };
   run(100'000);
@@ -121,7 +120,8 @@ TEST(PriceIndex, EqualPagesTakeTurns) {
   Instant now = Instant::FromUnixSeconds(1);
   for (uint32_t i = 0; i < 5; ++i) {
     IndexEntry entry;
-    entry.value = MakeValueParameters(*ParsePolicy("greedy"), 1, rates);
+    entry.policy = *ParsePolicy("greedy");
+    entry.rates = MakeIndexRates(1, rates);
     entry.exponent = HUGE_VAL;
     entry.since = now + Duration::Micros(i);
     index.Put(PageId(4 - i), entry);

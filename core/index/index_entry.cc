@@ -1,0 +1,48 @@
+#include "core/index/index_entry.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/check.h"
+#include "core/index/index_record.h"
+
+namespace freshet {
+namespace {
+
+// Infinity is kept; the largest float stands for what is finite and too large.
+float ToFloat(double x) {
+  if (std::isinf(x)) return std::numeric_limits<float>::infinity();
+  return static_cast<float>(std::min(x, double{std::numeric_limits<float>::max()}));
+}
+
+}  // namespace
+
+IndexRates MakeIndexRates(double importance, const PageRates& rates) {
+  return {.importance = ToFloat(importance),
+          .change_rate = ToFloat(rates.change_rate),
+          .unsignalled_rate = ToFloat(rates.unsignalled_rate),
+          .signal_rate = ToFloat(rates.signal_rate),
+          .signal_weight = ToFloat(rates.signal_weight),
+          .staleness_rate = ToFloat(rates.staleness_rate)};
+}
+
+ValueParameters ValueOf(const Policy& policy, const IndexRates& rates) {
+  const auto wide = [](float x) { return static_cast<double>(x); };
+  PageRates page;
+  page.change_rate = wide(rates.change_rate);
+  page.unsignalled_rate = wide(rates.unsignalled_rate);
+  page.signal_rate = wide(rates.signal_rate);
+  page.signal_weight = wide(rates.signal_weight);
+  page.staleness_rate = wide(rates.staleness_rate);
+  return MakeValueParameters(policy, wide(rates.importance), page);
+}
+
+IndexEntry Canonical(const IndexEntry& entry) {
+  IndexEntry result = DecodeRecord(entry.policy, EncodeRecord(entry));
+  result.host = entry.host;
+  result.eligible_from = entry.eligible_from;
+  result.forced_at = entry.forced_at;
+  return result;
+}
+
+}  // namespace freshet

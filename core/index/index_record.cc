@@ -1,0 +1,108 @@
+#include "core/index/index_record.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+constexpr int64_t kMaxClock = (int64_t{1} << 53) - 1;
+
+double Wide(float x) { return static_cast<double>(x); }
+
+// The policies whose value is V_ncis at the rates as they are read gamma; the others read Delta.
+bool ReadsSignalRate(const Policy& policy) {
+  return policy.kind == PolicyKind::kGreedyNcis || policy.kind == PolicyKind::kGreedyNcisDelay ||
+         policy.kind == PolicyKind::kNcisApprox;
+}
+
+}  // namespace
+
+void EncodeClock(double exponent, Instant since, double speed, bool saturates,
+                 IndexRecord* record) {
+  DCHECK(exponent >= 0);
+  if (std::isinf(exponent) || (saturates && exponent >= kSaturatedStaleness)) {
+    const int64_t at = std::clamp<int64_t>(since.micros(), -kMaxClock, kMaxClock);
+    record->clock = at;
+    record->clock_kind = static_cast<uint64_t>(ClockKind::kSaturated);
+    return;
+  }
+  const double age = exponent == 0 ? 0 : exponent / speed * 1e6;
+  if (age < static_cast<double>(kMaxClock)) {
+    const int64_t zero = since.micros() - std::llround(age);
+    if (zero >= -kMaxClock && zero <= kMaxClock) {
+      record->clock = zero;
+      record->clock_kind = static_cast<uint64_t>(ClockKind::kRunning);
+      return;
+    }
+  }
+  record->clock = std::bit_cast<uint32_t>(static_cast<float>(exponent));
+  record->clock_kind = static_cast<uint64_t>(ClockKind::kStanding);
+}
+
+IndexRecord EncodeRecord(const IndexEntry& entry) {
+  CHECK(!std::isnan(entry.exponent) && entry.exponent >= 0, "exponent {}", entry.exponent);
+  IndexRecord record;
+  record.importance = entry.rates.importance;
+  record.rate = ReadsSignalRate(entry.policy) ? entry.rates.signal_rate : entry.rates.change_rate;
+  record.unsignalled_rate = entry.rates.unsignalled_rate;
+  record.signal_weight = entry.rates.signal_weight;
+  record.staleness_rate = entry.rates.staleness_rate;
+  const ValueParameters value = ValueOf(entry.policy, DecodeRates(entry.policy, record));
+  EncodeClock(entry.exponent, entry.since, value.speed, value.shape != ValueShape::kHarmonic,
+              &record);
+  return record;
+}
+
+IndexRates DecodeRates(const Policy& policy, const IndexRecord& record) {
+  IndexRates rates;
+  rates.importance = record.importance;
+  rates.unsignalled_rate = record.unsignalled_rate;
+  rates.signal_weight = record.signal_weight;
+  rates.staleness_rate = record.staleness_rate;
+  if (ReadsSignalRate(policy)) {
+    rates.signal_rate = record.rate;
+    const double signalled = Wide(record.rate) * -std::expm1(-Wide(record.signal_weight));
+    rates.change_rate = static_cast<float>(Wide(record.unsignalled_rate) + signalled);
+  } else {
+    rates.change_rate = record.rate;
+  }
+  return rates;
+}
+
+IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record) {
+  IndexEntry entry;
+  entry.policy = policy;
+  entry.rates = DecodeRates(policy, record);
+  switch (static_cast<ClockKind>(record.clock_kind)) {
+    case ClockKind::kRunning:
+      entry.since = Instant::FromMicros(record.clock);
+      break;
+    case ClockKind::kSaturated:
+      entry.since = Instant::FromMicros(record.clock);
+      entry.exponent = std::numeric_limits<double>::infinity();
+      break;
+    case ClockKind::kStanding:
+      entry.since = Instant::Infinite();
+      entry.exponent = Wide(std::bit_cast<float>(static_cast<uint32_t>(record.clock)));
+      break;
+  }
+  return entry;
+}
+
+double ExponentOf(const IndexRecord& record, double speed, Instant at) {
+  if (record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning)) {
+    const double elapsed = (at - Instant::FromMicros(record.clock)).seconds();
+    return elapsed > 0 ? speed * elapsed : 0;
+  }
+  if (record.clock_kind == static_cast<uint64_t>(ClockKind::kSaturated)) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return Wide(std::bit_cast<float>(static_cast<uint32_t>(record.clock)));
+}
+
+}  // namespace freshet

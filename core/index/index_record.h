@@ -1,0 +1,53 @@
+// How a page is held in memory: 32 bytes that say what its value is and how it grows.
+#ifndef FRESHET_CORE_INDEX_INDEX_RECORD_H_
+#define FRESHET_CORE_INDEX_INDEX_RECORD_H_
+
+#include <cstdint>
+
+#include "core/index/index_entry.h"
+
+namespace freshet {
+
+// Which meaning IndexRecord::clock has.
+enum class ClockKind : uint8_t {
+  kRunning,    // the instant, in microseconds, at which the exponent was zero
+  kSaturated,  // the exponent is infinite; the instant since when
+  kStanding,   // the exponent, as the bits of a float; it does not move
+};
+
+// Two records share a cache line. Value type, thread-compatible.
+struct alignas(32) IndexRecord {
+  float importance = 0;
+  // change_rate where the policy reads it, signal_rate where it reads that: none reads both.
+  float rate = 0;
+  float unsignalled_rate = 0;
+  float signal_weight = 0;
+  float staleness_rate = 0;
+  // What `place` says: the exponent at which a sleeping page reaches the level it sleeps under, as
+  // the bits of a float; the position of another.
+  uint32_t position = 0;
+  // 285 years either side of the epoch.
+  int64_t clock : 54;
+  uint64_t clock_kind : 2;
+  uint64_t place : 3;
+  uint64_t policy : 2;  // which of the policies that the index knows
+  uint64_t tag : 3;     // of the calendar entry that counts
+
+  IndexRecord() : clock(0), clock_kind(0), place(0), policy(0), tag(0) {}
+};
+static_assert(sizeof(IndexRecord) == 32);
+
+// Rates and clock; the other fields are zero.
+[[nodiscard]] IndexRecord EncodeRecord(const IndexEntry& entry);
+// Sets the clock alone. `speed` is the speed of the page's value function.
+void EncodeClock(double exponent, Instant since, double speed, bool saturates, IndexRecord* record);
+// Rates and clock; `host`, `eligible_from` and `forced_at` are not in the record.
+[[nodiscard]] IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record);
+[[nodiscard]] IndexRates DecodeRates(const Policy& policy, const IndexRecord& record);
+
+// The exponent of the page at `at`.
+[[nodiscard]] double ExponentOf(const IndexRecord& record, double speed, Instant at);
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_INDEX_RECORD_H_
