@@ -60,6 +60,10 @@ struct StoreOptions {
   // 256 MiB: two memtables and a table file. Simulation: 0 to 1 MiB.
   uint64_t reserve_bytes = uint64_t{256} << 20;
 
+  // Tables are compressed: LZ4, and Zstandard in the last level of what is not read at every start.
+  // Default on: a third of the bytes. Simulation: both.
+  bool compress = true;
+
   // Full-file checksums are verified at opening. Default off: reads verify every block anyway, and
   // start-up must not read cold data. Simulation: both.
   bool verify_at_open = false;

@@ -17,6 +17,7 @@ int Run(int argc, char** argv) {
   BenchAction action;
   AddIndexBench(app, action);
   AddPlanBench(app, action);
+  AddStoreBench(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

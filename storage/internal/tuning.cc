@@ -15,6 +15,8 @@ namespace {
 constexpr double kBloomBitsPerKey = 10;  // 1% false positives
 constexpr size_t kBlockBytes = 16 << 10;
 constexpr size_t kSyncStepBytes = 1 << 20;
+constexpr uint64_t kRewriteAfterSeconds = uint64_t{30} * 24 * 3600;
+constexpr size_t kManifestBytes = 1 << 20;
 constexpr size_t kFileBufferBytes = 4 << 20;
 
 // RocksDB's own log goes where the program's log goes, warnings and errors only.
@@ -78,6 +80,8 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   // A write batch reaches the log in one append, so that one that was repeated after the device was
   // full is recognised (storage/wal_check.h).
   db.writable_file_max_buffer_size = kFileBufferBytes;
+  // The MANIFEST names the first and last keys of tables that are long gone: it is kept short.
+  db.max_manifest_file_size = kManifestBytes;
   db.avoid_unnecessary_blocking_io = true;
   db.skip_stats_update_on_db_open = true;
   return db;
@@ -92,6 +96,8 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
   // Keeps 90% of the data in the last level: less space for rows that are rewritten often.
   cf.level_compaction_dynamic_level_bytes = true;
   cf.force_consistency_checks = true;
+  // What was removed leaves the device within this time, also where nothing else is written.
+  cf.periodic_compaction_seconds = kRewriteAfterSeconds;
   cf.compression = rocksdb::kLZ4Compression;
   cf.bottommost_compression = rocksdb::kZSTD;
 
@@ -128,6 +134,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
     case Family::kSources:
       break;
   }
+  if (!options.compress) cf.compression = cf.bottommost_compression = rocksdb::kNoCompression;
   cf.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return cf;
 }

@@ -1,7 +1,10 @@
 #include "storage/store.h"
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "core/base/url.h"
 #include "gmock/gmock.h"
@@ -29,6 +32,18 @@ std::unique_ptr<Store> OpenOrDie(const std::string& dir,
   auto store = Store::Open(dir, options);
   EXPECT_TRUE(store.ok()) << store.status();
   return store.ok() ? *std::move(store) : nullptr;
+}
+
+// Names of the files in `dir` that hold `text`.
+std::vector<std::string> FilesWith(const std::string& dir, const std::string& text) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    std::ostringstream bytes;
+    bytes << in.rdbuf();
+    if (bytes.str().find(text) != std::string::npos) names.push_back(entry.path().filename());
+  }
+  return names;
 }
 
 PageWrite Created(const PageRecord& page) {
@@ -301,6 +316,50 @@ TEST_F(StoreTest, CheckpointIsACopyOfOneMoment) {
   }
   const auto report = copy->Verify();
   EXPECT_TRUE(report.ok() && report->ok());
+}
+
+// Compacted, a store that removed pages holds no byte of them, in whatever file. The MANIFEST names
+// the first and last keys of tables; it is written anew at every opening.
+TEST_F(StoreTest, RemovedPagesAreGoneFromTheFiles) {
+  StoreOptions options = SmallOptions();
+  options.compress = false;  // so that text would be found in the files
+  auto store = OpenOrDie(dir_ / "db", options);
+  std::vector<PageRecord> pages = Fill(*store, 30);
+  const auto compact = [&] {
+    ASSERT_TRUE(store->Compact().ok());
+    store.reset();
+    store = OpenOrDie(dir_ / "db", options);
+  };
+  PageRecord secret = random_.Page("host0.example", 77, 1000);
+  secret.key.url = "https://host0.example/secret-url";
+  secret.detail.etag = "secret-etag";
+  Changes changes;
+  changes.pages.push_back(Created(secret));
+  ASSERT_TRUE(store->Commit(changes).ok());
+  EXPECT_THAT(FilesWith(dir_ / "db", "secret-"), testing::Not(testing::IsEmpty()));
+
+  changes = Changes();
+  changes.removed_pages.push_back(&secret);
+  ASSERT_TRUE(store->Commit(changes).ok());
+  EXPECT_TRUE(absl::IsNotFound(store->FindPage(secret.key, secret.host).status()));
+  EXPECT_TRUE(absl::IsNotFound(store->ReadPages({&secret.number, 1})[0].status()));
+  compact();
+  EXPECT_THAT(FilesWith(dir_ / "db", "secret-"), testing::IsEmpty());
+  EXPECT_THAT(FilesWith(dir_ / "db", pages[0].key.url), testing::Not(testing::IsEmpty()));
+
+  // With the pages of one moment in several tables.
+  changes = Changes();
+  for (const PageRecord& page : pages) changes.removed_pages.push_back(&page);
+  ASSERT_TRUE(store->Commit(changes).ok());
+  compact();
+  for (const PageRecord& page : pages) {
+    EXPECT_THAT(FilesWith(dir_ / "db", page.key.url), testing::IsEmpty());
+  }
+  const StoreStats stats = store->Stats();
+  for (const storage::Family family : {storage::Family::kUrls, storage::Family::kTexts,
+                                       storage::Family::kStates, storage::Family::kDetails}) {
+    EXPECT_EQ(stats.families[storage::IndexOf(family)].table_bytes, 0U);
+  }
 }
 
 TEST_F(StoreTest, DropsEpochsWhenTheNumberOfShardsChanges) {

@@ -1,0 +1,51 @@
+// freshet-bench store at smoke size: what it promises about the store holds.
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/run_program.h"
+
+namespace freshet {
+namespace {
+
+using nlohmann::json;
+using testing::ProgramResult;
+using testing::RunProgram;
+
+// The most that a page without validators may take on the device, on average.
+constexpr double kMaxBytesPerPage = 250;
+
+TEST(BenchStore, RealPagesStayWithinTheirBytes) {
+  const ProgramResult result =
+      RunProgram("freshet-bench store --crawls 10 --history " FRESHET_SOURCE_DIR
+                 "/examples/histories/php.tsv.gz",
+                 "");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::vector<json> lines;
+  std::istringstream text(result.out);
+  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
+  ASSERT_EQ(lines.size(), 3u);
+  const char* phases[] = {"added", "crawled", "removed"};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(lines[i]["phase"], phases[i]);
+    EXPECT_GT(lines[i]["pages"], 0);
+    EXPECT_GT(lines[i]["bytes_per_page"].get<double>(), 10);
+    EXPECT_LE(lines[i]["bytes_per_page"].get<double>(), kMaxBytesPerPage);
+    EXPECT_GE(lines[i]["write_amplification"].get<double>(), 1);
+    EXPECT_TRUE(lines[i].contains("commit"));
+  }
+  // Removed rows are gone, not only hidden: half of the pages, half of the rows.
+  EXPECT_EQ(lines[2]["pages"].get<int>(), (lines[1]["pages"].get<int>() + 1) / 2);
+  EXPECT_LT(lines[2]["rows"].get<double>(), 0.55 * lines[1]["rows"].get<double>());
+}
+
+TEST(BenchStore, RefusesBadUsage) {
+  EXPECT_EQ(RunProgram("freshet-bench store --pages 0", "").exit_code, 2);
+  EXPECT_EQ(RunProgram("freshet-bench store --durability maybe", "").exit_code, 2);
+  EXPECT_EQ(RunProgram("freshet-bench store --pages 10 --dir /", "").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace freshet
