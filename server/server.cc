@@ -23,6 +23,7 @@
 #include "server/metrics.h"
 #include "server/pages_service.h"
 #include "server/scheduler_service.h"
+#include "server/shard_loader.h"
 #include "spdlog/spdlog.h"
 #include "storage/store.h"
 
@@ -36,34 +37,6 @@ constexpr Duration kShutdownDeadline = Duration::Seconds(5);
 std::string WithPort(const std::string& address, int port) {
   return address.substr(0, address.rfind(':') + 1) + std::to_string(port);
 }
-
-// Files what the store holds into the shards' memories. Thread-compatible: one for each range of
-// slots.
-class ShardLoader final : public LoadVisitor {
- public:
-  explicit ShardLoader(const Router& router) : router_(router) {}
-
-  Status OnHost(const HostRecord& host, uint32_t) override {
-    router_.OwnerOf(SlotOfHost(host.host)).state().LoadHost(host);
-    return absl::OkStatus();
-  }
-  Status OnPage(const LoadedPage& page) override {
-    return router_.OwnerOf(SlotOfHost(page.host))
-        .state()
-        .LoadPage(page.number, page.fingerprint, page.host, page.spec, page.state);
-  }
-  Status OnLease(const LeaseRecord& lease) override {
-    router_.OwnerOf(SlotOfLease(lease.id)).state().LoadLease(lease);
-    return absl::OkStatus();
-  }
-  Status OnSlotEnd(Slot slot, uint64_t next_serial) override {
-    router_.OwnerOf(slot).state().LoadNextSerial(slot, next_serial);
-    return absl::OkStatus();
-  }
-
- private:
-  const Router& router_;
-};
 
 }  // namespace
 
@@ -79,7 +52,7 @@ class Server::Impl {
   // Start, in the order of the calls.
   Status OpenStore();
   void MakeShards();
-  Status LoadShards();
+  Status RecoverShards();
   Status AddConfiguredSources();
   void StartThreads();
   Status Serve();
@@ -98,6 +71,7 @@ class Server::Impl {
   Instant begun_;
   bool stopped_ = false;
   GlobalRecords globals_;
+  LoadProgress load_progress_;
   Policy policy_;
   // Later members use earlier ones.
   Metrics metrics_;
@@ -133,7 +107,7 @@ StatusOr<ServingInfo> Server::Impl::Start() {
   begun_ = clock_.Now();
   RETURN_IF_ERROR(OpenStore());
   MakeShards();
-  RETURN_IF_ERROR(LoadShards());
+  RETURN_IF_ERROR(RecoverShards());
   StartThreads();
   RETURN_IF_ERROR(AddConfiguredSources());
   RETURN_IF_ERROR(Serve());
@@ -201,9 +175,8 @@ void Server::Impl::MakeShards() {
   router_.emplace(std::move(shards));
 }
 
-Status Server::Impl::LoadShards() {
-  ShardLoader loader(*router_);
-  RETURN_IF_ERROR(store_->Load(Slot(0), Slot(limits::kSlots - 1), loader));
+Status Server::Impl::RecoverShards() {
+  // First of all: what a shard has learned says when rates change by age.
   for (const EpochRecord& epoch : globals_.epochs) {
     if (epoch.shard >= shards_.size()) continue;
     const Status status = shards_[epoch.shard]->state().LoadEpoch(epoch);
@@ -212,8 +185,14 @@ Status Server::Impl::LoadShards() {
       spdlog::warn("the model of shard {} is dropped: {}", epoch.shard,
                    std::string(status.message()));
   }
-  for (const auto& shard : shards_) shard->state().FinishLoad();
-  return absl::OkStatus();
+  std::vector<ShardState*> states;
+  for (const auto& shard : shards_) states.push_back(&shard->state());
+  LoadOptions options;
+  options.report = [this] {
+    spdlog::info("recovering: {} pages, {:.0f}% of the store", load_progress_.pages.load(),
+                 100.0 * load_progress_.slots.load() / limits::kSlots);
+  };
+  return LoadShards(*store_, states, options, load_progress_);
 }
 
 void Server::Impl::StartThreads() {

@@ -25,6 +25,7 @@ using BenchAction = std::function<Status()>;
 void AddIndexBench(CLI::App& app, BenchAction& action);
 void AddPlanBench(CLI::App& app, BenchAction& action);
 void AddStoreBench(CLI::App& app, BenchAction& action);
+void AddRecoverBench(CLI::App& app, BenchAction& action);
 
 }  // namespace freshet
 

@@ -18,6 +18,7 @@ int Run(int argc, char** argv) {
   AddIndexBench(app, action);
   AddPlanBench(app, action);
   AddStoreBench(app, action);
+  AddRecoverBench(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

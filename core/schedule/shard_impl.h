@@ -8,29 +8,35 @@
 #include <functional>
 #include <optional>
 #include <queue>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/index/price_index.h"
+#include "core/schedule/edge_calendar.h"
+#include "core/schedule/freshness_sample.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/leases.h"
+#include "core/schedule/page_table.h"
 #include "core/schedule/shard_state.h"
 
 namespace freshet {
 
 // Owner thread only.
 //
-// Invariant: a page is in the index exactly when it is known, not gone, not leased and not taken.
+// Invariants: every known page is in the index, withheld exactly when it is gone, leased or taken;
+// it is in `out` exactly when it is leased or taken.
 class ShardState::Impl {
  public:
   explicit Impl(const ShardOptions& shard_options);
 
   // --- shard_state.cc
   // -------------------------------------------------------------------------------
-  [[nodiscard]] Status LoadPage(PageNumber number, uint64_t fingerprint, const std::string& host,
-                                const PageSpec& spec, const PageState& state);
+  [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
+                                       const PageSpec& spec, const PageState& state) const;
+  [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch);
   void LoadLease(const LeaseRecord& lease);
   void FinishLoad();
   void Install(Transaction& txn);
@@ -61,29 +67,16 @@ class ShardState::Impl {
   // --- shard_view.cc
   // --------------------------------------------------------------------------------
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
-  [[nodiscard]] BelievedFreshness Believed(Instant now) const;
 
-  // What the shard holds in memory of a page besides its place in the index.
-  struct PageSlot {
-    PageNumber number;
-    uint64_t fingerprint = 0;
+  // A page that is with a worker or on its way to one.
+  struct Out {
+    LeaseId lease;  // zero: picked, lease not installed yet
     HostId host;
-    LeaseId lease;     // zero: not out
-    IndexEntry entry;  // as last put, also while the page is out
-    double importance = 0;
-    double staleness = 0;  // at `carried_at`
-    Instant carried_at;
-    double staleness_rate = 0;
-    Instant edge = Instant::Infinite();  // when the rates change by age alone
-    bool known = false;
-    bool taken = false;  // picked, lease not installed yet
-    bool gone = false;
   };
-  struct Timer {
+  struct LeaseEnd {
     Instant at;
-    PageNumber page;  // of an age edge
-    LeaseId lease;    // zero: an age edge
-    bool operator>(const Timer& other) const { return at > other.at; }
+    LeaseId lease;
+    bool operator>(const LeaseEnd& other) const { return at > other.at; }
   };
 
   // --- helpers of several files
@@ -91,13 +84,20 @@ class ShardState::Impl {
   [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state,
                                      HostId host) const;
   // Takes over spec and state of a page and files it in the index if it belongs there.
-  void Refile(PageSlot& slot, PageId id, const PageSpec& spec, const PageState& state);
-  void FileOrRemove(PageSlot& slot, PageId id);
+  void Refile(PageId id, HostId host, const PageSpec& spec, const PageState& state);
+  // Takes over what was computed of a page.
+  void File(PageId id, bool gone, const IndexEntry& entry, Instant edge,
+            const FreshnessSample::Page& believed);
+  void Leave(HostId host);
   void FreeHost(HostId host) { index.SetHostFree(host, hosts.FreeAt(host)); }
-  [[nodiscard]] PageId AddSlot(PageNumber number, uint64_t fingerprint, HostId host);
-  void DropSlot(PageId id);
-  [[nodiscard]] PageSlot* FindSlot(PageNumber number);
-  [[nodiscard]] const PageSlot* FindSlot(PageNumber number) const;
+  [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint);
+  void DropPage(PageId id);
+  // Sets a flag, and withholds or offers the page accordingly.
+  void Mark(PageId id, PageTable::Flag flag, bool value);
+  // The page is not out any more: files it again. Its host may be free with that.
+  void ComeBack(PageId id);
+  void InstallPages(Transaction& txn);
+  void InstallLeases(Transaction& txn);
   // The staged lease, or the installed one staged now; nullptr: not open.
   [[nodiscard]] Transaction::Lease* OpenLease(LeaseId id, Transaction& txn) const;
   [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn);
@@ -122,12 +122,12 @@ class ShardState::Impl {
   ShardCounters counters;
   double price = 0;
   uint64_t epoch = 0;
-  std::vector<PageSlot> slots;  // by PageId
-  std::vector<PageId> free_ids;
-  absl::flat_hash_map<PageNumber, PageId> by_number;
-  absl::flat_hash_map<uint64_t, PageId> by_fingerprint;
+  PageTable pages;
+  absl::flat_hash_map<PageId, Out> out;
+  EdgeCalendar edges;
+  FreshnessSample freshness;
   absl::flat_hash_map<Slot, uint64_t> next_serial;
-  std::priority_queue<Timer, std::vector<Timer>, std::greater<Timer>> timers;
+  std::priority_queue<LeaseEnd, std::vector<LeaseEnd>, std::greater<>> lease_ends;
   absl::flat_hash_set<uint64_t> signal_ids;
   std::vector<uint64_t> signal_id_ring;  // oldest at `signal_id_next` once full
   size_t signal_id_next = 0;

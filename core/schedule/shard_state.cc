@@ -19,13 +19,21 @@ Slot SlotOf(PageNumber number) {
   return Slot(static_cast<uint16_t>(number.value() >> kSerialBits));
 }
 
+FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
+  return {.importance = spec.importance,
+          .staleness = state.staleness,
+          .since = state.carried_at,
+          .rate = state.rates.staleness_rate};
+}
+
 }  // namespace
 
 ShardState::Impl::Impl(const ShardOptions& shard_options)
     : options(shard_options),
       estimator(shard_options.estimator),
       hosts(shard_options.default_min_delay, shard_options.default_max_in_flight),
-      leases(shard_options.generation) {}
+      leases(shard_options.generation),
+      edges(shard_options.estimator.day) {}
 
 // --- Pages in memory
 // --------------------------------------------------------------------------------
@@ -56,105 +64,105 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
   return entry;
 }
 
-PageId ShardState::Impl::AddSlot(PageNumber number, uint64_t fingerprint, HostId host) {
-  PageId id(static_cast<uint32_t>(slots.size()));
-  if (free_ids.empty()) {
-    slots.emplace_back();
-  } else {
-    id = free_ids.back();
-    free_ids.pop_back();
-  }
-  PageSlot& slot = slots[id.value()];
-  slot = PageSlot();
-  slot.known = true;
-  slot.number = number;
-  slot.fingerprint = fingerprint;
-  slot.host = host;
-  by_number[number] = id;
-  by_fingerprint[fingerprint] = id;
+PageId ShardState::Impl::AddPage(PageNumber number, uint64_t fingerprint) {
   uint64_t& next = next_serial[SlotOf(number)];
   next = std::max(next, (number.value() & kSerialMask) + 1);
   ++counters.pages;
-  return id;
+  return pages.Add(number, fingerprint);
 }
 
-void ShardState::Impl::DropSlot(PageId id) {
-  PageSlot& slot = slots[id.value()];
-  index.Remove(id);
-  if (slot.taken) {
-    hosts.Leave(slot.host);
-    FreeHost(slot.host);
+void ShardState::Impl::Leave(HostId host) {
+  hosts.Leave(host);
+  FreeHost(host);
+}
+
+void ShardState::Impl::DropPage(PageId id) {
+  if (const auto it = out.find(id); it != out.end()) {
+    Leave(it->second.host);
+    out.erase(it);
   }
-  by_number.erase(slot.number);
-  by_fingerprint.erase(slot.fingerprint);
-  slot = PageSlot();
-  free_ids.push_back(id);
+  index.Remove(id);
+  edges.Set(id, Instant::Infinite());
+  freshness.Remove(pages.fingerprint(id));
+  pages.Remove(id);
   --counters.pages;
 }
 
-ShardState::Impl::PageSlot* ShardState::Impl::FindSlot(PageNumber number) {
-  const auto it = by_number.find(number);
-  return it == by_number.end() ? nullptr : &slots[it->second.value()];
+void ShardState::Impl::ComeBack(PageId id) {
+  const auto it = out.find(id);
+  CHECK(it != out.end(), "page {} is not out", id.value());
+  const HostId host = it->second.host;
+  out.erase(it);
+  Mark(id, PageTable::kTaken, false);
+  Mark(id, PageTable::kLeased, false);
+  Leave(host);
 }
 
-const ShardState::Impl::PageSlot* ShardState::Impl::FindSlot(PageNumber number) const {
-  const auto it = by_number.find(number);
-  return it == by_number.end() ? nullptr : &slots[it->second.value()];
+void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
+  constexpr int kNotToBePicked = PageTable::kTaken | PageTable::kLeased | PageTable::kGone;
+  const bool held_before = pages.IsAny(id, kNotToBePicked);
+  pages.Set(id, flag, value);
+  const bool held = pages.IsAny(id, kNotToBePicked);
+  if (held && !held_before) index.Withhold(id);
+  if (!held && held_before) index.Offer(id);
 }
 
 std::optional<PageNumber> ShardState::Impl::FindNumber(const PageKey& key) const {
-  const auto it = by_fingerprint.find(Fingerprint(key.crawl_id, key.url));
-  if (it == by_fingerprint.end()) return std::nullopt;
-  return slots[it->second.value()].number;
+  const auto id = pages.FindFingerprint(Fingerprint(key.crawl_id, key.url));
+  if (!id) return std::nullopt;
+  return pages.number(*id);
 }
 
-void ShardState::Impl::FileOrRemove(PageSlot& slot, PageId id) {
-  if (slot.gone || slot.taken || slot.lease != LeaseId()) {
-    index.Remove(id);
-  } else {
-    index.Put(id, slot.entry);
-  }
+void ShardState::Impl::File(PageId id, bool gone, const IndexEntry& entry, Instant edge,
+                            const FreshnessSample::Page& believed) {
+  edges.Set(id, edge);
+  freshness.Put(pages.fingerprint(id), believed);
+  index.Put(id, entry);
+  Mark(id, PageTable::kGone, gone);
 }
 
-void ShardState::Impl::Refile(PageSlot& slot, PageId id, const PageSpec& spec,
+void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
                               const PageState& state) {
-  slot.entry = MakeEntry(spec, state, slot.host);
-  slot.importance = spec.importance;
-  slot.staleness = state.staleness;
-  slot.carried_at = state.carried_at;
-  slot.staleness_rate = state.rates.staleness_rate;
-  slot.gone = state.gone;
-  const Instant edge = estimator.NextEdge(state);
-  if (edge != slot.edge && !edge.infinite()) timers.push({edge, slot.number, LeaseId()});
-  slot.edge = edge;
-  FileOrRemove(slot, id);
+  File(id, state.gone, MakeEntry(spec, state, host), estimator.NextEdge(state),
+       BelievedOf(spec, state));
 }
 
 // --- Start-up
 // -----------------------------------------------------------------------------------------
 
-Status ShardState::Impl::LoadPage(PageNumber number, uint64_t fingerprint, const std::string& host,
-                                  const PageSpec& spec, const PageState& state) {
-  if (by_fingerprint.contains(fingerprint) || by_number.contains(number)) {
-    return MakeStatus(absl::StatusCode::kInternal, "page {:x} of host {} is stored twice",
-                      number.value(), host);
+PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
+                                         const PageSpec& spec, const PageState& state) const {
+  return {.number = number,
+          .fingerprint = fingerprint,
+          .entry = MakeEntry(spec, state, host),
+          .edge = estimator.NextEdge(state),
+          .believed = BelievedOf(spec, state),
+          .gone = state.gone};
+}
+
+Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch) {
+  for (const PageToLoad& page : batch) {
+    if (pages.FindFingerprint(page.fingerprint) || pages.Find(page.number)) {
+      return MakeStatus(absl::StatusCode::kInternal, "page {:x} is stored twice",
+                        page.number.value());
+    }
+    const PageId id = AddPage(page.number, page.fingerprint);
+    File(id, page.gone, page.entry, page.edge, page.believed);
   }
-  const HostId host_id = hosts.Intern(host);
-  const PageId id = AddSlot(number, fingerprint, host_id);
-  Refile(slots[id.value()], id, spec, state);
   return absl::OkStatus();
 }
 
 void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
-  PageSlot* slot = FindSlot(lease.page);
+  const std::optional<PageId> id = pages.Find(lease.page);
   // The page may have been removed by a release that left its lease behind; the lease then just
   // ends.
-  if (slot == nullptr) return;
-  slot->lease = lease.id;
+  if (!id || out.contains(*id)) return;
+  const HostId host = index.Find(*id)->host;
+  out[*id] = {.lease = lease.id, .host = host};
+  Mark(*id, PageTable::kLeased, true);
+  hosts.Enter(host, lease.assigned);
   leases.Put(lease);
-  hosts.Enter(slot->host, lease.assigned);
-  timers.push({lease.deadline, lease.page, lease.id});
-  FileOrRemove(*slot, by_number.at(lease.page));
+  lease_ends.push({lease.deadline, lease.id});
 }
 
 void ShardState::Impl::FinishLoad() {
@@ -168,43 +176,9 @@ void ShardState::Impl::FinishLoad() {
 
 void ShardState::Impl::Install(Transaction& txn) {
   for (const HostRecord& record : txn.hosts()) FreeHost(hosts.Put(record));
-  for (const Transaction::Lease& lease : txn.leases()) {
-    PageSlot* slot = FindSlot(lease.record.page);
-    const bool was_open = leases.Find(lease.record.id) != nullptr;
-    if (lease.closed) {
-      if (!was_open) continue;  // opened and closed within the batch
-      leases.Close(lease.record.id);
-      CHECK(slot != nullptr, "lease of an unknown page");
-      slot->lease = LeaseId();
-      hosts.Leave(slot->host);
-      FreeHost(slot->host);
-      FileOrRemove(*slot, by_number.at(lease.record.page));
-      continue;
-    }
-    leases.Put(lease.record);
-    if (was_open) continue;
-    CHECK(slot != nullptr && slot->taken, "a lease without a pick");
-    // The host was entered by the pick.
-    slot->taken = false;
-    slot->lease = lease.record.id;
-    timers.push({lease.record.deadline, lease.record.page, lease.record.id});
-  }
-  for (Transaction::Page& page : txn.pages()) {
-    const PageRecord& record = page.record;
-    if (page.removed) {
-      const auto it = by_number.find(record.number);
-      if (it != by_number.end()) DropSlot(it->second);
-      continue;
-    }
-    if (!page.reindex) continue;
-    auto it = by_number.find(record.number);
-    if (it == by_number.end()) {
-      (void)AddSlot(record.number, Fingerprint(record.key.crawl_id, record.key.url),
-                    hosts.Intern(record.host));
-      it = by_number.find(record.number);
-    }
-    Refile(slots[it->second.value()], it->second, record.spec, record.state);
-  }
+  // Pages first: one whose lease ends is then filed once, as it is now.
+  InstallPages(txn);
+  InstallLeases(txn);
   for (const uint64_t id : txn.signal_ids) {
     if (!signal_ids.insert(id).second) continue;
     if (signal_id_ring.size() < limits::kMaxRememberedSignalIds) {
@@ -218,28 +192,61 @@ void ShardState::Impl::Install(Transaction& txn) {
   counters.leases = leases.size();
 }
 
+void ShardState::Impl::InstallPages(Transaction& txn) {
+  for (Transaction::Page& page : txn.pages()) {
+    const PageRecord& record = page.record;
+    std::optional<PageId> id = pages.Find(record.number);
+    if (page.removed) {
+      if (id) DropPage(*id);
+      continue;
+    }
+    if (!page.reindex) continue;
+    if (!id) {
+      id = AddPage(record.number, Fingerprint(record.key.crawl_id, record.key.url));
+    }
+    Refile(*id, hosts.Intern(record.host), record.spec, record.state);
+  }
+}
+
+void ShardState::Impl::InstallLeases(Transaction& txn) {
+  for (const Transaction::Lease& lease : txn.leases()) {
+    const std::optional<PageId> id = pages.Find(lease.record.page);
+    const bool was_open = leases.Find(lease.record.id) != nullptr;
+    if (lease.closed) {
+      if (!was_open) continue;  // opened and closed within the batch
+      leases.Close(lease.record.id);
+      if (id) ComeBack(*id);
+      continue;
+    }
+    leases.Put(lease.record);
+    if (was_open) continue;
+    CHECK(id && pages.Is(*id, PageTable::kTaken), "a lease without a pick");
+    // The host was entered by the pick.
+    Mark(*id, PageTable::kLeased, true);
+    Mark(*id, PageTable::kTaken, false);
+    out.at(*id).lease = lease.record.id;
+    lease_ends.push({lease.record.deadline, lease.record.id});
+  }
+}
+
 // --- Timers
 // -------------------------------------------------------------------------------------------
 
 void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>* events) {
-  while (!timers.empty() && timers.top().at <= now && max > 0) {
-    const Timer timer = timers.top();
-    timers.pop();
-    if (timer.lease != LeaseId()) {
-      const LeaseRecord* lease = leases.Find(timer.lease);
-      if (lease == nullptr || lease->deadline != timer.at) continue;
-      events->push_back(ExpireLease{timer.lease});
-    } else {
-      const PageSlot* slot = FindSlot(timer.page);
-      if (slot == nullptr || slot->edge != timer.at) continue;
-      events->push_back(CrossAgeEdge{timer.page});
-    }
+  for (; !lease_ends.empty() && lease_ends.top().at <= now && max > 0; lease_ends.pop()) {
+    const LeaseEnd end = lease_ends.top();
+    const LeaseRecord* lease = leases.Find(end.lease);
+    if (lease == nullptr || lease->deadline != end.at) continue;
+    events->push_back(ExpireLease{end.lease});
     --max;
   }
+  std::vector<PageId> due;
+  edges.TakeDue(now, max, &due);
+  for (const PageId id : due) events->push_back(CrossAgeEdge{pages.number(id)});
 }
 
 Instant ShardState::Impl::next_timer() const {
-  return timers.empty() ? Instant::Infinite() : timers.top().at;
+  return lease_ends.empty() ? edges.next() : std::min(edges.next(), lease_ends.top().at);
 }
 
 // --- Picks
@@ -248,30 +255,27 @@ Instant ShardState::Impl::next_timer() const {
 std::optional<Pick> ShardState::Impl::Peek(Instant at) {
   const std::optional<IndexPick> best = index.Best(at);
   if (!best) return std::nullopt;
-  return Pick{slots[best->page.value()].number, best->value};
+  return Pick{pages.number(best->page), best->value};
 }
 
 std::optional<Pick> ShardState::Impl::Take(Instant at) {
   if (leases.size() >= limits::kMaxLeasesPerShard) return std::nullopt;
   const std::optional<IndexPick> best = index.Best(at);
   if (!best) return std::nullopt;
-  PageSlot& slot = slots[best->page.value()];
-  CHECK(!slot.taken && !slot.gone && slot.lease == LeaseId(), "picked a page that is out");
-  slot.taken = true;
-  index.Remove(best->page);
-  hosts.Enter(slot.host, at);
-  FreeHost(slot.host);
+  const PageId id = best->page;
+  CHECK(!out.contains(id), "picked a page that is out");
+  const HostId host = index.Find(id)->host;
+  out[id] = {.lease = LeaseId(), .host = host};
+  Mark(id, PageTable::kTaken, true);
+  hosts.Enter(host, at);
+  FreeHost(host);
   if (!std::isinf(best->value)) price = best->value;
-  return Pick{slot.number, best->value};
+  return Pick{pages.number(id), best->value};
 }
 
 void ShardState::Impl::PutBack(PageNumber number) {
-  PageSlot* slot = FindSlot(number);
-  if (slot == nullptr || !slot->taken) return;
-  slot->taken = false;
-  hosts.Leave(slot->host);
-  FreeHost(slot->host);
-  FileOrRemove(*slot, by_number.at(number));
+  const std::optional<PageId> id = pages.Find(number);
+  if (id && pages.Is(*id, PageTable::kTaken)) ComeBack(*id);
 }
 
 // --- ShardState: forwards
@@ -280,12 +284,16 @@ void ShardState::Impl::PutBack(PageNumber number) {
 ShardState::ShardState(const ShardOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 ShardState::~ShardState() = default;
 
-void ShardState::LoadHost(const HostRecord& host) { impl_->hosts.Put(host); }
+void ShardState::ReservePages(uint64_t pages) { impl_->pages.Reserve(pages); }
 
-Status ShardState::LoadPage(PageNumber number, uint64_t fingerprint, const std::string& host,
-                            const PageSpec& spec, const PageState& state) {
-  return impl_->LoadPage(number, fingerprint, host, spec, state);
+HostId ShardState::LoadHost(const HostRecord& host) { return impl_->hosts.Put(host); }
+
+PageToLoad ShardState::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
+                                   const PageSpec& spec, const PageState& state) const {
+  return impl_->PrepareLoad(number, fingerprint, host, spec, state);
 }
+
+Status ShardState::LoadPages(std::span<const PageToLoad> batch) { return impl_->LoadPages(batch); }
 
 void ShardState::LoadLease(const LeaseRecord& lease) { impl_->LoadLease(lease); }
 
@@ -357,7 +365,9 @@ StatusOr<HostRecord> ShardState::FindHost(const std::string& host, uint32_t* in_
   return impl_->hosts.record(*id);
 }
 
-BelievedFreshness ShardState::Believed(Instant now) const { return impl_->Believed(now); }
+BelievedFreshness ShardState::Believed(Instant now) const {
+  return impl_->freshness.Sum(now, impl_->pages.size());
+}
 std::vector<SourceTrust> ShardState::Trust() const { return impl_->estimator.Trust(); }
 const ShardCounters& ShardState::counters() const { return impl_->counters; }
 const Policy& ShardState::policy() const { return impl_->options.policy; }

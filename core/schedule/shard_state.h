@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,11 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/estimate/estimator.h"
+#include "core/index/index_entry.h"
 #include "core/model/page.h"
 #include "core/model/policy.h"
 #include "core/schedule/event.h"
+#include "core/schedule/freshness_sample.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/transaction.h"
 
@@ -73,12 +76,15 @@ struct ShardCounters {
   uint64_t epochs = 0;
 };
 
-// Sums over the pages of a shard: believed freshness is fresh_importance / importance.
-struct BelievedFreshness {
-  double importance = 0;
-  double fresh_importance = 0;  // sum of importance x exp(-staleness)
-  double fresh_pages = 0;       // sum of exp(-staleness)
-  uint64_t pages = 0;
+// A stored page, computed as far as is possible without changing the shard. Value type,
+// thread-compatible.
+struct PageToLoad {
+  PageNumber number;
+  uint64_t fingerprint = 0;
+  IndexEntry entry;
+  Instant edge;  // infinite: its rates do not change by age
+  FreshnessSample::Page believed;
+  bool gone = false;
 };
 
 // Why a page is, or is not, crawled now.
@@ -104,16 +110,21 @@ class ShardState {
   ShardState(const ShardState&) = delete;
   ShardState& operator=(const ShardState&) = delete;
 
-  // --- Start-up: every record of the shard's slots, once, then FinishLoad
-  // -------------------------
-  void LoadHost(const HostRecord& host);
-  // InvalidArgument when the fingerprint is taken by another page.
-  [[nodiscard]] Status LoadPage(PageNumber number, uint64_t fingerprint, const std::string& host,
-                                const PageSpec& spec, const PageState& state);
+  // --- Start-up: LoadEpoch, then every record of the shard's slots once, hosts before their pages
+  // and pages before their leases, then FinishLoad
+  [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
+  // About how many pages are to come: saves moving things again and again.
+  void ReservePages(uint64_t pages);
+  HostId LoadHost(const HostRecord& host);
+  // Most of the work of loading a page. May be called by several threads at a time, and while
+  // others load hosts, pages and leases.
+  [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
+                                       const PageSpec& spec, const PageState& state) const;
+  // Internal when a number or fingerprint is taken by another page.
+  [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch);
   void LoadLease(const LeaseRecord& lease);
   // Page numbers of `slot` from this serial on were never given to a page.
   void LoadNextSerial(Slot slot, uint64_t next_serial);
-  [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
   void FinishLoad();
 
   // --- The cycle
@@ -159,7 +170,7 @@ class ShardState {
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
   // The host as stored, and how many of its pages are out. NotFound: no page has it.
   [[nodiscard]] StatusOr<HostRecord> FindHost(const std::string& host, uint32_t* in_flight) const;
-  [[nodiscard]] BelievedFreshness Believed(Instant now) const;  // O(pages)
+  [[nodiscard]] BelievedFreshness Believed(Instant now) const;
   [[nodiscard]] std::vector<SourceTrust> Trust() const;
   [[nodiscard]] const ShardCounters& counters() const;
   [[nodiscard]] const Policy& policy() const;

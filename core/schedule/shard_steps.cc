@@ -114,9 +114,10 @@ Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) co
 }
 
 LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
-  const PageSlot* slot = FindSlot(page);
-  if (slot == nullptr || slot->lease == LeaseId()) return LeaseId();
-  return OpenLease(slot->lease, txn) == nullptr ? LeaseId() : slot->lease;
+  const std::optional<PageId> id = pages.Find(page);
+  if (!id || !pages.Is(*id, PageTable::kLeased)) return LeaseId();
+  const LeaseId lease = out.at(*id).lease;
+  return OpenLease(lease, txn) == nullptr ? LeaseId() : lease;
 }
 
 HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& txn) {
@@ -144,11 +145,10 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
     return {};
   }
   const uint64_t fingerprint = Fingerprint(event.key.crawl_id, event.key.url);
-  if (const auto it = by_fingerprint.find(fingerprint); it != by_fingerprint.end()) {
+  if (const auto id = pages.FindFingerprint(fingerprint)) {
     // Found by fingerprint and read, but it is another page: the only loss that 64 bits can bring.
     // A page that this batch removed leaves its place to the new one.
-    const PageNumber taken = slots[it->second.value()].number;
-    if (txn.Find(taken) != nullptr) {
+    if (txn.Find(pages.number(*id)) != nullptr) {
       return Refused(MakeStatus(absl::StatusCode::kAlreadyExists,
                                 "url: its fingerprint {:016x} is taken by another page",
                                 fingerprint));

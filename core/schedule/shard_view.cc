@@ -11,7 +11,7 @@ namespace {
 
 std::string Days(double seconds) { return fmt::format("{:.3g} days", seconds / 86400); }
 
-// One sentence for a person. `slot` is known.
+// One sentence for a person.
 std::string Why(const PageRecord& page, const Explanation& explanation, bool out, Instant host_free,
                 Instant now) {
   if (page.state.gone) return "the last crawl found it gone; upsert it to have it crawled again";
@@ -58,12 +58,13 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   result.effective_elapsed_seconds = alpha > 0             ? state.staleness / alpha
                                      : state.staleness > 0 ? HUGE_VAL
                                                            : 0.0;
-  const PageSlot* slot = FindSlot(page.number);
-  if (slot == nullptr) {
+  const std::optional<PageId> id = pages.Find(page.number);
+  const std::optional<HostId> host = hosts.Find(page.host);
+  if (!id || !host) {
     result.why = "it was removed";
     return result;
   }
-  const IndexEntry entry = MakeEntry(page.spec, state, slot->host);
+  const IndexEntry entry = MakeEntry(page.spec, state, *host);
   const ValueParameters value = ValueOf(entry);
   result.value = DecidingValue(entry, value, now);
   result.eligible_from = entry.eligible_from;
@@ -71,25 +72,11 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   result.next_crawl = page.state.gone ? Instant::Infinite() : now + Duration::FromSeconds(seconds);
   result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
   result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
-  if (const LeaseRecord* lease = leases.Find(slot->lease)) result.lease = *lease;
-  result.host = hosts.record(slot->host);
-  result.host_in_flight = hosts.in_flight(slot->host);
-  result.why = Why(page, result, slot->taken, hosts.FreeAt(slot->host), now);
+  if (pages.Is(*id, PageTable::kLeased)) result.lease = *leases.Find(out.at(*id).lease);
+  result.host = hosts.record(*host);
+  result.host_in_flight = hosts.in_flight(*host);
+  result.why = Why(page, result, pages.Is(*id, PageTable::kTaken), hosts.FreeAt(*host), now);
   return result;
-}
-
-BelievedFreshness ShardState::Impl::Believed(Instant now) const {
-  BelievedFreshness sum;
-  for (const PageSlot& slot : slots) {
-    if (!slot.known) continue;
-    const double elapsed = std::max(0.0, (now - slot.carried_at).seconds());
-    const double fresh = std::exp(-(slot.staleness + slot.staleness_rate * elapsed));
-    sum.importance += slot.importance;
-    sum.fresh_importance += slot.importance * fresh;
-    sum.fresh_pages += fresh;
-    ++sum.pages;
-  }
-  return sum;
 }
 
 }  // namespace freshet

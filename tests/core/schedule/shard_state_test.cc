@@ -368,10 +368,11 @@ TEST_F(ShardStateTest, ARestartGoesOnWithWhatWasCommitted) {
   options.generation = 2;
   ShardState after(options);
   for (const auto& [number, page] : before.pages()) {
-    ASSERT_TRUE(after
-                    .LoadPage(number, Fingerprint(page.key.crawl_id, page.key.url), page.host,
-                              page.spec, page.state)
-                    .ok());
+    const HostId host = after.LoadHost({.host = page.host});
+    const PageToLoad row = after.PrepareLoad(number, Fingerprint(page.key.crawl_id, page.key.url),
+                                             host, page.spec, page.state);
+    ASSERT_TRUE(after.LoadPages({&row, 1}).ok());
+    EXPECT_FALSE(after.LoadPages({&row, 1}).ok()) << "the same page twice";
   }
   after.LoadLease(*before.state().FindLease(leased->lease));
   after.FinishLoad();

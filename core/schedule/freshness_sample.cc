@@ -1,0 +1,64 @@
+#include "core/schedule/freshness_sample.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+double FreshAt(const FreshnessSample::Page& page, Instant now) {
+  const double elapsed = std::max(0.0, (now - page.since).seconds());
+  return std::exp(-(page.staleness + page.rate * elapsed));
+}
+
+}  // namespace
+
+void FreshnessSample::Put(uint64_t fingerprint, const Page& page) {
+  if (fingerprint > highest_) return;
+  sample_.insert_or_assign(fingerprint, page);
+  while (sample_.size() > kMaxSample) Halve();
+}
+
+void FreshnessSample::Halve() {
+  CHECK(highest_ > 1, "more pages than fingerprints");
+  highest_ /= 2;
+  absl::erase_if(sample_, [this](const auto& entry) { return entry.first > highest_; });
+}
+
+BelievedFreshness FreshnessSample::Sum(Instant now, uint64_t pages) const {
+  BelievedFreshness sum;
+  sum.pages = pages;
+  if (sample_.empty()) return sum;
+  for (const auto& [fingerprint, page] : sample_) {
+    const double fresh = FreshAt(page, now);
+    sum.importance += page.importance;
+    sum.fresh_importance += page.importance * fresh;
+    sum.fresh_pages += fresh;
+  }
+  const auto taken = static_cast<double>(sample_.size());
+  const double scale = static_cast<double>(pages) / taken;
+  if (sample_.size() < pages) {
+    // Ratio estimates: the variance of sum(w x) / sum(w) is sum(w^2 (x - ratio)^2) / sum(w)^2.
+    const double share = sum.fresh_pages / taken;
+    const double weighted = sum.importance > 0 ? sum.fresh_importance / sum.importance : 0;
+    double squares = 0;
+    double weighted_squares = 0;
+    for (const auto& [fingerprint, page] : sample_) {
+      const double fresh = FreshAt(page, now);
+      squares += (fresh - share) * (fresh - share);
+      const double part = page.importance * (fresh - weighted);
+      weighted_squares += part * part;
+    }
+    sum.pages_share_error = std::sqrt(squares) / taken;
+    if (sum.importance > 0)
+      sum.importance_share_error = std::sqrt(weighted_squares) / sum.importance;
+  }
+  sum.importance *= scale;
+  sum.fresh_importance *= scale;
+  sum.fresh_pages *= scale;
+  return sum;
+}
+
+}  // namespace freshet

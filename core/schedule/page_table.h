@@ -1,0 +1,182 @@
+// The pages of a shard by name: page id <-> page number <-> fingerprint, and three bits of state.
+// Everything else that is held in memory of a page is in the index.
+//
+// Bytes a page: 16 for the row, about 4.5 to find it by number, 5.7 to 7.1 by fingerprint.
+#ifndef FRESHET_CORE_SCHEDULE_PAGE_TABLE_H_
+#define FRESHET_CORE_SCHEDULE_PAGE_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/units.h"
+#include "core/model/page.h"
+#include "core/schedule/paged_vector.h"
+
+namespace freshet {
+
+// Page ids by 64-bit fingerprint: open addressing with linear probing, in 256 parts that grow one
+// by one and by a quarter, so that no insertion waits for the whole table to move and little of it
+// is empty. An entry is the id and eight bits of the fingerprint; the whole fingerprint is the
+// owner's to keep, and is given to the functions that need it.
+//
+// Owner thread only.
+class FingerprintSet {
+ public:
+  FingerprintSet();
+
+  // Calls match(id) for ids whose eight bits agree until it returns true; that id, or none.
+  template <typename Match>
+  [[nodiscard]] std::optional<PageId> Find(uint64_t fingerprint, const Match& match) const;
+  // Adds an id. `fingerprint_of(id)` gives the fingerprint of every id in the set.
+  template <typename FingerprintOf>
+  void Insert(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of);
+  // Precondition: the id is in the set under this fingerprint.
+  template <typename FingerprintOf>
+  void Erase(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of);
+
+  // Makes room for that many ids. Precondition: the set is empty.
+  void Reserve(size_t ids);
+  [[nodiscard]] size_t bytes() const;
+
+ private:
+  static constexpr int kPartBits = 8;
+  static constexpr uint32_t kFirstCapacity = 8;
+  struct Part {
+    std::vector<uint8_t> tags;  // 0: free
+    std::vector<uint32_t> ids;
+    uint32_t used = 0;
+  };
+  static uint8_t TagOf(uint64_t fingerprint) {
+    const auto tag = static_cast<uint8_t>(fingerprint);
+    return tag == 0 ? 1 : tag;
+  }
+  static size_t PartOf(uint64_t fingerprint) { return fingerprint >> (64 - kPartBits); }
+  // The place at which a search begins: the bits below those of the part, scaled to the capacity.
+  static size_t Home(const Part& part, uint64_t fingerprint) {
+    const uint64_t bits = (fingerprint << kPartBits) >> 32;
+    return static_cast<size_t>(bits * part.tags.size() >> 32);
+  }
+  static size_t After(const Part& part, size_t place) {
+    return place + 1 == part.tags.size() ? 0 : place + 1;
+  }
+  static void Place(Part& part, uint64_t fingerprint, uint32_t id);
+
+  std::vector<Part> parts_;
+};
+
+// Owner thread only. Ids are dense; one that was removed is given to a later page.
+//
+// Invariant: number and fingerprint of the pages in the table are unique.
+class PageTable {
+ public:
+  // What is known of a page besides its name. A page may be both leased and gone.
+  enum Flag : uint8_t {
+    kTaken = 1,   // picked, lease not installed yet
+    kLeased = 2,  // out on a lease
+    kGone = 4,    // the last crawl found it gone
+  };
+
+  // Precondition: neither is in the table; the serial is not 0.
+  PageId Add(PageNumber number, uint64_t fingerprint);
+  void Remove(PageId id);
+
+  [[nodiscard]] std::optional<PageId> Find(PageNumber number) const;
+  [[nodiscard]] std::optional<PageId> FindFingerprint(uint64_t fingerprint) const;
+  // Whether the id belongs to a page now.
+  [[nodiscard]] bool known(PageId id) const;
+  // Precondition for the rest: known(id).
+  [[nodiscard]] PageNumber number(PageId id) const;
+  [[nodiscard]] uint64_t fingerprint(PageId id) const;
+  [[nodiscard]] bool Is(PageId id, Flag flag) const;
+  [[nodiscard]] bool IsAny(PageId id, int flags) const;
+  void Set(PageId id, Flag flag, bool value);
+
+  // Makes room for that many pages. Precondition: the table is empty.
+  void Reserve(size_t pages) { by_fingerprint_.Reserve(pages); }
+  [[nodiscard]] size_t size() const { return size_; }
+  // Every id is below.
+  [[nodiscard]] uint32_t id_limit() const { return static_cast<uint32_t>(rows_.size()); }
+
+ private:
+  // A number uses 12 of its upper 16 bits for the slot: the flags are above them.
+  static constexpr int kFlagShift = 60;
+  static constexpr uint64_t kNumberMask = (uint64_t{1} << kFlagShift) - 1;
+  static_assert(uint64_t{limits::kSlots - 1} << 48 <= kNumberMask);
+  static constexpr int kChunkBits = 6;
+  static constexpr uint32_t kNoId = UINT32_MAX;
+  using Chunk = std::array<uint32_t, size_t{1} << kChunkBits>;
+
+  struct Row {
+    uint64_t number_and_flags = 0;  // 0: no page
+    uint64_t fingerprint = 0;
+  };
+
+  [[nodiscard]] uint32_t* PlaceOf(PageNumber number, bool make);
+
+  PagedVector<Row> rows_;  // by PageId
+  std::vector<uint32_t> free_;
+  // By slot, then by serial: numbers are dense within a slot, so this is an array, not a hash
+  // table. A chunk of pages that are all removed is dropped at the next restart.
+  std::array<std::vector<std::unique_ptr<Chunk>>, limits::kSlots> by_number_;
+  FingerprintSet by_fingerprint_;
+  size_t size_ = 0;
+};
+
+template <typename Match>
+std::optional<PageId> FingerprintSet::Find(uint64_t fingerprint, const Match& match) const {
+  const Part& part = parts_[PartOf(fingerprint)];
+  const uint8_t tag = TagOf(fingerprint);
+  for (size_t at = Home(part, fingerprint); part.tags[at] != 0; at = After(part, at)) {
+    if (part.tags[at] == tag && match(PageId(part.ids[at]))) return PageId(part.ids[at]);
+  }
+  return std::nullopt;
+}
+
+template <typename FingerprintOf>
+void FingerprintSet::Insert(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of) {
+  Part& part = parts_[PartOf(fingerprint)];
+  // At most seven eighths full: a search then looks at about 30 neighbouring tags when it is in
+  // vain, 4.5 when not.
+  if ((part.used + 1) * uint64_t{8} > part.tags.size() * uint64_t{7}) {
+    Part grown;
+    grown.tags.resize(part.tags.size() + part.tags.size() / 4);
+    grown.ids.resize(grown.tags.size());
+    for (size_t at = 0; at < part.tags.size(); ++at) {
+      if (part.tags[at] != 0) Place(grown, fingerprint_of(PageId(part.ids[at])), part.ids[at]);
+    }
+    part = std::move(grown);
+  }
+  Place(part, fingerprint, id.value());
+}
+
+template <typename FingerprintOf>
+void FingerprintSet::Erase(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of) {
+  Part& part = parts_[PartOf(fingerprint)];
+  size_t hole = Home(part, fingerprint);
+  while (part.ids[hole] != id.value() || part.tags[hole] == 0) {
+    CHECK(part.tags[hole] != 0, "an id that is not in the set");
+    hole = After(part, hole);
+  }
+  // Entries behind the hole move up unless their search begins behind it.
+  const size_t capacity = part.tags.size();
+  for (size_t at = After(part, hole); part.tags[at] != 0; at = After(part, at)) {
+    const size_t home = Home(part, fingerprint_of(PageId(part.ids[at])));
+    const size_t from_home = (at + capacity - home) % capacity;
+    const size_t from_hole = (at + capacity - hole) % capacity;
+    if (from_home < from_hole) continue;
+    part.tags[hole] = part.tags[at];
+    part.ids[hole] = part.ids[at];
+    hole = at;
+  }
+  part.tags[hole] = 0;
+  --part.used;
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_PAGE_TABLE_H_

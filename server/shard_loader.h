@@ -1,0 +1,42 @@
+// Start-up: rebuilds the shards' memories from the store, on every core.
+#ifndef FRESHET_SERVER_SHARD_LOADER_H_
+#define FRESHET_SERVER_SHARD_LOADER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/schedule/shard_state.h"
+#include "storage/store.h"
+
+namespace freshet {
+
+// How far a load has come. Thread-safe: read by others while it runs.
+struct LoadProgress {
+  std::atomic<uint64_t> pages = 0;
+  std::atomic<uint32_t> slots = 0;  // of limits::kSlots
+};
+
+struct LoadOptions {
+  unsigned threads = 0;  // 0: one a core
+  // Called every `report_interval` while it runs, on the caller's thread. Unset: not.
+  std::function<void()> report;
+  Duration report_interval = Duration::Seconds(1);
+};
+
+// Loads every host, page and lease into the shard that owns its slot (slot modulo the number of
+// shards), then calls FinishLoad of each. The shards are new, their epochs loaded.
+//
+// Threads read and decode ranges of slots side by side; what they have decoded they file under the
+// lock of its shard, some thousand pages at a time. Which ids pages get, and so the order of pages
+// of exactly equal value, depends on the threads; nothing else does.
+//
+// The status of the first range that failed; the shards are then of no use.
+[[nodiscard]] Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
+                                const LoadOptions& options, LoadProgress& progress);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_SHARD_LOADER_H_

@@ -1,0 +1,72 @@
+#include "core/schedule/edge_calendar.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "core/base/random.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
+const Duration kBucket = Duration::Seconds(86400 / 64);
+
+std::vector<PageId> Due(EdgeCalendar& calendar, Instant now, size_t max = 1000) {
+  std::vector<PageId> pages;
+  calendar.TakeDue(now, max, &pages);
+  return pages;
+}
+
+TEST(EdgeCalendar, NeverEarlyAndAtMostABucketLate) {
+  Random random(11);
+  EdgeCalendar calendar(Duration::Days(1));
+  std::map<uint32_t, Instant> edges;
+  Instant now = kStart;
+  for (int step = 0; step < 20'000; ++step) {
+    const auto page = static_cast<uint32_t>(random.Below(500));
+    if (random.Below(10) == 0) {
+      calendar.Set(PageId(page), Instant::Infinite());
+      edges.erase(page);
+    } else {
+      const Instant edge = now + Duration::FromSeconds(random.Uniform(0, 86400 * 30));
+      calendar.Set(PageId(page), edge);
+      edges[page] = edge;
+    }
+    now = now + Duration::FromSeconds(random.Uniform(0, 2000));
+    for (const PageId due : Due(calendar, now)) {
+      ASSERT_TRUE(edges.contains(due.value())) << "an edge that was moved or taken";
+      ASSERT_LE(edges[due.value()], now);
+      edges.erase(due.value());
+    }
+    for (const auto& [id, edge] : edges) ASSERT_GT(edge + kBucket, now) << id;
+  }
+}
+
+TEST(EdgeCalendar, GivesNoMoreThanAskedFor) {
+  EdgeCalendar calendar(Duration::Days(1));
+  for (uint32_t i = 0; i < 10; ++i) calendar.Set(PageId(i), kStart);
+  EXPECT_GT(calendar.next(), kStart);
+  EXPECT_THAT(Due(calendar, kStart), IsEmpty());
+  const Instant later = kStart + kBucket;
+  EXPECT_EQ(Due(calendar, later, 4).size(), 4u);
+  EXPECT_LE(calendar.next(), later);
+  EXPECT_EQ(Due(calendar, later, 100).size(), 6u);
+  EXPECT_TRUE(calendar.next().infinite());
+}
+
+TEST(EdgeCalendar, APageHasOneEdge) {
+  EdgeCalendar calendar(Duration::Days(1));
+  calendar.Set(PageId(3), kStart);
+  calendar.Set(PageId(3), kStart + Duration::Days(2));
+  calendar.Set(PageId(3), kStart);
+  EXPECT_THAT(Due(calendar, kStart + Duration::Days(3)), ElementsAre(PageId(3)));
+}
+
+}  // namespace
+}  // namespace freshet

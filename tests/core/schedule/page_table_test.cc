@@ -1,0 +1,89 @@
+// The table of pages against plain maps, with fingerprints that collide in every way they can.
+#include "core/schedule/page_table.h"
+
+#include <map>
+#include <vector>
+
+#include "core/base/random.h"
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+PageNumber Number(uint64_t slot, uint64_t serial) { return PageNumber(slot << 48 | serial); }
+
+TEST(PageTable, AgreesWithMapsThroughAdditionsAndRemovals) {
+  Random random(7);
+  PageTable table;
+  std::map<uint64_t, std::pair<uint64_t, PageId>> by_number;  // number -> fingerprint, id
+  std::map<uint64_t, uint64_t> by_fingerprint;
+  std::vector<uint64_t> serials(4, 0);
+  for (int step = 0; step < 60'000; ++step) {
+    if (by_number.empty() || random.Below(5) < 3) {
+      const uint64_t slot = random.Below(4) * 1365;
+      const PageNumber number = Number(slot, ++serials[slot / 1365]);
+      // Few values of the leading bits, so that parts overflow and searches wrap around.
+      const uint64_t fingerprint =
+          random.Below(3) << 62 | random.Below(uint64_t{1} << 24) << 8 | random.Below(4);
+      if (by_fingerprint.contains(fingerprint)) continue;
+      const PageId id = table.Add(number, fingerprint);
+      by_number[number.value()] = {fingerprint, id};
+      by_fingerprint[fingerprint] = number.value();
+    } else {
+      auto it = by_number.lower_bound(random.Next() >> 16);
+      if (it == by_number.end()) it = by_number.begin();
+      by_fingerprint.erase(it->second.first);
+      table.Remove(it->second.second);
+      EXPECT_FALSE(table.Find(PageNumber(it->first)));
+      EXPECT_FALSE(table.FindFingerprint(it->second.first));
+      by_number.erase(it);
+    }
+    ASSERT_EQ(table.size(), by_number.size());
+  }
+  for (const auto& [number, rest] : by_number) {
+    const auto& [fingerprint, id] = rest;
+    ASSERT_EQ(table.Find(PageNumber(number)), id);
+    ASSERT_EQ(table.FindFingerprint(fingerprint), id);
+    ASSERT_EQ(table.number(id), PageNumber(number));
+    ASSERT_EQ(table.fingerprint(id), fingerprint);
+  }
+  EXPECT_LE(table.id_limit(), 60'000u) << "ids of removed pages are given again";
+}
+
+TEST(PageTable, FlagsLeaveTheNumberAlone) {
+  PageTable table;
+  const PageId id = table.Add(Number(4095, (uint64_t{1} << 20) + 5), 1);
+  table.Set(id, PageTable::kLeased, true);
+  table.Set(id, PageTable::kGone, true);
+  EXPECT_EQ(table.number(id), Number(4095, (uint64_t{1} << 20) + 5));
+  EXPECT_TRUE(table.Is(id, PageTable::kLeased));
+  EXPECT_FALSE(table.Is(id, PageTable::kTaken));
+  EXPECT_TRUE(table.IsAny(id, PageTable::kTaken | PageTable::kGone));
+  table.Set(id, PageTable::kLeased, false);
+  EXPECT_FALSE(table.Is(id, PageTable::kLeased));
+  EXPECT_TRUE(table.Is(id, PageTable::kGone));
+}
+
+TEST(PageTable, FindsNothingWhereNothingIs) {
+  PageTable table;
+  EXPECT_FALSE(table.Find(Number(3, 1)));
+  EXPECT_FALSE(table.Find(Number(9999, 1))) << "a slot that does not exist";
+  EXPECT_FALSE(table.FindFingerprint(0));
+  EXPECT_FALSE(table.known(PageId(0)));
+}
+
+TEST(FingerprintSet, TakesAtMostEightBytesAnIdOnceItIsLarge) {
+  Random random(3);
+  std::vector<uint64_t> fingerprints;
+  FingerprintSet set;
+  const auto fingerprint_of = [&](PageId id) { return fingerprints[id.value()]; };
+  for (uint32_t i = 0; i < 300'000; ++i) {
+    fingerprints.push_back(random.Next());
+    set.Insert(fingerprints.back(), PageId(i), fingerprint_of);
+    if (i < 50'000) continue;
+    ASSERT_LT(static_cast<double>(set.bytes()), 8.0 * (i + 1)) << i;
+  }
+}
+
+}  // namespace
+}  // namespace freshet

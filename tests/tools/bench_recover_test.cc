@@ -1,0 +1,43 @@
+// freshet-bench recover at smoke size: every page comes back, whatever the shards.
+#include <sstream>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/run_program.h"
+
+namespace freshet {
+namespace {
+
+using nlohmann::json;
+using testing::ProgramResult;
+using testing::RunProgram;
+
+json Recover(const std::string& flags) {
+  const ProgramResult result = RunProgram("freshet-bench recover " + flags, "");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return json::parse(result.out);
+}
+
+TEST(BenchRecover, FindsEveryPageAndTheSameBestOne) {
+  const json one = Recover("--pages 5000 --log-rows 1000");
+  const json three = Recover("--pages 5000 --log-rows 1000 --shards 3 --threads 1");
+  for (const json& line : {one, three}) {
+    EXPECT_EQ(line["pages"], 5000);
+    EXPECT_GT(line["pages_per_second"].get<double>(), 0);
+    for (const char* member : {"seconds", "open_seconds", "load_seconds", "cpu_seconds",
+                               "resident_bytes_per_page", "commit", "cpu"}) {
+      EXPECT_TRUE(line.contains(member)) << member;
+    }
+  }
+  EXPECT_EQ(one["first_value"], three["first_value"]) << "the best page over all shards";
+}
+
+TEST(BenchRecover, RefusesBadUsage) {
+  for (const char* flags : {"--pages 0", "--policy best", "--shards 0", "--fast"}) {
+    EXPECT_EQ(RunProgram(std::string("freshet-bench recover ") + flags, "").exit_code, 2) << flags;
+  }
+}
+
+}  // namespace
+}  // namespace freshet
