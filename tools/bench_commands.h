@@ -23,6 +23,7 @@ using BenchAction = std::function<Status()>;
 [[nodiscard]] double PeakMemoryMb();
 
 void AddIndexBench(CLI::App& app, BenchAction& action);
+void AddIngestBench(CLI::App& app, BenchAction& action);
 void AddPlanBench(CLI::App& app, BenchAction& action);
 void AddStoreBench(CLI::App& app, BenchAction& action);
 void AddRecoverBench(CLI::App& app, BenchAction& action);

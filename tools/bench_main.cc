@@ -16,6 +16,7 @@ int Run(int argc, char** argv) {
   app.require_subcommand(1);
   BenchAction action;
   AddIndexBench(app, action);
+  AddIngestBench(app, action);
   AddPlanBench(app, action);
   AddStoreBench(app, action);
   AddRecoverBench(app, action);

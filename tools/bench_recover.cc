@@ -1,12 +1,7 @@
 // freshet-bench recover: opening a store and rebuilding the shards from it, as after a kill.
-#include <malloc.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -16,6 +11,7 @@
 #include "server/shard_loader.h"
 #include "storage/store.h"
 #include "tools/bench_commands.h"
+#include "tools/bench_resources.h"
 #include "tools/scratch_dir.h"
 #include "tools/synthetic_store.h"
 
@@ -42,26 +38,6 @@ class Stopwatch {
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
-
-// Processor time of this process so far, all threads and the kernel's part included.
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-// Bytes of this process that are resident once the allocator has given back what it can.
-double ResidentBytes() {
-  malloc_trim(0);
-  std::ifstream statm("/proc/self/statm");
-  double size = 0;
-  double resident = 0;
-  statm >> size >> resident;
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
 
 Status RunRecoverBench(RecoverFlags flags) {
   ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(flags.policy));
