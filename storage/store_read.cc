@@ -3,6 +3,7 @@
 
 #include "core/base/check.h"
 #include "core/base/url.h"
+#include "rocksdb/perf_level.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/store_impl.h"
 #include "storage/keys.h"
@@ -102,6 +103,7 @@ std::vector<StatusOr<PageRecord>> Store::Impl::ReadPages(
   std::vector<rocksdb::PinnableSlice> values(slices.size());
   std::vector<rocksdb::Status> statuses(slices.size());
   if (!slices.empty()) {
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
     db_->MultiGet(rocksdb::ReadOptions(), slices.size(), handles.data(), slices.data(),
                   values.data(), statuses.data());
   }

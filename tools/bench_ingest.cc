@@ -135,10 +135,9 @@ Status RunMode(const IngestFlags& flags, const std::string& mode, Stack& stack) 
   for (std::vector<RoutedEvent>& batch : batches) {
     window.Enter();
     (void)router.Submit(std::move(batch), [&](const std::vector<Reply>& replies) {
-      applied += static_cast<uint64_t>(
-          std::count_if(replies.begin(), replies.end(), [](const Reply& reply) {
-            return reply.disposition == Disposition::kApplied;
-          }));
+      applied += static_cast<uint64_t>(std::count_if(
+          replies.begin(), replies.end(),
+          [](const Reply& reply) { return reply.disposition == Disposition::kApplied; }));
       window.Leave();
     });
   }

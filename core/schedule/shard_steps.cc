@@ -272,7 +272,8 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
   state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
   state.rates = estimator.Estimate(page->record, now).rates;
-  page->state_changed = page->detail_changed = page->reindex = true;
+  // What a signal says is in the state alone: the detail need not be written.
+  page->state_changed = page->reindex = true;
   ++counters.signals_applied;
   return {};
 }

@@ -32,7 +32,8 @@ TEST(BenchIngest, AppliesEveryItemOfBothModes) {
 }
 
 TEST(BenchIngest, RefusesBadUsage) {
-  for (const char* flags : {"--mode upserts", "--items 0", "--durability maybe", "--batch 100000"}) {
+  for (const char* flags :
+       {"--mode upserts", "--items 0", "--durability maybe", "--batch 100000"}) {
     EXPECT_EQ(RunProgram(std::string("freshet-bench ingest ") + flags, "").exit_code, 2) << flags;
   }
 }
