@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -229,9 +230,21 @@ class Times {
   double highest_ = 0;
 };
 
+// Time that this thread has had a processor.
+double ProcessorSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// On a machine that does other things too, a batch of picks may have to wait for its processor:
+// such a batch counts with its share of processor time, and the time of its single picks is left
+// out.
 struct Measurement {
   uint64_t picks = 0;
   uint64_t signals = 0;
+  uint64_t batches = 0;
+  uint64_t disturbed = 0;
   double pick_seconds = 0;
   double signal_seconds = 0;
   Times times;  // of each pick
@@ -255,22 +268,32 @@ class Drive {
   Measurement Run(double seconds, uint64_t max_picks) {
     Measurement result;
     const auto start = Clock::now();
-    while (result.picks < max_picks && SecondsSince(start) < seconds) RunBatch(max_picks, result);
+    uint64_t picks = 0;
+    while (picks < max_picks && SecondsSince(start) < seconds) {
+      const int batch = static_cast<int>(std::min<uint64_t>(kBatch, max_picks - picks));
+      RunBatch(batch, result);
+      picks += static_cast<uint64_t>(batch);
+    }
     return result;
   }
 
  private:
   static constexpr int kBatch = 64;
   static constexpr uint64_t kDigestedPicks = 64;
+  static constexpr double kDisturbance = 5e-6;
+  static constexpr double kSlowPick = 1e-5;
 
-  void RunBatch(uint64_t max_picks, Measurement& result) {
-    const int picks = static_cast<int>(std::min<uint64_t>(kBatch, max_picks - result.picks));
+  void RunBatch(int picks, Measurement& result) {
     drawn_.clear();
     for (owed_ += signals_ * picks; owed_ >= 1; --owed_) {
       drawn_.push_back(world_.DrawSignal(flags_.pages, random_));
     }
     size_t next_signal = 0;
-    auto before = Clock::now();
+    double pick_seconds = 0;
+    double signal_seconds = 0;
+    const double processor = ProcessorSeconds();
+    const auto start = Clock::now();
+    auto before = start;
     for (int i = 0; i < picks; ++i) {
       now_seconds_ += step_seconds_ / factor_;
       const Instant now = world_.start() + Duration::FromSeconds(now_seconds_);
@@ -280,20 +303,33 @@ class Drive {
           contender_.Signal(drawn_[next_signal].first, drawn_[next_signal].second, now);
         }
         const auto after = Clock::now();
-        result.signal_seconds += std::chrono::duration<double>(after - before).count();
+        signal_seconds += std::chrono::duration<double>(after - before).count();
         before = after;
       }
       const PageId page = contender_.Pick(now);
       const auto after = Clock::now();
-      const double taken = std::chrono::duration<double>(after - before).count();
+      taken_[static_cast<size_t>(i)] = std::chrono::duration<double>(after - before).count();
+      pick_seconds += taken_[static_cast<size_t>(i)];
       before = after;
-      result.pick_seconds += taken;
-      result.times.Add(taken * 1e9);
       if (digested_ < kDigestedPicks) digest_ = (digest_ ^ page.value()) * 0x100000001b3;
       ++digested_;
     }
+    const double wall = SecondsSince(start);
+    const double own = ProcessorSeconds() - processor;
+    const bool disturbed = wall > own + kDisturbance;
+    const double share = disturbed ? own / wall : 1;
+    // The pick that had to wait cannot be told from the others, unless waiting is nothing to them.
+    if (!disturbed || own > kSlowPick * picks) {
+      for (int i = 0; i < picks; ++i) {
+        result.times.Add(taken_[static_cast<size_t>(i)] * share * 1e9);
+      }
+    }
+    ++result.batches;
+    result.disturbed += disturbed ? 1 : 0;
     result.picks += static_cast<uint64_t>(picks);
     result.signals += next_signal;
+    result.pick_seconds += pick_seconds * share;
+    result.signal_seconds += signal_seconds * share;
   }
 
   const BenchIndexFlags& flags_;
@@ -301,6 +337,7 @@ class Drive {
   Contender& contender_;
   Random random_;
   std::vector<std::pair<PageId, double>> drawn_;
+  std::array<double, kBatch> taken_{};  // seconds of each pick of the batch
   double step_seconds_ = 0;
   double signals_ = 0;
   double owed_ = 0;
@@ -315,18 +352,20 @@ void Report(const BenchIndexFlags& flags, const Contender& contender, const Meas
   const auto rate = [](uint64_t n, double seconds) {
     return seconds > 0 ? static_cast<double>(n) / seconds : 0.0;
   };
-  std::cout << fmt::format(
-                   R"({{"pages":{},"policy":"{}","structure":"{}","picks_per_second":{:.0f},)"
-                   R"("p50_ns":{:.0f},"p999_ns":{:.0f},"max_ns":{:.0f},)"
-                   R"("evaluations_per_pick":{:.2f},"signals_per_second":{:.0f},)"
-                   R"("bytes_per_page":{:.1f},"build_seconds":{:.3f},"picks":{},"signals":{},)"
-                   R"("hosts":{},"rate_factor":{},"seed":{},"digest":"{:016x}",{}}})",
-                   flags.pages, flags.policy, contender.name(), rate(m.picks, m.pick_seconds),
-                   m.times.Quantile(0.5), m.times.Quantile(0.999), m.times.highest(),
-                   evaluations / static_cast<double>(m.picks), rate(m.signals, m.signal_seconds),
-                   bytes, build, m.picks, m.signals, flags.hosts, flags.rate_factor, flags.seed,
-                   digest, BenchContext())
-            << std::endl;
+  std::cout
+      << fmt::format(
+             R"({{"pages":{},"policy":"{}","structure":"{}","picks_per_second":{:.0f},)"
+             R"("p50_ns":{:.0f},"p999_ns":{:.0f},"max_ns":{:.0f},)"
+             R"("evaluations_per_pick":{:.2f},"signals_per_second":{:.0f},)"
+             R"("bytes_per_page":{:.1f},"build_seconds":{:.3f},"picks":{},"signals":{},"disturbed":{:.3f},)"
+             R"("hosts":{},"rate_factor":{},"seed":{},"digest":"{:016x}",{}}})",
+             flags.pages, flags.policy, contender.name(), rate(m.picks, m.pick_seconds),
+             m.times.Quantile(0.5), m.times.Quantile(0.999), m.times.highest(),
+             evaluations / static_cast<double>(m.picks), rate(m.signals, m.signal_seconds), bytes,
+             build, m.picks, m.signals,
+             static_cast<double>(m.disturbed) / static_cast<double>(m.batches), flags.hosts,
+             flags.rate_factor, flags.seed, digest, BenchContext())
+      << std::endl;
 }
 
 void Measure(const BenchIndexFlags& flags, const World& world, Contender& contender) {

@@ -94,6 +94,18 @@ IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record) {
   return entry;
 }
 
+double SpeedOf(const Policy& policy, const IndexRecord& record) {
+  if (record.importance > 0) {
+    if (ReadsSignalRate(policy)) {
+      if (record.unsignalled_rate > 0) return Wide(record.staleness_rate);
+    } else if (policy.kind == PolicyKind::kGreedy || policy.kind == PolicyKind::kHarmonic ||
+               policy.kind == PolicyKind::kNewContent) {
+      return Wide(record.rate);
+    }
+  }
+  return ValueOf(policy, DecodeRates(policy, record)).speed;
+}
+
 double ExponentOf(const IndexRecord& record, double speed, Instant at) {
   if (record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning)) {
     const double elapsed = (at - Instant::FromMicros(record.clock)).seconds();

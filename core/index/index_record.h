@@ -45,6 +45,9 @@ void EncodeClock(double exponent, Instant since, double speed, bool saturates, I
 [[nodiscard]] IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record);
 [[nodiscard]] IndexRates DecodeRates(const Policy& policy, const IndexRecord& record);
 
+// ds/dt of the page; as ValueOf says, mostly without computing all that ValueOf computes.
+[[nodiscard]] double SpeedOf(const Policy& policy, const IndexRecord& record);
+
 // The exponent of the page at `at`.
 [[nodiscard]] double ExponentOf(const IndexRecord& record, double speed, Instant at);
 

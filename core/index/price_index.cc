@@ -5,258 +5,446 @@
 #include <limits>
 
 #include "core/base/check.h"
-#include "core/model/crossing.h"
 
 namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// The claim is this share of the lowest price of the last two windows. Lower: fewer scans when the
-// price falls, more pages awake. Only cost depends on it.
-constexpr double kClaimShare = 0.85;
-// Bounds are computed with rounding errors of some 1e-15; this covers them many times over.
-constexpr double kBoundSlack = 1 + 1e-12;
-
-Instant WaitingSince(const IndexEntry& entry) {
-  return entry.forced_at.infinite() ? entry.since : entry.forced_at;
-}
-
-// The instant from which the value may be at least `claim`, rounded so that it is never too late.
-Instant EarliestAt(const IndexEntry& entry, const ValueParameters& value, double claim) {
-  const double seconds = TimeToReach(value, entry.exponent, claim);
-  if (std::isinf(seconds)) return entry.forced_at;
-  const Duration safe = Duration::FromSeconds(seconds * (1 - 1e-8)) - Duration::Micros(2);
-  const Instant since = entry.since.infinite() ? Instant() : entry.since;
-  return std::min(entry.forced_at, since + safe);
-}
+// ln of the lowest claim: below it, every page is awake.
+constexpr double kLowestClaim = -700;
+constexpr double kHighestClaim = 700;
 
 }  // namespace
 
-bool PriceIndex::Current(PageId page, uint32_t version) const {
-  return pages_[page.value()].version == version;
+PriceIndex::PriceIndex() { SetClaim(0); }
+
+// --- Records ---
+
+bool PriceIndex::Has(PageId page) const {
+  return page.value() < records_.capacity() && PlaceOf(page) != Place::kNone;
 }
 
-Instant PriceIndex::HostFreeAt(HostId host) const {
-  return host.value() < hosts_.size() ? hosts_[host.value()].free_at : Instant();
+void PriceIndex::SetPlace(PageId page, Place place, uint32_t position) {
+  IndexRecord& record = records_[page.value()];
+  record.place = static_cast<uint64_t>(place) & 7;
+  // A waiting page has been told its position by its pool already, or will be.
+  if (place != Place::kWaiting) record.position = position;
 }
 
-std::optional<IndexEntry> PriceIndex::Find(PageId page) const {
-  if (page.value() >= pages_.size()) return std::nullopt;
-  const Page& filed = pages_[page.value()];
-  if (filed.place == Place::kNone) return std::nullopt;
-  return filed.entry;
+uint64_t PriceIndex::InternPolicy(const Policy& policy) {
+  for (size_t i = 0; i < policies_.size(); ++i) {
+    if (policy_pages_[i] > 0 && policies_[i] == policy) return i;
+  }
+  for (size_t i = 0; i < policies_.size(); ++i) {
+    if (policy_pages_[i] > 0) continue;
+    policies_[i] = policy;
+    return i;
+  }
+  CHECK(false, "pages of more than {} policies", policies_.size());
+  return 0;
+}
+
+const PriceIndex::Times* PriceIndex::TimesOf(PageId page) const {
+  if (times_.empty()) return nullptr;
+  const auto it = times_.find(page);
+  return it == times_.end() ? nullptr : &it->second;
+}
+
+void PriceIndex::CountHost(HostId host, int change) {
+  if (host.value() >= hosts_.size()) hosts_.resize(host.value() + 1);
+  Host& gate = hosts_[host.value()];
+  gate.pages = (gate.pages + static_cast<uint32_t>(change)) & 0x7fffffffu;
+  if (gate.blocked) blocked_pages_ += static_cast<size_t>(change);
 }
 
 void PriceIndex::Put(PageId page, const IndexEntry& entry) {
-  if (page.value() >= pages_.size()) pages_.resize(page.value() + 1);
-  Page& filed = pages_[page.value()];
-  if (filed.place == Place::kNone) ++size_;
-  filed.entry = Canonical(entry);
-  filed.value = ValueOf(filed.entry);
-  barren_until_ = Instant();
-  if (filed.place != Place::kWithheld) File(page);
-}
-
-double PriceIndex::ExponentOf(PageId page, Instant at) const {
-  return ExponentAt(pages_[page.value()].entry, pages_[page.value()].value, at);
+  records_.Cover(page.value());
+  host_of_.Cover(page.value());
+  level_of_.Cover(page.value());
+  const bool known = Has(page);
+  const bool withheld = known && PlaceOf(page) == Place::kWithheld;
+  if (known) {
+    (void)Unfile(page);
+    --policy_pages_[records_[page.value()].policy];
+    CountHost(HostId(host_of_[page.value()]), -1);
+  } else {
+    ++size_;
+  }
+  const uint64_t tag = records_[page.value()].tag;
+  IndexRecord& record = records_[page.value()] = EncodeRecord(entry);
+  record.tag = tag & 7;
+  record.policy = InternPolicy(entry.policy) & 3;
+  ++policy_pages_[record.policy];
+  host_of_[page.value()] = entry.host.value();
+  CountHost(entry.host, 1);
+  const bool delayed = entry.eligible_from > now_;
+  if (delayed || !entry.forced_at.infinite()) {
+    times_[page] = {delayed ? entry.eligible_from : Instant(), entry.forced_at};
+    if (delayed && !entry.eligible_from.infinite()) alarms_.push_back({entry.eligible_from, page});
+    if (delayed) std::push_heap(alarms_.begin(), alarms_.end());
+    if (entry.forced_at > now_ && !entry.forced_at.infinite()) {
+      alarms_.push_back({entry.forced_at, page});
+      std::push_heap(alarms_.begin(), alarms_.end());
+    }
+  } else if (!times_.empty()) {
+    times_.erase(page);
+  }
+  barren_ = false;
+  if (withheld) {
+    SetPlace(page, Place::kWithheld, 0);
+  } else {
+    File(page, {});
+  }
 }
 
 void PriceIndex::Restart(PageId page, double exponent, Instant since) {
-  CHECK(Find(page).has_value(), "page {} is not in", page.value());
-  IndexEntry entry = pages_[page.value()].entry;
-  entry.exponent = exponent;
-  entry.since = since;
-  Put(page, entry);
-}
-
-void PriceIndex::Withhold(PageId page) {
-  CHECK(Find(page).has_value(), "page {} is not in", page.value());
-  pages_[page.value()].place = Place::kWithheld;
-  ++pages_[page.value()].version;
-}
-
-void PriceIndex::Offer(PageId page) {
-  CHECK(Find(page).has_value(), "page {} is not in", page.value());
-  if (pages_[page.value()].place != Place::kWithheld) return;
-  barren_until_ = Instant();
-  File(page);
+  CHECK(Has(page), "page {} is not in", page.value());
+  CHECK(exponent >= 0, "exponent {}", exponent);
+  const bool withheld = PlaceOf(page) == Place::kWithheld;
+  const bool slept = PlaceOf(page) == Place::kAsleep;
+  const Crossing crossing = Unfile(page);
+  IndexRecord& record = records_[page.value()];
+  const Policy& policy = PolicyOf(record);
+  const bool saturates =
+      policy.kind != PolicyKind::kHarmonic && policy.kind != PolicyKind::kHarmonicNcis;
+  EncodeClock(exponent, since, exponent == 0 ? 0 : SpeedOf(policy, record), saturates, &record);
+  barren_ = false;
+  if (withheld) return;
+  File(page, crossing);
+  if (slept) SweepCalendars();
 }
 
 void PriceIndex::Remove(PageId page) {
-  if (!Find(page)) return;
-  Page& filed = pages_[page.value()];
-  filed.place = Place::kNone;
-  ++filed.version;
+  if (!Has(page)) return;
+  (void)Unfile(page);
+  --policy_pages_[records_[page.value()].policy];
+  CountHost(HostId(host_of_[page.value()]), -1);
+  if (!times_.empty()) times_.erase(page);
+  SetPlace(page, Place::kNone, 0);
   --size_;
+}
+
+void PriceIndex::Withhold(PageId page) {
+  CHECK(Has(page), "page {} is not in", page.value());
+  (void)Unfile(page);
+  SetPlace(page, Place::kWithheld, 0);
+}
+
+void PriceIndex::Offer(PageId page) {
+  CHECK(Has(page), "page {} is not in", page.value());
+  if (PlaceOf(page) != Place::kWithheld) return;
+  barren_ = false;
+  File(page, {});
+}
+
+std::optional<IndexEntry> PriceIndex::Find(PageId page) const {
+  if (!Has(page)) return std::nullopt;
+  const IndexRecord& record = records_[page.value()];
+  IndexEntry entry = DecodeRecord(PolicyOf(record), record);
+  entry.host = HostId(host_of_[page.value()]);
+  if (const Times* times = TimesOf(page)) {
+    entry.eligible_from = times->eligible_from;
+    entry.forced_at = times->forced_at;
+  }
+  return entry;
+}
+
+double PriceIndex::ExponentOf(PageId page, Instant at) const {
+  DCHECK(Has(page));
+  const IndexRecord& record = records_[page.value()];
+  return freshet::ExponentOf(record, SpeedOf(PolicyOf(record), record), at);
 }
 
 void PriceIndex::SetHostFree(HostId host, Instant free_at) {
   if (host.value() >= hosts_.size()) hosts_.resize(host.value() + 1);
-  Host& entry = hosts_[host.value()];
-  if (free_at < entry.free_at) barren_until_ = Instant();
-  entry.free_at = free_at;
-  if (!entry.parked.empty() && !free_at.infinite()) host_wakes_.push({free_at, host});
-}
-
-void PriceIndex::File(PageId page) {
-  Page& filed = pages_[page.value()];
-  const uint32_t version = ++filed.version;
-  const Instant wake =
-      std::max(filed.entry.eligible_from, EarliestAt(filed.entry, filed.value, claim_));
-  if (wake > now_) {
-    filed.place = Place::kAsleep;
-    if (!wake.infinite()) asleep_.push({wake, page, version});
-    return;
+  Host& gate = hosts_[host.value()];
+  gate.free_at = free_at;
+  const bool blocked = free_at > now_;
+  if (blocked && !free_at.infinite()) {
+    host_alarms_.push_back({free_at, host});
+    std::push_heap(host_alarms_.begin(), host_alarms_.end());
   }
-  filed.place = Place::kAwake;
-  awake_.push_back({BoundUntilHorizon(filed), WaitingSince(filed.entry), page, version});
-  std::push_heap(awake_.begin(), awake_.end());
+  if (blocked == (gate.blocked == 1)) return;
+  gate.blocked = blocked ? 1 : 0;
+  if (blocked) {
+    blocked_pages_ += gate.pages;
+  } else {
+    blocked_pages_ -= gate.pages;
+    barren_ = false;
+  }
+  if (gate.pool != 0) pools_.SetOpen(gate.pool, !blocked);
 }
 
-double PriceIndex::BoundUntilHorizon(const Page& page) const {
-  const IndexEntry& entry = page.entry;
-  if (horizon_ >= entry.forced_at) return kInfinity;
-  const Instant from = entry.since.infinite() ? now_ : std::max(now_, entry.since);
-  const ValueJet jet = CrawlValueJet(page.value, ExponentAt(entry, page.value, from));
-  const double d = std::max(0.0, (horizon_ - from).seconds());
-  if (jet.value >= page.value.ceiling) return jet.value;
-  const double bound = (jet.value + d * (jet.slope + d * jet.curvature / 2)) * kBoundSlack;
-  return std::min(bound, std::max(page.value.ceiling * kBoundSlack, jet.value));
+// --- Time ---
+
+void PriceIndex::RingAlarms() {
+  while (!host_alarms_.empty() && host_alarms_.front().at <= now_) {
+    const HostId host = host_alarms_.front().id;
+    std::pop_heap(host_alarms_.begin(), host_alarms_.end());
+    host_alarms_.pop_back();
+    Host& gate = hosts_[host.value()];
+    if (gate.blocked == 0 || gate.free_at > now_) continue;
+    gate.blocked = 0;
+    blocked_pages_ -= gate.pages;
+    barren_ = false;
+    if (gate.pool != 0) pools_.SetOpen(gate.pool, true);
+  }
+  while (!alarms_.empty() && alarms_.front().at <= now_) {
+    const PageAlarm alarm = alarms_.front();
+    std::pop_heap(alarms_.begin(), alarms_.end());
+    alarms_.pop_back();
+    const Times* times = Has(alarm.id) ? TimesOf(alarm.id) : nullptr;
+    if (times == nullptr || PlaceOf(alarm.id) == Place::kWithheld) continue;
+    if (times->eligible_from != alarm.at && times->forced_at != alarm.at) continue;
+    barren_ = false;
+    File(alarm.id, Unfile(alarm.id));
+  }
+  while (!expiries_.empty() && expiries_.front().at <= t_) {
+    const auto expiry = expiries_.front();
+    std::pop_heap(expiries_.begin(), expiries_.end());
+    expiries_.pop_back();
+    if (!Has(expiry.id) || PlaceOf(expiry.id) != Place::kWaiting) continue;
+    if (records_[expiry.id.value()].tag != expiry.tag) continue;
+    File(expiry.id, Unfile(expiry.id));
+  }
 }
 
-void PriceIndex::WakeDue() {
-  while (!host_wakes_.empty() && host_wakes_.top().at <= now_) {
-    Host& host = hosts_[host_wakes_.top().host.value()];
-    host_wakes_.pop();
-    if (host.free_at > now_) continue;  // it was blocked again; a later wake is queued
-    std::vector<std::pair<PageId, uint32_t>> parked;
-    parked.swap(host.parked);
-    for (const auto& [page, version] : parked) {
-      if (Current(page, version)) File(page);
+void PriceIndex::OpenDue() {
+  next_open_ = kInfinity;
+  for (size_t i = 0; i < calendars_.size(); ++i) {
+    while (calendars_[i].Open(chunks_, t_, &due_)) {
+      ProcessDue();
+      if (band_.size() > awake_limit_) RaiseClaim();
     }
-  }
-  while (!asleep_.empty() && asleep_.top().at <= now_) {
-    const Wake wake = asleep_.top();
-    asleep_.pop();
-    if (Current(wake.page, wake.version)) File(wake.page);
+    next_open_ = std::min(next_open_, calendars_[i].next_open());
   }
 }
 
-void PriceIndex::RenewBounds() {
-  claim_ = std::max(claim_, kClaimShare * std::min(lowest_price_, lowest_price_before_));
-  // Twice the time that the last bounds served: they then cost about as much as they save.
-  const Duration served =
-      std::clamp(now_ - last_renewal_, Duration::Micros(1), Duration::Days(365));
-  horizon_ = now_ + served;
-  last_renewal_ = now_;
-  examined_since_renewal_ = 0;
-  std::vector<Awake> old;
-  old.swap(awake_);
-  for (const Awake& awake : old) {
-    if (Current(awake.page, awake.version)) File(awake.page);
+// --- The claim ---
+
+size_t PriceIndex::TargetAwake() const {
+  const double root = std::sqrt(static_cast<double>(size_));
+  return static_cast<size_t>(std::clamp(root, 32.0, 16384.0));
+}
+
+void PriceIndex::SetClaim(double log_claim) {
+  log_claim_ = std::clamp(log_claim, kLowestClaim, kHighestClaim);
+  claim_ = std::exp(log_claim_);
+  level_ = static_cast<int64_t>(std::floor(log_claim_ / kLevelStep));
+  level_price_ = std::exp(static_cast<double>(level_) * kLevelStep);
+  const int64_t code = level_ - level_base_;
+  level_code_ = code >= 1 && code <= 0xffff ? static_cast<uint16_t>(code) : uint16_t{0};
+}
+
+void PriceIndex::MoveClaim(double log_claim) {
+  const double before = log_claim_;
+  SetClaim(log_claim);
+  const double rise = log_claim_ - before;
+  for (WakeCalendar& calendar : calendars_) {
+    if (rise > 0) calendar.ClaimRose(rise, t_);
+    if (rise < 0) calendar.ClaimFell(-rise, t_);
+  }
+  next_open_ = -kInfinity;
+}
+
+void PriceIndex::RaiseClaim() {
+  const double value = band_.ValueAtRank(t_, 2 * TargetAwake());
+  awake_limit_ = std::max(awake_limit_, 2 * band_.size());
+  if (!(value > claim_) || std::isinf(value)) return;
+  MoveClaim(std::log(value));
+}
+
+bool PriceIndex::LowerClaim(double step, double enough) {
+  if (asleep_ == 0 || log_claim_ <= kLowestClaim) return false;
+  double log_claim = log_claim_ - step;
+  // Lower than what there is to beat is of no use.
+  if (enough > 0) log_claim = std::max(log_claim, std::min(std::log(enough), log_claim_) - 1e-6);
+  MoveClaim(log_claim);
+  OpenDue();
+  return true;
+}
+
+void PriceIndex::FileAll() {
+  filed_ = true;
+  built_for_ = 0;
+  RenewCalendars();
+  // A first claim from a sample of values that move; any would do, at a cost.
+  std::vector<double> sample;
+  uint32_t pages = 0;
+  for (uint32_t i = 0; i < records_.capacity(); ++i) {
+    if (records_[i].place != 0) pages = i + 1;
+  }
+  for (uint32_t i = 0; i < pages; i += std::max<uint32_t>(1, pages / 4096)) {
+    if (!Has(PageId(i)) || PlaceOf(PageId(i)) == Place::kWithheld) continue;
+    const IndexEntry entry = *Find(PageId(i));
+    const double value = CrawlValue(ValueOf(entry), ExponentAt(entry, now_));
+    if (value > 0 && std::isfinite(value)) sample.push_back(value);
+  }
+  if (!sample.empty()) {
+    const double share = static_cast<double>(2 * TargetAwake()) / static_cast<double>(size_);
+    const auto rank = std::min(static_cast<size_t>(share * static_cast<double>(sample.size())),
+                               sample.size() - 1);
+    std::nth_element(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(rank),
+                     sample.end(), std::greater<>());
+    const double log_claim = std::log(sample[rank]);
+    level_base_ = static_cast<int64_t>(std::floor(log_claim / kLevelStep)) - 32768;
+    SetClaim(log_claim);
+  }
+  awake_limit_ = 16 * TargetAwake();
+  for (uint32_t i = 0; i < pages; ++i) {
+    if (PlaceOf(PageId(i)) != Place::kUnfiled) continue;
+    --unfiled_;
+    File(PageId(i), {});
+    if (band_.size() > awake_limit_) RaiseClaim();
+  }
+  DCHECK(unfiled_ == 0);
+}
+
+// --- The pick ---
+
+ValueJet PriceIndex::Evaluate(const AwakePage& page) {
+  ++evaluations_;
+  double s = page.exponent;
+  if (page.running) {
+    const double elapsed = (now_ - Instant::FromMicros(page.turn)).seconds();
+    s = elapsed > 0 ? page.value.speed * elapsed : 0;
+  }
+  return CrawlValueJet(page.value, s);
+}
+
+void PriceIndex::Split(double length_factor, size_t target_factor) {
+  const double n = static_cast<double>(band_.size());
+  const double per_period = std::clamp(1.5 * std::sqrt(n), 16.0, 1024.0);
+  if (picks_ > 0) {
+    // A pause says little about the time between the next picks.
+    interval_ =
+        std::clamp((t_ - period_start_) / static_cast<double>(picks_), 1e-7, 4 * interval_ + 1e-6);
+  }
+  picks_ = 0;
+  picks_a_period_ = static_cast<uint64_t>(2 * per_period);
+  period_start_ = t_;
+  const double length = std::max(interval_ * per_period * length_factor, 1e-6);
+  const size_t target = (16 + static_cast<size_t>(2 * per_period)) * target_factor;
+  band_.Split(t_, now_, length, target, [this](const AwakePage& page) { return Evaluate(page); });
+  if (target_factor > 1) return;
+  RenewCalendars();
+  awake_limit_ = 16 * TargetAwake();
+  if (band_.size() > 4 * TargetAwake()) RaiseClaim();
+  if (2 * band_.size() < TargetAwake()) {
+    (void)LowerClaim(0.125 / static_cast<double>(TargetAwake()), 0);
+  }
+  // What the claim has left behind sleeps again, a few at a time.
+  slots_.clear();
+  band_.ListBelow(level_price_, static_cast<size_t>(4 * per_period), &slots_);
+  for (const uint32_t slot : slots_) {
+    const PageId page = band_[slot].page;
+    File(page, Unfile(page));
   }
 }
 
-bool PriceIndex::MayBeat(const Awake& awake, const IndexPick& best) const {
-  if (awake.bound != best.value) return awake.bound > best.value;
-  const IndexEntry& entry = pages_[awake.page.value()].entry;
-  return WaitsLonger(entry, awake.page, pages_[best.page.value()].entry, best.page);
+std::optional<IndexPick> PriceIndex::BestForced() {
+  while (!forced_.empty()) {
+    const PageAlarm top = forced_.front();
+    const Times* times = Has(top.id) ? TimesOf(top.id) : nullptr;
+    const bool current =
+        times != nullptr && PlaceOf(top.id) == Place::kForced && times->forced_at == top.at;
+    const HostId host(current ? host_of_[top.id.value()] : 0);
+    if (current && !Blocked(host)) return IndexPick{top.id, kInfinity};
+    std::pop_heap(forced_.begin(), forced_.end());
+    forced_.pop_back();
+    if (!current) continue;
+    Host& gate = hosts_[host.value()];
+    if (gate.pool == 0) gate.pool = pools_.Make();
+    Wait(top.id, gate.pool, kInfinity, kInfinity);
+  }
+  return std::nullopt;
 }
 
 std::optional<IndexPick> PriceIndex::BestAwake() {
-  std::optional<IndexPick> best;
-  examined_.clear();
-  while (!awake_.empty()) {
-    const Awake top = awake_.front();
-    const bool current = Current(top.page, top.version);
-    if (current && best && !MayBeat(top, *best)) break;
-    std::pop_heap(awake_.begin(), awake_.end());
-    awake_.pop_back();
-    if (!current) continue;
-    Page& page = pages_[top.page.value()];
-    const HostId host = page.entry.host;
-    if (HostFreeAt(host) > now_) {
-      page.place = Place::kParked;
-      Host& gate = hosts_[host.value()];
-      if (gate.parked.empty() && !gate.free_at.infinite()) host_wakes_.push({gate.free_at, host});
-      gate.parked.emplace_back(top.page, top.version);
+  band_.ReadBounds(t_);
+  for (;;) {
+    const uint32_t slot = band_.Top();
+    if (slot == AwakeBand::kNone) return std::nullopt;
+    const AwakePage& page = band_[slot];
+    if (Blocked(page.host)) {
+      const AwakePage copy = page;
+      const ValueJet jet = Evaluate(copy);
+      (void)Unfile(copy.page);
+      ++records_[copy.page.value()].tag;
+      Park(copy.page, copy.host, copy.value, jet);
       continue;
     }
-    examined_.push_back(top);
-    ++evaluations_;
-    const double value = DecidingValue(page.entry, page.value, now_);
-    const bool wins =
-        !best || value > best->value ||
-        (value == best->value &&
-         WaitsLonger(page.entry, top.page, pages_[best->page.value()].entry, best->page));
-    if (wins) best = IndexPick{top.page, value};
-  }
-  // The bounds of the examined pages still hold until the horizon.
-  examined_since_renewal_ += examined_.size();
-  for (const Awake& awake : examined_) {
-    awake_.push_back(awake);
-    std::push_heap(awake_.begin(), awake_.end());
-  }
-  return best;
-}
-
-std::optional<IndexPick> PriceIndex::Scan() {
-  ++scans_;
-  std::optional<IndexPick> best;
-  barren_until_ = Instant::Infinite();
-  double highest = 0;
-  for (uint32_t i = 0; i < pages_.size(); ++i) {
-    const Page& page = pages_[i];
-    if (page.place == Place::kNone || page.place == Place::kWithheld) continue;
-    const Instant eligible = std::max(page.entry.eligible_from, HostFreeAt(page.entry.host));
-    if (eligible > now_) {
-      barren_until_ = std::min(barren_until_, eligible);
-      continue;
+    if (page.evaluated != now_) {
+      band_.Tighten(slot, Evaluate(page), t_, now_);
+    } else if (band_.bound(slot) != page.at_evaluation) {
+      band_.TakeValue(slot);
+    } else {
+      return IndexPick{page.page, page.at_evaluation};
     }
-    ++evaluations_;
-    const double value = DecidingValue(page.entry, page.value, now_);
-    if (!std::isinf(value)) highest = std::max(highest, value);
-    const bool wins =
-        !best || value > best->value ||
-        (value == best->value &&
-         WaitsLonger(page.entry, PageId(i), pages_[best->page.value()].entry, best->page));
-    if (wins) best = IndexPick{PageId(i), value};
   }
-  if (!best) return best;
-  barren_until_ = Instant();
-  claim_ = kClaimShare * highest;
-  lowest_price_ = lowest_price_before_ = highest;
-  picks_in_window_ = 0;
-  asleep_ = {};
-  awake_.clear();
-  host_wakes_ = {};
-  for (Host& host : hosts_) host.parked.clear();
-  for (uint32_t i = 0; i < pages_.size(); ++i) {
-    if (pages_[i].place != Place::kNone && pages_[i].place != Place::kWithheld) File(PageId(i));
-  }
-  return best;
 }
 
-void PriceIndex::NotePrice(double price) {
-  if (std::isinf(price)) return;
-  lowest_price_ = std::min(lowest_price_, price);
-  const uint64_t window = std::max<uint64_t>(1024, size_ / 8);
-  if (++picks_in_window_ < window) return;
-  picks_in_window_ = 0;
-  lowest_price_before_ = lowest_price_;
-  lowest_price_ = price;
+void PriceIndex::WakeFirst(uint32_t pool, double rival) {
+  const WaitingPage first = pools_.First(pool);
+  if (pool != 0) pools_.price(pool) = rival;
+  (void)Unfile(first.page);
+  File(first.page, {}, rival);
 }
 
 std::optional<IndexPick> PriceIndex::Best(Instant at) {
   CHECK(at >= now_, "time steps back from {} to {}", now_.micros(), at.micros());
+  if (!filed_) origin_ = at;
+  if (at != now_) ++picks_;
   now_ = at;
-  if (size_ == 0 || at < barren_until_) return std::nullopt;
-  WakeDue();
-  if (at > horizon_ || examined_since_renewal_ > 64 + awake_.size()) RenewBounds();
-  std::optional<IndexPick> best = BestAwake();
-  if (!best || best->value < claim_) best = Scan();
-  if (best) NotePrice(best->value);
-  return best;
+  t_ = Seconds(at);
+  RingAlarms();
+  if (size_ == 0 || blocked_pages_ == size_ || barren_) return std::nullopt;
+  if (!filed_) FileAll();
+  if (t_ > band_.period_end() || picks_ > picks_a_period_) Split(1, 1);
+  if (t_ >= next_open_) OpenDue();
+  double step = 0.25 / static_cast<double>(TargetAwake());
+  double length_factor = 0.25;
+  size_t target_factor = 2;
+  for (;;) {
+    if (const auto forced = BestForced()) {
+      // One that had to wait for its host may have been forced earlier.
+      const uint32_t first = pools_.Top();
+      const WaitingPage turn{kInfinity, forced_.front().at.micros(), forced->page};
+      if (first == BoundPools::kNone || !(pools_.First(first) > turn)) return forced;
+      WakeFirst(first, kInfinity);
+      continue;
+    }
+    const std::optional<IndexPick> best = BestAwake();
+    if (!band_.all_hot() && (!best || best->value < band_.hot_level())) {
+      Split(length_factor, target_factor);
+      length_factor /= 4;
+      target_factor *= 2;
+      continue;
+    }
+    const double reach = best ? best->value : -1;
+    const uint32_t pool = pools_.Top();
+    const bool lowest = asleep_ == 0 || log_claim_ <= kLowestClaim;
+    if (pool != BoundPools::kNone) {
+      const WaitingPage& first = pools_.First(pool);
+      bool may_win = first.bound > reach;
+      if (best && first.bound == reach) {
+        const AwakePage& page = band_[records_[best->page.value()].position];
+        may_win = first > WaitingPage{reach, page.turn, page.page};
+      }
+      if (may_win && (first.bound >= claim_ || lowest || best)) {
+        if (first.bound >= claim_ || lowest || reach >= claim_) {
+          WakeFirst(pool, best ? reach : lowest ? -1 : claim_);
+          continue;
+        }
+      }
+    }
+    if (reach < claim_ && LowerClaim(step, best ? reach : 0)) {
+      step *= 2;
+      continue;
+    }
+    if (!best) barren_ = true;
+    return best;
+  }
 }
 
 }  // namespace freshet

@@ -1,41 +1,48 @@
 // Exact argmax of the crawl value without touching all pages.
 //
 // The value of the page picked, the price, moves slowly. So a page whose value is below a claim a
-// little under the price cannot be picked: it sleeps until the earliest instant at which its value
-// can reach the claim (core/model/crossing.h). The others are awake, in a heap on an upper bound of
-// their value that holds until a horizon.
+// little under the price cannot be picked: it sleeps in a calendar until the earliest time at which
+// it can reach the claim, whatever the claim does meanwhile (WakeCalendar). Those that the claim
+// has let through are awake and compete by upper bounds that a few evaluations make exact
+// (AwakeBand). Pages whose value stands still, or crawls towards the claim, and awake pages of
+// hosts that are not free wait in heaps under a bound (BoundPools).
 //
-// Invariants, for the instants asked for so far and any later one:
-//  1. A sleeping page wakes no later than the instant at which its value reaches the claim in force
-//     when it went to sleep; the claim in force now is at least that one, or the page was seen
-//     again.
-//  2. The bound of an awake page is at least its value at every instant up to the horizon.
-//  3. A pick is only answered when its exact value is at least the claim and at least every other
-//     bound; else the claim is lowered by a scan of all pages.
-//  4. A parked page belongs to a host that is not free; it is awake again when the host is.
+// Invariants, for every page that is in, at the instant of the last pick and any later one:
+//  1. Exactly one place holds it: calendar, pool, band, or none because it is delayed, forced or
+//     withheld.
+//  2. A sleeping page is worth less than the claim until its calendar hands it out.
+//  3. A waiting page is worth at most its bound until its expiry comes.
+//  4. The line of an awake page is at least its value (AwakeBand).
+//  5. A pick is answered only when its exact value is at least the claim, every bound of an open
+//     pool and every line; else the claim is lowered, which wakes what becomes due.
 // Hence the answer is what a full scan would give (BruteIndex is the twin that tests compare with).
-//
-// Cost: a pick evaluates the pages at the top of the heap; the bounds are renewed when that has
-// cost as much as renewing them; a scan happens when the price has fallen by more than the claim's
-// margin.
+// docs/index.md derives the bounds.
 #ifndef FRESHET_CORE_INDEX_PRICE_INDEX_H_
 #define FRESHET_CORE_INDEX_PRICE_INDEX_H_
 
+#include <array>
 #include <cstdint>
-#include <functional>
-#include <limits>
 #include <optional>
-#include <queue>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "core/index/awake_band.h"
+#include "core/index/bound_pools.h"
 #include "core/index/index_entry.h"
+#include "core/index/index_record.h"
+#include "core/index/segmented_array.h"
+#include "core/index/wake_calendar.h"
 
 namespace freshet {
 
-// Owner thread only.
+// Owner thread only. Pages are filed at the first pick, so that loading many costs little and needs
+// no guess of the price; 38 bytes a page, and 5 to 9 in the calendars. No call allocates in steady
+// state.
 class PriceIndex {
  public:
-  // Adds or replaces a page. One that is withheld stays so.
+  PriceIndex();
+
+  // Adds or replaces a page; the entry need not be canonical. One that is withheld stays so.
   void Put(PageId page, const IndexEntry& entry);
   // A crawl or a signal: the exponent is `exponent` at `since`, all else as it was put.
   // Precondition: the page is in.
@@ -47,7 +54,7 @@ class PriceIndex {
   void Withhold(PageId page);
   void Offer(PageId page);
   // The pages of `host` are eligible from `free_at` on (infinite: until told otherwise). Hosts that
-  // were never named are free.
+  // were never named are free. Cost: a few heap operations, whatever the number of its pages.
   void SetHostFree(HostId host, Instant free_at);
 
   // The page of highest deciding value among those that are eligible at `at`; of equal values the
@@ -55,89 +62,160 @@ class PriceIndex {
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
 
   // The canonical form of what was put and restarted, also while the page is withheld; none: not
-  // in.
+  // in. An eligible_from that had passed when it was put is the epoch.
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
   // Precondition: the page is in.
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
   // Pages that are in, withheld ones too.
   [[nodiscard]] size_t size() const { return size_; }
-  // Exact evaluations and full scans so far, for benchmarks.
+  // Pages that compete, and exact evaluations so far, for benchmarks.
+  [[nodiscard]] size_t awake() const { return band_.size(); }
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
-  [[nodiscard]] uint64_t scans() const { return scans_; }
 
  private:
-  enum class Place : uint8_t { kNone, kAsleep, kAwake, kParked, kWithheld };
-  struct Page {
-    IndexEntry entry;
-    ValueParameters value;
-    uint32_t version = 0;  // of the last filing; older entries in queues are void
-    Place place = Place::kNone;
+  enum class Place : uint8_t {
+    kNone,      // not in
+    kUnfiled,   // put before the first pick
+    kAsleep,    // in a calendar
+    kWaiting,   // in a pool
+    kAwake,     // in the band
+    kForced,    // past its forced_at
+    kDelayed,   // before its eligible_from
+    kWithheld,  // taken out of competition
   };
-  struct Wake {
-    Instant at;
-    PageId page;
-    uint32_t version;
-    bool operator>(const Wake& other) const { return at > other.at; }
+  // The exponent at which a page reaches the price of a level; level 0: not known.
+  struct Crossing {
+    float exponent = 0;
+    uint16_t level = 0;
   };
-  struct Awake {
-    double bound;
-    Instant waiting_since;
-    PageId page;
-    uint32_t version;
-    // Max-heap: the larger bound on top, of equal ones the page that has waited longer.
-    bool operator<(const Awake& other) const {
-      if (bound != other.bound) return bound < other.bound;
-      if (waiting_since != other.waiting_since) return waiting_since > other.waiting_since;
-      return page > other.page;
-    }
+  // Levels are e^(k kLevelStep); the code of a level is 16 bits wide, 0 for what it cannot say.
+  static constexpr double kLevelStep = 1.0 / 4096;
+  struct Times {
+    Instant eligible_from;
+    Instant forced_at = Instant::Infinite();
   };
   struct Host {
     Instant free_at;
-    std::vector<std::pair<PageId, uint32_t>> parked;
+    uint32_t pool = 0;  // 0: none of its pages waits
+    uint32_t pages : 31 = 0;
+    uint32_t blocked : 1 = 0;
   };
-  struct HostWake {
-    Instant at;
-    HostId host;
-    bool operator>(const HostWake& other) const { return at > other.at; }
+  template <typename When, typename Id>
+  struct Alarm {
+    When at;
+    Id id;
+    uint8_t tag = 0;
+    // For heaps with the earliest on top.
+    bool operator<(const Alarm& other) const {
+      return other.at != at ? other.at < at : other.id < id;
+    }
   };
+  using PageAlarm = Alarm<Instant, PageId>;
 
-  template <typename T>
-  using MinQueue = std::priority_queue<T, std::vector<T>, std::greater<T>>;
+  [[nodiscard]] Place PlaceOf(PageId page) const {
+    return static_cast<Place>(records_[page.value()].place);
+  }
+  void SetPlace(PageId page, Place place, uint32_t position);
+  [[nodiscard]] bool Has(PageId page) const;
+  [[nodiscard]] const Policy& PolicyOf(const IndexRecord& record) const {
+    return policies_[record.policy];
+  }
+  [[nodiscard]] uint64_t InternPolicy(const Policy& policy);
+  [[nodiscard]] double Seconds(Instant at) const {
+    return static_cast<double>(at.micros() - origin_.micros()) * 1e-6;
+  }
+  [[nodiscard]] bool Blocked(HostId host) const {
+    return host.value() < hosts_.size() && hosts_[host.value()].blocked;
+  }
+  [[nodiscard]] const Times* TimesOf(PageId page) const;
+  void CountHost(HostId host, int change);
 
-  [[nodiscard]] bool Current(PageId page, uint32_t version) const;
-  [[nodiscard]] Instant HostFreeAt(HostId host) const;
-  // Puts the page where it belongs at the current instant.
-  void File(PageId page);
-  [[nodiscard]] double BoundUntilHorizon(const Page& page) const;
-  void WakeDue();
-  void RenewBounds();
-  // False only if the page cannot win against `best` at the current instant.
-  [[nodiscard]] bool MayBeat(const Awake& awake, const IndexPick& best) const;
-  // The best of the awake pages, or none if nothing awake is eligible.
-  std::optional<IndexPick> BestAwake();
-  // Evaluates every page, sets the claim below the best eligible one and files all anew.
-  std::optional<IndexPick> Scan();
-  void NotePrice(double price);
+  // --- price_filing.cc: where a page belongs ---
+  // Takes the page out of its place; what was known of its crossing.
+  Crossing Unfile(PageId page);
+  // Puts the page where it belongs at the current instant. `rival`: what the page was taken out of
+  // a pool to be compared with; it is then awake, or its new bound is below.
+  void File(PageId page, Crossing crossing, std::optional<double> rival = {});
+  // True: the page is delayed or forced, whatever its value.
+  [[nodiscard]] bool FileByTimes(PageId page);
+  void FileAll();
+  [[nodiscard]] Crossing FindCrossing(const ValueParameters& value) const;
+  enum class Sleeping : uint8_t {
+    kFiled,
+    kDue,    // it may reach the claim before the next bucket is opened
+    kUnfit,  // no calendar can tell when it wakes
+  };
+  [[nodiscard]] Sleeping Sleep(PageId page, const IndexRecord& record, ValueShape shape,
+                               double speed, Crossing crossing);
+  [[nodiscard]] WakeCalendar* CalendarFor(double slow_low, double ratio);
+  void Awaken(PageId page, const ValueParameters& value, Crossing crossing, const ValueJet& jet);
+  void Park(PageId page, HostId host, const ValueParameters& value, const ValueJet& jet);
+  void Wait(PageId page, uint32_t pool, double bound, double seconds);
+  void ProcessDue();
+  void SweepCalendars();
+  // Makes calendars anew that were made for far fewer pages; the old ones drain.
+  void RenewCalendars();
 
-  std::vector<Page> pages_;  // by PageId
-  std::vector<Host> hosts_;  // by HostId
-  MinQueue<Wake> asleep_;
-  MinQueue<HostWake> host_wakes_;
-  std::vector<Awake> awake_;  // a heap
-  std::vector<Awake> examined_;
+  // --- price_index.cc: the pick ---
+  [[nodiscard]] ValueJet Evaluate(const AwakePage& page);
+  void RingAlarms();
+  void OpenDue();
+  void Split(double length_factor, size_t target_factor);
+  void SetClaim(double log_claim);
+  void MoveClaim(double log_claim);
+  void RaiseClaim();
+  // False: no page sleeps.
+  [[nodiscard]] bool LowerClaim(double step, double enough);
+  [[nodiscard]] std::optional<IndexPick> BestForced();
+  [[nodiscard]] std::optional<IndexPick> BestAwake();
+  void WakeFirst(uint32_t pool, double rival);
+  [[nodiscard]] size_t TargetAwake() const;
+
+  // By PageId.
+  SegmentedArray<IndexRecord> records_;
+  SegmentedArray<uint32_t> host_of_;
+  SegmentedArray<uint16_t> level_of_;  // of the crossing; of a waiting page 1: its host's pool
+  absl::flat_hash_map<PageId, Times> times_;  // of the few that have any
+  std::vector<Host> hosts_;                   // by HostId
+  std::array<Policy, 4> policies_;
+  std::array<uint64_t, 4> policy_pages_{};
+
+  WakeChunks chunks_;
+  std::vector<WakeCalendar> calendars_;
+  std::vector<int32_t> calendar_of_;  // by class; -1: none
+  BoundPools pools_;
+  AwakeBand band_;
+  std::vector<PageAlarm> forced_;  // heaps
+  std::vector<PageAlarm> alarms_;  // of delays and floors
+  std::vector<Alarm<Instant, HostId>> host_alarms_;
+  std::vector<Alarm<double, PageId>> expiries_;  // of bounds in pools
+  std::vector<WakeEntry> due_;
+  std::vector<uint32_t> slots_;
+
   size_t size_ = 0;
+  size_t unfiled_ = 0;
+  size_t asleep_ = 0;
+  size_t blocked_pages_ = 0;
+  size_t built_for_ = 0;  // pages that the calendars were made for
+  Instant origin_;
   Instant now_;
-  Instant horizon_;
-  Instant last_renewal_;
-  // Nothing is eligible before this instant unless something changes.
-  Instant barren_until_;
+  double t_ = 0;  // now_ on the clock of the index
+  double next_open_ = 0;
+  double log_claim_ = 0;
   double claim_ = 0;
-  double lowest_price_ = 0;         // of this window of picks
-  double lowest_price_before_ = 0;  // of the window before
-  uint64_t picks_in_window_ = 0;
-  uint64_t examined_since_renewal_ = 0;
+  int64_t level_ = 0;  // grid level at or below the claim
+  int64_t level_base_ = 0;
+  uint16_t level_code_ = 0;  // of level_; 0: outside the range
+  double level_price_ = 0;
+  size_t awake_limit_ = 0;
+  bool filed_ = false;
+  bool barren_ = false;  // the last search found nothing eligible, and nothing has changed
+  uint64_t picks_ = 0;   // in this period
+  uint64_t picks_a_period_ = 0;
+  double period_start_ = 0;
+  double interval_ = 1e-6;  // mean time between picks
+  size_t sweep_next_ = 0;
   uint64_t evaluations_ = 0;
-  uint64_t scans_ = 0;
 };
 
 }  // namespace freshet

@@ -219,7 +219,7 @@ class IndexTwins {
         return fmt::format("a pick: {}, the scan: {}", got.has_value(), expected.has_value());
       }
       // Ties within rounding are no mismatch.
-      if (got && got->page != expected->page &&
+      if (got && got->page != expected->page && got->value != expected->value &&
           !(std::abs(got->value - expected->value) <= 1e-12 * std::abs(expected->value))) {
         return fmt::format("picked page {} of value {}, the scan page {} of value {}",
                            got->page.value(), got->value, expected->page.value(), expected->value);

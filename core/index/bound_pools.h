@@ -1,0 +1,127 @@
+// Pages that wait under a bound: none of them is looked at while something better is to be had.
+//
+// A pool holds pages in a heap on a bound of their value. Pool 0 is for pages that no claim need
+// wake (docs/index.md); every other belongs to one host and holds pages that would compete if their
+// host were free. The pools whose pages may be picked now are in a heap of their own, on the bound
+// of their first page, so that one comparison tells whether any waiting page may win.
+#ifndef FRESHET_CORE_INDEX_BOUND_POOLS_H_
+#define FRESHET_CORE_INDEX_BOUND_POOLS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/units.h"
+
+namespace freshet {
+
+// Value type, thread-compatible. Order of waiting: the larger bound first, of equal ones the
+// smaller `turn`, then the smaller page.
+struct WaitingPage {
+  double bound = 0;
+  int64_t turn = 0;
+  PageId page;
+  [[nodiscard]] bool operator>(const WaitingPage& other) const {
+    if (bound != other.bound) return bound > other.bound;
+    if (turn != other.turn) return turn < other.turn;
+    return page < other.page;
+  }
+};
+
+// Owner thread only. `Placed(page, position)` is called whenever a page moves inside its pool; the
+// caller keeps the position and hands it back. No call allocates once vectors have their size.
+class BoundPools {
+ public:
+  BoundPools();
+
+  // An empty pool, not open.
+  [[nodiscard]] uint32_t Make();
+  // Precondition: empty.
+  void Drop(uint32_t pool);
+  // Whether the pages of the pool may be picked now.
+  void SetOpen(uint32_t pool, bool open);
+
+  template <typename Placed>
+  void Add(uint32_t pool, const WaitingPage& waiting, const Placed& placed);
+  template <typename Placed>
+  void Remove(uint32_t pool, uint32_t position, const Placed& placed);
+
+  // The open pool whose first page has the largest bound; none: no open pool has pages.
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  [[nodiscard]] uint32_t Top() const { return open_.empty() ? kNone : open_.front(); }
+  [[nodiscard]] const WaitingPage& First(uint32_t pool) const { return pools_[pool].heap.front(); }
+  [[nodiscard]] const WaitingPage& At(uint32_t pool, uint32_t position) const {
+    return pools_[pool].heap[position];
+  }
+  [[nodiscard]] size_t size(uint32_t pool) const { return pools_[pool].heap.size(); }
+  // What the pages that left the pool were last worth: a hint for new bounds.
+  [[nodiscard]] double& price(uint32_t pool) { return pools_[pool].price; }
+
+ private:
+  struct Pool {
+    std::vector<WaitingPage> heap;
+    uint32_t place = kNone;  // in open_
+    bool open = false;
+    double price = 0;
+  };
+  [[nodiscard]] bool Precedes(uint32_t a, uint32_t b) const { return First(a) > First(b); }
+  void SetPlace(size_t place, uint32_t pool) {
+    open_[place] = pool;
+    pools_[pool].place = static_cast<uint32_t>(place);
+  }
+  void SiftOpen(size_t place);
+  // Brings open_ up to date after the first page of the pool may have changed.
+  void Settle(uint32_t pool);
+  template <typename Placed>
+  void Sift(std::vector<WaitingPage>& heap, size_t position, const Placed& placed);
+
+  std::vector<Pool> pools_;
+  std::vector<uint32_t> free_;
+  std::vector<uint32_t> open_;  // a heap of those that are open and not empty
+};
+
+template <typename Placed>
+void BoundPools::Sift(std::vector<WaitingPage>& heap, size_t position, const Placed& placed) {
+  const WaitingPage moved = heap[position];
+  while (position > 0) {
+    const size_t parent = (position - 1) / 2;
+    if (!(moved > heap[parent])) break;
+    heap[position] = heap[parent];
+    placed(heap[position].page, static_cast<uint32_t>(position));
+    position = parent;
+  }
+  for (;;) {
+    size_t child = 2 * position + 1;
+    if (child >= heap.size()) break;
+    if (child + 1 < heap.size() && heap[child + 1] > heap[child]) ++child;
+    if (!(heap[child] > moved)) break;
+    heap[position] = heap[child];
+    placed(heap[position].page, static_cast<uint32_t>(position));
+    position = child;
+  }
+  heap[position] = moved;
+  placed(moved.page, static_cast<uint32_t>(position));
+}
+
+template <typename Placed>
+void BoundPools::Add(uint32_t pool, const WaitingPage& waiting, const Placed& placed) {
+  std::vector<WaitingPage>& heap = pools_[pool].heap;
+  heap.push_back(waiting);
+  Sift(heap, heap.size() - 1, placed);
+  Settle(pool);
+}
+
+template <typename Placed>
+void BoundPools::Remove(uint32_t pool, uint32_t position, const Placed& placed) {
+  std::vector<WaitingPage>& heap = pools_[pool].heap;
+  const WaitingPage last = heap.back();
+  heap.pop_back();
+  if (position < heap.size()) {
+    heap[position] = last;
+    Sift(heap, position, placed);
+  }
+  Settle(pool);
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_BOUND_POOLS_H_

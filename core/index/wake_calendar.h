@@ -1,0 +1,122 @@
+// Sleeping pages in the order in which they may have to wake, under a claim that moves.
+//
+// All pages of one calendar climb alike: near the claim, the value V of each needs at least
+// `slow_low` and at most `slow_high` seconds to grow by one unit of ln V (docs/index.md says where
+// these come from). A calendar has a clock of its own, C = t + offset, and a page that reaches the
+// claim no sooner than T is filed at C(T). When ln(claim) falls by d, the clock is put forward by
+// slow_high d: no page reaches the lower claim before the clock shows the time it is filed at. When
+// it rises by d, the clock is put back by slow_low d. So a moving claim files nothing anew.
+#ifndef FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
+#define FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/index/segmented_array.h"
+
+namespace freshet {
+
+// One line of the cache of page ids with a tag each, which tells entries that count from older ones
+// of the same page. Value type, thread-compatible.
+struct WakeChunk {
+  static constexpr uint32_t kCapacity = 12;
+  uint32_t next = 0;
+  uint32_t pages[kCapacity];
+  uint8_t tags[kCapacity];
+};
+static_assert(sizeof(WakeChunk) == 64);
+
+// Owner thread only. Chunks of all calendars of an index; number 0 is none.
+class WakeChunks {
+ public:
+  [[nodiscard]] WakeChunk& operator[](uint32_t i) { return chunks_[i]; }
+  [[nodiscard]] uint32_t Take();
+  void GiveBack(uint32_t chunk);
+
+ private:
+  SegmentedArray<WakeChunk> chunks_;
+  uint32_t used_ = 1;
+  uint32_t free_ = 0;
+};
+
+struct WakeEntry {
+  PageId page;
+  uint8_t tag = 0;
+};
+
+// Owner thread only. Times are seconds on the clock of the index.
+//
+// Invariant: an entry is taken out by Open no later than the clock shows the time it was filed at.
+// It may be taken out sooner: times share buckets, and those too far ahead share the last one.
+class WakeCalendar {
+ public:
+  // `buckets` is a power of two; together they span `span` seconds.
+  WakeCalendar(double slow_low, double slow_high, double span, uint32_t buckets, double now);
+
+  // The earliest time at which the clock reaches the next bucket if the claim stays.
+  [[nodiscard]] double next_open() const;
+  // False: the time has come already, nothing is filed.
+  [[nodiscard]] bool File(WakeChunks& chunks, WakeEntry entry, double at);
+  // Appends the entries of one bucket that is due at `now`; false: none is due.
+  [[nodiscard]] bool Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due);
+  // ln(claim) has moved by d >= 0.
+  void ClaimFell(double d, double now);
+  void ClaimRose(double d, double now);
+  // Keeps of the next bucket in turn what `keep` says; returns how many entries it dropped.
+  template <typename Keep>
+  uint32_t SweepNext(WakeChunks& chunks, const Keep& keep);
+
+  [[nodiscard]] uint64_t entries() const { return entries_; }
+  // Precision is lost when the clock has been moved very far; such a calendar is to be drained.
+  [[nodiscard]] bool worn() const;
+
+ private:
+  struct Bucket {
+    uint32_t chunk = 0;
+    uint32_t count = 0;
+  };
+  [[nodiscard]] int64_t NumberAt(double at) const;
+  void Push(WakeChunks& chunks, Bucket& bucket, WakeEntry entry);
+
+  double slow_low_;
+  double slow_high_;
+  double per_second_;  // buckets
+  double start_;       // the clock shows C = t - start + offset
+  double offset_ = 0;
+  int64_t next_ = 0;  // the first bucket that has not been opened
+  uint64_t entries_ = 0;
+  uint32_t swept_ = 0;
+  uint32_t mask_;
+  std::vector<Bucket> buckets_;
+};
+
+template <typename Keep>
+uint32_t WakeCalendar::SweepNext(WakeChunks& chunks, const Keep& keep) {
+  Bucket& bucket = buckets_[swept_++ & mask_];
+  const Bucket old = bucket;
+  bucket = Bucket();
+  uint32_t dropped = 0;
+  uint32_t left = old.count;
+  for (uint32_t chunk = old.chunk; left > 0;) {
+    const WakeChunk copy = chunks[chunk];
+    const uint32_t here = (left - 1) % WakeChunk::kCapacity + 1;
+    chunks.GiveBack(chunk);
+    for (uint32_t i = 0; i < here; ++i) {
+      const WakeEntry entry{PageId(copy.pages[i]), copy.tags[i]};
+      if (keep(entry)) {
+        Push(chunks, bucket, entry);
+      } else {
+        ++dropped;
+      }
+    }
+    left -= here;
+    chunk = copy.next;
+  }
+  entries_ -= dropped;
+  return dropped;
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
