@@ -78,7 +78,7 @@ class PageTable {
   enum Flag : uint8_t {
     kTaken = 1,   // picked, lease not installed yet
     kLeased = 2,  // out on a lease
-    kGone = 4,    // the last crawl found it gone
+    kGone = 4,    // the last crawl found it gone, or it is never worth one
   };
 
   // Precondition: neither is in the table; the serial is not 0.

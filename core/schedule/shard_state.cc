@@ -26,6 +26,11 @@ FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
           .rate = state.rates.staleness_rate};
 }
 
+// Whether no time makes the page worth a crawl.
+bool NeverDue(const PageSpec& spec, const IndexEntry& entry) {
+  return spec.importance == 0 && entry.forced_at.infinite();
+}
+
 }  // namespace
 
 ShardState::Impl::Impl(const ShardOptions& shard_options)
@@ -60,6 +65,10 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
     // Out of turn: neither the minimal interval nor a back-off holds it, only politeness does.
     entry.eligible_from = spec.not_before;
     entry.forced_at = Instant();
+  }
+  // Worth nothing at any time: only what forces it may bring it out, also where nothing competes.
+  if (spec.importance == 0 && !entry.forced_at.infinite()) {
+    entry.eligible_from = std::max(entry.eligible_from, entry.forced_at);
   }
   return entry;
 }
@@ -123,7 +132,8 @@ void ShardState::Impl::File(PageId id, bool gone, const IndexEntry& entry, Insta
 
 void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
                               const PageState& state) {
-  File(id, state.gone, MakeEntry(spec, state, host), estimator.NextEdge(state),
+  const IndexEntry entry = MakeEntry(spec, state, host);
+  File(id, state.gone || NeverDue(spec, entry), entry, estimator.NextEdge(state),
        BelievedOf(spec, state));
 }
 
@@ -132,12 +142,13 @@ void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
 
 PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                          const PageSpec& spec, const PageState& state) const {
+  const IndexEntry entry = MakeEntry(spec, state, host);
   return {.number = number,
           .fingerprint = fingerprint,
-          .entry = MakeEntry(spec, state, host),
+          .entry = entry,
           .edge = estimator.NextEdge(state),
           .believed = BelievedOf(spec, state),
-          .gone = state.gone};
+          .gone = state.gone || NeverDue(spec, entry)};
 }
 
 Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch) {
@@ -213,9 +224,11 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
     const std::optional<PageId> id = pages.Find(lease.record.page);
     const bool was_open = leases.Find(lease.record.id) != nullptr;
     if (lease.closed) {
-      if (!was_open) continue;  // opened and closed within the batch
-      leases.Close(lease.record.id);
-      if (id) ComeBack(*id);
+      // One opened and closed within the batch undoes its pick.
+      if (was_open || (id && pages.Is(*id, PageTable::kTaken))) {
+        leases.Close(lease.record.id);
+        if (id) ComeBack(*id);
+      }
       continue;
     }
     leases.Put(lease.record);

@@ -84,7 +84,7 @@ struct PageToLoad {
   IndexEntry entry;
   Instant edge;  // infinite: its rates do not change by age
   FreshnessSample::Page believed;
-  bool gone = false;
+  bool gone = false;  // or never worth a crawl
 };
 
 // Why a page is, or is not, crawled now.

@@ -86,16 +86,20 @@ void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers
   const auto want_key = [&](const PageKey& key) {
     if (const auto number = FindNumber(key)) numbers->push_back(*number);
   };
+  // A page may have been removed since it was named, for example between an offer and its lease.
+  const auto want_page = [&](PageNumber number) {
+    if (pages.Find(number)) numbers->push_back(number);
+  };
   const auto want_lease = [&](LeaseId id) {
-    if (const LeaseRecord* lease = leases.Find(id)) numbers->push_back(lease->page);
+    if (const LeaseRecord* lease = leases.Find(id)) want_page(lease->page);
   };
   if (const auto* upsert = std::get_if<UpsertPage>(&event)) want_key(upsert->key);
   if (const auto* remove = std::get_if<RemovePage>(&event)) want_key(remove->key);
   if (const auto* recheck = std::get_if<RecheckPage>(&event)) want_key(recheck->key);
   if (const auto* signal = std::get_if<SignalChange>(&event)) want_key(signal->key);
-  if (const auto* lease = std::get_if<LeasePage>(&event)) numbers->push_back(lease->page);
-  if (const auto* edge = std::get_if<CrossAgeEdge>(&event)) numbers->push_back(edge->page);
-  if (const auto* again = std::get_if<Reestimate>(&event)) numbers->push_back(again->page);
+  if (const auto* lease = std::get_if<LeasePage>(&event)) want_page(lease->page);
+  if (const auto* edge = std::get_if<CrossAgeEdge>(&event)) want_page(edge->page);
+  if (const auto* again = std::get_if<Reestimate>(&event)) want_page(again->page);
   if (const auto* report = std::get_if<ReportCrawl>(&event)) {
     if (report->key) want_key(*report->key);
     want_lease(report->lease);
@@ -115,9 +119,13 @@ Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) co
 
 LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
   const std::optional<PageId> id = pages.Find(page);
-  if (!id || !pages.Is(*id, PageTable::kLeased)) return LeaseId();
-  const LeaseId lease = out.at(*id).lease;
-  return OpenLease(lease, txn) == nullptr ? LeaseId() : lease;
+  if (id && pages.Is(*id, PageTable::kLeased)) {
+    const LeaseId lease = out.at(*id).lease;
+    if (OpenLease(lease, txn) != nullptr) return lease;
+  }
+  // One that this batch has opened is not installed yet.
+  const LeaseId staged = txn.LeaseOf(page);
+  return OpenLease(staged, txn) == nullptr ? LeaseId() : staged;
 }
 
 HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& txn) {

@@ -40,9 +40,15 @@ Transaction::Lease* Transaction::FindLease(LeaseId id) {
   return it == by_lease_.end() ? nullptr : it->second;
 }
 
+LeaseId Transaction::LeaseOf(PageNumber page) const {
+  const auto it = lease_of_.find(page);
+  return it == lease_of_.end() ? LeaseId() : it->second;
+}
+
 Transaction::Lease* Transaction::PutLease(LeaseRecord record) {
   Lease*& lease = by_lease_[record.id];
   if (lease == nullptr) lease = &leases_.emplace_back();
+  lease_of_[record.page] = record.id;
   lease->record = std::move(record);
   return lease;
 }
@@ -93,6 +99,7 @@ void Transaction::Reset() {
   by_key_.clear();
   by_number_.clear();
   by_lease_.clear();
+  lease_of_.clear();
   by_host_.clear();
   sources.clear();
   settings.reset();

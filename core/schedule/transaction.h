@@ -45,6 +45,8 @@ class Transaction {
   Page* Create(PageRecord record);
 
   [[nodiscard]] Lease* FindLease(LeaseId id);
+  // The staged lease of a page that was put last, open or closed; zero: none.
+  [[nodiscard]] LeaseId LeaseOf(PageNumber page) const;
   // Adds or replaces the staged copy.
   Lease* PutLease(LeaseRecord record);
   [[nodiscard]] HostRecord* FindHost(const std::string& host);
@@ -72,6 +74,7 @@ class Transaction {
   absl::flat_hash_map<PageKey, Page*> by_key_;
   absl::flat_hash_map<PageNumber, Page*> by_number_;
   absl::flat_hash_map<LeaseId, Lease*> by_lease_;
+  absl::flat_hash_map<PageNumber, LeaseId> lease_of_;
   absl::flat_hash_map<std::string, HostRecord*> by_host_;
 };
 

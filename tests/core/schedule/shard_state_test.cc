@@ -284,6 +284,68 @@ TEST_F(ShardStateTest, OneBatchSeesItsOwnChanges) {
   EXPECT_EQ(Page("a").spec.importance, 5);
 }
 
+// A pick and what comes for its page in the same batch.
+class SameBatchTest : public ShardStateTest {
+ protected:
+  LeasePage Pick(double at) {
+    const auto pick = shard_.state().Take(At(at));
+    EXPECT_TRUE(pick);
+    return {.page = pick->page, .worker = "w", .at = At(at), .lease = kLease};
+  }
+  uint32_t InFlight() {
+    uint32_t in_flight = 99;
+    EXPECT_TRUE(shard_.state().FindHost("example.com", &in_flight).ok());
+    return in_flight;
+  }
+};
+
+TEST_F(SameBatchTest, ARemovalEndsTheLeaseThatWasOpenedBeforeIt) {
+  Apply(Upsert("a"), 0);
+  const std::vector<Event> batch = {Pick(10), RemovePage{Key("a")}};
+  const std::vector<Reply> replies = shard_.Apply(batch, At(10));
+  ASSERT_TRUE(replies[0].assignment);
+  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_EQ(InFlight(), 0u);
+  shard_.RunTimers(At(1000));  // the deadline finds nothing to end
+  EXPECT_EQ(counters().expired_leases, 0u);
+}
+
+TEST_F(SameBatchTest, AResultByUrlEndsTheLeaseThatWasOpenedBeforeIt) {
+  Apply(Upsert("a"), 0);
+  ReportCrawl report{.key = Key("a"), .fetched = At(11)};
+  report.outcome = CrawlOutcome::kChanged;
+  const std::vector<Event> batch = {Pick(10), report};
+  ASSERT_TRUE(shard_.Apply(batch, At(11))[0].assignment);
+  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_EQ(InFlight(), 0u);
+  Apply(RecheckPage{Key("a")}, 12);
+  EXPECT_TRUE(Next(13)) << "the page is not out";
+}
+
+TEST_F(SameBatchTest, ALeaseOfAPageThatIsGoneByThenNeedsNoRecord) {
+  Apply(Upsert("a"), 0);
+  const LeasePage late = Pick(10);
+  Apply(RemovePage{Key("a")}, 11);
+  std::vector<PageNumber> wanted;
+  shard_.state().Want(late, &wanted);
+  EXPECT_TRUE(wanted.empty()) << "the store no longer has it";
+  EXPECT_FALSE(Apply(late, 12).status.ok());
+  EXPECT_EQ(InFlight(), 0u);
+}
+
+TEST_F(ShardStateTest, APageWithoutImportanceGoesOutOnlyWhenForced) {
+  UpsertPage event = Upsert("a", 0);
+  event.max_interval = Duration::Seconds(100);
+  Apply(event, 0);
+  EXPECT_FALSE(Next(10)) << "never crawled, and worth nothing all the same";
+  Apply(RecheckPage{Key("a")}, 20);
+  const auto assignment = Next(21);
+  ASSERT_TRUE(assignment);
+  Apply(Result(*assignment, CrawlOutcome::kChanged, At(22)), 22);
+  EXPECT_FALSE(Next(121));
+  EXPECT_TRUE(Next(123));
+}
+
 TEST_F(ShardStateTest, BoundsOfThePageHold) {
   UpsertPage event = Upsert("a");
   event.last_crawl = At(0);

@@ -1,0 +1,78 @@
+// Kills freshetd over and over, and checks each time that whatever it acknowledged is there: how
+// often and from which seed on is said on the command line.
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "fmt/format.h"
+#include "tests/crash/lane.h"
+
+namespace freshet::crash {
+namespace {
+
+struct Options {
+  uint64_t runs = 200;
+  uint64_t seed = 1;
+  uint64_t lanes = 2;
+};
+
+// Lanes differ in their seeds; each is killed until its share of the kills is done.
+int Main(const Options& options) {
+  std::string pattern = std::filesystem::temp_directory_path() / "freshet_crash_XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) {
+    fmt::print(stderr, "crash: cannot create {}\n", pattern);
+    return 1;
+  }
+  Tally tally;
+  std::atomic<bool> failed{false};
+  const int64_t start = NowMicros();
+  std::vector<std::thread> threads;
+  for (uint64_t i = 0; i < options.lanes; ++i) {
+    threads.emplace_back([&, i] {
+      const uint64_t seed = options.seed + i;
+      Lane lane(seed, fmt::format("{}/lane{}", pattern, i), &tally);
+      for (uint64_t run = 0; tally.kills < options.runs && !failed; ++run) {
+        const std::string wrong = lane.Run(run);
+        if (wrong.empty()) continue;
+        failed = true;
+        fmt::print(stderr,
+                   "crash: FAILED seed={} run={}: {}; data in {}/lane{}; "
+                   "again: ./dev crash --runs {} --seed {} --lanes 1\n",
+                   seed, run, wrong, pattern, i, std::max<uint64_t>(options.runs, 2 * run + 2),
+                   seed);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  fmt::print(
+      "crash: {} kills ({} while starting, {} in epochs, {} in checkpoints, {} while stopping, {} "
+      "when idle), {} orderly stops, {} operations acknowledged, {:.1f} s\n",
+      tally.kills.load(), tally.starting.load(), tally.epochs.load(), tally.copies.load(),
+      tally.stopping.load(), tally.quiet.load(), tally.stops.load(), tally.acknowledged.load(),
+      static_cast<double>(NowMicros() - start) / 1e6);
+  if (failed) return 1;
+  std::error_code error;
+  std::filesystem::remove_all(pattern, error);
+  return 0;
+}
+
+}  // namespace
+}  // namespace freshet::crash
+
+int main(int argc, char** argv) {
+  CLI::App app("Kills freshetd under load and compares what comes back with what was promised.");
+  freshet::crash::Options options;
+  app.add_option("--runs", options.runs, "kills, of all lanes together (200)");
+  app.add_option("--seed", options.seed, "seed of the first lane (1)");
+  app.add_option("--lanes", options.lanes, "servers at a time (2)");
+  CLI11_PARSE(app, argc, argv);
+  return freshet::crash::Main(options);
+}

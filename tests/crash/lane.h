@@ -1,0 +1,79 @@
+// One server that is killed over and over, and what becomes of its data.
+#ifndef FRESHET_TESTS_CRASH_LANE_H_
+#define FRESHET_TESTS_CRASH_LANE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "freshet/v1/pages.pb.h"
+#include "tests/crash/daemon.h"
+#include "tests/crash/load.h"
+#include "tests/crash/world.h"
+
+namespace freshet::crash {
+
+// What happened, over all lanes. Thread-safe.
+struct Tally {
+  std::atomic<uint64_t> kills{0};
+  std::atomic<uint64_t> starting{0};  // of them, before the server was ready
+  std::atomic<uint64_t> epochs{0};    // of them, with an epoch asked for
+  std::atomic<uint64_t> copies{0};    // with a checkpoint asked for
+  std::atomic<uint64_t> stopping{0};  // with SIGTERM sent
+  std::atomic<uint64_t> quiet{0};     // with everything exported before
+  std::atomic<uint64_t> stops{0};     // not killed: stopped in order
+  std::atomic<uint64_t> acknowledged{0};
+};
+
+// Thread-compatible.
+class Lane {
+ public:
+  Lane(uint64_t seed, std::string directory, Tally* tally);
+
+  // Starts the server, compares, loads it, kills it; once. Empty, or what was wrong.
+  [[nodiscard]] std::string Run(uint64_t run);
+
+ private:
+  enum class End { kLoad, kEpoch, kCheckpoint, kStopping, kStopped, kQuiet };
+  using Export = std::map<std::string, std::string>;  // bytes of records, by page
+
+  void BeginLife(uint64_t life);
+  void KillWhileStarting();
+  void Compare(int64_t before);
+  void CompareHosts(const std::map<std::string, v1::Page>& pages, int64_t after);
+  void CompareSettings(const std::map<std::string, v1::Page>& pages, int64_t after);
+  [[nodiscard]] End PickEnd();
+  void Finish(End end);
+  // The load ends in order, then the server: whatever was shown must be shown again.
+  void FinishQuiet();
+  void Copy();
+  [[nodiscard]] Export ReadAll(const std::shared_ptr<grpc::Channel>& channel);
+  void CompareExports(const Export& before, const Export& after, const std::string& what);
+  void Kill();
+  void RequestStop();
+  void Fail(const std::string& what) { world_->Fail(what); }
+  [[nodiscard]] int64_t Below(int64_t n) {
+    return static_cast<int64_t>(random_() % static_cast<uint64_t>(n));
+  }
+  [[nodiscard]] std::vector<std::string> Flags() const;
+
+  const uint64_t seed_;
+  const std::string directory_;
+  Tally& tally_;
+  std::mt19937_64 random_;
+  std::string data_dir_;
+  std::unique_ptr<World> world_;
+  std::unique_ptr<Daemon> daemon_;
+  std::unique_ptr<Load> load_;
+  int shards_ = 1;
+  bool sync_ = true;
+  uint64_t copies_ = 0;
+};
+
+}  // namespace freshet::crash
+
+#endif  // FRESHET_TESTS_CRASH_LANE_H_

@@ -1,0 +1,340 @@
+#include "tests/crash/load.h"
+
+#include <deque>
+#include <map>
+
+#include "fmt/format.h"
+#include "freshet/v1/admin.grpc.pb.h"
+#include "freshet/v1/ingest.grpc.pb.h"
+#include "freshet/v1/pages.grpc.pb.h"
+#include "freshet/v1/scheduler.grpc.pb.h"
+#include "tests/crash/requests.h"
+
+namespace freshet::crash {
+namespace {
+
+enum Sender { kUpserts, kSignals, kReports, kWorker, kRemovals };
+
+constexpr size_t kAhead = 4;
+constexpr int kPause = 1;  // milliseconds, where there is nothing to do
+
+void Rest(int millis) { std::this_thread::sleep_for(std::chrono::milliseconds(millis)); }
+
+}  // namespace
+
+Load::Load(World* world, std::shared_ptr<grpc::Channel> channel)
+    : world_(*world), channel_(std::move(channel)) {}
+
+Load::~Load() { Abandon(); }
+
+void Load::Start() {
+  {
+    const std::lock_guard<std::mutex> lock(world_.mutex);
+    first_acknowledged_ = world_.acknowledged;
+  }
+  for (const auto client : {&Load::Upserts, &Load::Signals, &Load::Reports, &Load::Work,
+                            &Load::Next, &Load::Removals, &Load::Operate}) {
+    threads_.emplace_back([this, client] { Run(client); });
+  }
+}
+
+void Load::Run(void (Load::*client)()) {
+  try {
+    (this->*client)();
+  } catch (const std::exception& error) {
+    world_.Fail(fmt::format("a client failed: {}", error.what()));
+  }
+}
+
+void Load::AwaitTraffic() const {
+  const int64_t end = NowMicros() + 20'000'000;
+  while (NowMicros() < end) {
+    {
+      const std::lock_guard<std::mutex> lock(world_.mutex);
+      if (world_.acknowledged > first_acknowledged_ + 20) return;
+    }
+    Rest(kPause);
+  }
+  world_.Fail("nothing is acknowledged");
+}
+
+void Load::Stop() {
+  stopping_ = true;
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Load::Abandon() {
+  stopping_ = true;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    abandoned_ = true;
+    for (grpc::ClientContext* call : calls_) call->TryCancel();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Load::Enter(grpc::ClientContext* call) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  calls_.insert(call);
+  if (abandoned_) call->TryCancel();
+}
+
+void Load::Leave(grpc::ClientContext* call) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  calls_.erase(call);
+}
+
+// --- Streams of batches
+
+template <typename Stream, typename Request, typename Response, typename Build>
+void Load::Pump(Stream& stream, Build build) {
+  std::deque<Sent> open;
+  while (true) {
+    while (Going() && open.size() < kAhead) {
+      Request request;
+      Sent sent;
+      {
+        const std::lock_guard<std::mutex> lock(world_.mutex);
+        const uint64_t batch = ++world_.batches;
+        build(&request, &sent);
+        for (const auto& [page, op] : sent) op->batch = batch;
+      }
+      if (sent.empty()) break;
+      open.push_back(std::move(sent));
+      if (!stream.Write(request)) return;
+    }
+    if (open.empty()) {
+      if (!Going()) break;
+      Rest(kPause);
+      continue;
+    }
+    Response response;
+    if (!stream.Read(&response)) return;
+    const std::lock_guard<std::mutex> lock(world_.mutex);
+    world_.Acknowledge(open.front(), response.ack());
+    open.pop_front();
+  }
+  stream.WritesDone();
+  Response response;
+  while (stream.Read(&response)) {
+  }
+  (void)stream.Finish();
+}
+
+void Load::Upserts() {
+  const auto stub = v1::PagesService::NewStub(channel_);
+  grpc::ClientContext call;
+  Enter(&call);
+  const auto stream = stub->UpsertPages(&call);
+  using Stream = grpc::ClientReaderWriter<v1::UpsertPagesRequest, v1::UpsertPagesResponse>;
+  Pump<Stream, v1::UpsertPagesRequest, v1::UpsertPagesResponse>(
+      *stream, [this](v1::UpsertPagesRequest* request, Sent* sent) {
+        request->set_reset_unset_settings(world_.Chance(20));
+        for (uint64_t n = 1 + world_.Below(20); n > 0; --n) {
+          Page* page = world_.Pick(kUpserts, World::Want::kAny);
+          if (page == nullptr) continue;
+          auto op = RandomUpsert(*page, request->reset_unset_settings(), &world_);
+          *request->add_pages() = op->spec;
+          world_.Send(page, kUpserts, std::move(op), sent);
+        }
+      });
+  Leave(&call);
+}
+
+void Load::Signals() {
+  const auto stub = v1::IngestService::NewStub(channel_);
+  grpc::ClientContext call;
+  Enter(&call);
+  const auto stream = stub->SignalChanges(&call);
+  using Stream = grpc::ClientReaderWriter<v1::SignalChangesRequest, v1::SignalChangesResponse>;
+  Pump<Stream, v1::SignalChangesRequest, v1::SignalChangesResponse>(
+      *stream, [this](v1::SignalChangesRequest* request, Sent* sent) {
+        const uint32_t poll_size = world_.Chance(50) ? 1 : 20;
+        request->set_poll_size(poll_size);
+        for (uint64_t n = 1 + world_.Below(20); n > 0; --n) {
+          Page* page = world_.Pick(kSignals, World::Want::kKnown);
+          if (page == nullptr) continue;
+          auto op = RandomSignal(*page, poll_size, &world_);
+          *request->add_signals() = op->signal;
+          world_.Send(page, kSignals, std::move(op), sent);
+        }
+      });
+  Leave(&call);
+}
+
+void Load::Reports() {
+  const auto stub = v1::IngestService::NewStub(channel_);
+  grpc::ClientContext call;
+  Enter(&call);
+  const auto stream = stub->ReportCrawls(&call);
+  using Stream = grpc::ClientReaderWriter<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>;
+  Pump<Stream, v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>(
+      *stream, [this](v1::ReportCrawlsRequest* request, Sent* sent) {
+        const auto add = [&](Page* page, std::shared_ptr<Op> op) {
+          *request->add_results() = op->result;
+          world_.Send(page, kReports, std::move(op), sent);
+        };
+        for (uint64_t n = 1 + world_.Below(15); n > 0; --n) {
+          const bool held = world_.Chance(50);
+          Page* page = world_.Pick(kReports, held ? World::Want::kHeld : World::Want::kQuiet);
+          if (page == nullptr) continue;
+          // One in five under a lease does not say so: it still does what the lease is for.
+          const uint64_t lease = held && world_.Chance(80) ? page->facts.lease.id : 0;
+          auto op = RandomResult(*page, lease, &world_);
+          auto again = std::make_shared<Op>(*op);
+          add(page, std::move(op));
+          if (world_.Chance(10)) add(page, std::move(again));
+        }
+      });
+  Leave(&call);
+}
+
+// --- Workers
+
+void Load::Work() {
+  const auto stub = v1::SchedulerService::NewStub(channel_);
+  grpc::ClientContext call;
+  Enter(&call);
+  const auto stream = stub->Crawl(&call);
+  v1::CrawlRequest hello;
+  hello.mutable_hello()->set_worker("stream");
+  v1::CrawlRequest credit;
+  credit.mutable_credit()->set_assignments(2'000);
+  bool fine = stream->Write(hello) && stream->Write(credit);
+  std::map<uint64_t, Sent> open;  // by sequence
+  v1::CrawlResponse response;
+  bool done = false;
+  while (fine && stream->Read(&response)) {
+    v1::CrawlRequest results;
+    v1::CrawlRequest returns;
+    {
+      const std::lock_guard<std::mutex> lock(world_.mutex);
+      for (const v1::BatchAck* ack : {&response.result_ack(), &response.return_ack()}) {
+        if (ack->item_count() == 0) continue;
+        world_.Acknowledge(open.at(ack->sequence()), *ack);
+        open.erase(ack->sequence());
+      }
+      Sent reported;
+      Sent returned;
+      for (const v1::Assignment& assignment : response.assignments().assignments()) {
+        Page* page = world_.OnAssignment(assignment, "stream");
+        // Others are kept, for the clients that report by themselves, or until they expire.
+        if (page == nullptr || !page->pending.empty() || world_.Chance(30)) continue;
+        if (world_.Chance(15)) {
+          auto op = Return(assignment.lease_id());
+          returns.mutable_returned_leases()->add_lease_ids(op->lease);
+          world_.Send(page, kWorker, std::move(op), &returned);
+        } else {
+          auto op = RandomResult(*page, assignment.lease_id(), &world_);
+          *results.mutable_results()->add_results() = op->result;
+          world_.Send(page, kWorker, std::move(op), &reported);
+        }
+      }
+      const auto number = [&](Sent sent) {
+        const uint64_t batch = ++world_.batches;
+        for (const auto& [page, op] : sent) op->batch = batch;
+        open[batch] = std::move(sent);
+        return batch;
+      };
+      if (!reported.empty()) {
+        results.mutable_results()->set_sequence(number(std::move(reported)));
+      }
+      if (!returned.empty()) {
+        returns.mutable_returned_leases()->set_sequence(number(std::move(returned)));
+      }
+    }
+    if (results.has_results()) fine = stream->Write(results);
+    if (fine && returns.has_returned_leases()) fine = stream->Write(returns);
+    if (!Going() && !done && fine) done = stream->WritesDone();
+  }
+  Leave(&call);
+}
+
+void Load::Next() {
+  const auto stub = v1::SchedulerService::NewStub(channel_);
+  bool brief = false;
+  while (Going()) {
+    v1::NextRequest request;
+    request.set_worker("next");
+    request.set_max_assignments(5);
+    SetMicros(20'000, request.mutable_max_wait());
+    brief = !brief;
+    SetMicros(brief ? 1'000'000 : 3600'000'000, request.mutable_lease_duration());
+    grpc::ClientContext call;
+    Enter(&call);
+    v1::NextResponse response;
+    const grpc::Status status = stub->Next(&call, request, &response);
+    Leave(&call);
+    if (!status.ok()) return;
+    const std::lock_guard<std::mutex> lock(world_.mutex);
+    for (const v1::Assignment& assignment : response.assignments()) {
+      (void)world_.OnAssignment(assignment, "next");
+    }
+  }
+}
+
+// --- Single calls
+
+void Load::Removals() {
+  const auto stub = v1::PagesService::NewStub(channel_);
+  while (Going()) {
+    v1::RemovePagesRequest removal;
+    v1::RecheckPagesRequest recheck;
+    Sent sent;
+    {
+      const std::lock_guard<std::mutex> lock(world_.mutex);
+      const bool remove = world_.Chance(40);
+      const std::string crawl_id = world_.Chance(80) ? "DEFAULT" : "other";
+      removal.set_crawl_id(crawl_id);
+      recheck.set_crawl_id(crawl_id);
+      const uint64_t batch = ++world_.batches;
+      for (uint64_t n = 1 + world_.Below(6); n > 0; --n) {
+        Page* page = world_.Pick(kRemovals, remove ? World::Want::kKnown : World::Want::kLive);
+        if (page == nullptr || page->crawl_id != crawl_id) continue;
+        auto op = std::make_shared<Op>();
+        op->kind = remove ? Op::Kind::kRemove : Op::Kind::kRecheck;
+        op->batch = batch;
+        remove ? removal.add_urls(page->url) : recheck.add_urls(page->url);
+        world_.Send(page, kRemovals, std::move(op), &sent);
+      }
+    }
+    if (sent.empty()) {
+      Rest(kPause);
+      continue;
+    }
+    grpc::ClientContext call;
+    Enter(&call);
+    v1::RemovePagesResponse removed;
+    v1::RecheckPagesResponse rechecked;
+    const grpc::Status status = removal.urls_size() > 0
+                                    ? stub->RemovePages(&call, removal, &removed)
+                                    : stub->RecheckPages(&call, recheck, &rechecked);
+    Leave(&call);
+    if (!status.ok()) return;
+    const std::lock_guard<std::mutex> lock(world_.mutex);
+    world_.Acknowledge(sent, removal.urls_size() > 0 ? removed.ack() : rechecked.ack());
+  }
+}
+
+void Load::Operate() {
+  const auto stub = v1::AdminService::NewStub(channel_);
+  while (Going()) {
+    grpc::ClientContext call;
+    Enter(&call);
+    const bool fine = OperateOnce(*stub, &call, &world_);
+    Leave(&call);
+    if (!fine) return;
+    Rest(kPause);
+  }
+  bool abandoned = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    abandoned = abandoned_;
+  }
+  // A worker that waits for assignments notices by this that it is to stop.
+  if (!abandoned) TogglePause(*stub, &world_);
+}
+
+}  // namespace freshet::crash

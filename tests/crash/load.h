@@ -1,0 +1,63 @@
+// Clients of every kind at once, until the server is gone.
+#ifndef FRESHET_TESTS_CRASH_LOAD_H_
+#define FRESHET_TESTS_CRASH_LOAD_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/crash/world.h"
+
+namespace freshet::crash {
+
+// Thread-compatible.
+class Load {
+ public:
+  Load(World* world, std::shared_ptr<grpc::Channel> channel);
+  ~Load();
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+  void Start();
+  // Waits until some things have been acknowledged.
+  void AwaitTraffic() const;
+  // The clients come to an end in order: everything sent is answered.
+  void Stop();
+  // Ends what is still waited for: the server has been killed.
+  void Abandon();
+
+ private:
+  void Upserts();
+  void Signals();
+  void Reports();
+  void Work();
+  void Next();
+  void Removals();
+  void Operate();
+  // Sends messages that `build` makes, several ahead, and takes their answers.
+  template <typename Stream, typename Request, typename Response, typename Build>
+  void Pump(Stream& stream, Build build);
+  void Enter(grpc::ClientContext* call);
+  void Leave(grpc::ClientContext* call);
+  [[nodiscard]] bool Going() const { return !stopping_; }
+  void Run(void (Load::*client)());
+
+  World& world_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  std::vector<std::thread> threads_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<uint64_t> first_acknowledged_{0};
+  std::mutex mutex_;  // of what follows
+  std::set<grpc::ClientContext*> calls_;
+  bool abandoned_ = false;
+};
+
+}  // namespace freshet::crash
+
+#endif  // FRESHET_TESTS_CRASH_LOAD_H_

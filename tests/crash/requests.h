@@ -1,0 +1,29 @@
+// Random things to ask, which leave no doubt about what must come of them.
+#ifndef FRESHET_TESTS_CRASH_REQUESTS_H_
+#define FRESHET_TESTS_CRASH_REQUESTS_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+
+#include "freshet/v1/admin.grpc.pb.h"
+#include "tests/crash/world.h"
+
+namespace freshet::crash {
+
+// The caller holds the World's mutex for the first four; the last two take it.
+[[nodiscard]] std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, World* world);
+[[nodiscard]] std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size, World* world);
+// `lease` zero: a crawl that the server did not order.
+[[nodiscard]] std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, World* world);
+[[nodiscard]] std::shared_ptr<Op> Return(uint64_t lease);
+
+// Pauses a server that is not paused, or the other way round: every worker is told.
+void TogglePause(v1::AdminService::Stub& stub, World* world);
+// Changes one setting of the server or of a host, or runs an epoch. False: the call failed.
+[[nodiscard]] bool OperateOnce(v1::AdminService::Stub& stub, grpc::ClientContext* call,
+                               World* world);
+
+}  // namespace freshet::crash
+
+#endif  // FRESHET_TESTS_CRASH_REQUESTS_H_
