@@ -28,6 +28,7 @@ inline constexpr const char* kVersion = "0.1.0";
 struct HandlerCounters {
   std::atomic<uint64_t> results_refused{0};
   std::atomic<uint64_t> signals_refused{0};
+  std::atomic<uint64_t> signal_streams{0};
   std::atomic<uint64_t> upserts_applied{0};
   std::atomic<uint64_t> upserts_refused{0};
 };

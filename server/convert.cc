@@ -450,26 +450,30 @@ StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& leas
   return *duration;
 }
 
-void SetPollSizes(std::optional<uint64_t> poll_size, std::vector<RoutedEvent>* signals) {
+void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals) {
   constexpr uint64_t kMost = UINT32_MAX;
   // Pages of one host share a slot but not the other way round, so the URL tells the host.
-  const auto poll_of = [](const SignalChange& signal) {
+  const auto part_of = [](const SignalChange& signal) {
     const std::string_view url = signal.key.url;
     const size_t start = url.find("://") + 3;
     return std::pair(signal.source,
                      std::string(url.substr(start, url.find_first_of("/?", start) - start)));
   };
-  absl::flat_hash_map<std::pair<uint8_t, std::string>, absl::flat_hash_set<PageKey>> polls;
-  if (!poll_size) {
+  absl::flat_hash_map<std::pair<uint8_t, std::string>, absl::flat_hash_set<PageKey>> parts;
+  if (!origin.size) {
     for (const RoutedEvent& event : *signals) {
       const auto& signal = std::get<SignalChange>(event.event);
-      polls[poll_of(signal)].insert(signal.key);
+      parts[part_of(signal)].insert(signal.key);
     }
   }
   for (RoutedEvent& event : *signals) {
     auto& signal = std::get<SignalChange>(event.event);
-    const uint64_t pages = poll_size ? *poll_size : polls[poll_of(signal)].size();
+    const auto part = part_of(signal);
+    const uint64_t pages = origin.size ? *origin.size : parts[part].size();
     signal.pages_in_poll = static_cast<uint32_t>(std::clamp<uint64_t>(pages, 1, kMost));
+    if (pages < 2) continue;
+    const std::string scope = fmt::format("{} {}", signal.source, part.second);
+    signal.poll = std::max<uint64_t>(1, Fingerprint(scope, origin.name));
   }
 }
 

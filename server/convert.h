@@ -60,7 +60,7 @@ using Fault = std::optional<v1::ItemError>;
 // `generation` is that of this run: what no run so far can have issued is an unknown lease.
 [[nodiscard]] Fault ConvertResult(const v1::CrawlResult& result, uint32_t generation, Instant now,
                                   RoutedEvent* event);
-// `pages_in_poll` of the event is left at 1; see SetPollSizes.
+// `pages_in_poll` of the event is left at 1; see SetPolls.
 [[nodiscard]] Fault ConvertSignal(const v1::ChangeSignal& signal, const Sources& sources,
                                   Instant now, RoutedEvent* event);
 [[nodiscard]] Fault ConvertReturn(uint64_t lease_id, RoutedEvent* event);
@@ -75,9 +75,16 @@ using Fault = std::optional<v1::ItemError>;
 [[nodiscard]] StatusOr<Duration> FromProto(const google::protobuf::Duration& duration);
 [[nodiscard]] StatusOr<Instant> FromProto(const google::protobuf::Timestamp& time);
 
-// Gives the signals of one message the size of their poll: `poll_size` if that is set, else the
-// number of distinct pages of the same host that the same source names in it.
-void SetPollSizes(std::optional<uint64_t> poll_size, std::vector<RoutedEvent>* signals);
+// What a message says of the poll that its signals come from.
+struct PollOrigin {
+  std::optional<uint64_t> size;  // of the whole, when the message does not show it
+  std::string name;              // different for every poll of this run of the server
+};
+
+// Gives the signals of one message the size of their poll: `origin.size` if that is set, else the
+// number of distinct pages of the same host that the same source names in it; and, to those that
+// did not come alone, a number for their part of the poll: the pages of one host and source.
+void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals);
 
 // --- To clients
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "fmt/format.h"
 #include "server/batch_stream.h"
 
 namespace freshet {
@@ -29,7 +30,8 @@ class ReportStream final : public BatchStream<v1::ReportCrawlsRequest, v1::Repor
 
 class SignalStream final : public BatchStream<v1::SignalChangesRequest, v1::SignalChangesResponse> {
  public:
-  using BatchStream::BatchStream;
+  explicit SignalStream(const ServerContext& context)
+      : BatchStream(context), serial_(++context.counters.signal_streams) {}
 
  private:
   const char* ItemField() const override { return "signals"; }
@@ -53,9 +55,12 @@ class SignalStream final : public BatchStream<v1::SignalChangesRequest, v1::Sign
         return ConvertSignal(request.signals(i), context_.sources, now, event);
       });
     }
-    std::optional<uint64_t> poll_size;
-    if (request.has_poll_size()) poll_size = request.poll_size();
-    SetPollSizes(poll_size, &batch->events());
+    ++messages_;
+    PollOrigin origin;
+    if (request.has_poll_size()) origin.size = request.poll_size();
+    origin.name = request.poll_id() > 0 ? fmt::format("{} poll {}", serial_, request.poll_id())
+                                        : fmt::format("{} message {}", serial_, messages_);
+    SetPolls(origin, &batch->events());
     for (const RoutedEvent& event : batch->events()) {
       context_.sources.CountSignals(std::get<SignalChange>(event.event).source, 1);
     }
@@ -63,6 +68,9 @@ class SignalStream final : public BatchStream<v1::SignalChangesRequest, v1::Sign
   void Count(const BatchCounts& counts) override {
     context_.counters.signals_refused += counts.refused;
   }
+
+  const uint64_t serial_;  // of the stream
+  uint64_t messages_ = 0;
 };
 
 template <typename Stream>

@@ -72,6 +72,9 @@ inline constexpr int kMaxObservations = 24;
 // model of their own.
 inline constexpr size_t kMaxPriorSamples = 4096;
 inline constexpr size_t kMaxSiteModels = 1024;
+// Bursts of signals of which a shard remembers what they proved worth, and pages waiting in them.
+inline constexpr size_t kMaxBursts = 65'536;
+inline constexpr size_t kMaxBurstPages = 4'000'000;
 // Signals that arrive while a page is leased and may be newer than the fetch.
 inline constexpr int kMaxSignalsDuringLease = 16;
 // Ids of recent signals kept per shard for deduplication.

@@ -1,14 +1,17 @@
 #include "core/estimate/estimator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "core/estimate/bursts.h"
 #include "core/estimate/classic_page.h"
 #include "core/estimate/operational_time.h"
 #include "core/estimate/page_estimator.h"
@@ -43,7 +46,7 @@ void SetPrecisionInterval(const ClassTrust& trust, SourceTrust* out) {
 // until it is given anew.
 class Estimator::Impl {
  public:
-  explicit Impl(EstimatorOptions options) : options_(options), sites_(1), counts_(1) {}
+  explicit Impl(EstimatorOptions options) : options_(options), hosts_(1), sites_(1), counts_(1) {}
 
   PageEstimate Estimate(const PageRecord& page, Instant now) const;
   PageEstimate EstimateAlone(const PageRecord& page, Instant now) const;
@@ -51,7 +54,9 @@ class Estimator::Impl {
   void Advance(PageState& state, Instant now) const;
   Instant NextEdge(const PageState& state) const;
   void RecordCrawl(PageRecord& page, CrawlObservation observation);
-  void RecordSignal(PageState& state, SourceClass source_class, Instant now);
+  void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant now);
+  bool Reweigh(PageState& state) const;
+  Bursts& bursts() { return bursts_; }
   void BeginEpoch(Instant now);
   void Collect(const PageRecord& page);
   void FinishEpoch();
@@ -76,16 +81,19 @@ class Estimator::Impl {
   void Carry(PageState& state, Duration dt, double level) const;
   // Takes an event at `now` into the age counts and starts the age of the page anew.
   void StartAge(PageState& state, Instant now);
-  void CollectInto(SiteLearner& learner, const SiteModel& site, const PageRecord& page,
-                   const PagePosterior& posterior) const;
+  void CollectInto(std::span<SiteLearner* const> learners, const SiteModel& site,
+                   const PageRecord& page, const PagePosterior& posterior) const;
+  SiteLearner* NewHostLearner(const std::string& host);
   void Forget(PageStatistics& statistics, const SiteModel& site, double rate) const;
 
   EstimatorOptions options_;
+  std::vector<std::string> hosts_;  // of each site; empty: none
   std::vector<SiteModel> sites_;
   // Age counts of each site, filled by events and epochs; those of site 0 exclude the others' until
   // FinishEpoch adds them up.
   std::vector<AgeCounts> counts_;
   absl::flat_hash_map<std::string, uint16_t> numbers_;
+  Bursts bursts_;
 
   // The epoch under way. Age exposure before `mark_` has been collected.
   Instant mark_;
@@ -130,9 +138,9 @@ PageEstimate Estimator::Impl::Estimate(const PageRecord& page, Instant now) cons
         EstimatePage(site, page.detail.statistics, page.state, now, options_.day);
     const int bin = AgeCurve::BinOf(std::max(0.0, Days(now - page.state.last_event)));
     rates.age_bin = static_cast<uint8_t>(bin);
-    rates.change_rate = posterior.mean * site.curve.Ahead(bin) * per_second;
+    rates.change_rate = posterior.mean * site.curve().Ahead(bin) * per_second;
     estimate.observations = posterior.observations;
-    const double scale = site.curve.Ahead(bin) * per_second;
+    const double scale = site.curve().Ahead(bin) * per_second;
     estimate.low = scale * GammaQuantile(posterior.mean, posterior.shape, -kNormal95);
     estimate.high = scale * GammaQuantile(posterior.mean, posterior.shape, kNormal95);
   }
@@ -141,14 +149,14 @@ PageEstimate Estimator::Impl::Estimate(const PageRecord& page, Instant now) cons
     rates.signal_weight = std::numeric_limits<double>::infinity();
     return estimate;
   }
-  const double recall = site.Recall();
+  const double recall = site.recall();
   rates.unsignalled_rate = (1 - recall) * rates.change_rate;
-  rates.signal_rate = site.SignalsPerChange() * rates.change_rate;
+  rates.signal_rate = site.signals_per_change() * rates.change_rate;
   // The one source that stands for all: recall and signal rate summed.
-  rates.signal_weight = recall > 0 ? -std::log1p(-recall / site.SignalsPerChange()) : 0;
+  rates.signal_weight = recall > 0 ? -std::log1p(-recall / site.signals_per_change()) : 0;
   rates.staleness_rate = rates.unsignalled_rate;
   if (rates.age_bin != kAgeless) {
-    rates.staleness_rate *= site.curve.Level(rates.age_bin) / site.curve.Ahead(rates.age_bin);
+    rates.staleness_rate *= site.curve().Level(rates.age_bin) / site.curve().Ahead(rates.age_bin);
   }
   return estimate;
 }
@@ -168,7 +176,7 @@ Instant Estimator::Impl::NextEdge(const PageState& state) const {
 }
 
 void Estimator::Impl::MoveToBin(PageState& state, uint8_t bin) const {
-  const AgeCurve& curve = Site(state.rates.site).curve;
+  const AgeCurve& curve = Site(state.rates.site).curve();
   PageRates& rates = state.rates;
   const double ahead = curve.Ahead(bin) / curve.Ahead(rates.age_bin);
   rates.change_rate *= ahead;
@@ -191,7 +199,7 @@ void Estimator::Impl::Carry(PageState& state, Duration dt, double level) const {
 }
 
 void Estimator::Impl::Advance(PageState& state, Instant now) const {
-  const AgeCurve& curve = Site(state.rates.site).curve;
+  const AgeCurve& curve = Site(state.rates.site).curve();
   while (state.carried_at < now) {
     if (state.rates.age_bin == kAgeless) {
       Carry(state, now - state.carried_at, 1);
@@ -212,7 +220,7 @@ void Estimator::Impl::StartAge(PageState& state, Instant now) {
     AgeCounts& counts = counts_[number];
     const double age = Days(now - state.last_event);
     const double rate = state.rates.change_rate * options_.day.seconds() /
-                        sites_[number].curve.Ahead(state.rates.age_bin);
+                        sites_[number].curve().Ahead(state.rates.age_bin);
     counts.AddEvent(age);
     counts.AddExposure(rate, std::max(0.0, Days(mark_ - state.last_event)), age);
     MoveToBin(state, 0);
@@ -220,26 +228,50 @@ void Estimator::Impl::StartAge(PageState& state, Instant now) {
   state.last_event = std::max(state.last_event, now);
 }
 
-void Estimator::Impl::RecordSignal(PageState& state, SourceClass source_class, Instant now) {
-  const ClassTrust& trust = Site(state.rates.site).classes[source_class.packed()];
-  state.evidence += static_cast<float>(trust.precision);
-  if (IsBurst(source_class)) StartAge(state, now);
+void Estimator::Impl::RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll,
+                                   Instant now) {
+  PageState& state = page.state;
+  double weight = SignalWeight(page.spec, state, source_class);
+  // A page that came alone shares its cause with nobody, and one whose source is complete or has
+  // rates of its own has nothing to learn.
+  state.burst = 0;
+  state.burst_weight = 0;
+  if (poll != 0 && options_.kind == EstimatorKind::kDefault && !page.spec.complete_signals) {
+    const double precision = Site(state.rates.site).trust(source_class).precision;
+    state.burst = bursts_.Join(poll, precision, page.number);
+    weight = bursts_.Weight(state.burst);
+    state.burst_weight = static_cast<float>(weight);
+  }
+  state.staleness += weight;
+  if (!IsBurst(source_class)) return;
+  state.evidence += 1;
+  StartAge(state, now);
+}
+
+bool Estimator::Impl::Reweigh(PageState& state) const {
+  if (state.burst == 0 || !bursts_.Knows(state.burst)) return false;
+  const auto weight = static_cast<float>(bursts_.Weight(state.burst));
+  if (weight == state.burst_weight) return false;
+  state.staleness = std::max(0.0, state.staleness + (weight - state.burst_weight));
+  state.burst_weight = weight;
+  return true;
 }
 
 void Estimator::Impl::Forget(PageStatistics& statistics, const SiteModel& site, double rate) const {
   const CrawlObservation& oldest = statistics.recent.front();
   double changes = 0;
+  double exposure = oldest.exposure;
   if (oldest.changed) {
-    const double own = (1 - site.Recall()) * rate * oldest.exposure / options_.day.seconds();
-    const double s = own + SignalStaleness(site, oldest.signals);
-    changes = s < 1e-9 ? 1 : own / -std::expm1(-s);
+    const double slope = (1 - site.recall()) / options_.day.seconds();
+    const IntervalEvidence proof =
+        ChangedEvidence(slope * rate * oldest.exposure, SignalStaleness(site, oldest.signals));
+    changes = proof.changes;
+    exposure = rate > 0 ? proof.expected / (slope * rate) : 0;
   }
-  statistics.old_changes += static_cast<float>(changes);
-  statistics.old_exposure += oldest.exposure;
   const double fade =
       Fading(statistics.recent[1].fetched - oldest.fetched, kCrawlHalfLifeDays, options_.day);
-  statistics.old_changes = static_cast<float>(statistics.old_changes * fade);
-  statistics.old_exposure = static_cast<float>(statistics.old_exposure * fade);
+  statistics.old_changes = static_cast<float>((statistics.old_changes + changes) * fade);
+  statistics.old_exposure = static_cast<float>((statistics.old_exposure + exposure) * fade);
   statistics.recent.erase(statistics.recent.begin());
 }
 
@@ -250,24 +282,17 @@ void Estimator::Impl::RecordCrawl(PageRecord& page, CrawlObservation observation
   if (!statistics.recent.empty() && observation.fetched <= statistics.recent.back().fetched) return;
   const SiteModel& site = Site(state.rates.site);
   const double day = options_.day.seconds();
-  const double ahead = state.rates.age_bin == kAgeless ? 1 : site.curve.Ahead(state.rates.age_bin);
+  const double ahead =
+      state.rates.age_bin == kAgeless ? 1 : site.curve().Ahead(state.rates.age_bin);
   const double rate = state.rates.change_rate * day / ahead;
   observation.exposure = static_cast<float>(state.exposure);
 
-  // What the crawl proves of the signals replaces what was expected of them.
-  const double s = (1 - site.Recall()) * rate * observation.exposure / day +
-                   SignalStaleness(site, observation.signals);
-  double revision = 0;
-  for (const SignalCounts::Entry& entry : observation.signals.entries()) {
-    if (entry.count == 0) continue;
-    const double precision = site.classes[entry.source_class.packed()].precision;
-    const double truth = observation.changed ? precision / -std::expm1(-s) : 0;
-    revision += entry.count * (truth - precision);
+  if (state.burst != 0) {
+    const double precision = -std::expm1(-static_cast<double>(state.burst_weight));
+    const double chance = -std::expm1(-state.staleness);
+    bursts_.Observe(state.burst,
+                    observation.changed ? std::min(1.0, precision / std::max(chance, 1e-9)) : 0);
   }
-  revision *=
-      Fading(Duration::Micros(observation.elapsed.micros() / 2), kSignalHalfLifeDays, options_.day);
-  state.evidence = static_cast<float>(std::max(0.0, state.evidence + revision));
-
   if (statistics.recent.size() >= limits::kMaxObservations) Forget(statistics, site, rate);
   statistics.recent.push_back(observation);
   bool told = false;
@@ -286,24 +311,40 @@ void Estimator::Impl::BeginEpoch(Instant now) {
   learner_numbers_.clear();
 }
 
-void Estimator::Impl::CollectInto(SiteLearner& learner, const SiteModel& site,
+void Estimator::Impl::CollectInto(std::span<SiteLearner* const> learners, const SiteModel& site,
                                   const PageRecord& page, const PagePosterior& posterior) const {
-  learner.AddPage({.changes = posterior.changes, .exposure = posterior.exposure});
-  const double slope = (1 - site.Recall()) * posterior.mean / options_.day.seconds();
+  for (SiteLearner* learner : learners) {
+    learner->AddPage({.changes = posterior.changes, .exposure = posterior.exposure});
+  }
+  const double slope = (1 - site.recall()) * posterior.mean / options_.day.seconds();
   for (const CrawlObservation& observation : page.detail.statistics.recent) {
+    if (!observation.changed && observation.signals.empty()) continue;
     const double fade = Fading(mark_ - observation.fetched, kCrawlHalfLifeDays, options_.day);
     const double own = slope * observation.exposure;
     const double s = own + SignalStaleness(site, observation.signals);
     const double truth =
         observation.changed ? 1 / std::max(-std::expm1(-s), 1e-9) : 0;  // per prior probability
-    learner.AddUnsignalled(fade * own * truth);
+    for (SiteLearner* learner : learners) learner->AddUnsignalled(fade * own * truth);
     for (const SignalCounts::Entry& entry : observation.signals.entries()) {
       if (entry.count == 0) continue;
-      const double precision = site.classes[entry.source_class.packed()].precision;
-      const double share = std::min(1.0, precision * truth);
-      learner.AddSignals(entry.source_class, fade * entry.count, fade * entry.count * share);
+      const double share = std::min(1.0, site.trust(entry.source_class).precision * truth);
+      for (SiteLearner* learner : learners) {
+        learner->AddSignals(entry.source_class, fade * entry.count, fade * entry.count * share);
+      }
     }
   }
+}
+
+// The learner of a host without a model of its own; nullptr: it has the model of the shard for now.
+SiteLearner* Estimator::Impl::NewHostLearner(const std::string& host) {
+  auto found = learner_numbers_.find(host);
+  if (found == learner_numbers_.end()) {
+    if (learners_.size() >= limits::kMaxSiteModels) return nullptr;
+    found = learner_numbers_.emplace(host, static_cast<uint16_t>(learners_.size())).first;
+    learners_.emplace_back();
+    learner_hosts_.push_back(host);
+  }
+  return &learners_[found->second];
 }
 
 void Estimator::Impl::Collect(const PageRecord& page) {
@@ -313,20 +354,9 @@ void Estimator::Impl::Collect(const PageRecord& page) {
   const SiteModel& site = Site(number);
   const PagePosterior posterior =
       EstimatePage(site, page.detail.statistics, page.state, mark_, options_.day);
-  CollectInto(learners_[0], site, page, posterior);
-  if (number != 0) {
-    CollectInto(learners_[number], site, page, posterior);
-  } else {
-    auto found = learner_numbers_.find(page.host);
-    if (found == learner_numbers_.end() && learners_.size() < limits::kMaxSiteModels) {
-      found = learner_numbers_.emplace(page.host, static_cast<uint16_t>(learners_.size())).first;
-      learners_.emplace_back();
-      learner_hosts_.push_back(page.host);
-    }
-    if (found != learner_numbers_.end()) {
-      CollectInto(learners_[found->second], site, page, posterior);
-    }
-  }
+  SiteLearner* const of_host = number != 0 ? &learners_[number] : NewHostLearner(page.host);
+  const std::array<SiteLearner*, 2> learners = {&learners_[0], of_host};
+  CollectInto(std::span(learners).first(of_host == nullptr ? 1 : 2), site, page, posterior);
   if (page.state.last_event < mark_) {
     counts_[number].AddExposure(posterior.mean,
                                 std::max(0.0, Days(last_mark_ - page.state.last_event)),
@@ -343,21 +373,19 @@ void Estimator::Impl::FinishEpoch() {
   sites_[0] = learners_[0].Fit(SiteModel(), all, SiteLearner::Strength::kWeak);
   std::vector<uint16_t> free_numbers;
   for (size_t number = 1; number < known; ++number) {
-    if (!sites_[number].host.empty() && learners_[number].pages() < kMinPagesOfSite) {
-      numbers_.erase(sites_[number].host);
-      sites_[number].host.clear();
+    if (!hosts_[number].empty() && learners_[number].pages() < kMinPagesOfSite) {
+      numbers_.erase(hosts_[number]);
+      hosts_[number].clear();
       counts_[0].Add(counts_[number]);
       counts_[number] = AgeCounts();
     }
-    if (sites_[number].host.empty()) {
+    if (hosts_[number].empty()) {
       sites_[number] = sites_[0];
       free_numbers.push_back(static_cast<uint16_t>(number));
       continue;
     }
-    std::string host = std::move(sites_[number].host);
     sites_[number] =
         learners_[number].Fit(sites_[0], counts_[number], SiteLearner::Strength::kStrong);
-    sites_[number].host = std::move(host);
   }
   for (size_t i = 0; i < learner_hosts_.size(); ++i) {
     const SiteLearner& learner = learners_[known + i];
@@ -367,11 +395,12 @@ void Estimator::Impl::FinishEpoch() {
       number = free_numbers.back();
       free_numbers.pop_back();
     } else {
+      hosts_.emplace_back();
       sites_.emplace_back();
       counts_.emplace_back();
     }
     sites_[number] = learner.Fit(sites_[0], counts_[number], SiteLearner::Strength::kStrong);
-    sites_[number].host = learner_hosts_[i];
+    hosts_[number] = learner_hosts_[i];
     numbers_.emplace(learner_hosts_[i], static_cast<uint16_t>(number));
   }
   if (last_mark_ != Instant()) {
@@ -387,8 +416,8 @@ void Estimator::Impl::FinishEpoch() {
 std::string Estimator::Impl::SerialiseModel() const {
   std::string out = fmt::format("{}\n", kModelHeader);
   for (size_t number = 0; number < sites_.size(); ++number) {
-    if (number > 0 && sites_[number].host.empty()) continue;
-    out += SerialiseSite(sites_[number], counts_[number]);
+    if (number > 0 && hosts_[number].empty()) continue;
+    out += SerialiseSite(hosts_[number], sites_[number], counts_[number]);
     out += '\n';
   }
   return out;
@@ -404,21 +433,25 @@ Status Estimator::Impl::RestoreModel(std::string_view text) {
     return InvalidArgument("site models: {} of them, not at most {}", lines.size() - 1,
                            limits::kMaxSiteModels);
   }
+  std::vector<std::string> hosts;
   std::vector<SiteModel> sites;
   std::vector<AgeCounts> counts;
   absl::flat_hash_map<std::string, uint16_t> numbers;
   for (size_t i = 1; i < lines.size(); ++i) {
+    std::string host;
     SiteModel site;
     AgeCounts site_counts;
-    RETURN_IF_ERROR(ParseSite(lines[i], &site, &site_counts));
+    RETURN_IF_ERROR(ParseSite(lines[i], &host, &site, &site_counts));
     const bool shard = i == 1;
-    if (shard != site.host.empty() ||
-        (!shard && !numbers.emplace(site.host, static_cast<uint16_t>(i - 1)).second)) {
-      return InvalidArgument("site models: host '{}' on line {}", site.host, i + 1);
+    if (shard != host.empty() ||
+        (!shard && !numbers.emplace(host, static_cast<uint16_t>(i - 1)).second)) {
+      return InvalidArgument("site models: host '{}' on line {}", host, i + 1);
     }
-    sites.push_back(std::move(site));
+    hosts.push_back(std::move(host));
+    sites.push_back(site);
     counts.push_back(site_counts);
   }
+  hosts_ = std::move(hosts);
   sites_ = std::move(sites);
   counts_ = std::move(counts);
   numbers_ = std::move(numbers);
@@ -429,10 +462,10 @@ Status Estimator::Impl::RestoreModel(std::string_view text) {
 std::vector<SourceTrust> Estimator::Impl::Trust() const {
   std::vector<SourceTrust> all;
   for (size_t k = 0; k < kSourceClasses; ++k) {
-    const ClassTrust& trust = sites_[0].classes[k];
-    if (!(trust.signals > 0)) continue;
     SourceTrust out;
     out.source_class = SourceClass(static_cast<uint8_t>(k));
+    const ClassTrust& trust = sites_[0].trust(out.source_class);
+    if (!(trust.signals > 0)) continue;
     out.signals = trust.signals;
     out.precision = trust.precision;
     out.recall = trust.recall;
@@ -459,8 +492,17 @@ Instant Estimator::NextEdge(const PageState& state) const { return impl_->NextEd
 void Estimator::RecordCrawl(PageRecord& page, const CrawlObservation& observation) {
   impl_->RecordCrawl(page, observation);
 }
-void Estimator::RecordSignal(PageState& state, SourceClass source_class, Instant now) {
-  impl_->RecordSignal(state, source_class, now);
+void Estimator::RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll,
+                             Instant now) {
+  impl_->RecordSignal(page, source_class, poll, now);
+}
+void Estimator::TakeReweighed(size_t max, std::vector<PageNumber>* pages) {
+  impl_->bursts().TakeReweighed(max, pages);
+}
+bool Estimator::has_reweighed() const { return impl_->bursts().has_reweighed(); }
+bool Estimator::Reweigh(PageState& state) const { return impl_->Reweigh(state); }
+void Estimator::RestoreSignals(uint32_t burst, double weight, PageNumber page) {
+  impl_->bursts().Restore(burst, weight, page);
 }
 void Estimator::BeginEpoch(Instant now) { impl_->BeginEpoch(now); }
 void Estimator::Collect(const PageRecord& page) { impl_->Collect(page); }

@@ -80,9 +80,19 @@ class Estimator {
   // crawl found a change that no signal had told of. Call Estimate afterwards. An observation that
   // is not newer than the last one is ignored.
   void RecordCrawl(PageRecord& page, const CrawlObservation& observation);
-  // RecordSignal: an applied signal. Changes `state` alone: its sums, `last_event` and, for the new
-  // age, its rates. No Estimate is needed; the epochs make what it proves count in full.
-  void RecordSignal(PageState& state, SourceClass source_class, Instant now);
+  // RecordSignal: an applied signal of the poll `poll` (zero: alone). Changes the state alone: its
+  // staleness, its burst and sums, `last_event` and, for the new age, its rates. No Estimate is
+  // needed; the epochs make what it proves count in full.
+  void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant now);
+
+  // Bursts (core/estimate/bursts.h). A crawl of one page of a burst may change what the signals of
+  // its other pages are worth: those are handed out here, at most `max` a call, and Reweigh brings
+  // the staleness of one up to date; false if there is nothing to change.
+  void TakeReweighed(size_t max, std::vector<PageNumber>* pages);
+  [[nodiscard]] bool has_reweighed() const;
+  [[nodiscard]] bool Reweigh(PageState& state) const;
+  // At start-up, for every stored page: the burst it waits in.
+  void RestoreSignals(uint32_t burst, double weight, PageNumber page);
 
   // An epoch: BeginEpoch, Collect every page once (in any order, in slices), FinishEpoch, which
   // makes the learned model current; then the owner re-estimates every page. A second BeginEpoch

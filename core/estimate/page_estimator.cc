@@ -31,6 +31,15 @@ double GammaQuantile(double mean, double shape, double deviations) {
   return root > 0 ? mean * root * root * root : 0;
 }
 
+IntervalEvidence ChangedEvidence(double own, double offset) {
+  const double s = own + offset;
+  if (!(s < 40)) return {};
+  const double gain = s < 1e-9 ? 1 : own / std::expm1(s);
+  const double fall = s < 1e-9 ? s / 2 : own / -std::expm1(-s) - 1;
+  const double expected = gain * std::max(fall, 0.0);
+  return {.changes = gain + expected, .expected = expected};
+}
+
 double SignalStaleness(const SiteModel& site, const SignalCounts& signals) {
   double sum = 0;
   for (const SignalCounts::Entry& entry : signals.entries()) {
@@ -42,7 +51,7 @@ double SignalStaleness(const SiteModel& site, const SignalCounts& signals) {
 PagePosterior EstimatePage(const SiteModel& site, const PageStatistics& statistics,
                            const PageState& state, Instant now, Duration day) {
   const double day_seconds = day.seconds();
-  const double recall = site.Recall();
+  const double recall = site.recall();
   const double missed = 1 - recall;
   PagePosterior result;
 
@@ -50,7 +59,7 @@ PagePosterior EstimatePage(const SiteModel& site, const PageStatistics& statisti
   const double signal_fade = Fading(now - state.carried_at, kSignalHalfLifeDays, day);
   const double signal_exposure = state.evidence_exposure * signal_fade / day_seconds;
   double shape = state.evidence * signal_fade;
-  double exposure = recall * signal_exposure;
+  double exposure = site.burst_signals_per_change() * signal_exposure;
 
   std::array<ChangedInterval, limits::kMaxObservations> changed;
   size_t changed_count = 0;
@@ -70,21 +79,17 @@ PagePosterior EstimatePage(const SiteModel& site, const PageStatistics& statisti
     }
   }
 
-  const double prior_rate = site.prior.shape / site.prior.mean;
-  double log_rate = std::log(site.prior.mean);
+  const double prior_rate = site.prior().shape / site.prior().mean;
+  double log_rate = std::log(site.prior().mean);
   double information = 0;
   for (int i = 0; i < 20; ++i) {
     const double rate = std::exp(log_rate);
-    double score = site.prior.shape + shape - (prior_rate + exposure) * rate;
+    double score = site.prior().shape + shape - (prior_rate + exposure) * rate;
     information = (prior_rate + exposure) * rate;
     for (size_t j = 0; j < changed_count; ++j) {
-      const double own = changed[j].slope * rate;
-      const double s = own + changed[j].offset;
-      if (!(s < 40)) continue;
-      // d/d(ln Delta) ln(1 - e^-s) = own/(e^s - 1), and minus its derivative.
-      const double gain = s < 1e-9 ? 1 : own / std::expm1(s);
-      score += changed[j].weight * gain;
-      information += changed[j].weight * gain * (own / -std::expm1(-s) - 1 + 1e-12);
+      const IntervalEvidence proof = ChangedEvidence(changed[j].slope * rate, changed[j].offset);
+      score += changed[j].weight * (proof.changes - proof.expected);
+      information += changed[j].weight * proof.expected;
     }
     const double step = std::clamp(score / std::max(information, 0.1), -2.0, 2.0);
     log_rate = std::clamp(log_rate + step, std::log(kMinRate), std::log(kMaxRate));
@@ -95,10 +100,10 @@ PagePosterior EstimatePage(const SiteModel& site, const PageStatistics& statisti
   result.changes = shape;
   result.exposure = exposure;
   for (size_t j = 0; j < changed_count; ++j) {
-    const double own = changed[j].slope * result.mean;
-    const double s = own + changed[j].offset;
-    result.changes += changed[j].weight * (s < 1e-9 ? 1 : own / -std::expm1(-s));
-    result.exposure += changed[j].weight * changed[j].slope;
+    const IntervalEvidence proof =
+        ChangedEvidence(changed[j].slope * result.mean, changed[j].offset);
+    result.changes += changed[j].weight * proof.changes;
+    result.exposure += changed[j].weight * proof.expected / result.mean;
   }
   return result;
 }

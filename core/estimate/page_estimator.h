@@ -38,6 +38,18 @@ struct PagePosterior {
 [[nodiscard]] PagePosterior EstimatePage(const SiteModel& site, const PageStatistics& statistics,
                                          const PageState& state, Instant now, Duration day);
 
+// What an interval that ended in a change proves of the rate, as the pair of a Poisson count and
+// its expectation that has the same first and second derivative in ln Delta:
+//   l = ln(1 - e^-s),  s = own + offset,  own = c Delta:
+//   l' = own/(e^s - 1) = changes - expected,  -l'' = l' (own/(1 - e^-s) - 1) = expected,
+// cut off at 0. Short and unexplained: one change, expected own/2. Explained by signals (offset
+// large) or long: next to nothing, so that it does not count as evidence for whatever was assumed.
+struct IntervalEvidence {
+  double changes = 0;
+  double expected = 0;
+};
+[[nodiscard]] IntervalEvidence ChangedEvidence(double own, double offset);
+
 // sum_k kappa_k n_k.
 [[nodiscard]] double SignalStaleness(const SiteModel& site, const SignalCounts& signals);
 

@@ -83,20 +83,20 @@ bool ParseDoubles(std::string_view text, char separator, std::span<double> out) 
 
 }  // namespace
 
-double SiteModel::Recall() const {
-  double sum = 0;
-  for (const ClassTrust& trust : classes) sum += trust.recall;
-  return std::min(sum, kMaxRecall);
-}
-
-double SiteModel::SignalsPerChange() const {
-  double sum = 0;
-  for (const ClassTrust& trust : classes) sum += trust.recall / trust.precision;
-  return sum;
-}
-
-double SiteModel::Weight(SourceClass source_class) const {
-  return -std::log1p(-classes[source_class.packed()].precision);
+SiteModel::SiteModel(const RatePrior& prior, const AgeCurve& curve, const Classes& classes)
+    : prior_(prior), curve_(curve), classes_(classes) {
+  double recall = 0;
+  for (size_t k = 0; k < kSourceClasses; ++k) {
+    const ClassTrust& trust = classes_[k];
+    DCHECK(trust.precision > 0 && trust.precision < 1);
+    weights_[k] = -std::log1p(-trust.precision);
+    recall += trust.recall;
+    signals_per_change_ += trust.recall / trust.precision;
+    if (SourceClass(static_cast<uint8_t>(k)).burst() != BurstClass::kMass) {
+      burst_signals_per_change_ += trust.recall / trust.precision;
+    }
+  }
+  recall_ = std::min(recall, kMaxRecall);
 }
 
 RatePrior FitRatePrior(const std::vector<RateSample>& samples, const RatePrior& base) {
@@ -164,54 +164,49 @@ void SiteLearner::AddSignals(SourceClass source_class, double signals, double tr
 
 SiteModel SiteLearner::Fit(const SiteModel& base, const AgeCounts& counts,
                            Strength strength) const {
-  SiteModel site;
-  site.prior = FitRatePrior(samples_, base.prior);
-  site.curve = counts.Fit(base.curve);
+  SiteModel::Classes classes;
   const bool weak = strength == Strength::kWeak;
   const double precision_strength = weak ? kWeakSignals : kStrongSignals;
   const double recall_strength = weak ? kWeakChanges : kStrongSignals;
   double changes = unsignalled_;
   for (const ClassSums& sums : classes_) changes += sums.truth;
   for (size_t k = 0; k < kSourceClasses; ++k) {
-    const ClassTrust& from = base.classes[k];
+    const ClassTrust& from = base.trust(SourceClass(static_cast<uint8_t>(k)));
     const ClassSums& sums = classes_[k];
-    ClassTrust& trust = site.classes[k];
+    ClassTrust& trust = classes[k];
     trust.signals = sums.signals;
     trust.precision =
         (sums.truth + precision_strength * from.precision) / (sums.signals + precision_strength);
     trust.recall = (sums.truth + recall_strength * from.recall) / (changes + recall_strength);
   }
-  return site;
+  return SiteModel(FitRatePrior(samples_, base.prior()), counts.Fit(base.curve()), classes);
 }
 
-std::string SerialiseSite(const SiteModel& site, const AgeCounts& counts) {
-  std::string out = fmt::format("{}\t{} {}\t{}\t{}\t{}\t", site.host, site.prior.mean,
-                                site.prior.shape, fmt::join(site.curve.levels(), " "),
+std::string SerialiseSite(const std::string& host, const SiteModel& site, const AgeCounts& counts) {
+  std::string out = fmt::format("{}\t{} {}\t{}\t{}\t{}\t", host, site.prior().mean,
+                                site.prior().shape, fmt::join(site.curve().levels(), " "),
                                 fmt::join(counts.events, " "), fmt::join(counts.expected, " "));
   for (size_t k = 0; k < kSourceClasses; ++k) {
-    const ClassTrust& trust = site.classes[k];
+    const ClassTrust& trust = site.trust(SourceClass(static_cast<uint8_t>(k)));
     if (trust.recall == 0 && trust.signals == 0) continue;
     out += fmt::format("{}:{}:{}:{} ", k, trust.signals, trust.precision, trust.recall);
   }
   return out;
 }
 
-Status ParseSite(std::string_view line, SiteModel* site, AgeCounts* counts) {
+Status ParseSite(std::string_view line, std::string* host, SiteModel* site, AgeCounts* counts) {
   const std::vector<std::string> fields = absl::StrSplit(Text(line), '\t');
   if (fields.size() != 6) return InvalidArgument("site model: {} fields, not 6", fields.size());
-  SiteModel read;
-  read.host = fields[0];
   std::array<double, 2> prior;
   if (!ParseDoubles(fields[1], ' ', prior) || !(prior[0] > 0) || !(prior[1] > 0)) {
     return InvalidArgument("site model: prior '{}'", fields[1]);
   }
-  read.prior = {.mean = prior[0], .shape = prior[1]};
   AgeCurve::Levels levels;
   if (!ParseDoubles(fields[2], ' ', levels) ||
       *std::min_element(levels.begin(), levels.end()) <= 0) {
     return InvalidArgument("site model: curve '{}'", fields[2]);
   }
-  read.curve = AgeCurve(levels);
+  SiteModel::Classes classes;
   AgeCounts read_counts;
   if (!ParseDoubles(fields[3], ' ', read_counts.events) ||
       !ParseDoubles(fields[4], ' ', read_counts.expected)) {
@@ -224,9 +219,10 @@ Status ParseSite(std::string_view line, SiteModel* site, AgeCounts* counts) {
         n[3] > 1) {
       return InvalidArgument("site model: class '{}'", std::string(item));
     }
-    read.classes[static_cast<size_t>(n[0])] = {.signals = n[1], .precision = n[2], .recall = n[3]};
+    classes[static_cast<size_t>(n[0])] = {.signals = n[1], .precision = n[2], .recall = n[3]};
   }
-  *site = std::move(read);
+  *host = fields[0];
+  *site = SiteModel({.mean = prior[0], .shape = prior[1]}, AgeCurve(levels), classes);
   *counts = read_counts;
   return absl::OkStatus();
 }

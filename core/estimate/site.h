@@ -42,24 +42,44 @@ struct ClassTrust {
   double recall = 0;       // share of all changes that this class signals
 };
 
-// The current model of one site. Value type, thread-compatible.
-struct SiteModel {
-  std::string host;  // empty: the whole shard
-  RatePrior prior;
-  AgeCurve curve;
-  std::array<ClassTrust, kSourceClasses> classes{};
-
-  // Share of changes that some class signals, in [0, kMaxRecall].
-  [[nodiscard]] double Recall() const;
-  // gamma/Delta = sum_k recall_k/p_k.
-  [[nodiscard]] double SignalsPerChange() const;
-  // kappa_k = -ln(1 - p_k).
-  [[nodiscard]] double Weight(SourceClass source_class) const;
-};
-
 // No source is believed to tell of more than this share of all changes: a page would never be
 // crawled again.
 inline constexpr double kMaxRecall = 0.99;
+
+// The current model of one site. Value type, thread-compatible.
+class SiteModel {
+ public:
+  using Classes = std::array<ClassTrust, kSourceClasses>;
+
+  SiteModel() : SiteModel(RatePrior(), AgeCurve(), Classes()) {}
+  SiteModel(const RatePrior& prior, const AgeCurve& curve, const Classes& classes);
+
+  [[nodiscard]] const RatePrior& prior() const { return prior_; }
+  [[nodiscard]] const AgeCurve& curve() const { return curve_; }
+  [[nodiscard]] const ClassTrust& trust(SourceClass source_class) const {
+    return classes_[source_class.packed()];
+  }
+  // Share of changes that some class signals, in [0, kMaxRecall].
+  [[nodiscard]] double recall() const { return recall_; }
+  // gamma/Delta = sum_k recall_k/p_k.
+  [[nodiscard]] double signals_per_change() const { return signals_per_change_; }
+  // The same over the classes that are no mass edits.
+  [[nodiscard]] double burst_signals_per_change() const { return burst_signals_per_change_; }
+  // kappa_k = -ln(1 - p_k).
+  [[nodiscard]] double Weight(SourceClass source_class) const {
+    return weights_[source_class.packed()];
+  }
+
+ private:
+  RatePrior prior_;
+  AgeCurve curve_;
+  Classes classes_;
+  // What follows from the classes.
+  std::array<double, kSourceClasses> weights_;
+  double recall_ = 0;
+  double signals_per_change_ = 0;
+  double burst_signals_per_change_ = 0;
+};
 
 // What one page showed, for the fit of the rate prior: (expected) changes in an exposure. Value
 // type, thread-compatible.
@@ -104,10 +124,12 @@ class SiteLearner {
   std::vector<RateSample> samples_;
 };
 
-// A model and the counts of its curve as one line of text without a line end, and back.
-// InvalidArgument, and nothing changed, for anything else.
-[[nodiscard]] std::string SerialiseSite(const SiteModel& site, const AgeCounts& counts);
-[[nodiscard]] Status ParseSite(std::string_view line, SiteModel* site, AgeCounts* counts);
+// A model and the counts of its curve as one line of text without a line end, and back. `host` is
+// empty for the whole shard. InvalidArgument, and nothing changed, for anything else.
+[[nodiscard]] std::string SerialiseSite(const std::string& host, const SiteModel& site,
+                                        const AgeCounts& counts);
+[[nodiscard]] Status ParseSite(std::string_view line, std::string* host, SiteModel* site,
+                               AgeCounts* counts);
 
 }  // namespace freshet
 

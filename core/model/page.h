@@ -77,8 +77,12 @@ struct PageState {
   // change, or being first seen.
   Instant last_event;
   SignalCounts signals;  // applied since the last crawl
+  // The burst of the newest of them (core/estimate/bursts.h), zero: none; and what that signal adds
+  // to `staleness`, which moves as other pages of the burst are crawled.
+  uint32_t burst = 0;
+  float burst_weight = 0;
   // The estimator's sums, as of `carried_at`. `exposure`: operational seconds since the last crawl,
-  // zero after it. `evidence`: changes that signals stand for, fading;
+  // zero after it. `evidence`: signals but for mass edits, fading;
   // `evidence_exposure`: the operational seconds, fading alike, in which they came.
   double exposure = 0;
   float evidence = 0;

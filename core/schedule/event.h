@@ -62,11 +62,12 @@ struct ReportCrawl {
 };
 
 // "This page may have changed", said by a source. `pages_in_poll` is the number of pages of the
-// site that the same poll named.
+// site that the same poll named; `poll` names that part of the poll among those of late.
 struct SignalChange {
   PageKey key;
   uint8_t source = 0;  // index in the source registry
   uint32_t pages_in_poll = 1;
+  uint64_t poll = 0;               // zero: the signal came alone
   std::optional<Instant> changed;  // when the source says that it changed; unset: on arrival
   uint64_t signal_id_hash = 0;     // zero: no id, never a duplicate
 };
@@ -108,6 +109,11 @@ struct CrossAgeEdge {
   PageNumber page;
 };
 
+// The burst that the page waits in has become worth more or less: its staleness follows.
+struct ReweighSignals {
+  PageNumber page;
+};
+
 // Takes the page's rates from the current site model (after an epoch).
 struct Reestimate {
   PageNumber page;
@@ -119,7 +125,7 @@ struct ChangeSettings {
 
 using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, SignalChange,
                            LeasePage, ReturnLease, ExpireLease, SetHost, RegisterSource,
-                           ChangeSettings, CrossAgeEdge, Reestimate>;
+                           ChangeSettings, CrossAgeEdge, ReweighSignals, Reestimate>;
 
 // --- Replies
 // --------------------------------------------------------------------------------------

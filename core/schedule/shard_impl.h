@@ -62,6 +62,7 @@ class ShardState::Impl {
   [[nodiscard]] Reply Step(const RegisterSource& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ChangeSettings& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const CrossAgeEdge& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const ReweighSignals& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const Reestimate& event, Instant now, Transaction& txn);
 
   // --- shard_view.cc

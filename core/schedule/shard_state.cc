@@ -147,6 +147,8 @@ PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint
           .fingerprint = fingerprint,
           .entry = entry,
           .edge = estimator.NextEdge(state),
+          .burst = state.burst,
+          .burst_weight = state.burst_weight,
           .believed = BelievedOf(spec, state),
           .gone = state.gone || NeverDue(spec, entry)};
 }
@@ -158,6 +160,7 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch) {
                         page.number.value());
     }
     const PageId id = AddPage(page.number, page.fingerprint);
+    estimator.RestoreSignals(page.burst, page.burst_weight, page.number);
     File(id, page.gone, page.entry, page.edge, page.believed);
   }
   return absl::OkStatus();
@@ -256,9 +259,13 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
   std::vector<PageId> due;
   edges.TakeDue(now, max, &due);
   for (const PageId id : due) events->push_back(CrossAgeEdge{pages.number(id)});
+  std::vector<PageNumber> reweighed;
+  estimator.TakeReweighed(max - due.size(), &reweighed);
+  for (const PageNumber page : reweighed) events->push_back(ReweighSignals{page});
 }
 
 Instant ShardState::Impl::next_timer() const {
+  if (estimator.has_reweighed()) return Instant();
   return lease_ends.empty() ? edges.next() : std::min(edges.next(), lease_ends.top().at);
 }
 

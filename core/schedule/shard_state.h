@@ -83,6 +83,8 @@ struct PageToLoad {
   uint64_t fingerprint = 0;
   IndexEntry entry;
   Instant edge;  // infinite: its rates do not change by age
+  uint32_t burst = 0;
+  float burst_weight = 0;
   FreshnessSample::Page believed;
   bool gone = false;  // or never worth a crawl
 };
@@ -135,7 +137,8 @@ class ShardState {
   // Precondition: txn.Finish() was committed.
   void Install(Transaction& txn);
 
-  // Appends the expired leases and age edges that are due, as events, at most `max`.
+  // Appends the expired leases and age edges that are due and the signals that other crawls have
+  // shown in a new light, as events, at most `max`.
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   // When TakeDueTimers has something to do again.
   [[nodiscard]] Instant next_timer() const;

@@ -99,6 +99,7 @@ void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers
   if (const auto* signal = std::get_if<SignalChange>(&event)) want_key(signal->key);
   if (const auto* lease = std::get_if<LeasePage>(&event)) want_page(lease->page);
   if (const auto* edge = std::get_if<CrossAgeEdge>(&event)) want_page(edge->page);
+  if (const auto* burst = std::get_if<ReweighSignals>(&event)) want_page(burst->page);
   if (const auto* again = std::get_if<Reestimate>(&event)) want_page(again->page);
   if (const auto* report = std::get_if<ReportCrawl>(&event)) {
     if (report->key) want_key(*report->key);
@@ -219,6 +220,13 @@ Reply ShardState::Impl::Step(const CrossAgeEdge& event, Instant now, Transaction
   return {};
 }
 
+Reply ShardState::Impl::Step(const ReweighSignals& event, Instant, Transaction& txn) {
+  if (Transaction::Page* page = txn.Find(event.page)) {
+    if (estimator.Reweigh(page->record.state)) page->state_changed = page->reindex = true;
+  }
+  return {};
+}
+
 Reply ShardState::Impl::Step(const Reestimate& event, Instant now, Transaction& txn) {
   if (Transaction::Page* page = txn.Find(event.page)) {
     PageState& state = page->record.state;
@@ -275,8 +283,7 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     during.push_back({time, source_class});
   }
   estimator.Advance(state, now);
-  estimator.RecordSignal(state, source_class, now);
-  state.staleness += estimator.SignalWeight(page->record.spec, state, source_class);
+  estimator.RecordSignal(page->record, source_class, event.poll, now);
   state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
   state.rates = estimator.Estimate(page->record, now).rates;
@@ -382,6 +389,8 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   state.staleness = staleness;
   state.exposure = 0;
   state.signals = carried;
+  state.burst = 0;
+  state.burst_weight = 0;
   state.recheck = false;
   state.errors = 0;
   state.retry_at = Instant();

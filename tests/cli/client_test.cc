@@ -361,6 +361,7 @@ TEST(SignalTest, SaysHowLargeAPollOfSeveralMessagesIs) {
   EXPECT_EQ(server.ingest.signals.requests[1].poll_size(), 2001U);
   EXPECT_EQ(server.ingest.signals.requests[2].poll_size(), 2001U);
   EXPECT_EQ(server.ingest.signals.requests[2].signals_size(), 1);
+  for (const auto& part : server.ingest.signals.requests) EXPECT_EQ(part.poll_id(), 1U);
 }
 
 TEST(SignalTest, SendsSinglePingsAsBundles) {

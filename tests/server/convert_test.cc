@@ -146,13 +146,24 @@ TEST(Convert, PollsAreCountedByHostAndSource) {
   add("b", "http://x.test/0");
   add("a", "http://y.test/?q");
   const auto size = [&](size_t i) { return std::get<SignalChange>(events[i].event).pages_in_poll; };
-  SetPollSizes(std::nullopt, &events);
+  const auto poll = [&](size_t i) { return std::get<SignalChange>(events[i].event).poll; };
+  SetPolls({.name = "1"}, &events);
   EXPECT_EQ(size(0), 5u);
   EXPECT_EQ(size(5), 5u);
   EXPECT_EQ(size(6), 1u);
   EXPECT_EQ(size(7), 1u);
-  SetPollSizes(uint64_t{1} << 40, &events);
+  EXPECT_NE(poll(0), 0u);
+  EXPECT_EQ(poll(5), poll(0));
+  EXPECT_EQ(poll(6), 0u) << "came alone";
+  EXPECT_EQ(poll(7), 0u);
+  SetPolls({.size = uint64_t{1} << 40, .name = "2"}, &events);
   EXPECT_EQ(size(7), std::numeric_limits<uint32_t>::max());
+  const uint64_t x_by_a = poll(0);
+  EXPECT_EQ(poll(5), x_by_a);
+  EXPECT_NE(poll(6), x_by_a) << "another source";
+  EXPECT_NE(poll(7), x_by_a) << "another host";
+  SetPolls({.size = 2, .name = "3"}, &events);
+  EXPECT_NE(poll(0), x_by_a) << "another poll";
 }
 
 TEST(Convert, RepliesThatNeedNoWordAreNotListed) {

@@ -218,7 +218,8 @@ using SignalUploader = Uploader<v1::SignalChangesRequest, v1::SignalChangesRespo
 // Thread-compatible.
 class Poll {
  public:
-  explicit Poll(SignalUploader& uploader) : uploader_(uploader) {}
+  // `id` tells it from the other polls of the upload.
+  Poll(uint64_t id, SignalUploader& uploader) : id_(id), uploader_(uploader) {}
 
   bool Add(const v1::ChangeSignal& signal, uint64_t row) {
     ++size_;
@@ -233,10 +234,14 @@ class Poll {
 
  private:
   bool Send(bool part) {
-    if (part) batch_.request.set_poll_size(size_);
+    if (part) {
+      batch_.request.set_poll_size(size_);
+      batch_.request.set_poll_id(id_);
+    }
     return uploader_.Send(std::exchange(batch_, {}));
   }
 
+  const uint64_t id_;
   SignalUploader& uploader_;
   Batch<v1::SignalChangesRequest> batch_;
   uint64_t size_ = 0;
@@ -269,7 +274,8 @@ absl::Status SendPolls(RowSource& rows, const SignalOptions& options, SignalUplo
     if (!more.ok() || !*more) break;
     status = FillSignal(row, options, &signal);
     if (!status.ok()) break;
-    if (!polls.try_emplace(signal.source(), uploader).first->second.Add(signal, row.number)) break;
+    const auto poll = polls.try_emplace(signal.source(), polls.size() + 1, uploader).first;
+    if (!poll->second.Add(signal, row.number)) break;
   }
   for (auto& [source, poll] : polls) poll.End();
   return status;
@@ -320,7 +326,7 @@ absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, 
 SitemapCounts SendSitemap(const Sitemap& sitemap, const SignalOptions& options, int64_t since,
                           SignalUploader& uploader, std::vector<const SitemapEntry*>& unreadable) {
   SitemapCounts counts;
-  Poll poll(uploader);
+  Poll poll(1, uploader);
   for (const SitemapEntry& entry : sitemap.entries) {
     if (absl::IsNotFound(entry.last_modified.status())) {
       ++counts.undated;

@@ -59,6 +59,7 @@ inline v1::SignalChangesRequest WithoutItems(v1::SignalChangesRequest& request) 
   v1::SignalChangesRequest rest;
   rest.set_poll_size(request.has_poll_size() ? request.poll_size()
                                              : static_cast<uint64_t>(request.signals_size()));
+  rest.set_poll_id(request.poll_id());
   return rest;
 }
 

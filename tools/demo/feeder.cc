@@ -125,6 +125,7 @@ Status Feeder::SendSignals(const Poll& poll) {
     v1::SignalChangesRequest request;
     request.set_sequence(++sequence_);
     if (end - first != poll.touched.size()) request.set_poll_size(poll.touched.size());
+    request.set_poll_id(static_cast<uint64_t>(poll.time_micros));
     for (size_t i = first; i < end; ++i) *request.add_signals() = SignalOf(signalled[i]);
     while (unanswered_signals_.size() >= kMaxUnanswered) RETURN_IF_ERROR(ReadSignalAck());
     if (!signals_->Write(request)) return StreamLost();

@@ -259,6 +259,43 @@ TEST_F(ShardStateTest, AGonePageIsNotCrawledUntilItIsUpserted) {
   EXPECT_TRUE(Next(1e6 + 2));
 }
 
+// Three pages of one poll: the crawl of one says what the signals of the others are worth.
+TEST_F(ShardStateTest, ACrawlReweighsTheSignalsOfItsBurst) {
+  std::vector<Event> poll;
+  for (const char* path : {"a", "b", "c"}) {
+    AddCrawled(path, 0);
+    SignalChange signal = Signal(path);
+    signal.pages_in_poll = 3;
+    signal.poll = 99;
+    poll.emplace_back(signal);
+  }
+  shard_.Apply(poll, At(10));
+  const PageState before = Page("b").state;
+  EXPECT_NE(before.burst, 0u);
+  EXPECT_EQ(Page("c").state.burst, before.burst);
+  EXPECT_GT(shard_.state().next_timer(), At(11));
+
+  ReportCrawl report{.key = Key("a"), .fetched = At(11)};
+  report.outcome = CrawlOutcome::kUnchanged;
+  Apply(report, 12);
+  EXPECT_EQ(Page("a").state.burst, 0u) << "it waits no more";
+  EXPECT_LE(shard_.state().next_timer(), At(12));
+  shard_.RunTimers(At(12));
+  EXPECT_GT(shard_.state().next_timer(), At(12));
+  for (const char* path : {"b", "c"}) {
+    const PageState& after = Page(path).state;
+    EXPECT_LT(after.burst_weight, before.burst_weight);
+    EXPECT_NEAR(after.staleness - before.staleness, after.burst_weight - before.burst_weight, 1e-6);
+  }
+}
+
+TEST_F(ShardStateTest, ASignalThatCameAloneHasNoBurst) {
+  AddCrawled("a", 0);
+  Apply(Signal("a"), 10);
+  EXPECT_EQ(Page("a").state.burst, 0u);
+  EXPECT_EQ(Page("a").state.signals.Total(), 1);
+}
+
 TEST_F(ShardStateTest, ARemovedPageIsGoneFromEverything) {
   Apply(Upsert("a"), 0);
   const auto assignment = Next(1);
