@@ -215,10 +215,11 @@ StatusOr<ReplayResult> Replay(const std::vector<ReplayPage>& pages, const Replay
     if (now >= end) break;
     catch_up(now);
     if (known == 0) continue;
-    const size_t page = policy.Pick(now);
-    CHECK(page < known, "page {} of {}", page, known);
-    const bool was_stale = world.Crawl(page, now);
-    policy.Crawled(page, now, was_stale);
+    const std::optional<size_t> page = policy.Pick(now);
+    if (!page) continue;
+    CHECK(*page < known, "page {} of {}", *page, known);
+    const bool was_stale = world.Crawl(*page, now);
+    policy.Crawled(*page, now, was_stale);
     ++result.crawls;
     changed += was_stale ? 1 : 0;
   }

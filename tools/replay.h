@@ -76,8 +76,9 @@ class ReplayPolicy {
   virtual void Add(size_t page, Instant now) = 0;
   // What one poll found. At most one signal a page.
   virtual void Signal(std::span<const ReplaySignal> poll, Instant now) = 0;
-  // The page to crawl now. Precondition: some page was added.
-  [[nodiscard]] virtual size_t Pick(Instant now) = 0;
+  // The page to crawl now; nullopt: none is worth a crawl, and the tick goes unused. Precondition:
+  // some page was added.
+  [[nodiscard]] virtual std::optional<size_t> Pick(Instant now) = 0;
   // That crawl happened, and whether it found other content than the crawl before.
   virtual void Crawled(size_t page, Instant now, bool changed) = 0;
 };

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -38,7 +39,7 @@ class Uniform : public ReplayPolicy {
  public:
   void Add(size_t page, Instant now) override { queue_.Set(page, now); }
   void Signal(std::span<const ReplaySignal>, Instant) override {}
-  size_t Pick(Instant) override { return queue_.Front(); }
+  std::optional<size_t> Pick(Instant) override { return queue_.Front(); }
   void Crawled(size_t page, Instant now, bool) override { queue_.Set(page, now); }
 
  private:
@@ -53,7 +54,7 @@ class Importance : public ReplayPolicy {
   }
   void Signal(std::span<const ReplaySignal>, Instant) override {}
   // Among pages of equal importance the one crawled longest ago wins, so only the heads compete.
-  size_t Pick(Instant now) override {
+  std::optional<size_t> Pick(Instant now) override {
     double best = -1;
     for (auto& [importance, queue] : classes_) {
       const double worth = importance * (now - queue.front().second).seconds();
@@ -91,7 +92,7 @@ class PingsFirst : public ReplayPolicy {
       pinged_.insert(Ping(signal.page));
     }
   }
-  size_t Pick(Instant) override {
+  std::optional<size_t> Pick(Instant) override {
     return pinged_.empty() ? queue_.Front() : std::get<2>(*pinged_.begin());
   }
   void Crawled(size_t page, Instant now, bool) override {
@@ -118,7 +119,7 @@ class NutchAdaptive : public ReplayPolicy {
   explicit NutchAdaptive(const std::vector<ReplayPage>& pages) : days_(pages.size(), kFirstDays) {}
   void Add(size_t page, Instant now) override { Schedule(page, now); }
   void Signal(std::span<const ReplaySignal>, Instant) override {}
-  size_t Pick(Instant) override { return queue_.Front(); }
+  std::optional<size_t> Pick(Instant) override { return queue_.Front(); }
   void Crawled(size_t page, Instant now, bool changed) override {
     days_[page] = std::clamp(days_[page] * (changed ? 0.8 : 1.4), 1.0, 365.0);
     Schedule(page, now);

@@ -53,10 +53,10 @@ void ShardReplay::Signal(std::span<const ReplaySignal> poll, Instant now) {
   for (const Reply& reply : shard_.Apply(batch_, now)) CHECK(reply.status.ok());
 }
 
-size_t ShardReplay::Pick(Instant now) {
+std::optional<size_t> ShardReplay::Pick(Instant now) {
   CatchUp(now);
   const std::optional<Assignment> assignment = shard_.Next(now, kLease);
-  CHECK(assignment.has_value());
+  if (!assignment) return std::nullopt;
   lease_ = assignment->lease;
   return by_url_.at(assignment->key.url);
 }

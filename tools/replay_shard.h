@@ -3,6 +3,7 @@
 #ifndef FRESHET_TOOLS_REPLAY_SHARD_H_
 #define FRESHET_TOOLS_REPLAY_SHARD_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace freshet {
 
 // Owner thread only. All pages have the crawl id "replay" and one signal source; hosts have no
-// politeness, so that some page is eligible at every tick.
+// politeness.
 class ShardReplay : public ReplayPolicy {
  public:
   // Learns at the first event that comes `epoch` or more after the last epoch. `pages` outlives it.
@@ -23,7 +24,7 @@ class ShardReplay : public ReplayPolicy {
   void Add(size_t page, Instant now) override;
   // The pages of one host in the poll are one batch of that size.
   void Signal(std::span<const ReplaySignal> poll, Instant now) override;
-  [[nodiscard]] size_t Pick(Instant now) override;
+  [[nodiscard]] std::optional<size_t> Pick(Instant now) override;
   void Crawled(size_t page, Instant now, bool changed) override;
 
   [[nodiscard]] const MemoryShard& shard() const { return shard_; }

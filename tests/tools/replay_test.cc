@@ -78,6 +78,15 @@ TEST(Replay, SignalsComeWithTheNextPoll) {
   EXPECT_LT(silent.freshness, told.freshness);
 }
 
+// Pages that nobody asks for are worth no crawl, whatever the budget.
+TEST(Replay, LeavesWorthlessPagesAlone) {
+  const std::vector<HistoryPage> history = {Page(0, 0, {{5, true}}), Page(1, 0, {{6, true}})};
+  const ReplayResult result =
+      Play(history, "default", {.crawls_per_day = 1, .to = Instant::FromUnixSeconds(At(20))});
+  EXPECT_EQ(result.crawls, 0u);
+  EXPECT_EQ(result.weighted_freshness, 1);
+}
+
 TEST(Replay, RefusesWhatMakesNoSense) {
   const std::vector<ReplayPage> pages = PrepareReplay({Page(0, 1, {})}).value();
   const std::unique_ptr<ReplayPolicy> rule = MakeReplayRule("uniform", pages);
