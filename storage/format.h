@@ -59,6 +59,10 @@ inline constexpr int kSerialBits = 48;
 inline constexpr uint64_t kMaxSerial = (uint64_t{1} << kSerialBits) - 1;
 static_assert(limits::kMaxPagesPerShard <= kMaxSerial);
 
+// Locked by the process that has the directory. RocksDB's own LOCK is taken too late: logs are
+// examined, and torn tails cut, before that.
+inline constexpr std::string_view kLockFileName = "FRESHET_LOCK";
+
 // Bytes that end every value: the checksum.
 inline constexpr size_t kChecksumBytes = 4;
 

@@ -64,6 +64,10 @@ struct StoreOptions {
   // Default on: a third of the bytes. Simulation: both.
   bool compress = true;
 
+  // By how much opening raises the generation, which is part of lease ids. Default 1; restoring
+  // takes a larger step (storage/restore.h). Simulation: 1.
+  uint32_t generation_step = 1;
+
   // Full-file checksums are verified at opening. Default off: reads verify every block anyway, and
   // start-up must not read cold data. Simulation: both.
   bool verify_at_open = false;

@@ -28,9 +28,6 @@ using storage::MetaKeyOf;
 
 namespace {
 
-// RocksDB's own LOCK is taken too late: the log is examined, and a torn tail cut, before that.
-constexpr std::string_view kLockName = "/FRESHET_LOCK";
-
 // What starting new logs and manifests takes.
 constexpr uint64_t kResumeSlackBytes = 1 << 20;
 
@@ -86,7 +83,8 @@ void Store::Impl::Say(char level, std::string_view line) const {
 
 Status Store::Impl::Lock() {
   RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(dir_), "creating " + dir_));
-  const rocksdb::Status status = env_->LockFile(dir_ + std::string(kLockName), &lock_);
+  const rocksdb::Status status =
+      env_->LockFile(fmt::format("{}/{}", dir_, storage::kLockFileName), &lock_);
   if (status.ok()) return absl::OkStatus();
   lock_ = nullptr;
   if (status.IsNoSpace()) return FromRocksDb(status, "locking " + dir_);
@@ -161,7 +159,7 @@ Status Store::Impl::CheckFormat() {
 Status Store::Impl::StartGeneration() {
   const std::string key = MetaKeyOf(MetaKey::kGeneration);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(key));
-  generation_ = before.value_or(0) + 1;
+  generation_ = before.value_or(0) + options_.generation_step;
   std::string value;
   storage::EncodeNumber(key, generation_, &value);
   rocksdb::WriteBatch batch;

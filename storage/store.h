@@ -137,7 +137,7 @@ class Store {
   // directory go. The store is closed whatever the status says. Idempotent.
   Status Close();
 
-  // Number of times that this database was opened, this one included; >= 1.
+  // Rises with every opening of this database; >= 1.
   [[nodiscard]] uint64_t generation() const;
 
   // --- Start-up ---

@@ -1,0 +1,402 @@
+#include "storage/repair.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "core/base/url.h"
+#include "core/schedule/leases.h"
+#include "rocksdb/env.h"
+#include "storage/file_copy.h"
+#include "storage/internal/repair_rows.h"
+#include "storage/internal/rocksdb_status.h"
+#include "storage/keys.h"
+#include "storage/records.h"
+#include "storage/restore.h"
+#include "storage/store.h"
+#include "storage/validate.h"
+#include "storage/wal_check.h"
+
+namespace freshet::storage {
+namespace {
+
+constexpr size_t kPagesPerCommit = 256;
+constexpr int kGenerationShift = 44;  // of a lease id (core/schedule/leases.h)
+
+std::string TextOf(const Status& status) { return std::string(status.message()); }
+
+// Moves what can be read of one database into a new store. Owner thread only.
+class Salvage {
+ public:
+  Salvage(DamagedDatabase& from, Store& to, Instant now, RepairReport* report)
+      : from_(from), to_(to), now_(now), report_(*report) {}
+
+  Status Run() {
+    ReadHosts();
+    ReadSources();
+    ReadMeta();
+    RETURN_IF_ERROR(to_.Commit(changes_));
+    changes_ = Changes();
+    ReadTexts();
+    RETURN_IF_ERROR(Flush());
+    ReadUrls();
+    RETURN_IF_ERROR(Flush());
+    ReadLeases();
+    return status_.ok() ? to_.Commit(changes_) : status_;
+  }
+
+  // The highest that was seen in the database or in a lease id.
+  [[nodiscard]] uint64_t generation() const { return generation_; }
+  // Rows of `meta` to be written as they are.
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& marks() const {
+    return marks_;
+  }
+
+ private:
+  void Note(std::string text) {
+    if (report_.notes.size() < RepairReport::kMaxNotes) report_.notes.push_back(std::move(text));
+  }
+  // False, and noted, unless a row was read.
+  bool Readable(const Status& status) {
+    if (status.ok()) return true;
+    Note(TextOf(status));
+    return false;
+  }
+  bool ReadableOther(const Status& status) {
+    report_.lost_rows += status.ok() ? 0 : 1;
+    return Readable(status);
+  }
+  void SeeLease(LeaseId id) { generation_ = std::max(generation_, id.value() >> kGenerationShift); }
+
+  void ReadHosts() {
+    from_.ForEach(Family::kHosts, [&](std::string_view key, std::string_view value) {
+      HostRow row;
+      if (ReadableOther(DecodeHost(key, value, &row))) changes_.hosts.push_back(row.record);
+    });
+  }
+
+  void ReadSources() {
+    from_.ForEach(Family::kSources, [&](std::string_view key, std::string_view value) {
+      SourceRecord source;
+      if (ReadableOther(DecodeSource(key, value, &source))) changes_.sources.push_back(source);
+    });
+    // Counts of signals name a source by its index: nobody else may get it.
+    std::vector<SourceRecord> all;
+    for (const SourceRecord& source : changes_.sources) {
+      while (all.size() < source.index) {
+        const auto index = static_cast<uint8_t>(all.size());
+        Note(fmt::format("sources: the name of source {} is lost: now lost-{}", index, index));
+        all.push_back({.name = fmt::format("lost-{}", index), .index = index});
+      }
+      all.push_back(source);
+    }
+    changes_.sources = std::move(all);
+  }
+
+  void ReadMeta() {
+    from_.ForEach(Family::kMeta, [&](std::string_view key, std::string_view value) {
+      if (key.empty()) return;
+      Settings settings;
+      EpochRecord epoch;
+      uint64_t number = 0;
+      switch (static_cast<MetaKey>(key.front())) {
+        case MetaKey::kSettings:
+          if (ReadableOther(DecodeSettings(key, value, &settings))) changes_.settings = settings;
+          break;
+        case MetaKey::kEpoch:  // learned anew
+          ReadableOther(DecodeEpoch(key, value, &epoch));
+          break;
+        case MetaKey::kGeneration:
+          if (ReadableOther(DecodeNumber(key, value, &number))) {
+            generation_ = std::max(generation_, number);
+          }
+          break;
+        case MetaKey::kNextSerial:
+          if (ReadableOther(DecodeNumber(key, value, &number))) marks_.emplace_back(key, value);
+          break;
+        case MetaKey::kFormat:
+        case MetaKey::kLayout:
+          ReadableOther(DecodeNumber(key, value, &number));
+          break;
+        default:
+          ReadableOther(MakeStatus(absl::StatusCode::kDataLoss, "meta: a row of unknown kind"));
+      }
+    });
+  }
+
+  void ReadTexts() {
+    from_.ForEach(Family::kTexts, [&](std::string_view key, std::string_view value) {
+      const std::optional<PageNumber> number = ParsePageKey(key);
+      TextRow text;
+      if (number && Readable(DecodeText(key, value, &text))) {
+        Save(*number, std::move(text.key), std::move(text.host));
+      }
+    });
+    std::sort(saved_.begin(), saved_.end());
+  }
+
+  // Pages whose text could not be read.
+  void ReadUrls() {
+    const std::vector<PageNumber> with_text = saved_;
+    from_.ForEach(Family::kUrls, [&](std::string_view key, std::string_view value) {
+      const std::optional<UrlKeyParts> parts = ParseUrlKey(key);
+      uint64_t serial = 0;
+      if (!parts || !Readable(DecodeUrl(key, value, &serial))) return;
+      const PageNumber number = MakePageNumber(parts->slot, serial);
+      if (std::binary_search(with_text.begin(), with_text.end(), number)) return;
+      ++report_.rebuilt_texts;
+      Save(number, {.crawl_id = std::string(parts->crawl_id), .url = std::string(parts->url)},
+           std::string(parts->host));
+    });
+    std::sort(saved_.begin(), saved_.end());
+    CountLostPages();
+  }
+
+  // Pages of which only the state could be read: how many, and nothing more, is known.
+  void CountLostPages() {
+    from_.ForEach(Family::kStates, [&](std::string_view key, std::string_view) {
+      const std::optional<PageNumber> number = ParsePageKey(key);
+      if (!number || std::binary_search(saved_.begin(), saved_.end(), *number)) return;
+      ++report_.lost_pages;
+      Note(fmt::format("page {:#x}: its URL is lost", number->value()));
+    });
+  }
+
+  void Save(PageNumber number, PageKey page_key, std::string host) {
+    if (!status_.ok()) return;
+    PageRecord page;
+    page.key = std::move(page_key);
+    page.host = std::move(host);
+    page.number = number;
+    const std::string key = PageKeyOf(number);
+    StateRow row;
+    const std::optional<std::string> state = from_.Get(Family::kStates, key);
+    if (state && Readable(DecodeState(key, *state, &row))) {
+      page.spec = row.spec;
+      page.state = row.state;
+    } else {
+      ++report_.lost_states;
+      page.state.first_seen = page.state.carried_at = page.state.last_event = now_;
+    }
+    const std::optional<std::string> detail = from_.Get(Family::kDetails, key);
+    if (!detail || !Readable(DecodeDetail(key, *detail, &page.detail))) {
+      ++report_.lost_details;
+      page.detail = PageDetail();
+    }
+    if (const Status valid = ValidatePage(page); !valid.ok()) {
+      Note(fmt::format("page {:#x} is dropped: {}", number.value(), TextOf(valid)));
+      ++report_.lost_pages;
+      return;
+    }
+    if (!fingerprints_.insert(Fingerprint(page.key.crawl_id, page.key.url)).second) {
+      Note(fmt::format("page {:#x} is dropped: {} is there already", number.value(), page.key.url));
+      ++report_.lost_pages;
+      return;
+    }
+    SeeLease(page.detail.last_lease);
+    saved_.push_back(number);
+    pages_.push_back(std::move(page));
+    if (pages_.size() == kPagesPerCommit) status_.Update(Flush());
+  }
+
+  Status Flush() {
+    for (const PageRecord& page : pages_) {
+      changes_.pages.push_back({.record = &page, .created = true, .state = true, .detail = true});
+    }
+    report_.pages += pages_.size();
+    status_.Update(to_.Commit(changes_));
+    changes_ = Changes();
+    pages_.clear();
+    return status_;
+  }
+
+  void ReadLeases() {
+    absl::flat_hash_set<PageNumber> leased;
+    from_.ForEach(Family::kLeases, [&](std::string_view key, std::string_view value) {
+      if (const std::optional<LeaseKeyParts> parts = ParseLeaseKey(key)) SeeLease(parts->id);
+      LeaseRecord lease;
+      if (!Readable(DecodeLease(key, value, &lease))) {
+        ++report_.lost_leases;
+      } else if (!std::binary_search(saved_.begin(), saved_.end(), lease.page) ||
+                 !leased.insert(lease.page).second) {
+        ++report_.lost_leases;
+        Note(fmt::format("lease {:#x} is dropped: its page is lost, or leased already",
+                         lease.id.value()));
+      } else {
+        changes_.leases.push_back(std::move(lease));
+      }
+    });
+  }
+
+  DamagedDatabase& from_;
+  Store& to_;
+  const Instant now_;
+  RepairReport& report_;
+  Changes changes_;
+  std::vector<PageRecord> pages_;               // not committed yet
+  std::vector<PageNumber> saved_;               // sorted after each phase
+  absl::flat_hash_set<uint64_t> fingerprints_;  // of saved pages
+  std::vector<std::pair<std::string, std::string>> marks_;
+  uint64_t generation_ = 0;
+  Status status_;  // of writing
+};
+
+// One repair, step by step. Owner thread only.
+class Repairer {
+ public:
+  Repairer(std::string dir, const StoreOptions& options)
+      : dir_(std::move(dir)),
+        work_(dir_ + "/repair.tmp"),
+        options_(options),
+        env_(options.env != nullptr ? options.env : rocksdb::Env::Default()) {
+    options_.reserve_bytes = 0;
+    options_.durability = Durability::kSync;
+  }
+
+  StatusOr<RepairReport> Run() {
+    const std::string lock_path = fmt::format("{}/{}", dir_, kLockFileName);
+    ASSIGN_OR_RETURN(const std::vector<std::string> files, ListOriginal());
+    rocksdb::FileLock* lock = nullptr;
+    if (!env_->LockFile(lock_path, &lock).ok()) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition, "{} is in use by another process",
+                        dir_);
+    }
+    Status status = RunLocked();
+    status.Update(FromRocksDb(env_->UnlockFile(lock), "unlocking " + dir_));
+    RETURN_IF_ERROR(status);
+    return std::move(report_);
+  }
+
+ private:
+  StatusOr<std::vector<std::string>> ListOriginal() {
+    if (!env_->FileExists(dir_).ok()) return NotFound("{}: does not exist", dir_);
+    ASSIGN_OR_RETURN(std::vector<std::string> files, DatabaseFiles(env_, dir_));
+    if (files.empty()) return NotFound("{}: holds no database", dir_);
+    return files;
+  }
+
+  Status RunLocked() {
+    RETURN_IF_ERROR(FreshCopy("look"));
+    ASSIGN_OR_RETURN(report_.intact, LookForDamage());
+    if (report_.intact) return RemoveWork();
+    RETURN_IF_ERROR(FreshCopy("source"));
+    RETURN_IF_ERROR(Rebuild());
+    RETURN_IF_ERROR(Swap());
+    return RemoveWork();
+  }
+
+  [[nodiscard]] std::string Work(std::string_view name) const {
+    return fmt::format("{}/{}", work_, name);
+  }
+
+  // Deletes a directory of our own making, and what is in it.
+  Status RemoveTree(const std::string& dir) {
+    std::vector<std::string> names;
+    if (!env_->GetChildren(dir, &names).ok()) return absl::OkStatus();
+    for (const std::string& name : names) {
+      if (name == "." || name == "..") continue;
+      const std::string path = dir + "/" + name;
+      bool is_dir = false;
+      if (env_->IsDirectory(path, &is_dir).ok() && is_dir) {
+        RETURN_IF_ERROR(RemoveTree(path));
+      } else {
+        RETURN_IF_ERROR(FromRocksDb(env_->DeleteFile(path), "deleting " + path));
+      }
+    }
+    return FromRocksDb(env_->DeleteDir(dir), "deleting " + dir);
+  }
+  Status RemoveWork() { return RemoveTree(work_); }
+
+  // The original under a name of its own, free to be changed.
+  Status FreshCopy(std::string_view name) {
+    RETURN_IF_ERROR(RemoveWork());
+    RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(work_), "creating " + work_));
+    return CopyDatabase(env_, dir_, Work(name));
+  }
+
+  // Whether nothing is wrong.
+  StatusOr<bool> LookForDamage() {
+    const StatusOr<std::unique_ptr<Store>> store = Store::Open(Work("look"), options_);
+    if (!store.ok()) {
+      if (absl::IsFailedPrecondition(store.status()) || absl::IsResourceExhausted(store.status())) {
+        return store.status();
+      }
+      Note(TextOf(store.status()));
+      return false;
+    }
+    ASSIGN_OR_RETURN(const VerifyReport report, (*store)->Verify());
+    for (const std::string& problem : report.problems) Note(problem);
+    report_.pages = report.ok() ? report.pages : 0;
+    report_.hosts = report.hosts;
+    report_.leases = report.leases;
+    return report.ok();
+  }
+
+  void Note(std::string text) {
+    if (report_.notes.size() < RepairReport::kMaxNotes) report_.notes.push_back(std::move(text));
+  }
+
+  Status Rebuild() {
+    ASSIGN_OR_RETURN(const std::unique_ptr<DamagedDatabase> source,
+                     DamagedDatabase::Open(Work("source"), options_,
+                                           [this](std::string text) { Note(std::move(text)); }));
+    uint64_t micros = 0;
+    micros = env_->NowMicros();
+    uint64_t generation = 0;
+    std::vector<std::pair<std::string, std::string>> marks;
+    {
+      ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, Store::Open(Work("new"), options_));
+      Salvage salvage(*source, *store, Instant::FromMicros(static_cast<int64_t>(micros)), &report_);
+      RETURN_IF_ERROR(salvage.Run());
+      RETURN_IF_ERROR(store->Close());
+      generation = salvage.generation();
+      marks = salvage.marks();
+    }
+    {
+      ASSIGN_OR_RETURN(const std::unique_ptr<DamagedDatabase> raw,
+                       DamagedDatabase::Open(Work("new"), options_,
+                                             [this](std::string text) { Note(std::move(text)); }));
+      for (const auto& [key, value] : marks) RETURN_IF_ERROR(raw->Put(Family::kMeta, key, value));
+      RETURN_IF_ERROR(raw->Close());
+    }
+    StoreOptions options = options_;
+    options.generation_step = static_cast<uint32_t>(generation) + kSkippedGenerations;
+    ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, Store::Open(Work("new"), options));
+    RETURN_IF_ERROR(store->Compact());
+    ASSIGN_OR_RETURN(const VerifyReport verified, store->Verify());
+    if (!verified.ok()) {
+      return MakeStatus(absl::StatusCode::kInternal, "what was saved does not verify: {}",
+                        verified.problems.front());
+    }
+    report_.pages = verified.pages;
+    report_.hosts = verified.hosts;
+    report_.leases = verified.leases;
+    return store->Close();
+  }
+
+  // From here on the original is in its directory or, whole, in damaged-N.
+  Status Swap() {
+    int n = 1;
+    while (env_->FileExists(fmt::format("{}/damaged-{}", dir_, n)).ok()) ++n;
+    report_.original = fmt::format("{}/damaged-{}", dir_, n);
+    RETURN_IF_ERROR(MoveDatabase(env_, dir_, report_.original, /*current_last=*/false));
+    return MoveDatabase(env_, Work("new"), dir_, /*current_last=*/true);
+  }
+
+  const std::string dir_;
+  const std::string work_;
+  StoreOptions options_;
+  rocksdb::Env* const env_;
+  RepairReport report_;
+};
+
+}  // namespace
+
+StatusOr<RepairReport> Repair(const std::string& dir, const StoreOptions& options) {
+  rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  std::string absolute;
+  if (!env->GetAbsolutePath(dir, &absolute).ok()) absolute = dir;
+  return Repairer(std::move(absolute), options).Run();
+}
+
+}  // namespace freshet::storage

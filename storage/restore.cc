@@ -1,0 +1,56 @@
+#include "storage/restore.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "rocksdb/env.h"
+#include "storage/file_copy.h"
+#include "storage/internal/rocksdb_status.h"
+#include "storage/wal_check.h"
+
+namespace freshet::storage {
+namespace {
+
+StatusOr<VerifyReport> OpenAndVerify(const std::string& dir, StoreOptions options) {
+  options.generation_step = kSkippedGenerations;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, Store::Open(dir, options));
+  ASSIGN_OR_RETURN(VerifyReport report, store->Verify());
+  RETURN_IF_ERROR(store->Close());
+  return report;
+}
+
+// Precondition: the directory was empty before.
+void Empty(rocksdb::Env* env, const std::string& dir) {
+  std::vector<std::string> names;
+  if (!env->GetChildren(dir, &names).ok()) return;
+  for (const std::string& name : names) {
+    if (name != "." && name != "..") env->DeleteFile(dir + "/" + name).PermitUncheckedError();
+  }
+}
+
+}  // namespace
+
+StatusOr<VerifyReport> Restore(const std::string& checkpoint, const std::string& to,
+                               const StoreOptions& options) {
+  rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  const StatusOr<bool> exists = DatabaseExists(env, checkpoint);
+  if (!exists.ok() || !*exists) {
+    return NotFound("{}: holds no checkpoint{}", checkpoint,
+                    exists.ok() ? "" : ": " + std::string(exists.status().message()));
+  }
+  std::vector<std::string> there;
+  if (env->GetChildren(to, &there).ok()) {
+    std::erase_if(there, [](const std::string& name) { return name == "." || name == ".."; });
+    if (!there.empty()) {
+      return MakeStatus(absl::StatusCode::kAlreadyExists, "{}: is not empty: it holds {}", to,
+                        there.front());
+    }
+  }
+  const Status copied = CopyDatabase(env, checkpoint, to);
+  StatusOr<VerifyReport> report =
+      copied.ok() ? OpenAndVerify(to, options) : StatusOr<VerifyReport>(copied);
+  if (!report.ok() || !report->ok()) Empty(env, to);
+  return report;
+}
+
+}  // namespace freshet::storage

@@ -1,0 +1,27 @@
+// From a checkpoint back to a data directory.
+#ifndef FRESHET_STORAGE_RESTORE_H_
+#define FRESHET_STORAGE_RESTORE_H_
+
+#include <string>
+
+#include "core/base/status.h"
+#include "storage/store.h"
+
+namespace freshet::storage {
+
+// Generations that a restored or repaired store skips. The database that the checkpoint was taken
+// of may have been opened some more times since, and a lease id that it gave out then must never
+// name a lease of the restored one: a late result would hit another page.
+inline constexpr uint32_t kSkippedGenerations = 1024;
+
+// Makes `to`, which must be missing or empty, a data directory with the contents of `checkpoint`,
+// which stays as it is (tables are shared by hard links where the file system allows), and reads
+// all of it. When something is wrong, by status or in the report, `to` is left empty.
+//
+// NotFound: `checkpoint` holds no database. AlreadyExists: `to` is not empty. Thread-safe.
+[[nodiscard]] StatusOr<VerifyReport> Restore(const std::string& checkpoint, const std::string& to,
+                                             const StoreOptions& options);
+
+}  // namespace freshet::storage
+
+#endif  // FRESHET_STORAGE_RESTORE_H_

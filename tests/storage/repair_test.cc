@@ -1,0 +1,214 @@
+#include "storage/repair.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "storage/restore.h"
+#include "storage/store.h"
+#include "tests/storage/store_model.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr size_t kCommits = 30;
+
+StoreOptions Options() {
+  StoreOptions options;
+  options.reserve_bytes = 0;
+  options.block_cache_bytes = 1 << 20;
+  return options;
+}
+
+// A closed store in `db`, most of it in tables.
+class RepairTest : public testing::Test {
+ protected:
+  RepairTest() : script_(11, kCommits) {
+    auto store = Store::Open(db(), Options());
+    EXPECT_TRUE(store.ok()) << store.status();
+    for (const ScriptedCommit& commit : script_.commits()) {
+      EXPECT_TRUE((*store)->Commit(commit.changes).ok());
+    }
+    EXPECT_TRUE((*store)->Compact().ok());
+    EXPECT_TRUE((*store)->Close().ok());
+  }
+  [[nodiscard]] std::string db() const { return dir_ / "db"; }
+
+  [[nodiscard]] std::vector<fs::path> Files(const std::string& suffix) const {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(db())) {
+      if (entry.path().string().ends_with(suffix)) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+  static void Flip(const fs::path& file, size_t at) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(at));
+    const auto byte = static_cast<char>(stream.get() ^ 0x20);
+    stream.seekp(static_cast<std::streamoff>(at));
+    stream.put(byte);
+  }
+  static std::string Contents(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  // All files of a directory, not of those below it.
+  static std::map<std::string, std::string> Snapshot(const std::string& dir) {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::directory_iterator(dir)) {
+      const std::string name = entry.path().filename();
+      if (entry.is_regular_file() && name.find("LOCK") == std::string::npos &&
+          !name.starts_with("OPTIONS")) {
+        files[name] = Contents(entry.path());
+      }
+    }
+    return files;
+  }
+  StoreContents Read() {
+    const auto store = Store::Open(db(), Options());
+    EXPECT_TRUE(store.ok()) << store.status();
+    if (!store.ok()) return {};
+    const auto report = (*store)->Verify();
+    EXPECT_TRUE(report.ok() && report->ok());
+    const auto contents = ReadContents(**store);
+    EXPECT_TRUE(contents.ok()) << contents.status();
+    return contents.ok() ? *contents : StoreContents();
+  }
+
+  TempDir dir_;
+  const Script script_;
+};
+
+TEST_F(RepairTest, AnIntactStoreIsLeftAlone) {
+  const auto before = Snapshot(db());
+  const auto report = Repair(db(), Options());
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->intact);
+  EXPECT_EQ(report->pages, script_.After(kCommits).pages.size());
+  EXPECT_EQ(Snapshot(db()), before);
+  EXPECT_FALSE(fs::exists(db() + "/repair.tmp"));
+  EXPECT_EQ(Read().DifferenceFrom(script_.After(kCommits)), "");
+}
+
+// Whatever table is damaged, wherever: the store is usable again, and what it holds is right.
+TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
+  const StoreContents all = script_.After(kCommits);
+  const fs::path intact = dir_ / "intact";
+  fs::copy(db(), intact);
+  for (const fs::path& table : Files(".sst")) {
+    const auto size = fs::file_size(intact / table.filename());
+    for (const size_t at : {size / 3, size - 20}) {
+      SCOPED_TRACE(fmt::format("{} byte {} of {}", table.filename().string(), at, size));
+      fs::remove_all(db());
+      fs::copy(intact, db());
+      Flip(table, at);
+      const auto damaged = Snapshot(db());
+      const auto report = Repair(db(), Options());
+      ASSERT_TRUE(report.ok()) << report.status();
+      ASSERT_FALSE(report->intact);
+      EXPECT_FALSE(report->notes.empty());
+      EXPECT_EQ(Snapshot(report->original), damaged);  // byte for byte
+      const StoreContents saved = Read();
+      EXPECT_EQ(saved.pages.size() + report->lost_pages, all.pages.size());
+      EXPECT_EQ(report->lost_pages, 0U);  // URLs stand twice
+      for (const auto& [number, page] : saved.pages) {
+        const PageRecord& original = all.pages.at(number);
+        EXPECT_EQ(page.key, original.key);
+        if (report->lost_states == 0) {
+          EXPECT_EQ(page.state, original.state);
+        }
+        if (report->lost_details == 0) {
+          EXPECT_EQ(page.detail, original.detail);
+        }
+      }
+      EXPECT_LE(report->lost_states, all.pages.size());
+      for (const auto& [id, lease] : saved.leases) EXPECT_EQ(lease, all.leases.at(id));
+    }
+  }
+}
+
+TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
+  for (const std::string lost : {"CURRENT", "MANIFEST"}) {
+    SCOPED_TRACE(lost);
+    for (const auto& entry : fs::directory_iterator(db())) {
+      const std::string name = entry.path().filename();
+      if (name.starts_with(lost)) fs::resize_file(entry.path(), lost == "CURRENT" ? 0 : 100);
+    }
+    ASSERT_FALSE(Store::Open(db(), Options()).ok());
+    const auto report = Repair(db(), Options());
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_FALSE(report->intact);
+    StoreContents expected = script_.After(kCommits);
+    expected.epochs.clear();  // learned anew
+    // The script has a source without those before it, as if their rows had been lost.
+    for (uint8_t i = 0; !expected.sources.empty() && i < expected.sources.rbegin()->first; ++i) {
+      expected.sources[i] = {.name = fmt::format("lost-{}", i), .index = i};
+    }
+    EXPECT_EQ(Read().DifferenceFrom(expected), "");
+  }
+  EXPECT_TRUE(fs::exists(db() + "/damaged-1"));
+  EXPECT_TRUE(fs::exists(db() + "/damaged-2"));
+}
+
+TEST_F(RepairTest, LeaseIdsAreNeverGivenAgain) {
+  const auto generation = [&] { return (*Store::Open(db(), Options()))->generation(); };
+  const uint64_t before = generation();
+  Flip(Files(".sst").front(), 30);
+  ASSERT_TRUE(Repair(db(), Options()).ok());
+  EXPECT_GT(generation(), before + 1000);
+}
+
+TEST_F(RepairTest, RefusesWhatIsInUseOrNotThere) {
+  const auto store = Store::Open(db(), Options());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Repair(db(), Options()).status()));
+  EXPECT_TRUE(absl::IsNotFound(Repair(dir_ / "nothing", Options()).status()));
+}
+
+// --- Restoring
+
+TEST_F(RepairTest, ACheckpointIsRestored) {
+  const std::string checkpoint = dir_ / "checkpoint";
+  uint64_t generation = 0;
+  {
+    const auto store = Store::Open(db(), Options());
+    ASSERT_TRUE((*store)->Checkpoint(checkpoint).ok());
+    generation = (*store)->generation();
+  }
+  const auto before = Snapshot(checkpoint);
+  fs::remove_all(db());
+  const auto report = Restore(checkpoint, db(), Options());
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->ok());
+  EXPECT_EQ(report->pages, script_.After(kCommits).pages.size());
+  {
+    const auto store = Store::Open(db(), Options());
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_GT((*store)->generation(), generation + 1000);
+    EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script_.After(kCommits)), "");
+    Changes changes;
+    const StoreContents contents = script_.After(kCommits);
+    for (const auto& [number, page] : contents.pages) changes.removed_pages.push_back(&page);
+    ASSERT_TRUE((*store)->Commit(changes).ok());
+    ASSERT_TRUE((*store)->Compact().ok());
+  }
+  EXPECT_EQ(Snapshot(checkpoint), before);  // it can be restored again
+  EXPECT_TRUE(absl::IsAlreadyExists(Restore(checkpoint, db(), Options()).status()));
+  EXPECT_TRUE(absl::IsNotFound(Restore(dir_ / "none", dir_ / "other", Options()).status()));
+}
+
+TEST_F(RepairTest, ADamagedCheckpointIsNotRestored) {
+  Flip(Files(".sst").back(), 30);
+  const std::string target = dir_ / "target";
+  const auto report = Restore(db(), target, Options());
+  EXPECT_FALSE(report.ok() && report->ok());
+  EXPECT_TRUE(!fs::exists(target) || fs::is_empty(target));
+}
+
+}  // namespace
+}  // namespace freshet::storage
