@@ -8,6 +8,7 @@
 #include "server/config.h"
 #include "server/context.h"
 #include "server/logging.h"
+#include "server/maintenance.h"
 #include "server/server.h"
 #include "server/system_clock.h"
 #include "spdlog/spdlog.h"
@@ -17,6 +18,25 @@ namespace {
 
 constexpr int kFailure = 1;
 constexpr int kBadUsage = 2;
+
+// What to do instead of serving, at most one of them.
+struct Maintenance {
+  bool verify = false;
+  bool repair = false;
+  std::string checkpoint;
+};
+
+void AddMaintenanceFlags(CLI::App& app, Maintenance& maintenance) {
+  CLI::Option* verify =
+      app.add_flag("--verify", maintenance.verify, "check the whole store instead of serving it");
+  CLI::Option* repair = app.add_flag("--repair", maintenance.repair,
+                                     "make a damaged store usable, keeping its files aside");
+  CLI::Option* restore =
+      app.add_option("--restore", maintenance.checkpoint,
+                     "make the data directory, missing or empty, of this checkpoint");
+  verify->excludes(repair, restore);
+  repair->excludes(restore);
+}
 
 void AddFlags(CLI::App& app, CommandLine& line) {
   app.add_option("--data-dir", line.data_dir, "directory of the store (./data/freshet)");
@@ -71,6 +91,8 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("freshetd ") + kVersion);
   CommandLine line;
   AddFlags(app, line);
+  Maintenance maintenance;
+  AddMaintenanceFlags(app, maintenance);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -84,6 +106,9 @@ int Main(int argc, char** argv) {
     return kBadUsage;
   }
   StartLogging(config->log_level);
+  if (maintenance.verify) return RunVerify(*config);
+  if (maintenance.repair) return RunRepair(*config);
+  if (!maintenance.checkpoint.empty()) return RunRestore(*config, maintenance.checkpoint);
   return Run(*config);
 }
 

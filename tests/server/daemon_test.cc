@@ -90,5 +90,58 @@ TEST(Daemon, LeavesADirectoryThatIsInUse) {
   EXPECT_THAT(result.err, HasSubstr("cannot start: "));
 }
 
+// --- Without serving
+
+// A data directory in $dir/d with ten pages, of which one is leased, and a checkpoint of it.
+constexpr char kFill[] =
+    "set -e; freshet=${freshetd%d}\n"
+    "$freshetd $ports --data-dir $dir/d --log-level warn >$dir/d.out & pid=$!\n"
+    "ready $dir/d.out $pid; address=$(sed 's/.*grpc=\\([^ ]*\\).*/\\1/' $dir/d.out)\n"
+    "for i in 0 1 2 3 4 5 6 7 8 9; do echo http://host$((i % 3)).test/page-$i; done |\n"
+    "  $freshet --server $address upsert - >/dev/null\n"
+    "$freshet --server $address next >/dev/null\n"
+    "$freshet --server $address checkpoint backup >/dev/null\n"
+    "kill $pid; wait $pid; set +e\n";
+
+TEST(Daemon, VerifiesRestoresAndRepairs) {
+  const TempDir dir;
+  const testing::ProgramResult result =
+      RunScript(dir, std::string(kFill) +
+                         "$freshetd --verify --data-dir $dir/d 2>/dev/null; echo verify $?\n"
+                         "mv $dir/d/checkpoints/backup $dir/backup\n"
+                         "$freshet restore $dir/backup $dir/r; echo restore $?\n"
+                         "$freshet restore $dir/backup $dir/r 2>$dir/again; echo again $?\n"
+                         "$freshetd --verify --data-dir $dir/r 2>/dev/null; echo verify $?\n"
+                         "$freshetd --repair --data-dir $dir/r 2>/dev/null; echo repair $?\n"
+                         // The end of a table is what finds everything else in it.
+                         "for t in $dir/r/*.sst; do truncate -s -9 $t; done\n"
+                         "$freshetd --verify --data-dir $dir/r 2>/dev/null; echo verify $?\n"
+                         "$freshetd --repair --data-dir $dir/r 2>/dev/null; echo repair $?\n"
+                         "cat $dir/again\n");
+  EXPECT_THAT(result.out, HasSubstr("verified " + dir.path() +
+                                    "/d: pages=10 hosts=3 leases=1 problems=0\nverify 0\n"));
+  EXPECT_THAT(result.out, HasSubstr("restored " + dir.path() +
+                                    "/r: pages=10 hosts=3 leases=1 problems=0\nrestore 0\n"));
+  EXPECT_THAT(result.out, HasSubstr("again 1\n"));
+  EXPECT_THAT(result.out, HasSubstr("is not empty"));
+  EXPECT_THAT(result.out, HasSubstr("intact " + dir.path() + "/r: pages=10"));
+  EXPECT_THAT(result.out, HasSubstr("problem: "));
+  EXPECT_THAT(result.out, HasSubstr("verify 1\n"));
+  EXPECT_THAT(result.out, HasSubstr("repaired " + dir.path() + "/r\nrepair 0\n")) << result.err;
+}
+
+TEST(Daemon, RefusesMaintenanceOfWhatIsNotThere) {
+  const TempDir dir;
+  const std::string missing = dir / "missing";
+  EXPECT_EQ(testing::RunProgram("freshetd --verify --data-dir " + missing, "").exit_code, 1);
+  EXPECT_EQ(testing::RunProgram("freshetd --repair --data-dir " + missing, "").exit_code, 1);
+  EXPECT_EQ(testing::RunProgram("freshetd --restore " + missing + " --data-dir " + (dir / "d"), "")
+                .exit_code,
+            1);
+  EXPECT_EQ(testing::RunProgram("freshetd --verify --repair --data-dir " + missing, "").exit_code,
+            2);
+  EXPECT_FALSE(std::ifstream(missing).good());
+}
+
 }  // namespace
 }  // namespace freshet

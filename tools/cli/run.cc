@@ -42,6 +42,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddCrawlCommands(app, action);
   AddOperatorCommands(app, action);
   AddReportCommands(app, action);
+  AddRestoreCommand(app, action);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));

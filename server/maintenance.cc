@@ -1,0 +1,93 @@
+#include "server/maintenance.h"
+
+#include <cstdio>
+#include <filesystem>
+
+#include "fmt/format.h"
+#include "server/logging.h"
+#include "server/verify.h"
+#include "storage/repair.h"
+#include "storage/restore.h"
+#include "storage/store.h"
+
+namespace freshet {
+namespace {
+
+constexpr int kWhole = 0;
+constexpr int kNotWhole = 1;
+
+StoreOptions OptionsOf(const ServerConfig& config) {
+  StoreOptions options;
+  options.durability = ParseDurability(config.durability).value_or(Durability::kSync);
+  options.reserve_bytes = 0;
+  options.log = LogStoreLine;
+  return options;
+}
+
+int Failed(std::string_view what, const Status& status) {
+  fmt::print(stderr, "freshetd: {}: {}\n", what, std::string(status.message()));
+  return kNotWhole;
+}
+
+int PrintReport(std::string_view done, const std::string& dir, const VerifyReport& report) {
+  for (const std::string& problem : report.problems) fmt::print("problem: {}\n", problem);
+  if (report.problem_count > report.problems.size()) {
+    fmt::print("problem: {} more\n", report.problem_count - report.problems.size());
+  }
+  fmt::print("{} {}: pages={} hosts={} leases={} problems={}\n", done, dir, report.pages,
+             report.hosts, report.leases, report.problem_count);
+  return report.ok() ? kWhole : kNotWhole;
+}
+
+}  // namespace
+
+int RunVerify(const ServerConfig& config) {
+  // Opening would create a store where there is none.
+  if (!std::filesystem::exists(config.data_dir)) {
+    return Failed("cannot verify", NotFound("{}: does not exist", config.data_dir));
+  }
+  const StatusOr<std::unique_ptr<Store>> store = Store::Open(config.data_dir, OptionsOf(config));
+  if (!store.ok()) {
+    if (absl::IsDataLoss(store.status())) {
+      fmt::print("problem: {}\n", std::string(store.status().message()));
+    }
+    return Failed("cannot verify", store.status());
+  }
+  const StatusOr<VerifyReport> report = VerifyStore(**store, config);
+  if (!report.ok()) return Failed("cannot verify", report.status());
+  return PrintReport("verified", config.data_dir, *report);
+}
+
+int RunRepair(const ServerConfig& config) {
+  const StatusOr<storage::RepairReport> report =
+      storage::Repair(config.data_dir, OptionsOf(config));
+  if (!report.ok()) return Failed("not repaired, everything is where it was", report.status());
+  for (const std::string& note : report->notes) fmt::print("found: {}\n", note);
+  if (report->intact) {
+    fmt::print("intact {}: pages={} hosts={} leases={}\n", config.data_dir, report->pages,
+               report->hosts, report->leases);
+    return kWhole;
+  }
+  fmt::print(
+      "saved: pages={} hosts={} leases={}, of which URLs rebuilt: {}\n"
+      "lost: pages={} states={} (kept as never crawled, with default settings) details={} (kept "
+      "without validators and observations) leases={} other_rows={}\n"
+      "The damaged files are, unchanged, in {}\n"
+      "repaired {}\n",
+      report->pages, report->hosts, report->leases, report->rebuilt_texts, report->lost_pages,
+      report->lost_states, report->lost_details, report->lost_leases, report->lost_rows,
+      report->original, config.data_dir);
+  return kWhole;
+}
+
+int RunRestore(const ServerConfig& config, const std::string& checkpoint) {
+  const StatusOr<VerifyReport> report =
+      storage::Restore(checkpoint, config.data_dir, OptionsOf(config));
+  if (!report.ok()) return Failed("cannot restore", report.status());
+  if (report->ok()) return PrintReport("restored", config.data_dir, *report);
+  (void)PrintReport("did not restore", config.data_dir, *report);
+  return Failed("cannot restore",
+                MakeStatus(absl::StatusCode::kDataLoss, "{} is damaged", checkpoint));
+}
+
+}  // namespace freshet

@@ -1,0 +1,25 @@
+// What freshetd does with a store that it does not serve: verify, repair, restore. Each says what
+// it did on standard output and why not on standard error, and gives the program's exit code: 0 the
+// store is whole and usable, 1 it is not. The store must not be in use.
+#ifndef FRESHET_SERVER_MAINTENANCE_H_
+#define FRESHET_SERVER_MAINTENANCE_H_
+
+#include <string>
+
+#include "server/config.h"
+
+namespace freshet {
+
+// Reads everything and compares; one line for each problem.
+[[nodiscard]] int RunVerify(const ServerConfig& config);
+
+// Makes a damaged store usable and says what could not be saved (storage/repair.h). 0 also where
+// something was lost.
+[[nodiscard]] int RunRepair(const ServerConfig& config);
+
+// Makes the data directory of a checkpoint (storage/restore.h).
+[[nodiscard]] int RunRestore(const ServerConfig& config, const std::string& checkpoint);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_MAINTENANCE_H_

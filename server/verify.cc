@@ -1,0 +1,241 @@
+#include "server/verify.h"
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/base/limits.h"
+#include "core/base/url.h"
+#include "core/schedule/shard_state.h"
+#include "fmt/format.h"
+
+namespace freshet {
+namespace {
+
+constexpr size_t kSlice = 1024;
+// Sums of doubles in another order, and of values that the index keeps in single precision.
+constexpr double kSumTolerance = 1e-5;
+
+// A shard that owns every slot, and what it was loaded with. Owner thread only.
+class LoadedShard final : public LoadVisitor {
+ public:
+  LoadedShard(ShardState& state, std::function<void(std::string)> problem)
+      : state_(state), problem_(std::move(problem)) {}
+
+  Status OnHost(const HostRecord& host, uint32_t host_serial) override {
+    if (host_serial >= ids_.size()) ids_.resize(host_serial + size_t{1});
+    ids_[host_serial] = state_.LoadHost(host);
+    hosts.push_back(host);
+    return absl::OkStatus();
+  }
+  Status OnPage(const LoadedPage& page) override {
+    const PageToLoad prepared = state_.PrepareLoad(page.number, page.fingerprint,
+                                                   ids_[page.host_serial], page.spec, page.state);
+    const Status status = state_.LoadPages({&prepared, 1});
+    if (!status.ok()) problem_(std::string(status.message()));
+    return absl::OkStatus();
+  }
+  Status OnLease(const LeaseRecord& lease) override {
+    state_.LoadLease(lease);
+    leases.push_back(lease);
+    return absl::OkStatus();
+  }
+  Status OnSlotEnd(Slot slot, uint64_t next_serial) override {
+    state_.LoadNextSerial(slot, next_serial);
+    ids_.clear();
+    return absl::OkStatus();
+  }
+
+  std::vector<HostRecord> hosts;
+  std::vector<LeaseRecord> leases;
+
+ private:
+  ShardState& state_;
+  const std::function<void(std::string)> problem_;
+  std::vector<HostId> ids_;  // of the slot's hosts, by serial
+};
+
+// Pages of one host, however they were found: how many, and which, as a sum of hashes.
+struct PagesOfHost {
+  uint64_t count = 0;
+  uint64_t sum = 0;
+  void Add(PageNumber number, const PageKey& key) {
+    ++count;
+    sum += Fingerprint(key.crawl_id, key.url) * (2 * number.value() + 1);
+  }
+  bool operator==(const PagesOfHost&) const = default;
+};
+using HostTable = absl::flat_hash_map<std::string, PagesOfHost>;
+
+// Owner thread only.
+class DerivedVerifier {
+ public:
+  DerivedVerifier(const Store& store, const ShardOptions& options, VerifyReport* report)
+      : store_(store),
+        report_(*report),
+        state_(options),
+        loaded_(state_, [this](std::string text) { Problem(std::move(text)); }) {}
+
+  Status Run() {
+    RETURN_IF_ERROR(CheckModels());
+    RETURN_IF_ERROR(store_.Load(Slot(0), Slot(limits::kSlots - 1), loaded_));
+    state_.FinishLoad();
+    RETURN_IF_ERROR(CheckPages());
+    RETURN_IF_ERROR(CheckHosts());
+    CheckLeases();
+    CheckCounters();
+    return absl::OkStatus();
+  }
+
+ private:
+  void Problem(std::string text) {
+    ++report_.problem_count;
+    if (report_.problems.size() < VerifyReport::kMaxProblems) {
+      report_.problems.push_back(std::move(text));
+    }
+  }
+
+  Status CheckModels() {
+    ASSIGN_OR_RETURN(const GlobalRecords globals, store_.LoadGlobals());
+    for (const EpochRecord& epoch : globals.epochs) {
+      const Status status = state_.LoadEpoch(epoch);
+      if (status.ok()) continue;
+      Problem(fmt::format("meta: the model of shard {} cannot be used: {}", epoch.shard,
+                          std::string(status.message())));
+    }
+    absl::flat_hash_set<std::string> names;
+    for (const SourceRecord& source : globals.sources) {
+      if (!names.insert(source.name).second) {
+        Problem(fmt::format("sources: the name {} is given twice", source.name));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Status CheckPages() {
+    PageNumber from;
+    for (bool done = false; !done;) {
+      ASSIGN_OR_RETURN(const ScanResult scan,
+                       store_.ScanPages(from, PageNumber(UINT64_MAX), kSlice));
+      for (const PageRecord& page : scan.pages) CheckPage(page);
+      from = scan.next;
+      done = scan.done;
+    }
+    return absl::OkStatus();
+  }
+
+  void CheckPage(const PageRecord& page) {
+    ++pages_;
+    importance_ += page.spec.importance;
+    by_text_[page.host].Add(page.number, page.key);
+    const std::optional<PageNumber> found = state_.FindNumber(page.key);
+    if (found == page.number) return;
+    Problem(fmt::format(
+        "index: {} is page {:#x}, but {}", page.key.url, page.number.value(),
+        found ? fmt::format("leads to page {:#x}", found->value()) : std::string("is not found")));
+  }
+
+  // What a host lists, through the URLs, is what says that it belongs to it.
+  Status CheckHosts() {
+    HostTable by_url;
+    std::string token;
+    do {
+      ASSIGN_OR_RETURN(ListResult part, store_.List({}, token, kSlice));
+      for (const ListedPage& page : part.pages) by_url[page.host].Add(page.number, page.key);
+      token = std::move(part.next_token);
+    } while (!token.empty());
+    for (const auto& [host, pages] : by_text_) {
+      const auto it = by_url.find(host);
+      if (it != by_url.end() && it->second == pages) continue;
+      Problem(fmt::format("host {}: has {} pages, lists {}{}", host, pages.count,
+                          it == by_url.end() ? 0 : it->second.count,
+                          it == by_url.end() ? "" : "; they are not the same"));
+    }
+    for (const auto& [host, pages] : by_url) {
+      if (by_text_.contains(host)) continue;
+      Problem(fmt::format("host {}: lists {} pages, has none", host, pages.count));
+    }
+    return absl::OkStatus();
+  }
+
+  void CheckLeases() {
+    absl::flat_hash_map<std::string, uint32_t> in_flight;
+    absl::flat_hash_set<PageNumber> leased;
+    for (const LeaseRecord& lease : loaded_.leases) {
+      if (!leased.insert(lease.page).second) {
+        Problem(fmt::format("lease {:#x}: page {:#x} is leased twice", lease.id.value(),
+                            lease.page.value()));
+      }
+      if (state_.FindLease(lease.id) != lease) {
+        Problem(fmt::format("lease {:#x}: is not open after loading", lease.id.value()));
+      }
+      for (const StatusOr<PageRecord>& page : store_.ReadPages({&lease.page, 1})) {
+        if (page.ok()) ++in_flight[page->host];  // else Store::Verify has said so
+      }
+    }
+    for (const HostRecord& host : loaded_.hosts) {
+      uint32_t found_in_flight = 0;
+      const StatusOr<HostRecord> found = state_.FindHost(host.host, &found_in_flight);
+      if (!found.ok() || found->min_delay != host.min_delay ||
+          found->max_in_flight != host.max_in_flight ||
+          found->blocked_until != host.blocked_until) {
+        Problem(fmt::format("host {}: its politeness is not what is stored", host.host));
+      }
+      const auto it = in_flight.find(host.host);
+      const uint32_t expected = it == in_flight.end() ? 0 : it->second;
+      if (found.ok() && found_in_flight != expected) {
+        Problem(fmt::format("host {}: {} fetches in flight, {} leases", host.host, found_in_flight,
+                            expected));
+      }
+    }
+  }
+
+  void CheckCounters() {
+    const ShardCounters& counters = state_.counters();
+    const auto compare = [this](std::string_view what, uint64_t counted, uint64_t stored) {
+      if (counted == stored) return;
+      Problem(fmt::format("counters: {} {}, stored are {}", counted, what, stored));
+    };
+    compare("pages", counters.pages, pages_);
+    compare("hosts", counters.hosts, loaded_.hosts.size());
+    compare("leases", counters.leases, loaded_.leases.size());
+    const BelievedFreshness believed = state_.Believed(Instant());
+    compare("pages in the index", believed.pages, pages_);
+    // Of more pages a sample is kept, whose sum is an estimate.
+    if (pages_ > FreshnessSample::kMaxSample) return;
+    if (std::abs(believed.importance - importance_) > kSumTolerance * importance_) {
+      Problem(fmt::format("counters: importance is {} in the index, {} in the records",
+                          believed.importance, importance_));
+    }
+  }
+
+  const Store& store_;
+  VerifyReport& report_;
+  ShardState state_;
+  LoadedShard loaded_;
+  HostTable by_text_;
+  uint64_t pages_ = 0;
+  double importance_ = 0;
+};
+
+}  // namespace
+
+StatusOr<VerifyReport> VerifyStore(const Store& store, const ServerConfig& config) {
+  ASSIGN_OR_RETURN(VerifyReport report, store.Verify());
+  ShardOptions options;
+  ASSIGN_OR_RETURN(options.policy, ResolvePolicy(config.policy));
+  options.estimator = {.kind = config.estimator, .day = config.day};
+  const Status compared = DerivedVerifier(store, options, &report).Run();
+  if (!compared.ok()) {
+    ++report.problem_count;
+    report.problems.push_back("derived state was not compared to the end: " +
+                              std::string(compared.message()));
+  }
+  return report;
+}
+
+}  // namespace freshet
