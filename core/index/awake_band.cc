@@ -26,12 +26,11 @@ AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double n
   if (jet.value < hot_level_ && jet.slope > 0) {
     span += std::min(2 * (hot_level_ - jet.value) / jet.slope, kMaxPeriods * left);
   }
-  pages_[slot].expires = now + span;
   const double slope = (jet.slope + jet.curvature * span / 2) * (1 + kSlack);
   // The line is written down from the origin; what rounding takes there is added.
   const double since = now - origin_;
   const double rounding = kRounding * slope * (since + span);
-  return {jet.value * (1 + kSlack) - slope * since + rounding, slope, slot};
+  return {jet.value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
 }
 
 void AwakeBand::Place(const Line& line) {
@@ -98,24 +97,41 @@ void AwakeBand::ReadBounds(double now) {
 
 uint32_t AwakeBand::Top() const {
   if (hot_.empty()) return kNone;
-  size_t best = 0;
-  for (size_t i = 1; i < hot_.size(); ++i) {
-    if (bounds_[i] < bounds_[best]) continue;
-    if (bounds_[i] == bounds_[best]) {
+  // Two chains of maxima that do not wait for one another, then the first that equals them.
+  const size_t n = hot_.size();
+  double even = bounds_[0];
+  double odd = even;
+  size_t i = 1;
+  for (; i + 1 < n; i += 2) {
+    even = std::max(even, bounds_[i]);
+    odd = std::max(odd, bounds_[i + 1]);
+  }
+  if (i < n) even = std::max(even, bounds_[i]);
+  const double highest = std::max(even, odd);
+  size_t best = n;
+  for (i = 0; i < n; ++i) {
+    if (bounds_[i] != highest) continue;
+    if (best < n) {
       const AwakePage& a = pages_[hot_[i].slot];
       const AwakePage& b = pages_[hot_[best].slot];
       if (a.turn > b.turn || (a.turn == b.turn && a.page > b.page)) continue;
     }
     best = i;
   }
+  CHECK(best < n, "a bound is not a number");
   return hot_[best].slot;
 }
 
 void AwakeBand::Gather(double now) {
-  cold_.insert(cold_.end(), hot_.begin(), hot_.end());
+  for (const Line& line : hot_) {
+    pages_[line.slot].hot = false;
+    pages_[line.slot].place = static_cast<uint32_t>(cold_.size());
+    cold_.push_back(line);
+  }
   hot_.clear();
   bounds_.clear();
-  for (Line& line : cold_) line.base += line.slope * (now - origin_);
+  const double passed = now - origin_;
+  for (Line& line : cold_) line.base += line.slope * passed;
   origin_ = now;
 }
 
@@ -134,20 +150,21 @@ double AwakeBand::LevelOfRank(double t, size_t rank) {
 
 void AwakeBand::SplitAt(double level) {
   hot_level_ = level;
-  size_t kept = 0;
-  for (size_t i = 0; i < cold_.size(); ++i) {
-    const Line line = cold_[i];
-    AwakePage& page = pages_[line.slot];
-    page.hot = !(At(line, period_end_) < level);
-    if (page.hot) {
-      page.place = static_cast<uint32_t>(hot_.size());
-      hot_.push_back(line);
-    } else {
-      page.place = static_cast<uint32_t>(kept);
-      cold_[kept++] = line;
+  // Only the pages that change sides are touched.
+  for (size_t i = 0; i < cold_.size();) {
+    if (At(cold_[i], period_end_) < level) {
+      ++i;
+      continue;
     }
+    AwakePage& page = pages_[cold_[i].slot];
+    page.hot = true;
+    page.place = static_cast<uint32_t>(hot_.size());
+    hot_.push_back(cold_[i]);
+    cold_[i] = cold_.back();
+    pages_[cold_[i].slot].place = static_cast<uint32_t>(i);
+    cold_.pop_back();
+    if (i == cold_.size()) pages_[hot_.back().slot].place = static_cast<uint32_t>(hot_.size() - 1);
   }
-  cold_.resize(kept);
   list_from_ = 0;
 }
 

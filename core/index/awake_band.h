@@ -28,7 +28,6 @@ struct AwakePage {
   float crossing = 0;  // cached for the level below, for the time when it sleeps again
   uint16_t level = 0;
   ValueParameters value;
-  double expires = 0;        // when the line ends
   Instant evaluated;         // its line touches the value at this instant
   double at_evaluation = 0;  // the exact value then
   bool hot = false;
@@ -75,6 +74,7 @@ class AwakeBand {
   struct Line {
     double base = 0;
     double slope = 0;
+    double expires = 0;
     uint32_t slot = 0;
   };
   [[nodiscard]] Line MakeLine(uint32_t slot, const ValueJet& jet, double now);
@@ -106,8 +106,8 @@ void AwakeBand::Split(double now, Instant at, double length, size_t target,
   Gather(now);
   period_end_ = now + length;
   for (Line& line : cold_) {
+    if (line.expires >= period_end_) continue;
     AwakePage& page = pages_[line.slot];
-    if (page.expires >= period_end_) continue;
     const ValueJet jet = evaluate(page);
     page.evaluated = at;
     page.at_evaluation = jet.value;

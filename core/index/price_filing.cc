@@ -26,6 +26,9 @@ constexpr int kOctaves = 100;
 constexpr size_t kClasses = 4 * kOctaves;
 // No bound lasts less, so that every expiry lies ahead: instants are whole microseconds.
 constexpr double kShortest = 1e-5;
+constexpr size_t kPrefetched = 8;
+// Known crossings serve this many levels on either side.
+constexpr int kMaxDrift = 32;
 // A page this close below the claim is awake rather than waiting.
 constexpr double kNear = 1.0 / 512;
 
@@ -130,7 +133,8 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
   const Policy& policy = PolicyOf(record);
   const bool running = record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning);
   Sleeping sleeping = Sleeping::kUnfit;
-  if (running && crossing.level != 0 && crossing.level == level_code_) {
+  const int drift = std::abs(int{crossing.level} - int{level_code_});
+  if (running && crossing.level != 0 && level_code_ != 0 && drift <= kMaxDrift) {
     // Known from before: no evaluation is needed for the page to sleep again. The slowness of any
     // shape holds for those of which only the policy is looked at.
     const double speed = SpeedOf(policy, record);
@@ -195,9 +199,11 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, V
   WakeCalendar* calendar = CalendarFor(slow.low / speed, slow.high / slow.low);
   if (calendar == nullptr) return Sleeping::kUnfit;
   const double zero = Seconds(Instant::FromMicros(record.clock));
-  // The crossing is that of a level a little below the claim.
-  const double rest = log_claim_ - static_cast<double>(level_) * kLevelStep;
-  const double at = zero + (x + slow.low * rest * (1 - 1e-6)) / speed * kEarlier - kEarlierSeconds;
+  // The crossing is that of a level near the claim.
+  const int64_t level = crossing.level == 0 ? level_ : level_base_ + int64_t{crossing.level};
+  const double rest = log_claim_ - static_cast<double>(level) * kLevelStep;
+  const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
+  const double at = zero + (x + shift) / speed * kEarlier - kEarlierSeconds;
   const auto tag = static_cast<uint8_t>(record.tag);
   if (!calendar->File(chunks_, {page, tag}, at)) return Sleeping::kDue;
   next_open_ = std::min(next_open_, calendar->next_open());
@@ -205,6 +211,11 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, V
   level_of_[page.value()] = crossing.level;
   SetPlace(page, Place::kAsleep, std::bit_cast<uint32_t>(crossing.exponent));
   return Sleeping::kFiled;
+}
+
+// So many that a bucket of a busy calendar has a few dozen pages.
+size_t PriceIndex::CalendarBuckets() const {
+  return std::clamp<size_t>(std::bit_ceil(built_for_ / 512 + 1), 64, size_t{1} << 18);
 }
 
 WakeCalendar* PriceIndex::CalendarFor(double slow_low, double ratio) {
@@ -224,7 +235,7 @@ WakeCalendar* PriceIndex::CalendarFor(double slow_low, double ratio) {
   }
   const double low = std::ldexp(upper ? M_SQRT1_2 : 0.5, exponent) * (1 - 1e-9);
   const double high = std::ldexp(upper ? 1.0 : M_SQRT1_2, exponent) * (1 + 1e-9);
-  const size_t wanted = std::clamp<size_t>(std::bit_ceil(size_ / 512 + 1), 64, size_t{1} << 18);
+  const size_t wanted = CalendarBuckets();
   calendar = static_cast<int32_t>(calendars_.size());
   // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds (docs/index.md).
   calendars_.emplace_back(low, high * kRatios[group], 2 * high, static_cast<uint32_t>(wanted), t_);
@@ -290,18 +301,25 @@ void PriceIndex::Wait(PageId page, uint32_t pool, double bound, double seconds) 
   std::push_heap(expiries_.begin(), expiries_.end());
 }
 
-void PriceIndex::ProcessDue() {
-  for (const WakeEntry& entry : due_) {
-    __builtin_prefetch(&records_[entry.page.value()]);
-    __builtin_prefetch(&level_of_[entry.page.value()]);
-    __builtin_prefetch(&host_of_[entry.page.value()]);
-  }
-  for (const WakeEntry& entry : due_) {
+void PriceIndex::WakeDue(size_t max) {
+  const size_t end = std::min(due_.size(), due_next_ + max);
+  for (; due_next_ < end; ++due_next_) {
+    const WakeEntry entry = due_[due_next_];
     const IndexRecord& record = records_[entry.page.value()];
     if (PlaceOf(entry.page) != Place::kAsleep || record.tag != entry.tag) continue;
     File(entry.page, Unfile(entry.page));
   }
-  due_.clear();
+  if (due_next_ == due_.size()) {
+    due_.clear();
+    due_next_ = 0;
+    due_by_ = kInfinity;
+    return;
+  }
+  for (size_t i = end; i < std::min(due_.size(), end + kPrefetched); ++i) {
+    __builtin_prefetch(&records_[due_[i].page.value()]);
+    __builtin_prefetch(&level_of_[due_[i].page.value()]);
+    __builtin_prefetch(&host_of_[due_[i].page.value()]);
+  }
 }
 
 void PriceIndex::RenewCalendars() {

@@ -13,6 +13,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // ln of the lowest claim: below it, every page is awake.
 constexpr double kLowestClaim = -700;
 constexpr double kHighestClaim = 700;
+// Pages that a calendar hands out ahead of time are filed a few at every pick.
+constexpr size_t kWakeAPick = 4;
+constexpr size_t kWakeBatch = 32;
 
 }  // namespace
 
@@ -212,8 +215,12 @@ void PriceIndex::RingAlarms() {
 void PriceIndex::OpenDue() {
   next_open_ = kInfinity;
   for (size_t i = 0; i < calendars_.size(); ++i) {
-    while (calendars_[i].Open(chunks_, t_, &due_)) {
-      ProcessDue();
+    for (;;) {
+      const double due_at = calendars_[i].Open(chunks_, t_, &due_);
+      if (std::isinf(due_at)) break;
+      due_by_ = std::min(due_by_, due_at);
+      if (t_ < due_at) continue;
+      while (due_next_ < due_.size()) WakeDue(kWakeBatch);
       if (band_.size() > awake_limit_) RaiseClaim();
     }
     next_open_ = std::min(next_open_, calendars_[i].next_open());
@@ -261,6 +268,8 @@ bool PriceIndex::LowerClaim(double step, double enough) {
   if (enough > 0) log_claim = std::max(log_claim, std::min(std::log(enough), log_claim_) - 1e-6);
   MoveClaim(log_claim);
   OpenDue();
+  // A lower claim makes them due earlier than was said.
+  while (due_next_ < due_.size()) WakeDue(kWakeBatch);
   return true;
 }
 
@@ -314,7 +323,7 @@ ValueJet PriceIndex::Evaluate(const AwakePage& page) {
 
 void PriceIndex::Split(double length_factor, size_t target_factor) {
   const double n = static_cast<double>(band_.size());
-  const double per_period = std::clamp(1.5 * std::sqrt(n), 16.0, 1024.0);
+  const double per_period = std::clamp(std::sqrt(n), 16.0, 1024.0);
   if (picks_ > 0) {
     // A pause says little about the time between the next picks.
     interval_ =
@@ -324,7 +333,7 @@ void PriceIndex::Split(double length_factor, size_t target_factor) {
   picks_a_period_ = static_cast<uint64_t>(2 * per_period);
   period_start_ = t_;
   const double length = std::max(interval_ * per_period * length_factor, 1e-6);
-  const size_t target = (16 + static_cast<size_t>(2 * per_period)) * target_factor;
+  const size_t target = (8 + static_cast<size_t>(1.5 * per_period)) * target_factor;
   band_.Split(t_, now_, length, target, [this](const AwakePage& page) { return Evaluate(page); });
   if (target_factor > 1) return;
   RenewCalendars();
@@ -333,12 +342,15 @@ void PriceIndex::Split(double length_factor, size_t target_factor) {
   if (2 * band_.size() < TargetAwake()) {
     (void)LowerClaim(0.125 / static_cast<double>(TargetAwake()), 0);
   }
-  // What the claim has left behind sleeps again, a few at a time.
+  // What the claim has left behind sleeps again, a few at a time. Pages that woke a bucket early
+  // stay: they would wake again at once.
   slots_.clear();
-  band_.ListBelow(level_price_, static_cast<size_t>(4 * per_period), &slots_);
+  const double early = 6 / static_cast<double>(CalendarBuckets());
+  band_.ListBelow(level_price_ * std::exp(-early), static_cast<size_t>(4 * per_period), &slots_);
   for (const uint32_t slot : slots_) {
     const PageId page = band_[slot].page;
-    File(page, Unfile(page));
+    (void)Unfile(page);
+    File(page, {});
   }
 }
 
@@ -402,6 +414,8 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
   if (!filed_) FileAll();
   if (t_ > band_.period_end() || picks_ > picks_a_period_) Split(1, 1);
   if (t_ >= next_open_) OpenDue();
+  while (t_ >= due_by_) WakeDue(kWakeBatch);
+  if (due_next_ < due_.size()) WakeDue(kWakeAPick);
   double step = 0.25 / static_cast<double>(TargetAwake());
   double length_factor = 0.25;
   size_t target_factor = 2;

@@ -22,6 +22,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -148,10 +149,12 @@ class PriceIndex {
   [[nodiscard]] Sleeping Sleep(PageId page, const IndexRecord& record, ValueShape shape,
                                double speed, Crossing crossing);
   [[nodiscard]] WakeCalendar* CalendarFor(double slow_low, double ratio);
+  [[nodiscard]] size_t CalendarBuckets() const;
   void Awaken(PageId page, const ValueParameters& value, Crossing crossing, const ValueJet& jet);
   void Park(PageId page, HostId host, const ValueParameters& value, const ValueJet& jet);
   void Wait(PageId page, uint32_t pool, double bound, double seconds);
-  void ProcessDue();
+  // Files anew up to `max` of the pages that calendars have handed out.
+  void WakeDue(size_t max);
   void SweepCalendars();
   // Makes calendars anew that were made for far fewer pages; the old ones drain.
   void RenewCalendars();
@@ -189,7 +192,10 @@ class PriceIndex {
   std::vector<PageAlarm> alarms_;  // of delays and floors
   std::vector<Alarm<Instant, HostId>> host_alarms_;
   std::vector<Alarm<double, PageId>> expiries_;  // of bounds in pools
+  // Handed out by calendars, from due_next_ on still to be filed, by due_by_ at the latest.
   std::vector<WakeEntry> due_;
+  size_t due_next_ = 0;
+  double due_by_ = std::numeric_limits<double>::infinity();
   std::vector<uint32_t> slots_;
 
   size_t size_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/base/check.h"
 
@@ -46,8 +47,8 @@ int64_t WakeCalendar::NumberAt(double at) const {
   return static_cast<int64_t>(std::clamp(number, -4e18, 4e18));
 }
 
-double WakeCalendar::next_open() const {
-  const double at = static_cast<double>(next_) / per_second_ - offset_ + start_;
+double WakeCalendar::TimeOf(int64_t number) const {
+  const double at = static_cast<double>(number) / per_second_ - offset_ + start_;
   return at - kRounding * (std::abs(at) + std::abs(offset_) + std::abs(start_));
 }
 
@@ -75,12 +76,13 @@ bool WakeCalendar::File(WakeChunks& chunks, WakeEntry entry, double at) {
   return true;
 }
 
-bool WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due) {
+double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due) {
   const int64_t current = NumberAt(now);
-  if (next_ > current) return false;
+  if (next_ > current + 1) return std::numeric_limits<double>::infinity();
   // Buckets further back than the last round are this round's.
   next_ = std::max(next_, current - static_cast<int64_t>(mask_));
   Bucket& bucket = buckets_[static_cast<uint64_t>(next_) & mask_];
+  const double due_at = TimeOf(next_);
   ++next_;
   uint32_t left = bucket.count;
   for (uint32_t chunk = bucket.chunk; left > 0;) {
@@ -96,7 +98,7 @@ bool WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* 
   }
   entries_ -= bucket.count;
   bucket = Bucket();
-  return true;
+  return due_at;
 }
 
 void WakeCalendar::ClaimFell(double d, double now) {

@@ -54,12 +54,13 @@ class WakeCalendar {
   // `buckets` is a power of two; together they span `span` seconds.
   WakeCalendar(double slow_low, double slow_high, double span, uint32_t buckets, double now);
 
-  // The earliest time at which the clock reaches the next bucket if the claim stays.
-  [[nodiscard]] double next_open() const;
+  // When Open has something to do next if the claim stays: one bucket before its entries are due.
+  [[nodiscard]] double next_open() const { return TimeOf(next_ - 1); }
   // False: the time has come already, nothing is filed.
   [[nodiscard]] bool File(WakeChunks& chunks, WakeEntry entry, double at);
-  // Appends the entries of one bucket that is due at `now`; false: none is due.
-  [[nodiscard]] bool Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due);
+  // Appends the entries of a bucket that is due at `now`, or the next to be. The time from which
+  // they may be due if the claim does not fall; infinite: there is no such bucket.
+  [[nodiscard]] double Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due);
   // ln(claim) has moved by d >= 0.
   void ClaimFell(double d, double now);
   void ClaimRose(double d, double now);
@@ -77,6 +78,8 @@ class WakeCalendar {
     uint32_t count = 0;
   };
   [[nodiscard]] int64_t NumberAt(double at) const;
+  // When bucket `number` begins, or a little earlier.
+  [[nodiscard]] double TimeOf(int64_t number) const;
   void Push(WakeChunks& chunks, Bucket& bucket, WakeEntry entry);
 
   double slow_low_;
