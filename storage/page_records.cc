@@ -210,8 +210,10 @@ void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprin
     writer.U8(entry.source_class.packed());
     writer.U8(entry.count);
   }
-  writer.U32(state.burst);
-  writer.F32(state.burst_weight);
+  for (const BurstSignal& signal : state.bursts) {
+    writer.U32(signal.burst);
+    writer.F32(signal.weight);
+  }
   SealValue(Family::kStates, key, value);
   CHECK(value->size() == kStateValueBytes, "{} bytes", value->size());
 }
@@ -262,8 +264,10 @@ Status DecodeState(std::string_view key, std::string_view value, StateRow* row) 
     entry.count = reader.U8();
   }
   state.signals.set_entries(entries);
-  state.burst = reader.U32();
-  state.burst_weight = reader.F32();
+  for (BurstSignal& signal : state.bursts) {
+    signal.burst = reader.U32();
+    signal.weight = reader.F32();
+  }
   if (!reader.done() || flags > kAllFlags) return BadRow(Family::kStates, key, "malformed");
   Status valid = ValidateSpec(spec);
   if (valid.ok()) valid = ValidateState(state);

@@ -45,7 +45,7 @@ struct HostRow {
 };
 
 // Size of every value in `states`.
-inline constexpr size_t kStateValueBytes = 194;
+inline constexpr size_t kStateValueBytes = 202;
 
 void EncodeUrl(std::string_view key, uint64_t serial, std::string* value);
 [[nodiscard]] Status DecodeUrl(std::string_view key, std::string_view value, uint64_t* serial);

@@ -88,7 +88,9 @@ Status ValidateState(const PageState& state) {
   RETURN_IF_ERROR(FiniteSum("exposure", state.exposure));
   RETURN_IF_ERROR(FiniteSum("evidence", state.evidence));
   RETURN_IF_ERROR(FiniteSum("evidence_exposure", state.evidence_exposure));
-  RETURN_IF_ERROR(FiniteSum("burst_weight", state.burst_weight));
+  for (const BurstSignal& signal : state.bursts) {
+    RETURN_IF_ERROR(FiniteSum("weight of a burst", signal.weight));
+  }
   return ValidateSignals(state.signals);
 }
 

@@ -56,6 +56,8 @@ class Estimator::Impl {
   void RecordCrawl(PageRecord& page, CrawlObservation observation);
   void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant now);
   bool Reweigh(PageState& state) const;
+  // A crawl ends the wait in the bursts of `state`; its outcome tells of them.
+  void LearnBursts(const PageState& state, bool page_changed);
   Bursts& bursts() { return bursts_; }
   void BeginEpoch(Instant now);
   void Collect(const PageRecord& page);
@@ -232,15 +234,15 @@ void Estimator::Impl::RecordSignal(PageRecord& page, SourceClass source_class, u
                                    Instant now) {
   PageState& state = page.state;
   double weight = SignalWeight(page.spec, state, source_class);
-  // A page that came alone shares its cause with nobody, and one whose source is complete or has
-  // rates of its own has nothing to learn.
-  state.burst = 0;
-  state.burst_weight = 0;
+  // A page that came alone shares its cause with nobody, and one whose source is complete has
+  // nothing to learn.
   if (poll != 0 && options_.kind == EstimatorKind::kDefault && !page.spec.complete_signals) {
     const double precision = Site(state.rates.site).trust(source_class).precision;
-    state.burst = bursts_.Join(poll, precision, page.number);
-    weight = bursts_.Weight(state.burst);
-    state.burst_weight = static_cast<float>(weight);
+    const uint32_t burst = bursts_.Join(poll, precision, page.number);
+    weight = bursts_.Weight(burst);
+    if (burst != state.bursts[0].burst) {
+      state.bursts = {BurstSignal{burst, static_cast<float>(weight)}, state.bursts[0]};
+    }
   }
   state.staleness += weight;
   if (!IsBurst(source_class)) return;
@@ -249,12 +251,25 @@ void Estimator::Impl::RecordSignal(PageRecord& page, SourceClass source_class, u
 }
 
 bool Estimator::Impl::Reweigh(PageState& state) const {
-  if (state.burst == 0 || !bursts_.Knows(state.burst)) return false;
-  const auto weight = static_cast<float>(bursts_.Weight(state.burst));
-  if (weight == state.burst_weight) return false;
-  state.staleness = std::max(0.0, state.staleness + (weight - state.burst_weight));
-  state.burst_weight = weight;
-  return true;
+  bool changed = false;
+  for (BurstSignal& signal : state.bursts) {
+    if (signal.burst == 0 || !bursts_.Knows(signal.burst)) continue;
+    const auto weight = static_cast<float>(bursts_.Weight(signal.burst));
+    if (weight == signal.weight) continue;
+    state.staleness = std::max(0.0, state.staleness + (weight - signal.weight));
+    signal.weight = weight;
+    changed = true;
+  }
+  return changed;
+}
+
+void Estimator::Impl::LearnBursts(const PageState& state, bool page_changed) {
+  const double chance = std::max(-std::expm1(-state.staleness), 1e-9);
+  for (const BurstSignal& signal : state.bursts) {
+    if (signal.burst == 0) continue;
+    const double precision = -std::expm1(-static_cast<double>(signal.weight));
+    bursts_.Observe(signal.burst, page_changed ? std::min(1.0, precision / chance) : 0);
+  }
 }
 
 void Estimator::Impl::Forget(PageStatistics& statistics, const SiteModel& site, double rate) const {
@@ -287,12 +302,7 @@ void Estimator::Impl::RecordCrawl(PageRecord& page, CrawlObservation observation
   const double rate = state.rates.change_rate * day / ahead;
   observation.exposure = static_cast<float>(state.exposure);
 
-  if (state.burst != 0) {
-    const double precision = -std::expm1(-static_cast<double>(state.burst_weight));
-    const double chance = -std::expm1(-state.staleness);
-    bursts_.Observe(state.burst,
-                    observation.changed ? std::min(1.0, precision / std::max(chance, 1e-9)) : 0);
-  }
+  LearnBursts(state, observation.changed);
   if (statistics.recent.size() >= limits::kMaxObservations) Forget(statistics, site, rate);
   statistics.recent.push_back(observation);
   bool told = false;
@@ -501,8 +511,10 @@ void Estimator::TakeReweighed(size_t max, std::vector<PageNumber>* pages) {
 }
 bool Estimator::has_reweighed() const { return impl_->bursts().has_reweighed(); }
 bool Estimator::Reweigh(PageState& state) const { return impl_->Reweigh(state); }
-void Estimator::RestoreSignals(uint32_t burst, double weight, PageNumber page) {
-  impl_->bursts().Restore(burst, weight, page);
+void Estimator::RestoreSignals(std::span<const BurstSignal> bursts, PageNumber page) {
+  for (const BurstSignal& signal : bursts) {
+    impl_->bursts().Restore(signal.burst, signal.weight, page);
+  }
 }
 void Estimator::BeginEpoch(Instant now) { impl_->BeginEpoch(now); }
 void Estimator::Collect(const PageRecord& page) { impl_->Collect(page); }

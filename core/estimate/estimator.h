@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,8 +92,8 @@ class Estimator {
   void TakeReweighed(size_t max, std::vector<PageNumber>* pages);
   [[nodiscard]] bool has_reweighed() const;
   [[nodiscard]] bool Reweigh(PageState& state) const;
-  // At start-up, for every stored page: the burst it waits in.
-  void RestoreSignals(uint32_t burst, double weight, PageNumber page);
+  // At start-up, for every stored page: the bursts it waits in.
+  void RestoreSignals(std::span<const BurstSignal> bursts, PageNumber page);
 
   // An epoch: BeginEpoch, Collect every page once (in any order, in slices), FinishEpoch, which
   // makes the learned model current; then the owner re-estimates every page. A second BeginEpoch

@@ -65,6 +65,14 @@ struct PageRates {
 
 inline constexpr double kNeverCrawledStaleness = std::numeric_limits<double>::infinity();
 
+// The burst that a signal came with (core/estimate/bursts.h), zero: none; and what the signal adds
+// to the staleness of its page, which moves as other pages of the burst are crawled.
+struct BurstSignal {
+  uint32_t burst = 0;
+  float weight = 0;
+  bool operator==(const BurstSignal&) const = default;
+};
+
 // What changes with every crawl and signal: fixed width, read at start-up for every page.
 struct PageState {
   Instant first_seen;
@@ -76,11 +84,8 @@ struct PageState {
   // The last event of the page's operational time: a signal that was no mass edit, an observed
   // change, or being first seen.
   Instant last_event;
-  SignalCounts signals;  // applied since the last crawl
-  // The burst of the newest of them (core/estimate/bursts.h), zero: none; and what that signal adds
-  // to `staleness`, which moves as other pages of the burst are crawled.
-  uint32_t burst = 0;
-  float burst_weight = 0;
+  SignalCounts signals;                 // applied since the last crawl
+  std::array<BurstSignal, 2> bursts{};  // of the newest of them, the newest first
   // The estimator's sums, as of `carried_at`. `exposure`: operational seconds since the last crawl,
   // zero after it. `evidence`: signals but for mass edits, fading;
   // `evidence_exposure`: the operational seconds, fading alike, in which they came.

@@ -147,8 +147,7 @@ PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint
           .fingerprint = fingerprint,
           .entry = entry,
           .edge = estimator.NextEdge(state),
-          .burst = state.burst,
-          .burst_weight = state.burst_weight,
+          .bursts = state.bursts,
           .believed = BelievedOf(spec, state),
           .gone = state.gone || NeverDue(spec, entry)};
 }
@@ -160,7 +159,7 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch) {
                         page.number.value());
     }
     const PageId id = AddPage(page.number, page.fingerprint);
-    estimator.RestoreSignals(page.burst, page.burst_weight, page.number);
+    estimator.RestoreSignals(page.bursts, page.number);
     File(id, page.gone, page.entry, page.edge, page.believed);
   }
   return absl::OkStatus();

@@ -13,6 +13,7 @@
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_STATE_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_STATE_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -83,8 +84,7 @@ struct PageToLoad {
   uint64_t fingerprint = 0;
   IndexEntry entry;
   Instant edge;  // infinite: its rates do not change by age
-  uint32_t burst = 0;
-  float burst_weight = 0;
+  std::array<BurstSignal, 2> bursts;
   FreshnessSample::Page believed;
   bool gone = false;  // or never worth a crawl
 };

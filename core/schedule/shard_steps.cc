@@ -389,8 +389,7 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   state.staleness = staleness;
   state.exposure = 0;
   state.signals = carried;
-  state.burst = 0;
-  state.burst_weight = 0;
+  state.bursts = {};
   state.recheck = false;
   state.errors = 0;
   state.retry_at = Instant();

@@ -71,8 +71,10 @@ PageState RandomRecords::State() {
   state.exposure = Rate() * 1e6;
   state.evidence = static_cast<float>(Rate());
   state.evidence_exposure = static_cast<float>(Rate() * 1e6);
-  state.burst = static_cast<uint32_t>(Below(1000));
-  state.burst_weight = static_cast<float>(Rate());
+  for (BurstSignal& signal : state.bursts) {
+    signal.burst = static_cast<uint32_t>(Below(1000));
+    signal.weight = static_cast<float>(Rate());
+  }
   state.newest_claim = Time();
   state.retry_at = Time();
   state.recheck = Chance(10);

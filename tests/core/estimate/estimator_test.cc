@@ -89,7 +89,7 @@ class World {
     state.last_crawl = state.carried_at = now;
     state.staleness = state.exposure = 0;
     state.signals = SignalCounts();
-    state.burst = 0;
+    state.bursts = {};
     state.rates = estimator_.Estimate(page, now).rates;
   }
 
@@ -228,7 +228,7 @@ TEST(Estimator, ACrawlTellsOfItsWholeBurst) {
       estimator.Advance(page->state, now);
       estimator.RecordSignal(*page, SourceClass(0, BurstClass::kSeveral), 77, now);
     }
-    ASSERT_EQ(first.state.burst, second.state.burst);
+    ASSERT_EQ(first.state.bursts[0].burst, second.state.bursts[0].burst);
     const double before = second.state.staleness;
     EXPECT_FALSE(estimator.Reweigh(second.state));
     estimator.RecordCrawl(
@@ -244,6 +244,30 @@ TEST(Estimator, ACrawlTellsOfItsWholeBurst) {
       EXPECT_LT(second.state.staleness, before);
     }
     EXPECT_GE(second.state.staleness, 0);
+  }
+}
+
+// A page may wait in two bursts at once: what is learned of either reaches it.
+TEST(Estimator, APageHearsOfBothItsBursts) {
+  World world(300, 0.5, 0.6, 10);
+  world.Run(100, 20);
+  Estimator& estimator = world.estimator();
+  PageRecord& page = world.pages()[0];
+  const Instant now = world.now() + Duration::Hours(1);
+  for (size_t other = 1; other <= 2; ++other) {
+    PageRecord& sibling = world.pages()[other];
+    for (PageRecord* signalled : {&page, &sibling}) {
+      estimator.Advance(signalled->state, now);
+      estimator.RecordSignal(*signalled, SourceClass(0, BurstClass::kSeveral), other, now);
+    }
+  }
+  double staleness = page.state.staleness;
+  for (size_t other = 1; other <= 2; ++other) {
+    estimator.RecordCrawl(world.pages()[other],
+                          {.fetched = now + Duration::Hours(1), .elapsed = Duration::Days(3)});
+    ASSERT_TRUE(estimator.Reweigh(page.state)) << other;
+    EXPECT_LT(page.state.staleness, staleness);
+    staleness = page.state.staleness;
   }
 }
 

@@ -271,28 +271,29 @@ TEST_F(ShardStateTest, ACrawlReweighsTheSignalsOfItsBurst) {
   }
   shard_.Apply(poll, At(10));
   const PageState before = Page("b").state;
-  EXPECT_NE(before.burst, 0u);
-  EXPECT_EQ(Page("c").state.burst, before.burst);
+  EXPECT_NE(before.bursts[0].burst, 0u);
+  EXPECT_EQ(Page("c").state.bursts[0].burst, before.bursts[0].burst);
   EXPECT_GT(shard_.state().next_timer(), At(11));
 
   ReportCrawl report{.key = Key("a"), .fetched = At(11)};
   report.outcome = CrawlOutcome::kUnchanged;
   Apply(report, 12);
-  EXPECT_EQ(Page("a").state.burst, 0u) << "it waits no more";
+  EXPECT_EQ(Page("a").state.bursts[0].burst, 0u) << "it waits no more";
   EXPECT_LE(shard_.state().next_timer(), At(12));
   shard_.RunTimers(At(12));
   EXPECT_GT(shard_.state().next_timer(), At(12));
   for (const char* path : {"b", "c"}) {
     const PageState& after = Page(path).state;
-    EXPECT_LT(after.burst_weight, before.burst_weight);
-    EXPECT_NEAR(after.staleness - before.staleness, after.burst_weight - before.burst_weight, 1e-6);
+    EXPECT_LT(after.bursts[0].weight, before.bursts[0].weight);
+    EXPECT_NEAR(after.staleness - before.staleness,
+                after.bursts[0].weight - before.bursts[0].weight, 1e-6);
   }
 }
 
 TEST_F(ShardStateTest, ASignalThatCameAloneHasNoBurst) {
   AddCrawled("a", 0);
   Apply(Signal("a"), 10);
-  EXPECT_EQ(Page("a").state.burst, 0u);
+  EXPECT_EQ(Page("a").state.bursts[0].burst, 0u);
   EXPECT_EQ(Page("a").state.signals.Total(), 1);
 }
 
