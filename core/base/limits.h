@@ -62,6 +62,8 @@ inline constexpr uint16_t kSlots = 4096;
 inline constexpr size_t kMaxShards = 64;
 inline constexpr uint64_t kMaxPagesPerShard = (uint64_t{1} << 32) - 1;  // one page id is kept free
 inline constexpr size_t kMaxLeasesPerShard = 4'000'000;
+// Leases that are over, of which a shard still knows the page and whether a result came.
+inline constexpr size_t kMaxRememberedLeases = 65'536;
 // Named signal sources. With four burst classes each, a (source, class) pair fits in one byte.
 inline constexpr int kMaxSources = 32;
 inline constexpr int kBurstClasses = 4;

@@ -1,5 +1,7 @@
 #include "core/schedule/leases.h"
 
+#include <utility>
+
 #include "core/base/check.h"
 #include "core/base/limits.h"
 
@@ -26,7 +28,26 @@ LeaseId Leases::NextId(Slot slot) {
 
 void Leases::Put(const LeaseRecord& lease) { open_[lease.id] = lease; }
 
-bool Leases::Close(LeaseId id) { return open_.erase(id) == 1; }
+void Leases::Close(const LeaseRecord& lease, bool reported) {
+  open_.erase(lease.id);
+  const bool known = !past_.insert_or_assign(lease.id, Past{lease.page, reported}).second;
+  if (known) return;
+  if (past_ring_.size() < limits::kMaxRememberedLeases) {
+    past_ring_.push_back(lease.id);
+    return;
+  }
+  past_.erase(std::exchange(past_ring_[past_next_], lease.id));
+  past_next_ = (past_next_ + 1) % limits::kMaxRememberedLeases;
+}
+
+void Leases::MarkReported(LeaseId id) {
+  if (const auto it = past_.find(id); it != past_.end()) it->second.reported = true;
+}
+
+const Leases::Past* Leases::FindPast(LeaseId id) const {
+  const auto it = past_.find(id);
+  return it == past_.end() ? nullptr : &it->second;
+}
 
 const LeaseRecord* Leases::Find(LeaseId id) const {
   const auto it = open_.find(id);

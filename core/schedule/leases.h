@@ -3,7 +3,9 @@
 #ifndef FRESHET_CORE_SCHEDULE_LEASES_H_
 #define FRESHET_CORE_SCHEDULE_LEASES_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
@@ -17,9 +19,15 @@ namespace freshet {
 // Generations wrap at this.
 inline constexpr uint32_t kLeaseGenerations = 1U << 20;
 
-// Owner thread only.
+// Owner thread only. Of leases that are over the latest limits::kMaxRememberedLeases are
+// remembered while the process runs, so that a repeated result is known for what it is.
 class Leases {
  public:
+  struct Past {
+    PageNumber page;
+    bool reported = false;  // a result under the lease was taken
+  };
+
   explicit Leases(uint32_t generation) : generation_(generation) {}
 
   // A new id for a page of `slot`.
@@ -27,8 +35,12 @@ class Leases {
 
   // Adds or replaces.
   void Put(const LeaseRecord& lease);
-  // Returns whether it was open.
-  bool Close(LeaseId id);
+  // Ends a lease, open or not, and remembers it.
+  void Close(const LeaseRecord& lease, bool reported);
+  // A result of a lease that is over was taken; does nothing for one that is not remembered.
+  void MarkReported(LeaseId id);
+  // nullptr: not remembered. Valid until the next Close.
+  [[nodiscard]] const Past* FindPast(LeaseId id) const;
   // nullptr: not open. Valid until the next Put or Close.
   [[nodiscard]] const LeaseRecord* Find(LeaseId id) const;
   [[nodiscard]] size_t size() const { return open_.size(); }
@@ -37,6 +49,9 @@ class Leases {
   uint32_t generation_;
   uint32_t sequence_ = 0;
   absl::flat_hash_map<LeaseId, LeaseRecord> open_;
+  absl::flat_hash_map<LeaseId, Past> past_;
+  std::vector<LeaseId> past_ring_;  // oldest at `past_next_` once full
+  size_t past_next_ = 0;
 };
 
 // The slot whose shard owns a lease.

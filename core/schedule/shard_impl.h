@@ -101,6 +101,8 @@ class ShardState::Impl {
   void InstallLeases(Transaction& txn);
   // The staged lease, or the installed one staged now; nullptr: not open.
   [[nodiscard]] Transaction::Lease* OpenLease(LeaseId id, Transaction& txn) const;
+  // What is known of a lease that is over, also by this batch.
+  [[nodiscard]] std::optional<Leases::Past> PastLease(LeaseId id, Transaction& txn) const;
   [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn);
   // Records the interval that a successful crawl ended; false where it ended none. The first crawl
   // of a page has nothing to compare with, so it observes nothing.

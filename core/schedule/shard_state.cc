@@ -228,7 +228,7 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
     if (lease.closed) {
       // One opened and closed within the batch undoes its pick.
       if (was_open || (id && pages.Is(*id, PageTable::kTaken))) {
-        leases.Close(lease.record.id);
+        leases.Close(lease.record, lease.reported);
         if (id) ComeBack(*id);
       }
       continue;
@@ -242,6 +242,7 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
     out.at(*id).lease = lease.record.id;
     lease_ends.push({lease.record.deadline, lease.record.id});
   }
+  for (const LeaseId id : txn.late_leases) leases.MarkReported(id);
 }
 
 // --- Timers

@@ -92,6 +92,7 @@ void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers
   };
   const auto want_lease = [&](LeaseId id) {
     if (const LeaseRecord* lease = leases.Find(id)) want_page(lease->page);
+    if (const Leases::Past* past = leases.FindPast(id)) want_page(past->page);
   };
   if (const auto* upsert = std::get_if<UpsertPage>(&event)) want_key(upsert->key);
   if (const auto* remove = std::get_if<RemovePage>(&event)) want_key(remove->key);
@@ -116,6 +117,17 @@ Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) co
     staged = txn.PutLease(*installed);
   }
   return staged->closed ? nullptr : staged;
+}
+
+std::optional<Leases::Past> ShardState::Impl::PastLease(LeaseId id, Transaction& txn) const {
+  const auto& late = txn.late_leases;
+  const bool reported_now = std::find(late.begin(), late.end(), id) != late.end();
+  if (const Transaction::Lease* staged = txn.FindLease(id); staged != nullptr && staged->closed) {
+    return Leases::Past{staged->record.page, staged->reported || reported_now};
+  }
+  const Leases::Past* past = leases.FindPast(id);
+  if (past == nullptr) return std::nullopt;
+  return Leases::Past{past->page, past->reported || reported_now};
 }
 
 LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
@@ -419,8 +431,10 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
 
 Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) {
   Transaction::Lease* lease = OpenLease(event.lease, txn);
+  const std::optional<Leases::Past> past = PastLease(event.lease, txn);
   Transaction::Page* page = lease != nullptr ? txn.Find(lease->record.page)
                             : event.key      ? txn.Find(*event.key)
+                            : past           ? txn.Find(past->page)
                                              : nullptr;
   if (page == nullptr) {
     if (event.key) return UnknownPage(*event.key);
@@ -436,9 +450,15 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     Transaction::Lease* open = OpenLease(LeaseOf(record.number, txn), txn);
     if (open != nullptr && open->record.assigned <= event.fetched) lease = open;
   }
-  if (AlreadyTaken(record.detail, event)) {
+  const auto close = [&] {
+    if (lease == nullptr) return;
+    lease->closed = true;
+    lease->reported = event.lease != LeaseId();
+  };
+  const bool reported = past && past->page == record.number && past->reported;
+  if (reported || AlreadyTaken(record.detail, event)) {
     ++counters.duplicate_results;
-    if (lease != nullptr) lease->closed = true;
+    close();
     return {.disposition = Disposition::kDuplicate, .outcome = record.detail.last_outcome};
   }
   const std::optional<CrawlOutcome> outcome = Decide(event, record);
@@ -450,7 +470,8 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   const bool late = event.lease != LeaseId() && lease == nullptr;
   if (late || (success && event.fetched <= record.state.last_crawl)) {
     ++counters.late_results;
-    if (lease != nullptr) lease->closed = true;
+    close();
+    if (late) txn.late_leases.push_back(event.lease);
     const bool changed = outcome == CrawlOutcome::kChanged;
     const bool observed = success && Observe(event, changed, record.state.signals, *page);
     if (observed) record.detail.last_result = event.fetched;
@@ -461,7 +482,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   } else {
     Fail(event, *outcome, now, *page, txn);
   }
-  if (lease != nullptr) lease->closed = true;
+  close();
   record.detail.last_outcome = *outcome;
   record.detail.last_http_status = event.http_status;
   record.detail.last_lease = event.lease;

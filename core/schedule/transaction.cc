@@ -105,6 +105,7 @@ void Transaction::Reset() {
   settings.reset();
   epoch.reset();
   signal_ids.clear();
+  late_leases.clear();
 }
 
 }  // namespace freshet

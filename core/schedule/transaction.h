@@ -33,6 +33,7 @@ class Transaction {
   struct Lease {
     LeaseRecord record;
     bool closed = false;
+    bool reported = false;  // by a result under it
   };
 
   // Takes a record as the store holds it. Loading the same page twice keeps the first copy.
@@ -65,6 +66,8 @@ class Transaction {
   std::optional<EpochRecord> epoch;
   // Hashes of signal ids that this batch takes.
   std::vector<uint64_t> signal_ids;
+  // Leases that were over when this batch took a result of theirs.
+  std::vector<LeaseId> late_leases;
 
  private:
   // Deques: addresses stay put while the batch grows.

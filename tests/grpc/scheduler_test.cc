@@ -50,7 +50,7 @@ TEST(Scheduler, StreamsAssignmentsAndTakesResults) {
   ASSERT_TRUE(worker.Write(Results({assignments[0]}, v1::CRAWL_OUTCOME_CHANGED, 10)));
   ack = worker.Read().result_ack();
   EXPECT_EQ(ack.sequence(), 10u);
-  EXPECT_THAT(Described(ack), ElementsAre(HasSubstr("0 REFUSED UNKNOWN_LEASE")));
+  EXPECT_THAT(Described(ack), ElementsAre("0 DUPLICATE"));
   EXPECT_TRUE(worker.End().ok());
   const v1::GetStatisticsResponse statistics = server.Statistics();
   EXPECT_EQ(statistics.schedule().assignments(), 20u);
@@ -148,9 +148,48 @@ TEST(Scheduler, PutsAPageBackWhenItsLeaseEnds) {
   late.set_url(TestServer::Url(0));
   late.set_lease_id(response.assignments(0).lease_id());
   late.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  late.clear_url();
   EXPECT_THAT(Described(server.Report(late)), ElementsAre("0 OBSERVED_ONLY"));
+  EXPECT_THAT(Described(server.Report(late)), ElementsAre("0 DUPLICATE"));
   EXPECT_EQ(server.Get(TestServer::Url(0)).page().lease().lease_id(),
             again.assignments(0).lease_id());
+}
+
+TEST(Scheduler, AWorkerThatDiesLosesNothing) {
+  TestServer server;
+  server.UpsertMany(30);
+  std::vector<v1::Assignment> held;
+  {
+    TestWorker worker(server);
+    worker.Grant(30);
+    held = worker.ReadAssignments(10);
+    // Cut off with results on their way and assignments on theirs.
+    ASSERT_TRUE(worker.Write(Results(held, v1::CRAWL_OUTCOME_CHANGED, 1)));
+    worker.Cancel();
+  }
+  // Whatever never reached it is free again; what it held stays its own until the deadline.
+  ASSERT_TRUE(Eventually([&] {
+    const v1::GetStatisticsResponse now = server.Statistics();
+    return now.server().workers() == 0 && now.schedule().open_leases() <= 10;
+  }));
+  std::set<uint64_t> taken;
+  for (const v1::Assignment& assignment : held) {
+    v1::CrawlResult again;
+    again.set_lease_id(assignment.lease_id());
+    again.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+    const v1::BatchAck ack = server.Report(again);
+    const bool before = ack.statuses_size() == 1;
+    if (before) EXPECT_EQ(ack.statuses(0).outcome(), v1::ITEM_OUTCOME_DUPLICATE);
+    EXPECT_EQ(server.Get(assignment.url()).page().crawls(), 1u) << assignment.url();
+    taken.insert(assignment.lease_id());
+  }
+  EXPECT_EQ(server.Statistics().ingest().results_changed(), 10u);
+  TestWorker next(server, "next");
+  next.Grant(20);
+  for (const v1::Assignment& assignment : next.ReadAssignments(20)) {
+    EXPECT_TRUE(taken.insert(assignment.lease_id()).second) << "a fencing token given twice";
+  }
+  next.Cancel();
 }
 
 TEST(Scheduler, AnswersWhatAWorkerDoesWrongAndGoesOn) {

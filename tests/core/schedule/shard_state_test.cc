@@ -89,6 +89,40 @@ TEST_F(ShardStateTest, TheSameResultTwiceCountsOnce) {
   EXPECT_EQ(Page("a"), before);
 }
 
+TEST_F(ShardStateTest, TheSameResultByItsLeaseAloneCountsOnce) {
+  Apply(Upsert("a"), 0);
+  const auto first = Next(10);
+  ReportCrawl result{.lease = first->lease, .fetched = At(12)};
+  result.outcome = CrawlOutcome::kChanged;
+  const std::vector<Event> twice = {result, result};
+  const std::vector<Reply> replies = shard_.Apply(twice, At(13));
+  EXPECT_EQ(replies[0].disposition, Disposition::kApplied);
+  EXPECT_EQ(replies[1].disposition, Disposition::kDuplicate);
+  // Also once another result has come, and with another time: the lease names the result.
+  Apply(RecheckPage{Key("a")}, 14);
+  const auto second = Next(15);
+  Apply(Result(*second, CrawlOutcome::kUnchanged, At(16)), 16);
+  const PageRecord before = Page("a");
+  result.fetched = At(20);
+  EXPECT_EQ(Apply(result, 20).disposition, Disposition::kDuplicate);
+  result.key = Key("a");
+  EXPECT_EQ(Apply(result, 21).disposition, Disposition::kDuplicate);
+  EXPECT_EQ(Page("a"), before);
+}
+
+TEST_F(ShardStateTest, ALateResultByItsLeaseAloneIsObservedOnce) {
+  AddCrawled("a", 0);
+  Apply(RecheckPage{Key("a")}, 5);
+  const auto assignment = Next(10);
+  shard_.RunTimers(At(1000));
+  ReportCrawl late{.lease = assignment->lease, .fetched = At(1001)};
+  late.outcome = CrawlOutcome::kChanged;
+  EXPECT_EQ(Apply(late, 1001).disposition, Disposition::kObservedOnly);
+  late.fetched = At(1002);
+  EXPECT_EQ(Apply(late, 1002).disposition, Disposition::kDuplicate);
+  EXPECT_EQ(Page("a").detail.statistics.recent.size(), 1u);
+}
+
 TEST_F(ShardStateTest, AnExpiredLeaseReturnsThePageAsItWas) {
   Apply(Upsert("a"), 0);
   const PageRecord before = Page("a");
