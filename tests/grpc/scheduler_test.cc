@@ -179,7 +179,9 @@ TEST(Scheduler, AWorkerThatDiesLosesNothing) {
     again.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
     const v1::BatchAck ack = server.Report(again);
     const bool before = ack.statuses_size() == 1;
-    if (before) EXPECT_EQ(ack.statuses(0).outcome(), v1::ITEM_OUTCOME_DUPLICATE);
+    if (before) {
+      EXPECT_EQ(ack.statuses(0).outcome(), v1::ITEM_OUTCOME_DUPLICATE);
+    }
     EXPECT_EQ(server.Get(assignment.url()).page().crawls(), 1u) << assignment.url();
     taken.insert(assignment.lease_id());
   }
