@@ -14,8 +14,8 @@ constexpr Duration kLease = Duration::Hours(1);
 }  // namespace
 
 ShardReplay::ShardReplay(const std::vector<ReplayPage>& pages, const ShardOptions& options,
-                         Duration epoch)
-    : pages_(pages), shard_(options), epoch_(epoch) {}
+                         Duration epoch, bool named_polls)
+    : pages_(pages), shard_(options), epoch_(epoch), named_polls_(named_polls) {}
 
 void ShardReplay::CatchUp(Instant now) {
   shard_.RunTimers(now);
@@ -46,7 +46,8 @@ void ShardReplay::Signal(std::span<const ReplaySignal> poll, Instant now) {
     SignalChange event;
     event.key = {kCrawlId, pages_[signal.page].url};
     event.pages_in_poll = batch_sizes_[pages_[signal.page].host];
-    event.poll = Fingerprint(pages_[signal.page].host, std::to_string(now.micros()));
+    if (named_polls_)
+      event.poll = Fingerprint(pages_[signal.page].host, std::to_string(now.micros()));
     event.changed = signal.changed;
     batch_.emplace_back(std::move(event));
   }

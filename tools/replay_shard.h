@@ -18,8 +18,11 @@ namespace freshet {
 // politeness.
 class ShardReplay : public ReplayPolicy {
  public:
-  // Learns at the first event that comes `epoch` or more after the last epoch. `pages` outlives it.
-  ShardReplay(const std::vector<ReplayPage>& pages, const ShardOptions& options, Duration epoch);
+  // Learns at the first event that comes `epoch` or more after the last epoch. With `named_polls`
+  // false signals have the size of their poll, but do not say which poll it was, so that nothing is
+  // learned of single bursts. `pages` outlives it.
+  ShardReplay(const std::vector<ReplayPage>& pages, const ShardOptions& options, Duration epoch,
+              bool named_polls = true);
 
   void Add(size_t page, Instant now) override;
   // The pages of one host in the poll are one batch of that size.
@@ -35,6 +38,7 @@ class ShardReplay : public ReplayPolicy {
   const std::vector<ReplayPage>& pages_;
   MemoryShard shard_;
   Duration epoch_;
+  bool named_polls_;
   Instant last_epoch_;
   absl::flat_hash_map<std::string, size_t> by_url_;
   absl::flat_hash_map<std::string, uint32_t> batch_sizes_;

@@ -29,6 +29,7 @@ struct ReplayFlags {
   std::optional<int64_t> to;
   uint64_t seed = 1;
   double epoch_days = 10;
+  bool unnamed_polls = false;
 };
 
 StatusOr<EstimatorKind> ParseEstimator(const std::string& name) {
@@ -97,8 +98,8 @@ Status RunReplay(const ReplayFlags& flags) {
   std::unique_ptr<ReplayPolicy> policy = MakeReplayRule(flags.policy, pages);
   if (policy == nullptr) {
     ASSIGN_OR_RETURN(const ShardOptions shard, OptionsOf(flags));
-    policy = std::make_unique<ShardReplay>(pages, shard,
-                                           Duration::FromSeconds(flags.epoch_days * 86400));
+    policy = std::make_unique<ShardReplay>(
+        pages, shard, Duration::FromSeconds(flags.epoch_days * 86400), !flags.unnamed_polls);
   }
   const auto started = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const ReplayResult result, Replay(pages, options, *policy));
@@ -137,6 +138,8 @@ void AddReplayCommand(CLI::App& app, SimAction& action) {
   command->add_option("--seed", flags->seed, "Seed of the signals dropped")->capture_default_str();
   command->add_option("--epoch-days", flags->epoch_days, "Days between two epochs")
       ->capture_default_str();
+  command->add_flag("--unnamed-polls", flags->unnamed_polls,
+                    "Signals do not tell which poll they came with: nothing is learned of bursts");
   command->callback([&action, flags] { action = [flags] { return RunReplay(*flags); }; });
 }
 

@@ -25,10 +25,11 @@ namespace freshet {
 // Prior weight of the class, in crawls.
 inline constexpr double kBurstConcentration = 2;
 
-// The bursts of late, and the pages that wait in each. Numbers are durable (PageState::bursts); what
-// the crawls of a burst have proved is durable as the weight that its waiting pages carry, so that
-// a start goes on from there. Bounded: limits::kMaxBursts bursts with limits::kMaxBurstPages pages
-// in all; past that the oldest are forgotten, whose pages keep the weight they have.
+// The bursts of late, and the pages that wait in each. Numbers are durable (PageState::bursts);
+// what the crawls of a burst have proved is durable as the weight that its waiting pages carry, so
+// that a start goes on from there. Bounded: limits::kMaxBursts bursts with limits::kMaxBurstPages
+// pages in all; past that the oldest are forgotten, whose pages keep the weight they have.
+//
 // Owner thread only.
 class Bursts {
  public:
