@@ -11,8 +11,10 @@ namespace freshet {
 namespace {
 
 constexpr size_t kMaxBodyBytes = 16 << 10;
-constexpr int kTimeoutSeconds = 5;
-constexpr size_t kThreads = 4;
+// A connection occupies a thread until its request is whole: so many slow clients do not keep a
+// prober or a scraper from its answer, and more of them do so for a few seconds only.
+constexpr size_t kThreads = 32;
+constexpr int kTimeoutSeconds = 2;
 
 void Answer(bool fine, httplib::Response& response) {
   response.status = fine ? 200 : 503;
