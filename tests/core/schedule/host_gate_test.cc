@@ -83,8 +83,28 @@ TEST(Leases, IdsTellTheSlotAndNeverRepeatOverRuns) {
   ASSERT_NE(first.Find(a), nullptr);
   EXPECT_EQ(first.Find(a)->page, PageNumber(7));
   EXPECT_EQ(first.Find(b), nullptr);
-  EXPECT_TRUE(first.Close(a));
-  EXPECT_FALSE(first.Close(a));
+  EXPECT_EQ(first.FindPast(a), nullptr);
+  first.Close({.id = a, .page = PageNumber(7)}, false);
+  EXPECT_EQ(first.Find(a), nullptr);
+  EXPECT_EQ(first.size(), 0u);
+  ASSERT_NE(first.FindPast(a), nullptr);
+  EXPECT_EQ(first.FindPast(a)->page, PageNumber(7));
+  EXPECT_FALSE(first.FindPast(a)->reported);
+  first.MarkReported(a);
+  EXPECT_TRUE(first.FindPast(a)->reported);
+  EXPECT_EQ(first.FindPast(b), nullptr);
+}
+
+TEST(Leases, RememberTheLatestThatAreOver) {
+  Leases leases(1);
+  const LeaseId first = leases.NextId(Slot(3));
+  leases.Close({.id = first, .page = PageNumber(1)}, true);
+  for (size_t i = 1; i < limits::kMaxRememberedLeases; ++i) {
+    leases.Close({.id = leases.NextId(Slot(3)), .page = PageNumber(2)}, true);
+  }
+  EXPECT_NE(leases.FindPast(first), nullptr);
+  leases.Close({.id = leases.NextId(Slot(3)), .page = PageNumber(2)}, true);
+  EXPECT_EQ(leases.FindPast(first), nullptr);
 }
 
 }  // namespace
