@@ -185,7 +185,10 @@ main() {
   [[ -z $stopping ]] || finish
   kill -0 "$server_pid" 2>/dev/null || server_gone
   if ((code != 0)); then
-    stop_server || true
+    # A server that is being killed may still be there when its clients have lost it.
+    local ended=0
+    stop_server || ended=$?
+    ((ended == 0)) || fail "freshetd ended with exit code $ended, its log is $run_dir/freshetd.log"
     exit "$code"
   fi
   [[ -n $keep_serving ]] || finish
