@@ -178,7 +178,7 @@ void Lane::Finish(End end) {
 void Lane::FinishQuiet() {
   ++tally_.quiet;
   load_->Stop();
-  const Export before = ReadAll(daemon_->channel());
+  const Export before = ReadSettled();
   if (Below(2) == 0) Copy();
   Kill();
   daemon_->Spawn(Flags());
@@ -222,6 +222,18 @@ Lane::Export Lane::ReadAll(const std::shared_ptr<grpc::Channel>& channel) {
   const grpc::Status status = stream->Finish();
   if (!status.ok()) Fail("pages cannot be exported: " + status.error_message());
   return all;
+}
+
+// What the last operations set off, such as weighing the signals of a burst anew, is done soon
+// after they are acknowledged.
+Lane::Export Lane::ReadSettled() {
+  Export last = ReadAll(daemon_->channel());
+  for (int i = 0; i < 100; ++i) {
+    Export next = ReadAll(daemon_->channel());
+    if (next == last) break;
+    last = std::move(next);
+  }
+  return last;
 }
 
 void Lane::CompareExports(const Export& before, const Export& after, const std::string& what) {

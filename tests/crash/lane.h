@@ -52,6 +52,7 @@ class Lane {
   void FinishQuiet();
   void Copy();
   [[nodiscard]] Export ReadAll(const std::shared_ptr<grpc::Channel>& channel);
+  [[nodiscard]] Export ReadSettled();
   void CompareExports(const Export& before, const Export& after, const std::string& what);
   void Kill();
   void RequestStop();
