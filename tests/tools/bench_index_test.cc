@@ -1,26 +1,20 @@
 // freshet-bench index at smoke size: its lines are complete, and exact structures pick the same.
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/support/run_program.h"
+#include "tests/support/run_bench.h"
 
 namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::ProgramResult;
+using testing::RunBench;
 using testing::RunProgram;
 
 std::vector<json> Bench(const std::string& flags) {
-  const ProgramResult result = RunProgram("freshet-bench index --seconds 0.05 " + flags, "");
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  std::vector<json> lines;
-  std::istringstream text(result.out);
-  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
-  return lines;
+  return RunBench("index --seconds 0.05 " + flags);
 }
 
 TEST(BenchIndex, ReportsTheIndexAndItsRivals) {

@@ -1,34 +1,30 @@
 // freshet-bench ingest at smoke size: everything sent is applied, and many items share a sync.
-#include <sstream>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/support/run_program.h"
+#include "tests/support/run_bench.h"
 
 namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::ProgramResult;
+using testing::RunBench;
 using testing::RunProgram;
 
 TEST(BenchIngest, AppliesEveryItemOfBothModes) {
-  const ProgramResult result =
-      RunProgram("freshet-bench ingest --pages 3000 --items 6000 --batch 100", "");
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  std::istringstream text(result.out);
-  int lines = 0;
-  for (std::string line; std::getline(text, line); ++lines) {
-    const json row = json::parse(line);
-    const std::string mode = lines == 0 ? "signals" : "results";
+  const std::vector<json> lines = RunBench("ingest --pages 3000 --items 6000 --batch 100");
+  ASSERT_EQ(lines.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const json& row = lines[i];
+    const std::string mode = i == 0 ? "signals" : "results";
     EXPECT_EQ(row["mode"], mode);
     EXPECT_EQ(row["applied"], 6000);
     EXPECT_GT(row[mode + "_per_second"].get<double>(), 0);
     EXPECT_GT(row["items_per_sync"].get<double>(), 50);
     EXPECT_GT(row["log_bytes_per_item"].get<double>(), 0);
   }
-  EXPECT_EQ(lines, 2);
 }
 
 TEST(BenchIngest, RefusesBadUsage) {

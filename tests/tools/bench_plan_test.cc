@@ -1,28 +1,21 @@
 // freshet-bench plan at smoke size: its lines are complete, exact and reproducible.
 #include <cmath>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/support/run_program.h"
+#include "tests/support/run_bench.h"
 
 namespace freshet {
 namespace {
 
 using nlohmann::json;
 using testing::ProgramResult;
+using testing::RunBench;
 using testing::RunProgram;
 
-std::vector<json> Bench(const std::string& flags) {
-  const ProgramResult result = RunProgram("freshet-bench plan " + flags, "");
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  std::vector<json> lines;
-  std::istringstream text(result.out);
-  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
-  return lines;
-}
+std::vector<json> Bench(const std::string& flags) { return RunBench("plan " + flags); }
 
 TEST(BenchPlan, ReportsEveryMethodAskedFor) {
   const auto lines = Bench("--pages 100000 --method lambda_crawl,blc,lds,frontera");

@@ -1,22 +1,22 @@
 // freshet-bench recover at smoke size: every page comes back, whatever the shards.
-#include <sstream>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/support/run_program.h"
+#include "tests/support/run_bench.h"
 
 namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::ProgramResult;
+using testing::RunBench;
 using testing::RunProgram;
 
 json Recover(const std::string& flags) {
-  const ProgramResult result = RunProgram("freshet-bench recover " + flags, "");
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  return json::parse(result.out);
+  const std::vector<json> lines = RunBench("recover " + flags);
+  EXPECT_EQ(lines.size(), 1u);
+  return lines.at(0);
 }
 
 TEST(BenchRecover, FindsEveryPageAndTheSameBestOne) {

@@ -1,31 +1,24 @@
 // freshet-bench store at smoke size: what it promises about the store holds.
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/support/run_program.h"
+#include "tests/support/run_bench.h"
 
 namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::ProgramResult;
+using testing::RunBench;
 using testing::RunProgram;
 
 // The most that a page without validators may take on the device, on average.
 constexpr double kMaxBytesPerPage = 250;
 
 TEST(BenchStore, RealPagesStayWithinTheirBytes) {
-  const ProgramResult result =
-      RunProgram("freshet-bench store --crawls 10 --history " FRESHET_SOURCE_DIR
-                 "/examples/histories/php.tsv.gz",
-                 "");
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  std::vector<json> lines;
-  std::istringstream text(result.out);
-  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
+  const std::vector<json> lines =
+      RunBench("store --crawls 10 --history " FRESHET_SOURCE_DIR "/examples/histories/php.tsv.gz");
   ASSERT_EQ(lines.size(), 3u);
   const char* phases[] = {"added", "crawled", "removed"};
   for (size_t i = 0; i < 3; ++i) {
