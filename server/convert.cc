@@ -452,28 +452,35 @@ StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& leas
 
 void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals) {
   constexpr uint64_t kMost = UINT32_MAX;
+  // Unrelated single pings are what ConvertSignal makes of them.
+  if (origin.size && *origin.size < 2) return;
   // Pages of one host share a slot but not the other way round, so the URL tells the host.
   const auto part_of = [](const SignalChange& signal) {
     const std::string_view url = signal.key.url;
     const size_t start = url.find("://") + 3;
-    return std::pair(signal.source,
-                     std::string(url.substr(start, url.find_first_of("/?", start) - start)));
+    return std::pair(signal.source, url.substr(start, url.find_first_of("/?", start) - start));
   };
-  absl::flat_hash_map<std::pair<uint8_t, std::string>, absl::flat_hash_set<PageKey>> parts;
-  if (!origin.size) {
-    for (const RoutedEvent& event : *signals) {
-      const auto& signal = std::get<SignalChange>(event.event);
-      parts[part_of(signal)].insert(signal.key);
-    }
-  }
+  absl::flat_hash_map<std::pair<uint8_t, std::string_view>, std::vector<SignalChange*>> parts;
   for (RoutedEvent& event : *signals) {
     auto& signal = std::get<SignalChange>(event.event);
-    const auto part = part_of(signal);
-    const uint64_t pages = origin.size ? *origin.size : parts[part].size();
-    signal.pages_in_poll = static_cast<uint32_t>(std::clamp<uint64_t>(pages, 1, kMost));
-    if (pages < 2) continue;
-    const std::string scope = fmt::format("{} {}", signal.source, part.second);
-    signal.poll = std::max<uint64_t>(1, Fingerprint(scope, origin.name));
+    parts[part_of(signal)].push_back(&signal);
+  }
+  for (const auto& [part, members] : parts) {
+    uint64_t pages = origin.size.value_or(0);
+    if (!origin.size) {
+      absl::flat_hash_set<PageKey> distinct;
+      for (const SignalChange* signal : members) distinct.insert(signal->key);
+      pages = distinct.size();
+    }
+    uint64_t poll = 0;
+    if (pages > 1) {
+      poll = std::max<uint64_t>(
+          1, Fingerprint(fmt::format("{} {}", part.first, part.second), origin.name));
+    }
+    for (SignalChange* signal : members) {
+      signal->pages_in_poll = static_cast<uint32_t>(std::min(pages, kMost));
+      signal->poll = poll;
+    }
   }
 }
 
