@@ -20,6 +20,7 @@ void Health::ReportFailure() {
 }
 
 void Health::Stop() {
+  stopping_ = true;
   serving_ = false;
   Tell(false);
 }

@@ -19,6 +19,7 @@ class Health {
   void Stop();
   [[nodiscard]] bool serving() const { return serving_ && !failed_; }
   [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] bool stopping() const { return stopping_; }
 
  private:
   void Tell(bool serving);
@@ -26,6 +27,7 @@ class Health {
   std::atomic<grpc::Server*> server_{nullptr};
   std::atomic<bool> serving_{false};
   std::atomic<bool> failed_{false};
+  std::atomic<bool> stopping_{false};
 };
 
 }  // namespace freshet

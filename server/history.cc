@@ -168,6 +168,13 @@ std::deque<History::Sample> History::samples() const {
   return samples_;
 }
 
+std::string RenderStartingJson(const RecoveryStatus& recovery) {
+  return json{{"starting", Describe(recovery)},
+              {"recovered_pages", recovery.pages},
+              {"recovered_share", recovery.share}}
+      .dump();
+}
+
 std::string RenderStatusJson(const ServerStatus& status, const std::deque<History::Sample>& history,
                              const std::vector<RecentAssignment>& recent,
                              const std::map<std::string, double>& annotations) {

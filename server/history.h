@@ -60,6 +60,9 @@ class History {
   Instant before_ FRESHET_GUARDED_BY(mutex_);
 };
 
+// The same of a server that does not serve yet: how far it has come.
+[[nodiscard]] std::string RenderStartingJson(const RecoveryStatus& recovery);
+
 // The operator page's data: status, history, recent assignments, annotations.
 [[nodiscard]] std::string RenderStatusJson(const ServerStatus& status,
                                            const std::deque<History::Sample>& history,

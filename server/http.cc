@@ -16,9 +16,10 @@ constexpr size_t kMaxBodyBytes = 16 << 10;
 constexpr size_t kThreads = 32;
 constexpr int kTimeoutSeconds = 2;
 
-void Answer(bool fine, httplib::Response& response) {
-  response.status = fine ? 200 : 503;
-  response.set_content(fine ? "ok\n" : "not ok\n", "text/plain");
+// `problem` is empty when all is well.
+void Answer(const std::string& problem, httplib::Response& response) {
+  response.status = problem.empty() ? 200 : 503;
+  response.set_content((problem.empty() ? "ok" : problem) + "\n", "text/plain");
 }
 
 }  // namespace
@@ -71,10 +72,10 @@ class HttpServer::Impl {
       response.set_content(content_.status_json(), "application/json");
     });
     server_.Get("/healthz", [this](const httplib::Request&, httplib::Response& response) {
-      Answer(content_.healthy(), response);
+      Answer(content_.healthy() ? "" : "the store has failed", response);
     });
     server_.Get("/readyz", [this](const httplib::Request&, httplib::Response& response) {
-      Answer(content_.ready(), response);
+      Answer(content_.not_ready(), response);
     });
     server_.Post("/annotations",
                  [this](const httplib::Request& request, httplib::Response& response) {

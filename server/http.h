@@ -12,10 +12,10 @@ namespace freshet {
 
 // What the port serves. The functions are called from any thread, several at a time.
 struct HttpContent {
-  std::function<std::string()> metrics;                // GET /metrics
-  std::function<std::string()> status_json;            // GET /status.json
-  std::function<bool()> healthy;                       // GET /healthz: the process works
-  std::function<bool()> ready;                         // GET /readyz: it takes requests
+  std::function<std::string()> metrics;      // GET /metrics
+  std::function<std::string()> status_json;  // GET /status.json
+  std::function<bool()> healthy;             // GET /healthz: the process works
+  std::function<std::string()> not_ready;  // GET /readyz: why it takes no requests; empty: it does
   std::function<Status(const std::string&)> annotate;  // POST /annotations, from this machine only
 };
 

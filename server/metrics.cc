@@ -139,11 +139,22 @@ void WriteStore(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.store.refused_commits);
   out.Gauge("freshet_store_writable", "1 while the store takes writes.")
       .Add(status.failure.empty() ? 1.0 : 0.0);
+  out.Gauge("freshet_store_failure_info", "1, with the reason, while the store takes no writes.");
+  if (!status.failure.empty()) out.Add(1.0, {{"reason", status.failure}});
+}
+
+void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {
+  out.Gauge("freshet_build_info", "Always 1; the version is a label.")
+      .Add(1.0, {{"version", kVersion}});
+  out.Gauge("freshet_ready", "1 once everything is loaded and requests are taken.")
+      .Add(recovery.ready ? 1.0 : 0.0);
+  out.Gauge("freshet_recovered_pages", "Pages loaded from the store at the start, so far.")
+      .Add(recovery.pages);
+  out.Gauge("freshet_recovered_share", "Share of the store that is loaded, 0 to 1.")
+      .Add(recovery.share);
 }
 
 void WriteServer(const ServerStatus& status, FamilyWriter& out) {
-  out.Gauge("freshet_build_info", "Always 1; the version is a label.")
-      .Add(1.0, {{"version", kVersion}});
   out.Gauge("freshet_policy_info", "Always 1; the policy in force is a label.")
       .Add(1.0, {{"policy", status.policy}});
   out.Gauge("freshet_start_time_seconds", "When the server was ready, seconds since 1970.")
@@ -188,10 +199,18 @@ void Metrics::OnPagesMayBeDue() {
   if (on_pages_may_be_due_) on_pages_may_be_due_();
 }
 
+std::string Metrics::RenderStarting(const RecoveryStatus& recovery) {
+  Families families;
+  FamilyWriter out(&families);
+  WriteRecovery(recovery, out);
+  return prometheus::TextSerializer().Serialize(families);
+}
+
 std::string Metrics::Render(const ServerStatus& status,
                             const std::map<std::string, double>& annotations) const {
   Families families = registry_->Collect();
   FamilyWriter out(&families);
+  WriteRecovery(status.recovery, out);
   WriteServer(status, out);
   WriteSchedule(status, out);
   WriteIngest(status, out);

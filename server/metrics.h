@@ -30,6 +30,8 @@ class Metrics final : public ShardObserver {
   void OnFailure(uint16_t shard, const Status& status) override;
   void OnPagesMayBeDue() override;
 
+  // What there is to say before the server serves.
+  [[nodiscard]] static std::string RenderStarting(const RecoveryStatus& recovery);
   // Everything in the Prometheus text format; annotations come as freshet_annotation{name=...}.
   [[nodiscard]] std::string Render(const ServerStatus& status,
                                    const std::map<std::string, double>& annotations) const;

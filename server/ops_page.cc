@@ -163,7 +163,13 @@ function draw(s) {
 }
 async function tick() {
   try {
-    draw(await (await fetch("status.json")).json());
+    const status = await (await fetch("status.json")).json();
+    if (status.starting) {
+      $("state").className = "chip bad";
+      $("state").textContent = status.starting;
+    } else {
+      draw(status);
+    }
   } catch (error) {
     $("state").className = "chip bad";
     $("state").textContent = "no answer from the server";

@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <thread>
@@ -47,9 +48,14 @@ class Server::Impl {
 
   StatusOr<ServingInfo> Start();
   Status Stop();
+  [[nodiscard]] std::string http_address() const FRESHET_EXCLUDES(http_mutex_) {
+    const MutexLock lock(http_mutex_);
+    return http_address_;
+  }
 
  private:
   // Start, in the order of the calls.
+  Status AnswerProbes();
   Status OpenStore();
   void MakeShards();
   Status RecoverShards();
@@ -62,8 +68,15 @@ class Server::Impl {
   Status CloseStore();
 
   [[nodiscard]] ShardSettings SettingsOf(int shard) const;
-  [[nodiscard]] ServerStatus Gather() const { return GatherStatus(*context_); }
+  // Once everything is there to be looked at.
+  [[nodiscard]] ServerStatus Gather() const;
+  [[nodiscard]] RecoveryStatus Recovery() const;
+  // Why requests are not taken; empty: they are.
+  [[nodiscard]] std::string NotReady() const;
+  [[nodiscard]] std::string StatusJson() const;
   void Sample();
+  // Background work may fail while nobody commits anything.
+  void WatchStore();
 
   const ServerConfig config_;
   Clock& clock_;
@@ -94,6 +107,10 @@ class Server::Impl {
   std::optional<AdminService> admin_service_;
   std::unique_ptr<grpc::Server> grpc_server_;
   std::optional<HttpServer> http_server_;
+  mutable Mutex http_mutex_;
+  std::string http_address_ FRESHET_GUARDED_BY(http_mutex_);
+  // Set once Gather may be called, by probes that came earlier than what it looks at.
+  std::atomic<bool> complete_{false};
   Mutex sampler_mutex_;
   Condition sampler_wake_;
   bool sampler_stops_ FRESHET_GUARDED_BY(sampler_mutex_) = false;
@@ -105,6 +122,7 @@ class Server::Impl {
 
 StatusOr<ServingInfo> Server::Impl::Start() {
   begun_ = clock_.Now();
+  RETURN_IF_ERROR(AnswerProbes());
   RETURN_IF_ERROR(OpenStore());
   MakeShards();
   RETURN_IF_ERROR(RecoverShards());
@@ -114,6 +132,26 @@ StatusOr<ServingInfo> Server::Impl::Start() {
   for (const auto& shard : shards_) info_.pages += shard->snapshot().counters.pages;
   info_.recovered_seconds = (clock_.Now() - begun_).seconds();
   return info_;
+}
+
+Status Server::Impl::AnswerProbes() {
+  http_server_.emplace(
+      HttpContent{.metrics =
+                      [this] {
+                        return complete_ ? metrics_.Render(Gather(), annotations_.values())
+                                         : Metrics::RenderStarting(Recovery());
+                      },
+                  .status_json = [this] { return StatusJson(); },
+                  .healthy = [this] { return !health_.failed(); },
+                  .not_ready = [this] { return NotReady(); },
+                  .annotate = [this](const std::string& body) { return annotations_.Post(body); }});
+  ASSIGN_OR_RETURN(const int port, http_server_->Start(config_.http_listen));
+  info_.http_address = WithPort(config_.http_listen, port);
+  spdlog::info("answering probes at http://{}/readyz, opening {}", info_.http_address,
+               config_.data_dir);
+  const MutexLock lock(http_mutex_);
+  http_address_ = info_.http_address;
+  return absl::OkStatus();
 }
 
 Status Server::Impl::OpenStore() {
@@ -188,11 +226,11 @@ Status Server::Impl::RecoverShards() {
   std::vector<ShardState*> states;
   for (const auto& shard : shards_) states.push_back(&shard->state());
   LoadOptions options;
-  options.report = [this] {
-    spdlog::info("recovering: {} pages, {:.0f}% of the store", load_progress_.pages.load(),
-                 100.0 * load_progress_.slots.load() / limits::kSlots);
-  };
-  return LoadShards(*store_, states, options, load_progress_);
+  options.report = [this] { spdlog::info("{}", Describe(Recovery())); };
+  RETURN_IF_ERROR(LoadShards(*store_, states, options, load_progress_));
+  spdlog::info("loaded {} pages in {:.1f} s", load_progress_.pages.load(),
+               (clock_.Now() - begun_).seconds());
+  return absl::OkStatus();
 }
 
 void Server::Impl::StartThreads() {
@@ -219,6 +257,7 @@ void Server::Impl::StartThreads() {
                                  .background = *background_,
                                  .counters = counters_,
                                  .started = clock_.Now()});
+  complete_ = true;
   sampler_ = std::thread([this] { Sample(); });
 }
 
@@ -236,19 +275,6 @@ Status Server::Impl::AddConfiguredSources() {
 }
 
 Status Server::Impl::Serve() {
-  http_server_.emplace(
-      HttpContent{.metrics = [this] { return metrics_.Render(Gather(), annotations_.values()); },
-                  .status_json =
-                      [this] {
-                        return RenderStatusJson(Gather(), history_.samples(), dispatcher_->recent(),
-                                                annotations_.values());
-                      },
-                  .healthy = [this] { return !health_.failed(); },
-                  .ready = [this] { return health_.serving(); },
-                  .annotate = [this](const std::string& body) { return annotations_.Post(body); }});
-  ASSIGN_OR_RETURN(const int http_port, http_server_->Start(config_.http_listen));
-  info_.http_address = WithPort(config_.http_listen, http_port);
-
   scheduler_service_.emplace(*context_);
   ingest_service_.emplace(*context_);
   pages_service_.emplace(*context_);
@@ -275,6 +301,33 @@ Status Server::Impl::Serve() {
   return absl::OkStatus();
 }
 
+// --- What others may see
+
+RecoveryStatus Server::Impl::Recovery() const {
+  return {.ready = health_.serving(),
+          .pages = load_progress_.pages,
+          .expected_pages = load_progress_.expected_pages,
+          .share = load_progress_.slots / static_cast<double>(limits::kSlots)};
+}
+
+ServerStatus Server::Impl::Gather() const {
+  ServerStatus status = GatherStatus(*context_);
+  status.recovery = Recovery();
+  return status;
+}
+
+std::string Server::Impl::NotReady() const {
+  if (health_.failed()) return "the store has failed";
+  if (health_.stopping()) return "stopping";
+  return health_.serving() ? "" : Describe(Recovery());
+}
+
+std::string Server::Impl::StatusJson() const {
+  if (!complete_) return RenderStartingJson(Recovery());
+  return RenderStatusJson(Gather(), history_.samples(), dispatcher_->recent(),
+                          annotations_.values());
+}
+
 void Server::Impl::Sample() {
   while (true) {
     {
@@ -282,8 +335,18 @@ void Server::Impl::Sample() {
       if (!sampler_stops_) sampler_wake_.WaitFor(sampler_mutex_, kSampleInterval);
       if (sampler_stops_) return;
     }
+    WatchStore();
     history_.Add(Gather(), annotations_.values());
   }
+}
+
+void Server::Impl::WatchStore() {
+  if (health_.failed()) return;
+  const Status status = store_->health();
+  // A full device is no failure: writing goes on when there is space.
+  if (status.ok() || absl::IsResourceExhausted(status)) return;
+  spdlog::critical("the store has failed: {}", status.ToString());
+  health_.ReportFailure();
 }
 
 // --- Stopping
@@ -344,5 +407,7 @@ StatusOr<ServingInfo> Server::Start() {
 }
 
 Status Server::Stop() { return impl_->Stop(); }
+
+std::string Server::http_address() const { return impl_->http_address(); }
 
 }  // namespace freshet

@@ -34,8 +34,12 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Opens the store, loads every page, and serves. A server that failed to start is stopped.
+  // Answers probes, opens the store, loads every page, and then serves. A server that failed to
+  // start is stopped.
   [[nodiscard]] StatusOr<ServingInfo> Start();
+  // Where probes are answered, host:port: empty until they are, which is early in Start. This
+  // alone is thread-safe during Start.
+  [[nodiscard]] std::string http_address() const;
   // Stops taking requests, lets what runs come to its end, gives back what was leased ahead, and
   // closes the store. Not OK when the store had failed or does not close. Idempotent.
   Status Stop();

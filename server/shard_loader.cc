@@ -165,6 +165,7 @@ Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
   // than too much.
   const uint64_t rows =
       store.Stats().families[storage::IndexOf(storage::Family::kStates)].estimated_rows;
+  progress.expected_pages = rows;
   for (ShardState* shard : shards) shard->ReservePages(rows / shards.size() * 2 / 3);
   Load load(store, shards, progress);
   load.RunAll(threads, options.report_interval, options.report);

@@ -17,6 +17,8 @@ namespace freshet {
 struct LoadProgress {
   std::atomic<uint64_t> pages = 0;
   std::atomic<uint32_t> slots = 0;  // of limits::kSlots
+  // About how many pages there are, more if many were rewritten lately. Zero: not known yet.
+  std::atomic<uint64_t> expected_pages = 0;
 };
 
 struct LoadOptions {

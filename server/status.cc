@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fmt/format.h"
 #include "server/convert.h"
 
 namespace freshet {
@@ -50,6 +51,15 @@ void AddShard(const ShardSnapshot& shard, bool first, ServerStatus* status) {
 }
 
 }  // namespace
+
+std::string Describe(const RecoveryStatus& recovery) {
+  if (recovery.ready) return "ready";
+  if (recovery.share >= 1) return fmt::format("starting: {} pages are loaded", recovery.pages);
+  if (recovery.share == 0 && recovery.expected_pages == 0) return "opening the store";
+  // The number expected is an estimate.
+  return fmt::format("loading: {} of about {} pages, {:.0f}% of the store", recovery.pages,
+                     std::max(recovery.pages, recovery.expected_pages), 100 * recovery.share);
+}
 
 ServerStatus GatherStatus(const ServerContext& context) {
   ServerStatus status;

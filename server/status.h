@@ -18,6 +18,16 @@
 
 namespace freshet {
 
+// How far a start has come. Value type, thread-compatible.
+struct RecoveryStatus {
+  bool ready = false;           // requests are taken
+  uint64_t pages = 0;           // loaded so far
+  uint64_t expected_pages = 0;  // about how many there are; zero: not known yet
+  double share = 0;             // of the store that is loaded, 0 to 1
+};
+// One line for people: "loading: 12 of about 40 pages, 30% of the store".
+[[nodiscard]] std::string Describe(const RecoveryStatus& recovery);
+
 // Value type, thread-compatible.
 struct ServerStatus {
   Instant now;
@@ -41,6 +51,7 @@ struct ServerStatus {
   uint64_t upserts_refused = 0;
   std::map<std::string, uint64_t> source_signals;
   std::string failure;  // why nothing can be written; empty: all is well
+  RecoveryStatus recovery;
 
   [[nodiscard]] double believed_freshness() const {
     return believed.pages == 0 ? 0 : believed.fresh_pages / static_cast<double>(believed.pages);

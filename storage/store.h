@@ -96,7 +96,8 @@ struct VerifyReport {
 struct StoreStats {
   struct PerFamily {
     uint64_t table_bytes = 0;     // of live table files
-    uint64_t estimated_rows = 0;  // counts rewritten rows twice until they are compacted
+    // Counts rewritten rows twice until they are compacted; after opening, from a sample of tables.
+    uint64_t estimated_rows = 0;
   };
   std::array<PerFamily, storage::kFamilies> families;
   uint64_t table_bytes = 0;  // all files, those waiting for deletion included

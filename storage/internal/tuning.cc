@@ -86,7 +86,6 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   // The MANIFEST names the first and last keys of tables that are long gone: it is kept short.
   db.max_manifest_file_size = kManifestBytes;
   db.avoid_unnecessary_blocking_io = true;
-  db.skip_stats_update_on_db_open = true;
   return db;
 }
 

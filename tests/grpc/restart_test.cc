@@ -11,6 +11,7 @@
 namespace freshet {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -278,16 +279,29 @@ TEST(BrokenDisk, AcknowledgesNothingMoreAndSaysSo) {
       [](ServerConfig* config) {
         config->durability = "sync";
         config->crawl_rate = Rate();
+        config->log_level = "error";
       },
       faulty.env());
   server.UpsertMany(10);
   EXPECT_EQ(HealthOf(server), 1);
+  testing::internal::CaptureStderr();
   faulty.FailLogSyncAt(1);
   v1::UpsertPagesRequest more;
   more.add_pages()->set_url("http://late.test/");
   EXPECT_THAT(Described(server.Upsert(more)),
               ElementsAre(HasSubstr("0 REFUSED UNAVAILABLE : the store cannot be written")));
   EXPECT_EQ(HealthOf(server), 2);
+  // The reason is told wherever somebody may look for it.
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("shard 0 stops taking changes: UNAVAILABLE: writing: IO error: injected"));
+  httplib::Client http("http://" + server.info.http_address);
+  const std::string metrics = http.Get("/metrics")->body;
+  EXPECT_THAT(metrics, HasSubstr("freshet_store_writable 0\n"));
+  EXPECT_THAT(metrics, HasSubstr("freshet_ready 0\n"));
+  EXPECT_THAT(metrics, ContainsRegex("freshet_store_failure_info.reason=.*injected.*. 1\n"));
+  EXPECT_EQ(http.Get("/readyz")->status, 503);
+  EXPECT_EQ(http.Get("/readyz")->body, "the store has failed\n");
+  EXPECT_EQ(http.Get("/healthz")->status, 503);
   EXPECT_EQ(server.Upsert(more).statuses_size(), 1);
   EXPECT_NE(server.Statistics().store().write_error(), "");
   // Looking is still possible.
@@ -298,6 +312,22 @@ TEST(BrokenDisk, AcknowledgesNothingMoreAndSaysSo) {
   EXPECT_GE(server.info.pages, 10u);
   EXPECT_EQ(HealthOf(server), 1);
   EXPECT_EQ(server.Upsert(more).statuses_size(), 0);
+}
+
+// A flush that fails does so behind everybody's back: nobody needs to commit anything for it to be
+// noticed.
+TEST(BrokenDisk, IsNoticedWhileNobodyWrites) {
+  FaultyEnv faulty(1);
+  TestServer server([](ServerConfig* config) { config->crawl_rate = Rate(); }, faulty.env());
+  server.UpsertMany(10);
+  faulty.FailAt(1);
+  v1::CreateCheckpointRequest request;
+  request.set_name("c");
+  v1::CreateCheckpointResponse response;
+  grpc::ClientContext call;
+  EXPECT_FALSE(server.admin->CreateCheckpoint(&call, request, &response).ok());
+  EXPECT_TRUE(Eventually([&] { return HealthOf(server) == 2; }, Duration::Seconds(10)));
+  EXPECT_NE(server.Statistics().store().write_error(), "");
 }
 
 // Changes are refused with a delay, what was handed out stays so, looking goes on, and once there

@@ -20,7 +20,7 @@ HttpContent Content() {
   return {.metrics = [] { return std::string("freshet_up 1\n"); },
           .status_json = [] { return std::string("{}"); },
           .healthy = [] { return true; },
-          .ready = [] { return false; },
+          .not_ready = [] { return std::string("loading"); },
           .annotate = [](const std::string&) { return absl::OkStatus(); }};
 }
 
@@ -50,7 +50,9 @@ TEST(HttpServer, AnswersProbes) {
   ASSERT_TRUE(port.ok()) << port.status();
   httplib::Client client("127.0.0.1", *port);
   EXPECT_EQ(client.Get("/healthz")->status, 200);
-  EXPECT_EQ(client.Get("/readyz")->status, 503);
+  const httplib::Result ready = client.Get("/readyz");
+  EXPECT_EQ(ready->status, 503);
+  EXPECT_EQ(ready->body, "loading\n");
   EXPECT_EQ(client.Get("/metrics")->body, "freshet_up 1\n");
   EXPECT_EQ(client.Get("/nothing")->status, 404);
 }

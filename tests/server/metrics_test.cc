@@ -48,7 +48,8 @@ TEST(Metrics, CarryTheNumbersOfTheStatus) {
         "freshet_source_signals_total{source=\"cdn\"} 8\n",
         "freshet_signals_total{outcome=\"unknown_page\"} 3\n",
         "freshet_signals_total{outcome=\"refused\"} 2\n", "freshet_store_writable 0\n",
-        "freshet_commit_seconds_count 1\n", "freshet_commit_events_sum 50\n"}) {
+        "freshet_store_failure_info{reason=\"broken\"} 1\n", "freshet_commit_seconds_count 1\n",
+        "freshet_commit_events_sum 50\n"}) {
     EXPECT_THAT(text, testing::HasSubstr(line));
   }
 }

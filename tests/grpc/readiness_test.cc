@@ -1,0 +1,108 @@
+// What a server says of itself while it starts: probes are answered from the beginning, requests
+// once everything is there.
+#include <future>
+
+#include "httplib.h"
+#include "tests/grpc/test_server.h"
+#include "tests/support/gated_env.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int kPages = 3000;
+
+// A store with pages in tables, a gate before them, and a server that is to start on it.
+// Thread-compatible.
+class Readiness : public testing::Test {
+ protected:
+  Readiness() {
+    TestServer filled([this](ServerConfig* config) { Configure(config); });
+    filled.UpsertMany(kPages, 500);
+    EXPECT_TRUE(filled.Stop().ok());
+    Configure(&config_);
+    config_.listen = config_.http_listen = "127.0.0.1:0";
+    config_.log_level = "off";
+    server_ = std::make_unique<Server>(config_, clock_, &env_);
+  }
+  ~Readiness() override {
+    env_.Open();
+    if (start_.valid()) (void)start_.get();
+  }
+  void Configure(ServerConfig* config) const {
+    config->data_dir = dir_ / "data";
+    config->crawl_rate = Rate();
+  }
+  // Starts with the gate closed, and waits until the first read has come to it.
+  void Start() {
+    env_.Close();
+    start_ = std::async(std::launch::async, [this] { return server_->Start(); });
+    env_.AwaitVisitor();
+  }
+  httplib::Result Get(const char* path) const {
+    return httplib::Client("http://" + server_->http_address()).Get(path);
+  }
+
+  TempDir dir_;
+  GatedEnv env_;
+  SystemClock clock_;
+  ServerConfig config_;
+  std::unique_ptr<Server> server_;
+  std::future<StatusOr<ServingInfo>> start_;
+};
+
+TEST_F(Readiness, ProbesAreAnsweredWhileTheStoreIsOpened) {
+  Start();
+  const httplib::Result ready = Get("/readyz");
+  ASSERT_TRUE(ready);
+  EXPECT_EQ(ready->status, 503);
+  EXPECT_EQ(ready->body, "opening the store\n");
+  EXPECT_EQ(Get("/healthz")->status, 200);
+}
+
+TEST_F(Readiness, SaysHowFarLoadingHasComeAndServesWhenAllIsThere) {
+  Start();
+  // Opening takes its reads one by one; the first one after it is that of a page.
+  while (Get("/readyz")->body == "opening the store\n") {
+    env_.LetOnePass();
+    env_.AwaitVisitor();
+  }
+  const httplib::Result ready = Get("/readyz");
+  EXPECT_EQ(ready->status, 503);
+  EXPECT_EQ(ready->body, "loading: 0 of about 3000 pages, 0% of the store\n");
+  EXPECT_EQ(Get("/healthz")->status, 200);
+  const std::string metrics = Get("/metrics")->body;
+  EXPECT_THAT(metrics, HasSubstr("freshet_ready 0\n"));
+  EXPECT_THAT(metrics, HasSubstr("freshet_recovered_pages 0\n"));
+  EXPECT_THAT(metrics, Not(HasSubstr("freshet_crawl_rate")));
+  EXPECT_THAT(Get("/status.json")->body, HasSubstr("\"starting\":\"loading: 0 of about 3000"));
+  EXPECT_EQ(Get("/")->status, 200);
+
+  env_.Open();
+  const StatusOr<ServingInfo> info = start_.get();
+  ASSERT_TRUE(info.ok()) << info.status().ToString();
+  EXPECT_EQ(info->pages, uint64_t{kPages});
+  EXPECT_EQ(info->http_address, server_->http_address());
+  EXPECT_EQ(Get("/readyz")->status, 200);
+  const std::string served = Get("/metrics")->body;
+  EXPECT_THAT(served, HasSubstr("freshet_ready 1\n"));
+  EXPECT_THAT(served, HasSubstr("freshet_recovered_pages 3000\n"));
+  EXPECT_THAT(served, HasSubstr("freshet_recovered_share 1\n"));
+  EXPECT_THAT(served, HasSubstr("freshet_crawl_rate 0\n"));
+  EXPECT_THAT(Get("/status.json")->body, Not(HasSubstr("starting")));
+  EXPECT_TRUE(server_->Stop().ok());
+}
+
+TEST_F(Readiness, AStartThatFailsLetsThePortGo) {
+  config_.data_dir = "/proc/no-such-directory";
+  Server other(config_, clock_);
+  EXPECT_FALSE(other.Start().ok());
+  const std::string address = other.http_address();
+  EXPECT_NE(address, "");
+  EXPECT_FALSE(httplib::Client("http://" + address).Get("/healthz"));
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,92 @@
+#include "tests/support/gated_env.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace freshet {
+
+// Thread-safe.
+class GatedEnv::Gate {
+ public:
+  void Close() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    closed_ = true;
+  }
+  void Open() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    closed_ = false;
+    changed_.notify_all();
+  }
+  void Pass() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!closed_) return;
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !closed_ || passes_ > 0; });
+    --waiting_;
+    if (passes_ > 0) --passes_;
+    changed_.notify_all();
+  }
+  void AwaitVisitor() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_ > 0; });
+  }
+  void LetOnePass() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++passes_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return passes_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  int waiting_ = 0;
+  int passes_ = 0;
+};
+
+// Thread-safe as the file below is.
+class GatedEnv::File final : public rocksdb::RandomAccessFileWrapper {
+ public:
+  File(std::unique_ptr<rocksdb::RandomAccessFile> file, std::shared_ptr<Gate> gate)
+      : RandomAccessFileWrapper(file.get()), file_(std::move(file)), gate_(std::move(gate)) {}
+
+  rocksdb::Status Read(uint64_t offset, size_t n, rocksdb::Slice* result,
+                       char* scratch) const override {
+    gate_->Pass();
+    return file_->Read(offset, n, result, scratch);
+  }
+  // By way of Read.
+  rocksdb::Status MultiRead(rocksdb::ReadRequest* requests, size_t count) override {
+    return RandomAccessFile::MultiRead(requests, count);
+  }
+  // Reading ahead goes by way of Read as well.
+  rocksdb::Status Prefetch(uint64_t, size_t) override { return rocksdb::Status::NotSupported(); }
+
+ private:
+  std::unique_ptr<rocksdb::RandomAccessFile> file_;
+  std::shared_ptr<Gate> gate_;
+};
+
+GatedEnv::GatedEnv()
+    : rocksdb::EnvWrapper(rocksdb::Env::Default()), gate_(std::make_shared<Gate>()) {}
+GatedEnv::~GatedEnv() = default;
+
+void GatedEnv::Close() { gate_->Close(); }
+void GatedEnv::Open() { gate_->Open(); }
+void GatedEnv::AwaitVisitor() { gate_->AwaitVisitor(); }
+void GatedEnv::LetOnePass() { gate_->LetOnePass(); }
+
+rocksdb::Status GatedEnv::NewRandomAccessFile(const std::string& name,
+                                              std::unique_ptr<rocksdb::RandomAccessFile>* file,
+                                              const rocksdb::EnvOptions& options) {
+  rocksdb::Status status = target()->NewRandomAccessFile(name, file, options);
+  if (status.ok() && name.ends_with(".sst")) {
+    *file = std::make_unique<File>(std::move(*file), gate_);
+  }
+  return status;
+}
+
+}  // namespace freshet
