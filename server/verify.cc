@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
 #include "fmt/format.h"
 
@@ -102,13 +103,22 @@ class DerivedVerifier {
   Status CheckModels() {
     ASSIGN_OR_RETURN(const GlobalRecords globals, store_.LoadGlobals());
     for (const EpochRecord& epoch : globals.epochs) {
+      if (epoch.shard >= globals.shards) {
+        Problem(fmt::format("meta: an epoch of shard {}, of which there are {}", epoch.shard,
+                            globals.shards));
+      }
       const Status status = state_.LoadEpoch(epoch);
       if (status.ok()) continue;
       Problem(fmt::format("meta: the model of shard {} cannot be used: {}", epoch.shard,
                           std::string(status.message())));
     }
     absl::flat_hash_set<std::string> names;
+    const std::string& policy = globals.settings.policy.value_or("");
+    if (!policy.empty() && !ResolvePolicy(policy).ok()) {
+      Problem(fmt::format("meta: the policy {} is not known to this release", policy));
+    }
     for (const SourceRecord& source : globals.sources) {
+      sources_.insert(source.index);
       if (!names.insert(source.name).second) {
         Problem(fmt::format("sources: the name {} is given twice", source.name));
       }
@@ -132,11 +142,27 @@ class DerivedVerifier {
     ++pages_;
     importance_ += page.spec.importance;
     by_text_[page.host].Add(page.number, page.key);
+    CheckSources(page, page.state.signals);
+    for (const CrawlObservation& seen : page.detail.statistics.recent) {
+      CheckSources(page, seen.signals);
+    }
     const std::optional<PageNumber> found = state_.FindNumber(page.key);
     if (found == page.number) return;
     Problem(fmt::format(
         "index: {} is page {:#x}, but {}", page.key.url, page.number.value(),
         found ? fmt::format("leads to page {:#x}", found->value()) : std::string("is not found")));
+  }
+
+  // Of the same page every unknown source is said once.
+  void CheckSources(const PageRecord& page, const SignalCounts& signals) {
+    for (const SignalCounts::Entry& entry : signals.entries()) {
+      const uint8_t source = entry.source_class.source();
+      if (entry.count == 0 || sources_.contains(source)) continue;
+      if (std::exchange(strange_, {page.number, source}) == std::pair(page.number, source))
+        continue;
+      Problem(fmt::format("page {:#x}: signals of source {}, which is not registered",
+                          page.number.value(), source));
+    }
   }
 
   // What a host lists, through the URLs, is what says that it belongs to it.
@@ -166,6 +192,9 @@ class DerivedVerifier {
     absl::flat_hash_map<std::string, uint32_t> in_flight;
     absl::flat_hash_set<PageNumber> leased;
     for (const LeaseRecord& lease : loaded_.leases) {
+      if (!MayHaveIssued(static_cast<uint32_t>(store_.generation()), lease.id)) {
+        Problem(fmt::format("lease {:#x}: was never given out", lease.id.value()));
+      }
       if (!leased.insert(lease.page).second) {
         Problem(fmt::format("lease {:#x}: page {:#x} is leased twice", lease.id.value(),
                             lease.page.value()));
@@ -217,6 +246,8 @@ class DerivedVerifier {
   VerifyReport& report_;
   ShardState state_;
   LoadedShard loaded_;
+  absl::flat_hash_set<uint8_t> sources_;      // indices
+  std::pair<PageNumber, uint8_t> strange_{};  // the unknown source that was said last
   HostTable by_text_;
   uint64_t pages_ = 0;
   double importance_ = 0;

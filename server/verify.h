@@ -14,6 +14,7 @@ namespace freshet {
 // - every page is in the shard, under its number, and no other is: index membership, duplicates;
 // - counts of pages, hosts and leases, and the summed importance, are those of the records;
 // - every host lists exactly its pages, and has as many fetches in flight as it has leases;
+// - signals name only sources that are registered, and the policy that was set is known;
 // - every lease is open in the shard as it is stored, one a page at most.
 //
 // Not OK only where verification itself is not possible. Memory: as much as serving. Thread-safe.

@@ -1,4 +1,5 @@
 // Verification: every row is read and the column families are compared with each other.
+#include "core/base/limits.h"
 #include "core/base/url.h"
 #include "rocksdb/convenience.h"
 #include "storage/internal/rocksdb_status.h"
@@ -11,6 +12,7 @@ namespace freshet {
 
 using storage::Family;
 using storage::FromRocksDb;
+using storage::MetaKey;
 
 namespace {
 
@@ -26,6 +28,8 @@ class Verifier {
   }
 
   VerifyReport Run() {
+    CheckMeta();
+    CheckSources();
     CheckHosts();
     CheckPages();
     CheckUrls();
@@ -65,6 +69,41 @@ class Verifier {
   static uint64_t LinkHash(PageNumber number, const PageKey& key, std::string_view host) {
     return Fingerprint(storage::PageKeyOf(number),
                        storage::UrlKeyOf(storage::SlotOf(number), key.crawl_id, host, key.url));
+  }
+
+  void CheckMeta() {
+    const auto it = Rows(Family::kMeta);
+    for (; it->Valid(); it->Next()) {
+      const std::string_view key = it->key().ToStringView();
+      const std::string_view value = it->value().ToStringView();
+      uint64_t number = 0;
+      Settings settings;
+      EpochRecord epoch;
+      if (key == storage::MetaKeyOf(MetaKey::kFormat) ||
+          key == storage::MetaKeyOf(MetaKey::kGeneration) ||
+          key == storage::MetaKeyOf(MetaKey::kLayout)) {
+        Note(storage::DecodeNumber(key, value, &number));
+      } else if (key == storage::MetaKeyOf(MetaKey::kSettings)) {
+        Note(storage::DecodeSettings(key, value, &settings));
+      } else if (storage::ParseMetaKey(MetaKey::kEpoch, key)) {
+        Note(storage::DecodeEpoch(key, value, &epoch));
+      } else if (const auto slot = storage::ParseMetaKey(MetaKey::kNextSerial, key)) {
+        Note(storage::DecodeNumber(key, value, &number));
+        if (*slot >= limits::kSlots) Problem(Family::kMeta, key, "of a slot that does not exist");
+      } else {
+        Problem(Family::kMeta, key, "key is unknown");
+      }
+    }
+    NoteEnd(Family::kMeta, *it);
+  }
+
+  void CheckSources() {
+    const auto it = Rows(Family::kSources);
+    for (; it->Valid(); it->Next()) {
+      SourceRecord source;
+      Note(storage::DecodeSource(it->key().ToStringView(), it->value().ToStringView(), &source));
+    }
+    NoteEnd(Family::kSources, *it);
   }
 
   void CheckHosts() {
@@ -154,6 +193,11 @@ class Verifier {
     });
     if (sum == link_sum_ && rows == links_) return;
     Problem(fmt::format("urls name {} pages, texts {}; hashes differ", rows, links_));
+    NameWrongUrls();
+    NamePagesWithoutUrl();
+  }
+
+  void NameWrongUrls() {
     ForEachUrl([&](std::string_view key, PageNumber number, const storage::UrlKeyParts& parts) {
       std::string value;
       storage::TextRow text;
@@ -165,6 +209,23 @@ class Verifier {
         Problem(Family::kUrls, key, fmt::format("page {:#x} is another", number.value()));
       }
     });
+  }
+
+  void NamePagesWithoutUrl() {
+    const auto it = Rows(Family::kTexts);
+    for (; it->Valid(); it->Next()) {
+      const std::string_view key = it->key().ToStringView();
+      const std::optional<PageNumber> number = storage::ParsePageKey(key);
+      storage::TextRow text;
+      // What cannot be read was named before.
+      if (!number || !storage::DecodeText(key, it->value().ToStringView(), &text).ok()) continue;
+      const std::string url_key =
+          storage::UrlKeyOf(storage::SlotOf(*number), text.key.crawl_id, text.host, text.key.url);
+      std::string value;
+      if (db_->Get(read_, handle(Family::kUrls), url_key, &value).IsNotFound()) {
+        Problem(Family::kTexts, key, fmt::format("{} is not in urls", text.key.url));
+      }
+    }
   }
 
   template <typename Visit>

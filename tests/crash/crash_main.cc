@@ -39,8 +39,10 @@ int Main(const Options& options) {
     threads.emplace_back([&, i] {
       const uint64_t seed = options.seed + i;
       Lane lane(seed, fmt::format("{}/lane{}", pattern, i), &tally);
-      for (uint64_t run = 0; tally.kills < options.runs && !failed; ++run) {
-        const std::string wrong = lane.Run(run);
+      for (uint64_t run = 0; !failed; ++run) {
+        const bool last = tally.kills >= options.runs;
+        const std::string wrong = last ? lane.Verify() : lane.Run(run);
+        if (wrong.empty() && last) return;
         if (wrong.empty()) continue;
         failed = true;
         fmt::print(stderr,
@@ -54,10 +56,10 @@ int Main(const Options& options) {
   for (std::thread& thread : threads) thread.join();
   fmt::print(
       "crash: {} kills ({} while starting, {} in epochs, {} in checkpoints, {} while stopping, {} "
-      "when idle), {} orderly stops, {} operations acknowledged, {:.1f} s\n",
+      "when idle), {} orderly stops, {} operations acknowledged, {} stores verified, {:.1f} s\n",
       tally.kills.load(), tally.starting.load(), tally.epochs.load(), tally.copies.load(),
       tally.stopping.load(), tally.quiet.load(), tally.stops.load(), tally.acknowledged.load(),
-      static_cast<double>(NowMicros() - start) / 1e6);
+      tally.verified.load(), static_cast<double>(NowMicros() - start) / 1e6);
   if (failed) return 1;
   std::error_code error;
   std::filesystem::remove_all(pattern, error);

@@ -84,6 +84,19 @@ std::string Daemon::Kill() {
   return killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0) ? "" : Described(status);
 }
 
+std::string Daemon::Verify(std::vector<std::string> flags) {
+  flags.emplace_back("--verify");
+  Spawn(flags);
+  std::string said;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = read(out_, buffer, sizeof buffer)) > 0;) {
+    said.append(buffer, static_cast<size_t>(n));
+  }
+  close(std::exchange(out_, -1));
+  const std::string wrong = AwaitEnd();
+  return wrong.empty() ? "" : "verification: " + wrong + ": " + said;
+}
+
 void Daemon::RequestStop() const { kill(pid_, SIGTERM); }
 
 std::string Daemon::AwaitEnd() {

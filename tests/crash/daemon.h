@@ -28,6 +28,8 @@ class Daemon {
   [[nodiscard]] std::string AwaitReady();
   // Empty, or how the process ended before it was killed.
   [[nodiscard]] std::string Kill();
+  // Checks the whole store with `freshetd --verify`, while no server runs. Empty, or what is wrong.
+  [[nodiscard]] std::string Verify(std::vector<std::string> flags);
   void RequestStop() const;
   // Waits for the end after RequestStop. Empty, or how it ended instead of with exit code 0.
   [[nodiscard]] std::string AwaitEnd();

@@ -58,6 +58,12 @@ std::vector<std::string> Lane::Flags() const {
       "--durability", sync_ ? "sync" : "wal",       "--crawl-rate", fmt::format("{}", kFirstRate)};
 }
 
+std::string Lane::Verify() {
+  if (daemon_ == nullptr) return {};
+  ++tally_.verified;
+  return daemon_->Verify(Flags());
+}
+
 void Lane::BeginLife(uint64_t life) {
   std::error_code error;
   if (!data_dir_.empty()) std::filesystem::remove_all(data_dir_, error);
@@ -71,7 +77,10 @@ void Lane::BeginLife(uint64_t life) {
 
 std::string Lane::Run(uint64_t run) {
   random_.seed(seed_ * 1'000'003 + run);
-  if (run % kRunsPerLife == 0) BeginLife(run / kRunsPerLife);
+  if (run % kRunsPerLife == 0) {
+    if (const std::string wrong = Verify(); !wrong.empty()) return wrong;
+    BeginLife(run / kRunsPerLife);
+  }
   const int shards_before = shards_;
   if (Below(10) < 3) shards_ = static_cast<int>(1 + Below(3));
   sync_ = Below(10) < 7;

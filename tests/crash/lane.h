@@ -27,6 +27,7 @@ struct Tally {
   std::atomic<uint64_t> quiet{0};     // with everything exported before
   std::atomic<uint64_t> stops{0};     // not killed: stopped in order
   std::atomic<uint64_t> acknowledged{0};
+  std::atomic<uint64_t> verified{0};  // stores, at the end of their lives
 };
 
 // Thread-compatible.
@@ -36,6 +37,8 @@ class Lane {
 
   // Starts the server, compares, loads it, kills it; once. Empty, or what was wrong.
   [[nodiscard]] std::string Run(uint64_t run);
+  // Checks the whole store as the last kill left it. Empty, or what is wrong.
+  [[nodiscard]] std::string Verify();
 
  private:
   enum class End { kLoad, kEpoch, kCheckpoint, kStopping, kStopped, kQuiet };

@@ -8,6 +8,7 @@
 #include "storage/keys.h"
 #include "storage/records.h"
 #include "storage/store.h"
+#include "tests/storage/raw_database.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/temp_dir.h"
 
@@ -22,46 +23,6 @@ StoreOptions Options() {
   options.reserve_bytes = 0;
   return options;
 }
-
-// A database without the store around it. Owner thread only.
-class RawDatabase {
- public:
-  explicit RawDatabase(const std::string& dir) {
-    std::vector<rocksdb::ColumnFamilyDescriptor> families;
-    for (const std::string_view name : kFamilyNames) {
-      families.emplace_back(std::string(name), rocksdb::ColumnFamilyOptions());
-    }
-    std::vector<rocksdb::ColumnFamilyHandle*> opened;
-    rocksdb::DB* raw = nullptr;
-    const rocksdb::Status status =
-        rocksdb::DB::Open(rocksdb::DBOptions(), dir, families, &opened, &raw);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    db.reset(raw);
-    std::copy(opened.begin(), opened.end(), handles.begin());
-  }
-  ~RawDatabase() {
-    for (rocksdb::ColumnFamilyHandle* handle : handles) {
-      EXPECT_TRUE(db->DestroyColumnFamilyHandle(handle).ok());
-    }
-  }
-  uint64_t Format() {
-    std::string value;
-    uint64_t number = 0;
-    const std::string key = MetaKeyOf(MetaKey::kFormat);
-    EXPECT_TRUE(db->Get(rocksdb::ReadOptions(), handles[0], key, &value).ok());
-    EXPECT_TRUE(DecodeNumber(key, value, &number).ok());
-    return number;
-  }
-  void SetFormat(uint64_t version) {
-    std::string value;
-    const std::string key = MetaKeyOf(MetaKey::kFormat);
-    EncodeNumber(key, version, &value);
-    EXPECT_TRUE(db->Put(rocksdb::WriteOptions(), handles[0], key, value).ok());
-  }
-
-  std::unique_ptr<rocksdb::DB> db;
-  FamilyHandles handles{};
-};
 
 class MigrateTest : public testing::Test {
  protected:

@@ -1,0 +1,357 @@
+// Every kind of inconsistency that single rows can bring into a store is found and named.
+#include "server/verify.h"
+
+#include <filesystem>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/url.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/storage/raw_database.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using storage::Family;
+using storage::MetaKey;
+using storage::RawDatabase;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr uint64_t kGeneration = 1;
+const char* const kHost = "example.org";
+const char* const kOtherHost = "example.net";
+
+// Page `serial` of a host; its URL ends with the serial.
+PageRecord PageOf(const std::string& host, uint64_t serial) {
+  PageRecord page;
+  page.key = {.crawl_id = "DEFAULT", .url = "http://" + host + "/" + std::to_string(serial)};
+  page.host = host;
+  page.number = storage::MakePageNumber(SlotOfHost(host), serial);
+  page.state.first_seen = page.state.carried_at = Instant::FromUnixSeconds(1'600'000'000);
+  page.state.rates.staleness_rate = 1e-6;
+  return page;
+}
+
+LeaseRecord LeaseOf(const PageRecord& page, uint64_t sequence, uint64_t generation = kGeneration) {
+  LeaseRecord lease;
+  lease.id = LeaseId(generation << 44 | sequence << 12 | storage::SlotOf(page.number).value());
+  lease.page = page.number;
+  lease.worker = "w";
+  lease.assigned = Instant::FromUnixSeconds(1'700'000'000);
+  lease.deadline = Instant::FromUnixSeconds(1'700'000'600);
+  return lease;
+}
+
+const PageRecord& First() {
+  static const PageRecord page = PageOf(kHost, 1);
+  return page;
+}
+const PageRecord& Second() {
+  static const PageRecord page = PageOf(kHost, 2);
+  return page;
+}
+
+std::string UrlKeyOf(const PageRecord& page) {
+  return storage::UrlKeyOf(storage::SlotOf(page.number), page.key.crawl_id, page.host,
+                           page.key.url);
+}
+std::string KeyOf(const PageRecord& page) { return storage::PageKeyOf(page.number); }
+std::string LeaseKey(const LeaseRecord& lease) {
+  return storage::LeaseKeyOf(storage::SlotOf(lease.page), lease.id);
+}
+
+// --- Rows that are well formed by themselves
+
+void PutUrl(RawDatabase& raw, const PageRecord& page, uint64_t serial) {
+  std::string value;
+  storage::EncodeUrl(UrlKeyOf(page), serial, &value);
+  raw.Put(Family::kUrls, UrlKeyOf(page), value);
+}
+void PutText(RawDatabase& raw, const PageRecord& page, const PageRecord& text) {
+  std::string value;
+  storage::EncodeText(KeyOf(page), text.key, text.host, &value);
+  raw.Put(Family::kTexts, KeyOf(page), value);
+}
+void PutState(RawDatabase& raw, const PageRecord& page, uint32_t host_serial,
+              const PageRecord& fingerprinted) {
+  std::string value;
+  storage::EncodeState(KeyOf(page), host_serial,
+                       Fingerprint(fingerprinted.key.crawl_id, fingerprinted.key.url), page.spec,
+                       page.state, &value);
+  raw.Put(Family::kStates, KeyOf(page), value);
+}
+void PutDetail(RawDatabase& raw, const PageRecord& page) {
+  std::string value;
+  storage::EncodeDetail(KeyOf(page), page.detail, &value);
+  raw.Put(Family::kDetails, KeyOf(page), value);
+}
+void PutHost(RawDatabase& raw, const std::string& host, uint32_t serial, Slot slot) {
+  std::string value;
+  const std::string key = storage::HostKeyOf(slot, host);
+  storage::EncodeHost(key, serial, HostRecord{.host = host}, &value);
+  raw.Put(Family::kHosts, key, value);
+}
+void PutLease(RawDatabase& raw, const LeaseRecord& lease) {
+  std::string value;
+  storage::EncodeLease(LeaseKey(lease), lease, &value);
+  raw.Put(Family::kLeases, LeaseKey(lease), value);
+}
+void PutSource(RawDatabase& raw, const std::string& name, uint8_t index) {
+  std::string value;
+  const std::string key = storage::SourceKeyOf(index);
+  storage::EncodeSource(key, {.name = name, .index = index}, &value);
+  raw.Put(Family::kSources, key, value);
+}
+void PutEpoch(RawDatabase& raw, const EpochRecord& epoch) {
+  std::string value;
+  const std::string key = storage::MetaKeyOf(MetaKey::kEpoch, epoch.shard);
+  storage::EncodeEpoch(key, epoch, &value);
+  raw.Put(Family::kMeta, key, value);
+}
+// One bit of a row's value.
+void Flip(RawDatabase& raw, Family family, const std::string& key) {
+  std::string value = raw.Get(family, key);
+  value[value.size() / 2] = static_cast<char>(value[value.size() / 2] ^ 4);
+  raw.Put(family, key, value);
+}
+
+StoreOptions Options() {
+  StoreOptions options;
+  options.reserve_bytes = 0;
+  options.durability = Durability::kWal;
+  return options;
+}
+
+struct Case {
+  const char* name;
+  std::function<void(RawDatabase&)> tamper;
+  std::string named;  // part of one of the problems
+};
+std::ostream& operator<<(std::ostream& out, const Case& tampering) { return out << tampering.name; }
+
+// A store with two pages of one host, one of which is leased and signalled, and one of another.
+class Verify : public testing::TestWithParam<Case> {
+ protected:
+  Verify() {
+    // Made once: opening and closing stores is what takes the time.
+    static const TempDir made;
+    static const bool filled = (Fill(made / "db"), true);
+    EXPECT_TRUE(filled);
+    std::filesystem::copy(made / "db", dir_ / "db", std::filesystem::copy_options::recursive);
+  }
+  static void Fill(const std::string& dir) {
+    auto store = Store::Open(dir, Options());
+    EXPECT_TRUE(store.ok()) << store.status();
+    EXPECT_TRUE((*store)->SetShards(1).ok());
+    PageRecord signalled = First();
+    signalled.state.signals.Add(SourceClass(0, BurstClass::kFew));
+    const std::vector<PageRecord> pages = {signalled, Second(), PageOf(kOtherHost, 1)};
+    Changes changes;
+    for (const PageRecord& page : pages)
+      changes.pages.push_back({.record = &page, .created = true});
+    changes.leases.push_back(LeaseOf(First(), 1));
+    changes.sources.push_back({.name = "cdn", .index = 0});
+    changes.settings = Settings{.policy = "greedy"};
+    Status status = (*store)->Commit(changes);
+    EXPECT_TRUE(status.ok()) << status;
+    // A page that is there no more leaves a mark behind.
+    const PageRecord removed = PageOf(kHost, 3);
+    Changes add;
+    add.pages.push_back({.record = &removed, .created = true});
+    Changes remove;
+    remove.removed_pages.push_back(&removed);
+    EXPECT_TRUE((*store)->Commit(add).ok());
+    EXPECT_TRUE((*store)->Commit(remove).ok());
+    EXPECT_TRUE((*store)->Close().ok());
+  }
+  VerifyReport Report() {
+    const auto store = Store::Open(dir_ / "db", Options());
+    EXPECT_TRUE(store.ok()) << store.status();
+    if (!store.ok()) return {};
+    const StatusOr<VerifyReport> report = VerifyStore(**store, ServerConfig());
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? *report : VerifyReport();
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(Verify, AnIntactStoreHasNoProblem) {
+  const VerifyReport report = Report();
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_EQ(report.problem_count, 0u);
+  EXPECT_EQ(report.pages, 3u);
+  EXPECT_EQ(report.hosts, 2u);
+  EXPECT_EQ(report.leases, 1u);
+}
+
+TEST_P(Verify, FindsAndNames) {
+  {
+    RawDatabase raw(dir_ / "db");
+    GetParam().tamper(raw);
+  }
+  const VerifyReport report = Report();
+  EXPECT_THAT(report.problems, Contains(HasSubstr(GetParam().named)));
+  EXPECT_GT(report.problem_count, 0u);
+}
+
+std::string Hex(PageNumber number) { return fmt::format("{:#x}", number.value()); }
+
+std::vector<Case> UrlCases() {
+  return {
+      {"PageWithoutUrl", [](RawDatabase& raw) { raw.Delete(Family::kUrls, UrlKeyOf(Second())); },
+       "http://example.org/2 is not in urls"},
+      {"UrlWithoutPage", [](RawDatabase& raw) { PutUrl(raw, PageOf(kHost, 9), 9); },
+       "page " + Hex(PageOf(kHost, 9).number) + " has no text"},
+      {"UrlOfAnotherPage", [](RawDatabase& raw) { PutUrl(raw, Second(), 1); },
+       "page " + Hex(First().number) + " is another"},
+      {"SecondUrlOfAPage", [](RawDatabase& raw) { PutUrl(raw, PageOf(kHost, 7), 1); },
+       "host example.org: has 2 pages, lists 3"},
+      {"UrlKeyMalformed",
+       [](RawDatabase& raw) { raw.Put(Family::kUrls, "nonsense", std::string("x")); },
+       "key is malformed"},
+      {"UrlDamaged", [](RawDatabase& raw) { Flip(raw, Family::kUrls, UrlKeyOf(First())); }, "urls"},
+  };
+}
+
+std::vector<Case> PageCases() {
+  return {
+      {"PageWithoutText", [](RawDatabase& raw) { raw.Delete(Family::kTexts, KeyOf(First())); },
+       "page is incomplete: text false, state true, detail true"},
+      {"PageWithoutState", [](RawDatabase& raw) { raw.Delete(Family::kStates, KeyOf(Second())); },
+       "page is incomplete: text true, state false, detail true"},
+      {"PageWithoutDetail", [](RawDatabase& raw) { raw.Delete(Family::kDetails, KeyOf(First())); },
+       "page is incomplete: text true, state true, detail false"},
+      {"TextOfAnotherPage", [](RawDatabase& raw) { PutText(raw, First(), PageOf(kHost, 8)); },
+       "fingerprint is of another page"},
+      {"TextInTheWrongSlot", [](RawDatabase& raw) { PutText(raw, First(), PageOf(kOtherHost, 1)); },
+       "in the wrong slot"},
+      {"FingerprintOfAnotherPage",
+       [](RawDatabase& raw) { PutState(raw, First(), 1, PageOf(kHost, 8)); },
+       "fingerprint is of another page"},
+      {"FingerprintTwice", [](RawDatabase& raw) { PutState(raw, Second(), 1, First()); },
+       "is stored twice"},
+      {"HostSerialUnknown", [](RawDatabase& raw) { PutState(raw, First(), 5, First()); },
+       "host 5 is not example.org"},
+      {"StateDamaged", [](RawDatabase& raw) { Flip(raw, Family::kStates, KeyOf(First())); },
+       "states"},
+      {"DetailDamaged", [](RawDatabase& raw) { Flip(raw, Family::kDetails, KeyOf(First())); },
+       "details"},
+      {"TextDamaged", [](RawDatabase& raw) { Flip(raw, Family::kTexts, KeyOf(First())); }, "texts"},
+      {"SignalOfNoSource",
+       [](RawDatabase& raw) {
+         PageRecord page = Second();
+         page.state.signals.Add(SourceClass(3, BurstClass::kMany));
+         PutState(raw, page, 1, page);
+       },
+       "page " + Hex(Second().number) + ": signals of source 3, which is not registered"},
+      {"ObservationOfNoSource",
+       [](RawDatabase& raw) {
+         PageRecord page = First();
+         CrawlObservation seen{.fetched = Instant::FromUnixSeconds(1'650'000'000),
+                               .elapsed = Duration::Seconds(5),
+                               .signals = {}};
+         seen.signals.Add(SourceClass(2, BurstClass::kFew));
+         page.detail.statistics.recent = {seen};
+         PutDetail(raw, page);
+       },
+       "page " + Hex(First().number) + ": signals of source 2, which is not registered"},
+  };
+}
+
+std::vector<Case> HostCases() {
+  return {
+      {"HostMissing",
+       [](RawDatabase& raw) {
+         raw.Delete(Family::kHosts, storage::HostKeyOf(SlotOfHost(kHost), kHost));
+       },
+       "host 1 is not example.org"},
+      {"HostInTheWrongSlot",
+       [](RawDatabase& raw) { PutHost(raw, "example.com", 9, SlotOfHost(kHost)); },
+       "in the wrong slot"},
+      {"HostSerialTwice",
+       [](RawDatabase& raw) {
+         PutHost(raw, "a.example.com", 1, SlotOfHost("a.example.com"));
+         PutHost(raw, "b.example.com", 1, SlotOfHost("a.example.com"));
+       },
+       "serial 1 is taken"},
+      {"HostDamaged",
+       [](RawDatabase& raw) {
+         Flip(raw, Family::kHosts, storage::HostKeyOf(SlotOfHost(kHost), kHost));
+       },
+       "hosts"},
+  };
+}
+
+std::vector<Case> LeaseCases() {
+  return {
+      {"LeaseOfNoPage", [](RawDatabase& raw) { PutLease(raw, LeaseOf(PageOf(kHost, 77), 2)); },
+       "page " + Hex(PageOf(kHost, 77).number) + ": NotFound"},
+      {"LeaseOfALeasedPage", [](RawDatabase& raw) { PutLease(raw, LeaseOf(First(), 2)); },
+       "is leased twice"},
+      {"LeaseNeverGivenOut", [](RawDatabase& raw) { PutLease(raw, LeaseOf(Second(), 1, 900)); },
+       "was never given out"},
+      {"LeaseUnderAnotherKey",
+       [](RawDatabase& raw) {
+         const std::string key = LeaseKey(LeaseOf(First(), 1));
+         raw.Put(Family::kLeases, LeaseKey(LeaseOf(Second(), 5)), raw.Get(Family::kLeases, key));
+       },
+       "leases"},
+      {"LeaseDamaged",
+       [](RawDatabase& raw) { Flip(raw, Family::kLeases, LeaseKey(LeaseOf(First(), 1))); },
+       "leases"},
+  };
+}
+
+std::vector<Case> GlobalCases() {
+  return {
+      {"SourceMissing", [](RawDatabase& raw) { raw.Delete(Family::kSources, std::string(1, 0)); },
+       "signals of source 0, which is not registered"},
+      {"SourceNameTwice", [](RawDatabase& raw) { PutSource(raw, "cdn", 4); },
+       "sources: the name cdn is given twice"},
+      {"SourceDamaged",
+       [](RawDatabase& raw) { Flip(raw, Family::kSources, storage::SourceKeyOf(0)); }, "sources"},
+      {"EpochOfNoShard", [](RawDatabase& raw) { PutEpoch(raw, {.shard = 3}); },
+       "an epoch of shard 3, of which there are 1"},
+      {"ModelUnreadable",
+       [](RawDatabase& raw) { PutEpoch(raw, {.shard = 0, .number = 1, .site_model = "junk"}); },
+       "the model of shard 0 cannot be used"},
+      {"EpochDamaged",
+       [](RawDatabase& raw) {
+         PutEpoch(raw, {.shard = 0, .number = 1, .site_model = "junk"});
+         Flip(raw, Family::kMeta, storage::MetaKeyOf(MetaKey::kEpoch, 0));
+       },
+       "default"},
+      {"PolicyUnknown",
+       [](RawDatabase& raw) {
+         std::string value;
+         const std::string key = storage::MetaKeyOf(MetaKey::kSettings);
+         storage::EncodeSettings(key, {.policy = "clairvoyance"}, &value);
+         raw.Put(Family::kMeta, key, value);
+       },
+       "the policy clairvoyance is not known"},
+      {"SettingsDamaged",
+       [](RawDatabase& raw) { Flip(raw, Family::kMeta, storage::MetaKeyOf(MetaKey::kSettings)); },
+       "default"},
+      {"MetaKeyUnknown", [](RawDatabase& raw) { raw.Put(Family::kMeta, std::string("\x63"), "x"); },
+       "key is unknown"},
+  };
+}
+
+std::string NameOf(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Urls, Verify, testing::ValuesIn(UrlCases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Pages, Verify, testing::ValuesIn(PageCases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Hosts, Verify, testing::ValuesIn(HostCases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Leases, Verify, testing::ValuesIn(LeaseCases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Globals, Verify, testing::ValuesIn(GlobalCases()), NameOf);
+
+}  // namespace
+}  // namespace freshet
