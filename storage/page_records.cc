@@ -1,4 +1,7 @@
 // The records of pages: url, text, state, detail. Layout tables: docs/storage-format.md.
+#include <bit>
+#include <optional>
+
 #include "core/base/check.h"
 #include "storage/codec.h"
 #include "storage/records.h"
@@ -37,10 +40,44 @@ enum StatisticsTag : int {
 };
 
 // Head byte of an observation: bit 0 changed; bit 1 elapsed is written, else it is the time since
-// the observation before; bits 2 to 4 number of signal entries.
+// the observation before; bits 2 to 4 number of signal entries; bit 5 spans are written in full,
+// else each as a span code; bits 6 and 7 how the exposure is written.
 constexpr uint8_t kChangedBit = 1;
 constexpr uint8_t kElapsedBit = 2;
 constexpr int kEntriesShift = 2;
+constexpr int kEntriesMask = 7;
+constexpr uint8_t kFullBit = 32;
+constexpr int kExposureShift = 6;
+enum ExposureKind : uint8_t {
+  kAsElapsed = 0,  // what the elapsed time makes
+  kUpperHalf = 1,  // the upper half of the float; the lower one is zero
+  kWhole = 2,      // the float
+};
+
+// A span code: the position of the highest bit (6 bits), and the ten bits behind it. nullopt: more
+// bits than that are set, or none.
+constexpr int kCodedBits = 10;
+std::optional<uint16_t> SpanCode(int64_t span) {
+  if (span <= 0) return std::nullopt;
+  const auto bits = static_cast<uint64_t>(span);
+  const int highest = std::bit_width(bits) - 1;
+  const uint64_t behind =
+      highest <= kCodedBits ? bits << (kCodedBits - highest) : bits >> (highest - kCodedBits);
+  const auto code =
+      static_cast<uint16_t>(highest << kCodedBits | (behind & ((1 << kCodedBits) - 1)));
+  if (highest > kCodedBits && behind << (highest - kCodedBits) != bits) return std::nullopt;
+  return code;
+}
+// nullopt: SpanCode gives no such code.
+std::optional<int64_t> SpanOfCode(uint16_t code) {
+  const int highest = code >> kCodedBits;
+  const uint64_t behind = (code & ((1 << kCodedBits) - 1)) | 1 << kCodedBits;
+  if (highest > 62) return std::nullopt;
+  if (highest >= kCodedBits) return static_cast<int64_t>(behind << (highest - kCodedBits));
+  const int unused = kCodedBits - highest;
+  if ((behind & ((uint64_t{1} << unused) - 1)) != 0) return std::nullopt;
+  return static_cast<int64_t>(behind >> unused);
+}
 
 // Differences wrap around instead of overflowing: any two instants can be encoded.
 int64_t WrappingSubtract(int64_t a, int64_t b) {
@@ -56,6 +93,38 @@ int UsedEntries(const SignalCounts& signals) {
   return used;
 }
 
+bool IsExposureOfElapsed(const CrawlObservation& observation) {
+  const Duration elapsed = observation.elapsed;
+  return elapsed >= Duration() && observation.exposure == CoarseExposure(elapsed.seconds());
+}
+
+ExposureKind ExposureKindOf(const CrawlObservation& observation) {
+  if (IsExposureOfElapsed(observation)) return kAsElapsed;
+  const bool short_float = (std::bit_cast<uint32_t>(observation.exposure) & 0xFFFF) == 0;
+  return short_float ? kUpperHalf : kWhole;
+}
+
+void WriteExposure(ExposureKind kind, float exposure, Writer& writer) {
+  const auto bits = std::bit_cast<uint32_t>(exposure);
+  if (kind == kUpperHalf) writer.U16(static_cast<uint16_t>(bits >> 16));
+  if (kind == kWhole) writer.U32(bits);
+}
+
+// False: nothing that WriteExposure writes.
+bool ReadExposure(int kind, CrawlObservation& observation, Reader& reader) {
+  if (kind == kAsElapsed) {
+    if (observation.elapsed < Duration()) return false;
+    observation.exposure = CoarseExposure(observation.elapsed.seconds());
+    return true;
+  }
+  if (kind == kUpperHalf) {
+    observation.exposure = std::bit_cast<float>(uint32_t{reader.U16()} << 16);
+  } else if (kind == kWhole) {
+    observation.exposure = std::bit_cast<float>(reader.U32());
+  }
+  return ExposureKindOf(observation) == kind;
+}
+
 void EncodeObservations(const std::vector<CrawlObservation>& observations, std::string* out) {
   Writer writer(out);
   int64_t before = 0;
@@ -63,11 +132,18 @@ void EncodeObservations(const std::vector<CrawlObservation>& observations, std::
     const int64_t step = WrappingSubtract(observation.fetched.micros(), before);
     const int used = UsedEntries(observation.signals);
     const bool explicit_elapsed = observation.elapsed.micros() != step;
+    const ExposureKind exposure = ExposureKindOf(observation);
+    const bool full =
+        !SpanCode(step) || (explicit_elapsed && !SpanCode(observation.elapsed.micros()));
+    const auto write = [&](int64_t span) {
+      full ? writer.Signed(span) : writer.U16(*SpanCode(span));
+    };
     writer.U8(static_cast<uint8_t>((observation.changed ? kChangedBit : 0) |
-                                   (explicit_elapsed ? kElapsedBit : 0) | used << kEntriesShift));
-    writer.Signed(step);
-    if (explicit_elapsed) writer.Signed(observation.elapsed.micros());
-    writer.F32(observation.exposure);
+                                   (explicit_elapsed ? kElapsedBit : 0) | used << kEntriesShift |
+                                   (full ? kFullBit : 0) | exposure << kExposureShift));
+    write(step);
+    if (explicit_elapsed) write(observation.elapsed.micros());
+    WriteExposure(exposure, observation.exposure, writer);
     for (int i = 0; i < used; ++i) {
       writer.U8(observation.signals.entries()[i].source_class.packed());
       writer.U8(observation.signals.entries()[i].count);
@@ -83,13 +159,24 @@ bool DecodeObservations(std::string_view bytes, std::vector<CrawlObservation>* o
     if (observations->size() == limits::kMaxObservations) return false;
     CrawlObservation& observation = observations->emplace_back();
     const uint8_t head = reader.U8();
-    const int64_t step = reader.Signed();
-    const int used = head >> kEntriesShift;
-    if (used > SignalCounts::kCapacity) return false;
+    bool fine = true;
+    const auto read = [&] {
+      if ((head & kFullBit) != 0) return reader.Signed();
+      const std::optional<int64_t> span = SpanOfCode(reader.U16());
+      fine = fine && span.has_value();
+      return span.value_or(0);
+    };
+    const int64_t step = read();
+    const int used = head >> kEntriesShift & kEntriesMask;
     observation.changed = (head & kChangedBit) != 0;
     observation.fetched = Instant::FromMicros(WrappingAdd(before, step));
-    observation.elapsed = Duration::Micros((head & kElapsedBit) != 0 ? reader.Signed() : step);
-    observation.exposure = reader.F32();
+    observation.elapsed = Duration::Micros((head & kElapsedBit) != 0 ? read() : step);
+    // Written in full only where codes do not do.
+    if ((head & kFullBit) != 0) {
+      fine = !SpanCode(step) || !SpanCode(observation.elapsed.micros());
+    }
+    fine = fine && ReadExposure(head >> kExposureShift, observation, reader);
+    if (!fine || used > SignalCounts::kCapacity) return false;
     std::array<SignalCounts::Entry, SignalCounts::kCapacity> entries{};
     for (int i = 0; i < used; ++i) {
       entries[i].source_class = SourceClass(reader.U8());

@@ -301,15 +301,16 @@ void Estimator::Impl::RecordCrawl(PageRecord& page, CrawlObservation observation
       state.rates.age_bin == kAgeless ? 1 : site.curve().Ahead(state.rates.age_bin);
   const double rate = state.rates.change_rate * day / ahead;
   observation.exposure = static_cast<float>(state.exposure);
+  const Instant fetched = observation.fetched;
 
   LearnBursts(state, observation.changed);
   if (statistics.recent.size() >= limits::kMaxObservations) Forget(statistics, site, rate);
-  statistics.recent.push_back(observation);
+  statistics.recent.push_back(Coarse(observation, statistics));
   bool told = false;
   for (const SignalCounts::Entry& entry : observation.signals.entries()) {
     told = told || (entry.count > 0 && IsBurst(entry.source_class));
   }
-  if (observation.changed && !told) StartAge(state, observation.fetched);
+  if (observation.changed && !told) StartAge(state, fetched);
 }
 
 void Estimator::Impl::BeginEpoch(Instant now) {

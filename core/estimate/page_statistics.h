@@ -34,6 +34,21 @@ struct PageStatistics {
   bool operator==(const PageStatistics&) const = default;
 };
 
+// An observation is kept as exactly as estimates can use it, which takes half of the space: spans
+// to 11 significant bits and exposures to 8, both within 0.4%. What 24 observations say of a rate
+// is uncertain by 20% and more.
+
+// Rounded down. Precondition: span >= 0.
+[[nodiscard]] Duration CoarseSpan(Duration span);
+// Rounded to the nearest. Precondition: exposure >= 0.
+[[nodiscard]] float CoarseExposure(double exposure);
+// The observation as it is kept behind `before`. The first one keeps its fetch time; that of others
+// is at most 0.1% of the step from the one before earlier. Precondition: fetched after the last of
+// `before`.
+[[nodiscard]] CrawlObservation Coarse(CrawlObservation observation, const PageStatistics& before);
+// Whether the fetch at this time may be what was kept as this observation.
+[[nodiscard]] bool MayBeFetch(const CrawlObservation& observation, Instant fetched);
+
 }  // namespace freshet
 
 #endif  // FRESHET_CORE_ESTIMATE_PAGE_STATISTICS_H_

@@ -29,12 +29,15 @@ Duration Backoff(const ShardOptions& options, int errors) {
   return std::min(wait, options.max_error_backoff);
 }
 
-bool AlreadyTaken(const PageDetail& detail, const ReportCrawl& report) {
+bool AlreadyTaken(const PageRecord& page, const ReportCrawl& report) {
+  const PageDetail& detail = page.detail;
   if (report.lease != LeaseId() && report.lease == detail.last_lease) return true;
   if (report.fetched == detail.last_result) return true;
+  // Only of the past: a new fetch may come within what an observation's time is rounded by.
+  if (report.fetched > page.state.last_crawl) return false;
   const auto& recent = detail.statistics.recent;
   return std::any_of(recent.begin(), recent.end(), [&](const CrawlObservation& observation) {
-    return observation.fetched == report.fetched;
+    return MayBeFetch(observation, report.fetched);
   });
 }
 
@@ -456,7 +459,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     lease->reported = event.lease != LeaseId();
   };
   const bool reported = past && past->page == record.number && past->reported;
-  if (reported || AlreadyTaken(record.detail, event)) {
+  if (reported || AlreadyTaken(record, event)) {
     ++counters.duplicate_results;
     close();
     return {.disposition = Disposition::kDuplicate, .outcome = record.detail.last_outcome};

@@ -105,6 +105,13 @@ PageDetail RandomRecords::Detail() {
     observation.signals = Signals();
     observation.exposure = static_cast<float>(Rate());
     observation.changed = Chance(50);
+    if (Chance(50) || observation.elapsed < Duration()) continue;
+    // As estimators leave them.
+    if (Chance(50)) observation.exposure = static_cast<float>(observation.elapsed.seconds());
+    PageStatistics before = detail.statistics;
+    before.recent.pop_back();
+    if (i > 0 && observation.fetched <= before.recent.back().fetched) before.recent.clear();
+    observation = Coarse(observation, before);
   }
   detail.statistics.old_changes = static_cast<float>(Rate());
   detail.statistics.old_exposure = static_cast<float>(Rate());
