@@ -189,6 +189,7 @@ grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext
   context_.settings.Change(context_.router, change, [this, rate, response, reactor](Reply reply) {
     if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
     const Rate before = context_.dispatcher.SetRate(Rate::PerSecond(rate));
+    context_.plans.Poke();
     response->set_crawl_rate_per_second(rate);
     response->set_previous_crawl_rate_per_second(before.per_second());
     reactor->Finish(grpc::Status::OK);
@@ -201,7 +202,7 @@ grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* c
                                                   v1::GetPolicyResponse* response) {
   response->set_policy(context_.settings.policy());
   response->add_available_policies("default");
-  for (const std::string_view name : PolicyNames()) {
+  for (const std::string_view name : CrawlPolicyNames()) {
     response->add_available_policies(std::string(name));
   }
   return Finished(call, grpc::Status::OK);
@@ -211,7 +212,7 @@ grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext* c
                                                   const v1::SetPolicyRequest* request,
                                                   v1::SetPolicyResponse* response) {
   const std::string name = request->policy();
-  const StatusOr<Policy> policy = ResolvePolicy(name);
+  const StatusOr<CrawlPolicy> policy = ResolvePolicy(name);
   if (!policy.ok()) {
     return Finished(
         call, GrpcStatusOf(InvalidArgument("policy: {}", std::string(policy.status().message()))));
@@ -226,8 +227,11 @@ grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext* c
     RunOnAllShards(
         context_.router, /*learn=*/false,
         [policy](const ShardView& view) { view.state.SetPolicy(*policy); },
-        [reactor](const Status& status, const EpochResult&) {
-          reactor->Finish(GrpcStatusOf(status));
+        [this, policy, reactor](const Status& status, const EpochResult&) {
+          if (!status.ok()) return reactor->Finish(GrpcStatusOf(status));
+          context_.plans.SetMethod(policy->plan, [reactor](const Status& planned) {
+            reactor->Finish(GrpcStatusOf(planned));
+          });
         });
   });
   return reactor;

@@ -242,9 +242,9 @@ StatusOr<HostPort> ParseHostPort(std::string_view address) {
   return result;
 }
 
-StatusOr<Policy> ResolvePolicy(std::string_view name) {
-  if (name == "default") return Policy{.kind = PolicyKind::kGreedyNcis};
-  StatusOr<Policy> policy = ParsePolicy(name);
+StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name) {
+  if (name == "default") return CrawlPolicy(Policy{.kind = PolicyKind::kGreedyNcis});
+  StatusOr<CrawlPolicy> policy = ParseCrawlPolicy(name);
   if (policy.ok()) return policy;
   return InvalidArgument("{}, default", std::string(policy.status().message()));
 }

@@ -13,7 +13,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/estimate/estimator.h"
-#include "core/model/policy.h"
+#include "core/schedule/crawl_policy.h"
 
 namespace freshet {
 
@@ -82,8 +82,8 @@ struct CommandLine {
 [[nodiscard]] Status Validate(const ServerConfig& config);
 
 // The policy that a name stands for: `default` is greedy_ncis, other names are those of
-// core/model/policy.h.
-[[nodiscard]] StatusOr<Policy> ResolvePolicy(std::string_view name);
+// core/schedule/crawl_policy.h.
+[[nodiscard]] StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name);
 
 // InvalidArgument unless `name` may name a source: 1 to 64 of a-z, 0-9, `_`, `-` and `.`.
 [[nodiscard]] Status ValidateSourceName(std::string_view name);

@@ -14,6 +14,7 @@
 #include "server/config.h"
 #include "server/dispatcher.h"
 #include "server/mutex.h"
+#include "server/plan_runner.h"
 #include "server/router.h"
 #include "server/sources.h"
 #include "server/stream.h"
@@ -74,6 +75,7 @@ struct ServerContext {
   RuntimeSettings& settings;
   StreamSet& streams;
   Background& background;
+  PlanRunner& plans;
   HandlerCounters& counters;
   Instant started;
 

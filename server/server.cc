@@ -23,6 +23,7 @@
 #include "server/logging.h"
 #include "server/metrics.h"
 #include "server/pages_service.h"
+#include "server/plan_runner.h"
 #include "server/scheduler_service.h"
 #include "server/shard_loader.h"
 #include "spdlog/spdlog.h"
@@ -85,7 +86,7 @@ class Server::Impl {
   bool stopped_ = false;
   GlobalRecords globals_;
   LoadProgress load_progress_;
-  Policy policy_;
+  CrawlPolicy policy_;
   // Later members use earlier ones.
   Metrics metrics_;
   Health health_;
@@ -100,6 +101,7 @@ class Server::Impl {
   std::unique_ptr<RuntimeSettings> settings_;
   std::optional<Dispatcher> dispatcher_;
   std::optional<Background> background_;
+  std::optional<PlanRunner> plans_;
   std::optional<ServerContext> context_;
   std::optional<SchedulerService> scheduler_service_;
   std::optional<IngestService> ingest_service_;
@@ -194,7 +196,7 @@ ShardSettings Server::Impl::SettingsOf(int shard) const {
 void Server::Impl::MakeShards() {
   // What an operator has set wins over flags and files, which are for new databases.
   std::string policy_name = globals_.settings.policy.value_or(config_.policy);
-  StatusOr<Policy> policy = ResolvePolicy(policy_name);
+  StatusOr<CrawlPolicy> policy = ResolvePolicy(policy_name);
   if (!policy.ok()) {
     spdlog::warn("the stored policy '{}' is not known to this release: using {}", policy_name,
                  config_.policy);
@@ -246,6 +248,9 @@ void Server::Impl::StartThreads() {
   for (const auto& shard : shards_) shard->Start();
   dispatcher_->Start();
   background_.emplace();
+  plans_.emplace(PlanRunnerOptions{.interval = config_.epoch_interval}, *router_,
+                 [this] { return dispatcher_->rate(); });
+  if (policy_.plan) plans_->SetMethod(policy_.plan, nullptr);
   context_.emplace(ServerContext{.config = config_,
                                  .clock = clock_,
                                  .store = *store_,
@@ -255,6 +260,7 @@ void Server::Impl::StartThreads() {
                                  .settings = *settings_,
                                  .streams = streams_,
                                  .background = *background_,
+                                 .plans = *plans_,
                                  .counters = counters_,
                                  .started = clock_.Now()});
   complete_ = true;
@@ -354,6 +360,7 @@ void Server::Impl::WatchStore() {
 Status Server::Impl::Stop() {
   if (std::exchange(stopped_, true)) return absl::OkStatus();
   StopServing();
+  if (plans_) plans_->Stop();
   // Nobody asks for anything any more.
   if (background_) background_->Stop();
   for (const auto& shard : shards_) shard->Stop();

@@ -14,8 +14,10 @@ constexpr Duration kLease = Duration::Hours(1);
 }  // namespace
 
 ShardReplay::ShardReplay(const std::vector<ReplayPage>& pages, const ShardOptions& options,
-                         Duration epoch, bool named_polls)
-    : pages_(pages), shard_(options), epoch_(epoch), named_polls_(named_polls) {}
+                         Duration epoch, Rate crawl_rate, bool named_polls)
+    : pages_(pages), shard_(options), epoch_(epoch), named_polls_(named_polls) {
+  shard_.set_crawl_rate(crawl_rate);
+}
 
 void ShardReplay::CatchUp(Instant now) {
   shard_.RunTimers(now);

@@ -18,11 +18,12 @@ namespace freshet {
 // politeness.
 class ShardReplay : public ReplayPolicy {
  public:
-  // Learns at the first event that comes `epoch` or more after the last epoch. With `named_polls`
-  // false signals have the size of their poll, but do not say which poll it was, so that nothing is
-  // learned of single bursts. `pages` outlives it.
+  // Learns at the first event that comes `epoch` or more after the last epoch. Rate policies plan
+  // then for `crawl_rate`; until the first time the index decides. With `named_polls` false signals
+  // have the size of their poll, but do not say which poll it was, so that nothing is learned of
+  // single bursts. `pages` outlives it.
   ShardReplay(const std::vector<ReplayPage>& pages, const ShardOptions& options, Duration epoch,
-              bool named_polls = true);
+              Rate crawl_rate, bool named_polls = true);
 
   void Add(size_t page, Instant now) override;
   // The pages of one host in the poll are one batch of that size.

@@ -58,8 +58,9 @@ StatusOr<ShardOptions> OptionsOf(const ReplayFlags& flags) {
     options.policy = Policy{.kind = PolicyKind::kGreedyNcis};
     options.estimator.kind = EstimatorKind::kDefault;
   } else {
-    ASSIGN_OR_RETURN(options.policy, ParsePolicy(flags.policy));
-    options.estimator.kind = UsualEstimator(options.policy.kind);
+    ASSIGN_OR_RETURN(options.policy, ParseCrawlPolicy(flags.policy));
+    options.estimator.kind =
+        options.policy.plan ? EstimatorKind::kDefault : UsualEstimator(options.policy.index.kind);
   }
   if (!flags.estimator.empty()) {
     ASSIGN_OR_RETURN(options.estimator.kind, ParseEstimator(flags.estimator));
@@ -98,8 +99,9 @@ Status RunReplay(const ReplayFlags& flags) {
   std::unique_ptr<ReplayPolicy> policy = MakeReplayRule(flags.policy, pages);
   if (policy == nullptr) {
     ASSIGN_OR_RETURN(const ShardOptions shard, OptionsOf(flags));
-    policy = std::make_unique<ShardReplay>(
-        pages, shard, Duration::FromSeconds(flags.epoch_days * 86400), !flags.unnamed_polls);
+    policy =
+        std::make_unique<ShardReplay>(pages, shard, Duration::FromSeconds(flags.epoch_days * 86400),
+                                      Rate::PerDay(flags.crawls_per_day), !flags.unnamed_polls);
   }
   const auto started = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const ReplayResult result, Replay(pages, options, *policy));
@@ -122,8 +124,9 @@ void AddReplayCommand(CLI::App& app, SimAction& action) {
   auto flags = std::make_shared<ReplayFlags>();
   command->add_option("--history", flags->history, "History file, plain or gzip")->required();
   command
-      ->add_option("--policy", flags->policy,
-                   "default, an index policy, uniform, importance, pings_first or nutch_adaptive")
+      ->add_option(
+          "--policy", flags->policy,
+          "default, an index or rate policy, uniform, importance, pings_first or nutch_adaptive")
       ->capture_default_str();
   command->add_option("--estimator", flags->estimator,
                       "default, mle or cho_gm; unset: that of the policy");

@@ -1,6 +1,6 @@
-// The inside of ShardState, shared by its three source files: shard_state.cc (start-up, installing,
-// picks, timers), shard_steps.cc (one function per event) and shard_view.cc (looking). Not for
-// others.
+// The inside of ShardState, shared by its source files: shard_state.cc (start-up, installing,
+// picks, timers), shard_plan.cc (rate plans), shard_steps.cc (one function per event) and
+// shard_view.cc (looking). Not for others.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_IMPL_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_IMPL_H_
 
@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "core/index/price_index.h"
+#include "core/plan/plan_queue.h"
 #include "core/schedule/edge_calendar.h"
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/host_gate.h"
@@ -46,6 +47,14 @@ class ShardState::Impl {
   [[nodiscard]] std::optional<Pick> Take(Instant at);
   void PutBack(PageNumber number);
   [[nodiscard]] std::optional<PageNumber> FindNumber(const PageKey& key) const;
+
+  // --- shard_plan.cc
+  // --------------------------------------------------------------------------------
+  void SetPolicy(const CrawlPolicy& policy);
+  uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
+  void BeginPlan(Rate rate);
+  void StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
+  void FinishPlan();
 
   // --- shard_steps.cc: stage what one event does
   // ------------------------------------------------------
@@ -89,8 +98,17 @@ class ShardState::Impl {
   // Takes over what was computed of a page.
   void File(PageId id, bool gone, const IndexEntry& entry, Instant edge,
             const FreshnessSample::Page& believed);
+  // The page of highest value, or the first of the plan.
+  [[nodiscard]] std::optional<IndexPick> Best(Instant at);
+  // Files the page in the plan's queue as the index has it.
+  void FileInPlan(PageId id, Instant asked_at);
+  // When a signal since the last crawl asked for a crawl by the plan; infinite: none did.
+  [[nodiscard]] Instant AskedAt(PageId id, const PageState& state) const;
   void Leave(HostId host);
-  void FreeHost(HostId host) { index.SetHostFree(host, hosts.FreeAt(host)); }
+  void FreeHost(HostId host) {
+    index.SetHostFree(host, hosts.FreeAt(host));
+    if (queue) queue->SetHostFree(host, hosts.FreeAt(host));
+  }
   [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint);
   void DropPage(PageId id);
   // Sets a flag, and withholds or offers the page accordingly.
@@ -129,6 +147,13 @@ class ShardState::Impl {
   absl::flat_hash_map<PageId, Out> out;
   EdgeCalendar edges;
   FreshnessSample freshness;
+  // A rate policy's plan: the queue is filled slice by slice, then decides instead of the index,
+  // which is kept as it would be without.
+  std::optional<PlanQueue> queue;
+  bool plan_in_force = false;
+  PagedVector<float> planned;  // by PageId: rate per second or, below zero, - probability
+  float newcomer_rate = 0;
+  Instant latest;  // the latest instant heard of
   absl::flat_hash_map<Slot, uint64_t> next_serial;
   std::priority_queue<LeaseEnd, std::vector<LeaseEnd>, std::greater<>> lease_ends;
   absl::flat_hash_set<uint64_t> signal_ids;

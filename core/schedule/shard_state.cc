@@ -46,12 +46,12 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
 IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& state,
                                        HostId host) const {
   IndexEntry entry;
-  entry.policy = options.policy;
+  entry.policy = options.policy.index;
   entry.rates = MakeIndexRates(spec.importance, state.rates);
   const bool fresh_once = std::isfinite(state.staleness) || state.crawled();
   const double elapsed = state.crawled() ? (state.carried_at - state.last_crawl).seconds() : 0;
   // A page that nobody has fetched yet is worth what a page that is surely stale is worth.
-  entry.exponent = fresh_once ? PolicyExponent(options.policy, state.rates, state.staleness,
+  entry.exponent = fresh_once ? PolicyExponent(options.policy.index, state.rates, state.staleness,
                                                std::max(0.0, elapsed), !state.signals.empty())
                               : kNeverCrawledStaleness;
   entry.since = state.carried_at;
@@ -59,7 +59,9 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
   entry.eligible_from = std::max(spec.not_before, state.retry_at);
   if (state.crawled()) {
     entry.eligible_from = std::max(entry.eligible_from, state.last_crawl + spec.min_interval);
-    if (spec.max_interval > Duration()) entry.forced_at = state.last_crawl + spec.max_interval;
+  }
+  if (spec.max_interval > Duration()) {
+    entry.forced_at = (state.crawled() ? state.last_crawl : state.first_seen) + spec.max_interval;
   }
   if (state.recheck) {
     // Out of turn: neither the minimal interval nor a back-off holds it, only politeness does.
@@ -91,6 +93,7 @@ void ShardState::Impl::DropPage(PageId id) {
     out.erase(it);
   }
   index.Remove(id);
+  if (queue) queue->Remove(id);
   edges.Set(id, Instant::Infinite());
   freshness.Remove(pages.fingerprint(id));
   pages.Remove(id);
@@ -112,8 +115,15 @@ void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
   const bool held_before = pages.IsAny(id, kNotToBePicked);
   pages.Set(id, flag, value);
   const bool held = pages.IsAny(id, kNotToBePicked);
-  if (held && !held_before) index.Withhold(id);
-  if (!held && held_before) index.Offer(id);
+  if (held == held_before) return;
+  const bool in_plan = queue && queue->Has(id);
+  if (held) {
+    index.Withhold(id);
+    if (in_plan) queue->Withhold(id);
+  } else {
+    index.Offer(id);
+    if (in_plan) queue->Offer(id);
+  }
 }
 
 std::optional<PageNumber> ShardState::Impl::FindNumber(const PageKey& key) const {
@@ -135,6 +145,7 @@ void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
   const IndexEntry entry = MakeEntry(spec, state, host);
   File(id, state.gone || NeverDue(spec, entry), entry, estimator.NextEdge(state),
        BelievedOf(spec, state));
+  if (queue) FileInPlan(id, AskedAt(id, state));
 }
 
 // --- Start-up
@@ -217,6 +228,7 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     if (!id) {
       id = AddPage(record.number, Fingerprint(record.key.crawl_id, record.key.url));
     }
+    if (page.fetched && queue && queue->Has(*id)) queue->Crawled(*id, latest);
     Refile(*id, hosts.Intern(record.host), record.spec, record.state);
   }
 }
@@ -272,15 +284,23 @@ Instant ShardState::Impl::next_timer() const {
 // --- Picks
 // --------------------------------------------------------------------------------------------
 
+std::optional<IndexPick> ShardState::Impl::Best(Instant at) {
+  latest = std::max(latest, at);
+  if (!plan_in_force) return index.Best(at);
+  const std::optional<PlanPick> first = queue->Best(at);
+  if (!first) return std::nullopt;
+  return IndexPick{first->page, first->urgency};
+}
+
 std::optional<Pick> ShardState::Impl::Peek(Instant at) {
-  const std::optional<IndexPick> best = index.Best(at);
+  const std::optional<IndexPick> best = Best(at);
   if (!best) return std::nullopt;
   return Pick{pages.number(best->page), best->value};
 }
 
 std::optional<Pick> ShardState::Impl::Take(Instant at) {
   if (leases.size() >= limits::kMaxLeasesPerShard) return std::nullopt;
-  const std::optional<IndexPick> best = index.Best(at);
+  const std::optional<IndexPick> best = Best(at);
   if (!best) return std::nullopt;
   const PageId id = best->page;
   CHECK(!out.contains(id), "picked a page that is out");
@@ -335,6 +355,7 @@ void ShardState::Want(const Event& event, std::vector<PageNumber>* numbers) cons
 }
 
 Reply ShardState::Step(const Event& event, Instant now, Transaction& txn) {
+  impl_->latest = std::max(impl_->latest, now);
   return std::visit([&](const auto& e) { return impl_->Step(e, now, txn); }, event);
 }
 
@@ -362,7 +383,16 @@ void ShardState::FinishEpoch(Instant now, Transaction& txn) {
                           .site_model = impl_->estimator.SerialiseModel()};
 }
 
-void ShardState::SetPolicy(const Policy& policy) { impl_->options.policy = policy; }
+void ShardState::SetPolicy(const CrawlPolicy& policy) { impl_->SetPolicy(policy); }
+uint32_t ShardState::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {
+  return impl_->CollectPlan(first, count, columns);
+}
+void ShardState::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now) {
+  impl_->StagePlan(first, crawls, now);
+}
+void ShardState::BeginPlan(Rate newcomer_rate) { impl_->BeginPlan(newcomer_rate); }
+void ShardState::FinishPlan() { impl_->FinishPlan(); }
+bool ShardState::PlanInForce() const { return impl_->plan_in_force; }
 
 std::optional<PageNumber> ShardState::FindNumber(const PageKey& key) const {
   return impl_->FindNumber(key);
@@ -390,6 +420,6 @@ BelievedFreshness ShardState::Believed(Instant now) const {
 }
 std::vector<SourceTrust> ShardState::Trust() const { return impl_->estimator.Trust(); }
 const ShardCounters& ShardState::counters() const { return impl_->counters; }
-const Policy& ShardState::policy() const { return impl_->options.policy; }
+const CrawlPolicy& ShardState::policy() const { return impl_->options.policy; }
 
 }  // namespace freshet

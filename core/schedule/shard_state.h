@@ -27,16 +27,17 @@
 #include "core/estimate/estimator.h"
 #include "core/index/index_entry.h"
 #include "core/model/page.h"
-#include "core/model/policy.h"
+#include "core/schedule/crawl_policy.h"
 #include "core/schedule/event.h"
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/leases.h"
+#include "core/schedule/page_plan.h"
 #include "core/schedule/transaction.h"
 
 namespace freshet {
 
 struct ShardOptions {
-  Policy policy;
+  CrawlPolicy policy;
   EstimatorOptions estimator;
   // Politeness of hosts that have none of their own.
   Duration default_min_delay;          // zero: none
@@ -54,7 +55,9 @@ struct ShardOptions {
 // The page that is worth most at the instant asked for.
 struct Pick {
   PageNumber page;
-  double value = 0;  // infinite for a page whose recheck or max interval is due
+  // Infinite for a page whose recheck or max interval is due. Under a plan, the urgency
+  // (core/plan/plan_queue.h).
+  double value = 0;
 };
 
 struct ShardCounters {
@@ -163,8 +166,23 @@ class ShardState {
   void FinishEpoch(Instant now, Transaction& txn);
 
   // The policy by which pages are filed from now on. The owner then sends Reestimate for every
-  // page, in slices; until the last one, the others are still filed by the policy before.
-  void SetPolicy(const Policy& policy);
+  // page, in slices; until the last one, the others are still filed by the policy before. A rate
+  // policy comes into force with its first plan; an index policy at once.
+  void SetPolicy(const CrawlPolicy& policy);
+
+  // --- Rate plans, in slices of page ids, so that picks go on in between
+  // ------------------------------------------------------------------------------------------
+  // Appends what a plan needs of at most `count` ids from `first` on; how many. 0: that was all.
+  uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
+  // Makes ready for a plan. Pages that it does not know are crawled at `newcomer_rate` until the
+  // next one. Precondition of the three: the policy is a rate policy.
+  void BeginPlan(Rate newcomer_rate);
+  // Takes over the plan of the ids from `first` on.
+  void StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
+  // Every id was staged: picks follow the plan from here on.
+  void FinishPlan();
+  // Whether picks follow a plan now.
+  [[nodiscard]] bool PlanInForce() const;
 
   // --- Looking
   // --------------------------------------------------------------------------------------
@@ -176,7 +194,7 @@ class ShardState {
   [[nodiscard]] BelievedFreshness Believed(Instant now) const;
   [[nodiscard]] std::vector<SourceTrust> Trust() const;
   [[nodiscard]] const ShardCounters& counters() const;
-  [[nodiscard]] const Policy& policy() const;
+  [[nodiscard]] const CrawlPolicy& policy() const;
 
  private:
   class Impl;

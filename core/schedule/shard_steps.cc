@@ -287,8 +287,8 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     return {.disposition = Disposition::kDuplicate};
   }
   const double since_crawl = state.crawled() ? (now - state.last_crawl).seconds() : HUGE_VAL;
-  if (options.policy.kind == PolicyKind::kGreedyNcisDelay &&
-      !CountsSignal(options.policy, since_crawl, options.signal_delay.seconds())) {
+  if (options.policy.index.kind == PolicyKind::kGreedyNcisDelay &&
+      !CountsSignal(options.policy.index, since_crawl, options.signal_delay.seconds())) {
     ++counters.signals_stale;
     return {.disposition = Disposition::kStale};
   }
@@ -400,6 +400,7 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   ++record.detail.crawls;
   TakeValidators(report, changed, record.detail);
   ++(changed ? counters.changed : counters.unchanged);
+  page.fetched = true;
   state.last_crawl = state.carried_at = report.fetched;
   state.staleness = staleness;
   state.exposure = 0;

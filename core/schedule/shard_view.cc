@@ -12,8 +12,8 @@ namespace {
 std::string Days(double seconds) { return fmt::format("{:.3g} days", seconds / 86400); }
 
 // One sentence for a person.
-std::string Why(const PageRecord& page, const Explanation& explanation, bool out, Instant host_free,
-                Instant now) {
+std::string Why(const PageRecord& page, const Explanation& explanation, bool out, bool planned,
+                Instant host_free, Instant now) {
   if (page.state.gone) return "the last crawl found it gone; upsert it to have it crawled again";
   if (explanation.lease) {
     return fmt::format("it is out on lease {} to worker '{}'", explanation.lease->id.value(),
@@ -34,6 +34,12 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool out
     return fmt::format("{}: {:.3f} s to go", reason, (explanation.eligible_from - now).seconds());
   }
   if (page.state.recheck) return "a recheck was asked for: it goes out as soon as a worker asks";
+  if (planned && explanation.next_crawl.infinite()) return "the plan does not poll it";
+  if (planned && explanation.next_crawl > now) {
+    return fmt::format("the plan has it crawled in about {}",
+                       Days((explanation.next_crawl - now).seconds()));
+  }
+  if (planned) return "it is due by the plan: it goes out with the next ticks";
   if (explanation.next_crawl <= now) {
     return "its value has reached the price: it goes out with the next ticks";
   }
@@ -72,10 +78,15 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   result.next_crawl = page.state.gone ? Instant::Infinite() : now + Duration::FromSeconds(seconds);
   result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
   result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
+  const bool in_plan = plan_in_force && queue->Has(*id);
+  if (in_plan && !page.state.gone) {
+    result.next_crawl = std::max(queue->Due(*id), entry.eligible_from);
+  }
   if (pages.Is(*id, PageTable::kLeased)) result.lease = *leases.Find(out.at(*id).lease);
   result.host = hosts.record(*host);
   result.host_in_flight = hosts.in_flight(*host);
-  result.why = Why(page, result, pages.Is(*id, PageTable::kTaken), hosts.FreeAt(*host), now);
+  result.why =
+      Why(page, result, pages.Is(*id, PageTable::kTaken), in_plan, hosts.FreeAt(*host), now);
   return result;
 }
 

@@ -29,6 +29,7 @@ class Transaction {
     bool state_changed = false;
     bool detail_changed = false;
     bool reindex = false;  // its place in the index must be computed anew
+    bool fetched = false;  // a crawl of it succeeded
   };
   struct Lease {
     LeaseRecord record;

@@ -68,6 +68,21 @@ TEST(Admin, ChangesThePolicy) {
   EXPECT_THAT(status.error_message(), HasSubstr("'best' is none of"));
 }
 
+TEST(Admin, FollowsARatePlanOverAllShards) {
+  TestServer server([](ServerConfig* config) {
+    config->shards = 2;
+    config->crawl_rate = Rate::PerSecond(1000);
+  });
+  server.UpsertMany(600, 50);
+  for (const char* name : {"lambda_crawl", "uniform", "greedy"}) {
+    v1::SetPolicyRequest request;
+    request.set_policy(name);
+    EXPECT_EQ(Call(*server.admin, &Admin::SetPolicy, request).policy(), name);
+    const std::string why = server.Get(TestServer::Url(3, 50)).explanation().why();
+    EXPECT_EQ(why.find("plan") != std::string::npos, name != std::string("greedy")) << why;
+  }
+}
+
 TEST(Admin, ChangesThePolitenessOfAHost) {
   TestServer server;
   v1::SetHostPolitenessRequest request;

@@ -36,7 +36,8 @@ ReplayResult Play(const std::vector<HistoryPage>& history, std::string_view poli
   if (chosen == nullptr) {
     ShardOptions shard;
     shard.policy = *ParsePolicy("greedy_ncis");
-    chosen = std::make_unique<ShardReplay>(pages, shard, Duration::Days(10));
+    chosen = std::make_unique<ShardReplay>(pages, shard, Duration::Days(10),
+                                           Rate::PerDay(options.crawls_per_day));
   }
   StatusOr<ReplayResult> result = Replay(pages, options, *chosen);
   EXPECT_TRUE(result.ok()) << result.status();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/check.h"
+
 namespace freshet {
 
 void MemoryShard::Load(const Event& event) {
@@ -76,6 +78,19 @@ void MemoryShard::RunEpoch(Instant now) {
   for (size_t i = 0; i < again.size(); i += 1024) {
     Apply(std::span(again).subspan(i, std::min<size_t>(1024, again.size() - i)), now);
   }
+  Plan(now);
+}
+
+void MemoryShard::Plan(Instant now) {
+  const std::optional<PlanMethod> method = state_.policy().plan;
+  if (!method || crawl_rate_ <= Rate() || pages_.empty()) return;
+  PlanColumns columns;
+  const uint32_t count = state_.CollectPlan(0, UINT32_MAX, &columns);
+  const auto crawls = PlanCrawls(*method, columns, crawl_rate_);
+  CHECK(crawls.ok(), "{}", std::string(crawls.status().message()));
+  state_.BeginPlan(Rate::PerSecond(crawl_rate_.per_second() / count));
+  state_.StagePlan(0, *crawls, now);
+  state_.FinishPlan();
 }
 
 const PageRecord* MemoryShard::Find(const PageKey& key) const {

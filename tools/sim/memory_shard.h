@@ -29,8 +29,10 @@ class MemoryShard {
 
   // Expires leases and crosses age edges that are due.
   void RunTimers(Instant now);
-  // Learns from all pages and takes their rates anew.
+  // Learns from all pages and takes their rates anew; under a rate policy, plans with them.
   void RunEpoch(Instant now);
+  // What rate policies plan for; zero: they do not.
+  void set_crawl_rate(Rate rate) { crawl_rate_ = rate; }
 
   // nullptr: not known.
   [[nodiscard]] const PageRecord* Find(const PageKey& key) const;
@@ -42,7 +44,9 @@ class MemoryShard {
  private:
   void Load(const Event& event);
   void Commit();
+  void Plan(Instant now);
 
+  Rate crawl_rate_;
   ShardState state_;
   Transaction txn_;
   absl::flat_hash_map<PageNumber, PageRecord> pages_;

@@ -1,0 +1,23 @@
+#include "core/schedule/crawl_policy.h"
+
+#include "fmt/ranges.h"
+
+namespace freshet {
+
+StatusOr<CrawlPolicy> ParseCrawlPolicy(std::string_view name) {
+  if (const StatusOr<PlanMethod> plan = ParsePlanMethod(name); plan.ok()) return CrawlPolicy(*plan);
+  if (const StatusOr<Policy> policy = ParsePolicy(name); policy.ok()) return CrawlPolicy(*policy);
+  return InvalidArgument("policy: '{}' is none of {}", name, fmt::join(CrawlPolicyNames(), ", "));
+}
+
+std::string CrawlPolicyName(const CrawlPolicy& policy) {
+  return policy.plan ? std::string(PlanMethodName(*policy.plan)) : PolicyName(policy.index);
+}
+
+std::vector<std::string_view> CrawlPolicyNames() {
+  std::vector<std::string_view> names = PolicyNames();
+  for (const PlanMethod method : AllPlanMethods()) names.push_back(PlanMethodName(method));
+  return names;
+}
+
+}  // namespace freshet

@@ -1,0 +1,19 @@
+#include "core/schedule/page_plan.h"
+
+namespace freshet {
+
+StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method, const PlanColumns& columns,
+                                                Rate rate, const PlanOptions& options) {
+  const PlanPages pages = {columns.importance, columns.change_rate, columns.complete};
+  ASSIGN_OR_RETURN(const RatePlan plan, MakePlan(method, pages, rate.per_second(), options));
+  std::vector<PlannedCrawls> crawls(pages.size());
+  for (size_t i = 0; i < crawls.size(); ++i) {
+    if (!plan.rate.empty()) crawls[i].rate = static_cast<float>(plan.rate[i]);
+    if (!plan.probability.empty()) {
+      crawls[i].probability = static_cast<float>(plan.probability[i]);
+    }
+  }
+  return crawls;
+}
+
+}  // namespace freshet

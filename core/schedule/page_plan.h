@@ -1,0 +1,36 @@
+// A rate plan for the pages of one or several shards, between what the shards know of their pages
+// and what they execute.
+#ifndef FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
+#define FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/plan/planner.h"
+
+namespace freshet {
+
+// What a rate plan is computed from, by page id: ids without a page have no importance. Value type,
+// thread-compatible.
+struct PlanColumns {
+  std::vector<double> importance;
+  std::vector<double> change_rate;  // per second
+  std::vector<uint8_t> complete;    // 1: every change is signalled
+};
+
+// A page's part of a plan: polled at `rate` per second, or crawled on a signal with `probability`.
+struct PlannedCrawls {
+  float rate = 0;
+  float probability = 0;
+};
+
+// The plan of all pages of `columns` for a total of `rate`, in their order. Errors of MakePlan.
+[[nodiscard]] StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method,
+                                                              const PlanColumns& columns, Rate rate,
+                                                              const PlanOptions& options = {});
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_

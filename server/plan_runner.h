@@ -1,0 +1,64 @@
+// Rate policies in the server: computes plans over the pages of all shards, beside the traffic, and
+// hands every shard its part.
+#ifndef FRESHET_SERVER_PLAN_RUNNER_H_
+#define FRESHET_SERVER_PLAN_RUNNER_H_
+
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/plan/planner.h"
+#include "server/mutex.h"
+#include "server/router.h"
+
+namespace freshet {
+
+struct PlanRunnerOptions {
+  Duration interval;  // between two plans; zero: only when asked for
+  // Ids that a shard looks at or takes over between two of its turns: a few milliseconds of work.
+  uint32_t slice = 8192;
+};
+
+// Thread-safe. Owns a thread, which does nothing while no rate policy is set.
+class PlanRunner {
+ public:
+  // Called on the runner's thread when a plan has come into force, or could not be made.
+  using Done = std::function<void(const Status&)>;
+
+  // `rate` gives the total rate of crawls; it and `router` outlive this.
+  PlanRunner(const PlanRunnerOptions& options, Router& router, std::function<Rate()> rate);
+  ~PlanRunner();
+  PlanRunner(const PlanRunner&) = delete;
+  PlanRunner& operator=(const PlanRunner&) = delete;
+
+  // Plans by this method from now on, at once and then at intervals; nullopt: not at all. With
+  // other policies set on the shards meanwhile, what was planned is dropped. `done` may be unset.
+  void SetMethod(std::optional<PlanMethod> method, Done done) FRESHET_EXCLUDES(mutex_);
+  // Plans again: the crawl rate or the pages are others than they were.
+  void Poke() FRESHET_EXCLUDES(mutex_);
+  // Ends the thread. Call it before the shards are stopped. Idempotent.
+  void Stop() FRESHET_EXCLUDES(mutex_);
+
+ private:
+  void Run() FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] Status MakeAndHandOut(PlanMethod method);
+  // Runs `query` on the thread of the shard and waits; false when it is stopped.
+  static bool Ask(Shard& shard, const std::function<void(const ShardView&)>& query);
+
+  const PlanRunnerOptions options_;
+  Router& router_;
+  const std::function<Rate()> rate_;
+  Mutex mutex_;
+  Condition wake_;
+  std::optional<PlanMethod> method_ FRESHET_GUARDED_BY(mutex_);
+  bool wanted_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool stop_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::vector<Done> waiters_ FRESHET_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_PLAN_RUNNER_H_
