@@ -108,21 +108,22 @@ Status PlanRunner::MakeAndHandOut(PlanMethod method) {
     offset += ids[i];
     bool current = true;  // the policy is still the one that this plan is for
     const auto is_current = [&](const ShardView& view) {
-      return current = view.state.policy().plan == method;
+      return view.state.policy().plan == method;
     };
     const auto begin = [&](const ShardView& view) {
-      if (is_current(view)) view.state.BeginPlan(newcomer_rate);
+      current = is_current(view);
+      if (current) view.state.BeginPlan(newcomer_rate);
     };
     if (!Ask(shard, begin)) return stopped;
     for (uint32_t first = 0; current && first < ids[i]; first += options_.slice) {
       const auto part = mine.subspan(first, std::min(options_.slice, ids[i] - first));
       const auto stage = [&](const ShardView& view) {
-        if (is_current(view)) view.state.StagePlan(first, part, view.now);
+        current = is_current(view) && view.state.StagePlan(first, part, view.now);
       };
       if (!Ask(shard, stage)) return stopped;
     }
     const auto finish = [&](const ShardView& view) {
-      if (is_current(view)) view.state.FinishPlan();
+      current = is_current(view) && view.state.FinishPlan();
     };
     if (current && !Ask(shard, finish)) return stopped;
   }

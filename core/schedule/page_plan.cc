@@ -8,6 +8,7 @@ StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method, const PlanCol
   ASSIGN_OR_RETURN(const RatePlan plan, MakePlan(method, pages, rate.per_second(), options));
   std::vector<PlannedCrawls> crawls(pages.size());
   for (size_t i = 0; i < crawls.size(); ++i) {
+    crawls[i].page = columns.page[i];
     if (!plan.rate.empty()) crawls[i].rate = static_cast<float>(plan.rate[i]);
     if (!plan.probability.empty()) {
       crawls[i].probability = static_cast<float>(plan.probability[i]);

@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "core/model/page.h"
 #include "core/plan/planner.h"
 
 namespace freshet {
@@ -15,6 +16,7 @@ namespace freshet {
 // What a rate plan is computed from, by page id: ids without a page have no importance. Value type,
 // thread-compatible.
 struct PlanColumns {
+  std::vector<PageNumber> page;  // 0: no page
   std::vector<double> importance;
   std::vector<double> change_rate;  // per second
   std::vector<uint8_t> complete;    // 1: every change is signalled
@@ -22,6 +24,7 @@ struct PlanColumns {
 
 // A page's part of a plan: polled at `rate` per second, or crawled on a signal with `probability`.
 struct PlannedCrawls {
+  PageNumber page;
   float rate = 0;
   float probability = 0;
 };

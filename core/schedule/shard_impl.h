@@ -53,8 +53,8 @@ class ShardState::Impl {
   void SetPolicy(const CrawlPolicy& policy);
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
   void BeginPlan(Rate rate);
-  void StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
-  void FinishPlan();
+  [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
+  [[nodiscard]] bool FinishPlan();
 
   // --- shard_steps.cc: stage what one event does
   // ------------------------------------------------------
@@ -100,6 +100,8 @@ class ShardState::Impl {
             const FreshnessSample::Page& believed);
   // The page of highest value, or the first of the plan.
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
+  // What the plan has for the page, as `planned` holds it; newcomers have their rate.
+  [[nodiscard]] float ShareOf(PageId id) const;
   // Files the page in the plan's queue as the index has it.
   void FileInPlan(PageId id, Instant asked_at);
   // When a signal since the last crawl asked for a crawl by the plan; infinite: none did.
@@ -147,11 +149,14 @@ class ShardState::Impl {
   absl::flat_hash_map<PageId, Out> out;
   EdgeCalendar edges;
   FreshnessSample freshness;
+  // What `planned` holds of an id whose page came after the plan; no probability is below -1.
+  static constexpr float kUnplanned = -2;
   // A rate policy's plan: the queue is filled slice by slice, then decides instead of the index,
   // which is kept as it would be without.
   std::optional<PlanQueue> queue;
   bool plan_in_force = false;
-  PagedVector<float> planned;  // by PageId: rate per second or, below zero, - probability
+  // By PageId: rate per second or, below zero, - probability or kUnplanned.
+  PagedVector<float> planned;
   float newcomer_rate = 0;
   Instant latest;  // the latest instant heard of
   absl::flat_hash_map<Slot, uint64_t> next_serial;

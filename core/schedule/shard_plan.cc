@@ -23,6 +23,7 @@ uint32_t ShardState::Impl::CollectPlan(uint32_t first, uint32_t count, PlanColum
     const bool counts = pages.known(id) && !pages.Is(id, PageTable::kGone);
     const std::optional<IndexEntry> entry = counts ? index.Find(id) : std::nullopt;
     const IndexRates rates = entry ? entry->rates : IndexRates();
+    columns->page.push_back(pages.known(id) ? pages.number(id) : PageNumber());
     columns->importance.push_back(rates.importance);
     columns->change_rate.push_back(rates.change_rate);
     columns->complete.push_back(rates.signal_rate > 0 && rates.unsignalled_rate == 0 ? 1 : 0);
@@ -30,21 +31,27 @@ uint32_t ShardState::Impl::CollectPlan(uint32_t first, uint32_t count, PlanColum
   return end > first ? end - first : 0;
 }
 
+float ShardState::Impl::ShareOf(PageId id) const {
+  const float share = id.value() < planned.size() ? planned[id.value()] : kUnplanned;
+  return share == kUnplanned ? newcomer_rate : share;
+}
+
 Instant ShardState::Impl::AskedAt(PageId id, const PageState& state) const {
-  if (id.value() >= planned.size() || planned[id.value()] >= 0) return Instant::Infinite();
+  const float share = ShareOf(id);
+  if (share >= 0) return Instant::Infinite();
   int signals = 0;
   for (const SignalCounts::Entry& entry : state.signals.entries()) signals += entry.count;
   // One draw a signal, the same whenever it is asked for: it must survive a restart.
   Random draws(pages.number(id).value() ^ static_cast<uint64_t>(state.last_crawl.micros()));
   for (int i = 0; i < signals; ++i) {
-    if (draws.Uniform() < -planned[id.value()]) return state.last_event;
+    if (draws.Uniform() < -share) return state.last_event;
   }
   return Instant::Infinite();
 }
 
 void ShardState::Impl::FileInPlan(PageId id, Instant asked_at) {
   const IndexEntry entry = *index.Find(id);
-  const float share = id.value() < planned.size() ? planned[id.value()] : newcomer_rate;
+  const float share = ShareOf(id);
   const PlanEntry planned_entry = {.rate = std::max(0.0F, share),
                                    .host = entry.host,
                                    .eligible_from = entry.eligible_from,
@@ -74,23 +81,27 @@ void ShardState::Impl::BeginPlan(Rate rate) {
   for (uint32_t i = 0; i < hosts.size(); ++i) FreeHost(HostId(i));
 }
 
-void ShardState::Impl::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls,
+bool ShardState::Impl::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls,
                                  Instant now) {
-  CHECK(queue.has_value(), "a plan that was not begun");
+  if (!queue) return false;
   latest = std::max(latest, now);
   planned.GrowTo(first + crawls.size());
   for (uint32_t i = 0; i < crawls.size(); ++i) {
     const PlannedCrawls& page = crawls[i];
     CHECK(page.rate >= 0 && page.probability >= 0 && page.probability <= 1);
     const PageId id(first + i);
-    planned[id.value()] = page.rate > 0 ? page.rate : -page.probability;
-    if (pages.known(id)) FileInPlan(id, queue->Has(id) ? queue->AskedAt(id) : Instant::Infinite());
+    const bool known = pages.known(id);
+    const bool same_page = known && pages.number(id) == page.page;
+    const float share = page.rate > 0 ? page.rate : -page.probability;
+    planned[id.value()] = same_page ? share : kUnplanned;
+    if (known) FileInPlan(id, queue->Has(id) ? queue->AskedAt(id) : Instant::Infinite());
   }
+  return true;
 }
 
-void ShardState::Impl::FinishPlan() {
-  CHECK(queue.has_value(), "a plan that was not begun");
-  plan_in_force = true;
+bool ShardState::Impl::FinishPlan() {
+  plan_in_force = queue.has_value();
+  return plan_in_force;
 }
 
 }  // namespace freshet

@@ -94,6 +94,8 @@ void ShardState::Impl::DropPage(PageId id) {
   }
   index.Remove(id);
   if (queue) queue->Remove(id);
+  // A later page may be given the id.
+  if (id.value() < planned.size()) planned[id.value()] = kUnplanned;
   edges.Set(id, Instant::Infinite());
   freshness.Remove(pages.fingerprint(id));
   pages.Remove(id);
@@ -387,11 +389,11 @@ void ShardState::SetPolicy(const CrawlPolicy& policy) { impl_->SetPolicy(policy)
 uint32_t ShardState::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {
   return impl_->CollectPlan(first, count, columns);
 }
-void ShardState::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now) {
-  impl_->StagePlan(first, crawls, now);
+bool ShardState::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now) {
+  return impl_->StagePlan(first, crawls, now);
 }
 void ShardState::BeginPlan(Rate newcomer_rate) { impl_->BeginPlan(newcomer_rate); }
-void ShardState::FinishPlan() { impl_->FinishPlan(); }
+bool ShardState::FinishPlan() { return impl_->FinishPlan(); }
 bool ShardState::PlanInForce() const { return impl_->plan_in_force; }
 
 std::optional<PageNumber> ShardState::FindNumber(const PageKey& key) const {

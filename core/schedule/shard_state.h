@@ -175,12 +175,14 @@ class ShardState {
   // Appends what a plan needs of at most `count` ids from `first` on; how many. 0: that was all.
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
   // Makes ready for a plan. Pages that it does not know are crawled at `newcomer_rate` until the
-  // next one. Precondition of the three: the policy is a rate policy.
+  // next one. Precondition: the policy is a rate policy.
   void BeginPlan(Rate newcomer_rate);
-  // Takes over the plan of the ids from `first` on.
-  void StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
-  // Every id was staged: picks follow the plan from here on.
-  void FinishPlan();
+  // Takes over the plan of the ids from `first` on. An id that went to another page since the plan
+  // was collected counts as a newcomer. False, and nothing is done: an index policy was set since
+  // BeginPlan, and the plan is dropped.
+  [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
+  // Every id was staged: picks follow the plan from here on. False: as StagePlan.
+  [[nodiscard]] bool FinishPlan();
   // Whether picks follow a plan now.
   [[nodiscard]] bool PlanInForce() const;
 

@@ -89,8 +89,8 @@ void MemoryShard::Plan(Instant now) {
   const auto crawls = PlanCrawls(*method, columns, crawl_rate_);
   CHECK(crawls.ok(), "{}", std::string(crawls.status().message()));
   state_.BeginPlan(Rate::PerSecond(crawl_rate_.per_second() / count));
-  state_.StagePlan(0, *crawls, now);
-  state_.FinishPlan();
+  const bool in_force = state_.StagePlan(0, *crawls, now) && state_.FinishPlan();
+  CHECK(in_force, "the policy is a rate policy");
 }
 
 const PageRecord* MemoryShard::Find(const PageKey& key) const {
