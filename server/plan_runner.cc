@@ -10,6 +10,11 @@
 #include "spdlog/spdlog.h"
 
 namespace freshet {
+namespace {
+
+Status Stopped() { return MakeStatus(absl::StatusCode::kUnavailable, "a shard is stopped"); }
+
+}  // namespace
 
 PlanRunner::PlanRunner(const PlanRunnerOptions& options, Router& router, std::function<Rate()> rate)
     : options_(options), router_(router), rate_(std::move(rate)), thread_([this] { Run(); }) {}
@@ -39,15 +44,31 @@ void PlanRunner::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+uint64_t PlanRunner::Pages() const {
+  uint64_t pages = 0;
+  for (const Shard* shard : router_.shards()) pages += shard->snapshot().counters.pages;
+  return pages;
+}
+
+void PlanRunner::WaitForWork() {
+  Duration left = options_.interval > Duration() ? options_.interval : Duration::Infinite();
+  while (!stop_ && !wanted_ && left > Duration()) {
+    if (!method_) {
+      wake_.Wait(mutex_);
+      continue;
+    }
+    const Duration wait = std::min(left, options_.look);
+    wake_.WaitFor(mutex_, wait);
+    if (!left.infinite()) left = left - wait;
+    if (Pages() > planned_pages_ + planned_pages_ / 2) return;
+  }
+}
+
 void PlanRunner::Run() {
-  const Duration interval =
-      options_.interval > Duration() ? options_.interval : Duration::Infinite();
   MutexLock lock(mutex_);
   while (!stop_) {
-    if (!wanted_) wake_.WaitFor(mutex_, interval);
+    WaitForWork();
     if (stop_) break;
-    // An interval may pass while no rate policy is set, and a wake may be spurious: a plan too
-    // many does no harm.
     wanted_ = false;
     const std::optional<PlanMethod> method = method_;
     const std::vector<Done> waiters = std::exchange(waiters_, {});
@@ -82,51 +103,81 @@ bool PlanRunner::Ask(Shard& shard, const std::function<void(const ShardView&)>& 
   return true;
 }
 
-Status PlanRunner::MakeAndHandOut(PlanMethod method) {
-  const Status stopped = MakeStatus(absl::StatusCode::kUnavailable, "a shard is stopped");
-  PlanColumns columns;
-  std::vector<uint32_t> ids;  // of each shard
+Status PlanRunner::Collect(PlanColumns& columns, std::vector<uint32_t>& ids) {
   for (Shard* shard : router_.shards()) {
     uint32_t taken = 0;
     for (uint32_t got = 1; got > 0; taken += got) {
+      // Into a part of its own: on the shard's thread no large vector is to grow.
+      PlanColumns part;
       const auto collect = [&](const ShardView& view) {
-        got = view.state.CollectPlan(taken, options_.slice, &columns);
+        got = view.state.CollectPlan(taken, options_.slice, &part);
       };
-      if (!Ask(*shard, collect)) return stopped;
+      if (!Ask(*shard, collect)) return Stopped();
+      columns.Append(part);
     }
     ids.push_back(taken);
   }
+  return {};
+}
+
+Status PlanRunner::HandOut(Shard& shard, PlanMethod method, Rate newcomer_rate,
+                           std::span<const PlannedCrawls> crawls) {
+  bool current = true;  // the policy is still the one that this plan is for
+  const auto is_current = [method](const ShardView& view) {
+    return view.state.policy().plan == method;
+  };
+  if (!crawls.empty()) {
+    const auto begin = [&](const ShardView& view) {
+      current = is_current(view) && view.state.BeginPlan(newcomer_rate);
+    };
+    if (!Ask(shard, begin)) return Stopped();
+  }
+  for (uint32_t first = 0; current && first < crawls.size(); first += options_.slice) {
+    const auto part =
+        crawls.subspan(first, std::min<size_t>(options_.slice, crawls.size() - first));
+    const auto stage = [&](const ShardView& view) {
+      current = is_current(view) && view.state.StagePlan(first, part, view.now);
+    };
+    if (!Ask(shard, stage)) return Stopped();
+  }
+  const auto finish = [&](const ShardView& view) {
+    current = is_current(view) && view.state.FinishPlan();
+  };
+  if (current && !Ask(shard, finish)) return Stopped();
+  return {};
+}
+
+void PlanRunner::Reestimate() {
+  for (Shard* shard : router_.shards()) {
+    (void)shard->Query([](const ShardView& view) {
+      view.epochs.RequestReestimate([](const StatusOr<EpochResult>&) {});
+    });
+  }
+}
+
+Status PlanRunner::MakeAndHandOut(PlanMethod method) {
+  PlanColumns columns;
+  std::vector<uint32_t> ids;  // of each shard
+  planned_pages_ = Pages();
+  RETURN_IF_ERROR(Collect(columns, ids));
   const Rate rate = rate_();
-  const auto pages = static_cast<double>(columns.importance.size());
-  if (pages == 0 || rate <= Rate()) return {};  // nothing to plan yet
-  ASSIGN_OR_RETURN(const std::vector<PlannedCrawls> crawls, PlanCrawls(method, columns, rate));
-  const Rate newcomer_rate = Rate::PerSecond(rate.per_second() / pages);
+  std::vector<PlannedCrawls> crawls;
+  if (planned_pages_ > 0 && rate > Rate()) {
+    ASSIGN_OR_RETURN(crawls, PlanCrawls(method, columns, rate));
+  }
+  const Rate newcomer_rate = Rate::PerSecond(
+      rate.per_second() / static_cast<double>(std::max<uint64_t>(1, planned_pages_)));
   size_t offset = 0;
   for (size_t i = 0; i < ids.size(); ++i) {
-    Shard& shard = *router_.shards()[i];
-    const auto mine = std::span(crawls).subspan(offset, ids[i]);
+    const auto mine =
+        std::span(crawls).subspan(std::min(offset, crawls.size()), crawls.empty() ? 0 : ids[i]);
     offset += ids[i];
-    bool current = true;  // the policy is still the one that this plan is for
-    const auto is_current = [&](const ShardView& view) {
-      return view.state.policy().plan == method;
-    };
-    const auto begin = [&](const ShardView& view) {
-      current = is_current(view);
-      if (current) view.state.BeginPlan(newcomer_rate);
-    };
-    if (!Ask(shard, begin)) return stopped;
-    for (uint32_t first = 0; current && first < ids[i]; first += options_.slice) {
-      const auto part = mine.subspan(first, std::min(options_.slice, ids[i] - first));
-      const auto stage = [&](const ShardView& view) {
-        current = is_current(view) && view.state.StagePlan(first, part, view.now);
-      };
-      if (!Ask(shard, stage)) return stopped;
-    }
-    const auto finish = [&](const ShardView& view) {
-      current = is_current(view) && view.state.FinishPlan();
-    };
-    if (current && !Ask(shard, finish)) return stopped;
+    RETURN_IF_ERROR(HandOut(*router_.shards()[i], method, newcomer_rate, mine));
   }
+  const bool by_signals = std::any_of(
+      crawls.begin(), crawls.end(), [](const PlannedCrawls& page) { return page.probability > 0; });
+  if (by_signals && planned_method_ != method) Reestimate();
+  planned_method_ = method;
   return {};
 }
 

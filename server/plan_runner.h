@@ -5,18 +5,22 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include "core/base/status.h"
 #include "core/plan/planner.h"
+#include "core/schedule/page_plan.h"
 #include "server/mutex.h"
 #include "server/router.h"
 
 namespace freshet {
 
 struct PlanRunnerOptions {
-  Duration interval;  // between two plans; zero: only when asked for
+  Duration interval;  // between two plans; zero: only when asked for or when pages come
+  // How often to look whether so many pages came since the last plan that it is time for another.
+  Duration look = Duration::Seconds(1);
   // Ids that a shard looks at or takes over between two of its turns: a few milliseconds of work.
   uint32_t slice = 8192;
 };
@@ -33,8 +37,10 @@ class PlanRunner {
   PlanRunner(const PlanRunner&) = delete;
   PlanRunner& operator=(const PlanRunner&) = delete;
 
-  // Plans by this method from now on, at once and then at intervals; nullopt: not at all. With
-  // other policies set on the shards meanwhile, what was planned is dropped. `done` may be unset.
+  // Plans by this method from now on, at once, at intervals, and whenever the pages are half as
+  // many again as the last plan knew; nullopt: not at all. Where there are no pages or no crawl
+  // rate, the method comes into force without a plan. With other policies set on the shards
+  // meanwhile, what was planned is dropped. `done` may be unset.
   void SetMethod(std::optional<PlanMethod> method, Done done) FRESHET_EXCLUDES(mutex_);
   // Plans again: the crawl rate or the pages are others than they were.
   void Poke() FRESHET_EXCLUDES(mutex_);
@@ -43,7 +49,17 @@ class PlanRunner {
 
  private:
   void Run() FRESHET_EXCLUDES(mutex_);
+  // Returns once there is something to do.
+  void WaitForWork() FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] uint64_t Pages() const;
   [[nodiscard]] Status MakeAndHandOut(PlanMethod method);
+  // What all shards know of their pages; the number of ids of each. Unavailable: one is stopped.
+  [[nodiscard]] Status Collect(PlanColumns& columns, std::vector<uint32_t>& ids);
+  // The shard follows the plan from now on, unless another policy was set. Unavailable likewise.
+  [[nodiscard]] Status HandOut(Shard& shard, PlanMethod method, Rate newcomer_rate,
+                               std::span<const PlannedCrawls> crawls);
+  // So that signals which came before the plan ask for the crawls that it has for them.
+  void Reestimate();
   // Runs `query` on the thread of the shard and waits; false when it is stopped.
   static bool Ask(Shard& shard, const std::function<void(const ShardView&)>& query);
 
@@ -56,6 +72,9 @@ class PlanRunner {
   bool wanted_ FRESHET_GUARDED_BY(mutex_) = false;
   bool stop_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<Done> waiters_ FRESHET_GUARDED_BY(mutex_);
+  // The runner's thread only: of the last plan.
+  uint64_t planned_pages_ = 0;
+  std::optional<PlanMethod> planned_method_;
   std::thread thread_;
 };
 

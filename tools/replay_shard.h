@@ -19,9 +19,9 @@ namespace freshet {
 class ShardReplay : public ReplayPolicy {
  public:
   // Learns at the first event that comes `epoch` or more after the last epoch. Rate policies plan
-  // then for `crawl_rate`; until the first time the index decides. With `named_polls` false signals
-  // have the size of their poll, but do not say which poll it was, so that nothing is learned of
-  // single bursts. `pages` outlives it.
+  // then for `crawl_rate`; until the first time all pages take turns. With `named_polls` false
+  // signals have the size of their poll, but do not say which poll it was, so that nothing is
+  // learned of single bursts. `pages` outlives it.
   ShardReplay(const std::vector<ReplayPage>& pages, const ShardOptions& options, Duration epoch,
               Rate crawl_rate, bool named_polls = true);
 

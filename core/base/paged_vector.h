@@ -1,6 +1,6 @@
 // A vector that grows without moving what it holds: no pause to copy it, no slack of a doubling.
-#ifndef FRESHET_CORE_SCHEDULE_PAGED_VECTOR_H_
-#define FRESHET_CORE_SCHEDULE_PAGED_VECTOR_H_
+#ifndef FRESHET_CORE_BASE_PAGED_VECTOR_H_
+#define FRESHET_CORE_BASE_PAGED_VECTOR_H_
 
 #include <cstddef>
 #include <memory>
@@ -39,4 +39,4 @@ class PagedVector {
 
 }  // namespace freshet
 
-#endif  // FRESHET_CORE_SCHEDULE_PAGED_VECTOR_H_
+#endif  // FRESHET_CORE_BASE_PAGED_VECTOR_H_

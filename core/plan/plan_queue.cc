@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 #include "core/base/check.h"
 
@@ -10,6 +9,9 @@ namespace freshet {
 namespace {
 
 constexpr int64_t kUrgencyOriginMicros = int64_t{1} << 53;
+// Before every due time, and in the order in which they are forced.
+constexpr int64_t kForcedBeforeMicros = int64_t{1} << 62;
+constexpr uint32_t kMaxTimes = (uint32_t{1} << 28) - 1;
 
 // Infinite at rate 0.
 Duration IntervalOf(double rate) {
@@ -23,29 +25,96 @@ Instant Before(Instant instant, Duration span) {
 
 }  // namespace
 
+// --- What is known of a page
+// ------------------------------------------------------------------------------
+
 bool PlanQueue::Has(PageId page) const {
-  return page.value() < pages_.size() && pages_[page.value()].in;
+  return page.value() < pages_.size() && PlaceOf(page.value()) != Place::kNone;
 }
 
+const PlanQueue::Times& PlanQueue::TimesOf(const Page& page) const {
+  static const Times kNone;
+  return page.times == 0 ? kNone : times_[page.times - 1];
+}
+
+void PlanQueue::SetTimes(uint32_t page, const Times& times) {
+  Page& filed = pages_[page];
+  const bool wanted =
+      times.eligible_from > now_ || !times.forced_at.infinite() || !times.asked_at.infinite();
+  if (!wanted) {
+    if (filed.times != 0) free_times_.push_back(filed.times - 1);
+    filed.times = 0;
+    return;
+  }
+  if (filed.times == 0) {
+    if (free_times_.empty()) {
+      CHECK(times_.size() < kMaxTimes, "too many pages with times");
+      free_times_.push_back(static_cast<uint32_t>(times_.size()));
+      times_.GrowTo(times_.size() + 1);
+    }
+    filed.times = (free_times_.back() + 1) & kMaxTimes;
+    free_times_.pop_back();
+  }
+  times_[filed.times - 1] = times;
+}
+
+PlanEntry PlanQueue::Entry(PageId page) const {
+  CHECK(Has(page), "page {} is not in the queue", page.value());
+  const Page& filed = pages_[page.value()];
+  const Times& times = TimesOf(filed);
+  return {.rate = filed.rate,
+          .host = HostId(filed.host),
+          .eligible_from = times.eligible_from,
+          .forced_at = times.forced_at,
+          .asked_at = times.asked_at};
+}
+
+Instant PlanQueue::DueOf(const Page& page) const {
+  const Instant asked_at = TimesOf(page).asked_at;
+  return asked_at <= now_ ? std::min(page.due, asked_at) : page.due;
+}
+
+Instant PlanQueue::ReleaseOf(const Page& page) const {
+  const Instant by_rate =
+      page.due.infinite() ? Instant::Infinite() : Before(page.due, IntervalOf(page.rate));
+  const Instant asked_at = TimesOf(page).asked_at;
+  return asked_at <= now_ ? std::min(by_rate, asked_at) : by_rate;
+}
+
+Instant PlanQueue::Due(PageId page) const {
+  CHECK(Has(page), "page {} is not in the queue", page.value());
+  const Page& filed = pages_[page.value()];
+  return std::min(DueOf(filed), TimesOf(filed).forced_at);
+}
+
+// --- Changes
+// -------------------------------------------------------------------------------------------
+
 void PlanQueue::Add(PageId page, const PlanEntry& entry, Instant fresh_at, Instant now) {
-  if (page.value() >= pages_.size()) pages_.resize(page.value() + size_t{1});
+  now_ = std::max(now_, now);
+  pages_.GrowTo(page.value() + size_t{1});
+  hosts_.GrowTo(entry.host.value() + size_t{1});
+  CHECK(!Has(page), "page {} is in the queue", page.value());
   Page& filed = pages_[page.value()];
-  CHECK(!filed.in, "page {} is in the queue", page.value());
-  filed.in = true;
-  filed.withheld = false;
-  filed.entry = entry;
-  const Duration interval = IntervalOf(entry.rate);
-  filed.due = interval.infinite() ? Instant::Infinite()
-                                  : std::max(fresh_at + interval, Before(now, interval));
+  filed = Page();
+  filed.rate = static_cast<float>(entry.rate);
+  filed.host = entry.host.value();
+  const Duration interval = IntervalOf(filed.rate);
+  if (!interval.infinite()) filed.due = std::max(fresh_at + interval, Before(now, interval));
+  SetTimes(page.value(), {entry.eligible_from, entry.forced_at, entry.asked_at});
   ++size_;
   File(page.value());
 }
 
 void PlanQueue::Update(PageId page, const PlanEntry& entry, Instant now) {
   CHECK(Has(page), "page {} is not in the queue", page.value());
+  now_ = std::max(now_, now);
+  Unfile(page.value());
+  hosts_.GrowTo(entry.host.value() + size_t{1});
   Page& filed = pages_[page.value()];
-  const Duration before = IntervalOf(filed.entry.rate);
-  const Duration after = IntervalOf(entry.rate);
+  const auto rate = static_cast<float>(entry.rate);
+  const Duration before = IntervalOf(filed.rate);
+  const Duration after = IntervalOf(rate);
   if (after.infinite()) {
     filed.due = Instant::Infinite();
   } else if (before.infinite()) {
@@ -54,15 +123,23 @@ void PlanQueue::Update(PageId page, const PlanEntry& entry, Instant now) {
     const double left = (filed.due - now).seconds() / before.seconds();
     filed.due = now + Duration::FromSeconds(left * after.seconds());
   }
-  filed.entry = entry;
+  filed.rate = rate;
+  filed.host = entry.host.value();
+  SetTimes(page.value(), {entry.eligible_from, entry.forced_at, entry.asked_at});
   File(page.value());
 }
 
 void PlanQueue::Crawled(PageId page, Instant now) {
   CHECK(Has(page), "page {} is not in the queue", page.value());
+  now_ = std::max(now_, now);
+  Unfile(page.value());
   Page& filed = pages_[page.value()];
-  filed.entry.asked_at = Instant::Infinite();
-  const Duration interval = IntervalOf(filed.entry.rate);
+  if (filed.times != 0) {
+    Times times = TimesOf(filed);
+    times.asked_at = Instant::Infinite();
+    SetTimes(page.value(), times);
+  }
+  const Duration interval = IntervalOf(filed.rate);
   if (!interval.infinite()) {
     const Instant front = front_ == Instant() ? now : front_;
     // The schedule itself never leaves these bounds where every page is eligible.
@@ -74,131 +151,154 @@ void PlanQueue::Crawled(PageId page, Instant now) {
 
 void PlanQueue::Remove(PageId page) {
   if (!Has(page)) return;
-  Page& filed = pages_[page.value()];
-  const uint32_t version = filed.version + 1;
-  filed = Page();
-  filed.version = version;
+  Unfile(page.value());
+  SetTimes(page.value(), {});
+  pages_[page.value()] = Page();
   --size_;
 }
 
 void PlanQueue::Withhold(PageId page) {
   CHECK(Has(page), "page {} is not in the queue", page.value());
-  pages_[page.value()].withheld = true;
-  ++pages_[page.value()].version;
+  Unfile(page.value());
+  pages_[page.value()].withheld = 1;
+  File(page.value());
 }
 
 void PlanQueue::Offer(PageId page) {
   CHECK(Has(page), "page {} is not in the queue", page.value());
-  pages_[page.value()].withheld = false;
+  Unfile(page.value());
+  pages_[page.value()].withheld = 0;
   File(page.value());
 }
 
 void PlanQueue::SetHostFree(HostId host, Instant free_at) {
-  if (host.value() >= hosts_.size()) hosts_.resize(host.value() + size_t{1});
+  hosts_.GrowTo(host.value() + size_t{1});
   Host& entry = hosts_[host.value()];
   entry.free_at = free_at;
-  if (!entry.parked.empty() && !free_at.infinite()) host_wakes_.push({free_at, host.value()});
+  entry.open = free_at <= now_;
+  SetHostAlarm(host.value(), entry.open ? Instant::Infinite() : free_at);
+  Settle(host.value());
 }
 
-Instant PlanQueue::DueOf(const Page& page) const { return std::min(page.due, page.entry.asked_at); }
-
-Instant PlanQueue::ReleaseOf(const Page& page) const {
-  const Instant by_rate =
-      page.due.infinite() ? Instant::Infinite() : Before(page.due, IntervalOf(page.entry.rate));
-  return std::min(by_rate, page.entry.asked_at);
-}
-
-Instant PlanQueue::Due(PageId page) const {
-  CHECK(Has(page), "page {} is not in the queue", page.value());
-  const Page& filed = pages_[page.value()];
-  return std::min(DueOf(filed), filed.entry.forced_at);
-}
+// --- Heaps
+// ---------------------------------------------------------------------------------------------
 
 void PlanQueue::File(uint32_t page) {
   Page& filed = pages_[page];
-  ++filed.version;
-  if (filed.withheld) return;
-  const PlanEntry& entry = filed.entry;
-  const Instant from = std::max(ReleaseOf(filed), entry.eligible_from);
-  if (!from.infinite()) waiting_.push({from, page, filed.version});
-  if (entry.forced_at.infinite()) return;
-  forced_.push({std::max(entry.forced_at, entry.eligible_from), page, filed.version});
+  filed.place = static_cast<uint8_t>(Place::kIdle) & 7;
+  if (filed.withheld != 0) return;
+  const Times& times = TimesOf(filed);
+  if (times.eligible_from > now_) return SetAlarm(page, times.eligible_from);
+  if (times.forced_at <= now_) {
+    const int64_t key = times.forced_at.micros() - kForcedBeforeMicros;
+    return Enter(page, Place::kReady, Instant::FromMicros(key));
+  }
+  // Asked for in the future: not asked for until then.
+  const Instant asked_at = times.asked_at > now_ ? times.asked_at : Instant::Infinite();
+  SetAlarm(page, std::min(times.forced_at, asked_at));
+  const Instant release = ReleaseOf(filed);
+  if (release.infinite()) return;
+  const bool ready = release <= now_;
+  Enter(page, ready ? Place::kReady : Place::kWaiting, ready ? DueOf(filed) : release);
 }
 
-bool PlanQueue::Current(const Place& place) const {
-  return pages_[place.page].version == place.version;
+void PlanQueue::Enter(uint32_t page, Place place, Instant key) {
+  Page& filed = pages_[page];
+  filed.place = static_cast<uint8_t>(place) & 7;
+  Host& host = hosts_[filed.host];
+  PlacedHeap& heap = place == Place::kReady ? host.ready : host.waiting;
+  operations_ +=
+      heap.Insert({key, page}, [this](uint32_t id, uint32_t at) { pages_[id].position = at; });
+  Settle(filed.host);
 }
 
-bool PlanQueue::HostFree(const Page& page, Instant at) const {
-  const uint32_t host = page.entry.host.value();
-  return host >= hosts_.size() || hosts_[host].free_at <= at;
+void PlanQueue::Unfile(uint32_t page) {
+  Page& filed = pages_[page];
+  SetAlarm(page, Instant::Infinite());
+  const Place place = PlaceOf(page);
+  filed.place = static_cast<uint8_t>(Place::kIdle) & 7;
+  if (place != Place::kReady && place != Place::kWaiting) return;
+  Host& host = hosts_[filed.host];
+  PlacedHeap& heap = place == Place::kReady ? host.ready : host.waiting;
+  operations_ +=
+      heap.Erase(filed.position, [this](uint32_t id, uint32_t at) { pages_[id].position = at; });
+  Settle(filed.host);
 }
 
-void PlanQueue::Park(const Place& place) {
-  const uint32_t host = pages_[place.page].entry.host.value();
+void PlanQueue::SettleIn(PlacedHeap& heap, uint32_t Host::*position, Host& host,
+                         const PlacedHeap* pages) {
+  const bool wanted = pages != nullptr && !pages->empty();
+  // Entries are pages: each is of another host.
+  const auto placed = [this, position](uint32_t page, uint32_t at) {
+    hosts_[pages_[page].host].*position = at;
+  };
+  if (host.*position == PlacedHeap::kNowhere) {
+    if (wanted) operations_ += heap.Insert(pages->top(), placed);
+  } else if (wanted) {
+    operations_ += heap.Replace(host.*position, pages->top(), placed);
+  } else {
+    operations_ += heap.Erase(host.*position, placed);
+  }
+}
+
+void PlanQueue::Settle(uint32_t host) {
   Host& entry = hosts_[host];
-  if (entry.parked.empty() && !entry.free_at.infinite()) host_wakes_.push({entry.free_at, host});
-  entry.parked.push_back(place);
+  SettleIn(ready_, &Host::in_ready, entry, entry.open ? &entry.ready : nullptr);
+  SettleIn(early_, &Host::in_early, entry, entry.open ? &entry.waiting : nullptr);
+  SettleIn(releases_, &Host::in_releases, entry, &entry.waiting);
 }
 
-void PlanQueue::WakeDue(Instant at) {
-  for (; !forced_.empty() && forced_.top().time <= at; forced_.pop()) {
-    const Place place = forced_.top();
-    if (Current(place)) ready_.push({Instant(), place.page, place.version});
-  }
-  while (!host_wakes_.empty() && host_wakes_.top().at <= at) {
-    Host& host = hosts_[host_wakes_.top().host];
-    host_wakes_.pop();
-    if (host.free_at > at) continue;
-    for (const Place& place : std::exchange(host.parked, {})) {
-      if (Current(place)) ready_.push(place);
-    }
-  }
-  while (!waiting_.empty() && waiting_.top().time <= at) {
-    const Place place = waiting_.top();
-    waiting_.pop();
-    if (Current(place)) ready_.push({DueOf(pages_[place.page]), place.page, place.version});
-  }
+void PlanQueue::SetAlarm(uint32_t page, Instant at) {
+  const uint32_t slot = pages_[page].times;
+  if (slot == 0) return;
+  const uint32_t position = times_[slot - 1].alarm;
+  const auto placed = [this](uint32_t id, uint32_t where) {
+    times_[pages_[id].times - 1].alarm = where;
+  };
+  if (position != PlacedHeap::kNowhere) operations_ += alarms_.Erase(position, placed);
+  if (!at.infinite()) operations_ += alarms_.Insert({at, page}, placed);
 }
 
-std::optional<uint32_t> PlanQueue::FirstReady(Instant at) {
-  for (; !ready_.empty(); ready_.pop()) {
-    const Place place = ready_.top();
-    if (!Current(place)) continue;
-    if (HostFree(pages_[place.page], at)) return place.page;
-    Park(place);
-  }
-  return std::nullopt;
+void PlanQueue::SetHostAlarm(uint32_t host, Instant at) {
+  const uint32_t position = hosts_[host].alarm;
+  const auto placed = [this](uint32_t id, uint32_t where) { hosts_[id].alarm = where; };
+  if (position != PlacedHeap::kNowhere) operations_ += host_alarms_.Erase(position, placed);
+  if (!at.infinite()) operations_ += host_alarms_.Insert({at, host}, placed);
 }
 
-std::optional<uint32_t> PlanQueue::FirstEarly(Instant at) {
-  std::vector<Place> passed;
-  std::optional<uint32_t> first;
-  for (; !waiting_.empty() && !first; waiting_.pop()) {
-    const Place place = waiting_.top();
-    if (!Current(place)) continue;
-    passed.push_back(place);
-    const Page& page = pages_[place.page];
-    if (page.entry.rate > 0 && page.entry.eligible_from <= at && HostFree(page, at)) {
-      first = place.page;
-    }
+// --- Picks
+// ---------------------------------------------------------------------------------------------
+
+void PlanQueue::Advance(Instant at) {
+  now_ = std::max(now_, at);
+  while (!host_alarms_.empty() && host_alarms_.top().key() <= now_) {
+    SetHostFree(HostId(host_alarms_.top().id()), host_alarms_.top().key());
   }
-  for (const Place& place : passed) waiting_.push(place);
-  return first;
+  while (!alarms_.empty() && alarms_.top().key() <= now_) {
+    const uint32_t page = alarms_.top().id();
+    Unfile(page);
+    File(page);
+  }
+  // Of hosts that are blocked as well: else all their releases would come at once when they are
+  // free.
+  while (!releases_.empty() && releases_.top().key() <= now_) {
+    const uint32_t page = releases_.top().id();
+    Unfile(page);
+    File(page);
+  }
 }
 
 std::optional<PlanPick> PlanQueue::Best(Instant at) {
-  WakeDue(at);
-  std::optional<uint32_t> page = FirstReady(at);
-  if (!page) page = FirstEarly(at);
-  if (!page) return std::nullopt;
-  const Page& filed = pages_[*page];
-  if (filed.entry.forced_at <= at) {
-    return PlanPick{PageId(*page), std::numeric_limits<double>::infinity()};
+  Advance(at);
+  if (ready_.empty() && early_.empty()) return std::nullopt;
+  const uint32_t page = ready_.empty() ? early_.top().id() : ready_.top().id();
+  const Page& filed = pages_[page];
+  if (TimesOf(filed).forced_at <= now_) {
+    return PlanPick{PageId(page), std::numeric_limits<double>::infinity()};
   }
   const Instant due = DueOf(filed);
-  front_ = std::max(front_, std::min(due, at));
-  return PlanPick{PageId(*page), static_cast<double>(kUrgencyOriginMicros - due.micros()) * 1e-6};
+  front_ = std::max(front_, std::min(due, now_));
+  return PlanPick{PageId(page), static_cast<double>(kUrgencyOriginMicros - due.micros()) * 1e-6};
 }
 
 }  // namespace freshet

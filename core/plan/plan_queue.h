@@ -11,23 +11,31 @@
 // A page that could not be crawled for long is not crawled many times in a row afterwards: it falls
 // behind the jobs that are served now by one interval at most. Nor does one that was crawled early
 // wait for more than two.
+//
+// Every host has a heap of its released pages and one of those that wait for their release; heaps
+// of hosts hold the first page of each. So neither a pick nor a host that becomes free or is
+// blocked looks at more than one path of a few heaps, whatever the number of pages.
+//
+// Invariants: a page lies in the heap that its times say as of the last call, in none when it is
+// withheld, before its eligible_from or has no job; a host lies in the heaps of hosts by its first
+// pages, in those that picks are taken from only while it is free.
 #ifndef FRESHET_CORE_PLAN_PLAN_QUEUE_H_
 #define FRESHET_CORE_PLAN_PLAN_QUEUE_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <queue>
 #include <vector>
 
+#include "core/base/paged_vector.h"
 #include "core/base/units.h"
+#include "core/plan/placed_heap.h"
 
 namespace freshet {
 
 // What the queue must know of a page. Value type, thread-compatible.
 struct PlanEntry {
-  double rate = 0;  // crawls per second; 0: only when asked for or forced
+  double rate = 0;  // crawls per second, in single precision; 0: only when asked for or forced
   HostId host;
   Instant eligible_from;                    // never picked before
   Instant forced_at = Instant::Infinite();  // from then on it goes before everything else
@@ -42,7 +50,10 @@ struct PlanPick {
   double urgency = 0;
 };
 
-// Owner thread only. Memory: about 90 bytes a page. A pick costs O(log pages).
+// Owner thread only. Memory: 36 bytes a page, 32 more for one with an instant in its entry, 80 a
+// host. Add, Update, Crawled, Remove, Withhold, Offer and SetHostFree are a few heap operations. So
+// is a pick, but for those that pages which were released, became eligible or were forced since the
+// last one cost, each its own: about one a tick in the long run.
 class PlanQueue {
  public:
   // Adds a page that was last fresh at `fresh_at`, due one interval later. One that is overdue by
@@ -61,64 +72,85 @@ class PlanQueue {
   // The pages of the host may be picked from `free_at` on.
   void SetHostFree(HostId host, Instant free_at);
 
-  // The page to crawl at `at`, left in; none: nothing is eligible. `at` never steps back.
+  // The page to crawl at `at`, left in; none: nothing is eligible. Of equal ones the smallest id.
+  // `at` never steps back; before an instant that the queue has heard of it counts as that.
   [[nodiscard]] std::optional<PlanPick> Best(Instant at);
-  // When the page's job is due; infinite: never. Precondition: the page is in.
+  // When the page's job is due; infinite: never. Precondition of this and Entry: the page is in.
   [[nodiscard]] Instant Due(PageId page) const;
-  // As given. Precondition: the page is in.
-  [[nodiscard]] Instant AskedAt(PageId page) const { return pages_[page.value()].entry.asked_at; }
+  // As given; an eligible_from that had passed is the epoch.
+  [[nodiscard]] PlanEntry Entry(PageId page) const;
   [[nodiscard]] size_t size() const { return size_; }
+  // Entries of heaps looked at so far: what everything cost, whatever the machine.
+  [[nodiscard]] uint64_t operations() const { return operations_; }
 
  private:
-  struct Page {
-    PlanEntry entry;
-    Instant due = Instant::Infinite();  // of the job by rate alone
-    uint32_t version = 0;               // of the last filing; other entries in heaps are void
-    bool in = false;
-    bool withheld = false;
+  enum class Place : uint8_t {
+    kNone,     // not in
+    kIdle,     // withheld, delayed, or without a job
+    kReady,    // released
+    kWaiting,  // for its release
   };
-  struct Place {
-    Instant time;
-    uint32_t page;
-    uint32_t version;
-    bool operator>(const Place& other) const {
-      return time != other.time ? time > other.time : page > other.page;
-    }
+  struct Page {
+    Instant due = Instant::Infinite();  // of the job by rate alone
+    float rate = 0;
+    uint32_t host = 0;
+    uint32_t position = 0;  // in the heap of its host
+    uint32_t place : 3 = 0;
+    uint32_t withheld : 1 = 0;
+    uint32_t times : 28 = 0;  // 1 + the place in times_; 0: none
+  };
+  // Of pages that have any.
+  struct Times {
+    Instant eligible_from;
+    Instant forced_at = Instant::Infinite();
+    Instant asked_at = Instant::Infinite();
+    uint32_t alarm = PlacedHeap::kNowhere;  // position
   };
   struct Host {
     Instant free_at;
-    std::vector<Place> parked;  // were at the top of the ready heap
+    PlacedHeap ready;    // by due time; forced ones first
+    PlacedHeap waiting;  // by release
+    // Positions in the heaps of hosts.
+    uint32_t in_ready = PlacedHeap::kNowhere;
+    uint32_t in_early = PlacedHeap::kNowhere;
+    uint32_t in_releases = PlacedHeap::kNowhere;
+    uint32_t alarm = PlacedHeap::kNowhere;
+    bool open = true;
   };
-  struct HostWake {
-    Instant at;
-    uint32_t host;
-    bool operator>(const HostWake& other) const { return at > other.at; }
-  };
-  template <typename T>
-  using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
-  // A new version of the page, in the heap where it belongs.
-  void File(uint32_t page);
-  [[nodiscard]] bool Current(const Place& place) const;
+  [[nodiscard]] Place PlaceOf(uint32_t page) const {
+    return static_cast<Place>(pages_[page].place);
+  }
+  [[nodiscard]] const Times& TimesOf(const Page& page) const;
+  void SetTimes(uint32_t page, const Times& times);
   [[nodiscard]] Instant DueOf(const Page& page) const;
   [[nodiscard]] Instant ReleaseOf(const Page& page) const;
-  [[nodiscard]] bool HostFree(const Page& page, Instant at) const;
-  void Park(const Place& place);
-  void WakeDue(Instant at);
-  // The first page of the ready heap whose host is free.
-  [[nodiscard]] std::optional<uint32_t> FirstReady(Instant at);
-  // The first eligible page that is not released yet.
-  [[nodiscard]] std::optional<uint32_t> FirstEarly(Instant at);
+  // Where the page belongs at the instant last heard of. Precondition: it is in no heap.
+  void File(uint32_t page);
+  void Unfile(uint32_t page);
+  void Enter(uint32_t page, Place place, Instant key);
+  // Brings the heaps of hosts up to date after the first pages of a host may have changed.
+  void Settle(uint32_t host);
+  void SettleIn(PlacedHeap& heap, uint32_t Host::*position, Host& host, const PlacedHeap* pages);
+  void SetAlarm(uint32_t page, Instant at);
+  void SetHostAlarm(uint32_t host, Instant at);
+  // Files anew what the passing of time moves.
+  void Advance(Instant at);
 
-  std::vector<Page> pages_;  // by PageId
-  std::vector<Host> hosts_;  // by HostId
-  MinHeap<Place> waiting_;   // by the instant from which they are released and eligible
-  MinHeap<Place> ready_;     // by due time; what is forced has the epoch
-  MinHeap<Place> forced_;    // by the instant from which they are
-  MinHeap<HostWake> host_wakes_;
+  PagedVector<Page> pages_;  // by PageId
+  PagedVector<Host> hosts_;  // by HostId
+  PagedVector<Times> times_;
+  std::vector<uint32_t> free_times_;
+  PlacedHeap ready_;        // the first ready page of every free host
+  PlacedHeap early_;        // the first waiting page of every free host
+  PlacedHeap releases_;     // the first waiting page of every host
+  PlacedHeap alarms_;       // pages that belong elsewhere from an instant on
+  PlacedHeap host_alarms_;  // hosts that are free from an instant on
+  Instant now_;             // the latest instant heard of
   // Where the schedule stands: now, or as far back as it is late.
   Instant front_;
   size_t size_ = 0;
+  uint64_t operations_ = 0;
 };
 
 }  // namespace freshet

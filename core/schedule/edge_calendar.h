@@ -14,7 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
-#include "core/schedule/paged_vector.h"
+#include "core/base/paged_vector.h"
 
 namespace freshet {
 

@@ -2,6 +2,13 @@
 
 namespace freshet {
 
+void PlanColumns::Append(const PlanColumns& other) {
+  page.insert(page.end(), other.page.begin(), other.page.end());
+  importance.insert(importance.end(), other.importance.begin(), other.importance.end());
+  change_rate.insert(change_rate.end(), other.change_rate.begin(), other.change_rate.end());
+  complete.insert(complete.end(), other.complete.begin(), other.complete.end());
+}
+
 StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method, const PlanColumns& columns,
                                                 Rate rate, const PlanOptions& options) {
   const PlanPages pages = {columns.importance, columns.change_rate, columns.complete};

@@ -20,6 +20,8 @@ struct PlanColumns {
   std::vector<double> importance;
   std::vector<double> change_rate;  // per second
   std::vector<uint8_t> complete;    // 1: every change is signalled
+
+  void Append(const PlanColumns& other);
 };
 
 // A page's part of a plan: polled at `rate` per second, or crawled on a signal with `probability`.

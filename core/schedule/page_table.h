@@ -15,7 +15,7 @@
 #include "core/base/limits.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
-#include "core/schedule/paged_vector.h"
+#include "core/base/paged_vector.h"
 
 namespace freshet {
 

@@ -27,8 +27,10 @@ namespace freshet {
 
 // Owner thread only.
 //
-// Invariants: every known page is in the index, withheld exactly when it is gone, leased or taken;
-// it is in `out` exactly when it is leased or taken.
+// Invariants: every known page is in what picks are taken from, the index or the plan's queue,
+// there withheld exactly when it is gone, leased or taken; it is in `out` exactly when it is leased
+// or taken. Of index and queue one is there; both only while a new policy is made ready beside the
+// old one.
 class ShardState::Impl {
  public:
   explicit Impl(const ShardOptions& shard_options);
@@ -52,7 +54,7 @@ class ShardState::Impl {
   // --------------------------------------------------------------------------------
   void SetPolicy(const CrawlPolicy& policy);
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
-  void BeginPlan(Rate rate);
+  [[nodiscard]] bool BeginPlan(Rate rate);
   [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
   [[nodiscard]] bool FinishPlan();
 
@@ -95,20 +97,26 @@ class ShardState::Impl {
                                      HostId host) const;
   // Takes over spec and state of a page and files it in the index if it belongs there.
   void Refile(PageId id, HostId host, const PageSpec& spec, const PageState& state);
-  // Takes over what was computed of a page.
+  // Takes over what was computed of a page. `asked_at`: see AskedAt.
   void File(PageId id, bool gone, const IndexEntry& entry, Instant edge,
-            const FreshnessSample::Page& believed);
+            const FreshnessSample::Page& believed, Instant asked_at);
   // The page of highest value, or the first of the plan.
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
-  // What the plan has for the page, as `planned` holds it; newcomers have their rate.
+  // The host under which the page is filed.
+  [[nodiscard]] HostId HostOf(PageId id) const;
+  // What the plan has for the page, as PlanFacts holds it; newcomers have their rate.
   [[nodiscard]] float ShareOf(PageId id) const;
-  // Files the page in the plan's queue as the index has it.
-  void FileInPlan(PageId id, Instant asked_at);
+  void FileInPlan(PageId id, const IndexEntry& entry, Instant asked_at);
   // When a signal since the last crawl asked for a crawl by the plan; infinite: none did.
   [[nodiscard]] Instant AskedAt(PageId id, const PageState& state) const;
+  // Index and queue without pages, beside the one that picks are taken from.
+  void StartIndex();
+  void StartQueue();
+  // An index that was made ready beside a plan takes over once it has every page.
+  void TakeOverByIndex();
   void Leave(HostId host);
   void FreeHost(HostId host) {
-    index.SetHostFree(host, hosts.FreeAt(host));
+    if (index) index->SetHostFree(host, hosts.FreeAt(host));
     if (queue) queue->SetHostFree(host, hosts.FreeAt(host));
   }
   [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint);
@@ -139,7 +147,6 @@ class ShardState::Impl {
 
   ShardOptions options;
   Estimator estimator;
-  PriceIndex index;
   HostGate hosts;
   Leases leases;
   ShardCounters counters;
@@ -149,16 +156,24 @@ class ShardState::Impl {
   absl::flat_hash_map<PageId, Out> out;
   EdgeCalendar edges;
   FreshnessSample freshness;
-  // What `planned` holds of an id whose page came after the plan; no probability is below -1.
+  static constexpr int kNotToBePicked = PageTable::kTaken | PageTable::kLeased | PageTable::kGone;
+  // The share of a page that came after the plan; no probability is below -1.
   static constexpr float kUnplanned = -2;
-  // A rate policy's plan: the queue is filled slice by slice, then decides instead of the index,
-  // which is kept as it would be without.
+  // Until the first plan all pages are crawled equally often, the one that waits longest first.
+  static constexpr float kUnplannedRate = 1.0F / (30 * 86400);
+  // What plans are made of, and what became of it.
+  struct PlanFacts {
+    float importance = 0;
+    float change_rate = 0;     // sign bit: every change is signalled
+    float share = kUnplanned;  // rate per second or, below zero, - probability or kUnplanned
+  };
+  std::optional<PriceIndex> index;
   std::optional<PlanQueue> queue;
-  bool plan_in_force = false;
-  // By PageId: rate per second or, below zero, - probability or kUnplanned.
-  PagedVector<float> planned;
-  float newcomer_rate = 0;
+  bool plan_in_force = false;    // picks are taken from the queue
+  PagedVector<PlanFacts> facts;  // by PageId, with the queue
+  float newcomer_rate = kUnplannedRate;
   Instant latest;  // the latest instant heard of
+  Instant picked;  // that of the latest pick, never later than the next one's
   absl::flat_hash_map<Slot, uint64_t> next_serial;
   std::priority_queue<LeaseEnd, std::vector<LeaseEnd>, std::greater<>> lease_ends;
   absl::flat_hash_set<uint64_t> signal_ids;

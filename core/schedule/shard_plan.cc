@@ -1,5 +1,6 @@
-// Rate policies: a plan of how often each page is crawled, taken over in slices and then executed
-// by a queue instead of the index.
+// Rate policies: a plan of how often each page is crawled, taken over in slices and executed by a
+// queue instead of the index; and the change from one to the other, with pages filed in both until
+// the new one has all of them.
 #include <algorithm>
 #include <cmath>
 
@@ -9,36 +10,88 @@
 
 namespace freshet {
 
+// --- Policies
+// --------------------------------------------------------------------------------------
+
 void ShardState::Impl::SetPolicy(const CrawlPolicy& policy) {
+  if (policy.plan) {
+    // The index goes on with its own policy until the plan comes into force.
+    options.policy.plan = policy.plan;
+    if (plan_in_force) index.reset();
+    if (!queue) StartQueue();
+    return;
+  }
   options.policy = policy;
-  if (policy.plan) return;
-  plan_in_force = false;
-  queue.reset();
+  if (!plan_in_force) {
+    queue.reset();
+    facts = {};
+    return;
+  }
+  if (!index) StartIndex();
+  TakeOverByIndex();
 }
 
+void ShardState::Impl::StartIndex() {
+  index.emplace();
+  for (uint32_t i = 0; i < hosts.size(); ++i) {
+    const Instant free_at = hosts.FreeAt(HostId(i));
+    if (free_at > picked) index->SetHostFree(HostId(i), free_at);
+  }
+}
+
+void ShardState::Impl::StartQueue() {
+  queue.emplace();
+  facts = {};
+  newcomer_rate = kUnplannedRate;
+  for (uint32_t i = 0; i < hosts.size(); ++i) {
+    const Instant free_at = hosts.FreeAt(HostId(i));
+    if (free_at > picked) queue->SetHostFree(HostId(i), free_at);
+  }
+}
+
+void ShardState::Impl::TakeOverByIndex() {
+  if (index->size() < pages.size()) {
+    // An index files its pages at its first pick and follows the price by its picks: with one now
+    // and then neither is left to the moment in which it takes over.
+    if (picked > Instant()) (void)index->Best(picked);
+    return;
+  }
+  plan_in_force = false;
+  queue.reset();
+  facts = {};
+}
+
+HostId ShardState::Impl::HostOf(PageId id) const {
+  return plan_in_force ? queue->Entry(id).host : index->Find(id)->host;
+}
+
+// --- Plans
+// -----------------------------------------------------------------------------------------
+
 uint32_t ShardState::Impl::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {
+  if (!queue || !options.policy.plan) return 0;
   const uint32_t end = std::min(pages.id_limit(), first + std::min(count, UINT32_MAX - first));
   for (uint32_t i = first; i < end; ++i) {
     const PageId id(i);
-    const bool counts = pages.known(id) && !pages.Is(id, PageTable::kGone);
-    const std::optional<IndexEntry> entry = counts ? index.Find(id) : std::nullopt;
-    const IndexRates rates = entry ? entry->rates : IndexRates();
-    columns->page.push_back(pages.known(id) ? pages.number(id) : PageNumber());
-    columns->importance.push_back(rates.importance);
-    columns->change_rate.push_back(rates.change_rate);
-    columns->complete.push_back(rates.signal_rate > 0 && rates.unsignalled_rate == 0 ? 1 : 0);
+    const bool known = pages.known(id);
+    const bool counts = known && i < facts.size() && !pages.Is(id, PageTable::kGone);
+    const PlanFacts page = counts ? facts[i] : PlanFacts();
+    columns->page.push_back(known ? pages.number(id) : PageNumber());
+    columns->importance.push_back(page.importance);
+    columns->change_rate.push_back(std::abs(page.change_rate));
+    columns->complete.push_back(std::signbit(page.change_rate) ? 1 : 0);
   }
   return end > first ? end - first : 0;
 }
 
 float ShardState::Impl::ShareOf(PageId id) const {
-  const float share = id.value() < planned.size() ? planned[id.value()] : kUnplanned;
+  const float share = id.value() < facts.size() ? facts[id.value()].share : kUnplanned;
   return share == kUnplanned ? newcomer_rate : share;
 }
 
 Instant ShardState::Impl::AskedAt(PageId id, const PageState& state) const {
   const float share = ShareOf(id);
-  if (share >= 0) return Instant::Infinite();
+  if (!queue || share >= 0) return Instant::Infinite();
   int signals = 0;
   for (const SignalCounts::Entry& entry : state.signals.entries()) signals += entry.count;
   // One draw a signal, the same whenever it is asked for: it must survive a restart.
@@ -49,43 +102,48 @@ Instant ShardState::Impl::AskedAt(PageId id, const PageState& state) const {
   return Instant::Infinite();
 }
 
-void ShardState::Impl::FileInPlan(PageId id, Instant asked_at) {
-  const IndexEntry entry = *index.Find(id);
+void ShardState::Impl::FileInPlan(PageId id, const IndexEntry& entry, Instant asked_at) {
+  facts.GrowTo(id.value() + size_t{1});
+  PlanFacts& page = facts[id.value()];
+  const IndexRates& rates = entry.rates;
+  const bool complete = rates.signal_rate > 0 && rates.unsignalled_rate == 0;
+  page.importance = rates.importance;
+  page.change_rate = complete ? -rates.change_rate : rates.change_rate;
   const float share = ShareOf(id);
-  const PlanEntry planned_entry = {.rate = std::max(0.0F, share),
-                                   .host = entry.host,
-                                   .eligible_from = entry.eligible_from,
-                                   .forced_at = entry.forced_at,
-                                   .asked_at = asked_at};
+  PlanEntry filed = {.rate = std::max(0.0F, share),
+                     .host = entry.host,
+                     .eligible_from = entry.eligible_from,
+                     .forced_at = entry.forced_at,
+                     .asked_at = asked_at};
   if (queue->Has(id)) {
-    queue->Update(id, planned_entry, latest);
+    // A page that was asked for keeps its turn when it is asked for again.
+    filed.asked_at = std::min(asked_at, queue->Entry(id).asked_at);
+    queue->Update(id, filed, latest);
     return;
   }
-  // The entry's instant is when the page was last surely fresh. Pages that nobody has crawled have
-  // none: they are spread over their first interval, so that they do not all come at once.
-  Instant fresh_at = entry.since;
-  if (std::isinf(entry.exponent) || fresh_at.infinite()) {
+  // Canonical entries say when the page was last surely fresh. Pages that nobody has crawled do
+  // not: they are spread over their first interval, so that they do not all come at once.
+  const IndexEntry canonical = Canonical(entry);
+  Instant fresh_at = canonical.since;
+  if (std::isinf(canonical.exponent) || fresh_at.infinite()) {
     const double part = Random(pages.fingerprint(id)).Uniform();
     fresh_at = share > 0 ? latest - Duration::FromSeconds(part / share) : latest;
   }
-  queue->Add(id, planned_entry, fresh_at, latest);
-  constexpr int kNotToBePicked = PageTable::kTaken | PageTable::kLeased | PageTable::kGone;
+  queue->Add(id, filed, fresh_at, latest);
   if (pages.IsAny(id, kNotToBePicked)) queue->Withhold(id);
 }
 
-void ShardState::Impl::BeginPlan(Rate rate) {
-  CHECK(options.policy.plan, "a plan without a rate policy");
+bool ShardState::Impl::BeginPlan(Rate rate) {
+  if (!queue || !options.policy.plan) return false;
   newcomer_rate = static_cast<float>(rate.per_second());
-  if (queue) return;
-  queue.emplace();
-  for (uint32_t i = 0; i < hosts.size(); ++i) FreeHost(HostId(i));
+  return true;
 }
 
 bool ShardState::Impl::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls,
                                  Instant now) {
-  if (!queue) return false;
+  if (!queue || !options.policy.plan) return false;
   latest = std::max(latest, now);
-  planned.GrowTo(first + crawls.size());
+  facts.GrowTo(first + crawls.size());
   for (uint32_t i = 0; i < crawls.size(); ++i) {
     const PlannedCrawls& page = crawls[i];
     CHECK(page.rate >= 0 && page.probability >= 0 && page.probability <= 1);
@@ -93,15 +151,21 @@ bool ShardState::Impl::StagePlan(uint32_t first, std::span<const PlannedCrawls> 
     const bool known = pages.known(id);
     const bool same_page = known && pages.number(id) == page.page;
     const float share = page.rate > 0 ? page.rate : -page.probability;
-    planned[id.value()] = same_page ? share : kUnplanned;
-    if (known) FileInPlan(id, queue->Has(id) ? queue->AskedAt(id) : Instant::Infinite());
+    facts[id.value()].share = same_page ? share : kUnplanned;
+    if (!queue->Has(id)) continue;
+    PlanEntry entry = queue->Entry(id);
+    entry.rate = std::max(0.0F, ShareOf(id));
+    queue->Update(id, entry, latest);
   }
   return true;
 }
 
 bool ShardState::Impl::FinishPlan() {
-  plan_in_force = queue.has_value();
-  return plan_in_force;
+  if (!queue || !options.policy.plan || queue->size() < pages.size()) return false;
+  plan_in_force = true;
+  price = 0;
+  index.reset();
+  return true;
 }
 
 }  // namespace freshet

@@ -38,7 +38,10 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
       estimator(shard_options.estimator),
       hosts(shard_options.default_min_delay, shard_options.default_max_in_flight),
       leases(shard_options.generation),
-      edges(shard_options.estimator.day) {}
+      edges(shard_options.estimator.day) {
+  plan_in_force = options.policy.plan.has_value();
+  plan_in_force ? StartQueue() : StartIndex();
+}
 
 // --- Pages in memory
 // --------------------------------------------------------------------------------
@@ -92,10 +95,10 @@ void ShardState::Impl::DropPage(PageId id) {
     Leave(it->second.host);
     out.erase(it);
   }
-  index.Remove(id);
+  if (index) index->Remove(id);
   if (queue) queue->Remove(id);
   // A later page may be given the id.
-  if (id.value() < planned.size()) planned[id.value()] = kUnplanned;
+  if (id.value() < facts.size()) facts[id.value()] = PlanFacts();
   edges.Set(id, Instant::Infinite());
   freshness.Remove(pages.fingerprint(id));
   pages.Remove(id);
@@ -113,19 +116,15 @@ void ShardState::Impl::ComeBack(PageId id) {
 }
 
 void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
-  constexpr int kNotToBePicked = PageTable::kTaken | PageTable::kLeased | PageTable::kGone;
   const bool held_before = pages.IsAny(id, kNotToBePicked);
   pages.Set(id, flag, value);
   const bool held = pages.IsAny(id, kNotToBePicked);
   if (held == held_before) return;
-  const bool in_plan = queue && queue->Has(id);
-  if (held) {
-    index.Withhold(id);
-    if (in_plan) queue->Withhold(id);
-  } else {
-    index.Offer(id);
-    if (in_plan) queue->Offer(id);
+  // What is being made ready need not have the page yet.
+  if (index && (!plan_in_force || index->Find(id))) {
+    held ? index->Withhold(id) : index->Offer(id);
   }
+  if (queue && queue->Has(id)) held ? queue->Withhold(id) : queue->Offer(id);
 }
 
 std::optional<PageNumber> ShardState::Impl::FindNumber(const PageKey& key) const {
@@ -135,10 +134,14 @@ std::optional<PageNumber> ShardState::Impl::FindNumber(const PageKey& key) const
 }
 
 void ShardState::Impl::File(PageId id, bool gone, const IndexEntry& entry, Instant edge,
-                            const FreshnessSample::Page& believed) {
+                            const FreshnessSample::Page& believed, Instant asked_at) {
   edges.Set(id, edge);
   freshness.Put(pages.fingerprint(id), believed);
-  index.Put(id, entry);
+  if (index) {
+    index->Put(id, entry);
+    if (pages.IsAny(id, kNotToBePicked)) index->Withhold(id);
+  }
+  if (queue) FileInPlan(id, entry, asked_at);
   Mark(id, PageTable::kGone, gone);
 }
 
@@ -146,8 +149,7 @@ void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
                               const PageState& state) {
   const IndexEntry entry = MakeEntry(spec, state, host);
   File(id, state.gone || NeverDue(spec, entry), entry, estimator.NextEdge(state),
-       BelievedOf(spec, state));
-  if (queue) FileInPlan(id, AskedAt(id, state));
+       BelievedOf(spec, state), AskedAt(id, state));
 }
 
 // --- Start-up
@@ -173,7 +175,8 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch) {
     }
     const PageId id = AddPage(page.number, page.fingerprint);
     estimator.RestoreSignals(page.bursts, page.number);
-    File(id, page.gone, page.entry, page.edge, page.believed);
+    // Signals ask for crawls only when the page has its share of a plan.
+    File(id, page.gone, page.entry, page.edge, page.believed, Instant::Infinite());
   }
   return absl::OkStatus();
 }
@@ -183,7 +186,7 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
   // The page may have been removed by a release that left its lease behind; the lease then just
   // ends.
   if (!id || out.contains(*id)) return;
-  const HostId host = index.Find(*id)->host;
+  const HostId host = HostOf(*id);
   out[*id] = {.lease = lease.id, .host = host};
   Mark(*id, PageTable::kLeased, true);
   hosts.Enter(host, lease.assigned);
@@ -233,6 +236,7 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     if (page.fetched && queue && queue->Has(*id)) queue->Crawled(*id, latest);
     Refile(*id, hosts.Intern(record.host), record.spec, record.state);
   }
+  if (index && plan_in_force) TakeOverByIndex();
 }
 
 void ShardState::Impl::InstallLeases(Transaction& txn) {
@@ -288,7 +292,8 @@ Instant ShardState::Impl::next_timer() const {
 
 std::optional<IndexPick> ShardState::Impl::Best(Instant at) {
   latest = std::max(latest, at);
-  if (!plan_in_force) return index.Best(at);
+  picked = std::max(picked, at);
+  if (!plan_in_force) return index->Best(at);
   const std::optional<PlanPick> first = queue->Best(at);
   if (!first) return std::nullopt;
   return IndexPick{first->page, first->urgency};
@@ -306,12 +311,12 @@ std::optional<Pick> ShardState::Impl::Take(Instant at) {
   if (!best) return std::nullopt;
   const PageId id = best->page;
   CHECK(!out.contains(id), "picked a page that is out");
-  const HostId host = index.Find(id)->host;
+  const HostId host = HostOf(id);
   out[id] = {.lease = LeaseId(), .host = host};
   Mark(id, PageTable::kTaken, true);
   hosts.Enter(host, at);
   FreeHost(host);
-  if (!std::isinf(best->value)) price = best->value;
+  if (!plan_in_force && !std::isinf(best->value)) price = best->value;
   return Pick{pages.number(id), best->value};
 }
 
@@ -392,7 +397,7 @@ uint32_t ShardState::CollectPlan(uint32_t first, uint32_t count, PlanColumns* co
 bool ShardState::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now) {
   return impl_->StagePlan(first, crawls, now);
 }
-void ShardState::BeginPlan(Rate newcomer_rate) { impl_->BeginPlan(newcomer_rate); }
+bool ShardState::BeginPlan(Rate newcomer_rate) { return impl_->BeginPlan(newcomer_rate); }
 bool ShardState::FinishPlan() { return impl_->FinishPlan(); }
 bool ShardState::PlanInForce() const { return impl_->plan_in_force; }
 

@@ -166,22 +166,26 @@ class ShardState {
   void FinishEpoch(Instant now, Transaction& txn);
 
   // The policy by which pages are filed from now on. The owner then sends Reestimate for every
-  // page, in slices; until the last one, the others are still filed by the policy before. A rate
-  // policy comes into force with its first plan; an index policy at once.
+  // page, in slices. Between index policies, those whose turn has not come are still filed by the
+  // policy before. Between an index policy and a rate policy, the one before goes on picking until
+  // the new one is ready: an index policy with the last page, a rate policy with FinishPlan.
+  // Between rate policies nothing need be sent: the plan before holds until FinishPlan.
   void SetPolicy(const CrawlPolicy& policy);
 
   // --- Rate plans, in slices of page ids, so that picks go on in between
   // ------------------------------------------------------------------------------------------
-  // Appends what a plan needs of at most `count` ids from `first` on; how many. 0: that was all.
+  // Appends what a plan needs of at most `count` ids from `first` on; how many. 0: that was all, or
+  // the policy is no rate policy.
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
-  // Makes ready for a plan. Pages that it does not know are crawled at `newcomer_rate` until the
-  // next one. Precondition: the policy is a rate policy.
-  void BeginPlan(Rate newcomer_rate);
+  // Pages that no plan knows are crawled at this rate from now on. False, as from the other two,
+  // and nothing is done: an index policy was set, and the plan is to be dropped.
+  [[nodiscard]] bool BeginPlan(Rate newcomer_rate);
   // Takes over the plan of the ids from `first` on. An id that went to another page since the plan
-  // was collected counts as a newcomer. False, and nothing is done: an index policy was set since
-  // BeginPlan, and the plan is dropped.
+  // was collected counts as a newcomer.
   [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
-  // Every id was staged: picks follow the plan from here on. False: as StagePlan.
+  // Picks follow the plan from here on, if they did not already. False also when pages were not
+  // sent a Reestimate since the policy was set. Without a plan, or before the first, all pages are
+  // crawled equally often.
   [[nodiscard]] bool FinishPlan();
   // Whether picks follow a plan now.
   [[nodiscard]] bool PlanInForce() const;

@@ -83,6 +83,23 @@ TEST(Admin, FollowsARatePlanOverAllShards) {
   }
 }
 
+TEST(Admin, ARatePolicyNeedsNeitherPagesNorARateToComeIntoForce) {
+  TestServer server([](ServerConfig* config) { config->crawl_rate = Rate(); });
+  v1::SetPolicyRequest request;
+  request.set_policy("lambda_crawl");
+  EXPECT_EQ(Call(*server.admin, &Admin::SetPolicy, request).policy(), "lambda_crawl");
+  server.UpsertMany(20);
+  EXPECT_THAT(server.Get(TestServer::Url(3)).explanation().why(), HasSubstr("plan"));
+  v1::SetCrawlRateRequest rate;
+  rate.set_crawl_rate_per_second(1000);
+  Call(*server.admin, &Admin::SetCrawlRate, rate);
+  EXPECT_GT(server.Next(5).assignments_size(), 0);
+  // Back again, with pages out.
+  request.set_policy("greedy");
+  EXPECT_EQ(Call(*server.admin, &Admin::SetPolicy, request).previous_policy(), "lambda_crawl");
+  EXPECT_GT(server.Next(5).assignments_size(), 0);
+}
+
 TEST(Admin, ChangesThePolitenessOfAHost) {
   TestServer server;
   v1::SetHostPolitenessRequest request;

@@ -88,8 +88,9 @@ void MemoryShard::Plan(Instant now) {
   const uint32_t count = state_.CollectPlan(0, UINT32_MAX, &columns);
   const auto crawls = PlanCrawls(*method, columns, crawl_rate_);
   CHECK(crawls.ok(), "{}", std::string(crawls.status().message()));
-  state_.BeginPlan(Rate::PerSecond(crawl_rate_.per_second() / count));
-  const bool in_force = state_.StagePlan(0, *crawls, now) && state_.FinishPlan();
+  const bool in_force =
+      state_.BeginPlan(Rate::PerSecond(crawl_rate_.per_second() / std::max<uint32_t>(1, count))) &&
+      state_.StagePlan(0, *crawls, now) && state_.FinishPlan();
   CHECK(in_force, "the policy is a rate policy");
 }
 

@@ -1,0 +1,129 @@
+// A heap that tells its owner where everything lies, so that any entry can be taken out or moved
+// without a search, and none is ever out of date.
+#ifndef FRESHET_CORE_PLAN_PLACED_HEAP_H_
+#define FRESHET_CORE_PLAN_PLACED_HEAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/units.h"
+
+namespace freshet {
+
+// Value type, thread-compatible. Order: the earlier key first, of equal ones the smaller id. Twelve
+// bytes, which is why the key is in halves: four children of a node then share a cache line.
+class HeapEntry {
+ public:
+  HeapEntry() = default;
+  HeapEntry(Instant key, uint32_t id)
+      : high_(static_cast<int32_t>(key.micros() >> 32)),
+        low_(static_cast<uint32_t>(key.micros())),
+        id_(id) {}
+  [[nodiscard]] Instant key() const {
+    return Instant::FromMicros(static_cast<int64_t>(uint64_t{static_cast<uint32_t>(high_)} << 32) |
+                               low_);
+  }
+  [[nodiscard]] uint32_t id() const { return id_; }
+  [[nodiscard]] bool operator<(const HeapEntry& other) const {
+    return key() != other.key() ? key() < other.key() : id_ < other.id_;
+  }
+
+ private:
+  int32_t high_ = 0;
+  uint32_t low_ = 0;
+  uint32_t id_ = 0;
+};
+
+// Thread-compatible. `placed(id, position)` is called whenever an entry comes to lie elsewhere,
+// with kNowhere when it leaves; the owner keeps positions and hands them back. Every function is
+// O(log size) and returns the number of entries that it looked at.
+class PlacedHeap {
+ public:
+  static constexpr uint32_t kNowhere = ~uint32_t{0};
+
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+  [[nodiscard]] size_t size() const { return entries_.size(); }
+  // Precondition: not empty.
+  [[nodiscard]] const HeapEntry& top() const { return entries_.front(); }
+
+  template <typename Placed>
+  size_t Insert(const HeapEntry& entry, const Placed& placed);
+  // Precondition of both: an entry lies at `position`.
+  template <typename Placed>
+  size_t Erase(uint32_t position, const Placed& placed);
+  // Puts another entry in its place. Where it has another id, the one before gets no call.
+  template <typename Placed>
+  size_t Replace(uint32_t position, const HeapEntry& entry, const Placed& placed);
+
+ private:
+  static constexpr size_t kChildren = 4;
+
+  // Brings what lies at `position` to where it belongs.
+  template <typename Placed>
+  size_t Sift(size_t position, const Placed& placed);
+
+  std::vector<HeapEntry> entries_;
+};
+
+template <typename Placed>
+size_t PlacedHeap::Sift(size_t position, const Placed& placed) {
+  const HeapEntry moved = entries_[position];
+  size_t looked_at = 1;
+  for (; position > 0; ++looked_at) {
+    const size_t parent = (position - 1) / kChildren;
+    if (!(moved < entries_[parent])) break;
+    entries_[position] = entries_[parent];
+    placed(entries_[position].id(), static_cast<uint32_t>(position));
+    position = parent;
+  }
+  for (size_t child = kChildren * position + 1; child < entries_.size();
+       child = kChildren * position + 1) {
+    size_t first = child;
+    for (size_t i = child + 1; i < child + kChildren && i < entries_.size(); ++i) {
+      if (entries_[i] < entries_[first]) first = i;
+      ++looked_at;
+    }
+    if (!(entries_[first] < moved)) break;
+    entries_[position] = entries_[first];
+    placed(entries_[position].id(), static_cast<uint32_t>(position));
+    position = first;
+  }
+  entries_[position] = moved;
+  placed(moved.id(), static_cast<uint32_t>(position));
+  return looked_at;
+}
+
+template <typename Placed>
+size_t PlacedHeap::Insert(const HeapEntry& entry, const Placed& placed) {
+  CHECK(entries_.size() < kNowhere);
+  entries_.push_back(entry);
+  return Sift(entries_.size() - 1, placed);
+}
+
+template <typename Placed>
+size_t PlacedHeap::Erase(uint32_t position, const Placed& placed) {
+  CHECK(position < entries_.size(), "nothing lies at {}", position);
+  const uint32_t left = entries_[position].id();
+  const HeapEntry last = entries_.back();
+  entries_.pop_back();
+  size_t looked_at = 1;
+  if (position < entries_.size()) {
+    entries_[position] = last;
+    looked_at += Sift(position, placed);
+  }
+  placed(left, kNowhere);
+  return looked_at;
+}
+
+template <typename Placed>
+size_t PlacedHeap::Replace(uint32_t position, const HeapEntry& entry, const Placed& placed) {
+  CHECK(position < entries_.size(), "nothing lies at {}", position);
+  entries_[position] = entry;
+  return Sift(position, placed);
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_PLAN_PLACED_HEAP_H_
