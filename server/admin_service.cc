@@ -14,6 +14,7 @@
 #include "core/base/url.h"
 #include "core/model/policy.h"
 #include "server/convert.h"
+#include "server/epochs_of_all.h"
 #include "server/mutex.h"
 #include "server/status.h"
 
@@ -44,60 +45,6 @@ void FinishWithHost(const ServerContext& context, const std::string& host,
         reactor->Finish(grpc::Status::OK);
       });
   if (!asked) reactor->Finish(StoppingStatus());
-}
-
-// What several shards report of one epoch, until the last has.
-struct EpochGather {
-  Mutex mutex;
-  size_t left FRESHET_GUARDED_BY(mutex) = 0;
-  EpochResult result FRESHET_GUARDED_BY(mutex);
-  Status status FRESHET_GUARDED_BY(mutex);
-
-  // Whether this was the last shard.
-  bool Add(const StatusOr<EpochResult>& shard) {
-    const MutexLock lock(mutex);
-    if (!shard.ok()) {
-      status = shard.status();
-    } else {
-      result.epochs = std::max(result.epochs, shard->epochs);
-      result.pages += shard->pages;
-      result.ended = std::max(result.ended, shard->ended);
-      result.took = std::max(result.took, shard->took);
-    }
-    return --left == 0;
-  }
-};
-
-// Has every shard run an epoch (or a re-estimate), then calls `done` once.
-void RunOnAllShards(const Router& router, bool learn, std::function<void(const ShardView&)> first,
-                    std::function<void(const Status&, const EpochResult&)> done) {
-  auto gather = std::make_shared<EpochGather>();
-  {
-    const MutexLock lock(gather->mutex);
-    gather->left = router.shards().size();
-  }
-  const auto report = [gather, done = std::move(done)](const StatusOr<EpochResult>& result) {
-    if (!gather->Add(result)) return;
-    Status status;
-    EpochResult sum;
-    {
-      const MutexLock lock(gather->mutex);
-      status = gather->status;
-      sum = gather->result;
-    }
-    done(status, sum);
-  };
-  for (Shard* shard : router.shards()) {
-    const bool asked = shard->Query([learn, first, report](const ShardView& view) {
-      if (first) first(view);
-      if (learn) {
-        view.epochs.Request(report);
-      } else {
-        view.epochs.RequestReestimate(report);
-      }
-    });
-    if (!asked) report(MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down"));
-  }
 }
 
 Status ValidateCheckpointName(const std::string& name) {
@@ -224,15 +171,8 @@ grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext* c
   context_.settings.Change(context_.router, change, [this, name, policy, reactor](Reply reply) {
     if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
     context_.settings.set_policy(name);
-    RunOnAllShards(
-        context_.router, /*learn=*/false,
-        [policy](const ShardView& view) { view.state.SetPolicy(*policy); },
-        [this, policy, reactor](const Status& status, const EpochResult&) {
-          if (!status.ok()) return reactor->Finish(GrpcStatusOf(status));
-          context_.plans.SetMethod(policy->plan, [reactor](const Status& planned) {
-            reactor->Finish(GrpcStatusOf(planned));
-          });
-        });
+    ChangePolicy(context_.router, context_.plans, *policy,
+                 [reactor](const Status& status) { reactor->Finish(GrpcStatusOf(status)); });
   });
   return reactor;
 }

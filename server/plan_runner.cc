@@ -12,6 +12,10 @@
 namespace freshet {
 namespace {
 
+Status Stopping() {
+  return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
+}
+
 Status Stopped() { return MakeStatus(absl::StatusCode::kUnavailable, "a shard is stopped"); }
 
 }  // namespace
@@ -22,7 +26,12 @@ PlanRunner::PlanRunner(const PlanRunnerOptions& options, Router& router, std::fu
 PlanRunner::~PlanRunner() { Stop(); }
 
 void PlanRunner::SetMethod(std::optional<PlanMethod> method, Done done) {
-  const MutexLock lock(mutex_);
+  MutexLock lock(mutex_);
+  if (stop_) {
+    lock.Unlock();
+    if (done) done(Stopping());
+    return;
+  }
   method_ = method;
   wanted_ = true;
   if (done) waiters_.push_back(std::move(done));
@@ -81,9 +90,7 @@ void PlanRunner::Run() {
   }
   const std::vector<Done> waiters = std::exchange(waiters_, {});
   lock.Unlock();
-  for (const Done& done : waiters) {
-    done(MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down"));
-  }
+  for (const Done& done : waiters) done(Stopping());
 }
 
 bool PlanRunner::Ask(Shard& shard, const std::function<void(const ShardView&)>& query) {

@@ -27,6 +27,7 @@ void AddIngestBench(CLI::App& app, BenchAction& action);
 void AddPlanBench(CLI::App& app, BenchAction& action);
 void AddStoreBench(CLI::App& app, BenchAction& action);
 void AddRecoverBench(CLI::App& app, BenchAction& action);
+void AddSwitchBench(CLI::App& app, BenchAction& action);
 
 }  // namespace freshet
 

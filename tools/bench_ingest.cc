@@ -14,11 +14,10 @@
 #include "fmt/format.h"
 #include "server/mutex.h"
 #include "server/router.h"
-#include "server/shard.h"
-#include "server/shard_loader.h"
 #include "storage/store.h"
 #include "tools/bench_commands.h"
 #include "tools/bench_resources.h"
+#include "tools/bench_stack.h"
 #include "tools/scratch_dir.h"
 #include "tools/synthetic_store.h"
 
@@ -33,15 +32,6 @@ struct IngestFlags {
   size_t batch = 500;
   size_t in_flight = 64;
   std::string durability = "sync";
-};
-
-class QuietObserver final : public ShardObserver {
- public:
-  void OnCommit(Duration, size_t) override {}
-  void OnFailure(uint16_t shard, const Status& status) override {
-    fmt::print(stderr, "shard {} failed: {}\n", shard, status.ToString());
-  }
-  void OnPagesMayBeDue() override {}
 };
 
 // Batches that were submitted and not yet answered: at most so many. Thread-safe.
@@ -70,36 +60,6 @@ class Window {
   size_t open_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
-// Shards over a store that is full of pages.
-struct Stack {
-  SystemClock clock;
-  QuietObserver observer;
-  std::unique_ptr<Store> store;
-  std::vector<std::unique_ptr<Shard>> shards;
-};
-
-Status StartStack(const IngestFlags& flags, const std::string& dir, Stack& stack) {
-  StoreOptions options;
-  ASSIGN_OR_RETURN(options.durability, ParseDurability(flags.durability));
-  ASSIGN_OR_RETURN(stack.store, Store::Open(dir, options));
-  std::vector<ShardState*> states;
-  for (int i = 0; i < flags.shards; ++i) {
-    ShardSettings settings;
-    settings.state.shard = static_cast<uint16_t>(i);
-    settings.state.generation = static_cast<uint32_t>(stack.store->generation());
-    settings.mailbox = {.weight = limits::kMaxMailboxEvents,
-                        .hard_weight = 2 * limits::kMaxMailboxEvents,
-                        .patience = Duration::Seconds(60)};
-    stack.shards.push_back(
-        std::make_unique<Shard>(settings, *stack.store, stack.clock, stack.observer));
-    states.push_back(&stack.shards.back()->state());
-  }
-  LoadProgress progress;
-  RETURN_IF_ERROR(LoadShards(*stack.store, states, {}, progress));
-  for (const auto& shard : stack.shards) shard->Start();
-  return {};
-}
-
 // Events for pages in an order that comes back to a page only when all had their turn.
 std::vector<std::vector<RoutedEvent>> MakeBatches(const IngestFlags& flags, bool signals,
                                                   Instant now) {
@@ -122,10 +82,8 @@ std::vector<std::vector<RoutedEvent>> MakeBatches(const IngestFlags& flags, bool
   return batches;
 }
 
-Status RunMode(const IngestFlags& flags, const std::string& mode, Stack& stack) {
-  std::vector<Shard*> shards;
-  for (const auto& shard : stack.shards) shards.push_back(shard.get());
-  Router router(shards);
+Status RunMode(const IngestFlags& flags, const std::string& mode, BenchStack& stack) {
+  Router router(stack.Shards());
   auto batches = MakeBatches(flags, mode == "signals", stack.clock.Now());
   Window window(flags.in_flight);
   std::atomic<uint64_t> applied = 0;
@@ -164,16 +122,16 @@ Status RunMode(const IngestFlags& flags, const std::string& mode, Stack& stack) 
 }
 
 Status RunIngestBench(IngestFlags flags) {
-  RETURN_IF_ERROR(ParseDurability(flags.durability).status());
+  BenchStack::Options options = {.shards = flags.shards};
+  ASSIGN_OR_RETURN(options.durability, ParseDurability(flags.durability));
   flags.synthetic.now = SystemClock().Now() - Duration::Hours(1);
   ASSIGN_OR_RETURN(const ScratchDir scratch, ScratchDir::Make("freshet-ingest"));
   const std::string dir = scratch.path() + "/store";
   RETURN_IF_ERROR(MakeSyntheticStore(dir, flags.synthetic));
-  Stack stack;
-  RETURN_IF_ERROR(StartStack(flags, dir, stack));
+  BenchStack stack;
+  RETURN_IF_ERROR(stack.Start(dir, options));
   for (const std::string& mode : flags.modes) RETURN_IF_ERROR(RunMode(flags, mode, stack));
-  for (const auto& shard : stack.shards) shard->Stop();
-  return stack.store->Close();
+  return stack.Stop();
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ int Run(int argc, char** argv) {
   AddPlanBench(app, action);
   AddStoreBench(app, action);
   AddRecoverBench(app, action);
+  AddSwitchBench(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,202 @@
+// freshet-bench switch: how long a change of policy stops assignments. One client asks for page
+// after page; what counts is the longest time between two answers.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/schedule/crawl_policy.h"
+#include "fmt/format.h"
+#include "server/epochs_of_all.h"
+#include "server/mutex.h"
+#include "server/plan_runner.h"
+#include "server/router.h"
+#include "storage/store.h"
+#include "tools/bench_commands.h"
+#include "tools/bench_resources.h"
+#include "tools/bench_stack.h"
+#include "tools/scratch_dir.h"
+#include "tools/synthetic_store.h"
+
+namespace freshet {
+namespace {
+
+struct SwitchFlags {
+  SyntheticOptions synthetic;
+  std::vector<std::string> policies = {"greedy", "lambda_crawl", "greedy_ncis"};
+  double seconds = 2;
+  double crawl_rate = 0;
+  std::string durability = "none";
+};
+
+// Takes one page after the other from the shard and reports each as crawled. Thread-safe.
+class Client {
+ public:
+  Client(Shard& shard, Clock& clock) : shard_(shard), clock_(clock), thread_([this] { Run(); }) {}
+  ~Client() {
+    stop_ = true;
+    thread_.join();
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // The times between assignments, in milliseconds, since the last call.
+  std::vector<double> TakeGaps() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return std::exchange(gaps_ms_, {});
+  }
+
+ private:
+  void Run() {
+    auto last = std::chrono::steady_clock::now();
+    while (!stop_) {
+      const std::optional<Assignment> assignment = Take();
+      if (!assignment) continue;  // the gap grows
+      const auto now = std::chrono::steady_clock::now();
+      {
+        const MutexLock lock(mutex_);
+        gaps_ms_.push_back(std::chrono::duration<double, std::milli>(now - last).count());
+      }
+      last = now;
+      ReportCrawl report{.key = assignment->key, .lease = assignment->lease};
+      report.fetched = clock_.Now();
+      report.outcome = CrawlOutcome::kUnchanged;
+      shard_.SubmitAlways({.events = {std::move(report)}, .done = [](const auto&) {}});
+    }
+  }
+  std::optional<Assignment> Take() {
+    std::promise<std::optional<Assignment>> answer;
+    std::future<std::optional<Assignment>> taken = answer.get_future();
+    TakeRequest request;
+    request.terms.push_back({.at = clock_.Now(), .worker = "bench", .lease = Duration::Hours(1)});
+    request.done = [&answer](auto assignments) {
+      answer.set_value(std::move(assignments.front()));
+    };
+    shard_.Submit(std::move(request));
+    return taken.get();
+  }
+
+  Shard& shard_;
+  Clock& clock_;
+  std::atomic<bool> stop_ = false;
+  Mutex mutex_;
+  std::vector<double> gaps_ms_ FRESHET_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+struct Gaps {
+  size_t assignments = 0;
+  double p50_ms = 0;
+  double p999_ms = 0;
+  double longest_ms = 0;
+};
+
+Gaps Summarise(std::vector<double> gaps) {
+  if (gaps.empty()) return {};
+  std::sort(gaps.begin(), gaps.end());
+  const auto at = [&gaps](double share) {
+    return gaps[static_cast<size_t>(share * static_cast<double>(gaps.size() - 1))];
+  };
+  return {gaps.size(), at(0.5), at(0.999), gaps.back()};
+}
+
+void Settle(const SwitchFlags& flags) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(flags.seconds));
+}
+
+// Changes from `before` to `name`, and prints what assignments met meanwhile and a little later.
+Status Measure(const SwitchFlags& flags, const std::string& before, const std::string& name,
+               const Router& router, PlanRunner& plans, Client& client) {
+  ASSIGN_OR_RETURN(const CrawlPolicy policy, ParseCrawlPolicy(name));
+  (void)client.TakeGaps();
+  Settle(flags);
+  const Gaps quiet = Summarise(client.TakeGaps());
+  const auto start = std::chrono::steady_clock::now();
+  std::promise<Status> done;
+  std::future<Status> changed = done.get_future();
+  ChangePolicy(router, plans, policy, [&done](const Status& status) { done.set_value(status); });
+  RETURN_IF_ERROR(changed.get());
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Settle(flags);
+  const Gaps gaps = Summarise(client.TakeGaps());
+  const auto pages = static_cast<double>(flags.synthetic.pages);
+  std::cout << fmt::format(R"({{"pages":{},"from":"{}","to":"{}","seconds":{:.3f},)"
+                           R"("assignments":{},"p50_ms":{:.4f},"p999_ms":{:.3f},)"
+                           R"("longest_gap_ms":{:.3f},"longest_gap_ms_per_10m_pages":{:.3f},)"
+                           R"("before_p50_ms":{:.4f},"before_longest_gap_ms":{:.3f},)"
+                           R"("resident_bytes_per_page":{:.1f},"durability":"{}",{}}})",
+                           flags.synthetic.pages, before, name, seconds, gaps.assignments,
+                           gaps.p50_ms, gaps.p999_ms, gaps.longest_ms,
+                           gaps.longest_ms * 1e7 / pages, quiet.p50_ms, quiet.longest_ms,
+                           ResidentBytes() / pages, flags.durability, BenchContext())
+            << std::endl;
+  return {};
+}
+
+Status RunSwitchBench(SwitchFlags flags) {
+  BenchStack::Options options;
+  ASSIGN_OR_RETURN(options.durability, ParseDurability(flags.durability));
+  for (const std::string& name : flags.policies) {
+    RETURN_IF_ERROR(ParseCrawlPolicy(name).status());
+  }
+  if (flags.policies.size() < 2) return InvalidArgument("policies: at least two");
+  ASSIGN_OR_RETURN(options.policy, ParseCrawlPolicy(flags.policies.front()));
+  flags.synthetic.now = SystemClock().Now() - Duration::Hours(1);
+  ASSIGN_OR_RETURN(const ScratchDir scratch, ScratchDir::Make("freshet-switch"));
+  const std::string dir = scratch.path() + "/store";
+  RETURN_IF_ERROR(MakeSyntheticStore(dir, flags.synthetic));
+  BenchStack stack;
+  RETURN_IF_ERROR(stack.Start(dir, options));
+  const Router router(stack.Shards());
+  const Rate rate = Rate::PerSecond(flags.crawl_rate);
+  Status status;
+  {
+    Router plan_router(stack.Shards());
+    PlanRunner plans({}, plan_router, [rate] { return rate; });
+    if (options.policy.plan) plans.SetMethod(options.policy.plan, nullptr);
+    Client client(*router.shards().front(), stack.clock);
+    for (size_t i = 1; i < flags.policies.size() && status.ok(); ++i) {
+      status = Measure(flags, flags.policies[i - 1], flags.policies[i], router, plans, client);
+    }
+  }
+  RETURN_IF_ERROR(status);
+  return stack.Stop();
+}
+
+}  // namespace
+
+void AddSwitchBench(CLI::App& app, BenchAction& action) {
+  CLI::App* command =
+      app.add_subcommand("switch", "How long changes of policy stop assignments; one shard");
+  auto flags = std::make_shared<SwitchFlags>();
+  command->add_option("--pages", flags->synthetic.pages, "Pages in the store")
+      ->capture_default_str()
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
+  command->add_option("--pages-per-host", flags->synthetic.pages_per_host)
+      ->capture_default_str()
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
+  command->add_option("--policies", flags->policies, "In the order in which they are set")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--seconds", flags->seconds, "Measured before and after each change")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 3600.0));
+  flags->crawl_rate = 1000;
+  command->add_option("--crawl-rate", flags->crawl_rate, "Crawls per second to plan for")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--durability", flags->durability, "none: gaps are not those of the disk")
+      ->capture_default_str();
+  command->add_option("--seed", flags->synthetic.seed)->capture_default_str();
+  command->callback([&action, flags] { action = [flags] { return RunSwitchBench(*flags); }; });
+}
+
+}  // namespace freshet
