@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/units.h"
 #include "core/base/paged_vector.h"
+#include "core/base/units.h"
 
 namespace freshet {
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/base/paged_vector.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
-#include "core/base/paged_vector.h"
 
 namespace freshet {
 

@@ -84,6 +84,7 @@ class ShardState::Impl {
   struct Out {
     LeaseId lease;  // zero: picked, lease not installed yet
     HostId host;
+    bool planned = false;  // picked by a plan
   };
   struct LeaseEnd {
     Instant at;
@@ -107,6 +108,8 @@ class ShardState::Impl {
   // What the plan has for the page, as PlanFacts holds it; newcomers have their rate.
   [[nodiscard]] float ShareOf(PageId id) const;
   void FileInPlan(PageId id, const IndexEntry& entry, Instant asked_at);
+  // What a worker is told that the page is worth: its crawl value, also where a plan picked it.
+  [[nodiscard]] double AssignedValue(const PageRecord& page, const LeasePage& event) const;
   // When a signal since the last crawl asked for a crawl by the plan; infinite: none did.
   [[nodiscard]] Instant AskedAt(PageId id, const PageState& state) const;
   // Index and queue without pages, beside the one that picks are taken from.

@@ -133,6 +133,15 @@ void ShardState::Impl::FileInPlan(PageId id, const IndexEntry& entry, Instant as
   if (pages.IsAny(id, kNotToBePicked)) queue->Withhold(id);
 }
 
+double ShardState::Impl::AssignedValue(const PageRecord& page, const LeasePage& event) const {
+  const std::optional<PageId> id = pages.Find(page.number);
+  const auto it = id ? out.find(*id) : out.end();
+  if (it == out.end() || !it->second.planned || std::isinf(event.value)) return event.value;
+  PageState state = page.state;
+  estimator.Advance(state, event.at);
+  return DecidingValue(MakeEntry(page.spec, state, it->second.host), event.at);
+}
+
 bool ShardState::Impl::BeginPlan(Rate rate) {
   if (!queue || !options.policy.plan) return false;
   newcomer_rate = static_cast<float>(rate.per_second());

@@ -312,7 +312,7 @@ std::optional<Pick> ShardState::Impl::Take(Instant at) {
   const PageId id = best->page;
   CHECK(!out.contains(id), "picked a page that is out");
   const HostId host = HostOf(id);
-  out[id] = {.lease = LeaseId(), .host = host};
+  out[id] = {.lease = LeaseId(), .host = host, .planned = plan_in_force};
   Mark(id, PageTable::kTaken, true);
   hosts.Enter(host, at);
   FreeHost(host);

@@ -337,7 +337,7 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
                                 .etag = record.detail.etag,
                                 .last_modified = record.detail.last_modified,
                                 .digest = record.detail.digest,
-                                .value = event.value,
+                                .value = AssignedValue(record, event),
                                 .importance = record.spec.importance};
   txn.PutLease(std::move(lease));
   return reply;

@@ -204,6 +204,8 @@ TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
   const auto next = shard_.Next(kStart + Duration::Seconds(1), Duration::Hours(1));
   ASSERT_TRUE(next);
   EXPECT_EQ(next->key, Key("signalled"));
+  EXPECT_GT(next->value, 0);
+  EXPECT_LT(next->value, Duration::Days(1).seconds()) << "importance x time, as by any policy";
   EXPECT_FALSE(shard_.Next(kStart + Duration::Seconds(2), Duration::Hours(1)));
 }
 
