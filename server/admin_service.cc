@@ -133,7 +133,7 @@ grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext
   }
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   const auto change = [rate](Settings* s) { s->crawl_rate = Rate::PerSecond(rate); };
-  context_.settings.Change(context_.router, change, [this, rate, response, reactor](Reply reply) {
+  context_.settings.Change(change, [this, rate, response, reactor](Reply reply) {
     if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
     const Rate before = context_.dispatcher.SetRate(Rate::PerSecond(rate));
     context_.plans.Poke();
@@ -168,7 +168,7 @@ grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext* c
   response->set_policy(name);
   response->set_previous_policy(context_.settings.policy());
   const auto change = [name](Settings* settings) { settings->policy = name; };
-  context_.settings.Change(context_.router, change, [this, name, policy, reactor](Reply reply) {
+  context_.settings.Change(change, [this, name, policy, reactor](Reply reply) {
     if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
     context_.settings.set_policy(name);
     ChangePolicy(context_.router, context_.plans, *policy,
@@ -216,7 +216,7 @@ grpc::ServerUnaryReactor* AdminService::Pause(grpc::CallbackServerContext* call,
   if (!valid.ok()) return Finished(call, GrpcStatusOf(valid));
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   const auto change = [](Settings* settings) { settings->paused = true; };
-  context_.settings.Change(context_.router, change, [=, this](Reply reply) {
+  context_.settings.Change(change, [=, this](Reply reply) {
     if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
     response->set_was_paused(context_.dispatcher.SetPaused(true, reason));
     reactor->Finish(grpc::Status::OK);
@@ -229,7 +229,7 @@ grpc::ServerUnaryReactor* AdminService::Resume(grpc::CallbackServerContext* call
                                                v1::ResumeResponse* response) {
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   const auto change = [](Settings* settings) { settings->paused = false; };
-  context_.settings.Change(context_.router, change, [=, this](Reply reply) {
+  context_.settings.Change(change, [=, this](Reply reply) {
     if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
     response->set_was_paused(context_.dispatcher.SetPaused(false, {}));
     reactor->Finish(grpc::Status::OK);
@@ -245,7 +245,7 @@ grpc::ServerUnaryReactor* AdminService::RunEpoch(grpc::CallbackServerContext* ca
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   RunOnAllShards(context_.router, /*learn=*/true, nullptr,
                  [response, reactor](const Status& status, const EpochResult& result) {
-                   response->set_epoch(result.epochs);
+                   response->set_epoch(result.number);
                    response->set_pages(result.pages);
                    ToProto(result.took, response->mutable_duration());
                    reactor->Finish(GrpcStatusOf(status));

@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "yaml-cpp/yaml.h"
@@ -140,9 +141,14 @@ Status ApplySources(const YAML::Node& node, ServerConfig* config) {
 }
 
 Status ApplyMap(const YAML::Node& map, const std::string& section, ServerConfig* config) {
+  std::set<std::string> seen;
   for (const auto& entry : map) {
     if (!entry.first.IsScalar()) return InvalidArgument("{}: has a key that is no text", section);
     const std::string key = section + entry.first.Scalar();
+    if (!seen.insert(key).second) {
+      return InvalidArgument("{}: is given twice, again in line {}", key,
+                             entry.first.Mark().line + 1);
+    }
     const YAML::Node& value = entry.second;
     if (key == "sources") {
       RETURN_IF_ERROR(ApplySources(value, config));

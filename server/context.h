@@ -5,17 +5,15 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "core/base/units.h"
-#include "core/schedule/changes.h"
 #include "server/background.h"
 #include "server/config.h"
 #include "server/dispatcher.h"
-#include "server/mutex.h"
 #include "server/plan_runner.h"
 #include "server/router.h"
+#include "server/runtime_settings.h"
 #include "server/sources.h"
 #include "server/stream.h"
 #include "server/system_clock.h"
@@ -32,36 +30,6 @@ struct HandlerCounters {
   std::atomic<uint64_t> signal_streams{0};
   std::atomic<uint64_t> upserts_applied{0};
   std::atomic<uint64_t> upserts_refused{0};
-};
-
-// Settings that operators changed, as they are stored. Thread-safe.
-class RuntimeSettings {
- public:
-  RuntimeSettings(Settings stored, std::string policy)
-      : settings_(std::move(stored)), policy_(std::move(policy)) {}
-
-  // Changes the settings and sends them to be stored; `done` is called with the shard's reply.
-  // Changes of several callers are stored in the order in which they are made.
-  void Change(Router& router, const std::function<void(Settings*)>& change,
-              std::function<void(Reply)> done) FRESHET_EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
-    change(&settings_);
-    router.SubmitAlways(Slot(), ChangeSettings{settings_}, std::move(done));
-  }
-  // Name of the policy in force.
-  [[nodiscard]] std::string policy() const FRESHET_EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
-    return policy_;
-  }
-  void set_policy(std::string policy) FRESHET_EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
-    policy_ = std::move(policy);
-  }
-
- private:
-  mutable Mutex mutex_;
-  Settings settings_ FRESHET_GUARDED_BY(mutex_);
-  std::string policy_ FRESHET_GUARDED_BY(mutex_);
 };
 
 // Outlives the services. Thread-safe as far as its parts are.

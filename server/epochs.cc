@@ -7,14 +7,6 @@
 #include "core/base/limits.h"
 
 namespace freshet {
-namespace {
-
-constexpr int kSerialBits = 48;
-
-// Pages of a slot have the numbers in [First(slot), First(slot + 1)).
-PageNumber First(uint32_t slot) { return PageNumber(uint64_t{slot} << kSerialBits); }
-
-}  // namespace
 
 EpochRunner::EpochRunner(const EpochOptions& options, const Store& store, Instant now)
     : options_(options),
@@ -36,7 +28,7 @@ Instant EpochRunner::next_start() const { return next_start_; }
 
 void EpochRunner::Rewind() {
   slot_ = options_.first_slot.value();
-  cursor_ = First(slot_);
+  cursor_ = FirstNumber(slot_);
 }
 
 void EpochRunner::Begin(ShardState& state, Instant now) {
@@ -58,10 +50,10 @@ void EpochRunner::Begin(ShardState& state, Instant now) {
 StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
   while (slot_ < limits::kSlots) {
     ASSIGN_OR_RETURN(ScanResult scan,
-                     store_.ScanPages(cursor_, First(slot_ + 1), options_.slice_pages));
+                     store_.ScanPages(cursor_, FirstNumber(slot_ + 1), options_.slice_pages));
     if (scan.done) {
       slot_ += options_.stride;
-      cursor_ = First(slot_);
+      cursor_ = FirstNumber(slot_);
     } else {
       cursor_ = scan.next;
     }
@@ -82,6 +74,7 @@ void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn,
     for (const PageRecord& page : *pages) state.CollectForEpoch(page);
     if (pages->empty()) {
       state.FinishEpoch(now, txn);
+      number_ = state.epoch();
       Rewind();
       phase_ = Phase::kReestimate;
     }
@@ -100,7 +93,11 @@ void EpochRunner::End(Instant now, const Status& status) {
   if (learning_) {
     next_start_ = options_.interval > Duration() ? now + options_.interval : Instant::Infinite();
     if (status.ok()) {
-      last_ = {.epochs = last_.epochs + 1, .pages = pages_, .ended = now, .took = now - started_};
+      last_ = {.number = number_,
+               .epochs = last_.epochs + 1,
+               .pages = pages_,
+               .ended = now,
+               .took = now - started_};
     }
   }
   StatusOr<EpochResult> result = last_;

@@ -25,6 +25,7 @@ struct EpochOptions {
 };
 
 struct EpochResult {
+  uint64_t number = 0;  // of the last one, over all starts; zero: there was none
   uint64_t epochs = 0;  // ended since the start
   uint64_t pages = 0;   // re-estimated by the last one
   Instant ended;        // epoch: none has
@@ -38,6 +39,8 @@ class EpochRunner {
 
   EpochRunner(const EpochOptions& options, const Store& store, Instant now);
 
+  // Goes on counting from the last epoch before the start.
+  void Resume(uint64_t number) { last_.number = number; }
   // Runs an epoch that starts after this call; `done` is called when it has ended.
   void Request(Done done);
   // Re-estimates every page by the model as it is (after a change of policy); `done` likewise.
@@ -76,6 +79,7 @@ class EpochRunner {
   bool learning_ = false;  // a whole epoch, not a re-estimate alone
   Instant started_;
   Instant next_start_;
+  uint64_t number_ = 0;  // of the epoch that runs, once it has learned
   uint64_t pages_ = 0;
   uint32_t slot_ = 0;  // being read; >= kSlots: all were
   PageNumber cursor_;

@@ -22,6 +22,7 @@ struct EpochGather {
     if (!shard.ok()) {
       status = shard.status();
     } else {
+      result.number = std::max(result.number, shard->number);
       result.epochs = std::max(result.epochs, shard->epochs);
       result.pages += shard->pages;
       result.ended = std::max(result.ended, shard->ended);

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "fmt/format.h"
-#include "server/logging.h"
+#include "server/store_options.h"
 #include "server/verify.h"
 #include "storage/repair.h"
 #include "storage/restore.h"
@@ -16,11 +16,10 @@ namespace {
 constexpr int kWhole = 0;
 constexpr int kNotWhole = 1;
 
+// Space that the server would keep in reserve may be what a repair needs.
 StoreOptions OptionsOf(const ServerConfig& config) {
-  StoreOptions options;
-  options.durability = ParseDurability(config.durability).value_or(Durability::kSync);
+  StoreOptions options = StoreOptionsOf(config);
   options.reserve_bytes = 0;
-  options.log = LogStoreLine;
   return options;
 }
 

@@ -20,12 +20,12 @@
 #include "server/history.h"
 #include "server/http.h"
 #include "server/ingest_service.h"
-#include "server/logging.h"
 #include "server/metrics.h"
 #include "server/pages_service.h"
 #include "server/plan_runner.h"
 #include "server/scheduler_service.h"
 #include "server/shard_loader.h"
+#include "server/store_options.h"
 #include "spdlog/spdlog.h"
 #include "storage/store.h"
 
@@ -163,9 +163,7 @@ Status Server::Impl::OpenStore() {
     return MakeStatus(absl::StatusCode::kUnavailable, "data_dir: cannot create {}: {}",
                       config_.data_dir, error.message());
   }
-  StoreOptions options;
-  ASSIGN_OR_RETURN(options.durability, ParseDurability(config_.durability));
-  options.log = LogStoreLine;
+  StoreOptions options = StoreOptionsOf(config_);
   options.env = env_;
   ASSIGN_OR_RETURN(store_, Store::Open(config_.data_dir, options));
   RETURN_IF_ERROR(store_->SetShards(static_cast<uint32_t>(config_.shards)));
@@ -205,7 +203,10 @@ void Server::Impl::MakeShards() {
   }
   CHECK(policy.ok(), "the configuration was validated");
   policy_ = *policy;
-  settings_ = std::make_unique<RuntimeSettings>(globals_.settings, policy_name);
+  settings_ = std::make_unique<RuntimeSettings>(
+      globals_.settings, policy_name, [this](const Settings& settings, RuntimeSettings::Done done) {
+        router_->SubmitAlways(Slot(), ChangeSettings{settings}, std::move(done));
+      });
   for (const SourceRecord& source : globals_.sources) sources_.Add(source);
   std::vector<Shard*> shards;
   for (int i = 0; i < config_.shards; ++i) {
@@ -228,6 +229,7 @@ Status Server::Impl::RecoverShards() {
   std::vector<ShardState*> states;
   for (const auto& shard : shards_) states.push_back(&shard->state());
   LoadOptions options;
+  options.now = clock_.Now();
   options.report = [this] { spdlog::info("{}", Describe(Recovery())); };
   RETURN_IF_ERROR(LoadShards(*store_, states, options, load_progress_));
   spdlog::info("loaded {} pages in {:.1f} s", load_progress_.pages.load(),

@@ -66,6 +66,7 @@ Shard::~Shard() { Stop(); }
 
 void Shard::Start() {
   CHECK(!thread_.joinable(), "shard {} runs already", index_);
+  epochs_.Resume(state_.epoch());
   Publish();
   PublishBelieved(clock_.Now());
   thread_ = std::thread([this] { Run(); });

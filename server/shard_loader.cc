@@ -31,8 +31,9 @@ struct Target {
 // What all threads of one load share. Thread-safe.
 class Load {
  public:
-  Load(const Store& store, const std::vector<ShardState*>& shards, LoadProgress& progress)
-      : store_(store), targets_(shards.size()), progress_(progress) {
+  Load(const Store& store, const std::vector<ShardState*>& shards, Instant now,
+       LoadProgress& progress)
+      : store_(store), targets_(shards.size()), now_(now), progress_(progress) {
     for (size_t i = 0; i < shards.size(); ++i) {
       const MutexLock lock(targets_[i].mutex);
       targets_[i].state = shards[i];
@@ -56,6 +57,7 @@ class Load {
 
   const Store& store_;
   std::vector<Target> targets_;
+  const Instant now_;
   LoadProgress& progress_;
   std::atomic<uint32_t> next_slot_ = 0;
   Mutex mutex_;
@@ -72,14 +74,16 @@ class Load::Range final : public LoadVisitor {
   Status OnHost(const HostRecord& host, uint32_t host_serial) override {
     Target& target = TargetOf(SlotOfHost(host.host));
     const MutexLock lock(target.mutex);
-    const HostId id = target.state->LoadHost(host);
+    HostRecord record = host;
+    record.last_assignment = std::min(record.last_assignment, load_.now_);
+    const HostId id = target.state->LoadHost(record);
     if (host_serial >= hosts_.size()) hosts_.resize(host_serial + size_t{1});
     hosts_[host_serial] = id;
     return {};
   }
 
   Status OnPage(const LoadedPage& page) override {
-    target_ = &TargetOf(Slot(static_cast<uint16_t>(page.number.value() >> 48)));
+    target_ = &TargetOf(SlotOf(page.number));
     batch_.push_back(target_->reader->PrepareLoad(page.number, page.fingerprint,
                                                   hosts_[page.host_serial], page.spec, page.state));
     return batch_.size() == kPagesPerBatch ? Flush() : Status();
@@ -89,7 +93,9 @@ class Load::Range final : public LoadVisitor {
     RETURN_IF_ERROR(Flush());
     Target& target = TargetOf(SlotOfLease(lease.id));
     const MutexLock lock(target.mutex);
-    target.state->LoadLease(lease);
+    LeaseRecord record = lease;
+    record.assigned = std::min(record.assigned, load_.now_);
+    target.state->LoadLease(record);
     return {};
   }
 
@@ -167,7 +173,7 @@ Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
       store.Stats().families[storage::IndexOf(storage::Family::kStates)].estimated_rows;
   progress.expected_pages = rows;
   for (ShardState* shard : shards) shard->ReservePages(rows / shards.size() * 2 / 3);
-  Load load(store, shards, progress);
+  Load load(store, shards, options.now, progress);
   load.RunAll(threads, options.report_interval, options.report);
   RETURN_IF_ERROR(load.status());
   for (ShardState* shard : shards) shard->FinishLoad();

@@ -23,6 +23,9 @@ struct LoadProgress {
 
 struct LoadOptions {
   unsigned threads = 0;  // 0: one a core
+  // Assignments from later than this come from a clock that was set back since: their hosts count
+  // as fetched from just now, not as busy until then.
+  Instant now = Instant::Infinite();
   // Called every `report_interval` while it runs, on the caller's thread. Unset: not.
   std::function<void()> report;
   Duration report_interval = Duration::Seconds(1);

@@ -43,6 +43,7 @@ void AddShard(const ShardSnapshot& shard, bool first, ServerStatus* status) {
   status->waiting_events += shard.waiting_events;
   status->epoch_running |= shard.epoch_running;
   EpochResult& epoch = status->last_epoch;
+  epoch.number = first ? shard.last_epoch.number : std::min(epoch.number, shard.last_epoch.number);
   epoch.epochs = first ? shard.last_epoch.epochs : std::min(epoch.epochs, shard.last_epoch.epochs);
   epoch.pages += shard.last_epoch.pages;
   epoch.ended = std::max(epoch.ended, shard.last_epoch.ended);
@@ -102,7 +103,7 @@ void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
   pages.set_importance(status.believed.importance);
   pages.set_believed_freshness(status.believed_freshness());
   pages.set_weighted_believed_freshness(status.weighted_believed_freshness());
-  pages.set_epoch(status.last_epoch.epochs);
+  pages.set_epoch(status.last_epoch.number);
   if (status.last_epoch.epochs > 0) {
     ToProto(status.last_epoch.ended, pages.mutable_last_epoch_time());
     ToProto(status.last_epoch.took, pages.mutable_last_epoch_duration());

@@ -23,9 +23,11 @@ int64_t RaiseTo(std::atomic<int64_t>& value, int64_t floor) {
 }  // namespace
 
 Instant SystemClock::Now() {
-  // In this order, so that a thread that is suspended in between cannot push the offset up.
   const int64_t wall = MicrosOf<std::chrono::system_clock>();
-  const int64_t steady = MicrosOf<std::chrono::steady_clock>();
+  return time_.At(wall, MicrosOf<std::chrono::steady_clock>());
+}
+
+Instant RisingTime::At(int64_t wall, int64_t steady) {
   const int64_t offset = RaiseTo(offset_us_, wall - steady);
   return Instant::FromMicros(RaiseTo(last_us_, steady + offset));
 }

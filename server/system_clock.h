@@ -17,17 +17,29 @@ class Clock {
   [[nodiscard]] virtual Instant Now() = 0;
 };
 
-// Wall-clock time that never steps back. It runs with the steady clock and follows the wall clock
-// forward only: when the wall clock is set back, time goes on from where it was.
+// Makes wall-clock time that never steps back of what two clocks show, in microseconds. It runs
+// with the steady one and follows the wall clock forward only: when that is set back, time goes on
+// from where it was.
 //
 // Thread-safe.
+class RisingTime {
+ public:
+  // `wall` was read before `steady`, so that a thread that is suspended in between cannot push time
+  // ahead.
+  [[nodiscard]] Instant At(int64_t wall, int64_t steady);
+
+ private:
+  std::atomic<int64_t> offset_us_{INT64_MIN};  // wall minus steady, the most seen so far
+  std::atomic<int64_t> last_us_{INT64_MIN};
+};
+
+// The machine's time. Thread-safe.
 class SystemClock final : public Clock {
  public:
   [[nodiscard]] Instant Now() override;
 
  private:
-  std::atomic<int64_t> offset_us_{INT64_MIN};  // wall minus steady, the most seen so far
-  std::atomic<int64_t> last_us_{INT64_MIN};
+  RisingTime time_;
 };
 
 }  // namespace freshet

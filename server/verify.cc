@@ -42,7 +42,7 @@ class LoadedShard final : public LoadVisitor {
   }
   Status OnLease(const LeaseRecord& lease) override {
     state_.LoadLease(lease);
-    leases.push_back(lease);
+    if (!lease.over) leases.push_back(lease);
     return absl::OkStatus();
   }
   Status OnSlotEnd(Slot slot, uint64_t next_serial) override {
@@ -113,7 +113,7 @@ class DerivedVerifier {
                           std::string(status.message())));
     }
     absl::flat_hash_set<std::string> names;
-    const std::string& policy = globals.settings.policy.value_or("");
+    const std::string policy = globals.settings.policy.value_or("");
     if (!policy.empty() && !ResolvePolicy(policy).ok()) {
       Problem(fmt::format("meta: the policy {} is not known to this release", policy));
     }

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/base/limits.h"
-
 namespace freshet::storage {
 
 // Version of the whole database: which column families there are and what their keys mean. A store
@@ -53,11 +51,6 @@ enum class MetaKey : uint8_t {
   kLayout = 5,      // number of shards of the last run
   kNextSerial = 6,  // + slot (2 bytes): lower bound of serials not used yet
 };
-
-// A page number is the slot in the upper 16 bits and a serial, from 1, in the lower 48.
-inline constexpr int kSerialBits = 48;
-inline constexpr uint64_t kMaxSerial = (uint64_t{1} << kSerialBits) - 1;
-static_assert(limits::kMaxPagesPerShard <= kMaxSerial);
 
 // Locked by the process that has the directory. RocksDB's own LOCK is taken too late: logs are
 // examined, and torn tails cut, before that.

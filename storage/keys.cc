@@ -32,12 +32,6 @@ std::optional<Slot> ParseSlot(std::string_view key) {
 
 }  // namespace
 
-PageNumber MakePageNumber(Slot slot, uint64_t serial) {
-  CHECK(slot.value() < limits::kSlots, "slot {}", slot.value());
-  CHECK(serial >= 1 && serial <= kMaxSerial, "serial {}", serial);
-  return PageNumber(uint64_t{slot.value()} << kSerialBits | serial);
-}
-
 std::string PageKeyOf(PageNumber number) {
   std::string key;
   AppendBigEndian(&key, number.value(), kPageKeyBytes);

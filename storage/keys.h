@@ -24,14 +24,6 @@
 
 namespace freshet::storage {
 
-// The two parts of a page number. Precondition of MakePageNumber: slot < kSlots, serial in
-// [1, kMaxSerial].
-[[nodiscard]] PageNumber MakePageNumber(Slot slot, uint64_t serial);
-[[nodiscard]] constexpr Slot SlotOf(PageNumber number) {
-  return Slot(static_cast<uint16_t>(number.value() >> kSerialBits));
-}
-[[nodiscard]] constexpr uint64_t SerialOf(PageNumber number) { return number.value() & kMaxSerial; }
-
 [[nodiscard]] std::string PageKeyOf(PageNumber number);
 [[nodiscard]] std::string UrlKeyOf(Slot slot, std::string_view crawl_id, std::string_view host,
                                    std::string_view url);

@@ -23,7 +23,12 @@ enum LeaseTag : int {
   kAssigned = 3,
   kDeadline = 4,  // time after `assigned`
   kLeaseSignals = 5,
+  kOver = 6,
 };
+
+// Values of kOver. Frozen.
+constexpr uint64_t kOverUnreported = 1;
+constexpr uint64_t kOverReported = 2;
 enum SourceTag : int {
   kName = 1,
 };
@@ -110,6 +115,7 @@ void EncodeLease(std::string_view key, const LeaseRecord& record, std::string* v
     writer.U8(signal.source_class.packed());
   }
   fields.Bytes(kLeaseSignals, signals);
+  fields.Unsigned(kOver, record.over ? (record.reported ? kOverReported : kOverUnreported) : 0);
   SealValue(Family::kLeases, key, value);
 }
 
@@ -143,6 +149,12 @@ Status DecodeLease(std::string_view key, std::string_view value, LeaseRecord* re
           record->signals.push_back({time, SourceClass(reader.U8())});
         }
         if (!reader.ok()) fields.Fail();
+        break;
+      }
+      case kOver: {
+        const uint64_t over = fields.Unsigned(kOverReported);
+        record->over = over != 0;
+        record->reported = over == kOverReported;
         break;
       }
       default:

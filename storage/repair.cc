@@ -217,6 +217,8 @@ class Salvage {
       LeaseRecord lease;
       if (!Readable(DecodeLease(key, value, &lease))) {
         ++report_.lost_leases;
+      } else if (lease.over) {
+        changes_.leases.push_back(std::move(lease));
       } else if (!std::binary_search(saved_.begin(), saved_.end(), lease.page) ||
                  !leased.insert(lease.page).second) {
         ++report_.lost_leases;

@@ -40,6 +40,7 @@ class LoadVisitor {
   virtual ~LoadVisitor() = default;
   virtual Status OnHost(const HostRecord& host, uint32_t host_serial) = 0;
   virtual Status OnPage(const LoadedPage& page) = 0;
+  // Those that are over included.
   virtual Status OnLease(const LeaseRecord& lease) = 0;
   // `next_serial`: every serial from here on was never given to a page of this slot.
   virtual Status OnSlotEnd(Slot slot, uint64_t next_serial) = 0;
@@ -86,7 +87,7 @@ struct ScanResult {
 struct VerifyReport {
   uint64_t pages = 0;
   uint64_t hosts = 0;
-  uint64_t leases = 0;
+  uint64_t leases = 0;  // open ones
   uint64_t problem_count = 0;
   std::vector<std::string> problems;  // the first kMaxProblems of them
   static constexpr size_t kMaxProblems = 100;
@@ -95,7 +96,7 @@ struct VerifyReport {
 
 struct StoreStats {
   struct PerFamily {
-    uint64_t table_bytes = 0;     // of live table files
+    uint64_t table_bytes = 0;  // of live table files
     // Counts rewritten rows twice until they are compacted; after opening, from a sample of tables.
     uint64_t estimated_rows = 0;
   };
@@ -147,8 +148,8 @@ class Store {
   // threads can load disjoint ranges. Cost: one sequential read of states, hosts and leases.
   // DataLoss: a row is damaged.
   [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
-  // Notes the number of shards, and drops the epoch records when it has changed: what a shard
-  // learned holds for its pages only.
+  // Notes the number of shards. When it has changed, drops what was learned, which holds for the
+  // pages of a shard only; the number of the last epoch becomes that of every shard.
   [[nodiscard]] Status SetShards(uint32_t shards);
 
   // --- Reading ---

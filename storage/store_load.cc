@@ -106,7 +106,7 @@ class SlotReader {
                                       .host_serial = row.host_serial,
                                       .spec = row.spec,
                                       .state = row.state}));
-      *next_serial = std::max(*next_serial, storage::SerialOf(*number) + 1);
+      *next_serial = std::max(*next_serial, SerialOf(*number) + 1);
     }
     return FromRocksDb(states_.status(), "reading states");
   }
@@ -184,9 +184,16 @@ Status Store::Impl::SetShards(uint32_t shards) {
   storage::EncodeNumber(key, shards, &value);
   rocksdb::WriteBatch batch;
   RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "shards"));
+  ASSIGN_OR_RETURN(const GlobalRecords globals, LoadGlobals());
+  EpochRecord last;
+  for (const EpochRecord& epoch : globals.epochs) last.number = std::max(last.number, epoch.number);
   for (uint16_t shard = 0; shard < limits::kMaxShards; ++shard) {
-    RETURN_IF_ERROR(FromRocksDb(
-        batch.Delete(handle(Family::kMeta), MetaKeyOf(MetaKey::kEpoch, shard)), "shards"));
+    const std::string epoch_key = MetaKeyOf(MetaKey::kEpoch, shard);
+    RETURN_IF_ERROR(FromRocksDb(batch.Delete(handle(Family::kMeta), epoch_key), "shards"));
+    if (shard >= shards || last.number == 0) continue;
+    last.shard = shard;
+    storage::EncodeEpoch(epoch_key, last, &value);
+    RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), epoch_key, value), "shards"));
   }
   return Write(&batch, true);
 }

@@ -136,7 +136,7 @@ std::vector<StatusOr<PageNumber>> Store::Impl::FindPages(
     Status status = FromRocksDb(statuses[i], "finding a page");
     if (status.ok()) status = storage::DecodeUrl(keys[i], values[i].ToStringView(), &serial);
     if (status.ok()) {
-      numbers.emplace_back(storage::MakePageNumber(SlotOfHost(addresses[i].host), serial));
+      numbers.emplace_back(MakePageNumber(SlotOfHost(addresses[i].host), serial));
     } else {
       numbers.emplace_back(std::move(status));
     }
@@ -174,7 +174,7 @@ StatusOr<ListResult> Store::Impl::List(const ListQuery& query, std::string_view 
         uint64_t serial = 0;
         RETURN_IF_ERROR(storage::DecodeUrl(key, it->value().ToStringView(), &serial));
         result.pages.push_back(
-            {.number = storage::MakePageNumber(parts->slot, serial),
+            {.number = MakePageNumber(parts->slot, serial),
              .key = {.crawl_id = std::string(parts->crawl_id), .url = std::string(parts->url)},
              .host = std::string(parts->host)});
       }

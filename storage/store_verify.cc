@@ -68,7 +68,7 @@ class Verifier {
   // Hash of (page number, text of the page) as both texts and urls give it.
   static uint64_t LinkHash(PageNumber number, const PageKey& key, std::string_view host) {
     return Fingerprint(storage::PageKeyOf(number),
-                       storage::UrlKeyOf(storage::SlotOf(number), key.crawl_id, host, key.url));
+                       storage::UrlKeyOf(SlotOf(number), key.crawl_id, host, key.url));
   }
 
   void CheckMeta() {
@@ -168,7 +168,7 @@ class Verifier {
     const std::optional<PageNumber> number = storage::ParsePageKey(key);
     if (!number) return Problem(Family::kTexts, key, "key is malformed");
     if (!text_status.ok() || !state_status.ok()) return;
-    const Slot slot = storage::SlotOf(*number);
+    const Slot slot = SlotOf(*number);
     if (slot != SlotOfHost(text.host)) Problem(Family::kTexts, key, "in the wrong slot");
     if (state.fingerprint != Fingerprint(text.key.crawl_id, text.key.url)) {
       Problem(Family::kStates, key, "fingerprint is of another page");
@@ -220,7 +220,7 @@ class Verifier {
       // What cannot be read was named before.
       if (!number || !storage::DecodeText(key, it->value().ToStringView(), &text).ok()) continue;
       const std::string url_key =
-          storage::UrlKeyOf(storage::SlotOf(*number), text.key.crawl_id, text.host, text.key.url);
+          storage::UrlKeyOf(SlotOf(*number), text.key.crawl_id, text.host, text.key.url);
       std::string value;
       if (db_->Get(read_, handle(Family::kUrls), url_key, &value).IsNotFound()) {
         Problem(Family::kTexts, key, fmt::format("{} is not in urls", text.key.url));
@@ -240,7 +240,7 @@ class Verifier {
         parts ? Note(status) : Problem(Family::kUrls, key, "key is malformed");
         continue;
       }
-      visit(key, storage::MakePageNumber(parts->slot, serial), *parts);
+      visit(key, MakePageNumber(parts->slot, serial), *parts);
     }
     NoteEnd(Family::kUrls, *it);
   }
@@ -248,12 +248,13 @@ class Verifier {
   void CheckLeases() {
     const auto it = Rows(Family::kLeases);
     for (; it->Valid(); it->Next()) {
-      ++report_.leases;
       const std::string_view key = it->key().ToStringView();
       LeaseRecord lease;
       const Status status = storage::DecodeLease(key, it->value().ToStringView(), &lease);
       Note(status);
-      if (!status.ok()) continue;
+      // Of one that is over the page may be gone.
+      if (!status.ok() || lease.over) continue;
+      ++report_.leases;
       std::string value;
       const rocksdb::Status page =
           db_->Get(read_, handle(Family::kStates), storage::PageKeyOf(lease.page), &value);

@@ -79,7 +79,7 @@ Status FillPart(Store& store, const SyntheticOptions& options, int part, bool ag
   for (uint64_t i = 0; i < count; ++i) {
     const Slot slot = SlotOfHost(SyntheticHost(options, i));
     if (slot.value() % kWriters != part) continue;
-    const PageNumber number = storage::MakePageNumber(slot, next_serial[slot.value()]++);
+    const PageNumber number = MakePageNumber(slot, next_serial[slot.value()]++);
     records.push_back(std::make_unique<PageRecord>(MakePage(options, i, number)));
     if (records.size() == kPagesPerCommit) RETURN_IF_ERROR(commit());
   }

@@ -15,6 +15,7 @@
 #include "core/base/limits.h"
 #include "core/base/units.h"
 #include "core/estimate/page_statistics.h"
+#include "core/model/page_number.h"
 #include "core/model/signal.h"
 
 namespace freshet {
@@ -30,9 +31,6 @@ struct PageKey {
     return H::combine(std::move(h), key.crawl_id, key.url);
   }
 };
-
-// Durable name of a page inside the store: slot in the upper 16 bits, a serial of that slot below.
-using PageNumber = StrongId<struct PageNumberTag, uint64_t>;
 
 // What the owner of a page asked for. Set by Upsert, never by the service.
 struct PageSpec {
@@ -159,6 +157,10 @@ struct LeaseRecord {
   Instant assigned;
   Instant deadline;
   std::vector<LeaseSignal> signals;  // at most limits::kMaxSignalsDuringLease, the newest
+  // One that is over is kept for a while, with id and page alone, so that a result that is sent
+  // again, or late, is known for what it is.
+  bool over = false;
+  bool reported = false;  // a result under it was taken; only of one that is over
   bool operator==(const LeaseRecord&) const = default;
 };
 

@@ -21,12 +21,12 @@ struct Settings {
 };
 
 // What the last finished epoch of a shard learned, so that a restart goes on with it. After a
-// change of the number of shards it is dropped and learned anew.
+// change of the number of shards it is learned anew; only the number stays.
 struct EpochRecord {
   uint16_t shard = 0;
   uint64_t number = 0;
   Instant finished;
-  std::string site_model;  // SiteModel::Serialise(); opaque to the store
+  std::string site_model;  // Estimator::SerialiseModel(), opaque to the store; empty: none
   bool operator==(const EpochRecord&) const = default;
 };
 
@@ -43,8 +43,9 @@ struct Changes {
   std::vector<PageWrite> pages;
   std::vector<const PageRecord*> removed_pages;
   std::vector<HostRecord> hosts;
-  std::vector<LeaseRecord> leases;  // new or changed
-  std::vector<LeaseId> closed_leases;
+  // New or changed, those that are over included. Of one that occurs twice the later counts.
+  std::vector<LeaseRecord> leases;
+  std::vector<LeaseId> closed_leases;  // not even remembered any more
   std::vector<SourceRecord> sources;
   std::optional<Settings> settings;
   std::optional<EpochRecord> epoch;

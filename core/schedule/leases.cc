@@ -1,6 +1,6 @@
 #include "core/schedule/leases.h"
 
-#include <utility>
+#include <algorithm>
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
@@ -31,13 +31,24 @@ void Leases::Put(const LeaseRecord& lease) { open_[lease.id] = lease; }
 void Leases::Close(const LeaseRecord& lease, bool reported) {
   open_.erase(lease.id);
   const bool known = !past_.insert_or_assign(lease.id, Past{lease.page, reported}).second;
-  if (known) return;
-  if (past_ring_.size() < limits::kMaxRememberedLeases) {
-    past_ring_.push_back(lease.id);
-    return;
-  }
-  past_.erase(std::exchange(past_ring_[past_next_], lease.id));
-  past_next_ = (past_next_ + 1) % limits::kMaxRememberedLeases;
+  if (!known) past_order_.push_back(lease.id);
+}
+
+void Leases::Remember(const LeaseRecord& lease) {
+  CHECK(lease.over, "lease {:x} is open", lease.id.value());
+  Close(lease, lease.reported);
+}
+
+void Leases::SortRemembered() {
+  // Without the slot: generation and sequence alone rise with time.
+  std::sort(past_order_.begin(), past_order_.end(),
+            [](LeaseId a, LeaseId b) { return a.value() >> kSlotBits < b.value() >> kSlotBits; });
+}
+
+void Leases::ForgetOldest() {
+  CHECK(!past_order_.empty());
+  past_.erase(past_order_.front());
+  past_order_.pop_front();
 }
 
 void Leases::MarkReported(LeaseId id) {

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <deque>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
@@ -19,8 +19,9 @@ namespace freshet {
 // Generations wrap at this.
 inline constexpr uint32_t kLeaseGenerations = 1U << 20;
 
-// Owner thread only. Of leases that are over the latest limits::kMaxRememberedLeases are
-// remembered while the process runs, so that a repeated result is known for what it is.
+// Owner thread only. Of leases that are over some limits::kMaxRememberedLeases, the latest, are
+// remembered, so that a repeated result is known for what it is. Which ones are forgotten is said
+// by the transaction, since it must be stored.
 class Leases {
  public:
   struct Past {
@@ -37,9 +38,20 @@ class Leases {
   void Put(const LeaseRecord& lease);
   // Ends a lease, open or not, and remembers it.
   void Close(const LeaseRecord& lease, bool reported);
+  // Ends a lease without a trace.
+  void Drop(LeaseId id) { open_.erase(id); }
+  // Takes over one that was over before the start; once all are there, in the order of their ids,
+  // which is about the order in which they ended.
+  void Remember(const LeaseRecord& lease);
+  void SortRemembered();
+  // Forgets the one that was remembered first.
+  void ForgetOldest();
+  // The one of the remembered that comes n-th, from 0, in that order. Precondition: n < remembered.
+  [[nodiscard]] LeaseId Remembered(size_t n) const { return past_order_[n]; }
+  [[nodiscard]] size_t remembered() const { return past_order_.size(); }
   // A result of a lease that is over was taken; does nothing for one that is not remembered.
   void MarkReported(LeaseId id);
-  // nullptr: not remembered. Valid until the next Close.
+  // nullptr: not remembered. Valid until the next Close, Remember or ForgetOldest.
   [[nodiscard]] const Past* FindPast(LeaseId id) const;
   // nullptr: not open. Valid until the next Put or Close.
   [[nodiscard]] const LeaseRecord* Find(LeaseId id) const;
@@ -50,8 +62,7 @@ class Leases {
   uint32_t sequence_ = 0;
   absl::flat_hash_map<LeaseId, LeaseRecord> open_;
   absl::flat_hash_map<LeaseId, Past> past_;
-  std::vector<LeaseId> past_ring_;  // oldest at `past_next_` once full
-  size_t past_next_ = 0;
+  std::deque<LeaseId> past_order_;  // the oldest first
 };
 
 // The slot whose shard owns a lease.

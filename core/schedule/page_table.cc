@@ -36,8 +36,8 @@ size_t FingerprintSet::bytes() const {
 }
 
 uint32_t* PageTable::PlaceOf(PageNumber number, bool make) {
-  const uint64_t slot = number.value() >> 48;
-  const uint64_t serial = number.value() & ((uint64_t{1} << 48) - 1);
+  const uint64_t slot = SlotOf(number).value();
+  const uint64_t serial = SerialOf(number);
   if (slot >= limits::kSlots) return nullptr;
   std::vector<std::unique_ptr<Chunk>>& chunks = by_number_[slot];
   const uint64_t chunk = serial >> kChunkBits;

@@ -132,6 +132,8 @@ class ShardState::Impl {
   void InstallLeases(Transaction& txn);
   // The staged lease, or the installed one staged now; nullptr: not open.
   [[nodiscard]] Transaction::Lease* OpenLease(LeaseId id, Transaction& txn) const;
+  // Ends a staged lease; of those remembered the oldest may make room for it.
+  void End(Transaction::Lease& lease, bool reported, Transaction& txn) const;
   // What is known of a lease that is over, also by this batch.
   [[nodiscard]] std::optional<Leases::Past> PastLease(LeaseId id, Transaction& txn) const;
   [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn);

@@ -12,13 +12,6 @@
 namespace freshet {
 namespace {
 
-constexpr int kSerialBits = 48;
-constexpr uint64_t kSerialMask = (uint64_t{1} << kSerialBits) - 1;
-
-Slot SlotOf(PageNumber number) {
-  return Slot(static_cast<uint16_t>(number.value() >> kSerialBits));
-}
-
 FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
   return {.importance = spec.importance,
           .staleness = state.staleness,
@@ -80,7 +73,7 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
 
 PageId ShardState::Impl::AddPage(PageNumber number, uint64_t fingerprint) {
   uint64_t& next = next_serial[SlotOf(number)];
-  next = std::max(next, (number.value() & kSerialMask) + 1);
+  next = std::max(next, SerialOf(number) + 1);
   ++counters.pages;
   return pages.Add(number, fingerprint);
 }
@@ -182,6 +175,7 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch) {
 }
 
 void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
+  if (lease.over) return leases.Remember(lease);
   const std::optional<PageId> id = pages.Find(lease.page);
   // The page may have been removed by a release that left its lease behind; the lease then just
   // ends.
@@ -195,6 +189,7 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
 }
 
 void ShardState::Impl::FinishLoad() {
+  leases.SortRemembered();
   for (uint32_t i = 0; i < hosts.size(); ++i) FreeHost(HostId(i));
   counters.hosts = hosts.size();
   counters.leases = leases.size();
@@ -246,7 +241,7 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
     if (lease.closed) {
       // One opened and closed within the batch undoes its pick.
       if (was_open || (id && pages.Is(*id, PageTable::kTaken))) {
-        leases.Close(lease.record, lease.reported);
+        lease.forgotten ? leases.Drop(lease.record.id) : leases.Close(lease.record, lease.reported);
         if (id) ComeBack(*id);
       }
       continue;
@@ -260,7 +255,11 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
     out.at(*id).lease = lease.record.id;
     lease_ends.push({lease.record.deadline, lease.record.id});
   }
-  for (const LeaseId id : txn.late_leases) leases.MarkReported(id);
+  for (const LeaseRecord& lease : txn.late_leases) leases.MarkReported(lease.id);
+  for (const LeaseId id : txn.forgotten_leases) {
+    CHECK(leases.Remembered(0) == id, "leases are forgotten out of order");
+    leases.ForgetOldest();
+  }
 }
 
 // --- Timers
@@ -345,7 +344,9 @@ Status ShardState::LoadPages(std::span<const PageToLoad> batch) { return impl_->
 void ShardState::LoadLease(const LeaseRecord& lease) { impl_->LoadLease(lease); }
 
 Status ShardState::LoadEpoch(const EpochRecord& epoch) {
-  RETURN_IF_ERROR(impl_->estimator.RestoreModel(epoch.site_model));
+  if (!epoch.site_model.empty()) {
+    RETURN_IF_ERROR(impl_->estimator.RestoreModel(epoch.site_model));
+  }
   impl_->epoch = epoch.number;
   return absl::OkStatus();
 }
@@ -389,6 +390,8 @@ void ShardState::FinishEpoch(Instant now, Transaction& txn) {
                           .finished = now,
                           .site_model = impl_->estimator.SerialiseModel()};
 }
+
+uint64_t ShardState::epoch() const { return impl_->epoch; }
 
 void ShardState::SetPolicy(const CrawlPolicy& policy) { impl_->SetPolicy(policy); }
 uint32_t ShardState::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {

@@ -164,6 +164,8 @@ class ShardState {
   void CollectForEpoch(const PageRecord& page);
   // Learns; stages the epoch record. Afterwards the owner sends Reestimate for every page.
   void FinishEpoch(Instant now, Transaction& txn);
+  // Number of the last epoch that learned, over all starts; zero: there was none.
+  [[nodiscard]] uint64_t epoch() const;
 
   // The policy by which pages are filed from now on. The owner then sends Reestimate for every
   // page, in slices. Between index policies, those whose turn has not come are still filed by the

@@ -12,8 +12,6 @@
 namespace freshet {
 namespace {
 
-constexpr int kSerialBits = 48;
-
 Reply Refused(Status status) {
   return {.disposition = Disposition::kRefused, .status = std::move(status)};
 }
@@ -122,9 +120,21 @@ Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) co
   return staged->closed ? nullptr : staged;
 }
 
+void ShardState::Impl::End(Transaction::Lease& lease, bool reported, Transaction& txn) const {
+  txn.Close(lease, reported);
+  // After a change of the number of shards there may be too many: two go for each that comes.
+  std::vector<LeaseId>& forgotten = txn.forgotten_leases;
+  for (int i = 0; i < 2 && forgotten.size() < leases.remembered(); ++i) {
+    const size_t kept = leases.remembered() + txn.newly_remembered() - forgotten.size();
+    if (kept <= limits::kMaxRememberedLeases) break;
+    forgotten.push_back(leases.Remembered(forgotten.size()));
+  }
+}
+
 std::optional<Leases::Past> ShardState::Impl::PastLease(LeaseId id, Transaction& txn) const {
   const auto& late = txn.late_leases;
-  const bool reported_now = std::find(late.begin(), late.end(), id) != late.end();
+  const bool reported_now = std::any_of(late.begin(), late.end(),
+                                        [&](const LeaseRecord& lease) { return lease.id == id; });
   if (const Transaction::Lease* staged = txn.FindLease(id); staged != nullptr && staged->closed) {
     return Leases::Past{staged->record.page, staged->reported || reported_now};
   }
@@ -191,7 +201,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
   record.host = event.host;
   uint64_t& serial = next_serial[slot];
   serial = std::max<uint64_t>(serial, 1);  // no page has the serial 0
-  record.number = PageNumber((static_cast<uint64_t>(slot.value()) << kSerialBits) | serial++);
+  record.number = MakePageNumber(slot, serial++);
   record.state.first_seen = now;
   record.state.carried_at = now;
   record.state.last_event = now;
@@ -211,7 +221,7 @@ Reply ShardState::Impl::Step(const RemovePage& event, Instant, Transaction& txn)
   Transaction::Page* page = txn.Find(event.key);
   if (page == nullptr) return UnknownPage(event.key);
   if (Transaction::Lease* lease = OpenLease(LeaseOf(page->record.number, txn), txn)) {
-    lease->closed = true;
+    lease->closed = lease->forgotten = true;
   }
   page->removed = true;
   return {};
@@ -348,14 +358,14 @@ Reply ShardState::Impl::Step(const ReturnLease& event, Instant, Transaction& txn
   if (lease == nullptr) {
     return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
   }
-  lease->closed = true;
+  End(*lease, /*reported=*/false, txn);
   ++counters.returned_leases;
   return {};
 }
 
 Reply ShardState::Impl::Step(const ExpireLease& event, Instant, Transaction& txn) {
   if (Transaction::Lease* lease = OpenLease(event.lease, txn)) {
-    lease->closed = true;
+    End(*lease, /*reported=*/false, txn);
     ++counters.expired_leases;
   }
   return {};
@@ -455,9 +465,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     if (open != nullptr && open->record.assigned <= event.fetched) lease = open;
   }
   const auto close = [&] {
-    if (lease == nullptr) return;
-    lease->closed = true;
-    lease->reported = event.lease != LeaseId();
+    if (lease != nullptr) End(*lease, /*reported=*/event.lease != LeaseId(), txn);
   };
   const bool reported = past && past->page == record.number && past->reported;
   if (reported || AlreadyTaken(record, event)) {
@@ -475,7 +483,11 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   if (late || (success && event.fetched <= record.state.last_crawl)) {
     ++counters.late_results;
     close();
-    if (late) txn.late_leases.push_back(event.lease);
+    if (late && past && past->page == record.number) {
+      Transaction::Lease* staged = txn.FindLease(event.lease);
+      if (staged != nullptr) staged->reported = true;
+      if (staged == nullptr) txn.late_leases.push_back({.id = event.lease, .page = record.number});
+    }
     const bool changed = outcome == CrawlOutcome::kChanged;
     const bool observed = success && Observe(event, changed, record.state.signals, *page);
     if (observed) record.detail.last_result = event.fetched;

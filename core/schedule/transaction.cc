@@ -5,6 +5,19 @@
 #include "core/base/check.h"
 
 namespace freshet {
+namespace {
+
+// What stays of a lease that is over.
+LeaseRecord Over(const LeaseRecord& lease, bool reported) {
+  LeaseRecord over;
+  over.id = lease.id;
+  over.page = lease.page;
+  over.over = true;
+  over.reported = reported;
+  return over;
+}
+
+}  // namespace
 
 void Transaction::Load(PageRecord record) {
   if (by_number_.contains(record.number)) return;
@@ -53,6 +66,13 @@ Transaction::Lease* Transaction::PutLease(LeaseRecord record) {
   return lease;
 }
 
+void Transaction::Close(Lease& lease, bool reported) {
+  CHECK(!lease.closed, "lease {:x} is closed", lease.record.id.value());
+  lease.closed = true;
+  lease.reported = reported;
+  ++newly_remembered_;
+}
+
 HostRecord* Transaction::FindHost(const std::string& host) {
   const auto it = by_host_.find(host);
   return it == by_host_.end() ? nullptr : it->second;
@@ -79,12 +99,17 @@ Changes Transaction::Finish() {
     }
   }
   for (const Lease& lease : leases_) {
-    if (lease.closed) {
+    if (lease.forgotten) {
       changes.closed_leases.push_back(lease.record.id);
+    } else if (lease.closed) {
+      changes.leases.push_back(Over(lease.record, lease.reported));
     } else {
       changes.leases.push_back(lease.record);
     }
   }
+  // After those that the batch itself has closed.
+  for (const LeaseRecord& lease : late_leases) changes.leases.push_back(Over(lease, true));
+  for (const LeaseId id : forgotten_leases) changes.closed_leases.push_back(id);
   changes.hosts.assign(hosts_.begin(), hosts_.end());
   changes.sources = sources;
   changes.settings = settings;
@@ -106,6 +131,8 @@ void Transaction::Reset() {
   epoch.reset();
   signal_ids.clear();
   late_leases.clear();
+  forgotten_leases.clear();
+  newly_remembered_ = 0;
 }
 
 }  // namespace freshet

@@ -34,7 +34,8 @@ class Transaction {
   struct Lease {
     LeaseRecord record;
     bool closed = false;
-    bool reported = false;  // by a result under it
+    bool reported = false;   // by a result under it
+    bool forgotten = false;  // closed, and not to be remembered
   };
 
   // Takes a record as the store holds it. Loading the same page twice keeps the first copy.
@@ -54,6 +55,11 @@ class Transaction {
   [[nodiscard]] HostRecord* FindHost(const std::string& host);
   HostRecord* PutHost(HostRecord record);
 
+  // Ends a staged lease.
+  void Close(Lease& lease, bool reported);
+  // How many of the staged leases are closed and to be remembered.
+  [[nodiscard]] size_t newly_remembered() const { return newly_remembered_; }
+
   // What to write. Pointers in it stay valid until Reset. Call once, after the last Step.
   [[nodiscard]] Changes Finish();
   void Reset();
@@ -67,14 +73,17 @@ class Transaction {
   std::optional<EpochRecord> epoch;
   // Hashes of signal ids that this batch takes.
   std::vector<uint64_t> signal_ids;
-  // Leases that were over when this batch took a result of theirs.
-  std::vector<LeaseId> late_leases;
+  // Remembered leases that were over when this batch took a result of theirs.
+  std::vector<LeaseRecord> late_leases;
+  // Remembered leases, the oldest first, that make room for those that this batch closes.
+  std::vector<LeaseId> forgotten_leases;
 
  private:
   // Deques: addresses stay put while the batch grows.
   std::deque<Page> pages_;
   std::deque<Lease> leases_;
   std::deque<HostRecord> hosts_;
+  size_t newly_remembered_ = 0;
   absl::flat_hash_map<PageKey, Page*> by_key_;
   absl::flat_hash_map<PageNumber, Page*> by_number_;
   absl::flat_hash_map<LeaseId, Lease*> by_lease_;

@@ -18,7 +18,7 @@ Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
   for (const PageRecord* page : changes.removed_pages) AddRemoval(*page);
   AddSerialMarks();
   for (const LeaseRecord& lease : changes.leases) {
-    const std::string key = storage::LeaseKeyOf(storage::SlotOf(lease.page), lease.id);
+    const std::string key = storage::LeaseKeyOf(SlotOf(lease.page), lease.id);
     storage::EncodeLease(key, lease, &value_);
     Put(Family::kLeases, key);
   }
@@ -56,10 +56,10 @@ void Store::Impl::BatchBuilder::Delete(Family family, const std::string& key) {
 Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {
   const PageRecord& page = *write.record;
   const std::string key = storage::PageKeyOf(page.number);
-  const Slot slot = storage::SlotOf(page.number);
+  const Slot slot = SlotOf(page.number);
   if (write.created) {
     const std::string url_key = storage::UrlKeyOf(slot, page.key.crawl_id, page.host, page.key.url);
-    storage::EncodeUrl(url_key, storage::SerialOf(page.number), &value_);
+    storage::EncodeUrl(url_key, SerialOf(page.number), &value_);
     Put(Family::kUrls, url_key);
     storage::EncodeText(key, page.key, page.host, &value_);
     Put(Family::kTexts, key);
@@ -78,14 +78,14 @@ Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {
 }
 
 void Store::Impl::BatchBuilder::AddRemoval(const PageRecord& page) {
-  const Slot slot = storage::SlotOf(page.number);
+  const Slot slot = SlotOf(page.number);
   const std::string key = storage::PageKeyOf(page.number);
   Delete(Family::kUrls, storage::UrlKeyOf(slot, page.key.crawl_id, page.host, page.key.url));
   Delete(Family::kTexts, key);
   Delete(Family::kStates, key);
   Delete(Family::kDetails, key);
   uint64_t& highest = removed_up_to_[slot];
-  highest = std::max(highest, storage::SerialOf(page.number));
+  highest = std::max(highest, SerialOf(page.number));
 }
 
 Status Store::Impl::BatchBuilder::AddHost(const HostRecord& host) {

@@ -73,7 +73,6 @@ std::vector<v1::ItemOutcome> AllowedResult(const Facts& page, const Op& op, int6
   const bool alone = op.result.url().empty();
   const bool open = lease != 0 && lease == page.lease.id;
   if (open && now < page.lease.deadline) return {v1::ITEM_OUTCOME_APPLIED};
-  // The server may have forgotten a lease that is over, so that nothing tells the page.
   std::vector<v1::ItemOutcome> over;
   if (lease != 0 && lease == page.last_lease) {
     over = {v1::ITEM_OUTCOME_DUPLICATE};
@@ -85,7 +84,8 @@ std::vector<v1::ItemOutcome> AllowedResult(const Facts& page, const Op& op, int6
     over = {v1::ITEM_OUTCOME_APPLIED};
   }
   if (open) over.insert(over.begin(), v1::ITEM_OUTCOME_APPLIED);
-  if (alone) over.push_back(v1::ITEM_OUTCOME_REFUSED);
+  // Of a lease that ended with its page nothing is left.
+  if (alone && lease != page.last_lease && !open) over.push_back(v1::ITEM_OUTCOME_REFUSED);
   return over;
 }
 

@@ -177,6 +177,15 @@ void Load::Reports() {
           world_.Send(page, kReports, std::move(op), sent);
         };
         for (uint64_t n = 1 + world_.Below(15); n > 0; --n) {
+          // The result of a lease that is over once more, perhaps from before a crash.
+          Page* over = world_.Chance(20) ? world_.Pick(kReports, World::Want::kLive) : nullptr;
+          if (over != nullptr && over->facts.last_lease != 0) {
+            auto op = RandomResult(*over, over->facts.last_lease, &world_);
+            op->result.clear_url();
+            op->result.clear_crawl_id();
+            add(over, std::move(op));
+            continue;
+          }
           const bool held = world_.Chance(50);
           Page* page = world_.Pick(kReports, held ? World::Want::kHeld : World::Want::kQuiet);
           if (page == nullptr) continue;

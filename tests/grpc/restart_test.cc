@@ -85,6 +85,65 @@ TEST(Restart, GoesOnWithEverythingAcknowledged) {
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
 }
 
+TEST(Restart, GoesOnCountingEpochs) {
+  TestServer server;
+  server.UpsertMany(10);
+  const auto run = [&server] {
+    v1::RunEpochResponse epoch;
+    grpc::ClientContext call;
+    EXPECT_TRUE(server.admin->RunEpoch(&call, {}, &epoch).ok());
+    return epoch.epoch();
+  };
+  EXPECT_EQ(run(), 1u);
+  EXPECT_EQ(run(), 2u);
+  uint64_t number = 2;
+  for (const int shards : {1, 3, 2}) {
+    server.config.shards = shards;
+    server.Restart();
+    EXPECT_EQ(server.Statistics().pages().epoch(), number);
+    EXPECT_FALSE(server.Statistics().pages().has_last_epoch_time());
+    EXPECT_EQ(run(), ++number);
+    EXPECT_EQ(server.Statistics().pages().epoch(), number);
+  }
+}
+
+// What tells a repetition is stored: neither the result that was taken nor the one that came too
+// late counts twice, even when nothing but the lease names the page and the shards have changed.
+TEST(Restart, KnowsAResultThatIsSentAgain) {
+  TestServer server([](ServerConfig* config) { config->durability = "wal"; });
+  server.UpsertMany(20);
+  const v1::NextResponse next = server.Next(2);
+  ASSERT_EQ(next.assignments_size(), 2);
+  v1::CrawlResult taken;
+  taken.set_lease_id(next.assignments(0).lease_id());
+  taken.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  ToProto(server.clock.Now(), taken.mutable_fetch_time());
+  EXPECT_EQ(server.Report(taken).statuses_size(), 0);
+  v1::CrawlResult late = taken;
+  late.set_lease_id(next.assignments(1).lease_id());
+  TestWorker worker(server);
+  v1::CrawlRequest returns;
+  returns.mutable_returned_leases()->add_lease_ids(late.lease_id());
+  ASSERT_TRUE(worker.Write(returns));
+  EXPECT_EQ(worker.Read().return_ack().item_count(), 1u);
+  EXPECT_TRUE(worker.End().ok());
+  for (const int shards : {1, 3, 1}) {
+    server.config.shards = shards;
+    server.Restart();
+    EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
+    EXPECT_THAT(Described(server.Report(taken)), ElementsAre("0 DUPLICATE"));
+    const std::string outcome =
+        shards == 1 && late.has_fetch_time() ? "0 OBSERVED_ONLY" : "0 DUPLICATE";
+    EXPECT_THAT(Described(server.Report(late)), ElementsAre(outcome));
+    late.clear_fetch_time();
+  }
+  EXPECT_EQ(server.Get(next.assignments(0).url()).page().crawls(), 1u);
+  v1::CrawlResult never;
+  never.set_lease_id(taken.lease_id() + (uint64_t{50} << 44));
+  never.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  EXPECT_THAT(Described(server.Report(never)), ElementsAre(HasSubstr("UNKNOWN_LEASE")));
+}
+
 TEST(Restart, NeverGivesALeaseIdTwice) {
   TestServer server;
   server.UpsertMany(20);

@@ -30,7 +30,10 @@ class TestServer {
  public:
   using Tweak = std::function<void(ServerConfig*)>;
 
-  explicit TestServer(const Tweak& tweak = {}, rocksdb::Env* env = nullptr) : env_(env) {
+  // `server_clock` is the server's, null for the machine's own.
+  explicit TestServer(const Tweak& tweak = {}, rocksdb::Env* env = nullptr,
+                      Clock* server_clock = nullptr)
+      : env_(env), server_clock_(server_clock != nullptr ? *server_clock : clock) {
     config.data_dir = dir_ / "data";
     config.listen = config.http_listen = "127.0.0.1:0";
     config.durability = "none";
@@ -43,7 +46,7 @@ class TestServer {
   }
 
   void Start() {
-    server_ = std::make_unique<Server>(config, clock, env_);
+    server_ = std::make_unique<Server>(config, server_clock_, env_);
     const StatusOr<ServingInfo> started = server_->Start();
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     info = *started;
@@ -148,6 +151,7 @@ class TestServer {
  private:
   TempDir dir_;
   rocksdb::Env* const env_;
+  Clock& server_clock_;
   std::unique_ptr<Server> server_;
 };
 

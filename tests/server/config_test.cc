@@ -67,6 +67,12 @@ TEST(Config, NamesTheKeyAtFault) {
   EXPECT_EQ(ErrorOf(Apply("crawlrate: 1")), "crawlrate: unknown key");
   EXPECT_EQ(ErrorOf(Apply("leases: { longest: 1s }")), "leases.longest: unknown key");
   EXPECT_EQ(ErrorOf(Apply("leases: 5s")), "leases: is no section with keys of its own");
+  EXPECT_EQ(ErrorOf(Apply("crawl_rate: 1\nshards: 2\n\ncrawl_rate: 1\n")),
+            "crawl_rate: is given twice, again in line 4");
+  EXPECT_EQ(ErrorOf(Apply("leases:\n  max: 5s\n  default: 5s\n  max: 6s\n")),
+            "leases.max: is given twice, again in line 4");
+  EXPECT_EQ(ErrorOf(Apply("leases: { max: 5s }\nleases: { default: 5s }\n")),
+            "leases: is given twice, again in line 2");
   EXPECT_EQ(ErrorOf(Apply("listen: { a: 1 }")), "listen: is no single value");
   EXPECT_THAT(ErrorOf(Apply("leases: { default: soon }")), HasSubstr("leases.default: 'soon'"));
   EXPECT_THAT(ErrorOf(Apply("leases: { default: 5y }")), HasSubstr("leases.default: '5y'"));

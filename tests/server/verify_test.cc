@@ -33,7 +33,7 @@ PageRecord PageOf(const std::string& host, uint64_t serial) {
   PageRecord page;
   page.key = {.crawl_id = "DEFAULT", .url = "http://" + host + "/" + std::to_string(serial)};
   page.host = host;
-  page.number = storage::MakePageNumber(SlotOfHost(host), serial);
+  page.number = MakePageNumber(SlotOfHost(host), serial);
   page.state.first_seen = page.state.carried_at = Instant::FromUnixSeconds(1'600'000'000);
   page.state.rates.staleness_rate = 1e-6;
   return page;
@@ -41,7 +41,7 @@ PageRecord PageOf(const std::string& host, uint64_t serial) {
 
 LeaseRecord LeaseOf(const PageRecord& page, uint64_t sequence, uint64_t generation = kGeneration) {
   LeaseRecord lease;
-  lease.id = LeaseId(generation << 44 | sequence << 12 | storage::SlotOf(page.number).value());
+  lease.id = LeaseId(generation << 44 | sequence << 12 | SlotOf(page.number).value());
   lease.page = page.number;
   lease.worker = "w";
   lease.assigned = Instant::FromUnixSeconds(1'700'000'000);
@@ -59,12 +59,11 @@ const PageRecord& Second() {
 }
 
 std::string UrlKeyOf(const PageRecord& page) {
-  return storage::UrlKeyOf(storage::SlotOf(page.number), page.key.crawl_id, page.host,
-                           page.key.url);
+  return storage::UrlKeyOf(SlotOf(page.number), page.key.crawl_id, page.host, page.key.url);
 }
 std::string KeyOf(const PageRecord& page) { return storage::PageKeyOf(page.number); }
 std::string LeaseKey(const LeaseRecord& lease) {
-  return storage::LeaseKeyOf(storage::SlotOf(lease.page), lease.id);
+  return storage::LeaseKeyOf(SlotOf(lease.page), lease.id);
 }
 
 // --- Rows that are well formed by themselves

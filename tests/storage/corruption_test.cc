@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "storage/store.h"
 #include "tests/storage/store_model.h"
+#include "tests/support/flip_bit.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -47,11 +48,7 @@ class CorruptionTest : public testing::Test {
     const std::filesystem::path copy = dir_ / "copy";
     std::filesystem::remove_all(copy);
     std::filesystem::copy(dir_ / "db", copy);
-    std::fstream stream(copy / file.filename(), std::ios::in | std::ios::out | std::ios::binary);
-    stream.seekg(static_cast<std::streamoff>(at));
-    const auto byte = static_cast<char>(stream.get() ^ 1 << bit);
-    stream.seekp(static_cast<std::streamoff>(at));
-    stream.put(byte);
+    FlipBit(copy / file.filename(), at, bit);
     return copy;
   }
 

@@ -112,6 +112,14 @@ LeaseRecord GoldenLease() {
   return lease;
 }
 
+LeaseRecord GoldenPastLease() {
+  LeaseRecord lease;
+  lease.id = GoldenLease().id;
+  lease.page = GoldenLease().page;
+  lease.over = lease.reported = true;
+  return lease;
+}
+
 Settings GoldenSettings() {
   return {.crawl_rate = Rate::PerSecond(12.5), .policy = "greedy_ncis", .paused = true};
 }
@@ -175,6 +183,11 @@ std::vector<Row> AllRows() {
   rows.push_back({"lease.v1", key, value, [](auto k, auto bytes) {
                     LeaseRecord lease;
                     return DecodeLease(k, bytes, &lease).ok() && lease == GoldenLease();
+                  }});
+  EncodeLease(key, GoldenPastLease(), &value);
+  rows.push_back({"lease_over.v1", key, value, [](auto k, auto bytes) {
+                    LeaseRecord lease;
+                    return DecodeLease(k, bytes, &lease).ok() && lease == GoldenPastLease();
                   }});
   key = SourceKeyOf(3);
   EncodeSource(key, {.name = "sitemap", .index = 3}, &value);

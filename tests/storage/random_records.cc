@@ -123,7 +123,7 @@ PageRecord RandomRecords::Page(const std::string& host, uint64_t index, uint64_t
   page.key.crawl_id = "DEFAULT";
   page.key.url = fmt::format("https://{}/page/{}", host, index);
   page.host = host;
-  page.number = storage::MakePageNumber(SlotOfHost(host), serial);
+  page.number = MakePageNumber(SlotOfHost(host), serial);
   page.spec = Spec();
   page.state = State();
   page.detail = Detail();
@@ -141,8 +141,11 @@ HostRecord RandomRecords::Host(const std::string& host) {
 
 LeaseRecord RandomRecords::Lease(PageNumber page, uint64_t sequence) {
   LeaseRecord lease;
-  lease.id = LeaseId(uint64_t{1} << 44 | sequence << 12 | storage::SlotOf(page).value());
+  lease.id = LeaseId(uint64_t{1} << 44 | sequence << 12 | SlotOf(page).value());
   lease.page = page;
+  lease.over = Chance(20);
+  lease.reported = lease.over && Chance(50);
+  if (lease.over) return lease;
   lease.worker = Text(limits::kMaxWorkerNameBytes);
   lease.assigned = Instant::FromMicros(static_cast<int64_t>(Below(uint64_t{1} << 51)));
   lease.deadline =

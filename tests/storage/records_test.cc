@@ -318,7 +318,13 @@ TEST(Validate, NamesTheFieldThatIsWrong) {
   EXPECT_TRUE(ValidateLease(lease).ok());
   lease.id = LeaseId(lease.id.value() + 1);
   EXPECT_THAT(Message(ValidateLease(lease)), HasSubstr("another slot"));
-  lease = random.Lease(MakePageNumber(Slot(5), 1), 1);
+  do lease = random.Lease(MakePageNumber(Slot(5), 1), 1);
+  while (lease.over);
+  lease.reported = true;
+  EXPECT_THAT(Message(ValidateLease(lease)), HasSubstr("reported"));
+  lease.over = true;
+  EXPECT_THAT(Message(ValidateLease(lease)), HasSubstr("over"));
+  lease.over = lease.reported = false;
   lease.signals.assign(limits::kMaxSignalsDuringLease + 1, {});
   EXPECT_THAT(Message(ValidateLease(lease)), HasSubstr("signals"));
   EXPECT_FALSE(ValidateSource({.name = "x", .index = limits::kMaxSources}).ok());

@@ -8,6 +8,7 @@
 #include "storage/restore.h"
 #include "storage/store.h"
 #include "tests/storage/store_model.h"
+#include "tests/support/flip_bit.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet::storage {
@@ -46,13 +47,6 @@ class RepairTest : public testing::Test {
     }
     std::sort(files.begin(), files.end());
     return files;
-  }
-  static void Flip(const fs::path& file, size_t at) {
-    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
-    stream.seekg(static_cast<std::streamoff>(at));
-    const auto byte = static_cast<char>(stream.get() ^ 0x20);
-    stream.seekp(static_cast<std::streamoff>(at));
-    stream.put(byte);
   }
   static std::string Contents(const fs::path& file) {
     std::ifstream in(file, std::ios::binary);
@@ -107,7 +101,7 @@ TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
       SCOPED_TRACE(fmt::format("{} byte {} of {}", table.filename().string(), at, size));
       fs::remove_all(db());
       fs::copy(intact, db());
-      Flip(table, at);
+      FlipBit(table, at, 5);
       const auto damaged = Snapshot(db());
       const auto report = Repair(db(), Options());
       ASSERT_TRUE(report.ok()) << report.status();
@@ -159,7 +153,7 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
 TEST_F(RepairTest, LeaseIdsAreNeverGivenAgain) {
   const auto generation = [&] { return (*Store::Open(db(), Options()))->generation(); };
   const uint64_t before = generation();
-  Flip(Files(".sst").front(), 30);
+  FlipBit(Files(".sst").front(), 30, 5);
   ASSERT_TRUE(Repair(db(), Options()).ok());
   EXPECT_GT(generation(), before + 1000);
 }
@@ -203,7 +197,7 @@ TEST_F(RepairTest, ACheckpointIsRestored) {
 }
 
 TEST_F(RepairTest, ADamagedCheckpointIsNotRestored) {
-  Flip(Files(".sst").back(), 30);
+  FlipBit(Files(".sst").back(), 30, 5);
   const std::string target = dir_ / "target";
   const auto report = Restore(db(), target, Options());
   EXPECT_FALSE(report.ok() && report->ok());

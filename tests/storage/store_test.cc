@@ -199,7 +199,7 @@ TEST_F(StoreTest, RemovedPagesVanishAndTheirNumbersAreNotGivenAgain) {
       if (page.host == "host0.example") changes.removed_pages.push_back(&page);
       if (page.host == "host0.example") highest = page.number;
     }
-    slot = storage::SlotOf(highest);
+    slot = SlotOf(highest);
     ASSERT_TRUE(store->Commit(changes).ok());
     for (const PageRecord* page : changes.removed_pages) {
       EXPECT_TRUE(absl::IsNotFound(store->ReadPages({&page->number, 1})[0].status()));
@@ -212,7 +212,7 @@ TEST_F(StoreTest, RemovedPagesVanishAndTheirNumbersAreNotGivenAgain) {
   const auto store = OpenOrDie(dir_ / "db");
   const Collector all = LoadAll(*store);
   EXPECT_EQ(all.pages.size(), 6U);
-  EXPECT_GT(all.next_serials.at(slot), storage::SerialOf(highest));
+  EXPECT_GT(all.next_serials.at(slot), SerialOf(highest));
 }
 
 TEST_F(StoreTest, ListsByCrawlIdHostAndPrefixAndResumes) {
@@ -367,12 +367,18 @@ TEST_F(StoreTest, DropsEpochsWhenTheNumberOfShardsChanges) {
   ASSERT_TRUE(store->SetShards(2).ok());
   Changes changes;
   changes.epoch = random_.Epoch(1);
+  const uint64_t number = changes.epoch->number = 41;
   ASSERT_TRUE(store->Commit(changes).ok());
   ASSERT_TRUE(store->SetShards(2).ok());
   EXPECT_EQ(store->LoadGlobals()->epochs.size(), 1U);
   EXPECT_EQ(store->LoadGlobals()->shards, 2U);
   ASSERT_TRUE(store->SetShards(4).ok());
-  EXPECT_TRUE(store->LoadGlobals()->epochs.empty());
+  // What was learned is gone, the counting goes on.
+  const auto globals = store->LoadGlobals();
+  ASSERT_EQ(globals->epochs.size(), 4U);
+  for (uint16_t shard = 0; shard < 4; ++shard) {
+    EXPECT_EQ(globals->epochs[shard], (EpochRecord{.shard = shard, .number = number}));
+  }
   EXPECT_EQ(store->LoadGlobals()->shards, 4U);
 }
 

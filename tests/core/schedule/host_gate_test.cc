@@ -95,16 +95,30 @@ TEST(Leases, IdsTellTheSlotAndNeverRepeatOverRuns) {
   EXPECT_EQ(first.FindPast(b), nullptr);
 }
 
-TEST(Leases, RememberTheLatestThatAreOver) {
+TEST(Leases, RememberThoseThatAreOverInTheOrderInWhichTheyEnded) {
   Leases leases(1);
-  const LeaseId first = leases.NextId(Slot(3));
-  leases.Close({.id = first, .page = PageNumber(1)}, true);
-  for (size_t i = 1; i < limits::kMaxRememberedLeases; ++i) {
-    leases.Close({.id = leases.NextId(Slot(3)), .page = PageNumber(2)}, true);
+  std::vector<LeaseId> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(leases.NextId(Slot(static_cast<uint16_t>(9 - i))));
+  for (const LeaseId id : {ids[1], ids[0], ids[2]}) {
+    leases.Close({.id = id, .page = PageNumber(1)}, true);
   }
-  EXPECT_NE(leases.FindPast(first), nullptr);
-  leases.Close({.id = leases.NextId(Slot(3)), .page = PageNumber(2)}, true);
-  EXPECT_EQ(leases.FindPast(first), nullptr);
+  leases.Drop(leases.NextId(Slot(3)));
+  ASSERT_EQ(leases.remembered(), 3u);
+  EXPECT_EQ(leases.Remembered(0), ids[1]);
+  leases.ForgetOldest();
+  EXPECT_EQ(leases.FindPast(ids[1]), nullptr);
+  EXPECT_NE(leases.FindPast(ids[0]), nullptr);
+  EXPECT_EQ(leases.Remembered(1), ids[2]);
+
+  // After a start they come slot by slot.
+  Leases loaded(2);
+  for (const LeaseId id : {ids[2], ids[0], ids[1]}) {
+    loaded.Remember({.id = id, .page = PageNumber(1), .over = true, .reported = id == ids[0]});
+  }
+  loaded.SortRemembered();
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(loaded.Remembered(i), ids[i]);
+  EXPECT_TRUE(loaded.FindPast(ids[0])->reported);
+  EXPECT_FALSE(loaded.FindPast(ids[1])->reported);
 }
 
 }  // namespace

@@ -89,6 +89,25 @@ TEST_F(ShardStateTest, TheSameResultTwiceCountsOnce) {
   EXPECT_EQ(Page("a"), before);
 }
 
+TEST_F(ShardStateTest, OfLeasesThatAreOverTheOldestAreForgotten) {
+  Apply(Upsert("a"), 0);
+  std::vector<LeaseId> ended;
+  while (ended.size() <= limits::kMaxRememberedLeases) {
+    const auto assignment = Next(10 + static_cast<double>(ended.size()));
+    ASSERT_TRUE(assignment);
+    ended.push_back(assignment->lease);
+    ASSERT_TRUE(Apply(ReturnLease{assignment->lease}, 10 + ended.size()).status.ok());
+  }
+  ReportCrawl result{.lease = ended[0], .fetched = At(12)};
+  result.outcome = CrawlOutcome::kChanged;
+  EXPECT_THAT(std::string(Apply(result, 1e6).status.message()), HasSubstr("is not open"));
+  for (const LeaseId remembered : {ended[1], ended.back()}) {
+    result.lease = remembered;
+    EXPECT_EQ(Apply(result, 1e6).disposition, Disposition::kObservedOnly);
+    EXPECT_EQ(Apply(result, 1e6).disposition, Disposition::kDuplicate);
+  }
+}
+
 TEST_F(ShardStateTest, TheSameResultByItsLeaseAloneCountsOnce) {
   Apply(Upsert("a"), 0);
   const auto first = Next(10);

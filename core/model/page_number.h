@@ -1,0 +1,42 @@
+// The durable name of a page, and how it is made up. Frozen: it is on disk, and every stored key of
+// a page starts with it.
+#ifndef FRESHET_CORE_MODEL_PAGE_NUMBER_H_
+#define FRESHET_CORE_MODEL_PAGE_NUMBER_H_
+
+#include <cstdint>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "core/base/units.h"
+
+namespace freshet {
+
+// The slot of the page's host in the upper 16 bits, and a serial of that slot, from 1, in the lower
+// 48: numbers of a slot are adjacent, and sort by it.
+using PageNumber = StrongId<struct PageNumberTag, uint64_t>;
+
+inline constexpr int kSerialBits = 48;
+inline constexpr uint64_t kMaxSerial = (uint64_t{1} << kSerialBits) - 1;
+static_assert(limits::kMaxPagesPerShard <= kMaxSerial);
+static_assert(limits::kSlots <= 1 << (64 - kSerialBits));
+
+[[nodiscard]] constexpr Slot SlotOf(PageNumber number) {
+  return Slot(static_cast<uint16_t>(number.value() >> kSerialBits));
+}
+[[nodiscard]] constexpr uint64_t SerialOf(PageNumber number) { return number.value() & kMaxSerial; }
+
+// Precondition: slot < limits::kSlots, serial in [1, kMaxSerial].
+[[nodiscard]] inline PageNumber MakePageNumber(Slot slot, uint64_t serial) {
+  CHECK(slot.value() < limits::kSlots, "slot {}", slot.value());
+  CHECK(serial >= 1 && serial <= kMaxSerial, "serial {}", serial);
+  return PageNumber(uint64_t{slot.value()} << kSerialBits | serial);
+}
+
+// Pages of a slot have the numbers in [FirstNumber(slot), FirstNumber(slot + 1)).
+[[nodiscard]] constexpr PageNumber FirstNumber(uint32_t slot) {
+  return PageNumber(uint64_t{slot} << kSerialBits);
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_MODEL_PAGE_NUMBER_H_

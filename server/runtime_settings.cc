@@ -1,0 +1,57 @@
+#include "server/runtime_settings.h"
+
+#include "core/base/check.h"
+
+namespace freshet {
+
+void RuntimeSettings::Change(std::function<void(Settings*)> change, Done done) {
+  {
+    const MutexLock lock(mutex_);
+    pending_.push_back({.change = std::move(change), .done = std::move(done)});
+    if (pending_.size() > 1) return;
+  }
+  StoreFirst();
+}
+
+void RuntimeSettings::StoreFirst() {
+  Settings staged;
+  {
+    const MutexLock lock(mutex_);
+    CHECK(!pending_.empty());
+    staged = settings_;
+    pending_.front().change(&staged);
+  }
+  store_(staged, [this, staged](Reply reply) { OnStored(staged, std::move(reply)); });
+}
+
+void RuntimeSettings::OnStored(const Settings& staged, Reply reply) {
+  Done done;
+  bool more = false;
+  {
+    const MutexLock lock(mutex_);
+    if (reply.status.ok()) settings_ = staged;
+    done = std::move(pending_.front().done);
+    pending_.pop_front();
+    more = !pending_.empty();
+  }
+  // The next one first: nothing that `done` does holds it up.
+  if (more) StoreFirst();
+  done(std::move(reply));
+}
+
+Settings RuntimeSettings::settings() const {
+  const MutexLock lock(mutex_);
+  return settings_;
+}
+
+std::string RuntimeSettings::policy() const {
+  const MutexLock lock(mutex_);
+  return policy_;
+}
+
+void RuntimeSettings::set_policy(std::string policy) {
+  const MutexLock lock(mutex_);
+  policy_ = std::move(policy);
+}
+
+}  // namespace freshet

@@ -1,0 +1,15 @@
+// How the store is opened as the configuration says, whoever opens it.
+#ifndef FRESHET_SERVER_STORE_OPTIONS_H_
+#define FRESHET_SERVER_STORE_OPTIONS_H_
+
+#include "server/config.h"
+#include "storage/options.h"
+
+namespace freshet {
+
+// The store writes to the server's log. Precondition: the configuration is valid. Thread-safe.
+[[nodiscard]] StoreOptions StoreOptionsOf(const ServerConfig& config);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_STORE_OPTIONS_H_
