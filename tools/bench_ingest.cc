@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -82,24 +83,74 @@ std::vector<std::vector<RoutedEvent>> MakeBatches(const IngestFlags& flags, bool
   return batches;
 }
 
+uint64_t Applied(const std::vector<Reply>& replies) {
+  return static_cast<uint64_t>(
+      std::count_if(replies.begin(), replies.end(),
+                    [](const Reply& reply) { return reply.disposition == Disposition::kApplied; }));
+}
+
+void SendBatches(std::vector<std::vector<RoutedEvent>> batches, Router& router, Window& window,
+                 std::atomic<uint64_t>& applied) {
+  for (std::vector<RoutedEvent>& batch : batches) {
+    window.Enter();
+    (void)router.Submit(std::move(batch), [&](const std::vector<Reply>& replies) {
+      applied += Applied(replies);
+      window.Leave();
+    });
+  }
+  window.WaitUntilEmpty();
+}
+
+// Reports what a shard has just leased, by the leases alone.
+void ReportLeased(const std::vector<std::optional<Assignment>>& assignments, Shard& shard,
+                  Window& window, std::atomic<uint64_t>& applied) {
+  EventBatch results;
+  for (const std::optional<Assignment>& assignment : assignments) {
+    if (!assignment) continue;
+    ReportCrawl report{.lease = assignment->lease, .fetched = assignment->at};
+    report.outcome = CrawlOutcome::kUnchanged;
+    results.events.emplace_back(std::move(report));
+  }
+  results.done = [&](const std::vector<Reply>& replies) {
+    applied += Applied(replies);
+    window.Leave();
+  };
+  shard.SubmitAlways(std::move(results));
+}
+
+// Takes pages from the shards in turn.
+void TakeAndReport(const IngestFlags& flags, BenchStack& stack, Window& window,
+                   std::atomic<uint64_t>& applied) {
+  const std::vector<Shard*> shards = stack.Shards();
+  for (uint64_t i = 0; i * flags.batch < flags.items; ++i) {
+    window.Enter();
+    Shard* const shard = shards[i % shards.size()];
+    TakeRequest request;
+    request.terms.assign(
+        flags.batch,
+        LeaseTerms{.at = stack.clock.Now(), .worker = "bench", .lease = Duration::Hours(1)});
+    request.done = [&, shard](const std::vector<std::optional<Assignment>>& assignments) {
+      ReportLeased(assignments, *shard, window, applied);
+    };
+    shard->Submit(std::move(request));
+  }
+  window.WaitUntilEmpty();
+}
+
 Status RunMode(const IngestFlags& flags, const std::string& mode, BenchStack& stack) {
   Router router(stack.Shards());
-  auto batches = MakeBatches(flags, mode == "signals", stack.clock.Now());
+  std::vector<std::vector<RoutedEvent>> batches;
+  if (mode != "crawls") batches = MakeBatches(flags, mode == "signals", stack.clock.Now());
   Window window(flags.in_flight);
   std::atomic<uint64_t> applied = 0;
   const StoreStats before = stack.store->Stats();
   const double cpu_before = CpuSeconds();
   const auto start = std::chrono::steady_clock::now();
-  for (std::vector<RoutedEvent>& batch : batches) {
-    window.Enter();
-    (void)router.Submit(std::move(batch), [&](const std::vector<Reply>& replies) {
-      applied += static_cast<uint64_t>(std::count_if(
-          replies.begin(), replies.end(),
-          [](const Reply& reply) { return reply.disposition == Disposition::kApplied; }));
-      window.Leave();
-    });
+  if (mode == "crawls") {
+    TakeAndReport(flags, stack, window, applied);
+  } else {
+    SendBatches(std::move(batches), router, window, applied);
   }
-  window.WaitUntilEmpty();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double cpu_seconds = CpuSeconds() - cpu_before;
@@ -139,9 +190,9 @@ Status RunIngestBench(IngestFlags flags) {
 void AddIngestBench(CLI::App& app, BenchAction& action) {
   CLI::App* command = app.add_subcommand("ingest", "Durable signals and results, without network");
   auto flags = std::make_shared<IngestFlags>();
-  command->add_option("--mode", flags->modes, "signals, results")
+  command->add_option("--mode", flags->modes, "signals, results, crawls (pages leased, reported)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"signals", "results"}));
+      ->check(CLI::IsMember({"signals", "results", "crawls"}));
   command->add_option("--pages", flags->synthetic.pages, "Pages in the store")
       ->capture_default_str()
       ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));

@@ -27,6 +27,14 @@ TEST(BenchIngest, AppliesEveryItemOfBothModes) {
   }
 }
 
+TEST(BenchIngest, ReportsEveryPageThatItWasLeased) {
+  const std::vector<json> lines =
+      RunBench("ingest --mode crawls --pages 3000 --items 1000 --batch 100 --in-flight 4");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0]["mode"], "crawls");
+  EXPECT_EQ(lines[0]["applied"], 1000);
+}
+
 TEST(BenchIngest, RefusesBadUsage) {
   for (const char* flags :
        {"--mode upserts", "--items 0", "--durability maybe", "--batch 100000"}) {
