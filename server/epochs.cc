@@ -81,8 +81,14 @@ void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn,
     return;
   }
   for (PageRecord& page : *pages) {
-    events->push_back(Reestimate{page.number});
+    const PageNumber number = page.number;
     txn.Load(std::move(page));
+    if (learning_) {
+      events->push_back(Reestimate{number});
+    } else {
+      // Filed anew as it is: nothing to write, so that a change of policy never waits for the disk.
+      txn.Find(number)->reindex = true;
+    }
   }
   pages_ += pages->size();
   if (pages->empty()) End(now, absl::OkStatus());

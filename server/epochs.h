@@ -43,7 +43,7 @@ class EpochRunner {
   void Resume(uint64_t number) { last_.number = number; }
   // Runs an epoch that starts after this call; `done` is called when it has ended.
   void Request(Done done);
-  // Re-estimates every page by the model as it is (after a change of policy); `done` likewise.
+  // Files every page anew as it is known, after a change of policy; `done` likewise.
   void RequestReestimate(Done done);
 
   // Whether there is a slice to do at `now`.
@@ -76,7 +76,7 @@ class EpochRunner {
   const Store& store_;
   Phase phase_ = Phase::kIdle;
   bool cancelled_ = false;
-  bool learning_ = false;  // a whole epoch, not a re-estimate alone
+  bool learning_ = false;  // a whole epoch, not pages filed anew alone
   Instant started_;
   Instant next_start_;
   uint64_t number_ = 0;  // of the epoch that runs, once it has learned

@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// Has every shard run an epoch (or a re-estimate, where it need not learn), after `first`, which
+// Has every shard run an epoch (or file its pages anew, without learning), after `first`, which
 // may be unset. `done` is called once, with the sum, when the last has; Unavailable where one is
 // stopped.
 void RunOnAllShards(const Router& router, bool learn, std::function<void(const ShardView&)> first,

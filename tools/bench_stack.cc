@@ -1,12 +1,24 @@
 #include "tools/bench_stack.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "core/base/limits.h"
 #include "fmt/format.h"
 #include "server/shard_loader.h"
 
 namespace freshet {
+
+void BenchStack::Observer::OnCommit(Duration took, size_t) {
+  const MutexLock lock(mutex_);
+  longest_commit_ = std::max(longest_commit_, took);
+}
+
+Duration BenchStack::Observer::TakeLongestCommit() {
+  const MutexLock lock(mutex_);
+  return std::exchange(longest_commit_, Duration());
+}
 
 void BenchStack::Observer::OnFailure(uint16_t shard, const Status& status) {
   fmt::print(stderr, "shard {} failed: {}\n", shard, status.ToString());

@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/schedule/crawl_policy.h"
+#include "server/mutex.h"
 #include "server/shard.h"
 #include "server/system_clock.h"
 #include "storage/store.h"
@@ -30,14 +31,21 @@ class BenchStack {
   SystemClock clock;
   std::unique_ptr<Store> store;
   [[nodiscard]] std::vector<Shard*> Shards() const;
+  // The longest that the store took for one commit since the last call. Thread-safe.
+  Duration TakeLongestCommit() { return observer_.TakeLongestCommit(); }
 
  private:
   // Failures go to standard error.
   class Observer final : public ShardObserver {
    public:
-    void OnCommit(Duration, size_t) override {}
+    void OnCommit(Duration took, size_t events) override FRESHET_EXCLUDES(mutex_);
     void OnFailure(uint16_t shard, const Status& status) override;
     void OnPagesMayBeDue() override {}
+    Duration TakeLongestCommit() FRESHET_EXCLUDES(mutex_);
+
+   private:
+    Mutex mutex_;
+    Duration longest_commit_ FRESHET_GUARDED_BY(mutex_);
   };
 
   Observer observer_;

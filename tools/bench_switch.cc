@@ -1,5 +1,7 @@
 // freshet-bench switch: how long a change of policy stops assignments. One client asks for page
 // after page; what counts is the longest time between two answers.
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,6 +38,13 @@ struct SwitchFlags {
   std::string durability = "none";
 };
 
+// Of the calling thread.
+double ThreadCpuMs() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) * 1e-6;
+}
+
 // Takes one page after the other from the shard and reports each as crawled. Thread-safe.
 class Client {
  public:
@@ -49,24 +58,30 @@ class Client {
 
   void AwaitFirst() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    while (gaps_ms_.empty()) first_.Wait(mutex_);
+    while (gaps_.empty()) first_.Wait(mutex_);
   }
-  // The times between assignments, in milliseconds, since the last call.
-  std::vector<double> TakeGaps() FRESHET_EXCLUDES(mutex_) {
+  struct Gap {
+    double ms = 0;      // between two assignments
+    double cpu_ms = 0;  // that the shard's thread worked meanwhile: what is not the machine's
+  };
+  // Those since the last call.
+  std::vector<Gap> TakeGaps() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    return std::exchange(gaps_ms_, {});
+    return std::exchange(gaps_, {});
   }
 
  private:
   void Run() {
     auto last = std::chrono::steady_clock::now();
+    double last_cpu_ms = 0;
     while (!stop_) {
       const std::optional<Assignment> assignment = Take();
       if (!assignment) continue;  // the gap grows
       const auto now = std::chrono::steady_clock::now();
       {
         const MutexLock lock(mutex_);
-        gaps_ms_.push_back(std::chrono::duration<double, std::milli>(now - last).count());
+        gaps_.push_back({std::chrono::duration<double, std::milli>(now - last).count(),
+                         shard_cpu_ms_ - std::exchange(last_cpu_ms, shard_cpu_ms_)});
         first_.NotifyAll();
       }
       last = now;
@@ -81,7 +96,8 @@ class Client {
     std::future<std::optional<Assignment>> taken = answer.get_future();
     TakeRequest request;
     request.terms.push_back({.at = clock_.Now(), .worker = "bench", .lease = Duration::Hours(1)});
-    request.done = [&answer](auto assignments) {
+    request.done = [&answer, this](auto assignments) {
+      shard_cpu_ms_ = ThreadCpuMs();
       answer.set_value(std::move(assignments.front()));
     };
     shard_.Submit(std::move(request));
@@ -93,7 +109,8 @@ class Client {
   std::atomic<bool> stop_ = false;
   Mutex mutex_;
   Condition first_;
-  std::vector<double> gaps_ms_ FRESHET_GUARDED_BY(mutex_);
+  std::vector<Gap> gaps_ FRESHET_GUARDED_BY(mutex_);
+  double shard_cpu_ms_ = 0;  // at the latest answer, handed over with it
   std::thread thread_;
 };
 
@@ -102,15 +119,19 @@ struct Gaps {
   double p50_ms = 0;
   double p999_ms = 0;
   double longest_ms = 0;
+  double longest_cpu_ms = 0;
 };
 
-Gaps Summarise(std::vector<double> gaps) {
+Gaps Summarise(std::vector<Client::Gap> gaps) {
   if (gaps.empty()) return {};
-  std::sort(gaps.begin(), gaps.end());
+  double longest_cpu_ms = 0;
+  for (const Client::Gap& gap : gaps) longest_cpu_ms = std::max(longest_cpu_ms, gap.cpu_ms);
+  std::sort(gaps.begin(), gaps.end(),
+            [](const Client::Gap& a, const Client::Gap& b) { return a.ms < b.ms; });
   const auto at = [&gaps](double share) {
-    return gaps[static_cast<size_t>(share * static_cast<double>(gaps.size() - 1))];
+    return gaps[static_cast<size_t>(share * static_cast<double>(gaps.size() - 1))].ms;
   };
-  return {gaps.size(), at(0.5), at(0.999), gaps.back()};
+  return {gaps.size(), at(0.5), at(0.999), gaps.back().ms, longest_cpu_ms};
 }
 
 void Settle(const SwitchFlags& flags) {
@@ -119,30 +140,36 @@ void Settle(const SwitchFlags& flags) {
 
 // Changes from `before` to `name`, and prints what assignments met meanwhile and a little later.
 Status Measure(const SwitchFlags& flags, const std::string& before, const std::string& name,
-               const Router& router, PlanRunner& plans, Client& client) {
+               BenchStack& stack, PlanRunner& plans, Client& client) {
   ASSIGN_OR_RETURN(const CrawlPolicy policy, ParseCrawlPolicy(name));
   (void)client.TakeGaps();
   Settle(flags);
   const Gaps quiet = Summarise(client.TakeGaps());
+  (void)stack.TakeLongestCommit();
   const auto start = std::chrono::steady_clock::now();
   std::promise<Status> done;
   std::future<Status> changed = done.get_future();
-  ChangePolicy(router, plans, policy, [&done](const Status& status) { done.set_value(status); });
+  ChangePolicy(Router(stack.Shards()), plans, policy,
+               [&done](const Status& status) { done.set_value(status); });
   RETURN_IF_ERROR(changed.get());
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Settle(flags);
   const Gaps gaps = Summarise(client.TakeGaps());
+  const double longest_commit_ms = stack.TakeLongestCommit().seconds() * 1e3;
   const auto pages = static_cast<double>(flags.synthetic.pages);
   std::cout << fmt::format(R"({{"pages":{},"from":"{}","to":"{}","seconds":{:.3f},)"
                            R"("assignments":{},"p50_ms":{:.4f},"p999_ms":{:.3f},)"
                            R"("longest_gap_ms":{:.3f},"longest_gap_ms_per_10m_pages":{:.3f},)"
+                           R"("longest_gap_cpu_ms":{:.3f},)"
+                           R"("longest_commit_ms":{:.3f},)"
                            R"("before_p50_ms":{:.4f},"before_longest_gap_ms":{:.3f},)"
                            R"("resident_bytes_per_page":{:.1f},"durability":"{}",{}}})",
                            flags.synthetic.pages, before, name, seconds, gaps.assignments,
                            gaps.p50_ms, gaps.p999_ms, gaps.longest_ms,
-                           gaps.longest_ms * 1e7 / pages, quiet.p50_ms, quiet.longest_ms,
-                           ResidentBytes() / pages, flags.durability, BenchContext())
+                           gaps.longest_ms * 1e7 / pages, gaps.longest_cpu_ms, longest_commit_ms,
+                           quiet.p50_ms, quiet.longest_ms, ResidentBytes() / pages,
+                           flags.durability, BenchContext())
             << std::endl;
   return {};
 }
@@ -161,18 +188,17 @@ Status RunSwitchBench(SwitchFlags flags) {
   RETURN_IF_ERROR(MakeSyntheticStore(dir, flags.synthetic));
   BenchStack stack;
   RETURN_IF_ERROR(stack.Start(dir, options));
-  const Router router(stack.Shards());
   const Rate rate = Rate::PerSecond(flags.crawl_rate);
   Status status;
   {
-    Router plan_router(stack.Shards());
-    PlanRunner plans({}, plan_router, [rate] { return rate; });
+    Router router(stack.Shards());
+    PlanRunner plans({}, router, [rate] { return rate; });
     if (options.policy.plan) plans.SetMethod(options.policy.plan, nullptr);
     Client client(*router.shards().front(), stack.clock);
     // The first pick files all pages: part of a start, not of a change.
     client.AwaitFirst();
     for (size_t i = 1; i < flags.policies.size() && status.ok(); ++i) {
-      status = Measure(flags, flags.policies[i - 1], flags.policies[i], router, plans, client);
+      status = Measure(flags, flags.policies[i - 1], flags.policies[i], stack, plans, client);
     }
   }
   RETURN_IF_ERROR(status);
