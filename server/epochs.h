@@ -52,8 +52,9 @@ class EpochRunner {
   // When Due() becomes true by itself.
   [[nodiscard]] Instant next_start() const;
 
-  // Does one slice: collects some pages, or loads some into `txn` and appends their Reestimate
-  // events, which the caller then steps and commits. An error of the store ends the epoch.
+  // Does one slice: collects some pages, or loads some into `txn`, which is then to be committed
+  // and installed: in an epoch with Reestimate events to be stepped, after a change of policy as
+  // they are. An error of the store ends the epoch.
   void Slice(ShardState& state, Instant now, Transaction& txn, std::vector<Event>* events);
   // Ends what runs, unfinished, and starts nothing more: the server stops. Those who wait, or ask
   // later, are told by the next Notify.

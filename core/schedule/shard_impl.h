@@ -96,7 +96,7 @@ class ShardState::Impl {
   // -----------------------------------------------------------------------
   [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state,
                                      HostId host) const;
-  // Takes over spec and state of a page and files it in the index if it belongs there.
+  // Takes over spec and state of a page and files it in index and queue, whichever are there.
   void Refile(PageId id, HostId host, const PageSpec& spec, const PageState& state);
   // Takes over what was computed of a page. `asked_at`: see AskedAt.
   void File(PageId id, bool gone, const IndexEntry& entry, Instant edge,

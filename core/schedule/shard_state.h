@@ -133,8 +133,8 @@ class ShardState {
   void FinishLoad();
 
   // --- The cycle
-  // ---------------------------------------------------------------------------------- Appends the
-  // numbers of the pages that Step(event) will look up.
+
+  // Appends the numbers of the pages that Step(event) will look up.
   void Want(const Event& event, std::vector<PageNumber>* numbers) const;
   [[nodiscard]] Reply Step(const Event& event, Instant now, Transaction& txn);
   // Precondition: txn.Finish() was committed.
@@ -147,11 +147,11 @@ class ShardState {
   [[nodiscard]] Instant next_timer() const;
 
   // --- Picks
-  // ---------------------------------------------------------------------------------------- The
-  // page of highest value at `at` among those that are eligible then: not leased, not before its
-  // time, host free. Exact. `at` must not step back.
+
+  // The page of highest value at `at`, or the first of the plan, among those that are eligible
+  // then: not leased, not before its time, host free. Exact. `at` must not step back.
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
-  // Takes that page out of the index, and its host for one assignment, until LeasePage is installed
+  // Takes that page out of the picks, and its host for one assignment, until LeasePage is installed
   // or PutBack. Several picks may be out at a time.
   [[nodiscard]] std::optional<Pick> Take(Instant at);
   void PutBack(PageNumber page);
@@ -167,11 +167,12 @@ class ShardState {
   // Number of the last epoch that learned, over all starts; zero: there was none.
   [[nodiscard]] uint64_t epoch() const;
 
-  // The policy by which pages are filed from now on. The owner then sends Reestimate for every
-  // page, in slices. Between index policies, those whose turn has not come are still filed by the
-  // policy before. Between an index policy and a rate policy, the one before goes on picking until
-  // the new one is ready: an index policy with the last page, a rate policy with FinishPlan.
-  // Between rate policies nothing need be sent: the plan before holds until FinishPlan.
+  // The policy by which pages are filed from now on. The owner then has every page filed anew, in
+  // slices: by Reestimate, or by transactions that mark it for reindexing. Between index policies,
+  // those whose turn has not come are still filed by the policy before. Between an index policy and
+  // a rate policy, the one before goes on picking until the new one is ready: an index policy with
+  // the last page, a rate policy with FinishPlan.
+  // Between rate policies nothing need be filed: the plan before holds until FinishPlan.
   void SetPolicy(const CrawlPolicy& policy);
 
   // --- Rate plans, in slices of page ids, so that picks go on in between
@@ -186,7 +187,7 @@ class ShardState {
   // was collected counts as a newcomer.
   [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
   // Picks follow the plan from here on, if they did not already. False also when pages were not
-  // sent a Reestimate since the policy was set. Without a plan, or before the first, all pages are
+  // filed anew since the policy was set. Without a plan, or before the first, all pages are
   // crawled equally often.
   [[nodiscard]] bool FinishPlan();
   // Whether picks follow a plan now.
