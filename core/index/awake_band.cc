@@ -14,32 +14,55 @@ namespace {
 constexpr double kSlack = 1e-11;
 constexpr double kMaxPeriods = 4096;
 constexpr double kRounding = kMaxPeriods * 0x1p-52;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Long enough that few lines are renewed at a split. What it costs is a slope that is too steep by
+// the part of a page's cycle that so many periods are.
+constexpr double kPeriodsALine = 16;
+constexpr double kLowest = std::numeric_limits<double>::lowest();
+// A level is found anew where the pages above are more or fewer than this many times those wanted.
+constexpr double kTolerance = 2;
+// The origin of the lines moves up once in so many periods.
+constexpr double kPeriodsAnOrigin = 8;
+constexpr size_t kSample = 256;
+constexpr size_t kListed = 512;
 
 }  // namespace
 
-AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double now) {
+void AwakeBand::Lines::Resize(size_t size) {
+  base.resize(size);
+  slope.resize(size);
+  slot.resize(size);
+}
+
+void AwakeBand::Lines::Set(size_t i, const Line& line) {
+  base[i] = line.base;
+  slope[i] = line.slope;
+  slot[i] = line.slot;
+}
+
+void AwakeBand::Lines::Erase(size_t i) {
+  base[i] = base.back();
+  slope[i] = slope.back();
+  slot[i] = slot.back();
+  base.pop_back();
+  slope.pop_back();
+  slot.pop_back();
+}
+
+AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double now) const {
   // The line holds for d <= span: slope d + curvature d^2/2 <= (slope + curvature span/2) d. A page
-  // that will not be hot for long gets a long line; the price is curvature span d/2.
-  const double left = std::max(period_end_ - now, 0.0);
-  double span = 4 * left;
-  if (jet.value < hot_level_ && jet.slope > 0) {
-    span += std::min(2 * (hot_level_ - jet.value) / jet.slope, kMaxPeriods * left);
+  // that will not be warm for long gets a long line; the price is curvature span d/2.
+  const double left = std::max(warm_.end - now, 0.0);
+  double span = kPeriodsALine * left;
+  if (jet.value < warm_.level && jet.slope > 0) {
+    span += std::min(2 * (warm_.level - jet.value) / jet.slope, kMaxPeriods * left);
   }
   const double slope = (jet.slope + jet.curvature * span / 2) * (1 + kSlack);
   // The line is written down from the origin; what rounding takes there is added.
   const double since = now - origin_;
   const double rounding = kRounding * slope * (since + span);
-  return {jet.value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
-}
-
-void AwakeBand::Place(const Line& line) {
-  AwakePage& page = pages_[line.slot];
-  // Written so that a bound that is not a number is hot.
-  page.hot = !(At(line, period_end_) < hot_level_);
-  std::vector<Line>& lines = page.hot ? hot_ : cold_;
-  page.place = static_cast<uint32_t>(lines.size());
-  lines.push_back(line);
+  const Line line{jet.value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
+  DCHECK(std::isfinite(line.base) && std::isfinite(line.slope));
+  return line;
 }
 
 uint32_t AwakeBand::Add(const AwakePage& page, const ValueJet& jet, double now, Instant at) {
@@ -47,6 +70,7 @@ uint32_t AwakeBand::Add(const AwakePage& page, const ValueJet& jet, double now, 
   if (free_.empty()) {
     slot = static_cast<uint32_t>(pages_.size());
     pages_.push_back(page);
+    places_.emplace_back();
   } else {
     slot = free_.back();
     free_.pop_back();
@@ -54,138 +78,181 @@ uint32_t AwakeBand::Add(const AwakePage& page, const ValueJet& jet, double now, 
   }
   pages_[slot].evaluated = at;
   pages_[slot].at_evaluation = jet.value;
-  Place(MakeLine(slot, jet, now));
-  if (pages_[slot].hot) bounds_.push_back(jet.value);
+  const Line line = MakeLine(slot, jet, now);
+  const auto join = [&line](Lines& lines) {
+    lines.base.push_back(line.base);
+    lines.slope.push_back(line.slope);
+    lines.slot.push_back(line.slot);
+    return static_cast<uint32_t>(lines.size() - 1);
+  };
+  places_[slot] = {join(lines_), kNone, kNone};
+  expires_.push_back(line.expires);
+  const auto reaches = [this, &line](const Tier& tier) {
+    return line.base + line.slope * (tier.end - origin_) >= tier.level;
+  };
+  if (!reaches(warm_)) return slot;
+  places_[slot].warm = join(warm_);
+  if (!reaches(hot_)) return slot;
+  places_[slot].hot = join(hot_);
+  bounds_.push_back(jet.value);
   return slot;
 }
 
-void AwakeBand::Detach(uint32_t slot) {
-  const AwakePage& page = pages_[slot];
-  std::vector<Line>& lines = page.hot ? hot_ : cold_;
-  lines[page.place] = lines.back();
-  pages_[lines[page.place].slot].place = page.place;
-  lines.pop_back();
-  if (!page.hot) return;
-  bounds_.resize(hot_.size() + 1);
-  bounds_[page.place] = bounds_.back();
-  bounds_.pop_back();
+void AwakeBand::Erase(Lines& lines, uint32_t Places::*place, uint32_t index) {
+  lines.Erase(index);
+  if (index < lines.size()) places_[lines.slot[index]].*place = index;
 }
 
 void AwakeBand::Remove(uint32_t slot) {
-  Detach(slot);
+  const Places places = places_[slot];
+  expires_[places.line] = expires_.back();
+  expires_.pop_back();
+  Erase(lines_, &Places::line, places.line);
   free_.push_back(slot);
+  if (places.warm == kNone) return;
+  Erase(warm_, &Places::warm, places.warm);
+  if (places.hot == kNone) return;
+  bounds_[places.hot] = bounds_.back();
+  bounds_.pop_back();
+  Erase(hot_, &Places::hot, places.hot);
 }
 
 void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant at) {
   AwakePage& page = pages_[slot];
   page.evaluated = at;
   page.at_evaluation = jet.value;
+  const Places places = places_[slot];
   const Line line = MakeLine(slot, jet, now);
-  if (page.hot) {
-    hot_[page.place] = line;
-    bounds_[page.place] = jet.value;
-  } else {
-    cold_[page.place] = line;
-  }
+  lines_.Set(places.line, line);
+  expires_[places.line] = line.expires;
+  if (places.warm == kNone) return;
+  warm_.Set(places.warm, line);
+  if (places.hot == kNone) return;
+  hot_.Set(places.hot, line);
+  bounds_[places.hot] = jet.value;
+}
+
+void AwakeBand::TakeValue(uint32_t slot) {
+  bounds_[places_[slot].hot] = pages_[slot].at_evaluation;
 }
 
 void AwakeBand::ReadBounds(double now) {
-  bounds_.resize(hot_.size());
-  const double t = now - origin_;
-  for (size_t i = 0; i < hot_.size(); ++i) bounds_[i] = hot_[i].base + hot_[i].slope * t;
+  kernels_.evaluate(hot_.base.data(), hot_.slope.data(), hot_.size(), now - origin_,
+                    bounds_.data());
 }
 
-uint32_t AwakeBand::Top() const {
-  if (hot_.empty()) return kNone;
-  // Two chains of maxima that do not wait for one another, then the first that equals them.
+AwakeBand::Leader AwakeBand::Top() const {
   const size_t n = hot_.size();
-  double even = bounds_[0];
-  double odd = even;
-  size_t i = 1;
-  for (; i + 1 < n; i += 2) {
-    even = std::max(even, bounds_[i]);
-    odd = std::max(odd, bounds_[i + 1]);
+  if (n == 0) return {};
+  const HighestValue highest = kernels_.find_highest(bounds_.data(), n);
+  size_t best = highest.place;
+  for (size_t i = best + 1; highest.next == highest.value && i < n; ++i) {
+    if (bounds_[i] != highest.value) continue;
+    const AwakePage& a = pages_[hot_.slot[i]];
+    const AwakePage& b = pages_[hot_.slot[best]];
+    if (a.turn < b.turn || (a.turn == b.turn && a.page < b.page)) best = i;
   }
-  if (i < n) even = std::max(even, bounds_[i]);
-  const double highest = std::max(even, odd);
-  size_t best = n;
-  for (i = 0; i < n; ++i) {
-    if (bounds_[i] != highest) continue;
-    if (best < n) {
-      const AwakePage& a = pages_[hot_[i].slot];
-      const AwakePage& b = pages_[hot_[best].slot];
-      if (a.turn > b.turn || (a.turn == b.turn && a.page > b.page)) continue;
-    }
-    best = i;
-  }
-  CHECK(best < n, "a bound is not a number");
-  return hot_[best].slot;
+  return {hot_.slot[best], highest.value, highest.next};
 }
 
-void AwakeBand::Gather(double now) {
-  for (const Line& line : hot_) {
-    pages_[line.slot].hot = false;
-    pages_[line.slot].place = static_cast<uint32_t>(cold_.size());
-    cold_.push_back(line);
-  }
-  hot_.clear();
+void AwakeBand::Empty(Tier& tier, uint32_t Places::*place) {
+  for (const uint32_t slot : tier.slot) places_[slot].*place = kNone;
+  tier.Resize(0);
+}
+
+void AwakeBand::Begin(double now, double length) {
+  Empty(hot_, &Places::hot);
+  Empty(warm_, &Places::warm);
   bounds_.clear();
+  warm_.end = now + length;
   const double passed = now - origin_;
-  for (Line& line : cold_) line.base += line.slope * passed;
+  if (passed < kPeriodsAnOrigin * length) return;
+  kernels_.advance(lines_.base.data(), lines_.slope.data(), lines_.size(), passed);
   origin_ = now;
 }
 
-double AwakeBand::LevelOfRank(double t, size_t rank) {
-  if (rank >= cold_.size()) return -kInfinity;
-  // A sample is enough: only cost depends on how many pages are hot.
-  constexpr size_t kSample = 256;
-  const size_t step = std::max<size_t>(1, cold_.size() / kSample);
+size_t AwakeBand::ListExpiring() {
+  selected_.resize(lines_.size());
+  return kernels_.select_below(expires_.data(), expires_.size(), warm_.end, selected_.data());
+}
+
+double AwakeBand::SampleRank(const Lines& lines, double t, size_t rank) {
+  const size_t step = lines.size() / kSample + 1;
   sample_.clear();
-  for (size_t i = 0; i < cold_.size(); i += step) sample_.push_back(At(cold_[i], t));
+  for (size_t i = 0; i < lines.size(); i += step) {
+    sample_.push_back(lines.base[i] + lines.slope[i] * t);
+  }
   const size_t place = std::min(rank / step, sample_.size() - 1);
   std::nth_element(sample_.begin(), sample_.begin() + static_cast<std::ptrdiff_t>(place),
                    sample_.end(), std::greater<>());
   return sample_[place];
 }
 
-void AwakeBand::SplitAt(double level) {
-  hot_level_ = level;
-  // Only the pages that change sides are touched.
-  for (size_t i = 0; i < cold_.size();) {
-    if (At(cold_[i], period_end_) < level) {
-      ++i;
-      continue;
+void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier, uint32_t Places::*place) {
+  const double end = tier.end - origin_;
+  selected_.resize(std::max(selected_.size(), from.size()));
+  const auto select = [&](double level) {
+    tier.level = level;
+    return kernels_.select_not_below(from.base.data(), from.slope.data(), from.size(), end, level,
+                                     selected_.data());
+  };
+  size_t count = 0;
+  if (period.target >= from.size()) {
+    count = select(kLowest);
+  } else {
+    count = select(period.price * (1 - tier.gap));
+    const auto ratio = static_cast<double>(period.target) / static_cast<double>(count + 1);
+    if (ratio * kTolerance < 1 || ratio > kTolerance) {
+      count = select(SampleRank(from, end, period.target));
+      tier.gap = period.price > 0 ? 1 - tier.level / period.price : 0;
+    } else {
+      tier.gap *= std::sqrt(ratio);
     }
-    AwakePage& page = pages_[cold_[i].slot];
-    page.hot = true;
-    page.place = static_cast<uint32_t>(hot_.size());
-    hot_.push_back(cold_[i]);
-    cold_[i] = cold_.back();
-    pages_[cold_[i].slot].place = static_cast<uint32_t>(i);
-    cold_.pop_back();
-    if (i == cold_.size()) pages_[hot_.back().slot].place = static_cast<uint32_t>(hot_.size() - 1);
   }
-  list_from_ = 0;
+  tier.Resize(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t line = selected_[i];
+    tier.Set(i, {from.base[line], from.slope[line], 0, from.slot[line]});
+    places_[from.slot[line]].*place = i;
+  }
 }
 
-double AwakeBand::ValueAtRank(double now, size_t rank) {
-  sample_.clear();
-  for (const Line& line : hot_) sample_.push_back(At(line, now));
-  for (const Line& line : cold_) sample_.push_back(At(line, now));
-  CHECK(!sample_.empty());
-  const size_t place = std::min(rank, sample_.size() - 1);
-  std::nth_element(sample_.begin(), sample_.begin() + static_cast<std::ptrdiff_t>(place),
-                   sample_.end(), std::greater<>());
-  return sample_[place];
+void AwakeBand::SplitWarm(double now, const Period& hot) {
+  Empty(hot_, &Places::hot);
+  hot_.end = std::min(now + hot.length, warm_.end);
+  Fill(warm_, hot, hot_, &Places::hot);
+  bounds_.resize(hot_.size());
+  for (const uint32_t slot : hot_.slot) {
+    // They will be looked at soon.
+    const auto* const page = reinterpret_cast<const char*>(&pages_[slot]);
+    for (size_t line = 0; line < sizeof(AwakePage); line += 64) __builtin_prefetch(page + line);
+  }
+}
+
+double AwakeBand::ValueAtRank(size_t rank) {
+  CHECK(size() > 0);
+  return SampleRank(lines_, warm_.end - origin_, rank);
+}
+
+size_t AwakeBand::CountAtLeast(double level) const {
+  const double t = warm_.end - origin_;
+  const size_t step = size() / kSample + 1;
+  size_t count = 0;
+  for (size_t i = 0; i < size(); i += step) {
+    count += lines_.base[i] + lines_.slope[i] * t >= level ? step : 0;
+  }
+  return count;
 }
 
 void AwakeBand::ListBelow(double level, size_t max, std::vector<uint32_t>* slots) {
-  for (; list_from_ < cold_.size() && max > 0; ++list_from_) {
-    const Line& line = cold_[list_from_];
-    if (!(At(line, period_end_) < level)) continue;
-    slots->push_back(line.slot);
+  const double t = warm_.end - origin_;
+  const size_t end = std::min(size(), list_from_ + kListed);
+  for (; list_from_ < end && max > 0; ++list_from_) {
+    if (lines_.base[list_from_] + lines_.slope[list_from_] * t >= level) continue;
+    slots->push_back(lines_.slot[list_from_]);
     --max;
   }
+  if (list_from_ >= size()) list_from_ = 0;
 }
 
 }  // namespace freshet

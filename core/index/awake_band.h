@@ -1,12 +1,15 @@
 // The pages that compete now, each under a line that its value cannot cross.
 //
 // A page is evaluated once when it wakes; from then on V(t) <= a + s t until its line expires
-// (ValueJet). The band is split: the hot pages are looked at in every pick; the lines of the cold
-// ones stay below `hot_level` until `period_end`, when the split is made anew.
+// (ValueJet). The band is split twice: the warm pages are those that may come near the price within
+// some hundred picks, the hot ones those of them that may within some dozen. A pick looks at the
+// hot pages only.
 //
-// Invariants, at every instant from the last split to period_end:
+// Invariants, at every instant from a split to the end of its period:
 //  1. The line of every page is at least its value.
-//  2. The line of every cold page is below hot_level.
+//  2. Until warm_end, the line of every page that is not warm is below the warm level.
+//  3. Until hot_end <= warm_end, the line of every warm page that is not hot is below the hot
+//  level.
 #ifndef FRESHET_CORE_INDEX_AWAKE_BAND_H_
 #define FRESHET_CORE_INDEX_AWAKE_BAND_H_
 
@@ -14,6 +17,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/index/line_kernels.h"
 #include "core/model/crawl_value.h"
 
 namespace freshet {
@@ -22,51 +26,74 @@ namespace freshet {
 struct AwakePage {
   PageId page;
   HostId host;
-  int64_t turn = 0;      // of equal values the page of the smaller turn wins
-  bool running = false;  // the exponent was zero at `turn`; else it is `exponent`
-  double exponent = 0;
-  float crossing = 0;  // cached for the level below, for the time when it sleeps again
-  uint16_t level = 0;
-  ValueParameters value;
+  int64_t turn = 0;          // of equal values the page of the smaller turn wins
   Instant evaluated;         // its line touches the value at this instant
   double at_evaluation = 0;  // the exact value then
-  bool hot = false;
-  uint32_t place = 0;  // in the hot or in the cold lines
+  double exponent = 0;
+  bool running = false;  // the exponent was zero at `turn`; else it is `exponent`
+  uint16_t level = 0;
+  float crossing = 0;  // cached for the level above, for the time when it sleeps again
+  ValueParameters value;
 };
 
-// Owner thread only. A slot names a page for as long as it is in the band.
+// Owner thread only. A slot names a page for as long as it is in the band. No call allocates once
+// vectors have their size.
 class AwakeBand {
  public:
-  // Takes a page in under the line that `jet`, its value at `now`, allows.
+  // Takes a page in under the line that `jet`, its value at `now`, allows. `page` need not say
+  // when it was evaluated.
   [[nodiscard]] uint32_t Add(const AwakePage& page, const ValueJet& jet, double now, Instant at);
   void Remove(uint32_t slot);
   // The exact value at `now` is known: the line touches it.
   void Tighten(uint32_t slot, const ValueJet& jet, double now, Instant at);
 
-  [[nodiscard]] AwakePage& operator[](uint32_t slot) { return pages_[slot]; }
   [[nodiscard]] const AwakePage& operator[](uint32_t slot) const { return pages_[slot]; }
-  [[nodiscard]] size_t size() const { return hot_.size() + cold_.size(); }
-  [[nodiscard]] double hot_level() const { return hot_level_; }
-  [[nodiscard]] double period_end() const { return period_end_; }
-  [[nodiscard]] bool all_hot() const { return cold_.empty(); }
+  [[nodiscard]] size_t size() const { return lines_.size(); }
+  [[nodiscard]] double warm_end() const { return warm_.end; }
+  [[nodiscard]] double hot_end() const { return hot_.end; }
+  [[nodiscard]] bool all_warm() const { return warm_.size() == lines_.size(); }
+  [[nodiscard]] bool all_hot() const { return hot_.size() == lines_.size(); }
+  // Every warm page that is not hot is below the hot level, every other page below the warm level.
+  [[nodiscard]] bool BelowHotLevel(double value) const {
+    return hot_.size() < warm_.size() && value < hot_.level;
+  }
+  [[nodiscard]] bool BelowWarmLevel(double value) const {
+    return !all_warm() && value < warm_.level;
+  }
 
-  // Computes the bounds of all hot pages at `now` <= period_end.
+  // Computes the bounds of all hot pages at `now` <= hot_end.
   void ReadBounds(double now);
-  [[nodiscard]] double bound(uint32_t slot) const { return bounds_[pages_[slot].place]; }
-  // The page was evaluated at the instant of the bounds: its bound becomes its value.
-  void TakeValue(uint32_t slot) { bounds_[pages_[slot].place] = pages_[slot].at_evaluation; }
-  // The slot of the largest bound read, of equal ones of the smallest turn, with exact values taken
-  // for the bounds of pages that were tightened since; kNone: no page is hot.
+  // The page of the largest bound read; bounds of pages that were tightened since are exact.
   static constexpr uint32_t kNone = ~uint32_t{0};
-  [[nodiscard]] uint32_t Top() const;
+  struct Leader {
+    uint32_t slot = kNone;  // kNone: no page is hot
+    double bound = 0;
+    double next = 0;  // the largest of the others
+  };
+  // Of equal bounds the one of the smallest turn.
+  [[nodiscard]] Leader Top() const;
+  // The page was evaluated at the instant of the bounds: its bound becomes its value.
+  void TakeValue(uint32_t slot);
 
-  // Begins a period of `length` seconds at `now` in which about `target` pages are hot. Lines that
-  // would expire in it are renewed by `evaluate(page)`, which returns the jet at `now`.
+  struct Period {
+    double length = 0;  // seconds
+    size_t target = 0;  // pages, about
+    double price = 0;   // a guess of what is picked: it tells where to split
+  };
+  // Begins a period in which `warm.target` pages are warm, and one in which `hot.target` of them
+  // are hot. Lines that would expire in the longer one are renewed by `evaluate(page)`, which
+  // returns the jet at `now`.
   template <typename Evaluate>
-  void Split(double now, Instant at, double length, size_t target, const Evaluate& evaluate);
-  // The value that about `rank` pages reach at `now`. Precondition: not empty.
-  [[nodiscard]] double ValueAtRank(double now, size_t rank);
-  // Appends up to `max` slots of pages whose line is below `level` at the end of the period.
+  void Split(double now, Instant at, const Period& warm, const Period& hot,
+             const Evaluate& evaluate);
+  // Begins another period of hot pages; it ends with that of the warm ones.
+  void SplitWarm(double now, const Period& hot);
+  // The value that about `rank` pages reach at warm_end, by a sample. Precondition: not empty.
+  [[nodiscard]] double ValueAtRank(size_t rank);
+  // About how many pages reach `level` then, by a sample.
+  [[nodiscard]] size_t CountAtLeast(double level) const;
+  // Appends slots of pages whose line is below `level` then: of the next few hundred in turn, at
+  // most `max`.
   void ListBelow(double level, size_t max, std::vector<uint32_t>* slots);
 
  private:
@@ -77,43 +104,66 @@ class AwakeBand {
     double expires = 0;
     uint32_t slot = 0;
   };
-  [[nodiscard]] Line MakeLine(uint32_t slot, const ValueJet& jet, double now);
-  [[nodiscard]] double At(const Line& line, double t) const {
-    return line.base + line.slope * (t - origin_);
-  }
-  void Place(const Line& line);
-  void Detach(uint32_t slot);
-  // Moves all lines to the cold ones and their origin to `now`.
-  void Gather(double now);
-  [[nodiscard]] double LevelOfRank(double t, size_t rank);
-  void SplitAt(double level);
+  // Lines by columns, for the passes of LineKernels.
+  struct Lines {
+    std::vector<double> base;
+    std::vector<double> slope;
+    std::vector<uint32_t> slot;
+    [[nodiscard]] size_t size() const { return slot.size(); }
+    void Resize(size_t size);
+    void Set(size_t i, const Line& line);
+    // Moves the last line to place i.
+    void Erase(size_t i);
+  };
+  // Some of the lines once more, close together.
+  struct Tier : Lines {
+    double level = 0;
+    double end = 0;
+    double gap = 0;  // level = (1 - gap) price
+  };
+  // Where the lines of a slot are; kNone: it has none there.
+  struct Places {
+    uint32_t line = kNone;
+    uint32_t warm = kNone;
+    uint32_t hot = kNone;
+  };
+  [[nodiscard]] Line MakeLine(uint32_t slot, const ValueJet& jet, double now) const;
+  void Erase(Lines& lines, uint32_t Places::*place, uint32_t index);
+  // The places of lines that expire before warm_end.
+  size_t ListExpiring();
+  // Fills `tier` with the lines of `from` that may reach its level before its end. The level
+  // follows the price at a distance that is adapted to the target.
+  void Fill(const Lines& from, const Period& period, Tier& tier, uint32_t Places::*place);
+  void Empty(Tier& tier, uint32_t Places::*place);
+  void Begin(double now, double length);
+  [[nodiscard]] double SampleRank(const Lines& lines, double t, size_t rank);
 
+  const LineKernels& kernels_ = BestLineKernels();
   std::vector<AwakePage> pages_;  // by slot
+  std::vector<Places> places_;    // by slot
   std::vector<uint32_t> free_;
-  std::vector<Line> hot_;
-  std::vector<Line> cold_;
-  std::vector<double> bounds_;  // of hot_, as read
+  Lines lines_;
+  std::vector<double> expires_;  // by place in lines_
+  Tier warm_;
+  Tier hot_;
+  std::vector<double> bounds_;      // by place in hot_, as read
+  std::vector<uint32_t> selected_;  // places in the lines that a tier is filled from
   std::vector<double> sample_;
   double origin_ = 0;
-  double hot_level_ = 0;
-  double period_end_ = 0;
   size_t list_from_ = 0;
 };
 
 template <typename Evaluate>
-void AwakeBand::Split(double now, Instant at, double length, size_t target,
+void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& hot,
                       const Evaluate& evaluate) {
-  Gather(now);
-  period_end_ = now + length;
-  for (Line& line : cold_) {
-    if (line.expires >= period_end_) continue;
-    AwakePage& page = pages_[line.slot];
-    const ValueJet jet = evaluate(page);
-    page.evaluated = at;
-    page.at_evaluation = jet.value;
-    line = MakeLine(line.slot, jet, now);
+  Begin(now, warm.length);
+  const size_t expiring = ListExpiring();
+  for (size_t i = 0; i < expiring; ++i) {
+    const uint32_t slot = lines_.slot[selected_[i]];
+    Tighten(slot, evaluate(pages_[slot]), now, at);
   }
-  SplitAt(LevelOfRank(period_end_, target));
+  Fill(lines_, warm, warm_, &Places::warm);
+  SplitWarm(now, hot);
 }
 
 }  // namespace freshet

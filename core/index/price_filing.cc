@@ -40,9 +40,21 @@ struct Slowness {
 // docs/index.md, "How slowly a value climbs".
 Slowness SlownessAt(ValueShape shape, double x) {
   switch (shape) {
-    case ValueShape::kGreedy:
+    case ValueShape::kGreedy: {
       if (x < 0.01) return {x / 2, x / 2 * std::exp(x)};
-      return {(std::expm1(x) - x) / x * (1 - 1e-9), (std::expm1(x) - x) / x * (1 + 1e-9)};
+      // Below 1/2 the sum of x^(k-1)/k!, k >= 2; what is left out is below 1e-9 of it.
+      const double slow =
+          x > 0.5
+              ? (std::exp(x) - 1 - x) / x
+              : x * (1.0 / 2 +
+                     x * (1.0 / 6 +
+                          x * (1.0 / 24 +
+                               x * (1.0 / 120 + x * (1.0 / 720 + x * (1.0 / 5040 +
+                                                                      x * (1.0 / 40320 +
+                                                                           x * (1.0 / 362880 +
+                                                                                x / 3628800))))))));
+      return {slow * (1 - 1e-9), slow * (1 + 1e-9)};
+    }
     case ValueShape::kHarmonic: {
       if (x < 0.01) return {x / 2, x / 2 * (1 + x)};
       const double slow = (x + std::expm1(-x)) / -std::expm1(-x);
@@ -129,7 +141,7 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
     SetPlace(page, Place::kUnfiled, 0);
     return;
   }
-  if (FileByTimes(page)) return;
+  if (!times_.empty() && FileByTimes(page)) return;
   const Policy& policy = PolicyOf(record);
   const bool running = record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning);
   Sleeping sleeping = Sleeping::kUnfit;
@@ -139,7 +151,11 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
     // shape holds for those of which only the policy is looked at.
     const double speed = SpeedOf(policy, record);
     const bool plain = policy.kind == PolicyKind::kGreedy || policy.kind == PolicyKind::kNewContent;
-    if (freshet::ExponentOf(record, speed, now_) < static_cast<double>(crossing.exponent)) {
+    const double left =
+        static_cast<double>(crossing.exponent) - freshet::ExponentOf(record, speed, now_);
+    if (left < near_ * static_cast<double>(crossing.exponent)) {
+      sleeping = Sleeping::kDue;
+    } else {
       const ValueShape shape = plain ? ValueShape::kGreedy : ValueShape::kNcis;
       sleeping = Sleep(page, record, shape, speed, crossing);
       if (sleeping == Sleeping::kFiled) return;
@@ -167,12 +183,13 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
   } else if (sleeping != Sleeping::kDue && (jet.value < claim_ || rival)) {
     const double above = rival ? std::min(*rival, claim_) : claim_;
     if (jet.value < above * (1 - kNear)) {
-      const double bound = jet.value + (above - jet.value) / 2;
+      // What can never come near need not be looked at before the price has fallen.
       const double ceiling = value.ceiling * kSlack;
-      const double seconds =
-          ceiling <= bound ? kInfinity : TimeToGrow(jet, bound - jet.value * kSlack);
+      const bool never = ceiling < above * (1 - kNear / 2);
+      const double bound = never ? ceiling : jet.value + (above - jet.value) / 2;
+      const double seconds = never ? kInfinity : TimeToGrow(jet, bound - jet.value * kSlack);
       if (seconds > kShortest) {
-        Wait(page, 0, std::min(bound, ceiling), seconds);
+        Wait(page, 0, bound, seconds);
         return;
       }
     }
@@ -215,15 +232,17 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, V
 
 // So many that a bucket of a busy calendar has a few dozen pages.
 size_t PriceIndex::CalendarBuckets() const {
-  return std::clamp<size_t>(std::bit_ceil(built_for_ / 512 + 1), 64, size_t{1} << 18);
+  return std::clamp<size_t>(std::bit_ceil(built_for_ / 512 + 1), 512, size_t{1} << 18);
 }
 
 WakeCalendar* PriceIndex::CalendarFor(double slow_low, double ratio) {
   size_t group = 0;
   while (group < kRatios.size() && ratio > kRatios[group]) ++group;
   if (group == kRatios.size() || !(slow_low > 0) || !std::isfinite(slow_low)) return nullptr;
-  int exponent = 0;
-  const double mantissa = std::frexp(slow_low, &exponent);
+  // As std::frexp, which takes longer.
+  const auto bits = std::bit_cast<uint64_t>(slow_low);
+  const int exponent = static_cast<int>(bits >> 52) - 1022;
+  const double mantissa = std::bit_cast<double>((bits & 0xfffffffffffffu) | (uint64_t{1022} << 52));
   const bool upper = mantissa >= M_SQRT1_2;
   const int number = 2 * (exponent + kOctaves) + (upper ? 1 : 0);
   if (number < 0 || number >= static_cast<int>(kClasses)) return nullptr;
@@ -312,28 +331,27 @@ void PriceIndex::WakeDue(size_t max) {
   if (due_next_ == due_.size()) {
     due_.clear();
     due_next_ = 0;
+    due_fetched_ = 0;
     due_by_ = kInfinity;
     return;
   }
-  for (size_t i = end; i < std::min(due_.size(), end + kPrefetched); ++i) {
-    __builtin_prefetch(&records_[due_[i].page.value()]);
-    __builtin_prefetch(&level_of_[due_[i].page.value()]);
-    __builtin_prefetch(&host_of_[due_[i].page.value()]);
+  due_fetched_ = std::max(due_fetched_, end);
+  for (; due_fetched_ < std::min(due_.size(), end + kPrefetched); ++due_fetched_) {
+    PrefetchRecord(due_[due_fetched_].page);
   }
 }
 
 void PriceIndex::RenewCalendars() {
   if (size_ <= 4 * built_for_) return;
   built_for_ = std::max<size_t>(size_, 4096);
+  near_ = 3 / static_cast<double>(CalendarBuckets());
   calendar_of_.clear();
   std::erase_if(calendars_, [](const WakeCalendar& calendar) { return calendar.entries() == 0; });
 }
 
 // Entries that no longer count are dropped here once they are an eighth of all.
 void PriceIndex::SweepCalendars() {
-  uint64_t entries = 0;
-  for (const WakeCalendar& calendar : calendars_) entries += calendar.entries();
-  if (entries < asleep_ + asleep_ / 8 + 4096) return;
+  if (chunks_.entries() < asleep_ + asleep_ / 8 + 4096) return;
   WakeCalendar& calendar = calendars_[sweep_next_++ % calendars_.size()];
   for (int i = 0; i < 4; ++i) {
     (void)calendar.SweepNext(chunks_, [this](const WakeEntry& entry) {

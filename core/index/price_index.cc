@@ -16,6 +16,11 @@ constexpr double kHighestClaim = 700;
 // Pages that a calendar hands out ahead of time are filed a few at every pick.
 constexpr size_t kWakeAPick = 4;
 constexpr size_t kWakeBatch = 32;
+// Picks for which hot pages are told from warm ones.
+constexpr int kHotPicks = 48;
+// And those for which warm pages are told from the others: so many that a split of all is rare, but
+// a small part of a page's cycle.
+constexpr double kWarmPicks = 1200;
 
 }  // namespace
 
@@ -24,7 +29,7 @@ PriceIndex::PriceIndex() { SetClaim(0); }
 // --- Records ---
 
 bool PriceIndex::Has(PageId page) const {
-  return page.value() < records_.capacity() && PlaceOf(page) != Place::kNone;
+  return page.value() < records_.size() && PlaceOf(page) != Place::kNone;
 }
 
 void PriceIndex::SetPlace(PageId page, Place place, uint32_t position) {
@@ -61,9 +66,10 @@ void PriceIndex::CountHost(HostId host, int change) {
 }
 
 void PriceIndex::Put(PageId page, const IndexEntry& entry) {
-  records_.Cover(page.value());
-  host_of_.Cover(page.value());
-  level_of_.Cover(page.value());
+  const size_t pages = size_t{page.value()} + 1;
+  records_.GrowTo(pages);
+  host_of_.GrowTo(pages);
+  level_of_.GrowTo(pages);
   const bool known = Has(page);
   const bool withheld = known && PlaceOf(page) == Place::kWithheld;
   if (known) {
@@ -254,8 +260,20 @@ void PriceIndex::MoveClaim(double log_claim) {
   next_open_ = -kInfinity;
 }
 
+// Moves rarely: each time the claim falls and rises again, calendars wake pages earlier than they
+// need (docs/index.md).
+void PriceIndex::SteerClaim() {
+  const size_t target = TargetAwake();
+  const size_t above = band_.CountAtLeast(claim_);
+  if (above > 4 * target || band_.size() > 8 * target) RaiseClaim();
+  if (4 * above < target) descending_ = true;
+  if (above >= target) descending_ = false;
+  // So far that about as many pages wake as are picked.
+  if (descending_) (void)LowerClaim(kWakeBatch / static_cast<double>(size_), 0);
+}
+
 void PriceIndex::RaiseClaim() {
-  const double value = band_.ValueAtRank(t_, 2 * TargetAwake());
+  const double value = band_.ValueAtRank(TargetAwake());
   awake_limit_ = std::max(awake_limit_, 2 * band_.size());
   if (!(value > claim_) || std::isinf(value)) return;
   MoveClaim(std::log(value));
@@ -280,7 +298,7 @@ void PriceIndex::FileAll() {
   // A first claim from a sample of values that move; any would do, at a cost.
   std::vector<double> sample;
   uint32_t pages = 0;
-  for (uint32_t i = 0; i < records_.capacity(); ++i) {
+  for (uint32_t i = 0; i < records_.size(); ++i) {
     if (records_[i].place != 0) pages = i + 1;
   }
   for (uint32_t i = 0; i < pages; i += std::max<uint32_t>(1, pages / 4096)) {
@@ -321,32 +339,46 @@ ValueJet PriceIndex::Evaluate(const AwakePage& page) {
   return CrawlValueJet(page.value, s);
 }
 
-void PriceIndex::Split(double length_factor, size_t target_factor) {
-  const double n = static_cast<double>(band_.size());
-  const double per_period = std::clamp(std::sqrt(n), 16.0, 1024.0);
+// The least of the last picks: signals may lift some of them far above the others.
+void PriceIndex::NotePrice() {
+  if (std::isfinite(least_pick_)) price_ = least_pick_;
+  least_pick_ = kInfinity;
+  hot_picks_ = 0;
+}
+
+void PriceIndex::SplitWarm(double shorter) {
+  NotePrice();
+  band_.SplitWarm(t_, PeriodOf(double{kHotPicks}, shorter));
+}
+
+// In a period cut short by `shorter` more pages are looked at, by as much.
+AwakeBand::Period PriceIndex::PeriodOf(double picks, double shorter) const {
+  return {std::max(interval_ * picks / shorter, 1e-6),
+          static_cast<size_t>((8 + 1.5 * picks) * std::sqrt(shorter)), price_};
+}
+
+void PriceIndex::Split(double shorter) {
   if (picks_ > 0) {
     // A pause says little about the time between the next picks.
     interval_ =
         std::clamp((t_ - period_start_) / static_cast<double>(picks_), 1e-7, 4 * interval_ + 1e-6);
   }
   picks_ = 0;
-  picks_a_period_ = static_cast<uint64_t>(2 * per_period);
+  const double warm_picks = std::clamp(static_cast<double>(size_) / 2500, 64.0, kWarmPicks);
+  picks_a_period_ = static_cast<uint64_t>(2 * warm_picks);
   period_start_ = t_;
-  const double length = std::max(interval_ * per_period * length_factor, 1e-6);
-  const size_t target = (8 + static_cast<size_t>(1.5 * per_period)) * target_factor;
-  band_.Split(t_, now_, length, target, [this](const AwakePage& page) { return Evaluate(page); });
-  if (target_factor > 1) return;
+  NotePrice();
+  band_.Split(t_, now_, PeriodOf(warm_picks, shorter), PeriodOf(double{kHotPicks}, shorter),
+              [this](const AwakePage& page) { return Evaluate(page); });
+  if (shorter > 1) return;
   RenewCalendars();
   awake_limit_ = 16 * TargetAwake();
-  if (band_.size() > 4 * TargetAwake()) RaiseClaim();
-  if (2 * band_.size() < TargetAwake()) {
-    (void)LowerClaim(0.125 / static_cast<double>(TargetAwake()), 0);
-  }
+  SteerClaim();
   // What the claim has left behind sleeps again, a few at a time. Pages that woke a bucket early
   // stay: they would wake again at once.
   slots_.clear();
   const double early = 6 / static_cast<double>(CalendarBuckets());
-  band_.ListBelow(level_price_ * std::exp(-early), static_cast<size_t>(4 * per_period), &slots_);
+  band_.ListBelow(level_price_ * std::exp(-early), kHotPicks / 4, &slots_);
   for (const uint32_t slot : slots_) {
     const PageId page = band_[slot].page;
     (void)Unfile(page);
@@ -375,7 +407,8 @@ std::optional<IndexPick> PriceIndex::BestForced() {
 std::optional<IndexPick> PriceIndex::BestAwake() {
   band_.ReadBounds(t_);
   for (;;) {
-    const uint32_t slot = band_.Top();
+    const AwakeBand::Leader leader = band_.Top();
+    const uint32_t slot = leader.slot;
     if (slot == AwakeBand::kNone) return std::nullopt;
     const AwakePage& page = band_[slot];
     if (Blocked(page.host)) {
@@ -387,12 +420,15 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
       continue;
     }
     if (page.evaluated != now_) {
+      PrefetchRecord(page.page);
       band_.Tighten(slot, Evaluate(page), t_, now_);
-    } else if (band_.bound(slot) != page.at_evaluation) {
+    } else if (leader.bound != page.at_evaluation) {
       band_.TakeValue(slot);
     } else {
       return IndexPick{page.page, page.at_evaluation};
     }
+    // Mostly it stays the highest.
+    if (page.at_evaluation > leader.next) return IndexPick{page.page, page.at_evaluation};
   }
 }
 
@@ -406,19 +442,28 @@ void PriceIndex::WakeFirst(uint32_t pool, double rival) {
 std::optional<IndexPick> PriceIndex::Best(Instant at) {
   CHECK(at >= now_, "time steps back from {} to {}", now_.micros(), at.micros());
   if (!filed_) origin_ = at;
-  if (at != now_) ++picks_;
+  if (at != now_) {
+    ++picks_;
+    ++hot_picks_;
+  }
   now_ = at;
   t_ = Seconds(at);
   RingAlarms();
   if (size_ == 0 || blocked_pages_ == size_ || barren_) return std::nullopt;
   if (!filed_) FileAll();
-  if (t_ > band_.period_end() || picks_ > picks_a_period_) Split(1, 1);
-  if (t_ >= next_open_) OpenDue();
+  if (t_ > band_.warm_end() || picks_ > picks_a_period_) {
+    Split(1);
+  } else if (t_ > band_.hot_end() || hot_picks_ > 2 * uint64_t{kHotPicks}) {
+    SplitWarm(1);
+  }
+  // What is opened now is filed from the next pick on: its records are on their way till then.
+  const bool opens = t_ >= next_open_;
+  if (opens) OpenDue();
   while (t_ >= due_by_) WakeDue(kWakeBatch);
-  if (due_next_ < due_.size()) WakeDue(kWakeAPick);
+  if (due_next_ < due_.size()) WakeDue(opens ? 0 : kWakeAPick);
   double step = 0.25 / static_cast<double>(TargetAwake());
-  double length_factor = 0.25;
-  size_t target_factor = 2;
+  double shorter = 4;
+  double shorter_hot = 4;
   for (;;) {
     if (const auto forced = BestForced()) {
       // One that had to wait for its host may have been forced earlier.
@@ -429,13 +474,17 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
       continue;
     }
     const std::optional<IndexPick> best = BestAwake();
-    if (!band_.all_hot() && (!best || best->value < band_.hot_level())) {
-      Split(length_factor, target_factor);
-      length_factor /= 4;
-      target_factor *= 2;
+    const double reach = best ? best->value : -1;
+    if (band_.BelowHotLevel(reach)) {
+      SplitWarm(shorter_hot);
+      shorter_hot *= 4;
       continue;
     }
-    const double reach = best ? best->value : -1;
+    if (band_.BelowWarmLevel(reach)) {
+      Split(shorter);
+      shorter *= 4;
+      continue;
+    }
     const uint32_t pool = pools_.Top();
     const bool lowest = asleep_ == 0 || log_claim_ <= kLowestClaim;
     if (pool != BoundPools::kNone) {
@@ -456,7 +505,8 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
       step *= 2;
       continue;
     }
-    if (!best) barren_ = true;
+    if (best) least_pick_ = std::min(least_pick_, best->value);
+    barren_ = !best;
     return best;
   }
 }

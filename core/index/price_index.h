@@ -27,11 +27,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/segmented_array.h"
 #include "core/index/awake_band.h"
 #include "core/index/bound_pools.h"
 #include "core/index/index_entry.h"
 #include "core/index/index_record.h"
-#include "core/index/segmented_array.h"
 #include "core/index/wake_calendar.h"
 
 namespace freshet {
@@ -129,6 +129,11 @@ class PriceIndex {
     return host.value() < hosts_.size() && hosts_[host.value()].blocked;
   }
   [[nodiscard]] const Times* TimesOf(PageId page) const;
+  void PrefetchRecord(PageId page) const {
+    __builtin_prefetch(&records_[page.value()], 1);
+    __builtin_prefetch(&level_of_[page.value()], 1);
+    __builtin_prefetch(&host_of_[page.value()]);
+  }
   void CountHost(HostId host, int change);
 
   // --- price_filing.cc: where a page belongs ---
@@ -163,9 +168,13 @@ class PriceIndex {
   [[nodiscard]] ValueJet Evaluate(const AwakePage& page);
   void RingAlarms();
   void OpenDue();
-  void Split(double length_factor, size_t target_factor);
+  void Split(double shorter);
+  void SplitWarm(double shorter);
+  void NotePrice();
+  [[nodiscard]] AwakeBand::Period PeriodOf(double picks, double shorter) const;
   void SetClaim(double log_claim);
   void MoveClaim(double log_claim);
+  void SteerClaim();
   void RaiseClaim();
   // False: no page sleeps.
   [[nodiscard]] bool LowerClaim(double step, double enough);
@@ -195,6 +204,7 @@ class PriceIndex {
   // Handed out by calendars, from due_next_ on still to be filed, by due_by_ at the latest.
   std::vector<WakeEntry> due_;
   size_t due_next_ = 0;
+  size_t due_fetched_ = 0;  // up to here records are on their way to the cache
   double due_by_ = std::numeric_limits<double>::infinity();
   std::vector<uint32_t> slots_;
 
@@ -203,6 +213,7 @@ class PriceIndex {
   size_t asleep_ = 0;
   size_t blocked_pages_ = 0;
   size_t built_for_ = 0;  // pages that the calendars were made for
+  double near_ = 0;       // share of the way to its crossing that is not worth sleeping for
   Instant origin_;
   Instant now_;
   double t_ = 0;  // now_ on the clock of the index
@@ -214,10 +225,14 @@ class PriceIndex {
   uint16_t level_code_ = 0;  // of level_; 0: outside the range
   double level_price_ = 0;
   size_t awake_limit_ = 0;
+  bool descending_ = false;  // the claim is to fall until enough pages are awake
   bool filed_ = false;
   bool barren_ = false;  // the last search found nothing eligible, and nothing has changed
   uint64_t picks_ = 0;   // in this period
   uint64_t picks_a_period_ = 0;
+  uint64_t hot_picks_ = 0;
+  double price_ = 0;                                             // about what is picked
+  double least_pick_ = std::numeric_limits<double>::infinity();  // since the last split
   double period_start_ = 0;
   double interval_ = 1e-6;  // mean time between picks
   size_t sweep_next_ = 0;

@@ -22,7 +22,7 @@ uint32_t WakeChunks::Take() {
     free_ = chunks_[chunk].next;
     return chunk;
   }
-  chunks_.Cover(used_);
+  chunks_.GrowTo(size_t{used_} + 1);
   return used_++;
 }
 
@@ -73,6 +73,7 @@ bool WakeCalendar::File(WakeChunks& chunks, WakeEntry entry, double at) {
   const int64_t last = next_ + static_cast<int64_t>(mask_);
   Push(chunks, buckets_[static_cast<uint64_t>(std::min(number, last)) & mask_], entry);
   ++entries_;
+  chunks.CountEntries(1);
   return true;
 }
 
@@ -97,6 +98,7 @@ double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>
     chunk = next;
   }
   entries_ -= bucket.count;
+  chunks.CountEntries(-int64_t{bucket.count});
   bucket = Bucket();
   return due_at;
 }

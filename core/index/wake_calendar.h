@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/segmented_array.h"
 #include "core/base/units.h"
-#include "core/index/segmented_array.h"
 
 namespace freshet {
 
@@ -34,8 +34,13 @@ class WakeChunks {
   [[nodiscard]] uint32_t Take();
   void GiveBack(uint32_t chunk);
 
+  // Of all calendars.
+  [[nodiscard]] uint64_t entries() const { return entries_; }
+  void CountEntries(int64_t change) { entries_ += static_cast<uint64_t>(change); }
+
  private:
   SegmentedArray<WakeChunk> chunks_;
+  uint64_t entries_ = 0;
   uint32_t used_ = 1;
   uint32_t free_ = 0;
 };
@@ -117,6 +122,7 @@ uint32_t WakeCalendar::SweepNext(WakeChunks& chunks, const Keep& keep) {
     chunk = copy.next;
   }
   entries_ -= dropped;
+  chunks.CountEntries(-int64_t{dropped});
   return dropped;
 }
 

@@ -27,7 +27,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/paged_vector.h"
+#include "core/base/segmented_array.h"
 #include "core/base/units.h"
 #include "core/plan/placed_heap.h"
 
@@ -138,9 +138,9 @@ class PlanQueue {
   // Files anew what the passing of time moves.
   void Advance(Instant at);
 
-  PagedVector<Page> pages_;  // by PageId
-  PagedVector<Host> hosts_;  // by HostId
-  PagedVector<Times> times_;
+  SegmentedArray<Page> pages_;  // by PageId
+  SegmentedArray<Host> hosts_;  // by HostId
+  SegmentedArray<Times> times_;
   std::vector<uint32_t> free_times_;
   PlacedHeap ready_;        // the first ready page of every free host
   PlacedHeap early_;        // the first waiting page of every free host

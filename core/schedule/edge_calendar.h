@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/base/paged_vector.h"
+#include "core/base/segmented_array.h"
 #include "core/base/units.h"
 
 namespace freshet {
@@ -41,7 +41,7 @@ class EdgeCalendar {
   }
 
   const Duration width_;
-  PagedVector<uint16_t> tags_;  // by PageId
+  SegmentedArray<uint16_t> tags_;  // by PageId
   absl::flat_hash_map<Bucket, std::vector<uint32_t>> buckets_;
   std::priority_queue<Bucket, std::vector<Bucket>, std::greater<>> order_;
 };

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
-#include "core/base/paged_vector.h"
+#include "core/base/segmented_array.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
 
@@ -118,7 +118,7 @@ class PageTable {
 
   [[nodiscard]] uint32_t* PlaceOf(PageNumber number, bool make);
 
-  PagedVector<Row> rows_;  // by PageId
+  SegmentedArray<Row> rows_;  // by PageId
   std::vector<uint32_t> free_;
   // By slot, then by serial: numbers are dense within a slot, so this is an array, not a hash
   // table. A chunk of pages that are all removed is dropped at the next restart.

@@ -174,8 +174,8 @@ class ShardState::Impl {
   };
   std::optional<PriceIndex> index;
   std::optional<PlanQueue> queue;
-  bool plan_in_force = false;    // picks are taken from the queue
-  PagedVector<PlanFacts> facts;  // by PageId, with the queue
+  bool plan_in_force = false;       // picks are taken from the queue
+  SegmentedArray<PlanFacts> facts;  // by PageId, with the queue
   float newcomer_rate = kUnplannedRate;
   Instant latest;  // the latest instant heard of
   Instant picked;  // that of the latest pick, never later than the next one's

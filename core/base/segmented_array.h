@@ -1,0 +1,50 @@
+// An array that grows without moving what it holds: no pause to copy it, no slack of a doubling.
+#ifndef FRESHET_CORE_BASE_SEGMENTED_ARRAY_H_
+#define FRESHET_CORE_BASE_SEGMENTED_ARRAY_H_
+
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/huge_block.h"
+
+namespace freshet {
+
+// Owner thread only. Elements live in blocks of 2^20 in huge pages; references stay valid. Memory
+// is taken as the array grows and given back when it goes.
+template <typename T>
+class SegmentedArray {
+ public:
+  static_assert(std::is_trivially_destructible_v<T>);
+
+  [[nodiscard]] size_t size() const { return size_; }
+  // Precondition: i < size().
+  [[nodiscard]] T& operator[](size_t i) {
+    DCHECK(i < size_);
+    return Block(i)[i & kMask];
+  }
+  [[nodiscard]] const T& operator[](size_t i) const {
+    DCHECK(i < size_);
+    return Block(i)[i & kMask];
+  }
+  // Adds elements made by T() until there are at least `size`.
+  void GrowTo(size_t size) {
+    while (blocks_.size() << kBlockBits < size) blocks_.emplace_back(sizeof(T) << kBlockBits);
+    for (; size_ < size; ++size_) ::new (Block(size_) + (size_ & kMask)) T();
+  }
+
+ private:
+  static constexpr size_t kBlockBits = 20;
+  static constexpr size_t kMask = (size_t{1} << kBlockBits) - 1;
+  [[nodiscard]] T* Block(size_t i) const {
+    return static_cast<T*>(blocks_[i >> kBlockBits].data());
+  }
+  std::vector<HugeBlock> blocks_;
+  size_t size_ = 0;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_BASE_SEGMENTED_ARRAY_H_

@@ -1,0 +1,97 @@
+// Every width of vectors against plain loops, at all lengths around the widths.
+#include "core/index/line_kernels.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/base/random.h"
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+struct Sample {
+  explicit Sample(size_t n, uint64_t seed) : base(n), slope(n) {
+    Random random(seed);
+    for (size_t i = 0; i < n; ++i) {
+      // Few distinct numbers, so that some are equal.
+      base[i] = static_cast<double>(random.Below(20)) - 10;
+      slope[i] = static_cast<double>(random.Below(3));
+    }
+  }
+  std::vector<double> base;
+  std::vector<double> slope;
+};
+
+std::vector<NamedLineKernels> AllKernels() {
+  NamedLineKernels list[3];
+  const size_t n = ListLineKernels(list);
+  return {list, list + n};
+}
+
+template <typename Check>
+void ForEach(const Check& check) {
+  for (const NamedLineKernels& named : AllKernels()) {
+    for (size_t n = 0; n < 70; ++n) {
+      SCOPED_TRACE(std::string(named.name) + " of " + std::to_string(n));
+      check(*named.kernels, n, Sample(n, n + 1));
+    }
+  }
+}
+
+TEST(LineKernels, EvaluatesAndAdvances) {
+  ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
+    std::vector<double> values(n);
+    std::vector<double> moved = sample.base;
+    kernels.evaluate(sample.base.data(), sample.slope.data(), n, 0.3, values.data());
+    kernels.advance(moved.data(), sample.slope.data(), n, 0.3);
+    for (size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(values[i], sample.base[i] + sample.slope[i] * 0.3);
+      EXPECT_EQ(moved[i], values[i]);
+    }
+  });
+}
+
+TEST(LineKernels, FindsTheHighestAndTheNext) {
+  ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
+    if (n == 0) return;
+    const HighestValue found = kernels.find_highest(sample.base.data(), n);
+    std::vector<double> sorted = sample.base;
+    std::sort(sorted.rbegin(), sorted.rend());
+    EXPECT_EQ(found.value, sorted[0]);
+    EXPECT_EQ(found.next, n > 1 ? sorted[1] : std::numeric_limits<double>::lowest());
+    const auto first = std::find(sample.base.begin(), sample.base.end(), sorted[0]);
+    EXPECT_EQ(found.place, static_cast<size_t>(first - sample.base.begin()));
+  });
+}
+
+TEST(LineKernels, SelectsByLevel) {
+  ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
+    for (const double level : {-100.0, 0.0, 3.0, 100.0}) {
+      std::vector<uint32_t> above(n);
+      std::vector<uint32_t> below(n);
+      above.resize(kernels.select_not_below(sample.base.data(), sample.slope.data(), n, 2, level,
+                                            above.data()));
+      below.resize(kernels.select_below(sample.base.data(), n, level, below.data()));
+      std::vector<uint32_t> expected_above;
+      std::vector<uint32_t> expected_below;
+      for (uint32_t i = 0; i < n; ++i) {
+        if (sample.base[i] + sample.slope[i] * 2 >= level) expected_above.push_back(i);
+        if (sample.base[i] < level) expected_below.push_back(i);
+      }
+      EXPECT_EQ(above, expected_above);
+      EXPECT_EQ(below, expected_below);
+    }
+  });
+}
+
+TEST(LineKernels, WidestComesLast) {
+  const std::vector<NamedLineKernels> all = AllKernels();
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.back().kernels, &BestLineKernels());
+}
+
+}  // namespace
+}  // namespace freshet
