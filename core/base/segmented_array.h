@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <new>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/base/check.h"
@@ -17,7 +18,20 @@ namespace freshet {
 template <typename T>
 class SegmentedArray {
  public:
-  static_assert(std::is_trivially_destructible_v<T>);
+  SegmentedArray() = default;
+  SegmentedArray(SegmentedArray&& other) noexcept { *this = std::move(other); }
+  SegmentedArray& operator=(SegmentedArray&& other) noexcept {
+    std::swap(blocks_, other.blocks_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  SegmentedArray(const SegmentedArray&) = delete;
+  SegmentedArray& operator=(const SegmentedArray&) = delete;
+  ~SegmentedArray() {
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      for (size_t i = 0; i < size_; ++i) (*this)[i].~T();
+    }
+  }
 
   [[nodiscard]] size_t size() const { return size_; }
   // Precondition: i < size().
