@@ -2,6 +2,9 @@
 // compiled for an instruction set, with FRESHET_LANES doubles to a vector and FRESHET_KERNELS the
 // name of the table. Nothing here may be shared with other files, not even an inline function of
 // the library: the linker keeps one copy, and that might be one the processor cannot run.
+#ifndef FRESHET_CORE_INDEX_LINE_KERNELS_IMPL_H_
+#define FRESHET_CORE_INDEX_LINE_KERNELS_IMPL_H_
+
 #include <stddef.h>
 #include <stdint.h>
 #ifdef __SSE2__
@@ -135,3 +138,5 @@ extern const LineKernels FRESHET_KERNELS;
 const LineKernels FRESHET_KERNELS = {Evaluate, Advance, Find, NotBelow, Below};
 
 }  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_LINE_KERNELS_IMPL_H_

@@ -222,7 +222,7 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, V
   const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
   const double at = zero + (x + shift) / speed * kEarlier - kEarlierSeconds;
   const auto tag = static_cast<uint8_t>(record.tag);
-  if (!calendar->File(chunks_, {page, tag}, at)) return Sleeping::kDue;
+  if (!calendar->File(chunks_, {page, tag}, at, t_)) return Sleeping::kDue;
   next_open_ = std::min(next_open_, calendar->next_open());
   ++asleep_;
   level_of_[page.value()] = crossing.level;
@@ -232,7 +232,7 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, V
 
 // So many that a bucket of a busy calendar has a few dozen pages.
 size_t PriceIndex::CalendarBuckets() const {
-  return std::clamp<size_t>(std::bit_ceil(built_for_ / 512 + 1), 512, size_t{1} << 18);
+  return std::clamp<size_t>(std::bit_ceil(built_for_ / 512 + 1), 128, size_t{1} << 18);
 }
 
 WakeCalendar* PriceIndex::CalendarFor(double slow_low, double ratio) {

@@ -67,7 +67,8 @@ void WakeCalendar::Push(WakeChunks& chunks, Bucket& bucket, WakeEntry entry) {
   ++bucket.count;
 }
 
-bool WakeCalendar::File(WakeChunks& chunks, WakeEntry entry, double at) {
+bool WakeCalendar::File(WakeChunks& chunks, WakeEntry entry, double at, double now) {
+  if (entries_ == 0) SkipTo(NumberAt(now));
   const int64_t number = NumberAt(at);
   if (number < next_) return false;
   const int64_t last = next_ + static_cast<int64_t>(mask_);
@@ -79,6 +80,7 @@ bool WakeCalendar::File(WakeChunks& chunks, WakeEntry entry, double at) {
 
 double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due) {
   const int64_t current = NumberAt(now);
+  if (entries_ == 0) SkipTo(current);
   if (next_ > current + 1) return std::numeric_limits<double>::infinity();
   // Buckets further back than the last round are this round's.
   next_ = std::max(next_, current - static_cast<int64_t>(mask_));

@@ -9,7 +9,9 @@
 #ifndef FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
 #define FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/base/segmented_array.h"
@@ -60,9 +62,11 @@ class WakeCalendar {
   WakeCalendar(double slow_low, double slow_high, double span, uint32_t buckets, double now);
 
   // When Open has something to do next if the claim stays: one bucket before its entries are due.
-  [[nodiscard]] double next_open() const { return TimeOf(next_ - 1); }
+  [[nodiscard]] double next_open() const {
+    return entries_ == 0 ? std::numeric_limits<double>::infinity() : TimeOf(next_ - 1);
+  }
   // False: the time has come already, nothing is filed.
-  [[nodiscard]] bool File(WakeChunks& chunks, WakeEntry entry, double at);
+  [[nodiscard]] bool File(WakeChunks& chunks, WakeEntry entry, double at, double now);
   // Appends the entries of a bucket that is due at `now`, or the next to be. The time from which
   // they may be due if the claim does not fall; infinite: there is no such bucket.
   [[nodiscard]] double Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due);
@@ -83,6 +87,8 @@ class WakeCalendar {
     uint32_t count = 0;
   };
   [[nodiscard]] int64_t NumberAt(double at) const;
+  // Buckets up to the one after `current` count as opened; those that are empty cost nothing.
+  void SkipTo(int64_t current) { next_ = std::max(next_, current + 2); }
   // When bucket `number` begins, or a little earlier.
   [[nodiscard]] double TimeOf(int64_t number) const;
   void Push(WakeChunks& chunks, Bucket& bucket, WakeEntry entry);
