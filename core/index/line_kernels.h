@@ -1,5 +1,8 @@
 // Passes over many lines at once, the inner loops of the band.
 //
+// The lines of a band are held by columns and not by rows, because a pass reads two numbers of
+// each and eight of them fit into a register.
+//
 // A line is base[i] + slope[i] t. The passes are compiled for several widths of vectors and chosen
 // by what the processor can do, so that one build runs anywhere; results are the same to the last
 // bit for all widths (no fused operations).

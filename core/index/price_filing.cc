@@ -79,7 +79,7 @@ int64_t TurnOf(const IndexRecord& record) {
 
 }  // namespace
 
-PriceIndex::Crossing PriceIndex::Unfile(PageId page) {
+Crossing PriceIndex::Unfile(PageId page) {
   IndexRecord& record = records_[page.value()];
   const auto placed = [this](PageId moved, uint32_t position) {
     records_[moved.value()].position = position;
@@ -145,8 +145,8 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
   const Policy& policy = PolicyOf(record);
   const bool running = record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning);
   Sleeping sleeping = Sleeping::kUnfit;
-  const int drift = std::abs(int{crossing.level} - int{level_code_});
-  if (running && crossing.level != 0 && level_code_ != 0 && drift <= kMaxDrift) {
+  const int drift = std::abs(int{crossing.level} - int{claim_.code()});
+  if (running && crossing.level != 0 && claim_.code() != 0 && drift <= kMaxDrift) {
     // Known from before: no evaluation is needed for the page to sleep again. The slowness of any
     // shape holds for those of which only the policy is looked at.
     const double speed = SpeedOf(policy, record);
@@ -166,7 +166,7 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
   const bool still = !running || value.speed == 0 || value.shape == ValueShape::kNone ||
                      (value.shape != ValueShape::kHarmonic && s >= kSaturatedStaleness);
   if (!still && sleeping == Sleeping::kUnfit) {
-    if (crossing.level == 0 || crossing.level != level_code_) crossing = FindCrossing(value);
+    if (crossing.level == 0 || crossing.level != claim_.code()) crossing = FindCrossing(value);
     if (s < static_cast<double>(crossing.exponent)) {
       sleeping = Sleep(page, record, value.shape, value.speed, crossing);
       if (sleeping == Sleeping::kFiled) return;
@@ -180,8 +180,8 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
       Wait(page, 0, jet.value, kInfinity);
       return;
     }
-  } else if (sleeping != Sleeping::kDue && (jet.value < claim_ || rival)) {
-    const double above = rival ? std::min(*rival, claim_) : claim_;
+  } else if (sleeping != Sleeping::kDue && (jet.value < claim_.value() || rival)) {
+    const double above = rival ? std::min(*rival, claim_.value()) : claim_.value();
     if (jet.value < above * (1 - kNear)) {
       // What can never come near need not be looked at before the price has fallen.
       const double ceiling = value.ceiling * kSlack;
@@ -201,11 +201,11 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
   }
 }
 
-PriceIndex::Crossing PriceIndex::FindCrossing(const ValueParameters& value) const {
-  const double exponent = ExponentReaching(value, level_price_) * kEarlier;
+Crossing PriceIndex::FindCrossing(const ValueParameters& value) const {
+  const double exponent = ExponentReaching(value, claim_.level_price()) * kEarlier;
   auto rounded = static_cast<float>(exponent);
   if (static_cast<double>(rounded) > exponent) rounded = std::nextafter(rounded, 0.0F);
-  return {rounded, level_code_};
+  return {rounded, claim_.code()};
 }
 
 PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, ValueShape shape,
@@ -217,8 +217,7 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, V
   if (calendar == nullptr) return Sleeping::kUnfit;
   const double zero = Seconds(Instant::FromMicros(record.clock));
   // The crossing is that of a level near the claim.
-  const int64_t level = crossing.level == 0 ? level_ : level_base_ + int64_t{crossing.level};
-  const double rest = log_claim_ - static_cast<double>(level) * kLevelStep;
+  const double rest = claim_.Above(crossing.level);
   const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
   const double at = zero + (x + shift) / speed * kEarlier - kEarlierSeconds;
   const auto tag = static_cast<uint8_t>(record.tag);
@@ -286,7 +285,7 @@ void PriceIndex::Park(PageId page, HostId host, const ValueParameters& value, co
   // Loose while it is far below what the host was last worth, tight near it: bounds that cannot
   // matter are rarely renewed.
   double bound = jet.value < price ? jet.value + (price - jet.value) / 2 : jet.value * (1 + 0x1p-7);
-  bound = std::max(bound, claim_);
+  bound = std::max(bound, claim_.value());
   double seconds = kInfinity;
   if (jet.slope == 0 && jet.curvature == 0) {
     bound = jet.value;

@@ -10,9 +10,6 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// ln of the lowest claim: below it, every page is awake.
-constexpr double kLowestClaim = -700;
-constexpr double kHighestClaim = 700;
 // Pages that a calendar hands out ahead of time are filed a few at every pick.
 constexpr size_t kWakeAPick = 4;
 constexpr size_t kWakeBatch = 32;
@@ -23,8 +20,6 @@ constexpr int kHotPicks = 48;
 constexpr double kWarmPicks = 1200;
 
 }  // namespace
-
-PriceIndex::PriceIndex() { SetClaim(0); }
 
 // --- Records ---
 
@@ -240,19 +235,10 @@ size_t PriceIndex::TargetAwake() const {
   return static_cast<size_t>(std::clamp(root, 32.0, 16384.0));
 }
 
-void PriceIndex::SetClaim(double log_claim) {
-  log_claim_ = std::clamp(log_claim, kLowestClaim, kHighestClaim);
-  claim_ = std::exp(log_claim_);
-  level_ = static_cast<int64_t>(std::floor(log_claim_ / kLevelStep));
-  level_price_ = std::exp(static_cast<double>(level_) * kLevelStep);
-  const int64_t code = level_ - level_base_;
-  level_code_ = code >= 1 && code <= 0xffff ? static_cast<uint16_t>(code) : uint16_t{0};
-}
-
 void PriceIndex::MoveClaim(double log_claim) {
-  const double before = log_claim_;
-  SetClaim(log_claim);
-  const double rise = log_claim_ - before;
+  const double before = claim_.log();
+  claim_.Set(log_claim);
+  const double rise = claim_.log() - before;
   for (WakeCalendar& calendar : calendars_) {
     if (rise > 0) calendar.ClaimRose(rise, t_);
     if (rise < 0) calendar.ClaimFell(-rise, t_);
@@ -264,7 +250,7 @@ void PriceIndex::MoveClaim(double log_claim) {
 // need (docs/index.md).
 void PriceIndex::SteerClaim() {
   const size_t target = TargetAwake();
-  const size_t above = band_.CountAtLeast(claim_);
+  const size_t above = band_.CountAtLeast(claim_.value());
   if (above > 4 * target || band_.size() > 8 * target) RaiseClaim();
   if (4 * above < target) descending_ = true;
   if (above >= target) descending_ = false;
@@ -275,15 +261,15 @@ void PriceIndex::SteerClaim() {
 void PriceIndex::RaiseClaim() {
   const double value = band_.ValueAtRank(TargetAwake());
   awake_limit_ = std::max(awake_limit_, 2 * band_.size());
-  if (!(value > claim_) || std::isinf(value)) return;
+  if (!(value > claim_.value()) || std::isinf(value)) return;
   MoveClaim(std::log(value));
 }
 
 bool PriceIndex::LowerClaim(double step, double enough) {
-  if (asleep_ == 0 || log_claim_ <= kLowestClaim) return false;
-  double log_claim = log_claim_ - step;
+  if (asleep_ == 0 || claim_.lowest()) return false;
+  double log_claim = claim_.log() - step;
   // Lower than what there is to beat is of no use.
-  if (enough > 0) log_claim = std::max(log_claim, std::min(std::log(enough), log_claim_) - 1e-6);
+  if (enough > 0) log_claim = std::max(log_claim, std::min(std::log(enough), claim_.log()) - 1e-6);
   MoveClaim(log_claim);
   OpenDue();
   // A lower claim makes them due earlier than was said.
@@ -314,8 +300,7 @@ void PriceIndex::FileAll() {
     std::nth_element(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(rank),
                      sample.end(), std::greater<>());
     const double log_claim = std::log(sample[rank]);
-    level_base_ = static_cast<int64_t>(std::floor(log_claim / kLevelStep)) - 32768;
-    SetClaim(log_claim);
+    claim_.Rebase(log_claim);
   }
   awake_limit_ = 16 * TargetAwake();
   for (uint32_t i = 0; i < pages; ++i) {
@@ -378,7 +363,7 @@ void PriceIndex::Split(double shorter) {
   // stay: they would wake again at once.
   slots_.clear();
   const double early = 6 / static_cast<double>(CalendarBuckets());
-  band_.ListBelow(level_price_ * std::exp(-early), kHotPicks / 4, &slots_);
+  band_.ListBelow(claim_.level_price() * std::exp(-early), kHotPicks / 4, &slots_);
   for (const uint32_t slot : slots_) {
     const PageId page = band_[slot].page;
     (void)Unfile(page);
@@ -486,7 +471,7 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
       continue;
     }
     const uint32_t pool = pools_.Top();
-    const bool lowest = asleep_ == 0 || log_claim_ <= kLowestClaim;
+    const bool lowest = asleep_ == 0 || claim_.lowest();
     if (pool != BoundPools::kNone) {
       const WaitingPage& first = pools_.First(pool);
       bool may_win = first.bound > reach;
@@ -494,14 +479,14 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
         const AwakePage& page = band_[records_[best->page.value()].position];
         may_win = first > WaitingPage{reach, page.turn, page.page};
       }
-      if (may_win && (first.bound >= claim_ || lowest || best)) {
-        if (first.bound >= claim_ || lowest || reach >= claim_) {
-          WakeFirst(pool, best ? reach : lowest ? -1 : claim_);
+      if (may_win && (first.bound >= claim_.value() || lowest || best)) {
+        if (first.bound >= claim_.value() || lowest || reach >= claim_.value()) {
+          WakeFirst(pool, best ? reach : lowest ? -1 : claim_.value());
           continue;
         }
       }
     }
-    if (reach < claim_ && LowerClaim(step, best ? reach : 0)) {
+    if (reach < claim_.value() && LowerClaim(step, best ? reach : 0)) {
       step *= 2;
       continue;
     }

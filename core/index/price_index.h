@@ -28,8 +28,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/segmented_array.h"
+#include "core/index/alarm.h"
 #include "core/index/awake_band.h"
 #include "core/index/bound_pools.h"
+#include "core/index/claim.h"
 #include "core/index/index_entry.h"
 #include "core/index/index_record.h"
 #include "core/index/wake_calendar.h"
@@ -41,8 +43,6 @@ namespace freshet {
 // state.
 class PriceIndex {
  public:
-  PriceIndex();
-
   // Adds or replaces a page; the entry need not be canonical. One that is withheld stays so.
   void Put(PageId page, const IndexEntry& entry);
   // A crawl or a signal: the exponent is `exponent` at `since`, all else as it was put.
@@ -84,13 +84,6 @@ class PriceIndex {
     kDelayed,   // before its eligible_from
     kWithheld,  // taken out of competition
   };
-  // The exponent at which a page reaches the price of a level; level 0: not known.
-  struct Crossing {
-    float exponent = 0;
-    uint16_t level = 0;
-  };
-  // Levels are e^(k kLevelStep); the code of a level is 16 bits wide, 0 for what it cannot say.
-  static constexpr double kLevelStep = 1.0 / 4096;
   struct Times {
     Instant eligible_from;
     Instant forced_at = Instant::Infinite();
@@ -100,16 +93,6 @@ class PriceIndex {
     uint32_t pool = 0;  // 0: none of its pages waits
     uint32_t pages : 31 = 0;
     uint32_t blocked : 1 = 0;
-  };
-  template <typename When, typename Id>
-  struct Alarm {
-    When at;
-    Id id;
-    uint8_t tag = 0;
-    // For heaps with the earliest on top.
-    bool operator<(const Alarm& other) const {
-      return other.at != at ? other.at < at : other.id < id;
-    }
   };
   using PageAlarm = Alarm<Instant, PageId>;
 
@@ -172,7 +155,6 @@ class PriceIndex {
   void SplitWarm(double shorter);
   void NotePrice();
   [[nodiscard]] AwakeBand::Period PeriodOf(double picks, double shorter) const;
-  void SetClaim(double log_claim);
   void MoveClaim(double log_claim);
   void SteerClaim();
   void RaiseClaim();
@@ -218,12 +200,7 @@ class PriceIndex {
   Instant now_;
   double t_ = 0;  // now_ on the clock of the index
   double next_open_ = 0;
-  double log_claim_ = 0;
-  double claim_ = 0;
-  int64_t level_ = 0;  // grid level at or below the claim
-  int64_t level_base_ = 0;
-  uint16_t level_code_ = 0;  // of level_; 0: outside the range
-  double level_price_ = 0;
+  Claim claim_;
   size_t awake_limit_ = 0;
   bool descending_ = false;  // the claim is to fall until enough pages are awake
   bool filed_ = false;

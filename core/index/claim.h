@@ -1,0 +1,69 @@
+// The claim of a price index: a value a little under the price, below which pages may sleep.
+#ifndef FRESHET_CORE_INDEX_CLAIM_H_
+#define FRESHET_CORE_INDEX_CLAIM_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace freshet {
+
+// The exponent at which a page reaches the price of a level; level 0: not known.
+struct Crossing {
+  float exponent = 0;
+  uint16_t level = 0;
+};
+
+// Value type, thread-compatible. Next to the claim itself it keeps the level of a grid of ln V that
+// is at or below it. Levels have numbers of 16 bits, counted from a base, so that a page can say
+// for which level its crossing was computed; 0 stands for levels that are too far away to have one.
+class Claim {
+ public:
+  Claim() { Set(0); }
+
+  // Moves the claim to e^log_value; -700 and 700 are its ends.
+  void Set(double log_value) {
+    log_ = std::clamp(log_value, kLowest, -kLowest);
+    value_ = std::exp(log_);
+    level_ = static_cast<int64_t>(std::floor(log_ / kStep));
+    level_price_ = std::exp(static_cast<double>(level_) * kStep);
+    const int64_t code = level_ - base_;
+    code_ = code >= 1 && code <= 0xffff ? static_cast<uint16_t>(code) : uint16_t{0};
+  }
+  // The same; numbers are counted so that the level is in the middle of their range. Precondition:
+  // no page holds a number.
+  void Rebase(double log_value) {
+    base_ = static_cast<int64_t>(std::floor(log_value / kStep)) - 0x8000;
+    Set(log_value);
+  }
+
+  [[nodiscard]] double log() const { return log_; }
+  [[nodiscard]] double value() const { return value_; }
+  // At its lowest no page may sleep.
+  [[nodiscard]] bool lowest() const { return log_ <= kLowest; }
+  // The number of the level, and its value: crossings are computed for it and not for the claim
+  // itself, so that they serve again while the claim moves within one step of the grid, and by the
+  // bounds of docs/index.md for levels near it.
+  [[nodiscard]] uint16_t code() const { return code_; }
+  [[nodiscard]] double level_price() const { return level_price_; }
+  // By how much ln(claim) is above the level of a number; 0: the present one.
+  [[nodiscard]] double Above(uint16_t code) const {
+    const int64_t level = code == 0 ? level_ : base_ + int64_t{code};
+    return log_ - static_cast<double>(level) * kStep;
+  }
+
+ private:
+  static constexpr double kLowest = -700;
+  static constexpr double kStep = 1.0 / 4096;
+
+  double log_ = 0;
+  double value_ = 1;
+  int64_t level_ = 0;
+  int64_t base_ = 0;
+  double level_price_ = 1;
+  uint16_t code_ = 0;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_CLAIM_H_
