@@ -13,9 +13,10 @@ constexpr int64_t kUrgencyOriginMicros = int64_t{1} << 53;
 constexpr int64_t kForcedBeforeMicros = int64_t{1} << 62;
 constexpr uint32_t kMaxTimes = (uint32_t{1} << 28) - 1;
 
-// Infinite at rate 0.
+// Infinite at rate 0; never zero, as what is left of an interval is a share of it.
 Duration IntervalOf(double rate) {
-  return rate > 0 ? Duration::FromSeconds(1 / rate) : Duration::Infinite();
+  if (rate <= 0) return Duration::Infinite();
+  return std::max(Duration::Micros(1), Duration::FromSeconds(1 / rate));
 }
 
 Instant Before(Instant instant, Duration span) {

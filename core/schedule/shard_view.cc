@@ -80,7 +80,7 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
   const bool in_plan = plan_in_force && queue->Has(*id);
   if (in_plan && !page.state.gone) {
-    result.next_crawl = std::max(queue->Due(*id), entry.eligible_from);
+    result.next_crawl = std::max({now, queue->Due(*id), entry.eligible_from});
   }
   if (pages.Is(*id, PageTable::kLeased)) result.lease = *leases.Find(out.at(*id).lease);
   result.host = hosts.record(*host);

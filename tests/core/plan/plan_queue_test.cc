@@ -126,6 +126,14 @@ TEST(PlanQueue, AnotherRateKeepsTheShareOfTheWay) {
   EXPECT_EQ(queue.Due(PageId(0)), Tick(96, 1));
 }
 
+TEST(PlanQueue, ARateBeyondTheResolutionOfTimeIsAsFastAsItCanShow) {
+  PlanQueue queue;
+  queue.Add(PageId(0), {.rate = 1e9}, kStart, kStart);
+  queue.Update(PageId(0), {.rate = 0.1}, kStart);
+  EXPECT_LE(queue.Due(PageId(0)), kStart + Duration::Seconds(10));
+  EXPECT_GE(queue.Due(PageId(0)), kStart - Duration::Seconds(10));
+}
+
 TEST(PlanQueue, ForcedPagesGoInTheOrderInWhichTheyAreForced) {
   PlanQueue queue;
   for (uint32_t i = 0; i < 5; ++i) {
