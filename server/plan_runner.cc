@@ -148,18 +148,12 @@ Status PlanRunner::HandOut(Shard& shard, PlanMethod method, Rate newcomer_rate,
     if (!Ask(shard, stage)) return Stopped();
   }
   const auto finish = [&](const ShardView& view) {
-    current = is_current(view) && view.state.FinishPlan();
+    bool refile = false;
+    current = is_current(view) && view.state.FinishPlan(&refile);
+    if (refile) view.epochs.RequestReestimate([](const StatusOr<EpochResult>&) {});
   };
   if (current && !Ask(shard, finish)) return Stopped();
   return {};
-}
-
-void PlanRunner::Reestimate() {
-  for (Shard* shard : router_.shards()) {
-    (void)shard->Query([](const ShardView& view) {
-      view.epochs.RequestReestimate([](const StatusOr<EpochResult>&) {});
-    });
-  }
 }
 
 Status PlanRunner::MakeAndHandOut(PlanMethod method) {
@@ -173,7 +167,7 @@ Status PlanRunner::MakeAndHandOut(PlanMethod method) {
     ASSIGN_OR_RETURN(crawls, PlanCrawls(method, columns, rate));
   }
   const Rate newcomer_rate = Rate::PerSecond(
-      rate.per_second() / static_cast<double>(std::max<uint64_t>(1, planned_pages_)));
+      rate.per_second() / static_cast<double>(std::max<size_t>(1, columns.Pages())));
   size_t offset = 0;
   for (size_t i = 0; i < ids.size(); ++i) {
     const auto mine =
@@ -181,10 +175,6 @@ Status PlanRunner::MakeAndHandOut(PlanMethod method) {
     offset += ids[i];
     RETURN_IF_ERROR(HandOut(*router_.shards()[i], method, newcomer_rate, mine));
   }
-  const bool by_signals = std::any_of(
-      crawls.begin(), crawls.end(), [](const PlannedCrawls& page) { return page.probability > 0; });
-  if (by_signals && planned_method_ != method) Reestimate();
-  planned_method_ = method;
   return {};
 }
 

@@ -55,11 +55,11 @@ class PlanRunner {
   [[nodiscard]] Status MakeAndHandOut(PlanMethod method);
   // What all shards know of their pages; the number of ids of each. Unavailable: one is stopped.
   [[nodiscard]] Status Collect(PlanColumns& columns, std::vector<uint32_t>& ids);
-  // The shard follows the plan from now on, unless another policy was set. Unavailable likewise.
+  // The shard follows the plan from now on, unless another policy was set, and files its pages anew
+  // where signals that came before the plan are to ask for the crawls that it has for them.
+  // Unavailable likewise.
   [[nodiscard]] Status HandOut(Shard& shard, PlanMethod method, Rate newcomer_rate,
                                std::span<const PlannedCrawls> crawls);
-  // So that signals which came before the plan ask for the crawls that it has for them.
-  void Reestimate();
   // Runs `query` on the thread of the shard and waits; false when it is stopped.
   static bool Ask(Shard& shard, const std::function<void(const ShardView&)>& query);
 
@@ -74,7 +74,6 @@ class PlanRunner {
   std::vector<Done> waiters_ FRESHET_GUARDED_BY(mutex_);
   // The runner's thread only: of the last plan.
   uint64_t planned_pages_ = 0;
-  std::optional<PlanMethod> planned_method_;
   std::thread thread_;
 };
 

@@ -1,6 +1,27 @@
 #include "core/schedule/page_plan.h"
 
+#include <algorithm>
+
 namespace freshet {
+namespace {
+
+PlanColumns OnlyPages(const PlanColumns& columns) {
+  PlanColumns dense;
+  for (size_t i = 0; i < columns.page.size(); ++i) {
+    if (columns.page[i] == PageNumber()) continue;
+    dense.page.push_back(columns.page[i]);
+    dense.importance.push_back(columns.importance[i]);
+    dense.change_rate.push_back(columns.change_rate[i]);
+    dense.complete.push_back(columns.complete[i]);
+  }
+  return dense;
+}
+
+}  // namespace
+
+size_t PlanColumns::Pages() const {
+  return page.size() - static_cast<size_t>(std::count(page.begin(), page.end(), PageNumber()));
+}
 
 void PlanColumns::Append(const PlanColumns& other) {
   page.insert(page.end(), other.page.begin(), other.page.end());
@@ -11,15 +32,23 @@ void PlanColumns::Append(const PlanColumns& other) {
 
 StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method, const PlanColumns& columns,
                                                 Rate rate, const PlanOptions& options) {
-  const PlanPages pages = {columns.importance, columns.change_rate, columns.complete};
+  // Plans with a mean or a least rate would count ids without a page.
+  PlanColumns dense;
+  const bool gaps = columns.Pages() < columns.page.size();
+  if (gaps) dense = OnlyPages(columns);
+  const PlanColumns& used = gaps ? dense : columns;
+  const PlanPages pages = {used.importance, used.change_rate, used.complete};
   ASSIGN_OR_RETURN(const RatePlan plan, MakePlan(method, pages, rate.per_second(), options));
-  std::vector<PlannedCrawls> crawls(pages.size());
+  std::vector<PlannedCrawls> crawls(columns.page.size());
+  size_t next = 0;
   for (size_t i = 0; i < crawls.size(); ++i) {
     crawls[i].page = columns.page[i];
-    if (!plan.rate.empty()) crawls[i].rate = static_cast<float>(plan.rate[i]);
+    if (columns.page[i] == PageNumber()) continue;
+    if (!plan.rate.empty()) crawls[i].rate = static_cast<float>(plan.rate[next]);
     if (!plan.probability.empty()) {
-      crawls[i].probability = static_cast<float>(plan.probability[i]);
+      crawls[i].probability = static_cast<float>(plan.probability[next]);
     }
+    ++next;
   }
   return crawls;
 }

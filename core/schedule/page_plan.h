@@ -3,6 +3,7 @@
 #ifndef FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
 #define FRESHET_CORE_SCHEDULE_PAGE_PLAN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct PlanColumns {
   std::vector<uint8_t> complete;    // 1: every change is signalled
 
   void Append(const PlanColumns& other);
+  // Ids with a page.
+  [[nodiscard]] size_t Pages() const;
 };
 
 // A page's part of a plan: polled at `rate` per second, or crawled on a signal with `probability`.
@@ -31,7 +34,8 @@ struct PlannedCrawls {
   float probability = 0;
 };
 
-// The plan of all pages of `columns` for a total of `rate`, in their order. Errors of MakePlan.
+// The plan of all pages of `columns` for a total of `rate`, in the order of ids; those without a
+// page have no part in it. Errors of MakePlan.
 [[nodiscard]] StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method,
                                                               const PlanColumns& columns, Rate rate,
                                                               const PlanOptions& options = {});

@@ -56,7 +56,7 @@ class ShardState::Impl {
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
   [[nodiscard]] bool BeginPlan(Rate rate);
   [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
-  [[nodiscard]] bool FinishPlan();
+  [[nodiscard]] bool FinishPlan(bool* refile_pages);
 
   // --- shard_steps.cc: stage what one event does
   // ------------------------------------------------------
@@ -107,10 +107,13 @@ class ShardState::Impl {
   [[nodiscard]] HostId HostOf(PageId id) const;
   // What the plan has for the page, as PlanFacts holds it; newcomers have their rate.
   [[nodiscard]] float ShareOf(PageId id) const;
+  // Whether a page with this share is crawled when signals ask for it.
+  [[nodiscard]] static bool AsksBySignal(float share) { return share < 0 && share != kUnplanned; }
   void FileInPlan(PageId id, const IndexEntry& entry, Instant asked_at);
   // What a worker is told that the page is worth: its crawl value, also where a plan picked it.
   [[nodiscard]] double AssignedValue(const PageRecord& page, const LeasePage& event) const;
-  // When a signal since the last crawl asked for a crawl by the plan; infinite: none did.
+  // When a signal since the last crawl asked for a crawl by the plan; infinite: none did. A page
+  // that the plan crawls on signals alone and nobody has crawled yet asked when it was first seen.
   [[nodiscard]] Instant AskedAt(PageId id, const PageState& state) const;
   // Index and queue without pages, beside the one that picks are taken from.
   void StartIndex();
@@ -176,6 +179,7 @@ class ShardState::Impl {
   std::optional<PlanQueue> queue;
   bool plan_in_force = false;       // picks are taken from the queue
   SegmentedArray<PlanFacts> facts;  // by PageId, with the queue
+  bool refile = false;              // the plan staged has pages asked for that were not before
   float newcomer_rate = kUnplannedRate;
   Instant latest;  // the latest instant heard of
   Instant picked;  // that of the latest pick, never later than the next one's

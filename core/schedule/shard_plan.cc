@@ -3,6 +3,7 @@
 // the new one has all of them.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/base/random.h"
@@ -42,6 +43,7 @@ void ShardState::Impl::StartIndex() {
 void ShardState::Impl::StartQueue() {
   queue.emplace();
   facts = {};
+  refile = false;
   newcomer_rate = kUnplannedRate;
   for (uint32_t i = 0; i < hosts.size(); ++i) {
     const Instant free_at = hosts.FreeAt(HostId(i));
@@ -73,10 +75,12 @@ uint32_t ShardState::Impl::CollectPlan(uint32_t first, uint32_t count, PlanColum
   const uint32_t end = std::min(pages.id_limit(), first + std::min(count, UINT32_MAX - first));
   for (uint32_t i = first; i < end; ++i) {
     const PageId id(i);
-    const bool known = pages.known(id);
-    const bool counts = known && i < facts.size() && !pages.Is(id, PageTable::kGone);
+    // What is not polled has no part in the plan: if it comes back before the next one, it is a
+    // newcomer.
+    const bool counts = pages.known(id) && i < facts.size() && !pages.Is(id, PageTable::kGone) &&
+                        facts[i].importance > 0;
     const PlanFacts page = counts ? facts[i] : PlanFacts();
-    columns->page.push_back(known ? pages.number(id) : PageNumber());
+    columns->page.push_back(counts ? pages.number(id) : PageNumber());
     columns->importance.push_back(page.importance);
     columns->change_rate.push_back(std::abs(page.change_rate));
     columns->complete.push_back(std::signbit(page.change_rate) ? 1 : 0);
@@ -92,6 +96,8 @@ float ShardState::Impl::ShareOf(PageId id) const {
 Instant ShardState::Impl::AskedAt(PageId id, const PageState& state) const {
   const float share = ShareOf(id);
   if (!queue || share >= 0) return Instant::Infinite();
+  // Signals tell of changes since the last crawl: before the first nothing is known of the page.
+  if (!state.crawled()) return state.first_seen;
   int signals = 0;
   for (const SignalCounts::Entry& entry : state.signals.entries()) signals += entry.count;
   // One draw a signal, the same whenever it is asked for: it must survive a restart.
@@ -160,7 +166,9 @@ bool ShardState::Impl::StagePlan(uint32_t first, std::span<const PlannedCrawls> 
     const bool known = pages.known(id);
     const bool same_page = known && pages.number(id) == page.page;
     const float share = page.rate > 0 ? page.rate : -page.probability;
-    facts[id.value()].share = same_page ? share : kUnplanned;
+    float& before = facts[id.value()].share;
+    refile |= same_page && AsksBySignal(share) && !AsksBySignal(before);
+    before = same_page ? share : kUnplanned;
     if (!queue->Has(id)) continue;
     PlanEntry entry = queue->Entry(id);
     entry.rate = std::max(0.0F, ShareOf(id));
@@ -169,8 +177,9 @@ bool ShardState::Impl::StagePlan(uint32_t first, std::span<const PlannedCrawls> 
   return true;
 }
 
-bool ShardState::Impl::FinishPlan() {
+bool ShardState::Impl::FinishPlan(bool* refile_pages) {
   if (!queue || !options.policy.plan || queue->size() < pages.size()) return false;
+  *refile_pages = std::exchange(refile, false);
   plan_in_force = true;
   price = 0;
   index.reset();

@@ -401,7 +401,7 @@ bool ShardState::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls
   return impl_->StagePlan(first, crawls, now);
 }
 bool ShardState::BeginPlan(Rate newcomer_rate) { return impl_->BeginPlan(newcomer_rate); }
-bool ShardState::FinishPlan() { return impl_->FinishPlan(); }
+bool ShardState::FinishPlan(bool* refile) { return impl_->FinishPlan(refile); }
 bool ShardState::PlanInForce() const { return impl_->plan_in_force; }
 
 std::optional<PageNumber> ShardState::FindNumber(const PageKey& key) const {

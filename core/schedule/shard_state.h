@@ -177,8 +177,8 @@ class ShardState {
 
   // --- Rate plans, in slices of page ids, so that picks go on in between
   // ------------------------------------------------------------------------------------------
-  // Appends what a plan needs of at most `count` ids from `first` on; how many. 0: that was all, or
-  // the policy is no rate policy.
+  // Appends what a plan needs of at most `count` ids from `first` on; how many. Pages that are gone
+  // or of importance 0 count as none. 0: that was all, or the policy is no rate policy.
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
   // Pages that no plan knows are crawled at this rate from now on. False, as from the other two,
   // and nothing is done: an index policy was set, and the plan is to be dropped.
@@ -188,8 +188,9 @@ class ShardState {
   [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
   // Picks follow the plan from here on, if they did not already. False also when pages were not
   // filed anew since the policy was set. Without a plan, or before the first, all pages are
-  // crawled equally often.
-  [[nodiscard]] bool FinishPlan();
+  // crawled equally often. `refile`, set where true is returned: pages that the plan crawls on
+  // signals were not crawled so before, and are to be filed anew for what came earlier to count.
+  [[nodiscard]] bool FinishPlan(bool* refile);
   // Whether picks follow a plan now.
   [[nodiscard]] bool PlanInForce() const;
 

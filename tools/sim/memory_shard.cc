@@ -75,23 +75,29 @@ void MemoryShard::RunEpoch(Instant now) {
   }
   state_.FinishEpoch(now, txn_);
   Commit();
-  for (size_t i = 0; i < again.size(); i += 1024) {
-    Apply(std::span(again).subspan(i, std::min<size_t>(1024, again.size() - i)), now);
-  }
-  Plan(now);
+  ApplyInSlices(again, now);
+  if (Plan(now)) ApplyInSlices(again, now);
 }
 
-void MemoryShard::Plan(Instant now) {
+void MemoryShard::ApplyInSlices(std::span<const Event> events, Instant now) {
+  for (size_t i = 0; i < events.size(); i += 1024) {
+    Apply(events.subspan(i, std::min<size_t>(1024, events.size() - i)), now);
+  }
+}
+
+bool MemoryShard::Plan(Instant now) {
   const std::optional<PlanMethod> method = state_.policy().plan;
-  if (!method || crawl_rate_ <= Rate() || pages_.empty()) return;
+  if (!method || crawl_rate_ <= Rate() || pages_.empty()) return false;
   PlanColumns columns;
-  const uint32_t count = state_.CollectPlan(0, UINT32_MAX, &columns);
+  (void)state_.CollectPlan(0, UINT32_MAX, &columns);
   const auto crawls = PlanCrawls(*method, columns, crawl_rate_);
   CHECK(crawls.ok(), "{}", std::string(crawls.status().message()));
-  const bool in_force =
-      state_.BeginPlan(Rate::PerSecond(crawl_rate_.per_second() / std::max<uint32_t>(1, count))) &&
-      state_.StagePlan(0, *crawls, now) && state_.FinishPlan();
+  const auto count = static_cast<double>(std::max<size_t>(1, columns.Pages()));
+  bool refile = false;
+  const bool in_force = state_.BeginPlan(Rate::PerSecond(crawl_rate_.per_second() / count)) &&
+                        state_.StagePlan(0, *crawls, now) && state_.FinishPlan(&refile);
   CHECK(in_force, "the policy is a rate policy");
+  return refile;
 }
 
 const PageRecord* MemoryShard::Find(const PageKey& key) const {

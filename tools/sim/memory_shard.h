@@ -44,7 +44,9 @@ class MemoryShard {
  private:
   void Load(const Event& event);
   void Commit();
-  void Plan(Instant now);
+  void ApplyInSlices(std::span<const Event> events, Instant now);
+  // Whether the pages are to be filed anew for the plan (ShardState::FinishPlan).
+  [[nodiscard]] bool Plan(Instant now);
 
   Rate crawl_rate_;
   ShardState state_;

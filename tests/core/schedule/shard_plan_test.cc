@@ -1,4 +1,5 @@
 // Plans of a shard whose pages and policy change while a plan is made, and after.
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +33,24 @@ class ShardPlanTest : public testing::Test {
   void Remove(const std::string& path) {
     ASSERT_TRUE(shard_.Apply(RemovePage{.key = Key(path)}, kStart).status.ok());
   }
+  void AddComplete(const std::string& path, std::optional<Instant> last_crawl = std::nullopt) {
+    UpsertPage page{.key = Key(path), .host = "example.com"};
+    page.last_crawl = last_crawl;
+    page.known_change_rate = Rate::PerDay(1);
+    page.complete_signals = true;
+    ASSERT_EQ(shard_.Apply(page, kStart).disposition, Disposition::kCreated);
+  }
+  void SetImportance(const std::string& path, double importance) {
+    UpsertPage page{.key = Key(path), .host = "example.com"};
+    page.importance = importance;
+    ASSERT_TRUE(shard_.Apply(page, kStart).status.ok());
+  }
+  // All pages on each of their signals.
+  std::vector<PlannedCrawls> PlanBySignals() {
+    std::vector<PlannedCrawls> crawls = Plan();
+    for (PlannedCrawls& page : crawls) page = {.page = page.page, .probability = 1};
+    return crawls;
+  }
   // All pages at one rate, as collected now.
   std::vector<PlannedCrawls> Plan() {
     PlanColumns columns;
@@ -44,7 +63,7 @@ class ShardPlanTest : public testing::Test {
   }
   void Begin() { EXPECT_TRUE(state_.BeginPlan(Rate::PerSecond(1 / kNewcomer.seconds()))); }
   bool Finish(const std::vector<PlannedCrawls>& crawls) {
-    return state_.StagePlan(0, crawls, kStart) && state_.FinishPlan();
+    return state_.StagePlan(0, crawls, kStart) && state_.FinishPlan(&refile_);
   }
   // As the owner does after a change of policy.
   void ReestimateAll() {
@@ -58,6 +77,7 @@ class ShardPlanTest : public testing::Test {
 
   MemoryShard shard_{Options()};
   ShardState& state_ = shard_.state();
+  bool refile_ = false;
 };
 
 TEST_F(ShardPlanTest, ALaterPageDoesNotInheritThePlanOfItsId) {
@@ -91,7 +111,7 @@ TEST_F(ShardPlanTest, AnotherPolicyMeanwhileDropsThePlan) {
   state_.SetPolicy(Policy{.kind = PolicyKind::kGreedy});
   EXPECT_FALSE(state_.BeginPlan(Rate::PerSecond(1)));
   EXPECT_FALSE(state_.StagePlan(0, crawls, kStart));
-  EXPECT_FALSE(state_.FinishPlan());
+  EXPECT_FALSE(state_.FinishPlan(&refile_));
   EXPECT_TRUE(state_.PlanInForce()) << "until the index has every page";
   ReestimateAll();
   EXPECT_FALSE(state_.PlanInForce());
@@ -115,12 +135,12 @@ TEST_F(ShardPlanTest, TwoChangesOfPolicyAtOnceEndInTheLast) {
   state_.SetPolicy(Policy{.kind = PolicyKind::kGreedyNcis});
   ReestimateAll();
   EXPECT_FALSE(state_.PlanInForce());
-  EXPECT_FALSE(state_.FinishPlan());
+  EXPECT_FALSE(state_.FinishPlan(&refile_));
   EXPECT_TRUE(shard_.Next(kStart, Duration::Hours(1)));
 }
 
 TEST_F(ShardPlanTest, WithoutAPlanThePageThatWaitsLongestGoesFirst) {
-  ASSERT_TRUE(state_.FinishPlan()) << "an empty store has nothing to plan";
+  ASSERT_TRUE(state_.FinishPlan(&refile_)) << "an empty store has nothing to plan";
   for (int i = 0; i < 10; ++i) {
     UpsertPage page{.key = Key(std::to_string(i)), .host = "example.com"};
     page.last_crawl = kStart - Duration::Days((7 * i) % 10);
@@ -200,6 +220,7 @@ TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
     crawls.push_back({.page = columns.page[i], .probability = polled ? 0.0F : 1.0F});
   }
   ASSERT_TRUE(Finish(crawls));
+  EXPECT_TRUE(refile_);
   ReestimateAll();
   const auto next = shard_.Next(kStart + Duration::Seconds(1), Duration::Hours(1));
   ASSERT_TRUE(next);
@@ -207,6 +228,98 @@ TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
   EXPECT_GT(next->value, 0);
   EXPECT_LT(next->value, Duration::Days(1).seconds()) << "importance x time, as by any policy";
   EXPECT_FALSE(shard_.Next(kStart + Duration::Seconds(2), Duration::Hours(1)));
+}
+
+TEST_F(ShardPlanTest, APageThatIsCrawledOnSignalsAloneHasAFirstCrawl) {
+  AddComplete("new");
+  Begin();
+  ASSERT_TRUE(Finish(PlanBySignals()));
+  ASSERT_TRUE(refile_);
+  ReestimateAll();
+  EXPECT_EQ(SecondsToCrawl("new"), 0) << "due, though first seen before";
+  const Instant at = kStart + Duration::Seconds(1);
+  const auto first = shard_.Next(at, Duration::Hours(1));
+  ASSERT_TRUE(first);
+  ReportCrawl report{.key = first->key, .lease = first->lease, .fetched = at};
+  report.outcome = CrawlOutcome::kChanged;
+  ASSERT_TRUE(shard_.Apply(report, at).status.ok());
+  EXPECT_FALSE(shard_.Next(at + Duration::Days(1), Duration::Hours(1))) << "no signal since";
+  AddComplete("newer");
+  ReestimateAll();
+  ASSERT_TRUE(Finish(PlanBySignals()));
+  EXPECT_TRUE(refile_) << "for the page that came";
+  ASSERT_TRUE(Finish(PlanBySignals()));
+  EXPECT_FALSE(refile_) << "nothing is asked for that was not before";
+}
+
+TEST_F(ShardPlanTest, EveryPlanThatAsksBySignalsAnewHasPagesFiledAnew) {
+  AddComplete("page", kStart - Duration::Days(1));
+  Begin();
+  ASSERT_TRUE(Finish(Plan()));
+  EXPECT_FALSE(refile_) << "it is polled";
+  ASSERT_TRUE(shard_.Apply(SignalChange{.key = Key("page")}, kStart).status.ok());
+  EXPECT_GT(SecondsToCrawl("page"), 0);
+  ASSERT_TRUE(Finish(PlanBySignals()));
+  ASSERT_TRUE(refile_);
+  ReestimateAll();
+  EXPECT_EQ(SecondsToCrawl("page"), 0);
+
+  // To an index policy and back.
+  state_.SetPolicy(Policy{.kind = PolicyKind::kGreedy});
+  ReestimateAll();
+  state_.SetPolicy(CrawlPolicy(PlanMethod::kLcComplete));
+  ReestimateAll();
+  Begin();
+  ASSERT_TRUE(Finish(PlanBySignals()));
+  ASSERT_TRUE(refile_);
+  ReestimateAll();
+  EXPECT_EQ(SecondsToCrawl("page"), 0);
+}
+
+TEST_F(ShardPlanTest, APageThatComesBackIsANewcomer) {
+  Add("stays");
+  Add("gone");
+  Add("unwanted");
+  ReportCrawl report{.key = Key("gone"), .fetched = kStart};
+  report.outcome = CrawlOutcome::kGone;
+  ASSERT_TRUE(shard_.Apply(report, kStart).status.ok());
+  SetImportance("unwanted", 0);
+  Begin();
+  PlanColumns columns;
+  state_.CollectPlan(0, UINT32_MAX, &columns);
+  EXPECT_EQ(columns.page.size(), 3u);
+  EXPECT_EQ(columns.Pages(), 1u);
+  ASSERT_TRUE(Finish(Plan()));
+  SetImportance("gone", 2);
+  SetImportance("unwanted", 2);
+  EXPECT_NEAR(SecondsToCrawl("stays"), kPlanned.seconds(), 0.1);
+  EXPECT_LE(SecondsToCrawl("gone"), kNewcomer.seconds() + 0.1);
+  EXPECT_LE(SecondsToCrawl("unwanted"), kNewcomer.seconds() + 0.1);
+}
+
+TEST(PlanCrawlsTest, IdsWithoutAPageHaveNoPartInThePlan) {
+  const PlanColumns columns = {
+      .page = {PageNumber(), PageNumber(7), PageNumber(), PageNumber(5), PageNumber()},
+      .importance = {0, 3, 0, 1, 0},
+      .change_rate = {0, 1, 0, 0.25, 0},
+      .complete = {0, 0, 0, 0, 0}};
+  for (const PlanMethod method : AllPlanMethods()) {
+    const auto crawls = PlanCrawls(method, columns, Rate::PerSecond(2));
+    ASSERT_TRUE(crawls.ok()) << PlanMethodName(method);
+    ASSERT_EQ(crawls->size(), 5u);
+    for (const size_t i : {0, 2, 4}) {
+      EXPECT_EQ((*crawls)[i].rate, 0) << PlanMethodName(method);
+      EXPECT_EQ((*crawls)[i].page, PageNumber());
+    }
+    EXPECT_EQ((*crawls)[1].page, PageNumber(7));
+    EXPECT_EQ((*crawls)[3].page, PageNumber(5));
+    // No page has complete signals.
+    const double used = method == PlanMethod::kLcComplete ? 0 : 2;
+    EXPECT_NEAR((*crawls)[1].rate + (*crawls)[3].rate, used, 1e-6) << PlanMethodName(method);
+    if (method == PlanMethod::kUniform) {
+      EXPECT_EQ((*crawls)[3].rate, 1);
+    }
+  }
 }
 
 }  // namespace
