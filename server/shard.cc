@@ -17,6 +17,8 @@ constexpr Duration kBelievedInterval = Duration::Seconds(1);
 constexpr int64_t kBelievedCostShare = 100;
 // Longest sleep of an idle shard.
 constexpr Duration kMaxIdle = Duration::Millis(500);
+// From a refused commit to the next attempt at the shard's own events.
+constexpr Duration kAgain = Duration::Seconds(1);
 
 Reply RefusedReply(const Status& status) {
   return {.disposition = Disposition::kRefused, .status = status};
@@ -49,7 +51,9 @@ struct Shard::Turn {
   std::vector<Run> runs;
   std::vector<Reply> replies;  // one for each event
   std::vector<ShardQuery> queries;
-  bool stirred = false;  // something other than a pick happened
+  size_t own = 0;                      // the last events are the shard's own, so many
+  std::vector<PageNumber> filed_anew;  // without an event
+  bool stirred = false;                // something other than a pick happened
   Transaction txn;
 };
 
@@ -127,12 +131,22 @@ void Shard::Run() {
 }
 
 Duration Shard::IdleTime(Instant now) const {
-  if (failure_.ok() && epochs_.Due(now)) return Duration();
+  if (!failure_.ok()) return kMaxIdle;
+  if (!again_.empty()) return std::min(again_at_ - now, kMaxIdle);
+  if (epochs_.Due(now)) return Duration();
   const Instant next = std::min({state_.next_timer(), epochs_.next_start(), now + kMaxIdle});
   return next - now;
 }
 
 void Shard::RunOnce(Instant now) {
+  if (failure_.ok() && !again_.empty() && again_at_ <= now) {
+    // Alone: what clients send is not to have it refused again.
+    Turn turn(now);
+    turn.stirred = true;
+    turn.own = again_.size();
+    turn.Add(std::exchange(again_, {}), nullptr);
+    RunTurn(turn);
+  }
   std::vector<Request> requests;
   std::vector<Request> expired;
   mailbox_.Drain(limits::kMaxEventsPerCommit, now, &requests, &expired);
@@ -142,13 +156,12 @@ void Shard::RunOnce(Instant now) {
   }
   Turn turn(now);
   for (Request& request : requests) Accept(request, turn);
-  if (failure_.ok()) {
-    std::vector<Event> due;
-    state_.TakeDueTimers(now, limits::kMaxEventsPerCommit, &due);
-    if (epochs_.Due(now)) epochs_.Slice(state_, now, turn.txn, &due);
-    turn.stirred |= !due.empty();
-    turn.Add(std::move(due), nullptr);
-  }
+  if (failure_.ok() && again_.empty()) TakeOwnEvents(turn);
+  RunTurn(turn);
+  PublishBelieved(now);
+}
+
+void Shard::RunTurn(Turn& turn) {
   const Status read = ReadPages(turn);
   if (!failure_.ok() || !read.ok()) {
     Refuse(turn, failure_.ok() ? read : failure_);
@@ -158,7 +171,29 @@ void Shard::RunOnce(Instant now) {
   }
   Publish();
   Answer(turn);
-  PublishBelieved(now);
+}
+
+void Shard::TakeOwnEvents(Turn& turn) {
+  std::vector<Event> due;
+  state_.TakeDueTimers(turn.now, limits::kMaxEventsPerCommit, &due);
+  if (epochs_.Due(turn.now)) {
+    epochs_.Slice(state_, turn.now, turn.txn, &due);
+    for (const Transaction::Page& page : turn.txn.pages()) {
+      if (page.reindex) turn.filed_anew.push_back(page.record.number);
+    }
+  }
+  turn.stirred |= !due.empty();
+  turn.own = due.size();
+  turn.Add(std::move(due), nullptr);
+}
+
+void Shard::KeepOwnEvents(const Turn& turn) {
+  if (turn.own == 0 && turn.filed_anew.empty()) return;
+  CHECK(again_.empty());
+  again_.assign(turn.events.end() - static_cast<ptrdiff_t>(turn.own), turn.events.end());
+  // An edge files the page anew and writes nothing.
+  for (const PageNumber page : turn.filed_anew) again_.emplace_back(CrossAgeEdge{page});
+  again_at_ = turn.now + kAgain;
 }
 
 // --- Requests become events
@@ -272,6 +307,9 @@ void Shard::CommitAndInstall(Turn& turn) {
       spdlog::error("shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
                     status.ToString());
       if (!nothing_written) Fail(status);
+      // An invalid record among the shard's own would be refused for ever.
+      const bool may_pass = absl::IsResourceExhausted(status) || turn.own < turn.events.size();
+      if (nothing_written && may_pass) KeepOwnEvents(turn);
       Refuse(turn, status);
       return;
     }

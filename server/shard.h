@@ -134,11 +134,17 @@ class Shard {
  private:
   using Request = std::variant<EventBatch, TakeRequest, OfferRequest, SettleRequest, ShardQuery>;
 
-  // One turn of the loop, from drained requests to replies.
+  // From drained requests, or the shard's own events, to replies.
   struct Turn;
 
   void Run();
+  // One round of the loop: a turn for what waits, after one for what is to be tried again.
   void RunOnce(Instant now);
+  void RunTurn(Turn& turn);
+  // Timers that are due, and a slice of an epoch or of filing pages anew.
+  void TakeOwnEvents(Turn& turn);
+  // The turn's commit was refused: its own events are for a later turn.
+  void KeepOwnEvents(const Turn& turn);
   [[nodiscard]] Duration IdleTime(Instant now) const;
   void Accept(Request& request, Turn& turn);
   void AcceptTake(TakeRequest& request, Turn& turn);
@@ -165,6 +171,10 @@ class Shard {
   Status failure_;           // owner thread
   bool came_short_ = false;  // owner thread: the last request found too few pages
   Instant believed_due_;     // owner thread
+  // Owner thread: own events whose commit was refused, and when to try them again. Until then there
+  // are no others.
+  std::vector<Event> again_;
+  Instant again_at_;
   std::thread thread_;
   mutable Mutex mutex_;
   ShardSnapshot snapshot_ FRESHET_GUARDED_BY(mutex_);

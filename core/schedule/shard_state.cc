@@ -239,6 +239,8 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
     const std::optional<PageId> id = pages.Find(lease.record.page);
     const bool was_open = leases.Find(lease.record.id) != nullptr;
     if (lease.closed) {
+      // Counted here: an expiry that is refused comes again.
+      if (lease.expired) ++counters.expired_leases;
       // One opened and closed within the batch undoes its pick.
       if (was_open || (id && pages.Is(*id, PageTable::kTaken))) {
         lease.forgotten ? leases.Drop(lease.record.id) : leases.Close(lease.record, lease.reported);

@@ -141,7 +141,8 @@ class ShardState {
   void Install(Transaction& txn);
 
   // Appends the expired leases and age edges that are due and the signals that other crawls have
-  // shown in a new light, as events, at most `max`.
+  // shown in a new light, as events, at most `max`. Each is told once: what is not committed is for
+  // the owner to step again.
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   // When TakeDueTimers has something to do again.
   [[nodiscard]] Instant next_timer() const;

@@ -366,7 +366,7 @@ Reply ShardState::Impl::Step(const ReturnLease& event, Instant, Transaction& txn
 Reply ShardState::Impl::Step(const ExpireLease& event, Instant, Transaction& txn) {
   if (Transaction::Lease* lease = OpenLease(event.lease, txn)) {
     End(*lease, /*reported=*/false, txn);
-    ++counters.expired_leases;
+    lease->expired = true;
   }
   return {};
 }

@@ -36,6 +36,7 @@ class Transaction {
     bool closed = false;
     bool reported = false;   // by a result under it
     bool forgotten = false;  // closed, and not to be remembered
+    bool expired = false;    // closed by its deadline
   };
 
   // Takes a record as the store holds it. Loading the same page twice keeps the first copy.
