@@ -61,7 +61,7 @@ AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double n
   const double since = now - origin_;
   const double rounding = kRounding * slope * (since + span);
   const Line line{jet.value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
-  DCHECK(std::isfinite(line.base) && std::isfinite(line.slope));
+  DCHECK(!std::isnan(line.base) && std::isfinite(line.slope));
   return line;
 }
 

@@ -16,11 +16,12 @@ namespace freshet {
 
 struct HighestValue {
   double value = 0;
-  double next = 0;   // the highest of the others; lowest double: there is none
+  double next = 0;   // the highest of the others; -infinity: there is none
   size_t place = 0;  // the first of `value`
 };
 
-// All numbers are finite; arrays need no alignment. Immutable, hence thread-safe.
+// No number is NaN; slopes and times are finite. Arrays need no alignment. Immutable, hence
+// thread-safe.
 struct LineKernels {
   // values[i] = base[i] + slope[i] t.
   void (*evaluate)(const double* base, const double* slope, size_t n, double t, double* values);

@@ -61,7 +61,7 @@ struct Leaders {
 };
 
 Leaders Lead(const double* values, size_t blocks) {
-  const Lanes lowest = All(-__DBL_MAX__);
+  const Lanes lowest = All(-__builtin_inf());
   Leaders result = {lowest, lowest};
   for (size_t i = 0; i < blocks; ++i) {
     const Lanes here = Load(values + i * kLanes);
@@ -86,7 +86,7 @@ size_t Place(const double* values, double highest, size_t n) {
 HighestValue Find(const double* values, size_t n) {
   const size_t blocks = n / kLanes;
   const Leaders leaders = Lead(values, blocks);
-  double highest = -__DBL_MAX__;
+  double highest = -__builtin_inf();
   double next = highest;
   const auto meet = [&](double value) {
     const double lesser = value > highest ? highest : value;
