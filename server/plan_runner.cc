@@ -53,6 +53,11 @@ void PlanRunner::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool PlanRunner::stopping() const {
+  const MutexLock lock(mutex_);
+  return stop_;
+}
+
 uint64_t PlanRunner::Pages() const {
   uint64_t pages = 0;
   for (const Shard* shard : router_.shards()) pages += shard->snapshot().counters.pages;
@@ -114,6 +119,7 @@ Status PlanRunner::Collect(PlanColumns& columns, std::vector<uint32_t>& ids) {
   for (Shard* shard : router_.shards()) {
     uint32_t taken = 0;
     for (uint32_t got = 1; got > 0; taken += got) {
+      if (stopping()) return Stopping();
       // Into a part of its own: on the shard's thread no large vector is to grow.
       PlanColumns part;
       const auto collect = [&](const ShardView& view) {
@@ -140,6 +146,7 @@ Status PlanRunner::HandOut(Shard& shard, PlanMethod method, Rate newcomer_rate,
     if (!Ask(shard, begin)) return Stopped();
   }
   for (uint32_t first = 0; current && first < crawls.size(); first += options_.slice) {
+    if (stopping()) return Stopping();
     const auto part =
         crawls.subspan(first, std::min<size_t>(options_.slice, crawls.size() - first));
     const auto stage = [&](const ShardView& view) {
@@ -173,6 +180,7 @@ Status PlanRunner::MakeAndHandOut(PlanMethod method) {
     const auto mine =
         std::span(crawls).subspan(std::min(offset, crawls.size()), crawls.empty() ? 0 : ids[i]);
     offset += ids[i];
+    if (stopping()) return Stopping();
     RETURN_IF_ERROR(HandOut(*router_.shards()[i], method, newcomer_rate, mine));
   }
   return {};

@@ -44,16 +44,19 @@ class PlanRunner {
   void SetMethod(std::optional<PlanMethod> method, Done done) FRESHET_EXCLUDES(mutex_);
   // Plans again: the crawl rate or the pages are others than they were.
   void Poke() FRESHET_EXCLUDES(mutex_);
-  // Ends the thread. Call it before the shards are stopped. Idempotent.
+  // Ends the thread, and a plan that is being gathered or handed out after its next slice; whoever
+  // waits is told. Call it before the shards are stopped. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:
   void Run() FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] bool stopping() const FRESHET_EXCLUDES(mutex_);
   // Returns once there is something to do.
   void WaitForWork() FRESHET_REQUIRES(mutex_);
   [[nodiscard]] uint64_t Pages() const;
   [[nodiscard]] Status MakeAndHandOut(PlanMethod method);
-  // What all shards know of their pages; the number of ids of each. Unavailable: one is stopped.
+  // What all shards know of their pages; the number of ids of each. Unavailable: one is stopped, or
+  // this is.
   [[nodiscard]] Status Collect(PlanColumns& columns, std::vector<uint32_t>& ids);
   // The shard follows the plan from now on, unless another policy was set, and files its pages anew
   // where signals that came before the plan are to ask for the crawls that it has for them.
@@ -66,7 +69,7 @@ class PlanRunner {
   const PlanRunnerOptions options_;
   Router& router_;
   const std::function<Rate()> rate_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Condition wake_;
   std::optional<PlanMethod> method_ FRESHET_GUARDED_BY(mutex_);
   bool wanted_ FRESHET_GUARDED_BY(mutex_) = false;

@@ -391,6 +391,8 @@ void Server::Impl::StopServing() {
       (void)shard->Query([](const ShardView& view) { view.epochs.Cancel(view.now); });
     }
     (void)streams_.WaitUntilEmpty(kShutdownDeadline);
+    // A change of policy that waits for its plan ends with a status.
+    plans_->Stop();
     grpc_server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
     grpc_server_->Wait();
   }
