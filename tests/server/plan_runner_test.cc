@@ -66,13 +66,14 @@ class PlanRunnerTest : public testing::Test {
     shard_->Submit(std::move(request));
     return answer.get_future().get();
   }
-  // Waits for what the plan had filed anew.
+  // Waits until pages that the plan had filed anew are; a slice is done with every look.
   void AwaitFiling() {
-    std::promise<void> filed;
-    ASSERT_TRUE(shard_->Query([&](const ShardView& view) {
-      view.epochs.RequestReestimate([&](const StatusOr<EpochResult>&) { filed.set_value(); });
-    }));
-    filed.get_future().get();
+    for (bool filing = true; filing;) {
+      std::promise<bool> answer;
+      ASSERT_TRUE(shard_->Query(
+          [&](const ShardView& view) { answer.set_value(view.epochs.Due(view.now)); }));
+      filing = answer.get_future().get();
+    }
   }
   static Status Plan(PlanRunner& runner) {
     std::promise<Status> planned;
