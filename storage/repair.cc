@@ -217,16 +217,17 @@ class Salvage {
       LeaseRecord lease;
       if (!Readable(DecodeLease(key, value, &lease))) {
         ++report_.lost_leases;
-      } else if (lease.over) {
-        changes_.leases.push_back(std::move(lease));
-      } else if (!std::binary_search(saved_.begin(), saved_.end(), lease.page) ||
-                 !leased.insert(lease.page).second) {
-        ++report_.lost_leases;
-        Note(fmt::format("lease {:#x} is dropped: its page is lost, or leased already",
-                         lease.id.value()));
-      } else {
-        changes_.leases.push_back(std::move(lease));
+        return;
       }
+      // Of what is over, only the memory is saved; it needs no page.
+      const bool of_saved_page = std::binary_search(saved_.begin(), saved_.end(), lease.page);
+      if (lease.over || (of_saved_page && leased.insert(lease.page).second)) {
+        changes_.leases.push_back(std::move(lease));
+        return;
+      }
+      ++report_.lost_leases;
+      Note(fmt::format("lease {:#x} is dropped: its page is lost, or leased already",
+                       lease.id.value()));
     });
   }
 

@@ -13,14 +13,12 @@ HugeBlock::HugeBlock(size_t bytes)
   void* const start =
       mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) throw std::bad_alloc();
-  const auto address = reinterpret_cast<uintptr_t>(start);
-  const uintptr_t aligned = (address + kHugePage - 1) / kHugePage * kHugePage;
-  const size_t before = aligned - address;
-  if (before > 0) (void)munmap(start, before);
-  if (before < kHugePage) {
-    (void)munmap(reinterpret_cast<void*>(aligned + bytes_), kHugePage - before);
-  }
-  data_ = reinterpret_cast<void*>(aligned);
+  char* const first = static_cast<char*>(start);
+  const size_t past = reinterpret_cast<uintptr_t>(start) % kHugePage;
+  const size_t before = past == 0 ? 0 : kHugePage - past;
+  if (before > 0) (void)munmap(first, before);
+  (void)munmap(first + before + bytes_, kHugePage - before);
+  data_ = first + before;
   // Advice only: where it is refused, ordinary pages do.
   if (bytes_ > kHugePage) {
     (void)madvise(static_cast<char*>(data_) + kHugePage, bytes_ - kHugePage, MADV_HUGEPAGE);
