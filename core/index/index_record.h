@@ -15,6 +15,18 @@ enum class ClockKind : uint8_t {
   kStanding,   // the exponent, as the bits of a float; it does not move
 };
 
+// Where a page is held in the index.
+enum class PagePlace : uint8_t {
+  kNone,      // not in
+  kUnfiled,   // put before the first pick
+  kAsleep,    // in a calendar
+  kWaiting,   // in a pool
+  kAwake,     // in the band
+  kForced,    // past its forced_at
+  kDelayed,   // before its eligible_from
+  kWithheld,  // taken out of competition
+};
+
 // Two records share a cache line. Value type, thread-compatible.
 struct alignas(32) IndexRecord {
   float importance = 0;

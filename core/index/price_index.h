@@ -15,8 +15,7 @@
 //  4. The line of an awake page is at least its value (AwakeBand).
 //  5. A pick is answered only when its exact value is at least the claim, every bound of an open
 //     pool and every line; else the claim is lowered, which wakes what becomes due.
-// Hence the answer is what a full scan would give (BruteIndex is the twin that tests compare with).
-// docs/index.md derives the bounds.
+// Hence the answer is what a full scan (BruteIndex) would give. docs/index.md derives the bounds.
 #ifndef FRESHET_CORE_INDEX_PRICE_INDEX_H_
 #define FRESHET_CORE_INDEX_PRICE_INDEX_H_
 
@@ -74,16 +73,7 @@ class PriceIndex {
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
 
  private:
-  enum class Place : uint8_t {
-    kNone,      // not in
-    kUnfiled,   // put before the first pick
-    kAsleep,    // in a calendar
-    kWaiting,   // in a pool
-    kAwake,     // in the band
-    kForced,    // past its forced_at
-    kDelayed,   // before its eligible_from
-    kWithheld,  // taken out of competition
-  };
+  using Place = PagePlace;
   struct Times {
     Instant eligible_from;
     Instant forced_at = Instant::Infinite();
