@@ -56,15 +56,13 @@ class AwakeBand {
   [[nodiscard]] size_t size() const { return lines_.size(); }
   [[nodiscard]] double warm_end() const { return warm_.end; }
   [[nodiscard]] double hot_end() const { return hot_.end; }
-  [[nodiscard]] bool all_warm() const { return warm_.size() == lines_.size(); }
-  [[nodiscard]] bool all_hot() const { return hot_.size() == lines_.size(); }
   // Whether a page that is worth `value` might be beaten by one that was not looked at: every warm
   // page that is not hot is below the hot level, every other page below the warm level.
   [[nodiscard]] bool BelowHotLevel(double value) const {
     return hot_.size() < warm_.size() && value < hot_.level;
   }
   [[nodiscard]] bool BelowWarmLevel(double value) const {
-    return !all_warm() && value < warm_.level;
+    return warm_.size() < lines_.size() && value < warm_.level;
   }
 
   // Computes the bounds of all hot pages at `now` <= hot_end.

@@ -7,6 +7,7 @@
 #include "core/base/check.h"
 #include "core/index/price_index.h"
 #include "core/model/crossing.h"
+#include "core/model/exponential.h"
 
 namespace freshet {
 namespace {
@@ -42,17 +43,7 @@ Slowness SlownessAt(ValueShape shape, double x) {
   switch (shape) {
     case ValueShape::kGreedy: {
       if (x < 0.01) return {x / 2, x / 2 * std::exp(x)};
-      // Below 1/2 the sum of x^(k-1)/k!, k >= 2; what is left out is below 1e-9 of it.
-      const double slow =
-          x > 0.5
-              ? (std::exp(x) - 1 - x) / x
-              : x * (1.0 / 2 +
-                     x * (1.0 / 6 +
-                          x * (1.0 / 24 +
-                               x * (1.0 / 120 + x * (1.0 / 720 + x * (1.0 / 5040 +
-                                                                      x * (1.0 / 40320 +
-                                                                           x * (1.0 / 362880 +
-                                                                                x / 3628800))))))));
+      const double slow = x > 0.5 ? (std::exp(x) - 1 - x) / x : x * ExponentialRest(x);
       return {slow * (1 - 1e-9), slow * (1 + 1e-9)};
     }
     case ValueShape::kHarmonic: {
@@ -141,7 +132,7 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
     SetPlace(page, Place::kUnfiled, 0);
     return;
   }
-  if (!times_.empty() && FileByTimes(page)) return;
+  if (FileByTimes(page)) return;
   const Policy& policy = PolicyOf(record);
   const bool running = record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning);
   Sleeping sleeping = Sleeping::kUnfit;

@@ -1,11 +1,11 @@
 #include "core/model/crawl_value.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "core/base/check.h"
+#include "core/model/exponential.h"
 #include "core/model/gamma.h"
 #include "core/model/ncis_value.h"
 
@@ -97,26 +97,6 @@ ValueParameters NoisyPage(int terms, double importance, const PageRates& rates) 
     page.tail = terms == 1 ? 0 : page.tail * -std::expm1((1 - terms) * fall);
   }
   return page;
-}
-
-// sum_{k>=2} s^(k-2)/k! for s <= 1/2, in four sums that do not wait for one another.
-double ExponentialRest(double s) {
-  constexpr auto kInverseFactorials = [] {
-    std::array<double, 16> table{};
-    double factorial = 1;
-    for (int k = 0; k < 16; ++k) {
-      factorial *= k == 0 ? 1 : k;
-      table[static_cast<size_t>(k)] = 1 / factorial;
-    }
-    return table;
-  }();
-  const auto& c = kInverseFactorials;
-  const double s2 = s * s;
-  const double s4 = s2 * s2;
-  const double first = (c[2] + c[3] * s) + (c[4] + c[5] * s) * s2;
-  const double second = (c[6] + c[7] * s) + (c[8] + c[9] * s) * s2;
-  const double third = (c[10] + c[11] * s) + (c[12] + c[13] * s) * s2;
-  return first + (second + third * s4) * s4;
 }
 
 // R^1(s) = 1 - (1 + s) e^-s, given decay = e^-s. Below 1/2 the positive series e^-s sum_{k>=2}
