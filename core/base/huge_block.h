@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <memory>
 
 namespace freshet {
 
@@ -17,22 +17,15 @@ class HugeBlock {
   static constexpr size_t kHugePage = size_t{1} << 21;
 
   explicit HugeBlock(size_t bytes);
-  ~HugeBlock();
-  HugeBlock(HugeBlock&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  HugeBlock& operator=(HugeBlock&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  HugeBlock(const HugeBlock&) = delete;
-  HugeBlock& operator=(const HugeBlock&) = delete;
 
-  [[nodiscard]] void* data() const { return data_; }
+  [[nodiscard]] void* data() const { return data_.get(); }
 
  private:
-  void* data_;
-  size_t bytes_;
+  struct Unmap {
+    size_t bytes;
+    void operator()(char* data) const;
+  };
+  std::unique_ptr<char, Unmap> data_;
 };
 
 }  // namespace freshet
