@@ -98,19 +98,13 @@ void AddRecoverBench(CLI::App& app, BenchAction& action) {
   CLI::App* command =
       app.add_subcommand("recover", "Time from a killed process to one that can serve");
   auto flags = std::make_shared<RecoverFlags>();
-  command->add_option("--pages", flags->synthetic.pages, "Number of pages")
-      ->capture_default_str()
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
-  command->add_option("--pages-per-host", flags->synthetic.pages_per_host)
-      ->capture_default_str()
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
+  AddSyntheticFlags(*command, flags->synthetic);
   flags->synthetic.log_rows = 200'000;
   command->add_option("--log-rows", flags->synthetic.log_rows, "Rows of the log to replay")
       ->capture_default_str();
   command->add_option("--shards", flags->shards)->capture_default_str()->check(CLI::Range(1, 64));
   command->add_option("--threads", flags->threads, "0: one a core")->capture_default_str();
   command->add_option("--policy", flags->policy)->capture_default_str();
-  command->add_option("--seed", flags->synthetic.seed)->capture_default_str();
   command->add_option("--dir", flags->dir,
                       "Keep the store there, and use it when it is there already");
   command->callback([&action, flags] { action = [flags] { return RunRecoverBench(*flags); }; });

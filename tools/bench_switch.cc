@@ -211,12 +211,7 @@ void AddSwitchBench(CLI::App& app, BenchAction& action) {
   CLI::App* command =
       app.add_subcommand("switch", "How long changes of policy stop assignments; one shard");
   auto flags = std::make_shared<SwitchFlags>();
-  command->add_option("--pages", flags->synthetic.pages, "Pages in the store")
-      ->capture_default_str()
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
-  command->add_option("--pages-per-host", flags->synthetic.pages_per_host)
-      ->capture_default_str()
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
+  AddSyntheticFlags(*command, flags->synthetic);
   command->add_option("--policies", flags->policies, "In the order in which they are set")
       ->delimiter(',')
       ->capture_default_str();
@@ -229,7 +224,6 @@ void AddSwitchBench(CLI::App& app, BenchAction& action) {
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--durability", flags->durability, "none: gaps are not those of the disk")
       ->capture_default_str();
-  command->add_option("--seed", flags->synthetic.seed)->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunSwitchBench(*flags); }; });
 }
 

@@ -129,6 +129,16 @@ PageKey SyntheticKey(const SyntheticOptions& options, uint64_t i) {
                              i % 1000, i)};
 }
 
+void AddSyntheticFlags(CLI::App& command, SyntheticOptions& options) {
+  command.add_option("--pages", options.pages, "Pages in the store")
+      ->capture_default_str()
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
+  command.add_option("--pages-per-host", options.pages_per_host)
+      ->capture_default_str()
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000'000}));
+  command.add_option("--seed", options.seed)->capture_default_str();
+}
+
 Status MakeSyntheticStore(const std::string& dir, const SyntheticOptions& options) {
   const pid_t child = fork();
   if (child < 0) return MakeStatus(absl::StatusCode::kUnavailable, "cannot start a process");

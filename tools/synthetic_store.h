@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "CLI/CLI.hpp"
 #include "core/base/status.h"
 #include "core/model/page.h"
 
@@ -23,6 +24,9 @@ struct SyntheticOptions {
 // The text of page `i` and of its host. Two pages never share one.
 [[nodiscard]] std::string SyntheticHost(const SyntheticOptions& options, uint64_t i);
 [[nodiscard]] PageKey SyntheticKey(const SyntheticOptions& options, uint64_t i);
+
+// Lets the command line set pages, pages_per_host and seed.
+void AddSyntheticFlags(CLI::App& command, SyntheticOptions& options);
 
 // Fills the new directory `dir` and leaves it as a process that was killed would: tables, and a
 // log of `log_rows`. Pages have rates over three decades, nine in ten a crawl behind them, and a
