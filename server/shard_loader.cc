@@ -45,6 +45,8 @@ class Load {
     const MutexLock lock(mutex_);
     return status_;
   }
+  // Whether an instant is known to have passed.
+  [[nodiscard]] bool Passed(Instant at) const { return !now_.infinite() && at <= now_; }
   // Starts the threads, calls `report` every `interval` until they are done, and joins them.
   void RunAll(unsigned threads, Duration interval, const std::function<void()>& report)
       FRESHET_EXCLUDES(mutex_);
@@ -84,8 +86,10 @@ class Load::Range final : public LoadVisitor {
 
   Status OnPage(const LoadedPage& page) override {
     target_ = &TargetOf(SlotOf(page.number));
-    batch_.push_back(target_->reader->PrepareLoad(page.number, page.fingerprint,
-                                                  hosts_[page.host_serial], page.spec, page.state));
+    PageToLoad& prepared = batch_.emplace_back(target_->reader->PrepareLoad(
+        page.number, page.fingerprint, hosts_[page.host_serial], page.spec, page.state));
+    // What has passed needs no alarm, which costs more than all else that is filed of a page.
+    if (load_.Passed(prepared.entry.eligible_from)) prepared.entry.eligible_from = Instant();
     return batch_.size() == kPagesPerBatch ? Flush() : Status();
   }
 

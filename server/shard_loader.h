@@ -23,8 +23,9 @@ struct LoadProgress {
 
 struct LoadOptions {
   unsigned threads = 0;  // 0: one a core
-  // Assignments from later than this come from a clock that was set back since: their hosts count
-  // as fetched from just now, not as busy until then.
+  // The time of the start; no pick is asked for an earlier one. Infinite: not known. Assignments
+  // from later come from a clock that was set back since: their hosts count as fetched from just
+  // now, not as busy until then.
   Instant now = Instant::Infinite();
   // Called every `report_interval` while it runs, on the caller's thread. Unset: not.
   std::function<void()> report;

@@ -36,8 +36,7 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
   plan_in_force ? StartQueue() : StartIndex();
 }
 
-// --- Pages in memory
-// --------------------------------------------------------------------------------
+// --- Pages in memory ---
 
 IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& state,
                                        HostId host) const {
@@ -53,7 +52,8 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
   entry.since = state.carried_at;
   entry.host = host;
   entry.eligible_from = std::max(spec.not_before, state.retry_at);
-  if (state.crawled()) {
+  // Without a minimal interval nothing is to be waited for: most pages need no alarm.
+  if (state.crawled() && spec.min_interval > Duration()) {
     entry.eligible_from = std::max(entry.eligible_from, state.last_crawl + spec.min_interval);
   }
   if (spec.max_interval > Duration()) {
@@ -145,8 +145,7 @@ void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
        BelievedOf(spec, state), AskedAt(id, state));
 }
 
-// --- Start-up
-// -----------------------------------------------------------------------------------------
+// --- Start-up ---
 
 PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                          const PageSpec& spec, const PageState& state) const {
