@@ -25,6 +25,9 @@ namespace freshet {
 class FRESHET_THREAD_ANNOTATION(capability("mutex")) Mutex {
  public:
   void Lock() FRESHET_THREAD_ANNOTATION(acquire_capability()) { mutex_.lock(); }
+  [[nodiscard]] bool TryLock() FRESHET_THREAD_ANNOTATION(try_acquire_capability(true)) {
+    return mutex_.try_lock();
+  }
   void Unlock() FRESHET_THREAD_ANNOTATION(release_capability()) { mutex_.unlock(); }
 
  private:

@@ -17,8 +17,11 @@ namespace {
 // enough that opening iterators does not count.
 constexpr uint32_t kSlotsPerRange = 16;
 static_assert(limits::kSlots % kSlotsPerRange == 0);
-// Pages that are filed under one lock.
-constexpr size_t kPagesPerBatch = 2048;
+// Pages that are filed under one lock; where another thread has it, a thread goes on reading, and
+// tries again after every so many pages until it has too many to go on.
+constexpr size_t kPagesPerBatch = 1024;
+constexpr size_t kPagesToTryAgain = 256;
+constexpr size_t kMostPagesPerBatch = 8192;
 
 // A shard and the lock under which it is loaded.
 struct Target {
@@ -47,21 +50,27 @@ class Load {
   }
   // Whether an instant is known to have passed.
   [[nodiscard]] bool Passed(Instant at) const { return !now_.infinite() && at <= now_; }
-  // Starts the threads, calls `report` every `interval` until they are done, and joins them.
+  // Reads everything, then finishes every shard. Starts the threads, calls `report` every
+  // `interval` until they are done, and joins them.
   void RunAll(unsigned threads, Duration interval, const std::function<void()>& report)
       FRESHET_EXCLUDES(mutex_);
 
  private:
   class Range;
 
-  // Loads ranges until there are no more; the work of one thread.
-  void Run() FRESHET_EXCLUDES(mutex_);
+  // The work of one thread.
+  void ReadRanges() FRESHET_EXCLUDES(mutex_);
+  void FinishShards() FRESHET_EXCLUDES(mutex_);
+  void RunThreads(unsigned threads, void (Load::*work)(), Duration interval,
+                  const std::function<void()>& report) FRESHET_EXCLUDES(mutex_);
+  void Note(Status status) FRESHET_EXCLUDES(mutex_);
 
   const Store& store_;
   std::vector<Target> targets_;
   const Instant now_;
   LoadProgress& progress_;
   std::atomic<uint32_t> next_slot_ = 0;
+  std::atomic<size_t> next_shard_ = 0;
   Mutex mutex_;
   Condition ended_;
   unsigned running_ FRESHET_GUARDED_BY(mutex_) = 0;
@@ -71,88 +80,133 @@ class Load {
 // Files what the store gives of some slots. Owner thread only.
 class Load::Range final : public LoadVisitor {
  public:
-  explicit Range(Load& load) : load_(load) { batch_.reserve(kPagesPerBatch); }
+  explicit Range(Load& load) : load_(load), batches_(load.targets_.size()) {}
 
   Status OnHost(const HostRecord& host, uint32_t host_serial) override {
-    Target& target = TargetOf(SlotOfHost(host.host));
-    const MutexLock lock(target.mutex);
-    HostRecord record = host;
+    Batch& batch = BatchOf(SlotOfHost(host.host));
+    if (host_serial >= places_.size()) places_.resize(host_serial + size_t{1});
+    places_[host_serial] = HostId(static_cast<uint32_t>(batch.ids.size() + batch.hosts.size()));
+    HostRecord& record = batch.hosts.emplace_back(host);
     record.last_assignment = std::min(record.last_assignment, load_.now_);
-    const HostId id = target.state->LoadHost(record);
-    if (host_serial >= hosts_.size()) hosts_.resize(host_serial + size_t{1});
-    hosts_[host_serial] = id;
     return {};
   }
 
   Status OnPage(const LoadedPage& page) override {
-    target_ = &TargetOf(SlotOf(page.number));
-    PageToLoad& prepared = batch_.emplace_back(target_->reader->PrepareLoad(
-        page.number, page.fingerprint, hosts_[page.host_serial], page.spec, page.state));
+    const size_t shard = ShardOf(SlotOf(page.number));
+    Batch& batch = batches_[shard];
+    PageToLoad& prepared = batch.pages.emplace_back(load_.targets_[shard].reader->PrepareLoad(
+        page.number, page.fingerprint, places_[page.host_serial], page.spec, page.state));
     // What has passed needs no alarm, which costs more than all else that is filed of a page.
     if (load_.Passed(prepared.entry.eligible_from)) prepared.entry.eligible_from = Instant();
-    return batch_.size() == kPagesPerBatch ? Flush() : Status();
+    const size_t size = batch.pages.size();
+    if (size < kPagesPerBatch || size % kPagesToTryAgain != 0) return {};
+    Target& target = load_.targets_[shard];
+    if (!target.mutex.TryLock()) {
+      if (size < kMostPagesPerBatch) return {};
+      target.mutex.Lock();
+    }
+    const Status filed = File(batch, target);
+    target.mutex.Unlock();
+    return filed;
   }
 
   Status OnLease(const LeaseRecord& lease) override {
-    RETURN_IF_ERROR(Flush());
-    Target& target = TargetOf(SlotOfLease(lease.id));
-    const MutexLock lock(target.mutex);
-    LeaseRecord record = lease;
+    LeaseRecord& record = BatchOf(SlotOfLease(lease.id)).leases.emplace_back(lease);
     record.assigned = std::min(record.assigned, load_.now_);
-    target.state->LoadLease(record);
     return {};
   }
 
   Status OnSlotEnd(Slot slot, uint64_t next_serial) override {
-    RETURN_IF_ERROR(Flush());
-    hosts_.clear();
+    BatchOf(slot).next_serials.emplace_back(slot, next_serial);
+    places_.clear();
     load_.progress_.slots.fetch_add(1, std::memory_order_relaxed);
-    Target& target = TargetOf(slot);
-    const MutexLock lock(target.mutex);
-    target.state->LoadNextSerial(slot, next_serial);
+    return {};
+  }
+
+  // Files what is left; the next range may begin.
+  Status Finish() {
+    for (size_t shard = 0; shard < batches_.size(); ++shard) {
+      Target& target = load_.targets_[shard];
+      const MutexLock lock(target.mutex);
+      RETURN_IF_ERROR(File(batches_[shard], target));
+      batches_[shard].ids.clear();
+    }
     return {};
   }
 
  private:
-  [[nodiscard]] Target& TargetOf(Slot slot) {
-    return load_.targets_[slot.value() % load_.targets_.size()];
-  }
-  Status Flush() {
-    if (batch_.empty()) return {};
-    const MutexLock lock(target_->mutex);
-    RETURN_IF_ERROR(target_->state->LoadPages(batch_));
-    load_.progress_.pages.fetch_add(batch_.size(), std::memory_order_relaxed);
-    batch_.clear();
+  // What a shard is still to be given. The host of a page is a position in the hosts of the batch,
+  // those that were filed first.
+  struct Batch {
+    std::vector<HostId> ids;
+    std::vector<HostRecord> hosts;
+    std::vector<PageToLoad> pages;
+    std::vector<LeaseRecord> leases;
+    std::vector<std::pair<Slot, uint64_t>> next_serials;
+  };
+
+  [[nodiscard]] size_t ShardOf(Slot slot) const { return slot.value() % batches_.size(); }
+  [[nodiscard]] Batch& BatchOf(Slot slot) { return batches_[ShardOf(slot)]; }
+
+  Status File(Batch& batch, Target& target) FRESHET_REQUIRES(target.mutex) {
+    for (const HostRecord& host : batch.hosts) batch.ids.push_back(target.state->LoadHost(host));
+    batch.hosts.clear();
+    for (PageToLoad& page : batch.pages) page.entry.host = batch.ids[page.entry.host.value()];
+    RETURN_IF_ERROR(target.state->LoadPages(batch.pages));
+    load_.progress_.pages.fetch_add(batch.pages.size(), std::memory_order_relaxed);
+    batch.pages.clear();
+    for (const LeaseRecord& lease : batch.leases) target.state->LoadLease(lease);
+    batch.leases.clear();
+    for (const auto& [slot, serial] : batch.next_serials) {
+      target.state->LoadNextSerial(slot, serial);
+    }
+    batch.next_serials.clear();
     return {};
   }
 
   Load& load_;
-  std::vector<HostId> hosts_;  // of the slot, by serial
-  Target* target_ = nullptr;   // of the batch
-  std::vector<PageToLoad> batch_;
+  std::vector<HostId> places_;  // of the slot's hosts in their batch, by serial
+  std::vector<Batch> batches_;  // by shard
 };
 
-void Load::Run() {
+void Load::Note(Status status) {
+  const MutexLock lock(mutex_);
+  status_.Update(std::move(status));
+}
+
+void Load::ReadRanges() {
   Range range(*this);
   while (status().ok()) {
     const uint32_t first = next_slot_.fetch_add(kSlotsPerRange);
-    if (first >= limits::kSlots) break;
+    if (first >= limits::kSlots) return;
     const auto last = static_cast<uint16_t>(first + kSlotsPerRange - 1);
     Status loaded = store_.Load(Slot(static_cast<uint16_t>(first)), Slot(last), range);
-    if (loaded.ok()) continue;
-    const MutexLock lock(mutex_);
-    status_.Update(std::move(loaded));
+    if (loaded.ok()) loaded = range.Finish();
+    if (!loaded.ok()) Note(std::move(loaded));
   }
-  const MutexLock lock(mutex_);
-  --running_;
-  ended_.NotifyAll();
 }
 
-void Load::RunAll(unsigned threads, Duration interval, const std::function<void()>& report) {
+void Load::FinishShards() {
+  for (size_t shard = next_shard_++; shard < targets_.size(); shard = next_shard_++) {
+    Target& target = targets_[shard];
+    const MutexLock lock(target.mutex);
+    Note(target.state->FinishLoad());
+  }
+}
+
+void Load::RunThreads(unsigned threads, void (Load::*work)(), Duration interval,
+                      const std::function<void()>& report) {
   std::vector<std::thread> workers;
   MutexLock lock(mutex_);
   running_ = threads;
-  for (unsigned i = 0; i < threads; ++i) workers.emplace_back([this] { Run(); });
+  for (unsigned i = 0; i < threads; ++i) {
+    workers.emplace_back([this, work] {
+      (this->*work)();
+      const MutexLock done(mutex_);
+      --running_;
+      ended_.NotifyAll();
+    });
+  }
   while (running_ > 0) {
     ended_.WaitFor(mutex_, interval);
     if (running_ == 0 || !report) continue;
@@ -164,6 +218,11 @@ void Load::RunAll(unsigned threads, Duration interval, const std::function<void(
   for (std::thread& worker : workers) worker.join();
 }
 
+void Load::RunAll(unsigned threads, Duration interval, const std::function<void()>& report) {
+  RunThreads(threads, &Load::ReadRanges, interval, report);
+  if (status().ok()) RunThreads(threads, &Load::FinishShards, interval, report);
+}
+
 }  // namespace
 
 Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
@@ -171,17 +230,11 @@ Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
   CHECK(!shards.empty());
   const unsigned threads =
       options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
-  // Rows that were rewritten count twice until they are compacted: too little reserved costs less
-  // than too much.
-  const uint64_t rows =
+  progress.expected_pages =
       store.Stats().families[storage::IndexOf(storage::Family::kStates)].estimated_rows;
-  progress.expected_pages = rows;
-  for (ShardState* shard : shards) shard->ReservePages(rows / shards.size() * 2 / 3);
   Load load(store, shards, options.now, progress);
   load.RunAll(threads, options.report_interval, options.report);
-  RETURN_IF_ERROR(load.status());
-  for (ShardState* shard : shards) shard->FinishLoad();
-  return {};
+  return load.status();
 }
 
 }  // namespace freshet

@@ -36,8 +36,9 @@ struct LoadOptions {
 // shards), then calls FinishLoad of each. The shards are new, their epochs loaded.
 //
 // Threads read and decode ranges of slots side by side; what they have decoded they file under the
-// lock of its shard, some thousand pages at a time. Which ids pages get, and so the order of pages
-// of exactly equal value, depends on the threads; nothing else does.
+// lock of its shard, some thousand pages at a time. A thread that finds the lock taken reads on.
+// Which ids pages get, and so the order of pages of exactly equal value, depends on the threads;
+// nothing else does.
 //
 // The status of the first range that failed; the shards are then of no use.
 [[nodiscard]] Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,

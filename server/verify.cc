@@ -84,7 +84,9 @@ class DerivedVerifier {
   Status Run() {
     RETURN_IF_ERROR(CheckModels());
     RETURN_IF_ERROR(store_.Load(Slot(0), Slot(limits::kSlots - 1), loaded_));
-    state_.FinishLoad();
+    if (const Status loaded = state_.FinishLoad(); !loaded.ok()) {
+      Problem(std::string(loaded.message()));
+    }
     RETURN_IF_ERROR(CheckPages());
     RETURN_IF_ERROR(CheckHosts());
     CheckLeases();

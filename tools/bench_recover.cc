@@ -63,7 +63,8 @@ Status RunRecoverBench(RecoverFlags flags) {
     shards.push_back(states.back().get());
   }
   LoadProgress progress;
-  RETURN_IF_ERROR(LoadShards(*store, shards, {.threads = flags.threads}, progress));
+  RETURN_IF_ERROR(
+      LoadShards(*store, shards, {.threads = flags.threads, .now = flags.synthetic.now}, progress));
   const double load_seconds = watch.Lap();
   const double cpu_seconds = CpuSeconds() - cpu_before;
   const double resident = ResidentBytes() - before;

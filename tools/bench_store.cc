@@ -91,9 +91,7 @@ StatusOr<std::vector<BenchPage>> LoadPages(const StoreFlags& flags, int64_t* end
 class StoredShard {
  public:
   explicit StoredShard(Store& store)
-      : store_(store), state_({.policy = {}, .estimator = {}, .generation = 1}) {
-    state_.FinishLoad();
-  }
+      : store_(store), state_({.policy = {}, .estimator = {}, .generation = 1}) {}
 
   Status Apply(std::span<const Event> events, Instant now) {
     numbers_.clear();

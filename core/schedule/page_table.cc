@@ -1,8 +1,22 @@
 #include "core/schedule/page_table.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "core/base/check.h"
 
 namespace freshet {
+namespace {
+
+// Ids that FingerprintSet::Fill sorts by part at a time.
+constexpr uint32_t kSlice = 1 << 20;
+
+struct Entry {
+  uint64_t fingerprint;
+  uint32_t id;
+};
+
+}  // namespace
 
 FingerprintSet::FingerprintSet() : parts_(size_t{1} << kPartBits) {
   for (Part& part : parts_) {
@@ -11,22 +25,55 @@ FingerprintSet::FingerprintSet() : parts_(size_t{1} << kPartBits) {
   }
 }
 
-void FingerprintSet::Place(Part& part, uint64_t fingerprint, uint32_t id) {
-  size_t at = Home(part, fingerprint);
-  while (part.tags[at] != 0) at = After(part, at);
-  part.tags[at] = TagOf(fingerprint);
-  part.ids[at] = id;
+void FingerprintSet::Put(Part& part, size_t place, uint64_t fingerprint, uint32_t id) {
+  part.tags[place] = TagOf(fingerprint);
+  part.ids[place] = id;
   ++part.used;
 }
 
-void FingerprintSet::Reserve(size_t ids) {
-  // A part gets more than its share by chance; one that is short grows as usual.
-  const size_t capacity = (ids >> kPartBits) * 8 / 7 + kFirstCapacity;
-  for (Part& part : parts_) {
-    CHECK(part.used == 0, "reserving in a set that is in use");
-    part.tags.resize(capacity);
-    part.ids.resize(capacity);
+void FingerprintSet::Place(Part& part, uint64_t fingerprint, uint32_t id) {
+  Put(part, Search(part, fingerprint, [](PageId) { return false; }), fingerprint, id);
+}
+
+void FingerprintSet::MakeRoom(Part& part, uint32_t ids) {
+  CHECK(part.used == 0, "filling a set that is in use");
+  // Four fifths full, so that the first pages to come find room.
+  const size_t capacity = ids + ids / 4 + kFirstCapacity;
+  part.tags.assign(capacity, 0);
+  part.ids.resize(capacity);
+}
+
+template <typename FingerprintOf>
+std::optional<PageId> FingerprintSet::Fill(uint32_t ids, const FingerprintOf& fingerprint_of) {
+  std::vector<uint32_t> sizes(parts_.size());
+  for (uint32_t id = 0; id < ids; ++id) ++sizes[PartOf(fingerprint_of(PageId(id)))];
+  for (size_t i = 0; i < parts_.size(); ++i) MakeRoom(parts_[i], sizes[i]);
+  std::optional<PageId> duplicate;
+  std::vector<Entry> entries;
+  std::vector<uint32_t> ends(parts_.size());
+  for (uint32_t first = 0; first < ids; first += std::min(kSlice, ids - first)) {
+    const uint32_t count = std::min(kSlice, ids - first);
+    ends.assign(parts_.size(), 0);
+    for (uint32_t i = 0; i < count; ++i) ++ends[PartOf(fingerprint_of(PageId(first + i)))];
+    std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), 0U);
+    entries.resize(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint64_t fingerprint = fingerprint_of(PageId(first + i));
+      entries[ends[PartOf(fingerprint)]++] = {fingerprint, first + i};
+    }
+    for (const Entry& entry : entries) {
+      Part& part = parts_[PartOf(entry.fingerprint)];
+      const size_t place = Search(part, entry.fingerprint, [&](PageId id) {
+        return fingerprint_of(id) == entry.fingerprint;
+      });
+      if (part.tags[place] == 0) {
+        Put(part, place, entry.fingerprint, entry.id);
+      } else {
+        duplicate = PageId(entry.id);
+      }
+    }
   }
+  return duplicate;
 }
 
 size_t FingerprintSet::bytes() const {
@@ -53,7 +100,7 @@ uint32_t* PageTable::PlaceOf(PageNumber number, bool make) {
   return &(*chunks[chunk])[serial & ((uint64_t{1} << kChunkBits) - 1)];
 }
 
-PageId PageTable::Add(PageNumber number, uint64_t fingerprint) {
+PageId PageTable::AddRow(PageNumber number, uint64_t fingerprint) {
   uint32_t* place = PlaceOf(number, true);
   CHECK(place != nullptr && *place == kNoId, "page {:x} is in the table", number.value());
   uint32_t id = static_cast<uint32_t>(rows_.size());
@@ -65,10 +112,26 @@ PageId PageTable::Add(PageNumber number, uint64_t fingerprint) {
   }
   *place = id;
   rows_[id] = {.number_and_flags = number.value(), .fingerprint = fingerprint};
-  by_fingerprint_.Insert(fingerprint, PageId(id),
-                         [this](PageId other) { return rows_[other.value()].fingerprint; });
   ++size_;
   return PageId(id);
+}
+
+PageId PageTable::Add(PageNumber number, uint64_t fingerprint) {
+  const PageId id = AddRow(number, fingerprint);
+  by_fingerprint_.Insert(fingerprint, id,
+                         [this](PageId other) { return rows_[other.value()].fingerprint; });
+  return id;
+}
+
+PageId PageTable::Append(PageNumber number, uint64_t fingerprint) {
+  DCHECK(free_.empty());
+  return AddRow(number, fingerprint);
+}
+
+std::optional<PageId> PageTable::FinishAppending() {
+  CHECK(free_.empty(), "pages were removed while others were appended");
+  return by_fingerprint_.Fill(id_limit(),
+                              [this](PageId id) { return rows_[id.value()].fingerprint; });
 }
 
 void PageTable::Remove(PageId id) {

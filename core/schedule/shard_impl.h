@@ -41,7 +41,7 @@ class ShardState::Impl {
                                        const PageSpec& spec, const PageState& state) const;
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch);
   void LoadLease(const LeaseRecord& lease);
-  void FinishLoad();
+  [[nodiscard]] Status FinishLoad();
   void Install(Transaction& txn);
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   [[nodiscard]] Instant next_timer() const;

@@ -19,6 +19,10 @@ FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
           .rate = state.rates.staleness_rate};
 }
 
+Status StoredTwice(PageNumber page) {
+  return MakeStatus(absl::StatusCode::kInternal, "page {:x} is stored twice", page.value());
+}
+
 // Whether no time makes the page worth a crawl.
 bool NeverDue(const PageSpec& spec, const IndexEntry& entry) {
   return spec.importance == 0 && entry.forced_at.infinite();
@@ -161,15 +165,13 @@ PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint
 
 Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch) {
   for (const PageToLoad& page : batch) {
-    if (pages.FindFingerprint(page.fingerprint) || pages.Find(page.number)) {
-      return MakeStatus(absl::StatusCode::kInternal, "page {:x} is stored twice",
-                        page.number.value());
-    }
-    const PageId id = AddPage(page.number, page.fingerprint);
+    if (pages.Find(page.number)) return StoredTwice(page.number);
+    const PageId id = pages.Append(page.number, page.fingerprint);
     estimator.RestoreSignals(page.bursts, page.number);
     // Signals ask for crawls only when the page has its share of a plan.
     File(id, page.gone, page.entry, page.edge, page.believed, Instant::Infinite());
   }
+  counters.pages += batch.size();
   return absl::OkStatus();
 }
 
@@ -187,15 +189,16 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
   lease_ends.push({lease.deadline, lease.id});
 }
 
-void ShardState::Impl::FinishLoad() {
+Status ShardState::Impl::FinishLoad() {
+  const std::optional<PageId> twice = pages.FinishAppending();
   leases.SortRemembered();
   for (uint32_t i = 0; i < hosts.size(); ++i) FreeHost(HostId(i));
   counters.hosts = hosts.size();
   counters.leases = leases.size();
+  return twice ? StoredTwice(pages.number(*twice)) : absl::OkStatus();
 }
 
-// --- Installing
-// ---------------------------------------------------------------------------------------
+// --- Installing ---
 
 void ShardState::Impl::Install(Transaction& txn) {
   for (const HostRecord& record : txn.hosts()) FreeHost(hosts.Put(record));
@@ -263,8 +266,7 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
   }
 }
 
-// --- Timers
-// -------------------------------------------------------------------------------------------
+// --- Timers ---
 
 void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>* events) {
   for (; !lease_ends.empty() && lease_ends.top().at <= now && max > 0; lease_ends.pop()) {
@@ -287,8 +289,7 @@ Instant ShardState::Impl::next_timer() const {
   return lease_ends.empty() ? edges.next() : std::min(edges.next(), lease_ends.top().at);
 }
 
-// --- Picks
-// --------------------------------------------------------------------------------------------
+// --- Picks ---
 
 std::optional<IndexPick> ShardState::Impl::Best(Instant at) {
   latest = std::max(latest, at);
@@ -331,8 +332,6 @@ void ShardState::Impl::PutBack(PageNumber number) {
 ShardState::ShardState(const ShardOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 ShardState::~ShardState() = default;
 
-void ShardState::ReservePages(uint64_t pages) { impl_->pages.Reserve(pages); }
-
 HostId ShardState::LoadHost(const HostRecord& host) { return impl_->hosts.Put(host); }
 
 PageToLoad ShardState::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
@@ -357,7 +356,7 @@ void ShardState::LoadNextSerial(Slot slot, uint64_t next_serial) {
   next = std::max(next, next_serial);
 }
 
-void ShardState::FinishLoad() { impl_->FinishLoad(); }
+Status ShardState::FinishLoad() { return impl_->FinishLoad(); }
 
 void ShardState::Want(const Event& event, std::vector<PageNumber>* numbers) const {
   impl_->Want(event, numbers);

@@ -118,19 +118,18 @@ class ShardState {
   // --- Start-up: LoadEpoch, then every record of the shard's slots once, hosts before their pages
   // and pages before their leases, then FinishLoad
   [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
-  // About how many pages are to come: saves moving things again and again.
-  void ReservePages(uint64_t pages);
   HostId LoadHost(const HostRecord& host);
   // Most of the work of loading a page. May be called by several threads at a time, and while
   // others load hosts, pages and leases.
   [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                        const PageSpec& spec, const PageState& state) const;
-  // Internal when a number or fingerprint is taken by another page.
+  // Internal when a number is taken by another page.
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch);
   void LoadLease(const LeaseRecord& lease);
   // Page numbers of `slot` from this serial on were never given to a page.
   void LoadNextSerial(Slot slot, uint64_t next_serial);
-  void FinishLoad();
+  // Internal when two pages have one fingerprint: the shard is then of no use but to look at.
+  [[nodiscard]] Status FinishLoad();
 
   // --- The cycle
 

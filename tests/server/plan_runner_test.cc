@@ -35,7 +35,7 @@ class PlanRunnerTest : public testing::Test {
     settings.state.policy = CrawlPolicy(PlanMethod::kLcComplete);
     settings.mailbox = {.weight = 1000, .hard_weight = 2000, .patience = Duration::Seconds(1)};
     shard_ = std::make_unique<Shard>(settings, *store_, clock_, observer_);
-    shard_->state().FinishLoad();
+    EXPECT_TRUE(shard_->state().FinishLoad().ok());
     shard_->Start();
     router_ = std::make_unique<Router>(std::vector<Shard*>{shard_.get()});
   }

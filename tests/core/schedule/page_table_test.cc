@@ -50,6 +50,44 @@ TEST(PageTable, AgreesWithMapsThroughAdditionsAndRemovals) {
   EXPECT_LE(table.id_limit(), 60'000u) << "ids of removed pages are given again";
 }
 
+// What was appended is found like what was added, and the table goes on from there.
+TEST(PageTable, AppendedPagesAreFoundOnceAppendingIsFinished) {
+  constexpr uint64_t kPages = 2'500'000;  // more than are sorted at a time
+  Random random(5);
+  PageTable table;
+  std::vector<uint64_t> fingerprints;
+  for (uint64_t i = 0; i < kPages; ++i) {
+    fingerprints.push_back(random.Next());
+    ASSERT_EQ(table.Append(Number(i % 4096, i / 4096 + 1), fingerprints.back()).value(), i);
+  }
+  ASSERT_FALSE(table.FinishAppending());
+  ASSERT_EQ(table.size(), kPages);
+  for (uint64_t i = 0; i < kPages; i += 7) {
+    const auto id = PageId(static_cast<uint32_t>(i));
+    ASSERT_EQ(table.FindFingerprint(fingerprints[i]), id);
+    ASSERT_EQ(table.Find(Number(i % 4096, i / 4096 + 1)), id);
+  }
+  for (uint64_t i = 0; i < kPages; i += 2) table.Remove(PageId(static_cast<uint32_t>(i)));
+  for (uint64_t i = 0; i < 200'000; ++i) {
+    const uint64_t fingerprint = random.Next();
+    ASSERT_EQ(table.FindFingerprint(fingerprint), std::nullopt);
+    const PageId id = table.Add(Number(4095, 1000 + i), fingerprint);
+    ASSERT_EQ(table.FindFingerprint(fingerprint), id);
+  }
+  for (uint64_t i = 1; i < kPages; i += 14) {
+    ASSERT_EQ(table.FindFingerprint(fingerprints[i]), PageId(static_cast<uint32_t>(i)));
+  }
+}
+
+TEST(PageTable, TellsOfFingerprintsThatTwoAppendedPagesShare) {
+  PageTable table;
+  for (uint64_t serial = 1; serial <= 9; ++serial) {
+    (void)table.Append(Number(1, serial), serial % 8 << 56 | 3);
+  }
+  EXPECT_EQ(table.FinishAppending(), PageId(8));
+  EXPECT_EQ(table.FindFingerprint(uint64_t{1} << 56 | 3), PageId(0)) << "the first one is found";
+}
+
 TEST(PageTable, FlagsLeaveTheNumberAlone) {
   PageTable table;
   const PageId id = table.Add(Number(4095, (uint64_t{1} << 20) + 5), 1);

@@ -528,7 +528,7 @@ TEST_F(ShardStateTest, ARestartGoesOnWithWhatWasCommitted) {
     EXPECT_FALSE(after.LoadPages({&row, 1}).ok()) << "the same page twice";
   }
   after.LoadLease(*before.state().FindLease(leased->lease));
-  after.FinishLoad();
+  ASSERT_TRUE(after.FinishLoad().ok());
   EXPECT_EQ(after.counters().pages, 3u);
   EXPECT_EQ(after.counters().leases, 1u);
   const auto pick_before = before.state().Peek(At(5));
@@ -536,6 +536,18 @@ TEST_F(ShardStateTest, ARestartGoesOnWithWhatWasCommitted) {
   ASSERT_TRUE(pick_before && pick_after);
   EXPECT_EQ(pick_before->page, pick_after->page);
   EXPECT_EQ(pick_before->value, pick_after->value);
+  EXPECT_EQ(after.FindNumber(Page("b").key), before.state().FindNumber(Page("b").key));
+}
+
+TEST_F(ShardStateTest, LoadingRefusesTwoPagesOfOneFingerprint) {
+  ShardState state(Options());
+  const HostId host = state.LoadHost({.host = "h"});
+  for (uint64_t serial = 1; serial <= 2; ++serial) {
+    const PageNumber number = MakePageNumber(Slot(7), serial);
+    const PageToLoad row = state.PrepareLoad(number, 99, host, PageSpec(), PageState());
+    ASSERT_TRUE(state.LoadPages({&row, 1}).ok());
+  }
+  EXPECT_THAT(state.FinishLoad().ToString(), HasSubstr("7000000000002 is stored twice"));
 }
 
 }  // namespace
