@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -13,10 +14,10 @@
 namespace freshet {
 namespace {
 
-// Slots that a thread takes at a time: few enough that no thread is left with a long last one,
-// enough that opening iterators does not count.
-constexpr uint32_t kSlotsPerRange = 16;
-static_assert(limits::kSlots % kSlotsPerRange == 0);
+// A thread takes a share of the slots that are left, so that threads end together; enough of them
+// that opening iterators does not count.
+constexpr uint32_t kRangesAhead = 16;  // for each thread
+constexpr uint32_t kLeastSlots = 4;
 // Pages that are filed under one lock; where another thread has it, a thread goes on reading, and
 // tries again after every so many pages until it has too many to go on.
 constexpr size_t kPagesPerBatch = 1024;
@@ -64,16 +65,18 @@ class Load {
   void RunThreads(unsigned threads, void (Load::*work)(), Duration interval,
                   const std::function<void()>& report) FRESHET_EXCLUDES(mutex_);
   void Note(Status status) FRESHET_EXCLUDES(mutex_);
+  // The slots to be read next, both ends included; none: all are taken, or a range has failed.
+  [[nodiscard]] std::optional<std::pair<Slot, Slot>> NextRange() FRESHET_EXCLUDES(mutex_);
 
   const Store& store_;
   std::vector<Target> targets_;
   const Instant now_;
   LoadProgress& progress_;
-  std::atomic<uint32_t> next_slot_ = 0;
   std::atomic<size_t> next_shard_ = 0;
   Mutex mutex_;
   Condition ended_;
   unsigned running_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint32_t next_slot_ FRESHET_GUARDED_BY(mutex_) = 0;
   Status status_ FRESHET_GUARDED_BY(mutex_);
 };
 
@@ -174,13 +177,20 @@ void Load::Note(Status status) {
   status_.Update(std::move(status));
 }
 
+std::optional<std::pair<Slot, Slot>> Load::NextRange() {
+  const MutexLock lock(mutex_);
+  const uint32_t left = limits::kSlots - next_slot_;
+  if (left == 0 || !status_.ok()) return std::nullopt;
+  const uint32_t share = left / (running_ * kRangesAhead);
+  const auto first = static_cast<uint16_t>(next_slot_);
+  next_slot_ += std::min(left, std::max(share, kLeastSlots));
+  return std::pair(Slot(first), Slot(static_cast<uint16_t>(next_slot_ - 1)));
+}
+
 void Load::ReadRanges() {
   Range range(*this);
-  while (status().ok()) {
-    const uint32_t first = next_slot_.fetch_add(kSlotsPerRange);
-    if (first >= limits::kSlots) return;
-    const auto last = static_cast<uint16_t>(first + kSlotsPerRange - 1);
-    Status loaded = store_.Load(Slot(static_cast<uint16_t>(first)), Slot(last), range);
+  while (const auto slots = NextRange()) {
+    Status loaded = store_.Load(slots->first, slots->second, range);
     if (loaded.ok()) loaded = range.Finish();
     if (!loaded.ok()) Note(std::move(loaded));
   }

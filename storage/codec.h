@@ -127,6 +127,35 @@ class Reader {
   bool ok_ = true;
 };
 
+// Reads numbers from bytes whose length was checked before. Thread-compatible. The bytes must
+// outlive the reader.
+class FixedReader {
+ public:
+  explicit FixedReader(const char* bytes) : at_(bytes) {}
+
+  uint8_t U8() { return Fixed<uint8_t>(); }
+  uint16_t U16() { return Fixed<uint16_t>(); }
+  uint32_t U32() { return Fixed<uint32_t>(); }
+  uint64_t U64() { return Fixed<uint64_t>(); }
+  float F32() { return Fixed<float>(); }
+  double F64() { return Fixed<double>(); }
+  Instant Time() { return Instant::FromMicros(Fixed<int64_t>()); }
+  Duration Span() { return Duration::Micros(Fixed<int64_t>()); }
+
+  [[nodiscard]] const char* at() const { return at_; }
+
+ private:
+  template <typename T>
+  T Fixed() {
+    T value{};
+    std::memcpy(&value, at_, sizeof(T));
+    at_ += sizeof(T);
+    return value;
+  }
+
+  const char* at_;
+};
+
 enum class FieldKind : uint8_t { kVarint = 0, kFixed = 1, kBytes = 2 };
 
 // Writes tagged fields in rising order of tag, 1 to 63. Fields at their default are left out.

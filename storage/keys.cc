@@ -1,5 +1,8 @@
 #include "storage/keys.h"
 
+#include <bit>
+#include <cstring>
+
 #include "core/base/check.h"
 #include "core/base/limits.h"
 
@@ -9,6 +12,7 @@ namespace {
 constexpr char kSeparator = '\0';
 constexpr size_t kSlotBytes = 2;
 constexpr size_t kPageKeyBytes = 8;
+static_assert(std::endian::native == std::endian::little);
 constexpr size_t kLeaseKeyBytes = kSlotBytes + 8;
 
 void AppendBigEndian(std::string* out, uint64_t value, int bytes) {
@@ -96,9 +100,11 @@ std::string AfterPrefix(std::string_view prefix) {
 }
 
 std::optional<PageNumber> ParsePageKey(std::string_view key) {
-  if (key.size() != kPageKeyBytes || !ParseSlot(key)) return std::nullopt;
-  const PageNumber number(ReadBigEndian(key));
-  if (SerialOf(number) == 0) return std::nullopt;
+  if (key.size() != kPageKeyBytes) return std::nullopt;
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, key.data(), sizeof(bytes));
+  const PageNumber number(__builtin_bswap64(bytes));
+  if (SlotOf(number).value() >= limits::kSlots || SerialOf(number) == 0) return std::nullopt;
   return number;
 }
 

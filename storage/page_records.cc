@@ -18,6 +18,8 @@ constexpr uint8_t kRecheck = 4;
 constexpr uint8_t kGone = 8;
 constexpr uint8_t kAllFlags = 15;
 
+constexpr size_t kStatePayloadBytes = kStateValueBytes - 1 - kChecksumBytes;
+
 // Tags of a detail. Frozen.
 enum DetailTag : int {
   kEtag = 1,
@@ -308,7 +310,9 @@ void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprin
 Status DecodeState(std::string_view key, std::string_view value, StateRow* row) {
   ASSIGN_OR_RETURN(const std::string_view payload,
                    OpenValue(Family::kStates, key, value, kStateVersion));
-  Reader reader(payload);
+  // Every start decodes all states: one check of the length stands for one at each field.
+  if (payload.size() != kStatePayloadBytes) return BadRow(Family::kStates, key, "malformed");
+  FixedReader reader(payload.data());
   const uint8_t flags = reader.U8();
   PageSpec& spec = row->spec;
   PageState& state = row->state;
@@ -355,7 +359,8 @@ Status DecodeState(std::string_view key, std::string_view value, StateRow* row) 
     signal.burst = reader.U32();
     signal.weight = reader.F32();
   }
-  if (!reader.done() || flags > kAllFlags) return BadRow(Family::kStates, key, "malformed");
+  CHECK(reader.at() == payload.data() + payload.size());
+  if (flags > kAllFlags) return BadRow(Family::kStates, key, "malformed");
   Status valid = ValidateSpec(spec);
   if (valid.ok()) valid = ValidateState(state);
   return valid.ok() ? valid : BadRow(Family::kStates, key, valid);

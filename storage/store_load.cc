@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "rocksdb/perf_level.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/store_impl.h"
 #include "storage/keys.h"
@@ -17,22 +18,26 @@ using storage::MetaKeyOf;
 
 namespace {
 
-constexpr size_t kReadaheadBytes = 2 << 20;
+// What a cursor over states reads at a time; the other families are small, and what is read ahead
+// of them would be read again by the next range of slots.
+constexpr size_t kReadaheadBytes = 1 << 20;
 
-rocksdb::ReadOptions SequentialRead() {
+rocksdb::ReadOptions SequentialRead(size_t readahead_bytes) {
   rocksdb::ReadOptions read;
   read.verify_checksums = true;
   // Start-up reads every row once: it must not push what is read again out of the cache.
   read.fill_cache = false;
-  read.readahead_size = kReadaheadBytes;
+  read.readahead_size = readahead_bytes;
   return read;
 }
 
 // A range of one column family, row by row. Owner thread only.
 class Cursor {
  public:
-  Cursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& first)
-      : it_(db->NewIterator(SequentialRead(), family)) {
+  // `readahead_bytes`: zero lets RocksDB read ahead the more the longer the range is.
+  Cursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& first,
+         size_t readahead_bytes = 0)
+      : it_(db->NewIterator(SequentialRead(readahead_bytes), family)) {
     it_->Seek(first);
   }
   [[nodiscard]] bool valid() const { return it_->Valid(); }
@@ -55,7 +60,7 @@ class SlotReader {
   SlotReader(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* hosts,
              rocksdb::ColumnFamilyHandle* states, rocksdb::ColumnFamilyHandle* leases, Slot first)
       : hosts_(db, hosts, storage::SlotPrefix(first)),
-        states_(db, states, storage::SlotPrefix(first)),
+        states_(db, states, storage::SlotPrefix(first), kReadaheadBytes),
         leases_(db, leases, storage::SlotPrefix(first)) {}
 
   Status ReadSlot(Slot slot, uint64_t next_serial, LoadVisitor& visitor) {
@@ -121,6 +126,8 @@ class SlotReader {
 
 Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   CHECK(first <= last && last.value() < limits::kSlots);
+  // Nobody reads RocksDB's counters of one call.
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   SlotReader reader(db_.get(), handle(Family::kHosts), handle(Family::kStates),
                     handle(Family::kLeases), first);
   for (uint16_t slot = first.value(); slot <= last.value(); ++slot) {
