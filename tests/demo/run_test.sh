@@ -92,6 +92,12 @@ goes_on_after_the_run_is_killed() {
   local server
   server=$(cat "$scratch/c/freshetd.pid")
   kill -KILL "$run_pid"
+  wait "$run_pid" 2>/dev/null || true
+  # As if it needed another second to go.
+  exec 5>>"$scratch/c/lock"
+  flock -n 5 || fail 'a killed run keeps its lock'
+  sleep 1 &
+  exec 5>&-
   start_and_watch --run-dir "$scratch/c" --seconds 20
   has 'going on with the earlier run at 20'
   ! kill -0 "$server" 2>/dev/null || fail 'the server of the killed run still runs'

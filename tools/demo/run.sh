@@ -58,11 +58,12 @@ parse_options() {
   done
 }
 
-# One run at a time uses a directory. The lock goes with this process, so a kill leaves none behind.
+# One run at a time uses a directory. The lock goes with this process, so a kill leaves none behind; but on a machine
+# that is busy a killed process needs a moment to go.
 lock_run_dir() {
   mkdir -p "$run_dir" || fail "cannot create $run_dir"
   exec 9>>"$run_dir/lock"
-  flock -n 9 || fail "another ./dev run is using $run_dir: stop it, or choose another one with --run-dir"
+  flock -w 2 9 || fail "another ./dev run is using $run_dir: stop it, or choose another one with --run-dir"
 }
 
 # A server whose ./dev run was killed stops by itself (see start_server); it may need a moment for that.
