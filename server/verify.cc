@@ -1,6 +1,8 @@
 #include "server/verify.h"
 
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -88,6 +90,7 @@ class DerivedVerifier {
       Problem(std::string(loaded.message()));
     }
     RETURN_IF_ERROR(CheckPages());
+    CheckSources();
     RETURN_IF_ERROR(CheckHosts());
     CheckLeases();
     CheckCounters();
@@ -144,9 +147,9 @@ class DerivedVerifier {
     ++pages_;
     importance_ += page.spec.importance;
     by_text_[page.host].Add(page.number, page.key);
-    CheckSources(page, page.state.signals);
+    NoteSources(page, page.state.signals);
     for (const CrawlObservation& seen : page.detail.statistics.recent) {
-      CheckSources(page, seen.signals);
+      NoteSources(page, seen.signals);
     }
     const std::optional<PageNumber> found = state_.FindNumber(page.key);
     if (found == page.number) return;
@@ -155,15 +158,27 @@ class DerivedVerifier {
         found ? fmt::format("leads to page {:#x}", found->value()) : std::string("is not found")));
   }
 
-  // Of the same page every unknown source is said once.
-  void CheckSources(const PageRecord& page, const SignalCounts& signals) {
+  void NoteSources(const PageRecord& page, const SignalCounts& signals) {
     for (const SignalCounts::Entry& entry : signals.entries()) {
       const uint8_t source = entry.source_class.source();
       if (entry.count == 0 || sources_.contains(source)) continue;
-      if (std::exchange(strange_, {page.number, source}) == std::pair(page.number, source))
-        continue;
-      Problem(fmt::format("page {:#x}: signals of source {}, which is not registered",
-                          page.number.value(), source));
+      StrangeSource& strange = strange_[source];
+      if (strange.pages == 0) strange.first = page.number;
+      // Pages come one after the other.
+      if (strange.pages == 0 || strange.last != page.number) ++strange.pages;
+      strange.last = page.number;
+    }
+  }
+
+  // Each is said once, however many pages have signals of it.
+  void CheckSources() {
+    for (size_t source = 0; source < strange_.size(); ++source) {
+      const StrangeSource& strange = strange_[source];
+      if (strange.pages == 0) continue;
+      Problem(
+          fmt::format("page {:#x}: signals of source {}, which is not registered; so have {} "
+                      "other pages",
+                      strange.first.value(), source, strange.pages - 1));
     }
   }
 
@@ -248,8 +263,14 @@ class DerivedVerifier {
   VerifyReport& report_;
   ShardState state_;
   LoadedShard loaded_;
-  absl::flat_hash_set<uint8_t> sources_;      // indices
-  std::pair<PageNumber, uint8_t> strange_{};  // the unknown source that was said last
+  // A source that signals name and that is not registered.
+  struct StrangeSource {
+    PageNumber first;
+    PageNumber last;
+    uint64_t pages = 0;
+  };
+  absl::flat_hash_set<uint8_t> sources_;                                        // indices
+  std::array<StrangeSource, UINT8_MAX / limits::kBurstClasses + 1> strange_{};  // by index
   HostTable by_text_;
   uint64_t pages_ = 0;
   double importance_ = 0;

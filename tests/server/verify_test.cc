@@ -191,6 +191,27 @@ TEST_F(Verify, AnIntactStoreHasNoProblem) {
   EXPECT_EQ(report.leases, 1u);
 }
 
+// However they alternate in what pages have seen.
+TEST_F(Verify, ASourceThatIsNotRegisteredIsSaidOnce) {
+  {
+    RawDatabase raw(dir_ / "db");
+    for (PageRecord page : {First(), Second()}) {
+      for (int i = 0; i < 20; ++i) {
+        CrawlObservation seen{.fetched = Instant::FromUnixSeconds(1'650'000'000 + i),
+                              .elapsed = Duration::Seconds(1),
+                              .signals = {}};
+        seen.signals.Add(SourceClass(static_cast<uint8_t>(2 + i % 3), BurstClass::kFew));
+        page.detail.statistics.recent.push_back(seen);
+      }
+      PutDetail(raw, page);
+    }
+  }
+  const VerifyReport report = Report();
+  EXPECT_EQ(report.problem_count, 3u);
+  EXPECT_THAT(report.problems, Contains(HasSubstr("signals of source 3, which is not registered; "
+                                                  "so have 1 other pages")));
+}
+
 TEST_P(Verify, FindsAndNames) {
   {
     RawDatabase raw(dir_ / "db");
