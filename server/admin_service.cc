@@ -147,7 +147,9 @@ grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext
 grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* call,
                                                   const v1::GetPolicyRequest*,
                                                   v1::GetPolicyResponse* response) {
-  response->set_policy(context_.settings.policy());
+  const PolicyStatus now = PolicyNow(context_.router, context_.settings);
+  response->set_policy(now.in_force);
+  response->set_pending_policy(now.pending);
   response->add_available_policies("default");
   for (const std::string_view name : CrawlPolicyNames()) {
     response->add_available_policies(std::string(name));
@@ -166,11 +168,12 @@ grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext* c
   }
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   response->set_policy(name);
-  response->set_previous_policy(context_.settings.policy());
+  response->set_previous_policy(PolicyNow(context_.router, context_.settings).in_force);
   const auto change = [name](Settings* settings) { settings->policy = name; };
   context_.settings.Change(change, [this, name, policy, reactor](Reply reply) {
     if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
-    context_.settings.set_policy(name);
+    const PolicyStatus now = PolicyNow(context_.router, context_.settings);
+    context_.settings.set_policy(name, now.pending.empty());
     ChangePolicy(context_.router, context_.plans, *policy,
                  [reactor](const Status& status) { reactor->Finish(GrpcStatusOf(status)); });
   });
@@ -243,13 +246,12 @@ grpc::ServerUnaryReactor* AdminService::RunEpoch(grpc::CallbackServerContext* ca
                                                  const v1::RunEpochRequest*,
                                                  v1::RunEpochResponse* response) {
   grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  RunOnAllShards(context_.router, /*learn=*/true, nullptr,
-                 [response, reactor](const Status& status, const EpochResult& result) {
-                   response->set_epoch(result.number);
-                   response->set_pages(result.pages);
-                   ToProto(result.took, response->mutable_duration());
-                   reactor->Finish(GrpcStatusOf(status));
-                 });
+  RunEpochs(context_.router, [response, reactor](const Status& status, const EpochResult& result) {
+    response->set_epoch(result.number);
+    response->set_pages(result.pages);
+    ToProto(result.took, response->mutable_duration());
+    reactor->Finish(GrpcStatusOf(status));
+  });
   return reactor;
 }
 

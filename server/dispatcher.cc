@@ -34,7 +34,7 @@ struct Dispatcher::Refill {
   std::vector<LeaseTerms> terms;
   std::vector<WorkerId> workers;                       // by term
   std::vector<std::optional<Assignment>> assignments;  // by term
-  std::vector<std::vector<Pick>> offers;               // by shard
+  std::vector<OfferRanking::Offer> offers;             // by shard
   std::atomic<size_t> left{0};                         // shards that have not answered
 };
 
@@ -393,7 +393,7 @@ void Dispatcher::Send(const std::shared_ptr<Refill>& refill) {
   for (size_t shard = 0; shard < shards.size(); ++shard) {
     OfferRequest request{.at = ticks, .done = {}};
     request.done = [this, refill, shard](std::vector<Pick> picks) {
-      refill->offers[shard] = std::move(picks);
+      refill->offers[shard].picks = std::move(picks);
       if (refill->left.fetch_sub(1, std::memory_order_acq_rel) == 1) SettleOffers(refill);
     };
     shards[shard]->Submit(std::move(request));
@@ -404,24 +404,22 @@ void Dispatcher::SettleOffers(const std::shared_ptr<Refill>& refill) {
   const auto& shards = router_.shards();
   std::vector<SettleRequest> requests(shards.size());
   std::vector<std::vector<size_t>> places(shards.size());
-  std::vector<size_t> taken(shards.size(), 0);
-  for (size_t term = 0; term < refill->terms.size(); ++term) {
-    std::optional<size_t> dearest;
-    for (size_t shard = 0; shard < shards.size(); ++shard) {
-      if (taken[shard] >= refill->offers[shard].size()) continue;
-      const double value = refill->offers[shard][taken[shard]].value;
-      if (!dearest || value > refill->offers[*dearest][taken[*dearest]].value) dearest = shard;
-    }
-    if (!dearest) break;
-    requests[*dearest].leases.push_back({.pick = refill->offers[*dearest][taken[*dearest]++],
-                                         .terms = std::move(refill->terms[term])});
-    places[*dearest].push_back(term);
+  for (size_t shard = 0; shard < shards.size(); ++shard) {
+    refill->offers[shard].pages = shards[shard]->snapshot().counters.pages;
+  }
+  const std::vector<size_t> ranked = ranking_.Rank(refill->offers, refill->terms.size());
+  for (size_t term = 0; term < ranked.size(); ++term) {
+    const size_t shard = ranked[term];
+    requests[shard].leases.push_back({.pick = refill->offers[shard].picks[places[shard].size()],
+                                      .terms = std::move(refill->terms[term])});
+    places[shard].push_back(term);
   }
   refill->assignments.resize(refill->terms.size());
   refill->left = shards.size();
   for (size_t shard = 0; shard < shards.size(); ++shard) {
-    for (size_t i = taken[shard]; i < refill->offers[shard].size(); ++i) {
-      requests[shard].put_back.push_back(refill->offers[shard][i].page);
+    const std::vector<Pick>& picks = refill->offers[shard].picks;
+    for (size_t i = places[shard].size(); i < picks.size(); ++i) {
+      requests[shard].put_back.push_back(picks[i].page);
     }
     requests[shard].done = [this, refill, place = std::move(places[shard])](
                                std::vector<std::optional<Assignment>> assignments) {

@@ -19,6 +19,7 @@
 #include "core/schedule/event.h"
 #include "core/schedule/pacer.h"
 #include "server/mutex.h"
+#include "server/offers.h"
 #include "server/router.h"
 #include "server/system_clock.h"
 
@@ -142,6 +143,7 @@ class Dispatcher {
 
   Router& router_;
   Clock& clock_;
+  OfferRanking ranking_;  // for the refill under way
   std::thread thread_;
   mutable Mutex mutex_;
   Condition condition_;

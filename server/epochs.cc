@@ -17,11 +17,11 @@ EpochRunner::EpochRunner(const EpochOptions& options, const Store& store, Instan
 
 void EpochRunner::Request(Done done) { epoch_waiters_.push_back(std::move(done)); }
 
-void EpochRunner::RequestReestimate(Done done) { reestimate_waiters_.push_back(std::move(done)); }
+void EpochRunner::RequestFiling(Done done) { filing_waiters_.push_back(std::move(done)); }
 
 bool EpochRunner::Due(Instant now) const {
   if (cancelled_) return false;
-  return running() || !epoch_waiters_.empty() || !reestimate_waiters_.empty() || next_start_ <= now;
+  return running() || !epoch_waiters_.empty() || !filing_waiters_.empty() || next_start_ <= now;
 }
 
 Instant EpochRunner::next_start() const { return next_start_; }
@@ -34,17 +34,18 @@ void EpochRunner::Rewind() {
 void EpochRunner::Begin(ShardState& state, Instant now) {
   started_ = now;
   pages_ = 0;
+  filed_by_ = state.policy();
   Rewind();
   learning_ = !epoch_waiters_.empty() || next_start_ <= now;
   // What was asked for since the last one began is answered by the one that begins now; an epoch
-  // re-estimates as well.
-  running_waiters_ = std::exchange(reestimate_waiters_, {});
+  // files them as well.
+  running_waiters_ = std::exchange(filing_waiters_, {});
   if (learning_) {
     for (Done& done : epoch_waiters_) running_waiters_.push_back(std::move(done));
     epoch_waiters_.clear();
     state.BeginEpoch(now);
   }
-  phase_ = learning_ ? Phase::kCollect : Phase::kReestimate;
+  phase_ = learning_ ? Phase::kCollect : Phase::kFile;
 }
 
 StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
@@ -76,7 +77,7 @@ void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn,
       state.FinishEpoch(now, txn);
       number_ = state.epoch();
       Rewind();
-      phase_ = Phase::kReestimate;
+      phase_ = Phase::kFile;
     }
     return;
   }
@@ -91,7 +92,9 @@ void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn,
     }
   }
   pages_ += pages->size();
-  if (pages->empty()) End(now, absl::OkStatus());
+  if (!pages->empty()) return;
+  state.FinishFiling(filed_by_);
+  End(now, absl::OkStatus());
 }
 
 void EpochRunner::End(Instant now, const Status& status) {
@@ -116,7 +119,7 @@ void EpochRunner::End(Instant now, const Status& status) {
 
 void EpochRunner::Cancel(Instant now) {
   cancelled_ = true;
-  for (auto* waiters : {&epoch_waiters_, &reestimate_waiters_}) {
+  for (auto* waiters : {&epoch_waiters_, &filing_waiters_}) {
     for (Done& done : *waiters) running_waiters_.push_back(std::move(done));
     waiters->clear();
   }

@@ -43,8 +43,8 @@ class EpochRunner {
   void Resume(uint64_t number) { last_.number = number; }
   // Runs an epoch that starts after this call; `done` is called when it has ended.
   void Request(Done done);
-  // Files every page anew as it is known, after a change of policy; `done` likewise.
-  void RequestReestimate(Done done);
+  // Files every page anew as it is known, after a change of policy or for a plan; `done` likewise.
+  void RequestFiling(Done done);
 
   // Whether there is a slice to do at `now`.
   [[nodiscard]] bool Due(Instant now) const;
@@ -65,7 +65,7 @@ class EpochRunner {
   [[nodiscard]] const EpochResult& last() const { return last_; }
 
  private:
-  enum class Phase { kIdle, kCollect, kReestimate };
+  enum class Phase { kIdle, kCollect, kFile };
 
   void Begin(ShardState& state, Instant now);
   // The next pages of the shard; an empty list means that there are no more.
@@ -78,6 +78,7 @@ class EpochRunner {
   Phase phase_ = Phase::kIdle;
   bool cancelled_ = false;
   bool learning_ = false;  // a whole epoch, not pages filed anew alone
+  CrawlPolicy filed_by_;   // what was set when it began
   Instant started_;
   Instant next_start_;
   uint64_t number_ = 0;  // of the epoch that runs, once it has learned
@@ -85,8 +86,8 @@ class EpochRunner {
   uint32_t slot_ = 0;  // being read; >= kSlots: all were
   PageNumber cursor_;
   EpochResult last_;
-  std::vector<Done> epoch_waiters_;       // for an epoch that has not begun
-  std::vector<Done> reestimate_waiters_;  // likewise
+  std::vector<Done> epoch_waiters_;   // for an epoch that has not begun
+  std::vector<Done> filing_waiters_;  // likewise
   std::vector<Done> running_waiters_;
   std::vector<std::function<void()>> notices_;
 };

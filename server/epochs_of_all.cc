@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/check.h"
+#include "server/config.h"
 #include "server/mutex.h"
 
 namespace freshet {
@@ -32,10 +34,10 @@ struct EpochGather {
   }
 };
 
-}  // namespace
-
-void RunOnAllShards(const Router& router, bool learn, std::function<void(const ShardView&)> first,
-                    std::function<void(const Status&, const EpochResult&)> done) {
+// Has `ask` ask something of every shard, on its thread; the sum of what they report.
+void AskAll(const Router& router,
+            const std::function<void(const ShardView&, const EpochRunner::Done&)>& ask,
+            std::function<void(const Status&, const EpochResult&)> done) {
   auto gather = std::make_shared<EpochGather>();
   {
     const MutexLock lock(gather->mutex);
@@ -53,27 +55,55 @@ void RunOnAllShards(const Router& router, bool learn, std::function<void(const S
     done(status, sum);
   };
   for (Shard* shard : router.shards()) {
-    const bool asked = shard->Query([learn, first, report](const ShardView& view) {
-      if (first) first(view);
-      if (learn) {
-        view.epochs.Request(report);
-      } else {
-        view.epochs.RequestReestimate(report);
-      }
-    });
+    const bool asked = shard->Query([ask, report](const ShardView& view) { ask(view, report); });
     if (!asked) report(MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down"));
   }
 }
 
+// Asks the shards themselves whether they follow the policy. They have then shown it to others too:
+// a turn publishes what the turns before it did.
+void Confirm(const Router& router, const CrawlPolicy& policy,
+             const std::function<void(const Status&)>& done) {
+  const auto ask = [policy](const ShardView& view, const EpochRunner::Done& report) {
+    if (view.state.in_force() == policy) return report(EpochResult());
+    report(MakeStatus(absl::StatusCode::kAborted, "policy: another one was set meanwhile"));
+  };
+  AskAll(router, ask, [done](const Status& status, const EpochResult&) { done(status); });
+}
+
+}  // namespace
+
+void RunEpochs(const Router& router, std::function<void(const Status&, const EpochResult&)> done) {
+  const auto ask = [](const ShardView& view, const EpochRunner::Done& report) {
+    view.epochs.Request(report);
+  };
+  AskAll(router, ask, std::move(done));
+}
+
 void ChangePolicy(const Router& router, PlanRunner& plans, const CrawlPolicy& policy,
                   std::function<void(const Status&)> done) {
-  const auto set = [policy](const ShardView& view) { view.state.SetPolicy(policy); };
-  RunOnAllShards(
-      router, /*learn=*/false, set,
-      [&plans, policy, done = std::move(done)](const Status& status, const EpochResult&) {
-        if (!status.ok()) return done(status);
-        plans.SetMethod(policy.plan, done);
-      });
+  const auto ask = [policy](const ShardView& view, const EpochRunner::Done& report) {
+    if (!view.state.SetPolicy(policy)) return report(EpochResult());
+    view.epochs.RequestFiling(report);
+  };
+  const auto confirm = [&router, policy, done](const Status& status) {
+    if (!status.ok()) return done(status);
+    Confirm(router, policy, done);
+  };
+  const uint64_t change = plans.BeginChange(policy.plan);
+  AskAll(router, ask, [&plans, change, done, confirm](const Status& status, const EpochResult&) {
+    if (!status.ok()) return done(status);
+    plans.Follow(change, confirm);
+  });
+}
+
+PolicyStatus PolicyNow(const Router& router, const RuntimeSettings& settings) {
+  const StatusOr<CrawlPolicy> policy = ResolvePolicy(settings.policy());
+  CHECK(policy.ok(), "a policy was set that is not known");
+  const auto& shards = router.shards();
+  return settings.policy_status(std::all_of(shards.begin(), shards.end(), [&](const Shard* shard) {
+    return shard->snapshot().in_force == *policy;
+  }));
 }
 
 }  // namespace freshet

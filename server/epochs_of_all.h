@@ -9,19 +9,24 @@
 #include "server/epochs.h"
 #include "server/plan_runner.h"
 #include "server/router.h"
+#include "server/runtime_settings.h"
 
 namespace freshet {
 
-// Has every shard run an epoch (or file its pages anew, without learning), after `first`, which
-// may be unset. `done` is called once, with the sum, when the last has; Unavailable where one is
-// stopped.
-void RunOnAllShards(const Router& router, bool learn, std::function<void(const ShardView&)> first,
-                    std::function<void(const Status&, const EpochResult&)> done);
+// Has every shard run an epoch. `done` is called once, with the sum, when the last has; Unavailable
+// where one is stopped.
+void RunEpochs(const Router& router, std::function<void(const Status&, const EpochResult&)> done);
 
-// Has all shards follow `policy`. `done` is called once it is in force, or with why it is not: the
-// policy before then goes on. Assignments go on meanwhile.
+// Has all shards follow `policy`. `done` is called once it is in force on all, or with why it is
+// not: the policy before then goes on. Aborted: another one was set meanwhile. Unavailable: a shard
+// is stopped. Else the error of the store or of the plan; the latter is made again with the next.
+// Assignments go on meanwhile. `router` and `plans` outlive the change. Not by two threads at a
+// time: shards would not agree on which came last.
 void ChangePolicy(const Router& router, PlanRunner& plans, const CrawlPolicy& policy,
                   std::function<void(const Status&)> done);
+
+// What to call the policy that all shards follow, or some still do, and the one that they are to.
+[[nodiscard]] PolicyStatus PolicyNow(const Router& router, const RuntimeSettings& settings);
 
 }  // namespace freshet
 

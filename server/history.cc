@@ -60,7 +60,8 @@ json StatusJson(const ServerStatus& status) {
   out["version"] = kVersion;
   out["time"] = Seconds(status.now);
   out["started"] = Seconds(status.started);
-  out["policy"] = status.policy;
+  out["policy"] = status.policy.in_force;
+  out["pending_policy"] = status.policy.pending;
   out["durability"] = status.durability;
   out["failure"] = status.failure;
   out["shards"] = status.shards;

@@ -156,7 +156,7 @@ void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {
 
 void WriteServer(const ServerStatus& status, FamilyWriter& out) {
   out.Gauge("freshet_policy_info", "Always 1; the policy in force is a label.")
-      .Add(1.0, {{"policy", status.policy}});
+      .Add(1.0, {{"policy", status.policy.in_force}});
   out.Gauge("freshet_start_time_seconds", "When the server was ready, seconds since 1970.")
       .Add(static_cast<double>(status.started.micros()) * 1e-6);
   out.Gauge("freshet_shards", "Number of shards.").Add(uint64_t{status.shards});

@@ -125,7 +125,8 @@ function draw(s) {
     : ["good", "serving"];
   $("state").className = "chip " + state[0];
   $("state").textContent = state[1];
-  $("about").textContent = `${s.failure || s.pause_reason} policy ${s.policy}, durability ` +
+  $("about").textContent = `${s.failure || s.pause_reason} policy ${s.policy}` +
+    `${s.pending_policy && ", changing to " + s.pending_policy}, durability ` +
     `${s.durability}, ${s.shards} shard${s.shards > 1 ? "s" : ""}, up ${span(s.time - s.started)}, ` +
     `version ${s.version}`;
   $("tiles").innerHTML = tile("Pages", number(s.pages)) + tile("Hosts", number(s.hosts)) +

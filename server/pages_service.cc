@@ -80,9 +80,11 @@ grpc::Status DescribePage(const ServerContext& context, const PageKey& key, cons
   if (!page.ok()) return GrpcStatusOf(page.status());
   if (page->key != key) return GrpcStatusOf(unknown);
   const Explanation explanation = view.state.Explain(*page, view.now);
+  const StatusOr<CrawlPolicy> policy = ResolvePolicy(context.settings.policy());
+  const bool follows = policy.ok() && view.state.in_force() == *policy;
   ToProto(*page, explanation.lease, context.sources, response->mutable_page());
   ToProto(explanation, *page,
-          {.policy = context.settings.policy(),
+          {.policy = context.settings.policy_status(follows).in_force,
            .paused = context.dispatcher.paused() || context.dispatcher.rate() == Rate(),
            .defaults = context.politeness(),
            .now = view.now},

@@ -16,6 +16,10 @@ Status Stopping() {
   return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
 }
 
+Status Superseded() {
+  return MakeStatus(absl::StatusCode::kAborted, "policy: another one was set meanwhile");
+}
+
 Status Stopped() { return MakeStatus(absl::StatusCode::kUnavailable, "a shard is stopped"); }
 
 }  // namespace
@@ -25,17 +29,34 @@ PlanRunner::PlanRunner(const PlanRunnerOptions& options, Router& router, std::fu
 
 PlanRunner::~PlanRunner() { Stop(); }
 
-void PlanRunner::SetMethod(std::optional<PlanMethod> method, Done done) {
+uint64_t PlanRunner::BeginChange(std::optional<PlanMethod> method) {
   MutexLock lock(mutex_);
-  if (stop_) {
+  if (method == wanted_method_) return change_;
+  const uint64_t change = ++change_;
+  wanted_method_ = method;
+  method_.reset();
+  const std::vector<Done> superseded = std::exchange(waiters_, {});
+  lock.Unlock();
+  for (const Done& done : superseded) done(Superseded());
+  return change;
+}
+
+void PlanRunner::Follow(uint64_t change, Done done) {
+  MutexLock lock(mutex_);
+  if (stop_ || change != change_) {
+    const Status status = stop_ ? Stopping() : Superseded();
     lock.Unlock();
-    if (done) done(Stopping());
+    if (done) done(status);
     return;
   }
-  method_ = method;
+  method_ = wanted_method_;
   wanted_ = true;
   if (done) waiters_.push_back(std::move(done));
   wake_.NotifyAll();
+}
+
+void PlanRunner::SetMethod(std::optional<PlanMethod> method, Done done) {
+  Follow(BeginChange(method), std::move(done));
 }
 
 void PlanRunner::Poke() {
@@ -53,9 +74,10 @@ void PlanRunner::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool PlanRunner::stopping() const {
+Status PlanRunner::GoOn(const Job& job) const {
   const MutexLock lock(mutex_);
-  return stop_;
+  if (stop_) return Stopping();
+  return change_ == job.change ? absl::OkStatus() : Superseded();
 }
 
 uint64_t PlanRunner::Pages() const {
@@ -85,11 +107,13 @@ void PlanRunner::Run() {
     if (stop_) break;
     wanted_ = false;
     const std::optional<PlanMethod> method = method_;
+    const uint64_t change = change_;
     const std::vector<Done> waiters = std::exchange(waiters_, {});
     lock.Unlock();
     Status status;
-    if (method) status = MakeAndHandOut(*method);
-    if (!status.ok()) spdlog::warn("no plan: {}", std::string(status.message()));
+    if (method) status = MakeAndHandOut({*method, change});
+    const bool given_up = absl::IsUnavailable(status) || absl::IsAborted(status);
+    if (!status.ok() && !given_up) spdlog::warn("no plan: {}", std::string(status.message()));
     for (const Done& done : waiters) done(status);
     lock.Lock();
   }
@@ -115,11 +139,11 @@ bool PlanRunner::Ask(Shard& shard, const std::function<void(const ShardView&)>& 
   return true;
 }
 
-Status PlanRunner::Collect(PlanColumns& columns, std::vector<uint32_t>& ids) {
+Status PlanRunner::Collect(const Job& job, PlanColumns& columns, std::vector<uint32_t>& ids) {
   for (Shard* shard : router_.shards()) {
     uint32_t taken = 0;
     for (uint32_t got = 1; got > 0; taken += got) {
-      if (stopping()) return Stopping();
+      RETURN_IF_ERROR(GoOn(job));
       // Into a part of its own: on the shard's thread no large vector is to grow.
       PlanColumns part;
       const auto collect = [&](const ShardView& view) {
@@ -133,11 +157,11 @@ Status PlanRunner::Collect(PlanColumns& columns, std::vector<uint32_t>& ids) {
   return {};
 }
 
-Status PlanRunner::HandOut(Shard& shard, PlanMethod method, Rate newcomer_rate,
+Status PlanRunner::HandOut(const Job& job, Shard& shard, Rate newcomer_rate,
                            std::span<const PlannedCrawls> crawls) {
   bool current = true;  // the policy is still the one that this plan is for
-  const auto is_current = [method](const ShardView& view) {
-    return view.state.policy().plan == method;
+  const auto is_current = [&job](const ShardView& view) {
+    return view.state.policy().plan == job.method;
   };
   if (!crawls.empty()) {
     const auto begin = [&](const ShardView& view) {
@@ -146,7 +170,7 @@ Status PlanRunner::HandOut(Shard& shard, PlanMethod method, Rate newcomer_rate,
     if (!Ask(shard, begin)) return Stopped();
   }
   for (uint32_t first = 0; current && first < crawls.size(); first += options_.slice) {
-    if (stopping()) return Stopping();
+    RETURN_IF_ERROR(GoOn(job));
     const auto part =
         crawls.subspan(first, std::min<size_t>(options_.slice, crawls.size() - first));
     const auto stage = [&](const ShardView& view) {
@@ -157,21 +181,26 @@ Status PlanRunner::HandOut(Shard& shard, PlanMethod method, Rate newcomer_rate,
   const auto finish = [&](const ShardView& view) {
     bool refile = false;
     current = is_current(view) && view.state.FinishPlan(&refile);
-    if (refile) view.epochs.RequestReestimate([](const StatusOr<EpochResult>&) {});
+    if (refile) view.epochs.RequestFiling([](const StatusOr<EpochResult>&) {});
   };
   if (current && !Ask(shard, finish)) return Stopped();
-  return {};
+  return current ? absl::OkStatus() : Superseded();
 }
 
-Status PlanRunner::MakeAndHandOut(PlanMethod method) {
+Status PlanRunner::MakeAndHandOut(const Job& job) {
   PlanColumns columns;
   std::vector<uint32_t> ids;  // of each shard
   planned_pages_ = Pages();
-  RETURN_IF_ERROR(Collect(columns, ids));
+  RETURN_IF_ERROR(Collect(job, columns, ids));
   const Rate rate = rate_();
   std::vector<PlannedCrawls> crawls;
   if (planned_pages_ > 0 && rate > Rate()) {
-    ASSIGN_OR_RETURN(crawls, PlanCrawls(method, columns, rate));
+    PlanOptions options;
+    options.parallel = {SerialFor, [this, &job] { return GoOn(job).ok(); }};
+    StatusOr<std::vector<PlannedCrawls>> plan = PlanCrawls(job.method, columns, rate, options);
+    RETURN_IF_ERROR(GoOn(job));
+    RETURN_IF_ERROR(plan.status());
+    crawls = *std::move(plan);
   }
   const Rate newcomer_rate = Rate::PerSecond(
       rate.per_second() / static_cast<double>(std::max<size_t>(1, columns.Pages())));
@@ -180,8 +209,8 @@ Status PlanRunner::MakeAndHandOut(PlanMethod method) {
     const auto mine =
         std::span(crawls).subspan(std::min(offset, crawls.size()), crawls.empty() ? 0 : ids[i]);
     offset += ids[i];
-    if (stopping()) return Stopping();
-    RETURN_IF_ERROR(HandOut(*router_.shards()[i], method, newcomer_rate, mine));
+    RETURN_IF_ERROR(GoOn(job));
+    RETURN_IF_ERROR(HandOut(job, *router_.shards()[i], newcomer_rate, mine));
   }
   return {};
 }

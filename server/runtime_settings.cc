@@ -39,19 +39,21 @@ void RuntimeSettings::OnStored(const Settings& staged, Reply reply) {
   done(std::move(reply));
 }
 
-Settings RuntimeSettings::settings() const {
-  const MutexLock lock(mutex_);
-  return settings_;
-}
-
 std::string RuntimeSettings::policy() const {
   const MutexLock lock(mutex_);
   return policy_;
 }
 
-void RuntimeSettings::set_policy(std::string policy) {
+void RuntimeSettings::set_policy(std::string policy, bool in_force) {
   const MutexLock lock(mutex_);
+  if (in_force) policy_before_ = policy_;
   policy_ = std::move(policy);
+}
+
+PolicyStatus RuntimeSettings::policy_status(bool in_force) const {
+  const MutexLock lock(mutex_);
+  if (in_force) return {.in_force = policy_, .pending = {}};
+  return {.in_force = policy_before_, .pending = policy_};
 }
 
 }  // namespace freshet

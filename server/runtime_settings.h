@@ -13,6 +13,13 @@
 
 namespace freshet {
 
+// Value type, thread-compatible.
+struct PolicyStatus {
+  std::string in_force;
+  std::string pending;  // being made ready to take over; empty: none
+  bool operator==(const PolicyStatus&) const = default;
+};
+
 // Thread-safe. Outlives every change that is under way.
 class RuntimeSettings {
  public:
@@ -21,16 +28,22 @@ class RuntimeSettings {
   using Store = std::function<void(const Settings& settings, Done done)>;
 
   RuntimeSettings(Settings stored, std::string policy, Store store)
-      : store_(std::move(store)), settings_(std::move(stored)), policy_(std::move(policy)) {}
+      : store_(std::move(store)),
+        settings_(std::move(stored)),
+        policy_(std::move(policy)),
+        policy_before_(policy_) {}
 
   // Applies `change` to the settings as the changes asked for before left them, has the result
   // stored, and tells `done`. What is refused leaves no trace: later changes do not carry it along.
   void Change(std::function<void(Settings*)> change, Done done) FRESHET_EXCLUDES(mutex_);
 
-  [[nodiscard]] Settings settings() const FRESHET_EXCLUDES(mutex_);
-  // Name of the policy in force.
+  // Name of the policy that was set last.
   [[nodiscard]] std::string policy() const FRESHET_EXCLUDES(mutex_);
-  void set_policy(std::string policy) FRESHET_EXCLUDES(mutex_);
+  // `in_force`: whether the one set before is in force on all shards. Else what was before that
+  // goes on.
+  void set_policy(std::string policy, bool in_force) FRESHET_EXCLUDES(mutex_);
+  // What to call the policies, where the one set last is, or is not, in force on all shards.
+  [[nodiscard]] PolicyStatus policy_status(bool in_force) const FRESHET_EXCLUDES(mutex_);
 
  private:
   struct Pending {
@@ -46,6 +59,7 @@ class RuntimeSettings {
   mutable Mutex mutex_;
   Settings settings_ FRESHET_GUARDED_BY(mutex_);
   std::string policy_ FRESHET_GUARDED_BY(mutex_);
+  std::string policy_before_ FRESHET_GUARDED_BY(mutex_);    // in force until policy_ is
   std::deque<Pending> pending_ FRESHET_GUARDED_BY(mutex_);  // the first one is being stored
 };
 

@@ -366,6 +366,7 @@ void Shard::Publish() {
   const MutexLock lock(mutex_);
   snapshot_.counters = state_.counters();
   snapshot_.price = state_.price();
+  snapshot_.in_force = state_.in_force();
   snapshot_.last_epoch = epochs_.last();
   snapshot_.epoch_running = epochs_.running();
 }

@@ -76,6 +76,7 @@ struct ShardSnapshot {
   ShardCounters counters;
   BelievedFreshness believed;
   double price = 0;
+  CrawlPolicy in_force;
   EpochResult last_epoch;
   bool epoch_running = false;
   uint64_t commits = 0;

@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "server/convert.h"
+#include "server/epochs_of_all.h"
 
 namespace freshet {
 namespace {
@@ -66,7 +67,7 @@ ServerStatus GatherStatus(const ServerContext& context) {
   ServerStatus status;
   status.now = context.clock.Now();
   status.started = context.started;
-  status.policy = context.settings.policy();
+  status.policy = PolicyNow(context.router, context.settings);
   for (const Shard* shard : context.router.shards()) {
     AddShard(shard->snapshot(), status.shards == 0, &status);
     ++status.shards;
@@ -111,7 +112,8 @@ void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
 
   v1::ScheduleStatistics& schedule = *out->mutable_schedule();
   schedule.set_crawl_rate_per_second(status.dispatch.rate.per_second());
-  schedule.set_policy(status.policy);
+  schedule.set_policy(status.policy.in_force);
+  schedule.set_pending_policy(status.policy.pending);
   schedule.set_paused(status.dispatch.paused);
   schedule.set_pause_reason(status.dispatch.pause_reason);
   schedule.set_price(status.price);

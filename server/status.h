@@ -32,7 +32,7 @@ struct RecoveryStatus {
 struct ServerStatus {
   Instant now;
   Instant started;
-  std::string policy;
+  PolicyStatus policy;
   ShardCounters counters;      // sums over shards
   BelievedFreshness believed;  // likewise
   double price = 0;            // the highest of the shards'

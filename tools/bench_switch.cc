@@ -140,7 +140,7 @@ void Settle(const SwitchFlags& flags) {
 
 // Changes from `before` to `name`, and prints what assignments met meanwhile and a little later.
 Status Measure(const SwitchFlags& flags, const std::string& before, const std::string& name,
-               BenchStack& stack, PlanRunner& plans, Client& client) {
+               BenchStack& stack, const Router& router, PlanRunner& plans, Client& client) {
   ASSIGN_OR_RETURN(const CrawlPolicy policy, ParseCrawlPolicy(name));
   (void)client.TakeGaps();
   Settle(flags);
@@ -149,8 +149,7 @@ Status Measure(const SwitchFlags& flags, const std::string& before, const std::s
   const auto start = std::chrono::steady_clock::now();
   std::promise<Status> done;
   std::future<Status> changed = done.get_future();
-  ChangePolicy(Router(stack.Shards()), plans, policy,
-               [&done](const Status& status) { done.set_value(status); });
+  ChangePolicy(router, plans, policy, [&done](const Status& status) { done.set_value(status); });
   RETURN_IF_ERROR(changed.get());
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -198,7 +197,8 @@ Status RunSwitchBench(SwitchFlags flags) {
     // The first pick files all pages: part of a start, not of a change.
     client.AwaitFirst();
     for (size_t i = 1; i < flags.policies.size() && status.ok(); ++i) {
-      status = Measure(flags, flags.policies[i - 1], flags.policies[i], stack, plans, client);
+      status =
+          Measure(flags, flags.policies[i - 1], flags.policies[i], stack, router, plans, client);
     }
   }
   RETURN_IF_ERROR(status);

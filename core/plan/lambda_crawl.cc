@@ -195,6 +195,7 @@ class ApproximateSplit {
   // The polled group's part of `crawl_rate`.
   [[nodiscard]] double Solve(double crawl_rate, int* iterations) const {
     const auto surplus = [&](double rate) {
+      if (parallel_.given_up()) return ValueAndSlope{0, 1};
       ++*iterations;
       const ValueAndSlope gain = PolledGain(rate);
       const ValueAndSlope use = SignalledUse(gain.value);

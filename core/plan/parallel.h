@@ -5,19 +5,47 @@
 
 #include <cstddef>
 #include <functional>
+#include <type_traits>
+#include <utility>
 
 namespace freshet {
-
-// Calls body(0) ... body(chunks - 1), each once, in any order and possibly at the same time, and
-// returns when all are done. Bodies of different chunks touch no common memory. Results never
-// depend on the executor: partial sums are kept by chunk and added in order.
-using ParallelFor =
-    std::function<void(size_t chunks, const std::function<void(size_t chunk)>& body)>;
 
 // One chunk after the other on the calling thread: the default.
 inline void SerialFor(size_t chunks, const std::function<void(size_t chunk)>& body) {
   for (size_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
 }
+
+// Calls body(0) ... body(chunks - 1), each once, in any order and possibly at the same time, and
+// returns when all are done. Bodies of different chunks touch no common memory. Results never
+// depend on the executor: partial sums are kept by chunk and added in order.
+//
+// A pass may be given up on the way: once keep_going() says no, which it must then say for ever, no
+// more bodies are called. What a pass that was given up has summed up means nothing. Plans check
+// given_up() wherever a number from a pass decides how they go on, and MakePlan answers Cancelled.
+//
+// Value type, thread-safe as far as the functions given are.
+class ParallelFor {
+ public:
+  using Body = std::function<void(size_t chunk)>;
+  using Run = std::function<void(size_t chunks, const Body& body)>;
+
+  template <typename Function>
+  requires std::is_invocable_v<Function, size_t, const Body&> ParallelFor(
+      Function run, std::function<bool()> keep_going = nullptr)  // NOLINT: also a lambda
+      : run_(std::move(run)), keep_going_(std::move(keep_going)) {}
+
+  void operator()(size_t chunks, const Body& body) const {
+    if (!keep_going_) return run_(chunks, body);
+    run_(chunks, [&](size_t chunk) {
+      if (keep_going_()) body(chunk);
+    });
+  }
+  [[nodiscard]] bool given_up() const { return keep_going_ && !keep_going_(); }
+
+ private:
+  Run run_;
+  std::function<bool()> keep_going_;  // unset: always
+};
 
 }  // namespace freshet
 

@@ -19,6 +19,37 @@ constexpr std::array kMethods = {
     PlanMethod::kFrontera,   PlanMethod::kFronteraClustered,
 };
 
+StatusOr<RatePlan> Make(PlanMethod method, const PlanPages& pages, double crawl_rate,
+                        const PlanOptions& options) {
+  const ParallelFor& parallel = options.parallel;
+  switch (method) {
+    case PlanMethod::kLds:
+      return PlanLds(pages, crawl_rate, parallel);
+    case PlanMethod::kLambdaCrawl:
+      return PlanLambdaCrawl(pages, crawl_rate, parallel);
+    case PlanMethod::kLcIncomplete:
+      return PlanLambdaCrawlIncomplete(pages, crawl_rate, parallel);
+    case PlanMethod::kLcComplete:
+      return PlanLambdaCrawlComplete(pages, crawl_rate, parallel);
+    case PlanMethod::kLambdaCrawlApprox:
+      return PlanLambdaCrawlApprox(pages, crawl_rate, parallel);
+    case PlanMethod::kBlc:
+      return PlanBlc(pages, crawl_rate, parallel);
+    case PlanMethod::kBlcEps:
+      return PlanBlcWithFloor(pages, crawl_rate, options.epsilon, parallel);
+    case PlanMethod::kUniform:
+      return PlanUniform(pages, crawl_rate, parallel);
+    case PlanMethod::kChangeRate:
+      return PlanChangeRate(pages, crawl_rate, parallel);
+    case PlanMethod::kFrontera:
+      return PlanFrontera(pages, crawl_rate, parallel);
+    case PlanMethod::kFronteraClustered:
+      return PlanFronteraClustered(pages, crawl_rate, options.clusters, parallel);
+  }
+  CHECK(false, "method {}", static_cast<int>(method));
+  return InvalidArgument("unknown method");
+}
+
 }  // namespace
 
 std::span<const PlanMethod> AllPlanMethods() { return kMethods; }
@@ -66,33 +97,11 @@ CrawlTimes CrawlTimesOf(PlanMethod method) {
 
 StatusOr<RatePlan> MakePlan(PlanMethod method, const PlanPages& pages, double crawl_rate,
                             const PlanOptions& options) {
-  const ParallelFor& parallel = options.parallel;
-  switch (method) {
-    case PlanMethod::kLds:
-      return PlanLds(pages, crawl_rate, parallel);
-    case PlanMethod::kLambdaCrawl:
-      return PlanLambdaCrawl(pages, crawl_rate, parallel);
-    case PlanMethod::kLcIncomplete:
-      return PlanLambdaCrawlIncomplete(pages, crawl_rate, parallel);
-    case PlanMethod::kLcComplete:
-      return PlanLambdaCrawlComplete(pages, crawl_rate, parallel);
-    case PlanMethod::kLambdaCrawlApprox:
-      return PlanLambdaCrawlApprox(pages, crawl_rate, parallel);
-    case PlanMethod::kBlc:
-      return PlanBlc(pages, crawl_rate, parallel);
-    case PlanMethod::kBlcEps:
-      return PlanBlcWithFloor(pages, crawl_rate, options.epsilon, parallel);
-    case PlanMethod::kUniform:
-      return PlanUniform(pages, crawl_rate, parallel);
-    case PlanMethod::kChangeRate:
-      return PlanChangeRate(pages, crawl_rate, parallel);
-    case PlanMethod::kFrontera:
-      return PlanFrontera(pages, crawl_rate, parallel);
-    case PlanMethod::kFronteraClustered:
-      return PlanFronteraClustered(pages, crawl_rate, options.clusters, parallel);
+  StatusOr<RatePlan> plan = Make(method, pages, crawl_rate, options);
+  if (options.parallel.given_up()) {
+    return MakeStatus(absl::StatusCode::kCancelled, "the plan was given up");
   }
-  CHECK(false, "method {}", static_cast<int>(method));
-  return InvalidArgument("unknown method");
+  return plan;
 }
 
 }  // namespace freshet

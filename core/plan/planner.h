@@ -43,7 +43,8 @@ struct PlanOptions {
   ParallelFor parallel = SerialFor;
 };
 
-// The plan of that method; see the header of each. Deterministic, whatever the executor.
+// The plan of that method; see the header of each. Deterministic, whatever the executor. Cancelled
+// where that has given up.
 [[nodiscard]] StatusOr<RatePlan> MakePlan(PlanMethod method, const PlanPages& pages,
                                           double crawl_rate, const PlanOptions& options = {});
 

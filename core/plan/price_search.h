@@ -39,10 +39,11 @@ enum class StopRule : uint8_t { kExact, kTrustLastStep };
 // Finds q > 0 with S(q) = budget to 1e-13 relative or to neighbouring doubles, where sum(q) gives S
 // and its derivative, S is continuous and non-decreasing, S(0) = 0, and S exceeds `budget` for
 // large q. Newton's method in q, kept in a bracket; a geometric midpoint where a step leaves it or
-// three steps have not halved it. Preconditions: budget > 0, guess > 0, both finite.
+// three steps have not halved it. Preconditions: budget > 0, guess > 0, both finite. `parallel` is
+// what sum runs on: where it has given up, the search ends where it is.
 template <typename SumFunction>
-[[nodiscard]] PriceBracket FindPrice(double budget, double guess, const SumFunction& sum,
-                                     StopRule stop = StopRule::kExact) {
+[[nodiscard]] PriceBracket FindPrice(double budget, double guess, const ParallelFor& parallel,
+                                     const SumFunction& sum, StopRule stop = StopRule::kExact) {
   CHECK(budget > 0 && guess > 0, "budget {}, guess {}", budget, guess);
   constexpr double kTrustedError = 1e-7;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -54,7 +55,7 @@ template <typename SumFunction>
   double width_then = kInfinity;
   for (bracket.iterations = 1; bracket.iterations < 500; ++bracket.iterations) {
     const RateSum at = sum(q);
-    if (std::abs(at.rate - budget) <= kTolerance * budget) {
+    if (parallel.given_up() || std::abs(at.rate - budget) <= kTolerance * budget) {
       bracket.low = bracket.high = q;
       return bracket;
     }
@@ -116,7 +117,7 @@ template <typename BoundFunction, typename PageFunction>
   if (stride > 1 && sample_bound > 0) {
     const size_t sampled = (pages + stride - 1) / stride;
     const double sample_budget = budget * static_cast<double>(sampled) / static_cast<double>(pages);
-    return FindPrice(sample_budget, sample_budget / sample_bound,
+    return FindPrice(sample_budget, sample_budget / sample_bound, parallel,
                      [&](double q) {
                        return SumPages(pages, stride, parallel,
                                        [&](size_t i) { return page(i, q); });
@@ -124,6 +125,7 @@ template <typename BoundFunction, typename PageFunction>
         .q();
   }
   const double whole_bound = stride > 1 ? bound(1) : sample_bound;
+  if (parallel.given_up()) return budget;
   CHECK(whole_bound > 0, "no page can use a crawl");
   return budget / whole_bound;
 }
@@ -145,11 +147,12 @@ template <typename BoundFunction, typename PageFunction, typename FinishFunction
     return FinishPages(pages, parallel, [&](size_t i) { return finish(i, *bracket); });
   };
   const double guess = GuessPrice(pages, budget, parallel, bound_of, page);
-  *bracket = FindPrice(budget, guess, sum, StopRule::kTrustLastStep);
+  *bracket = FindPrice(budget, guess, parallel, sum, StopRule::kTrustLastStep);
   const FinishedPass pass = finish_all();
-  if (std::abs(pass.used - fixed - budget) <= kTolerance * budget) return pass;
+  const bool met = std::abs(pass.used - fixed - budget) <= kTolerance * budget;
+  if (met || parallel.given_up()) return pass;
   const int before = bracket->iterations;
-  *bracket = FindPrice(budget, bracket->q(), sum);
+  *bracket = FindPrice(budget, bracket->q(), parallel, sum);
   bracket->iterations += before;
   return finish_all();
 }

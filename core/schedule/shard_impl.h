@@ -52,7 +52,8 @@ class ShardState::Impl {
 
   // --- shard_plan.cc
   // --------------------------------------------------------------------------------
-  void SetPolicy(const CrawlPolicy& policy);
+  [[nodiscard]] bool SetPolicy(const CrawlPolicy& policy);
+  void FinishFiling(const CrawlPolicy& policy);
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
   [[nodiscard]] bool BeginPlan(Rate rate);
   [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
@@ -105,6 +106,7 @@ class ShardState::Impl {
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
   // The host under which the page is filed.
   [[nodiscard]] HostId HostOf(PageId id) const;
+  [[nodiscard]] bool PlanInForce() const { return in_force.plan.has_value(); }
   // What the plan has for the page, as PlanFacts holds it; newcomers have their rate.
   [[nodiscard]] float ShareOf(PageId id) const;
   // Whether a page with this share is crawled when signals ask for it.
@@ -177,7 +179,7 @@ class ShardState::Impl {
   };
   std::optional<PriceIndex> index;
   std::optional<PlanQueue> queue;
-  bool plan_in_force = false;       // picks are taken from the queue
+  CrawlPolicy in_force;             // with a plan: picks are taken from the queue
   SegmentedArray<PlanFacts> facts;  // by PageId, with the queue
   bool refile = false;              // the plan staged has pages asked for that were not before
   float newcomer_rate = kUnplannedRate;

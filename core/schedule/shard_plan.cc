@@ -14,22 +14,28 @@ namespace freshet {
 // --- Policies
 // --------------------------------------------------------------------------------------
 
-void ShardState::Impl::SetPolicy(const CrawlPolicy& policy) {
+bool ShardState::Impl::SetPolicy(const CrawlPolicy& policy) {
   if (policy.plan) {
     // The index goes on with its own policy until the plan comes into force.
     options.policy.plan = policy.plan;
-    if (plan_in_force) index.reset();
+    if (PlanInForce()) index.reset();
     if (!queue) StartQueue();
-    return;
+    return queue->size() < pages.size();
   }
   options.policy = policy;
-  if (!plan_in_force) {
+  if (!PlanInForce()) {
     queue.reset();
     facts = {};
-    return;
+    return true;
   }
   if (!index) StartIndex();
   TakeOverByIndex();
+  return true;
+}
+
+void ShardState::Impl::FinishFiling(const CrawlPolicy& policy) {
+  // A rate policy has its plan still to come.
+  if (policy == options.policy && !policy.plan && !PlanInForce()) in_force = policy;
 }
 
 void ShardState::Impl::StartIndex() {
@@ -58,13 +64,13 @@ void ShardState::Impl::TakeOverByIndex() {
     if (picked > Instant()) (void)index->Best(picked);
     return;
   }
-  plan_in_force = false;
+  in_force = options.policy;
   queue.reset();
   facts = {};
 }
 
 HostId ShardState::Impl::HostOf(PageId id) const {
-  return plan_in_force ? queue->Entry(id).host : index->Find(id)->host;
+  return PlanInForce() ? queue->Entry(id).host : index->Find(id)->host;
 }
 
 // --- Plans
@@ -180,10 +186,26 @@ bool ShardState::Impl::StagePlan(uint32_t first, std::span<const PlannedCrawls> 
 bool ShardState::Impl::FinishPlan(bool* refile_pages) {
   if (!queue || !options.policy.plan || queue->size() < pages.size()) return false;
   *refile_pages = std::exchange(refile, false);
-  plan_in_force = true;
+  in_force = CrawlPolicy(*options.policy.plan);
   price = 0;
   index.reset();
   return true;
 }
+
+// --- ShardState: forwards
+// -----------------------------------------------------------------------------
+
+bool ShardState::SetPolicy(const CrawlPolicy& policy) { return impl_->SetPolicy(policy); }
+void ShardState::FinishFiling(const CrawlPolicy& policy) { impl_->FinishFiling(policy); }
+const CrawlPolicy& ShardState::policy() const { return impl_->options.policy; }
+const CrawlPolicy& ShardState::in_force() const { return impl_->in_force; }
+uint32_t ShardState::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {
+  return impl_->CollectPlan(first, count, columns);
+}
+bool ShardState::BeginPlan(Rate newcomer_rate) { return impl_->BeginPlan(newcomer_rate); }
+bool ShardState::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now) {
+  return impl_->StagePlan(first, crawls, now);
+}
+bool ShardState::FinishPlan(bool* refile) { return impl_->FinishPlan(refile); }
 
 }  // namespace freshet

@@ -36,8 +36,8 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
       hosts(shard_options.default_min_delay, shard_options.default_max_in_flight),
       leases(shard_options.generation),
       edges(shard_options.estimator.day) {
-  plan_in_force = options.policy.plan.has_value();
-  plan_in_force ? StartQueue() : StartIndex();
+  in_force = options.policy;
+  PlanInForce() ? StartQueue() : StartIndex();
 }
 
 // --- Pages in memory ---
@@ -118,7 +118,7 @@ void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
   const bool held = pages.IsAny(id, kNotToBePicked);
   if (held == held_before) return;
   // What is being made ready need not have the page yet.
-  if (index && (!plan_in_force || index->Find(id))) {
+  if (index && (!PlanInForce() || index->Find(id))) {
     held ? index->Withhold(id) : index->Offer(id);
   }
   if (queue && queue->Has(id)) held ? queue->Withhold(id) : queue->Offer(id);
@@ -233,7 +233,7 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     if (page.fetched && queue && queue->Has(*id)) queue->Crawled(*id, latest);
     Refile(*id, hosts.Intern(record.host), record.spec, record.state);
   }
-  if (index && plan_in_force) TakeOverByIndex();
+  if (index && PlanInForce()) TakeOverByIndex();
 }
 
 void ShardState::Impl::InstallLeases(Transaction& txn) {
@@ -294,7 +294,7 @@ Instant ShardState::Impl::next_timer() const {
 std::optional<IndexPick> ShardState::Impl::Best(Instant at) {
   latest = std::max(latest, at);
   picked = std::max(picked, at);
-  if (!plan_in_force) return index->Best(at);
+  if (!PlanInForce()) return index->Best(at);
   const std::optional<PlanPick> first = queue->Best(at);
   if (!first) return std::nullopt;
   return IndexPick{first->page, first->urgency};
@@ -303,7 +303,7 @@ std::optional<IndexPick> ShardState::Impl::Best(Instant at) {
 std::optional<Pick> ShardState::Impl::Peek(Instant at) {
   const std::optional<IndexPick> best = Best(at);
   if (!best) return std::nullopt;
-  return Pick{pages.number(best->page), best->value};
+  return Pick{pages.number(best->page), best->value, PlanInForce()};
 }
 
 std::optional<Pick> ShardState::Impl::Take(Instant at) {
@@ -313,12 +313,12 @@ std::optional<Pick> ShardState::Impl::Take(Instant at) {
   const PageId id = best->page;
   CHECK(!out.contains(id), "picked a page that is out");
   const HostId host = HostOf(id);
-  out[id] = {.lease = LeaseId(), .host = host, .planned = plan_in_force};
+  out[id] = {.lease = LeaseId(), .host = host, .planned = PlanInForce()};
   Mark(id, PageTable::kTaken, true);
   hosts.Enter(host, at);
   FreeHost(host);
-  if (!plan_in_force && !std::isinf(best->value)) price = best->value;
-  return Pick{pages.number(id), best->value};
+  if (!PlanInForce() && !std::isinf(best->value)) price = best->value;
+  return Pick{pages.number(id), best->value, PlanInForce()};
 }
 
 void ShardState::Impl::PutBack(PageNumber number) {
@@ -393,17 +393,6 @@ void ShardState::FinishEpoch(Instant now, Transaction& txn) {
 
 uint64_t ShardState::epoch() const { return impl_->epoch; }
 
-void ShardState::SetPolicy(const CrawlPolicy& policy) { impl_->SetPolicy(policy); }
-uint32_t ShardState::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {
-  return impl_->CollectPlan(first, count, columns);
-}
-bool ShardState::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now) {
-  return impl_->StagePlan(first, crawls, now);
-}
-bool ShardState::BeginPlan(Rate newcomer_rate) { return impl_->BeginPlan(newcomer_rate); }
-bool ShardState::FinishPlan(bool* refile) { return impl_->FinishPlan(refile); }
-bool ShardState::PlanInForce() const { return impl_->plan_in_force; }
-
 std::optional<PageNumber> ShardState::FindNumber(const PageKey& key) const {
   return impl_->FindNumber(key);
 }
@@ -430,6 +419,5 @@ BelievedFreshness ShardState::Believed(Instant now) const {
 }
 std::vector<SourceTrust> ShardState::Trust() const { return impl_->estimator.Trust(); }
 const ShardCounters& ShardState::counters() const { return impl_->counters; }
-const CrawlPolicy& ShardState::policy() const { return impl_->options.policy; }
 
 }  // namespace freshet

@@ -56,8 +56,9 @@ struct ShardOptions {
 struct Pick {
   PageNumber page;
   // Infinite for a page whose recheck or max interval is due. Under a plan, the urgency
-  // (core/plan/plan_queue.h).
+  // (core/plan/plan_queue.h), which compares with that of other plans, not with a value.
   double value = 0;
+  bool planned = false;  // picked by a plan
 };
 
 struct ShardCounters {
@@ -167,13 +168,16 @@ class ShardState {
   // Number of the last epoch that learned, over all starts; zero: there was none.
   [[nodiscard]] uint64_t epoch() const;
 
-  // The policy by which pages are filed from now on. The owner then has every page filed anew, in
-  // slices: by Reestimate, or by transactions that mark it for reindexing. Between index policies,
+  // The policy by which pages are filed from now on. Where true is returned, the owner then has
+  // every page filed anew, in slices: by Reestimate, or by transactions that mark it for
+  // reindexing, and calls FinishFiling with what policy() was before. Between index policies,
   // those whose turn has not come are still filed by the policy before. Between an index policy and
   // a rate policy, the one before goes on picking until the new one is ready: an index policy with
-  // the last page, a rate policy with FinishPlan.
-  // Between rate policies nothing need be filed: the plan before holds until FinishPlan.
-  void SetPolicy(const CrawlPolicy& policy);
+  // the last page, a rate policy with FinishPlan; between rate policies nothing need be filed.
+  [[nodiscard]] bool SetPolicy(const CrawlPolicy& policy);
+  void FinishFiling(const CrawlPolicy& filed_by);
+  // What picks follow: the policy set last, or while that is made ready the one before.
+  [[nodiscard]] const CrawlPolicy& in_force() const;
 
   // --- Rate plans, in slices of page ids, so that picks go on in between
   // ------------------------------------------------------------------------------------------
@@ -191,8 +195,6 @@ class ShardState {
   // crawled equally often. `refile`, set where true is returned: pages that the plan crawls on
   // signals were not crawled so before, and are to be filed anew for what came earlier to count.
   [[nodiscard]] bool FinishPlan(bool* refile);
-  // Whether picks follow a plan now.
-  [[nodiscard]] bool PlanInForce() const;
 
   // --- Looking
   // --------------------------------------------------------------------------------------

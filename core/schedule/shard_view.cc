@@ -78,7 +78,7 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   result.next_crawl = page.state.gone ? Instant::Infinite() : now + Duration::FromSeconds(seconds);
   result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
   result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
-  const bool in_plan = plan_in_force && queue->Has(*id);
+  const bool in_plan = PlanInForce() && queue->Has(*id);
   if (in_plan && !page.state.gone) {
     result.next_crawl = std::max({now, queue->Due(*id), entry.eligible_from});
   }

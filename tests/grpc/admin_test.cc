@@ -59,6 +59,11 @@ TEST(Admin, ChangesThePolicy) {
   const auto response = Call(*server.admin, &Admin::SetPolicy, request);
   EXPECT_EQ(response.policy(), "harmonic");
   EXPECT_EQ(response.previous_policy(), "default");
+  policy = Call(*server.admin, &Admin::GetPolicy, {});
+  EXPECT_EQ(policy.policy(), "harmonic");
+  EXPECT_EQ(policy.pending_policy(), "");
+  EXPECT_EQ(server.Statistics().schedule().policy(), "harmonic");
+  EXPECT_EQ(server.Statistics().schedule().pending_policy(), "");
   EXPECT_EQ(server.Get(TestServer::Url(3, 50)).explanation().policy(), "harmonic");
   request.set_policy("best");
   v1::SetPolicyResponse unused;

@@ -43,11 +43,9 @@ class RuntimeSettingsTest : public testing::Test {
 
 TEST_F(RuntimeSettingsTest, AChangeIsInForceOnceItIsStored) {
   SetRate(5);
-  EXPECT_EQ(settings_.settings(), Settings());
   EXPECT_EQ(stored_.crawl_rate, Rate::PerSecond(5));
   EXPECT_THAT(told_, ElementsAre());
   Answer(true);
-  EXPECT_EQ(settings_.settings().crawl_rate, Rate::PerSecond(5));
   EXPECT_THAT(told_, ElementsAre(true));
 }
 
@@ -61,11 +59,26 @@ TEST_F(RuntimeSettingsTest, WhatIsRefusedIsNotCarriedAlong) {
   Answer(true);
   EXPECT_EQ(stored_, (Settings{.crawl_rate = Rate::PerSecond(7), .paused = true}));
   Answer(false);
-  EXPECT_EQ(settings_.settings(), (Settings{.paused = true}));
   EXPECT_THAT(told_, ElementsAre(false, true, false));
   SetRate(9);
+  EXPECT_EQ(stored_, (Settings{.crawl_rate = Rate::PerSecond(9), .paused = true}));
   Answer(true);
-  EXPECT_EQ(settings_.settings(), (Settings{.crawl_rate = Rate::PerSecond(9), .paused = true}));
+  EXPECT_THAT(told_, ElementsAre(false, true, false, true));
+}
+
+TEST_F(RuntimeSettingsTest, NamesThePolicyThatGoesOnUntilTheOneSetIsInForce) {
+  EXPECT_EQ(settings_.policy_status(true), (PolicyStatus{.in_force = "default", .pending = ""}));
+  settings_.set_policy("greedy", true);
+  EXPECT_EQ(settings_.policy(), "greedy");
+  EXPECT_EQ(settings_.policy_status(false),
+            (PolicyStatus{.in_force = "default", .pending = "greedy"}));
+  settings_.set_policy("uniform", false);
+  EXPECT_EQ(settings_.policy_status(false),
+            (PolicyStatus{.in_force = "default", .pending = "uniform"}));
+  EXPECT_EQ(settings_.policy_status(true), (PolicyStatus{.in_force = "uniform", .pending = ""}));
+  settings_.set_policy("harmonic", true);
+  EXPECT_EQ(settings_.policy_status(false),
+            (PolicyStatus{.in_force = "uniform", .pending = "harmonic"}));
 }
 
 }  // namespace

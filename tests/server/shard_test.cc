@@ -129,8 +129,8 @@ TEST_F(FullDiskShardTest, AChangeOfPolicyFilesEveryPageAllTheSame) {
   std::promise<void> filed;
   std::promise<Reply> refused;
   Look([&](const ShardView& view) {
-    view.state.SetPolicy(CrawlPolicy(PlanMethod::kUniform));
-    view.epochs.RequestReestimate([&](const StatusOr<EpochResult>&) { filed.set_value(); });
+    EXPECT_TRUE(view.state.SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
+    view.epochs.RequestFiling([&](const StatusOr<EpochResult>&) { filed.set_value(); });
     // Served in the turn that files the pages.
     shard_->SubmitAlways({.events = {Page("late")}, .done = [&](std::vector<Reply> replies) {
                             refused.set_value(std::move(replies.front()));

@@ -55,7 +55,11 @@ ExitCode Policy(Session& session, const std::string& policy) {
   if (policy.empty()) {
     return Ask(session, &Admin::GetPolicy, v1::GetPolicyRequest(),
                [](const v1::GetPolicyResponse& r) {
-                 std::string text = ShowText(r.policy()) + "\navailable:";
+                 std::string text = ShowText(r.policy());
+                 if (!r.pending_policy().empty()) {
+                   text += ", changing to " + ShowText(r.pending_policy());
+                 }
+                 text += "\navailable:";
                  for (const std::string& name : r.available_policies()) text += " " + name;
                  return text;
                });

@@ -55,8 +55,10 @@ Facts ScheduleFacts(const v1::ScheduleStatistics& s) {
   std::string rate = ShowNumber(s.crawl_rate_per_second()) + " per second";
   if (s.paused()) rate += ", paused";
   if (!s.pause_reason().empty()) rate += ": " + ShowText(s.pause_reason());
+  std::string policy = ShowText(s.policy());
+  if (!s.pending_policy().empty()) policy += ", changing to " + ShowText(s.pending_policy());
   return {{"crawl rate", rate},
-          {"policy", ShowText(s.policy())},
+          {"policy", policy},
           {"price", ShowNumber(s.price())},
           {"assignments", ShowCount(s.assignments())},
           {"ticks without credit", ShowCount(s.ticks_without_credit())},

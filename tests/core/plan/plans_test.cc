@@ -10,6 +10,7 @@
 #include "core/plan/frontera.h"
 #include "core/plan/lambda_crawl.h"
 #include "core/plan/lds.h"
+#include "core/plan/page_pass.h"
 #include "core/plan/planner.h"
 #include "gtest/gtest.h"
 
@@ -142,6 +143,26 @@ TEST(Plans, SumsDoNotDependOnTheExecutor) {
     if (method == PlanMethod::kFronteraClustered) continue;
     // The search over all pages starts from a sample.
     EXPECT_LE(serial->iterations, 12) << PlanMethodName(method);
+  }
+}
+
+TEST(Plans, GiveUpWhereverTheyAreToldTo) {
+  // Enough for several passes, one of them over a sample.
+  const Columns columns = RandomPages(5 * kPlanChunk, 5);
+  for (const PlanMethod method : AllPlanMethods()) {
+    size_t looks = 0;
+    size_t allowed = SIZE_MAX;
+    PlanOptions options;
+    options.parallel = {SerialFor, [&] { return ++looks <= allowed; }};
+    ASSERT_TRUE(MakePlan(method, columns.pages(), 1000, options).ok()) << PlanMethodName(method);
+    const size_t all = looks;
+    for (allowed = 0; allowed < all; allowed = allowed * 3 / 2 + 1) {
+      looks = 0;
+      const auto plan = MakePlan(method, columns.pages(), 1000, options);
+      EXPECT_TRUE(absl::IsCancelled(plan.status()))
+          << PlanMethodName(method) << " at look " << allowed << " of " << all;
+      EXPECT_LE(looks, allowed + 40) << PlanMethodName(method) << ": a few empty passes";
+    }
   }
 }
 

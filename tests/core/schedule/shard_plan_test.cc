@@ -65,6 +65,8 @@ class ShardPlanTest : public testing::Test {
   bool Finish(const std::vector<PlannedCrawls>& crawls) {
     return state_.StagePlan(0, crawls, kStart) && state_.FinishPlan(&refile_);
   }
+  bool PlanInForce() const { return state_.in_force().plan.has_value(); }
+  void SetPolicy(const CrawlPolicy& policy) { (void)state_.SetPolicy(policy); }
   // As the owner does after a change of policy.
   void ReestimateAll() {
     std::vector<Event> events;
@@ -108,33 +110,33 @@ TEST_F(ShardPlanTest, AnotherPolicyMeanwhileDropsThePlan) {
   Add("page");
   const std::vector<PlannedCrawls> crawls = Plan();
   Begin();
-  state_.SetPolicy(Policy{.kind = PolicyKind::kGreedy});
+  SetPolicy(Policy{.kind = PolicyKind::kGreedy});
   EXPECT_FALSE(state_.BeginPlan(Rate::PerSecond(1)));
   EXPECT_FALSE(state_.StagePlan(0, crawls, kStart));
   EXPECT_FALSE(state_.FinishPlan(&refile_));
-  EXPECT_TRUE(state_.PlanInForce()) << "until the index has every page";
+  EXPECT_TRUE(PlanInForce()) << "until the index has every page";
   ReestimateAll();
-  EXPECT_FALSE(state_.PlanInForce());
-  state_.SetPolicy(CrawlPolicy(PlanMethod::kUniform));
+  EXPECT_FALSE(PlanInForce());
+  SetPolicy(CrawlPolicy(PlanMethod::kUniform));
   EXPECT_FALSE(Finish(crawls)) << "until the queue has every page";
-  EXPECT_FALSE(state_.PlanInForce());
+  EXPECT_FALSE(PlanInForce());
   ReestimateAll();
   EXPECT_TRUE(Finish(crawls));
-  EXPECT_TRUE(state_.PlanInForce());
+  EXPECT_TRUE(PlanInForce());
 }
 
 TEST_F(ShardPlanTest, TwoChangesOfPolicyAtOnceEndInTheLast) {
   for (int i = 0; i < 5; ++i) Add(std::to_string(i));
-  state_.SetPolicy(Policy{.kind = PolicyKind::kGreedy});
-  state_.SetPolicy(CrawlPolicy(PlanMethod::kBlc));
+  SetPolicy(Policy{.kind = PolicyKind::kGreedy});
+  SetPolicy(CrawlPolicy(PlanMethod::kBlc));
   ReestimateAll();
-  EXPECT_TRUE(state_.PlanInForce());
-  state_.SetPolicy(Policy{.kind = PolicyKind::kGreedy});
+  EXPECT_TRUE(PlanInForce());
+  SetPolicy(Policy{.kind = PolicyKind::kGreedy});
   ReestimateAll();
-  state_.SetPolicy(CrawlPolicy(PlanMethod::kBlc));
-  state_.SetPolicy(Policy{.kind = PolicyKind::kGreedyNcis});
+  SetPolicy(CrawlPolicy(PlanMethod::kBlc));
+  SetPolicy(Policy{.kind = PolicyKind::kGreedyNcis});
   ReestimateAll();
-  EXPECT_FALSE(state_.PlanInForce());
+  EXPECT_FALSE(PlanInForce());
   EXPECT_FALSE(state_.FinishPlan(&refile_));
   EXPECT_TRUE(shard_.Next(kStart, Duration::Hours(1)));
 }
@@ -182,13 +184,13 @@ TEST_F(ShardPlanTest, NoPickIsMissedOrDoubledWhileThePolicyChanges) {
     }
   };
   for (int round = 0; round < 3; ++round) {
-    state_.SetPolicy(Policy{.kind = PolicyKind::kGreedy});
+    SetPolicy(Policy{.kind = PolicyKind::kGreedy});
     sweep();
-    ASSERT_FALSE(state_.PlanInForce());
+    ASSERT_FALSE(PlanInForce());
     for (int i = 0; i < 100; ++i) pick();
-    state_.SetPolicy(CrawlPolicy(PlanMethod::kUniform));
+    SetPolicy(CrawlPolicy(PlanMethod::kUniform));
     sweep();
-    ASSERT_FALSE(state_.PlanInForce());
+    ASSERT_FALSE(PlanInForce());
     Begin();
     ASSERT_TRUE(Finish(Plan()));
     for (int i = 0; i < 100; ++i) pick();
@@ -196,7 +198,7 @@ TEST_F(ShardPlanTest, NoPickIsMissedOrDoubledWhileThePolicyChanges) {
 }
 
 TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
-  state_.SetPolicy(Policy{.kind = PolicyKind::kGreedy});
+  SetPolicy(Policy{.kind = PolicyKind::kGreedy});
   for (const std::string path : {"signalled", "quiet", "polled"}) {
     UpsertPage page{.key = Key(path), .host = "example.com"};
     page.last_crawl = kStart - Duration::Days(1);
@@ -205,9 +207,9 @@ TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
     ASSERT_EQ(shard_.Apply(page, kStart).disposition, Disposition::kCreated);
   }
   ReestimateAll();
-  ASSERT_FALSE(state_.PlanInForce());
+  ASSERT_FALSE(PlanInForce());
   ASSERT_TRUE(shard_.Apply(SignalChange{.key = Key("signalled")}, kStart).status.ok());
-  state_.SetPolicy(CrawlPolicy(PlanMethod::kLcComplete));
+  SetPolicy(CrawlPolicy(PlanMethod::kLcComplete));
   ReestimateAll();
   PlanColumns columns;
   state_.CollectPlan(0, UINT32_MAX, &columns);
@@ -265,9 +267,9 @@ TEST_F(ShardPlanTest, EveryPlanThatAsksBySignalsAnewHasPagesFiledAnew) {
   EXPECT_EQ(SecondsToCrawl("page"), 0);
 
   // To an index policy and back.
-  state_.SetPolicy(Policy{.kind = PolicyKind::kGreedy});
+  SetPolicy(Policy{.kind = PolicyKind::kGreedy});
   ReestimateAll();
-  state_.SetPolicy(CrawlPolicy(PlanMethod::kLcComplete));
+  SetPolicy(CrawlPolicy(PlanMethod::kLcComplete));
   ReestimateAll();
   Begin();
   ASSERT_TRUE(Finish(PlanBySignals()));

@@ -1,0 +1,57 @@
+#include "server/dispatcher.h"
+
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/test_shards.h"
+
+namespace freshet {
+namespace {
+
+// Counts assignments by host until there are enough. Thread-safe.
+class CountingSink final : public AssignmentSink {
+ public:
+  explicit CountingSink(size_t wanted) : wanted_(wanted) {}
+  void Deliver(std::vector<Assignment> assignments, size_t /*outstanding*/) override {
+    for (const Assignment& assignment : assignments) {
+      ++by_host_[assignment.host];
+      if (--wanted_ == 0) done_.set_value(by_host_);
+    }
+  }
+  void OnPause(bool /*paused*/) override {}
+  std::map<std::string, int> Await() { return done_.get_future().get(); }
+
+ private:
+  size_t wanted_;
+  std::map<std::string, int> by_host_;
+  std::promise<std::map<std::string, int>> done_;
+};
+
+// As in the middle of a change of policy: one shard has its plan, the other still its index.
+TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}, CrawlPolicy(PlanMethod::kUniform)});
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
+    if (i % 3 > 0) continue;
+    ASSERT_TRUE(shards.Apply(1, shards.PageOf(1, std::to_string(i))).status.ok());
+  }
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
+  dispatcher.Start();
+  const auto sink = std::make_shared<CountingSink>(40);
+  const auto worker = dispatcher.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 1);
+  ASSERT_TRUE(worker.ok());
+  dispatcher.Grant(*worker, 40);
+  EXPECT_THAT(sink->Await(), testing::UnorderedElementsAre(testing::Pair(shards.HostOf(0), 30),
+                                                           testing::Pair(shards.HostOf(1), 10)));
+  dispatcher.Leave(*worker);
+  dispatcher.Stop();
+}
+
+}  // namespace
+}  // namespace freshet
