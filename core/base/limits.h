@@ -60,7 +60,11 @@ inline constexpr size_t kMaxReadyAssignments = 65'536;
 // ------------------------------------------------------------------------------------------
 inline constexpr uint16_t kSlots = 4096;
 inline constexpr size_t kMaxShards = 64;
-inline constexpr uint64_t kMaxPagesPerShard = (uint64_t{1} << 32) - 1;  // one page id is kept free
+// Of each page the queue of a rate plan may have to keep times, which it numbers by 28 bits.
+inline constexpr uint64_t kMaxPagesPerShard = (uint64_t{1} << 28) - 1;
+// Verification has all pages of a store in one shard; one page id is kept free.
+inline constexpr uint64_t kMaxPageIds = (uint64_t{1} << 32) - 1;
+static_assert(kMaxPagesPerShard <= kMaxPageIds);
 inline constexpr size_t kMaxLeasesPerShard = 4'000'000;
 // Leases that are over, of which a shard still knows the page and whether a result came.
 inline constexpr size_t kMaxRememberedLeases = 65'536;

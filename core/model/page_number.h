@@ -17,7 +17,7 @@ using PageNumber = StrongId<struct PageNumberTag, uint64_t>;
 
 inline constexpr int kSerialBits = 48;
 inline constexpr uint64_t kMaxSerial = (uint64_t{1} << kSerialBits) - 1;
-static_assert(limits::kMaxPagesPerShard <= kMaxSerial);
+static_assert(limits::kMaxPageIds <= kMaxSerial);
 static_assert(limits::kSlots <= 1 << (64 - kSerialBits));
 
 [[nodiscard]] constexpr Slot SlotOf(PageNumber number) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/check.h"
+#include "core/base/limits.h"
 
 namespace freshet {
 namespace {
@@ -12,6 +13,7 @@ constexpr int64_t kUrgencyOriginMicros = int64_t{1} << 53;
 // Before every due time, and in the order in which they are forced.
 constexpr int64_t kForcedBeforeMicros = int64_t{1} << 62;
 constexpr uint32_t kMaxTimes = (uint32_t{1} << 28) - 1;
+static_assert(limits::kMaxPagesPerShard <= kMaxTimes);
 
 // Infinite at rate 0; never zero, as what is left of an interval is a share of it.
 Duration IntervalOf(double rate) {

@@ -50,11 +50,11 @@ struct PlanPick {
   double urgency = 0;
 };
 
-// Owner thread only. Memory: 36 bytes a page, 32 more for one with an instant in its entry and 12
-// more while that is to come, 80 a host. Add, Update, Crawled, Remove, Withhold, Offer and
-// SetHostFree are a few heap operations. So is a pick, but for those that pages which were
-// released, became eligible or were forced since the last one cost, each its own: about one a tick
-// in the long run.
+// Owner thread only. At most limits::kMaxPagesPerShard pages. Memory: 36 bytes a page, 32 more for
+// one with an instant in its entry and 12 more while that is to come, 80 a host. Add, Update,
+// Crawled, Remove, Withhold, Offer and SetHostFree are a few heap operations. So is a pick, but for
+// those that pages which were released, became eligible or were forced since the last one cost,
+// each its own: about one a tick in the long run.
 class PlanQueue {
  public:
   // Adds a page that was last fresh at `fresh_at`, due one interval later. One that is overdue by

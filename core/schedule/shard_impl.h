@@ -10,6 +10,7 @@
 #include <queue>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -128,6 +129,12 @@ class ShardState::Impl {
     if (queue) queue->SetHostFree(host, hosts.FreeAt(host));
   }
   [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint);
+  // `field` is what the request is refused for, if there is one.
+  [[nodiscard]] Status TooManyPages(std::string_view field) const {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{}a shard has at most {} pages: the server needs more shards", field,
+                      options.max_pages);
+  }
   void DropPage(PageId id);
   // Sets a flag, and withholds or offers the page accordingly.
   void Mark(PageId id, PageTable::Flag flag, bool value);

@@ -164,6 +164,7 @@ PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint
 }
 
 Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch) {
+  if (counters.pages + batch.size() > options.max_pages) return TooManyPages({});
   for (const PageToLoad& page : batch) {
     if (pages.Find(page.number)) return StoredTwice(page.number);
     const PageId id = pages.Append(page.number, page.fingerprint);

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/estimate/estimator.h"
@@ -47,6 +48,7 @@ struct ShardOptions {
   Duration max_error_backoff = Duration::Days(7);
   // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
   Duration signal_delay;
+  uint64_t max_pages = limits::kMaxPagesPerShard;
   uint16_t shard = 0;
   // Makes lease ids of different runs of the program differ; from the store.
   uint32_t generation = 1;
@@ -124,7 +126,7 @@ class ShardState {
   // others load hosts, pages and leases.
   [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                        const PageSpec& spec, const PageState& state) const;
-  // Internal when a number is taken by another page.
+  // Internal when a number is taken by another page, ResourceExhausted beyond max_pages.
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch);
   void LoadLease(const LeaseRecord& lease);
   // Page numbers of `slot` from this serial on were never given to a page.

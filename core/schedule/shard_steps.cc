@@ -188,9 +188,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
                                 fingerprint));
     }
   }
-  if (counters.pages >= limits::kMaxPagesPerShard) {
-    return Refused(MakeStatus(absl::StatusCode::kResourceExhausted, "url: the shard is full"));
-  }
+  if (counters.pages + txn.created() >= options.max_pages) return Refused(TooManyPages("url: "));
   PageRecord record;
   record.spec = Merge(event, PageSpec());
   if (Status status = ValidateIntervals(record.spec); !status.ok()) {

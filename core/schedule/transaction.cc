@@ -41,6 +41,7 @@ Transaction::Page* Transaction::Find(PageNumber number) {
 Transaction::Page* Transaction::Create(PageRecord record) {
   CHECK(Find(record.key) == nullptr, "page exists: {}", record.key.url);
   Page& page = pages_.emplace_back();
+  ++created_;
   page.record = std::move(record);
   page.created = page.state_changed = page.detail_changed = page.reindex = true;
   by_number_[page.record.number] = &page;
@@ -132,6 +133,7 @@ void Transaction::Reset() {
   signal_ids.clear();
   late_leases.clear();
   forgotten_leases.clear();
+  created_ = 0;
   newly_remembered_ = 0;
 }
 

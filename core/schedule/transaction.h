@@ -47,6 +47,8 @@ class Transaction {
   [[nodiscard]] Page* Find(PageNumber number);
   // Adds a page that the store does not have. Precondition: Find(record.key) == nullptr.
   Page* Create(PageRecord record);
+  // How many were added.
+  [[nodiscard]] size_t created() const { return created_; }
 
   [[nodiscard]] Lease* FindLease(LeaseId id);
   // The staged lease of a page that was put last, open or closed; zero: none.
@@ -85,6 +87,7 @@ class Transaction {
   std::deque<Lease> leases_;
   std::deque<HostRecord> hosts_;
   size_t newly_remembered_ = 0;
+  size_t created_ = 0;
   absl::flat_hash_map<PageKey, Page*> by_key_;
   absl::flat_hash_map<PageNumber, Page*> by_number_;
   absl::flat_hash_map<LeaseId, Lease*> by_lease_;

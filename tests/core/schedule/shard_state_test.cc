@@ -550,5 +550,32 @@ TEST_F(ShardStateTest, LoadingRefusesTwoPagesOfOneFingerprint) {
   EXPECT_THAT(state.FinishLoad().ToString(), HasSubstr("7000000000002 is stored twice"));
 }
 
+TEST_F(ShardStateTest, RefusesPagesBeyondTheMost) {
+  ShardOptions options = Options();
+  options.max_pages = 3;
+  MemoryShard shard(options);
+  ASSERT_EQ(shard.Apply(Upsert("a"), At(0)).disposition, Disposition::kCreated);
+  // In one batch as well.
+  const std::vector<Event> events = {Upsert("b"), Upsert("a"), Upsert("c"), Upsert("d")};
+  const std::vector<Reply> replies = shard.Apply(events, At(1));
+  EXPECT_EQ(replies[2].disposition, Disposition::kCreated);
+  EXPECT_TRUE(absl::IsResourceExhausted(replies[3].status));
+  EXPECT_THAT(std::string(replies[3].status.message()), HasSubstr("more shards"));
+  EXPECT_EQ(shard.state().counters().pages, 3u);
+  EXPECT_TRUE(absl::IsResourceExhausted(shard.Apply(Upsert("d"), At(2)).status));
+  ASSERT_TRUE(shard.Apply(RemovePage{.key = Key("b")}, At(3)).status.ok());
+  EXPECT_EQ(shard.Apply(Upsert("d"), At(4)).disposition, Disposition::kCreated);
+
+  options.max_pages = 2;
+  ShardState fewer(options);
+  for (const auto& [number, page] : shard.pages()) {
+    const HostId host = fewer.LoadHost({.host = page.host});
+    const PageToLoad row = fewer.PrepareLoad(number, Fingerprint(page.key.crawl_id, page.key.url),
+                                             host, page.spec, page.state);
+    const bool fits = fewer.counters().pages < 2;
+    EXPECT_EQ(absl::IsResourceExhausted(fewer.LoadPages({&row, 1})), !fits);
+  }
+}
+
 }  // namespace
 }  // namespace freshet
