@@ -4,6 +4,7 @@
 
 #include "httplib.h"
 #include "nlohmann/json.hpp"
+#include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
 
 namespace freshet {

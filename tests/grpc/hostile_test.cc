@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
 #include "tests/support/faulty_env.h"
 

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "core/base/limits.h"
+#include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
 
 namespace freshet {

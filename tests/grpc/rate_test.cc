@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "tests/grpc/test_server.h"
+#include "tests/grpc/test_worker.h"
 
 namespace freshet {
 namespace {

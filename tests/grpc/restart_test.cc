@@ -5,7 +5,9 @@
 
 #include "httplib.h"
 #include "nlohmann/json.hpp"
+#include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
+#include "tests/grpc/test_worker.h"
 #include "tests/support/faulty_env.h"
 
 namespace freshet {

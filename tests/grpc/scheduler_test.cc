@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tests/grpc/test_server.h"
+#include "tests/grpc/test_worker.h"
 
 namespace freshet {
 namespace {

@@ -2,7 +2,6 @@
 #ifndef FRESHET_TESTS_GRPC_TEST_SERVER_H_
 #define FRESHET_TESTS_GRPC_TEST_SERVER_H_
 
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
@@ -168,127 +167,6 @@ inline std::vector<std::string> Described(const v1::BatchAck& ack) {
     lines.push_back(line);
   }
   return lines;
-}
-
-// One worker on a Crawl stream. Thread-compatible.
-class TestWorker {
- public:
-  explicit TestWorker(TestServer& server, const std::string& name = "worker")
-      : stream_(server.scheduler->Crawl(&call_)) {
-    v1::CrawlRequest request;
-    request.mutable_hello()->set_worker(name);
-    EXPECT_TRUE(stream_->Write(request));
-    const v1::CrawlResponse welcome = Read();
-    EXPECT_EQ(welcome.notice().kind(), v1::NOTICE_KIND_WELCOME) << welcome.DebugString();
-  }
-  void Grant(uint32_t credit) {
-    v1::CrawlRequest request;
-    request.mutable_credit()->set_assignments(credit);
-    EXPECT_TRUE(stream_->Write(request));
-  }
-  bool Write(const v1::CrawlRequest& request) { return stream_->Write(request); }
-  v1::CrawlResponse Read() {
-    v1::CrawlResponse response;
-    open_ = stream_->Read(&response);
-    return response;
-  }
-  // The next `count` assignments; other messages are skipped.
-  std::vector<v1::Assignment> ReadAssignments(size_t count) {
-    std::vector<v1::Assignment> all;
-    while (open_ && all.size() < count) {
-      const v1::CrawlResponse response = Read();
-      for (const auto& one : response.assignments().assignments()) all.push_back(one);
-    }
-    return all;
-  }
-  grpc::Status End() {
-    stream_->WritesDone();
-    while (open_) (void)Read();
-    return stream_->Finish();
-  }
-  void Cancel() {
-    call_.TryCancel();
-    while (open_) (void)Read();
-    (void)stream_->Finish();
-  }
-  [[nodiscard]] bool open() const { return open_; }
-
- private:
-  grpc::ClientContext call_;
-  std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream_;
-  bool open_ = true;
-};
-
-// Sends bytes that no generated message would produce. Thread-compatible.
-class RawStream {
- public:
-  RawStream(TestServer& server, const std::string& method)
-      : queue_(std::make_unique<grpc::CompletionQueue>()) {
-    grpc::GenericStub stub(server.channel);
-    stream_ = stub.PrepareCall(&call_, method, queue_.get());
-    stream_->StartCall(nullptr);
-    Await();
-  }
-  ~RawStream() {
-    call_.TryCancel();
-    queue_->Shutdown();
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue_->Next(&tag, &ok)) {
-    }
-  }
-  // Sends a message and reads the next one.
-  template <typename Response>
-  Response Exchange(const std::string& bytes) {
-    const std::string answer = ExchangeBytes(bytes);
-    Response response;
-    EXPECT_TRUE(response.ParseFromString(answer));
-    return response;
-  }
-  std::string ExchangeBytes(const std::string& bytes) {
-    const grpc::Slice slice(bytes);
-    stream_->Write(grpc::ByteBuffer(&slice, 1), nullptr);
-    Await();
-    grpc::ByteBuffer answer;
-    stream_->Read(&answer, nullptr);
-    EXPECT_TRUE(Await());
-    grpc::Slice whole;
-    EXPECT_TRUE(answer.DumpToSingleSlice(&whole).ok());
-    return {reinterpret_cast<const char*>(whole.begin()), whole.size()};
-  }
-
- private:
-  bool Await() {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue_->Next(&tag, &ok) && ok;
-  }
-
-  grpc::ClientContext call_;
-  std::unique_ptr<grpc::CompletionQueue> queue_;
-  std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream_;
-};
-
-// What the standard health service says of the whole server: 1 is SERVING, 2 NOT_SERVING.
-inline int HealthOf(TestServer& server) {
-  grpc::GenericStub stub(server.channel);
-  grpc::ClientContext call;
-  grpc::CompletionQueue queue;
-  // An empty HealthCheckRequest; HealthCheckResponse has the status as field 1.
-  const grpc::Slice nothing("");
-  const auto reader = stub.PrepareUnaryCall(&call, "/grpc.health.v1.Health/Check",
-                                            grpc::ByteBuffer(&nothing, 1), &queue);
-  reader->StartCall();
-  grpc::ByteBuffer answer;
-  grpc::Status status;
-  reader->Finish(&answer, &status, nullptr);
-  void* tag = nullptr;
-  bool ok = false;
-  EXPECT_TRUE(queue.Next(&tag, &ok));
-  queue.Shutdown();
-  grpc::Slice bytes;
-  if (!status.ok() || !answer.DumpToSingleSlice(&bytes).ok() || bytes.size() != 2) return -1;
-  return bytes.begin()[1];
 }
 
 // Calls `condition` until it is true, at most for `timeout`; whether it became true. What a server

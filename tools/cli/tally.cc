@@ -1,4 +1,4 @@
-#include "tools/cli/upload.h"
+#include "tools/cli/tally.h"
 
 #include <google/protobuf/util/time_util.h>
 

@@ -1,0 +1,74 @@
+// Batches of items, whatever the request they are of.
+#ifndef FRESHET_TOOLS_CLI_ITEM_BATCH_H_
+#define FRESHET_TOOLS_CLI_ITEM_BATCH_H_
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "freshet/v1/ingest.grpc.pb.h"
+#include "freshet/v1/pages.grpc.pb.h"
+
+namespace freshet::cli {
+
+// Items of one message: the server's limit, and a size far below its limit on bytes.
+inline constexpr int kMaxBatchItems = 1000;
+inline constexpr size_t kMaxBatchBytes = 4 << 20;
+// Batches that are sent before the first is acknowledged; with their bytes it bounds our memory.
+inline constexpr size_t kMaxBatchesInFlight = 16;
+// An item that the server is too busy for is sent this often in all before it counts as refused.
+inline constexpr int kMaxAttempts = 10;
+
+// The repeated field of each request, and what to call its items in messages.
+inline auto* Items(v1::UpsertPagesRequest& request) { return request.mutable_pages(); }
+inline auto* Items(v1::ReportCrawlsRequest& request) { return request.mutable_results(); }
+inline auto* Items(v1::SignalChangesRequest& request) { return request.mutable_signals(); }
+inline auto* Items(v1::RemovePagesRequest& request) { return request.mutable_urls(); }
+inline auto* Items(v1::RecheckPagesRequest& request) { return request.mutable_urls(); }
+inline std::string NameOf(const std::string& url) { return url; }
+inline std::string NameOf(const v1::PageSpec& page) { return page.url(); }
+inline std::string NameOf(const v1::ChangeSignal& signal) { return signal.url(); }
+inline std::string NameOf(const v1::CrawlResult& result) {
+  return result.url().empty() ? fmt::format("lease {}", result.lease_id()) : result.url();
+}
+
+// Everything but the items is the same in a request that repeats some of them.
+template <typename Request>
+Request WithoutItems(Request& request) {
+  Request rest;
+  auto* items = Items(request);
+  auto kept = std::move(*items);
+  items->Clear();
+  rest = request;
+  *Items(request) = std::move(kept);
+  return rest;
+}
+// A part of a poll must not look like a smaller poll.
+inline v1::SignalChangesRequest WithoutItems(v1::SignalChangesRequest& request) {
+  v1::SignalChangesRequest rest;
+  rest.set_poll_size(request.has_poll_size() ? request.poll_size()
+                                             : static_cast<uint64_t>(request.signals_size()));
+  rest.set_poll_id(request.poll_id());
+  return rest;
+}
+
+// One message and the rows that its items came from.
+template <typename Request>
+struct Batch {
+  Request request;
+  std::vector<uint64_t> rows;
+  size_t bytes = 0;
+  int attempt = 1;
+
+  [[nodiscard]] bool Full() const {
+    return rows.size() >= static_cast<size_t>(kMaxBatchItems) || bytes >= kMaxBatchBytes;
+  }
+};
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_ITEM_BATCH_H_

@@ -1,0 +1,87 @@
+// What became of items that were sent: counted, told, and sent again where that can help.
+#ifndef FRESHET_TOOLS_CLI_TALLY_H_
+#define FRESHET_TOOLS_CLI_TALLY_H_
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "tools/cli/item_batch.h"
+#include "tools/cli/session.h"
+
+namespace freshet::cli {
+
+// Counts outcomes, and reports every item that was not simply applied. Thread-compatible.
+class Tally {
+ public:
+  // `noun` is what the items are called in the summary, for example "pages".
+  Tally(const Session& session, Progress& progress, std::string noun)
+      : session_(session), progress_(progress), noun_(std::move(noun)) {}
+
+  void Applied(uint64_t items);
+  void Item(uint64_t row, const std::string& name, const v1::ItemStatus& status);
+  // Counts an item that was never sent as refused.
+  void Refused(uint64_t row, const std::string& name, const std::string& reason);
+
+  // Prints the summary; `unacknowledged` items are those that the connection was lost with.
+  void Summarise(uint64_t unacknowledged) const;
+  [[nodiscard]] ExitCode code() const { return refused_ > 0 ? kRefused : kAccepted; }
+  [[nodiscard]] uint64_t items() const {
+    return applied_ + duplicate_ + observed_only_ + stale_ + refused_;
+  }
+
+ private:
+  const Session& session_;
+  Progress& progress_;
+  std::string noun_;
+  uint64_t applied_ = 0;
+  uint64_t duplicate_ = 0;
+  uint64_t observed_only_ = 0;
+  uint64_t stale_ = 0;
+  uint64_t refused_ = 0;
+};
+
+// How long to wait before sending refused items again.
+[[nodiscard]] std::chrono::milliseconds RetryDelay(const v1::ItemError& error, int attempt);
+
+// Books the acknowledgement of a batch. Returns the items to send again, if any, and the longest
+// delay that they were refused with.
+template <typename Request>
+std::pair<Batch<Request>, std::chrono::milliseconds> Book(Batch<Request>& batch,
+                                                          const v1::BatchAck& ack, Tally& tally) {
+  auto& items = *Items(batch.request);
+  std::pair<Batch<Request>, std::chrono::milliseconds> again;
+  again.first.attempt = batch.attempt + 1;
+  const auto book = [&](const v1::ItemStatus& status) {
+    const auto i = static_cast<int>(status.index());
+    if (i >= items.size()) return;
+    if (status.error().retryable() && batch.attempt < kMaxAttempts) {
+      if (again.first.rows.empty()) again.first.request = WithoutItems(batch.request);
+      *Items(again.first.request)->Add() = items[i];
+      again.first.rows.push_back(batch.rows[status.index()]);
+      again.second = std::max(again.second, RetryDelay(status.error(), batch.attempt));
+    } else {
+      tally.Item(batch.rows[status.index()], NameOf(items[i]), status);
+    }
+  };
+  if (ack.has_error()) {
+    v1::ItemStatus status;
+    status.set_outcome(v1::ITEM_OUTCOME_REFUSED);
+    *status.mutable_error() = ack.error();
+    for (uint32_t i = 0; i < batch.rows.size(); ++i) {
+      status.set_index(i);
+      book(status);
+    }
+  } else {
+    tally.Applied(batch.rows.size() -
+                  std::min<size_t>(batch.rows.size(), static_cast<size_t>(ack.statuses_size())));
+    for (const v1::ItemStatus& status : ack.statuses()) book(status);
+  }
+  return again;
+}
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_TALLY_H_
