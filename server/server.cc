@@ -165,6 +165,7 @@ Status Server::Impl::OpenStore() {
   }
   StoreOptions options = StoreOptionsOf(config_);
   options.env = env_;
+  options.hold_compactions = true;
   ASSIGN_OR_RETURN(store_, Store::Open(config_.data_dir, options));
   RETURN_IF_ERROR(store_->SetShards(static_cast<uint32_t>(config_.shards)));
   ASSIGN_OR_RETURN(globals_, store_->LoadGlobals());
@@ -232,6 +233,7 @@ Status Server::Impl::RecoverShards() {
   options.now = clock_.Now();
   options.report = [this] { spdlog::info("{}", Describe(Recovery())); };
   RETURN_IF_ERROR(LoadShards(*store_, states, options, load_progress_));
+  RETURN_IF_ERROR(store_->StartCompactions());
   spdlog::info("loaded {} pages in {:.1f} s", load_progress_.pages.load(),
                (clock_.Now() - begun_).seconds());
   return absl::OkStatus();

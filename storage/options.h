@@ -68,6 +68,10 @@ struct StoreOptions {
   // takes a larger step (storage/restore.h). Simulation: 1.
   uint32_t generation_step = 1;
 
+  // Compactions wait for Store::StartCompactions. Default off. The server sets it, so that what a
+  // killed process left to compact does not take the cores that loading needs. Simulation: off.
+  bool hold_compactions = false;
+
   // Full-file checksums are verified at opening. Default off: reads verify every block anyway, and
   // start-up must not read cold data. Simulation: both.
   bool verify_at_open = false;

@@ -354,6 +354,7 @@ StatusOr<GlobalRecords> Store::LoadGlobals() const { return impl_->LoadGlobals()
 Status Store::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   return impl_->Load(first, last, visitor);
 }
+Status Store::StartCompactions() { return impl_->StartCompactions(); }
 Status Store::SetShards(uint32_t shards) { return impl_->SetShards(shards); }
 std::vector<StatusOr<PageRecord>> Store::ReadPages(std::span<const PageNumber> numbers) const {
   return impl_->ReadPages(numbers);

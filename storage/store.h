@@ -190,6 +190,8 @@ class Store {
   // Reads everything and compares the column families with each other. Problems are in the report;
   // a status means that verification itself was not possible.
   [[nodiscard]] StatusOr<VerifyReport> Verify() const;
+  // Compactions begin where StoreOptions::hold_compactions has them wait; else no-op.
+  [[nodiscard]] Status StartCompactions();
   // Rewrites all tables without removed and overwritten rows.
   [[nodiscard]] Status Compact();
   [[nodiscard]] StoreStats Stats() const;

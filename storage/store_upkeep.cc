@@ -30,6 +30,12 @@ Status Store::Impl::Checkpoint(const std::string& dir) {
   return FromRocksDb(synced, "checkpoint to " + dir);
 }
 
+Status Store::Impl::StartCompactions() {
+  if (!options_.hold_compactions) return absl::OkStatus();
+  const std::vector<rocksdb::ColumnFamilyHandle*> all(handles_.begin(), handles_.end());
+  return FromRocksDb(db_->EnableAutoCompaction(all), "starting compactions");
+}
+
 Status Store::Impl::Compact() {
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;

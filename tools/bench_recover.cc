@@ -49,7 +49,8 @@ Status RunRecoverBench(RecoverFlags flags) {
   const double prepare_seconds = watch.Lap();
 
   const double cpu_before = CpuSeconds();
-  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, Store::Open(dir, StoreOptions()));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
+                   Store::Open(dir, {.hold_compactions = true}));
   const double open_seconds = watch.Lap();
   const double before = ResidentBytes();
   (void)watch.Lap();

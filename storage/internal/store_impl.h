@@ -47,6 +47,7 @@ class Store::Impl {
   [[nodiscard]] Status health() const;
   [[nodiscard]] Status Checkpoint(const std::string& dir);
   [[nodiscard]] StatusOr<VerifyReport> Verify() const;
+  [[nodiscard]] Status StartCompactions();
   [[nodiscard]] Status Compact();
   [[nodiscard]] StoreStats Stats() const;
 

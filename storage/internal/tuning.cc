@@ -102,6 +102,7 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
   cf.force_consistency_checks = true;
   // What was removed leaves the device within this time, also where nothing else is written.
   cf.periodic_compaction_seconds = kRewriteAfterSeconds;
+  cf.disable_auto_compactions = options.hold_compactions;
   cf.compression = rocksdb::kLZ4Compression;
   cf.bottommost_compression = rocksdb::kZSTD;
 

@@ -1,10 +1,12 @@
 #include "storage/store.h"
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include "core/base/url.h"
 #include "gmock/gmock.h"
@@ -360,6 +362,28 @@ TEST_F(StoreTest, RemovedPagesAreGoneFromTheFiles) {
                                        storage::Family::kStates, storage::Family::kDetails}) {
     EXPECT_EQ(stats.families[storage::IndexOf(family)].table_bytes, 0U);
   }
+}
+
+TEST_F(StoreTest, CompactionsWaitUntilTheyAreStarted) {
+  StoreOptions options = SmallOptions();
+  options.hold_compactions = true;
+  const auto store = OpenOrDie(dir_ / "db", options);
+  // Far more than four memtables hold, after which RocksDB compacts.
+  const std::vector<PageRecord> pages = Fill(*store, 300);
+  for (int round = 0; round < 40; ++round) {
+    Changes changes;
+    for (const PageRecord& page : pages) changes.pages.push_back({.record = &page, .state = true});
+    ASSERT_TRUE(store->Commit(changes).ok());
+  }
+  EXPECT_GT(store->Stats().flushed_bytes, size_t{4} * options.write_buffer_bytes);
+  EXPECT_EQ(store->Stats().compacted_bytes, 0U);
+  ASSERT_TRUE(store->StartCompactions().ok());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (store->Stats().compacted_bytes == 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
+  EXPECT_GT(store->Stats().compacted_bytes, 0U);
+  EXPECT_EQ(LoadAll(*store).pages.size(), pages.size());
 }
 
 TEST_F(StoreTest, DropsEpochsWhenTheNumberOfShardsChanges) {
