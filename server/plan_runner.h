@@ -49,8 +49,9 @@ class PlanRunner {
   void SetMethod(std::optional<PlanMethod> method, Done done) FRESHET_EXCLUDES(mutex_);
   // Plans again: the crawl rate or the pages are others than they were.
   void Poke() FRESHET_EXCLUDES(mutex_);
-  // Ends the thread, and a plan that is being gathered, computed or handed out after a few
-  // milliseconds of work; whoever waits is told. Call it before the shards are stopped. Idempotent.
+  // Ends the thread, and a plan that is being gathered or handed out after its next slice, one that
+  // is being computed after a look at all pages at most; whoever waits is told. Call it before the
+  // shards are stopped. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:

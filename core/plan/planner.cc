@@ -97,10 +97,10 @@ CrawlTimes CrawlTimesOf(PlanMethod method) {
 
 StatusOr<RatePlan> MakePlan(PlanMethod method, const PlanPages& pages, double crawl_rate,
                             const PlanOptions& options) {
+  const Status given_up = MakeStatus(absl::StatusCode::kCancelled, "the plan was given up");
+  if (options.parallel.given_up()) return given_up;
   StatusOr<RatePlan> plan = Make(method, pages, crawl_rate, options);
-  if (options.parallel.given_up()) {
-    return MakeStatus(absl::StatusCode::kCancelled, "the plan was given up");
-  }
+  if (options.parallel.given_up()) return given_up;
   return plan;
 }
 

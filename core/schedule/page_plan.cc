@@ -5,9 +5,16 @@
 namespace freshet {
 namespace {
 
-PlanColumns OnlyPages(const PlanColumns& columns) {
+// Some of them only, where `parallel` gives up on the way.
+PlanColumns OnlyPages(const PlanColumns& columns, size_t pages, const ParallelFor& parallel) {
+  constexpr size_t kLook = 1 << 16;
   PlanColumns dense;
+  dense.page.reserve(pages);
+  dense.importance.reserve(pages);
+  dense.change_rate.reserve(pages);
+  dense.complete.reserve(pages);
   for (size_t i = 0; i < columns.page.size(); ++i) {
+    if (i % kLook == 0 && parallel.given_up()) break;
     if (columns.page[i] == PageNumber()) continue;
     dense.page.push_back(columns.page[i]);
     dense.importance.push_back(columns.importance[i]);
@@ -34,8 +41,9 @@ StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method, const PlanCol
                                                 Rate rate, const PlanOptions& options) {
   // Plans with a mean or a least rate would count ids without a page.
   PlanColumns dense;
-  const bool gaps = columns.Pages() < columns.page.size();
-  if (gaps) dense = OnlyPages(columns);
+  const size_t size = columns.Pages();
+  const bool gaps = size < columns.page.size();
+  if (gaps) dense = OnlyPages(columns, size, options.parallel);
   const PlanColumns& used = gaps ? dense : columns;
   const PlanPages pages = {used.importance, used.change_rate, used.complete};
   ASSIGN_OR_RETURN(const RatePlan plan, MakePlan(method, pages, rate.per_second(), options));
