@@ -140,8 +140,9 @@ void Script::Write() {
   for (const auto& [number, page] : before.pages) {
     const uint64_t dice = random_.Below(10);
     if (dice >= 4) continue;
-    const bool leased = std::any_of(before.leases.begin(), before.leases.end(),
-                                    [&](const auto& l) { return l.second.page == number; });
+    const bool leased =
+        std::any_of(before.leases.begin(), before.leases.end(),
+                    [&, wanted = number](const auto& l) { return l.second.page == wanted; });
     if (dice == 0 && !leased && before.pages.size() > 4) {
       changes.removed_pages.push_back(&commit.records.emplace_back(page));
     } else {

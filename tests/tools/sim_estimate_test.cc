@@ -145,8 +145,8 @@ TEST(SimEstimate, Moment) {
   std::map<std::pair<double, double>, int> bounds;
   for (const json& c : Cases()) ++bounds[{c["ximin"], c["ximax"]}];
   for (const auto& [range, count] : bounds) {
-    const auto in_range = [&](const json& c) {
-      return c["ximin"] == range.first && c["ximax"] == range.second;
+    const auto in_range = [&, wanted = range](const json& c) {
+      return c["ximin"] == wanted.first && c["ximax"] == wanted.second;
     };
     const auto rows = Estimate(
         fmt::format("--method moment --delta 0.05 --min {} --max {}", range.first, range.second),
