@@ -56,6 +56,11 @@ enum ExposureKind : uint8_t {
   kWhole = 2,      // the float
 };
 
+// The byte of a signal entry is its source class, and this bit where a byte with the count follows;
+// else the count is one.
+constexpr uint8_t kSeveralBit = 128;
+static_assert(kSourceClasses <= kSeveralBit);
+
 // A span code: the position of the highest bit (6 bits), and the ten bits behind it. nullopt: more
 // bits than that are set, or none.
 constexpr int kCodedBits = 10;
@@ -127,6 +132,20 @@ bool ReadExposure(int kind, CrawlObservation& observation, Reader& reader) {
   return ExposureKindOf(observation) == kind;
 }
 
+void WriteEntry(const SignalCounts::Entry& entry, Writer& writer) {
+  const bool several = entry.count > 1;
+  writer.U8(static_cast<uint8_t>(entry.source_class.packed() | (several ? kSeveralBit : 0)));
+  if (several) writer.U8(entry.count);
+}
+
+// False: nothing that WriteEntry writes.
+bool ReadEntry(SignalCounts::Entry& entry, Reader& reader) {
+  const uint8_t head = reader.U8();
+  entry.source_class = SourceClass(head & ~kSeveralBit & UINT8_MAX);
+  entry.count = (head & kSeveralBit) != 0 ? reader.U8() : 1;
+  return entry.count > ((head & kSeveralBit) != 0 ? 1 : 0);
+}
+
 void EncodeObservations(const std::vector<CrawlObservation>& observations, std::string* out) {
   Writer writer(out);
   int64_t before = 0;
@@ -146,10 +165,7 @@ void EncodeObservations(const std::vector<CrawlObservation>& observations, std::
     write(step);
     if (explicit_elapsed) write(observation.elapsed.micros());
     WriteExposure(exposure, observation.exposure, writer);
-    for (int i = 0; i < used; ++i) {
-      writer.U8(observation.signals.entries()[i].source_class.packed());
-      writer.U8(observation.signals.entries()[i].count);
-    }
+    for (int i = 0; i < used; ++i) WriteEntry(observation.signals.entries()[i], writer);
     before = observation.fetched.micros();
   }
 }
@@ -180,10 +196,8 @@ bool DecodeObservations(std::string_view bytes, std::vector<CrawlObservation>* o
     fine = fine && ReadExposure(head >> kExposureShift, observation, reader);
     if (!fine || used > SignalCounts::kCapacity) return false;
     std::array<SignalCounts::Entry, SignalCounts::kCapacity> entries{};
-    for (int i = 0; i < used; ++i) {
-      entries[i].source_class = SourceClass(reader.U8());
-      entries[i].count = reader.U8();
-    }
+    for (int i = 0; i < used; ++i) fine = fine && ReadEntry(entries[i], reader);
+    if (!fine) return false;
     observation.signals.set_entries(entries);
     before = observation.fetched.micros();
   }
@@ -274,27 +288,22 @@ void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprin
   writer.U32(host_serial);
   writer.U64(fingerprint);
   writer.F64(spec.importance);
-  writer.Span(spec.min_interval);
-  writer.Span(spec.max_interval);
-  writer.Time(spec.not_before);
-  writer.F64(spec.known_change_rate ? spec.known_change_rate->per_second() : 0);
-  writer.Time(state.first_seen);
-  writer.Time(state.last_crawl);
-  writer.F64(state.staleness);
-  writer.Time(state.carried_at);
   writer.F64(state.rates.change_rate);
   writer.F64(state.rates.unsignalled_rate);
+  writer.F64(state.rates.staleness_rate);
   writer.F64(state.rates.signal_rate);
   writer.F64(state.rates.signal_weight);
-  writer.F64(state.rates.staleness_rate);
-  writer.U8(state.rates.age_bin);
-  writer.U16(state.rates.site);
-  writer.Time(state.last_event);
-  writer.F64(state.exposure);
   writer.F32(state.evidence);
   writer.F32(state.evidence_exposure);
   writer.Time(state.newest_claim);
-  writer.Time(state.retry_at);
+  writer.Time(state.last_event);
+  writer.Time(state.first_seen);
+  writer.Time(state.last_crawl);
+  writer.Time(state.carried_at);
+  writer.U16(state.rates.site);
+  writer.U8(state.rates.age_bin);
+  writer.F64(state.staleness);
+  writer.F64(state.exposure);
   for (const SignalCounts::Entry& entry : state.signals.entries()) {
     writer.U8(entry.source_class.packed());
     writer.U8(entry.count);
@@ -303,6 +312,11 @@ void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprin
     writer.U32(signal.burst);
     writer.F32(signal.weight);
   }
+  writer.Time(state.retry_at);
+  writer.Span(spec.min_interval);
+  writer.Span(spec.max_interval);
+  writer.Time(spec.not_before);
+  writer.F64(spec.known_change_rate ? spec.known_change_rate->per_second() : 0);
   SealValue(Family::kStates, key, value);
   CHECK(value->size() == kStateValueBytes, "{} bytes", value->size());
 }
@@ -323,32 +337,22 @@ Status DecodeState(std::string_view key, std::string_view value, StateRow* row) 
   row->host_serial = reader.U32();
   row->fingerprint = reader.U64();
   spec.importance = reader.F64();
-  spec.min_interval = reader.Span();
-  spec.max_interval = reader.Span();
-  spec.not_before = reader.Time();
-  const Rate known_rate = Rate::PerSecond(reader.F64());
-  if ((flags & kKnownRate) != 0) {
-    spec.known_change_rate = known_rate;
-  } else {
-    spec.known_change_rate.reset();
-  }
-  state.first_seen = reader.Time();
-  state.last_crawl = reader.Time();
-  state.staleness = reader.F64();
-  state.carried_at = reader.Time();
   state.rates.change_rate = reader.F64();
   state.rates.unsignalled_rate = reader.F64();
+  state.rates.staleness_rate = reader.F64();
   state.rates.signal_rate = reader.F64();
   state.rates.signal_weight = reader.F64();
-  state.rates.staleness_rate = reader.F64();
-  state.rates.age_bin = reader.U8();
-  state.rates.site = reader.U16();
-  state.last_event = reader.Time();
-  state.exposure = reader.F64();
   state.evidence = reader.F32();
   state.evidence_exposure = reader.F32();
   state.newest_claim = reader.Time();
-  state.retry_at = reader.Time();
+  state.last_event = reader.Time();
+  state.first_seen = reader.Time();
+  state.last_crawl = reader.Time();
+  state.carried_at = reader.Time();
+  state.rates.site = reader.U16();
+  state.rates.age_bin = reader.U8();
+  state.staleness = reader.F64();
+  state.exposure = reader.F64();
   std::array<SignalCounts::Entry, SignalCounts::kCapacity> entries{};
   for (SignalCounts::Entry& entry : entries) {
     entry.source_class = SourceClass(reader.U8());
@@ -358,6 +362,16 @@ Status DecodeState(std::string_view key, std::string_view value, StateRow* row) 
   for (BurstSignal& signal : state.bursts) {
     signal.burst = reader.U32();
     signal.weight = reader.F32();
+  }
+  state.retry_at = reader.Time();
+  spec.min_interval = reader.Span();
+  spec.max_interval = reader.Span();
+  spec.not_before = reader.Time();
+  const Rate known_rate = Rate::PerSecond(reader.F64());
+  if ((flags & kKnownRate) != 0) {
+    spec.known_change_rate = known_rate;
+  } else {
+    spec.known_change_rate.reset();
   }
   CHECK(reader.at() == payload.data() + payload.size());
   if (flags > kAllFlags) return BadRow(Family::kStates, key, "malformed");

@@ -35,6 +35,8 @@ struct StoreFlags {
   std::vector<std::string> histories;
   size_t pages = 100'000;
   int crawls = 10;
+  double signals_per_crawl = 0;  // made ones, beside those of a history
+  int signal_sources = 1;
   double removed_share = 0.5;
   std::string durability = "wal";
   std::string dir;
@@ -170,17 +172,25 @@ class StoreBench {
     ASSIGN_OR_RETURN(options.durability, ParseDurability(flags_.durability));
     ASSIGN_OR_RETURN(store_, Store::Open(dir_, options));
     Changes sources;
-    sources.sources.push_back({.name = "sitemap", .index = 0});
+    for (int i = 0; i < flags_.signal_sources; ++i) {
+      sources.sources.push_back(
+          {.name = fmt::format("sitemap{}", i), .index = static_cast<uint8_t>(i)});
+    }
     RETURN_IF_ERROR(store_->Commit(sources));
     StoredShard shard(*store_);
     live_ = pages_.size();
     RETURN_IF_ERROR(Add(shard));
     RETURN_IF_ERROR(Report("added", 0));
     for (int crawl = 1; crawl <= flags_.crawls; ++crawl) {
+      if (crawl > 1) RETURN_IF_ERROR(Signal(shard, crawl));
       RETURN_IF_ERROR(Crawl(shard, crawl));
       RETURN_IF_ERROR(shard.RunEpoch(CrawlTime(crawl)));
     }
     RETURN_IF_ERROR(Report("crawled", flags_.crawls));
+    if (flags_.signals_per_crawl > 0) {
+      RETURN_IF_ERROR(Signal(shard, flags_.crawls + 1));
+      RETURN_IF_ERROR(Report("signalled", flags_.crawls));
+    }
     RETURN_IF_ERROR(Remove(shard));
     RETURN_IF_ERROR(Report("removed", flags_.crawls));
     return store_->Close();
@@ -215,6 +225,28 @@ class StoreBench {
                          upsert.importance = page.history.importance;
                          events->emplace_back(std::move(upsert));
                        });
+  }
+
+  // The signals that each page is sent before a crawl, spread over the time since the one before.
+  // Every page is sent the whole number of them, and one more with the probability that is left.
+  Status Signal(StoredShard& shard, int crawl) {
+    const auto rounds = static_cast<int>(std::ceil(flags_.signals_per_crawl));
+    for (int round = 0; round < rounds; ++round) {
+      const double share = std::min(1.0, flags_.signals_per_crawl - round);
+      const Instant now = CrawlTime(crawl - 1) + Duration::Micros(kCrawlInterval.micros() *
+                                                                  (2 * round + 1) / (2 * rounds));
+      RETURN_IF_ERROR(
+          ForEachPage(shard, now, live_, [&](const BenchPage& page, std::vector<Event>* events) {
+            if (static_cast<double>(random_()) * 0x1p-64 >= share) return;
+            SignalChange signal;
+            signal.key = page.key;
+            signal.source = static_cast<uint8_t>(random_() % flags_.signal_sources);
+            signal.changed =
+                now - Duration::Micros(static_cast<int64_t>(random_() % kJitterMicros));
+            events->emplace_back(std::move(signal));
+          }));
+    }
+    return absl::OkStatus();
   }
 
   // What happened to each page since the crawl before, then the crawl.
@@ -269,17 +301,18 @@ class StoreBench {
     const uint64_t written =
         before.wal_written_bytes + before.flushed_bytes + before.compacted_bytes;
     std::cout << fmt::format(
-                     R"({{"phase":"{}","pages":{},"crawls_per_page":{},"bytes_per_page":{:.1f},)"
+                     R"({{"phase":"{}","pages":{},"crawls_per_page":{},)"
+                     R"("signals_per_crawl":{},"signal_sources":{},"bytes_per_page":{:.1f},)"
                      R"("urls_bytes":{:.1f},"texts_bytes":{:.1f},"states_bytes":{:.1f},)"
                      R"("details_bytes":{:.1f},"bytes_per_page_before_compaction":{:.1f},)"
                      R"("wal_bytes":{},"flushed_bytes":{},"compacted_bytes":{},)"
                      R"("write_amplification":{:.2f},"rows":{},"durability":"{}",)"
                      R"("seconds":{:.2f},"seed":{},{}}})",
-                     phase, live_, crawls, per_page(after.table_bytes),
-                     family(storage::Family::kUrls), family(storage::Family::kTexts),
-                     family(storage::Family::kStates), family(storage::Family::kDetails),
-                     per_page(bytes_before), before.wal_written_bytes, before.flushed_bytes,
-                     before.compacted_bytes,
+                     phase, live_, crawls, flags_.signals_per_crawl, flags_.signal_sources,
+                     per_page(after.table_bytes), family(storage::Family::kUrls),
+                     family(storage::Family::kTexts), family(storage::Family::kStates),
+                     family(storage::Family::kDetails), per_page(bytes_before),
+                     before.wal_written_bytes, before.flushed_bytes, before.compacted_bytes,
                      static_cast<double>(written) /
                          static_cast<double>(std::max<uint64_t>(before.wal_written_bytes, 1)),
                      rows, flags_.durability, Seconds(), flags_.seed, BenchContext())
@@ -333,6 +366,14 @@ void AddStoreBench(CLI::App& app, BenchAction& action) {
   command->add_option("--crawls", flags->crawls, "Crawls of every page, 30 days apart")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
+  command
+      ->add_option("--signals-per-crawl", flags->signals_per_crawl,
+                   "Signals for each page between two crawls, beside those of the histories")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 100.0));
+  command->add_option("--signal-sources", flags->signal_sources, "Where they come from, at random")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 16));
   command
       ->add_option("--removed-share", flags->removed_share, "Part of the pages removed at the end")
       ->capture_default_str()

@@ -17,6 +17,9 @@ constexpr size_t kBlockBytes = 16 << 10;
 // Share of a memtable that a filter of its keys may take: most pages that are read have no row in
 // the memtable, and a filter says so much faster than a search.
 constexpr double kMemtableFilterShare = 0.02;
+constexpr uint32_t kDictionaryBytes = 8 << 10;
+// Of a table that is being written, held until there is a dictionary.
+constexpr uint64_t kDictionaryBufferBytes = 4 << 20;
 constexpr size_t kSyncStepBytes = 1 << 20;
 constexpr uint64_t kRewriteAfterSeconds = uint64_t{30} * 24 * 3600;
 constexpr size_t kManifestBytes = 1 << 20;
@@ -132,6 +135,11 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
     case Family::kDetails:
       // Only asked for pages that exist, so the last level, 90% of the data, needs no filter.
       cf.optimize_filters_for_hits = true;
+      // What rows of all blocks have in common is kept once a table.
+      cf.bottommost_compression_opts.enabled = true;
+      cf.bottommost_compression_opts.max_dict_bytes = kDictionaryBytes;
+      cf.bottommost_compression_opts.zstd_max_train_bytes = 100 * kDictionaryBytes;
+      cf.bottommost_compression_opts.max_dict_buffer_bytes = kDictionaryBufferBytes;
       break;
     case Family::kMeta:
     case Family::kHosts:

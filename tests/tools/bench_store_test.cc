@@ -34,6 +34,15 @@ TEST(BenchStore, RealPagesStayWithinTheirBytes) {
   EXPECT_LT(lines[2]["rows"].get<double>(), 0.55 * lines[1]["rows"].get<double>());
 }
 
+TEST(BenchStore, PagesThatAreSignalledBetweenAllCrawlsStayWithinTheirBytes) {
+  const std::vector<json> lines =
+      RunBench("store --crawls 26 --signals-per-crawl 1 --history " FRESHET_SOURCE_DIR
+               "/examples/histories/php.tsv.gz");
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[2]["phase"], "signalled");
+  for (const json& line : lines) EXPECT_LE(line["bytes_per_page"].get<double>(), kMaxBytesPerPage);
+}
+
 TEST(BenchStore, RefusesBadUsage) {
   EXPECT_EQ(RunProgram("freshet-bench store --pages 0", "").exit_code, 2);
   EXPECT_EQ(RunProgram("freshet-bench store --durability maybe", "").exit_code, 2);
