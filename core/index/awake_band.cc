@@ -27,10 +27,12 @@ constexpr size_t kListed = 512;
 
 }  // namespace
 
-void AwakeBand::Lines::Resize(size_t size) {
-  base.resize(size);
-  slope.resize(size);
-  slot.resize(size);
+void AwakeBand::Lines::Reserve(size_t lines) {
+  if (lines + kLinePadding <= base.size()) return;
+  const size_t room = 2 * lines + kLinePadding;
+  base.resize(room);
+  slope.resize(room);
+  slot.resize(room);
 }
 
 void AwakeBand::Lines::Set(size_t i, const Line& line) {
@@ -39,13 +41,17 @@ void AwakeBand::Lines::Set(size_t i, const Line& line) {
   slot[i] = line.slot;
 }
 
+uint32_t AwakeBand::Lines::Join(const Line& line) {
+  Reserve(size_t{size} + 1);
+  Set(size, line);
+  return size++;
+}
+
 void AwakeBand::Lines::Erase(size_t i) {
-  base[i] = base.back();
-  slope[i] = slope.back();
-  slot[i] = slot.back();
-  base.pop_back();
-  slope.pop_back();
-  slot.pop_back();
+  --size;
+  base[i] = base[size];
+  slope[i] = slope[size];
+  slot[i] = slot[size];
 }
 
 AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double now) const {
@@ -56,71 +62,81 @@ AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double n
   if (jet.value < warm_.level && jet.slope > 0) {
     span += std::min(2 * (warm_.level - jet.value) / jet.slope, kMaxPeriods * left);
   }
-  const double slope = (jet.slope + jet.curvature * span / 2) * (1 + kSlack);
+  return Write(slot, jet.value, jet.slope + jet.curvature * span / 2, now, span);
+}
+
+// The chord of the jet, which bends upwards.
+AwakeBand::Line AwakeBand::MakeHotLine(uint32_t slot, double now, Instant at) const {
+  const AwakePage& page = pages_[slot];
+  const double span = hot_.end - now;
+  const double since = (at - page.since).seconds();
+  const ValueJet& jet = page.jet;
+  const double value = jet.value + since * (jet.slope + jet.curvature * since / 2);
+  return Write(slot, value, jet.slope + jet.curvature * (since + span / 2), now, span);
+}
+
+AwakeBand::Line AwakeBand::Write(uint32_t slot, double value, double slope, double now,
+                                 double span) const {
+  slope *= 1 + kSlack;
   // The line is written down from the origin; what rounding takes there is added.
   const double since = now - origin_;
   const double rounding = kRounding * slope * (since + span);
-  const Line line{jet.value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
+  const Line line{value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
   DCHECK(!std::isnan(line.base) && std::isfinite(line.slope));
   return line;
 }
 
-uint32_t AwakeBand::Add(const AwakePage& page, const ValueJet& jet, double now, Instant at) {
+uint32_t AwakeBand::Add(const AwakePage& page, double now) {
   uint32_t slot;
   if (free_.empty()) {
     slot = static_cast<uint32_t>(pages_.size());
     pages_.push_back(page);
+    values_.emplace_back();
     places_.emplace_back();
   } else {
     slot = free_.back();
     free_.pop_back();
     pages_[slot] = page;
   }
-  pages_[slot].evaluated = at;
-  pages_[slot].at_evaluation = jet.value;
-  const Line line = MakeLine(slot, jet, now);
-  const auto join = [&line](Lines& lines) {
-    lines.base.push_back(line.base);
-    lines.slope.push_back(line.slope);
-    lines.slot.push_back(line.slot);
-    return static_cast<uint32_t>(lines.size() - 1);
-  };
-  places_[slot] = {join(lines_), kNone, kNone};
-  expires_.push_back(line.expires);
+  const Line line = MakeLine(slot, page.jet, now);
+  Places& places = places_[slot];
+  places = {lines_.Join(line), kNone, kNone};
+  if (expires_.size() < lines_.base.size()) expires_.resize(lines_.base.size());
+  expires_[places.line] = line.expires;
   const auto reaches = [this, &line](const Tier& tier) {
     return line.base + line.slope * (tier.end - origin_) >= tier.level;
   };
   if (!reaches(warm_)) return slot;
-  places_[slot].warm = join(warm_);
+  places.warm = warm_.Join(line);
   if (!reaches(hot_)) return slot;
-  places_[slot].hot = join(hot_);
-  bounds_.push_back(jet.value);
+  places.hot = hot_.Join(line);
+  if (bounds_.size() < hot_.base.size()) bounds_.resize(hot_.base.size());
+  bounds_[places.hot] = page.jet.value;
   return slot;
 }
 
 void AwakeBand::Erase(Lines& lines, uint32_t Places::*place, uint32_t index) {
   lines.Erase(index);
-  if (index < lines.size()) places_[lines.slot[index]].*place = index;
+  if (index < lines.size) places_[lines.slot[index]].*place = index;
 }
 
 void AwakeBand::Remove(uint32_t slot) {
   const Places places = places_[slot];
-  expires_[places.line] = expires_.back();
-  expires_.pop_back();
+  expires_[places.line] = expires_[lines_.size - 1];
   Erase(lines_, &Places::line, places.line);
   free_.push_back(slot);
   if (places.warm == kNone) return;
   Erase(warm_, &Places::warm, places.warm);
   if (places.hot == kNone) return;
-  bounds_[places.hot] = bounds_.back();
-  bounds_.pop_back();
+  bounds_[places.hot] = bounds_[hot_.size - 1];
   Erase(hot_, &Places::hot, places.hot);
 }
 
 void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant at) {
   AwakePage& page = pages_[slot];
-  page.evaluated = at;
-  page.at_evaluation = jet.value;
+  page.jet = jet;
+  page.since = at;
+  page.exact = true;
   const Places places = places_[slot];
   const Line line = MakeLine(slot, jet, now);
   lines_.Set(places.line, line);
@@ -128,25 +144,26 @@ void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant 
   if (places.warm == kNone) return;
   warm_.Set(places.warm, line);
   if (places.hot == kNone) return;
-  hot_.Set(places.hot, line);
+  hot_.Set(places.hot, MakeHotLine(slot, now, at));
   bounds_[places.hot] = jet.value;
 }
 
-void AwakeBand::TakeValue(uint32_t slot) {
-  bounds_[places_[slot].hot] = pages_[slot].at_evaluation;
+void AwakeBand::TakeValue(uint32_t slot) { bounds_[places_[slot].hot] = pages_[slot].jet.value; }
+
+AwakeBand::Leader AwakeBand::ReadBounds(double now) {
+  if (hot_.size == 0) return {};
+  return LeaderAt(kernels_.evaluate(hot_.base.data(), hot_.slope.data(), hot_.size, now - origin_,
+                                    bounds_.data()));
 }
 
-void AwakeBand::ReadBounds(double now) {
-  kernels_.evaluate(hot_.base.data(), hot_.slope.data(), hot_.size(), now - origin_,
-                    bounds_.data());
+AwakeBand::Leader AwakeBand::Top() {
+  if (hot_.size == 0) return {};
+  return LeaderAt(kernels_.find_highest(bounds_.data(), hot_.size));
 }
 
-AwakeBand::Leader AwakeBand::Top() const {
-  const size_t n = hot_.size();
-  if (n == 0) return {};
-  const HighestValue highest = kernels_.find_highest(bounds_.data(), n);
+AwakeBand::Leader AwakeBand::LeaderAt(const HighestValue& highest) const {
   size_t best = highest.place;
-  for (size_t i = best + 1; highest.next == highest.value && i < n; ++i) {
+  for (size_t i = 0; highest.next == highest.value && i < hot_.size; ++i) {
     if (bounds_[i] != highest.value) continue;
     const AwakePage& a = pages_[hot_.slot[i]];
     const AwakePage& b = pages_[hot_.slot[best]];
@@ -155,31 +172,34 @@ AwakeBand::Leader AwakeBand::Top() const {
   return {hot_.slot[best], highest.value, highest.next};
 }
 
+uint32_t* AwakeBand::Selected(const Lines& lines) {
+  if (selected_.size() < lines.base.size()) selected_.resize(lines.base.size());
+  return selected_.data();
+}
+
 void AwakeBand::Empty(Tier& tier, uint32_t Places::*place) {
-  for (const uint32_t slot : tier.slot) places_[slot].*place = kNone;
-  tier.Resize(0);
+  for (uint32_t i = 0; i < tier.size; ++i) places_[tier.slot[i]].*place = kNone;
+  tier.size = 0;
 }
 
 void AwakeBand::Begin(double now, double length) {
   Empty(hot_, &Places::hot);
   Empty(warm_, &Places::warm);
-  bounds_.clear();
   warm_.end = now + length;
   const double passed = now - origin_;
   if (passed < kPeriodsAnOrigin * length) return;
-  kernels_.advance(lines_.base.data(), lines_.slope.data(), lines_.size(), passed);
+  kernels_.advance(lines_.base.data(), lines_.slope.data(), lines_.size, passed);
   origin_ = now;
 }
 
 size_t AwakeBand::ListExpiring() {
-  selected_.resize(lines_.size());
-  return kernels_.select_below(expires_.data(), expires_.size(), warm_.end, selected_.data());
+  return kernels_.select_below(expires_.data(), lines_.size, warm_.end, Selected(lines_));
 }
 
 double AwakeBand::SampleRank(const Lines& lines, double t, size_t rank) {
-  const size_t step = lines.size() / kSample + 1;
+  const size_t step = lines.size / kSample + 1;
   sample_.clear();
-  for (size_t i = 0; i < lines.size(); i += step) {
+  for (size_t i = 0; i < lines.size; i += step) {
     sample_.push_back(lines.base[i] + lines.slope[i] * t);
   }
   const size_t place = std::min(rank / step, sample_.size() - 1);
@@ -190,14 +210,14 @@ double AwakeBand::SampleRank(const Lines& lines, double t, size_t rank) {
 
 void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier, uint32_t Places::*place) {
   const double end = tier.end - origin_;
-  selected_.resize(std::max(selected_.size(), from.size()));
+  uint32_t* const selected = Selected(from);
   const auto select = [&](double level) {
     tier.level = level;
-    return kernels_.select_not_below(from.base.data(), from.slope.data(), from.size(), end, level,
-                                     selected_.data());
+    return kernels_.select_not_below(from.base.data(), from.slope.data(), from.size, end, level,
+                                     selected);
   };
   size_t count = 0;
-  if (period.target >= from.size()) {
+  if (period.target >= from.size) {
     count = select(kLowest);
   } else {
     count = select(period.price * (1 - tier.gap));
@@ -209,24 +229,21 @@ void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier, uint32
       tier.gap *= std::sqrt(ratio);
     }
   }
-  tier.Resize(count);
+  tier.Reserve(count);
+  tier.size = static_cast<uint32_t>(count);
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t line = selected_[i];
+    const uint32_t line = selected[i];
     tier.Set(i, {from.base[line], from.slope[line], 0, from.slot[line]});
     places_[from.slot[line]].*place = i;
   }
 }
 
-void AwakeBand::SplitWarm(double now, const Period& hot) {
+void AwakeBand::SplitWarm(double now, Instant at, const Period& hot) {
   Empty(hot_, &Places::hot);
   hot_.end = std::min(now + hot.length, warm_.end);
   Fill(warm_, hot, hot_, &Places::hot);
-  bounds_.resize(hot_.size());
-  for (const uint32_t slot : hot_.slot) {
-    // They will be looked at soon.
-    const auto* const page = reinterpret_cast<const char*>(&pages_[slot]);
-    for (size_t line = 0; line < sizeof(AwakePage); line += 64) __builtin_prefetch(page + line);
-  }
+  if (bounds_.size() < hot_.base.size()) bounds_.resize(hot_.base.size());
+  for (uint32_t i = 0; i < hot_.size; ++i) hot_.Set(i, MakeHotLine(hot_.slot[i], now, at));
 }
 
 double AwakeBand::ValueAtRank(size_t rank) {

@@ -1,9 +1,9 @@
 // The pages that compete now, each under a line that its value cannot cross.
 //
-// A page is evaluated once when it wakes; from then on V(t) <= a + s t until its line expires
-// (ValueJet). The band is split twice: the warm pages are those that may come near the price within
-// some hundred picks, the hot ones those of them that may within some dozen. A pick looks at the
-// hot pages only.
+// V(t) <= a + s t until the line expires (ValueJet). A page wakes under a line that follows from
+// where it crosses the claim, and is evaluated when it comes to the top. The band is split twice:
+// the warm pages are those that may come near the price within some hundred picks, the hot ones
+// those of them that may within some dozen. A pick looks at the hot pages only.
 //
 // Why two splits: all lines have to be passed over from time to time, and the fewer the hot pages,
 // the shorter their period. With n awake pages, W picks to a period of warm pages and H to one of
@@ -31,51 +31,63 @@ namespace freshet {
 struct AwakePage {
   PageId page;
   HostId host;
-  int64_t turn = 0;          // of equal values the page of the smaller turn wins
-  Instant evaluated;         // its line touches the value at this instant
-  double at_evaluation = 0;  // the exact value then
-  double exponent = 0;
-  bool running = false;  // the exponent was zero at `turn`; else it is `exponent`
+  int64_t turn = 0;  // of equal values the page of the smaller turn wins
+  // Bounds the value from `since` on.
+  ValueJet jet;
+  Instant since;
+  // Of the record, at hand for values that need no more.
+  float importance = 0;
+  float rate = 0;
+  float crossing = 0;  // cached for the level below, for the time when it sleeps again
   uint16_t level = 0;
-  float crossing = 0;  // cached for the level above, for the time when it sleeps again
-  ValueParameters value;
+  bool exact : 1 = false;       // `jet` is that of the value at `since`
+  bool running : 1 = false;     // the exponent was zero at `turn`; else it stands still
+  bool plain : 1 = false;       // its value is scale R^1(rate elapsed), the scale is `importance`,
+  bool per_change : 1 = false;  // or importance/rate
+  bool prepared : 1 = false;    // its value parameters are known
 };
+static_assert(sizeof(AwakePage) == 64);
 
 // Owner thread only. A slot names a page for as long as it is in the band. No call allocates once
 // vectors have their size.
 class AwakeBand {
  public:
-  // Takes a page in under the line that `jet`, its value at `now`, allows. `page` need not say
-  // when it was evaluated.
-  [[nodiscard]] uint32_t Add(const AwakePage& page, const ValueJet& jet, double now, Instant at);
+  // Takes a page in whose jet holds from `now` on.
+  [[nodiscard]] uint32_t Add(const AwakePage& page, double now);
   void Remove(uint32_t slot);
-  // The exact value at `now` is known: the line touches it.
+  // `jet` is that of the exact value at `now`: the line touches it.
   void Tighten(uint32_t slot, const ValueJet& jet, double now, Instant at);
 
   [[nodiscard]] const AwakePage& operator[](uint32_t slot) const { return pages_[slot]; }
-  [[nodiscard]] size_t size() const { return lines_.size(); }
+  // To be set where the page is not prepared; lost when the page leaves.
+  [[nodiscard]] const ValueParameters& value(uint32_t slot) const { return values_[slot]; }
+  void Prepare(uint32_t slot, const ValueParameters& value) {
+    values_[slot] = value;
+    pages_[slot].prepared = true;
+  }
+  [[nodiscard]] size_t size() const { return lines_.size; }
   [[nodiscard]] double warm_end() const { return warm_.end; }
   [[nodiscard]] double hot_end() const { return hot_.end; }
   // Whether a page that is worth `value` might be beaten by one that was not looked at: every warm
   // page that is not hot is below the hot level, every other page below the warm level.
   [[nodiscard]] bool BelowHotLevel(double value) const {
-    return hot_.size() < warm_.size() && value < hot_.level;
+    return hot_.size < warm_.size && value < hot_.level;
   }
   [[nodiscard]] bool BelowWarmLevel(double value) const {
-    return warm_.size() < lines_.size() && value < warm_.level;
+    return warm_.size < lines_.size && value < warm_.level;
   }
 
-  // Computes the bounds of all hot pages at `now` <= hot_end.
-  void ReadBounds(double now);
-  // The page of the largest bound read; bounds of pages that were tightened since are exact.
   static constexpr uint32_t kNone = ~uint32_t{0};
   struct Leader {
     uint32_t slot = kNone;  // kNone: no page is hot
     double bound = 0;
     double next = 0;  // the largest of the others
   };
-  // Of equal bounds the one of the smallest turn.
-  [[nodiscard]] Leader Top() const;
+  // Computes the bounds of all hot pages at `now` <= hot_end. The page of the largest bound, of
+  // equal ones that of the smallest turn.
+  [[nodiscard]] Leader ReadBounds(double now);
+  // The same of the bounds as read; those of pages that were tightened since are exact.
+  [[nodiscard]] Leader Top();
   // The page was evaluated at the instant of the bounds: its bound becomes its value.
   void TakeValue(uint32_t slot);
 
@@ -85,13 +97,13 @@ class AwakeBand {
     double price = 0;   // a guess of what is picked: it tells where to split
   };
   // Begins a period in which `warm.target` pages are warm, and one in which `hot.target` of them
-  // are hot. Lines that would expire in the longer one are renewed by `evaluate(page)`, which
+  // are hot. Lines that would expire in the longer one are renewed by `evaluate(slot)`, which
   // returns the jet at `now`.
   template <typename Evaluate>
   void Split(double now, Instant at, const Period& warm, const Period& hot,
              const Evaluate& evaluate);
   // Begins another period of hot pages; it ends with that of the warm ones.
-  void SplitWarm(double now, const Period& hot);
+  void SplitWarm(double now, Instant at, const Period& hot);
   // The value that about `rank` pages reach at warm_end, by a sample of 256 lines: its error is
   // that of such a quantile, and nothing but cost may depend on it. Precondition: not empty.
   [[nodiscard]] double ValueAtRank(size_t rank);
@@ -109,14 +121,16 @@ class AwakeBand {
     double expires = 0;
     uint32_t slot = 0;
   };
-  // Lines by columns, for the passes of LineKernels.
+  // Lines by columns, for the passes of LineKernels; padded.
   struct Lines {
     std::vector<double> base;
     std::vector<double> slope;
     std::vector<uint32_t> slot;
-    [[nodiscard]] size_t size() const { return slot.size(); }
-    void Resize(size_t size);
+    uint32_t size = 0;
+    // Room for `lines` in all.
+    void Reserve(size_t lines);
     void Set(size_t i, const Line& line);
+    [[nodiscard]] uint32_t Join(const Line& line);
     // Moves the last line to place i.
     void Erase(size_t i);
   };
@@ -132,8 +146,14 @@ class AwakeBand {
     uint32_t warm = kNone;
     uint32_t hot = kNone;
   };
+  // A line from `now` on that is to last for some periods, and one until hot_end.
   [[nodiscard]] Line MakeLine(uint32_t slot, const ValueJet& jet, double now) const;
+  [[nodiscard]] Line MakeHotLine(uint32_t slot, double now, Instant at) const;
+  // V(now + d) <= value + slope d.
+  [[nodiscard]] Line Write(uint32_t slot, double value, double slope, double now,
+                           double span) const;
   void Erase(Lines& lines, uint32_t Places::*place, uint32_t index);
+  [[nodiscard]] Leader LeaderAt(const HighestValue& highest) const;
   // The places of lines that expire before warm_end.
   size_t ListExpiring();
   // Fills `tier` with the lines of `from` that may reach its level before its end. The level
@@ -142,10 +162,13 @@ class AwakeBand {
   void Empty(Tier& tier, uint32_t Places::*place);
   void Begin(double now, double length);
   [[nodiscard]] double SampleRank(const Lines& lines, double t, size_t rank);
+  // Room for what a pass over `lines` selects.
+  [[nodiscard]] uint32_t* Selected(const Lines& lines);
 
   const LineKernels& kernels_ = BestLineKernels();
-  std::vector<AwakePage> pages_;  // by slot
-  std::vector<Places> places_;    // by slot
+  std::vector<AwakePage> pages_;         // by slot
+  std::vector<ValueParameters> values_;  // by slot
+  std::vector<Places> places_;           // by slot
   std::vector<uint32_t> free_;
   Lines lines_;
   std::vector<double> expires_;  // by place in lines_
@@ -165,10 +188,10 @@ void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& 
   const size_t expiring = ListExpiring();
   for (size_t i = 0; i < expiring; ++i) {
     const uint32_t slot = lines_.slot[selected_[i]];
-    Tighten(slot, evaluate(pages_[slot]), now, at);
+    Tighten(slot, evaluate(slot), now, at);
   }
   Fill(lines_, warm, warm_, &Places::warm);
-  SplitWarm(now, hot);
+  SplitWarm(now, at, hot);
 }
 
 }  // namespace freshet

@@ -46,6 +46,12 @@ class Claim {
   // bounds of docs/index.md for levels near it.
   [[nodiscard]] uint16_t code() const { return code_; }
   [[nodiscard]] double level_price() const { return level_price_; }
+  // The value of a level near the present one, at most 64 steps from it.
+  [[nodiscard]] double PriceOf(uint16_t code) const {
+    const double y = (int{code} - int{code_}) * kStep;
+    // e^y; what is left out is below 4e-11 of it at 64 steps, and 1e-13 at 16.
+    return level_price_ * (1 + y * (1 + y / 2 * (1 + y / 3 * (1 + y / 4 * (1 + y / 5)))));
+  }
   // By how much ln(claim) is above the level of a number; 0: the present one.
   [[nodiscard]] double Above(uint16_t code) const {
     const int64_t level = code == 0 ? level_ : base_ + int64_t{code};

@@ -94,23 +94,19 @@ IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record) {
   return entry;
 }
 
+ValueParameters ValueOf(const Policy& policy, const IndexRecord& record) {
+  return ValueOf(policy, DecodeRates(policy, record));
+}
+
 double SpeedOf(const Policy& policy, const IndexRecord& record) {
   if (record.importance > 0) {
-    if (ReadsSignalRate(policy)) {
-      if (record.unsignalled_rate > 0) return Wide(record.staleness_rate);
-    } else if (policy.kind == PolicyKind::kGreedy || policy.kind == PolicyKind::kHarmonic ||
-               policy.kind == PolicyKind::kNewContent) {
-      return Wide(record.rate);
-    }
+    if (IsPlain(policy) || policy.kind == PolicyKind::kHarmonic) return Wide(record.rate);
+    if (ReadsSignalRate(policy) && record.unsignalled_rate > 0) return Wide(record.staleness_rate);
   }
   return ValueOf(policy, DecodeRates(policy, record)).speed;
 }
 
-double ExponentOf(const IndexRecord& record, double speed, Instant at) {
-  if (record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning)) {
-    const double elapsed = (at - Instant::FromMicros(record.clock)).seconds();
-    return elapsed > 0 ? speed * elapsed : 0;
-  }
+double StandingExponent(const IndexRecord& record) {
   if (record.clock_kind == static_cast<uint64_t>(ClockKind::kSaturated)) {
     return std::numeric_limits<double>::infinity();
   }

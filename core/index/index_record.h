@@ -57,11 +57,26 @@ void EncodeClock(double exponent, Instant since, double speed, bool saturates, I
 [[nodiscard]] IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record);
 [[nodiscard]] IndexRates DecodeRates(const Policy& policy, const IndexRecord& record);
 
+[[nodiscard]] ValueParameters ValueOf(const Policy& policy, const IndexRecord& record);
+
+// Whether every page that ever changes has ValueShape::kGreedy under the policy, with the speed
+// `rate`.
+[[nodiscard]] inline bool IsPlain(const Policy& policy) {
+  return policy.kind == PolicyKind::kGreedy || policy.kind == PolicyKind::kNewContent;
+}
+
 // ds/dt of the page; as ValueOf says, mostly without computing all that ValueOf computes.
 [[nodiscard]] double SpeedOf(const Policy& policy, const IndexRecord& record);
 
 // The exponent of the page at `at`.
-[[nodiscard]] double ExponentOf(const IndexRecord& record, double speed, Instant at);
+[[nodiscard]] double StandingExponent(const IndexRecord& record);
+[[nodiscard]] inline double ExponentOf(const IndexRecord& record, double speed, Instant at) {
+  if (record.clock_kind != static_cast<uint64_t>(ClockKind::kRunning)) {
+    return StandingExponent(record);
+  }
+  const double elapsed = (at - Instant::FromMicros(record.clock)).seconds();
+  return elapsed > 0 ? speed * elapsed : 0;
+}
 
 }  // namespace freshet
 

@@ -17,20 +17,25 @@ namespace freshet {
 struct HighestValue {
   double value = 0;
   double next = 0;   // the highest of the others; -infinity: there is none
-  size_t place = 0;  // the first of `value`
+  size_t place = 0;  // of `value`; of equal values any
 };
 
-// No number is NaN; slopes and times are finite. Arrays need no alignment. Immutable, hence
-// thread-safe.
+// Arrays that are written to have room for this many numbers more than they hold; what is there is
+// lost.
+inline constexpr size_t kLinePadding = 8;
+
+// No number is NaN or -infinity; slopes and times are finite. Arrays need no alignment. Immutable,
+// hence thread-safe.
 struct LineKernels {
-  // values[i] = base[i] + slope[i] t.
-  void (*evaluate)(const double* base, const double* slope, size_t n, double t, double* values);
+  // values[i] = base[i] + slope[i] t, and the highest of them. All three arrays are padded.
+  // Precondition: n > 0.
+  HighestValue (*evaluate)(double* base, double* slope, size_t n, double t, double* values);
+  // Of numbers in a padded array. Precondition: n > 0.
+  HighestValue (*find_highest)(double* values, size_t n);
   // base[i] += slope[i] t.
   void (*advance)(double* base, const double* slope, size_t n, double t);
-  // Precondition: n > 0.
-  HighestValue (*find_highest)(const double* values, size_t n);
-  // Writes to `out`, which has room for n, the places of the lines that are not below `level` at t,
-  // in order; returns how many.
+  // Writes to `out`, which is padded and has room for n, the places of the lines that are not below
+  // `level` at t, in order; returns how many.
   size_t (*select_not_below)(const double* base, const double* slope, size_t n, double t,
                              double level, uint32_t* out);
   // The same of all values[i] < level.

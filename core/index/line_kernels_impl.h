@@ -46,65 +46,105 @@ unsigned BitsOf(Masks masks) {
 #endif
 }
 
-void Evaluate(const double* base, const double* slope, size_t n, double t, double* values) {
-  for (size_t i = 0; i < n; ++i) values[i] = base[i] + slope[i] * t;
-}
-
 void Advance(double* base, const double* slope, size_t n, double t) {
   for (size_t i = 0; i < n; ++i) base[i] += slope[i] * t;
 }
 
-// The lanes of the highest values and those of the next highest.
-struct Leaders {
-  Lanes best;
-  Lanes next;
+Lanes Higher(Lanes a, Lanes b) {
+#if defined(__AVX512DQ__)
+  return _mm512_maskz_max_pd(0xff, a, b);
+#elif defined(__AVX2__)
+  return _mm256_max_pd(a, b);
+#elif defined(__SSE2__)
+  return _mm_max_pd(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+
+double HighestLane(Lanes lanes) {
+#if defined(__AVX512DQ__)
+  const __m256d four = _mm256_max_pd(__builtin_shufflevector(lanes, lanes, 0, 1, 2, 3),
+                                     __builtin_shufflevector(lanes, lanes, 4, 5, 6, 7));
+  const __m128d two = _mm_max_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+  return _mm_cvtsd_f64(_mm_max_sd(two, _mm_unpackhi_pd(two, two)));
+#else
+  double highest = lanes[0];
+  for (size_t k = 1; k < kLanes; ++k) highest = lanes[k] > highest ? lanes[k] : highest;
+  return highest;
+#endif
+}
+
+// The highest and the next highest of what each lane has met, and where it met the highest.
+class Search {
+ public:
+  void Meet(Lanes values) {
+    const Masks higher = values > best_;
+    next_ = Higher(next_, higher ? best_ : values);
+    place_ = higher ? here_ : place_;
+    best_ = Higher(best_, values);
+    here_ += static_cast<int64_t>(kLanes);
+  }
+
+  HighestValue Finish() const {
+    const double highest = HighestLane(best_);
+    const int lane = __builtin_ctz(BitsOf(best_ == highest));
+    const Lanes others = Numbers() == lane ? next_ : best_;
+    return {highest, HighestLane(others), static_cast<size_t>(place_[lane])};
+  }
+
+ private:
+  static Masks Numbers() {
+    Masks numbers = {};
+    for (size_t k = 0; k < kLanes; ++k) numbers[k] = static_cast<int64_t>(k);
+    return numbers;
+  }
+
+  Lanes best_ = All(-__builtin_inf());
+  Lanes next_ = All(-__builtin_inf());
+  Masks place_ = {};
+  Masks here_ = Numbers();
 };
 
-Leaders Lead(const double* values, size_t blocks) {
-  const Lanes lowest = All(-__builtin_inf());
-  Leaders result = {lowest, lowest};
-  for (size_t i = 0; i < blocks; ++i) {
-    const Lanes here = Load(values + i * kLanes);
-    const Lanes lesser = here > result.best ? result.best : here;
-    result.best = here > result.best ? here : result.best;
-    result.next = lesser > result.next ? lesser : result.next;
+void Fill(double* to, double x) {
+  const Lanes lanes = All(x);
+  __builtin_memcpy(to, &lanes, sizeof(lanes));
+}
+
+HighestValue Find(double* values, size_t n) {
+  Fill(values + n, -__builtin_inf());
+  Search search;
+  for (size_t i = 0; i < n; i += kLanes) search.Meet(Load(values + i));
+  return search.Finish();
+}
+
+HighestValue Evaluate(double* base, double* slope, size_t n, double t, double* values) {
+  Fill(base + n, -__builtin_inf());
+  Fill(slope + n, 0);
+  Search search;
+  for (size_t i = 0; i < n; i += kLanes) {
+    const Lanes here = Load(base + i) + Load(slope + i) * t;
+    __builtin_memcpy(values + i, &here, sizeof(here));
+    search.Meet(here);
   }
-  return result;
+  return search.Finish();
 }
 
-// The first place that equals `highest`, which one does.
-size_t Place(const double* values, double highest, size_t n) {
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const unsigned equal = BitsOf(Load(values + i) == highest);
-    if (equal != 0) return i + static_cast<size_t>(__builtin_ctz(equal));
-  }
-  while (i + 1 < n && values[i] != highest) ++i;
-  return i;
-}
-
-HighestValue Find(const double* values, size_t n) {
-  const size_t blocks = n / kLanes;
-  const Leaders leaders = Lead(values, blocks);
-  double highest = -__builtin_inf();
-  double next = highest;
-  const auto meet = [&](double value) {
-    const double lesser = value > highest ? highest : value;
-    highest = value > highest ? value : highest;
-    next = lesser > next ? lesser : next;
-  };
-  for (size_t k = 0; k < kLanes; ++k) meet(leaders.best[k]);
-  for (size_t k = 0; k < kLanes; ++k) next = leaders.next[k] > next ? leaders.next[k] : next;
-  for (size_t i = blocks * kLanes; i < n; ++i) meet(values[i]);
-  return {highest, next, Place(values, highest, n)};
-}
-
-// Appends i + k for each bit k.
+// Appends i + k for each bit k of a vector's lanes.
 size_t Append(unsigned bits, size_t i, uint32_t* out, size_t count) {
+#if defined(__AVX512VL__)
+  const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i places = _mm256_add_epi32(numbers, _mm256_set1_epi32(static_cast<int>(i)));
+  const auto mask = static_cast<__mmask8>(bits);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + count),
+                      _mm256_maskz_compress_epi32(mask, places));
+  return count + static_cast<size_t>(__builtin_popcount(bits));
+#else
   for (; bits != 0; bits &= bits - 1) {
     out[count++] = static_cast<uint32_t>(i) + static_cast<uint32_t>(__builtin_ctz(bits));
   }
   return count;
+#endif
 }
 
 size_t NotBelow(const double* base, const double* slope, size_t n, double t, double level,
@@ -135,7 +175,7 @@ size_t Below(const double* values, size_t n, double level, uint32_t* out) {
 }  // namespace
 
 extern const LineKernels FRESHET_KERNELS;
-const LineKernels FRESHET_KERNELS = {Evaluate, Advance, Find, NotBelow, Below};
+const LineKernels FRESHET_KERNELS = {Evaluate, Find, Advance, NotBelow, Below};
 
 }  // namespace freshet
 

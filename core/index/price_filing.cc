@@ -21,7 +21,7 @@ constexpr double kSlack = 1 + 1e-11;
 // From here on a plain value may grow more slowly than clocks can follow; it waits under a bound.
 constexpr double kLastCrossing = 16;
 // Calendars come in groups by slow_high/slow_low; pages above the last wait under a bound.
-constexpr std::array<double, 4> kRatios = {1 + 1e-6, 4, 16, 64};
+constexpr std::array<double, 4> kRatios = {1 + 1e-3, 4, 16, 64};
 // Classes of slow_low, two an octave, from 2^-kOctaves to 2^kOctaves seconds.
 constexpr int kOctaves = 100;
 constexpr size_t kClasses = 4 * kOctaves;
@@ -33,27 +33,66 @@ constexpr int kMaxDrift = 32;
 // A page this close below the claim is awake rather than waiting.
 constexpr double kNear = 1.0 / 512;
 
-struct Slowness {
-  double low = 0;   // of V/(dV/ds) at and above the crossing
-  double high = 0;  // at and below it
-};
+// S(x) = V/(dV/ds) of `greedy`, (e^x - 1 - x)/x, to within 3e-6 of it.
+Slowness PlainSlowness(double x) {
+  if (x > 2) {
+    const double slow = (std::exp(x) - 1 - x) / x;
+    return {slow * (1 - 1e-9), slow * (1 + 1e-9)};
+  }
+  // The first terms of sum x^(k-1)/k!, k >= 2; those left out are below 2.5e-6 of it.
+  const double x2 = x * x;
+  const double x4 = x2 * x2;
+  const double first = (1.0 / 2 + x * (1.0 / 6)) + x2 * (1.0 / 24 + x * (1.0 / 120));
+  const double second = (1.0 / 720 + x * (1.0 / 5040)) + x2 * (1.0 / 40320 + x * (1.0 / 362880));
+  const double third = 1.0 / 3628800 + x * (1.0 / 39916800);
+  const double slow = x * (first + x4 * (second + x4 * third));
+  return {slow * (1 - 1e-12), slow * (1 + 3e-6)};
+}
 
-// docs/index.md, "How slowly a value climbs".
+// Bounds of V/(dV/ds): `low` at and above the crossing x, `high` at and below it. docs/index.md,
+// "How slowly a value climbs".
 Slowness SlownessAt(ValueShape shape, double x) {
   switch (shape) {
-    case ValueShape::kGreedy: {
-      if (x < 0.01) return {x / 2, x / 2 * std::exp(x)};
-      const double slow = x > 0.5 ? (std::exp(x) - 1 - x) / x : x * ExponentialRest(x);
-      return {slow * (1 - 1e-9), slow * (1 + 1e-9)};
-    }
+    case ValueShape::kGreedy:
+      return PlainSlowness(x);
     case ValueShape::kHarmonic: {
-      if (x < 0.01) return {x / 2, x / 2 * (1 + x)};
+      if (x < 0.001) return {x / 2, x / 2 * (1 + x)};
       const double slow = (x + std::expm1(-x)) / -std::expm1(-x);
       return {slow * (1 - 1e-9), slow * (1 + 1e-9)};
     }
     default:
-      return {x / 2, std::expm1(x)};
+      // e^x - 1 = x (1 + S) with the S of `greedy`.
+      return {x / 2, x + x * PlainSlowness(x).high};
   }
+}
+
+// The shape of a page of which no more than the policy is known: the bounds of V_ncis hold for all.
+ValueShape ShapeOf(const Policy& policy) {
+  return IsPlain(policy) ? ValueShape::kGreedy : ValueShape::kNcis;
+}
+
+// What bounds the value from now on of a page whose exponent is u beyond the crossing x of `price`;
+// u >= -x. docs/index.md, "Lines without evaluation".
+ValueJet JetFromCrossing(ValueShape shape, double x, double price, double u, double speed) {
+  if (shape != ValueShape::kGreedy) {
+    // V(x + u) <= price (1 + u/x)^2 for u >= 0.
+    const double reached = std::max(u, 0.0) / x;
+    const double slope = 2 * price / x;
+    return {price * (1 + reached) * (1 + reached), slope * (1 + reached) * speed,
+            slope / x * speed * speed};
+  }
+  const Slowness slow = PlainSlowness(x);
+  const double slope = price / slow.low;
+  // V'' = V'(x) e^-(s - x) (1 - s)/x; from s = x - before on it is at most this.
+  const double before = std::max(-u, 0.0);
+  const bool close = before <= std::min(x / 2, 1.0);
+  const double rise = close ? before : 0;
+  const double curvature = slope / x * (1 + rise + rise * rise) * std::max(1 - x + rise, 0.0);
+  if (!close) return {price, slope * speed, curvature * speed * speed};
+  // Taylor's theorem at x. Before x the true slope, which may be as low as price/high, counts.
+  const double apart = slope * (1 - slow.low / slow.high) * before;
+  return {price + u * (slope + curvature * u / 2) + apart, (slope + curvature * u) * speed,
+          curvature * speed * speed};
 }
 
 // The time in which a value that starts with `jet` can grow by `gap`.
@@ -110,6 +149,11 @@ Crossing PriceIndex::Unfile(PageId page) {
   return {};
 }
 
+bool PriceIndex::Serves(const Crossing& crossing) const {
+  return crossing.level != 0 && claim_.code() != 0 &&
+         std::abs(int{crossing.level} - int{claim_.code()}) <= kMaxDrift;
+}
+
 bool PriceIndex::FileByTimes(PageId page) {
   const Times* times = TimesOf(page);
   if (times == nullptr) return false;
@@ -136,23 +180,23 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
   const Policy& policy = PolicyOf(record);
   const bool running = record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning);
   Sleeping sleeping = Sleeping::kUnfit;
-  const int drift = std::abs(int{crossing.level} - int{claim_.code()});
-  if (running && crossing.level != 0 && claim_.code() != 0 && drift <= kMaxDrift) {
-    // Known from before: no evaluation is needed for the page to sleep again. The slowness of any
-    // shape holds for those of which only the policy is looked at.
+  if (running && Serves(crossing)) {
+    // Known from before: no evaluation is needed for the page to sleep again, or to awake.
     const double speed = SpeedOf(policy, record);
-    const bool plain = policy.kind == PolicyKind::kGreedy || policy.kind == PolicyKind::kNewContent;
-    const double left =
-        static_cast<double>(crossing.exponent) - freshet::ExponentOf(record, speed, now_);
-    if (left < near_ * static_cast<double>(crossing.exponent)) {
-      sleeping = Sleeping::kDue;
-    } else {
-      const ValueShape shape = plain ? ValueShape::kGreedy : ValueShape::kNcis;
-      sleeping = Sleep(page, record, shape, speed, crossing);
-      if (sleeping == Sleeping::kFiled) return;
+    const ValueShape shape = ShapeOf(policy);
+    const auto x = static_cast<double>(crossing.exponent);
+    const double left = x - freshet::ExponentOf(record, speed, now_);
+    sleeping = Sleeping::kDue;
+    if (left >= near_ * x) sleeping = Sleep(page, record, shape, speed, crossing);
+    if (sleeping == Sleeping::kFiled) return;
+    const bool close = left > -x / 2 && speed > 0 && !rival;
+    if (sleeping == Sleeping::kDue && close && !Blocked(HostId(host_of_[page.value()]))) {
+      const double price = claim_.PriceOf(crossing.level);
+      Awaken(page, crossing, JetFromCrossing(shape, x, price, -left, speed), nullptr);
+      return;
     }
   }
-  const ValueParameters value = ValueOf(policy, DecodeRates(policy, record));
+  const ValueParameters value = ValueOf(policy, record);
   const double s = freshet::ExponentOf(record, value.speed, now_);
   const bool still = !running || value.speed == 0 || value.shape == ValueShape::kNone ||
                      (value.shape != ValueShape::kHarmonic && s >= kSaturatedStaleness);
@@ -188,7 +232,7 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
   if (Blocked(host)) {
     Park(page, host, value, jet);
   } else {
-    Awaken(page, value, crossing, jet);
+    Awaken(page, crossing, jet, &value);
   }
 }
 
@@ -204,16 +248,18 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, V
   const auto x = static_cast<double>(crossing.exponent);
   if (!(x < kLastCrossing)) return Sleeping::kUnfit;
   const Slowness slow = SlownessAt(shape, x);
-  WakeCalendar* calendar = CalendarFor(slow.low / speed, slow.high / slow.low);
-  if (calendar == nullptr) return Sleeping::kUnfit;
+  const double seconds = 1 / speed;
+  const int32_t number = CalendarFor(slow.low * seconds, slow);
+  if (number < 0) return Sleeping::kUnfit;
+  WakeCalendar& calendar = calendars_[static_cast<size_t>(number)];
   const double zero = Seconds(Instant::FromMicros(record.clock));
   // The crossing is that of a level near the claim.
   const double rest = claim_.Above(crossing.level);
   const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
-  const double at = zero + (x + shift) / speed * kEarlier - kEarlierSeconds;
+  const double at = zero + (x + shift) * seconds * kEarlier - kEarlierSeconds;
   const auto tag = static_cast<uint8_t>(record.tag);
-  if (!calendar->File(chunks_, {page, tag}, at, t_)) return Sleeping::kDue;
-  next_open_ = std::min(next_open_, calendar->next_open());
+  if (!calendar.File(chunks_, {page, tag}, at, t_)) return Sleeping::kDue;
+  next_open_ = std::min(next_open_, calendar.next_open());
   ++asleep_;
   level_of_[page.value()] = crossing.level;
   SetPlace(page, Place::kAsleep, std::bit_cast<uint32_t>(crossing.exponent));
@@ -225,45 +271,51 @@ size_t PriceIndex::CalendarBuckets() const {
   return std::clamp<size_t>(std::bit_ceil(built_for_ / 512 + 1), 128, size_t{1} << 18);
 }
 
-WakeCalendar* PriceIndex::CalendarFor(double slow_low, double ratio) {
+int32_t PriceIndex::CalendarFor(double slow_low, const Slowness& slow) {
   size_t group = 0;
-  while (group < kRatios.size() && ratio > kRatios[group]) ++group;
-  if (group == kRatios.size() || !(slow_low > 0) || !std::isfinite(slow_low)) return nullptr;
+  while (group < kRatios.size() && slow.high > kRatios[group] * slow.low) ++group;
+  if (group == kRatios.size() || !(slow_low > 0) || !std::isfinite(slow_low)) return -1;
   // As std::frexp, which takes longer.
   const auto bits = std::bit_cast<uint64_t>(slow_low);
   const int exponent = static_cast<int>(bits >> 52) - 1022;
-  const double mantissa = std::bit_cast<double>((bits & 0xfffffffffffffu) | (uint64_t{1022} << 52));
-  const bool upper = mantissa >= M_SQRT1_2;
+  const bool upper =
+      (bits & 0xfffffffffffffu) >= (std::bit_cast<uint64_t>(M_SQRT1_2) & 0xfffffffffffffu);
   const int number = 2 * (exponent + kOctaves) + (upper ? 1 : 0);
-  if (number < 0 || number >= static_cast<int>(kClasses)) return nullptr;
+  if (number < 0 || number >= static_cast<int>(kClasses)) return -1;
   const size_t place = group * kClasses + static_cast<size_t>(number);
   if (calendar_of_.empty()) calendar_of_.assign(kRatios.size() * kClasses, -1);
   int32_t& calendar = calendar_of_[place];
-  if (calendar >= 0 && !calendars_[static_cast<size_t>(calendar)].worn()) {
-    return &calendars_[static_cast<size_t>(calendar)];
-  }
+  if (calendar >= 0 && !calendars_[static_cast<size_t>(calendar)].worn()) return calendar;
   const double low = std::ldexp(upper ? M_SQRT1_2 : 0.5, exponent) * (1 - 1e-9);
   const double high = std::ldexp(upper ? 1.0 : M_SQRT1_2, exponent) * (1 + 1e-9);
   const size_t wanted = CalendarBuckets();
   calendar = static_cast<int32_t>(calendars_.size());
   // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds (docs/index.md).
   calendars_.emplace_back(low, high * kRatios[group], 2 * high, static_cast<uint32_t>(wanted), t_);
-  return &calendars_.back();
+  return calendar;
 }
 
-void PriceIndex::Awaken(PageId page, const ValueParameters& value, Crossing crossing,
-                        const ValueJet& jet) {
+void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
+                        const ValueParameters* value) {
   const IndexRecord& record = records_[page.value()];
   AwakePage awake;
   awake.page = page;
   awake.host = HostId(host_of_[page.value()]);
   awake.turn = TurnOf(record);
   awake.running = record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning);
-  if (!awake.running) awake.exponent = freshet::ExponentOf(record, value.speed, now_);
   awake.crossing = crossing.exponent;
   awake.level = crossing.level;
-  awake.value = value;
-  SetPlace(page, Place::kAwake, band_.Add(awake, jet, t_, now_));
+  awake.importance = record.importance;
+  awake.rate = record.rate;
+  awake.jet = jet;
+  awake.since = now_;
+  awake.exact = value != nullptr;
+  const Policy& policy = PolicyOf(record);
+  awake.plain = value == nullptr && IsPlain(policy);
+  awake.per_change = policy.kind == PolicyKind::kGreedy;
+  const uint32_t slot = band_.Add(awake, t_);
+  if (value != nullptr) band_.Prepare(slot, *value);
+  SetPlace(page, Place::kAwake, slot);
 }
 
 void PriceIndex::Park(PageId page, HostId host, const ValueParameters& value, const ValueJet& jet) {

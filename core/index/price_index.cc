@@ -314,14 +314,29 @@ void PriceIndex::FileAll() {
 
 // --- The pick ---
 
-ValueJet PriceIndex::Evaluate(const AwakePage& page) {
+namespace {
+
+ValueJet PlainPageJet(const AwakePage& page, double elapsed) {
+  const auto importance = static_cast<double>(page.importance);
+  const auto rate = static_cast<double>(page.rate);
+  return PlainValueJet(page.per_change ? importance / rate : importance, rate, rate * elapsed);
+}
+
+}  // namespace
+
+ValueJet PriceIndex::Evaluate(uint32_t slot) {
   ++evaluations_;
-  double s = page.exponent;
-  if (page.running) {
-    const double elapsed = (now_ - Instant::FromMicros(page.turn)).seconds();
-    s = elapsed > 0 ? page.value.speed * elapsed : 0;
+  const AwakePage& page = band_[slot];
+  const double elapsed = std::max((now_ - Instant::FromMicros(page.turn)).seconds(), 0.0);
+  PrefetchRecord(page.page);
+  if (page.plain) return PlainPageJet(page, elapsed);
+  if (!page.prepared) {
+    const IndexRecord& record = records_[page.page.value()];
+    band_.Prepare(slot, ValueOf(PolicyOf(record), record));
   }
-  return CrawlValueJet(page.value, s);
+  const ValueParameters& value = band_.value(slot);
+  if (page.running) return CrawlValueJet(value, value.speed * elapsed);
+  return CrawlValueJet(value, StandingExponent(records_[page.page.value()]));
 }
 
 // The least of the last picks: signals may lift some of them far above the others.
@@ -333,7 +348,7 @@ void PriceIndex::NotePrice() {
 
 void PriceIndex::SplitWarm(double shorter) {
   NotePrice();
-  band_.SplitWarm(t_, PeriodOf(double{kHotPicks}, shorter));
+  band_.SplitWarm(t_, now_, PeriodOf(double{kHotPicks}, shorter));
 }
 
 // In a period cut short by `shorter` more pages are looked at, by as much.
@@ -354,7 +369,7 @@ void PriceIndex::Split(double shorter) {
   period_start_ = t_;
   NotePrice();
   band_.Split(t_, now_, PeriodOf(warm_picks, shorter), PeriodOf(double{kHotPicks}, shorter),
-              [this](const AwakePage& page) { return Evaluate(page); });
+              [this](uint32_t slot) { return Evaluate(slot); });
   if (shorter > 1) return;
   RenewCalendars();
   awake_limit_ = 16 * TargetAwake();
@@ -390,30 +405,34 @@ std::optional<IndexPick> PriceIndex::BestForced() {
 }
 
 std::optional<IndexPick> PriceIndex::BestAwake() {
-  band_.ReadBounds(t_);
-  for (;;) {
-    const AwakeBand::Leader leader = band_.Top();
+  AwakeBand::Leader leader = band_.ReadBounds(t_);
+  for (;; leader = band_.Top()) {
     const uint32_t slot = leader.slot;
     if (slot == AwakeBand::kNone) return std::nullopt;
     const AwakePage& page = band_[slot];
     if (Blocked(page.host)) {
+      const ValueJet jet = Evaluate(slot);
       const AwakePage copy = page;
-      const ValueJet jet = Evaluate(copy);
+      if (!page.prepared)
+        band_.Prepare(slot,
+                      ValueOf(PolicyOf(records_[page.page.value()]), records_[page.page.value()]));
+      const ValueParameters value = band_.value(slot);
       (void)Unfile(copy.page);
       ++records_[copy.page.value()].tag;
-      Park(copy.page, copy.host, copy.value, jet);
+      Park(copy.page, copy.host, value, jet);
       continue;
     }
-    if (page.evaluated != now_) {
-      PrefetchRecord(page.page);
-      band_.Tighten(slot, Evaluate(page), t_, now_);
-    } else if (leader.bound != page.at_evaluation) {
+    if (page.since != now_ || !page.exact) {
+      const ValueJet jet = Evaluate(slot);
+      // Mostly it stays the highest, and leaves with this pick.
+      if (jet.value > leader.next) return IndexPick{page.page, jet.value};
+      band_.Tighten(slot, jet, t_, now_);
+    } else if (leader.bound != page.jet.value) {
       band_.TakeValue(slot);
     } else {
-      return IndexPick{page.page, page.at_evaluation};
+      return IndexPick{page.page, page.jet.value};
     }
-    // Mostly it stays the highest.
-    if (page.at_evaluation > leader.next) return IndexPick{page.page, page.at_evaluation};
+    if (page.jet.value > leader.next) return IndexPick{page.page, page.jet.value};
   }
 }
 

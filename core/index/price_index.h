@@ -102,7 +102,9 @@ class PriceIndex {
     return host.value() < hosts_.size() && hosts_[host.value()].blocked;
   }
   [[nodiscard]] const Times* TimesOf(PageId page) const;
-  void PrefetchRecord(PageId page) const {
+  // Inlined early: GCC takes a function that does nothing but prefetch for one without effects, and
+  // drops the call.
+  [[gnu::always_inline]] void PrefetchRecord(PageId page) const {
     __builtin_prefetch(&records_[page.value()], 1);
     __builtin_prefetch(&level_of_[page.value()], 1);
     __builtin_prefetch(&host_of_[page.value()]);
@@ -117,6 +119,8 @@ class PriceIndex {
   void File(PageId page, Crossing crossing, std::optional<double> rival = {});
   // True: the page is delayed or forced, whatever its value.
   [[nodiscard]] bool FileByTimes(PageId page);
+  // Whether the crossing is of a level so near the claim that bounds lead from one to the other.
+  [[nodiscard]] bool Serves(const Crossing& crossing) const;
   void FileAll();
   [[nodiscard]] Crossing FindCrossing(const ValueParameters& value) const;
   enum class Sleeping : uint8_t {
@@ -126,9 +130,11 @@ class PriceIndex {
   };
   [[nodiscard]] Sleeping Sleep(PageId page, const IndexRecord& record, ValueShape shape,
                                double speed, Crossing crossing);
-  [[nodiscard]] WakeCalendar* CalendarFor(double slow_low, double ratio);
+  // The number of the calendar of pages so slow, in seconds; -1: there is none.
+  [[nodiscard]] int32_t CalendarFor(double slow_low, const Slowness& slow);
   [[nodiscard]] size_t CalendarBuckets() const;
-  void Awaken(PageId page, const ValueParameters& value, Crossing crossing, const ValueJet& jet);
+  // `value` may be null; else `jet` is that of the exact value now.
+  void Awaken(PageId page, Crossing crossing, const ValueJet& jet, const ValueParameters* value);
   void Park(PageId page, HostId host, const ValueParameters& value, const ValueJet& jet);
   void Wait(PageId page, uint32_t pool, double bound, double seconds);
   // Files anew up to `max` of the pages that calendars have handed out.
@@ -138,7 +144,7 @@ class PriceIndex {
   void RenewCalendars();
 
   // --- price_index.cc: the pick ---
-  [[nodiscard]] ValueJet Evaluate(const AwakePage& page);
+  [[nodiscard]] ValueJet Evaluate(uint32_t slot);
   void RingAlarms();
   void OpenDue();
   void Split(double shorter);

@@ -31,6 +31,42 @@ void WakeChunks::GiveBack(uint32_t chunk) {
   free_ = chunk;
 }
 
+void WakeChunks::Push(WakeBucket& bucket, WakeEntry entry) {
+  const uint32_t place = bucket.count % WakeChunk::kCapacity;
+  if (place == 0) {
+    const uint32_t chunk = Take();
+    chunks_[chunk].next = bucket.chunk;
+    bucket.chunk = chunk;
+  }
+  WakeChunk& chunk = chunks_[bucket.chunk];
+  chunk.pages[place] = entry.page.value();
+  chunk.tags[place] = entry.tag;
+  ++bucket.count;
+}
+
+void WakeChunks::PushLater(WakeBucket& bucket, WakeEntry entry) {
+  __builtin_prefetch(&bucket, 1);
+  Pending& oldest = pending_[pending_end_ % pending_.size()];
+  if (pending_size_ == pending_.size()) {
+    Push(*oldest.bucket, oldest.entry);
+  } else {
+    ++pending_size_;
+  }
+  oldest = {&bucket, entry};
+  ++pending_end_;
+  const Pending& fetched = pending_[(pending_end_ + kStage) % pending_.size()];
+  if (fetched.bucket != nullptr && fetched.bucket->chunk != 0)
+    __builtin_prefetch(&chunks_[fetched.bucket->chunk], 1);
+}
+
+void WakeChunks::Flush() {
+  for (; pending_size_ > 0; --pending_size_) {
+    const Pending& oldest = pending_[(pending_end_ - pending_size_) % pending_.size()];
+    Push(*oldest.bucket, oldest.entry);
+  }
+  pending_.fill({});
+}
+
 WakeCalendar::WakeCalendar(double slow_low, double slow_high, double span, uint32_t buckets,
                            double now)
     : slow_low_(slow_low),
@@ -43,8 +79,10 @@ WakeCalendar::WakeCalendar(double slow_low, double slow_high, double span, uint3
 }
 
 int64_t WakeCalendar::NumberAt(double at) const {
-  const double number = std::floor((at - start_ + offset_) * per_second_);
-  return static_cast<int64_t>(std::clamp(number, -4e18, 4e18));
+  const double number = std::clamp((at - start_ + offset_) * per_second_, -4e18, 4e18);
+  // As std::floor, which is a call on processors without SSE 4.1.
+  const auto whole = static_cast<int64_t>(number);
+  return whole - (static_cast<double>(whole) > number ? 1 : 0);
 }
 
 double WakeCalendar::TimeOf(int64_t number) const {
@@ -54,25 +92,12 @@ double WakeCalendar::TimeOf(int64_t number) const {
 
 bool WakeCalendar::worn() const { return std::abs(offset_) > 1e6 * slow_high_; }
 
-void WakeCalendar::Push(WakeChunks& chunks, Bucket& bucket, WakeEntry entry) {
-  const uint32_t place = bucket.count % WakeChunk::kCapacity;
-  if (place == 0) {
-    const uint32_t chunk = chunks.Take();
-    chunks[chunk].next = bucket.chunk;
-    bucket.chunk = chunk;
-  }
-  WakeChunk& chunk = chunks[bucket.chunk];
-  chunk.pages[place] = entry.page.value();
-  chunk.tags[place] = entry.tag;
-  ++bucket.count;
-}
-
 bool WakeCalendar::File(WakeChunks& chunks, WakeEntry entry, double at, double now) {
   if (entries_ == 0) SkipTo(NumberAt(now));
   const int64_t number = NumberAt(at);
   if (number < next_) return false;
   const int64_t last = next_ + static_cast<int64_t>(mask_);
-  Push(chunks, buckets_[static_cast<uint64_t>(std::min(number, last)) & mask_], entry);
+  chunks.PushLater(buckets_[static_cast<uint64_t>(std::min(number, last)) & mask_], entry);
   ++entries_;
   chunks.CountEntries(1);
   return true;
@@ -84,7 +109,8 @@ double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>
   if (next_ > current + 1) return std::numeric_limits<double>::infinity();
   // Buckets further back than the last round are this round's.
   next_ = std::max(next_, current - static_cast<int64_t>(mask_));
-  Bucket& bucket = buckets_[static_cast<uint64_t>(next_) & mask_];
+  chunks.Flush();
+  WakeBucket& bucket = buckets_[static_cast<uint64_t>(next_) & mask_];
   const double due_at = TimeOf(next_);
   ++next_;
   uint32_t left = bucket.count;
@@ -101,7 +127,7 @@ double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>
   }
   entries_ -= bucket.count;
   chunks.CountEntries(-int64_t{bucket.count});
-  bucket = Bucket();
+  bucket = WakeBucket();
   return due_at;
 }
 

@@ -10,6 +10,7 @@
 #define FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -29,27 +30,56 @@ struct WakeChunk {
 };
 static_assert(sizeof(WakeChunk) == 64);
 
+struct WakeEntry {
+  PageId page;
+  uint8_t tag = 0;
+};
+
+// Entries in a chain of chunks, of which the first is not full. Value type, thread-compatible.
+struct WakeBucket {
+  uint32_t chunk = 0;
+  uint32_t count = 0;
+};
+
 // Owner thread only. Chunks of all calendars of an index; number 0 is none.
+//
+// An entry is put off until some more have come, and its bucket and chunk are fetched to the cache
+// meanwhile: a random access takes longer than all else of filing a page.
 class WakeChunks {
  public:
   [[nodiscard]] WakeChunk& operator[](uint32_t i) { return chunks_[i]; }
-  [[nodiscard]] uint32_t Take();
   void GiveBack(uint32_t chunk);
+  // Puts an entry into a bucket, which stays where it is until Flush.
+  void Push(WakeBucket& bucket, WakeEntry entry);
+  void PushLater(WakeBucket& bucket, WakeEntry entry);
+  // Puts all that were put off. Before any bucket is looked at.
+  void Flush();
 
   // Of all calendars.
   [[nodiscard]] uint64_t entries() const { return entries_; }
   void CountEntries(int64_t change) { entries_ += static_cast<uint64_t>(change); }
 
  private:
+  struct Pending {
+    WakeBucket* bucket = nullptr;
+    WakeEntry entry;
+  };
+  static constexpr size_t kStage = 4;
+  [[nodiscard]] uint32_t Take();
+
   SegmentedArray<WakeChunk> chunks_;
+  std::array<Pending, 2 * kStage> pending_;  // a ring, up to pending_end_
+  size_t pending_end_ = 0;
+  size_t pending_size_ = 0;
   uint64_t entries_ = 0;
   uint32_t used_ = 1;
   uint32_t free_ = 0;
 };
 
-struct WakeEntry {
-  PageId page;
-  uint8_t tag = 0;
+// Bounds of V/(dV/dt) or V/(dV/ds). Value type, thread-compatible.
+struct Slowness {
+  double low = 0;   // at the crossing and above
+  double high = 0;  // at the crossing and below
 };
 
 // Owner thread only. Times are seconds on the clock of the index.
@@ -82,16 +112,11 @@ class WakeCalendar {
   [[nodiscard]] bool worn() const;
 
  private:
-  struct Bucket {
-    uint32_t chunk = 0;
-    uint32_t count = 0;
-  };
   [[nodiscard]] int64_t NumberAt(double at) const;
   // Buckets up to the one after `current` count as opened; those that are empty cost nothing.
   void SkipTo(int64_t current) { next_ = std::max(next_, current + 2); }
   // When bucket `number` begins, or a little earlier.
   [[nodiscard]] double TimeOf(int64_t number) const;
-  void Push(WakeChunks& chunks, Bucket& bucket, WakeEntry entry);
 
   double slow_low_;
   double slow_high_;
@@ -102,14 +127,15 @@ class WakeCalendar {
   uint64_t entries_ = 0;
   uint32_t swept_ = 0;
   uint32_t mask_;
-  std::vector<Bucket> buckets_;
+  std::vector<WakeBucket> buckets_;
 };
 
 template <typename Keep>
 uint32_t WakeCalendar::SweepNext(WakeChunks& chunks, const Keep& keep) {
-  Bucket& bucket = buckets_[swept_++ & mask_];
-  const Bucket old = bucket;
-  bucket = Bucket();
+  chunks.Flush();
+  WakeBucket& bucket = buckets_[swept_++ & mask_];
+  const WakeBucket old = bucket;
+  bucket = WakeBucket();
   uint32_t dropped = 0;
   uint32_t left = old.count;
   for (uint32_t chunk = old.chunk; left > 0;) {
@@ -119,7 +145,7 @@ uint32_t WakeCalendar::SweepNext(WakeChunks& chunks, const Keep& keep) {
     for (uint32_t i = 0; i < here; ++i) {
       const WakeEntry entry{PageId(copy.pages[i]), copy.tags[i]};
       if (keep(entry)) {
-        Push(chunks, bucket, entry);
+        chunks.Push(bucket, entry);
       } else {
         ++dropped;
       }

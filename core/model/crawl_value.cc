@@ -244,13 +244,18 @@ ValueJet CrawlValueJet(const ValueParameters& page, double s) {
     return {point.value, page.slope_scale * point.decay * point.reached,
             page.curvature_scale * point.decay};
   }
+  if (page.shape == ValueShape::kGreedy) return PlainValueJet(page.scale, page.speed, s);
+  return {page.scale * HarmonicValue(s), page.slope_scale * -std::expm1(-s),
+          page.curvature_scale * std::exp(-s)};
+}
+
+ValueJet PlainValueJet(double scale, double speed, double s) {
+  DCHECK(s >= 0);
   const double decay = std::exp(-s);
-  const double curvature = page.curvature_scale * decay;
-  if (page.shape == ValueShape::kHarmonic) {
-    return {page.scale * HarmonicValue(s), page.slope_scale * -std::expm1(-s), curvature};
-  }
-  const double slope = s < kSaturatedStaleness ? page.slope_scale * s * decay : 0;
-  return {page.scale * PlainValue(s, decay), slope, curvature};
+  const double bend = scale * speed * decay;
+  const double slope = s < kSaturatedStaleness ? bend * s : 0;
+  // d^2V/ds^2 = scale (1 - s) e^-s falls until s = 2 and is negative from 1 on.
+  return {scale * PlainValue(s, decay), slope, bend * speed * std::max(1 - s, 0.0)};
 }
 
 }  // namespace freshet

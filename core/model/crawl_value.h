@@ -123,6 +123,8 @@ struct ValueJet {
   double curvature = 0;
 };
 [[nodiscard]] ValueJet CrawlValueJet(const ValueParameters& page, double s);
+// The same of a kGreedy page, of which scale and speed say all.
+[[nodiscard]] ValueJet PlainValueJet(double scale, double speed, double s);
 
 }  // namespace freshet
 

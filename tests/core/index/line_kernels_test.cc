@@ -43,37 +43,56 @@ void ForEach(const Check& check) {
   }
 }
 
-TEST(LineKernels, EvaluatesAndAdvances) {
+std::vector<double> Padded(std::vector<double> numbers) {
+  // What is behind the numbers must not count, however high it is.
+  numbers.resize(numbers.size() + kLinePadding, 1e300);
+  return numbers;
+}
+
+void ExpectHighest(const HighestValue& found, std::vector<double> values) {
+  ASSERT_LT(found.place, values.size());
+  EXPECT_EQ(values[found.place], found.value);
+  std::sort(values.rbegin(), values.rend());
+  EXPECT_EQ(found.value, values[0]);
+  EXPECT_EQ(found.next,
+            values.size() > 1 ? values[1] : -std::numeric_limits<double>::infinity());
+}
+
+TEST(LineKernels, Advances) {
   ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
-    std::vector<double> values(n);
     std::vector<double> moved = sample.base;
-    kernels.evaluate(sample.base.data(), sample.slope.data(), n, 0.3, values.data());
     kernels.advance(moved.data(), sample.slope.data(), n, 0.3);
-    for (size_t i = 0; i < n; ++i) {
-      EXPECT_EQ(values[i], sample.base[i] + sample.slope[i] * 0.3);
-      EXPECT_EQ(moved[i], values[i]);
-    }
+    for (size_t i = 0; i < n; ++i) EXPECT_EQ(moved[i], sample.base[i] + sample.slope[i] * 0.3);
+  });
+}
+
+TEST(LineKernels, EvaluatesAndFindsTheHighest) {
+  ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
+    if (n == 0) return;
+    std::vector<double> expected(n);
+    for (size_t i = 0; i < n; ++i) expected[i] = sample.base[i] + sample.slope[i] * 0.3;
+    std::vector<double> base = Padded(sample.base);
+    std::vector<double> slope = Padded(sample.slope);
+    std::vector<double> values(n + kLinePadding);
+    ExpectHighest(kernels.evaluate(base.data(), slope.data(), n, 0.3, values.data()), expected);
+    values.resize(n);
+    EXPECT_EQ(values, expected);
   });
 }
 
 TEST(LineKernels, FindsTheHighestAndTheNext) {
   ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
     if (n == 0) return;
-    const HighestValue found = kernels.find_highest(sample.base.data(), n);
-    std::vector<double> sorted = sample.base;
-    std::sort(sorted.rbegin(), sorted.rend());
-    EXPECT_EQ(found.value, sorted[0]);
-    EXPECT_EQ(found.next, n > 1 ? sorted[1] : -std::numeric_limits<double>::infinity());
-    const auto first = std::find(sample.base.begin(), sample.base.end(), sorted[0]);
-    EXPECT_EQ(found.place, static_cast<size_t>(first - sample.base.begin()));
+    std::vector<double> values = Padded(sample.base);
+    ExpectHighest(kernels.find_highest(values.data(), n), sample.base);
   });
 }
 
 TEST(LineKernels, SelectsByLevel) {
   ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
     for (const double level : {-100.0, 0.0, 3.0, 100.0}) {
-      std::vector<uint32_t> above(n);
-      std::vector<uint32_t> below(n);
+      std::vector<uint32_t> above(n + kLinePadding);
+      std::vector<uint32_t> below(n + kLinePadding);
       above.resize(kernels.select_not_below(sample.base.data(), sample.slope.data(), n, 2, level,
                                             above.data()));
       below.resize(kernels.select_below(sample.base.data(), n, level, below.data()));
