@@ -17,6 +17,7 @@ constexpr double kRounding = kMaxPeriods * 0x1p-52;
 // Long enough that few lines are renewed at a split. What it costs is a slope that is too steep by
 // the part of a page's cycle that so many periods are.
 constexpr double kPeriodsALine = 16;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<double>::lowest();
 // A level is found anew where the pages above are more or fewer than this many times those wanted.
 constexpr double kTolerance = 2;
@@ -30,7 +31,7 @@ constexpr size_t kListed = 512;
 void AwakeBand::Lines::Reserve(size_t lines) {
   if (lines + kLinePadding <= base.size()) return;
   const size_t room = 2 * lines + kLinePadding;
-  base.resize(room);
+  base.resize(room, -kInfinity);
   slope.resize(room);
   slot.resize(room);
 }
@@ -52,6 +53,12 @@ void AwakeBand::Lines::Erase(size_t i) {
   base[i] = base[size];
   slope[i] = slope[size];
   slot[i] = slot[size];
+  base[size] = -kInfinity;
+}
+
+void AwakeBand::Lines::Clear() {
+  std::fill_n(base.begin(), size, -kInfinity);
+  size = 0;
 }
 
 AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double now) const {
@@ -86,19 +93,21 @@ AwakeBand::Line AwakeBand::Write(uint32_t slot, double value, double slope, doub
   return line;
 }
 
-uint32_t AwakeBand::Add(const AwakePage& page, double now) {
-  uint32_t slot;
+uint32_t AwakeBand::Take() {
   if (free_.empty()) {
-    slot = static_cast<uint32_t>(pages_.size());
-    pages_.push_back(page);
+    pages_.emplace_back();
     values_.emplace_back();
     places_.emplace_back();
-  } else {
-    slot = free_.back();
-    free_.pop_back();
-    pages_[slot] = page;
+    return static_cast<uint32_t>(pages_.size() - 1);
   }
-  const Line line = MakeLine(slot, page.jet, now);
+  const uint32_t slot = free_.back();
+  free_.pop_back();
+  return slot;
+}
+
+void AwakeBand::Enter(uint32_t slot, double now) {
+  const ValueJet& jet = pages_[slot].jet;
+  const Line line = MakeLine(slot, jet, now);
   Places& places = places_[slot];
   places = {lines_.Join(line), kNone, kNone};
   if (expires_.size() < lines_.base.size()) expires_.resize(lines_.base.size());
@@ -106,13 +115,12 @@ uint32_t AwakeBand::Add(const AwakePage& page, double now) {
   const auto reaches = [this, &line](const Tier& tier) {
     return line.base + line.slope * (tier.end - origin_) >= tier.level;
   };
-  if (!reaches(warm_)) return slot;
+  if (!reaches(warm_)) return;
   places.warm = warm_.Join(line);
-  if (!reaches(hot_)) return slot;
+  if (!reaches(hot_)) return;
   places.hot = hot_.Join(line);
   if (bounds_.size() < hot_.base.size()) bounds_.resize(hot_.base.size());
-  bounds_[places.hot] = page.jet.value;
-  return slot;
+  bounds_[places.hot] = jet.value;
 }
 
 void AwakeBand::Erase(Lines& lines, uint32_t Places::*place, uint32_t index) {
@@ -129,6 +137,7 @@ void AwakeBand::Remove(uint32_t slot) {
   Erase(warm_, &Places::warm, places.warm);
   if (places.hot == kNone) return;
   bounds_[places.hot] = bounds_[hot_.size - 1];
+  bounds_[hot_.size - 1] = -kInfinity;
   Erase(hot_, &Places::hot, places.hot);
 }
 
@@ -179,7 +188,7 @@ uint32_t* AwakeBand::Selected(const Lines& lines) {
 
 void AwakeBand::Empty(Tier& tier, uint32_t Places::*place) {
   for (uint32_t i = 0; i < tier.size; ++i) places_[tier.slot[i]].*place = kNone;
-  tier.size = 0;
+  tier.Clear();
 }
 
 void AwakeBand::Begin(double now, double length) {

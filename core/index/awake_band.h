@@ -19,6 +19,7 @@
 #define FRESHET_CORE_INDEX_AWAKE_BAND_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/base/units.h"
@@ -52,8 +53,10 @@ static_assert(sizeof(AwakePage) == 64);
 // vectors have their size.
 class AwakeBand {
  public:
-  // Takes a page in whose jet holds from `now` on.
-  [[nodiscard]] uint32_t Add(const AwakePage& page, double now);
+  // A slot to be filled in, then entered: the jet of its page holds from `now` on.
+  [[nodiscard]] uint32_t Take();
+  [[nodiscard]] AwakePage& page(uint32_t slot) { return pages_[slot]; }
+  void Enter(uint32_t slot, double now);
   void Remove(uint32_t slot);
   // `jet` is that of the exact value at `now`: the line touches it.
   void Tighten(uint32_t slot, const ValueJet& jet, double now, Instant at);
@@ -66,6 +69,8 @@ class AwakeBand {
     pages_[slot].prepared = true;
   }
   [[nodiscard]] size_t size() const { return lines_.size; }
+  // The slots of the hot pages.
+  [[nodiscard]] std::span<const uint32_t> hot() const { return {hot_.slot.data(), hot_.size}; }
   [[nodiscard]] double warm_end() const { return warm_.end; }
   [[nodiscard]] double hot_end() const { return hot_.end; }
   // Whether a page that is worth `value` might be beaten by one that was not looked at: every warm
@@ -121,7 +126,8 @@ class AwakeBand {
     double expires = 0;
     uint32_t slot = 0;
   };
-  // Lines by columns, for the passes of LineKernels; padded.
+  // Lines by columns, for the passes of LineKernels. From `size` on base is -infinity, for
+  // kLinePadding places at least.
   struct Lines {
     std::vector<double> base;
     std::vector<double> slope;
@@ -133,6 +139,7 @@ class AwakeBand {
     [[nodiscard]] uint32_t Join(const Line& line);
     // Moves the last line to place i.
     void Erase(size_t i);
+    void Clear();
   };
   // Some of the lines once more, close together.
   struct Tier : Lines {

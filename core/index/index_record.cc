@@ -25,23 +25,24 @@ bool ReadsSignalRate(const Policy& policy) {
 void EncodeClock(double exponent, Instant since, double speed, bool saturates,
                  IndexRecord* record) {
   DCHECK(exponent >= 0);
+  if (exponent == 0 && std::abs(since.micros()) <= kMaxClock) {
+    record->SetClock(since.micros(), ClockKind::kRunning);
+    return;
+  }
   if (std::isinf(exponent) || (saturates && exponent >= kSaturatedStaleness)) {
     const int64_t at = std::clamp<int64_t>(since.micros(), -kMaxClock, kMaxClock);
-    record->clock = at;
-    record->clock_kind = static_cast<uint64_t>(ClockKind::kSaturated);
+    record->SetClock(at, ClockKind::kSaturated);
     return;
   }
   const double age = exponent == 0 ? 0 : exponent / speed * 1e6;
   if (age < static_cast<double>(kMaxClock)) {
     const int64_t zero = since.micros() - std::llround(age);
     if (zero >= -kMaxClock && zero <= kMaxClock) {
-      record->clock = zero;
-      record->clock_kind = static_cast<uint64_t>(ClockKind::kRunning);
+      record->SetClock(zero, ClockKind::kRunning);
       return;
     }
   }
-  record->clock = std::bit_cast<uint32_t>(static_cast<float>(exponent));
-  record->clock_kind = static_cast<uint64_t>(ClockKind::kStanding);
+  record->SetClock(std::bit_cast<uint32_t>(static_cast<float>(exponent)), ClockKind::kStanding);
 }
 
 IndexRecord EncodeRecord(const IndexEntry& entry) {
@@ -78,17 +79,17 @@ IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record) {
   IndexEntry entry;
   entry.policy = policy;
   entry.rates = DecodeRates(policy, record);
-  switch (static_cast<ClockKind>(record.clock_kind)) {
+  switch (record.clock_kind()) {
     case ClockKind::kRunning:
-      entry.since = Instant::FromMicros(record.clock);
+      entry.since = Instant::FromMicros(record.clock());
       break;
     case ClockKind::kSaturated:
-      entry.since = Instant::FromMicros(record.clock);
+      entry.since = Instant::FromMicros(record.clock());
       entry.exponent = std::numeric_limits<double>::infinity();
       break;
     case ClockKind::kStanding:
       entry.since = Instant::Infinite();
-      entry.exponent = Wide(std::bit_cast<float>(static_cast<uint32_t>(record.clock)));
+      entry.exponent = Wide(std::bit_cast<float>(static_cast<uint32_t>(record.clock())));
       break;
   }
   return entry;
@@ -98,19 +99,19 @@ ValueParameters ValueOf(const Policy& policy, const IndexRecord& record) {
   return ValueOf(policy, DecodeRates(policy, record));
 }
 
-double SpeedOf(const Policy& policy, const IndexRecord& record) {
+double NoisySpeed(const Policy& policy, const IndexRecord& record) {
   if (record.importance > 0) {
-    if (IsPlain(policy) || policy.kind == PolicyKind::kHarmonic) return Wide(record.rate);
+    if (policy.kind == PolicyKind::kHarmonic) return Wide(record.rate);
     if (ReadsSignalRate(policy) && record.unsignalled_rate > 0) return Wide(record.staleness_rate);
   }
   return ValueOf(policy, DecodeRates(policy, record)).speed;
 }
 
 double StandingExponent(const IndexRecord& record) {
-  if (record.clock_kind == static_cast<uint64_t>(ClockKind::kSaturated)) {
+  if (record.clock_kind() == ClockKind::kSaturated) {
     return std::numeric_limits<double>::infinity();
   }
-  return Wide(std::bit_cast<float>(static_cast<uint32_t>(record.clock)));
+  return Wide(std::bit_cast<float>(static_cast<uint32_t>(record.clock())));
 }
 
 }  // namespace freshet

@@ -38,14 +38,41 @@ struct alignas(32) IndexRecord {
   // What `place` says: the exponent at which a sleeping page reaches the level it sleeps under, as
   // the bits of a float; the position of another.
   uint32_t position = 0;
-  // 285 years either side of the epoch.
-  int64_t clock : 54;
-  uint64_t clock_kind : 2;
-  uint64_t place : 3;
-  uint64_t policy : 2;  // which of the policies that the index knows
-  uint64_t tag : 3;     // of the calendar entry that counts
 
-  IndexRecord() : clock(0), clock_kind(0), place(0), policy(0), tag(0) {}
+  // 285 years either side of the epoch.
+  [[nodiscard]] int64_t clock() const { return static_cast<int64_t>(word_ << 10) >> 10; }
+  [[nodiscard]] ClockKind clock_kind() const { return static_cast<ClockKind>(Part(kKind, 3)); }
+  [[nodiscard]] bool running() const { return clock_kind() == ClockKind::kRunning; }
+  [[nodiscard]] PagePlace place() const { return static_cast<PagePlace>(Part(kPlace, 7)); }
+  // Which of the policies that the index knows, below 4.
+  [[nodiscard]] size_t policy() const { return Part(kPolicy, 3); }
+  // Of the calendar entry that counts, below 8.
+  [[nodiscard]] uint8_t tag() const { return static_cast<uint8_t>(Part(kTag, 7)); }
+
+  void SetClock(int64_t clock, ClockKind kind) {
+    constexpr uint64_t kClock = (uint64_t{1} << kKind) - 1;
+    SetPart(0, kClock, static_cast<uint64_t>(clock) & kClock);
+    SetPart(kKind, 3, static_cast<uint64_t>(kind));
+  }
+  void set_place(PagePlace place) { SetPart(kPlace, 7, static_cast<uint64_t>(place)); }
+  void set_policy(size_t policy) { SetPart(kPolicy, 3, policy); }
+  void set_tag(uint8_t tag) { SetPart(kTag, 7, tag & 7u); }
+  // Older calendar entries count no longer.
+  void NextTag() { set_tag(static_cast<uint8_t>(tag() + 1)); }
+
+ private:
+  // In one word that is read and written as a whole: after a write of a part a processor has to
+  // wait with reading the rest, which bit-fields would make it do.
+  static constexpr int kKind = 54;
+  static constexpr int kPlace = 56;
+  static constexpr int kPolicy = 59;
+  static constexpr int kTag = 61;
+  [[nodiscard]] uint64_t Part(int from, uint64_t mask) const { return word_ >> from & mask; }
+  void SetPart(int from, uint64_t mask, uint64_t part) {
+    word_ = (word_ & ~(mask << from)) | part << from;
+  }
+
+  uint64_t word_ = 0;
 };
 static_assert(sizeof(IndexRecord) == 32);
 
@@ -66,15 +93,19 @@ void EncodeClock(double exponent, Instant since, double speed, bool saturates, I
 }
 
 // ds/dt of the page; as ValueOf says, mostly without computing all that ValueOf computes.
-[[nodiscard]] double SpeedOf(const Policy& policy, const IndexRecord& record);
+[[nodiscard]] double NoisySpeed(const Policy& policy, const IndexRecord& record);
+[[nodiscard]] inline double SpeedOf(const Policy& policy, const IndexRecord& record) {
+  if (IsPlain(policy) && record.importance > 0) return static_cast<double>(record.rate);
+  return NoisySpeed(policy, record);
+}
 
 // The exponent of the page at `at`.
 [[nodiscard]] double StandingExponent(const IndexRecord& record);
 [[nodiscard]] inline double ExponentOf(const IndexRecord& record, double speed, Instant at) {
-  if (record.clock_kind != static_cast<uint64_t>(ClockKind::kRunning)) {
+  if (!record.running()) {
     return StandingExponent(record);
   }
-  const double elapsed = (at - Instant::FromMicros(record.clock)).seconds();
+  const double elapsed = (at - Instant::FromMicros(record.clock())).seconds();
   return elapsed > 0 ? speed * elapsed : 0;
 }
 

@@ -20,18 +20,18 @@ struct HighestValue {
   size_t place = 0;  // of `value`; of equal values any
 };
 
-// Arrays that are written to have room for this many numbers more than they hold; what is there is
-// lost.
+// Padded arrays go on for this many numbers behind those they hold.
 inline constexpr size_t kLinePadding = 8;
 
 // No number is NaN or -infinity; slopes and times are finite. Arrays need no alignment. Immutable,
 // hence thread-safe.
 struct LineKernels {
-  // values[i] = base[i] + slope[i] t, and the highest of them. All three arrays are padded.
-  // Precondition: n > 0.
-  HighestValue (*evaluate)(double* base, double* slope, size_t n, double t, double* values);
-  // Of numbers in a padded array. Precondition: n > 0.
-  HighestValue (*find_highest)(double* values, size_t n);
+  // values[i] = base[i] + slope[i] t, and the highest of them. All three arrays are padded, `base`
+  // with -infinity and `slope` with any finite numbers; `values` is then too. Precondition: n > 0.
+  HighestValue (*evaluate)(const double* base, const double* slope, size_t n, double t,
+                           double* values);
+  // Of numbers in an array that is padded with -infinity. Precondition: n > 0.
+  HighestValue (*find_highest)(const double* values, size_t n);
   // base[i] += slope[i] t.
   void (*advance)(double* base, const double* slope, size_t n, double t);
   // Writes to `out`, which is padded and has room for n, the places of the lines that are not below

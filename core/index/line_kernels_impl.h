@@ -106,21 +106,13 @@ class Search {
   Masks here_ = Numbers();
 };
 
-void Fill(double* to, double x) {
-  const Lanes lanes = All(x);
-  __builtin_memcpy(to, &lanes, sizeof(lanes));
-}
-
-HighestValue Find(double* values, size_t n) {
-  Fill(values + n, -__builtin_inf());
+HighestValue Find(const double* values, size_t n) {
   Search search;
   for (size_t i = 0; i < n; i += kLanes) search.Meet(Load(values + i));
   return search.Finish();
 }
 
-HighestValue Evaluate(double* base, double* slope, size_t n, double t, double* values) {
-  Fill(base + n, -__builtin_inf());
-  Fill(slope + n, 0);
+HighestValue Evaluate(const double* base, const double* slope, size_t n, double t, double* values) {
   Search search;
   for (size_t i = 0; i < n; i += kLanes) {
     const Lanes here = Load(base + i) + Load(slope + i) * t;

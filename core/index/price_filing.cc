@@ -102,9 +102,8 @@ double TimeToGrow(const ValueJet& jet, double gap) {
 }
 
 int64_t TurnOf(const IndexRecord& record) {
-  return record.clock_kind == static_cast<uint64_t>(ClockKind::kStanding)
-             ? std::numeric_limits<int64_t>::max()
-             : int64_t{record.clock};
+  return record.clock_kind() == ClockKind::kStanding ? std::numeric_limits<int64_t>::max()
+                                                     : record.clock();
 }
 
 }  // namespace
@@ -170,32 +169,45 @@ bool PriceIndex::FileByTimes(PageId page) {
 
 void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> rival) {
   IndexRecord& record = records_[page.value()];
-  ++record.tag;
+  record.NextTag();
   if (!filed_) {
     ++unfiled_;
     SetPlace(page, Place::kUnfiled, 0);
     return;
   }
-  if (FileByTimes(page)) return;
-  const Policy& policy = PolicyOf(record);
-  const bool running = record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning);
+  if (!times_.empty() && FileByTimes(page)) return;
+  const bool running = record.running();
   Sleeping sleeping = Sleeping::kUnfit;
-  if (running && Serves(crossing)) {
-    // Known from before: no evaluation is needed for the page to sleep again, or to awake.
-    const double speed = SpeedOf(policy, record);
-    const ValueShape shape = ShapeOf(policy);
-    const auto x = static_cast<double>(crossing.exponent);
-    const double left = x - freshet::ExponentOf(record, speed, now_);
-    sleeping = Sleeping::kDue;
-    if (left >= near_ * x) sleeping = Sleep(page, record, shape, speed, crossing);
-    if (sleeping == Sleeping::kFiled) return;
-    const bool close = left > -x / 2 && speed > 0 && !rival;
-    if (sleeping == Sleeping::kDue && close && !Blocked(HostId(host_of_[page.value()]))) {
-      const double price = claim_.PriceOf(crossing.level);
-      Awaken(page, crossing, JetFromCrossing(shape, x, price, -left, speed), nullptr);
-      return;
-    }
+  if (running && Serves(crossing)) sleeping = FileByCrossing(page, crossing, rival.has_value());
+  if (sleeping != Sleeping::kFiled) FileByValue(page, crossing, sleeping, rival);
+}
+
+// What the crossing is known for needs no evaluation to sleep again, or to awake.
+PriceIndex::Sleeping PriceIndex::FileByCrossing(PageId page, Crossing crossing, bool has_rival) {
+  const IndexRecord& record = records_[page.value()];
+  const Policy& policy = PolicyOf(record);
+  const double speed = SpeedOf(policy, record);
+  const ValueShape shape = ShapeOf(policy);
+  const auto x = static_cast<double>(crossing.exponent);
+  const double left = x - freshet::ExponentOf(record, speed, now_);
+  if (left >= near_ * x) {
+    const Sleeping sleeping = Sleep(page, record, shape, speed, crossing);
+    if (sleeping != Sleeping::kDue) return sleeping;
   }
+  // A page far beyond its crossing is better evaluated.
+  if (has_rival || !(left > -x / 2) || speed == 0 || Blocked(HostId(host_of_[page.value()]))) {
+    return Sleeping::kDue;
+  }
+  const double price = claim_.PriceOf(crossing.level);
+  Awaken(page, crossing, JetFromCrossing(shape, x, price, -left, speed), nullptr);
+  return Sleeping::kFiled;
+}
+
+void PriceIndex::FileByValue(PageId page, Crossing crossing, Sleeping sleeping,
+                             std::optional<double> rival) {
+  const IndexRecord& record = records_[page.value()];
+  const Policy& policy = PolicyOf(record);
+  const bool running = record.running();
   const ValueParameters value = ValueOf(policy, record);
   const double s = freshet::ExponentOf(record, value.speed, now_);
   const bool still = !running || value.speed == 0 || value.shape == ValueShape::kNone ||
@@ -252,13 +264,12 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, V
   const int32_t number = CalendarFor(slow.low * seconds, slow);
   if (number < 0) return Sleeping::kUnfit;
   WakeCalendar& calendar = calendars_[static_cast<size_t>(number)];
-  const double zero = Seconds(Instant::FromMicros(record.clock));
+  const double zero = Seconds(Instant::FromMicros(record.clock()));
   // The crossing is that of a level near the claim.
   const double rest = claim_.Above(crossing.level);
   const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
   const double at = zero + (x + shift) * seconds * kEarlier - kEarlierSeconds;
-  const auto tag = static_cast<uint8_t>(record.tag);
-  if (!calendar.File(chunks_, {page, tag}, at, t_)) return Sleeping::kDue;
+  if (!calendar.File(chunks_, {page, record.tag()}, at, t_)) return Sleeping::kDue;
   next_open_ = std::min(next_open_, calendar.next_open());
   ++asleep_;
   level_of_[page.value()] = crossing.level;
@@ -298,23 +309,25 @@ int32_t PriceIndex::CalendarFor(double slow_low, const Slowness& slow) {
 void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
                         const ValueParameters* value) {
   const IndexRecord& record = records_[page.value()];
-  AwakePage awake;
+  const Policy& policy = PolicyOf(record);
+  const uint32_t slot = band_.Take();
+  AwakePage& awake = band_.page(slot);
   awake.page = page;
   awake.host = HostId(host_of_[page.value()]);
   awake.turn = TurnOf(record);
-  awake.running = record.clock_kind == static_cast<uint64_t>(ClockKind::kRunning);
-  awake.crossing = crossing.exponent;
-  awake.level = crossing.level;
-  awake.importance = record.importance;
-  awake.rate = record.rate;
   awake.jet = jet;
   awake.since = now_;
+  awake.importance = record.importance;
+  awake.rate = record.rate;
+  awake.crossing = crossing.exponent;
+  awake.level = crossing.level;
   awake.exact = value != nullptr;
-  const Policy& policy = PolicyOf(record);
+  awake.running = record.running();
   awake.plain = value == nullptr && IsPlain(policy);
   awake.per_change = policy.kind == PolicyKind::kGreedy;
-  const uint32_t slot = band_.Add(awake, t_);
+  awake.prepared = false;
   if (value != nullptr) band_.Prepare(slot, *value);
+  band_.Enter(slot, t_);
   SetPlace(page, Place::kAwake, slot);
 }
 
@@ -357,8 +370,7 @@ void PriceIndex::Wait(PageId page, uint32_t pool, double bound, double seconds) 
     records_[moved.value()].position = position;
   });
   if (std::isinf(seconds)) return;
-  expiries_.push_back(
-      {t_ + std::max(seconds - kEarlierSeconds, 0.0), page, static_cast<uint8_t>(record.tag)});
+  expiries_.push_back({t_ + std::max(seconds - kEarlierSeconds, 0.0), page, record.tag()});
   std::push_heap(expiries_.begin(), expiries_.end());
 }
 
@@ -367,7 +379,7 @@ void PriceIndex::WakeDue(size_t max) {
   for (; due_next_ < end; ++due_next_) {
     const WakeEntry entry = due_[due_next_];
     const IndexRecord& record = records_[entry.page.value()];
-    if (PlaceOf(entry.page) != Place::kAsleep || record.tag != entry.tag) continue;
+    if (PlaceOf(entry.page) != Place::kAsleep || record.tag() != entry.tag) continue;
     File(entry.page, Unfile(entry.page));
   }
   if (due_next_ == due_.size()) {
@@ -397,7 +409,8 @@ void PriceIndex::SweepCalendars() {
   WakeCalendar& calendar = calendars_[sweep_next_++ % calendars_.size()];
   for (int i = 0; i < 4; ++i) {
     (void)calendar.SweepNext(chunks_, [this](const WakeEntry& entry) {
-      return PlaceOf(entry.page) == Place::kAsleep && records_[entry.page.value()].tag == entry.tag;
+      return PlaceOf(entry.page) == Place::kAsleep &&
+             records_[entry.page.value()].tag() == entry.tag;
     });
   }
 }

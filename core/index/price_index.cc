@@ -14,7 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kWakeAPick = 4;
 constexpr size_t kWakeBatch = 32;
 // Picks for which hot pages are told from warm ones.
-constexpr int kHotPicks = 48;
+constexpr int kHotPicks = 32;
 // And those for which warm pages are told from the others: so many that a split of all is rare, but
 // a small part of a page's cycle.
 constexpr double kWarmPicks = 1200;
@@ -29,7 +29,7 @@ bool PriceIndex::Has(PageId page) const {
 
 void PriceIndex::SetPlace(PageId page, Place place, uint32_t position) {
   IndexRecord& record = records_[page.value()];
-  record.place = static_cast<uint64_t>(place) & 7;
+  record.set_place(place);
   // A waiting page has been told its position by its pool already, or will be.
   if (place != Place::kWaiting) record.position = position;
 }
@@ -69,16 +69,16 @@ void PriceIndex::Put(PageId page, const IndexEntry& entry) {
   const bool withheld = known && PlaceOf(page) == Place::kWithheld;
   if (known) {
     (void)Unfile(page);
-    --policy_pages_[records_[page.value()].policy];
+    --policy_pages_[records_[page.value()].policy()];
     CountHost(HostId(host_of_[page.value()]), -1);
   } else {
     ++size_;
   }
-  const uint64_t tag = records_[page.value()].tag;
+  const uint8_t tag = records_[page.value()].tag();
   IndexRecord& record = records_[page.value()] = EncodeRecord(entry);
-  record.tag = tag & 7;
-  record.policy = InternPolicy(entry.policy) & 3;
-  ++policy_pages_[record.policy];
+  record.set_tag(tag);
+  record.set_policy(InternPolicy(entry.policy));
+  ++policy_pages_[record.policy()];
   host_of_[page.value()] = entry.host.value();
   CountHost(entry.host, 1);
   const bool delayed = entry.eligible_from > now_;
@@ -121,7 +121,7 @@ void PriceIndex::Restart(PageId page, double exponent, Instant since) {
 void PriceIndex::Remove(PageId page) {
   if (!Has(page)) return;
   (void)Unfile(page);
-  --policy_pages_[records_[page.value()].policy];
+  --policy_pages_[records_[page.value()].policy()];
   CountHost(HostId(host_of_[page.value()]), -1);
   if (!times_.empty()) times_.erase(page);
   SetPlace(page, Place::kNone, 0);
@@ -208,7 +208,7 @@ void PriceIndex::RingAlarms() {
     std::pop_heap(expiries_.begin(), expiries_.end());
     expiries_.pop_back();
     if (!Has(expiry.id) || PlaceOf(expiry.id) != Place::kWaiting) continue;
-    if (records_[expiry.id.value()].tag != expiry.tag) continue;
+    if (records_[expiry.id.value()].tag() != expiry.tag) continue;
     File(expiry.id, Unfile(expiry.id));
   }
 }
@@ -285,7 +285,7 @@ void PriceIndex::FileAll() {
   std::vector<double> sample;
   uint32_t pages = 0;
   for (uint32_t i = 0; i < records_.size(); ++i) {
-    if (records_[i].place != 0) pages = i + 1;
+    if (records_[i].place() != Place::kNone) pages = i + 1;
   }
   for (uint32_t i = 0; i < pages; i += std::max<uint32_t>(1, pages / 4096)) {
     if (!Has(PageId(i)) || PlaceOf(PageId(i)) == Place::kWithheld) continue;
@@ -328,7 +328,6 @@ ValueJet PriceIndex::Evaluate(uint32_t slot) {
   ++evaluations_;
   const AwakePage& page = band_[slot];
   const double elapsed = std::max((now_ - Instant::FromMicros(page.turn)).seconds(), 0.0);
-  PrefetchRecord(page.page);
   if (page.plain) return PlainPageJet(page, elapsed);
   if (!page.prepared) {
     const IndexRecord& record = records_[page.page.value()];
@@ -346,9 +345,19 @@ void PriceIndex::NotePrice() {
   hot_picks_ = 0;
 }
 
+// Most of them are crawled soon.
+void PriceIndex::PrefetchHot() {
+  for (const uint32_t slot : band_.hot()) {
+    const size_t page = band_[slot].page.value();
+    __builtin_prefetch(&records_[page], 1);
+    __builtin_prefetch(&level_of_[page], 1);
+  }
+}
+
 void PriceIndex::SplitWarm(double shorter) {
   NotePrice();
   band_.SplitWarm(t_, now_, PeriodOf(double{kHotPicks}, shorter));
+  PrefetchHot();
 }
 
 // In a period cut short by `shorter` more pages are looked at, by as much.
@@ -370,6 +379,7 @@ void PriceIndex::Split(double shorter) {
   NotePrice();
   band_.Split(t_, now_, PeriodOf(warm_picks, shorter), PeriodOf(double{kHotPicks}, shorter),
               [this](uint32_t slot) { return Evaluate(slot); });
+  PrefetchHot();
   if (shorter > 1) return;
   RenewCalendars();
   awake_limit_ = 16 * TargetAwake();
@@ -418,7 +428,7 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
                       ValueOf(PolicyOf(records_[page.page.value()]), records_[page.page.value()]));
       const ValueParameters value = band_.value(slot);
       (void)Unfile(copy.page);
-      ++records_[copy.page.value()].tag;
+      records_[copy.page.value()].NextTag();
       Park(copy.page, copy.host, value, jet);
       continue;
     }
@@ -465,7 +475,7 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
   if (opens) OpenDue();
   while (t_ >= due_by_) WakeDue(kWakeBatch);
   if (due_next_ < due_.size()) WakeDue(opens ? 0 : kWakeAPick);
-  double step = 0.25 / static_cast<double>(TargetAwake());
+  double step = 0;
   double shorter = 4;
   double shorter_hot = 4;
   for (;;) {
@@ -505,9 +515,9 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
         }
       }
     }
-    if (reach < claim_.value() && LowerClaim(step, best ? reach : 0)) {
-      step *= 2;
-      continue;
+    if (reach < claim_.value()) {
+      step = step > 0 ? 2 * step : 0.25 / static_cast<double>(TargetAwake());
+      if (LowerClaim(step, best ? reach : 0)) continue;
     }
     if (best) least_pick_ = std::min(least_pick_, best->value);
     barren_ = !best;

@@ -86,13 +86,11 @@ class PriceIndex {
   };
   using PageAlarm = Alarm<Instant, PageId>;
 
-  [[nodiscard]] Place PlaceOf(PageId page) const {
-    return static_cast<Place>(records_[page.value()].place);
-  }
+  [[nodiscard]] Place PlaceOf(PageId page) const { return records_[page.value()].place(); }
   void SetPlace(PageId page, Place place, uint32_t position);
   [[nodiscard]] bool Has(PageId page) const;
   [[nodiscard]] const Policy& PolicyOf(const IndexRecord& record) const {
-    return policies_[record.policy];
+    return policies_[record.policy()];
   }
   [[nodiscard]] uint64_t InternPolicy(const Policy& policy);
   [[nodiscard]] double Seconds(Instant at) const {
@@ -112,6 +110,11 @@ class PriceIndex {
   void CountHost(HostId host, int change);
 
   // --- price_filing.cc: where a page belongs ---
+  enum class Sleeping : uint8_t {
+    kFiled,  // the page has its place
+    kDue,    // it may reach the claim before the next bucket is opened
+    kUnfit,  // no calendar can tell when it wakes
+  };
   // Takes the page out of its place; what was known of its crossing.
   Crossing Unfile(PageId page);
   // Puts the page where it belongs at the current instant. `rival`: what the page was taken out of
@@ -122,12 +125,9 @@ class PriceIndex {
   // Whether the crossing is of a level so near the claim that bounds lead from one to the other.
   [[nodiscard]] bool Serves(const Crossing& crossing) const;
   void FileAll();
+  [[nodiscard]] Sleeping FileByCrossing(PageId page, Crossing crossing, bool has_rival);
+  void FileByValue(PageId page, Crossing crossing, Sleeping sleeping, std::optional<double> rival);
   [[nodiscard]] Crossing FindCrossing(const ValueParameters& value) const;
-  enum class Sleeping : uint8_t {
-    kFiled,
-    kDue,    // it may reach the claim before the next bucket is opened
-    kUnfit,  // no calendar can tell when it wakes
-  };
   [[nodiscard]] Sleeping Sleep(PageId page, const IndexRecord& record, ValueShape shape,
                                double speed, Crossing crossing);
   // The number of the calendar of pages so slow, in seconds; -1: there is none.
@@ -149,6 +149,7 @@ class PriceIndex {
   void OpenDue();
   void Split(double shorter);
   void SplitWarm(double shorter);
+  [[gnu::always_inline]] void PrefetchHot();
   void NotePrice();
   [[nodiscard]] AwakeBand::Period PeriodOf(double picks, double shorter) const;
   void MoveClaim(double log_claim);

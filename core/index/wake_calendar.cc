@@ -90,8 +90,6 @@ double WakeCalendar::TimeOf(int64_t number) const {
   return at - kRounding * (std::abs(at) + std::abs(offset_) + std::abs(start_));
 }
 
-bool WakeCalendar::worn() const { return std::abs(offset_) > 1e6 * slow_high_; }
-
 bool WakeCalendar::File(WakeChunks& chunks, WakeEntry entry, double at, double now) {
   if (entries_ == 0) SkipTo(NumberAt(now));
   const int64_t number = NumberAt(at);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -109,7 +110,7 @@ class WakeCalendar {
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
   // Precision is lost when the clock has been moved very far; such a calendar is to be drained.
-  [[nodiscard]] bool worn() const;
+  [[nodiscard]] bool worn() const { return std::abs(offset_) > 1e6 * slow_high_; }
 
  private:
   [[nodiscard]] int64_t NumberAt(double at) const;

@@ -12,6 +12,8 @@
 namespace freshet {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 struct Sample {
   explicit Sample(size_t n, uint64_t seed) : base(n), slope(n) {
     Random random(seed);
@@ -19,7 +21,7 @@ struct Sample {
       // Few distinct numbers, so that some are equal.
       base[i] = static_cast<double>(random.Below(20)) - 10;
       // A page that is surely stale may be worth any amount.
-      if (random.Below(50) == 0) base[i] = std::numeric_limits<double>::infinity();
+      if (random.Below(50) == 0) base[i] = kInfinity;
       slope[i] = static_cast<double>(random.Below(3));
     }
   }
@@ -43,9 +45,8 @@ void ForEach(const Check& check) {
   }
 }
 
-std::vector<double> Padded(std::vector<double> numbers) {
-  // What is behind the numbers must not count, however high it is.
-  numbers.resize(numbers.size() + kLinePadding, 1e300);
+std::vector<double> Padded(std::vector<double> numbers, double padding) {
+  numbers.resize(numbers.size() + kLinePadding, padding);
   return numbers;
 }
 
@@ -55,7 +56,7 @@ void ExpectHighest(const HighestValue& found, std::vector<double> values) {
   std::sort(values.rbegin(), values.rend());
   EXPECT_EQ(found.value, values[0]);
   EXPECT_EQ(found.next,
-            values.size() > 1 ? values[1] : -std::numeric_limits<double>::infinity());
+            values.size() > 1 ? values[1] : -kInfinity);
 }
 
 TEST(LineKernels, Advances) {
@@ -71,8 +72,8 @@ TEST(LineKernels, EvaluatesAndFindsTheHighest) {
     if (n == 0) return;
     std::vector<double> expected(n);
     for (size_t i = 0; i < n; ++i) expected[i] = sample.base[i] + sample.slope[i] * 0.3;
-    std::vector<double> base = Padded(sample.base);
-    std::vector<double> slope = Padded(sample.slope);
+    std::vector<double> base = Padded(sample.base, -kInfinity);
+    std::vector<double> slope = Padded(sample.slope, 1e300);
     std::vector<double> values(n + kLinePadding);
     ExpectHighest(kernels.evaluate(base.data(), slope.data(), n, 0.3, values.data()), expected);
     values.resize(n);
@@ -83,7 +84,7 @@ TEST(LineKernels, EvaluatesAndFindsTheHighest) {
 TEST(LineKernels, FindsTheHighestAndTheNext) {
   ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
     if (n == 0) return;
-    std::vector<double> values = Padded(sample.base);
+    std::vector<double> values = Padded(sample.base, -kInfinity);
     ExpectHighest(kernels.find_highest(values.data(), n), sample.base);
   });
 }
