@@ -29,7 +29,11 @@ constexpr size_t kClasses = 4 * kOctaves;
 constexpr double kShortest = 1e-5;
 constexpr size_t kPrefetched = 8;
 // Known crossings serve this many levels on either side.
-constexpr int kMaxDrift = 32;
+constexpr int kMaxDrift = 2048;
+// Beyond this distance from the claim, in ln V, bounds are so wide that a page is better inverted
+// than woken by them, and when so little of its way is left.
+constexpr double kFresh = 1.0 / 128;
+constexpr double kStaleMargin = 1.0 / 16;
 // A page this close below the claim is awake rather than waiting.
 constexpr double kNear = 1.0 / 512;
 
@@ -189,11 +193,13 @@ PriceIndex::Sleeping PriceIndex::FileByCrossing(PageId page, Crossing crossing, 
   const double speed = SpeedOf(policy, record);
   const ValueShape shape = ShapeOf(policy);
   const auto x = static_cast<double>(crossing.exponent);
-  const double left = x - freshet::ExponentOf(record, speed, now_);
-  if (left >= near_ * x) {
-    const Sleeping sleeping = Sleep(page, record, shape, speed, crossing);
-    if (sleeping != Sleeping::kDue) return sleeping;
-  }
+  const double s = freshet::ExponentOf(record, speed, now_);
+  const bool fresh = std::abs(claim_.Above(crossing.level)) < kFresh;
+  const double margin = fresh ? near_ : std::max(near_, kStaleMargin);
+  const Sleeping sleeping = Sleep(page, shape, s, speed, crossing, margin);
+  if (sleeping != Sleeping::kDue) return sleeping;
+  if (!fresh) return Sleeping::kUnfit;
+  const double left = x - s;
   // A page far beyond its crossing is better evaluated.
   if (has_rival || !(left > -x / 2) || speed == 0 || Blocked(HostId(host_of_[page.value()]))) {
     return Sleeping::kDue;
@@ -215,7 +221,7 @@ void PriceIndex::FileByValue(PageId page, Crossing crossing, Sleeping sleeping,
   if (!still && sleeping == Sleeping::kUnfit) {
     if (crossing.level == 0 || crossing.level != claim_.code()) crossing = FindCrossing(value);
     if (s < static_cast<double>(crossing.exponent)) {
-      sleeping = Sleep(page, record, value.shape, value.speed, crossing);
+      sleeping = Sleep(page, value.shape, s, value.speed, crossing, 0);
       if (sleeping == Sleeping::kFiled) return;
     }
   }
@@ -255,19 +261,21 @@ Crossing PriceIndex::FindCrossing(const ValueParameters& value) const {
   return {rounded, claim_.code()};
 }
 
-PriceIndex::Sleeping PriceIndex::Sleep(PageId page, const IndexRecord& record, ValueShape shape,
-                                       double speed, Crossing crossing) {
+PriceIndex::Sleeping PriceIndex::Sleep(PageId page, ValueShape shape, double s, double speed,
+                                       Crossing crossing, double margin) {
+  const IndexRecord& record = records_[page.value()];
   const auto x = static_cast<double>(crossing.exponent);
   if (!(x < kLastCrossing)) return Sleeping::kUnfit;
   const Slowness slow = SlownessAt(shape, x);
+  // The crossing is that of another level than the claim.
+  const double rest = claim_.Above(crossing.level);
+  const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
+  if (x + shift - s < margin * x) return Sleeping::kDue;
   const double seconds = 1 / speed;
   const int32_t number = CalendarFor(slow.low * seconds, slow);
   if (number < 0) return Sleeping::kUnfit;
   WakeCalendar& calendar = calendars_[static_cast<size_t>(number)];
   const double zero = Seconds(Instant::FromMicros(record.clock()));
-  // The crossing is that of a level near the claim.
-  const double rest = claim_.Above(crossing.level);
-  const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
   const double at = zero + (x + shift) * seconds * kEarlier - kEarlierSeconds;
   if (!calendar.File(chunks_, {page, record.tag()}, at, t_)) return Sleeping::kDue;
   next_open_ = std::min(next_open_, calendar.next_open());

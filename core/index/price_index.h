@@ -128,8 +128,10 @@ class PriceIndex {
   [[nodiscard]] Sleeping FileByCrossing(PageId page, Crossing crossing, bool has_rival);
   void FileByValue(PageId page, Crossing crossing, Sleeping sleeping, std::optional<double> rival);
   [[nodiscard]] Crossing FindCrossing(const ValueParameters& value) const;
-  [[nodiscard]] Sleeping Sleep(PageId page, const IndexRecord& record, ValueShape shape,
-                               double speed, Crossing crossing);
+  // `margin`: the share of the crossing that must be left. Precondition: `s` is below the crossing
+  // or the margin positive.
+  [[nodiscard]] Sleeping Sleep(PageId page, ValueShape shape, double s, double speed,
+                               Crossing crossing, double margin);
   // The number of the calendar of pages so slow, in seconds; -1: there is none.
   [[nodiscard]] int32_t CalendarFor(double slow_low, const Slowness& slow);
   [[nodiscard]] size_t CalendarBuckets() const;
