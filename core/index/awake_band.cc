@@ -96,7 +96,6 @@ AwakeBand::Line AwakeBand::Write(uint32_t slot, double value, double slope, doub
 uint32_t AwakeBand::Take() {
   if (free_.empty()) {
     pages_.emplace_back();
-    values_.emplace_back();
     places_.emplace_back();
     return static_cast<uint32_t>(pages_.size() - 1);
   }
@@ -105,11 +104,25 @@ uint32_t AwakeBand::Take() {
   return slot;
 }
 
+void AwakeBand::Prepare(uint32_t slot, const ValueParameters& value) {
+  pages_[slot].prepared = true;
+  if (free_values_.empty()) {
+    places_[slot].value = static_cast<uint32_t>(values_.size());
+    values_.push_back(value);
+  } else {
+    places_[slot].value = free_values_.back();
+    free_values_.pop_back();
+    values_[places_[slot].value] = value;
+  }
+}
+
 void AwakeBand::Enter(uint32_t slot, double now) {
   const ValueJet& jet = pages_[slot].jet;
   const Line line = MakeLine(slot, jet, now);
   Places& places = places_[slot];
-  places = {lines_.Join(line), kNone, kNone};
+  places.line = lines_.Join(line);
+  places.warm = kNone;
+  places.hot = kNone;
   if (expires_.size() < lines_.base.size()) expires_.resize(lines_.base.size());
   expires_[places.line] = line.expires;
   const auto reaches = [this, &line](const Tier& tier) {
@@ -133,6 +146,7 @@ void AwakeBand::Remove(uint32_t slot) {
   expires_[places.line] = expires_[lines_.size - 1];
   Erase(lines_, &Places::line, places.line);
   free_.push_back(slot);
+  if (pages_[slot].prepared) free_values_.push_back(places.value);
   if (places.warm == kNone) return;
   Erase(warm_, &Places::warm, places.warm);
   if (places.hot == kNone) return;

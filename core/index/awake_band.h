@@ -31,7 +31,6 @@ namespace freshet {
 // Value type, thread-compatible. Times are seconds on the clock of the index.
 struct AwakePage {
   PageId page;
-  HostId host;
   int64_t turn = 0;  // of equal values the page of the smaller turn wins
   // Bounds the value from `since` on.
   ValueJet jet;
@@ -62,12 +61,11 @@ class AwakeBand {
   void Tighten(uint32_t slot, const ValueJet& jet, double now, Instant at);
 
   [[nodiscard]] const AwakePage& operator[](uint32_t slot) const { return pages_[slot]; }
-  // To be set where the page is not prepared; lost when the page leaves.
-  [[nodiscard]] const ValueParameters& value(uint32_t slot) const { return values_[slot]; }
-  void Prepare(uint32_t slot, const ValueParameters& value) {
-    values_[slot] = value;
-    pages_[slot].prepared = true;
+  // The value parameters of a page that is prepared. Lost when the page leaves.
+  [[nodiscard]] const ValueParameters& value(uint32_t slot) const {
+    return values_[places_[slot].value];
   }
+  void Prepare(uint32_t slot, const ValueParameters& value);
   [[nodiscard]] size_t size() const { return lines_.size; }
   // The slots of the hot pages.
   [[nodiscard]] std::span<const uint32_t> hot() const { return {hot_.slot.data(), hot_.size}; }
@@ -152,6 +150,7 @@ class AwakeBand {
     uint32_t line = kNone;
     uint32_t warm = kNone;
     uint32_t hot = kNone;
+    uint32_t value = kNone;  // in values_
   };
   // A line from `now` on that is to last for some periods, and one until hot_end.
   [[nodiscard]] Line MakeLine(uint32_t slot, const ValueJet& jet, double now) const;
@@ -173,9 +172,10 @@ class AwakeBand {
   [[nodiscard]] uint32_t* Selected(const Lines& lines);
 
   const LineKernels& kernels_ = BestLineKernels();
-  std::vector<AwakePage> pages_;         // by slot
-  std::vector<ValueParameters> values_;  // by slot
-  std::vector<Places> places_;           // by slot
+  std::vector<AwakePage> pages_;  // by slot
+  std::vector<Places> places_;    // by slot
+  std::vector<ValueParameters> values_;
+  std::vector<uint32_t> free_values_;
   std::vector<uint32_t> free_;
   Lines lines_;
   std::vector<double> expires_;  // by place in lines_

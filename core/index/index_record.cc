@@ -53,9 +53,8 @@ IndexRecord EncodeRecord(const IndexEntry& entry) {
   record.unsignalled_rate = entry.rates.unsignalled_rate;
   record.signal_weight = entry.rates.signal_weight;
   record.staleness_rate = entry.rates.staleness_rate;
-  const ValueParameters value = ValueOf(entry.policy, DecodeRates(entry.policy, record));
-  EncodeClock(entry.exponent, entry.since, value.speed, value.shape != ValueShape::kHarmonic,
-              &record);
+  const double speed = entry.exponent == 0 ? 0 : SpeedOf(entry.policy, record);
+  EncodeClock(entry.exponent, entry.since, speed, Saturates(entry.policy), &record);
   return record;
 }
 

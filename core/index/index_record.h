@@ -92,6 +92,11 @@ void EncodeClock(double exponent, Instant since, double speed, bool saturates, I
   return policy.kind == PolicyKind::kGreedy || policy.kind == PolicyKind::kNewContent;
 }
 
+// Whether values have a ceiling, so that the exponent need not be known beyond kSaturatedStaleness.
+[[nodiscard]] inline bool Saturates(const Policy& policy) {
+  return policy.kind != PolicyKind::kHarmonic && policy.kind != PolicyKind::kHarmonicNcis;
+}
+
 // ds/dt of the page; as ValueOf says, mostly without computing all that ValueOf computes.
 [[nodiscard]] double NoisySpeed(const Policy& policy, const IndexRecord& record);
 [[nodiscard]] inline double SpeedOf(const Policy& policy, const IndexRecord& record) {

@@ -85,16 +85,17 @@ ValueJet JetFromCrossing(ValueShape shape, double x, double price, double u, dou
     return {price * (1 + reached) * (1 + reached), slope * (1 + reached) * speed,
             slope / x * speed * speed};
   }
-  const Slowness slow = PlainSlowness(x);
-  const double slope = price / slow.low;
+  const double bend = price / (x * PlainSlowness(x).low);
+  const double slope = bend * x;
   // V'' = V'(x) e^-(s - x) (1 - s)/x; from s = x - before on it is at most this.
   const double before = std::max(-u, 0.0);
   const bool close = before <= std::min(x / 2, 1.0);
   const double rise = close ? before : 0;
-  const double curvature = slope / x * (1 + rise + rise * rise) * std::max(1 - x + rise, 0.0);
+  const double curvature = bend * (1 + rise + rise * rise) * std::max(1 - x + rise, 0.0);
   if (!close) return {price, slope * speed, curvature * speed * speed};
-  // Taylor's theorem at x. Before x the true slope, which may be as low as price/high, counts.
-  const double apart = slope * (1 - slow.low / slow.high) * before;
+  // Taylor's theorem at x. Before x the true slope counts, which may be lower by what `low` is less
+  // than `high`.
+  const double apart = slope * 4e-6 * before;
   return {price + u * (slope + curvature * u / 2) + apart, (slope + curvature * u) * speed,
           curvature * speed * speed};
 }
@@ -201,7 +202,7 @@ PriceIndex::Sleeping PriceIndex::FileByCrossing(PageId page, Crossing crossing, 
   if (!fresh) return Sleeping::kUnfit;
   const double left = x - s;
   // A page far beyond its crossing is better evaluated.
-  if (has_rival || !(left > -x / 2) || speed == 0 || Blocked(HostId(host_of_[page.value()]))) {
+  if (has_rival || !(left > -x / 2) || speed == 0) {
     return Sleeping::kDue;
   }
   const double price = claim_.PriceOf(crossing.level);
@@ -277,7 +278,7 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, ValueShape shape, double s, 
   WakeCalendar& calendar = calendars_[static_cast<size_t>(number)];
   const double zero = Seconds(Instant::FromMicros(record.clock()));
   const double at = zero + (x + shift) * seconds * kEarlier - kEarlierSeconds;
-  if (!calendar.File(chunks_, {page, record.tag()}, at, t_)) return Sleeping::kDue;
+  if (!calendar.File(chunks_, page, record.tag(), at, t_)) return Sleeping::kDue;
   next_open_ = std::min(next_open_, calendar.next_open());
   ++asleep_;
   level_of_[page.value()] = crossing.level;
@@ -321,7 +322,6 @@ void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
   const uint32_t slot = band_.Take();
   AwakePage& awake = band_.page(slot);
   awake.page = page;
-  awake.host = HostId(host_of_[page.value()]);
   awake.turn = TurnOf(record);
   awake.jet = jet;
   awake.since = now_;
@@ -387,7 +387,7 @@ void PriceIndex::WakeDue(size_t max) {
   for (; due_next_ < end; ++due_next_) {
     const WakeEntry entry = due_[due_next_];
     const IndexRecord& record = records_[entry.page.value()];
-    if (PlaceOf(entry.page) != Place::kAsleep || record.tag() != entry.tag) continue;
+    if (PlaceOf(entry.page) != Place::kAsleep || record.tag() != entry.tag()) continue;
     File(entry.page, Unfile(entry.page));
   }
   if (due_next_ == due_.size()) {
@@ -416,9 +416,9 @@ void PriceIndex::SweepCalendars() {
   if (chunks_.entries() < asleep_ + asleep_ / 8 + 4096) return;
   WakeCalendar& calendar = calendars_[sweep_next_++ % calendars_.size()];
   for (int i = 0; i < 4; ++i) {
-    (void)calendar.SweepNext(chunks_, [this](const WakeEntry& entry) {
+    calendar.SweepNext(chunks_, [this](const WakeEntry& entry) {
       return PlaceOf(entry.page) == Place::kAsleep &&
-             records_[entry.page.value()].tag() == entry.tag;
+             records_[entry.page.value()].tag() == entry.tag();
     });
   }
 }

@@ -109,9 +109,8 @@ void PriceIndex::Restart(PageId page, double exponent, Instant since) {
   const Crossing crossing = Unfile(page);
   IndexRecord& record = records_[page.value()];
   const Policy& policy = PolicyOf(record);
-  const bool saturates =
-      policy.kind != PolicyKind::kHarmonic && policy.kind != PolicyKind::kHarmonicNcis;
-  EncodeClock(exponent, since, exponent == 0 ? 0 : SpeedOf(policy, record), saturates, &record);
+  EncodeClock(exponent, since, exponent == 0 ? 0 : SpeedOf(policy, record), Saturates(policy),
+              &record);
   barren_ = false;
   if (withheld) return;
   File(page, crossing);
@@ -216,7 +215,7 @@ void PriceIndex::RingAlarms() {
 void PriceIndex::OpenDue() {
   next_open_ = kInfinity;
   for (size_t i = 0; i < calendars_.size(); ++i) {
-    for (;;) {
+    while (t_ >= calendars_[i].next_open()) {
       const double due_at = calendars_[i].Open(chunks_, t_, &due_);
       if (std::isinf(due_at)) break;
       due_by_ = std::min(due_by_, due_at);
@@ -345,15 +344,6 @@ void PriceIndex::NotePrice() {
   hot_picks_ = 0;
 }
 
-// Most of them are crawled soon.
-void PriceIndex::PrefetchHot() {
-  for (const uint32_t slot : band_.hot()) {
-    const size_t page = band_[slot].page.value();
-    __builtin_prefetch(&records_[page], 1);
-    __builtin_prefetch(&level_of_[page], 1);
-  }
-}
-
 void PriceIndex::SplitWarm(double shorter) {
   NotePrice();
   band_.SplitWarm(t_, now_, PeriodOf(double{kHotPicks}, shorter));
@@ -381,6 +371,13 @@ void PriceIndex::Split(double shorter) {
               [this](uint32_t slot) { return Evaluate(slot); });
   PrefetchHot();
   if (shorter > 1) return;
+  // By the next split of the warm pages, so that no pick has all the work; unless there was none.
+  if (untidy_) Tidy();
+  untidy_ = true;
+}
+
+void PriceIndex::Tidy() {
+  untidy_ = false;
   RenewCalendars();
   awake_limit_ = 16 * TargetAwake();
   SteerClaim();
@@ -420,30 +417,29 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
     const uint32_t slot = leader.slot;
     if (slot == AwakeBand::kNone) return std::nullopt;
     const AwakePage& page = band_[slot];
-    if (Blocked(page.host)) {
-      const ValueJet jet = Evaluate(slot);
-      const AwakePage copy = page;
-      if (!page.prepared)
-        band_.Prepare(slot,
-                      ValueOf(PolicyOf(records_[page.page.value()]), records_[page.page.value()]));
-      const ValueParameters value = band_.value(slot);
-      (void)Unfile(copy.page);
-      records_[copy.page.value()].NextTag();
-      Park(copy.page, copy.host, value, jet);
-      continue;
-    }
-    if (page.since != now_ || !page.exact) {
+    if (blocked_pages_ > 0 && Blocked(HostId(host_of_[page.page.value()]))) {
+      ParkAwake(slot);
+    } else if (page.exact && page.since == now_) {
+      if (leader.bound == page.jet.value) return IndexPick{page.page, page.jet.value};
+      band_.TakeValue(slot);
+    } else {
       const ValueJet jet = Evaluate(slot);
       // Mostly it stays the highest, and leaves with this pick.
       if (jet.value > leader.next) return IndexPick{page.page, jet.value};
       band_.Tighten(slot, jet, t_, now_);
-    } else if (leader.bound != page.jet.value) {
-      band_.TakeValue(slot);
-    } else {
-      return IndexPick{page.page, page.jet.value};
     }
-    if (page.jet.value > leader.next) return IndexPick{page.page, page.jet.value};
   }
+}
+
+void PriceIndex::ParkAwake(uint32_t slot) {
+  const PageId page = band_[slot].page;
+  IndexRecord& record = records_[page.value()];
+  const ValueJet jet = Evaluate(slot);
+  const ValueParameters value =
+      band_[slot].prepared ? band_.value(slot) : ValueOf(PolicyOf(record), record);
+  (void)Unfile(page);
+  record.NextTag();
+  Park(page, HostId(host_of_[page.value()]), value, jet);
 }
 
 void PriceIndex::WakeFirst(uint32_t pool, double rival) {
@@ -469,6 +465,7 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
     Split(1);
   } else if (t_ > band_.hot_end() || hot_picks_ > 2 * uint64_t{kHotPicks}) {
     SplitWarm(1);
+    if (untidy_) Tidy();
   }
   // What is opened now is filed from the next pick on: its records are on their way till then.
   const bool opens = t_ >= next_open_;

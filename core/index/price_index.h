@@ -105,7 +105,13 @@ class PriceIndex {
   [[gnu::always_inline]] void PrefetchRecord(PageId page) const {
     __builtin_prefetch(&records_[page.value()], 1);
     __builtin_prefetch(&level_of_[page.value()], 1);
-    __builtin_prefetch(&host_of_[page.value()]);
+  }
+  // Most of the hot pages are crawled soon.
+  [[gnu::always_inline]] void PrefetchHot() const {
+    for (const uint32_t slot : band_.hot()) {
+      PrefetchRecord(band_[slot].page);
+      if (blocked_pages_ > 0) __builtin_prefetch(&host_of_[band_[slot].page.value()]);
+    }
   }
   void CountHost(HostId host, int change);
 
@@ -151,7 +157,8 @@ class PriceIndex {
   void OpenDue();
   void Split(double shorter);
   void SplitWarm(double shorter);
-  [[gnu::always_inline]] void PrefetchHot();
+  // Keeps claim, band and calendars in shape: once after each split.
+  void Tidy();
   void NotePrice();
   [[nodiscard]] AwakeBand::Period PeriodOf(double picks, double shorter) const;
   void MoveClaim(double log_claim);
@@ -161,6 +168,7 @@ class PriceIndex {
   [[nodiscard]] bool LowerClaim(double step, double enough);
   [[nodiscard]] std::optional<IndexPick> BestForced();
   [[nodiscard]] std::optional<IndexPick> BestAwake();
+  void ParkAwake(uint32_t slot);
   void WakeFirst(uint32_t pool, double rival);
   [[nodiscard]] size_t TargetAwake() const;
 
@@ -203,6 +211,7 @@ class PriceIndex {
   size_t awake_limit_ = 0;
   bool descending_ = false;  // the claim is to fall until enough pages are awake
   bool filed_ = false;
+  bool untidy_ = false;
   bool barren_ = false;  // the last search found nothing eligible, and nothing has changed
   uint64_t picks_ = 0;   // in this period
   uint64_t picks_a_period_ = 0;

@@ -16,123 +16,101 @@ constexpr double kRelative = 1e-9;
 
 }  // namespace
 
-uint32_t WakeChunks::Take() {
-  if (free_ != 0) {
-    const uint32_t chunk = free_;
-    free_ = chunks_[chunk].next;
-    return chunk;
-  }
-  chunks_.GrowTo(size_t{used_} + 1);
-  return used_++;
-}
-
-void WakeChunks::GiveBack(uint32_t chunk) {
-  chunks_[chunk].next = free_;
-  free_ = chunk;
-}
-
-void WakeChunks::Push(WakeBucket& bucket, WakeEntry entry) {
-  const uint32_t place = bucket.count % WakeChunk::kCapacity;
-  if (place == 0) {
-    const uint32_t chunk = Take();
-    chunks_[chunk].next = bucket.chunk;
-    bucket.chunk = chunk;
-  }
-  WakeChunk& chunk = chunks_[bucket.chunk];
-  chunk.pages[place] = entry.page.value();
-  chunk.tags[place] = entry.tag;
-  ++bucket.count;
-}
-
-void WakeChunks::PushLater(WakeBucket& bucket, WakeEntry entry) {
-  __builtin_prefetch(&bucket, 1);
-  Pending& oldest = pending_[pending_end_ % pending_.size()];
-  if (pending_size_ == pending_.size()) {
-    Push(*oldest.bucket, oldest.entry);
-  } else {
-    ++pending_size_;
-  }
-  oldest = {&bucket, entry};
-  ++pending_end_;
-  const Pending& fetched = pending_[(pending_end_ + kStage) % pending_.size()];
-  if (fetched.bucket != nullptr && fetched.bucket->chunk != 0)
-    __builtin_prefetch(&chunks_[fetched.bucket->chunk], 1);
-}
-
-void WakeChunks::Flush() {
-  for (; pending_size_ > 0; --pending_size_) {
-    const Pending& oldest = pending_[(pending_end_ - pending_size_) % pending_.size()];
-    Push(*oldest.bucket, oldest.entry);
-  }
-  pending_.fill({});
-}
-
 WakeCalendar::WakeCalendar(double slow_low, double slow_high, double span, uint32_t buckets,
                            double now)
     : slow_low_(slow_low),
       slow_high_(slow_high),
       per_second_(buckets / span),
+      width_(span / buckets),
       start_(now),
-      mask_(buckets - 1),
-      buckets_(buckets) {
-  CHECK((buckets & mask_) == 0 && slow_low <= slow_high && span > 0);
+      wide_mask_(int64_t{buckets} / kSteps - 1),
+      buckets_(static_cast<size_t>(kSteps + wide_mask_ + 1)) {
+  CHECK((buckets & (buckets - 1)) == 0 && wide_mask_ > 0);
+  CHECK(slow_low <= slow_high && span > 0);
 }
 
 int64_t WakeCalendar::NumberAt(double at) const {
-  const double number = std::clamp((at - start_ + offset_) * per_second_, -4e18, 4e18);
+  const double number = std::clamp((at - start_ + offset_) * per_second_, -1e18, 1e18);
   // As std::floor, which is a call on processors without SSE 4.1.
   const auto whole = static_cast<int64_t>(number);
   return whole - (static_cast<double>(whole) > number ? 1 : 0);
 }
 
 double WakeCalendar::TimeOf(int64_t number) const {
-  const double at = static_cast<double>(number) / per_second_ - offset_ + start_;
+  const double at = static_cast<double>(number) * width_ - offset_ + start_;
   return at - kRounding * (std::abs(at) + std::abs(offset_) + std::abs(start_));
 }
 
-bool WakeCalendar::File(WakeChunks& chunks, WakeEntry entry, double at, double now) {
+void WakeCalendar::FindNextOpen() {
+  if (entries_ == 0) {
+    next_open_ = std::numeric_limits<double>::infinity();
+  } else {
+    const int64_t first = narrow_entries_ == 0 ? std::max(next_, spread_ * kSteps) : next_;
+    next_open_ = TimeOf(first - 1);
+  }
+}
+
+void WakeCalendar::SkipTo(int64_t current) {
+  next_ = std::max(next_, current + 2);
+  // Division rounds down: kSteps is a power of two, and so does the shift of a negative number.
+  spread_ = std::max(spread_, next_ >> 4);
+}
+
+bool WakeCalendar::File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now) {
   if (entries_ == 0) SkipTo(NumberAt(now));
   const int64_t number = NumberAt(at);
   if (number < next_) return false;
-  const int64_t last = next_ + static_cast<int64_t>(mask_);
-  chunks.PushLater(buckets_[static_cast<uint64_t>(std::min(number, last)) & mask_], entry);
-  ++entries_;
-  chunks.CountEntries(1);
+  if (number < spread_ * kSteps) {
+    // No more than there are buckets ahead of the next to be opened.
+    chunks.PushLater(Narrow(std::min(number, next_ + kSteps - 1)), {page, tag});
+    ++narrow_entries_;
+  } else {
+    const int64_t last = spread_ + wide_mask_;
+    const int64_t wide = std::min(number >> 4, last);
+    const int64_t step = wide < number >> 4 ? 0 : number & (kSteps - 1);
+    chunks.PushLater(Wide(wide), {page, static_cast<uint8_t>(tag + 8 * step)});
+  }
+  CountEntries(chunks, 1);
+  FindNextOpen();
   return true;
+}
+
+void WakeCalendar::Spread(WakeChunks& chunks) {
+  const int64_t first = spread_ * kSteps;
+  narrow_entries_ += chunks.Empty(Wide(spread_), [&](const WakeEntry& entry) {
+    chunks.Push(Narrow(first + entry.step()), {entry.page, entry.tag()});
+  });
+  ++spread_;
 }
 
 double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due) {
   const int64_t current = NumberAt(now);
-  if (entries_ == 0) SkipTo(current);
-  if (next_ > current + 1) return std::numeric_limits<double>::infinity();
-  // Buckets further back than the last round are this round's.
-  next_ = std::max(next_, current - static_cast<int64_t>(mask_));
   chunks.Flush();
-  WakeBucket& bucket = buckets_[static_cast<uint64_t>(next_) & mask_];
-  const double due_at = TimeOf(next_);
-  ++next_;
-  uint32_t left = bucket.count;
-  for (uint32_t chunk = bucket.chunk; left > 0;) {
-    const WakeChunk& source = chunks[chunk];
-    const uint32_t here = (left - 1) % WakeChunk::kCapacity + 1;
-    for (uint32_t i = 0; i < here; ++i) {
-      due->push_back({PageId(source.pages[i]), source.tags[i]});
+  uint32_t opened = 0;
+  double due_at = std::numeric_limits<double>::infinity();
+  while (opened == 0 && entries_ > 0 && next_ <= current + 1) {
+    if (narrow_entries_ == 0) {
+      // Wide buckets further back than the last round are this round's, and all in the past.
+      spread_ = std::max(spread_, (current >> 4) - wide_mask_ - 1);
+      next_ = std::max(next_, std::min(spread_ * kSteps, current + 2));
+      if (next_ > current + 1) break;
     }
-    left -= here;
-    const uint32_t next = source.next;
-    chunks.GiveBack(chunk);
-    chunk = next;
+    if (next_ >= spread_ * kSteps) Spread(chunks);
+    due_at = TimeOf(next_);
+    opened =
+        chunks.Empty(Narrow(next_++), [due](const WakeEntry& entry) { due->push_back(entry); });
+    narrow_entries_ -= opened;
   }
-  entries_ -= bucket.count;
-  chunks.CountEntries(-int64_t{bucket.count});
-  bucket = WakeBucket();
-  return due_at;
+  CountEntries(chunks, -int64_t{opened});
+  FindNextOpen();
+  return opened > 0 ? due_at : std::numeric_limits<double>::infinity();
 }
 
 void WakeCalendar::ClaimFell(double d, double now) {
   const double shift = slow_high_ * d * (1 + kRelative);
   offset_ += shift;
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));
+  FindNextOpen();
 }
 
 void WakeCalendar::ClaimRose(double d, double now) {
@@ -141,6 +119,7 @@ void WakeCalendar::ClaimRose(double d, double now) {
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));
   // What is filed from now on may come before what was opened already.
   next_ = std::min(next_, NumberAt(now) + 1);
+  FindNextOpen();
 }
 
 }  // namespace freshet

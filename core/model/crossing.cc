@@ -22,12 +22,15 @@ constexpr double kTolerance = 1e-11;
 
 // What a price is, relative to the ceiling; both relatively accurate.
 struct Level {
-  double share = 0;                     // price/ceiling
-  double shortfall = 0;                 // (ceiling - price)/ceiling
-  [[nodiscard]] double Depth() const {  // -ln(shortfall)
-    return share < 0.5 ? -std::log1p(-share) : -std::log(shortfall);
-  }
+  double share = 0;      // price/ceiling
+  double shortfall = 0;  // (ceiling - price)/ceiling
 };
+
+// -ln(shortfall)
+double Depth(double price, double ceiling) {
+  const double share = price / ceiling;
+  return share < 0.5 ? -std::log1p(-share) : -std::log((ceiling - price) / ceiling);
+}
 
 // The x with x - ln(1 + x) = depth. It is a power series in eta = sqrt(2 depth) (the one behind
 // Temme's expansion, radius 3.54), polished by Halley's method where the series is cut.
@@ -76,7 +79,7 @@ double HarmonicCrossing(double level) {
 
 // A first guess. Up to the first kink at s = kappa, V is scale F_0, and F_0 is nearly the solution
 // of z - 1 + e^-z = c depth in z = c s; beyond it psi is nearly s/m + A.
-double GuessNcis(const ValueParameters& page, double price, const Level& level) {
+double GuessNcis(const ValueParameters& page, double price) {
   const double fresh = price / page.scale;
   if (fresh < page.share) {
     const double depth = -std::log1p(-fresh);
@@ -85,7 +88,7 @@ double GuessNcis(const ValueParameters& page, double price, const Level& level) 
   }
   const double inverse = page.weight > 0 ? 1 / (page.odds * page.weight) : kInfinity;
   const double a = page.weight / (2 * (1 + inverse));
-  const double depth = level.Depth();
+  const double depth = Depth(price, page.ceiling);
   const double s =
       std::sqrt(a * a + 2 * depth * (1 + a)) - a + (2.0 / 3) * depth / ((1 + a) * (1 + a));
   return std::clamp(s, 1e-300, kSaturatedStaleness / 2);
@@ -120,7 +123,7 @@ double NcisCrossing(const ValueParameters& page, double price) {
   const Level level{price / page.ceiling, (page.ceiling - price) / page.ceiling};
   double low = 0;
   double high = kSaturatedStaleness;
-  double s = GuessNcis(page, price, level);
+  double s = GuessNcis(page, price);
   double last_step = s;
   NcisPoles poles;
   for (int i = 0; i < 200; ++i) {
@@ -153,8 +156,7 @@ double ExponentReaching(const ValueParameters& page, double price) {
     case ValueShape::kNone:
       return kInfinity;
     case ValueShape::kGreedy:
-      return PlainCrossing(
-          Level{price / page.ceiling, (page.ceiling - price) / page.ceiling}.Depth());
+      return PlainCrossing(Depth(price, page.ceiling));
     case ValueShape::kNcis:
       return NcisCrossing(page, price);
     case ValueShape::kHarmonic:

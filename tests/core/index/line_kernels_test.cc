@@ -55,8 +55,7 @@ void ExpectHighest(const HighestValue& found, std::vector<double> values) {
   EXPECT_EQ(values[found.place], found.value);
   std::sort(values.rbegin(), values.rend());
   EXPECT_EQ(found.value, values[0]);
-  EXPECT_EQ(found.next,
-            values.size() > 1 ? values[1] : -kInfinity);
+  EXPECT_EQ(found.next, values.size() > 1 ? values[1] : -kInfinity);
 }
 
 TEST(LineKernels, Advances) {

@@ -1,0 +1,90 @@
+// Sets of sleeping pages, in chunks of one line of the cache.
+#ifndef FRESHET_CORE_INDEX_WAKE_CHUNKS_H_
+#define FRESHET_CORE_INDEX_WAKE_CHUNKS_H_
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "core/base/segmented_array.h"
+#include "core/base/units.h"
+
+namespace freshet {
+
+// A page with a tag of 3 bits, which tells entries that count from older ones of the same page, and
+// a number of 4 bits that is the calendar's. Value type, thread-compatible.
+struct WakeEntry {
+  PageId page;
+  uint8_t mark = 0;  // tag + 8 step
+  [[nodiscard]] uint8_t tag() const { return mark & 7; }
+  [[nodiscard]] uint8_t step() const { return mark >> 3; }
+};
+
+// Entries in a chain of chunks, of which the first may have room. Value type, thread-compatible.
+struct WakeBucket {
+  uint32_t chunk = 0;
+  uint32_t count = 0;
+};
+
+// Owner thread only. The chunks of all buckets of an index; number 0 is none.
+//
+// An entry may be put off until some more have come, and its bucket and chunk are fetched to the
+// cache meanwhile: a random access takes longer than all else of filing a page.
+class WakeChunks {
+ public:
+  void Push(WakeBucket& bucket, WakeEntry entry);
+  // The same, later. The bucket stays where it is, and nothing else is done to any until Flush.
+  void PushLater(WakeBucket& bucket, WakeEntry entry);
+  void Flush();
+  // Takes all entries out and calls visit(entry) for each, which may push into buckets. Returns how
+  // many there were.
+  template <typename Visit>
+  uint32_t Empty(WakeBucket& bucket, const Visit& visit);
+
+  // Of all calendars, as they count them.
+  [[nodiscard]] uint64_t entries() const { return entries_; }
+  void CountEntries(int64_t change) { entries_ += static_cast<uint64_t>(change); }
+
+ private:
+  static constexpr uint32_t kCapacity = 12;
+  struct Chunk {
+    uint32_t next = 0;
+    uint32_t pages[kCapacity];
+    uint8_t marks[kCapacity];
+  };
+  static_assert(sizeof(Chunk) == 64);
+  struct Pending {
+    WakeBucket* bucket = nullptr;
+    WakeEntry entry;
+  };
+  static constexpr size_t kStage = 4;
+  [[nodiscard]] uint32_t Take();
+  void GiveBack(uint32_t chunk);
+
+  SegmentedArray<Chunk> chunks_;
+  std::array<Pending, 2 * kStage> pending_;  // a ring, up to pending_end_
+  size_t pending_end_ = 0;
+  size_t pending_size_ = 0;
+  uint64_t entries_ = 0;
+  uint32_t used_ = 1;
+  uint32_t free_ = 0;
+};
+
+template <typename Visit>
+uint32_t WakeChunks::Empty(WakeBucket& bucket, const Visit& visit) {
+  const WakeBucket old = std::exchange(bucket, WakeBucket());
+  uint32_t left = old.count;
+  for (uint32_t number = old.chunk; left > 0;) {
+    const Chunk chunk = chunks_[number];
+    const uint32_t here = (left - 1) % kCapacity + 1;
+    GiveBack(number);
+    for (uint32_t i = 0; i < here; ++i) visit(WakeEntry{PageId(chunk.pages[i]), chunk.marks[i]});
+    left -= here;
+    number = chunk.next;
+  }
+  return old.count;
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_WAKE_CHUNKS_H_
