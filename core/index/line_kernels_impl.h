@@ -75,7 +75,8 @@ double HighestLane(Lanes lanes) {
 #endif
 }
 
-// The highest and the next highest of what each lane has met, and where it met the highest.
+// The highest and the next highest of what each lane has met, and where it met the highest. Value
+// type, thread-compatible.
 class Search {
  public:
   void Meet(Lanes values) {

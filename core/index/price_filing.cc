@@ -383,23 +383,20 @@ void PriceIndex::Wait(PageId page, uint32_t pool, double bound, double seconds) 
 }
 
 void PriceIndex::WakeDue(size_t max) {
-  const size_t end = std::min(due_.size(), due_next_ + max);
-  for (; due_next_ < end; ++due_next_) {
-    const WakeEntry entry = due_[due_next_];
+  const size_t end = std::min(due_.entries.size(), due_.next + max);
+  while (due_.next < end) {
+    const WakeEntry entry = due_.entries[due_.next++];
     const IndexRecord& record = records_[entry.page.value()];
-    if (PlaceOf(entry.page) != Place::kAsleep || record.tag() != entry.tag()) continue;
+    if (record.place() != Place::kAsleep || record.tag() != entry.tag()) continue;
     File(entry.page, Unfile(entry.page));
   }
-  if (due_next_ == due_.size()) {
-    due_.clear();
-    due_next_ = 0;
-    due_fetched_ = 0;
-    due_by_ = kInfinity;
+  if (due_.empty()) {
+    due_.Clear();
     return;
   }
-  due_fetched_ = std::max(due_fetched_, end);
-  for (; due_fetched_ < std::min(due_.size(), end + kPrefetched); ++due_fetched_) {
-    PrefetchRecord(due_[due_fetched_].page);
+  due_.fetched = std::max(due_.fetched, end);
+  for (; due_.fetched < std::min(due_.entries.size(), end + kPrefetched); ++due_.fetched) {
+    PrefetchRecord(due_.entries[due_.fetched].page);
   }
 }
 

@@ -13,11 +13,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Pages that a calendar hands out ahead of time are filed a few at every pick.
 constexpr size_t kWakeAPick = 4;
 constexpr size_t kWakeBatch = 32;
-// Picks for which hot pages are told from warm ones.
-constexpr int kHotPicks = 32;
-// And those for which warm pages are told from the others: so many that a split of all is rare, but
-// a small part of a page's cycle.
-constexpr double kWarmPicks = 1200;
 
 }  // namespace
 
@@ -216,11 +211,11 @@ void PriceIndex::OpenDue() {
   next_open_ = kInfinity;
   for (size_t i = 0; i < calendars_.size(); ++i) {
     while (t_ >= calendars_[i].next_open()) {
-      const double due_at = calendars_[i].Open(chunks_, t_, &due_);
+      const double due_at = calendars_[i].Open(chunks_, t_, &due_.entries);
       if (std::isinf(due_at)) break;
-      due_by_ = std::min(due_by_, due_at);
+      due_.by = std::min(due_.by, due_at);
       if (t_ < due_at) continue;
-      while (due_next_ < due_.size()) WakeDue(kWakeBatch);
+      while (!due_.empty()) WakeDue(kWakeBatch);
       if (band_.size() > awake_limit_) RaiseClaim();
     }
     next_open_ = std::min(next_open_, calendars_[i].next_open());
@@ -272,7 +267,7 @@ bool PriceIndex::LowerClaim(double step, double enough) {
   MoveClaim(log_claim);
   OpenDue();
   // A lower claim makes them due earlier than was said.
-  while (due_next_ < due_.size()) WakeDue(kWakeBatch);
+  while (!due_.empty()) WakeDue(kWakeBatch);
   return true;
 }
 
@@ -337,37 +332,15 @@ ValueJet PriceIndex::Evaluate(uint32_t slot) {
   return CrawlValueJet(value, StandingExponent(records_[page.page.value()]));
 }
 
-// The least of the last picks: signals may lift some of them far above the others.
-void PriceIndex::NotePrice() {
-  if (std::isfinite(least_pick_)) price_ = least_pick_;
-  least_pick_ = kInfinity;
-  hot_picks_ = 0;
-}
-
 void PriceIndex::SplitWarm(double shorter) {
-  NotePrice();
-  band_.SplitWarm(t_, now_, PeriodOf(double{kHotPicks}, shorter));
+  pace_.BeginHot();
+  band_.SplitWarm(t_, now_, pace_.Hot(shorter));
   PrefetchHot();
 }
 
-// In a period cut short by `shorter` more pages are looked at, by as much.
-AwakeBand::Period PriceIndex::PeriodOf(double picks, double shorter) const {
-  return {std::max(interval_ * picks / shorter, 1e-6),
-          static_cast<size_t>((8 + 1.5 * picks) * std::sqrt(shorter)), price_};
-}
-
 void PriceIndex::Split(double shorter) {
-  if (picks_ > 0) {
-    // A pause says little about the time between the next picks.
-    interval_ =
-        std::clamp((t_ - period_start_) / static_cast<double>(picks_), 1e-7, 4 * interval_ + 1e-6);
-  }
-  picks_ = 0;
-  const double warm_picks = std::clamp(static_cast<double>(size_) / 2500, 64.0, kWarmPicks);
-  picks_a_period_ = static_cast<uint64_t>(2 * warm_picks);
-  period_start_ = t_;
-  NotePrice();
-  band_.Split(t_, now_, PeriodOf(warm_picks, shorter), PeriodOf(double{kHotPicks}, shorter),
+  pace_.Begin(t_, size_);
+  band_.Split(t_, now_, pace_.Warm(shorter), pace_.Hot(shorter),
               [this](uint32_t slot) { return Evaluate(slot); });
   PrefetchHot();
   if (shorter > 1) return;
@@ -385,7 +358,7 @@ void PriceIndex::Tidy() {
   // stay: they would wake again at once.
   slots_.clear();
   const double early = 6 / static_cast<double>(CalendarBuckets());
-  band_.ListBelow(claim_.level_price() * std::exp(-early), kHotPicks / 4, &slots_);
+  band_.ListBelow(claim_.level_price() * std::exp(-early), PickPace::kHotPicks / 4, &slots_);
   for (const uint32_t slot : slots_) {
     const PageId page = band_[slot].page;
     (void)Unfile(page);
@@ -449,29 +422,50 @@ void PriceIndex::WakeFirst(uint32_t pool, double rival) {
   File(first.page, {}, rival);
 }
 
-std::optional<IndexPick> PriceIndex::Best(Instant at) {
-  CHECK(at >= now_, "time steps back from {} to {}", now_.micros(), at.micros());
-  if (!filed_) origin_ = at;
-  if (at != now_) {
-    ++picks_;
-    ++hot_picks_;
+bool PriceIndex::WakeRival(const std::optional<IndexPick>& best) {
+  const uint32_t pool = pools_.Top();
+  if (pool == BoundPools::kNone) return false;
+  const double reach = best ? best->value : -1;
+  const WaitingPage& first = pools_.First(pool);
+  bool may_win = first.bound > reach;
+  if (best && first.bound == reach) {
+    const AwakePage& page = band_[records_[best->page.value()].position];
+    may_win = first > WaitingPage{reach, page.turn, page.page};
   }
-  now_ = at;
-  t_ = Seconds(at);
+  const bool lowest = asleep_ == 0 || claim_.lowest();
+  // Below the claim sleeping pages come first.
+  if (!may_win || !(first.bound >= claim_.value() || lowest || reach >= claim_.value())) {
+    return false;
+  }
+  WakeFirst(pool, best ? reach : lowest ? -1 : claim_.value());
+  return true;
+}
+
+bool PriceIndex::Advance() {
   RingAlarms();
-  if (size_ == 0 || blocked_pages_ == size_ || barren_) return std::nullopt;
+  if (size_ == 0 || blocked_pages_ == size_ || barren_) return false;
   if (!filed_) FileAll();
-  if (t_ > band_.warm_end() || picks_ > picks_a_period_) {
+  if (t_ > band_.warm_end() || pace_.late()) {
     Split(1);
-  } else if (t_ > band_.hot_end() || hot_picks_ > 2 * uint64_t{kHotPicks}) {
+  } else if (t_ > band_.hot_end() || pace_.hot_late()) {
     SplitWarm(1);
     if (untidy_) Tidy();
   }
   // What is opened now is filed from the next pick on: its records are on their way till then.
   const bool opens = t_ >= next_open_;
   if (opens) OpenDue();
-  while (t_ >= due_by_) WakeDue(kWakeBatch);
-  if (due_next_ < due_.size()) WakeDue(opens ? 0 : kWakeAPick);
+  while (t_ >= due_.by) WakeDue(kWakeBatch);
+  if (!due_.empty()) WakeDue(opens ? 0 : kWakeAPick);
+  return true;
+}
+
+std::optional<IndexPick> PriceIndex::Best(Instant at) {
+  CHECK(at >= now_, "time steps back from {} to {}", now_.micros(), at.micros());
+  if (!filed_) origin_ = at;
+  if (at != now_) pace_.Tick();
+  now_ = at;
+  t_ = Seconds(at);
+  if (!Advance()) return std::nullopt;
   double step = 0;
   double shorter = 4;
   double shorter_hot = 4;
@@ -496,27 +490,12 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
       shorter *= 4;
       continue;
     }
-    const uint32_t pool = pools_.Top();
-    const bool lowest = asleep_ == 0 || claim_.lowest();
-    if (pool != BoundPools::kNone) {
-      const WaitingPage& first = pools_.First(pool);
-      bool may_win = first.bound > reach;
-      if (best && first.bound == reach) {
-        const AwakePage& page = band_[records_[best->page.value()].position];
-        may_win = first > WaitingPage{reach, page.turn, page.page};
-      }
-      if (may_win && (first.bound >= claim_.value() || lowest || best)) {
-        if (first.bound >= claim_.value() || lowest || reach >= claim_.value()) {
-          WakeFirst(pool, best ? reach : lowest ? -1 : claim_.value());
-          continue;
-        }
-      }
-    }
+    if (WakeRival(best)) continue;
     if (reach < claim_.value()) {
       step = step > 0 ? 2 * step : 0.25 / static_cast<double>(TargetAwake());
       if (LowerClaim(step, best ? reach : 0)) continue;
     }
-    if (best) least_pick_ = std::min(least_pick_, best->value);
+    if (best) pace_.Note(best->value);
     barren_ = !best;
     return best;
   }

@@ -33,6 +33,7 @@
 #include "core/index/claim.h"
 #include "core/index/index_entry.h"
 #include "core/index/index_record.h"
+#include "core/index/pick_pace.h"
 #include "core/index/wake_calendar.h"
 
 namespace freshet {
@@ -153,14 +154,14 @@ class PriceIndex {
 
   // --- price_index.cc: the pick ---
   [[nodiscard]] ValueJet Evaluate(uint32_t slot);
+  // Brings alarms, splits and calendars up to now. False: nothing can be eligible.
+  [[nodiscard]] bool Advance();
   void RingAlarms();
   void OpenDue();
   void Split(double shorter);
   void SplitWarm(double shorter);
   // Keeps claim, band and calendars in shape: once after each split.
   void Tidy();
-  void NotePrice();
-  [[nodiscard]] AwakeBand::Period PeriodOf(double picks, double shorter) const;
   void MoveClaim(double log_claim);
   void SteerClaim();
   void RaiseClaim();
@@ -168,6 +169,8 @@ class PriceIndex {
   [[nodiscard]] bool LowerClaim(double step, double enough);
   [[nodiscard]] std::optional<IndexPick> BestForced();
   [[nodiscard]] std::optional<IndexPick> BestAwake();
+  // Whether a waiting page might be worth more than `best`; then it is looked at.
+  [[nodiscard]] bool WakeRival(const std::optional<IndexPick>& best);
   void ParkAwake(uint32_t slot);
   void WakeFirst(uint32_t pool, double rival);
   [[nodiscard]] size_t TargetAwake() const;
@@ -190,11 +193,7 @@ class PriceIndex {
   std::vector<PageAlarm> alarms_;  // of delays and floors
   std::vector<Alarm<Instant, HostId>> host_alarms_;
   std::vector<Alarm<double, PageId>> expiries_;  // of bounds in pools
-  // Handed out by calendars, from due_next_ on still to be filed, by due_by_ at the latest.
-  std::vector<WakeEntry> due_;
-  size_t due_next_ = 0;
-  size_t due_fetched_ = 0;  // up to here records are on their way to the cache
-  double due_by_ = std::numeric_limits<double>::infinity();
+  DuePages due_;
   std::vector<uint32_t> slots_;
 
   size_t size_ = 0;
@@ -213,13 +212,7 @@ class PriceIndex {
   bool filed_ = false;
   bool untidy_ = false;
   bool barren_ = false;  // the last search found nothing eligible, and nothing has changed
-  uint64_t picks_ = 0;   // in this period
-  uint64_t picks_a_period_ = 0;
-  uint64_t hot_picks_ = 0;
-  double price_ = 0;                                             // about what is picked
-  double least_pick_ = std::numeric_limits<double>::infinity();  // since the last split
-  double period_start_ = 0;
-  double interval_ = 1e-6;  // mean time between picks
+  PickPace pace_;
   size_t sweep_next_ = 0;
   uint64_t evaluations_ = 0;
 };

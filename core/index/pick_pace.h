@@ -1,0 +1,75 @@
+// How fast picks come and what they are worth: from both follow the periods of the band.
+//
+// Hot pages are told from warm ones every few dozen picks, warm pages from the others every few
+// hundred: so many that a split of all is rare, but a small part of a page's cycle. Nothing but
+// cost depends on how well the pace is known (AwakeBand).
+#ifndef FRESHET_CORE_INDEX_PICK_PACE_H_
+#define FRESHET_CORE_INDEX_PICK_PACE_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "core/index/awake_band.h"
+
+namespace freshet {
+
+// Owner thread only. Times are seconds on the clock of the index.
+class PickPace {
+ public:
+  static constexpr int kHotPicks = 32;
+
+  // Before each pick at a new instant.
+  void Tick() {
+    ++picks_;
+    ++hot_picks_;
+  }
+  void Note(double value) { least_ = std::min(least_, value); }
+  // Whether more picks have come than the period was meant for.
+  [[nodiscard]] bool late() const { return picks_ > picks_a_period_; }
+  [[nodiscard]] bool hot_late() const { return hot_picks_ > 2 * uint64_t{kHotPicks}; }
+
+  // A period of warm pages begins at t, of an index of so many pages; with it one of hot pages.
+  void Begin(double t, size_t pages) {
+    if (picks_ > 0) {
+      // A pause says little about the time between the next picks.
+      interval_ =
+          std::clamp((t - start_) / static_cast<double>(picks_), 1e-7, 4 * interval_ + 1e-6);
+    }
+    picks_ = 0;
+    start_ = t;
+    warm_picks_ = std::clamp(static_cast<double>(pages) / 2500, 64.0, 1200.0);
+    picks_a_period_ = static_cast<uint64_t>(2 * warm_picks_);
+    BeginHot();
+  }
+  void BeginHot() {
+    // The least of the last picks: signals may lift some of them far above the others.
+    if (std::isfinite(least_)) price_ = least_;
+    least_ = std::numeric_limits<double>::infinity();
+    hot_picks_ = 0;
+  }
+
+  // In a period cut short by `shorter` more pages are looked at, by as much.
+  [[nodiscard]] AwakeBand::Period Warm(double shorter) const { return Of(warm_picks_, shorter); }
+  [[nodiscard]] AwakeBand::Period Hot(double shorter) const { return Of(kHotPicks, shorter); }
+
+ private:
+  [[nodiscard]] AwakeBand::Period Of(double picks, double shorter) const {
+    return {std::max(interval_ * picks / shorter, 1e-6),
+            static_cast<size_t>((8 + 1.5 * picks) * std::sqrt(shorter)), price_};
+  }
+
+  uint64_t picks_ = 0;  // in this period
+  uint64_t picks_a_period_ = 0;
+  uint64_t hot_picks_ = 0;
+  double warm_picks_ = 64;
+  double interval_ = 1e-6;  // mean time between picks
+  double start_ = 0;
+  double price_ = 0;                                        // about what is picked
+  double least_ = std::numeric_limits<double>::infinity();  // picked in this period of hot pages
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_PICK_PACE_H_
