@@ -1,8 +1,11 @@
-// Entries of heaps that tell when something is to be looked at again.
+// What the index knows of pages and hosts beside their values: from when on and by when, and the
+// entries of heaps that tell when one is to be looked at again.
 #ifndef FRESHET_CORE_INDEX_ALARM_H_
 #define FRESHET_CORE_INDEX_ALARM_H_
 
 #include <cstdint>
+
+#include "core/base/units.h"
 
 namespace freshet {
 
@@ -16,6 +19,22 @@ struct Alarm {
   bool operator<(const Alarm& other) const {
     return other.at != at ? other.at < at : other.id < id;
   }
+};
+
+// Of a page that may not be picked before an instant, or has to be from one on. Value type,
+// thread-compatible.
+struct PageTimes {
+  Instant eligible_from;
+  Instant forced_at = Instant::Infinite();
+};
+
+// Whether the pages of a host may be picked, and those that wait until they may. Value type,
+// thread-compatible.
+struct WaitingHost {
+  Instant free_at;
+  uint32_t pool = 0;  // in BoundPools; 0: none of its pages waits
+  uint32_t pages : 31 = 0;
+  uint32_t blocked : 1 = 0;  // `free_at` had not come when this was last looked at
 };
 
 }  // namespace freshet

@@ -52,7 +52,8 @@ static_assert(sizeof(AwakePage) == 64);
 // vectors have their size.
 class AwakeBand {
  public:
-  // A slot to be filled in, then entered: the jet of its page holds from `now` on.
+  // A slot whose page is to be filled in and then entered; until then it counts for nothing. What
+  // was there before is not cleared. The jet of the page holds from `now` on.
   [[nodiscard]] uint32_t Take();
   [[nodiscard]] AwakePage& page(uint32_t slot) { return pages_[slot]; }
   void Enter(uint32_t slot, double now);

@@ -50,6 +50,8 @@ void Advance(double* base, const double* slope, size_t n, double t) {
   for (size_t i = 0; i < n; ++i) base[i] += slope[i] * t;
 }
 
+// The larger of each two. As a comparison and a choice it would be two instructions; the plain form
+// of the widest comes from a header that GCC 12 warns about.
 Lanes Higher(Lanes a, Lanes b) {
 #if defined(__AVX512DQ__)
   return _mm512_maskz_max_pd(0xff, a, b);
@@ -62,6 +64,7 @@ Lanes Higher(Lanes a, Lanes b) {
 #endif
 }
 
+// Of eight lanes by halves, because a loop over them would wait for each comparison.
 double HighestLane(Lanes lanes) {
 #if defined(__AVX512DQ__)
   const __m256d four = _mm256_max_pd(__builtin_shufflevector(lanes, lanes, 0, 1, 2, 3),

@@ -133,7 +133,7 @@ Crossing PriceIndex::Unfile(PageId page) {
         pools_.Remove(0, record.position, placed);
         return {};
       }
-      Host& host = hosts_[host_of_[page.value()]];
+      WaitingHost& host = hosts_[host_of_[page.value()]];
       pools_.Remove(host.pool, record.position, placed);
       if (pools_.size(host.pool) == 0) {
         pools_.Drop(host.pool);
@@ -159,7 +159,7 @@ bool PriceIndex::Serves(const Crossing& crossing) const {
 }
 
 bool PriceIndex::FileByTimes(PageId page) {
-  const Times* times = TimesOf(page);
+  const PageTimes* times = TimesOf(page);
   if (times == nullptr) return false;
   if (times->eligible_from > now_) {
     SetPlace(page, Place::kDelayed, 0);
@@ -340,7 +340,7 @@ void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
 }
 
 void PriceIndex::Park(PageId page, HostId host, const ValueParameters& value, const ValueJet& jet) {
-  Host& gate = hosts_[host.value()];
+  WaitingHost& gate = hosts_[host.value()];
   if (gate.pool == 0) {
     gate.pool = pools_.Make();
     pools_.SetOpen(gate.pool, !gate.blocked);
@@ -371,7 +371,7 @@ void PriceIndex::Wait(PageId page, uint32_t pool, double bound, double seconds) 
   const IndexRecord& record = records_[page.value()];
   level_of_[page.value()] = pool == 0 ? 0 : 1;
   SetPlace(page, Place::kWaiting, 0);
-  const Times* times = TimesOf(page);
+  const PageTimes* times = TimesOf(page);
   const int64_t turn =
       std::isinf(bound) && times != nullptr ? times->forced_at.micros() : TurnOf(record);
   pools_.Add(pool, {bound, turn, page}, [this](PageId moved, uint32_t position) {

@@ -42,7 +42,7 @@ uint64_t PriceIndex::InternPolicy(const Policy& policy) {
   return 0;
 }
 
-const PriceIndex::Times* PriceIndex::TimesOf(PageId page) const {
+const PageTimes* PriceIndex::TimesOf(PageId page) const {
   if (times_.empty()) return nullptr;
   const auto it = times_.find(page);
   return it == times_.end() ? nullptr : &it->second;
@@ -50,7 +50,7 @@ const PriceIndex::Times* PriceIndex::TimesOf(PageId page) const {
 
 void PriceIndex::CountHost(HostId host, int change) {
   if (host.value() >= hosts_.size()) hosts_.resize(host.value() + 1);
-  Host& gate = hosts_[host.value()];
+  WaitingHost& gate = hosts_[host.value()];
   gate.pages = (gate.pages + static_cast<uint32_t>(change)) & 0x7fffffffu;
   if (gate.blocked) blocked_pages_ += static_cast<size_t>(change);
 }
@@ -140,7 +140,7 @@ std::optional<IndexEntry> PriceIndex::Find(PageId page) const {
   const IndexRecord& record = records_[page.value()];
   IndexEntry entry = DecodeRecord(PolicyOf(record), record);
   entry.host = HostId(host_of_[page.value()]);
-  if (const Times* times = TimesOf(page)) {
+  if (const PageTimes* times = TimesOf(page)) {
     entry.eligible_from = times->eligible_from;
     entry.forced_at = times->forced_at;
   }
@@ -155,7 +155,7 @@ double PriceIndex::ExponentOf(PageId page, Instant at) const {
 
 void PriceIndex::SetHostFree(HostId host, Instant free_at) {
   if (host.value() >= hosts_.size()) hosts_.resize(host.value() + 1);
-  Host& gate = hosts_[host.value()];
+  WaitingHost& gate = hosts_[host.value()];
   gate.free_at = free_at;
   const bool blocked = free_at > now_;
   if (blocked && !free_at.infinite()) {
@@ -180,7 +180,7 @@ void PriceIndex::RingAlarms() {
     const HostId host = host_alarms_.front().id;
     std::pop_heap(host_alarms_.begin(), host_alarms_.end());
     host_alarms_.pop_back();
-    Host& gate = hosts_[host.value()];
+    WaitingHost& gate = hosts_[host.value()];
     if (gate.blocked == 0 || gate.free_at > now_) continue;
     gate.blocked = 0;
     blocked_pages_ -= gate.pages;
@@ -191,7 +191,7 @@ void PriceIndex::RingAlarms() {
     const PageAlarm alarm = alarms_.front();
     std::pop_heap(alarms_.begin(), alarms_.end());
     alarms_.pop_back();
-    const Times* times = Has(alarm.id) ? TimesOf(alarm.id) : nullptr;
+    const PageTimes* times = Has(alarm.id) ? TimesOf(alarm.id) : nullptr;
     if (times == nullptr || PlaceOf(alarm.id) == Place::kWithheld) continue;
     if (times->eligible_from != alarm.at && times->forced_at != alarm.at) continue;
     barren_ = false;
@@ -369,7 +369,7 @@ void PriceIndex::Tidy() {
 std::optional<IndexPick> PriceIndex::BestForced() {
   while (!forced_.empty()) {
     const PageAlarm top = forced_.front();
-    const Times* times = Has(top.id) ? TimesOf(top.id) : nullptr;
+    const PageTimes* times = Has(top.id) ? TimesOf(top.id) : nullptr;
     const bool current =
         times != nullptr && PlaceOf(top.id) == Place::kForced && times->forced_at == top.at;
     const HostId host(current ? host_of_[top.id.value()] : 0);
@@ -377,7 +377,7 @@ std::optional<IndexPick> PriceIndex::BestForced() {
     std::pop_heap(forced_.begin(), forced_.end());
     forced_.pop_back();
     if (!current) continue;
-    Host& gate = hosts_[host.value()];
+    WaitingHost& gate = hosts_[host.value()];
     if (gate.pool == 0) gate.pool = pools_.Make();
     Wait(top.id, gate.pool, kInfinity, kInfinity);
   }

@@ -75,16 +75,6 @@ class PriceIndex {
 
  private:
   using Place = PagePlace;
-  struct Times {
-    Instant eligible_from;
-    Instant forced_at = Instant::Infinite();
-  };
-  struct Host {
-    Instant free_at;
-    uint32_t pool = 0;  // 0: none of its pages waits
-    uint32_t pages : 31 = 0;
-    uint32_t blocked : 1 = 0;
-  };
   using PageAlarm = Alarm<Instant, PageId>;
 
   [[nodiscard]] Place PlaceOf(PageId page) const { return records_[page.value()].place(); }
@@ -100,7 +90,7 @@ class PriceIndex {
   [[nodiscard]] bool Blocked(HostId host) const {
     return host.value() < hosts_.size() && hosts_[host.value()].blocked;
   }
-  [[nodiscard]] const Times* TimesOf(PageId page) const;
+  [[nodiscard]] const PageTimes* TimesOf(PageId page) const;
   // Inlined early: GCC takes a function that does nothing but prefetch for one without effects, and
   // drops the call.
   [[gnu::always_inline]] void PrefetchRecord(PageId page) const {
@@ -179,8 +169,8 @@ class PriceIndex {
   SegmentedArray<IndexRecord> records_;
   SegmentedArray<uint32_t> host_of_;
   SegmentedArray<uint16_t> level_of_;  // of the crossing; of a waiting page 1: its host's pool
-  absl::flat_hash_map<PageId, Times> times_;  // of the few that have any
-  std::vector<Host> hosts_;                   // by HostId
+  absl::flat_hash_map<PageId, PageTimes> times_;  // of the few that have any
+  std::vector<WaitingHost> hosts_;                // by HostId
   std::array<Policy, 4> policies_;
   std::array<uint64_t, 4> policy_pages_{};
 

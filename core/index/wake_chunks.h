@@ -44,15 +44,19 @@ struct WakeBucket {
   uint32_t count = 0;
 };
 
-// Owner thread only. The chunks of all buckets of an index; number 0 is none.
+// Owner thread only. The chunks of all buckets of an index; number 0 is none. A chunk is one line
+// of the cache, so that adding an entry to a bucket touches one line beside the bucket, and taking
+// twelve out another. Chunks that are given back are taken again first: they are in the cache.
 //
 // An entry may be put off until some more have come, and its bucket and chunk are fetched to the
 // cache meanwhile: a random access takes longer than all else of filing a page.
 class WakeChunks {
  public:
+  // Adds an entry; takes a chunk when the first one has no room.
   void Push(WakeBucket& bucket, WakeEntry entry);
   // The same, later. The bucket stays where it is, and nothing else is done to any until Flush.
   void PushLater(WakeBucket& bucket, WakeEntry entry);
+  // Adds all that was put off; to be called before any bucket is emptied.
   void Flush();
   // Takes all entries out and calls visit(entry) for each, which may push into buckets. Returns how
   // many there were.
