@@ -8,7 +8,7 @@
 // Why two splits: all lines have to be passed over from time to time, and the fewer the hot pages,
 // the shorter their period. With n awake pages, W picks to a period of warm pages and H to one of
 // hot pages a pick costs about n/W + 1.5 W/H + 3 H line visits; for some thousand pages the
-// sum is flat around W = 400 and H = 48.
+// sum is flat around W = 400 and H = 40.
 //
 // Invariants, at every instant from a split to the end of its period:
 //  1. The line of every page is at least its value.
