@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/index/brute_index.h"
 #include "core/index/fixed_price_heap.h"
@@ -30,6 +31,7 @@ struct BenchIndexFlags {
   std::vector<std::string> against;
   double rate_per_page = 1e-3;
   double signals_per_pick = 1;
+  double edges_per_pick = 0;
   uint32_t hosts = 0;
   double host_delay = 1;
   double rate_factor = 1;
@@ -91,6 +93,15 @@ class World {
     entry.exponent = target * random.Uniform();
     if (hosts_ > 0) entry.host = HostId(static_cast<uint32_t>(random.Below(hosts_)));
     return entry;
+  }
+
+  // The page from now on, after an age edge or an epoch: its staleness rate is another one, its
+  // exponent stays.
+  [[nodiscard]] std::pair<PageId, IndexEntry> DrawEdge(uint32_t pages, Random& random) const {
+    const auto page = static_cast<uint32_t>(random.Below(pages));
+    IndexEntry entry = Entry(page);
+    entry.rates.staleness_rate *= static_cast<float>(random.Uniform(0.5, 2));
+    return {PageId(page), entry};
   }
 
   // Whether the policy takes any notice of signals.
@@ -155,6 +166,8 @@ class Contender {
   // The page picked, or PageId(~0) for none.
   virtual PageId Pick(Instant at) = 0;
   virtual void Signal(PageId page, double jump, Instant at) = 0;
+  // `entry` without its exponent.
+  virtual void Edge(PageId page, IndexEntry entry, Instant at) = 0;
   [[nodiscard]] virtual uint64_t evaluations() const { return 0; }
 };
 
@@ -179,6 +192,11 @@ class ArgmaxContender final : public Contender {
   void Signal(PageId page, double jump, Instant at) override {
     index_.Restart(page, index_.ExponentOf(page, at) + jump, at);
   }
+  void Edge(PageId page, IndexEntry entry, Instant at) override {
+    entry.exponent = index_.ExponentOf(page, at);
+    entry.since = at;
+    index_.Put(page, entry);
+  }
   [[nodiscard]] uint64_t evaluations() const override {
     if constexpr (requires { index_.evaluations(); }) return index_.evaluations();
     return 0;
@@ -199,6 +217,7 @@ class HeapContender final : public Contender {
   void Ready(Instant) override { heap_.Build(); }
   PageId Pick(Instant at) override { return heap_.Pick(at); }
   void Signal(PageId page, double jump, Instant) override { heap_.Signal(page, jump); }
+  void Edge(PageId, IndexEntry, Instant) override { CHECK(false, "a heap knows no edges"); }
 
  private:
   FixedPriceHeap heap_;
@@ -243,10 +262,12 @@ double ProcessorSeconds() {
 struct Measurement {
   uint64_t picks = 0;
   uint64_t signals = 0;
+  uint64_t edges = 0;
   uint64_t batches = 0;
   uint64_t disturbed = 0;
   double pick_seconds = 0;
   double signal_seconds = 0;
+  double edge_seconds = 0;
   Times times;  // of each pick
 };
 
@@ -283,28 +304,51 @@ class Drive {
   static constexpr double kDisturbance = 5e-6;
   static constexpr double kSlowPick = 1e-5;
 
-  void RunBatch(int picks, Measurement& result) {
+  // What comes between so many picks.
+  void DrawEvents(int picks) {
     drawn_.clear();
     for (owed_ += signals_ * picks; owed_ >= 1; --owed_) {
       drawn_.push_back(world_.DrawSignal(flags_.pages, random_));
     }
+    edges_.clear();
+    for (edges_owed_ += flags_.edges_per_pick * picks; edges_owed_ >= 1; --edges_owed_) {
+      edges_.push_back(world_.DrawEdge(flags_.pages, random_));
+    }
+  }
+
+  void RunBatch(int picks, Measurement& result) {
+    DrawEvents(picks);
     size_t next_signal = 0;
+    size_t next_edge = 0;
     double pick_seconds = 0;
     double signal_seconds = 0;
+    double edge_seconds = 0;
     const double processor = ProcessorSeconds();
     const auto start = Clock::now();
     auto before = start;
     for (int i = 0; i < picks; ++i) {
       now_seconds_ += step_seconds_ / factor_;
       const Instant now = world_.start() + Duration::FromSeconds(now_seconds_);
-      const size_t due = drawn_.size() * static_cast<size_t>(i) / static_cast<size_t>(picks);
-      if (next_signal < due) {
-        for (; next_signal < due; ++next_signal) {
+      const auto due = [&](size_t events) {
+        return events * static_cast<size_t>(i) / static_cast<size_t>(picks);
+      };
+      // Adds the time since it was last asked.
+      const auto lap = [&before](double& seconds) {
+        const auto after = Clock::now();
+        seconds += std::chrono::duration<double>(after - before).count();
+        before = after;
+      };
+      if (next_signal < due(drawn_.size())) {
+        for (; next_signal < due(drawn_.size()); ++next_signal) {
           contender_.Signal(drawn_[next_signal].first, drawn_[next_signal].second, now);
         }
-        const auto after = Clock::now();
-        signal_seconds += std::chrono::duration<double>(after - before).count();
-        before = after;
+        lap(signal_seconds);
+      }
+      if (next_edge < due(edges_.size())) {
+        for (; next_edge < due(edges_.size()); ++next_edge) {
+          contender_.Edge(edges_[next_edge].first, edges_[next_edge].second, now);
+        }
+        lap(edge_seconds);
       }
       const PageId page = contender_.Pick(now);
       const auto after = Clock::now();
@@ -328,8 +372,10 @@ class Drive {
     result.disturbed += disturbed ? 1 : 0;
     result.picks += static_cast<uint64_t>(picks);
     result.signals += next_signal;
+    result.edges += next_edge;
     result.pick_seconds += pick_seconds * share;
     result.signal_seconds += signal_seconds * share;
+    result.edge_seconds += edge_seconds * share;
   }
 
   const BenchIndexFlags& flags_;
@@ -338,8 +384,10 @@ class Drive {
   Random random_;
   std::vector<std::pair<PageId, double>> drawn_;
   std::array<double, kBatch> taken_{};  // seconds of each pick of the batch
+  std::vector<std::pair<PageId, IndexEntry>> edges_;
   double step_seconds_ = 0;
   double signals_ = 0;
+  double edges_owed_ = 0;
   double owed_ = 0;
   uint64_t digested_ = 0;
   uint64_t digest_ = 0xcbf29ce484222325;
@@ -356,13 +404,13 @@ void Report(const BenchIndexFlags& flags, const Contender& contender, const Meas
       << fmt::format(
              R"({{"pages":{},"policy":"{}","structure":"{}","picks_per_second":{:.0f},)"
              R"("p50_ns":{:.0f},"p999_ns":{:.0f},"max_ns":{:.0f},)"
-             R"("evaluations_per_pick":{:.2f},"signals_per_second":{:.0f},)"
+             R"("evaluations_per_pick":{:.2f},"signals_per_second":{:.0f},"edges_per_second":{:.0f},)"
              R"("bytes_per_page":{:.1f},"build_seconds":{:.3f},"picks":{},"signals":{},"disturbed":{:.3f},)"
              R"("hosts":{},"rate_factor":{},"seed":{},"digest":"{:016x}",{}}})",
              flags.pages, flags.policy, contender.name(), rate(m.picks, m.pick_seconds),
              m.times.Quantile(0.5), m.times.Quantile(0.999), m.times.highest(),
-             evaluations / static_cast<double>(m.picks), rate(m.signals, m.signal_seconds), bytes,
-             build, m.picks, m.signals,
+             evaluations / static_cast<double>(m.picks), rate(m.signals, m.signal_seconds),
+             rate(m.edges, m.edge_seconds), bytes, build, m.picks, m.signals,
              static_cast<double>(m.disturbed) / static_cast<double>(m.batches), flags.hosts,
              flags.rate_factor, flags.seed, digest, BenchContext())
       << std::endl;
@@ -394,11 +442,17 @@ void Measure(const BenchIndexFlags& flags, const World& world, Contender& conten
          static_cast<double>(contender.evaluations()) - evaluations, drive.digest());
 }
 
-Status RunIndexBench(const BenchIndexFlags& flags) {
-  ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(flags.policy));
+Status RunIndexBench(BenchIndexFlags flags) {
+  // What the server does by default: greedy_ncis in operational time.
+  const bool operational = flags.policy == "default";
+  if (operational && flags.edges_per_pick == 0) flags.edges_per_pick = 1;
+  ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(operational ? "greedy_ncis" : flags.policy));
   if (!(flags.rate_per_page > 0) || !(flags.seconds > 0) || !(flags.rate_factor > 0) ||
-      !(flags.signals_per_pick >= 0) || !(flags.host_delay >= 0)) {
+      !(flags.signals_per_pick >= 0) || !(flags.edges_per_pick >= 0) || !(flags.host_delay >= 0)) {
     return InvalidArgument("rates and times must be positive");
+  }
+  if (flags.edges_per_pick > 0 && std::count(flags.against.begin(), flags.against.end(), "heap")) {
+    return InvalidArgument("the heap cannot change rates: --against heap goes without edges");
   }
   const World world(flags, policy);
   const Duration delay = Duration::FromSeconds(flags.host_delay);
@@ -426,7 +480,8 @@ void AddIndexBench(CLI::App& app, BenchAction& action) {
   command->add_option("--pages", flags->pages, "Number of pages")
       ->capture_default_str()
       ->check(CLI::Range(1u, 1'000'000'000u));
-  command->add_option("--policy", flags->policy, "Index policy")->capture_default_str();
+  command->add_option("--policy", flags->policy, "Index policy, or default: with edges")
+      ->capture_default_str();
   command->add_option("--against", flags->against, "Rivals in the same run: brute, heap")
       ->delimiter(',')
       ->check(CLI::IsMember({"brute", "heap"}));
@@ -434,6 +489,8 @@ void AddIndexBench(CLI::App& app, BenchAction& action) {
       ->capture_default_str();
   command->add_option("--signals-per-pick", flags->signals_per_pick, "Signals between two picks")
       ->capture_default_str();
+  command->add_option("--edges-per-pick", flags->edges_per_pick,
+                      "Changes of a page's staleness rate between two picks; default: 1, else 0");
   command->add_option("--hosts", flags->hosts, "Hosts, each blocked after a pick; 0: no politeness")
       ->capture_default_str();
   command->add_option("--host-delay", flags->host_delay, "Seconds that a host is blocked")

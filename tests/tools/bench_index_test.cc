@@ -41,7 +41,15 @@ TEST(BenchIndex, HoldsHostsBack) {
   EXPECT_EQ(lines[0]["digest"], lines[1]["digest"]);
 }
 
+TEST(BenchIndex, ChangesRatesUnderDefault) {
+  const auto lines = Bench("--pages 2000 --policy default --against brute");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_GT(lines[0]["edges_per_second"].get<double>(), 0);
+  EXPECT_EQ(lines[0]["digest"], lines[1]["digest"]);
+}
+
 TEST(BenchIndex, RefusesBadUsage) {
+  EXPECT_EQ(RunProgram("freshet-bench index --policy default --against heap", "").exit_code, 2);
   EXPECT_EQ(RunProgram("freshet-bench index --pages 0", "").exit_code, 2);
   EXPECT_EQ(RunProgram("freshet-bench index --policy none", "").exit_code, 2);
   EXPECT_EQ(RunProgram("freshet-bench index --seconds -1", "").exit_code, 2);
