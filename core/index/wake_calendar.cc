@@ -119,6 +119,8 @@ void WakeCalendar::ClaimRose(double d, double now) {
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));
   // What is filed from now on may come before what was opened already.
   next_ = std::min(next_, NumberAt(now) + 1);
+  // Those of later wide buckets that were spread already come early, once.
+  spread_ = std::min(spread_, (next_ >> 4) + 1);
   FindNextOpen();
 }
 
