@@ -114,12 +114,14 @@ void PriceIndex::Restart(PageId page, double exponent, Instant since) {
 
 void PriceIndex::Remove(PageId page) {
   if (!Has(page)) return;
+  const bool slept = PlaceOf(page) == Place::kAsleep;
   (void)Unfile(page);
   --policy_pages_[records_[page.value()].policy()];
   CountHost(HostId(host_of_[page.value()]), -1);
   if (!times_.empty()) times_.erase(page);
   SetPlace(page, Place::kNone, 0);
   --size_;
+  if (slept) SweepCalendars();
 }
 
 void PriceIndex::Withhold(PageId page) {
