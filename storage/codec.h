@@ -67,20 +67,33 @@ class Writer {
   std::string* out_;
 };
 
+// The numbers that a Writer writes in a fixed number of bytes, for a Source that has Fixed<T>(),
+// the next sizeof(T) bytes as a T. Thread-compatible.
+template <typename Source>
+class FixedNumbers {
+ public:
+  uint8_t U8() { return Next<uint8_t>(); }
+  uint16_t U16() { return Next<uint16_t>(); }
+  uint32_t U32() { return Next<uint32_t>(); }
+  uint64_t U64() { return Next<uint64_t>(); }
+  float F32() { return Next<float>(); }
+  double F64() { return Next<double>(); }
+  Instant Time() { return Instant::FromMicros(Next<int64_t>()); }
+  Duration Span() { return Duration::Micros(Next<int64_t>()); }
+
+ private:
+  template <typename T>
+  T Next() {
+    return static_cast<Source*>(this)->template Fixed<T>();
+  }
+};
+
 // Reads bytes in the order in which a Writer wrote them. After the first failure every read gives
 // zero or nothing and ok() stays false. Thread-compatible. The bytes must outlive the reader.
-class Reader {
+class Reader : public FixedNumbers<Reader> {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
-  uint8_t U8() { return Fixed<uint8_t>(); }
-  uint16_t U16() { return Fixed<uint16_t>(); }
-  uint32_t U32() { return Fixed<uint32_t>(); }
-  uint64_t U64() { return Fixed<uint64_t>(); }
-  float F32() { return Fixed<float>(); }
-  double F64() { return Fixed<double>(); }
-  Instant Time() { return Instant::FromMicros(Fixed<int64_t>()); }
-  Duration Span() { return Duration::Micros(Fixed<int64_t>()); }
   // Fails on more than ten bytes, on more than 64 bits, and on a needlessly long form.
   uint64_t Varint() {
     uint64_t value = 0;
@@ -115,6 +128,7 @@ class Reader {
   void Fail() { ok_ = false; }
 
  private:
+  friend class FixedNumbers<Reader>;
   template <typename T>
   T Fixed() {
     T value{};
@@ -129,22 +143,14 @@ class Reader {
 
 // Reads numbers from bytes whose length was checked before. Thread-compatible. The bytes must
 // outlive the reader.
-class FixedReader {
+class FixedReader : public FixedNumbers<FixedReader> {
  public:
   explicit FixedReader(const char* bytes) : at_(bytes) {}
-
-  uint8_t U8() { return Fixed<uint8_t>(); }
-  uint16_t U16() { return Fixed<uint16_t>(); }
-  uint32_t U32() { return Fixed<uint32_t>(); }
-  uint64_t U64() { return Fixed<uint64_t>(); }
-  float F32() { return Fixed<float>(); }
-  double F64() { return Fixed<double>(); }
-  Instant Time() { return Instant::FromMicros(Fixed<int64_t>()); }
-  Duration Span() { return Duration::Micros(Fixed<int64_t>()); }
 
   [[nodiscard]] const char* at() const { return at_; }
 
  private:
+  friend class FixedNumbers<FixedReader>;
   template <typename T>
   T Fixed() {
     T value{};
