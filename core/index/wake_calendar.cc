@@ -52,8 +52,7 @@ void WakeCalendar::FindNextOpen() {
 
 void WakeCalendar::SkipTo(int64_t current) {
   next_ = std::max(next_, current + 2);
-  // Division rounds down: kSteps is a power of two, and so does the shift of a negative number.
-  spread_ = std::max(spread_, next_ >> 4);
+  spread_ = std::max(spread_, WideOf(next_));
 }
 
 bool WakeCalendar::File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now) {
@@ -66,8 +65,8 @@ bool WakeCalendar::File(WakeChunks& chunks, PageId page, uint8_t tag, double at,
     ++narrow_entries_;
   } else {
     const int64_t last = spread_ + wide_mask_;
-    const int64_t wide = std::min(number >> 4, last);
-    const int64_t step = wide < number >> 4 ? 0 : number & (kSteps - 1);
+    const int64_t wide = std::min(WideOf(number), last);
+    const int64_t step = wide < WideOf(number) ? 0 : number & (kSteps - 1);
     chunks.PushLater(Wide(wide), {page, static_cast<uint8_t>(tag + 8 * step)});
   }
   CountEntries(chunks, 1);
@@ -91,7 +90,7 @@ double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>
   while (opened == 0 && entries_ > 0 && next_ <= current + 1) {
     if (narrow_entries_ == 0) {
       // Wide buckets further back than the last round are this round's, and all in the past.
-      spread_ = std::max(spread_, (current >> 4) - wide_mask_ - 1);
+      spread_ = std::max(spread_, WideOf(current) - wide_mask_ - 1);
       next_ = std::max(next_, std::min(spread_ * kSteps, current + 2));
       if (next_ > current + 1) break;
     }
@@ -120,7 +119,7 @@ void WakeCalendar::ClaimRose(double d, double now) {
   // What is filed from now on may come before what was opened already.
   next_ = std::min(next_, NumberAt(now) + 1);
   // Those of later wide buckets that were spread already come early, once.
-  spread_ = std::min(spread_, (next_ >> 4) + 1);
+  spread_ = std::min(spread_, WideOf(next_) + 1);
   FindNextOpen();
 }
 
