@@ -66,6 +66,7 @@ StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
 void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn,
                         std::vector<Event>* events) {
   if (phase_ == Phase::kIdle) Begin(state, now);
+  if (phase_ == Phase::kFile && !state.MakeRoom()) return;
   StatusOr<std::vector<PageRecord>> pages = NextPages();
   if (!pages.ok()) {
     End(now, pages.status());

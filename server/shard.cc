@@ -159,6 +159,7 @@ void Shard::RunOnce(Instant now) {
   if (failure_.ok() && again_.empty()) TakeOwnEvents(turn);
   RunTurn(turn);
   PublishBelieved(now);
+  reaper_.Destroy(state_.TakeRetired());
 }
 
 void Shard::RunTurn(Turn& turn) {

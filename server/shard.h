@@ -20,6 +20,7 @@
 #include "server/epochs.h"
 #include "server/mailbox.h"
 #include "server/mutex.h"
+#include "server/reaper.h"
 #include "server/system_clock.h"
 #include "storage/store.h"
 
@@ -176,6 +177,7 @@ class Shard {
   // are no others.
   std::vector<Event> again_;
   Instant again_at_;
+  Reaper reaper_;  // owner thread: of what a change of policy left over
   std::thread thread_;
   mutable Mutex mutex_;
   ShardSnapshot snapshot_ FRESHET_GUARDED_BY(mutex_);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/plain_vector.h"
 #include "core/base/units.h"
 
 namespace freshet {
@@ -58,7 +59,7 @@ class BoundPools {
 
  private:
   struct Pool {
-    std::vector<WaitingPage> heap;
+    PlainVector<WaitingPage> heap;
     uint32_t place = kNone;  // in open_
     bool open = false;
     double price = 0;
@@ -72,7 +73,7 @@ class BoundPools {
   // Brings open_ up to date after the first page of the pool may have changed.
   void Settle(uint32_t pool);
   template <typename Placed>
-  void Sift(std::vector<WaitingPage>& heap, size_t position, const Placed& placed);
+  void Sift(PlainVector<WaitingPage>& heap, size_t position, const Placed& placed);
 
   std::vector<Pool> pools_;
   std::vector<uint32_t> free_;
@@ -80,7 +81,7 @@ class BoundPools {
 };
 
 template <typename Placed>
-void BoundPools::Sift(std::vector<WaitingPage>& heap, size_t position, const Placed& placed) {
+void BoundPools::Sift(PlainVector<WaitingPage>& heap, size_t position, const Placed& placed) {
   const WaitingPage moved = heap[position];
   while (position > 0) {
     const size_t parent = (position - 1) / 2;
@@ -104,7 +105,7 @@ void BoundPools::Sift(std::vector<WaitingPage>& heap, size_t position, const Pla
 
 template <typename Placed>
 void BoundPools::Add(uint32_t pool, const WaitingPage& waiting, const Placed& placed) {
-  std::vector<WaitingPage>& heap = pools_[pool].heap;
+  PlainVector<WaitingPage>& heap = pools_[pool].heap;
   heap.push_back(waiting);
   Sift(heap, heap.size() - 1, placed);
   Settle(pool);
@@ -112,7 +113,7 @@ void BoundPools::Add(uint32_t pool, const WaitingPage& waiting, const Placed& pl
 
 template <typename Placed>
 void BoundPools::Remove(uint32_t pool, uint32_t position, const Placed& placed) {
-  std::vector<WaitingPage>& heap = pools_[pool].heap;
+  PlainVector<WaitingPage>& heap = pools_[pool].heap;
   const WaitingPage last = heap.back();
   heap.pop_back();
   if (position < heap.size()) {

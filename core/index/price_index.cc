@@ -49,17 +49,20 @@ const PageTimes* PriceIndex::TimesOf(PageId page) const {
 }
 
 void PriceIndex::CountHost(HostId host, int change) {
-  if (host.value() >= hosts_.size()) hosts_.resize(host.value() + 1);
   WaitingHost& gate = hosts_[host.value()];
   gate.pages = (gate.pages + static_cast<uint32_t>(change)) & 0x7fffffffu;
   if (gate.blocked) blocked_pages_ += static_cast<size_t>(change);
 }
 
-void PriceIndex::Put(PageId page, const IndexEntry& entry) {
-  const size_t pages = size_t{page.value()} + 1;
+void PriceIndex::GrowTo(size_t pages, size_t hosts) {
   records_.GrowTo(pages);
   host_of_.GrowTo(pages);
   level_of_.GrowTo(pages);
+  hosts_.GrowTo(hosts);
+}
+
+void PriceIndex::Put(PageId page, const IndexEntry& entry) {
+  GrowTo(size_t{page.value()} + 1, size_t{entry.host.value()} + 1);
   const bool known = Has(page);
   const bool withheld = known && PlaceOf(page) == Place::kWithheld;
   if (known) {
@@ -156,7 +159,7 @@ double PriceIndex::ExponentOf(PageId page, Instant at) const {
 }
 
 void PriceIndex::SetHostFree(HostId host, Instant free_at) {
-  if (host.value() >= hosts_.size()) hosts_.resize(host.value() + 1);
+  hosts_.GrowTo(size_t{host.value()} + 1);
   WaitingHost& gate = hosts_[host.value()];
   gate.free_at = free_at;
   const bool blocked = free_at > now_;

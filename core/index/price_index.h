@@ -43,6 +43,9 @@ namespace freshet {
 // state.
 class PriceIndex {
  public:
+  // Makes room for so many pages and hosts, by id. Put and SetHostFree make what is missing, all at
+  // once: who has many to put lets it grow a little at a time.
+  void GrowTo(size_t pages, size_t hosts);
   // Adds or replaces a page; the entry need not be canonical. One that is withheld stays so.
   void Put(PageId page, const IndexEntry& entry);
   // A crawl or a signal: the exponent is `exponent` at `since`, all else as it was put.
@@ -170,7 +173,7 @@ class PriceIndex {
   SegmentedArray<uint32_t> host_of_;
   SegmentedArray<uint16_t> level_of_;  // of the crossing; of a waiting page 1: its host's pool
   absl::flat_hash_map<PageId, PageTimes> times_;  // of the few that have any
-  std::vector<WaitingHost> hosts_;                // by HostId
+  SegmentedArray<WaitingHost> hosts_;             // by HostId
   std::array<Policy, 4> policies_;
   std::array<uint64_t, 4> policy_pages_{};
 

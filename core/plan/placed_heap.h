@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "core/base/check.h"
+#include "core/base/plain_vector.h"
 #include "core/base/units.h"
 
 namespace freshet {
@@ -64,7 +64,7 @@ class PlacedHeap {
   template <typename Placed>
   size_t Sift(size_t position, const Placed& placed);
 
-  std::vector<HeapEntry> entries_;
+  PlainVector<HeapEntry> entries_;
 };
 
 template <typename Placed>

@@ -93,10 +93,14 @@ Instant PlanQueue::Due(PageId page) const {
 // --- Changes
 // -------------------------------------------------------------------------------------------
 
+void PlanQueue::GrowTo(size_t pages, size_t hosts) {
+  pages_.GrowTo(pages);
+  hosts_.GrowTo(hosts);
+}
+
 void PlanQueue::Add(PageId page, const PlanEntry& entry, Instant fresh_at, Instant now) {
   now_ = std::max(now_, now);
-  pages_.GrowTo(page.value() + size_t{1});
-  hosts_.GrowTo(entry.host.value() + size_t{1});
+  GrowTo(page.value() + size_t{1}, entry.host.value() + size_t{1});
   CHECK(!Has(page), "page {} is in the queue", page.value());
   Page& filed = pages_[page.value()];
   filed = Page();

@@ -57,6 +57,9 @@ struct PlanPick {
 // each its own: about one a tick in the long run.
 class PlanQueue {
  public:
+  // Makes room for so many pages and hosts, by id. Add makes what is missing, all at once: who has
+  // many to add lets it grow a little at a time.
+  void GrowTo(size_t pages, size_t hosts);
   // Adds a page that was last fresh at `fresh_at`, due one interval later. One that is overdue by
   // more than an interval counts as overdue by one.
   void Add(PageId page, const PlanEntry& entry, Instant fresh_at, Instant now);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <span>
@@ -31,13 +32,12 @@ namespace freshet {
 // Invariants: every known page is in what picks are taken from, the index or the plan's queue,
 // there withheld exactly when it is gone, leased or taken; it is in `out` exactly when it is leased
 // or taken. Of index and queue one is there; both only while a new policy is made ready beside the
-// old one.
+// old one. What is made ready has pages only once there is room for all.
 class ShardState::Impl {
  public:
   explicit Impl(const ShardOptions& shard_options);
 
   // --- shard_state.cc
-  // -------------------------------------------------------------------------------
   [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                        const PageSpec& spec, const PageState& state) const;
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch);
@@ -52,8 +52,8 @@ class ShardState::Impl {
   [[nodiscard]] std::optional<PageNumber> FindNumber(const PageKey& key) const;
 
   // --- shard_plan.cc
-  // --------------------------------------------------------------------------------
   [[nodiscard]] bool SetPolicy(const CrawlPolicy& policy);
+  [[nodiscard]] bool MakeRoom();
   void FinishFiling(const CrawlPolicy& policy);
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
   [[nodiscard]] bool BeginPlan(Rate rate);
@@ -79,7 +79,6 @@ class ShardState::Impl {
   [[nodiscard]] Reply Step(const Reestimate& event, Instant now, Transaction& txn);
 
   // --- shard_view.cc
-  // --------------------------------------------------------------------------------
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
 
   // A page that is with a worker or on its way to one.
@@ -95,7 +94,6 @@ class ShardState::Impl {
   };
 
   // --- helpers of several files
-  // -----------------------------------------------------------------------
   [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state,
                                      HostId host) const;
   // Takes over spec and state of a page and files it in index and queue, whichever are there.
@@ -121,12 +119,22 @@ class ShardState::Impl {
   // Index and queue without pages, beside the one that picks are taken from.
   void StartIndex();
   void StartQueue();
+  void StartRoom();
+  // Those that are not needed any more; taking them apart is left to others.
+  void RetireIndex();
+  void RetireQueue();
+  // Whether the one picks are taken from, or the one that is made ready, is the index; likewise the
+  // queue. Both take what they have room for.
+  [[nodiscard]] bool FilesInIndex() const { return index && (roomy || !PlanInForce()); }
+  [[nodiscard]] bool FilesInQueue() const { return queue && (roomy || PlanInForce()); }
+  [[nodiscard]] bool HasRoomFor(HostId host) const { return roomy || host.value() < room_hosts; }
   // An index that was made ready beside a plan takes over once it has every page.
   void TakeOverByIndex();
   void Leave(HostId host);
   void FreeHost(HostId host) {
-    if (index) index->SetHostFree(host, hosts.FreeAt(host));
-    if (queue) queue->SetHostFree(host, hosts.FreeAt(host));
+    const bool room = HasRoomFor(host);
+    if (index && (room || !PlanInForce())) index->SetHostFree(host, hosts.FreeAt(host));
+    if (queue && (room || PlanInForce())) queue->SetHostFree(host, hosts.FreeAt(host));
   }
   [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint);
   // `field` is what the request is refused for, if there is one.
@@ -184,11 +192,17 @@ class ShardState::Impl {
     float change_rate = 0;     // sign bit: every change is signalled
     float share = kUnplanned;  // rate per second or, below zero, - probability or kUnplanned
   };
-  std::optional<PriceIndex> index;
-  std::optional<PlanQueue> queue;
+  std::unique_ptr<PriceIndex> index;
+  std::unique_ptr<PlanQueue> queue;
   CrawlPolicy in_force;             // with a plan: picks are taken from the queue
   SegmentedArray<PlanFacts> facts;  // by PageId, with the queue
   bool refile = false;              // the plan staged has pages asked for that were not before
+  // What is made ready has room for every page and knows every host; until then it has room for
+  // pages below room_pages, and knows hosts below room_hosts.
+  bool roomy = true;
+  uint32_t room_pages = 0;
+  uint32_t room_hosts = 0;
+  std::vector<std::shared_ptr<void>> retired;  // for others to destroy
   float newcomer_rate = kUnplannedRate;
   Instant latest;  // the latest instant heard of
   Instant picked;  // that of the latest pick, never later than the next one's

@@ -18,14 +18,13 @@ bool ShardState::Impl::SetPolicy(const CrawlPolicy& policy) {
   if (policy.plan) {
     // The index goes on with its own policy until the plan comes into force.
     options.policy.plan = policy.plan;
-    if (PlanInForce()) index.reset();
+    if (PlanInForce()) RetireIndex();
     if (!queue) StartQueue();
-    return queue->size() < pages.size();
+    return !roomy || queue->size() < pages.size();
   }
   options.policy = policy;
   if (!PlanInForce()) {
-    queue.reset();
-    facts = {};
+    RetireQueue();
     return true;
   }
   if (!index) StartIndex();
@@ -35,38 +34,90 @@ bool ShardState::Impl::SetPolicy(const CrawlPolicy& policy) {
 
 void ShardState::Impl::FinishFiling(const CrawlPolicy& policy) {
   // A rate policy has its plan still to come.
-  if (policy == options.policy && !policy.plan && !PlanInForce()) in_force = policy;
+  if (policy != options.policy || policy.plan) return;
+  PlanInForce() ? TakeOverByIndex() : void(in_force = policy);
+}
+
+// --- What is made ready
+// ------------------------------------------------------------------------------------
+
+namespace {
+
+// Ids that get their room at a time: some two milliseconds of taking memory for the first time.
+constexpr size_t kRoomSlice = size_t{1} << 15;
+
+uint32_t SliceEnd(uint32_t from, size_t limit) {
+  return static_cast<uint32_t>(std::min<size_t>(limit, from + kRoomSlice));
+}
+
+}  // namespace
+
+bool ShardState::Impl::MakeRoom() {
+  if (roomy) return true;
+  const auto grow = [this](size_t new_pages, size_t new_hosts) {
+    if (PlanInForce()) return index->GrowTo(new_pages, new_hosts);
+    queue->GrowTo(new_pages, new_hosts);
+    facts.GrowTo(new_pages);
+  };
+  if (room_hosts < hosts.size()) {
+    const uint32_t end = SliceEnd(room_hosts, hosts.size());
+    grow(0, end);
+    while (room_hosts < end) {
+      const HostId host(room_hosts++);
+      if (hosts.FreeAt(host) > picked) FreeHost(host);
+    }
+  } else {
+    room_pages = SliceEnd(room_pages, pages.id_limit());
+    grow(room_pages, 0);
+  }
+  roomy = room_hosts >= hosts.size() && room_pages >= pages.id_limit();
+  return roomy;
+}
+
+void ShardState::Impl::StartRoom() {
+  // What was left over before is not kept beside what is left over next.
+  retired.clear();
+  room_pages = 0;
+  room_hosts = 0;
+  roomy = hosts.size() == 0 && pages.id_limit() == 0;
+  // At once where one slice is all.
+  for (int i = 0; i < 2; ++i) (void)MakeRoom();
+}
+
+void ShardState::Impl::RetireIndex() {
+  if (index) retired.emplace_back(std::move(index));
+  roomy = true;
+}
+
+void ShardState::Impl::RetireQueue() {
+  if (queue) retired.emplace_back(std::move(queue));
+  if (facts.size() > 0) {
+    retired.push_back(std::make_shared<SegmentedArray<PlanFacts>>(std::exchange(facts, {})));
+  }
+  roomy = true;
 }
 
 void ShardState::Impl::StartIndex() {
-  index.emplace();
-  for (uint32_t i = 0; i < hosts.size(); ++i) {
-    const Instant free_at = hosts.FreeAt(HostId(i));
-    if (free_at > picked) index->SetHostFree(HostId(i), free_at);
-  }
+  index = std::make_unique<PriceIndex>();
+  StartRoom();
 }
 
 void ShardState::Impl::StartQueue() {
-  queue.emplace();
-  facts = {};
+  queue = std::make_unique<PlanQueue>();
   refile = false;
   newcomer_rate = kUnplannedRate;
-  for (uint32_t i = 0; i < hosts.size(); ++i) {
-    const Instant free_at = hosts.FreeAt(HostId(i));
-    if (free_at > picked) queue->SetHostFree(HostId(i), free_at);
-  }
+  StartRoom();
 }
 
 void ShardState::Impl::TakeOverByIndex() {
-  if (index->size() < pages.size()) {
+  if (!roomy || index->size() < pages.size()) {
     // An index files its pages at its first pick and follows the price by its picks: with one now
     // and then neither is left to the moment in which it takes over.
     if (picked > Instant()) (void)index->Best(picked);
     return;
   }
   in_force = options.policy;
-  queue.reset();
-  facts = {};
+  RetireQueue();
 }
 
 HostId ShardState::Impl::HostOf(PageId id) const {
@@ -184,11 +235,13 @@ bool ShardState::Impl::StagePlan(uint32_t first, std::span<const PlannedCrawls> 
 }
 
 bool ShardState::Impl::FinishPlan(bool* refile_pages) {
-  if (!queue || !options.policy.plan || queue->size() < pages.size()) return false;
+  if (!queue || !options.policy.plan || !roomy || queue->size() < pages.size()) {
+    return false;
+  }
   *refile_pages = std::exchange(refile, false);
   in_force = CrawlPolicy(*options.policy.plan);
   price = 0;
-  index.reset();
+  RetireIndex();
   return true;
 }
 
@@ -196,6 +249,10 @@ bool ShardState::Impl::FinishPlan(bool* refile_pages) {
 // -----------------------------------------------------------------------------
 
 bool ShardState::SetPolicy(const CrawlPolicy& policy) { return impl_->SetPolicy(policy); }
+bool ShardState::MakeRoom() { return impl_->MakeRoom(); }
+std::vector<std::shared_ptr<void>> ShardState::TakeRetired() {
+  return std::exchange(impl_->retired, {});
+}
 void ShardState::FinishFiling(const CrawlPolicy& policy) { impl_->FinishFiling(policy); }
 const CrawlPolicy& ShardState::policy() const { return impl_->options.policy; }
 const CrawlPolicy& ShardState::in_force() const { return impl_->in_force; }

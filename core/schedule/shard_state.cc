@@ -134,11 +134,11 @@ void ShardState::Impl::File(PageId id, bool gone, const IndexEntry& entry, Insta
                             const FreshnessSample::Page& believed, Instant asked_at) {
   edges.Set(id, edge);
   freshness.Put(pages.fingerprint(id), believed);
-  if (index) {
+  if (FilesInIndex()) {
     index->Put(id, entry);
     if (pages.IsAny(id, kNotToBePicked)) index->Withhold(id);
   }
-  if (queue) FileInPlan(id, entry, asked_at);
+  if (FilesInQueue()) FileInPlan(id, entry, asked_at);
   Mark(id, PageTable::kGone, gone);
 }
 

@@ -162,7 +162,6 @@ class ShardState {
   [[nodiscard]] double price() const;
 
   // --- Epochs
-  // ---------------------------------------------------------------------------------------
   void BeginEpoch(Instant now);
   void CollectForEpoch(const PageRecord& page);
   // Learns; stages the epoch record. Afterwards the owner sends Reestimate for every page.
@@ -171,18 +170,23 @@ class ShardState {
   [[nodiscard]] uint64_t epoch() const;
 
   // The policy by which pages are filed from now on. Where true is returned, the owner then has
-  // every page filed anew, in slices: by Reestimate, or by transactions that mark it for
-  // reindexing, and calls FinishFiling with what policy() was before. Between index policies,
-  // those whose turn has not come are still filed by the policy before. Between an index policy and
-  // a rate policy, the one before goes on picking until the new one is ready: an index policy with
-  // the last page, a rate policy with FinishPlan; between rate policies nothing need be filed.
+  // every page filed anew, in slices: once MakeRoom has returned true by Reestimate, or by
+  // transactions that mark it for reindexing, and calls FinishFiling with what policy() was before.
+  // Between index policies, those whose turn has not come are still filed by the policy before.
+  // Between an index policy and a rate policy, the one before goes on picking until the new one is
+  // ready: an index policy with the last page, a rate policy with FinishPlan; between rate policies
+  // nothing need be filed.
   [[nodiscard]] bool SetPolicy(const CrawlPolicy& policy);
+  // Takes a slice of the memory that filing needs; true: there is all, filing is not in vain.
+  [[nodiscard]] bool MakeRoom();
   void FinishFiling(const CrawlPolicy& filed_by);
+  // What a change of policy has left over, for the owner to destroy where nobody waits for it: that
+  // takes a while with many pages. The next change destroys it otherwise.
+  [[nodiscard]] std::vector<std::shared_ptr<void>> TakeRetired();
   // What picks follow: the policy set last, or while that is made ready the one before.
   [[nodiscard]] const CrawlPolicy& in_force() const;
 
   // --- Rate plans, in slices of page ids, so that picks go on in between
-  // ------------------------------------------------------------------------------------------
   // Appends what a plan needs of at most `count` ids from `first` on; how many. Pages that are gone
   // or of importance 0 count as none. 0: that was all, or the policy is no rate policy.
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
@@ -199,7 +203,6 @@ class ShardState {
   [[nodiscard]] bool FinishPlan(bool* refile);
 
   // --- Looking
-  // --------------------------------------------------------------------------------------
   [[nodiscard]] std::optional<PageNumber> FindNumber(const PageKey& key) const;
   [[nodiscard]] std::optional<LeaseRecord> FindLease(LeaseId id) const;
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;

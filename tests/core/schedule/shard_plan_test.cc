@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/url.h"
 #include "core/schedule/crawl_policy.h"
 #include "gtest/gtest.h"
 #include "tools/sim/memory_shard.h"
@@ -297,6 +298,97 @@ TEST_F(ShardPlanTest, APageThatComesBackIsANewcomer) {
   EXPECT_NEAR(SecondsToCrawl("stays"), kPlanned.seconds(), 0.1);
   EXPECT_LE(SecondsToCrawl("gone"), kNewcomer.seconds() + 0.1);
   EXPECT_LE(SecondsToCrawl("unwanted"), kNewcomer.seconds() + 0.1);
+}
+
+// More pages than get their room at a time.
+class BigShardTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kPages = 70'000;
+
+  BigShardTest() {
+    std::vector<PageToLoad> batch;
+    const HostId host = state_.LoadHost({.host = "example.com"});
+    for (uint64_t i = 1; i <= kPages; ++i) {
+      const PageRecord page = Record(i);
+      batch.push_back(state_.PrepareLoad(page.number, i << 40, host, page.spec, page.state));
+    }
+    EXPECT_TRUE(state_.LoadPages(batch).ok());
+    EXPECT_TRUE(state_.FinishLoad().ok());
+  }
+  static ShardOptions Options() {
+    ShardOptions options;
+    options.policy = kGreedy;
+    return options;
+  }
+  static PageRecord Record(uint64_t i) {
+    PageRecord page;
+    page.key = Key(std::to_string(i));
+    page.host = "example.com";
+    page.number = MakePageNumber(SlotOfHost(page.host), i);
+    page.state.first_seen = kStart;
+    page.state.carried_at = kStart;
+    return page;
+  }
+  bool Picks() {
+    const std::optional<Pick> pick = state_.Take(kStart);
+    if (pick) state_.PutBack(pick->page);
+    return pick.has_value();
+  }
+  // How many slices were left; picks go on between them.
+  int MakeRoom() {
+    int slices = 1;
+    while (!state_.MakeRoom()) {
+      ++slices;
+      EXPECT_TRUE(Picks());
+    }
+    return slices;
+  }
+  void FileAll() {
+    Transaction txn;
+    for (uint64_t i = kPages; i > 0; --i) {
+      const PageNumber number = Record(i).number;
+      txn.Load(Record(i));
+      txn.Find(number)->reindex = true;
+      if (i % 10'000 != 1) continue;
+      state_.Install(txn);
+      txn.Reset();
+      EXPECT_TRUE(Picks());
+    }
+    state_.FinishFiling(state_.policy());
+  }
+
+  static constexpr Policy kGreedy = {.kind = PolicyKind::kGreedy};
+  ShardState state_{Options()};
+  bool refile_ = false;
+};
+
+TEST_F(BigShardTest, FilesPagesOnlyOnceThereIsRoomForAll) {
+  ASSERT_TRUE(state_.SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
+  FileAll();
+  EXPECT_FALSE(state_.FinishPlan(&refile_)) << "in vain";
+  EXPECT_GE(MakeRoom(), 2);
+  EXPECT_FALSE(state_.FinishPlan(&refile_));
+  FileAll();
+  EXPECT_TRUE(state_.FinishPlan(&refile_));
+  EXPECT_EQ(state_.TakeRetired().size(), 1u) << "the index";
+
+  ASSERT_TRUE(state_.SetPolicy(kGreedy));
+  FileAll();
+  EXPECT_NE(state_.in_force(), CrawlPolicy(kGreedy));
+  EXPECT_GE(MakeRoom(), 2);
+  FileAll();
+  EXPECT_EQ(state_.in_force(), CrawlPolicy(kGreedy));
+  EXPECT_EQ(state_.TakeRetired().size(), 2u) << "the queue, and what plans are made of";
+  EXPECT_TRUE(Picks());
+}
+
+TEST_F(BigShardTest, APolicyThatIsTakenBackLeavesNothingHalfMade) {
+  ASSERT_TRUE(state_.SetPolicy(CrawlPolicy(PlanMethod::kUniform)));
+  ASSERT_TRUE(state_.SetPolicy(kGreedy));
+  EXPECT_TRUE(state_.MakeRoom());
+  EXPECT_EQ(state_.TakeRetired().size(), 2u);
+  FileAll();
+  EXPECT_EQ(state_.in_force(), CrawlPolicy(kGreedy));
 }
 
 TEST(PlanCrawlsTest, IdsWithoutAPageHaveNoPartInThePlan) {

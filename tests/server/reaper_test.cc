@@ -1,0 +1,47 @@
+#include "server/reaper.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+// Says where it was destroyed, once it may be.
+struct Left {
+  std::future<void> may_go;
+  std::atomic<std::thread::id>* gone_on;
+  ~Left() {
+    may_go.get();
+    *gone_on = std::this_thread::get_id();
+  }
+};
+
+TEST(Reaper, DestroysOnAnotherThreadAndNobodyWaits) {
+  std::promise<void> may_go;
+  std::atomic<std::thread::id> gone_on;
+  Reaper reaper;
+  reaper.Destroy({std::shared_ptr<void>(new Left{may_go.get_future(), &gone_on})});
+  // Not before it may: the call has returned all the same.
+  may_go.set_value();
+  reaper.Join();
+  EXPECT_NE(gone_on.load(), std::thread::id());
+  EXPECT_NE(gone_on.load(), std::this_thread::get_id());
+}
+
+TEST(Reaper, LeavesNothingWhenItGoes) {
+  auto kept = std::make_shared<int>(1);
+  const std::weak_ptr<int> left = kept;
+  {
+    Reaper reaper;
+    reaper.Destroy({});
+    reaper.Destroy({std::move(kept)});
+    reaper.Destroy({std::make_shared<int>(2)});
+  }
+  EXPECT_TRUE(left.expired());
+}
+
+}  // namespace
+}  // namespace freshet
