@@ -48,6 +48,14 @@ const PageTimes* PriceIndex::TimesOf(PageId page) const {
   return it == times_.end() ? nullptr : &it->second;
 }
 
+Crossing PriceIndex::TakeOut(PageId page) {
+  const bool slept = PlaceOf(page) == Place::kAsleep;
+  const Crossing crossing = Unfile(page);
+  // Its calendar still has an entry of it, which does not count any more.
+  if (slept) SweepCalendars();
+  return crossing;
+}
+
 void PriceIndex::CountHost(HostId host, int change) {
   WaitingHost& gate = hosts_[host.value()];
   gate.pages = (gate.pages + static_cast<uint32_t>(change)) & 0x7fffffffu;
@@ -66,7 +74,7 @@ void PriceIndex::Put(PageId page, const IndexEntry& entry) {
   const bool known = Has(page);
   const bool withheld = known && PlaceOf(page) == Place::kWithheld;
   if (known) {
-    (void)Unfile(page);
+    (void)TakeOut(page);
     --policy_pages_[records_[page.value()].policy()];
     CountHost(HostId(host_of_[page.value()]), -1);
   } else {
@@ -103,8 +111,7 @@ void PriceIndex::Restart(PageId page, double exponent, Instant since) {
   CHECK(Has(page), "page {} is not in", page.value());
   CHECK(exponent >= 0, "exponent {}", exponent);
   const bool withheld = PlaceOf(page) == Place::kWithheld;
-  const bool slept = PlaceOf(page) == Place::kAsleep;
-  const Crossing crossing = Unfile(page);
+  const Crossing crossing = TakeOut(page);
   IndexRecord& record = records_[page.value()];
   const Policy& policy = PolicyOf(record);
   EncodeClock(exponent, since, exponent == 0 ? 0 : SpeedOf(policy, record), Saturates(policy),
@@ -112,24 +119,21 @@ void PriceIndex::Restart(PageId page, double exponent, Instant since) {
   barren_ = false;
   if (withheld) return;
   File(page, crossing);
-  if (slept) SweepCalendars();
 }
 
 void PriceIndex::Remove(PageId page) {
   if (!Has(page)) return;
-  const bool slept = PlaceOf(page) == Place::kAsleep;
-  (void)Unfile(page);
+  (void)TakeOut(page);
   --policy_pages_[records_[page.value()].policy()];
   CountHost(HostId(host_of_[page.value()]), -1);
   if (!times_.empty()) times_.erase(page);
   SetPlace(page, Place::kNone, 0);
   --size_;
-  if (slept) SweepCalendars();
 }
 
 void PriceIndex::Withhold(PageId page) {
   CHECK(Has(page), "page {} is not in", page.value());
-  (void)Unfile(page);
+  (void)TakeOut(page);
   SetPlace(page, Place::kWithheld, 0);
 }
 

@@ -75,6 +75,8 @@ class PriceIndex {
   // Pages that compete, and exact evaluations so far, for benchmarks.
   [[nodiscard]] size_t awake() const { return band_.size(); }
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
+  // In calendars, also of pages that are not there any more: at most an eighth of all, and some.
+  [[nodiscard]] uint64_t entries() const { return chunks_.entries(); }
 
  private:
   using Place = PagePlace;
@@ -108,6 +110,8 @@ class PriceIndex {
     }
   }
   void CountHost(HostId host, int change);
+  // Unfile of a page that does not leave because its time has come.
+  Crossing TakeOut(PageId page);
 
   // --- price_filing.cc: where a page belongs ---
   enum class Sleeping : uint8_t {

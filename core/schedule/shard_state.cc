@@ -328,7 +328,6 @@ void ShardState::Impl::PutBack(PageNumber number) {
 }
 
 // --- ShardState: forwards
-// -----------------------------------------------------------------------------
 
 ShardState::ShardState(const ShardOptions& options) : impl_(std::make_unique<Impl>(options)) {}
 ShardState::~ShardState() = default;

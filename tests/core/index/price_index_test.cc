@@ -2,6 +2,7 @@
 // step.
 #include "core/index/price_index.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -82,6 +83,38 @@ TEST(PriceIndex, SurvivesSwitchesOfThePolicy) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, PriceIndexTest, ::testing::ValuesIn(kPolicies),
                          [](const auto& each) { return std::string(each.param); });
+
+// As a change of policy or an epoch does it, slice by slice.
+TEST(PriceIndex, PagesThatAreReplacedLeaveFewEntriesBehind) {
+  constexpr uint32_t kPages = 100'000;
+  constexpr uint32_t kSlice = 500;
+  constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
+  Random random(3);
+  PriceIndex index;
+  Instant now = kStart;
+  uint64_t most = 0;
+  for (const char* name : {"greedy", "greedy_ncis", "greedy", "harmonic", "greedy_cis"}) {
+    const Policy policy = *ParsePolicy(name);
+    for (uint32_t page = 0; page < kPages; ++page) {
+      IndexEntry entry;
+      entry.policy = policy;
+      entry.rates.importance = random.Uniform(0.5, 2);
+      entry.rates.change_rate = random.Uniform(0.2, 5) / 86400;
+      entry.rates.unsignalled_rate = entry.rates.change_rate / 2;
+      entry.rates.signal_rate = entry.rates.change_rate;
+      entry.rates.signal_weight = 1;
+      entry.rates.staleness_rate = entry.rates.unsignalled_rate;
+      entry.since = now - Duration::FromSeconds(random.Uniform(0, 86400));
+      index.Put(PageId(page), entry);
+      if (page % kSlice != 0) continue;
+      now = now + Duration::Millis(1);
+      ASSERT_TRUE(index.Best(now));
+      most = std::max(most, index.entries());
+    }
+  }
+  EXPECT_GT(most, kPages / 2) << "most pages sleep";
+  EXPECT_LT(most, kPages + kPages / 4);
+}
 
 TEST(PriceIndex, DoesNotLookAtEveryPage) {
   constexpr int kPages = 20'000;
