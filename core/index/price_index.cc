@@ -42,12 +42,6 @@ uint64_t PriceIndex::InternPolicy(const Policy& policy) {
   return 0;
 }
 
-const PageTimes* PriceIndex::TimesOf(PageId page) const {
-  if (times_.empty()) return nullptr;
-  const auto it = times_.find(page);
-  return it == times_.end() ? nullptr : &it->second;
-}
-
 Crossing PriceIndex::TakeOut(PageId page) {
   const bool slept = PlaceOf(page) == Place::kAsleep;
   const Crossing crossing = Unfile(page);
@@ -89,15 +83,15 @@ void PriceIndex::Put(PageId page, const IndexEntry& entry) {
   CountHost(entry.host, 1);
   const bool delayed = entry.eligible_from > now_;
   if (delayed || !entry.forced_at.infinite()) {
-    times_[page] = {delayed ? entry.eligible_from : Instant(), entry.forced_at};
+    times_.Set(page, {delayed ? entry.eligible_from : Instant(), entry.forced_at});
     if (delayed && !entry.eligible_from.infinite()) alarms_.push_back({entry.eligible_from, page});
     if (delayed) std::push_heap(alarms_.begin(), alarms_.end());
     if (entry.forced_at > now_ && !entry.forced_at.infinite()) {
       alarms_.push_back({entry.forced_at, page});
       std::push_heap(alarms_.begin(), alarms_.end());
     }
-  } else if (!times_.empty()) {
-    times_.erase(page);
+  } else {
+    times_.Erase(page);
   }
   barren_ = false;
   if (withheld) {
@@ -126,7 +120,7 @@ void PriceIndex::Remove(PageId page) {
   (void)TakeOut(page);
   --policy_pages_[records_[page.value()].policy()];
   CountHost(HostId(host_of_[page.value()]), -1);
-  if (!times_.empty()) times_.erase(page);
+  times_.Erase(page);
   SetPlace(page, Place::kNone, 0);
   --size_;
 }

@@ -25,7 +25,7 @@
 #include <optional>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "core/base/plain_vector.h"
 #include "core/base/segmented_array.h"
 #include "core/index/alarm.h"
 #include "core/index/awake_band.h"
@@ -34,6 +34,7 @@
 #include "core/index/index_entry.h"
 #include "core/index/index_record.h"
 #include "core/index/pick_pace.h"
+#include "core/index/times_table.h"
 #include "core/index/wake_calendar.h"
 
 namespace freshet {
@@ -43,8 +44,7 @@ namespace freshet {
 // state.
 class PriceIndex {
  public:
-  // Makes room for so many pages and hosts, by id. Put and SetHostFree make what is missing, all at
-  // once: who has many to put lets it grow a little at a time.
+  // Makes room for so many ids. Put and SetHostFree would make all that is missing at once.
   void GrowTo(size_t pages, size_t hosts);
   // Adds or replaces a page; the entry need not be canonical. One that is withheld stays so.
   void Put(PageId page, const IndexEntry& entry);
@@ -72,10 +72,9 @@ class PriceIndex {
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
   // Pages that are in, withheld ones too.
   [[nodiscard]] size_t size() const { return size_; }
-  // Pages that compete, and exact evaluations so far, for benchmarks.
+  // Pages that compete, exact evaluations so far, entries of calendars (of pages that left, too).
   [[nodiscard]] size_t awake() const { return band_.size(); }
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
-  // In calendars, also of pages that are not there any more: at most an eighth of all, and some.
   [[nodiscard]] uint64_t entries() const { return chunks_.entries(); }
 
  private:
@@ -95,7 +94,7 @@ class PriceIndex {
   [[nodiscard]] bool Blocked(HostId host) const {
     return host.value() < hosts_.size() && hosts_[host.value()].blocked;
   }
-  [[nodiscard]] const PageTimes* TimesOf(PageId page) const;
+  [[nodiscard]] const PageTimes* TimesOf(PageId page) const { return times_.Find(page); }
   // Inlined early: GCC takes a function that does nothing but prefetch for one without effects, and
   // drops the call.
   [[gnu::always_inline]] void PrefetchRecord(PageId page) const {
@@ -176,8 +175,8 @@ class PriceIndex {
   SegmentedArray<IndexRecord> records_;
   SegmentedArray<uint32_t> host_of_;
   SegmentedArray<uint16_t> level_of_;  // of the crossing; of a waiting page 1: its host's pool
-  absl::flat_hash_map<PageId, PageTimes> times_;  // of the few that have any
-  SegmentedArray<WaitingHost> hosts_;             // by HostId
+  TimesTable times_;
+  SegmentedArray<WaitingHost> hosts_;  // by HostId
   std::array<Policy, 4> policies_;
   std::array<uint64_t, 4> policy_pages_{};
 
@@ -186,10 +185,10 @@ class PriceIndex {
   std::vector<int32_t> calendar_of_;  // by class; -1: none
   BoundPools pools_;
   AwakeBand band_;
-  std::vector<PageAlarm> forced_;  // heaps
-  std::vector<PageAlarm> alarms_;  // of delays and floors
+  PlainVector<PageAlarm> forced_;  // heaps
+  PlainVector<PageAlarm> alarms_;  // of delays and floors
   std::vector<Alarm<Instant, HostId>> host_alarms_;
-  std::vector<Alarm<double, PageId>> expiries_;  // of bounds in pools
+  PlainVector<Alarm<double, PageId>> expiries_;  // of bounds in pools
   DuePages due_;
   std::vector<uint32_t> slots_;
 
