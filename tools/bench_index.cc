@@ -64,7 +64,7 @@ class World {
         hosts_(flags.hosts),
         unit_(0.6 / (flags.rate_per_page * std::max(flags.signals_per_pick, 0.1))),
         start_(Instant::FromUnixSeconds(1'000'000'000)) {
-    price_ = FindPrice(flags.rate_per_page);
+    price_ = FindPrice(flags.rate_per_page, flags.pages);
   }
 
   [[nodiscard]] Instant start() const { return start_; }
@@ -125,27 +125,43 @@ class World {
   }
 
  private:
-  // Bisects the price at which a sample of pages is crawled at the mean rate asked for.
-  [[nodiscard]] double FindPrice(double rate_per_page) {
-    std::vector<ValueParameters> sample;
-    for (uint32_t i = 0; i < 2000; ++i) {
+  // The crawl rate of the first `pages` pages under a fixed price.
+  [[nodiscard]] double RateAt(double price, uint32_t pages) const {
+    double rate = 0;
+    for (uint32_t i = 0; i < pages; ++i) {
       double importance = 0;
       Random random(0);
       const PageRates rates = Rates(i, &importance, &random);
-      sample.push_back(MakeValueParameters(policy_, importance, rates));
+      const ValueParameters value = MakeValueParameters(policy_, importance, rates);
+      const double target = ExponentReaching(value, price);
+      if (std::isfinite(target)) rate += value.speed / target;
     }
+    return rate;
+  }
+
+  // The price at which pages are crawled at the mean rate asked for: bisected with few pages, then
+  // corrected with more, because a price that is wrong by a percent takes a cycle of all pages to
+  // settle.
+  [[nodiscard]] double FindPrice(double rate_per_page, uint32_t pages) const {
+    constexpr uint32_t kFew = 2000;
     double low = 1e-6 * unit_;
     double high = 100 * unit_;
     for (int step = 0; step < 60; ++step) {
       const double price = std::sqrt(low * high);
-      double rate = 0;
-      for (const ValueParameters& page : sample) {
-        const double target = ExponentReaching(page, price);
-        if (std::isfinite(target)) rate += page.speed / target;
-      }
-      (rate > rate_per_page * static_cast<double>(sample.size()) ? low : high) = price;
+      (RateAt(price, kFew) > rate_per_page * kFew ? low : high) = price;
     }
-    return std::sqrt(low * high);
+    const uint32_t many = std::min(pages, uint32_t{1} << 18);
+    double price = std::sqrt(low * high);
+    double excess = std::log(RateAt(price, many) / (rate_per_page * many));
+    double elasticity = 1;  // d ln(rate) / d -ln(price)
+    for (int step = 0; step < 4 && std::abs(excess) > 1e-6; ++step) {
+      const double rise = excess / elasticity;
+      const double next = std::log(RateAt(price * std::exp(rise), many) / (rate_per_page * many));
+      price *= std::exp(rise);
+      if (next != excess) elasticity = (excess - next) / rise;
+      excess = next;
+    }
+    return price;
   }
 
   Policy policy_;
