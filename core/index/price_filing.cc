@@ -38,7 +38,7 @@ constexpr double kStaleMargin = 1.0 / 16;
 constexpr double kNear = 1.0 / 512;
 
 // S(x) = V/(dV/ds) of `greedy`, (e^x - 1 - x)/x, to within 3e-6 of it.
-Slowness PlainSlowness(double x) {
+inline Slowness PlainSlowness(double x) {
   if (x > 2) {
     const double slow = (std::exp(x) - 1 - x) / x;
     return {slow * (1 - 1e-9), slow * (1 + 1e-9)};
@@ -273,7 +273,7 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, ValueShape shape, double s, 
   const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
   if (x + shift - s < margin * x) return Sleeping::kDue;
   const double seconds = 1 / speed;
-  const int32_t number = CalendarFor(slow.low * seconds, slow);
+  const int32_t number = CalendarFor(slow.low * seconds, slow.high * seconds);
   if (number < 0) return Sleeping::kUnfit;
   WakeCalendar& calendar = calendars_[static_cast<size_t>(number)];
   const double zero = Seconds(Instant::FromMicros(record.clock()));
@@ -291,9 +291,9 @@ size_t PriceIndex::CalendarBuckets() const {
   return std::clamp<size_t>(std::bit_ceil(built_for_ / 512 + 1), 128, size_t{1} << 18);
 }
 
-int32_t PriceIndex::CalendarFor(double slow_low, const Slowness& slow) {
+int32_t PriceIndex::CalendarFor(double slow_low, double slow_high) {
   size_t group = 0;
-  while (group < kRatios.size() && slow.high > kRatios[group] * slow.low) ++group;
+  while (group < kRatios.size() && slow_high > kRatios[group] * slow_low) ++group;
   if (group == kRatios.size() || !(slow_low > 0) || !std::isfinite(slow_low)) return -1;
   // As std::frexp, which takes longer.
   const auto bits = std::bit_cast<uint64_t>(slow_low);
@@ -403,7 +403,8 @@ void PriceIndex::WakeDue(size_t max) {
 void PriceIndex::RenewCalendars() {
   if (size_ <= 4 * built_for_) return;
   built_for_ = std::max<size_t>(size_, 4096);
-  near_ = 3 / static_cast<double>(CalendarBuckets());
+  near_ = std::max(3 / static_cast<double>(CalendarBuckets()),
+                   1 / std::sqrt(static_cast<double>(size_)));
   calendar_of_.clear();
   std::erase_if(calendars_, [](const WakeCalendar& calendar) { return calendar.entries() == 0; });
 }

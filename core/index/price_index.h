@@ -135,8 +135,9 @@ class PriceIndex {
   // or the margin positive.
   [[nodiscard]] Sleeping Sleep(PageId page, ValueShape shape, double s, double speed,
                                Crossing crossing, double margin);
-  // The number of the calendar of pages so slow, in seconds; -1: there is none.
-  [[nodiscard]] int32_t CalendarFor(double slow_low, const Slowness& slow);
+  // The number of the calendar of pages so slow, in seconds; -1: there is none. Numbers and not a
+  // Slowness, which would go through memory and be read before it has arrived there as a whole.
+  [[nodiscard]] int32_t CalendarFor(double slow_low, double slow_high);
   [[nodiscard]] size_t CalendarBuckets() const;
   // `value` may be null; else `jet` is that of the exact value now.
   void Awaken(PageId page, Crossing crossing, const ValueJet& jet, const ValueParameters* value);
