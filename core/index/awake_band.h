@@ -38,7 +38,8 @@ struct AwakePage {
   // Of the record, at hand for values that need no more.
   float importance = 0;
   float rate = 0;
-  float crossing = 0;  // cached for the level below, for the time when it sleeps again
+  // For the time when it sleeps again.
+  uint32_t crossing = 0;  // Crossing::code
   uint16_t level = 0;
   bool exact : 1 = false;       // `jet` is that of the value at `since`
   bool running : 1 = false;     // the exponent was zero at `turn`; else it stands still

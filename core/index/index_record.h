@@ -36,7 +36,7 @@ struct alignas(32) IndexRecord {
   float signal_weight = 0;
   float staleness_rate = 0;
   // What `place` says: the exponent at which a sleeping page reaches the level it sleeps under, as
-  // the bits of a float; the position of another.
+  // a Crossing's code; the position of another.
   uint32_t position = 0;
 
   // 285 years either side of the epoch.

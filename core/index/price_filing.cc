@@ -13,13 +13,12 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Crossings are inverted to 1e-10; this much earlier is never too late.
+// Crossings are inverted to 1e-10; this much less is never too late.
+constexpr double kLess = 1 - 1e-9;
 constexpr double kEarlier = 1 - 1e-8;
 constexpr double kEarlierSeconds = 2e-6;
 // Values and bounds are rounded with relative errors of 1e-12.
 constexpr double kSlack = 1 + 1e-11;
-// From here on a plain value may grow more slowly than clocks can follow; it waits under a bound.
-constexpr double kLastCrossing = 16;
 // Calendars come in groups by slow_high/slow_low; pages above the last wait under a bound.
 constexpr std::array<double, 4> kRatios = {1 + 1e-3, 4, 16, 64};
 // Classes of slow_low, two an octave, from 2^-kOctaves to 2^kOctaves seconds.
@@ -121,10 +120,10 @@ Crossing PriceIndex::Unfile(PageId page) {
   switch (PlaceOf(page)) {
     case Place::kAsleep:
       --asleep_;
-      return {std::bit_cast<float>(record.position), level_of_[page.value()]};
+      return Crossing::FromCode(record.position, level_of_[page.value()]);
     case Place::kAwake: {
       const AwakePage& awake = band_[record.position];
-      const Crossing crossing{awake.crossing, awake.level};
+      const auto crossing = Crossing::FromCode(awake.crossing, awake.level);
       band_.Remove(record.position);
       return crossing;
     }
@@ -154,8 +153,8 @@ Crossing PriceIndex::Unfile(PageId page) {
 }
 
 bool PriceIndex::Serves(const Crossing& crossing) const {
-  return crossing.level != 0 && claim_.code() != 0 &&
-         std::abs(int{crossing.level} - int{claim_.code()}) <= kMaxDrift;
+  return crossing.level() != 0 && claim_.code() != 0 &&
+         std::abs(int{crossing.level()} - int{claim_.code()}) <= kMaxDrift;
 }
 
 bool PriceIndex::FileByTimes(PageId page) {
@@ -193,9 +192,9 @@ PriceIndex::Sleeping PriceIndex::FileByCrossing(PageId page, Crossing crossing, 
   const Policy& policy = PolicyOf(record);
   const double speed = SpeedOf(policy, record);
   const ValueShape shape = ShapeOf(policy);
-  const auto x = static_cast<double>(crossing.exponent);
+  const auto x = crossing.exponent();
   const double s = freshet::ExponentOf(record, speed, now_);
-  const bool fresh = std::abs(claim_.Above(crossing.level)) < kFresh;
+  const bool fresh = std::abs(claim_.Above(crossing.level())) < kFresh;
   const double margin = fresh ? near_ : std::max(near_, kStaleMargin);
   const Sleeping sleeping = Sleep(page, shape, s, speed, crossing, margin);
   if (sleeping != Sleeping::kDue) return sleeping;
@@ -205,7 +204,7 @@ PriceIndex::Sleeping PriceIndex::FileByCrossing(PageId page, Crossing crossing, 
   if (has_rival || !(left > -x / 2) || speed == 0) {
     return Sleeping::kDue;
   }
-  const double price = claim_.PriceOf(crossing.level);
+  const double price = claim_.PriceOf(crossing.level());
   Awaken(page, crossing, JetFromCrossing(shape, x, price, -left, speed), nullptr);
   return Sleeping::kFiled;
 }
@@ -220,8 +219,8 @@ void PriceIndex::FileByValue(PageId page, Crossing crossing, Sleeping sleeping,
   const bool still = !running || value.speed == 0 || value.shape == ValueShape::kNone ||
                      (value.shape != ValueShape::kHarmonic && s >= kSaturatedStaleness);
   if (!still && sleeping == Sleeping::kUnfit) {
-    if (crossing.level == 0 || crossing.level != claim_.code()) crossing = FindCrossing(value);
-    if (s < static_cast<double>(crossing.exponent)) {
+    if (crossing.level() == 0 || crossing.level() != claim_.code()) crossing = FindCrossing(value);
+    if (s < crossing.exponent()) {
       sleeping = Sleep(page, value.shape, s, value.speed, crossing, 0);
       if (sleeping == Sleeping::kFiled) return;
     }
@@ -256,20 +255,17 @@ void PriceIndex::FileByValue(PageId page, Crossing crossing, Sleeping sleeping,
 }
 
 Crossing PriceIndex::FindCrossing(const ValueParameters& value) const {
-  const double exponent = ExponentReaching(value, claim_.level_price()) * kEarlier;
-  auto rounded = static_cast<float>(exponent);
-  if (static_cast<double>(rounded) > exponent) rounded = std::nextafter(rounded, 0.0F);
-  return {rounded, claim_.code()};
+  return {ExponentReaching(value, claim_.level_price()) * kLess, claim_.code()};
 }
 
 PriceIndex::Sleeping PriceIndex::Sleep(PageId page, ValueShape shape, double s, double speed,
                                        Crossing crossing, double margin) {
   const IndexRecord& record = records_[page.value()];
-  const auto x = static_cast<double>(crossing.exponent);
-  if (!(x < kLastCrossing)) return Sleeping::kUnfit;
+  const auto x = crossing.exponent();
+  if (std::isinf(x)) return Sleeping::kUnfit;
   const Slowness slow = SlownessAt(shape, x);
   // The crossing is that of another level than the claim.
-  const double rest = claim_.Above(crossing.level);
+  const double rest = claim_.Above(crossing.level());
   const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
   if (x + shift - s < margin * x) return Sleeping::kDue;
   const double seconds = 1 / speed;
@@ -281,8 +277,8 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, ValueShape shape, double s, 
   if (!calendar.File(chunks_, page, record.tag(), at, t_)) return Sleeping::kDue;
   next_open_ = std::min(next_open_, calendar.next_open());
   ++asleep_;
-  level_of_[page.value()] = crossing.level;
-  SetPlace(page, Place::kAsleep, std::bit_cast<uint32_t>(crossing.exponent));
+  level_of_[page.value()] = crossing.level();
+  SetPlace(page, Place::kAsleep, crossing.code());
   return Sleeping::kFiled;
 }
 
@@ -327,8 +323,8 @@ void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
   awake.since = now_;
   awake.importance = record.importance;
   awake.rate = record.rate;
-  awake.crossing = crossing.exponent;
-  awake.level = crossing.level;
+  awake.crossing = crossing.code();
+  awake.level = crossing.level();
   awake.exact = value != nullptr;
   awake.running = record.running();
   awake.plain = value == nullptr && IsPlain(policy);
