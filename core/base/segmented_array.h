@@ -16,9 +16,9 @@ namespace freshet {
 // Owner thread only, where a vector would do but for its copies: with ten million pages doubling a
 // vector stops everything for tens of milliseconds and holds both copies at once.
 //
-// Elements live in blocks of 2^20 in huge pages; references stay valid. Memory is taken as the
+// Elements live in blocks of 2^kBlockBits in huge pages; references stay valid. Memory is taken as the
 // array grows and given back when it goes.
-template <typename T>
+template <typename T, size_t kBlockBits = 20>
 class SegmentedArray {
  public:
   SegmentedArray() = default;
@@ -53,7 +53,6 @@ class SegmentedArray {
   }
 
  private:
-  static constexpr size_t kBlockBits = 20;
   static constexpr size_t kMask = (size_t{1} << kBlockBits) - 1;
   [[nodiscard]] T* Block(size_t i) const {
     return static_cast<T*>(blocks_[i >> kBlockBits].data());

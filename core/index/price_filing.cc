@@ -113,14 +113,14 @@ int64_t TurnOf(const IndexRecord& record) {
 }  // namespace
 
 Crossing PriceIndex::Unfile(PageId page) {
-  IndexRecord& record = records_[page.value()];
+  IndexRecord& record = rows_.record(page);
   const auto placed = [this](PageId moved, uint32_t position) {
-    records_[moved.value()].position = position;
+    rows_.record(moved).position = position;
   };
   switch (PlaceOf(page)) {
     case Place::kAsleep:
       --asleep_;
-      return Crossing::FromCode(record.position, level_of_[page.value()]);
+      return Crossing::FromCode(record.position, rows_.level(page));
     case Place::kAwake: {
       const AwakePage& awake = band_[record.position];
       const auto crossing = Crossing::FromCode(awake.crossing, awake.level);
@@ -128,11 +128,11 @@ Crossing PriceIndex::Unfile(PageId page) {
       return crossing;
     }
     case Place::kWaiting: {
-      if (level_of_[page.value()] == 0) {
+      if (rows_.level(page) == 0) {
         pools_.Remove(0, record.position, placed);
         return {};
       }
-      WaitingHost& host = hosts_[host_of_[page.value()]];
+      WaitingHost& host = hosts_[rows_.host(page)];
       pools_.Remove(host.pool, record.position, placed);
       if (pools_.size(host.pool) == 0) {
         pools_.Drop(host.pool);
@@ -172,7 +172,7 @@ bool PriceIndex::FileByTimes(PageId page) {
 }
 
 void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> rival) {
-  IndexRecord& record = records_[page.value()];
+  IndexRecord& record = rows_.record(page);
   record.NextTag();
   if (!filed_) {
     ++unfiled_;
@@ -188,7 +188,7 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
 
 // What the crossing is known for needs no evaluation to sleep again, or to awake.
 PriceIndex::Sleeping PriceIndex::FileByCrossing(PageId page, Crossing crossing, bool has_rival) {
-  const IndexRecord& record = records_[page.value()];
+  const IndexRecord& record = rows_.record(page);
   const Policy& policy = PolicyOf(record);
   const double speed = SpeedOf(policy, record);
   const ValueShape shape = ShapeOf(policy);
@@ -211,7 +211,7 @@ PriceIndex::Sleeping PriceIndex::FileByCrossing(PageId page, Crossing crossing, 
 
 void PriceIndex::FileByValue(PageId page, Crossing crossing, Sleeping sleeping,
                              std::optional<double> rival) {
-  const IndexRecord& record = records_[page.value()];
+  const IndexRecord& record = rows_.record(page);
   const Policy& policy = PolicyOf(record);
   const bool running = record.running();
   const ValueParameters value = ValueOf(policy, record);
@@ -225,7 +225,7 @@ void PriceIndex::FileByValue(PageId page, Crossing crossing, Sleeping sleeping,
       if (sleeping == Sleeping::kFiled) return;
     }
   }
-  const HostId host(host_of_[page.value()]);
+  const HostId host(rows_.host(page));
   ++evaluations_;
   const ValueJet jet = CrawlValueJet(value, s);
   if (still) {
@@ -260,7 +260,7 @@ Crossing PriceIndex::FindCrossing(const ValueParameters& value) const {
 
 PriceIndex::Sleeping PriceIndex::Sleep(PageId page, ValueShape shape, double s, double speed,
                                        Crossing crossing, double margin) {
-  const IndexRecord& record = records_[page.value()];
+  const IndexRecord& record = rows_.record(page);
   const auto x = crossing.exponent();
   if (std::isinf(x)) return Sleeping::kUnfit;
   const Slowness slow = SlownessAt(shape, x);
@@ -277,7 +277,7 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, ValueShape shape, double s, 
   if (!calendar.File(chunks_, page, record.tag(), at, t_)) return Sleeping::kDue;
   next_open_ = std::min(next_open_, calendar.next_open());
   ++asleep_;
-  level_of_[page.value()] = crossing.level();
+  rows_.level(page) = crossing.level();
   SetPlace(page, Place::kAsleep, crossing.code());
   return Sleeping::kFiled;
 }
@@ -313,7 +313,7 @@ int32_t PriceIndex::CalendarFor(double slow_low, double slow_high) {
 
 void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
                         const ValueParameters* value) {
-  const IndexRecord& record = records_[page.value()];
+  const IndexRecord& record = rows_.record(page);
   const Policy& policy = PolicyOf(record);
   const uint32_t slot = band_.Take();
   AwakePage& awake = band_.page(slot);
@@ -364,15 +364,14 @@ void PriceIndex::Park(PageId page, HostId host, const ValueParameters& value, co
 }
 
 void PriceIndex::Wait(PageId page, uint32_t pool, double bound, double seconds) {
-  const IndexRecord& record = records_[page.value()];
-  level_of_[page.value()] = pool == 0 ? 0 : 1;
+  const IndexRecord& record = rows_.record(page);
+  rows_.level(page) = pool == 0 ? 0 : 1;
   SetPlace(page, Place::kWaiting, 0);
   const PageTimes* times = TimesOf(page);
   const int64_t turn =
       std::isinf(bound) && times != nullptr ? times->forced_at.micros() : TurnOf(record);
-  pools_.Add(pool, {bound, turn, page}, [this](PageId moved, uint32_t position) {
-    records_[moved.value()].position = position;
-  });
+  pools_.Add(pool, {bound, turn, page},
+             [this](PageId moved, uint32_t position) { rows_.record(moved).position = position; });
   if (std::isinf(seconds)) return;
   expiries_.push_back({t_ + std::max(seconds - kEarlierSeconds, 0.0), page, record.tag()});
   std::push_heap(expiries_.begin(), expiries_.end());
@@ -382,7 +381,7 @@ void PriceIndex::WakeDue(size_t max) {
   const size_t end = std::min(due_.entries.size(), due_.next + max);
   while (due_.next < end) {
     const WakeEntry entry = due_.entries[due_.next++];
-    const IndexRecord& record = records_[entry.page.value()];
+    const IndexRecord& record = rows_.record(entry.page);
     if (record.place() != Place::kAsleep || record.tag() != entry.tag()) continue;
     File(entry.page, Unfile(entry.page));
   }
@@ -392,7 +391,7 @@ void PriceIndex::WakeDue(size_t max) {
   }
   due_.fetched = std::max(due_.fetched, end);
   for (; due_.fetched < std::min(due_.entries.size(), end + kPrefetched); ++due_.fetched) {
-    PrefetchRecord(due_.entries[due_.fetched].page);
+    rows_.Prefetch(due_.entries[due_.fetched].page);
   }
 }
 
@@ -411,8 +410,7 @@ void PriceIndex::SweepCalendars() {
   WakeCalendar& calendar = calendars_[sweep_next_++ % calendars_.size()];
   for (int i = 0; i < 4; ++i) {
     calendar.SweepNext(chunks_, [this](const WakeEntry& entry) {
-      return PlaceOf(entry.page) == Place::kAsleep &&
-             records_[entry.page.value()].tag() == entry.tag();
+      return PlaceOf(entry.page) == Place::kAsleep && rows_.record(entry.page).tag() == entry.tag();
     });
   }
 }

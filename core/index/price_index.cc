@@ -19,11 +19,11 @@ constexpr size_t kWakeBatch = 32;
 // --- Records ---
 
 bool PriceIndex::Has(PageId page) const {
-  return page.value() < records_.size() && PlaceOf(page) != Place::kNone;
+  return page.value() < rows_.size() && PlaceOf(page) != Place::kNone;
 }
 
 void PriceIndex::SetPlace(PageId page, Place place, uint32_t position) {
-  IndexRecord& record = records_[page.value()];
+  IndexRecord& record = rows_.record(page);
   record.set_place(place);
   // A waiting page has been told its position by its pool already, or will be.
   if (place != Place::kWaiting) record.position = position;
@@ -57,9 +57,7 @@ void PriceIndex::CountHost(HostId host, int change) {
 }
 
 void PriceIndex::GrowTo(size_t pages, size_t hosts) {
-  records_.GrowTo(pages);
-  host_of_.GrowTo(pages);
-  level_of_.GrowTo(pages);
+  rows_.GrowTo(pages);
   hosts_.GrowTo(hosts);
 }
 
@@ -69,17 +67,17 @@ void PriceIndex::Put(PageId page, const IndexEntry& entry) {
   const bool withheld = known && PlaceOf(page) == Place::kWithheld;
   if (known) {
     (void)TakeOut(page);
-    --policy_pages_[records_[page.value()].policy()];
-    CountHost(HostId(host_of_[page.value()]), -1);
+    --policy_pages_[rows_.record(page).policy()];
+    CountHost(HostId(rows_.host(page)), -1);
   } else {
     ++size_;
   }
-  const uint8_t tag = records_[page.value()].tag();
-  IndexRecord& record = records_[page.value()] = EncodeRecord(entry);
+  const uint8_t tag = rows_.record(page).tag();
+  IndexRecord& record = rows_.record(page) = EncodeRecord(entry);
   record.set_tag(tag);
   record.set_policy(InternPolicy(entry.policy));
   ++policy_pages_[record.policy()];
-  host_of_[page.value()] = entry.host.value();
+  rows_.host(page) = entry.host.value();
   CountHost(entry.host, 1);
   const bool delayed = entry.eligible_from > now_;
   if (delayed || !entry.forced_at.infinite()) {
@@ -106,7 +104,7 @@ void PriceIndex::Restart(PageId page, double exponent, Instant since) {
   CHECK(exponent >= 0, "exponent {}", exponent);
   const bool withheld = PlaceOf(page) == Place::kWithheld;
   const Crossing crossing = TakeOut(page);
-  IndexRecord& record = records_[page.value()];
+  IndexRecord& record = rows_.record(page);
   const Policy& policy = PolicyOf(record);
   EncodeClock(exponent, since, exponent == 0 ? 0 : SpeedOf(policy, record), Saturates(policy),
               &record);
@@ -118,8 +116,8 @@ void PriceIndex::Restart(PageId page, double exponent, Instant since) {
 void PriceIndex::Remove(PageId page) {
   if (!Has(page)) return;
   (void)TakeOut(page);
-  --policy_pages_[records_[page.value()].policy()];
-  CountHost(HostId(host_of_[page.value()]), -1);
+  --policy_pages_[rows_.record(page).policy()];
+  CountHost(HostId(rows_.host(page)), -1);
   times_.Erase(page);
   SetPlace(page, Place::kNone, 0);
   --size_;
@@ -140,9 +138,9 @@ void PriceIndex::Offer(PageId page) {
 
 std::optional<IndexEntry> PriceIndex::Find(PageId page) const {
   if (!Has(page)) return std::nullopt;
-  const IndexRecord& record = records_[page.value()];
+  const IndexRecord& record = rows_.record(page);
   IndexEntry entry = DecodeRecord(PolicyOf(record), record);
-  entry.host = HostId(host_of_[page.value()]);
+  entry.host = HostId(rows_.host(page));
   if (const PageTimes* times = TimesOf(page)) {
     entry.eligible_from = times->eligible_from;
     entry.forced_at = times->forced_at;
@@ -152,7 +150,7 @@ std::optional<IndexEntry> PriceIndex::Find(PageId page) const {
 
 double PriceIndex::ExponentOf(PageId page, Instant at) const {
   DCHECK(Has(page));
-  const IndexRecord& record = records_[page.value()];
+  const IndexRecord& record = rows_.record(page);
   return freshet::ExponentOf(record, SpeedOf(PolicyOf(record), record), at);
 }
 
@@ -205,7 +203,7 @@ void PriceIndex::RingAlarms() {
     std::pop_heap(expiries_.begin(), expiries_.end());
     expiries_.pop_back();
     if (!Has(expiry.id) || PlaceOf(expiry.id) != Place::kWaiting) continue;
-    if (records_[expiry.id.value()].tag() != expiry.tag) continue;
+    if (rows_.record(expiry.id).tag() != expiry.tag) continue;
     File(expiry.id, Unfile(expiry.id));
   }
 }
@@ -281,8 +279,8 @@ void PriceIndex::FileAll() {
   // A first claim from a sample of values that move; any would do, at a cost.
   std::vector<double> sample;
   uint32_t pages = 0;
-  for (uint32_t i = 0; i < records_.size(); ++i) {
-    if (records_[i].place() != Place::kNone) pages = i + 1;
+  for (uint32_t i = 0; i < rows_.size(); ++i) {
+    if (rows_.record(PageId(i)).place() != Place::kNone) pages = i + 1;
   }
   for (uint32_t i = 0; i < pages; i += std::max<uint32_t>(1, pages / 4096)) {
     if (!Has(PageId(i)) || PlaceOf(PageId(i)) == Place::kWithheld) continue;
@@ -327,12 +325,12 @@ ValueJet PriceIndex::Evaluate(uint32_t slot) {
   const double elapsed = std::max((now_ - Instant::FromMicros(page.turn)).seconds(), 0.0);
   if (page.plain) return PlainPageJet(page, elapsed);
   if (!page.prepared) {
-    const IndexRecord& record = records_[page.page.value()];
+    const IndexRecord& record = rows_.record(page.page);
     band_.Prepare(slot, ValueOf(PolicyOf(record), record));
   }
   const ValueParameters& value = band_.value(slot);
   if (page.running) return CrawlValueJet(value, value.speed * elapsed);
-  return CrawlValueJet(value, StandingExponent(records_[page.page.value()]));
+  return CrawlValueJet(value, StandingExponent(rows_.record(page.page)));
 }
 
 void PriceIndex::SplitWarm(double shorter) {
@@ -375,7 +373,7 @@ std::optional<IndexPick> PriceIndex::BestForced() {
     const PageTimes* times = Has(top.id) ? TimesOf(top.id) : nullptr;
     const bool current =
         times != nullptr && PlaceOf(top.id) == Place::kForced && times->forced_at == top.at;
-    const HostId host(current ? host_of_[top.id.value()] : 0);
+    const HostId host(current ? rows_.host(top.id) : 0);
     if (current && !Blocked(host)) return IndexPick{top.id, kInfinity};
     std::pop_heap(forced_.begin(), forced_.end());
     forced_.pop_back();
@@ -393,7 +391,7 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
     const uint32_t slot = leader.slot;
     if (slot == AwakeBand::kNone) return std::nullopt;
     const AwakePage& page = band_[slot];
-    if (blocked_pages_ > 0 && Blocked(HostId(host_of_[page.page.value()]))) {
+    if (blocked_pages_ > 0 && Blocked(HostId(rows_.host(page.page)))) {
       ParkAwake(slot);
     } else if (page.exact && page.since == now_) {
       if (leader.bound == page.jet.value) return IndexPick{page.page, page.jet.value};
@@ -409,13 +407,13 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
 
 void PriceIndex::ParkAwake(uint32_t slot) {
   const PageId page = band_[slot].page;
-  IndexRecord& record = records_[page.value()];
+  IndexRecord& record = rows_.record(page);
   const ValueJet jet = Evaluate(slot);
   const ValueParameters value =
       band_[slot].prepared ? band_.value(slot) : ValueOf(PolicyOf(record), record);
   (void)Unfile(page);
   record.NextTag();
-  Park(page, HostId(host_of_[page.value()]), value, jet);
+  Park(page, HostId(rows_.host(page)), value, jet);
 }
 
 void PriceIndex::WakeFirst(uint32_t pool, double rival) {
@@ -432,7 +430,7 @@ bool PriceIndex::WakeRival(const std::optional<IndexPick>& best) {
   const WaitingPage& first = pools_.First(pool);
   bool may_win = first.bound > reach;
   if (best && first.bound == reach) {
-    const AwakePage& page = band_[records_[best->page.value()].position];
+    const AwakePage& page = band_[rows_.record(best->page).position];
     may_win = first > WaitingPage{reach, page.turn, page.page};
   }
   const bool lowest = asleep_ == 0 || claim_.lowest();

@@ -32,7 +32,7 @@
 #include "core/index/bound_pools.h"
 #include "core/index/claim.h"
 #include "core/index/index_entry.h"
-#include "core/index/index_record.h"
+#include "core/index/page_rows.h"
 #include "core/index/pick_pace.h"
 #include "core/index/times_table.h"
 #include "core/index/wake_calendar.h"
@@ -81,7 +81,7 @@ class PriceIndex {
   using Place = PagePlace;
   using PageAlarm = Alarm<Instant, PageId>;
 
-  [[nodiscard]] Place PlaceOf(PageId page) const { return records_[page.value()].place(); }
+  [[nodiscard]] Place PlaceOf(PageId page) const { return rows_.record(page).place(); }
   void SetPlace(PageId page, Place place, uint32_t position);
   [[nodiscard]] bool Has(PageId page) const;
   [[nodiscard]] const Policy& PolicyOf(const IndexRecord& record) const {
@@ -95,17 +95,11 @@ class PriceIndex {
     return host.value() < hosts_.size() && hosts_[host.value()].blocked;
   }
   [[nodiscard]] const PageTimes* TimesOf(PageId page) const { return times_.Find(page); }
-  // Inlined early: GCC takes a function that does nothing but prefetch for one without effects, and
-  // drops the call.
-  [[gnu::always_inline]] void PrefetchRecord(PageId page) const {
-    __builtin_prefetch(&records_[page.value()], 1);
-    __builtin_prefetch(&level_of_[page.value()], 1);
-  }
   // Most of the hot pages are crawled soon.
   [[gnu::always_inline]] void PrefetchHot() const {
     for (const uint32_t slot : band_.hot()) {
-      PrefetchRecord(band_[slot].page);
-      if (blocked_pages_ > 0) __builtin_prefetch(&host_of_[band_[slot].page.value()]);
+      rows_.Prefetch(band_[slot].page);
+      if (blocked_pages_ > 0) rows_.PrefetchHost(band_[slot].page);
     }
   }
   void CountHost(HostId host, int change);
@@ -172,10 +166,7 @@ class PriceIndex {
   void WakeFirst(uint32_t pool, double rival);
   [[nodiscard]] size_t TargetAwake() const;
 
-  // By PageId.
-  SegmentedArray<IndexRecord> records_;
-  SegmentedArray<uint32_t> host_of_;
-  SegmentedArray<uint16_t> level_of_;  // of the crossing; of a waiting page 1: its host's pool
+  PageRows rows_;
   TimesTable times_;
   SegmentedArray<WaitingHost> hosts_;  // by HostId
   std::array<Policy, 4> policies_;

@@ -1,0 +1,67 @@
+// What the index holds of every page: its record, its host and the level of its crossing.
+#ifndef FRESHET_CORE_INDEX_PAGE_ROWS_H_
+#define FRESHET_CORE_INDEX_PAGE_ROWS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/base/segmented_array.h"
+#include "core/base/units.h"
+#include "core/index/index_record.h"
+
+namespace freshet {
+
+// Owner thread only; 38 bytes a page. References stay valid.
+//
+// The three are kept in groups of pages and not in an array each: finding where an address is in
+// memory takes as long as fetching what is there when the table that tells it is not at hand, and
+// what stands close together is found by one look into it.
+class PageRows {
+ public:
+  [[nodiscard]] size_t size() const { return size_; }
+  // Adds pages until there are at least `pages`: zero records.
+  void GrowTo(size_t pages) {
+    if (pages <= size_) return;
+    size_ = pages;
+    groups_.GrowTo((pages + kGroup - 1) / kGroup);
+  }
+
+  // Precondition of all: page < size().
+  [[nodiscard]] IndexRecord& record(PageId page) { return Of(page).records[At(page)]; }
+  [[nodiscard]] const IndexRecord& record(PageId page) const { return Of(page).records[At(page)]; }
+  [[nodiscard]] uint32_t& host(PageId page) { return Of(page).hosts[At(page)]; }
+  [[nodiscard]] uint32_t host(PageId page) const { return Of(page).hosts[At(page)]; }
+  // Of the crossing; of a waiting page 1: its host's pool.
+  [[nodiscard]] uint16_t& level(PageId page) { return Of(page).levels[At(page)]; }
+
+  // Inlined early: GCC takes a function that does nothing but prefetch for one without effects, and
+  // drops the call.
+  [[gnu::always_inline]] void Prefetch(PageId page) const {
+    const Group& group = Of(page);
+    __builtin_prefetch(&group.records[At(page)], 1);
+    __builtin_prefetch(&group.levels[At(page)], 1);
+  }
+  [[gnu::always_inline]] void PrefetchHost(PageId page) const {
+    __builtin_prefetch(&Of(page).hosts[At(page)]);
+  }
+
+ private:
+  static constexpr size_t kGroup = 16;
+  struct Group {
+    IndexRecord records[kGroup];
+    uint32_t hosts[kGroup] = {};
+    uint16_t levels[kGroup] = {};
+  };
+  static_assert(sizeof(Group) == 38 * kGroup);
+  [[nodiscard]] static size_t At(PageId page) { return page.value() % kGroup; }
+  [[nodiscard]] Group& Of(PageId page) { return groups_[page.value() / kGroup]; }
+  [[nodiscard]] const Group& Of(PageId page) const { return groups_[page.value() / kGroup]; }
+
+  // Of 2^20 pages in a block, which are 19 huge pages.
+  SegmentedArray<Group, 16> groups_;
+  size_t size_ = 0;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_PAGE_ROWS_H_
