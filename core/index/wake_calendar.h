@@ -57,7 +57,7 @@ class WakeCalendar {
 
  private:
   // Narrow buckets to a wide one.
-  static constexpr int kStepBits = 4;
+  static constexpr int kStepBits = 5;
   static constexpr int64_t kSteps = int64_t{1} << kStepBits;
   // The wide bucket of a narrow one; rounds down, below zero as well.
   [[nodiscard]] static int64_t WideOf(int64_t number) { return number >> kStepBits; }

@@ -14,7 +14,7 @@
 namespace freshet {
 
 // A page with a tag of 3 bits, which tells entries that count from older ones of the same page, and
-// a number of 4 bits that is the calendar's. Value type, thread-compatible.
+// a number of 5 bits that is the calendar's. Value type, thread-compatible.
 struct WakeEntry {
   PageId page;
   uint8_t mark = 0;  // tag + 8 step
