@@ -41,11 +41,12 @@ struct AwakePage {
   // For the time when it sleeps again.
   uint32_t crossing = 0;  // Crossing::code
   uint16_t level = 0;
-  bool exact : 1 = false;       // `jet` is that of the value at `since`
-  bool running : 1 = false;     // the exponent was zero at `turn`; else it stands still
-  bool plain : 1 = false;       // its value is scale R^1(rate elapsed), the scale is `importance`,
-  bool per_change : 1 = false;  // or importance/rate
-  bool prepared : 1 = false;    // its value parameters are known
+  bool exact : 1 = false;        // `jet` is that of the value at `since`
+  bool running : 1 = false;      // the exponent was zero at `turn`; else it stands still
+  bool plain : 1 = false;        // its value is scale R^1(rate elapsed), the scale is `importance`,
+  bool per_change : 1 = false;   // or importance/rate
+  bool prepared : 1 = false;     // its value parameters are known
+  bool level_filed : 1 = false;  // Crossing::filed
 };
 static_assert(sizeof(AwakePage) == 64);
 

@@ -19,10 +19,12 @@ class Crossing {
   // Of a level that is not 0. An exponent of kEnd and more is one that is never reached, below
   // 2^-59 it is 0.
   Crossing(double exponent, uint16_t level) : code_(Encode(exponent)), level_(level) {}
-  [[nodiscard]] static Crossing FromCode(uint32_t code, uint16_t level) {
+  // `filed`: the level is where the index keeps it of a sleeping page.
+  [[nodiscard]] static Crossing FromCode(uint32_t code, uint16_t level, bool filed) {
     Crossing crossing;
     crossing.code_ = code;
     crossing.level_ = level;
+    crossing.filed_ = filed;
     return crossing;
   }
 
@@ -37,6 +39,7 @@ class Crossing {
   [[nodiscard]] uint32_t code() const { return code_; }
   // 0: nothing is known.
   [[nodiscard]] uint16_t level() const { return level_; }
+  [[nodiscard]] bool filed() const { return filed_; }
 
  private:
   static constexpr int kDropped = 26;
@@ -51,6 +54,7 @@ class Crossing {
 
   uint32_t code_ = 0;
   uint16_t level_ = 0;
+  bool filed_ = false;
 };
 
 // Value type, thread-compatible. Next to the claim itself it keeps the level of a grid of ln V that

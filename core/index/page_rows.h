@@ -36,10 +36,11 @@ class PageRows {
 
   // Inlined early: GCC takes a function that does nothing but prefetch for one without effects, and
   // drops the call.
-  [[gnu::always_inline]] void Prefetch(PageId page) const {
-    const Group& group = Of(page);
-    __builtin_prefetch(&group.records[At(page)], 1);
-    __builtin_prefetch(&group.levels[At(page)], 1);
+  [[gnu::always_inline]] void PrefetchRecord(PageId page) const {
+    __builtin_prefetch(&Of(page).records[At(page)], 1);
+  }
+  [[gnu::always_inline]] void PrefetchLevel(PageId page) const {
+    __builtin_prefetch(&Of(page).levels[At(page)]);
   }
   [[gnu::always_inline]] void PrefetchHost(PageId page) const {
     __builtin_prefetch(&Of(page).hosts[At(page)]);

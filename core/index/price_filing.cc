@@ -120,10 +120,10 @@ Crossing PriceIndex::Unfile(PageId page) {
   switch (PlaceOf(page)) {
     case Place::kAsleep:
       --asleep_;
-      return Crossing::FromCode(record.position, rows_.level(page));
+      return Crossing::FromCode(record.position, rows_.level(page), true);
     case Place::kAwake: {
       const AwakePage& awake = band_[record.position];
-      const auto crossing = Crossing::FromCode(awake.crossing, awake.level);
+      const auto crossing = Crossing::FromCode(awake.crossing, awake.level, awake.level_filed);
       band_.Remove(record.position);
       return crossing;
     }
@@ -277,7 +277,9 @@ PriceIndex::Sleeping PriceIndex::Sleep(PageId page, ValueShape shape, double s, 
   if (!calendar.File(chunks_, page, record.tag(), at, t_)) return Sleeping::kDue;
   next_open_ = std::min(next_open_, calendar.next_open());
   ++asleep_;
-  rows_.level(page) = crossing.level();
+  // Mostly it is there, and what is not touched need not be fetched.
+  if (!crossing.filed()) rows_.level(page) = crossing.level();
+  DCHECK(rows_.level(page) == crossing.level());
   SetPlace(page, Place::kAsleep, crossing.code());
   return Sleeping::kFiled;
 }
@@ -325,6 +327,7 @@ void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
   awake.rate = record.rate;
   awake.crossing = crossing.code();
   awake.level = crossing.level();
+  awake.level_filed = crossing.filed();
   awake.exact = value != nullptr;
   awake.running = record.running();
   awake.plain = value == nullptr && IsPlain(policy);
@@ -391,7 +394,8 @@ void PriceIndex::WakeDue(size_t max) {
   }
   due_.fetched = std::max(due_.fetched, end);
   for (; due_.fetched < std::min(due_.entries.size(), end + kPrefetched); ++due_.fetched) {
-    rows_.Prefetch(due_.entries[due_.fetched].page);
+    rows_.PrefetchRecord(due_.entries[due_.fetched].page);
+    rows_.PrefetchLevel(due_.entries[due_.fetched].page);
   }
 }
 

@@ -98,7 +98,7 @@ class PriceIndex {
   // Most of the hot pages are crawled soon.
   [[gnu::always_inline]] void PrefetchHot() const {
     for (const uint32_t slot : band_.hot()) {
-      rows_.Prefetch(band_[slot].page);
+      rows_.PrefetchRecord(band_[slot].page);
       if (blocked_pages_ > 0) rows_.PrefetchHost(band_[slot].page);
     }
   }
