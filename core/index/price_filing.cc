@@ -412,11 +412,12 @@ void PriceIndex::RenewCalendars() {
 void PriceIndex::SweepCalendars() {
   if (chunks_.entries() < asleep_ + asleep_ / 8 + 4096) return;
   WakeCalendar& calendar = calendars_[sweep_next_++ % calendars_.size()];
-  for (int i = 0; i < 4; ++i) {
-    calendar.SweepNext(chunks_, [this](const WakeEntry& entry) {
-      return PlaceOf(entry.page) == Place::kAsleep && rows_.record(entry.page).tag() == entry.tag();
-    });
-  }
+  calendar.SweepNext(
+      chunks_, &swept_, [this](PageId page) { rows_.PrefetchRecord(page); },
+      [this](const WakeEntry& entry) {
+        return PlaceOf(entry.page) == Place::kAsleep &&
+               rows_.record(entry.page).tag() == entry.tag();
+      });
 }
 
 }  // namespace freshet

@@ -202,6 +202,7 @@ class PriceIndex {
   bool barren_ = false;  // the last search found nothing eligible, and nothing has changed
   PickPace pace_;
   size_t sweep_next_ = 0;
+  std::vector<WakeEntry> swept_;
   uint64_t evaluations_ = 0;
 };
 

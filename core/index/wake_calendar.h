@@ -47,9 +47,11 @@ class WakeCalendar {
   // ln(claim) has moved by d >= 0.
   void ClaimFell(double d, double now);
   void ClaimRose(double d, double now);
-  // Keeps of the next wide bucket in turn what `keep` says.
-  template <typename Keep>
-  void SweepNext(WakeChunks& chunks, const Keep& keep);
+  // Keeps of the next wide bucket in turn what `keep(entry)` says; fetch(page) is called for all of
+  // them first. `room` is for what is kept meanwhile.
+  template <typename Fetch, typename Keep>
+  void SweepNext(WakeChunks& chunks, std::vector<WakeEntry>* room, const Fetch& fetch,
+                 const Keep& keep);
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
   // Precision is lost when the clock has been moved very far; such a calendar is to be drained.
@@ -96,17 +98,20 @@ class WakeCalendar {
   std::vector<WakeBucket> buckets_;  // narrow ones first
 };
 
-template <typename Keep>
-void WakeCalendar::SweepNext(WakeChunks& chunks, const Keep& keep) {
+template <typename Fetch, typename Keep>
+void WakeCalendar::SweepNext(WakeChunks& chunks, std::vector<WakeEntry>* room, const Fetch& fetch,
+                             const Keep& keep) {
   chunks.Flush();
   WakeBucket& bucket = Wide(swept_++);
-  uint32_t kept = 0;
+  room->clear();
   const uint32_t swept = chunks.Empty(bucket, [&](const WakeEntry& entry) {
-    if (!keep(entry)) return;
-    chunks.Push(bucket, entry);
-    ++kept;
+    fetch(entry.page);
+    room->push_back(entry);
   });
-  CountEntries(chunks, int64_t{kept} - int64_t{swept});
+  for (const WakeEntry& entry : *room) {
+    if (keep(entry)) chunks.Push(bucket, entry);
+  }
+  CountEntries(chunks, int64_t{bucket.count} - int64_t{swept});
 }
 
 }  // namespace freshet
