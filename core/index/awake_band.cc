@@ -21,6 +21,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<double>::lowest();
 // A level is found anew where the pages above are more or fewer than this many times those wanted.
 constexpr double kTolerance = 2;
+// Under a value that is reached so many times fewer will do.
+constexpr double kFew = 8;
 // The origin of the lines moves up once in so many periods.
 constexpr double kPeriodsAnOrigin = 8;
 constexpr size_t kSample = 256;
@@ -245,7 +247,9 @@ void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier, uint32
   } else {
     count = select(period.price * (1 - tier.gap));
     const auto ratio = static_cast<double>(period.target) / static_cast<double>(count + 1);
-    if (ratio * kTolerance < 1 || ratio > kTolerance) {
+    if (period.known && ratio < kFew) {
+      // Once, between two periods: the distance stays what it is for those.
+    } else if (ratio * kTolerance < 1 || ratio > kTolerance) {
       count = select(SampleRank(from, end, period.target));
       tier.gap = period.price > 0 ? 1 - tier.level / period.price : 0;
     } else {

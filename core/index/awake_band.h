@@ -98,9 +98,10 @@ class AwakeBand {
   void TakeValue(uint32_t slot);
 
   struct Period {
-    double length = 0;  // seconds
-    size_t target = 0;  // pages, about
-    double price = 0;   // a guess of what is picked: it tells where to split
+    double length = 0;   // seconds
+    size_t target = 0;   // pages, about
+    double price = 0;    // a guess of what is picked: it tells where to split
+    bool known = false;  // it is no guess but a value that is reached
   };
   // Begins a period in which `warm.target` pages are warm, and one in which `hot.target` of them
   // are hot. Lines that would expire in the longer one are renewed by `evaluate(slot)`, which

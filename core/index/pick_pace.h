@@ -50,14 +50,20 @@ class PickPace {
     hot_picks_ = 0;
   }
 
-  // In a period cut short by `shorter` more pages are looked at, by as much.
-  [[nodiscard]] AwakeBand::Period Warm(double shorter) const { return Of(warm_picks_, shorter); }
-  [[nodiscard]] AwakeBand::Period Hot(double shorter) const { return Of(kHotPicks, shorter); }
+  // In a period cut short by `shorter` more pages are looked at, by as much. `reach`: what will be
+  // picked is worth at least this; 0: nothing is known.
+  [[nodiscard]] AwakeBand::Period Warm(double shorter, double reach) const {
+    return Of(warm_picks_, shorter, reach);
+  }
+  [[nodiscard]] AwakeBand::Period Hot(double shorter, double reach) const {
+    return Of(kHotPicks, shorter, reach);
+  }
 
  private:
-  [[nodiscard]] AwakeBand::Period Of(double picks, double shorter) const {
+  [[nodiscard]] AwakeBand::Period Of(double picks, double shorter, double reach) const {
     return {std::max(interval_ * picks / shorter, 1e-6),
-            static_cast<size_t>((8 + 1.5 * picks) * std::sqrt(shorter)), price_};
+            static_cast<size_t>((8 + 1.5 * picks) * std::sqrt(shorter)), reach > 0 ? reach : price_,
+            reach > 0};
   }
 
   uint64_t picks_ = 0;  // in this period

@@ -333,18 +333,18 @@ ValueJet PriceIndex::Evaluate(uint32_t slot) {
   return CrawlValueJet(value, StandingExponent(rows_.record(page.page)));
 }
 
-void PriceIndex::SplitWarm(double shorter) {
+void PriceIndex::SplitWarm(double shorter, double reach) {
   pace_.BeginHot();
-  band_.SplitWarm(t_, now_, pace_.Hot(shorter));
+  band_.SplitWarm(t_, now_, pace_.Hot(shorter, reach));
   PrefetchHot();
 }
 
-void PriceIndex::Split(double shorter) {
+void PriceIndex::Split(double shorter, double reach) {
   pace_.Begin(t_, size_);
-  band_.Split(t_, now_, pace_.Warm(shorter), pace_.Hot(shorter),
+  band_.Split(t_, now_, pace_.Warm(shorter, reach), pace_.Hot(shorter, reach),
               [this](uint32_t slot) { return Evaluate(slot); });
   PrefetchHot();
-  if (shorter > 1) return;
+  if (reach != 0) return;
   // By the next split of the warm pages, so that no pick has all the work; unless there was none.
   if (untidy_) Tidy();
   untidy_ = true;
@@ -447,9 +447,9 @@ bool PriceIndex::Advance() {
   if (size_ == 0 || blocked_pages_ == size_ || barren_) return false;
   if (!filed_) FileAll();
   if (t_ > band_.warm_end() || pace_.late()) {
-    Split(1);
+    Split(1, 0);
   } else if (t_ > band_.hot_end() || pace_.hot_late()) {
-    SplitWarm(1);
+    SplitWarm(1, 0);
     if (untidy_) Tidy();
   }
   // What is opened now is filed from the next pick on: its records are on their way till then.
@@ -468,8 +468,8 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
   t_ = Seconds(at);
   if (!Advance()) return std::nullopt;
   double step = 0;
-  double shorter = 4;
-  double shorter_hot = 4;
+  double shorter = 1;
+  double shorter_hot = 1;
   for (;;) {
     if (const auto forced = BestForced()) {
       // One that had to wait for its host may have been forced earlier.
@@ -482,12 +482,12 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
     const std::optional<IndexPick> best = BestAwake();
     const double reach = best ? best->value : -1;
     if (band_.BelowHotLevel(reach)) {
-      SplitWarm(shorter_hot);
+      SplitWarm(shorter_hot, reach);
       shorter_hot *= 4;
       continue;
     }
     if (band_.BelowWarmLevel(reach)) {
-      Split(shorter);
+      Split(shorter, reach);
       shorter *= 4;
       continue;
     }

@@ -149,8 +149,9 @@ class PriceIndex {
   [[nodiscard]] bool Advance();
   void RingAlarms();
   void OpenDue();
-  void Split(double shorter);
-  void SplitWarm(double shorter);
+  // Early, `reach` is what the pick is worth at least; else 0.
+  void Split(double shorter, double reach);
+  void SplitWarm(double shorter, double reach);
   // Keeps claim, band and calendars in shape: once after each split.
   void Tidy();
   void MoveClaim(double log_claim);
