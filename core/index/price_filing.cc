@@ -176,6 +176,7 @@ void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> riva
   record.NextTag();
   if (!filed_) {
     ++unfiled_;
+    if (unfiled_pages_.size() < kFewUnfiled) unfiled_pages_.push_back(page);
     SetPlace(page, Place::kUnfiled, 0);
     return;
   }

@@ -278,13 +278,14 @@ void PriceIndex::FileAll() {
   RenewCalendars();
   // A first claim from a sample of values that move; any would do, at a cost.
   std::vector<double> sample;
-  uint32_t pages = 0;
-  for (uint32_t i = 0; i < rows_.size(); ++i) {
-    if (rows_.record(PageId(i)).place() != Place::kNone) pages = i + 1;
-  }
-  for (uint32_t i = 0; i < pages; i += std::max<uint32_t>(1, pages / 4096)) {
-    if (!Has(PageId(i)) || PlaceOf(PageId(i)) == Place::kWithheld) continue;
-    const IndexEntry entry = *Find(PageId(i));
+  const bool few = unfiled_pages_.size() < kFewUnfiled;
+  auto end = static_cast<uint32_t>(few ? unfiled_pages_.size() : rows_.size());
+  while (!few && end > 0 && !Has(PageId(end - 1))) --end;
+  const auto page_at = [&](uint32_t i) { return few ? unfiled_pages_[i] : PageId(i); };
+  for (uint32_t i = 0; i < end; i += std::max<uint32_t>(1, end / 4096)) {
+    const PageId page = page_at(i);
+    if (PlaceOf(page) != Place::kUnfiled) continue;
+    const IndexEntry entry = *Find(page);
     const double value = CrawlValue(ValueOf(entry), ExponentAt(entry, now_));
     if (value > 0 && std::isfinite(value)) sample.push_back(value);
   }
@@ -298,12 +299,14 @@ void PriceIndex::FileAll() {
     claim_.Rebase(log_claim);
   }
   awake_limit_ = 16 * TargetAwake();
-  for (uint32_t i = 0; i < pages; ++i) {
-    if (PlaceOf(PageId(i)) != Place::kUnfiled) continue;
+  for (uint32_t i = 0; i < end; ++i) {
+    const PageId page = page_at(i);
+    if (PlaceOf(page) != Place::kUnfiled) continue;
     --unfiled_;
-    File(PageId(i), {});
+    File(page, {});
     if (band_.size() > awake_limit_) RaiseClaim();
   }
+  unfiled_pages_ = {};
   DCHECK(unfiled_ == 0);
 }
 

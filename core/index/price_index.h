@@ -80,6 +80,7 @@ class PriceIndex {
  private:
   using Place = PagePlace;
   using PageAlarm = Alarm<Instant, PageId>;
+  static constexpr size_t kFewUnfiled = 4096;
 
   [[nodiscard]] Place PlaceOf(PageId page) const { return rows_.record(page).place(); }
   void SetPlace(PageId page, Place place, uint32_t position);
@@ -187,6 +188,7 @@ class PriceIndex {
 
   size_t size_ = 0;
   size_t unfiled_ = 0;
+  std::vector<PageId> unfiled_pages_;  // while they are few: there may be room for many more
   size_t asleep_ = 0;
   size_t blocked_pages_ = 0;
   size_t built_for_ = 0;  // pages that the calendars were made for

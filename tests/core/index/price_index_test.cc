@@ -116,6 +116,36 @@ TEST(PriceIndex, PagesThatAreReplacedLeaveFewEntriesBehind) {
   EXPECT_LT(most, kPages + kPages / 4);
 }
 
+// With few pages, and with more than are remembered by name.
+TEST(PriceIndex, FilesAtTheFirstPickWhatWasPutAnywhere) {
+  const Instant now = Instant::FromUnixSeconds(1'700'000'000);
+  const auto page_of = [](uint32_t i) { return PageId(999'983 - 150 * i); };
+  for (const uint32_t pages : {2u, 100u, 5000u}) {
+    PriceIndex index;
+    index.GrowTo(1'000'000, 1);
+    for (uint32_t i = 0; i < pages; ++i) {
+      IndexEntry entry;
+      entry.policy = *ParsePolicy("greedy");
+      entry.rates.importance = 1 + i;
+      entry.rates.change_rate = entry.rates.unsignalled_rate = 1.0 / 86400;
+      entry.rates.staleness_rate = entry.rates.unsignalled_rate;
+      entry.since = now - Duration::Days(1);
+      index.Put(page_of(i), entry);
+      index.Put(page_of(i), entry);
+    }
+    index.Withhold(page_of(pages - 1));
+    index.Remove(page_of(pages - 2));
+    for (uint32_t i = pages - 2; i-- > 0;) {
+      const auto best = index.Best(now);
+      ASSERT_TRUE(best);
+      ASSERT_EQ(best->page, page_of(i)) << "the next by importance";
+      index.Remove(best->page);
+    }
+    EXPECT_FALSE(index.Best(now));
+    EXPECT_EQ(index.size(), 1u) << "the one withheld";
+  }
+}
+
 TEST(PriceIndex, DoesNotLookAtEveryPage) {
   constexpr int kPages = 20'000;
   std::mt19937_64 random(7);
