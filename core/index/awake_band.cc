@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/base/check.h"
 
@@ -16,7 +17,7 @@ constexpr double kMaxPeriods = 4096;
 constexpr double kRounding = kMaxPeriods * 0x1p-52;
 // Long enough that few lines are renewed at a split. What it costs is a slope that is too steep by
 // the part of a page's cycle that so many periods are.
-constexpr double kPeriodsALine = 16;
+constexpr double kPeriodsALine = 10;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<double>::lowest();
 // A level is found anew where the pages above are more or fewer than this many times those wanted.
@@ -30,43 +31,10 @@ constexpr size_t kListed = 512;
 
 }  // namespace
 
-void AwakeBand::Lines::Reserve(size_t lines) {
-  if (lines + kLinePadding <= base.size()) return;
-  const size_t room = 2 * lines + kLinePadding;
-  base.resize(room, -kInfinity);
-  slope.resize(room);
-  slot.resize(room);
-}
-
-void AwakeBand::Lines::Set(size_t i, const Line& line) {
-  base[i] = line.base;
-  slope[i] = line.slope;
-  slot[i] = line.slot;
-}
-
-uint32_t AwakeBand::Lines::Join(const Line& line) {
-  Reserve(size_t{size} + 1);
-  Set(size, line);
-  return size++;
-}
-
-void AwakeBand::Lines::Erase(size_t i) {
-  --size;
-  base[i] = base[size];
-  slope[i] = slope[size];
-  slot[i] = slot[size];
-  base[size] = -kInfinity;
-}
-
-void AwakeBand::Lines::Clear() {
-  std::fill_n(base.begin(), size, -kInfinity);
-  size = 0;
-}
-
 AwakeBand::Line AwakeBand::MakeLine(uint32_t slot, const ValueJet& jet, double now) const {
   // The line holds for d <= span: slope d + curvature d^2/2 <= (slope + curvature span/2) d. A page
   // that will not be warm for long gets a long line; the price is curvature span d/2.
-  const double left = std::max(warm_.end - now, 0.0);
+  const double left = std::max(next_.end - now, 0.0);
   double span = kPeriodsALine * left;
   if (jet.value < warm_.level && jet.slope > 0) {
     span += std::min(2 * (warm_.level - jet.value) / jet.slope, kMaxPeriods * left);
@@ -108,53 +76,72 @@ uint32_t AwakeBand::Take() {
 
 void AwakeBand::Prepare(uint32_t slot, const ValueParameters& value) {
   pages_[slot].prepared = true;
+  if (value_of_.size() < pages_.size()) value_of_.resize(pages_.size());
   if (free_values_.empty()) {
-    places_[slot].value = static_cast<uint32_t>(values_.size());
+    value_of_[slot] = static_cast<uint32_t>(values_.size());
     values_.push_back(value);
   } else {
-    places_[slot].value = free_values_.back();
+    value_of_[slot] = free_values_.back();
     free_values_.pop_back();
-    values_[places_[slot].value] = value;
+    values_[value_of_[slot]] = value;
   }
 }
 
 void AwakeBand::Enter(uint32_t slot, double now) {
   const ValueJet& jet = pages_[slot].jet;
   const Line line = MakeLine(slot, jet, now);
-  Places& places = places_[slot];
-  places.line = lines_.Join(line);
-  places.warm = kNone;
-  places.hot = kNone;
+  const uint32_t place = lines_.Join(line);
+  places_[slot].line = place;
   if (expires_.size() < lines_.base.size()) expires_.resize(lines_.base.size());
-  expires_[places.line] = line.expires;
-  const auto reaches = [this, &line](const Tier& tier) {
-    return line.base + line.slope * (tier.end - origin_) >= tier.level;
-  };
-  if (!reaches(warm_)) return;
-  places.warm = warm_.Join(line);
-  if (!reaches(hot_)) return;
-  places.hot = hot_.Join(line);
+  expires_[place] = line.expires;
+  if (!Reaches(line, warm_)) return;
+  (void)Join(warm_, line);
+  if (!Reaches(line, hot_)) return;
+  const uint32_t hot = Join(hot_, line);
   if (bounds_.size() < hot_.base.size()) bounds_.resize(hot_.base.size());
-  bounds_[places.hot] = jet.value;
+  bounds_[hot] = jet.value;
 }
 
-void AwakeBand::Erase(Lines& lines, uint32_t Places::*place, uint32_t index) {
-  lines.Erase(index);
-  if (index < lines.size) places_[lines.slot[index]].*place = index;
+void AwakeBand::Leave(Tier& tier, uint32_t place) {
+  tier.Erase(place);
+  if (place < tier.size) places_[tier.slot[place]].tier[tier.id] = place;
+}
+
+void AwakeBand::MoveLine(uint32_t from, uint32_t to) {
+  if (from == to) return;
+  lines_.base[to] = lines_.base[from];
+  lines_.slope[to] = lines_.slope[from];
+  lines_.slot[to] = lines_.slot[from];
+  expires_[to] = expires_[from];
+  places_[lines_.slot[to]].line = to;
+}
+
+void AwakeBand::EraseLine(uint32_t place) {
+  if (place < examined_) {
+    // The gap goes to the end of those that were examined.
+    MoveLine(--examined_, place);
+    place = examined_;
+  }
+  MoveLine(lines_.size - 1, place);
+  lines_.Erase(lines_.size - 1);
 }
 
 void AwakeBand::Remove(uint32_t slot) {
-  const Places places = places_[slot];
-  expires_[places.line] = expires_[lines_.size - 1];
-  Erase(lines_, &Places::line, places.line);
+  EraseLine(places_[slot].line);
   free_.push_back(slot);
-  if (pages_[slot].prepared) free_values_.push_back(places.value);
-  if (places.warm == kNone) return;
-  Erase(warm_, &Places::warm, places.warm);
-  if (places.hot == kNone) return;
-  bounds_[places.hot] = bounds_[hot_.size - 1];
+  if (pages_[slot].prepared) free_values_.push_back(value_of_[slot]);
+  if (examined_ > 0) {
+    const uint32_t next = PlaceIn(next_, slot);
+    if (next != kNone) Leave(next_, next);
+  }
+  const uint32_t warm = PlaceIn(warm_, slot);
+  if (warm == kNone) return;
+  Leave(warm_, warm);
+  const uint32_t hot = PlaceIn(hot_, slot);
+  if (hot == kNone) return;
+  bounds_[hot] = bounds_[hot_.size - 1];
   bounds_[hot_.size - 1] = -kInfinity;
-  Erase(hot_, &Places::hot, places.hot);
+  Leave(hot_, hot);
 }
 
 void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant at) {
@@ -162,18 +149,23 @@ void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant 
   page.jet = jet;
   page.since = at;
   page.exact = true;
-  const Places places = places_[slot];
+  const uint32_t place = places_[slot].line;
   const Line line = MakeLine(slot, jet, now);
-  lines_.Set(places.line, line);
-  expires_[places.line] = line.expires;
-  if (places.warm == kNone) return;
-  warm_.Set(places.warm, line);
-  if (places.hot == kNone) return;
-  hot_.Set(places.hot, MakeHotLine(slot, now, at));
-  bounds_[places.hot] = jet.value;
+  lines_.Set(place, line);
+  expires_[place] = line.expires;
+  const uint32_t next = PlaceIn(next_, slot);
+  if (next != kNone) next_.Set(next, line);
+  if (next == kNone && place < examined_ && Reaches(line, next_)) (void)Join(next_, line);
+  const uint32_t warm = PlaceIn(warm_, slot);
+  if (warm == kNone) return;
+  warm_.Set(warm, line);
+  const uint32_t hot = PlaceIn(hot_, slot);
+  if (hot == kNone) return;
+  hot_.Set(hot, MakeHotLine(slot, now, at));
+  bounds_[hot] = jet.value;
 }
 
-void AwakeBand::TakeValue(uint32_t slot) { bounds_[places_[slot].hot] = pages_[slot].jet.value; }
+void AwakeBand::TakeValue(uint32_t slot) { bounds_[PlaceIn(hot_, slot)] = pages_[slot].jet.value; }
 
 AwakeBand::Leader AwakeBand::ReadBounds(double now) {
   if (hot_.size == 0) return {};
@@ -202,30 +194,25 @@ uint32_t* AwakeBand::Selected(const Lines& lines) {
   return selected_.data();
 }
 
-void AwakeBand::Empty(Tier& tier, uint32_t Places::*place) {
-  for (uint32_t i = 0; i < tier.size; ++i) places_[tier.slot[i]].*place = kNone;
-  tier.Clear();
-}
-
-void AwakeBand::Begin(double now, double length) {
-  Empty(hot_, &Places::hot);
-  Empty(warm_, &Places::warm);
-  warm_.end = now + length;
+void AwakeBand::MoveOrigin(double now, double length) {
   const double passed = now - origin_;
   if (passed < kPeriodsAnOrigin * length) return;
   kernels_.advance(lines_.base.data(), lines_.slope.data(), lines_.size, passed);
+  kernels_.advance(warm_.base.data(), warm_.slope.data(), warm_.size, passed);
+  // What is hot is written down anew.
+  hot_.Clear();
   origin_ = now;
 }
 
-size_t AwakeBand::ListExpiring() {
-  return kernels_.select_below(expires_.data(), lines_.size, warm_.end, Selected(lines_));
+size_t AwakeBand::ListExpiring(size_t first, size_t end, double t) {
+  return kernels_.select_below(expires_.data() + first, end - first, t, Selected(lines_));
 }
 
 double AwakeBand::SampleRank(const Lines& lines, double t, size_t rank) {
   const size_t step = lines.size / kSample + 1;
   sample_.clear();
   for (size_t i = 0; i < lines.size; i += step) {
-    sample_.push_back(lines.base[i] + lines.slope[i] * t);
+    sample_.push_back(lines.At(i, t));
   }
   const size_t place = std::min(rank / step, sample_.size() - 1);
   std::nth_element(sample_.begin(), sample_.begin() + static_cast<std::ptrdiff_t>(place),
@@ -233,7 +220,7 @@ double AwakeBand::SampleRank(const Lines& lines, double t, size_t rank) {
   return sample_[place];
 }
 
-void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier, uint32_t Places::*place) {
+void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier) {
   const double end = tier.end - origin_;
   uint32_t* const selected = Selected(from);
   const auto select = [&](double level) {
@@ -261,16 +248,94 @@ void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier, uint32
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t line = selected[i];
     tier.Set(i, {from.base[line], from.slope[line], 0, from.slot[line]});
-    places_[from.slot[line]].*place = i;
+    places_[from.slot[line]].tier[tier.id] = i;
   }
 }
 
+void AwakeBand::Adapt(const Period& period, Tier& tier) {
+  const auto ratio = static_cast<double>(period.target) / static_cast<double>(tier.size + 1);
+  astray_ = ratio * kTolerance < 1 || ratio > kTolerance;
+  if (!astray_) tier.gap *= std::sqrt(ratio);
+}
+
+void AwakeBand::Aim(const Period& period) {
+  if (period.target >= lines_.size) {
+    next_.level = kLowest;
+  } else if (astray_) {
+    next_.level = SampleRank(lines_, next_.end - origin_, period.target);
+    next_.gap = period.price > 0 ? 1 - next_.level / period.price : 0;
+  } else {
+    next_.level = period.price * (1 - next_.gap);
+  }
+}
+
+void AwakeBand::Gather(size_t end) {
+  uint32_t* const selected = Selected(lines_);
+  const size_t first = examined_;
+  const size_t count =
+      kernels_.select_not_below(lines_.base.data() + first, lines_.slope.data() + first,
+                                end - first, next_.end - origin_, next_.level, selected);
+  next_.Reserve(next_.size + count);
+  for (size_t i = 0; i < count; ++i) {
+    const size_t line = first + selected[i];
+    (void)Join(next_, {lines_.base[line], lines_.slope[line], 0, lines_.slot[line]});
+  }
+  examined_ = static_cast<uint32_t>(end);
+}
+
 void AwakeBand::SplitWarm(double now, Instant at, const Period& hot) {
-  Empty(hot_, &Places::hot);
+  hot_.Clear();
   hot_.end = std::min(now + hot.length, warm_.end);
-  Fill(warm_, hot, hot_, &Places::hot);
+  Fill(warm_, hot, hot_);
   if (bounds_.size() < hot_.base.size()) bounds_.resize(hot_.base.size());
   for (uint32_t i = 0; i < hot_.size; ++i) hot_.Set(i, MakeHotLine(hot_.slot[i], now, at));
+}
+
+void AwakeBand::Renew(size_t first, size_t end, double until, double now, Instant at,
+                      Evaluate evaluate) {
+  const size_t expiring = ListExpiring(first, end, until);
+  for (size_t i = 0; i < expiring; ++i) {
+    const uint32_t slot = lines_.slot[first + selected_[i]];
+    Tighten(slot, evaluate(slot), now, at);
+  }
+}
+
+void AwakeBand::Examine(size_t count, double now, Instant at, Evaluate evaluate) {
+  const size_t end = std::min<size_t>(lines_.size, examined_ + count);
+  Renew(examined_, end, next_.end, now, at, evaluate);
+  Gather(end);
+}
+
+void AwakeBand::Prepare(double now, Instant at, const Period& warm, const Period& hot,
+                        Evaluate evaluate) {
+  const double left = warm_.end - now;
+  if (left > warm.length / 4) return;
+  if (examined_ == 0) Aim(warm);
+  const double share = left > hot.length ? hot.length / left : 1;
+  const auto rest = static_cast<double>(lines_.size - examined_);
+  Examine(static_cast<size_t>(share * rest) + 1, now, at, evaluate);
+}
+
+void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& hot,
+                      Evaluate evaluate) {
+  if (examined_ > 0 && !warm.known && next_.end - now > warm.length / 2) {
+    Examine(lines_.size, now, at, evaluate);
+    std::swap(warm_, next_);
+    MoveOrigin(now, warm.length);
+    Adapt(warm, warm_);
+    next_.end = warm_.end + warm.length;
+  } else {
+    warm_.Clear();
+    warm_.end = now + warm.length;
+    next_.end = warm_.end + warm.length;
+    MoveOrigin(now, warm.length);
+    Renew(0, lines_.size, warm_.end, now, at, evaluate);
+    Fill(lines_, warm, warm_);
+  }
+  next_.Clear();
+  next_.gap = warm_.gap;
+  examined_ = 0;
+  SplitWarm(now, at, hot);
 }
 
 double AwakeBand::ValueAtRank(size_t rank) {
@@ -283,7 +348,7 @@ size_t AwakeBand::CountAtLeast(double level) const {
   const size_t step = size() / kSample + 1;
   size_t count = 0;
   for (size_t i = 0; i < size(); i += step) {
-    count += lines_.base[i] + lines_.slope[i] * t >= level ? step : 0;
+    count += lines_.At(i, t) >= level ? step : 0;
   }
   return count;
 }
@@ -292,7 +357,7 @@ void AwakeBand::ListBelow(double level, size_t max, std::vector<uint32_t>* slots
   const double t = warm_.end - origin_;
   const size_t end = std::min(size(), list_from_ + kListed);
   for (; list_from_ < end && max > 0; ++list_from_) {
-    if (lines_.base[list_from_] + lines_.slope[list_from_] * t >= level) continue;
+    if (lines_.At(list_from_, t) >= level) continue;
     slots->push_back(lines_.slot[list_from_]);
     --max;
   }

@@ -10,45 +10,32 @@
 // hot pages a pick costs about n/W + 1.5 W/H + 3 H line visits; for some thousand pages the
 // sum is flat around W = 400 and H = 40.
 //
+// All lines are some thousand, too many to pass over in one pick: the warm pages of the next period
+// are gathered in the last quarter of this one, a part of the lines at each split of warm pages.
+//
 // Invariants, at every instant from a split to the end of its period:
 //  1. The line of every page is at least its value.
 //  2. Until warm_end, the line of every page that is not warm is below the warm level.
 //  3. Until hot_end <= warm_end, the line of every warm page that is not hot is below the hot
 //  level.
+//  4. The lines that were examined for the next period come first, last until its end and are below
+//  its level until then if they are not among those gathered.
 #ifndef FRESHET_CORE_INDEX_AWAKE_BAND_H_
 #define FRESHET_CORE_INDEX_AWAKE_BAND_H_
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "core/base/units.h"
+#include "core/index/awake_page.h"
+#include "core/index/band_lines.h"
 #include "core/index/line_kernels.h"
 #include "core/model/crawl_value.h"
 
 namespace freshet {
-
-// Value type, thread-compatible. Times are seconds on the clock of the index.
-struct AwakePage {
-  PageId page;
-  int64_t turn = 0;  // of equal values the page of the smaller turn wins
-  // Bounds the value from `since` on.
-  ValueJet jet;
-  Instant since;
-  // Of the record, at hand for values that need no more.
-  float importance = 0;
-  float rate = 0;
-  // For the time when it sleeps again.
-  uint32_t crossing = 0;  // Crossing::code
-  uint16_t level = 0;
-  bool exact : 1 = false;        // `jet` is that of the value at `since`
-  bool running : 1 = false;      // the exponent was zero at `turn`; else it stands still
-  bool plain : 1 = false;        // its value is scale R^1(rate elapsed), the scale is `importance`,
-  bool per_change : 1 = false;   // or importance/rate
-  bool prepared : 1 = false;     // its value parameters are known
-  bool level_filed : 1 = false;  // Crossing::filed
-};
-static_assert(sizeof(AwakePage) == 64);
 
 // Owner thread only. A slot names a page for as long as it is in the band. No call allocates once
 // vectors have their size.
@@ -66,7 +53,7 @@ class AwakeBand {
   [[nodiscard]] const AwakePage& operator[](uint32_t slot) const { return pages_[slot]; }
   // The value parameters of a page that is prepared. Lost when the page leaves.
   [[nodiscard]] const ValueParameters& value(uint32_t slot) const {
-    return values_[places_[slot].value];
+    return values_[value_of_[slot]];
   }
   void Prepare(uint32_t slot, const ValueParameters& value);
   [[nodiscard]] size_t size() const { return lines_.size; }
@@ -104,11 +91,13 @@ class AwakeBand {
     bool known = false;  // it is no guess but a value that is reached
   };
   // Begins a period in which `warm.target` pages are warm, and one in which `hot.target` of them
-  // are hot. Lines that would expire in the longer one are renewed by `evaluate(slot)`, which
-  // returns the jet at `now`.
-  template <typename Evaluate>
-  void Split(double now, Instant at, const Period& warm, const Period& hot,
-             const Evaluate& evaluate);
+  // are hot: that of the warm ones as it was prepared, if there is one. Lines that would expire in
+  // the longer one are renewed by `evaluate(slot)`, which returns the jet at `now`.
+  using Evaluate = absl::FunctionRef<ValueJet(uint32_t)>;
+  void Split(double now, Instant at, const Period& warm, const Period& hot, Evaluate evaluate);
+  // To be called when a period of hot pages has begun: prepares the next one of warm pages if this
+  // one is near its end.
+  void Prepare(double now, Instant at, const Period& warm, const Period& hot, Evaluate evaluate);
   // Begins another period of hot pages; it ends with that of the warm ones.
   void SplitWarm(double now, Instant at, const Period& hot);
   // The value that about `rank` pages reach at warm_end, by a sample of 256 lines: its error is
@@ -119,58 +108,61 @@ class AwakeBand {
   // Appends slots of pages whose line is below `level` then: of the next few hundred in turn, at
   // most `max`.
   void ListBelow(double level, size_t max, std::vector<uint32_t>* slots);
+  // The line of a page, at an instant from its beginning up to warm_end.
+  [[nodiscard]] double BoundAt(uint32_t slot, double t) const {
+    return lines_.At(places_[slot].line, t - origin_);
+  }
+  // Whether invariants 2 to 4 hold, for debug builds: takes a pass over all lines.
+  [[nodiscard]] bool Holds() const;
 
  private:
-  // V(t) <= base + slope (t - origin_).
-  struct Line {
-    double base = 0;
-    double slope = 0;
-    double expires = 0;
-    uint32_t slot = 0;
-  };
-  // Lines by columns, for the passes of LineKernels. From `size` on base is -infinity, for
-  // kLinePadding places at least.
-  struct Lines {
-    std::vector<double> base;
-    std::vector<double> slope;
-    std::vector<uint32_t> slot;
-    uint32_t size = 0;
-    // Room for `lines` in all.
-    void Reserve(size_t lines);
-    void Set(size_t i, const Line& line);
-    [[nodiscard]] uint32_t Join(const Line& line);
-    // Moves the last line to place i.
-    void Erase(size_t i);
-    void Clear();
-  };
-  // Some of the lines once more, close together.
-  struct Tier : Lines {
-    double level = 0;
-    double end = 0;
-    double gap = 0;  // level = (1 - gap) price
-  };
-  // Where the lines of a slot are; kNone: it has none there.
+  using Line = BandLine;
+  using Lines = BandLines;
+  using Tier = BandTier;
+  // Where the lines of a slot are. In tiers it may be where one was: what the tier holds there
+  // tells.
   struct Places {
     uint32_t line = kNone;
-    uint32_t warm = kNone;
-    uint32_t hot = kNone;
-    uint32_t value = kNone;  // in values_
+    std::array<uint32_t, 3> tier = {kNone, kNone, kNone};
   };
-  // A line from `now` on that is to last for some periods, and one until hot_end.
+  // A line from `now` on that is to last for some periods, the next one at least, and one until
+  // hot_end.
   [[nodiscard]] Line MakeLine(uint32_t slot, const ValueJet& jet, double now) const;
   [[nodiscard]] Line MakeHotLine(uint32_t slot, double now, Instant at) const;
   // V(now + d) <= value + slope d.
   [[nodiscard]] Line Write(uint32_t slot, double value, double slope, double now,
                            double span) const;
-  void Erase(Lines& lines, uint32_t Places::*place, uint32_t index);
+  // The place of a slot in a tier; kNone: it is not there.
+  [[nodiscard]] uint32_t PlaceIn(const Tier& tier, uint32_t slot) const {
+    const uint32_t place = places_[slot].tier[tier.id];
+    return place < tier.size && tier.slot[place] == slot ? place : kNone;
+  }
+  [[nodiscard]] bool Reaches(const Line& line, const Tier& tier) const {
+    return line.base + line.slope * (tier.end - origin_) >= tier.level;
+  }
+  uint32_t Join(Tier& tier, const Line& line) {
+    return places_[line.slot].tier[tier.id] = tier.Join(line);
+  }
+  void Leave(Tier& tier, uint32_t place);
+  void MoveLine(uint32_t from, uint32_t to);
+  void EraseLine(uint32_t place);
   [[nodiscard]] Leader LeaderAt(const HighestValue& highest) const;
-  // The places of lines that expire before warm_end.
-  size_t ListExpiring();
+  // The places of lines from `first` up to `end` that expire before `t`, counted from `first`.
+  size_t ListExpiring(size_t first, size_t end, double t);
   // Fills `tier` with the lines of `from` that may reach its level before its end. The level
   // follows the price at a distance that is adapted to the target.
-  void Fill(const Lines& from, const Period& period, Tier& tier, uint32_t Places::*place);
-  void Empty(Tier& tier, uint32_t Places::*place);
-  void Begin(double now, double length);
+  void Fill(const Lines& from, const Period& period, Tier& tier);
+  // Says how the distance turned out.
+  void Adapt(const Period& period, Tier& tier);
+  // Sets the level of the next period.
+  void Aim(const Period& period);
+  // Examines the next `count` lines for the next period.
+  void Examine(size_t count, double now, Instant at, Evaluate evaluate);
+  // Takes those of the lines that were not examined yet, up to `end`, that reach its level.
+  void Gather(size_t end);
+  void Renew(size_t first, size_t end, double until, double now, Instant at, Evaluate evaluate);
+  // Lines are written down from an origin that is not far away.
+  void MoveOrigin(double now, double length);
   [[nodiscard]] double SampleRank(const Lines& lines, double t, size_t rank);
   // Room for what a pass over `lines` selects.
   [[nodiscard]] uint32_t* Selected(const Lines& lines);
@@ -179,31 +171,22 @@ class AwakeBand {
   std::vector<AwakePage> pages_;  // by slot
   std::vector<Places> places_;    // by slot
   std::vector<ValueParameters> values_;
+  std::vector<uint32_t> value_of_;  // by slot, of those that are prepared
   std::vector<uint32_t> free_values_;
   std::vector<uint32_t> free_;
   Lines lines_;
   std::vector<double> expires_;  // by place in lines_
-  Tier warm_;
-  Tier hot_;
+  Tier warm_{0};
+  Tier next_{1};  // the warm pages of the next period, as far as lines were examined
+  Tier hot_{2};
+  uint32_t examined_ = 0;
+  bool astray_ = true;              // the distance of warm levels from the price is not known
   std::vector<double> bounds_;      // by place in hot_, as read
   std::vector<uint32_t> selected_;  // places in the lines that a tier is filled from
   std::vector<double> sample_;
   double origin_ = 0;
   size_t list_from_ = 0;
 };
-
-template <typename Evaluate>
-void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& hot,
-                      const Evaluate& evaluate) {
-  Begin(now, warm.length);
-  const size_t expiring = ListExpiring();
-  for (size_t i = 0; i < expiring; ++i) {
-    const uint32_t slot = lines_.slot[selected_[i]];
-    Tighten(slot, evaluate(slot), now, at);
-  }
-  Fill(lines_, warm, warm_, &Places::warm);
-  SplitWarm(now, at, hot);
-}
 
 }  // namespace freshet
 

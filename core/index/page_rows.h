@@ -33,6 +33,7 @@ class PageRows {
   [[nodiscard]] uint32_t host(PageId page) const { return Of(page).hosts[At(page)]; }
   // Of the crossing; of a waiting page 1: its host's pool.
   [[nodiscard]] uint16_t& level(PageId page) { return Of(page).levels[At(page)]; }
+  [[nodiscard]] uint16_t level(PageId page) const { return Of(page).levels[At(page)]; }
 
   // Inlined early: GCC takes a function that does nothing but prefetch for one without effects, and
   // drops the call.

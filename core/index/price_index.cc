@@ -338,14 +338,19 @@ ValueJet PriceIndex::Evaluate(uint32_t slot) {
 
 void PriceIndex::SplitWarm(double shorter, double reach) {
   pace_.BeginHot();
-  band_.SplitWarm(t_, now_, pace_.Hot(shorter, reach));
+  const AwakeBand::Period hot = pace_.Hot(shorter, reach);
+  band_.SplitWarm(t_, now_, hot);
   PrefetchHot();
+  if (reach != 0) return;
+  band_.Prepare(t_, now_, pace_.Warm(1, 0), hot, [this](uint32_t slot) { return Evaluate(slot); });
+  DCHECK(band_.Holds());
 }
 
 void PriceIndex::Split(double shorter, double reach) {
   pace_.Begin(t_, size_);
   band_.Split(t_, now_, pace_.Warm(shorter, reach), pace_.Hot(shorter, reach),
               [this](uint32_t slot) { return Evaluate(slot); });
+  DCHECK(band_.Holds());
   PrefetchHot();
   if (reach != 0) return;
   // By the next split of the warm pages, so that no pick has all the work; unless there was none.
@@ -501,6 +506,7 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
     }
     if (best) pace_.Note(best->value);
     barren_ = !best;
+    DCHECK(HoldsForNext(4));
     return best;
   }
 }

@@ -144,6 +144,12 @@ class PriceIndex {
   // Makes calendars anew that were made for far fewer pages; the old ones drain.
   void RenewCalendars();
 
+  // --- index_checks.cc: for debug builds ---
+  // Whether invariants 2 to 4 hold for a page at the instant of the pick that ends.
+  [[nodiscard]] bool Holds(PageId page) const;
+  // The same for some more pages, in turn.
+  [[nodiscard]] bool HoldsForNext(size_t pages);
+
   // --- price_index.cc: the pick ---
   [[nodiscard]] ValueJet Evaluate(uint32_t slot);
   // Brings alarms, splits and calendars up to now. False: nothing can be eligible.
@@ -207,6 +213,7 @@ class PriceIndex {
   size_t sweep_next_ = 0;
   std::vector<WakeEntry> swept_;
   uint64_t evaluations_ = 0;
+  size_t checked_ = 0;
 };
 
 }  // namespace freshet

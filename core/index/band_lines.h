@@ -1,0 +1,69 @@
+// Lines by columns, for the passes of LineKernels, and tiers of them.
+#ifndef FRESHET_CORE_INDEX_BAND_LINES_H_
+#define FRESHET_CORE_INDEX_BAND_LINES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/index/line_kernels.h"
+
+namespace freshet {
+
+// A bound of the value of the page in `slot`: base + slope (t - origin) until it expires. The
+// origin is that of the band. Value type, thread-compatible.
+struct BandLine {
+  double base = 0;
+  double slope = 0;
+  double expires = 0;
+  uint32_t slot = 0;
+};
+
+// From `size` on base is -infinity, for kLinePadding places at least. Value type,
+// thread-compatible. No call allocates once vectors have their size.
+struct BandLines {
+  std::vector<double> base;
+  std::vector<double> slope;
+  std::vector<uint32_t> slot;
+  uint32_t size = 0;
+
+  // Room for `lines` in all.
+  void Reserve(size_t lines);
+  void Set(size_t i, const BandLine& line) {
+    base[i] = line.base;
+    slope[i] = line.slope;
+    slot[i] = line.slot;
+  }
+  // The place of the line, which is the last.
+  uint32_t Join(const BandLine& line) {
+    if (size + kLinePadding >= base.size()) Reserve(size_t{size} + 1);
+    Set(size, line);
+    return size++;
+  }
+  // Moves the last line to place i.
+  void Erase(size_t i) {
+    --size;
+    base[i] = base[size];
+    slope[i] = slope[size];
+    slot[i] = slot[size];
+    base[size] = -std::numeric_limits<double>::infinity();
+  }
+  void Clear();
+  // `since`: seconds since the origin.
+  [[nodiscard]] double At(size_t i, double since) const { return base[i] + slope[i] * since; }
+};
+
+// Some of the lines once more, close together: those that may reach `level` before `end`. Value
+// type, thread-compatible.
+struct BandTier : BandLines {
+  explicit BandTier(uint32_t number) : id(number) {}
+  uint32_t id;  // which of the places of a slot is in this tier
+  double level = 0;
+  double end = 0;
+  double gap = 0;  // level = (1 - gap) price
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_BAND_LINES_H_

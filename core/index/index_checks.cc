@@ -1,0 +1,54 @@
+// What debug builds check of the index while it works.
+#include <algorithm>
+#include <cmath>
+
+#include "core/index/awake_band.h"
+#include "core/index/price_index.h"
+
+namespace freshet {
+namespace {
+
+// Values and lines are rounded with relative errors of 1e-11 at most.
+constexpr double kSlack = 1e-11;
+
+}  // namespace
+
+bool AwakeBand::Holds() const {
+  const auto below = [this](const Lines& lines, size_t i, const Tier& tier) {
+    return PlaceIn(tier, lines.slot[i]) != kNone ||
+           lines.At(i, tier.end - origin_) <= tier.level + kSlack * std::abs(tier.level);
+  };
+  for (uint32_t i = 0; i < lines_.size; ++i) {
+    if (places_[lines_.slot[i]].line != i || expires_[i] < warm_.end) return false;
+    if (!below(lines_, i, warm_)) return false;
+    if (i < examined_ && (expires_[i] < next_.end || !below(lines_, i, next_))) return false;
+  }
+  for (uint32_t i = 0; i < warm_.size; ++i) {
+    if (!below(warm_, i, hot_)) return false;
+  }
+  return true;
+}
+
+bool PriceIndex::Holds(PageId page) const {
+  const IndexRecord& record = rows_.record(page);
+  const Place place = record.place();
+  if (place == Place::kUnfiled) return !filed_;
+  if (place != Place::kAsleep && place != Place::kWaiting && place != Place::kAwake) return true;
+  const ValueParameters parameters = ValueOf(PolicyOf(record), record);
+  const double s = freshet::ExponentOf(record, parameters.speed, now_);
+  const double value = CrawlValue(parameters, s) * (1 - kSlack);
+  if (place == Place::kAsleep) return value <= claim_.value();
+  if (place == Place::kAwake) return value <= band_.BoundAt(record.position, t_);
+  const uint32_t pool = rows_.level(page) == 0 ? 0 : hosts_[rows_.host(page)].pool;
+  return value <= pools_.At(pool, record.position).bound;
+}
+
+bool PriceIndex::HoldsForNext(size_t pages) {
+  for (; pages > 0 && rows_.size() > 0; --pages) {
+    checked_ = (checked_ + 1) % rows_.size();
+    if (!Holds(PageId(static_cast<uint32_t>(checked_)))) return false;
+  }
+  return true;
+}
+
+}  // namespace freshet
