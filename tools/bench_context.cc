@@ -55,8 +55,9 @@ double ResidentBytes() {
   std::ifstream statm("/proc/self/statm");
   double size = 0;
   double resident = 0;
-  statm >> size >> resident;
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+  double of_files = 0;
+  statm >> size >> resident >> of_files;
+  return (resident - of_files) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace freshet

@@ -6,7 +6,7 @@ namespace freshet {
 
 // Processor seconds so far, all threads and the kernel's part included.
 [[nodiscard]] double CpuSeconds();
-// Resident bytes once the allocator has given back what it can.
+// Resident bytes, but for code and other files, once the allocator has given back what it can.
 [[nodiscard]] double ResidentBytes();
 
 }  // namespace freshet
