@@ -31,20 +31,45 @@ Lanes All(double x) {
   return lanes + x;
 }
 
-// A bit for each lane that is true.
-unsigned BitsOf(Masks masks) {
+// Which lanes something is true of. AVX-512 has registers for this; a comparison of vectors would
+// be turned into a vector and back.
 #if defined(__AVX512DQ__)
-  return static_cast<unsigned>(_mm512_movepi64_mask(reinterpret_cast<__m512i>(masks)));
-#elif defined(__AVX2__)
-  return static_cast<unsigned>(_mm256_movemask_pd(reinterpret_cast<__m256d>(masks)));
+using Chosen = __mmask8;
+Chosen Above(Lanes a, Lanes b) { return _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ); }
+Chosen NotLess(Lanes a, Lanes b) { return _mm512_cmp_pd_mask(a, b, _CMP_GE_OQ); }
+Chosen Equal(Lanes a, Lanes b) { return _mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ); }
+Lanes Choose(Chosen chosen, Lanes yes, Lanes no) { return _mm512_mask_blend_pd(chosen, no, yes); }
+Masks Choose(Chosen chosen, Masks yes, Masks no) {
+  return reinterpret_cast<Masks>(_mm512_mask_blend_epi64(chosen, reinterpret_cast<__m512i>(no),
+                                                         reinterpret_cast<__m512i>(yes)));
+}
+// A bit for each lane.
+unsigned BitsOf(Chosen chosen) { return chosen; }
+// The number in the first lane that is chosen.
+int64_t FirstOf(Chosen chosen, Masks numbers) {
+  const __m512i first = _mm512_maskz_compress_epi64(chosen, reinterpret_cast<__m512i>(numbers));
+  return _mm_cvtsi128_si64(_mm512_castsi512_si128(first));
+}
+#else
+using Chosen = Masks;
+Chosen Above(Lanes a, Lanes b) { return a > b; }
+Chosen NotLess(Lanes a, Lanes b) { return a >= b; }
+Chosen Equal(Lanes a, Lanes b) { return a == b; }
+Lanes Choose(Chosen chosen, Lanes yes, Lanes no) { return chosen ? yes : no; }
+Masks Choose(Chosen chosen, Masks yes, Masks no) { return chosen ? yes : no; }
+unsigned BitsOf(Chosen chosen) {
+#if defined(__AVX2__)
+  return static_cast<unsigned>(_mm256_movemask_pd(reinterpret_cast<__m256d>(chosen)));
 #elif defined(__SSE2__)
-  return static_cast<unsigned>(_mm_movemask_pd(reinterpret_cast<__m128d>(masks)));
+  return static_cast<unsigned>(_mm_movemask_pd(reinterpret_cast<__m128d>(chosen)));
 #else
   unsigned bits = 0;
-  for (size_t k = 0; k < kLanes; ++k) bits |= masks[k] != 0 ? 1u << k : 0;
+  for (size_t k = 0; k < kLanes; ++k) bits |= chosen[k] != 0 ? 1u << k : 0;
   return bits;
 #endif
 }
+int64_t FirstOf(Chosen chosen, Masks numbers) { return numbers[__builtin_ctz(BitsOf(chosen))]; }
+#endif
 
 void Advance(double* base, const double* slope, size_t n, double t) {
   for (size_t i = 0; i < n; ++i) base[i] += slope[i] * t;
@@ -83,18 +108,21 @@ double HighestLane(Lanes lanes) {
 class Search {
  public:
   void Meet(Lanes values) {
-    const Masks higher = values > best_;
-    next_ = Higher(next_, higher ? best_ : values);
-    place_ = higher ? here_ : place_;
+    const Chosen higher = Above(values, best_);
+    next_ = Higher(next_, Choose(higher, best_, values));
+    place_ = Choose(higher, here_, place_);
     best_ = Higher(best_, values);
     here_ += static_cast<int64_t>(kLanes);
   }
 
   HighestValue Finish() const {
     const double highest = HighestLane(best_);
-    const int lane = __builtin_ctz(BitsOf(best_ == highest));
-    const Lanes others = Numbers() == lane ? next_ : best_;
-    return {highest, HighestLane(others), static_cast<size_t>(place_[lane])};
+    const Chosen top = Equal(best_, All(highest));
+    const unsigned bits = BitsOf(top);
+    // Of equal lanes one is the highest, the others are what comes next.
+    const double next = HighestLane(Choose(top, next_, best_));
+    return {highest, (bits & (bits - 1)) != 0 ? highest : next,
+            static_cast<size_t>(FirstOf(top, place_))};
   }
 
  private:
@@ -148,7 +176,8 @@ size_t NotBelow(const double* base, const double* slope, size_t n, double t, dou
   size_t count = 0;
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    count = Append(BitsOf(Load(base + i) + Load(slope + i) * t >= level), i, out, count);
+    count =
+        Append(BitsOf(NotLess(Load(base + i) + Load(slope + i) * t, All(level))), i, out, count);
   }
   for (; i < n; ++i) {
     if (base[i] + slope[i] * t >= level) out[count++] = static_cast<uint32_t>(i);
@@ -160,7 +189,7 @@ size_t Below(const double* values, size_t n, double level, uint32_t* out) {
   size_t count = 0;
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    count = Append(BitsOf(Load(values + i) < level), i, out, count);
+    count = Append(BitsOf(Above(All(level), Load(values + i))), i, out, count);
   }
   for (; i < n; ++i) {
     if (values[i] < level) out[count++] = static_cast<uint32_t>(i);
