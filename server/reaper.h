@@ -3,6 +3,7 @@
 #define FRESHET_SERVER_REAPER_H_
 
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,11 +20,15 @@ class Reaper {
   Reaper& operator=(const Reaper&) = delete;
 
   // Drops the list, which nobody else may hold. Waits for the one before, if that is still going
-  // on; an empty list costs nothing.
+  // on; an empty list costs nothing. Where there is no thread to be had it is dropped here.
   void Destroy(std::vector<std::shared_ptr<void>> list) {
     if (list.empty()) return;
     Join();
-    thread_ = std::thread([list = std::move(list)]() mutable { list.clear(); });
+    try {
+      thread_ = std::thread([list = std::move(list)]() mutable { list.clear(); });
+    } catch (const std::system_error&) {
+      // What was moved into the lambda went with it.
+    }
   }
   // Returns once all is destroyed.
   void Join() {

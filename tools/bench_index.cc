@@ -146,6 +146,7 @@ class World {
     double excess = std::log(RateAt(price, many) / (rate_per_page * many));
     double elasticity = 1;  // d ln(rate) / d -ln(price)
     for (int step = 0; step < 4 && std::abs(excess) > 1e-6; ++step) {
+      CHECK(elasticity > 0 && std::isfinite(excess), "no price spends so many crawls");
       const double rise = excess / elasticity;
       const double next = std::log(RateAt(price * std::exp(rise), many) / (rate_per_page * many));
       price *= std::exp(rise);

@@ -1,4 +1,4 @@
-// A vector of plain values that grows without a pause, however large it is.
+// A vector of plain values that is not copied when it grows, if it is large.
 #ifndef FRESHET_CORE_BASE_PLAIN_VECTOR_H_
 #define FRESHET_CORE_BASE_PLAIN_VECTOR_H_
 

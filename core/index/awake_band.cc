@@ -127,13 +127,14 @@ void AwakeBand::EraseLine(uint32_t place) {
 }
 
 void AwakeBand::Remove(uint32_t slot) {
-  EraseLine(places_[slot].line);
-  free_.push_back(slot);
-  if (pages_[slot].prepared) free_values_.push_back(value_of_[slot]);
+  // Before its line goes: the gathered are some of the examined at every moment.
   if (examined_ > 0) {
     const uint32_t next = PlaceIn(next_, slot);
     if (next != kNone) Leave(next_, next);
   }
+  EraseLine(places_[slot].line);
+  free_.push_back(slot);
+  if (pages_[slot].prepared) free_values_.push_back(value_of_[slot]);
   const uint32_t warm = PlaceIn(warm_, slot);
   if (warm == kNone) return;
   Leave(warm_, warm);
@@ -156,6 +157,8 @@ void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant 
   const uint32_t next = PlaceIn(next_, slot);
   if (next != kNone) next_.Set(next, line);
   if (next == kNone && place < examined_ && Reaches(line, next_)) (void)Join(next_, line);
+  // What lasts longer may be steeper. A page that is not warm, or not hot, need not become so: the
+  // line that it had when the period began has told enough about it.
   const uint32_t warm = PlaceIn(warm_, slot);
   if (warm == kNone) return;
   warm_.Set(warm, line);
@@ -286,6 +289,7 @@ void AwakeBand::Gather(size_t end) {
 void AwakeBand::SplitWarm(double now, Instant at, const Period& hot) {
   hot_.Clear();
   hot_.end = std::min(now + hot.length, warm_.end);
+  hot_.since = at;
   Fill(warm_, hot, hot_);
   if (bounds_.size() < hot_.base.size()) bounds_.resize(hot_.base.size());
   for (uint32_t i = 0; i < hot_.size; ++i) hot_.Set(i, MakeHotLine(hot_.slot[i], now, at));
@@ -334,6 +338,8 @@ void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& 
   }
   next_.Clear();
   next_.gap = warm_.gap;
+  warm_.since = at;
+  next_.since = Instant::Infinite();  // lines renewed while it is gathered join it
   examined_ = 0;
   SplitWarm(now, at, hot);
 }

@@ -15,9 +15,9 @@
 //
 // Invariants, at every instant from a split to the end of its period:
 //  1. The line of every page is at least its value.
-//  2. Until warm_end, the line of every page that is not warm is below the warm level.
-//  3. Until hot_end <= warm_end, the line of every warm page that is not hot is below the hot
-//  level.
+//  2. Until warm_end, every page that is not warm is below the warm level: its line says so, or
+//  said so when the period began.
+//  3. Until hot_end <= warm_end, every warm page that is not hot is below the hot level, likewise.
 //  4. The lines that were examined for the next period come first, last until its end and are below
 //  its level until then if they are not among those gathered.
 #ifndef FRESHET_CORE_INDEX_AWAKE_BAND_H_

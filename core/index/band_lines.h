@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/index/line_kernels.h"
 
 namespace freshet {
@@ -60,6 +61,7 @@ struct BandTier : BandLines {
   explicit BandTier(uint32_t number) : id(number) {}
   uint32_t id;  // which of the places of a slot is in this tier
   double level = 0;
+  Instant since;  // when it was filled
   double end = 0;
   double gap = 0;  // level = (1 - gap) price
 };

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "core/base/check.h"
+
 namespace freshet {
 
 // The exponent at which a page reaches the price of a level, rounded down to 26 bits behind the
@@ -47,6 +49,7 @@ class Crossing {
   static constexpr uint32_t kNever = ~uint32_t{0};
   static_assert((std::bit_cast<uint64_t>(kEnd) >> kDropped) - kBase < kNever);
   [[nodiscard]] static uint32_t Encode(double exponent) {
+    DCHECK(!std::signbit(exponent));
     if (!(exponent < kEnd)) return kNever;
     const uint64_t kept = std::bit_cast<uint64_t>(exponent) >> kDropped;
     return kept > kBase ? static_cast<uint32_t>(kept - kBase) : 0;

@@ -14,8 +14,9 @@ constexpr double kSlack = 1e-11;
 }  // namespace
 
 bool AwakeBand::Holds() const {
+  // Of lines that have not been renewed since.
   const auto below = [this](const Lines& lines, size_t i, const Tier& tier) {
-    return PlaceIn(tier, lines.slot[i]) != kNone ||
+    return PlaceIn(tier, lines.slot[i]) != kNone || pages_[lines.slot[i]].since >= tier.since ||
            lines.At(i, tier.end - origin_) <= tier.level + kSlack * std::abs(tier.level);
   };
   for (uint32_t i = 0; i < lines_.size; ++i) {
@@ -26,7 +27,12 @@ bool AwakeBand::Holds() const {
   for (uint32_t i = 0; i < warm_.size; ++i) {
     if (!below(warm_, i, hot_)) return false;
   }
-  return true;
+  for (const Tier* tier : {&warm_, &next_, &hot_}) {
+    for (uint32_t i = 0; i < tier->size; ++i) {
+      if (PlaceIn(*tier, tier->slot[i]) != i) return false;
+    }
+  }
+  return next_.size <= examined_;
 }
 
 bool PriceIndex::Holds(PageId page) const {

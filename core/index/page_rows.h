@@ -22,8 +22,8 @@ class PageRows {
   // Adds pages until there are at least `pages`: zero records.
   void GrowTo(size_t pages) {
     if (pages <= size_) return;
-    size_ = pages;
     groups_.GrowTo((pages + kGroup - 1) / kGroup);
+    size_ = pages;
   }
 
   // Precondition of all: page < size().

@@ -331,8 +331,8 @@ void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
   awake.level_filed = crossing.filed();
   awake.exact = value != nullptr;
   awake.running = record.running();
-  awake.plain = awake.running && IsPlain(policy) &&
-                (value == nullptr || value->shape == ValueShape::kGreedy);
+  awake.plain =
+      awake.running && IsPlain(policy) && (value == nullptr || value->shape == ValueShape::kGreedy);
   awake.per_change = policy.kind == PolicyKind::kGreedy;
   awake.prepared = false;
   if (value != nullptr && !awake.plain) band_.Prepare(slot, *value);

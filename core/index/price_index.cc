@@ -279,10 +279,12 @@ void PriceIndex::FileAll() {
   // A first claim from a sample of values that move; any would do, at a cost.
   std::vector<double> sample;
   const bool few = unfiled_pages_.size() < kFewUnfiled;
-  auto end = static_cast<uint32_t>(few ? unfiled_pages_.size() : rows_.size());
-  while (!few && end > 0 && !Has(PageId(end - 1))) --end;
-  const auto page_at = [&](uint32_t i) { return few ? unfiled_pages_[i] : PageId(i); };
-  for (uint32_t i = 0; i < end; i += std::max<uint32_t>(1, end / 4096)) {
+  const auto page_at = [&](size_t i) {
+    return few ? unfiled_pages_[i] : PageId(static_cast<uint32_t>(i));
+  };
+  size_t end = few ? unfiled_pages_.size() : rows_.size();
+  while (!few && end > 0 && !Has(page_at(end - 1))) --end;
+  for (size_t i = 0; i < end; i += std::max<size_t>(1, end / 4096)) {
     const PageId page = page_at(i);
     if (PlaceOf(page) != Place::kUnfiled) continue;
     const IndexEntry entry = *Find(page);
@@ -299,7 +301,7 @@ void PriceIndex::FileAll() {
     claim_.Rebase(log_claim);
   }
   awake_limit_ = 16 * TargetAwake();
-  for (uint32_t i = 0; i < end; ++i) {
+  for (size_t i = 0; i < end; ++i) {
     const PageId page = page_at(i);
     if (PlaceOf(page) != Place::kUnfiled) continue;
     --unfiled_;
@@ -336,23 +338,24 @@ ValueJet PriceIndex::Evaluate(uint32_t slot) {
   return CrawlValueJet(value, StandingExponent(rows_.record(page.page)));
 }
 
-void PriceIndex::SplitWarm(double shorter, double reach) {
+void PriceIndex::SplitWarm(double shorter, std::optional<double> reach) {
   pace_.BeginHot();
-  const AwakeBand::Period hot = pace_.Hot(shorter, reach);
+  const AwakeBand::Period hot = pace_.Hot(shorter, reach.value_or(0));
   band_.SplitWarm(t_, now_, hot);
   PrefetchHot();
-  if (reach != 0) return;
+  if (reach) return;
   band_.Prepare(t_, now_, pace_.Warm(1, 0), hot, [this](uint32_t slot) { return Evaluate(slot); });
   DCHECK(band_.Holds());
 }
 
-void PriceIndex::Split(double shorter, double reach) {
+void PriceIndex::Split(double shorter, std::optional<double> reach) {
   pace_.Begin(t_, size_);
-  band_.Split(t_, now_, pace_.Warm(shorter, reach), pace_.Hot(shorter, reach),
+  band_.Split(t_, now_, pace_.Warm(shorter, reach.value_or(0)),
+              pace_.Hot(shorter, reach.value_or(0)),
               [this](uint32_t slot) { return Evaluate(slot); });
   DCHECK(band_.Holds());
   PrefetchHot();
-  if (reach != 0) return;
+  if (reach) return;
   // By the next split of the warm pages, so that no pick has all the work; unless there was none.
   if (untidy_) Tidy();
   untidy_ = true;
@@ -452,12 +455,13 @@ bool PriceIndex::WakeRival(const std::optional<IndexPick>& best) {
 
 bool PriceIndex::Advance() {
   RingAlarms();
-  if (size_ == 0 || blocked_pages_ == size_ || barren_) return false;
+  if (size_ == 0) return false;
   if (!filed_) FileAll();
+  if (blocked_pages_ == size_ || barren_) return false;
   if (t_ > band_.warm_end() || pace_.late()) {
-    Split(1, 0);
+    Split(1, {});
   } else if (t_ > band_.hot_end() || pace_.hot_late()) {
-    SplitWarm(1, 0);
+    SplitWarm(1, {});
     if (untidy_) Tidy();
   }
   // What is opened now is filed from the next pick on: its records are on their way till then.

@@ -145,9 +145,8 @@ class PriceIndex {
   void RenewCalendars();
 
   // --- index_checks.cc: for debug builds ---
-  // Whether invariants 2 to 4 hold for a page at the instant of the pick that ends.
+  // Whether invariants 2 to 4 hold at the instant of the pick that ends: of some pages, in turn.
   [[nodiscard]] bool Holds(PageId page) const;
-  // The same for some more pages, in turn.
   [[nodiscard]] bool HoldsForNext(size_t pages);
 
   // --- price_index.cc: the pick ---
@@ -156,9 +155,9 @@ class PriceIndex {
   [[nodiscard]] bool Advance();
   void RingAlarms();
   void OpenDue();
-  // Early, `reach` is what the pick is worth at least; else 0.
-  void Split(double shorter, double reach);
-  void SplitWarm(double shorter, double reach);
+  // `reach`: the period is not over, and the pick is worth at least that.
+  void Split(double shorter, std::optional<double> reach);
+  void SplitWarm(double shorter, std::optional<double> reach);
   // Keeps claim, band and calendars in shape: once after each split.
   void Tidy();
   void MoveClaim(double log_claim);

@@ -1,6 +1,7 @@
 #include "server/reaper.h"
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <thread>
 
@@ -14,17 +15,19 @@ struct Left {
   std::future<void> may_go;
   std::atomic<std::thread::id>* gone_on;
   ~Left() {
-    may_go.get();
+    // A call that waits for this one would not return before.
+    (void)may_go.wait_for(std::chrono::seconds(10));
     *gone_on = std::this_thread::get_id();
   }
 };
 
 TEST(Reaper, DestroysOnAnotherThreadAndNobodyWaits) {
   std::promise<void> may_go;
-  std::atomic<std::thread::id> gone_on;
+  std::atomic<std::thread::id> gone_on{};
   Reaper reaper;
   reaper.Destroy({std::shared_ptr<void>(new Left{may_go.get_future(), &gone_on})});
   // Not before it may: the call has returned all the same.
+  EXPECT_EQ(gone_on.load(), std::thread::id());
   may_go.set_value();
   reaper.Join();
   EXPECT_NE(gone_on.load(), std::thread::id());

@@ -7,9 +7,11 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/index/brute_index.h"
 #include "core/model/policy.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"
@@ -85,6 +87,66 @@ INSTANTIATE_TEST_SUITE_P(Policies, PriceIndexTest, ::testing::ValuesIn(kPolicies
                          [](const auto& each) { return std::string(each.param); });
 
 // As a change of policy or an epoch does it, slice by slice.
+// The band splits by the pace of the picks: bursts and pauses of a few pages, and all of many pages
+// replaced at once, meet its periods half prepared.
+TEST(PriceIndex, BearsAnUnevenPace) {
+  for (uint64_t seed = 0; seed < 160; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Random random(seed);
+    const auto pages = static_cast<uint32_t>(seed % 8 == 7 ? 400 : 1 + random.Below(6));
+    PriceIndex index;
+    BruteIndex brute;
+    Instant now = Instant::FromUnixSeconds(1'700'000'000);
+    const auto put = [&](uint32_t page, IndexEntry entry) {
+      index.Put(PageId(page), entry);
+      brute.Put(PageId(page), std::move(entry));
+    };
+    for (uint32_t page = 0; page < pages; ++page) {
+      IndexEntry entry;
+      entry.policy = *ParsePolicy("greedy");
+      const auto rate = static_cast<float>((0.2 + 5 * random.Uniform()) / 86400);
+      entry.rates = {.importance = static_cast<float>(0.5 + random.Uniform()),
+                     .change_rate = rate,
+                     .unsignalled_rate = rate,
+                     .staleness_rate = rate};
+      entry.since = now - Duration::FromSeconds(86400 * random.Uniform());
+      put(page, entry);
+    }
+    double pace = 1;
+    for (int step = 0; step < 2500; ++step) {
+      if (random.Below(40) == 0) pace = std::pow(10.0, 6.5 * random.Uniform() - 5);
+      now = now + Duration::FromSeconds(pace * (0.5 + random.Uniform()));
+      const auto pick = index.Best(now);
+      const auto expected = brute.Best(now);
+      ASSERT_TRUE(pick && expected);
+      ASSERT_NEAR(pick->value, expected->value, 1e-11 * expected->value) << "step " << step;
+      if (pages > 6 && random.Below(300) == 0) {
+        for (uint32_t page = 0; page < pages; ++page) put(page, *brute.Find(PageId(page)));
+      }
+      index.Restart(pick->page, 0, now);
+      brute.Restart(pick->page, 0, now);
+    }
+  }
+}
+
+TEST(Crossing, IsRoundedDownAndNeverWraps) {
+  EXPECT_EQ(Crossing(0, 1).exponent(), 0);
+  EXPECT_EQ(Crossing(0x1p-60, 1).exponent(), 0);
+  EXPECT_EQ(Crossing(0x1p-59, 1).exponent(), 0x1p-59);
+  EXPECT_EQ(Crossing(Crossing::kEnd, 1).exponent(), HUGE_VAL);
+  EXPECT_EQ(Crossing(HUGE_VAL, 1).exponent(), HUGE_VAL);
+  const double last = std::nextafter(Crossing::kEnd, 0);
+  Random random(5);
+  for (int i = 0; i < 10000; ++i) {
+    const double exponent = i == 0 ? last : last * std::pow(2.0, -63 * random.Uniform());
+    const Crossing crossing(exponent, 7);
+    const auto read = Crossing::FromCode(crossing.code(), crossing.level(), true);
+    ASSERT_EQ(read.exponent(), crossing.exponent());
+    ASSERT_LE(crossing.exponent(), exponent);
+    if (exponent >= 0x1p-59) ASSERT_GE(crossing.exponent(), exponent * (1 - 0x1p-26));
+  }
+}
+
 TEST(PriceIndex, PagesThatAreReplacedLeaveFewEntriesBehind) {
   constexpr uint32_t kPages = 100'000;
   constexpr uint32_t kSlice = 500;

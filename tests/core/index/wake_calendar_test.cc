@@ -39,12 +39,12 @@ class CalendarModel {
       size_t fetched = 0;
       std::vector<WakeEntry> room;
       const auto fetch = [&fetched](PageId) { ++fetched; };
-      calendar_.SweepNext(chunks_, &room, fetch, [this](const WakeEntry& entry) {
+      calendar_.SweepNext(chunks_, &room, fetch, [&](const WakeEntry& entry) {
+        EXPECT_EQ(fetched, room.size());
         if (entry.page.value() % 5 != 0) return true;
         EXPECT_EQ(due_.erase(entry.page.value()), 1U);
         return false;
       });
-      EXPECT_EQ(fetched, room.size());
     }
     Open();
     for (const auto& [page, at] : due_) EXPECT_GT(at, now_) << "page " << page << " comes late";
