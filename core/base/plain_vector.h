@@ -49,11 +49,13 @@ class PlainVector {
   [[nodiscard]] T* begin() { return data_.get(); }
   [[nodiscard]] T* end() { return data_.get() + size_; }
 
+  // Amortised constant, as that of std::vector. References into the vector are not valid after it.
   // Throws std::bad_alloc when there is no memory. `value` may be of this vector.
   void push_back(T value) {
     if (size_ == capacity_) Grow();
     data_.get()[size_++] = value;
   }
+  // Gives no memory back.
   void pop_back() {
     DCHECK(size_ > 0);
     --size_;

@@ -9,7 +9,9 @@
 
 namespace freshet {
 
-// Value type, thread-compatible. `tag` tells an alarm that counts from older ones of the same id.
+// Value type, thread-compatible. `tag` tells an alarm that counts from older ones of the same id:
+// alarms are never taken out of a heap before their time, who is woken by one looks whether it
+// still means anything.
 template <typename When, typename Id>
 struct Alarm {
   When at;
@@ -21,8 +23,8 @@ struct Alarm {
   }
 };
 
-// Of a page that may not be picked before an instant, or has to be from one on. Value type,
-// thread-compatible.
+// Of a page that may not be picked before an instant, or has to be from one on: the epoch and
+// infinity where it is neither. Value type, thread-compatible.
 struct PageTimes {
   Instant eligible_from;
   Instant forced_at = Instant::Infinite();

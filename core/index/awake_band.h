@@ -120,7 +120,8 @@ class AwakeBand {
   using Lines = BandLines;
   using Tier = BandTier;
   // Where the lines of a slot are. In tiers it may be where one was: what the tier holds there
-  // tells.
+  // tells. So a tier is emptied without a visit to each of its pages, which at the end of a period
+  // would be a line of the cache for each of many hundred.
   struct Places {
     uint32_t line = kNone;
     std::array<uint32_t, 3> tier = {kNone, kNone, kNone};

@@ -1,4 +1,5 @@
-// A page that competes.
+// A page that competes: what a pick needs of it, so that the record, which is mostly far away in
+// memory, is read when the page wakes and written when it is crawled.
 #ifndef FRESHET_CORE_INDEX_AWAKE_PAGE_H_
 #define FRESHET_CORE_INDEX_AWAKE_PAGE_H_
 
@@ -9,7 +10,9 @@
 
 namespace freshet {
 
-// What is known of it, in one line of the cache. Value type, thread-compatible.
+// One line of the cache. What wakes is mostly crawled within some thousand picks: the values that
+// are computed meanwhile follow from `turn`, `rate` and `importance` where the policy is a plain
+// one, else from value parameters that the band keeps for it. Value type, thread-compatible.
 struct AwakePage {
   PageId page;
   int64_t turn = 0;  // of equal values the page of the smaller turn wins

@@ -13,7 +13,9 @@
 namespace freshet {
 
 // A bound of the value of the page in `slot`: base + slope (t - origin) until it expires. The
-// origin is that of the band. Value type, thread-compatible.
+// origin is that of the band, so that a line is two numbers and not three; it moves up from time
+// to time, because a base far from it would lose digits. Slopes are not negative: values never
+// fall. Times are seconds on the clock of the index. Value type, thread-compatible.
 struct BandLine {
   double base = 0;
   double slope = 0;
@@ -21,8 +23,10 @@ struct BandLine {
   uint32_t slot = 0;
 };
 
-// From `size` on base is -infinity, for kLinePadding places at least. Value type,
-// thread-compatible. No call allocates once vectors have their size.
+// By columns, because a pass reads two numbers of each line and eight of them fit into a register.
+// From `size` on base is -infinity, for kLinePadding places at least, so that a pass needs no tail.
+// Places change: when a line is erased the last one takes its place, and who keeps places has to be
+// told. Value type, thread-compatible. No call allocates once vectors have their size.
 struct BandLines {
   std::vector<double> base;
   std::vector<double> slope;
@@ -55,7 +59,9 @@ struct BandLines {
   [[nodiscard]] double At(size_t i, double since) const { return base[i] + slope[i] * since; }
 };
 
-// Some of the lines once more, close together: those that may reach `level` before `end`. Value
+// Some of the lines once more, close together: those that may reach `level` before `end`. What is
+// not among them is worth less than the level until then, which is all that is known and needed of
+// it. Any level is right; how far it is below the price decides how many lines there are. Value
 // type, thread-compatible.
 struct BandTier : BandLines {
   explicit BandTier(uint32_t number) : id(number) {}

@@ -28,8 +28,11 @@ struct WaitingPage {
   }
 };
 
-// Owner thread only. `Placed(page, position)` is called whenever a page moves inside its pool; the
-// caller keeps the position and hands it back. No call allocates once vectors have their size.
+// Owner thread only. A pool is a heap by bound, of equal bounds by who has waited longest; the open
+// ones are in a heap by their first pages, so that opening or closing one, which is what happens to
+// a host all the time, costs a few steps whatever it holds. `Placed(page, position)` is called
+// whenever a page moves inside its pool; the caller keeps the position and hands it back. No call
+// allocates once vectors have their size.
 class BoundPools {
  public:
   BoundPools();
@@ -41,14 +44,18 @@ class BoundPools {
   // Whether the pages of the pool may be picked now.
   void SetOpen(uint32_t pool, bool open);
 
+  // Takes the logarithm of the pool's size in steps, and as many calls of placed; memory grows
+  // without a copy of what waits already.
   template <typename Placed>
   void Add(uint32_t pool, const WaitingPage& waiting, const Placed& placed);
+  // Precondition: `position` is that of the page that goes, as placed was told last.
   template <typename Placed>
   void Remove(uint32_t pool, uint32_t position, const Placed& placed);
 
   // The open pool whose first page has the largest bound; none: no open pool has pages.
   static constexpr uint32_t kNone = ~uint32_t{0};
   [[nodiscard]] uint32_t Top() const { return open_.empty() ? kNone : open_.front(); }
+  // The page to be looked at before all others of its pool. Precondition: not empty.
   [[nodiscard]] const WaitingPage& First(uint32_t pool) const { return pools_[pool].heap.front(); }
   [[nodiscard]] const WaitingPage& At(uint32_t pool, uint32_t position) const {
     return pools_[pool].heap[position];

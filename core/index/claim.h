@@ -13,8 +13,11 @@
 namespace freshet {
 
 // The exponent at which a page reaches the price of a level, rounded down to 26 bits behind the
-// leading one: of ten million pages those that compete differ by a part in 2^22. Value type,
-// thread-compatible.
+// leading one: of ten million pages those that compete differ by a part in 2^22.
+//
+// The code is the upper part of the exponent as a double, counted from 2^-59, so that encoding is a
+// shift and rounds down. Smaller exponents are so near to a crawl that nothing sleeps for them;
+// kEnd and more is where no calendar can tell when a page wakes. Value type, thread-compatible.
 class Crossing {
  public:
   Crossing() = default;
@@ -30,6 +33,7 @@ class Crossing {
     return crossing;
   }
 
+  // From here on a plain value may grow more slowly than clocks can follow.
   static constexpr double kEnd = 16;
   // Of a level other than 0; infinite: never reached.
   [[nodiscard]] double exponent() const {

@@ -57,7 +57,8 @@ struct alignas(32) IndexRecord {
   void set_place(PagePlace place) { SetPart(kPlace, 7, static_cast<uint64_t>(place)); }
   void set_policy(size_t policy) { SetPart(kPolicy, 3, policy); }
   void set_tag(uint8_t tag) { SetPart(kTag, 7, tag & 7u); }
-  // Older calendar entries count no longer.
+  // Older calendar entries count no longer. To be called whenever the page is filed anew, also
+  // where it is not to sleep.
   void NextTag() { set_tag(static_cast<uint8_t>(tag() + 1)); }
 
  private:

@@ -19,14 +19,16 @@ namespace freshet {
 class PageRows {
  public:
   [[nodiscard]] size_t size() const { return size_; }
-  // Adds pages until there are at least `pages`: zero records.
+  // Adds pages until there are at least `pages`: zero records, which are of no page that is in.
+  // Memory is touched as it grows, 38 bytes a page, so that a large index is best grown in slices.
   void GrowTo(size_t pages) {
     if (pages <= size_) return;
     groups_.GrowTo((pages + kGroup - 1) / kGroup);
     size_ = pages;
   }
 
-  // Precondition of all: page < size().
+  // Precondition of all: page < size(). A page has its row from the first Put on, and keeps it when
+  // it goes: its tag must not start anew while calendars hold entries of it.
   [[nodiscard]] IndexRecord& record(PageId page) { return Of(page).records[At(page)]; }
   [[nodiscard]] const IndexRecord& record(PageId page) const { return Of(page).records[At(page)]; }
   [[nodiscard]] uint32_t& host(PageId page) { return Of(page).hosts[At(page)]; }

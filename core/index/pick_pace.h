@@ -51,7 +51,8 @@ class PickPace {
   }
 
   // In a period cut short by `shorter` more pages are looked at, by as much. `reach`: what will be
-  // picked is worth at least this; 0: nothing is known.
+  // picked is worth at least this; 0: nothing is known. Then the price is the least of what was
+  // picked last, which may lie above the next pick, and the split is found out to be too high.
   [[nodiscard]] AwakeBand::Period Warm(double shorter, double reach) const {
     return Of(warm_picks_, shorter, reach);
   }

@@ -338,6 +338,14 @@ ValueJet PriceIndex::Evaluate(uint32_t slot) {
   return CrawlValueJet(value, StandingExponent(rows_.record(page.page)));
 }
 
+// Inlined early, as what it calls: see PageRows.
+[[gnu::always_inline]] inline void PriceIndex::PrefetchHot() const {
+  for (const uint32_t slot : band_.hot()) {
+    rows_.PrefetchRecord(band_[slot].page);
+    if (blocked_pages_ > 0) rows_.PrefetchHost(band_[slot].page);
+  }
+}
+
 void PriceIndex::SplitWarm(double shorter, std::optional<double> reach) {
   pace_.BeginHot();
   const AwakeBand::Period hot = pace_.Hot(shorter, reach.value_or(0));

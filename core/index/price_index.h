@@ -97,12 +97,7 @@ class PriceIndex {
   }
   [[nodiscard]] const PageTimes* TimesOf(PageId page) const { return times_.Find(page); }
   // Most of the hot pages are crawled soon.
-  [[gnu::always_inline]] void PrefetchHot() const {
-    for (const uint32_t slot : band_.hot()) {
-      rows_.PrefetchRecord(band_[slot].page);
-      if (blocked_pages_ > 0) rows_.PrefetchHost(band_[slot].page);
-    }
-  }
+  void PrefetchHot() const;
   void CountHost(HostId host, int change);
   // Unfile of a page that does not leave because its time has come.
   Crossing TakeOut(PageId page);

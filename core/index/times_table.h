@@ -1,4 +1,5 @@
-// Instants of the few pages that have any, or of all.
+// From when a page may be picked and when it has to be, for the pages of which either is set: few
+// as a rule, all of them where every page has a longest interval.
 #ifndef FRESHET_CORE_INDEX_TIMES_TABLE_H_
 #define FRESHET_CORE_INDEX_TIMES_TABLE_H_
 
@@ -18,6 +19,7 @@ namespace freshet {
 // at random: their sizes differ, and each grows when another page than the others' has come.
 class TimesTable {
  public:
+  // A table that is empty costs its callers one comparison a page.
   [[nodiscard]] bool empty() const { return size_ == 0; }
   // nullptr: the page has none. Valid until the next change.
   [[nodiscard]] const PageTimes* Find(PageId page) const {
@@ -26,9 +28,12 @@ class TimesTable {
     const auto it = part.find(page);
     return it == part.end() ? nullptr : &it->second;
   }
+  // Adds or replaces. Takes memory when a part grows; the longest that takes is a few milliseconds
+  // with ten million pages.
   void Set(PageId page, const PageTimes& times) {
     if (parts_[PartOf(page)].insert_or_assign(page, times).second) ++size_;
   }
+  // No-op for a page that has none. Gives no memory back.
   void Erase(PageId page) {
     if (!empty()) size_ -= parts_[PartOf(page)].erase(page);
   }
