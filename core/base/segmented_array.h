@@ -16,8 +16,8 @@ namespace freshet {
 // Owner thread only, where a vector would do but for its copies: with ten million pages doubling a
 // vector stops everything for tens of milliseconds and holds both copies at once.
 //
-// Elements live in blocks of 2^kBlockBits in huge pages; references stay valid. Memory is taken as the
-// array grows and given back when it goes.
+// Elements live in blocks of 2^kBlockBits in huge pages; references stay valid. Memory is taken as
+// the array grows and given back when it goes.
 template <typename T, size_t kBlockBits = 20>
 class SegmentedArray {
  public:
