@@ -363,10 +363,7 @@ void PriceIndex::Split(double shorter, std::optional<double> reach) {
               [this](uint32_t slot) { return Evaluate(slot); });
   DCHECK(band_.Holds());
   PrefetchHot();
-  if (reach) return;
-  // By the next split of the warm pages, so that no pick has all the work; unless there was none.
-  if (untidy_) Tidy();
-  untidy_ = true;
+  if (!reach) untidy_ = true;
 }
 
 void PriceIndex::Tidy() {
@@ -466,17 +463,24 @@ bool PriceIndex::Advance() {
   if (size_ == 0) return false;
   if (!filed_) FileAll();
   if (blocked_pages_ == size_ || barren_) return false;
+  // What may wait a pick does, so that no pick has all the work.
+  bool busy = true;
   if (t_ > band_.warm_end() || pace_.late()) {
     Split(1, {});
   } else if (t_ > band_.hot_end() || pace_.hot_late()) {
     SplitWarm(1, {});
-    if (untidy_) Tidy();
+  } else if (untidy_) {
+    Tidy();
+  } else {
+    busy = false;
   }
   // What is opened now is filed from the next pick on: its records are on their way till then.
-  const bool opens = t_ >= next_open_;
-  if (opens) OpenDue();
+  if (t_ >= next_open_) {
+    busy = true;
+    OpenDue();
+  }
   while (t_ >= due_.by) WakeDue(kWakeBatch);
-  if (!due_.empty()) WakeDue(opens ? 0 : kWakeAPick);
+  if (!due_.empty()) WakeDue(busy ? 0 : kWakeAPick);
   return true;
 }
 
