@@ -8,6 +8,7 @@
 #include <ctime>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -116,16 +117,12 @@ class World {
   }
 
  private:
-  // The crawl rate of the first `pages` pages under a fixed price.
-  [[nodiscard]] double RateAt(double price, uint32_t pages) const {
+  // The crawl rate of `pages` under a fixed price.
+  [[nodiscard]] static double RateAt(double price, std::span<const ValueParameters> pages) {
     double rate = 0;
-    for (uint32_t i = 0; i < pages; ++i) {
-      double importance = 0;
-      Random random(0);
-      const PageRates rates = Rates(i, &importance, &random);
-      const ValueParameters value = MakeValueParameters(policy_, importance, rates);
-      const double target = ExponentReaching(value, price);
-      if (std::isfinite(target)) rate += value.speed / target;
+    for (const ValueParameters& page : pages) {
+      const double target = ExponentReaching(page, price);
+      if (std::isfinite(target)) rate += page.speed / target;
     }
     return rate;
   }
@@ -135,20 +132,33 @@ class World {
   // settle.
   [[nodiscard]] double FindPrice(double rate_per_page, uint32_t pages) const {
     constexpr uint32_t kFew = 2000;
+    const uint32_t wanted = std::min(pages, uint32_t{1} << 18);
+    std::vector<ValueParameters> sample;
+    for (uint32_t i = 0; i < std::max(wanted, kFew); ++i) {
+      double importance = 0;
+      Random random(0);
+      const PageRates rates = Rates(i, &importance, &random);
+      sample.push_back(MakeValueParameters(policy_, importance, rates));
+    }
+    // By how much ln(rate) is above what was asked for.
+    const auto excess_at = [&](double price, std::span<const ValueParameters> of) {
+      return std::log(RateAt(price, of) / (rate_per_page * static_cast<double>(of.size())));
+    };
+    const auto few = std::span(sample).first(kFew);
+    const auto many = std::span(sample).first(wanted);
     double low = 1e-6 * unit_;
     double high = 100 * unit_;
     for (int step = 0; step < 60; ++step) {
       const double price = std::sqrt(low * high);
-      (RateAt(price, kFew) > rate_per_page * kFew ? low : high) = price;
+      (excess_at(price, few) > 0 ? low : high) = price;
     }
-    const uint32_t many = std::min(pages, uint32_t{1} << 18);
     double price = std::sqrt(low * high);
-    double excess = std::log(RateAt(price, many) / (rate_per_page * many));
+    double excess = excess_at(price, many);
     double elasticity = 1;  // d ln(rate) / d -ln(price)
     for (int step = 0; step < 4 && std::abs(excess) > 1e-6; ++step) {
       CHECK(elasticity > 0 && std::isfinite(excess), "no price spends so many crawls");
       const double rise = excess / elasticity;
-      const double next = std::log(RateAt(price * std::exp(rise), many) / (rate_per_page * many));
+      const double next = excess_at(price * std::exp(rise), many);
       price *= std::exp(rise);
       if (next != excess) elasticity = (excess - next) / rise;
       excess = next;

@@ -109,9 +109,7 @@ void AwakeBand::Leave(Tier& tier, uint32_t place) {
 
 void AwakeBand::MoveLine(uint32_t from, uint32_t to) {
   if (from == to) return;
-  lines_.base[to] = lines_.base[from];
-  lines_.slope[to] = lines_.slope[from];
-  lines_.slot[to] = lines_.slot[from];
+  lines_.Set(to, lines_.Get(from));
   expires_[to] = expires_[from];
   places_[lines_.slot[to]].line = to;
 }
@@ -127,8 +125,7 @@ void AwakeBand::EraseLine(uint32_t place) {
 }
 
 void AwakeBand::Remove(uint32_t slot) {
-  // Before its line goes: the gathered are some of the examined at every moment.
-  if (examined_ > 0) {
+  if (next_.size > 0) {
     const uint32_t next = PlaceIn(next_, slot);
     if (next != kNone) Leave(next_, next);
   }
@@ -246,13 +243,12 @@ void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier) {
       tier.gap *= std::sqrt(ratio);
     }
   }
-  tier.Reserve(count);
-  tier.size = static_cast<uint32_t>(count);
-  for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t line = selected[i];
-    tier.Set(i, {from.base[line], from.slope[line], 0, from.slot[line]});
-    places_[from.slot[line]].tier[tier.id] = i;
-  }
+  JoinSelected(from, 0, count, tier);
+}
+
+void AwakeBand::JoinSelected(const Lines& from, size_t first, size_t count, Tier& tier) {
+  tier.Reserve(tier.size + count);
+  for (size_t i = 0; i < count; ++i) (void)Join(tier, from.Get(first + selected_[i]));
 }
 
 void AwakeBand::Adapt(const Period& period, Tier& tier) {
@@ -273,16 +269,11 @@ void AwakeBand::Aim(const Period& period) {
 }
 
 void AwakeBand::Gather(size_t end) {
-  uint32_t* const selected = Selected(lines_);
   const size_t first = examined_;
   const size_t count =
       kernels_.select_not_below(lines_.base.data() + first, lines_.slope.data() + first,
-                                end - first, next_.end - origin_, next_.level, selected);
-  next_.Reserve(next_.size + count);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t line = first + selected[i];
-    (void)Join(next_, {lines_.base[line], lines_.slope[line], 0, lines_.slot[line]});
-  }
+                                end - first, next_.end - origin_, next_.level, Selected(lines_));
+  JoinSelected(lines_, first, count, next_);
   examined_ = static_cast<uint32_t>(end);
 }
 

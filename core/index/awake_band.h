@@ -150,9 +150,11 @@ class AwakeBand {
   [[nodiscard]] Leader LeaderAt(const HighestValue& highest) const;
   // The places of lines from `first` up to `end` that expire before `t`, counted from `first`.
   size_t ListExpiring(size_t first, size_t end, double t);
-  // Fills `tier` with the lines of `from` that may reach its level before its end. The level
-  // follows the price at a distance that is adapted to the target.
+  // Fills `tier`, which is empty, with the lines of `from` that may reach its level before its end.
+  // The level follows the price at a distance that is adapted to the target.
   void Fill(const Lines& from, const Period& period, Tier& tier);
+  // What a pass over `from` has selected, in places counted from `first`.
+  void JoinSelected(const Lines& from, size_t first, size_t count, Tier& tier);
   // Says how the distance turned out.
   void Adapt(const Period& period, Tier& tier);
   // Sets the level of the next period.

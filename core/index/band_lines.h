@@ -35,6 +35,8 @@ struct BandLines {
 
   // Room for `lines` in all.
   void Reserve(size_t lines);
+  // The line at place i; when it expires is not held here.
+  [[nodiscard]] BandLine Get(size_t i) const { return {base[i], slope[i], 0, slot[i]}; }
   void Set(size_t i, const BandLine& line) {
     base[i] = line.base;
     slope[i] = line.slope;
@@ -48,10 +50,7 @@ struct BandLines {
   }
   // Moves the last line to place i.
   void Erase(size_t i) {
-    --size;
-    base[i] = base[size];
-    slope[i] = slope[size];
-    slot[i] = slot[size];
+    Set(i, Get(--size));
     base[size] = -std::numeric_limits<double>::infinity();
   }
   void Clear();

@@ -13,11 +13,10 @@
 
 namespace freshet {
 
-// A sleeping page as calendars know it. After eight changes of a page an old entry's tag agrees
-// with its record again by chance: the page wakes early then, which costs time and nothing else.
-//
-// A page with a tag of 3 bits, which tells entries that count from older ones of the same page, and
-// a number of 5 bits that is the calendar's. Value type, thread-compatible.
+// A sleeping page as calendars know it: with a tag of 3 bits, which tells entries that count from
+// older ones of the same page, and a number of 5 bits that is the calendar's. After eight changes
+// an old entry's tag agrees with the record again by chance: the page wakes early then, which costs
+// time and nothing else. Value type, thread-compatible.
 struct WakeEntry {
   PageId page;
   uint8_t mark = 0;  // tag + 8 step

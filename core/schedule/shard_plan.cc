@@ -35,7 +35,11 @@ bool ShardState::Impl::SetPolicy(const CrawlPolicy& policy) {
 void ShardState::Impl::FinishFiling(const CrawlPolicy& policy) {
   // A rate policy has its plan still to come.
   if (policy != options.policy || policy.plan) return;
-  PlanInForce() ? TakeOverByIndex() : void(in_force = policy);
+  if (PlanInForce()) {
+    TakeOverByIndex();
+  } else {
+    in_force = policy;
+  }
 }
 
 // --- What is made ready
