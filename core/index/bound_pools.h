@@ -7,32 +7,42 @@
 #ifndef FRESHET_CORE_INDEX_BOUND_POOLS_H_
 #define FRESHET_CORE_INDEX_BOUND_POOLS_H_
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "core/base/plain_vector.h"
 #include "core/base/units.h"
 
 namespace freshet {
 
-// Value type, thread-compatible. Order of waiting: the larger bound first, of equal ones the
-// smaller `turn`, then the smaller page.
-struct WaitingPage {
-  double bound = 0;
-  int64_t turn = 0;
-  PageId page;
-  [[nodiscard]] bool operator>(const WaitingPage& other) const {
-    if (bound != other.bound) return bound > other.bound;
-    if (turn != other.turn) return turn < other.turn;
-    return page < other.page;
-  }
+// Value type, thread-compatible. 12 bytes: the bound is kept in two halves, which need no padding
+// behind the page. A heap of pages that stand still may hold most of an index.
+class WaitingPage {
+ public:
+  WaitingPage(double bound, PageId page)
+      : bound_(std::bit_cast<std::array<uint32_t, 2>>(bound)), page_(page) {}
+  [[nodiscard]] double bound() const { return std::bit_cast<double>(bound_); }
+  [[nodiscard]] PageId page() const { return page_; }
+
+ private:
+  std::array<uint32_t, 2> bound_;
+  PageId page_;
 };
+static_assert(sizeof(WaitingPage) == 12);
+
+// The turn of a page that waits under `bound`: of equal bounds the page with the smaller turn is
+// looked at first. Not kept with the page, because it follows from what is known of it; it must be
+// the same for as long as the page waits. Asked for only where bounds are equal.
+using WaitingTurns = absl::FunctionRef<int64_t(PageId page, double bound)>;
 
 // Owner thread only. A pool is a heap by bound, of equal bounds by who has waited longest; the open
 // ones are in a heap by their first pages, so that opening or closing one, which is what happens to
 // a host all the time, costs a few steps whatever it holds. `Placed(page, position)` is called
-// whenever a page moves inside its pool; the caller keeps the position and hands it back. No call
-// allocates once vectors have their size.
+// whenever a page moves inside its pool; the caller keeps the position and hands it back. `turns`
+// is to be the same in all calls. No call allocates once vectors have their size.
 class BoundPools {
  public:
   BoundPools();
@@ -42,15 +52,23 @@ class BoundPools {
   // Precondition: empty.
   void Drop(uint32_t pool);
   // Whether the pages of the pool may be picked now.
-  void SetOpen(uint32_t pool, bool open);
+  void SetOpen(uint32_t pool, bool open, WaitingTurns turns);
+
+  // The order of waiting: the larger bound first, of equal ones the smaller turn, then the smaller
+  // page.
+  [[nodiscard]] static bool Precedes(const WaitingPage& a, const WaitingPage& b,
+                                     WaitingTurns turns) {
+    if (a.bound() != b.bound()) return a.bound() > b.bound();
+    return PrecedesOfEqual(a, b, turns);
+  }
 
   // Takes the logarithm of the pool's size in steps, and as many calls of placed; memory grows
   // without a copy of what waits already.
   template <typename Placed>
-  void Add(uint32_t pool, const WaitingPage& waiting, const Placed& placed);
+  void Add(uint32_t pool, const WaitingPage& waiting, WaitingTurns turns, const Placed& placed);
   // Precondition: `position` is that of the page that goes, as placed was told last.
   template <typename Placed>
-  void Remove(uint32_t pool, uint32_t position, const Placed& placed);
+  void Remove(uint32_t pool, uint32_t position, WaitingTurns turns, const Placed& placed);
 
   // The open pool whose first page has the largest bound; none: no open pool has pages.
   static constexpr uint32_t kNone = ~uint32_t{0};
@@ -71,16 +89,18 @@ class BoundPools {
     bool open = false;
     double price = 0;
   };
-  [[nodiscard]] bool Precedes(uint32_t a, uint32_t b) const { return First(a) > First(b); }
+  [[nodiscard]] static bool PrecedesOfEqual(const WaitingPage& a, const WaitingPage& b,
+                                            WaitingTurns turns);
   void SetPlace(size_t place, uint32_t pool) {
     open_[place] = pool;
     pools_[pool].place = static_cast<uint32_t>(place);
   }
-  void SiftOpen(size_t place);
+  void SiftOpen(size_t place, WaitingTurns turns);
   // Brings open_ up to date after the first page of the pool may have changed.
-  void Settle(uint32_t pool);
+  void Settle(uint32_t pool, WaitingTurns turns);
   template <typename Placed>
-  void Sift(PlainVector<WaitingPage>& heap, size_t position, const Placed& placed);
+  static void Sift(PlainVector<WaitingPage>& heap, size_t position, WaitingTurns turns,
+                   const Placed& placed);
 
   std::vector<Pool> pools_;
   std::vector<uint32_t> free_;
@@ -88,46 +108,49 @@ class BoundPools {
 };
 
 template <typename Placed>
-void BoundPools::Sift(PlainVector<WaitingPage>& heap, size_t position, const Placed& placed) {
+void BoundPools::Sift(PlainVector<WaitingPage>& heap, size_t position, WaitingTurns turns,
+                      const Placed& placed) {
   const WaitingPage moved = heap[position];
   while (position > 0) {
     const size_t parent = (position - 1) / 2;
-    if (!(moved > heap[parent])) break;
+    if (!Precedes(moved, heap[parent], turns)) break;
     heap[position] = heap[parent];
-    placed(heap[position].page, static_cast<uint32_t>(position));
+    placed(heap[position].page(), static_cast<uint32_t>(position));
     position = parent;
   }
   for (;;) {
     size_t child = 2 * position + 1;
     if (child >= heap.size()) break;
-    if (child + 1 < heap.size() && heap[child + 1] > heap[child]) ++child;
-    if (!(heap[child] > moved)) break;
+    if (child + 1 < heap.size() && Precedes(heap[child + 1], heap[child], turns)) ++child;
+    if (!Precedes(heap[child], moved, turns)) break;
     heap[position] = heap[child];
-    placed(heap[position].page, static_cast<uint32_t>(position));
+    placed(heap[position].page(), static_cast<uint32_t>(position));
     position = child;
   }
   heap[position] = moved;
-  placed(moved.page, static_cast<uint32_t>(position));
+  placed(moved.page(), static_cast<uint32_t>(position));
 }
 
 template <typename Placed>
-void BoundPools::Add(uint32_t pool, const WaitingPage& waiting, const Placed& placed) {
+void BoundPools::Add(uint32_t pool, const WaitingPage& waiting, WaitingTurns turns,
+                     const Placed& placed) {
   PlainVector<WaitingPage>& heap = pools_[pool].heap;
   heap.push_back(waiting);
-  Sift(heap, heap.size() - 1, placed);
-  Settle(pool);
+  Sift(heap, heap.size() - 1, turns, placed);
+  Settle(pool, turns);
 }
 
 template <typename Placed>
-void BoundPools::Remove(uint32_t pool, uint32_t position, const Placed& placed) {
+void BoundPools::Remove(uint32_t pool, uint32_t position, WaitingTurns turns,
+                        const Placed& placed) {
   PlainVector<WaitingPage>& heap = pools_[pool].heap;
   const WaitingPage last = heap.back();
   heap.pop_back();
   if (position < heap.size()) {
     heap[position] = last;
-    Sift(heap, position, placed);
+    Sift(heap, position, turns, placed);
   }
-  Settle(pool);
+  Settle(pool, turns);
 }
 
 }  // namespace freshet

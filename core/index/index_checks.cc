@@ -46,7 +46,7 @@ bool PriceIndex::Holds(PageId page) const {
   if (place == Place::kAsleep) return value <= claim_.value();
   if (place == Place::kAwake) return value <= band_.BoundAt(record.position, t_);
   const uint32_t pool = rows_.level(page) == 0 ? 0 : hosts_[rows_.host(page)].pool;
-  return value <= pools_.At(pool, record.position).bound;
+  return value <= pools_.At(pool, record.position).bound();
 }
 
 bool PriceIndex::HoldsForNext(size_t pages) {

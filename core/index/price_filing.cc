@@ -129,11 +129,11 @@ Crossing PriceIndex::Unfile(PageId page) {
     }
     case Place::kWaiting: {
       if (rows_.level(page) == 0) {
-        pools_.Remove(0, record.position, placed);
+        pools_.Remove(0, record.position, Turns(), placed);
         return {};
       }
       WaitingHost& host = hosts_[rows_.host(page)];
-      pools_.Remove(host.pool, record.position, placed);
+      pools_.Remove(host.pool, record.position, Turns(), placed);
       if (pools_.size(host.pool) == 0) {
         pools_.Drop(host.pool);
         host.pool = 0;
@@ -344,7 +344,7 @@ void PriceIndex::Park(PageId page, HostId host, const ValueParameters& value, co
   WaitingHost& gate = hosts_[host.value()];
   if (gate.pool == 0) {
     gate.pool = pools_.Make();
-    pools_.SetOpen(gate.pool, !gate.blocked);
+    pools_.SetOpen(gate.pool, !gate.blocked, Turns());
   }
   const double price = pools_.price(gate.pool);
   // Loose while it is far below what the host was last worth, tight near it: bounds that cannot
@@ -368,14 +368,16 @@ void PriceIndex::Park(PageId page, HostId host, const ValueParameters& value, co
   Wait(page, gate.pool, bound, seconds);
 }
 
+int64_t PriceIndex::WaitingTurn(PageId page, double bound) const {
+  const PageTimes* times = std::isinf(bound) ? TimesOf(page) : nullptr;
+  return times != nullptr ? times->forced_at.micros() : TurnOf(rows_.record(page));
+}
+
 void PriceIndex::Wait(PageId page, uint32_t pool, double bound, double seconds) {
   const IndexRecord& record = rows_.record(page);
   rows_.level(page) = pool == 0 ? 0 : 1;
   SetPlace(page, Place::kWaiting, 0);
-  const PageTimes* times = TimesOf(page);
-  const int64_t turn =
-      std::isinf(bound) && times != nullptr ? times->forced_at.micros() : TurnOf(record);
-  pools_.Add(pool, {bound, turn, page},
+  pools_.Add(pool, {bound, page}, Turns(),
              [this](PageId moved, uint32_t position) { rows_.record(moved).position = position; });
   if (std::isinf(seconds)) return;
   expiries_.push_back({t_ + std::max(seconds - kEarlierSeconds, 0.0), page, record.tag()});

@@ -171,7 +171,7 @@ void PriceIndex::SetHostFree(HostId host, Instant free_at) {
     blocked_pages_ -= gate.pages;
     barren_ = false;
   }
-  if (gate.pool != 0) pools_.SetOpen(gate.pool, !blocked);
+  if (gate.pool != 0) pools_.SetOpen(gate.pool, !blocked, Turns());
 }
 
 // --- Time ---
@@ -186,7 +186,7 @@ void PriceIndex::RingAlarms() {
     gate.blocked = 0;
     blocked_pages_ -= gate.pages;
     barren_ = false;
-    if (gate.pool != 0) pools_.SetOpen(gate.pool, true);
+    if (gate.pool != 0) pools_.SetOpen(gate.pool, true, Turns());
   }
   while (!alarms_.empty() && alarms_.front().at <= now_) {
     const PageAlarm alarm = alarms_.front();
@@ -433,10 +433,10 @@ void PriceIndex::ParkAwake(uint32_t slot) {
 }
 
 void PriceIndex::WakeFirst(uint32_t pool, double rival) {
-  const WaitingPage first = pools_.First(pool);
+  const PageId first = pools_.First(pool).page();
   if (pool != 0) pools_.price(pool) = rival;
-  (void)Unfile(first.page);
-  File(first.page, {}, rival);
+  (void)Unfile(first);
+  File(first, {}, rival);
 }
 
 bool PriceIndex::WakeRival(const std::optional<IndexPick>& best) {
@@ -444,14 +444,11 @@ bool PriceIndex::WakeRival(const std::optional<IndexPick>& best) {
   if (pool == BoundPools::kNone) return false;
   const double reach = best ? best->value : -1;
   const WaitingPage& first = pools_.First(pool);
-  bool may_win = first.bound > reach;
-  if (best && first.bound == reach) {
-    const AwakePage& page = band_[rows_.record(best->page).position];
-    may_win = first > WaitingPage{reach, page.turn, page.page};
-  }
+  const bool may_win =
+      best ? BoundPools::Precedes(first, {reach, best->page}, Turns()) : first.bound() > reach;
   const bool lowest = asleep_ == 0 || claim_.lowest();
   // Below the claim sleeping pages come first.
-  if (!may_win || !(first.bound >= claim_.value() || lowest || reach >= claim_.value())) {
+  if (!may_win || !(first.bound() >= claim_.value() || lowest || reach >= claim_.value())) {
     return false;
   }
   WakeFirst(pool, best ? reach : lowest ? -1 : claim_.value());
@@ -498,8 +495,10 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
     if (const auto forced = BestForced()) {
       // One that had to wait for its host may have been forced earlier.
       const uint32_t first = pools_.Top();
-      const WaitingPage turn{kInfinity, forced_.front().at.micros(), forced->page};
-      if (first == BoundPools::kNone || !(pools_.First(first) > turn)) return forced;
+      const WaitingPage turn(kInfinity, forced->page);
+      if (first == BoundPools::kNone || !BoundPools::Precedes(pools_.First(first), turn, Turns())) {
+        return forced;
+      }
       WakeFirst(first, kInfinity);
       continue;
     }

@@ -133,6 +133,12 @@ class PriceIndex {
   void Awaken(PageId page, Crossing crossing, const ValueJet& jet, const ValueParameters* value);
   void Park(PageId page, HostId host, const ValueParameters& value, const ValueJet& jet);
   void Wait(PageId page, uint32_t pool, double bound, double seconds);
+  // Of equal values the page that was crawled longest ago comes first, of forced ones that which
+  // was to be crawled first. Infinite bounds are those of forced pages.
+  [[nodiscard]] int64_t WaitingTurn(PageId page, double bound) const;
+  [[nodiscard]] auto Turns() const {
+    return [this](PageId page, double bound) { return WaitingTurn(page, bound); };
+  }
   // Files anew up to `max` of the pages that calendars have handed out.
   void WakeDue(size_t max);
   void SweepCalendars();
