@@ -451,13 +451,13 @@ void Report(const BenchIndexFlags& flags, const Contender& contender, const Meas
 }
 
 void Measure(const BenchIndexFlags& flags, const World& world, Contender& contender) {
+  // Entries are made in slices, outside the time and the memory that are measured.
+  std::vector<IndexEntry> slice(4096);
   const double resident = ResidentBytes();
   double build = 0;
-  // Entries are made in slices, outside the time that is measured.
-  std::vector<IndexEntry> slice;
   for (uint32_t first = 0; first < flags.pages; first += static_cast<uint32_t>(slice.size())) {
     slice.clear();
-    const uint32_t end = std::min<uint64_t>(flags.pages, uint64_t{first} + 4096);
+    const uint32_t end = std::min<uint64_t>(flags.pages, uint64_t{first} + slice.capacity());
     for (uint32_t i = first; i < end; ++i) slice.push_back(world.Entry(i));
     const auto start = Clock::now();
     for (uint32_t i = first; i < end; ++i) contender.Add(PageId(i), slice[i - first]);

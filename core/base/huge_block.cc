@@ -5,6 +5,12 @@
 #include <new>
 
 namespace freshet {
+namespace {
+
+// MADV_COLLAPSE, since Linux 6.1, which not all headers know.
+constexpr int kCollapse = 25;
+
+}  // namespace
 
 HugeBlock::HugeBlock(size_t bytes) {
   const size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
@@ -19,10 +25,15 @@ HugeBlock::HugeBlock(size_t bytes) {
   if (before > 0) (void)munmap(first, before);
   (void)munmap(first + before + whole, kHugePage - before);
   data_ = std::unique_ptr<char, Unmap>(first + before, Unmap{whole});
+}
+
+void HugeBlock::AskForHuge(size_t bytes) {
+  const size_t first = used_ / kHugePage * kHugePage;
+  const size_t end = bytes / kHugePage * kHugePage;
   // Advice only: where it is refused, ordinary pages do.
-  if (whole > kHugePage) {
-    (void)madvise(first + before + kHugePage, whole - kHugePage, MADV_HUGEPAGE);
-  }
+  (void)madvise(data_.get() + first, end - first, MADV_HUGEPAGE);
+  // Where it is not known the system collapses the pages in time by itself, as they were advised.
+  if (used_ > first) (void)madvise(data_.get() + first, kHugePage, kCollapse);
 }
 
 void HugeBlock::Unmap::operator()(char* data) const { (void)munmap(data, bytes); }

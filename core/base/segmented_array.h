@@ -2,6 +2,7 @@
 #ifndef FRESHET_CORE_BASE_SEGMENTED_ARRAY_H_
 #define FRESHET_CORE_BASE_SEGMENTED_ARRAY_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <type_traits>
@@ -17,7 +18,8 @@ namespace freshet {
 // vector stops everything for tens of milliseconds and holds both copies at once.
 //
 // Elements live in blocks of 2^kBlockBits in huge pages; references stay valid. Memory is taken as
-// the array grows and given back when it goes.
+// the array grows and given back when it goes. The first block takes no more than it needs, the
+// others by whole huge pages, which spares the copy of ordinary ones to one (HugeBlock::Use).
 template <typename T, size_t kBlockBits = 20>
 class SegmentedArray {
  public:
@@ -48,12 +50,19 @@ class SegmentedArray {
   }
   // Adds elements made by T() until there are at least `size`.
   void GrowTo(size_t size) {
-    while (blocks_.size() << kBlockBits < size) blocks_.emplace_back(sizeof(T) << kBlockBits);
-    for (; size_ < size; ++size_) ::new (Block(size_) + (size_ & kMask)) T();
+    while (size_ < size) {
+      if (size_ == blocks_.size() << kBlockBits) blocks_.emplace_back(kBlockBytes);
+      const size_t before = (blocks_.size() - 1) << kBlockBits;
+      const size_t end = std::min(size - before, kMask + 1);
+      // The rest of a huge page is much of one block, and little of more.
+      blocks_.back().Use(before > 0 ? kBlockBytes : end * sizeof(T));
+      for (; size_ < before + end; ++size_) ::new (Block(size_) + (size_ & kMask)) T();
+    }
   }
 
  private:
   static constexpr size_t kMask = (size_t{1} << kBlockBits) - 1;
+  static constexpr size_t kBlockBytes = sizeof(T) << kBlockBits;
   [[nodiscard]] T* Block(size_t i) const {
     return static_cast<T*>(blocks_[i >> kBlockBits].data());
   }

@@ -1,6 +1,11 @@
 #include "core/base/segmented_array.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -34,6 +39,50 @@ TEST(SegmentedArray, NeverShrinks) {
   array.GrowTo(2);
   EXPECT_EQ(array.size(), 5u);
   EXPECT_EQ(array[4], 9);
+}
+
+// One by one, as pages come: what is ordinary memory at first becomes huge pages on the way.
+TEST(SegmentedArray, KeepsWhatItHoldsWhenMemoryBecomesHuge) {
+  SegmentedArray<uint64_t> array;
+  constexpr size_t kSize = 2 * HugeBlock::kHugePage / sizeof(uint64_t) + 5;
+  for (size_t i = 0; i < kSize; ++i) {
+    array.GrowTo(i + 1);
+    array[i] = i;
+  }
+  for (size_t i = 0; i < kSize; ++i) ASSERT_EQ(array[i], i);
+}
+
+// Memory of the process among `bytes` from `data` on.
+size_t ResidentBytes(void* data, size_t bytes) {
+  constexpr size_t kPage = 4096;
+  std::vector<unsigned char> resident(bytes / kPage);
+  EXPECT_EQ(mincore(data, bytes, resident.data()), 0);
+  return kPage * static_cast<size_t>(std::count_if(resident.begin(), resident.end(),
+                                                   [](unsigned char page) { return page & 1; }));
+}
+
+TEST(SegmentedArray, WastesNoRestOfAHugePage) {
+  struct Line {
+    std::array<char, 64> bytes;
+  };
+  SegmentedArray<Line> array;
+  constexpr size_t kLines = HugeBlock::kHugePage / sizeof(Line);
+  array.GrowTo(2 * kLines);
+  array.GrowTo(2 * kLines + 1);
+  EXPECT_LE(ResidentBytes(&array[0], 4 * HugeBlock::kHugePage), 2 * HugeBlock::kHugePage + 4096);
+}
+
+TEST(HugeBlock, KeepsWhatItHoldsWhateverIsInUse) {
+  constexpr size_t kBytes = 5 * HugeBlock::kHugePage;
+  HugeBlock block(kBytes);
+  auto* const bytes = static_cast<uint8_t*>(block.data());
+  size_t used = 0;
+  for (const size_t end : {size_t{5}, HugeBlock::kHugePage - 1, HugeBlock::kHugePage,
+                           HugeBlock::kHugePage + 1, 4 * HugeBlock::kHugePage + 1, kBytes}) {
+    block.Use(end);
+    for (; used < end; ++used) bytes[used] = static_cast<uint8_t>(used % 251);
+  }
+  for (size_t i = 0; i < kBytes; ++i) ASSERT_EQ(bytes[i], i % 251) << i;
 }
 
 TEST(HugeBlock, BeginsAtAHugePageAndIsZero) {
