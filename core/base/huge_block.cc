@@ -2,20 +2,17 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
 #include <new>
+#include <utility>
 
 namespace freshet {
-namespace {
 
-// MADV_COLLAPSE, since Linux 6.1, which not all headers know.
-constexpr int kCollapse = 25;
+HugeBlock::HugeBlock(size_t bytes) : data_(Map((bytes + kHugePage - 1) / kHugePage * kHugePage)) {}
 
-}  // namespace
-
-HugeBlock::HugeBlock(size_t bytes) {
-  const size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+HugeBlock::Mapping HugeBlock::Map(size_t bytes) {
   // More is reserved than needed; what is before and after the aligned part is given back.
-  const size_t reserved = whole + kHugePage;
+  const size_t reserved = bytes + kHugePage;
   void* const start =
       mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) throw std::bad_alloc();
@@ -23,17 +20,37 @@ HugeBlock::HugeBlock(size_t bytes) {
   const size_t past = reinterpret_cast<uintptr_t>(start) % kHugePage;
   const size_t before = past == 0 ? 0 : kHugePage - past;
   if (before > 0) (void)munmap(first, before);
-  (void)munmap(first + before + whole, kHugePage - before);
-  data_ = std::unique_ptr<char, Unmap>(first + before, Unmap{whole});
+  (void)munmap(first + before + bytes, kHugePage - before);
+  return {first + before, Unmap{bytes}};
 }
 
-void HugeBlock::AskForHuge(size_t bytes) {
-  const size_t first = used_ / kHugePage * kHugePage;
+HugeBlock::Mapping HugeBlock::TakeHugePage() {
+  Mapping page = Map(kHugePage);
+  // Advice only, as below: where it is refused, ordinary pages do.
+  (void)madvise(page.get(), kHugePage, MADV_HUGEPAGE);
+  *page = 0;
+  return page;
+}
+
+void HugeBlock::Step(size_t bytes) {
+  size_t first = used_ / kHugePage * kHugePage;
   const size_t end = bytes / kHugePage * kHugePage;
-  // Advice only: where it is refused, ordinary pages do.
-  (void)madvise(data_.get() + first, end - first, MADV_HUGEPAGE);
-  // Where it is not known the system collapses the pages in time by itself, as they were advised.
-  if (used_ > first) (void)madvise(data_.get() + first, kHugePage, kCollapse);
+  if (used_ > first && end > first) {
+    MakeHuge(first);
+    first += kHugePage;
+  }
+  if (end > first) (void)madvise(data_.get() + first, end - first, MADV_HUGEPAGE);
+  const bool ahead = bytes - end >= kHugePage - kAhead;
+  if (ahead && next_ == nullptr) next_ = TakeHugePage();
+  next_step_ = end + kHugePage - (ahead ? 0 : kAhead);
+}
+
+void HugeBlock::MakeHuge(size_t first) {
+  Mapping page = next_ == nullptr ? TakeHugePage() : std::exchange(next_, nullptr);
+  std::memcpy(page.get(), data_.get() + first, used_ - first);
+  const void* const moved =
+      mremap(page.get(), kHugePage, kHugePage, MREMAP_MAYMOVE | MREMAP_FIXED, data_.get() + first);
+  if (moved != MAP_FAILED) (void)page.release();
 }
 
 void HugeBlock::Unmap::operator()(char* data) const { (void)munmap(data, bytes); }

@@ -22,22 +22,31 @@ class HugeBlock {
   [[nodiscard]] void* data() const { return data_.get(); }
   // To be called before more than the first so many bytes as the last call said are touched: the
   // first `bytes` are in use from now on. Ordinary pages that with this make up a huge one become
-  // one: they are copied, once, which takes about half a millisecond. Huge pages of which nothing
-  // was in use take no copy.
+  // one: they are copied, once. The huge page is taken a little earlier, so that no call that adds
+  // a few bytes takes half a millisecond. Huge pages of which nothing was in use take no copy.
   void Use(size_t bytes) {
-    if (bytes / kHugePage > used_ / kHugePage) AskForHuge(bytes);
+    if (bytes >= next_step_) Step(bytes);
     used_ = bytes;
   }
 
  private:
-  void AskForHuge(size_t bytes);
-
+  // The share of a huge page at its end that is left to be used when it is taken.
+  static constexpr size_t kAhead = kHugePage / 32;
   struct Unmap {
     size_t bytes;
     void operator()(char* data) const;
   };
-  std::unique_ptr<char, Unmap> data_;
+  using Mapping = std::unique_ptr<char, Unmap>;
+  [[nodiscard]] static Mapping Map(size_t bytes);
+  [[nodiscard]] static Mapping TakeHugePage();
+  void Step(size_t bytes);
+  // Makes the ordinary pages from `first` on a huge one.
+  void MakeHuge(size_t first);
+
+  Mapping data_;
+  Mapping next_;  // will be the huge page that `used_` is in
   size_t used_ = 0;
+  size_t next_step_ = kHugePage - kAhead;
 };
 
 }  // namespace freshet

@@ -19,7 +19,7 @@ namespace freshet {
 //
 // Elements live in blocks of 2^kBlockBits in huge pages; references stay valid. Memory is taken as
 // the array grows and given back when it goes. The first block takes no more than it needs, the
-// others by whole huge pages, which spares the copy of ordinary ones to one (HugeBlock::Use).
+// others by whole huge pages, which spares copies of ordinary ones (HugeBlock::Use).
 template <typename T, size_t kBlockBits = 20>
 class SegmentedArray {
  public:
