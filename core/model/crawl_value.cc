@@ -63,7 +63,8 @@ ValueParameters NoisyPage(int terms, double importance, const PageRates& rates) 
   const double gamma = rates.signal_rate;
   const double kappa = rates.signal_weight;
   ValueParameters page;
-  const double change_rate = alpha + gamma * -std::expm1(-kappa);
+  const Decay signal = DecayAt(kappa);
+  const double change_rate = alpha + gamma * signal.lost;
   if (importance == 0 || change_rate == 0 || !std::isfinite(importance / change_rate)) return page;
   const bool plain = gamma <= kNegligibleOdds * alpha || !std::isfinite(importance / gamma) ||
                      (kappa == 0 && terms == kAllTerms);
@@ -81,7 +82,7 @@ ValueParameters NoisyPage(int terms, double importance, const PageRates& rates) 
   page.share = gamma / total;
   page.unsignalled = alpha / total;
   page.weight = kappa;
-  page.decay = std::exp(-kappa);
+  page.decay = signal.left;
   page.keep = change_rate / total;
   SetSpeed(page, rates.staleness_rate);
   page.curvature_scale = page.speed == 0 ? 0 : page.odds * page.curvature_scale;

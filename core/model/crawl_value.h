@@ -74,7 +74,7 @@ inline constexpr double kSaturatedStaleness = 60;
 inline constexpr int kAllTerms = std::numeric_limits<int>::max();
 
 // A page under a policy, prepared for evaluation: everything that does not depend on s. Made by
-// MakeValueParameters only; about 20 to 60 ns to make. Value type, thread-compatible.
+// MakeValueParameters only; about 15 to 30 ns to make. Value type, thread-compatible.
 struct ValueParameters {
   ValueShape shape = ValueShape::kNone;
   int terms = kAllTerms;       // of both sums of V_ncis

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/base/check.h"
+#include "core/model/exponential.h"
 #include "core/model/ncis_value.h"
 
 namespace freshet {
@@ -15,21 +16,19 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Where the function is smooth, a step of Halley's method of relative size d leaves an error of
 // about d^3.
 constexpr double kLastStep = 1e-5;
-// The dV/ds of V_ncis has kinks where gamma is large against alpha. Across one, steps still shrink
-// at least as a geometric series, which bounds what is left after a step by its square over the
-// step before.
-constexpr double kTolerance = 1e-11;
-
-// What a price is, relative to the ceiling; both relatively accurate.
-struct Level {
-  double share = 0;      // price/ceiling
-  double shortfall = 0;  // (ceiling - price)/ceiling
-};
+// Relative error that the last step may leave.
+constexpr double kTolerance = 1e-12;
+// Steps that are longer against what the derivatives change in do without the third.
+constexpr double kShortStep = 0.25;
+// What the first guess of FirstTermCrossing is off at most, relatively.
+constexpr double kGuessError = 4e-3;
+// e^-x is nothing against 1.
+constexpr double kSaturatedOdds = 40;
 
 // -ln(shortfall)
 double Depth(double price, double ceiling) {
   const double share = price / ceiling;
-  return share < 0.5 ? -std::log1p(-share) : -std::log((ceiling - price) / ceiling);
+  return share < 0.5 ? -LogOnePlus(-share) : -std::log((ceiling - price) / ceiling);
 }
 
 // The x with x - ln(1 + x) = depth. It is a power series in eta = sqrt(2 depth) (the one behind
@@ -41,15 +40,19 @@ double PlainCrossing(double depth) {
   const double eta = std::sqrt(2 * depth);
   double x;
   if (eta < 1.5) {
-    x = 0;
-    for (size_t k = kSeries.size(); k-- > 0;) x = (x + kSeries[k]) * eta;
+    const auto& k = kSeries;
+    const double e2 = eta * eta;
+    const double e4 = e2 * e2;
+    const double low = (k[0] + k[1] * eta) + (k[2] + k[3] * eta) * e2;
+    const double high = (k[4] + k[5] * eta) + (k[6] + k[7] * eta) * e2;
+    x = eta * (low + (high + (k[8] + k[9] * eta) * e4) * e4);
     if (eta < 0.15) return x;
   } else {
-    x = depth + std::log1p(depth + eta);
-    x = depth + std::log1p(x);
+    x = depth + LogOnePlus(depth + eta);
+    x = depth + LogOnePlus(x);
   }
   for (int i = 0; i < 8; ++i) {
-    const double error = x - std::log1p(x) - depth;
+    const double error = x - LogOnePlus(x) - depth;
     const double step = 2 * error * x * (1 + x) / (2 * x * x - error);
     x -= step;
     if (std::abs(step) < kLastStep * x) break;
@@ -77,27 +80,112 @@ double HarmonicCrossing(double level) {
   return x;
 }
 
-// A first guess. Up to the first kink at s = kappa, V is scale F_0, and F_0 is nearly the solution
-// of z - 1 + e^-z = c depth in z = c s; beyond it psi is nearly s/m + A.
-double GuessNcis(const ValueParameters& page, double price) {
-  const double fresh = price / page.scale;
-  if (fresh < page.share) {
-    const double depth = -std::log1p(-fresh);
-    const double s = std::sqrt(depth * (depth + 2 / page.odds));
-    if (s < page.weight || page.terms == 1) return std::min(s, kSaturatedStaleness / 2);
+// -ln(1 - F_0/q) at the level of the price; infinite where F_0 stays below it.
+double FirstTermDepth(const ValueParameters& page, double price) {
+  const double share = price / (page.scale * page.share);
+  // From 1/2 on only an s beyond ln 2 has it.
+  if (share < 0.5 || (page.weight < 0.5 && page.terms != 1)) {
+    return share < 1 ? -LogOnePlus(-share) : kInfinity;
   }
-  const double inverse = page.weight > 0 ? 1 / (page.odds * page.weight) : kInfinity;
-  const double a = page.weight / (2 * (1 + inverse));
-  const double depth = Depth(price, page.ceiling);
-  const double s =
-      std::sqrt(a * a + 2 * depth * (1 + a)) - a + (2.0 / 3) * depth / ((1 + a) * (1 + a));
-  return std::clamp(s, 1e-300, kSaturatedStaleness / 2);
+  const double left = (page.ceiling - price) / page.scale - page.tail;
+  return left > 0 ? -std::log(left / page.share) : kInfinity;
 }
 
+// The s at which -ln(1 - F_0/q) = depth, the crossing if it is not beyond kappa. If it is beyond
+// `limit`, only within kGuessError.
+//
+// As 1 - F_0/q = (1 + E) e^-s with E = (1 - e^(-c s))/c, it is the root of the convex function
+// s - ln(1 + E) - depth. In units of p = alpha/(alpha + gamma) it is a smooth function of
+// eta = sqrt(2 depth/p) and p alone: the inverse of x - ln(1 + x) for p = 1 and of x - 1 + e^-x
+// for p = 0. A polynomial in eta/(eta + 3) and p guesses it, and because g = e^(-c s)/(1 + E),
+// which is one minus the slope, obeys g' = -g (c + g), all derivatives are free: the one step is of
+// fifth order.
+double FirstTermCrossing(const ValueParameters& page, double depth, double limit) {
+  constexpr double kGuess[5][4] = {
+      {0.9973857826, -0.001594287146, 0.004034572614, 0.001784752254},
+      {-0.8621091671, 0.5415545608, -0.2783258964, 0.05008946065},
+      {-0.4299976423, -0.3930807972, 2.613038025, -1.050822268},
+      {3.174725324, -1.922580099, -5.216982573, 3.457019725},
+      {-1.937344398, 2.223486577, 2.286811708, -2.256073311},
+  };
+  const double c = page.odds;
+  const double p = page.unsignalled;
+  // Signals have long come: E = 1/c.
+  if (c * depth > kSaturatedOdds) return depth + std::log1p(1 / c);
+  const double level = depth * (1 + c);
+  const double eta = std::sqrt(2 * level);
+  if (eta < 1e-3) {  // below, the difference would cancel; the next term is below eta^4/4320
+    const double third = (1 + p) * (2 + p * (2 * p - 5)) / 540;
+    return p * eta * (1 + eta * ((1 + p) / 6 + eta * ((1 - p + p * p) / 36 + eta * third)));
+  }
+  double s;
+  if (eta < 9) {
+    const double u = eta / (eta + 3);
+    const auto row = [p](const double(&k)[4]) {
+      return (k[0] + k[1] * p) + (k[2] + k[3] * p) * (p * p);
+    };
+    const double u2 = u * u;
+    const double ratio = (row(kGuess[0]) + row(kGuess[1]) * u) +
+                         ((row(kGuess[2]) + row(kGuess[3]) * u) + row(kGuess[4]) * u2) * u2;
+    s = p * (eta + level) * ratio;
+    if (s > limit * (1 + kGuessError)) return s;
+  } else {
+    s = depth + LogOnePlus(std::min(1 / c, 2 * depth));
+  }
+  for (int i = 0; i < 20; ++i) {
+    const Decay signals = DecayAt(c * s);
+    const double e = signals.lost / c;
+    const double inverse = 1 / (1 + e);
+    const double g = signals.left * inverse;
+    const double slope = signals.lost * (1 + 1 / c) * inverse;  // 1 - g
+    const double error = depth - (s - LogOnePlus(e));
+    const double over = 1 / slope;
+    const double step = error * over;
+    const double bend = g * (c + g) * over;
+    const double a2 = bend / 2;
+    const double a3 = -bend * (c + 2 * g) / 6;
+    const double a4 = bend * (c * c + 6 * g * (c + g)) / 24;
+    const double a22 = a2 * a2;
+    s += step * (1 - step * (a2 - step * ((2 * a22 - a3) + step * (5 * a2 * (a3 - a22) - a4))));
+    if (std::abs(step) < 5e-3 * s) break;
+  }
+  return s;
+}
+
+// The s with V(s) = price in the closed form without poles (core/model/ncis_value.h), in which
+// (1 + y) e^-y, y = s + m A, is a multiple of the shortfall, so that the plain inverse solves it.
+// It is the crossing from page.settled_from on; of the papers' pages below that, half are within
+// 1e-3 of it from kappa on, and half within 1e-8 from 3 kappa on.
+double SettledCrossing(const ValueParameters& page, double price) {
+  const double inverse = 1 / page.odds;
+  const double step = inverse + page.weight;  // m/c
+  const double a = page.weight * page.weight / (2 * step);
+  double depth;
+  if (price > page.ceiling / 2) {
+    depth = a - std::log(step * (page.ceiling - price) / page.scale);
+  } else {
+    // a - ln(1 + a) is a small part of the depth where the result is to be exact.
+    const double own =
+        a < 0.05
+            ? a * a *
+                  (1.0 / 2 - a * (1.0 / 3 - a * (1.0 / 4 - a * (1.0 / 5 - a * (1.0 / 6 - a / 7)))))
+            : a - LogOnePlus(a);
+    const double gained = step * price / page.scale - ClosedConstant(page);
+    depth = own - LogOnePlus(-std::min(gained / (1 + a), 1 - 1e-16));
+  }
+  return depth > 0 ? PlainCrossing(depth) - a : 0;
+}
+
+// The next s, and whether it is the crossing.
+struct NcisStep {
+  double next = 0;
+  bool last = false;
+};
+
 // A step of Halley's method on ln V in ln s, where V is far from its ceiling, or else on the
-// logarithm of the shortfall in s: both are nearly straight there.
-double NcisStep(const ValueParameters& page, const NcisPoint& point, double s, double price,
-                const Level& level, bool by_shortfall) {
+// logarithm of the shortfall in s: both are nearly straight there. From afar.
+double LongStep(const ValueParameters& page, const NcisPoint& point, double s, double price,
+                bool by_shortfall) {
   const double first = page.scale * point.decay * point.reached;
   const double bend = point.density == 0 ? 0 : page.odds * point.density;
   const double second = page.scale * point.decay * (bend - point.reached);
@@ -105,7 +193,7 @@ double NcisStep(const ValueParameters& page, const NcisPoint& point, double s, d
   double slope;
   double curve;
   if (by_shortfall) {
-    error = std::log(point.shortfall / (level.shortfall * page.ceiling));
+    error = std::log(point.shortfall / (page.ceiling - price));
     slope = -first / point.shortfall;
     curve = -second / point.shortfall - slope * slope;
   } else {
@@ -119,29 +207,70 @@ double NcisStep(const ValueParameters& page, const NcisPoint& point, double s, d
   return by_shortfall ? s - step : s * std::exp(-std::clamp(step, -4.0, 4.0));
 }
 
+// A step of fourth order, from the three derivatives of V, where it is short against what they
+// change in: s, 1/c and 1. It leaves an error of about its length times the cube of that ratio, or
+// the square where it passes a multiple of kappa, at which the third derivative may jump.
+NcisStep NextStep(const ValueParameters& page, const NcisPoint& point, double s, double price,
+                  bool by_shortfall) {
+  const double missing =
+      by_shortfall ? point.shortfall - (page.ceiling - price) : price - point.value;
+  const double step = missing / (page.scale * point.decay * point.reached);
+  const double ratio = std::abs(step) * std::max({page.odds, 1 / s, 1.0});
+  if (!(ratio < kShortStep)) return {LongStep(page, point, s, price, by_shortfall), false};
+  const double c = page.odds;
+  const double over = 1 / point.reached;
+  const double a2 = (c * point.density * over - 1) / 2;
+  const double a3 = (c * (c * point.turn - 2 * point.density) * over + 1) / 6;
+  const double next = s + step * (1 - step * (a2 - step * (2 * a2 * a2 - a3)));
+  const double left = std::abs(step) * ratio * ratio;
+  if (!(left * ratio < kTolerance * s)) return {next, false};
+  const bool apart = left < kTolerance * s || s < page.weight ||
+                     std::floor(s / page.weight) == std::floor(next / page.weight);
+  return {next, apart};
+}
+
+// Whether the first term is not worth a try: the closed form without poles and without e^-u, whose
+// solution is a lower bound of its own, has passed kappa. A wrong answer costs time alone.
+bool BeyondFirstTerm(const ValueParameters& page, double price) {
+  const double step = 1 / page.odds + page.weight;
+  const double a = page.weight * page.weight / (2 * step);
+  return page.terms != 1 && std::sqrt(a * a + 2 * step * price / page.scale) - a > page.weight;
+}
+
 double NcisCrossing(const ValueParameters& page, double price) {
-  const Level level{price / page.ceiling, (page.ceiling - price) / page.ceiling};
   double low = 0;
   double high = kSaturatedStaleness;
-  double s = GuessNcis(page, price);
-  double last_step = s;
+  double start = kInfinity;
+  if (!BeyondFirstTerm(page, price)) {
+    const double limit = page.terms == 1 ? kInfinity : page.weight;
+    const double s = FirstTermCrossing(page, FirstTermDepth(page, price), limit);
+    if (s <= limit) return s;
+    low = page.weight * (1 - kTolerance);
+    start = s;  // V is more than its first term
+    high = std::min(high, s * (1 + 2 * kGuessError));
+  }
+  double s = SettledCrossing(page, price);
+  if (s >= page.settled_from) return s;
+  s = std::min(start, s);
+  // Written so that no number fails, too.
+  if (!(s < high)) s = high;
+  if (!(s > low)) s = low;
+  const bool far = price > page.ceiling / 2;
   NcisPoles poles;
   for (int i = 0; i < 200; ++i) {
     const NcisPoint point = EvaluateNcis(page, s, poles);
-    const bool by_shortfall = level.share > 0.5 && s >= 0.25;
-    const bool below =
-        by_shortfall ? point.shortfall > level.shortfall * page.ceiling : point.value < price;
+    const bool by_shortfall = far && s >= 0.25;
+    const bool below = by_shortfall ? point.shortfall > page.ceiling - price : point.value < price;
     (below ? low : high) = s;
-    double next = NcisStep(page, point, s, price, level, by_shortfall);
-    const double step = std::abs(next - s);
-    const bool smooth = s < page.weight && next < page.weight;
-    if (step < kLastStep * s && (smooth || step * step < kTolerance * s * last_step)) return next;
-    if (!(next > low && next < high)) {
-      next = low > 0 ? std::sqrt(low * high) : std::min(high / 16, high * high);
+    NcisStep step = NextStep(page, point, s, price, by_shortfall);
+    if (step.last) return step.next;
+    const double length = std::abs(step.next - s);
+    if (length < kTolerance * s) return step.next;
+    if (!(step.next > low && step.next < high)) {
+      step.next = low > 0 ? std::sqrt(low * high) : std::min(high / 16, high * high);
     }
     if (high - low < 1e-15 * high) break;
-    last_step = step;
-    s = next;
+    s = step.next;
   }
   return s;
 }

@@ -13,10 +13,10 @@
 
 namespace freshet {
 
-// 1/k for 1 <= k <= 32, for sums over counts that a division each would slow down; 0 at k = 0.
+// 1/k for 1 <= k <= 48, for sums over counts that a division each would slow down; 0 at k = 0.
 inline constexpr auto kReciprocal = [] {
-  std::array<double, 33> table{};
-  for (int k = 1; k <= 32; ++k) table[k] = 1.0 / k;
+  std::array<double, 49> table{};
+  for (int k = 1; k <= 48; ++k) table[k] = 1.0 / k;
   return table;
 }();
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/check.h"
+#include "core/model/exponential.h"
 #include "core/model/gamma.h"
 #include "core/model/signal_term.h"
 
@@ -27,32 +28,11 @@ SignalOdds Odds(const ValueParameters& page) { return {page.odds, page.share, pa
 // R^1(s) = 1 - (1 + s) e^-s, the value of a page without signals.
 double PlainValue(double s, double decay) {
   if (s > 0.5) return 1 - (1 + s) * decay;
-  double term = s * s / 2;
-  double sum = term;
-  for (int k = 3; k < 14; ++k) sum += term *= s * kReciprocal[k];
-  return decay * sum;
+  return decay * (s * s * ExponentialRest(s));
 }
 
 // x - 1 + e^-x for 0 <= x < 1/2.
-double ExponentialDefect(double x) {
-  double term = x * x / 2;
-  double sum = term;
-  for (int k = 3; k < 14; ++k) sum += term *= -x * kReciprocal[k];
-  return sum;
-}
-
-// (V - V(inf) part of one plus the double pole) of the closed form, in units of mu/alpha:
-// 1/phi(1) - 1/m - A, whose leading parts cancel; by the series of 2 (kappa - 1 + e^-kappa) -
-// kappa^2. For kappa < 1/2.
-double ClosedConstant(const ValueParameters& page, double m) {
-  const double k = page.weight;
-  const double total = page.keep / page.unsignalled;  // phi(1) = Delta/alpha
-  const double cubic =
-      -k * k * k *
-      (1.0 / 3 - k * (1.0 / 12 - k * (1.0 / 60 - k * (1.0 / 360 - k / 2520 * (1 - k / 8)))));
-  const double defect = page.odds * ExponentialDefect(k);
-  return page.odds / (2 * m * m * total) * (m * cubic + k * k * defect);
-}
+double ExponentialDefect(double x) { return x * x * ExponentialRest(-x); }
 
 // z = x + iy.
 struct Complex {
@@ -91,6 +71,7 @@ struct Oscillation {
   double interval = 0;
   double shortfall = 0;
   double density = 0;
+  double turn = 0;  // the derivative of density in N
 };
 Oscillation SumPoles(double b, double kappa, double count, NcisPoles& poles) {
   Oscillation sum;
@@ -108,6 +89,7 @@ Oscillation SumPoles(double b, double kappa, double count, NcisPoles& poles) {
         Divide({size * std::cos(angle), size * std::sin(angle)}, {1 + b + z.x, z.y});
     const Complex interval = Divide({kappa * residue.x, kappa * residue.y}, z);
     sum.density += residue.x;
+    sum.turn += residue.x * z.x - residue.y * z.y;
     sum.interval += interval.x;
     sum.shortfall += kappa * Divide(interval, {kappa - z.x, -z.y}).x;
     if (-z.x * count > kSettled) break;
@@ -123,15 +105,17 @@ NcisPoint ClosedForm(const ValueParameters& page, double s, NcisPoles& known) {
   Oscillation poles;
   if (s < page.settled_from) poles = SumPoles(b, page.weight, s / page.weight, known);
   NcisPoint point;
-  point.decay = std::exp(-s);
+  const Decay decay = DecayAt(s);
+  point.decay = decay.left;
   point.reached = page.odds * (s / m + a + poles.interval);
   point.density = 1 / m + poles.density;
+  point.turn = poles.turn / b;
   if (s > 1) {
     point.shortfall = scale * point.decay * ((1 + s) / m + a + poles.shortfall);
     point.value = page.ceiling - point.shortfall;
   } else {
-    point.value = scale * (ClosedConstant(page, m) + PlainValue(s, point.decay) / m -
-                           a * std::expm1(-s) - point.decay * poles.shortfall);
+    point.value = scale * ((ClosedConstant(page) + PlainValue(s, point.decay)) / m +
+                           a * decay.lost - point.decay * poles.shortfall);
     point.shortfall = page.ceiling - point.value;
   }
   return point;
@@ -143,6 +127,14 @@ double RemainingWeight(const ValueParameters& page, double first, double weight)
   const double left = page.terms - first;
   if (left <= 0) return 0;
   return weight * -std::expm1(-left * (page.weight + std::log1p(1 / page.odds))) / page.keep;
+}
+
+// P(i + 1, x) for i < kMaxShortCount and x < 1/2, by the Poisson weight of i at x.
+double LowerTail(int i, double x, double weight) {
+  double term = weight * x * kReciprocal[i + 1];
+  double sum = term;
+  for (int k = i + 2; term > 1e-17 * sum; ++k) sum += term *= x * kReciprocal[k];
+  return sum;
 }
 
 // The shortfall of at most kMaxShortCount terms.
@@ -164,15 +156,18 @@ NcisPoint ShortShortfall(const ValueParameters& page, double s, double count) {
     if (x < kSaturatedArgument) {
       const double mean = x + v;
       double density = std::exp(-x);
+      double before = 0;
       double mean_density = density * lapse;
       double upper = density;
       upper_mean = mean_density;
       for (int k = 1; k <= i; ++k) {
+        before = density;
         upper += density *= x * kReciprocal[k];
         upper_mean += mean_density *= mean * kReciprocal[k];
       }
-      reached = x < 0.5 ? RegularizedR(i, x) : 1 - upper;
+      reached = x < 0.5 ? LowerTail(i, x, density) : 1 - upper;
       point.density += density;
+      point.turn += before - density;
     }
     shortfall += weight * upper_mean + point.decay * reached;
     point.reached += reached;
@@ -227,7 +222,9 @@ NcisPoint LongShortfall(const ValueParameters& page, double s, double count) {
     const IncompleteGamma gamma = RegularizedGamma(i + 1, x);
     shortfall += weight * RegularizedGamma(i + 1, x + v).upper + point.decay * gamma.lower;
     point.reached += gamma.lower;
-    point.density += gamma.density * (i + 1) / x;
+    const double density = gamma.density * (i + 1) / x;
+    point.density += density;
+    point.turn += density * (i / x - 1);
   }
   shortfall += RemainingWeight(page, range.begin + k, weight);
   point.shortfall = page.scale * shortfall;
@@ -251,16 +248,20 @@ NcisPoint SmallValue(const ValueParameters& page, double s, double count) {
   const Transition range = count > kMaxShortCount ? FindTransition(page, s, count)
                                                   : Transition{0, static_cast<int>(count)};
   double sum = range.begin > 0 ? SaturatedSum(page, s, range.begin) : 0;
+  double passed = range.begin > 0 ? std::exp(-range.begin * page.weight) : 1;  // r^i
   point.reached = range.begin;
-  for (int k = 0; k < range.width; ++k) {
+  for (int k = 0; k < range.width; ++k, passed *= page.decay) {
     const double i = range.begin + k;
     const double v = s - i * page.weight;
     if (v <= 0) break;
     const SignalTerm term = EvaluateSignalTerm(Odds(page), i, v);
-    const double fresh = std::exp(-i * page.weight) * term.fresh;
+    const double fresh = passed * term.fresh;
     sum += fresh;
     point.reached += term.reached;
-    point.density += PoissonWeight(i, page.odds * v);
+    const double x = page.odds * v;
+    const double density = PoissonWeight(i, x);
+    point.density += density;
+    point.turn += density * (i / x - 1);
     if (fresh < 1e-18 * sum && term.reached < 1e-18 * point.reached) break;
   }
   point.value = page.scale * sum;
@@ -270,12 +271,25 @@ NcisPoint SmallValue(const ValueParameters& page, double s, double count) {
 
 }  // namespace
 
+double ClosedConstant(const ValueParameters& page) {
+  const double k = page.weight;
+  const double step = 1 / page.odds + k;
+  if (k >= 0.5) return page.share * (k - 1 + page.decay) / page.keep - k * k / (2 * step);
+  const double cubic =
+      -k * k * k *
+      (1.0 / 3 - k * (1.0 / 12 - k * (1.0 / 60 - k * (1.0 / 360 - k / 2520 * (1 - k / 8)))));
+  return page.share / (2 * page.keep) * (cubic + k * k * ExponentialDefect(k) / step);
+}
+
 NcisPoint EvaluateFirstTerm(const ValueParameters& page, double s) {
   NcisPoint point;
   const double x = page.odds * s;
-  point.decay = std::exp(-s);
-  point.density = std::exp(-x);
-  point.reached = x < 0.5 ? -std::expm1(-x) : 1 - point.density;
+  const Decay decay = DecayAt(s);
+  point.decay = decay.left;
+  const Decay signals = DecayAt(x);
+  point.density = signals.left;
+  point.turn = -point.density;
+  point.reached = signals.lost;
   if (s >= kSplit) {
     point.shortfall = page.scale * (page.share * point.density * point.decay +
                                     point.decay * point.reached + page.tail);
@@ -293,8 +307,7 @@ NcisPoint EvaluateFirstTerm(const ValueParameters& page, double s) {
     }
     point.value = page.scale * 0.5 * s * x * point.density * point.decay * sum;
   } else {
-    point.value =
-        page.scale * (-std::expm1(-s) - page.unsignalled * (1 - point.density * point.decay));
+    point.value = page.scale * (decay.lost - page.unsignalled * (1 - point.density * point.decay));
   }
   point.shortfall = page.ceiling - point.value;
   return point;
@@ -307,7 +320,7 @@ NcisPoint EvaluateNcis(const ValueParameters& page, double s) {
 
 NcisPoint EvaluateNcis(const ValueParameters& page, double s, NcisPoles& poles) {
   DCHECK(page.shape == ValueShape::kNcis && s >= 0 && std::isfinite(s));
-  if (s == 0) return {0, page.ceiling, 1, 0, 1};
+  if (s == 0) return {0, page.ceiling, 1, 0, 1, -1};
   if (s < page.weight || page.terms == 1) return EvaluateFirstTerm(page, s);
   if (s >= page.closed_from) return ClosedForm(page, s, poles);
   double count = std::floor(s / page.weight) + 1;

@@ -45,11 +45,16 @@ struct NcisPoint {
   double decay = 0;      // e^-s
   double reached = 0;    // sum P_i = gamma psi; dV/ds = scale e^-s reached
   double density = 0;    // its derivative by c s: sum of Poisson weights of i at c (s - i kappa)
+  double turn = 0;       // the derivative of density by c s
 };
 
 // Precondition: page.shape is kNcis and s is finite and >= 0. About 20 ns for one
 // term, 100 ns for three and below 2 us always.
 [[nodiscard]] NcisPoint EvaluateNcis(const ValueParameters& page, double s);
+
+// m (1/phi(1) - 1/m - A), where the leading parts cancel: the closed form without poles is
+// (mu/alpha)/m (ClosedConstant + R^1(s) + m A (1 - e^-s)). Precondition: page.shape is kNcis.
+[[nodiscard]] double ClosedConstant(const ValueParameters& page);
 
 // Pairs of poles that the closed form adds up at most.
 inline constexpr int kMaxPoles = 4;

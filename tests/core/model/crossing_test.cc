@@ -51,6 +51,108 @@ TEST(Crossing, RoundTripsOverTheWholeDomain) {
   }
 }
 
+// Rates over more than thirty decades, with those that are zero or infinite at the ends.
+ValueParameters ExtremePage(std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const auto log_uniform = [&](double low, double high) {
+    return std::pow(10, low + (high - low) * uniform(random));
+  };
+  const int width = static_cast<int>(random() % 3);
+  PageRates rates;
+  rates.unsignalled_rate = random() % 15 == 0 ? 0 : log_uniform(-1, 1);
+  const double odds = width == 0   ? log_uniform(-17, 17)
+                      : width == 1 ? log_uniform(-9, 9)
+                                   : log_uniform(-2, 3);
+  rates.signal_rate = odds * (rates.unsignalled_rate == 0 ? 1 : rates.unsignalled_rate);
+  rates.signal_weight = width < 2 ? log_uniform(-12, 3) : log_uniform(-3, 1.5);
+  if (random() % 20 == 0) rates.signal_weight = 0;
+  if (random() % 20 == 0) rates.signal_weight = HUGE_VAL;
+  rates.staleness_rate = rates.unsignalled_rate;
+  const bool cut = random() % 5 == 0;
+  const Policy policy{cut ? PolicyKind::kNcisApprox : PolicyKind::kGreedyNcis,
+                      1 + static_cast<int>(random() % 6)};
+  return MakeValueParameters(policy, log_uniform(-3, 3), rates);
+}
+
+// A price near 0, near the ceiling, of a likely s, of a few signals, or exactly at one.
+double ExtremePrice(const ValueParameters& page, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const auto log_uniform = [&](double low, double high) {
+    return std::pow(10, low + (high - low) * uniform(random));
+  };
+  switch (random() % 5) {
+    case 0:
+      return page.ceiling * log_uniform(-20, 0);
+    case 1:
+      return page.ceiling * (1 - log_uniform(-15.5, 0));
+    case 2:
+      return CrawlValue(page, log_uniform(-9, 1.7));
+    case 3:
+      return CrawlValue(page, page.weight * log_uniform(-1, 1.5));
+    default:
+      return CrawlValue(page, page.weight * (1 + static_cast<double>(random() % 30)));
+  }
+}
+
+// The inverse by nothing but the order of the values.
+double Bisect(const ValueParameters& page, double price) {
+  double low = 1e-200;
+  double high = kSaturatedStaleness;
+  for (;;) {
+    const double s = high > 4 * low ? std::sqrt(low * high) : (low + high) / 2;
+    if (s <= low || s >= high) return high;
+    const NcisPoint point = EvaluateNcis(page, s);
+    const bool by_shortfall = price > page.ceiling / 2 && s >= 0.25;
+    const bool below = by_shortfall ? point.shortfall > page.ceiling - price : point.value < price;
+    (below ? low : high) = s;
+  }
+}
+
+// What is allowed beyond 1e-11 is what errors of the value within its own bounds, and the rounding
+// of the ceiling, move the crossing by.
+TEST(Crossing, AgreesWithBisectionForExtremeRatesAndPrices) {
+  std::mt19937_64 random(7);
+  int compared = 0;
+  for (int i = 0; i < 60'000; ++i) {
+    const ValueParameters page = ExtremePage(random);
+    if (page.shape != ValueShape::kNcis) continue;
+    const double price = ExtremePrice(page, random);
+    if (!(price > 1e-290 && price < page.ceiling)) continue;
+    const double s = Bisect(page, price);
+    if (s > 59) continue;
+    const NcisPoint point = EvaluateNcis(page, s);
+    const double slope = page.scale * point.decay * point.reached;
+    const bool by_shortfall = price > page.ceiling / 2 && s >= 0.25;
+    const double noise =
+        by_shortfall ? 4e-13 * (page.ceiling - price) + 1e-15 * page.ceiling : 2e-12 * price;
+    ASSERT_NEAR(ExponentReaching(page, price), s, 1e-11 * s + noise / slope)
+        << "odds " << page.odds << " weight " << page.weight << " terms " << page.terms
+        << " price/ceiling " << price / page.ceiling << " draw " << i;
+    ++compared;
+  }
+  EXPECT_GT(compared, 50'000);
+}
+
+// Without unsignalled changes psi is a staircase, and V has a kink at every multiple of kappa.
+TEST(Crossing, FindsTheKinksOfAPageThatOnlySignalsChange) {
+  PageRates rates;
+  rates.signal_rate = 2;
+  for (const double weight : {1e-6, 1e-3, 0.1, 0.7}) {
+    rates.signal_weight = weight;
+    const ValueParameters page = MakeValueParameters({PolicyKind::kGreedyNcis, 1}, 1, rates);
+    ASSERT_EQ(page.odds, HUGE_VAL);
+    for (const double count : {1e-3, 0.5, 1 - 1e-7, 1.0, 1 + 1e-7, 1.5, 2.0, 3.0, 3.7, 9.0}) {
+      // V in units of mu/gamma, a sum of r^i (1 - e^-(s - i kappa)).
+      double value = 0;
+      for (int i = 0; i < count; ++i) {
+        value += std::exp(-i * weight) * -std::expm1(-(count - i) * weight);
+      }
+      const double s = ExponentReaching(page, page.scale * value);
+      EXPECT_NEAR(s, count * weight, 2e-12 * s) << weight << " x " << count;
+    }
+  }
+}
+
 // Close to the ceiling the price fixes s through the shortfall, which double holds to 1e-16 of the
 // ceiling: the answer is as good as that allows, not worse.
 TEST(Crossing, IsExactCloseToTheCeiling) {
