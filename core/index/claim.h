@@ -98,9 +98,12 @@ class Claim {
   [[nodiscard]] double level_price() const { return level_price_; }
   // The value of a level near the present one, at most 64 steps from it.
   [[nodiscard]] double PriceOf(uint16_t code) const {
+    if (code == code_) return level_price_;
     const double y = (int{code} - int{code_}) * kStep;
     // e^y; what is left out is below 3e-14 of it.
-    return level_price_ * (1 + y * (1 + y / 2 * (1 + y / 3 * (1 + y / 4 * (1 + y / 5)))));
+    constexpr double kThird = 1.0 / 3;
+    constexpr double kFifth = 1.0 / 5;
+    return level_price_ * (1 + y * (1 + y / 2 * (1 + y * kThird * (1 + y / 4 * (1 + y * kFifth)))));
   }
   // By how much ln(claim) is above the level of a number; 0: the present one.
   [[nodiscard]] double Above(uint16_t code) const {

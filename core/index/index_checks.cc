@@ -45,7 +45,7 @@ bool PriceIndex::Holds(PageId page) const {
   const double value = CrawlValue(parameters, s) * (1 - kSlack);
   if (place == Place::kAsleep) return value <= claim_.value();
   if (place == Place::kAwake) return value <= band_.BoundAt(record.position, t_);
-  const uint32_t pool = rows_.level(page) == 0 ? 0 : hosts_[rows_.host(page)].pool;
+  const uint32_t pool = rows_.level(page) == 0 ? 0 : hosts_[rows_.host(page).value()].pool;
   return value <= pools_.At(pool, record.position).bound();
 }
 

@@ -59,7 +59,7 @@ struct alignas(32) IndexRecord {
   void set_tag(uint8_t tag) { SetPart(kTag, 7, tag & 7u); }
   // Older calendar entries count no longer. To be called whenever the page is filed anew, also
   // where it is not to sleep.
-  void NextTag() { set_tag(static_cast<uint8_t>(tag() + 1)); }
+  void NextTag() { word_ += uint64_t{1} << kTag; }
 
  private:
   // In one word that is read and written as a whole: after a write of a part a processor has to
@@ -67,7 +67,7 @@ struct alignas(32) IndexRecord {
   static constexpr int kKind = 54;
   static constexpr int kPlace = 56;
   static constexpr int kPolicy = 59;
-  static constexpr int kTag = 61;
+  static constexpr int kTag = 61;  // the last: what runs over is lost
   [[nodiscard]] uint64_t Part(int from, uint64_t mask) const { return word_ >> from & mask; }
   void SetPart(int from, uint64_t mask, uint64_t part) {
     word_ = (word_ & ~(mask << from)) | part << from;

@@ -48,7 +48,7 @@ unsigned BitsOf(Chosen chosen) { return chosen; }
 // The number in the first lane that is chosen.
 int64_t FirstOf(Chosen chosen, Masks numbers) {
   const __m512i first = _mm512_maskz_compress_epi64(chosen, reinterpret_cast<__m512i>(numbers));
-  return _mm_cvtsi128_si64(_mm512_castsi512_si128(first));
+  return reinterpret_cast<Masks>(first)[0];
 }
 #else
 using Chosen = Masks;

@@ -11,7 +11,34 @@
 
 namespace freshet {
 
-// Owner thread only; 38 bytes a page. References stay valid.
+// Sixteen pages. Owner thread only, as what it is part of.
+struct PageGroup {
+  static constexpr size_t kPages = 16;
+  IndexRecord records[kPages];
+  uint32_t hosts[kPages] = {};
+  uint16_t levels[kPages] = {};
+};
+static_assert(sizeof(PageGroup) == 38 * PageGroup::kPages);
+
+// What is held of one page, found once and used as long as PageRows is there. As a reference: a
+// copy is the same row. Owner thread only.
+class PageRow {
+ public:
+  PageRow(PageGroup& group, PageId page) : group_(&group), page_(page) {}
+  [[nodiscard]] PageId page() const { return page_; }
+  [[nodiscard]] IndexRecord& record() const { return group_->records[At()]; }
+  [[nodiscard]] HostId host() const { return HostId(group_->hosts[At()]); }
+  void set_host(HostId host) const { group_->hosts[At()] = host.value(); }
+  // Of the crossing; of a waiting page 1: its host's pool.
+  [[nodiscard]] uint16_t& level() const { return group_->levels[At()]; }
+
+ private:
+  [[nodiscard]] size_t At() const { return page_.value() % PageGroup::kPages; }
+  PageGroup* group_;
+  PageId page_;
+};
+
+// Owner thread only; 38 bytes a page. Rows and references stay valid.
 //
 // The three are kept in groups of pages and not in an array each: finding where an address is in
 // memory takes as long as fetching what is there when the table that tells it is not at hand, and
@@ -29,12 +56,9 @@ class PageRows {
 
   // Precondition of all: page < size(). A page has its row from the first Put on, and keeps it when
   // it goes: its tag must not start anew while calendars hold entries of it.
-  [[nodiscard]] IndexRecord& record(PageId page) { return Of(page).records[At(page)]; }
+  [[nodiscard]] PageRow operator[](PageId page) { return {groups_[page.value() / kGroup], page}; }
   [[nodiscard]] const IndexRecord& record(PageId page) const { return Of(page).records[At(page)]; }
-  [[nodiscard]] uint32_t& host(PageId page) { return Of(page).hosts[At(page)]; }
-  [[nodiscard]] uint32_t host(PageId page) const { return Of(page).hosts[At(page)]; }
-  // Of the crossing; of a waiting page 1: its host's pool.
-  [[nodiscard]] uint16_t& level(PageId page) { return Of(page).levels[At(page)]; }
+  [[nodiscard]] HostId host(PageId page) const { return HostId(Of(page).hosts[At(page)]); }
   [[nodiscard]] uint16_t level(PageId page) const { return Of(page).levels[At(page)]; }
 
   // Inlined early: GCC takes a function that does nothing but prefetch for one without effects, and
@@ -50,19 +74,12 @@ class PageRows {
   }
 
  private:
-  static constexpr size_t kGroup = 16;
-  struct Group {
-    IndexRecord records[kGroup];
-    uint32_t hosts[kGroup] = {};
-    uint16_t levels[kGroup] = {};
-  };
-  static_assert(sizeof(Group) == 38 * kGroup);
+  static constexpr size_t kGroup = PageGroup::kPages;
   [[nodiscard]] static size_t At(PageId page) { return page.value() % kGroup; }
-  [[nodiscard]] Group& Of(PageId page) { return groups_[page.value() / kGroup]; }
-  [[nodiscard]] const Group& Of(PageId page) const { return groups_[page.value() / kGroup]; }
+  [[nodiscard]] const PageGroup& Of(PageId page) const { return groups_[page.value() / kGroup]; }
 
   // Of 2^20 pages in a block, which are 19 huge pages.
-  SegmentedArray<Group, 16> groups_;
+  SegmentedArray<PageGroup, 16> groups_;
   size_t size_ = 0;
 };
 

@@ -24,6 +24,7 @@ constexpr std::array<double, 4> kRatios = {1 + 1e-3, 4, 16, 64};
 // Classes of slow_low, two an octave, from 2^-kOctaves to 2^kOctaves seconds.
 constexpr int kOctaves = 100;
 constexpr size_t kClasses = 4 * kOctaves;
+constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1;
 // No bound lasts less, so that every expiry lies ahead: instants are whole microseconds.
 constexpr double kShortest = 1e-5;
 constexpr size_t kPrefetched = 8;
@@ -69,6 +70,11 @@ Slowness SlownessAt(ValueShape shape, double x) {
   }
 }
 
+// By how much a crossing of a level moves, at most to the left, when the claim is so far above it.
+double ShiftOf(double above, const Slowness& slow) {
+  return above * (above > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
+}
+
 // The shape of a page of which no more than the policy is known: the bounds of V_ncis hold for all.
 ValueShape ShapeOf(const Policy& policy) {
   return IsPlain(policy) ? ValueShape::kGreedy : ValueShape::kNcis;
@@ -76,7 +82,8 @@ ValueShape ShapeOf(const Policy& policy) {
 
 // What bounds the value from now on of a page whose exponent is u beyond the crossing x of `price`;
 // u >= -x. docs/index.md, "Lines without evaluation".
-ValueJet JetFromCrossing(ValueShape shape, double x, double price, double u, double speed) {
+ValueJet JetFromCrossing(ValueShape shape, double x, double price, const Slowness& slow, double u,
+                         double speed) {
   if (shape != ValueShape::kGreedy) {
     // V(x + u) <= price (1 + u/x)^2 for u >= 0.
     const double reached = std::max(u, 0.0) / x;
@@ -84,7 +91,7 @@ ValueJet JetFromCrossing(ValueShape shape, double x, double price, double u, dou
     return {price * (1 + reached) * (1 + reached), slope * (1 + reached) * speed,
             slope / x * speed * speed};
   }
-  const double bend = price / (x * PlainSlowness(x).low);
+  const double bend = price / (x * slow.low);
   const double slope = bend * x;
   // V'' = V'(x) e^-(s - x) (1 - s)/x; from s = x - before on it is at most this.
   const double before = std::max(-u, 0.0);
@@ -112,15 +119,15 @@ int64_t TurnOf(const IndexRecord& record) {
 
 }  // namespace
 
-Crossing PriceIndex::Unfile(PageId page) {
-  IndexRecord& record = rows_.record(page);
+Crossing PriceIndex::Unfile(PageRow row) {
+  IndexRecord& record = row.record();
   const auto placed = [this](PageId moved, uint32_t position) {
-    rows_.record(moved).position = position;
+    rows_[moved].record().position = position;
   };
-  switch (PlaceOf(page)) {
+  switch (record.place()) {
     case Place::kAsleep:
       --asleep_;
-      return Crossing::FromCode(record.position, rows_.level(page), true);
+      return Crossing::FromCode(record.position, row.level(), true);
     case Place::kAwake: {
       const AwakePage& awake = band_[record.position];
       const auto crossing = Crossing::FromCode(awake.crossing, awake.level, awake.level_filed);
@@ -128,11 +135,11 @@ Crossing PriceIndex::Unfile(PageId page) {
       return crossing;
     }
     case Place::kWaiting: {
-      if (rows_.level(page) == 0) {
+      if (row.level() == 0) {
         pools_.Remove(0, record.position, Turns(), placed);
         return {};
       }
-      WaitingHost& host = hosts_[rows_.host(page)];
+      WaitingHost& host = hosts_[row.host().value()];
       pools_.Remove(host.pool, record.position, Turns(), placed);
       if (pools_.size(host.pool) == 0) {
         pools_.Drop(host.pool);
@@ -157,62 +164,67 @@ bool PriceIndex::Serves(const Crossing& crossing) const {
          std::abs(int{crossing.level()} - int{claim_.code()}) <= kMaxDrift;
 }
 
-bool PriceIndex::FileByTimes(PageId page) {
-  const PageTimes* times = TimesOf(page);
+bool PriceIndex::FileByTimes(PageRow row) {
+  const PageTimes* times = TimesOf(row.page());
   if (times == nullptr) return false;
   if (times->eligible_from > now_) {
-    SetPlace(page, Place::kDelayed, 0);
+    SetPlace(row, Place::kDelayed, 0);
     return true;
   }
   if (times->forced_at > now_) return false;
-  SetPlace(page, Place::kForced, 0);
-  forced_.push_back({times->forced_at, page});
+  SetPlace(row, Place::kForced, 0);
+  forced_.push_back({times->forced_at, row.page()});
   std::push_heap(forced_.begin(), forced_.end());
   return true;
 }
 
-void PriceIndex::File(PageId page, Crossing crossing, std::optional<double> rival) {
-  IndexRecord& record = rows_.record(page);
+void PriceIndex::File(PageRow row, Crossing crossing, std::optional<double> rival) {
+  IndexRecord& record = row.record();
   record.NextTag();
   if (!filed_) {
     ++unfiled_;
-    if (unfiled_pages_.size() < kFewUnfiled) unfiled_pages_.push_back(page);
-    SetPlace(page, Place::kUnfiled, 0);
+    if (unfiled_pages_.size() < kFewUnfiled) unfiled_pages_.push_back(row.page());
+    SetPlace(row, Place::kUnfiled, 0);
     return;
   }
-  if (!times_.empty() && FileByTimes(page)) return;
-  const bool running = record.running();
+  if (!times_.empty() && FileByTimes(row)) return;
   Sleeping sleeping = Sleeping::kUnfit;
-  if (running && Serves(crossing)) sleeping = FileByCrossing(page, crossing, rival.has_value());
-  if (sleeping != Sleeping::kFiled) FileByValue(page, crossing, sleeping, rival);
+  if (record.running() && Serves(crossing)) {
+    sleeping = FileByCrossing(row, crossing, rival.has_value());
+  }
+  if (sleeping != Sleeping::kFiled) FileByValue(row, crossing, sleeping, rival);
 }
 
 // What the crossing is known for needs no evaluation to sleep again, or to awake.
-PriceIndex::Sleeping PriceIndex::FileByCrossing(PageId page, Crossing crossing, bool has_rival) {
-  const IndexRecord& record = rows_.record(page);
+PriceIndex::Sleeping PriceIndex::FileByCrossing(PageRow row, Crossing crossing, bool has_rival) {
+  const double x = crossing.exponent();
+  if (std::isinf(x)) return Sleeping::kUnfit;
+  const IndexRecord& record = row.record();
   const Policy& policy = PolicyOf(record);
   const double speed = SpeedOf(policy, record);
   const ValueShape shape = ShapeOf(policy);
-  const auto x = crossing.exponent();
   const double s = freshet::ExponentOf(record, speed, now_);
-  const bool fresh = std::abs(claim_.Above(crossing.level())) < kFresh;
+  const Slowness slow = SlownessAt(shape, x);
+  const double above = claim_.Above(crossing.level());
+  const double due = x + ShiftOf(above, slow);
+  const bool fresh = std::abs(above) < kFresh;
   const double margin = fresh ? near_ : std::max(near_, kStaleMargin);
-  const Sleeping sleeping = Sleep(page, shape, s, speed, crossing, margin);
-  if (sleeping != Sleeping::kDue) return sleeping;
-  if (!fresh) return Sleeping::kUnfit;
-  const double left = x - s;
-  // A page far beyond its crossing is better evaluated.
-  if (has_rival || !(left > -x / 2) || speed == 0) {
-    return Sleeping::kDue;
+  if (!(due - s < margin * x)) {
+    const Sleeping sleeping = Sleep(row, crossing, due, slow, speed);
+    if (sleeping != Sleeping::kDue) return sleeping;
   }
+  if (!fresh) return Sleeping::kUnfit;
+  // A page far beyond its crossing is better evaluated.
+  const double beyond = s - x;
+  if (has_rival || !(beyond < x / 2) || speed == 0) return Sleeping::kDue;
   const double price = claim_.PriceOf(crossing.level());
-  Awaken(page, crossing, JetFromCrossing(shape, x, price, -left, speed), nullptr);
+  Awaken(row, crossing, JetFromCrossing(shape, x, price, slow, beyond, speed), nullptr);
   return Sleeping::kFiled;
 }
 
-void PriceIndex::FileByValue(PageId page, Crossing crossing, Sleeping sleeping,
+void PriceIndex::FileByValue(PageRow row, Crossing crossing, Sleeping sleeping,
                              std::optional<double> rival) {
-  const IndexRecord& record = rows_.record(page);
+  const IndexRecord& record = row.record();
   const Policy& policy = PolicyOf(record);
   const bool running = record.running();
   const ValueParameters value = ValueOf(policy, record);
@@ -221,17 +233,19 @@ void PriceIndex::FileByValue(PageId page, Crossing crossing, Sleeping sleeping,
                      (value.shape != ValueShape::kHarmonic && s >= kSaturatedStaleness);
   if (!still && sleeping == Sleeping::kUnfit) {
     if (crossing.level() == 0 || crossing.level() != claim_.code()) crossing = FindCrossing(value);
-    if (s < crossing.exponent()) {
-      sleeping = Sleep(page, value.shape, s, value.speed, crossing, 0);
+    const double x = crossing.exponent();
+    if (s < x && !std::isinf(x)) {
+      const Slowness slow = SlownessAt(value.shape, x);
+      const double due = x + ShiftOf(claim_.Above(crossing.level()), slow);
+      if (!(due < s)) sleeping = Sleep(row, crossing, due, slow, value.speed);
       if (sleeping == Sleeping::kFiled) return;
     }
   }
-  const HostId host(rows_.host(page));
   ++evaluations_;
   const ValueJet jet = CrawlValueJet(value, s);
   if (still) {
     if (!rival) {
-      Wait(page, 0, jet.value, kInfinity);
+      Wait(row, 0, jet.value, kInfinity);
       return;
     }
   } else if (sleeping != Sleeping::kDue && (jet.value < claim_.value() || rival)) {
@@ -243,15 +257,15 @@ void PriceIndex::FileByValue(PageId page, Crossing crossing, Sleeping sleeping,
       const double bound = never ? ceiling : jet.value + (above - jet.value) / 2;
       const double seconds = never ? kInfinity : TimeToGrow(jet, bound - jet.value * kSlack);
       if (seconds > kShortest) {
-        Wait(page, 0, bound, seconds);
+        Wait(row, 0, bound, seconds);
         return;
       }
     }
   }
-  if (Blocked(host)) {
-    Park(page, host, value, jet);
+  if (Blocked(row.host())) {
+    Park(row, value, jet);
   } else {
-    Awaken(page, crossing, jet, &value);
+    Awaken(row, crossing, jet, &value);
   }
 }
 
@@ -259,29 +273,22 @@ Crossing PriceIndex::FindCrossing(const ValueParameters& value) const {
   return {ExponentReaching(value, claim_.level_price()) * kLess, claim_.code()};
 }
 
-PriceIndex::Sleeping PriceIndex::Sleep(PageId page, ValueShape shape, double s, double speed,
-                                       Crossing crossing, double margin) {
-  const IndexRecord& record = rows_.record(page);
-  const auto x = crossing.exponent();
-  if (std::isinf(x)) return Sleeping::kUnfit;
-  const Slowness slow = SlownessAt(shape, x);
-  // The crossing is that of another level than the claim.
-  const double rest = claim_.Above(crossing.level());
-  const double shift = rest * (rest > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
-  if (x + shift - s < margin * x) return Sleeping::kDue;
+PriceIndex::Sleeping PriceIndex::Sleep(PageRow row, Crossing crossing, double due,
+                                       const Slowness& slow, double speed) {
+  IndexRecord& record = row.record();
   const double seconds = 1 / speed;
   const int32_t number = CalendarFor(slow.low * seconds, slow.high * seconds);
   if (number < 0) return Sleeping::kUnfit;
   WakeCalendar& calendar = calendars_[static_cast<size_t>(number)];
   const double zero = Seconds(Instant::FromMicros(record.clock()));
-  const double at = zero + (x + shift) * seconds * kEarlier - kEarlierSeconds;
-  if (!calendar.File(chunks_, page, record.tag(), at, t_)) return Sleeping::kDue;
+  const double at = zero + due * seconds * kEarlier - kEarlierSeconds;
+  if (!calendar.File(chunks_, row.page(), record.tag(), at, t_)) return Sleeping::kDue;
   next_open_ = std::min(next_open_, calendar.next_open());
   ++asleep_;
   // Mostly it is there, and what is not touched need not be fetched.
-  if (!crossing.filed()) rows_.level(page) = crossing.level();
-  DCHECK(rows_.level(page) == crossing.level());
-  SetPlace(page, Place::kAsleep, crossing.code());
+  if (!crossing.filed()) row.level() = crossing.level();
+  DCHECK(row.level() == crossing.level());
+  SetPlace(row, Place::kAsleep, crossing.code());
   return Sleeping::kFiled;
 }
 
@@ -293,34 +300,35 @@ size_t PriceIndex::CalendarBuckets() const {
 int32_t PriceIndex::CalendarFor(double slow_low, double slow_high) {
   size_t group = 0;
   while (group < kRatios.size() && slow_high > kRatios[group] * slow_low) ++group;
-  if (group == kRatios.size() || !(slow_low > 0) || !std::isfinite(slow_low)) return -1;
-  // As std::frexp, which takes longer.
+  // As std::frexp, which takes longer. What is not finite or not positive is out of range, too.
   const auto bits = std::bit_cast<uint64_t>(slow_low);
   const int exponent = static_cast<int>(bits >> 52) - 1022;
-  const bool upper =
-      (bits & 0xfffffffffffffu) >= (std::bit_cast<uint64_t>(M_SQRT1_2) & 0xfffffffffffffu);
+  const bool upper = (bits & kMantissa) >= (std::bit_cast<uint64_t>(M_SQRT1_2) & kMantissa);
   const int number = 2 * (exponent + kOctaves) + (upper ? 1 : 0);
-  if (number < 0 || number >= static_cast<int>(kClasses)) return -1;
-  const size_t place = group * kClasses + static_cast<size_t>(number);
-  if (calendar_of_.empty()) calendar_of_.assign(kRatios.size() * kClasses, -1);
-  int32_t& calendar = calendar_of_[place];
-  if (calendar >= 0 && !calendars_[static_cast<size_t>(calendar)].worn()) return calendar;
-  const double low = std::ldexp(upper ? M_SQRT1_2 : 0.5, exponent) * (1 - 1e-9);
-  const double high = std::ldexp(upper ? 1.0 : M_SQRT1_2, exponent) * (1 + 1e-9);
-  const size_t wanted = CalendarBuckets();
-  calendar = static_cast<int32_t>(calendars_.size());
-  // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds (docs/index.md).
-  calendars_.emplace_back(low, high * kRatios[group], 2 * high, static_cast<uint32_t>(wanted), t_);
+  if (group == kRatios.size() || number < 0 || number >= static_cast<int>(kClasses)) return -1;
+  int32_t& calendar = calendar_of_[group * kClasses + static_cast<size_t>(number)];
+  if (calendar < 0 || calendars_[static_cast<size_t>(calendar)].worn()) {
+    const double low = std::ldexp(upper ? M_SQRT1_2 : 0.5, exponent);
+    calendar = MakeCalendar(low, std::ldexp(upper ? 1.0 : M_SQRT1_2, exponent), kRatios[group]);
+  }
   return calendar;
 }
 
-void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
+int32_t PriceIndex::MakeCalendar(double slow_low, double slow_high, double ratio) {
+  const double high = slow_high * (1 + 1e-9);
+  const auto buckets = static_cast<uint32_t>(CalendarBuckets());
+  // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds (docs/index.md).
+  calendars_.emplace_back(slow_low * (1 - 1e-9), high * ratio, 2 * high, buckets, t_);
+  return static_cast<int32_t>(calendars_.size() - 1);
+}
+
+void PriceIndex::Awaken(PageRow row, Crossing crossing, const ValueJet& jet,
                         const ValueParameters* value) {
-  const IndexRecord& record = rows_.record(page);
+  const IndexRecord& record = row.record();
   const Policy& policy = PolicyOf(record);
   const uint32_t slot = band_.Take();
   AwakePage& awake = band_.page(slot);
-  awake.page = page;
+  awake.page = row.page();
   awake.turn = TurnOf(record);
   awake.jet = jet;
   awake.since = now_;
@@ -337,11 +345,11 @@ void PriceIndex::Awaken(PageId page, Crossing crossing, const ValueJet& jet,
   awake.prepared = false;
   if (value != nullptr && !awake.plain) band_.Prepare(slot, *value);
   band_.Enter(slot, t_);
-  SetPlace(page, Place::kAwake, slot);
+  SetPlace(row, Place::kAwake, slot);
 }
 
-void PriceIndex::Park(PageId page, HostId host, const ValueParameters& value, const ValueJet& jet) {
-  WaitingHost& gate = hosts_[host.value()];
+void PriceIndex::Park(PageRow row, const ValueParameters& value, const ValueJet& jet) {
+  WaitingHost& gate = hosts_[row.host().value()];
   if (gate.pool == 0) {
     gate.pool = pools_.Make();
     pools_.SetOpen(gate.pool, !gate.blocked, Turns());
@@ -365,7 +373,7 @@ void PriceIndex::Park(PageId page, HostId host, const ValueParameters& value, co
       bound *= kSlack * kSlack;
     }
   }
-  Wait(page, gate.pool, bound, seconds);
+  Wait(row, gate.pool, bound, seconds);
 }
 
 int64_t PriceIndex::WaitingTurn(PageId page, double bound) const {
@@ -373,14 +381,15 @@ int64_t PriceIndex::WaitingTurn(PageId page, double bound) const {
   return times != nullptr ? times->forced_at.micros() : TurnOf(rows_.record(page));
 }
 
-void PriceIndex::Wait(PageId page, uint32_t pool, double bound, double seconds) {
-  const IndexRecord& record = rows_.record(page);
-  rows_.level(page) = pool == 0 ? 0 : 1;
-  SetPlace(page, Place::kWaiting, 0);
-  pools_.Add(pool, {bound, page}, Turns(),
-             [this](PageId moved, uint32_t position) { rows_.record(moved).position = position; });
+void PriceIndex::Wait(PageRow row, uint32_t pool, double bound, double seconds) {
+  const IndexRecord& record = row.record();
+  row.level() = pool == 0 ? 0 : 1;
+  SetPlace(row, Place::kWaiting, 0);
+  pools_.Add(pool, {bound, row.page()}, Turns(), [this](PageId moved, uint32_t position) {
+    rows_[moved].record().position = position;
+  });
   if (std::isinf(seconds)) return;
-  expiries_.push_back({t_ + std::max(seconds - kEarlierSeconds, 0.0), page, record.tag()});
+  expiries_.push_back({t_ + std::max(seconds - kEarlierSeconds, 0.0), row.page(), record.tag()});
   std::push_heap(expiries_.begin(), expiries_.end());
 }
 
@@ -388,9 +397,9 @@ void PriceIndex::WakeDue(size_t max) {
   const size_t end = std::min(due_.entries.size(), due_.next + max);
   while (due_.next < end) {
     const WakeEntry entry = due_.entries[due_.next++];
-    const IndexRecord& record = rows_.record(entry.page);
-    if (record.place() != Place::kAsleep || record.tag() != entry.tag()) continue;
-    File(entry.page, Unfile(entry.page));
+    const PageRow row = rows_[entry.page];
+    if (row.record().place() != Place::kAsleep || row.record().tag() != entry.tag()) continue;
+    File(row, Unfile(row));
   }
   if (due_.empty()) {
     due_.Clear();
@@ -408,7 +417,7 @@ void PriceIndex::RenewCalendars() {
   built_for_ = std::max<size_t>(size_, 4096);
   near_ = std::max(3 / static_cast<double>(CalendarBuckets()),
                    1 / std::sqrt(static_cast<double>(size_)));
-  calendar_of_.clear();
+  calendar_of_.assign(kRatios.size() * kClasses, -1);
   std::erase_if(calendars_, [](const WakeCalendar& calendar) { return calendar.entries() == 0; });
 }
 

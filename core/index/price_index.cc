@@ -22,8 +22,8 @@ bool PriceIndex::Has(PageId page) const {
   return page.value() < rows_.size() && PlaceOf(page) != Place::kNone;
 }
 
-void PriceIndex::SetPlace(PageId page, Place place, uint32_t position) {
-  IndexRecord& record = rows_.record(page);
+void PriceIndex::SetPlace(PageRow row, Place place, uint32_t position) {
+  IndexRecord& record = row.record();
   record.set_place(place);
   // A waiting page has been told its position by its pool already, or will be.
   if (place != Place::kWaiting) record.position = position;
@@ -42,9 +42,9 @@ uint64_t PriceIndex::InternPolicy(const Policy& policy) {
   return 0;
 }
 
-Crossing PriceIndex::TakeOut(PageId page) {
-  const bool slept = PlaceOf(page) == Place::kAsleep;
-  const Crossing crossing = Unfile(page);
+Crossing PriceIndex::TakeOut(PageRow row) {
+  const bool slept = row.record().place() == Place::kAsleep;
+  const Crossing crossing = Unfile(row);
   // Its calendar still has an entry of it, which does not count any more.
   if (slept) SweepCalendars();
   return crossing;
@@ -63,21 +63,23 @@ void PriceIndex::GrowTo(size_t pages, size_t hosts) {
 
 void PriceIndex::Put(PageId page, const IndexEntry& entry) {
   GrowTo(size_t{page.value()} + 1, size_t{entry.host.value()} + 1);
-  const bool known = Has(page);
-  const bool withheld = known && PlaceOf(page) == Place::kWithheld;
+  const PageRow row = rows_[page];
+  IndexRecord& record = row.record();
+  const bool known = record.place() != Place::kNone;
+  const bool withheld = record.place() == Place::kWithheld;
   if (known) {
-    (void)TakeOut(page);
-    --policy_pages_[rows_.record(page).policy()];
-    CountHost(HostId(rows_.host(page)), -1);
+    (void)TakeOut(row);
+    --policy_pages_[record.policy()];
+    CountHost(row.host(), -1);
   } else {
     ++size_;
   }
-  const uint8_t tag = rows_.record(page).tag();
-  IndexRecord& record = rows_.record(page) = EncodeRecord(entry);
+  const uint8_t tag = record.tag();
+  record = EncodeRecord(entry);
   record.set_tag(tag);
   record.set_policy(InternPolicy(entry.policy));
   ++policy_pages_[record.policy()];
-  rows_.host(page) = entry.host.value();
+  row.set_host(entry.host);
   CountHost(entry.host, 1);
   const bool delayed = entry.eligible_from > now_;
   if (delayed || !entry.forced_at.infinite()) {
@@ -93,54 +95,57 @@ void PriceIndex::Put(PageId page, const IndexEntry& entry) {
   }
   barren_ = false;
   if (withheld) {
-    SetPlace(page, Place::kWithheld, 0);
+    SetPlace(row, Place::kWithheld, 0);
   } else {
-    File(page, {});
+    File(row, {});
   }
 }
 
 void PriceIndex::Restart(PageId page, double exponent, Instant since) {
   CHECK(Has(page), "page {} is not in", page.value());
   CHECK(exponent >= 0, "exponent {}", exponent);
-  const bool withheld = PlaceOf(page) == Place::kWithheld;
-  const Crossing crossing = TakeOut(page);
-  IndexRecord& record = rows_.record(page);
+  const PageRow row = rows_[page];
+  IndexRecord& record = row.record();
+  const bool withheld = record.place() == Place::kWithheld;
+  const Crossing crossing = TakeOut(row);
   const Policy& policy = PolicyOf(record);
   EncodeClock(exponent, since, exponent == 0 ? 0 : SpeedOf(policy, record), Saturates(policy),
               &record);
   barren_ = false;
   if (withheld) return;
-  File(page, crossing);
+  File(row, crossing);
 }
 
 void PriceIndex::Remove(PageId page) {
   if (!Has(page)) return;
-  (void)TakeOut(page);
-  --policy_pages_[rows_.record(page).policy()];
-  CountHost(HostId(rows_.host(page)), -1);
+  const PageRow row = rows_[page];
+  (void)TakeOut(row);
+  --policy_pages_[row.record().policy()];
+  CountHost(row.host(), -1);
   times_.Erase(page);
-  SetPlace(page, Place::kNone, 0);
+  SetPlace(row, Place::kNone, 0);
   --size_;
 }
 
 void PriceIndex::Withhold(PageId page) {
   CHECK(Has(page), "page {} is not in", page.value());
-  (void)TakeOut(page);
-  SetPlace(page, Place::kWithheld, 0);
+  const PageRow row = rows_[page];
+  (void)TakeOut(row);
+  SetPlace(row, Place::kWithheld, 0);
 }
 
 void PriceIndex::Offer(PageId page) {
   CHECK(Has(page), "page {} is not in", page.value());
   if (PlaceOf(page) != Place::kWithheld) return;
   barren_ = false;
-  File(page, {});
+  File(rows_[page], {});
 }
 
 std::optional<IndexEntry> PriceIndex::Find(PageId page) const {
   if (!Has(page)) return std::nullopt;
   const IndexRecord& record = rows_.record(page);
   IndexEntry entry = DecodeRecord(PolicyOf(record), record);
-  entry.host = HostId(rows_.host(page));
+  entry.host = rows_.host(page);
   if (const PageTimes* times = TimesOf(page)) {
     entry.eligible_from = times->eligible_from;
     entry.forced_at = times->forced_at;
@@ -176,6 +181,12 @@ void PriceIndex::SetHostFree(HostId host, Instant free_at) {
 
 // --- Time ---
 
+bool PriceIndex::AlarmRings() const {
+  return (!host_alarms_.empty() && host_alarms_.front().at <= now_) ||
+         (!alarms_.empty() && alarms_.front().at <= now_) ||
+         (!expiries_.empty() && expiries_.front().at <= t_);
+}
+
 void PriceIndex::RingAlarms() {
   while (!host_alarms_.empty() && host_alarms_.front().at <= now_) {
     const HostId host = host_alarms_.front().id;
@@ -196,15 +207,16 @@ void PriceIndex::RingAlarms() {
     if (times == nullptr || PlaceOf(alarm.id) == Place::kWithheld) continue;
     if (times->eligible_from != alarm.at && times->forced_at != alarm.at) continue;
     barren_ = false;
-    File(alarm.id, Unfile(alarm.id));
+    const PageRow row = rows_[alarm.id];
+    File(row, Unfile(row));
   }
   while (!expiries_.empty() && expiries_.front().at <= t_) {
     const auto expiry = expiries_.front();
     std::pop_heap(expiries_.begin(), expiries_.end());
     expiries_.pop_back();
-    if (!Has(expiry.id) || PlaceOf(expiry.id) != Place::kWaiting) continue;
-    if (rows_.record(expiry.id).tag() != expiry.tag) continue;
-    File(expiry.id, Unfile(expiry.id));
+    const PageRow row = rows_[expiry.id];
+    if (row.record().place() != Place::kWaiting || row.record().tag() != expiry.tag) continue;
+    File(row, Unfile(row));
   }
 }
 
@@ -305,7 +317,7 @@ void PriceIndex::FileAll() {
     const PageId page = page_at(i);
     if (PlaceOf(page) != Place::kUnfiled) continue;
     --unfiled_;
-    File(page, {});
+    File(rows_[page], {});
     if (band_.size() > awake_limit_) RaiseClaim();
   }
   unfiled_pages_ = {};
@@ -377,9 +389,9 @@ void PriceIndex::Tidy() {
   const double early = 6 / static_cast<double>(CalendarBuckets());
   band_.ListBelow(claim_.level_price() * std::exp(-early), PickPace::kHotPicks / 4, &slots_);
   for (const uint32_t slot : slots_) {
-    const PageId page = band_[slot].page;
-    (void)Unfile(page);
-    File(page, {});
+    const PageRow row = rows_[band_[slot].page];
+    (void)Unfile(row);
+    File(row, {});
   }
 }
 
@@ -389,14 +401,14 @@ std::optional<IndexPick> PriceIndex::BestForced() {
     const PageTimes* times = Has(top.id) ? TimesOf(top.id) : nullptr;
     const bool current =
         times != nullptr && PlaceOf(top.id) == Place::kForced && times->forced_at == top.at;
-    const HostId host(current ? rows_.host(top.id) : 0);
+    const HostId host = current ? rows_.host(top.id) : HostId();
     if (current && !Blocked(host)) return IndexPick{top.id, kInfinity};
     std::pop_heap(forced_.begin(), forced_.end());
     forced_.pop_back();
     if (!current) continue;
     WaitingHost& gate = hosts_[host.value()];
     if (gate.pool == 0) gate.pool = pools_.Make();
-    Wait(top.id, gate.pool, kInfinity, kInfinity);
+    Wait(rows_[top.id], gate.pool, kInfinity, kInfinity);
   }
   return std::nullopt;
 }
@@ -407,7 +419,7 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
     const uint32_t slot = leader.slot;
     if (slot == AwakeBand::kNone) return std::nullopt;
     const AwakePage& page = band_[slot];
-    if (blocked_pages_ > 0 && Blocked(HostId(rows_.host(page.page)))) {
+    if (blocked_pages_ > 0 && Blocked(rows_.host(page.page))) {
       ParkAwake(slot);
     } else if (page.exact && page.since == now_) {
       if (leader.bound == page.jet.value) return IndexPick{page.page, page.jet.value};
@@ -422,21 +434,21 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
 }
 
 void PriceIndex::ParkAwake(uint32_t slot) {
-  const PageId page = band_[slot].page;
-  IndexRecord& record = rows_.record(page);
+  const PageRow row = rows_[band_[slot].page];
+  IndexRecord& record = row.record();
   const ValueJet jet = Evaluate(slot);
   const ValueParameters value =
       band_[slot].prepared ? band_.value(slot) : ValueOf(PolicyOf(record), record);
-  (void)Unfile(page);
+  (void)Unfile(row);
   record.NextTag();
-  Park(page, HostId(rows_.host(page)), value, jet);
+  Park(row, value, jet);
 }
 
 void PriceIndex::WakeFirst(uint32_t pool, double rival) {
-  const PageId first = pools_.First(pool).page();
+  const PageRow row = rows_[pools_.First(pool).page()];
   if (pool != 0) pools_.price(pool) = rival;
-  (void)Unfile(first);
-  File(first, {}, rival);
+  (void)Unfile(row);
+  File(row, {}, rival);
 }
 
 bool PriceIndex::WakeRival(const std::optional<IndexPick>& best) {
@@ -456,7 +468,7 @@ bool PriceIndex::WakeRival(const std::optional<IndexPick>& best) {
 }
 
 bool PriceIndex::Advance() {
-  RingAlarms();
+  if (AlarmRings()) RingAlarms();
   if (size_ == 0) return false;
   if (!filed_) FileAll();
   if (blocked_pages_ == size_ || barren_) return false;
@@ -492,7 +504,7 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
   double shorter = 1;
   double shorter_hot = 1;
   for (;;) {
-    if (const auto forced = BestForced()) {
+    if (const auto forced = forced_.empty() ? std::nullopt : BestForced()) {
       // One that had to wait for its host may have been forced earlier.
       const uint32_t first = pools_.Top();
       const WaitingPage turn(kInfinity, forced->page);

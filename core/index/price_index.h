@@ -82,7 +82,7 @@ class PriceIndex {
   static constexpr size_t kFewUnfiled = 4096;
 
   [[nodiscard]] Place PlaceOf(PageId page) const { return rows_.record(page).place(); }
-  void SetPlace(PageId page, Place place, uint32_t position);
+  static void SetPlace(PageRow row, Place place, uint32_t position);
   [[nodiscard]] bool Has(PageId page) const;
   [[nodiscard]] const Policy& PolicyOf(const IndexRecord& record) const {
     return policies_[record.policy()];
@@ -99,7 +99,7 @@ class PriceIndex {
   void PrefetchHot() const;
   void CountHost(HostId host, int change);
   // Unfile of a page that does not leave because its time has come.
-  Crossing TakeOut(PageId page);
+  Crossing TakeOut(PageRow row);
 
   // --- price_filing.cc: where a page belongs ---
   enum class Sleeping : uint8_t {
@@ -108,30 +108,31 @@ class PriceIndex {
     kUnfit,  // no calendar can tell when it wakes
   };
   // Takes the page out of its place; what was known of its crossing.
-  Crossing Unfile(PageId page);
+  Crossing Unfile(PageRow row);
   // Puts the page where it belongs at the current instant. `rival`: what the page was taken out of
   // a pool to be compared with; it is then awake, or its new bound is below.
-  void File(PageId page, Crossing crossing, std::optional<double> rival = {});
+  void File(PageRow row, Crossing crossing, std::optional<double> rival = {});
   // True: the page is delayed or forced, whatever its value.
-  [[nodiscard]] bool FileByTimes(PageId page);
+  [[nodiscard]] bool FileByTimes(PageRow row);
   // Whether the crossing is of a level so near the claim that bounds lead from one to the other.
   [[nodiscard]] bool Serves(const Crossing& crossing) const;
   void FileAll();
-  [[nodiscard]] Sleeping FileByCrossing(PageId page, Crossing crossing, bool has_rival);
-  void FileByValue(PageId page, Crossing crossing, Sleeping sleeping, std::optional<double> rival);
+  [[nodiscard]] Sleeping FileByCrossing(PageRow row, Crossing crossing, bool has_rival);
+  void FileByValue(PageRow row, Crossing crossing, Sleeping sleeping, std::optional<double> rival);
   [[nodiscard]] Crossing FindCrossing(const ValueParameters& value) const;
-  // `margin`: the share of the crossing that must be left. Precondition: `s` is below the crossing
-  // or the margin positive.
-  [[nodiscard]] Sleeping Sleep(PageId page, ValueShape shape, double s, double speed,
-                               Crossing crossing, double margin);
-  // The number of the calendar of pages so slow, in seconds; -1: there is none. Numbers and not a
-  // Slowness, which would go through memory and be read before it has arrived there as a whole.
+  // Until the exponent is `due`, at which the value reaches the claim at the earliest; `slow`: by
+  // the exponent, at the crossing.
+  [[nodiscard]] Sleeping Sleep(PageRow row, Crossing crossing, double due, const Slowness& slow,
+                               double speed);
+  // The number of the calendar of pages so slow, in seconds; -1: there is none.
   [[nodiscard]] int32_t CalendarFor(double slow_low, double slow_high);
+  // Makes one for pages at least so slow and at most `ratio` times as slow.
+  [[nodiscard]] int32_t MakeCalendar(double slow_low, double slow_high, double ratio);
   [[nodiscard]] size_t CalendarBuckets() const;
   // `value` may be null; else `jet` is that of the exact value now.
-  void Awaken(PageId page, Crossing crossing, const ValueJet& jet, const ValueParameters* value);
-  void Park(PageId page, HostId host, const ValueParameters& value, const ValueJet& jet);
-  void Wait(PageId page, uint32_t pool, double bound, double seconds);
+  void Awaken(PageRow row, Crossing crossing, const ValueJet& jet, const ValueParameters* value);
+  void Park(PageRow row, const ValueParameters& value, const ValueJet& jet);
+  void Wait(PageRow row, uint32_t pool, double bound, double seconds);
   // Of equal values the page that was crawled longest ago comes first, of forced ones that which
   // was to be crawled first. Infinite bounds are those of forced pages.
   [[nodiscard]] int64_t WaitingTurn(PageId page, double bound) const;
@@ -153,6 +154,7 @@ class PriceIndex {
   [[nodiscard]] ValueJet Evaluate(uint32_t slot);
   // Brings alarms, splits and calendars up to now. False: nothing can be eligible.
   [[nodiscard]] bool Advance();
+  [[nodiscard]] bool AlarmRings() const;
   void RingAlarms();
   void OpenDue();
   // `reach`: the period is not over, and the pick is worth at least that.

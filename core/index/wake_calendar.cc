@@ -56,13 +56,14 @@ void WakeCalendar::SkipTo(int64_t current) {
 }
 
 bool WakeCalendar::File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now) {
-  if (entries_ == 0) SkipTo(NumberAt(now));
+  bool first = entries_ == 0;
+  if (first) SkipTo(NumberAt(now));
   const int64_t number = NumberAt(at);
   if (number < next_) return false;
   if (number < spread_ * kSteps) {
     // No more than there are buckets ahead of the next to be opened.
     chunks.PushLater(Narrow(std::min(number, next_ + kSteps - 1)), {page, tag});
-    ++narrow_entries_;
+    first |= narrow_entries_++ == 0;
   } else {
     const int64_t last = spread_ + wide_mask_;
     const int64_t wide = std::min(WideOf(number), last);
@@ -70,7 +71,7 @@ bool WakeCalendar::File(WakeChunks& chunks, PageId page, uint8_t tag, double at,
     chunks.PushLater(Wide(wide), {page, static_cast<uint8_t>(tag + 8 * step)});
   }
   CountEntries(chunks, 1);
-  FindNextOpen();
+  if (first) FindNextOpen();
   return true;
 }
 
@@ -101,6 +102,7 @@ double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>
     narrow_entries_ -= opened;
   }
   CountEntries(chunks, -int64_t{opened});
+  chunks.Prefetch(next_ < spread_ * kSteps ? Narrow(next_) : Wide(spread_));
   FindNextOpen();
   return opened > 0 ? due_at : std::numeric_limits<double>::infinity();
 }

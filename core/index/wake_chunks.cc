@@ -5,7 +5,7 @@ namespace freshet {
 uint32_t WakeChunks::Take() {
   if (free_ != 0) {
     const uint32_t chunk = free_;
-    free_ = chunks_[chunk].next;
+    free_ = chunks_[chunk].third;
     return chunk;
   }
   chunks_.GrowTo(size_t{used_} + 1);
@@ -13,7 +13,7 @@ uint32_t WakeChunks::Take() {
 }
 
 void WakeChunks::GiveBack(uint32_t chunk) {
-  chunks_[chunk].next = free_;
+  chunks_[chunk].third = free_;
   free_ = chunk;
 }
 
@@ -21,10 +21,10 @@ void WakeChunks::Push(WakeBucket& bucket, WakeEntry entry) {
   const uint32_t place = bucket.count % kCapacity;
   if (place == 0) {
     const uint32_t chunk = Take();
-    chunks_[chunk].next = bucket.chunk;
-    bucket.chunk = chunk;
+    chunks_[chunk].third = bucket.chunks[2];
+    bucket.chunks = {chunk, bucket.chunks[0], bucket.chunks[1]};
   }
-  Chunk& chunk = chunks_[bucket.chunk];
+  Chunk& chunk = chunks_[bucket.chunks[0]];
   chunk.pages[place] = entry.page.value();
   chunk.marks[place] = entry.mark;
   ++bucket.count;
@@ -32,26 +32,18 @@ void WakeChunks::Push(WakeBucket& bucket, WakeEntry entry) {
 
 void WakeChunks::PushLater(WakeBucket& bucket, WakeEntry entry) {
   __builtin_prefetch(&bucket, 1);
-  Pending& oldest = pending_[pending_end_ % pending_.size()];
-  if (pending_size_ == pending_.size()) {
-    Push(*oldest.bucket, oldest.entry);
-  } else {
-    ++pending_size_;
-  }
-  oldest = {&bucket, entry};
-  ++pending_end_;
+  const Pending oldest =
+      std::exchange(pending_[pending_end_++ % pending_.size()], {&bucket, entry});
+  if (oldest.bucket != nullptr) Push(*oldest.bucket, oldest.entry);
   const Pending& fetched = pending_[(pending_end_ + kStage) % pending_.size()];
-  if (fetched.bucket != nullptr && fetched.bucket->chunk != 0) {
-    __builtin_prefetch(&chunks_[fetched.bucket->chunk], 1);
-  }
+  if (fetched.bucket != nullptr) PrefetchChunk(fetched.bucket->chunks[0]);
 }
 
 void WakeChunks::Flush() {
-  for (; pending_size_ > 0; --pending_size_) {
-    const Pending& oldest = pending_[(pending_end_ - pending_size_) % pending_.size()];
-    Push(*oldest.bucket, oldest.entry);
+  for (size_t i = 0; i < pending_.size(); ++i) {
+    const Pending oldest = std::exchange(pending_[pending_end_++ % pending_.size()], {});
+    if (oldest.bucket != nullptr) Push(*oldest.bucket, oldest.entry);
   }
-  pending_.fill({});
 }
 
 }  // namespace freshet
