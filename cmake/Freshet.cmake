@@ -17,6 +17,17 @@ if(FRESHET_SANITIZE)
   target_link_options(freshet_flags INTERFACE -fsanitize=${FRESHET_SANITIZE})
 endif()
 
+# What a release build compiles with link-time optimisation, and what it links so (docs/decisions/0007). Fat objects
+# serve both: programs are optimised as a whole; tests, which say so, link in a moment.
+set(freshet_lto_compile "")
+set(freshet_lto_link "")
+set(freshet_plain_link "")
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT FRESHET_SANITIZE)
+  set(freshet_lto_compile -flto -ffat-lto-objects)
+  set(freshet_lto_link -flto=auto)
+  set(freshet_plain_link -fno-lto)
+endif()
+
 # freshet_library(NAME SOURCES a.cc b.cc DEPS x y): one layer, one library; the linker enforces direction.
 function(freshet_library NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
@@ -29,6 +40,7 @@ function(freshet_program NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE freshet_flags ${ARG_DEPS})
+  target_link_options(${NAME} PRIVATE ${freshet_lto_link})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
@@ -40,6 +52,7 @@ function(freshet_test NAME)
   endif()
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE freshet_flags ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  target_link_options(${NAME} PRIVATE ${freshet_plain_link})
   target_compile_definitions(${NAME} PRIVATE
     FRESHET_SOURCE_DIR="${PROJECT_SOURCE_DIR}" FRESHET_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
