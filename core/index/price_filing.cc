@@ -394,21 +394,21 @@ void PriceIndex::Wait(PageRow row, uint32_t pool, double bound, double seconds) 
 }
 
 void PriceIndex::WakeDue(size_t max) {
-  const size_t end = std::min(due_.entries.size(), due_.next + max);
-  while (due_.next < end) {
-    const WakeEntry entry = due_.entries[due_.next++];
+  DueBatch& batch = due_.First();
+  const size_t end = std::min(batch.entries.size(), batch.next + max);
+  while (batch.next < end) {
+    const WakeEntry entry = batch.entries[batch.next++];
     const PageRow row = rows_[entry.page];
     if (row.record().place() != Place::kAsleep || row.record().tag() != entry.tag()) continue;
     File(row, Unfile(row));
   }
-  if (due_.empty()) {
-    due_.Clear();
-    return;
-  }
-  due_.fetched = std::max(due_.fetched, end);
-  for (; due_.fetched < std::min(due_.entries.size(), end + kPrefetched); ++due_.fetched) {
-    rows_.PrefetchRecord(due_.entries[due_.fetched].page);
-    rows_.PrefetchLevel(due_.entries[due_.fetched].page);
+  if (batch.next == batch.entries.size()) due_.DropFirst();
+  if (due_.empty()) return;
+  DueBatch& next = due_.First();
+  const size_t wanted = std::min(next.entries.size(), next.next + kPrefetched);
+  for (; next.fetched < wanted; ++next.fetched) {
+    rows_.PrefetchRecord(next.entries[next.fetched].page);
+    rows_.PrefetchLevel(next.entries[next.fetched].page);
   }
 }
 

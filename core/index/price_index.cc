@@ -224,9 +224,9 @@ void PriceIndex::OpenDue() {
   next_open_ = kInfinity;
   for (size_t i = 0; i < calendars_.size(); ++i) {
     while (t_ >= calendars_[i].next_open()) {
-      const double due_at = calendars_[i].Open(chunks_, t_, &due_.entries);
+      const double due_at = calendars_[i].Open(chunks_, t_, due_.Room());
       if (std::isinf(due_at)) break;
-      due_.by = std::min(due_.by, due_at);
+      due_.Add(due_at);
       if (t_ < due_at) continue;
       while (!due_.empty()) WakeDue(kWakeBatch);
       if (band_.size() > awake_limit_) RaiseClaim();
@@ -488,7 +488,7 @@ bool PriceIndex::Advance() {
     busy = true;
     OpenDue();
   }
-  while (t_ >= due_.by) WakeDue(kWakeBatch);
+  while (t_ >= due_.by()) WakeDue(kWakeBatch);
   if (!due_.empty()) WakeDue(busy ? 0 : kWakeAPick);
   return true;
 }

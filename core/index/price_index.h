@@ -30,6 +30,7 @@
 #include "core/index/awake_band.h"
 #include "core/index/bound_pools.h"
 #include "core/index/claim.h"
+#include "core/index/due_pages.h"
 #include "core/index/index_entry.h"
 #include "core/index/page_rows.h"
 #include "core/index/pick_pace.h"

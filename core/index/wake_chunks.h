@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -22,22 +21,6 @@ struct WakeEntry {
   uint8_t mark = 0;  // tag + 8 step
   [[nodiscard]] uint8_t tag() const { return mark & 7; }
   [[nodiscard]] uint8_t step() const { return mark >> 3; }
-};
-
-// Pages that calendars have handed out, from `next` on still to be filed. Value type,
-// thread-compatible.
-struct DuePages {
-  std::vector<WakeEntry> entries;
-  size_t next = 0;
-  size_t fetched = 0;  // up to here records are on their way to the cache
-  double by = std::numeric_limits<double>::infinity();  // when they have to be filed
-  [[nodiscard]] bool empty() const { return next == entries.size(); }
-  void Clear() {
-    entries.clear();
-    next = 0;
-    fetched = 0;
-    by = std::numeric_limits<double>::infinity();
-  }
 };
 
 // Entries in chunks one behind the other, of which the first may have room. The first three are

@@ -1,0 +1,35 @@
+#include "core/index/due_pages.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace freshet {
+
+std::vector<WakeEntry>* DuePages::Room() {
+  if (batches_.size() == size_) batches_.emplace_back();
+  return &batches_[size_].entries;
+}
+
+void DuePages::Add(double by) {
+  batches_[size_].by = by;
+  ++size_;
+  FindFirst();
+}
+
+void DuePages::DropFirst() {
+  DueBatch& first = batches_[first_];
+  first.entries.clear();
+  first.next = 0;
+  first.fetched = 0;
+  --size_;
+  std::swap(first, batches_[size_]);
+  FindFirst();
+}
+
+void DuePages::FindFirst() {
+  const auto end = batches_.begin() + static_cast<std::ptrdiff_t>(size_);
+  const auto earlier = [](const DueBatch& a, const DueBatch& b) { return a.by < b.by; };
+  first_ = static_cast<size_t>(std::min_element(batches_.begin(), end, earlier) - batches_.begin());
+}
+
+}  // namespace freshet
