@@ -1,6 +1,5 @@
 // Where a page belongs: calendar, pool or band.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -19,12 +18,6 @@ constexpr double kEarlier = 1 - 1e-8;
 constexpr double kEarlierSeconds = 2e-6;
 // Values and bounds are rounded with relative errors of 1e-12.
 constexpr double kSlack = 1 + 1e-11;
-// Calendars come in groups by slow_high/slow_low; pages above the last wait under a bound.
-constexpr std::array<double, 4> kRatios = {1 + 1e-3, 4, 16, 64};
-// Classes of slow_low, two an octave, from 2^-kOctaves to 2^kOctaves seconds.
-constexpr int kOctaves = 100;
-constexpr size_t kClasses = 4 * kOctaves;
-constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1;
 // No bound lasts less, so that every expiry lies ahead: instants are whole microseconds.
 constexpr double kShortest = 1e-5;
 constexpr size_t kPrefetched = 8;
@@ -196,7 +189,7 @@ void PriceIndex::File(PageRow row, Crossing crossing, std::optional<double> riva
 }
 
 // What the crossing is known for needs no evaluation to sleep again, or to awake.
-PriceIndex::Sleeping PriceIndex::FileByCrossing(PageRow row, Crossing crossing, bool has_rival) {
+Sleeping PriceIndex::FileByCrossing(PageRow row, Crossing crossing, bool has_rival) {
   const double x = crossing.exponent();
   if (std::isinf(x)) return Sleeping::kUnfit;
   const IndexRecord& record = row.record();
@@ -273,53 +266,21 @@ Crossing PriceIndex::FindCrossing(const ValueParameters& value) const {
   return {ExponentReaching(value, claim_.level_price()) * kLess, claim_.code()};
 }
 
-PriceIndex::Sleeping PriceIndex::Sleep(PageRow row, Crossing crossing, double due,
-                                       const Slowness& slow, double speed) {
+Sleeping PriceIndex::Sleep(PageRow row, Crossing crossing, double due, const Slowness& slow,
+                           double speed) {
   IndexRecord& record = row.record();
   const double seconds = 1 / speed;
-  const int32_t number = CalendarFor(slow.low * seconds, slow.high * seconds);
-  if (number < 0) return Sleeping::kUnfit;
-  WakeCalendar& calendar = calendars_[static_cast<size_t>(number)];
   const double zero = Seconds(Instant::FromMicros(record.clock()));
   const double at = zero + due * seconds * kEarlier - kEarlierSeconds;
-  if (!calendar.File(chunks_, row.page(), record.tag(), at, t_)) return Sleeping::kDue;
-  next_open_ = std::min(next_open_, calendar.next_open());
+  const Sleeping sleeping =
+      calendars_.File(row.page(), record.tag(), slow.low * seconds, slow.high * seconds, at, t_);
+  if (sleeping != Sleeping::kFiled) return sleeping;
   ++asleep_;
   // Mostly it is there, and what is not touched need not be fetched.
   if (!crossing.filed()) row.level() = crossing.level();
   DCHECK(row.level() == crossing.level());
   SetPlace(row, Place::kAsleep, crossing.code());
   return Sleeping::kFiled;
-}
-
-// So many that a bucket of a busy calendar has a few dozen pages.
-size_t PriceIndex::CalendarBuckets() const {
-  return std::clamp<size_t>(std::bit_ceil(built_for_ / 512 + 1), 128, size_t{1} << 18);
-}
-
-int32_t PriceIndex::CalendarFor(double slow_low, double slow_high) {
-  size_t group = 0;
-  while (group < kRatios.size() && slow_high > kRatios[group] * slow_low) ++group;
-  // As std::frexp, which takes longer. What is not finite or not positive is out of range, too.
-  const auto bits = std::bit_cast<uint64_t>(slow_low);
-  const int exponent = static_cast<int>(bits >> 52) - 1022;
-  const bool upper = (bits & kMantissa) >= (std::bit_cast<uint64_t>(M_SQRT1_2) & kMantissa);
-  const int number = 2 * (exponent + kOctaves) + (upper ? 1 : 0);
-  if (group == kRatios.size() || number < 0 || number >= static_cast<int>(kClasses)) return -1;
-  int32_t& calendar = calendar_of_[group * kClasses + static_cast<size_t>(number)];
-  if (calendar < 0 || calendars_[static_cast<size_t>(calendar)].worn()) {
-    const double low = std::ldexp(upper ? M_SQRT1_2 : 0.5, exponent);
-    calendar = MakeCalendar(low, std::ldexp(upper ? 1.0 : M_SQRT1_2, exponent), kRatios[group]);
-  }
-  return calendar;
-}
-
-int32_t PriceIndex::MakeCalendar(double slow_low, double slow_high, double ratio) {
-  const double high = slow_high * (1 + 1e-9);
-  const auto buckets = static_cast<uint32_t>(CalendarBuckets());
-  // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds (docs/index.md).
-  calendars_.emplace_back(slow_low * (1 - 1e-9), high * ratio, 2 * high, buckets, t_);
-  return static_cast<int32_t>(calendars_.size() - 1);
 }
 
 void PriceIndex::Awaken(PageRow row, Crossing crossing, const ValueJet& jet,
@@ -413,24 +374,9 @@ void PriceIndex::WakeDue(size_t max) {
 }
 
 void PriceIndex::RenewCalendars() {
-  if (size_ <= 4 * built_for_) return;
-  built_for_ = std::max<size_t>(size_, 4096);
-  near_ = std::max(3 / static_cast<double>(CalendarBuckets()),
+  if (!calendars_.Renew(size_)) return;
+  near_ = std::max(3 / static_cast<double>(calendars_.buckets()),
                    1 / std::sqrt(static_cast<double>(size_)));
-  calendar_of_.assign(kRatios.size() * kClasses, -1);
-  std::erase_if(calendars_, [](const WakeCalendar& calendar) { return calendar.entries() == 0; });
-}
-
-// Entries that no longer count are dropped here once they are an eighth of all.
-void PriceIndex::SweepCalendars() {
-  if (chunks_.entries() < asleep_ + asleep_ / 8 + 4096) return;
-  WakeCalendar& calendar = calendars_[sweep_next_++ % calendars_.size()];
-  calendar.SweepNext(
-      chunks_, &swept_, [this](PageId page) { rows_.PrefetchRecord(page); },
-      [this](const WakeEntry& entry) {
-        return PlaceOf(entry.page) == Place::kAsleep &&
-               rows_.record(entry.page).tag() == entry.tag();
-      });
 }
 
 }  // namespace freshet

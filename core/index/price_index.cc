@@ -46,7 +46,14 @@ Crossing PriceIndex::TakeOut(PageRow row) {
   const bool slept = row.record().place() == Place::kAsleep;
   const Crossing crossing = Unfile(row);
   // Its calendar still has an entry of it, which does not count any more.
-  if (slept) SweepCalendars();
+  if (slept) {
+    calendars_.Sweep(
+        asleep_, [this](PageId page) { rows_.PrefetchRecord(page); },
+        [this](const WakeEntry& entry) {
+          const IndexRecord& record = rows_.record(entry.page);
+          return record.place() == Place::kAsleep && record.tag() == entry.tag();
+        });
+  }
   return crossing;
 }
 
@@ -221,17 +228,13 @@ void PriceIndex::RingAlarms() {
 }
 
 void PriceIndex::OpenDue() {
-  next_open_ = kInfinity;
-  for (size_t i = 0; i < calendars_.size(); ++i) {
-    while (t_ >= calendars_[i].next_open()) {
-      const double due_at = calendars_[i].Open(chunks_, t_, due_.Room());
-      if (std::isinf(due_at)) break;
-      due_.Add(due_at);
-      if (t_ < due_at) continue;
-      while (!due_.empty()) WakeDue(kWakeBatch);
-      if (band_.size() > awake_limit_) RaiseClaim();
-    }
-    next_open_ = std::min(next_open_, calendars_[i].next_open());
+  for (;;) {
+    const double due_at = calendars_.Open(t_, due_.Room());
+    if (std::isinf(due_at)) return;
+    due_.Add(due_at);
+    if (t_ < due_at) continue;
+    while (!due_.empty()) WakeDue(kWakeBatch);
+    if (band_.size() > awake_limit_) RaiseClaim();
   }
 }
 
@@ -245,12 +248,7 @@ size_t PriceIndex::TargetAwake() const {
 void PriceIndex::MoveClaim(double log_claim) {
   const double before = claim_.log();
   claim_.Set(log_claim);
-  const double rise = claim_.log() - before;
-  for (WakeCalendar& calendar : calendars_) {
-    if (rise > 0) calendar.ClaimRose(rise, t_);
-    if (rise < 0) calendar.ClaimFell(-rise, t_);
-  }
-  next_open_ = -kInfinity;
+  calendars_.MoveClaim(claim_.log() - before, t_);
 }
 
 // Moves rarely: each time the claim falls and rises again, calendars wake pages earlier than they
@@ -286,7 +284,6 @@ bool PriceIndex::LowerClaim(double step, double enough) {
 
 void PriceIndex::FileAll() {
   filed_ = true;
-  built_for_ = 0;
   RenewCalendars();
   // A first claim from a sample of values that move; any would do, at a cost.
   std::vector<double> sample;
@@ -386,7 +383,7 @@ void PriceIndex::Tidy() {
   // What the claim has left behind sleeps again, a few at a time. Pages that woke a bucket early
   // stay: they would wake again at once.
   slots_.clear();
-  const double early = 6 / static_cast<double>(CalendarBuckets());
+  const double early = 6 / static_cast<double>(calendars_.buckets());
   band_.ListBelow(claim_.level_price() * std::exp(-early), PickPace::kHotPicks / 4, &slots_);
   for (const uint32_t slot : slots_) {
     const PageRow row = rows_[band_[slot].page];
@@ -484,7 +481,7 @@ bool PriceIndex::Advance() {
     busy = false;
   }
   // What is opened now is filed from the next pick on: its records are on their way till then.
-  if (t_ >= next_open_) {
+  if (t_ >= calendars_.next_open()) {
     busy = true;
     OpenDue();
   }

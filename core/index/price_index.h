@@ -35,7 +35,7 @@
 #include "core/index/page_rows.h"
 #include "core/index/pick_pace.h"
 #include "core/index/times_table.h"
-#include "core/index/wake_calendar.h"
+#include "core/index/wake_calendars.h"
 
 namespace freshet {
 
@@ -75,7 +75,7 @@ class PriceIndex {
   // Pages that compete, exact evaluations so far, entries of calendars (of pages that left, too).
   [[nodiscard]] size_t awake() const { return band_.size(); }
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
-  [[nodiscard]] uint64_t entries() const { return chunks_.entries(); }
+  [[nodiscard]] uint64_t entries() const { return calendars_.entries(); }
 
  private:
   using Place = PagePlace;
@@ -103,11 +103,6 @@ class PriceIndex {
   Crossing TakeOut(PageRow row);
 
   // --- price_filing.cc: where a page belongs ---
-  enum class Sleeping : uint8_t {
-    kFiled,  // the page has its place
-    kDue,    // it may reach the claim before the next bucket is opened
-    kUnfit,  // no calendar can tell when it wakes
-  };
   // Takes the page out of its place; what was known of its crossing.
   Crossing Unfile(PageRow row);
   // Puts the page where it belongs at the current instant. `rival`: what the page was taken out of
@@ -125,11 +120,6 @@ class PriceIndex {
   // the exponent, at the crossing.
   [[nodiscard]] Sleeping Sleep(PageRow row, Crossing crossing, double due, const Slowness& slow,
                                double speed);
-  // The number of the calendar of pages so slow, in seconds; -1: there is none.
-  [[nodiscard]] int32_t CalendarFor(double slow_low, double slow_high);
-  // Makes one for pages at least so slow and at most `ratio` times as slow.
-  [[nodiscard]] int32_t MakeCalendar(double slow_low, double slow_high, double ratio);
-  [[nodiscard]] size_t CalendarBuckets() const;
   // `value` may be null; else `jet` is that of the exact value now.
   void Awaken(PageRow row, Crossing crossing, const ValueJet& jet, const ValueParameters* value);
   void Park(PageRow row, const ValueParameters& value, const ValueJet& jet);
@@ -142,8 +132,6 @@ class PriceIndex {
   }
   // Files anew up to `max` of the pages that calendars have handed out.
   void WakeDue(size_t max);
-  void SweepCalendars();
-  // Makes calendars anew that were made for far fewer pages; the old ones drain.
   void RenewCalendars();
 
   // --- index_checks.cc: for debug builds ---
@@ -182,9 +170,7 @@ class PriceIndex {
   std::array<Policy, 4> policies_;
   std::array<uint64_t, 4> policy_pages_{};
 
-  WakeChunks chunks_;
-  std::vector<WakeCalendar> calendars_;
-  std::vector<int32_t> calendar_of_;  // by class; -1: none
+  WakeCalendars calendars_;
   BoundPools pools_;
   AwakeBand band_;
   PlainVector<PageAlarm> forced_;  // heaps
@@ -199,12 +185,10 @@ class PriceIndex {
   std::vector<PageId> unfiled_pages_;  // while they are few: there may be room for many more
   size_t asleep_ = 0;
   size_t blocked_pages_ = 0;
-  size_t built_for_ = 0;  // pages that the calendars were made for
-  double near_ = 0;       // share of the way to its crossing that is not worth sleeping for
+  double near_ = 0;  // share of the way to its crossing that is not worth sleeping for
   Instant origin_;
   Instant now_;
   double t_ = 0;  // now_ on the clock of the index
-  double next_open_ = 0;
   Claim claim_;
   size_t awake_limit_ = 0;
   bool descending_ = false;  // the claim is to fall until enough pages are awake
@@ -212,8 +196,6 @@ class PriceIndex {
   bool untidy_ = false;
   bool barren_ = false;  // the last search found nothing eligible, and nothing has changed
   PickPace pace_;
-  size_t sweep_next_ = 0;
-  std::vector<WakeEntry> swept_;
   uint64_t evaluations_ = 0;
   size_t checked_ = 0;
 };

@@ -1,0 +1,93 @@
+#include "core/index/wake_calendars.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+namespace freshet {
+namespace {
+
+// Groups by slow_high/slow_low; pages above the last have no calendar.
+constexpr std::array<double, 4> kRatios = {1 + 1e-3, 4, 16, 64};
+// Classes of slow_low, from 2^-kOctaves to 2^kOctaves seconds.
+constexpr int kOctaves = 100;
+constexpr size_t kClasses = 4 * kOctaves;
+constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1;
+constexpr size_t kFewPages = 4096;
+
+}  // namespace
+
+bool WakeCalendars::Renew(size_t pages) {
+  if (pages <= 4 * made_for_) return false;
+  made_for_ = std::max(pages, kFewPages);
+  number_of_.assign(kRatios.size() * kClasses, -1);
+  std::erase_if(calendars_, [](const WakeCalendar& calendar) { return calendar.entries() == 0; });
+  return true;
+}
+
+size_t WakeCalendars::buckets() const {
+  return std::clamp<size_t>(std::bit_ceil(made_for_ / 512 + 1), 128, size_t{1} << 18);
+}
+
+Sleeping WakeCalendars::File(PageId page, uint8_t tag, double slow_low, double slow_high, double at,
+                             double now) {
+  const int32_t number = NumberFor(slow_low, slow_high, now);
+  if (number < 0) return Sleeping::kUnfit;
+  WakeCalendar& calendar = calendars_[static_cast<size_t>(number)];
+  if (!calendar.File(chunks_, page, tag, at, now)) return Sleeping::kDue;
+  next_open_ = std::min(next_open_, calendar.next_open());
+  return Sleeping::kFiled;
+}
+
+int32_t WakeCalendars::NumberFor(double slow_low, double slow_high, double now) {
+  size_t group = 0;
+  while (group < kRatios.size() && slow_high > kRatios[group] * slow_low) ++group;
+  // As std::frexp, which takes longer. What is not finite or not positive is out of range, too.
+  const auto bits = std::bit_cast<uint64_t>(slow_low);
+  const int exponent = static_cast<int>(bits >> 52) - 1022;
+  const bool upper = (bits & kMantissa) >= (std::bit_cast<uint64_t>(M_SQRT1_2) & kMantissa);
+  const int place = 2 * (exponent + kOctaves) + (upper ? 1 : 0);
+  if (group == kRatios.size() || place < 0 || place >= static_cast<int>(kClasses)) return -1;
+  int32_t& number = number_of_[group * kClasses + static_cast<size_t>(place)];
+  if (number < 0 || calendars_[static_cast<size_t>(number)].worn()) {
+    const double low = std::ldexp(upper ? M_SQRT1_2 : 0.5, exponent);
+    number = Make(low, std::ldexp(upper ? 1.0 : M_SQRT1_2, exponent), kRatios[group], now);
+  }
+  return number;
+}
+
+int32_t WakeCalendars::Make(double slow_low, double slow_high, double ratio, double now) {
+  const double high = slow_high * (1 + 1e-9);
+  // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds (docs/index.md).
+  calendars_.emplace_back(slow_low * (1 - 1e-9), high * ratio, 2 * high,
+                          static_cast<uint32_t>(buckets()), now);
+  return static_cast<int32_t>(calendars_.size() - 1);
+}
+
+double WakeCalendars::Open(double now, std::vector<WakeEntry>* due) {
+  next_open_ = std::numeric_limits<double>::infinity();
+  for (WakeCalendar& calendar : calendars_) {
+    if (now >= calendar.next_open()) {
+      const double due_at = calendar.Open(chunks_, now, due);
+      next_open_ = std::min(next_open_, calendar.next_open());
+      if (std::isinf(due_at)) continue;
+      // There may be more.
+      next_open_ = now;
+      return due_at;
+    }
+    next_open_ = std::min(next_open_, calendar.next_open());
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+void WakeCalendars::MoveClaim(double rise, double now) {
+  next_open_ = std::numeric_limits<double>::infinity();
+  for (WakeCalendar& calendar : calendars_) {
+    if (rise > 0) calendar.ClaimRose(rise, now);
+    if (rise < 0) calendar.ClaimFell(-rise, now);
+    next_open_ = std::min(next_open_, calendar.next_open());
+  }
+}
+
+}  // namespace freshet

@@ -1,0 +1,77 @@
+// All calendars of an index: one for each class of pages that climb alike.
+#ifndef FRESHET_CORE_INDEX_WAKE_CALENDARS_H_
+#define FRESHET_CORE_INDEX_WAKE_CALENDARS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "core/index/wake_calendar.h"
+#include "core/index/wake_chunks.h"
+
+namespace freshet {
+
+enum class Sleeping : uint8_t {
+  kFiled,  // the page has its place
+  kDue,    // it may reach the claim before the next bucket is opened
+  kUnfit,  // no calendar can tell when it wakes
+};
+
+// Owner thread only. Classes are two an octave of the slowness, by groups of how far its bounds are
+// apart (docs/index.md); a class has a calendar once a page needs it. Times are seconds on the
+// clock of the index. No call allocates once each class that occurs has its calendar.
+class WakeCalendars {
+ public:
+  // Calendars for so many pages. False: those there are were made for not far fewer. Else each
+  // class gets a new one when it needs one next, and the old ones drain.
+  bool Renew(size_t pages);
+  // Narrow buckets of a new calendar: so many that one that is busy has a few dozen pages in each.
+  [[nodiscard]] size_t buckets() const;
+
+  // Files a page that may reach the claim from `at` on. `slow_low` and `slow_high` bound the time
+  // in which it grows by one unit of ln V. Numbers and not a Slowness, which would go through
+  // memory and be read before it has arrived there as a whole. Precondition: Renew was called.
+  [[nodiscard]] Sleeping File(PageId page, uint8_t tag, double slow_low, double slow_high,
+                              double at, double now);
+  // When Open has something to do next if the claim stays.
+  [[nodiscard]] double next_open() const { return next_open_; }
+  // Appends the entries of a bucket that is due at `now` or soon. The time from which they may be
+  // due if the claim does not fall; infinite: there is no such bucket.
+  [[nodiscard]] double Open(double now, std::vector<WakeEntry>* due);
+  // ln(claim) has risen by so much.
+  void MoveClaim(double rise, double now);
+
+  // Of pages that left, too.
+  [[nodiscard]] uint64_t entries() const { return chunks_.entries(); }
+  // To be called when an entry has come to count no longer; `asleep` still do. Once the others are
+  // an eighth, drops those of one bucket in turn for which keep(entry) is false; fetch(page) is
+  // called for all of it first.
+  template <typename Fetch, typename Keep>
+  void Sweep(size_t asleep, const Fetch& fetch, const Keep& keep);
+
+ private:
+  // -1: there is no calendar for pages so slow.
+  [[nodiscard]] int32_t NumberFor(double slow_low, double slow_high, double now);
+  // Makes one for pages at least so slow and at most `ratio` times as slow.
+  [[nodiscard]] int32_t Make(double slow_low, double slow_high, double ratio, double now);
+
+  WakeChunks chunks_;
+  std::vector<WakeCalendar> calendars_;
+  std::vector<int32_t> number_of_;  // by class; -1: none
+  std::vector<WakeEntry> swept_;
+  double next_open_ = std::numeric_limits<double>::infinity();
+  size_t made_for_ = 0;  // pages
+  size_t sweep_next_ = 0;
+};
+
+template <typename Fetch, typename Keep>
+void WakeCalendars::Sweep(size_t asleep, const Fetch& fetch, const Keep& keep) {
+  constexpr size_t kFew = 4096;
+  if (entries() < asleep + asleep / 8 + kFew) return;
+  calendars_[sweep_next_++ % calendars_.size()].SweepNext(chunks_, &swept_, fetch, keep);
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_INDEX_WAKE_CALENDARS_H_
