@@ -27,7 +27,7 @@ constexpr double kFew = 8;
 // The origin of the lines moves up once in so many periods.
 constexpr double kPeriodsAnOrigin = 8;
 constexpr size_t kSample = 256;
-constexpr size_t kListed = 512;
+constexpr size_t kListed = 128;
 
 }  // namespace
 

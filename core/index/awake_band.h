@@ -105,7 +105,7 @@ class AwakeBand {
   [[nodiscard]] double ValueAtRank(size_t rank);
   // About how many pages reach `level` then, by a sample.
   [[nodiscard]] size_t CountAtLeast(double level) const;
-  // Appends slots of pages whose line is below `level` then: of the next few hundred in turn, at
+  // Appends slots of pages whose line is below `level` then: of the next hundred in turn, at
   // most `max`.
   void ListBelow(double level, size_t max, std::vector<uint32_t>* slots);
   // The line of a page, at an instant from its beginning up to warm_end.

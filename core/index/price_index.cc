@@ -13,6 +13,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Pages that a calendar hands out ahead of time are filed a few at every pick.
 constexpr size_t kWakeAPick = 4;
 constexpr size_t kWakeBatch = 32;
+// After each split the claim is steered in one pick and the band tidied in the others of so many,
+// each of which files so many pages.
+constexpr int kTidyCalls = 5;
+constexpr size_t kTidiedACall = 2;
 
 }  // namespace
 
@@ -372,19 +376,21 @@ void PriceIndex::Split(double shorter, std::optional<double> reach) {
               [this](uint32_t slot) { return Evaluate(slot); });
   DCHECK(band_.Holds());
   PrefetchHot();
-  if (!reach) untidy_ = true;
+  if (!reach) untidy_ = kTidyCalls;
 }
 
 void PriceIndex::Tidy() {
-  untidy_ = false;
-  RenewCalendars();
-  awake_limit_ = 16 * TargetAwake();
-  SteerClaim();
+  if (untidy_-- == kTidyCalls) {
+    RenewCalendars();
+    awake_limit_ = 16 * TargetAwake();
+    SteerClaim();
+    return;
+  }
   // What the claim has left behind sleeps again, a few at a time. Pages that woke a bucket early
   // stay: they would wake again at once.
   slots_.clear();
   const double early = 6 / static_cast<double>(calendars_.buckets());
-  band_.ListBelow(claim_.level_price() * std::exp(-early), PickPace::kHotPicks / 4, &slots_);
+  band_.ListBelow(claim_.level_price() * std::exp(-early), kTidiedACall, &slots_);
   for (const uint32_t slot : slots_) {
     const PageRow row = rows_[band_[slot].page];
     (void)Unfile(row);
@@ -475,7 +481,7 @@ bool PriceIndex::Advance() {
     Split(1, {});
   } else if (t_ > band_.hot_end() || pace_.hot_late()) {
     SplitWarm(1, {});
-  } else if (untidy_) {
+  } else if (untidy_ > 0) {
     Tidy();
   } else {
     busy = false;

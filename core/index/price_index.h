@@ -149,7 +149,7 @@ class PriceIndex {
   // `reach`: the period is not over, and the pick is worth at least that.
   void Split(double shorter, std::optional<double> reach);
   void SplitWarm(double shorter, std::optional<double> reach);
-  // Keeps claim, band and calendars in shape: once after each split.
+  // Keeps claim, band and calendars in shape: some times after each split.
   void Tidy();
   void MoveClaim(double log_claim);
   void SteerClaim();
@@ -193,7 +193,7 @@ class PriceIndex {
   size_t awake_limit_ = 0;
   bool descending_ = false;  // the claim is to fall until enough pages are awake
   bool filed_ = false;
-  bool untidy_ = false;
+  int untidy_ = 0;       // calls of Tidy that are due
   bool barren_ = false;  // the last search found nothing eligible, and nothing has changed
   PickPace pace_;
   uint64_t evaluations_ = 0;
