@@ -3,7 +3,10 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -25,7 +28,10 @@ TEST(Reaper, DestroysOnAnotherThreadAndNobodyWaits) {
   std::promise<void> may_go;
   std::atomic<std::thread::id> gone_on{};
   Reaper reaper;
-  reaper.Destroy({std::shared_ptr<void>(new Left{may_go.get_future(), &gone_on})});
+  // Not as an initialiser list: its own copy might go last, and on this thread.
+  std::vector<std::shared_ptr<void>> list;
+  list.emplace_back(new Left{may_go.get_future(), &gone_on});
+  reaper.Destroy(std::move(list));
   // Not before it may: the call has returned all the same.
   EXPECT_EQ(gone_on.load(), std::thread::id());
   may_go.set_value();
