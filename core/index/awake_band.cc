@@ -57,7 +57,8 @@ AwakeBand::Line AwakeBand::Write(uint32_t slot, double value, double slope, doub
   slope *= 1 + kSlack;
   // The line is written down from the origin; what rounding takes there is added.
   const double since = now - origin_;
-  const double rounding = kRounding * slope * (since + span);
+  // And what the clock is rounded by, now and later.
+  const double rounding = slope * (kRounding * (since + span) + 0x1p-51 * (now + span));
   const Line line{value * (1 + kSlack) - slope * since + rounding, slope, now + span, slot};
   DCHECK(!std::isnan(line.base) && std::isfinite(line.slope));
   return line;
@@ -180,7 +181,10 @@ AwakeBand::Leader AwakeBand::Top() {
 
 AwakeBand::Leader AwakeBand::LeaderAt(const HighestValue& highest) const {
   size_t best = highest.place;
-  for (size_t i = 0; highest.next == highest.value && i < hot_.size; ++i) {
+  // Whose turn it is matters only among values: a bound that is none is to be tightened first.
+  const bool tie =
+      highest.next == highest.value && highest.value == pages_[hot_.slot[best]].jet.value;
+  for (size_t i = 0; tie && i < hot_.size; ++i) {
     if (bounds_[i] != highest.value) continue;
     const AwakePage& a = pages_[hot_.slot[i]];
     const AwakePage& b = pages_[hot_.slot[best]];

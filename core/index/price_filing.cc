@@ -230,7 +230,8 @@ void PriceIndex::FileByValue(PageRow row, Crossing crossing, Sleeping sleeping,
     if (s < x && !std::isinf(x)) {
       const Slowness slow = SlownessAt(value.shape, x);
       const double due = x + ShiftOf(claim_.Above(crossing.level()), slow);
-      if (!(due < s)) sleeping = Sleep(row, crossing, due, slow, value.speed);
+      DCHECK(due >= x);
+      sleeping = Sleep(row, crossing, due, slow, value.speed);
       if (sleeping == Sleeping::kFiled) return;
     }
   }
@@ -374,7 +375,7 @@ void PriceIndex::WakeDue(size_t max) {
 }
 
 void PriceIndex::RenewCalendars() {
-  if (!calendars_.Renew(size_)) return;
+  calendars_.Renew(size_);
   near_ = std::max(3 / static_cast<double>(calendars_.buckets()),
                    1 / std::sqrt(static_cast<double>(size_)));
 }

@@ -14,9 +14,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kWakeAPick = 4;
 constexpr size_t kWakeBatch = 32;
 // After each split the claim is steered in one pick and the band tidied in the others of so many,
-// each of which files so many pages.
+// each of which files so many pages; more of them while far too many are awake.
 constexpr int kTidyCalls = 5;
 constexpr size_t kTidiedACall = 2;
+constexpr size_t kTidiedOfACrowd = 8;
 
 }  // namespace
 
@@ -95,8 +96,10 @@ void PriceIndex::Put(PageId page, const IndexEntry& entry) {
   const bool delayed = entry.eligible_from > now_;
   if (delayed || !entry.forced_at.infinite()) {
     times_.Set(page, {delayed ? entry.eligible_from : Instant(), entry.forced_at});
-    if (delayed && !entry.eligible_from.infinite()) alarms_.push_back({entry.eligible_from, page});
-    if (delayed) std::push_heap(alarms_.begin(), alarms_.end());
+    if (delayed && !entry.eligible_from.infinite()) {
+      alarms_.push_back({entry.eligible_from, page});
+      std::push_heap(alarms_.begin(), alarms_.end());
+    }
     if (entry.forced_at > now_ && !entry.forced_at.infinite()) {
       alarms_.push_back({entry.forced_at, page});
       std::push_heap(alarms_.begin(), alarms_.end());
@@ -390,7 +393,9 @@ void PriceIndex::Tidy() {
   // stay: they would wake again at once.
   slots_.clear();
   const double early = 6 / static_cast<double>(calendars_.buckets());
-  band_.ListBelow(claim_.level_price() * std::exp(-early), kTidiedACall, &slots_);
+  const bool crowded = band_.size() > 8 * TargetAwake();
+  band_.ListBelow(claim_.level_price() * std::exp(-early), crowded ? kTidiedOfACrowd : kTidiedACall,
+                  &slots_);
   for (const uint32_t slot : slots_) {
     const PageRow row = rows_[band_[slot].page];
     (void)Unfile(row);

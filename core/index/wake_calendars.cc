@@ -18,12 +18,11 @@ constexpr size_t kFewPages = 4096;
 
 }  // namespace
 
-bool WakeCalendars::Renew(size_t pages) {
-  if (pages <= 4 * made_for_) return false;
+void WakeCalendars::Renew(size_t pages) {
+  if (pages <= 4 * made_for_) return;
   made_for_ = std::max(pages, kFewPages);
   number_of_.assign(kRatios.size() * kClasses, -1);
   std::erase_if(calendars_, [](const WakeCalendar& calendar) { return calendar.entries() == 0; });
-  return true;
 }
 
 size_t WakeCalendars::buckets() const {

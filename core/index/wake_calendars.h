@@ -23,9 +23,9 @@ enum class Sleeping : uint8_t {
 // clock of the index. No call allocates once each class that occurs has its calendar.
 class WakeCalendars {
  public:
-  // Calendars for so many pages. False: those there are were made for not far fewer. Else each
+  // Calendars for so many pages. No-op if those there are were made for not far fewer; else each
   // class gets a new one when it needs one next, and the old ones drain.
-  bool Renew(size_t pages);
+  void Renew(size_t pages);
   // Narrow buckets of a new calendar: so many that one that is busy has a few dozen pages in each.
   [[nodiscard]] size_t buckets() const;
 

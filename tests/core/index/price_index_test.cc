@@ -209,6 +209,50 @@ TEST(PriceIndex, FilesAtTheFirstPickWhatWasPutAnywhere) {
   }
 }
 
+TEST(PriceIndex, APageMayNeverBeEligible) {
+  PriceIndex index;
+  IndexEntry entry;
+  entry.policy = *ParsePolicy("greedy");
+  entry.rates = {.importance = 1, .change_rate = 1, .unsignalled_rate = 1, .staleness_rate = 1};
+  entry.eligible_from = Instant::Infinite();
+  index.Put(PageId(0), entry);
+  EXPECT_FALSE(index.Best(Instant::FromUnixSeconds(1)));
+  EXPECT_EQ(index.Find(PageId(0))->eligible_from, Instant::Infinite());
+  entry.eligible_from = Instant();
+  index.Put(PageId(1), entry);
+  const auto best = index.Best(Instant::FromUnixSeconds(2));
+  ASSERT_TRUE(best);
+  EXPECT_EQ(best->page, PageId(1));
+}
+
+TEST(PriceIndex, OneThatStartsSmallLetsItsPagesSleep) {
+  constexpr uint32_t kPages = 12'000;
+  Random random(3);
+  PriceIndex index;
+  Instant now = Instant::FromUnixSeconds(1'700'000'000);
+  for (uint32_t page = 0; page < kPages; ++page) {
+    IndexEntry entry;
+    entry.policy = *ParsePolicy("greedy");
+    const auto rate = static_cast<float>((0.2 + 2 * random.Uniform()) / 86400);
+    entry.rates = {.importance = static_cast<float>(0.5 + random.Uniform()),
+                   .change_rate = rate,
+                   .unsignalled_rate = rate,
+                   .staleness_rate = rate};
+    entry.since = now - Duration::FromSeconds(86400 * random.Uniform());
+    index.Put(PageId(page), entry);
+    if (page == 0) {
+      ASSERT_TRUE(index.Best(now));
+    }
+  }
+  for (uint32_t pick = 0; pick < 2 * kPages; ++pick) {
+    now = now + Duration::FromSeconds(86400.0 / kPages);
+    const auto best = index.Best(now);
+    ASSERT_TRUE(best);
+    index.Restart(best->page, 0, now);
+  }
+  EXPECT_LT(index.awake(), kPages / 5);
+}
+
 TEST(PriceIndex, DoesNotLookAtEveryPage) {
   constexpr int kPages = 20'000;
   std::mt19937_64 random(7);
