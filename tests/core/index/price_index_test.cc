@@ -97,9 +97,9 @@ TEST(PriceIndex, BearsAnUnevenPace) {
     PriceIndex index;
     BruteIndex brute;
     Instant now = Instant::FromUnixSeconds(1'700'000'000);
-    const auto put = [&](uint32_t page, IndexEntry entry) {
+    const auto put = [&](uint32_t page, const IndexEntry& entry) {
       index.Put(PageId(page), entry);
-      brute.Put(PageId(page), std::move(entry));
+      brute.Put(PageId(page), entry);
     };
     for (uint32_t page = 0; page < pages; ++page) {
       IndexEntry entry;
