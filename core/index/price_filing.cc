@@ -114,9 +114,6 @@ int64_t TurnOf(const IndexRecord& record) {
 
 Crossing PriceIndex::Unfile(PageRow row) {
   IndexRecord& record = row.record();
-  const auto placed = [this](PageId moved, uint32_t position) {
-    rows_[moved].record().position = position;
-  };
   switch (record.place()) {
     case Place::kAsleep:
       --asleep_;
@@ -129,11 +126,11 @@ Crossing PriceIndex::Unfile(PageRow row) {
     }
     case Place::kWaiting: {
       if (row.level() == 0) {
-        pools_.Remove(0, record.position, Turns(), placed);
+        pools_.Remove(0, record.position, Turns(), Placed());
         return {};
       }
       WaitingHost& host = hosts_[row.host().value()];
-      pools_.Remove(host.pool, record.position, Turns(), placed);
+      pools_.Remove(host.pool, record.position, Turns(), Placed());
       if (pools_.size(host.pool) == 0) {
         pools_.Drop(host.pool);
         host.pool = 0;
@@ -347,9 +344,7 @@ void PriceIndex::Wait(PageRow row, uint32_t pool, double bound, double seconds) 
   const IndexRecord& record = row.record();
   row.level() = pool == 0 ? 0 : 1;
   SetPlace(row, Place::kWaiting, 0);
-  pools_.Add(pool, {bound, row.page()}, Turns(), [this](PageId moved, uint32_t position) {
-    rows_[moved].record().position = position;
-  });
+  pools_.Add(pool, {bound, row.page()}, Turns(), Placed());
   if (std::isinf(seconds)) return;
   expiries_.push_back({t_ + std::max(seconds - kEarlierSeconds, 0.0), row.page(), record.tag()});
   std::push_heap(expiries_.begin(), expiries_.end());

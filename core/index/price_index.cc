@@ -19,6 +19,12 @@ constexpr int kTidyCalls = 5;
 constexpr size_t kTidiedACall = 2;
 constexpr size_t kTidiedOfACrowd = 8;
 
+// Whether the first alarm of a heap rings.
+template <typename Heap, typename When>
+bool Rings(const Heap& alarms, When now) {
+  return !alarms.empty() && alarms.front().at <= now;
+}
+
 }  // namespace
 
 // --- Records ---
@@ -196,13 +202,11 @@ void PriceIndex::SetHostFree(HostId host, Instant free_at) {
 // --- Time ---
 
 bool PriceIndex::AlarmRings() const {
-  return (!host_alarms_.empty() && host_alarms_.front().at <= now_) ||
-         (!alarms_.empty() && alarms_.front().at <= now_) ||
-         (!expiries_.empty() && expiries_.front().at <= t_);
+  return Rings(host_alarms_, now_) || Rings(alarms_, now_) || Rings(expiries_, t_);
 }
 
 void PriceIndex::RingAlarms() {
-  while (!host_alarms_.empty() && host_alarms_.front().at <= now_) {
+  while (Rings(host_alarms_, now_)) {
     const HostId host = host_alarms_.front().id;
     std::pop_heap(host_alarms_.begin(), host_alarms_.end());
     host_alarms_.pop_back();
@@ -213,7 +217,7 @@ void PriceIndex::RingAlarms() {
     barren_ = false;
     if (gate.pool != 0) pools_.SetOpen(gate.pool, true, Turns());
   }
-  while (!alarms_.empty() && alarms_.front().at <= now_) {
+  while (Rings(alarms_, now_)) {
     const PageAlarm alarm = alarms_.front();
     std::pop_heap(alarms_.begin(), alarms_.end());
     alarms_.pop_back();
@@ -224,7 +228,7 @@ void PriceIndex::RingAlarms() {
     const PageRow row = rows_[alarm.id];
     File(row, Unfile(row));
   }
-  while (!expiries_.empty() && expiries_.front().at <= t_) {
+  while (Rings(expiries_, t_)) {
     const auto expiry = expiries_.front();
     std::pop_heap(expiries_.begin(), expiries_.end());
     expiries_.pop_back();

@@ -130,6 +130,9 @@ class PriceIndex {
   [[nodiscard]] auto Turns() const {
     return [this](PageId page, double bound) { return WaitingTurn(page, bound); };
   }
+  [[nodiscard]] auto Placed() {
+    return [this](PageId page, uint32_t position) { rows_[page].record().position = position; };
+  }
   // Files anew up to `max` of the pages that calendars have handed out.
   void WakeDue(size_t max);
   void RenewCalendars();

@@ -69,11 +69,10 @@ double WakeCalendars::Open(double now, std::vector<WakeEntry>* due) {
   for (WakeCalendar& calendar : calendars_) {
     if (now >= calendar.next_open()) {
       const double due_at = calendar.Open(chunks_, now, due);
-      next_open_ = std::min(next_open_, calendar.next_open());
-      if (std::isinf(due_at)) continue;
-      // There may be more.
-      next_open_ = now;
-      return due_at;
+      if (!std::isinf(due_at)) {
+        next_open_ = now;  // there may be more
+        return due_at;
+      }
     }
     next_open_ = std::min(next_open_, calendar.next_open());
   }

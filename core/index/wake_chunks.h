@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "core/base/segmented_array.h"
 #include "core/base/units.h"

@@ -31,6 +31,19 @@ std::function<uint64_t()> Seeded(uint64_t seed) {
   return [random = Random(seed)]() mutable { return random.Next(); };
 }
 
+// A page that changes 0.2 times a day and up to `spread` times more, crawled within the last day.
+IndexEntry GreedyPage(Random& random, double spread, Instant now) {
+  IndexEntry entry;
+  entry.policy = *ParsePolicy("greedy");
+  const auto rate = static_cast<float>((0.2 + spread * random.Uniform()) / 86400);
+  entry.rates = {.importance = static_cast<float>(0.5 + random.Uniform()),
+                 .change_rate = rate,
+                 .unsignalled_rate = rate,
+                 .staleness_rate = rate};
+  entry.since = now - Duration::FromSeconds(86400 * random.Uniform());
+  return entry;
+}
+
 class PriceIndexTest : public ::testing::TestWithParam<const char*> {};
 
 void Agree(IndexTwins& twins, int steps) {
@@ -86,7 +99,6 @@ TEST(PriceIndex, SurvivesSwitchesOfThePolicy) {
 INSTANTIATE_TEST_SUITE_P(Policies, PriceIndexTest, ::testing::ValuesIn(kPolicies),
                          [](const auto& each) { return std::string(each.param); });
 
-// As a change of policy or an epoch does it, slice by slice.
 // The band splits by the pace of the picks: bursts and pauses of a few pages, and all of many pages
 // replaced at once, meet its periods half prepared.
 TEST(PriceIndex, BearsAnUnevenPace) {
@@ -102,15 +114,7 @@ TEST(PriceIndex, BearsAnUnevenPace) {
       brute.Put(PageId(page), entry);
     };
     for (uint32_t page = 0; page < pages; ++page) {
-      IndexEntry entry;
-      entry.policy = *ParsePolicy("greedy");
-      const auto rate = static_cast<float>((0.2 + 5 * random.Uniform()) / 86400);
-      entry.rates = {.importance = static_cast<float>(0.5 + random.Uniform()),
-                     .change_rate = rate,
-                     .unsignalled_rate = rate,
-                     .staleness_rate = rate};
-      entry.since = now - Duration::FromSeconds(86400 * random.Uniform());
-      put(page, entry);
+      put(page, GreedyPage(random, 5, now));
     }
     double pace = 1;
     for (int step = 0; step < 2500; ++step) {
@@ -148,6 +152,7 @@ TEST(Crossing, IsRoundedDownAndNeverWraps) {
   }
 }
 
+// As a change of policy or an epoch does it, slice by slice.
 TEST(PriceIndex, PagesThatAreReplacedLeaveFewEntriesBehind) {
   constexpr uint32_t kPages = 100'000;
   constexpr uint32_t kSlice = 500;
@@ -231,15 +236,7 @@ TEST(PriceIndex, OneThatStartsSmallLetsItsPagesSleep) {
   PriceIndex index;
   Instant now = Instant::FromUnixSeconds(1'700'000'000);
   for (uint32_t page = 0; page < kPages; ++page) {
-    IndexEntry entry;
-    entry.policy = *ParsePolicy("greedy");
-    const auto rate = static_cast<float>((0.2 + 2 * random.Uniform()) / 86400);
-    entry.rates = {.importance = static_cast<float>(0.5 + random.Uniform()),
-                   .change_rate = rate,
-                   .unsignalled_rate = rate,
-                   .staleness_rate = rate};
-    entry.since = now - Duration::FromSeconds(86400 * random.Uniform());
-    index.Put(PageId(page), entry);
+    index.Put(PageId(page), GreedyPage(random, 2, now));
     if (page == 0) {
       ASSERT_TRUE(index.Best(now));
     }
