@@ -178,13 +178,13 @@ class AwakeBand {
   std::vector<uint32_t> free_values_;
   std::vector<uint32_t> free_;
   Lines lines_;
-  std::vector<double> expires_;  // by place in lines_
+  LineColumn expires_;  // by place in lines_
   Tier warm_{0};
   Tier next_{1};  // the warm pages of the next period, as far as lines were examined
   Tier hot_{2};
   uint32_t examined_ = 0;
   bool astray_ = true;              // the distance of warm levels from the price is not known
-  std::vector<double> bounds_;      // by place in hot_, as read
+  LineColumn bounds_;               // by place in hot_, as read
   std::vector<uint32_t> selected_;  // places in the lines that a tier is filled from
   std::vector<double> sample_;
   double origin_ = 0;

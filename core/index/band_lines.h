@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "boost/align/aligned_allocator.hpp"
 #include "core/base/units.h"
 #include "core/index/line_kernels.h"
 
@@ -23,13 +24,17 @@ struct BandLine {
   uint32_t slot = 0;
 };
 
+// One number of each line. It begins where a line of the cache does, and so does every eighth
+// number: what straddles two lines takes two accesses, and far more where they are of two pages.
+using LineColumn = std::vector<double, boost::alignment::aligned_allocator<double, 64>>;
+
 // By columns, because a pass reads two numbers of each line and eight of them fit into a register.
 // From `size` on base is -infinity, for kLinePadding places at least, so that a pass needs no tail.
 // Places change: when a line is erased the last one takes its place, and who keeps places has to be
 // told. Value type, thread-compatible. No call allocates once vectors have their size.
 struct BandLines {
-  std::vector<double> base;
-  std::vector<double> slope;
+  LineColumn base;
+  LineColumn slope;
   std::vector<uint32_t> slot;
   uint32_t size = 0;
 
