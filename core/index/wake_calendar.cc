@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "core/base/check.h"
 
@@ -76,11 +77,9 @@ bool WakeCalendar::File(WakeChunks& chunks, PageId page, uint8_t tag, double at,
 }
 
 void WakeCalendar::Spread(WakeChunks& chunks) {
-  const int64_t first = spread_ * kSteps;
-  narrow_entries_ += chunks.Empty(Wide(spread_), [&](const WakeEntry& entry) {
-    chunks.Push(Narrow(first + entry.step()), {entry.page, entry.tag()});
-  });
+  narrow_entries_ += chunks.Spread(Wide(spread_), std::span(buckets_).first<kSteps>());
   ++spread_;
+  fetched_ = Wide(spread_).chunks;
 }
 
 double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due) {
@@ -102,6 +101,7 @@ double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>
     narrow_entries_ -= opened;
   }
   CountEntries(chunks, -int64_t{opened});
+  chunks.PrefetchNext(&fetched_);
   chunks.Prefetch(next_ < spread_ * kSteps ? Narrow(next_) : Wide(spread_));
   FindNextOpen();
   return opened > 0 ? due_at : std::numeric_limits<double>::infinity();

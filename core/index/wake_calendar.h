@@ -13,6 +13,7 @@
 #ifndef FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
 #define FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -54,6 +55,7 @@ class WakeCalendar {
                  const Keep& keep);
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
+  [[nodiscard]] double slow_high() const { return slow_high_; }
   // Precision is lost when the clock has been moved very far; such a calendar is to be drained.
   [[nodiscard]] bool worn() const { return std::abs(offset_) > 1e6 * slow_high_; }
 
@@ -61,6 +63,7 @@ class WakeCalendar {
   // Narrow buckets to a wide one.
   static constexpr int kStepBits = 5;
   static constexpr int64_t kSteps = int64_t{1} << kStepBits;
+  static_assert(kSteps == WakeEntry::kSteps);
   // The wide bucket of a narrow one; rounds down, below zero as well.
   [[nodiscard]] static int64_t WideOf(int64_t number) { return number >> kStepBits; }
   // The number of the narrow bucket.
@@ -95,7 +98,8 @@ class WakeCalendar {
   uint64_t entries_ = 0;
   uint32_t narrow_entries_ = 0;
   uint32_t swept_ = 0;
-  std::vector<WakeBucket> buckets_;  // narrow ones first
+  std::array<uint32_t, 3> fetched_ = {};  // chunks of the next wide bucket, the last fetched
+  std::vector<WakeBucket> buckets_;       // narrow ones first
 };
 
 template <typename Fetch, typename Keep>

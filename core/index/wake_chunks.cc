@@ -17,17 +17,41 @@ void WakeChunks::GiveBack(uint32_t chunk) {
   free_ = chunk;
 }
 
+WakeChunks::Chunk& WakeChunks::Extend(WakeBucket& bucket) {
+  const uint32_t number = Take();
+  Chunk& chunk = chunks_[number];
+  chunk.third = bucket.chunks[2];
+  bucket.chunks = {number, bucket.chunks[0], bucket.chunks[1]};
+  return chunk;
+}
+
 void WakeChunks::Push(WakeBucket& bucket, WakeEntry entry) {
   const uint32_t place = bucket.count % kCapacity;
-  if (place == 0) {
-    const uint32_t chunk = Take();
-    chunks_[chunk].third = bucket.chunks[2];
-    bucket.chunks = {chunk, bucket.chunks[0], bucket.chunks[1]};
-  }
-  Chunk& chunk = chunks_[bucket.chunks[0]];
+  Chunk& chunk = place == 0 ? Extend(bucket) : chunks_[bucket.chunks[0]];
   chunk.pages[place] = entry.page.value();
   chunk.marks[place] = entry.mark;
   ++bucket.count;
+}
+
+uint32_t WakeChunks::Spread(WakeBucket& from, std::span<WakeBucket, WakeEntry::kSteps> to) {
+  if (from.count == 0) return 0;
+  // The chunk that each bucket is filled into; where there is none yet, one counts as full.
+  struct Last {
+    Chunk* chunk = nullptr;
+    uint32_t used = kCapacity;
+  };
+  std::array<Last, WakeEntry::kSteps> last;
+  for (size_t i = 0; i < last.size(); ++i) {
+    if (to[i].count > 0) last[i] = {&chunks_[to[i].chunks[0]], (to[i].count - 1) % kCapacity + 1};
+  }
+  return Empty(from, [&](const WakeEntry& entry) {
+    Last& here = last[entry.step()];
+    if (here.used == kCapacity) here = {&Extend(to[entry.step()]), 0};
+    here.chunk->pages[here.used] = entry.page.value();
+    here.chunk->marks[here.used] = entry.tag();
+    ++here.used;
+    ++to[entry.step()].count;
+  });
 }
 
 void WakeChunks::PushLater(WakeBucket& bucket, WakeEntry entry) {

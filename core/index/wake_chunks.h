@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "core/base/segmented_array.h"
@@ -16,6 +17,7 @@ namespace freshet {
 // an old entry's tag agrees with the record again by chance: the page wakes early then, which costs
 // time and nothing else. Value type, thread-compatible.
 struct WakeEntry {
+  static constexpr size_t kSteps = 32;
   PageId page;
   uint8_t mark = 0;  // tag + 8 step
   [[nodiscard]] uint8_t tag() const { return mark & 7; }
@@ -48,9 +50,16 @@ class WakeChunks {
   // many there were.
   template <typename Visit>
   uint32_t Empty(WakeBucket& bucket, const Visit& visit);
+  // Takes all entries out and adds each, without its step, to the bucket of that number. Returns
+  // how many there were.
+  [[nodiscard]] uint32_t Spread(WakeBucket& from, std::span<WakeBucket, WakeEntry::kSteps> to);
   // Of a bucket that is to be emptied soon.
-  void Prefetch(const WakeBucket& bucket) const {
-    for (const uint32_t chunk : bucket.chunks) PrefetchChunk(chunk);
+  void Prefetch(const WakeBucket& bucket) const { Prefetch(bucket.chunks); }
+  // Goes on to the next three chunks of a bucket that is to be emptied later: after some calls all
+  // of it is at hand. Only cost depends on it that chunks are still the bucket's.
+  void PrefetchNext(std::array<uint32_t, 3>* chunks) const {
+    for (uint32_t& chunk : *chunks) chunk = chunk == 0 ? 0 : chunks_[chunk].third;
+    Prefetch(*chunks);
   }
 
   // Of all calendars, as they count them.
@@ -71,8 +80,13 @@ class WakeChunks {
   };
   static constexpr size_t kStage = 4;
   [[nodiscard]] uint32_t Take();
+  // Puts a chunk before those of the bucket, which are full.
+  [[nodiscard]] Chunk& Extend(WakeBucket& bucket);
   [[gnu::always_inline]] void PrefetchChunk(uint32_t chunk) const {
     if (chunk != 0) __builtin_prefetch(&chunks_[chunk], 1);
+  }
+  void Prefetch(const std::array<uint32_t, 3>& chunks) const {
+    for (const uint32_t chunk : chunks) PrefetchChunk(chunk);
   }
   void GiveBack(uint32_t chunk);
 
