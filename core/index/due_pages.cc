@@ -1,6 +1,7 @@
 #include "core/index/due_pages.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace freshet {
@@ -10,9 +11,21 @@ std::vector<WakeEntry>* DuePages::Room() {
   return &batches_[size_].entries;
 }
 
-void DuePages::Add(double by) {
+void DuePages::Add(double by, double slow_high) {
   batches_[size_].by = by;
+  batches_[size_].slow_high = slow_high;
   ++size_;
+  FindFirst();
+}
+
+void DuePages::ClaimFell(double d) {
+  // As the clock of their calendar, and rounded towards filing early.
+  constexpr double kMore = 1 + 2e-9;
+  constexpr double kRounding = 1e-15;
+  for (size_t i = 0; i < size_; ++i) {
+    DueBatch& batch = batches_[i];
+    batch.by -= batch.slow_high * d * kMore + kRounding * std::abs(batch.by);
+  }
   FindFirst();
 }
 

@@ -16,6 +16,7 @@ struct DueBatch {
   size_t next = 0;
   size_t fetched = 0;  // up to here records are on their way to the cache
   double by = std::numeric_limits<double>::infinity();  // when they have to be filed
+  double slow_high = 0;                                 // as in OpenedBucket
 };
 
 // Owner thread only. The batch that has to be filed first comes first: a bucket of pages that climb
@@ -30,7 +31,10 @@ class DuePages {
   }
   // Where a bucket is to be emptied into before it is added.
   [[nodiscard]] std::vector<WakeEntry>* Room();
-  void Add(double by);
+  // Precondition: both are finite.
+  void Add(double by, double slow_high);
+  // ln(claim) has fallen by d >= 0: all have to be filed sooner.
+  void ClaimFell(double d);
   // Precondition of both: not empty. References are valid until Room is called.
   [[nodiscard]] DueBatch& First() { return batches_[first_]; }
   void DropFirst();

@@ -240,11 +240,11 @@ void PriceIndex::RingAlarms() {
 
 void PriceIndex::OpenDue() {
   for (;;) {
-    const double due_at = calendars_.Open(t_, due_.Room());
-    if (std::isinf(due_at)) return;
-    due_.Add(due_at);
-    if (t_ < due_at) continue;
-    while (!due_.empty()) WakeDue(kWakeBatch);
+    const std::optional<OpenedBucket> opened = calendars_.Open(t_, due_.Room());
+    if (!opened) return;
+    due_.Add(opened->by, opened->slow_high);
+    if (t_ < opened->by) continue;
+    while (t_ >= due_.by()) WakeDue(kWakeBatch);
     if (band_.size() > awake_limit_) RaiseClaim();
   }
 }
@@ -259,7 +259,9 @@ size_t PriceIndex::TargetAwake() const {
 void PriceIndex::MoveClaim(double log_claim) {
   const double before = claim_.log();
   claim_.Set(log_claim);
-  calendars_.MoveClaim(claim_.log() - before, t_);
+  const double rise = claim_.log() - before;
+  calendars_.MoveClaim(rise, t_);
+  if (rise < 0) due_.ClaimFell(-rise);
 }
 
 // Moves rarely: each time the claim falls and rises again, calendars wake pages earlier than they
@@ -288,8 +290,7 @@ bool PriceIndex::LowerClaim(double step, double enough) {
   if (enough > 0) log_claim = std::max(log_claim, std::min(std::log(enough), claim_.log()) - 1e-6);
   MoveClaim(log_claim);
   OpenDue();
-  // A lower claim makes them due earlier than was said.
-  while (!due_.empty()) WakeDue(kWakeBatch);
+  while (t_ >= due_.by()) WakeDue(kWakeBatch);
   return true;
 }
 

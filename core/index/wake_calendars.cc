@@ -64,19 +64,19 @@ int32_t WakeCalendars::Make(double slow_low, double slow_high, double ratio, dou
   return static_cast<int32_t>(calendars_.size() - 1);
 }
 
-double WakeCalendars::Open(double now, std::vector<WakeEntry>* due) {
+std::optional<OpenedBucket> WakeCalendars::Open(double now, std::vector<WakeEntry>* due) {
   next_open_ = std::numeric_limits<double>::infinity();
   for (WakeCalendar& calendar : calendars_) {
     if (now >= calendar.next_open()) {
       const double due_at = calendar.Open(chunks_, now, due);
       if (!std::isinf(due_at)) {
         next_open_ = now;  // there may be more
-        return due_at;
+        return OpenedBucket{due_at, calendar.slow_high()};
       }
     }
     next_open_ = std::min(next_open_, calendar.next_open());
   }
-  return std::numeric_limits<double>::infinity();
+  return std::nullopt;
 }
 
 void WakeCalendars::MoveClaim(double rise, double now) {

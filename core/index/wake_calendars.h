@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "core/index/wake_calendar.h"
@@ -16,6 +17,13 @@ enum class Sleeping : uint8_t {
   kFiled,  // the page has its place
   kDue,    // it may reach the claim before the next bucket is opened
   kUnfit,  // no calendar can tell when it wakes
+};
+
+// A bucket that was opened: its entries may be due from `by` on, and earlier by `slow_high` seconds
+// for each unit by which ln(claim) falls meanwhile. Value type, thread-compatible.
+struct OpenedBucket {
+  double by = 0;
+  double slow_high = 0;
 };
 
 // Owner thread only. Classes are two an octave of the slowness, by groups of how far its bounds are
@@ -36,9 +44,8 @@ class WakeCalendars {
                               double at, double now);
   // When Open has something to do next if the claim stays.
   [[nodiscard]] double next_open() const { return next_open_; }
-  // Appends the entries of a bucket that is due at `now` or soon. The time from which they may be
-  // due if the claim does not fall; infinite: there is no such bucket.
-  [[nodiscard]] double Open(double now, std::vector<WakeEntry>* due);
+  // Appends the entries of a bucket that is due at `now` or soon; none: there is no such bucket.
+  [[nodiscard]] std::optional<OpenedBucket> Open(double now, std::vector<WakeEntry>* due);
   // ln(claim) has risen by so much.
   void MoveClaim(double rise, double now);
 

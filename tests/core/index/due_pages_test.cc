@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-void AddPages(DuePages& due, const std::vector<uint32_t>& pages, double by) {
+void AddPages(DuePages& due, const std::vector<uint32_t>& pages, double by, double slow_high = 1) {
   for (const uint32_t page : pages) due.Room()->push_back({PageId(page), 0});
-  due.Add(by);
+  due.Add(by, slow_high);
 }
 
 std::vector<uint32_t> TakeFirst(DuePages& due) {
@@ -49,13 +49,30 @@ TEST(DuePages, ABatchThatIsBegunWaitsForOneThatIsDueBefore) {
   EXPECT_EQ(due.First().fetched, 3u);
 }
 
+TEST(DuePages, WhenTheClaimFallsSlowPagesMoveFurther) {
+  DuePages due;
+  AddPages(due, {1}, 20, 2);
+  AddPages(due, {2}, 30, 10);
+  due.ClaimFell(1);
+  EXPECT_LE(due.by(), 18);
+  EXPECT_NEAR(due.by(), 18, 1e-7);
+  due.ClaimFell(0.5);
+  EXPECT_LE(due.by(), 15);
+  EXPECT_NEAR(due.by(), 15, 1e-7);
+  EXPECT_THAT(TakeFirst(due), testing::ElementsAre(2));
+  EXPECT_LE(due.by(), 17);
+  EXPECT_NEAR(due.by(), 17, 1e-7);
+  EXPECT_THAT(TakeFirst(due), testing::ElementsAre(1));
+  EXPECT_EQ(due.by(), kInfinity);
+}
+
 TEST(DuePages, WhatIsDroppedLeavesNothingToTheNext) {
   DuePages due;
   AddPages(due, {1, 2}, 20);
   due.First().next = 2;
   due.First().fetched = 2;
   due.DropFirst();
-  AddPages(due, {3}, kInfinity);
+  AddPages(due, {3}, 30);
   EXPECT_EQ(due.First().next, 0u);
   EXPECT_EQ(due.First().fetched, 0u);
   EXPECT_THAT(TakeFirst(due), testing::ElementsAre(3));
