@@ -274,6 +274,34 @@ double ProcessorSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+// What is an outlier among picks.
+constexpr double kSlowPick = 1e-5;
+// A thread that has had a processor for so much less than passed was kept waiting.
+constexpr double kDisturbance = 5e-6;
+
+// How often a second the machine takes kSlowPick or more from a thread that does nothing but read
+// the clock, and does not say so: as much of a tail is not the picks'.
+double InterruptionsPerSecond() {
+  constexpr double kSeconds = 0.25;
+  const auto start = Clock::now();
+  auto last = start;
+  auto checked = start;
+  double processor = ProcessorSeconds();
+  int interruptions = 0;
+  while (std::chrono::duration<double>(last - start).count() < kSeconds) {
+    const auto now = Clock::now();
+    if (std::chrono::duration<double>(now - last).count() >= kSlowPick) {
+      const double own = ProcessorSeconds();
+      const double wall = std::chrono::duration<double>(now - checked).count();
+      if (wall <= own - processor + kDisturbance) ++interruptions;
+      checked = now;
+      processor = own;
+    }
+    last = now;
+  }
+  return interruptions / kSeconds;
+}
+
 // What reading the clock adds to a time between two readings: the least mean of some rounds.
 double ClockSeconds() {
   constexpr int kReadings = 4096;
@@ -297,6 +325,7 @@ struct Measurement {
   uint64_t edges = 0;
   uint64_t batches = 0;
   uint64_t disturbed = 0;
+  uint64_t slow_picks = 0;
   double pick_seconds = 0;
   double signal_seconds = 0;
   double edge_seconds = 0;
@@ -333,8 +362,6 @@ class Drive {
  private:
   static constexpr int kBatch = 64;
   static constexpr uint64_t kDigestedPicks = 64;
-  static constexpr double kDisturbance = 5e-6;
-  static constexpr double kSlowPick = 1e-5;
 
   // What comes between so many picks.
   void DrawEvents(int picks) {
@@ -398,7 +425,9 @@ class Drive {
     // The pick that had to wait cannot be told from the others, unless waiting is nothing to them.
     if (!disturbed || own > kSlowPick * picks) {
       for (int i = 0; i < picks; ++i) {
-        result.times.Add(taken_[static_cast<size_t>(i)] * share * 1e9);
+        const double took = taken_[static_cast<size_t>(i)] * share;
+        result.times.Add(took * 1e9);
+        result.slow_picks += took >= kSlowPick ? 1 : 0;
       }
     }
     ++result.batches;
@@ -434,19 +463,22 @@ void Report(const BenchIndexFlags& flags, const Contender& contender, const Meas
   const auto rate = [](uint64_t n, double seconds) {
     return seconds > 0 ? static_cast<double>(n) / seconds : 0.0;
   };
+  const auto picks = static_cast<double>(m.picks);
   std::cout
       << fmt::format(
              R"({{"pages":{},"policy":"{}","structure":"{}","picks_per_second":{:.0f},)"
              R"("p50_ns":{:.0f},"p999_ns":{:.0f},"max_ns":{:.0f},)"
+             R"("slow_picks":{:.6f},"machine_slow_picks":{:.6f},)"
              R"("evaluations_per_pick":{:.2f},"signals_per_second":{:.0f},"edges_per_second":{:.0f},)"
              R"("bytes_per_page":{:.1f},"build_seconds":{:.3f},"picks":{},"signals":{},"disturbed":{:.3f},)"
              R"("hosts":{},"rate_factor":{},"seed":{},"digest":"{:016x}",{}}})",
              flags.pages, flags.policy, contender.name(), rate(m.picks, m.pick_seconds),
              m.times.Quantile(0.5), m.times.Quantile(0.999), m.times.highest(),
-             evaluations / static_cast<double>(m.picks), rate(m.signals, m.signal_seconds),
-             rate(m.edges, m.edge_seconds), bytes, build, m.picks, m.signals,
-             static_cast<double>(m.disturbed) / static_cast<double>(m.batches), flags.hosts,
-             flags.rate_factor, flags.seed, digest, BenchContext())
+             static_cast<double>(m.slow_picks) / picks,
+             InterruptionsPerSecond() * m.pick_seconds / picks, evaluations / picks,
+             rate(m.signals, m.signal_seconds), rate(m.edges, m.edge_seconds), bytes, build,
+             m.picks, m.signals, static_cast<double>(m.disturbed) / static_cast<double>(m.batches),
+             flags.hosts, flags.rate_factor, flags.seed, digest, BenchContext())
       << std::endl;
 }
 
