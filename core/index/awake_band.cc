@@ -168,6 +168,12 @@ void AwakeBand::Tighten(uint32_t slot, const ValueJet& jet, double now, Instant 
 
 void AwakeBand::TakeValue(uint32_t slot) { bounds_[PlaceIn(hot_, slot)] = pages_[slot].jet.value; }
 
+void AwakeBand::ListAbove(double value, std::vector<uint32_t>* slots) const {
+  for (size_t i = 0; i < hot_.size; ++i) {
+    if (bounds_[i] > value) slots->push_back(hot_.slot[i]);
+  }
+}
+
 AwakeBand::Leader AwakeBand::ReadBounds(double now) {
   if (hot_.size == 0) return {};
   return LeaderAt(kernels_.evaluate(hot_.base.data(), hot_.slope.data(), hot_.size, now - origin_,

@@ -81,6 +81,8 @@ class AwakeBand {
   [[nodiscard]] Leader ReadBounds(double now);
   // The same of the bounds as read; those of pages that were tightened since are exact.
   [[nodiscard]] Leader Top();
+  // Appends the slots of those whose bound is above `value`.
+  void ListAbove(double value, std::vector<uint32_t>* slots) const;
   // The page was evaluated at the instant of the bounds: its bound becomes its value.
   void TakeValue(uint32_t slot);
 

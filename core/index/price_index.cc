@@ -18,6 +18,9 @@ constexpr size_t kWakeBatch = 32;
 constexpr int kTidyCalls = 5;
 constexpr size_t kTidiedACall = 2;
 constexpr size_t kTidiedOfACrowd = 8;
+// More contenders than this are evaluated in one pass: thousands of pages may be worth the same, as
+// an import of crawls of one day makes them, and each would take a search among all of them.
+constexpr size_t kOneByOne = 64;
 
 // Whether the first alarm of a heap rings.
 template <typename Heap, typename When>
@@ -428,6 +431,7 @@ std::optional<IndexPick> PriceIndex::BestForced() {
 
 std::optional<IndexPick> PriceIndex::BestAwake() {
   AwakeBand::Leader leader = band_.ReadBounds(t_);
+  size_t tightened = 0;
   for (;; leader = band_.Top()) {
     const uint32_t slot = leader.slot;
     if (slot == AwakeBand::kNone) return std::nullopt;
@@ -437,11 +441,30 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
     } else if (page.exact && page.since == now_) {
       if (leader.bound == page.jet.value) return IndexPick{page.page, page.jet.value};
       band_.TakeValue(slot);
+      ++tightened;
     } else {
       const ValueJet jet = Evaluate(slot);
       // Mostly it stays the highest, and leaves with this pick.
       if (jet.value > leader.next) return IndexPick{page.page, jet.value};
       band_.Tighten(slot, jet, t_, now_);
+      ++tightened;
+    }
+    if (tightened == kOneByOne) {
+      TightenAbove(page.jet.value);
+      ++tightened;
+    }
+  }
+}
+
+void PriceIndex::TightenAbove(double value) {
+  slots_.clear();
+  band_.ListAbove(value, &slots_);
+  for (const uint32_t slot : slots_) {
+    const AwakePage& page = band_[slot];
+    if (page.exact && page.since == now_) {
+      band_.TakeValue(slot);
+    } else {
+      band_.Tighten(slot, Evaluate(slot), t_, now_);
     }
   }
 }

@@ -163,6 +163,8 @@ class PriceIndex {
   [[nodiscard]] std::optional<IndexPick> BestAwake();
   // Whether a waiting page might be worth more than `best`; then it is looked at.
   [[nodiscard]] bool WakeRival(const std::optional<IndexPick>& best);
+  // Evaluates all hot pages that may be worth more than `value`.
+  void TightenAbove(double value);
   void ParkAwake(uint32_t slot);
   void WakeFirst(uint32_t pool, double rival);
   [[nodiscard]] size_t TargetAwake() const;

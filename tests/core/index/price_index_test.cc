@@ -303,5 +303,40 @@ TEST(PriceIndex, EqualPagesTakeTurns) {
   EXPECT_FALSE(index.Best(now));
 }
 
+// As an import makes them: crawled on one day, with the rates of pages of which nothing is known.
+TEST(PriceIndex, ThousandsOfEqualPagesTakeTurnsAmongOthers) {
+  constexpr uint32_t kEqual = 3'000;
+  constexpr uint32_t kPages = 10'000;
+  Random random(5);
+  PriceIndex index;
+  BruteIndex brute;
+  Instant now = Instant::FromUnixSeconds(1'700'000'000);
+  for (uint32_t page = 0; page < kPages; ++page) {
+    IndexEntry entry = GreedyPage(random, 2, now);
+    if (page % 3 == 0 && page < 3 * kEqual) {
+      PageRates rates;
+      rates.change_rate = rates.unsignalled_rate = rates.staleness_rate = 1e-5;
+      entry.rates = MakeIndexRates(1, rates);
+      entry.exponent = 5;
+      entry.since = now;
+    }
+    index.Put(PageId(page), entry);
+    brute.Put(PageId(page), entry);
+  }
+  uint64_t equal = 0;
+  for (int pick = 0; pick < 300; ++pick) {
+    now = now + Duration::Seconds(7);
+    const auto best = index.Best(now);
+    const auto expected = brute.Best(now);
+    ASSERT_TRUE(best && expected);
+    ASSERT_EQ(best->page, expected->page) << "pick " << pick;
+    EXPECT_EQ(best->value, expected->value);
+    if (best->page.value() % 3 == 0) ++equal;
+    index.Restart(best->page, 0, now);
+    brute.Restart(best->page, 0, now);
+  }
+  EXPECT_GT(equal, 200U);
+}
+
 }  // namespace
 }  // namespace freshet
