@@ -438,21 +438,18 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
     const AwakePage& page = band_[slot];
     if (blocked_pages_ > 0 && Blocked(rows_.host(page.page))) {
       ParkAwake(slot);
-    } else if (page.exact && page.since == now_) {
+      continue;
+    }
+    if (page.exact && page.since == now_) {
       if (leader.bound == page.jet.value) return IndexPick{page.page, page.jet.value};
       band_.TakeValue(slot);
-      ++tightened;
     } else {
       const ValueJet jet = Evaluate(slot);
       // Mostly it stays the highest, and leaves with this pick.
       if (jet.value > leader.next) return IndexPick{page.page, jet.value};
       band_.Tighten(slot, jet, t_, now_);
-      ++tightened;
     }
-    if (tightened == kOneByOne) {
-      TightenAbove(page.jet.value);
-      ++tightened;
-    }
+    if (++tightened == kOneByOne) TightenAbove(page.jet.value);
   }
 }
 

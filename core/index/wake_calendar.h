@@ -61,11 +61,9 @@ class WakeCalendar {
 
  private:
   // Narrow buckets to a wide one.
-  static constexpr int kStepBits = 5;
-  static constexpr int64_t kSteps = int64_t{1} << kStepBits;
-  static_assert(kSteps == WakeEntry::kSteps);
+  static constexpr int64_t kSteps = int64_t{WakeEntry::kSteps};
   // The wide bucket of a narrow one; rounds down, below zero as well.
-  [[nodiscard]] static int64_t WideOf(int64_t number) { return number >> kStepBits; }
+  [[nodiscard]] static int64_t WideOf(int64_t number) { return number >> WakeEntry::kStepBits; }
   // The number of the narrow bucket.
   [[nodiscard]] int64_t NumberAt(double at) const;
   // When narrow bucket `number` begins, or a little earlier.

@@ -17,7 +17,8 @@ namespace freshet {
 // an old entry's tag agrees with the record again by chance: the page wakes early then, which costs
 // time and nothing else. Value type, thread-compatible.
 struct WakeEntry {
-  static constexpr size_t kSteps = 32;
+  static constexpr int kStepBits = 5;
+  static constexpr size_t kSteps = size_t{1} << kStepBits;
   PageId page;
   uint8_t mark = 0;  // tag + 8 step
   [[nodiscard]] uint8_t tag() const { return mark & 7; }
