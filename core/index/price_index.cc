@@ -246,7 +246,11 @@ void PriceIndex::OpenDue() {
     const std::optional<OpenedBucket> opened = calendars_.Open(t_, due_.Room());
     if (!opened) return;
     due_.Add(opened->by, opened->slow_high);
-    if (t_ < opened->by) continue;
+    if (t_ < opened->by) {
+      // Other buckets that are not due either can wait for the next pick.
+      if (t_ < calendars_.next_due()) return;
+      continue;
+    }
     while (t_ >= due_.by()) WakeDue(kWakeBatch);
     if (band_.size() > awake_limit_) RaiseClaim();
   }

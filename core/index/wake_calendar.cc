@@ -14,6 +14,8 @@ namespace {
 // covers the rounding of the sum.
 constexpr double kRounding = 1e-15;
 constexpr double kRelative = 1e-9;
+// What is spread ahead of time at once, at least.
+constexpr uint32_t kPiece = 288;
 
 }  // namespace
 
@@ -25,7 +27,7 @@ WakeCalendar::WakeCalendar(double slow_low, double slow_high, double span, uint3
       width_(span / buckets),
       start_(now),
       wide_mask_(int64_t{buckets} / kSteps - 1),
-      buckets_(static_cast<size_t>(kSteps + wide_mask_ + 1)) {
+      buckets_(static_cast<size_t>(2 * kSteps + wide_mask_ + 1)) {
   CHECK((buckets & (buckets - 1)) == 0 && wide_mask_ > 0);
   CHECK(slow_low <= slow_high && span > 0);
 }
@@ -45,9 +47,11 @@ double WakeCalendar::TimeOf(int64_t number) const {
 void WakeCalendar::FindNextOpen() {
   if (entries_ == 0) {
     next_open_ = std::numeric_limits<double>::infinity();
+    next_due_ = next_open_;
   } else {
     const int64_t first = narrow_entries_ == 0 ? std::max(next_, spread_ * kSteps) : next_;
     next_open_ = TimeOf(first - 1);
+    next_due_ = TimeOf(first);
   }
 }
 
@@ -76,16 +80,24 @@ bool WakeCalendar::File(WakeChunks& chunks, PageId page, uint8_t tag, double at,
   return true;
 }
 
-void WakeCalendar::Spread(WakeChunks& chunks) {
-  narrow_entries_ += chunks.Spread(Wide(spread_), std::span(buckets_).first<kSteps>());
-  ++spread_;
-  fetched_ = Wide(spread_).chunks;
+void WakeCalendar::Spread(WakeChunks& chunks, uint32_t wanted) {
+  const std::span<WakeBucket, kSteps> narrow(&Narrow(spread_ * kSteps), kSteps);
+  narrow_entries_ += chunks.Spread(Wide(spread_), wanted, narrow);
+}
+
+void WakeCalendar::SpreadAhead(WakeChunks& chunks) {
+  const uint32_t count = Wide(spread_).count;
+  if (count <= kPiece) return;
+  const int64_t left = std::max<int64_t>(spread_ * kSteps - next_, 1);
+  Spread(chunks, std::max(kPiece, static_cast<uint32_t>(count / left)));
+  chunks.Prefetch(Wide(spread_));
 }
 
 double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due) {
   const int64_t current = NumberAt(now);
   chunks.Flush();
   uint32_t opened = 0;
+  const int64_t spread_before = spread_;
   double due_at = std::numeric_limits<double>::infinity();
   while (opened == 0 && entries_ > 0 && next_ <= current + 1) {
     if (narrow_entries_ == 0) {
@@ -94,14 +106,18 @@ double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>
       next_ = std::max(next_, std::min(spread_ * kSteps, current + 2));
       if (next_ > current + 1) break;
     }
-    if (next_ >= spread_ * kSteps) Spread(chunks);
+    if (next_ >= spread_ * kSteps) {
+      Spread(chunks, Wide(spread_).count);
+      ++spread_;
+    }
     due_at = TimeOf(next_);
     opened =
         chunks.Empty(Narrow(next_++), [due](const WakeEntry& entry) { due->push_back(entry); });
     narrow_entries_ -= opened;
   }
   CountEntries(chunks, -int64_t{opened});
-  chunks.PrefetchNext(&fetched_);
+  // Not the rest of one and a piece of the next.
+  if (spread_ == spread_before) SpreadAhead(chunks);
   chunks.Prefetch(next_ < spread_ * kSteps ? Narrow(next_) : Wide(spread_));
   FindNextOpen();
   return opened > 0 ? due_at : std::numeric_limits<double>::infinity();
@@ -120,7 +136,7 @@ void WakeCalendar::ClaimRose(double d, double now) {
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));
   // What is filed from now on may come before what was opened already.
   next_ = std::min(next_, NumberAt(now) + 1);
-  // Those of later wide buckets that were spread already come early, once.
+  // Those of later wide buckets that were spread already, or in part, come early, once.
   spread_ = std::min(spread_, WideOf(next_) + 1);
   FindNextOpen();
 }

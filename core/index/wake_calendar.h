@@ -8,8 +8,8 @@
 // it rises by d, the clock is put back by slow_low d. So a moving claim files nothing anew.
 //
 // Times share buckets. There are two kinds: wide ones, and the narrow ones into which the next wide
-// one has been spread. So a calendar of many pages wakes them at the right time, and one of few
-// pages does not waste a chunk for each of many buckets.
+// one has been spread, and the one behind it in part. So a calendar of many pages wakes them at the
+// right time, and one of few pages does not waste a chunk for each of many buckets.
 #ifndef FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
 #define FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
 
@@ -40,6 +40,8 @@ class WakeCalendar {
 
   // When Open has something to do next if the claim stays: one bucket before its entries are due.
   [[nodiscard]] double next_open() const { return next_open_; }
+  // When its entries are due.
+  [[nodiscard]] double next_due() const { return next_due_; }
   // False: the time has come already, nothing is filed.
   [[nodiscard]] bool File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now);
   // Appends the entries of a narrow bucket that is due at `now`, or the next to be. The time from
@@ -70,13 +72,17 @@ class WakeCalendar {
   [[nodiscard]] double TimeOf(int64_t number) const;
   // Where entries are none: up to the bucket after `current` all count as opened.
   void SkipTo(int64_t current);
-  void Spread(WakeChunks& chunks);
+  // Moves entries of the next wide bucket to its narrow ones, all of them or about so many.
+  void Spread(WakeChunks& chunks, uint32_t wanted);
+  // The same of a crowded one, ahead of time: a piece in each call of Open, because a pick that
+  // moves thousands of entries at once is a slow one.
+  void SpreadAhead(WakeChunks& chunks);
   void FindNextOpen();
   [[nodiscard]] WakeBucket& Narrow(int64_t number) {
-    return buckets_[static_cast<size_t>(number & (kSteps - 1))];
+    return buckets_[static_cast<size_t>(number & (2 * kSteps - 1))];
   }
   [[nodiscard]] WakeBucket& Wide(int64_t number) {
-    return buckets_[static_cast<size_t>(kSteps + (number & wide_mask_))];
+    return buckets_[static_cast<size_t>(2 * kSteps + (number & wide_mask_))];
   }
   void CountEntries(WakeChunks& chunks, int64_t change) {
     entries_ += static_cast<uint64_t>(change);
@@ -90,14 +96,14 @@ class WakeCalendar {
   double start_;       // the clock shows C = t - start + offset
   double offset_ = 0;
   double next_open_ = std::numeric_limits<double>::infinity();
+  double next_due_ = std::numeric_limits<double>::infinity();
   int64_t next_ = 0;    // the first narrow bucket that has not been opened
   int64_t spread_ = 0;  // the first wide bucket that has not been spread
   int64_t wide_mask_;
   uint64_t entries_ = 0;
   uint32_t narrow_entries_ = 0;
   uint32_t swept_ = 0;
-  std::array<uint32_t, 3> fetched_ = {};  // chunks of the next wide bucket, the last fetched
-  std::vector<WakeBucket> buckets_;       // narrow ones first
+  std::vector<WakeBucket> buckets_;  // narrow ones of two wide ones first
 };
 
 template <typename Fetch, typename Keep>

@@ -15,6 +15,18 @@ constexpr int kOctaves = 100;
 constexpr size_t kClasses = 4 * kOctaves;
 constexpr uint64_t kMantissa = (uint64_t{1} << 52) - 1;
 constexpr size_t kFewPages = 4096;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Four at a time: one comparison after the other would wait for each.
+double Least(const std::vector<double>& times) {
+  std::array<double, 4> least = {kInfinity, kInfinity, kInfinity, kInfinity};
+  size_t i = 0;
+  for (; i + 4 <= times.size(); i += 4) {
+    for (size_t k = 0; k < 4; ++k) least[k] = std::min(least[k], times[i + k]);
+  }
+  for (; i < times.size(); ++i) least[0] = std::min(least[0], times[i]);
+  return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+}
 
 }  // namespace
 
@@ -23,6 +35,10 @@ void WakeCalendars::Renew(size_t pages) {
   made_for_ = std::max(pages, kFewPages);
   number_of_.assign(kRatios.size() * kClasses, -1);
   std::erase_if(calendars_, [](const WakeCalendar& calendar) { return calendar.entries() == 0; });
+  open_at_.resize(calendars_.size());
+  due_at_.resize(calendars_.size());
+  for (size_t i = 0; i < calendars_.size(); ++i) Note(i);
+  FindNext();
 }
 
 size_t WakeCalendars::buckets() const {
@@ -35,8 +51,20 @@ Sleeping WakeCalendars::File(PageId page, uint8_t tag, double slow_low, double s
   if (number < 0) return Sleeping::kUnfit;
   WakeCalendar& calendar = calendars_[static_cast<size_t>(number)];
   if (!calendar.File(chunks_, page, tag, at, now)) return Sleeping::kDue;
+  Note(static_cast<size_t>(number));
   next_open_ = std::min(next_open_, calendar.next_open());
+  next_due_ = std::min(next_due_, calendar.next_due());
   return Sleeping::kFiled;
+}
+
+void WakeCalendars::Note(size_t number) {
+  open_at_[number] = calendars_[number].next_open();
+  due_at_[number] = calendars_[number].next_due();
+}
+
+void WakeCalendars::FindNext() {
+  next_open_ = Least(open_at_);
+  next_due_ = Least(due_at_);
 }
 
 int32_t WakeCalendars::NumberFor(double slow_low, double slow_high, double now) {
@@ -61,31 +89,31 @@ int32_t WakeCalendars::Make(double slow_low, double slow_high, double ratio, dou
   // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds (docs/index.md).
   calendars_.emplace_back(slow_low * (1 - 1e-9), high * ratio, 2 * high,
                           static_cast<uint32_t>(buckets()), now);
+  open_at_.push_back(kInfinity);
+  due_at_.push_back(kInfinity);
   return static_cast<int32_t>(calendars_.size() - 1);
 }
 
 std::optional<OpenedBucket> WakeCalendars::Open(double now, std::vector<WakeEntry>* due) {
-  next_open_ = std::numeric_limits<double>::infinity();
-  for (WakeCalendar& calendar : calendars_) {
-    if (now >= calendar.next_open()) {
-      const double due_at = calendar.Open(chunks_, now, due);
-      if (!std::isinf(due_at)) {
-        next_open_ = now;  // there may be more
-        return OpenedBucket{due_at, calendar.slow_high()};
-      }
-    }
-    next_open_ = std::min(next_open_, calendar.next_open());
+  // Once: by what times are rounded a calendar may ask for it and find nothing to do.
+  std::optional<OpenedBucket> opened;
+  for (size_t i = 0; i < calendars_.size() && !opened; ++i) {
+    if (now < open_at_[i]) continue;
+    const double due_at = calendars_[i].Open(chunks_, now, due);
+    Note(i);
+    if (!std::isinf(due_at)) opened = {due_at, calendars_[i].slow_high()};
   }
-  return std::nullopt;
+  FindNext();
+  return opened;
 }
 
 void WakeCalendars::MoveClaim(double rise, double now) {
-  next_open_ = std::numeric_limits<double>::infinity();
-  for (WakeCalendar& calendar : calendars_) {
-    if (rise > 0) calendar.ClaimRose(rise, now);
-    if (rise < 0) calendar.ClaimFell(-rise, now);
-    next_open_ = std::min(next_open_, calendar.next_open());
+  for (size_t i = 0; i < calendars_.size(); ++i) {
+    if (rise > 0) calendars_[i].ClaimRose(rise, now);
+    if (rise < 0) calendars_[i].ClaimFell(-rise, now);
+    Note(i);
   }
+  FindNext();
 }
 
 }  // namespace freshet

@@ -42,8 +42,9 @@ class WakeCalendars {
   // memory and be read before it has arrived there as a whole. Precondition: Renew was called.
   [[nodiscard]] Sleeping File(PageId page, uint8_t tag, double slow_low, double slow_high,
                               double at, double now);
-  // When Open has something to do next if the claim stays.
+  // When Open has something to do next if the claim stays, and when it must have been called.
   [[nodiscard]] double next_open() const { return next_open_; }
+  [[nodiscard]] double next_due() const { return next_due_; }
   // Appends the entries of a bucket that is due at `now` or soon; none: there is no such bucket.
   [[nodiscard]] std::optional<OpenedBucket> Open(double now, std::vector<WakeEntry>* due);
   // ln(claim) has risen by so much.
@@ -62,12 +63,19 @@ class WakeCalendars {
   [[nodiscard]] int32_t NumberFor(double slow_low, double slow_high, double now);
   // Makes one for pages at least so slow and at most `ratio` times as slow.
   [[nodiscard]] int32_t Make(double slow_low, double slow_high, double ratio, double now);
+  // To be called when the times of a calendar may have changed.
+  void Note(size_t number);
+  void FindNext();
 
   WakeChunks chunks_;
   std::vector<WakeCalendar> calendars_;
   std::vector<int32_t> number_of_;  // by class; -1: none
+  // Of each calendar, together: all are passed over to find the next.
+  std::vector<double> open_at_;
+  std::vector<double> due_at_;
   std::vector<WakeEntry> swept_;
   double next_open_ = std::numeric_limits<double>::infinity();
+  double next_due_ = std::numeric_limits<double>::infinity();
   size_t made_for_ = 0;  // pages
   size_t sweep_next_ = 0;
 };

@@ -33,7 +33,8 @@ void WakeChunks::Push(WakeBucket& bucket, WakeEntry entry) {
   ++bucket.count;
 }
 
-uint32_t WakeChunks::Spread(WakeBucket& from, std::span<WakeBucket, WakeEntry::kSteps> to) {
+uint32_t WakeChunks::Spread(WakeBucket& from, uint32_t wanted,
+                            std::span<WakeBucket, WakeEntry::kSteps> to) {
   if (from.count == 0) return 0;
   // The chunk that each bucket is filled into; where there is none yet, one counts as full.
   struct Last {
@@ -44,7 +45,7 @@ uint32_t WakeChunks::Spread(WakeBucket& from, std::span<WakeBucket, WakeEntry::k
   for (size_t i = 0; i < last.size(); ++i) {
     if (to[i].count > 0) last[i] = {&chunks_[to[i].chunks[0]], (to[i].count - 1) % kCapacity + 1};
   }
-  return Empty(from, [&](const WakeEntry& entry) {
+  return TakeOut(from, wanted, [&](const WakeEntry& entry) {
     Last& here = last[entry.step()];
     if (here.used == kCapacity) here = {&Extend(to[entry.step()]), 0};
     here.chunk->pages[here.used] = entry.page.value();

@@ -51,16 +51,13 @@ class WakeChunks {
   // many there were.
   template <typename Visit>
   uint32_t Empty(WakeBucket& bucket, const Visit& visit);
-  // Takes all entries out and adds each, without its step, to the bucket of that number. Returns
-  // how many there were.
-  [[nodiscard]] uint32_t Spread(WakeBucket& from, std::span<WakeBucket, WakeEntry::kSteps> to);
+  // Takes entries out and adds each, without its step, to the bucket of that number: all of the
+  // bucket, or those of as many chunks as hold `wanted`. Returns how many there were.
+  [[nodiscard]] uint32_t Spread(WakeBucket& from, uint32_t wanted,
+                                std::span<WakeBucket, WakeEntry::kSteps> to);
   // Of a bucket that is to be emptied soon.
-  void Prefetch(const WakeBucket& bucket) const { Prefetch(bucket.chunks); }
-  // Goes on to the next three chunks of a bucket that is to be emptied later: after some calls all
-  // of it is at hand. Only cost depends on it that chunks are still the bucket's.
-  void PrefetchNext(std::array<uint32_t, 3>* chunks) const {
-    for (uint32_t& chunk : *chunks) chunk = chunk == 0 ? 0 : chunks_[chunk].third;
-    Prefetch(*chunks);
+  void Prefetch(const WakeBucket& bucket) const {
+    for (const uint32_t chunk : bucket.chunks) PrefetchChunk(chunk);
   }
 
   // Of all calendars, as they count them.
@@ -81,13 +78,14 @@ class WakeChunks {
   };
   static constexpr size_t kStage = 4;
   [[nodiscard]] uint32_t Take();
+  // Empties the first chunks of a bucket, which visit does not touch, until `wanted` entries or all
+  // are out; how many were.
+  template <typename Visit>
+  uint32_t TakeOut(WakeBucket& bucket, uint32_t wanted, const Visit& visit);
   // Puts a chunk before those of the bucket, which are full.
   [[nodiscard]] Chunk& Extend(WakeBucket& bucket);
   [[gnu::always_inline]] void PrefetchChunk(uint32_t chunk) const {
     if (chunk != 0) __builtin_prefetch(&chunks_[chunk], 1);
-  }
-  void Prefetch(const std::array<uint32_t, 3>& chunks) const {
-    for (const uint32_t chunk : chunks) PrefetchChunk(chunk);
   }
   void GiveBack(uint32_t chunk);
 
@@ -100,20 +98,26 @@ class WakeChunks {
 };
 
 template <typename Visit>
-uint32_t WakeChunks::Empty(WakeBucket& bucket, const Visit& visit) {
-  const WakeBucket old = std::exchange(bucket, WakeBucket());
-  Prefetch(old);
-  uint32_t left = old.count;
-  for (std::array<uint32_t, 3> numbers = old.chunks; left > 0;) {
-    const Chunk chunk = chunks_[numbers[0]];
+uint32_t WakeChunks::TakeOut(WakeBucket& bucket, uint32_t wanted, const Visit& visit) {
+  Prefetch(bucket);
+  uint32_t taken = 0;
+  while (bucket.count > 0 && taken < wanted) {
+    const uint32_t number = bucket.chunks[0];
+    const Chunk chunk = chunks_[number];
     PrefetchChunk(chunk.third);
-    const uint32_t here = (left - 1) % kCapacity + 1;
-    GiveBack(numbers[0]);
+    const uint32_t here = (bucket.count - 1) % kCapacity + 1;
+    GiveBack(number);
+    bucket = {{bucket.chunks[1], bucket.chunks[2], chunk.third}, bucket.count - here};
     for (uint32_t i = 0; i < here; ++i) visit(WakeEntry{PageId(chunk.pages[i]), chunk.marks[i]});
-    left -= here;
-    numbers = {numbers[1], numbers[2], chunk.third};
+    taken += here;
   }
-  return old.count;
+  return taken;
+}
+
+template <typename Visit>
+uint32_t WakeChunks::Empty(WakeBucket& bucket, const Visit& visit) {
+  WakeBucket old = std::exchange(bucket, WakeBucket());
+  return TakeOut(old, old.count, visit);
 }
 
 }  // namespace freshet

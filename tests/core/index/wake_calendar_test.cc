@@ -16,11 +16,19 @@ namespace {
 constexpr double kSlowLow = 1;
 constexpr double kSlowHigh = 4;
 
+// Opens buckets as soon as it can, or (`late`) not before it must.
 class CalendarModel {
  public:
-  explicit CalendarModel(uint64_t seed)
-      : random_(seed), calendar_(kSlowLow, kSlowHigh, 2 * kSlowHigh, 128, 5) {}
+  CalendarModel(uint64_t seed, bool late)
+      : random_(seed), calendar_(kSlowLow, kSlowHigh, 2 * kSlowHigh, 128, 5), late_(late) {}
 
+  // Some hundred pages with times close together.
+  void Crowd() {
+    const double ahead = 3 * random_.Uniform();
+    for (uint64_t left = random_.Below(1200); left > 0; --left) {
+      File(ahead + 0.5 * random_.Uniform());
+    }
+  }
   void Step() {
     const uint64_t what = random_.Below(100);
     if (what < 60) {
@@ -47,7 +55,10 @@ class CalendarModel {
       });
     }
     Open();
-    for (const auto& [page, at] : due_) EXPECT_GT(at, now_) << "page " << page << " comes late";
+    for (const auto& [page, at] : due_) {
+      EXPECT_GT(at, now_) << "page " << page << " comes late";
+      EXPECT_GE(at, calendar_.next_due() - 1e-9) << "page " << page;
+    }
     EXPECT_EQ(calendar_.entries(), due_.size());
     EXPECT_EQ(chunks_.entries(), due_.size());
   }
@@ -60,7 +71,8 @@ class CalendarModel {
     if (calendar_.File(chunks_, page, tag, now_ + ahead, now_)) due_[page.value()] = now_ + ahead;
   }
   void Open() {
-    while (now_ >= calendar_.next_open()) {
+    EXPECT_LE(calendar_.next_open(), calendar_.next_due());
+    while (now_ >= (late_ ? calendar_.next_due() : calendar_.next_open())) {
       std::vector<WakeEntry> opened;
       const double due_at = calendar_.Open(chunks_, now_, &opened);
       if (std::isinf(due_at)) break;
@@ -81,6 +93,7 @@ class CalendarModel {
   std::map<uint32_t, double> due_;
   double now_ = 5;
   uint32_t next_page_ = 0;
+  bool late_;
   bool early_ = false;
 };
 
@@ -88,11 +101,22 @@ TEST(WakeCalendar, NothingComesLate) {
   bool early = false;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    CalendarModel model(seed);
+    CalendarModel model(seed, seed % 2 == 0);
     for (int i = 0; i < 2000 && !testing::Test::HasFailure(); ++i) model.Step();
     early = early || model.early();
   }
   EXPECT_TRUE(early) << "no entry was handed out ahead of time";
+}
+
+TEST(WakeCalendar, NothingComesLateOfACrowd) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    CalendarModel model(seed, seed % 2 == 0);
+    for (int i = 0; i < 400 && !testing::Test::HasFailure(); ++i) {
+      if (i % 20 == 0) model.Crowd();
+      model.Step();
+    }
+  }
 }
 
 }  // namespace

@@ -43,10 +43,14 @@ TEST(WakeChunksTest, SpreadingLosesNothingAndKeepsWhatIsThere) {
       chunks.Push(wide, {PageId(next), static_cast<uint8_t>(tag + 8 * step)});
       expected[step].emplace_back(next++, tag);
     }
-    std::array<uint32_t, 3> fetched = wide.chunks;
-    for (int i = 0; i < 5; ++i) chunks.PrefetchNext(&fetched);
-    EXPECT_EQ(chunks.Spread(wide, narrow), entries);
-    EXPECT_EQ(wide.count, 0U);
+    while (wide.count > 0) {
+      const uint32_t before = wide.count;
+      const auto wanted = static_cast<uint32_t>(1 + random.Below(400));
+      const uint32_t spread = chunks.Spread(wide, wanted, narrow);
+      EXPECT_EQ(wide.count, before - spread);
+      EXPECT_GE(spread, std::min(wanted, before));
+      EXPECT_LT(spread, wanted + 12) << "more than the rest of a chunk";
+    }
     for (size_t step = 0; step < narrow.size(); ++step) {
       ASSERT_EQ(narrow[step].count, expected[step].size()) << "round " << round;
       if (random.Below(4) != 0) continue;
