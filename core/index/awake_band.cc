@@ -24,6 +24,8 @@ constexpr double kLowest = std::numeric_limits<double>::lowest();
 constexpr double kTolerance = 2;
 // Under a value that is reached so many times fewer will do.
 constexpr double kFew = 8;
+// And so many times more are not worth another split.
+constexpr double kMany = 8;
 // The origin of the lines moves up once in so many periods.
 constexpr double kPeriodsAnOrigin = 8;
 constexpr size_t kSample = 256;
@@ -242,9 +244,11 @@ void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier) {
   if (period.target >= from.size) {
     count = select(kLowest);
   } else {
-    count = select(period.price * (1 - tier.gap));
+    // Below a level that is above a value that is reached all would have to be done again.
+    const double gap = period.known ? std::max(tier.gap, 0.0) : tier.gap;
+    count = select(period.price * (1 - gap));
     const auto ratio = static_cast<double>(period.target) / static_cast<double>(count + 1);
-    if (period.known && ratio < kFew) {
+    if (period.known && ratio < kFew && ratio > 1 / kMany) {
       // Once, between two periods: the distance stays what it is for those.
     } else if (ratio * kTolerance < 1 || ratio > kTolerance) {
       count = select(SampleRank(from, end, period.target));
@@ -311,12 +315,11 @@ void AwakeBand::Examine(size_t count, double now, Instant at, Evaluate evaluate)
   Gather(end);
 }
 
-void AwakeBand::Prepare(double now, Instant at, const Period& warm, const Period& hot,
+void AwakeBand::Prepare(double now, Instant at, const Period& warm, double stride,
                         Evaluate evaluate) {
   const double left = warm_.end - now;
-  if (left > warm.length / 4) return;
   if (examined_ == 0) Aim(warm);
-  const double share = left > hot.length ? hot.length / left : 1;
+  const double share = left > stride ? stride / left : 1;
   const auto rest = static_cast<double>(lines_.size - examined_);
   Examine(static_cast<size_t>(share * rest) + 1, now, at, evaluate);
 }
@@ -337,6 +340,7 @@ void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& 
     Renew(0, lines_.size, warm_.end, now, at, evaluate);
     Fill(lines_, warm, warm_);
   }
+  prepare_from_ = warm_.end - warm.length / 4;
   next_.Clear();
   next_.gap = warm_.gap;
   warm_.since = at;

@@ -11,7 +11,8 @@
 // sum is flat around W = 400 and H = 40.
 //
 // All lines are some thousand, too many to pass over in one pick: the warm pages of the next period
-// are gathered in the last quarter of this one, a part of the lines at each split of warm pages.
+// are gathered in the last quarter of this one, a part of the lines in each of a few picks after
+// each split of warm pages.
 //
 // Invariants, at every instant from a split to the end of its period:
 //  1. The line of every page is at least its value.
@@ -97,9 +98,13 @@ class AwakeBand {
   // the longer one are renewed by `evaluate(slot)`, which returns the jet at `now`.
   using Evaluate = absl::FunctionRef<ValueJet(uint32_t)>;
   void Split(double now, Instant at, const Period& warm, const Period& hot, Evaluate evaluate);
-  // To be called when a period of hot pages has begun: prepares the next one of warm pages if this
-  // one is near its end.
-  void Prepare(double now, Instant at, const Period& warm, const Period& hot, Evaluate evaluate);
+  // Whether this period of warm pages is near its end, and the next one not wholly prepared.
+  [[nodiscard]] bool PrepareDue(double now) const {
+    return now >= prepare_from_ && examined_ < lines_.size;
+  }
+  // Prepares a part of the next period of warm pages: as much as is to be done until the next call,
+  // in `stride` seconds, if all is to be done until the end of this one.
+  void Prepare(double now, Instant at, const Period& warm, double stride, Evaluate evaluate);
   // Begins another period of hot pages; it ends with that of the warm ones.
   void SplitWarm(double now, Instant at, const Period& hot);
   // The value that about `rank` pages reach at warm_end, by a sample of 256 lines: its error is
@@ -185,6 +190,7 @@ class AwakeBand {
   Tier next_{1};  // the warm pages of the next period, as far as lines were examined
   Tier hot_{2};
   uint32_t examined_ = 0;
+  double prepare_from_ = 0;         // near the end of the period of warm pages
   bool astray_ = true;              // the distance of warm levels from the price is not known
   LineColumn bounds_;               // by place in hot_, as read
   std::vector<uint32_t> selected_;  // places in the lines that a tier is filled from

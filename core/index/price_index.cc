@@ -18,6 +18,8 @@ constexpr size_t kWakeBatch = 32;
 constexpr int kTidyCalls = 5;
 constexpr size_t kTidiedACall = 2;
 constexpr size_t kTidiedOfACrowd = 8;
+// After a split of warm pages the next period of them is prepared in so many picks.
+constexpr int kExamineCalls = 2;
 // More contenders than this are evaluated in one pass: thousands of pages may be worth the same, as
 // an import of crawls of one day makes them, and each would take a search among all of them.
 constexpr size_t kOneByOne = 64;
@@ -379,8 +381,13 @@ void PriceIndex::SplitWarm(double shorter, std::optional<double> reach) {
   const AwakeBand::Period hot = pace_.Hot(shorter, reach.value_or(0));
   band_.SplitWarm(t_, now_, hot);
   PrefetchHot();
-  if (reach) return;
-  band_.Prepare(t_, now_, pace_.Warm(1, 0), hot, [this](uint32_t slot) { return Evaluate(slot); });
+  if (!reach && band_.PrepareDue(t_)) unexamined_ = kExamineCalls;
+}
+
+void PriceIndex::Examine() {
+  --unexamined_;
+  band_.Prepare(t_, now_, pace_.Warm(1, 0), pace_.Hot(1, 0).length / kExamineCalls,
+                [this](uint32_t slot) { return Evaluate(slot); });
   DCHECK(band_.Holds());
 }
 
@@ -391,6 +398,7 @@ void PriceIndex::Split(double shorter, std::optional<double> reach) {
               [this](uint32_t slot) { return Evaluate(slot); });
   DCHECK(band_.Holds());
   PrefetchHot();
+  unexamined_ = 0;
   if (!reach) untidy_ = kTidyCalls;
 }
 
@@ -517,6 +525,8 @@ bool PriceIndex::Advance() {
     SplitWarm(1, {});
   } else if (untidy_ > 0) {
     Tidy();
+  } else if (unexamined_ > 0) {
+    Examine();
   } else {
     busy = false;
   }

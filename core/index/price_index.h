@@ -152,6 +152,8 @@ class PriceIndex {
   // `reach`: the period is not over, and the pick is worth at least that.
   void Split(double shorter, std::optional<double> reach);
   void SplitWarm(double shorter, std::optional<double> reach);
+  // Prepares the next period of warm pages: some times after each split of them, near the end.
+  void Examine();
   // Keeps claim, band and calendars in shape: some times after each split.
   void Tidy();
   void MoveClaim(double log_claim);
@@ -199,6 +201,7 @@ class PriceIndex {
   bool descending_ = false;  // the claim is to fall until enough pages are awake
   bool filed_ = false;
   int untidy_ = 0;       // calls of Tidy that are due
+  int unexamined_ = 0;   // of Examine
   bool barren_ = false;  // the last search found nothing eligible, and nothing has changed
   PickPace pace_;
   uint64_t evaluations_ = 0;
