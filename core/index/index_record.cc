@@ -20,6 +20,17 @@ bool ReadsSignalRate(const Policy& policy) {
          policy.kind == PolicyKind::kNcisApprox;
 }
 
+// The rates as the value of `policy` reads them: where it reads gamma, not Delta.
+IndexRates RatesRead(const Policy& policy, const IndexRecord& record) {
+  IndexRates rates;
+  rates.importance = record.importance;
+  rates.unsignalled_rate = record.unsignalled_rate;
+  rates.signal_weight = record.signal_weight;
+  rates.staleness_rate = record.staleness_rate;
+  (ReadsSignalRate(policy) ? rates.signal_rate : rates.change_rate) = record.rate;
+  return rates;
+}
+
 }  // namespace
 
 void EncodeClock(double exponent, Instant since, double speed, bool saturates,
@@ -59,17 +70,10 @@ IndexRecord EncodeRecord(const IndexEntry& entry) {
 }
 
 IndexRates DecodeRates(const Policy& policy, const IndexRecord& record) {
-  IndexRates rates;
-  rates.importance = record.importance;
-  rates.unsignalled_rate = record.unsignalled_rate;
-  rates.signal_weight = record.signal_weight;
-  rates.staleness_rate = record.staleness_rate;
+  IndexRates rates = RatesRead(policy, record);
   if (ReadsSignalRate(policy)) {
-    rates.signal_rate = record.rate;
     const double signalled = Wide(record.rate) * -std::expm1(-Wide(record.signal_weight));
     rates.change_rate = static_cast<float>(Wide(record.unsignalled_rate) + signalled);
-  } else {
-    rates.change_rate = record.rate;
   }
   return rates;
 }
@@ -95,7 +99,7 @@ IndexEntry DecodeRecord(const Policy& policy, const IndexRecord& record) {
 }
 
 ValueParameters ValueOf(const Policy& policy, const IndexRecord& record) {
-  return ValueOf(policy, DecodeRates(policy, record));
+  return ValueOf(policy, RatesRead(policy, record));
 }
 
 double NoisySpeed(const Policy& policy, const IndexRecord& record) {
@@ -103,7 +107,7 @@ double NoisySpeed(const Policy& policy, const IndexRecord& record) {
     if (policy.kind == PolicyKind::kHarmonic) return Wide(record.rate);
     if (ReadsSignalRate(policy) && record.unsignalled_rate > 0) return Wide(record.staleness_rate);
   }
-  return ValueOf(policy, DecodeRates(policy, record)).speed;
+  return ValueOf(policy, record).speed;
 }
 
 double StandingExponent(const IndexRecord& record) {
