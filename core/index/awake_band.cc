@@ -22,10 +22,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLowest = std::numeric_limits<double>::lowest();
 // A level is found anew where the pages above are more or fewer than this many times those wanted.
 constexpr double kTolerance = 2;
-// Under a value that is reached so many times fewer will do.
-constexpr double kFew = 8;
-// And so many times more are not worth another split.
-constexpr double kMany = 8;
+// The same under a value that is reached, where another split would cost more.
+constexpr double kToleranceOnce = 8;
 // The origin of the lines moves up once in so many periods.
 constexpr double kPeriodsAnOrigin = 8;
 constexpr size_t kSample = 256;
@@ -248,7 +246,7 @@ void AwakeBand::Fill(const Lines& from, const Period& period, Tier& tier) {
     const double gap = period.known ? std::max(tier.gap, 0.0) : tier.gap;
     count = select(period.price * (1 - gap));
     const auto ratio = static_cast<double>(period.target) / static_cast<double>(count + 1);
-    if (period.known && ratio < kFew && ratio > 1 / kMany) {
+    if (period.known && ratio < kToleranceOnce && ratio * kToleranceOnce > 1) {
       // Once, between two periods: the distance stays what it is for those.
     } else if (ratio * kTolerance < 1 || ratio > kTolerance) {
       count = select(SampleRank(from, end, period.target));
@@ -340,7 +338,6 @@ void AwakeBand::Split(double now, Instant at, const Period& warm, const Period& 
     Renew(0, lines_.size, warm_.end, now, at, evaluate);
     Fill(lines_, warm, warm_);
   }
-  prepare_from_ = warm_.end - warm.length / 4;
   next_.Clear();
   next_.gap = warm_.gap;
   warm_.since = at;

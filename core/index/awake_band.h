@@ -99,8 +99,8 @@ class AwakeBand {
   using Evaluate = absl::FunctionRef<ValueJet(uint32_t)>;
   void Split(double now, Instant at, const Period& warm, const Period& hot, Evaluate evaluate);
   // Whether this period of warm pages is near its end, and the next one not wholly prepared.
-  [[nodiscard]] bool PrepareDue(double now) const {
-    return now >= prepare_from_ && examined_ < lines_.size;
+  [[nodiscard]] bool PrepareDue(double now, const Period& warm) const {
+    return warm_.end - now <= warm.length / 4 && examined_ < lines_.size;
   }
   // Prepares a part of the next period of warm pages: as much as is to be done until the next call,
   // in `stride` seconds, if all is to be done until the end of this one.
@@ -190,7 +190,6 @@ class AwakeBand {
   Tier next_{1};  // the warm pages of the next period, as far as lines were examined
   Tier hot_{2};
   uint32_t examined_ = 0;
-  double prepare_from_ = 0;         // near the end of the period of warm pages
   bool astray_ = true;              // the distance of warm levels from the price is not known
   LineColumn bounds_;               // by place in hot_, as read
   std::vector<uint32_t> selected_;  // places in the lines that a tier is filled from

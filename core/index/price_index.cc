@@ -381,7 +381,7 @@ void PriceIndex::SplitWarm(double shorter, std::optional<double> reach) {
   const AwakeBand::Period hot = pace_.Hot(shorter, reach.value_or(0));
   band_.SplitWarm(t_, now_, hot);
   PrefetchHot();
-  if (!reach && band_.PrepareDue(t_)) unexamined_ = kExamineCalls;
+  if (!reach && band_.PrepareDue(t_, pace_.Warm(1, 0))) unexamined_ = kExamineCalls;
 }
 
 void PriceIndex::Examine() {

@@ -13,7 +13,6 @@
 #ifndef FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
 #define FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
