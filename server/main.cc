@@ -12,6 +12,7 @@
 #include "server/server.h"
 #include "server/system_clock.h"
 #include "spdlog/spdlog.h"
+#include "storage/directory.h"
 
 namespace freshet {
 namespace {
@@ -100,11 +101,18 @@ int Main(int argc, char** argv) {
     fmt::print(stderr, "freshetd: {}\n", error.what());
     return kBadUsage;
   }
-  const StatusOr<ServerConfig> config = MakeConfig(line);
+  StatusOr<ServerConfig> config = MakeConfig(line);
   if (!config.ok()) {
     fmt::print(stderr, "freshetd: {}\n", std::string(config.status().message()));
     return kBadUsage;
   }
+  // Whatever is said of the store says where it is.
+  const StatusOr<std::string> data_dir = storage::AbsolutePath(config->data_dir);
+  if (!data_dir.ok()) {
+    fmt::print(stderr, "freshetd: data_dir: {}\n", std::string(data_dir.status().message()));
+    return kFailure;
+  }
+  config->data_dir = *data_dir;
   StartLogging(config->log_level);
   if (maintenance.verify) return RunVerify(*config);
   if (maintenance.repair) return RunRepair(*config);

@@ -7,6 +7,7 @@
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
 #include "rocksdb/env.h"
+#include "storage/directory.h"
 #include "storage/file_copy.h"
 #include "storage/internal/repair_rows.h"
 #include "storage/internal/rocksdb_status.h"
@@ -257,13 +258,9 @@ class Repairer {
   }
 
   StatusOr<RepairReport> Run() {
-    const std::string lock_path = fmt::format("{}/{}", dir_, kLockFileName);
     ASSIGN_OR_RETURN(const std::vector<std::string> files, ListOriginal());
     rocksdb::FileLock* lock = nullptr;
-    if (!env_->LockFile(lock_path, &lock).ok()) {
-      return MakeStatus(absl::StatusCode::kFailedPrecondition, "{} is in use by another process",
-                        dir_);
-    }
+    RETURN_IF_ERROR(LockDirectory(env_, dir_, &lock));
     Status status = RunLocked();
     status.Update(FromRocksDb(env_->UnlockFile(lock), "unlocking " + dir_));
     RETURN_IF_ERROR(status);
@@ -396,9 +393,7 @@ class Repairer {
 }  // namespace
 
 StatusOr<RepairReport> Repair(const std::string& dir, const StoreOptions& options) {
-  rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
-  std::string absolute;
-  if (!env->GetAbsolutePath(dir, &absolute).ok()) absolute = dir;
+  ASSIGN_OR_RETURN(std::string absolute, AbsolutePath(dir));
   return Repairer(std::move(absolute), options).Run();
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "rocksdb/env.h"
+#include "storage/directory.h"
 #include "storage/file_copy.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/wal_check.h"
@@ -30,8 +31,10 @@ void Empty(rocksdb::Env* env, const std::string& dir) {
 
 }  // namespace
 
-StatusOr<VerifyReport> Restore(const std::string& checkpoint, const std::string& to,
+StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::string& data_dir,
                                const StoreOptions& options) {
+  ASSIGN_OR_RETURN(const std::string checkpoint, AbsolutePath(checkpoint_dir));
+  ASSIGN_OR_RETURN(const std::string to, AbsolutePath(data_dir));
   rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
   const StatusOr<bool> exists = DatabaseExists(env, checkpoint);
   if (!exists.ok() || !*exists) {

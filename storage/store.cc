@@ -9,6 +9,7 @@
 #include "rocksdb/listener.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
+#include "storage/directory.h"
 #include "storage/internal/batch_builder.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/store_impl.h"
@@ -30,11 +31,6 @@ namespace {
 
 // What starting new logs and manifests takes.
 constexpr uint64_t kResumeSlackBytes = 1 << 20;
-
-std::string Absolute(const std::string& dir, rocksdb::Env* env) {
-  std::string absolute;
-  return env->GetAbsolutePath(dir, &absolute).ok() ? absolute : dir;
-}
 
 }  // namespace
 
@@ -83,13 +79,7 @@ void Store::Impl::Say(char level, std::string_view line) const {
 
 Status Store::Impl::Lock() {
   RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(dir_), "creating " + dir_));
-  const rocksdb::Status status =
-      env_->LockFile(fmt::format("{}/{}", dir_, storage::kLockFileName), &lock_);
-  if (status.ok()) return absl::OkStatus();
-  lock_ = nullptr;
-  if (status.IsNoSpace()) return FromRocksDb(status, "locking " + dir_);
-  return MakeStatus(absl::StatusCode::kFailedPrecondition, "{} is in use by another process: {}",
-                    dir_, status.ToString());
+  return storage::LockDirectory(env_, dir_, &lock_);
 }
 
 Status Store::Impl::OpenDatabase() {
@@ -336,8 +326,8 @@ Status Store::Impl::health() const {
 }
 
 StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& dir, const StoreOptions& options) {
-  rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
-  auto impl = std::make_unique<Impl>(Absolute(dir, env), options);
+  ASSIGN_OR_RETURN(std::string absolute, storage::AbsolutePath(dir));
+  auto impl = std::make_unique<Impl>(std::move(absolute), options);
   RETURN_IF_ERROR(impl->Lock());
   RETURN_IF_ERROR(impl->OpenDatabase());
   RETURN_IF_ERROR(impl->CheckFormat());

@@ -126,8 +126,10 @@ class Store {
   // migrating one of an older format. A torn tail that an interrupted, never acknowledged write
   // left in the log is cut off and reported to options.log.
   //
-  // FailedPrecondition: in use by another process, or written by a newer release. DataLoss, naming
-  // file and offset: damaged. ResourceExhausted: no space to open it.
+  // A relative `dir` is in the working directory, here and wherever storage takes a path.
+  //
+  // FailedPrecondition: in use by another process, or written by a newer release. PermissionDenied.
+  // DataLoss, naming file and offset: damaged. ResourceExhausted: no space to open it.
   [[nodiscard]] static StatusOr<std::unique_ptr<Store>> Open(const std::string& dir,
                                                              const StoreOptions& options);
   // Closes without reporting errors.

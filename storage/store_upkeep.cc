@@ -5,6 +5,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/utilities/checkpoint.h"
+#include "storage/directory.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/store_impl.h"
 
@@ -13,21 +14,20 @@ namespace freshet {
 using storage::FromRocksDb;
 
 Status Store::Impl::Checkpoint(const std::string& dir) {
-  if (env_->FileExists(dir).ok()) {
-    return MakeStatus(absl::StatusCode::kAlreadyExists, "{} exists", dir);
+  ASSIGN_OR_RETURN(const std::string absolute, storage::AbsolutePath(dir));
+  if (env_->FileExists(absolute).ok()) {
+    return MakeStatus(absl::StatusCode::kAlreadyExists, "{} exists", absolute);
   }
-  std::string absolute;
-  RETURN_IF_ERROR(FromRocksDb(env_->GetAbsolutePath(dir, &absolute), dir));
   rocksdb::Checkpoint* raw = nullptr;
   RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &raw), "checkpoint"));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
-  RETURN_IF_ERROR(FromRocksDb(checkpoint->CreateCheckpoint(absolute), "checkpoint to " + dir));
+  RETURN_IF_ERROR(FromRocksDb(checkpoint->CreateCheckpoint(absolute), "checkpoint to " + absolute));
   // RocksDB makes the files durable, but not the name of their directory.
   const std::string parent = absolute.substr(0, absolute.find_last_of('/') + 1);
   std::unique_ptr<rocksdb::Directory> directory;
   rocksdb::Status synced = env_->NewDirectory(parent, &directory);
   if (synced.ok()) synced = directory->Fsync();
-  return FromRocksDb(synced, "checkpoint to " + dir);
+  return FromRocksDb(synced, "checkpoint to " + absolute);
 }
 
 Status Store::Impl::StartCompactions() {

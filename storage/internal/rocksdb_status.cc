@@ -1,5 +1,9 @@
 #include "storage/internal/rocksdb_status.h"
 
+#include <cerrno>
+#include <string>
+#include <system_error>
+
 namespace freshet::storage {
 namespace {
 
@@ -8,8 +12,11 @@ absl::StatusCode CodeOf(const rocksdb::Status& status) {
   if (status.IsCorruption()) return absl::StatusCode::kDataLoss;
   if (status.IsNoSpace()) return absl::StatusCode::kResourceExhausted;
   if (status.IsIOError()) {
-    // The only message by which RocksDB tells that its LOCK file is taken.
-    const bool locked = status.ToString().find("lock ") != std::string::npos;
+    // The only messages by which RocksDB tells that its LOCK file is taken.
+    const std::string text = status.ToString();
+    const bool locked = text.find("lock hold by current process") != std::string::npos ||
+                        (text.find("While lock file") != std::string::npos &&
+                         text.find(std::generic_category().message(EAGAIN)) != std::string::npos);
     return locked ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kUnavailable;
   }
   if (status.IsBusy() || status.IsTryAgain() || status.IsAborted() ||

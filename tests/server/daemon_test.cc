@@ -90,6 +90,64 @@ TEST(Daemon, LeavesADirectoryThatIsInUse) {
   EXPECT_THAT(result.err, HasSubstr("cannot start: "));
 }
 
+// Serves, adds the page http://$3/ and stops: its directory is $1, the rest of its flags is $2.
+constexpr char kServeOnce[] =
+    "freshet=${freshetd%d}\n"
+    "serve() { rm -f out.txt; touch out.txt; $freshetd $ports --data-dir $1 $2 >out.txt 2>>err.txt "
+    "& pid=$!\n"
+    "  ready out.txt $pid; address=$(sed 's/.*grpc=\\([^ ]*\\).*/\\1/' out.txt)\n"
+    "  [ -z \"$3\" ] || $freshet --server $address upsert http://$3/ >/dev/null || echo upsert $?\n"
+    "  [ -z \"$4\" ] || $freshet --server $address checkpoint $4 >/dev/null || echo checkpoint $?\n"
+    "  kill $pid; wait $pid; sed 's/.*\\(pages=[0-9]*\\).*/\\1/' out.txt; }\n";
+
+// Every relative name used to mean the working directory itself.
+TEST(Daemon, ARelativeDataDirectoryIsInTheWorkingDirectory) {
+  const TempDir dir;
+  const testing::ProgramResult result =
+      RunScript(dir, std::string(kServeOnce) +
+                         "mkdir -p $dir/w/sub && cd $dir/w && ln -s sub link\n"
+                         "serve data/a '' one.test; serve ./data/b '' two.test\n"
+                         "serve c/ '' three.test; serve ../x '' four.test\n"
+                         "serve link/d '' five.test\n"
+                         // Each is there again, under another name of the same directory.
+                         "for d in $dir/w/data/a data//b/ ./c $dir/x sub/d; do serve $d; done\n"
+                         "ls; ls data sub; ls | grep -c CURRENT; cat err.txt\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  std::string added;
+  std::string found;
+  for (int i = 0; i < 5; ++i) added += "pages=0\n", found += "pages=1\n";
+  EXPECT_THAT(result.out, HasSubstr(added + found + "c\ndata\nerr.txt\nlink\nout.txt\nsub\n" +
+                                    "data:\na\nb\n\nsub:\nd\n0\n"));
+  for (const std::string path : {"/w/data/a", "/w/data/b", "/w/c", "/w/../x", "/w/link/d"}) {
+    EXPECT_THAT(result.out, HasSubstr("opening " + dir.path() + path + "\n"));
+  }
+}
+
+TEST(Daemon, MaintenanceTakesRelativeDirectories) {
+  const TempDir dir;
+  const testing::ProgramResult result = RunScript(
+      dir,
+      std::string(kServeOnce) +
+          "mkdir $dir/w && cd $dir/w\n"
+          "serve data/a '' one.test saved; serve data/b '' '' saved\n"
+          "ls data/a/checkpoints data/b/checkpoints\n"
+          "$freshetd --restore data/a/checkpoints/saved --data-dir r 2>err.txt; echo restore $?\n"
+          "$freshetd --verify --data-dir ./r/ 2>err.txt; echo verify $?\n"
+          "$freshetd --verify --data-dir data/b 2>err.txt; echo verify $?\n"
+          "$freshetd --repair --data-dir data/a 2>err.txt; echo repair $?\n"
+          "for t in data/a/*.sst; do truncate -s -9 $t; done\n"
+          "$freshetd --repair --data-dir data/../data/a >repair.txt 2>err.txt; echo repair $?\n"
+          "ls data/a | grep -c damaged-1; ls\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string w = dir.path() + "/w";
+  EXPECT_THAT(result.out, HasSubstr("data/a/checkpoints:\nsaved\n\ndata/b/checkpoints:\nsaved\n"));
+  EXPECT_THAT(result.out, HasSubstr("restored " + w + "/r: pages=1 "));
+  EXPECT_THAT(result.out, HasSubstr("verified " + w + "/r: pages=1 "));
+  EXPECT_THAT(result.out, HasSubstr("verified " + w + "/data/b: pages=0 "));
+  EXPECT_THAT(result.out, HasSubstr("intact " + w + "/data/a: pages=1 "));
+  EXPECT_THAT(result.out, HasSubstr("repair 0\n1\ndata\nerr.txt\nout.txt\nr\nrepair.txt\n"));
+}
+
 // --- Without serving
 
 // A data directory in $dir/d with ten pages, of which one is leased, and a checkpoint of it.

@@ -1,0 +1,60 @@
+#include "storage/directory.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "rocksdb/env.h"
+#include "storage/format.h"
+#include "storage/internal/rocksdb_status.h"
+
+namespace freshet::storage {
+namespace {
+
+// RocksDB puts what the system says at the end of its own text and keeps no number.
+bool Says(const std::string& text, int error) {
+  return text.find(std::generic_category().message(error)) != std::string::npos;
+}
+
+}  // namespace
+
+StatusOr<std::string> AbsolutePath(std::string_view path) {
+  std::error_code error;
+  std::filesystem::path absolute(path);
+  if (absolute.is_relative()) {
+    const std::filesystem::path working = std::filesystem::current_path(error);
+    if (error) {
+      return MakeStatus(absl::StatusCode::kUnavailable,
+                        "{}: is relative to the working directory, which cannot be told: {}", path,
+                        error.message());
+    }
+    absolute = working / absolute;
+  }
+  std::string text;
+  for (const std::filesystem::path& part : absolute.relative_path()) {
+    if (!part.empty() && part != ".") text += "/" + part.string();
+  }
+  return text.empty() ? std::string("/") : text;
+}
+
+Status LockDirectory(rocksdb::Env* env, const std::string& dir, rocksdb::FileLock** lock) {
+  const std::string path = fmt::format("{}/{}", dir, kLockFileName);
+  const rocksdb::Status status = env->LockFile(path, lock);
+  if (status.ok()) return absl::OkStatus();
+  *lock = nullptr;
+  const std::string text = status.ToString();
+  if (text.find("lock hold by current process") != std::string::npos) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, "{} is in use by this process", dir);
+  }
+  if (Says(text, EAGAIN)) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, "{} is in use by another process",
+                      dir);
+  }
+  if (Says(text, EACCES) || Says(text, EPERM)) {
+    return MakeStatus(absl::StatusCode::kPermissionDenied,
+                      "no permission to write in {}: locking {}: {}", dir, path, text);
+  }
+  return FromRocksDb(status, "locking " + path);
+}
+
+}  // namespace freshet::storage
