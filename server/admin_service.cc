@@ -27,24 +27,19 @@ grpc::Status StoppingStatus() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
 
-grpc::ServerUnaryReactor* Finished(grpc::CallbackServerContext* call, const grpc::Status& status) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  reactor->Finish(status);
-  return reactor;
-}
-
 // Answers for a host on its shard's thread. A host may have settings and no page.
-void FinishWithHost(const ServerContext& context, const std::string& host,
-                    v1::HostState* host_state, grpc::ServerUnaryReactor* reactor) {
+template <typename Call>
+void AnswerWithHost(const ServerContext& context, const std::string& host, Call* call) {
   const bool asked =
-      context.router.OwnerOf(SlotOfHost(host)).Query([=, &context](const auto& view) {
+      context.router.OwnerOf(SlotOfHost(host)).Query([&context, host, call](const auto& view) {
         uint32_t in_flight = 0;
         const StatusOr<HostRecord> record = view.state.FindHost(host, &in_flight);
-        if (!record.ok()) return reactor->Finish(GrpcStatusOf(record.status()));
-        ToProto(*record, in_flight, context.politeness(), view.now, host_state);
-        reactor->Finish(grpc::Status::OK);
+        if (!record.ok()) return call->Answer(GrpcStatusOf(record.status()));
+        ToProto(*record, in_flight, context.politeness(), view.now,
+                call->response()->mutable_host_state());
+        call->Answer(grpc::Status::OK);
       });
-  if (!asked) reactor->Finish(StoppingStatus());
+  if (!asked) call->Answer(StoppingStatus());
 }
 
 Status ValidateCheckpointName(const std::string& name) {
@@ -110,241 +105,291 @@ void TrustToProto(const std::string& source, const SourceTrust& trust, v1::Sourc
   out->set_signal_weight(-std::log1p(-trust.precision));
 }
 
-}  // namespace
-
 // --- Crawl rate and policy
 
-grpc::ServerUnaryReactor* AdminService::GetCrawlRate(grpc::CallbackServerContext* call,
-                                                     const v1::GetCrawlRateRequest*,
-                                                     v1::GetCrawlRateResponse* response) {
-  response->set_crawl_rate_per_second(context_.dispatcher.rate().per_second());
-  return Finished(call, grpc::Status::OK);
+void GetCrawlRate(const ServerContext& context,
+                  UnaryCall<v1::GetCrawlRateRequest, v1::GetCrawlRateResponse>* call) {
+  call->response()->set_crawl_rate_per_second(context.dispatcher.rate().per_second());
+  call->Answer(grpc::Status::OK);
 }
 
-grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext* call,
-                                                     const v1::SetCrawlRateRequest* request,
-                                                     v1::SetCrawlRateResponse* response) {
-  const double rate = request->crawl_rate_per_second();
-  if (!request->has_crawl_rate_per_second() ||
+void SetCrawlRate(const ServerContext& context,
+                  UnaryCall<v1::SetCrawlRateRequest, v1::SetCrawlRateResponse>* call) {
+  const double rate = call->request().crawl_rate_per_second();
+  if (!call->request().has_crawl_rate_per_second() ||
       !(rate >= 0 && rate <= limits::kMaxCrawlsPerSecond)) {
-    return Finished(
-        call, GrpcStatusOf(InvalidArgument("crawl_rate_per_second: must be set, and 0 to {:.0f}",
-                                           limits::kMaxCrawlsPerSecond)));
+    return call->Answer(GrpcStatusOf(InvalidArgument(
+        "crawl_rate_per_second: must be set, and 0 to {:.0f}", limits::kMaxCrawlsPerSecond)));
   }
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   const auto change = [rate](Settings* s) { s->crawl_rate = Rate::PerSecond(rate); };
-  context_.settings.Change(change, [this, rate, response, reactor](Reply reply) {
-    if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
-    const Rate before = context_.dispatcher.SetRate(Rate::PerSecond(rate));
-    context_.plans.Poke();
-    response->set_crawl_rate_per_second(rate);
-    response->set_previous_crawl_rate_per_second(before.per_second());
-    reactor->Finish(grpc::Status::OK);
+  context.settings.Change(change, [&context, call, rate](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    const Rate before = context.dispatcher.SetRate(Rate::PerSecond(rate));
+    context.plans.Poke();
+    call->response()->set_crawl_rate_per_second(rate);
+    call->response()->set_previous_crawl_rate_per_second(before.per_second());
+    call->Answer(grpc::Status::OK);
   });
-  return reactor;
 }
 
-grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* call,
-                                                  const v1::GetPolicyRequest*,
-                                                  v1::GetPolicyResponse* response) {
-  const PolicyStatus now = PolicyNow(context_.router, context_.settings);
-  response->set_policy(now.in_force);
-  response->set_pending_policy(now.pending);
-  response->add_available_policies("default");
+void GetPolicy(const ServerContext& context,
+               UnaryCall<v1::GetPolicyRequest, v1::GetPolicyResponse>* call) {
+  const PolicyStatus now = PolicyNow(context.router, context.settings);
+  call->response()->set_policy(now.in_force);
+  call->response()->set_pending_policy(now.pending);
+  call->response()->add_available_policies("default");
   for (const std::string_view name : CrawlPolicyNames()) {
-    response->add_available_policies(std::string(name));
+    call->response()->add_available_policies(std::string(name));
   }
-  return Finished(call, grpc::Status::OK);
+  call->Answer(grpc::Status::OK);
 }
 
-grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext* call,
-                                                  const v1::SetPolicyRequest* request,
-                                                  v1::SetPolicyResponse* response) {
-  const std::string name = request->policy();
+void SetPolicy(const ServerContext& context,
+               UnaryCall<v1::SetPolicyRequest, v1::SetPolicyResponse>* call) {
+  const std::string name = call->request().policy();
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(name);
   if (!policy.ok()) {
-    return Finished(
-        call, GrpcStatusOf(InvalidArgument("policy: {}", std::string(policy.status().message()))));
+    return call->Answer(
+        GrpcStatusOf(InvalidArgument("policy: {}", std::string(policy.status().message()))));
   }
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  response->set_policy(name);
-  response->set_previous_policy(PolicyNow(context_.router, context_.settings).in_force);
+  call->response()->set_policy(name);
+  call->response()->set_previous_policy(PolicyNow(context.router, context.settings).in_force);
   const auto change = [name](Settings* settings) { settings->policy = name; };
-  context_.settings.Change(change, [this, name, policy, reactor](Reply reply) {
-    if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
-    const PolicyStatus now = PolicyNow(context_.router, context_.settings);
-    context_.settings.set_policy(name, now.pending.empty());
-    ChangePolicy(context_.router, context_.plans, *policy,
-                 [reactor](const Status& status) { reactor->Finish(GrpcStatusOf(status)); });
+  context.settings.Change(change, [&context, call, name, policy](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    const PolicyStatus now = PolicyNow(context.router, context.settings);
+    context.settings.set_policy(name, now.pending.empty());
+    ChangePolicy(context.router, context.plans, *policy,
+                 [call](const Status& status) { call->Answer(GrpcStatusOf(status)); });
   });
-  return reactor;
 }
 
 // --- Hosts
 
-grpc::ServerUnaryReactor* AdminService::GetHost(grpc::CallbackServerContext* call,
-                                                const v1::GetHostRequest* request,
-                                                v1::GetHostResponse* response) {
-  const StatusOr<std::string> host = ConvertHost(request->host());
-  if (!host.ok()) return Finished(call, GrpcStatusOf(host.status()));
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  FinishWithHost(context_, *host, response->mutable_host_state(), reactor);
-  return reactor;
+void GetHost(const ServerContext& context,
+             UnaryCall<v1::GetHostRequest, v1::GetHostResponse>* call) {
+  const StatusOr<std::string> host = ConvertHost(call->request().host());
+  if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
+  AnswerWithHost(context, *host, call);
 }
 
-grpc::ServerUnaryReactor* AdminService::SetHostPoliteness(
-    grpc::CallbackServerContext* call, const v1::SetHostPolitenessRequest* request,
-    v1::SetHostPolitenessResponse* response) {
+void SetHostPoliteness(
+    const ServerContext& context,
+    UnaryCall<v1::SetHostPolitenessRequest, v1::SetHostPolitenessResponse>* call) {
   SetHost event;
-  if (const Fault fault = ConvertPoliteness(*request, context_.clock.Now(), &event)) {
-    return Finished(call, GrpcStatusOf(*fault));
+  if (const Fault fault = ConvertPoliteness(call->request(), context.clock.Now(), &event)) {
+    return call->Answer(GrpcStatusOf(*fault));
   }
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
   const std::string host = event.host;
-  context_.router.SubmitAlways(
-      SlotOfHost(host), std::move(event), [this, host, response, reactor](Reply reply) {
-        if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
-        FinishWithHost(context_, host, response->mutable_host_state(), reactor);
-      });
-  return reactor;
+  context.router.SubmitAlways(SlotOfHost(host), std::move(event),
+                              [&context, call, host](Reply reply) {
+                                if (!reply.status.ok())
+                                  return call->Answer(GrpcStatusOf(reply.status));
+                                AnswerWithHost(context, host, call);
+                              });
 }
 
 // --- Pausing
 
-grpc::ServerUnaryReactor* AdminService::Pause(grpc::CallbackServerContext* call,
-                                              const v1::PauseRequest* request,
-                                              v1::PauseResponse* response) {
-  const std::string reason = request->reason();
+void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseResponse>* call) {
+  const std::string reason = call->request().reason();
   const Status valid = ValidateText("reason", reason, kMaxReasonBytes);
-  if (!valid.ok()) return Finished(call, GrpcStatusOf(valid));
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+  if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
   const auto change = [](Settings* settings) { settings->paused = true; };
-  context_.settings.Change(change, [=, this](Reply reply) {
-    if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
-    response->set_was_paused(context_.dispatcher.SetPaused(true, reason));
-    reactor->Finish(grpc::Status::OK);
+  context.settings.Change(change, [&context, call, reason](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    call->response()->set_was_paused(context.dispatcher.SetPaused(true, reason));
+    call->Answer(grpc::Status::OK);
   });
-  return reactor;
 }
 
-grpc::ServerUnaryReactor* AdminService::Resume(grpc::CallbackServerContext* call,
-                                               const v1::ResumeRequest*,
-                                               v1::ResumeResponse* response) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+void Resume(const ServerContext& context, UnaryCall<v1::ResumeRequest, v1::ResumeResponse>* call) {
   const auto change = [](Settings* settings) { settings->paused = false; };
-  context_.settings.Change(change, [=, this](Reply reply) {
-    if (!reply.status.ok()) return reactor->Finish(GrpcStatusOf(reply.status));
-    response->set_was_paused(context_.dispatcher.SetPaused(false, {}));
-    reactor->Finish(grpc::Status::OK);
+  context.settings.Change(change, [&context, call](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    call->response()->set_was_paused(context.dispatcher.SetPaused(false, {}));
+    call->Answer(grpc::Status::OK);
   });
-  return reactor;
 }
 
 // --- Epochs and checkpoints
 
-grpc::ServerUnaryReactor* AdminService::RunEpoch(grpc::CallbackServerContext* call,
-                                                 const v1::RunEpochRequest*,
-                                                 v1::RunEpochResponse* response) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  RunEpochs(context_.router, [response, reactor](const Status& status, const EpochResult& result) {
-    response->set_epoch(result.number);
-    response->set_pages(result.pages);
-    ToProto(result.took, response->mutable_duration());
-    reactor->Finish(GrpcStatusOf(status));
+void RunEpoch(const ServerContext& context,
+              UnaryCall<v1::RunEpochRequest, v1::RunEpochResponse>* call) {
+  RunEpochs(context.router, [call](const Status& status, const EpochResult& result) {
+    call->response()->set_epoch(result.number);
+    call->response()->set_pages(result.pages);
+    ToProto(result.took, call->response()->mutable_duration());
+    call->Answer(GrpcStatusOf(status));
   });
-  return reactor;
 }
 
-grpc::ServerUnaryReactor* AdminService::CreateCheckpoint(grpc::CallbackServerContext* call,
-                                                         const v1::CreateCheckpointRequest* request,
-                                                         v1::CreateCheckpointResponse* response) {
-  const std::string name = request->name();
+void CreateCheckpoint(const ServerContext& context,
+                      UnaryCall<v1::CreateCheckpointRequest, v1::CreateCheckpointResponse>* call) {
+  const std::string name = call->request().name();
   const Status valid = ValidateCheckpointName(name);
-  if (!valid.ok()) return Finished(call, GrpcStatusOf(valid));
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  const bool posted = context_.background.Post([this, name, response, reactor] {
-    reactor->Finish(GrpcStatusOf(MakeCheckpoint(context_, name, response)));
+  if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
+  const bool posted = context.background.Post([&context, call, name] {
+    call->Answer(GrpcStatusOf(MakeCheckpoint(context, name, call->response())));
   });
-  if (!posted) reactor->Finish(StoppingStatus());
-  return reactor;
+  if (!posted) call->Answer(StoppingStatus());
 }
 
 // --- What is known
 
-grpc::ServerUnaryReactor* AdminService::GetStatistics(grpc::CallbackServerContext* call,
-                                                      const v1::GetStatisticsRequest*,
-                                                      v1::GetStatisticsResponse* response) {
-  ToProto(GatherStatus(context_), response);
-  return Finished(call, grpc::Status::OK);
+void GetStatistics(const ServerContext& context,
+                   UnaryCall<v1::GetStatisticsRequest, v1::GetStatisticsResponse>* call) {
+  ToProto(GatherStatus(context), call->response());
+  call->Answer(grpc::Status::OK);
 }
 
-grpc::ServerUnaryReactor* AdminService::GetTrustReport(grpc::CallbackServerContext* call,
-                                                       const v1::GetTrustReportRequest* request,
-                                                       v1::GetTrustReportResponse* response) {
-  const std::string only = request->source();
-  if (!only.empty() && !context_.sources.Find(only)) {
-    return Finished(call, GrpcStatusOf(NotFound("source: {} is not registered", only)));
+void GetTrustReport(const ServerContext& context,
+                    UnaryCall<v1::GetTrustReportRequest, v1::GetTrustReportResponse>* call) {
+  const std::string only = call->request().source();
+  if (!only.empty() && !context.sources.Find(only)) {
+    return call->Answer(GrpcStatusOf(NotFound("source: {} is not registered", only)));
   }
   struct Gather {
     std::vector<std::vector<SourceTrust>> shards;  // each written by its own shard
   };
   auto gather = std::make_shared<Gather>();
-  gather->shards.resize(context_.router.shards().size());
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  context_.router.QueryAll(
+  gather->shards.resize(context.router.shards().size());
+  context.router.QueryAll(
       [gather](size_t shard, const ShardView& view) { gather->shards[shard] = view.state.Trust(); },
-      [this, gather, only, response, reactor] {
+      [&context, call, gather, only] {
         TrustByClass all;
         for (const auto& shard : gather->shards) {
-          for (const SourceTrust& trust : shard) AddTrust(trust, context_.sources, &all);
+          for (const SourceTrust& trust : shard) AddTrust(trust, context.sources, &all);
         }
         for (const auto& [name, trust] : all) {
           if (only.empty() || only == name.first) {
-            TrustToProto(name.first, trust, response->add_sources());
+            TrustToProto(name.first, trust, call->response()->add_sources());
           }
         }
-        reactor->Finish(grpc::Status::OK);
+        call->Answer(grpc::Status::OK);
       });
-  return reactor;
 }
 
-grpc::ServerUnaryReactor* AdminService::RegisterSource(grpc::CallbackServerContext* call,
-                                                       const v1::RegisterSourceRequest* request,
-                                                       v1::RegisterSourceResponse* response) {
-  const Status valid = ValidateSourceName(request->source());
+void AddSource(const ServerContext& context,
+               UnaryCall<v1::RegisterSourceRequest, v1::RegisterSourceResponse>* call) {
+  const Status valid = ValidateSourceName(call->request().source());
   if (!valid.ok()) {
-    return Finished(call,
-                    GrpcStatusOf(InvalidArgument("source: {}", std::string(valid.message()))));
+    return call->Answer(GrpcStatusOf(InvalidArgument("source: {}", std::string(valid.message()))));
   }
-  const std::string name = request->source();
-  response->mutable_source()->set_source(name);
-  if (const auto index = context_.sources.Find(name)) {
-    response->mutable_source()->set_signals(context_.sources.signals(*index));
-    return Finished(call, grpc::Status::OK);
+  const std::string name = call->request().source();
+  call->response()->mutable_source()->set_source(name);
+  if (const auto index = context.sources.Find(name)) {
+    call->response()->mutable_source()->set_signals(context.sources.signals(*index));
+    return call->Answer(grpc::Status::OK);
   }
-  const StatusOr<SourceRecord> record = context_.sources.Propose(name);
-  if (!record.ok()) return Finished(call, GrpcStatusOf(record.status()));
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  context_.router.SubmitAlways(Slot(), freshet::RegisterSource{*record},
-                               [this, record, response, reactor](Reply reply) {
-                                 if (reply.status.ok()) {
-                                   context_.sources.Add(*record);
-                                   response->set_created(true);
-                                 }
-                                 reactor->Finish(GrpcStatusOf(reply.status));
-                               });
-  return reactor;
+  const StatusOr<SourceRecord> record = context.sources.Propose(name);
+  if (!record.ok()) return call->Answer(GrpcStatusOf(record.status()));
+  context.router.SubmitAlways(Slot(), RegisterSource{*record},
+                              [&context, call, record](Reply reply) {
+                                if (reply.status.ok()) {
+                                  context.sources.Add(*record);
+                                  call->response()->set_created(true);
+                                }
+                                call->Answer(GrpcStatusOf(reply.status));
+                              });
 }
 
-grpc::ServerUnaryReactor* AdminService::ListSources(grpc::CallbackServerContext* call,
-                                                    const v1::ListSourcesRequest*,
-                                                    v1::ListSourcesResponse* response) {
-  for (const SourceRecord& source : context_.sources.All()) {
-    v1::Source* out = response->add_sources();
+void ListSources(const ServerContext& context,
+                 UnaryCall<v1::ListSourcesRequest, v1::ListSourcesResponse>* call) {
+  for (const SourceRecord& source : context.sources.All()) {
+    v1::Source* out = call->response()->add_sources();
     out->set_source(source.name);
-    out->set_signals(context_.sources.signals(source.index));
+    out->set_signals(context.sources.signals(source.index));
   }
-  return Finished(call, grpc::Status::OK);
+  call->Answer(grpc::Status::OK);
+}
+
+}  // namespace
+
+// --- The methods
+
+grpc::ServerUnaryReactor* AdminService::GetCrawlRate(grpc::CallbackServerContext*,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetCrawlRate);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext*,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::SetCrawlRate);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext*,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetPolicy);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext*,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::SetPolicy);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetHost(grpc::CallbackServerContext*,
+                                                const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetHost);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetHostPoliteness(grpc::CallbackServerContext*,
+                                                          const grpc::ByteBuffer* request,
+                                                          grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::SetHostPoliteness);
+}
+
+grpc::ServerUnaryReactor* AdminService::Pause(grpc::CallbackServerContext*,
+                                              const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::Pause);
+}
+
+grpc::ServerUnaryReactor* AdminService::Resume(grpc::CallbackServerContext*,
+                                               const grpc::ByteBuffer* request,
+                                               grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::Resume);
+}
+
+grpc::ServerUnaryReactor* AdminService::RunEpoch(grpc::CallbackServerContext*,
+                                                 const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::RunEpoch);
+}
+
+grpc::ServerUnaryReactor* AdminService::CreateCheckpoint(grpc::CallbackServerContext*,
+                                                         const grpc::ByteBuffer* request,
+                                                         grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::CreateCheckpoint);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetStatistics(grpc::CallbackServerContext*,
+                                                      const grpc::ByteBuffer* request,
+                                                      grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetStatistics);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetTrustReport(grpc::CallbackServerContext*,
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetTrustReport);
+}
+
+grpc::ServerUnaryReactor* AdminService::RegisterSource(grpc::CallbackServerContext*,
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, AddSource);
+}
+
+grpc::ServerUnaryReactor* AdminService::ListSources(grpc::CallbackServerContext*,
+                                                    const grpc::ByteBuffer* request,
+                                                    grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::ListSources);
 }
 
 }  // namespace freshet

@@ -4,56 +4,67 @@
 
 #include "freshet/v1/admin.grpc.pb.h"
 #include "server/context.h"
+#include "server/unary.h"
 
 namespace freshet {
 
+using AdminServiceBase =
+    RawMethods<v1::AdminService::Service, v1::AdminService::WithRawCallbackMethod_GetCrawlRate,
+               v1::AdminService::WithRawCallbackMethod_SetCrawlRate,
+               v1::AdminService::WithRawCallbackMethod_GetPolicy,
+               v1::AdminService::WithRawCallbackMethod_SetPolicy,
+               v1::AdminService::WithRawCallbackMethod_GetHost,
+               v1::AdminService::WithRawCallbackMethod_SetHostPoliteness,
+               v1::AdminService::WithRawCallbackMethod_Pause,
+               v1::AdminService::WithRawCallbackMethod_Resume,
+               v1::AdminService::WithRawCallbackMethod_RunEpoch,
+               v1::AdminService::WithRawCallbackMethod_CreateCheckpoint,
+               v1::AdminService::WithRawCallbackMethod_GetStatistics,
+               v1::AdminService::WithRawCallbackMethod_GetTrustReport,
+               v1::AdminService::WithRawCallbackMethod_RegisterSource,
+               v1::AdminService::WithRawCallbackMethod_ListSources>::Service;
+
 // Thread-safe.
-class AdminService final : public v1::AdminService::CallbackService {
+class AdminService final : public AdminServiceBase {
  public:
   explicit AdminService(const ServerContext& context) : context_(context) {}
 
-  grpc::ServerUnaryReactor* GetCrawlRate(grpc::CallbackServerContext* call,
-                                         const v1::GetCrawlRateRequest* request,
-                                         v1::GetCrawlRateResponse* response) override;
-  grpc::ServerUnaryReactor* SetCrawlRate(grpc::CallbackServerContext* call,
-                                         const v1::SetCrawlRateRequest* request,
-                                         v1::SetCrawlRateResponse* response) override;
-  grpc::ServerUnaryReactor* GetPolicy(grpc::CallbackServerContext* call,
-                                      const v1::GetPolicyRequest* request,
-                                      v1::GetPolicyResponse* response) override;
-  grpc::ServerUnaryReactor* SetPolicy(grpc::CallbackServerContext* call,
-                                      const v1::SetPolicyRequest* request,
-                                      v1::SetPolicyResponse* response) override;
-  grpc::ServerUnaryReactor* GetHost(grpc::CallbackServerContext* call,
-                                    const v1::GetHostRequest* request,
-                                    v1::GetHostResponse* response) override;
-  grpc::ServerUnaryReactor* SetHostPoliteness(grpc::CallbackServerContext* call,
-                                              const v1::SetHostPolitenessRequest* request,
-                                              v1::SetHostPolitenessResponse* response) override;
-  grpc::ServerUnaryReactor* Pause(grpc::CallbackServerContext* call,
-                                  const v1::PauseRequest* request,
-                                  v1::PauseResponse* response) override;
-  grpc::ServerUnaryReactor* Resume(grpc::CallbackServerContext* call,
-                                   const v1::ResumeRequest* request,
-                                   v1::ResumeResponse* response) override;
-  grpc::ServerUnaryReactor* RunEpoch(grpc::CallbackServerContext* call,
-                                     const v1::RunEpochRequest* request,
-                                     v1::RunEpochResponse* response) override;
-  grpc::ServerUnaryReactor* CreateCheckpoint(grpc::CallbackServerContext* call,
-                                             const v1::CreateCheckpointRequest* request,
-                                             v1::CreateCheckpointResponse* response) override;
-  grpc::ServerUnaryReactor* GetStatistics(grpc::CallbackServerContext* call,
-                                          const v1::GetStatisticsRequest* request,
-                                          v1::GetStatisticsResponse* response) override;
-  grpc::ServerUnaryReactor* GetTrustReport(grpc::CallbackServerContext* call,
-                                           const v1::GetTrustReportRequest* request,
-                                           v1::GetTrustReportResponse* response) override;
-  grpc::ServerUnaryReactor* RegisterSource(grpc::CallbackServerContext* call,
-                                           const v1::RegisterSourceRequest* request,
-                                           v1::RegisterSourceResponse* response) override;
-  grpc::ServerUnaryReactor* ListSources(grpc::CallbackServerContext* call,
-                                        const v1::ListSourcesRequest* request,
-                                        v1::ListSourcesResponse* response) override;
+  grpc::ServerUnaryReactor* GetCrawlRate(grpc::CallbackServerContext*,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* SetCrawlRate(grpc::CallbackServerContext*,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* GetPolicy(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* SetPolicy(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* GetHost(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* SetHostPoliteness(grpc::CallbackServerContext*,
+                                              const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* Pause(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                  grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* Resume(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* RunEpoch(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* CreateCheckpoint(grpc::CallbackServerContext*,
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* GetStatistics(grpc::CallbackServerContext*,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* GetTrustReport(grpc::CallbackServerContext*,
+                                           const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* RegisterSource(grpc::CallbackServerContext*,
+                                           const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* ListSources(grpc::CallbackServerContext*,
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* reply) override;
 
  private:
   const ServerContext& context_;

@@ -84,10 +84,11 @@ Fault CheckItemCount(std::string_view field, int items) {
 }
 
 const TextFault* FindTextFault(const std::vector<TextFault>& faults, size_t item) {
-  const auto it = std::find_if(faults.begin(), faults.end(), [&](const TextFault& fault) {
-    return fault.item == static_cast<int>(item);
-  });
-  return it == faults.end() ? nullptr : &*it;
+  const auto place = static_cast<int>(item);
+  const auto it =
+      std::lower_bound(faults.begin(), faults.end(), place,
+                       [](const TextFault& fault, int wanted) { return fault.item < wanted; });
+  return it == faults.end() || it->item != place ? nullptr : &*it;
 }
 
 v1::ItemError FaultOf(const TextFault& fault) {

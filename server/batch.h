@@ -55,7 +55,7 @@ class Batch {
 // A fault when there are no items, or more than a message may have.
 [[nodiscard]] Fault CheckItemCount(std::string_view field, int items);
 
-// The faults of texts that were not UTF-8, by item: a fault for each item that has one.
+// The first of the faults, by rising item, that an item has; nullptr: it has none.
 [[nodiscard]] const TextFault* FindTextFault(const std::vector<TextFault>& faults, size_t item);
 [[nodiscard]] v1::ItemError FaultOf(const TextFault& fault);
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "google/protobuf/arena.h"
 #include "server/batch.h"
 #include "server/context.h"
 #include "server/stream.h"
@@ -33,12 +34,14 @@ class BatchStream : public MessageStream {
   const ServerContext& context_;
 
  private:
-  void OnMessage(const grpc::ByteBuffer& bytes) override {
+  void OnMessage(grpc::ByteBuffer* bytes) override {
     const uint64_t place = OpenAck();
-    Request request;
-    std::vector<TextFault> faults;
+    google::protobuf::Arena arena;
+    Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
+    MessageFaults faults;
     if (const Status status = ParseMessage(bytes, &request, &faults); !status.ok()) {
-      Answer(place, RefusedBatch(0, 0, FaultOf(status)));
+      Count({.refused = faults.items});
+      Answer(place, RefusedBatch(request.sequence(), faults.items, FaultOf(status)));
       return;
     }
     const int items = ItemCount(request);
@@ -50,7 +53,7 @@ class BatchStream : public MessageStream {
       return;
     }
     Batch batch(request.sequence(), static_cast<size_t>(items));
-    FillBatch(request, faults, &batch);
+    FillBatch(request, faults.texts, &batch);
     auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
     const bool go_on = std::move(batch).Submit(
         context_.router, [self, place](v1::BatchAck ack, const BatchCounts& counts) {

@@ -10,7 +10,10 @@
 
 #include "absl/strings/escaping.h"
 #include "core/base/url.h"
+#include "freshet/v1/pages.pb.h"
+#include "server/batch.h"
 #include "server/convert.h"
+#include "server/wire.h"
 
 namespace freshet {
 namespace {
@@ -53,28 +56,33 @@ void AddPage(const PageRecord& page, const Explanation& explanation, const Sourc
 }
 
 // Thread-safe: one chunk at a time goes from the background thread over the shards to the wire.
-template <typename Response>
-class Lister final : public grpc::ServerWriteReactor<Response>,
-                     public std::enable_shared_from_this<Lister<Response>> {
+template <typename Request, typename Response>
+class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                     public std::enable_shared_from_this<Lister<Request, Response>> {
  public:
   explicit Lister(const ServerContext& context) : context_(context) {}
 
-  template <typename Request>
-  void Begin(const Request& request) {
+  void Begin(const grpc::ByteBuffer& bytes) {
     self_ = this->shared_from_this();
+    grpc::ByteBuffer shared(bytes);
+    Request request;
+    MessageFaults faults;
+    const Status status = ParseMessage(&shared, &request, &faults);
+    if (!status.ok()) return Finish(GrpcStatusOf(status));
+    if (!faults.texts.empty()) return Finish(GrpcStatusOf(FaultOf(faults.texts.front())));
     if (request.has_limit()) left_ = request.limit();
-    if (left_ == 0) return this->Finish(GrpcStatusOf(InvalidArgument("limit: is 0")));
+    if (left_ == 0) return Finish(GrpcStatusOf(InvalidArgument("limit: is 0")));
     StatusOr<ListQuery> query = MakeQuery(request.filter());
-    if (!query.ok()) return this->Finish(GrpcStatusOf(query.status()));
+    if (!query.ok()) return Finish(GrpcStatusOf(query.status()));
     query_ = *std::move(query);
     if (!absl::WebSafeBase64Unescape(request.page_token(), &token_)) {
-      return this->Finish(GrpcStatusOf(InvalidArgument("page_token: is none of this server's")));
+      return Finish(GrpcStatusOf(InvalidArgument("page_token: is none of this server's")));
     }
     ReadNext();
   }
 
   void OnWriteDone(bool ok) override {
-    if (!ok || token_.empty() || left_ == 0) return this->Finish(grpc::Status::OK);
+    if (!ok || token_.empty() || left_ == 0) return Finish(grpc::Status::OK);
     ReadNext();
   }
   void OnCancel() override { cancelled_ = true; }
@@ -86,7 +94,7 @@ class Lister final : public grpc::ServerWriteReactor<Response>,
       const Status status = self->ReadChunk();
       if (!status.ok()) self->Finish(GrpcStatusOf(status));
     });
-    if (!posted) this->Finish({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
+    if (!posted) Finish({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
   }
 
   // Finds pages that fit and hands them to the shards.
@@ -128,15 +136,16 @@ class Lister final : public grpc::ServerWriteReactor<Response>,
   }
 
   void Write() {
-    response_.Clear();
+    Response response;
     for (size_t i = 0; i < pages_.size(); ++i) {
-      AddPage(pages_[i], explanations_[i], context_.sources, &response_);
+      AddPage(pages_[i], explanations_[i], context_.sources, &response);
     }
     left_ -= std::min<uint64_t>(left_, pages_.size());
     std::string token;
     absl::WebSafeBase64Escape(token_, &token);
-    response_.set_next_page_token(token);
-    this->StartWrite(&response_);
+    response.set_next_page_token(token);
+    bytes_ = SerialiseMessage(response);
+    StartWrite(&bytes_);
   }
 
   const ServerContext& context_;
@@ -147,27 +156,27 @@ class Lister final : public grpc::ServerWriteReactor<Response>,
   uint64_t left_ = UINT64_MAX;
   std::vector<PageRecord> pages_;
   std::vector<Explanation> explanations_;
-  Response response_;
+  grpc::ByteBuffer bytes_;  // gRPC's while writing
 };
 
-template <typename Response, typename Request>
-grpc::ServerWriteReactor<Response>* StartLister(const ServerContext& context,
-                                                const Request& request) {
-  const auto lister = std::make_shared<Lister<Response>>(context);
+template <typename Request, typename Response>
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartLister(const ServerContext& context,
+                                                        const grpc::ByteBuffer& request) {
+  const auto lister = std::make_shared<Lister<Request, Response>>(context);
   lister->Begin(request);
   return lister.get();
 }
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::ListPagesResponse>* StartListing(const ServerContext& context,
-                                                              const v1::ListPagesRequest& request) {
-  return StartLister<v1::ListPagesResponse>(context, request);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListing(const ServerContext& context,
+                                                         const grpc::ByteBuffer& request) {
+  return StartLister<v1::ListPagesRequest, v1::ListPagesResponse>(context, request);
 }
 
-grpc::ServerWriteReactor<v1::ExportPagesResponse>* StartExport(
-    const ServerContext& context, const v1::ExportPagesRequest& request) {
-  return StartLister<v1::ExportPagesResponse>(context, request);
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartExport(const ServerContext& context,
+                                                        const grpc::ByteBuffer& request) {
+  return StartLister<v1::ExportPagesRequest, v1::ExportPagesResponse>(context, request);
 }
 
 }  // namespace freshet

@@ -3,17 +3,18 @@
 #ifndef FRESHET_SERVER_PAGE_LISTER_H_
 #define FRESHET_SERVER_PAGE_LISTER_H_
 
-#include "freshet/v1/pages.pb.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/context.h"
 
 namespace freshet {
 
-// The reactors delete themselves. Thread-safe.
-[[nodiscard]] grpc::ServerWriteReactor<v1::ListPagesResponse>* StartListing(
-    const ServerContext& context, const v1::ListPagesRequest& request);
-[[nodiscard]] grpc::ServerWriteReactor<v1::ExportPagesResponse>* StartExport(
-    const ServerContext& context, const v1::ExportPagesRequest& request);
+// The reactors delete themselves. `request` is a ListPagesRequest or ExportPagesRequest; one that
+// is not ends the call with INVALID_ARGUMENT. Thread-safe.
+[[nodiscard]] grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListing(
+    const ServerContext& context, const grpc::ByteBuffer& request);
+[[nodiscard]] grpc::ServerWriteReactor<grpc::ByteBuffer>* StartExport(
+    const ServerContext& context, const grpc::ByteBuffer& request);
 
 }  // namespace freshet
 

@@ -44,30 +44,40 @@ class UpsertStream final : public BatchStream<v1::UpsertPagesRequest, v1::Upsert
 
 // The urls of a unary request as one batch; the call is answered when all is durable.
 template <typename Request, typename Response>
-grpc::ServerUnaryReactor* RunUrls(const ServerContext& context, grpc::CallbackServerContext* call,
-                                  const Request& request, Response* response,
-                                  Fault (*convert)(std::string_view, std::string_view,
-                                                   RoutedEvent*)) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
+void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
+             Fault (*convert)(std::string_view, std::string_view, RoutedEvent*)) {
+  const Request& request = call->request();
   if (const Fault fault = CheckItemCount("urls", request.urls_size())) {
-    reactor->Finish(GrpcStatusOf(*fault));
-    return reactor;
+    return call->Answer(GrpcStatusOf(*fault));
   }
   if (const auto id = CanonicalCrawlId(request.crawl_id()); !id.ok()) {
-    reactor->Finish(GrpcStatusOf(id.status()));
-    return reactor;
+    return call->Answer(GrpcStatusOf(id.status()));
   }
   Batch batch(0, static_cast<size_t>(request.urls_size()));
   for (int i = 0; i < request.urls_size(); ++i) {
-    batch.Convert(static_cast<size_t>(i), [&](RoutedEvent* event) {
+    const auto place = static_cast<size_t>(i);
+    if (const TextFault* fault = FindTextFault(call->text_faults(), place)) {
+      batch.Refuse(place, FaultOf(*fault));
+      continue;
+    }
+    batch.Convert(place, [&](RoutedEvent* event) {
       return convert(request.urls(i), request.crawl_id(), event);
     });
   }
-  (void)std::move(batch).Submit(context.router, [reactor, response](v1::BatchAck ack, BatchCounts) {
-    *response->mutable_ack() = std::move(ack);
-    reactor->Finish(grpc::Status::OK);
+  (void)std::move(batch).Submit(context.router, [call](v1::BatchAck ack, BatchCounts) {
+    *call->response()->mutable_ack() = std::move(ack);
+    call->Answer(grpc::Status::OK);
   });
-  return reactor;
+}
+
+void RemovePages(const ServerContext& context,
+                 UnaryCall<v1::RemovePagesRequest, v1::RemovePagesResponse>* call) {
+  RunUrls(context, call, ConvertRemove);
+}
+
+void RecheckPages(const ServerContext& context,
+                  UnaryCall<v1::RecheckPagesRequest, v1::RecheckPagesResponse>* call) {
+  RunUrls(context, call, ConvertRecheck);
 }
 
 // On the shard's thread: reads the page, checks that it is the one meant, explains it.
@@ -92,6 +102,21 @@ grpc::Status DescribePage(const ServerContext& context, const PageKey& key, cons
   return grpc::Status::OK;
 }
 
+void GetPage(const ServerContext& context,
+             UnaryCall<v1::GetPageRequest, v1::GetPageResponse>* call) {
+  PageKey key;
+  std::string host;
+  if (const Fault fault =
+          ConvertKey(call->request().url(), call->request().crawl_id(), &key, &host)) {
+    return call->Answer(GrpcStatusOf(*fault));
+  }
+  const bool asked =
+      context.router.OwnerOf(SlotOfHost(host)).Query([&context, call, key](const ShardView& view) {
+        call->Answer(DescribePage(context, key, view, call->response()));
+      });
+  if (!asked) call->Answer({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
+}
+
 }  // namespace
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PagesService::UpsertPages(
@@ -101,43 +126,31 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PagesService::Upser
   return stream.get();
 }
 
-grpc::ServerUnaryReactor* PagesService::RemovePages(grpc::CallbackServerContext* call,
-                                                    const v1::RemovePagesRequest* request,
-                                                    v1::RemovePagesResponse* response) {
-  return RunUrls(context_, call, *request, response, ConvertRemove);
+grpc::ServerUnaryReactor* PagesService::RemovePages(grpc::CallbackServerContext*,
+                                                    const grpc::ByteBuffer* request,
+                                                    grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::RemovePages);
 }
 
-grpc::ServerUnaryReactor* PagesService::RecheckPages(grpc::CallbackServerContext* call,
-                                                     const v1::RecheckPagesRequest* request,
-                                                     v1::RecheckPagesResponse* response) {
-  return RunUrls(context_, call, *request, response, ConvertRecheck);
+grpc::ServerUnaryReactor* PagesService::RecheckPages(grpc::CallbackServerContext*,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::RecheckPages);
 }
 
-grpc::ServerUnaryReactor* PagesService::GetPage(grpc::CallbackServerContext* call,
-                                                const v1::GetPageRequest* request,
-                                                v1::GetPageResponse* response) {
-  grpc::ServerUnaryReactor* reactor = call->DefaultReactor();
-  PageKey key;
-  std::string host;
-  if (const Fault fault = ConvertKey(request->url(), request->crawl_id(), &key, &host)) {
-    reactor->Finish(GrpcStatusOf(*fault));
-    return reactor;
-  }
-  const bool asked = context_.router.OwnerOf(SlotOfHost(host))
-                         .Query([this, key, reactor, response](const ShardView& view) {
-                           reactor->Finish(DescribePage(context_, key, view, response));
-                         });
-  if (!asked) reactor->Finish({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
-  return reactor;
+grpc::ServerUnaryReactor* PagesService::GetPage(grpc::CallbackServerContext*,
+                                                const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetPage);
 }
 
-grpc::ServerWriteReactor<v1::ListPagesResponse>* PagesService::ListPages(
-    grpc::CallbackServerContext*, const v1::ListPagesRequest* request) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ListPages(
+    grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
   return StartListing(context_, *request);
 }
 
-grpc::ServerWriteReactor<v1::ExportPagesResponse>* PagesService::ExportPages(
-    grpc::CallbackServerContext*, const v1::ExportPagesRequest* request) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ExportPages(
+    grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
   return StartExport(context_, *request);
 }
 

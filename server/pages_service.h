@@ -4,14 +4,17 @@
 
 #include "freshet/v1/pages.grpc.pb.h"
 #include "server/context.h"
+#include "server/unary.h"
 
 namespace freshet {
 
-using PagesServiceBase = v1::PagesService::WithRawCallbackMethod_UpsertPages<
-    v1::PagesService::WithCallbackMethod_RemovePages<v1::PagesService::WithCallbackMethod_GetPage<
-        v1::PagesService::WithCallbackMethod_RecheckPages<
-            v1::PagesService::WithCallbackMethod_ListPages<
-                v1::PagesService::WithCallbackMethod_ExportPages<v1::PagesService::Service>>>>>>;
+using PagesServiceBase =
+    RawMethods<v1::PagesService::Service, v1::PagesService::WithRawCallbackMethod_UpsertPages,
+               v1::PagesService::WithRawCallbackMethod_RemovePages,
+               v1::PagesService::WithRawCallbackMethod_GetPage,
+               v1::PagesService::WithRawCallbackMethod_RecheckPages,
+               v1::PagesService::WithRawCallbackMethod_ListPages,
+               v1::PagesService::WithRawCallbackMethod_ExportPages>::Service;
 
 // Thread-safe.
 class PagesService final : public PagesServiceBase {
@@ -20,19 +23,18 @@ class PagesService final : public PagesServiceBase {
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* UpsertPages(
       grpc::CallbackServerContext* call) override;
-  grpc::ServerUnaryReactor* RemovePages(grpc::CallbackServerContext* call,
-                                        const v1::RemovePagesRequest* request,
-                                        v1::RemovePagesResponse* response) override;
-  grpc::ServerUnaryReactor* RecheckPages(grpc::CallbackServerContext* call,
-                                         const v1::RecheckPagesRequest* request,
-                                         v1::RecheckPagesResponse* response) override;
-  grpc::ServerUnaryReactor* GetPage(grpc::CallbackServerContext* call,
-                                    const v1::GetPageRequest* request,
-                                    v1::GetPageResponse* response) override;
-  grpc::ServerWriteReactor<v1::ListPagesResponse>* ListPages(
-      grpc::CallbackServerContext* call, const v1::ListPagesRequest* request) override;
-  grpc::ServerWriteReactor<v1::ExportPagesResponse>* ExportPages(
-      grpc::CallbackServerContext* call, const v1::ExportPagesRequest* request) override;
+  grpc::ServerUnaryReactor* RemovePages(grpc::CallbackServerContext*,
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* RecheckPages(grpc::CallbackServerContext*,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* GetPage(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* reply) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* ListPages(grpc::CallbackServerContext*,
+                                                        const grpc::ByteBuffer* request) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* ExportPages(grpc::CallbackServerContext*,
+                                                          const grpc::ByteBuffer* request) override;
 
  private:
   const ServerContext& context_;

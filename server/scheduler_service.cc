@@ -9,6 +9,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "google/protobuf/arena.h"
 #include "server/batch.h"
 #include "server/convert.h"
 #include "server/ingest_service.h"
@@ -56,22 +57,22 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
   }
 
  private:
-  void OnMessage(const grpc::ByteBuffer& bytes) override {
-    v1::CrawlRequest request;
-    std::vector<TextFault> faults;
+  void OnMessage(grpc::ByteBuffer* bytes) override {
+    google::protobuf::Arena arena;
+    auto& request = *google::protobuf::Arena::CreateMessage<v1::CrawlRequest>(&arena);
+    MessageFaults faults;
     if (const Status status = ParseMessage(bytes, &request, &faults); !status.ok()) {
-      SendRefusal(FaultOf(status));
-      return;
+      return Refuse(request, faults.items, FaultOf(status));
     }
     switch (request.message_case()) {
       case v1::CrawlRequest::kHello:
-        OnHello(request.hello(), faults);
+        OnHello(request.hello(), faults.texts);
         return;
       case v1::CrawlRequest::kCredit:
         OnCredit(request.credit());
         return;
       case v1::CrawlRequest::kResults:
-        OnResults(request.results(), faults);
+        OnResults(request.results(), faults.texts);
         return;
       case v1::CrawlRequest::kReturnedLeases:
         OnReturns(request.returned_leases());
@@ -79,6 +80,22 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
       case v1::CrawlRequest::MESSAGE_NOT_SET:
         SendRefusal(MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, "message", "is unset"));
         return;
+    }
+  }
+
+  // Answers a message of which only the numbers are known.
+  void Refuse(const v1::CrawlRequest& request, size_t items, v1::ItemError fault) {
+    if (request.has_results()) {
+      const uint64_t place = OpenAck();
+      context_.counters.results_refused += items;
+      const uint64_t sequence = request.results().sequence();
+      AnswerResults(place, RefusedBatch(sequence, items, std::move(fault)));
+    } else if (request.has_returned_leases()) {
+      const uint64_t place = OpenAck();
+      const uint64_t sequence = request.returned_leases().sequence();
+      AnswerReturns(place, RefusedBatch(sequence, items, std::move(fault)));
+    } else {
+      SendRefusal(std::move(fault));
     }
   }
 
@@ -218,17 +235,17 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
 // --- Next
 
 // One call of Next: a worker that is served once.
-class NextCall final : public grpc::ServerUnaryReactor,
+class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
                        public AssignmentSink,
                        public std::enable_shared_from_this<NextCall> {
  public:
-  NextCall(const ServerContext& context, grpc::CallbackServerContext* call,
-           v1::NextResponse* response)
-      : context_(context), call_(call), response_(response) {}
+  NextCall(const ServerContext& context, grpc::CallbackServerContext* call, grpc::ByteBuffer* reply)
+      : UnaryCall(reply), context_(context), call_(call) {}
 
-  void Begin(const v1::NextRequest& request) {
+  void Begin(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    const grpc::Status status = Enter(request);
+    grpc::Status status = Read(bytes);
+    if (status.ok()) status = Enter(request());
     if (!status.ok()) Complete(status);
   }
 
@@ -238,7 +255,7 @@ class NextCall final : public grpc::ServerUnaryReactor,
       const MutexLock lock(mutex_);
       if (!finished_) {
         for (const Assignment& assignment : assignments) {
-          ToProto(assignment, response_->add_assignments());
+          ToProto(assignment, response()->add_assignments());
           delivered_.push_back(assignment.lease);
         }
         assignments.clear();
@@ -297,11 +314,11 @@ class NextCall final : public grpc::ServerUnaryReactor,
       finished_ = true;
       if (!status.ok() || call_->IsCancelled()) unsent = std::move(delivered_);
       if (context_.dispatcher.paused() || context_.dispatcher.rate() == Rate()) {
-        ToProto(kPausedRetry, response_->mutable_retry_after());
+        ToProto(kPausedRetry, response()->mutable_retry_after());
       }
     }
     context_.dispatcher.GiveBack(unsent);
-    Finish(status);
+    Answer(status);
   }
 
   const ServerContext& context_;
@@ -309,7 +326,6 @@ class NextCall final : public grpc::ServerUnaryReactor,
   std::atomic<WorkerId> worker_{0};
   std::shared_ptr<NextCall> self_;  // until OnDone
   Mutex mutex_;
-  v1::NextResponse* const response_;  // gRPC's once finished
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<LeaseId> delivered_ FRESHET_GUARDED_BY(mutex_);
 };
@@ -324,9 +340,9 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SchedulerService::C
 }
 
 grpc::ServerUnaryReactor* SchedulerService::Next(grpc::CallbackServerContext* call,
-                                                 const v1::NextRequest* request,
-                                                 v1::NextResponse* response) {
-  const auto next = std::make_shared<NextCall>(context_, call, response);
+                                                 const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* reply) {
+  const auto next = std::make_shared<NextCall>(context_, call, reply);
   next->Begin(*request);
   return next.get();
 }

@@ -4,11 +4,13 @@
 
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "server/context.h"
+#include "server/unary.h"
 
 namespace freshet {
 
-using SchedulerServiceBase = v1::SchedulerService::WithRawCallbackMethod_Crawl<
-    v1::SchedulerService::WithCallbackMethod_Next<v1::SchedulerService::Service>>;
+using SchedulerServiceBase =
+    RawMethods<v1::SchedulerService::Service, v1::SchedulerService::WithRawCallbackMethod_Crawl,
+               v1::SchedulerService::WithRawCallbackMethod_Next>::Service;
 
 // Thread-safe.
 class SchedulerService final : public SchedulerServiceBase {
@@ -17,8 +19,8 @@ class SchedulerService final : public SchedulerServiceBase {
 
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Crawl(
       grpc::CallbackServerContext* call) override;
-  grpc::ServerUnaryReactor* Next(grpc::CallbackServerContext* call, const v1::NextRequest* request,
-                                 v1::NextResponse* response) override;
+  grpc::ServerUnaryReactor* Next(grpc::CallbackServerContext* call, const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* reply) override;
 
  private:
   const ServerContext& context_;

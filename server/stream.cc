@@ -188,7 +188,7 @@ void MessageStream::OnReadDone(bool ok) {
     OnClientGone();
   } else if (!ending) {
     // One that arrives after the end was decided was never acknowledged: it may be sent again.
-    OnMessage(incoming_);
+    OnMessage(&incoming_);
   }
   Steps steps;
   {

@@ -56,7 +56,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   using Sent = std::function<void(bool)>;  // whether the message left
 
   // A message has arrived. What it is answered with goes through OpenAck and Acknowledge.
-  virtual void OnMessage(const grpc::ByteBuffer& bytes) = 0;
+  // The bytes may be let go before it returns.
+  virtual void OnMessage(grpc::ByteBuffer* bytes) = 0;
   // The client has said all it will, or is gone; acknowledgements that are open still go out.
   // Called at least once, from any thread, before the stream is over.
   virtual void OnClientGone() {}

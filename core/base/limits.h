@@ -39,7 +39,11 @@ inline constexpr int64_t kMaxIntervalSeconds = int64_t{100} * 366 * 86400;
 inline constexpr int kMaxItemsPerMessage = 1000;
 // Messages of one stream that were read and not yet acknowledged; past it the stream is not read.
 inline constexpr int kMaxUnackedMessagesPerStream = 64;
+// Of messages that were read and not yet acknowledged; past it the stream is not read.
+inline constexpr size_t kMaxUnackedBytesPerStream = size_t{32} << 20;
 inline constexpr int kMaxMessageBytes = 16 << 20;
+// Fields of clients that are newer than the server, which protobuf keeps one by one.
+inline constexpr size_t kMaxUnknownFieldsPerMessage = 16'000;
 inline constexpr int64_t kMaxCreditPerWorker = 10'000;
 inline constexpr int kMaxAssignmentsPerNext = 1000;
 inline constexpr int kMaxWorkers = 10'000;

@@ -61,26 +61,43 @@ class RawStream {
   std::unique_ptr<grpc::ClientAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> stream_;
 };
 
-// What the standard health service says of the whole server: 1 is SERVING, 2 NOT_SERVING.
-inline int HealthOf(TestServer& server) {
-  grpc::GenericStub stub(server.channel);
+// One call with one request, and the first answer to it.
+inline grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
+                            const std::string& method, const std::string& bytes,
+                            std::string* answer = nullptr) {
+  grpc::GenericStub stub(channel);
   grpc::ClientContext call;
   grpc::CompletionQueue queue;
-  // An empty HealthCheckRequest; HealthCheckResponse has the status as field 1.
-  const grpc::Slice nothing("");
-  const auto reader = stub.PrepareUnaryCall(&call, "/grpc.health.v1.Health/Check",
-                                            grpc::ByteBuffer(&nothing, 1), &queue);
+  const grpc::Slice slice(bytes);
+  const auto reader = stub.PrepareUnaryCall(&call, method, grpc::ByteBuffer(&slice, 1), &queue);
   reader->StartCall();
-  grpc::ByteBuffer answer;
+  grpc::ByteBuffer reply;
   grpc::Status status;
-  reader->Finish(&answer, &status, nullptr);
+  reader->Finish(&reply, &status, nullptr);
   void* tag = nullptr;
   bool ok = false;
   EXPECT_TRUE(queue.Next(&tag, &ok));
   queue.Shutdown();
-  grpc::Slice bytes;
-  if (!status.ok() || !answer.DumpToSingleSlice(&bytes).ok() || bytes.size() != 2) return -1;
-  return bytes.begin()[1];
+  grpc::Slice whole;
+  if (answer != nullptr && status.ok() && reply.DumpToSingleSlice(&whole).ok()) {
+    answer->assign(reinterpret_cast<const char*>(whole.begin()), whole.size());
+  }
+  return status;
+}
+inline grpc::Status CallRaw(TestServer& server, const std::string& method, const std::string& bytes,
+                            std::string* answer = nullptr) {
+  return CallRaw(server.channel, method, bytes, answer);
+}
+
+// What the standard health service says of a service, by default of the whole server: 1 is SERVING,
+// 2 NOT_SERVING, -1 no answer.
+inline int HealthOf(TestServer& server, const std::string& service = "") {
+  // HealthCheckRequest has the service as field 1, HealthCheckResponse the status.
+  std::string request;
+  if (!service.empty()) request = std::string("\x0a") + static_cast<char>(service.size()) + service;
+  std::string answer;
+  const grpc::Status status = CallRaw(server, "/grpc.health.v1.Health/Check", request, &answer);
+  return status.ok() && answer.size() == 2 ? answer[1] : -1;
 }
 
 }  // namespace freshet

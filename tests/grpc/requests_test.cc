@@ -1,0 +1,98 @@
+// Requests that no generated client sends: bytes that are no message, or one of more than there may
+// be. Each is answered with a status that says so, and costs no more than its bytes.
+#include <memory>
+#include <string>
+
+#include "tests/grpc/raw_stream.h"
+#include "tests/grpc/test_server.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kNoMessage = "\x12\x7f";
+const char* const kMethods[] = {
+    "AdminService/GetCrawlRate",      "AdminService/SetCrawlRate",  "AdminService/GetPolicy",
+    "AdminService/SetPolicy",         "AdminService/GetHost",       "AdminService/Pause",
+    "AdminService/SetHostPoliteness", "AdminService/Resume",        "AdminService/RunEpoch",
+    "AdminService/CreateCheckpoint",  "AdminService/GetStatistics", "AdminService/GetTrustReport",
+    "AdminService/RegisterSource",    "AdminService/ListSources",   "PagesService/RemovePages",
+    "PagesService/GetPage",           "PagesService/RecheckPages",  "PagesService/ListPages",
+    "PagesService/ExportPages",       "SchedulerService/Next"};
+
+TEST(Requests, ThatAreNoMessageAreInvalidArguments) {
+  TestServer server;
+  for (const std::string method : kMethods) {
+    const grpc::Status status = CallRaw(server, "/freshet.v1." + method, kNoMessage);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+        << method << ": " << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr("the bytes are no freshet.v1.")) << method;
+  }
+}
+
+TEST(Requests, NameTheFieldOfATextThatIsNotUtf8) {
+  TestServer server;
+  const auto expect = [&](const std::string& method, const std::string& bytes,
+                          const std::string& message) {
+    const grpc::Status status = CallRaw(server, "/freshet.v1." + method, bytes);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << method;
+    EXPECT_EQ(status.error_message(), message) << method;
+  };
+  expect("PagesService/GetPage", "\x0a\x02\xff\xff", "url: is not valid UTF-8");
+  expect("PagesService/ListPages", "\x0a\x03\x12\x01\xff", "host: is not valid UTF-8");
+  expect("AdminService/Pause", "\x0a\x01\xff", "reason: is not valid UTF-8");
+  expect("SchedulerService/Next", "\x1a\x01\xff", "worker: is not valid UTF-8");
+}
+
+// One bad URL among good ones is a fault of its own, as on a stream.
+TEST(Requests, RefuseTheItemWhoseTextIsNotUtf8) {
+  TestServer server;
+  server.UpsertMany(2);
+  v1::RecheckPagesRequest request;
+  request.add_urls(TestServer::Url(0));
+  request.add_urls("http://\xff.test/");
+  request.add_urls(TestServer::Url(1));
+  std::string answer;
+  const grpc::Status status = CallRaw(server, "/freshet.v1.PagesService/RecheckPages",
+                                      request.SerializePartialAsString(), &answer);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  v1::RecheckPagesResponse response;
+  ASSERT_TRUE(response.ParseFromString(answer));
+  EXPECT_EQ(response.ack().item_count(), 3u);
+  EXPECT_THAT(Described(response.ack()), testing::ElementsAre("1 REFUSED INVALID_ARGUMENT urls: is "
+                                                              "not valid UTF-8"));
+}
+
+TEST(Requests, OfTooManyItemsAreAcknowledgedWithTheirSequence) {
+  TestServer server;
+  std::string bytes = "\x08\x07";
+  for (int i = 0; i < 8'000'000; ++i) bytes.append("\x12\x00", 2);
+  RawStream stream(server, "/freshet.v1.PagesService/UpsertPages");
+  const v1::BatchAck ack = stream.Exchange<v1::UpsertPagesResponse>(bytes).ack();
+  EXPECT_EQ(ack.sequence(), 7u);
+  EXPECT_EQ(ack.item_count(), 8'000'000u);
+  EXPECT_EQ(ack.error().field(), "pages");
+  EXPECT_EQ(ack.error().reason(), "8000000 items, at most 1000 are allowed in a message");
+  // The stream goes on.
+  EXPECT_EQ(stream.Exchange<v1::UpsertPagesResponse>("\x08\x09").ack().sequence(), 9u);
+}
+
+TEST(Requests, OfAWorkerWithTooManyResultsAreAcknowledgedWithTheirSequence) {
+  TestServer server;
+  RawStream stream(server, "/freshet.v1.SchedulerService/Crawl");
+  v1::CrawlRequest hello;
+  hello.mutable_hello()->set_worker("w");
+  EXPECT_EQ(stream.Exchange<v1::CrawlResponse>(hello.SerializeAsString()).notice().kind(),
+            v1::NOTICE_KIND_WELCOME);
+  v1::CrawlRequest request;
+  request.mutable_results()->set_sequence(5);
+  for (int i = 0; i < 1001; ++i) request.mutable_results()->add_results();
+  const auto answer = stream.Exchange<v1::CrawlResponse>(request.SerializeAsString());
+  EXPECT_EQ(answer.result_ack().sequence(), 5u);
+  EXPECT_EQ(answer.result_ack().item_count(), 1001u);
+  EXPECT_EQ(answer.result_ack().error().field(), "results");
+}
+
+}  // namespace
+}  // namespace freshet
