@@ -99,11 +99,6 @@ void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
 void ToProto(const PageEstimate& estimate, const PageRecord& page, v1::PageEstimates* out);
 void ToProto(const CrawlObservation& observation, const Sources& sources, v1::Observation* out);
 
-// Politeness of hosts that have none of their own.
-struct PolitenessDefaults {
-  Duration min_delay;
-  uint32_t max_in_flight = 0;
-};
 void ToProto(const HostRecord& host, uint32_t in_flight, const PolitenessDefaults& defaults,
              Instant now, v1::HostState* out);
 

@@ -176,8 +176,8 @@ ShardSettings Server::Impl::SettingsOf(int shard) const {
   ShardSettings settings;
   settings.state.policy = policy_;
   settings.state.estimator = {.kind = config_.estimator, .day = config_.day};
-  settings.state.default_min_delay = config_.min_delay;
-  settings.state.default_max_in_flight = config_.max_in_flight;
+  settings.state.politeness = {.min_delay = config_.min_delay,
+                               .max_in_flight = config_.max_in_flight};
   settings.state.error_backoff = config_.error_backoff;
   settings.state.max_error_backoff = config_.max_error_backoff;
   settings.state.signal_delay = config_.signal_delay;

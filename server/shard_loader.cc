@@ -49,8 +49,6 @@ class Load {
     const MutexLock lock(mutex_);
     return status_;
   }
-  // Whether an instant is known to have passed.
-  [[nodiscard]] bool Passed(Instant at) const { return !now_.infinite() && at <= now_; }
   // Reads everything, then finishes every shard. Starts the threads, calls `report` every
   // `interval` until they are done, and joins them.
   void RunAll(unsigned threads, Duration interval, const std::function<void()>& report)
@@ -97,10 +95,8 @@ class Load::Range final : public LoadVisitor {
   Status OnPage(const LoadedPage& page) override {
     const size_t shard = ShardOf(SlotOf(page.number));
     Batch& batch = batches_[shard];
-    PageToLoad& prepared = batch.pages.emplace_back(load_.targets_[shard].reader->PrepareLoad(
+    batch.pages.push_back(load_.targets_[shard].reader->PrepareLoad(
         page.number, page.fingerprint, places_[page.host_serial], page.spec, page.state));
-    // What has passed needs no alarm, which costs more than all else that is filed of a page.
-    if (load_.Passed(prepared.entry.eligible_from)) prepared.entry.eligible_from = Instant();
     const size_t size = batch.pages.size();
     if (size < kPagesPerBatch || size % kPagesToTryAgain != 0) return {};
     Target& target = load_.targets_[shard];
@@ -155,7 +151,8 @@ class Load::Range final : public LoadVisitor {
     for (const HostRecord& host : batch.hosts) batch.ids.push_back(target.state->LoadHost(host));
     batch.hosts.clear();
     for (PageToLoad& page : batch.pages) page.entry.host = batch.ids[page.entry.host.value()];
-    RETURN_IF_ERROR(target.state->LoadPages(batch.pages));
+    RETURN_IF_ERROR(
+        target.state->LoadPages(batch.pages, load_.now_.infinite() ? Instant() : load_.now_));
     load_.progress_.pages.fetch_add(batch.pages.size(), std::memory_order_relaxed);
     batch.pages.clear();
     for (const LeaseRecord& lease : batch.leases) target.state->LoadLease(lease);

@@ -16,6 +16,9 @@ enum HostTag : int {
   kMaxInFlight = 3,  // + 1
   kBlockedUntil = 4,
   kLastAssignment = 5,
+  kMinPageInterval = 6,  // microseconds + 1
+  kThrottles = 7,
+  kLastThrottled = 8,
 };
 enum LeaseTag : int {
   kLeasePage = 1,
@@ -31,18 +34,41 @@ constexpr uint64_t kOverUnreported = 1;
 constexpr uint64_t kOverReported = 2;
 enum SourceTag : int {
   kName = 1,
+  kRetired = 2,
 };
 enum SettingsTag : int {
   kHasCrawlRate = 1,
   kCrawlRate = 2,
   kPolicy = 3,
   kPaused = 4,
+  // Of hosts that have none of their own.
+  kDefaultMinDelay = 5,         // microseconds + 1
+  kDefaultMaxInFlight = 6,      // + 1
+  kDefaultMinPageInterval = 7,  // microseconds + 1
 };
 enum EpochTag : int {
   kEpochNumber = 1,
   kFinished = 2,
   kSiteModel = 3,
 };
+
+void WriteSpan(int tag, const std::optional<Duration>& span, FieldWriter& fields) {
+  if (span) fields.Unsigned(tag, static_cast<uint64_t>(span->micros()) + 1);
+}
+
+std::optional<Duration> ReadSpan(FieldReader& fields) {
+  return Duration::Micros(static_cast<int64_t>(fields.Unsigned(INT64_MAX)) - 1);
+}
+
+void WriteLimit(int tag, const std::optional<uint32_t>& limit, FieldWriter& fields) {
+  if (limit) fields.Unsigned(tag, uint64_t{*limit} + 1);
+}
+
+std::optional<uint32_t> ReadLimit(FieldReader& fields) {
+  const uint64_t plus_one = fields.Unsigned(uint64_t{UINT32_MAX} + 1);
+  if (plus_one == 0) fields.Fail();
+  return static_cast<uint32_t>(plus_one - 1);
+}
 
 Status Finish(Family family, std::string_view key, bool complete, const Status& valid) {
   if (!complete) return BadRow(family, key, "malformed");
@@ -56,12 +82,13 @@ void EncodeHost(std::string_view key, uint32_t serial, const HostRecord& record,
   BeginValue(kHostVersion, value);
   FieldWriter fields(value);
   fields.Unsigned(kHostSerial, serial);
-  if (record.min_delay) {
-    fields.Unsigned(kMinDelay, static_cast<uint64_t>(record.min_delay->micros()) + 1);
-  }
-  if (record.max_in_flight) fields.Unsigned(kMaxInFlight, uint64_t{*record.max_in_flight} + 1);
+  WriteSpan(kMinDelay, record.min_delay, fields);
+  WriteLimit(kMaxInFlight, record.max_in_flight, fields);
   fields.Time(kBlockedUntil, record.blocked_until);
   fields.Time(kLastAssignment, record.last_assignment);
+  WriteSpan(kMinPageInterval, record.min_page_interval, fields);
+  fields.Unsigned(kThrottles, record.throttles);
+  fields.Time(kLastThrottled, record.last_throttled);
   SealValue(Family::kHosts, key, value);
 }
 
@@ -79,20 +106,25 @@ Status DecodeHost(std::string_view key, std::string_view value, HostRow* row) {
         row->serial = static_cast<uint32_t>(fields.Unsigned(UINT32_MAX));
         break;
       case kMinDelay:
-        row->record.min_delay =
-            Duration::Micros(static_cast<int64_t>(fields.Unsigned(INT64_MAX)) - 1);
+        row->record.min_delay = ReadSpan(fields);
         break;
-      case kMaxInFlight: {
-        const uint64_t plus_one = fields.Unsigned(uint64_t{UINT32_MAX} + 1);
-        if (plus_one == 0) fields.Fail();
-        row->record.max_in_flight = static_cast<uint32_t>(plus_one - 1);
+      case kMaxInFlight:
+        row->record.max_in_flight = ReadLimit(fields);
         break;
-      }
       case kBlockedUntil:
         row->record.blocked_until = fields.Time();
         break;
       case kLastAssignment:
         row->record.last_assignment = fields.Time();
+        break;
+      case kMinPageInterval:
+        row->record.min_page_interval = ReadSpan(fields);
+        break;
+      case kThrottles:
+        row->record.throttles = static_cast<uint8_t>(fields.Unsigned(UINT8_MAX));
+        break;
+      case kLastThrottled:
+        row->record.last_throttled = fields.Time();
         break;
       default:
         fields.Fail();
@@ -168,7 +200,9 @@ Status DecodeLease(std::string_view key, std::string_view value, LeaseRecord* re
 
 void EncodeSource(std::string_view key, const SourceRecord& record, std::string* value) {
   BeginValue(kSourceVersion, value);
-  FieldWriter(value).Bytes(kName, record.name);
+  FieldWriter fields(value);
+  fields.Bytes(kName, record.name);
+  fields.Unsigned(kRetired, record.retired);
   SealValue(Family::kSources, key, value);
 }
 
@@ -183,6 +217,8 @@ Status DecodeSource(std::string_view key, std::string_view value, SourceRecord* 
   while (fields.Next()) {
     if (fields.tag() == kName) {
       record->name = fields.Bytes();
+    } else if (fields.tag() == kRetired) {
+      record->retired = fields.Unsigned(1) != 0;
     } else {
       fields.Fail();
     }
@@ -197,6 +233,9 @@ void EncodeSettings(std::string_view key, const Settings& settings, std::string*
   if (settings.crawl_rate) fields.F64(kCrawlRate, settings.crawl_rate->per_second());
   if (settings.policy) fields.Bytes(kPolicy, *settings.policy);
   fields.Unsigned(kPaused, settings.paused);
+  WriteSpan(kDefaultMinDelay, settings.min_delay, fields);
+  WriteLimit(kDefaultMaxInFlight, settings.max_in_flight, fields);
+  WriteSpan(kDefaultMinPageInterval, settings.min_page_interval, fields);
   SealValue(Family::kMeta, key, value);
 }
 
@@ -220,6 +259,15 @@ Status DecodeSettings(std::string_view key, std::string_view value, Settings* se
         break;
       case kPaused:
         settings->paused = fields.Unsigned(1) != 0;
+        break;
+      case kDefaultMinDelay:
+        settings->min_delay = ReadSpan(fields);
+        break;
+      case kDefaultMaxInFlight:
+        settings->max_in_flight = ReadLimit(fields);
+        break;
+      case kDefaultMinPageInterval:
+        settings->min_page_interval = ReadSpan(fields);
         break;
       default:
         fields.Fail();

@@ -147,6 +147,10 @@ Status ValidatePage(const PageRecord& page) {
 Status ValidateHost(const HostRecord& host) {
   RETURN_IF_ERROR(KeyText("host", host.host, limits::kMaxUrlBytes));
   if (host.min_delay) RETURN_IF_ERROR(InInterval("min_delay", *host.min_delay));
+  if (host.min_page_interval) {
+    RETURN_IF_ERROR(InInterval("min_page_interval", *host.min_page_interval));
+  }
+  RETURN_IF_ERROR(NotNegative("last_throttled", host.last_throttled));
   RETURN_IF_ERROR(NotNegative("blocked_until", host.blocked_until));
   return NotNegative("last_assignment", host.last_assignment);
 }
@@ -193,6 +197,10 @@ Status ValidateSettings(const Settings& settings) {
                            limits::kMaxCrawlsPerSecond);
   }
   if (settings.policy && settings.policy->empty()) return InvalidArgument("policy: is empty");
+  if (settings.min_delay) RETURN_IF_ERROR(InInterval("min_delay", *settings.min_delay));
+  if (settings.min_page_interval) {
+    RETURN_IF_ERROR(InInterval("min_page_interval", *settings.min_page_interval));
+  }
   return absl::OkStatus();
 }
 

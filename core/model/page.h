@@ -138,8 +138,14 @@ struct HostRecord {
   std::string host;
   std::optional<Duration> min_delay;      // between two assignments; unset: configured default
   std::optional<uint32_t> max_in_flight;  // unset: configured default; 0: no limit
-  Instant blocked_until;                  // epoch: not blocked
-  Instant last_assignment;                // epoch: never
+  // Between two crawls of a page; unset: configured default.
+  std::optional<Duration> min_page_interval;
+  Instant blocked_until;    // epoch: not blocked
+  Instant last_assignment;  // epoch: never
+  // Answers in a row that said that the host is fetched too often or cannot answer now, as of the
+  // last of them (core/schedule/host_backoff.h).
+  uint8_t throttles = 0;
+  Instant last_throttled;  // epoch: never
   bool operator==(const HostRecord&) const = default;
 };
 
@@ -168,7 +174,8 @@ struct LeaseRecord {
 // part of the site model.
 struct SourceRecord {
   std::string name;
-  uint8_t index = 0;  // below limits::kMaxSources; frozen once given
+  uint8_t index = 0;     // below limits::kMaxSources; frozen once given
+  bool retired = false;  // its signals are refused; name and index stay, for what was counted
   bool operator==(const SourceRecord&) const = default;
 };
 

@@ -17,6 +17,10 @@ struct Settings {
   std::optional<Rate> crawl_rate;     // unset: as configured
   std::optional<std::string> policy;  // unset: as configured
   bool paused = false;
+  // Politeness of hosts that have none of their own. Unset: as configured.
+  std::optional<Duration> min_delay;
+  std::optional<uint32_t> max_in_flight;
+  std::optional<Duration> min_page_interval;
   bool operator==(const Settings&) const = default;
 };
 

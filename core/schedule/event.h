@@ -96,7 +96,9 @@ struct SetHost {
   std::string host;
   std::optional<std::optional<Duration>> min_delay;      // outer unset: leave as it is
   std::optional<std::optional<uint32_t>> max_in_flight;  // inner unset: back to the default
-  std::optional<Instant> blocked_until;                  // epoch: unblock
+  std::optional<std::optional<Duration>> min_page_interval;
+  // Epoch: the host is as if it had never asked to be left alone.
+  std::optional<Instant> blocked_until;
 };
 
 struct RegisterSource {

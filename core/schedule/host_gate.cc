@@ -7,9 +7,9 @@
 
 namespace freshet {
 
-HostGate::HostGate(Duration default_min_delay, uint32_t default_max_in_flight)
-    : default_min_delay_(default_min_delay), default_max_in_flight_(default_max_in_flight) {
-  CHECK(default_min_delay >= Duration());
+void HostGate::SetDefaults(const PolitenessDefaults& defaults) {
+  CHECK(defaults.min_delay >= Duration() && defaults.min_page_interval >= Duration());
+  defaults_ = defaults;
 }
 
 HostId HostGate::Intern(const std::string& host) {
@@ -33,33 +33,49 @@ uint32_t HostGate::in_flight(HostId host) const { return hosts_.at(host.value())
 
 HostId HostGate::Put(const HostRecord& record) {
   const HostId host = Intern(record.host);
-  Host& entry = hosts_[host.value()];
-  // A pick that is still on its way to its lease may be later than what the store has heard of.
-  const Instant last = std::max(entry.record.last_assignment, record.last_assignment);
-  entry.record = record;
-  entry.record.last_assignment = last;
+  hosts_[host.value()].record = record;
   return host;
 }
 
-void HostGate::Enter(HostId host, Instant at) {
+void HostGate::Pick(HostId host, Instant at) {
   Host& entry = hosts_.at(host.value());
   ++entry.in_flight;
-  entry.record.last_assignment = std::max(entry.record.last_assignment, at);
+  ++entry.picks;
+  entry.last_pick = std::max(entry.last_pick, at);
 }
 
-void HostGate::Leave(HostId host) {
+void HostGate::OpenLease(HostId host, Instant assigned) {
   Host& entry = hosts_.at(host.value());
-  CHECK(entry.in_flight > 0, "host {} has nothing in flight", entry.record.host);
+  CHECK(entry.picks > 0, "nothing of host {} is picked", entry.record.host);
+  entry.record.last_assignment = std::max(entry.record.last_assignment, assigned);
+  if (--entry.picks == 0) entry.last_pick = Instant();
+}
+
+void HostGate::EndLease(HostId host) {
+  Host& entry = hosts_.at(host.value());
+  CHECK(entry.in_flight > entry.picks, "host {} has no lease open", entry.record.host);
   --entry.in_flight;
+}
+
+void HostGate::PutBack(HostId host) {
+  Host& entry = hosts_.at(host.value());
+  CHECK(entry.picks > 0, "nothing of host {} is picked", entry.record.host);
+  --entry.in_flight;
+  if (--entry.picks == 0) entry.last_pick = Instant();
 }
 
 Instant HostGate::FreeAt(HostId host) const {
   const Host& entry = hosts_.at(host.value());
-  const uint32_t limit = entry.record.max_in_flight.value_or(default_max_in_flight_);
+  const uint32_t limit = entry.record.max_in_flight.value_or(defaults_.max_in_flight);
   if (limit != 0 && entry.in_flight >= limit) return Instant::Infinite();
-  const Duration delay = entry.record.min_delay.value_or(default_min_delay_);
-  if (entry.record.last_assignment == Instant()) return entry.record.blocked_until;
-  return std::max(entry.record.blocked_until, entry.record.last_assignment + delay);
+  const Instant last = std::max(entry.record.last_assignment, entry.last_pick);
+  if (last == Instant()) return entry.record.blocked_until;
+  const Duration delay = entry.record.min_delay.value_or(defaults_.min_delay);
+  return std::max(entry.record.blocked_until, last + delay);
+}
+
+Duration HostGate::PageInterval(HostId host) const {
+  return record(host).min_page_interval.value_or(defaults_.min_page_interval);
 }
 
 }  // namespace freshet

@@ -15,11 +15,21 @@
 
 namespace freshet {
 
+// Politeness of hosts that have none of their own; zero: none. Value type, thread-compatible.
+struct PolitenessDefaults {
+  Duration min_delay;          // between two assignments of a host
+  uint32_t max_in_flight = 0;  // pages of a host that are out at a time
+  Duration min_page_interval;  // between two crawls of a page
+  bool operator==(const PolitenessDefaults&) const = default;
+};
+
 // Owner thread only. HostIds are dense and never reused while the process runs.
 class HostGate {
  public:
-  // Politeness of hosts that have none of their own; zero: none.
-  HostGate(Duration default_min_delay, uint32_t default_max_in_flight);
+  explicit HostGate(const PolitenessDefaults& defaults) { SetDefaults(defaults); }
+
+  void SetDefaults(const PolitenessDefaults& defaults);
+  [[nodiscard]] const PolitenessDefaults& defaults() const { return defaults_; }
 
   // The id of the host; a new one for an unknown name.
   HostId Intern(const std::string& host);
@@ -31,21 +41,27 @@ class HostGate {
   // Replaces what is known of the host of that name.
   HostId Put(const HostRecord& record);
 
-  // One page of the host goes out (for the tick `at`) or comes back.
-  void Enter(HostId host, Instant at);
-  void Leave(HostId host);
+  // A page of the host is picked for the tick `at`. Then either its lease opens, and ends later, or
+  // it is put back: the host is then as if it had not been picked, once no other pick is out.
+  void Pick(HostId host, Instant at);
+  void OpenLease(HostId host, Instant assigned);
+  void EndLease(HostId host);
+  void PutBack(HostId host);
 
   // The instant from which the host is free; infinite while its limit is reached.
   [[nodiscard]] Instant FreeAt(HostId host) const;
+  // The least time between two crawls of a page of the host.
+  [[nodiscard]] Duration PageInterval(HostId host) const;
 
  private:
   struct Host {
     HostRecord record;
-    uint32_t in_flight = 0;
+    uint32_t in_flight = 0;  // picks and leases
+    uint32_t picks = 0;      // whose lease is not open yet
+    Instant last_pick;       // of these
   };
 
-  Duration default_min_delay_;
-  uint32_t default_max_in_flight_;
+  PolitenessDefaults defaults_;
   std::vector<Host> hosts_;  // by HostId
   absl::flat_hash_map<std::string, HostId> ids_;
 };

@@ -40,7 +40,7 @@ class ShardState::Impl {
   // --- shard_state.cc
   [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                        const PageSpec& spec, const PageState& state) const;
-  [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch);
+  [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch, Instant now);
   void LoadLease(const LeaseRecord& lease);
   [[nodiscard]] Status FinishLoad();
   void Install(Transaction& txn);
@@ -94,8 +94,11 @@ class ShardState::Impl {
   };
 
   // --- helpers of several files
+  // What is known of a page without its host.
   [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state,
                                      HostId host) const;
+  // All of it.
+  [[nodiscard]] IndexEntry EntryOf(const PageSpec& spec, const PageState& state, HostId host) const;
   // Takes over spec and state of a page and files it in index and queue, whichever are there.
   void Refile(PageId id, HostId host, const PageSpec& spec, const PageState& state);
   // Takes over what was computed of a page. `asked_at`: see AskedAt.
@@ -130,7 +133,9 @@ class ShardState::Impl {
   [[nodiscard]] bool HasRoomFor(HostId host) const { return roomy || host.value() < room_hosts; }
   // An index that was made ready beside a plan takes over once it has every page.
   void TakeOverByIndex();
-  void Leave(HostId host);
+  void SetPoliteness(const PolitenessDefaults& defaults);
+  // A slice of the hosts that are to follow new defaults.
+  void FollowPoliteness();
   void FreeHost(HostId host) {
     const bool room = HasRoomFor(host);
     if (index && (room || !PlanInForce())) index->SetHostFree(host, hosts.FreeAt(host));
@@ -146,7 +151,9 @@ class ShardState::Impl {
   void DropPage(PageId id);
   // Sets a flag, and withholds or offers the page accordingly.
   void Mark(PageId id, PageTable::Flag flag, bool value);
-  // The page is not out any more: files it again. Its host may be free with that.
+  // The page is not out any more. Its host may be free with that.
+  void TakeBack(PageId id);
+  // And files it again.
   void ComeBack(PageId id);
   void InstallPages(Transaction& txn);
   void InstallLeases(Transaction& txn);
@@ -164,9 +171,11 @@ class ShardState::Impl {
   // The page was fetched (`outcome` is changed or unchanged): it is fresh as of the fetch.
   void Succeed(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
                Instant now, Transaction::Page& page);
+  // What the answer says of the host: it may ask to be left alone for a while.
+  void HeedHost(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
+                const std::string& host, Instant now, Transaction& txn);
   // The page was not fetched: it stays as stale as it is, and waits or leaves.
-  void Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now, Transaction::Page& page,
-            Transaction& txn);
+  void Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now, Transaction::Page& page);
   // The lease that is open on the page, as the batch sees it.
   [[nodiscard]] LeaseId LeaseOf(PageNumber page, Transaction& txn) const;
 
@@ -204,8 +213,9 @@ class ShardState::Impl {
   uint32_t room_hosts = 0;
   std::vector<std::shared_ptr<void>> retired;  // for others to destroy
   float newcomer_rate = kUnplannedRate;
-  Instant latest;  // the latest instant heard of
-  Instant picked;  // that of the latest pick, never later than the next one's
+  uint32_t following = UINT32_MAX;  // hosts from here on are still to follow new defaults
+  Instant latest;                   // the latest instant heard of
+  Instant picked;                   // that of the latest pick, never later than the next one's
   absl::flat_hash_map<Slot, uint64_t> next_serial;
   std::priority_queue<LeaseEnd, std::vector<LeaseEnd>, std::greater<>> lease_ends;
   absl::flat_hash_set<uint64_t> signal_ids;

@@ -206,7 +206,7 @@ double ShardState::Impl::AssignedValue(const PageRecord& page, const LeasePage& 
   if (it == out.end() || !it->second.planned || std::isinf(event.value)) return event.value;
   PageState state = page.state;
   estimator.Advance(state, event.at);
-  return DecidingValue(MakeEntry(page.spec, state, it->second.host), event.at);
+  return DecidingValue(EntryOf(page.spec, state, it->second.host), event.at);
 }
 
 bool ShardState::Impl::BeginPlan(Rate rate) {

@@ -33,7 +33,7 @@ bool NeverDue(const PageSpec& spec, const IndexEntry& entry) {
 ShardState::Impl::Impl(const ShardOptions& shard_options)
     : options(shard_options),
       estimator(shard_options.estimator),
-      hosts(shard_options.default_min_delay, shard_options.default_max_in_flight),
+      hosts(shard_options.politeness),
       leases(shard_options.generation),
       edges(shard_options.estimator.day) {
   in_force = options.policy;
@@ -75,6 +75,28 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
   return entry;
 }
 
+namespace {
+
+// The crawl that a page interval counts from; epoch: none holds the page back. Who asks for a page
+// out of turn asks for it within that interval too.
+Instant IntervalStart(const PageState& state) {
+  return state.recheck ? Instant() : state.last_crawl;
+}
+
+void Hold(IndexEntry* entry, Instant last_crawl, Duration interval) {
+  if (last_crawl == Instant() || interval == Duration()) return;
+  entry->eligible_from = std::max(entry->eligible_from, last_crawl + interval);
+}
+
+}  // namespace
+
+IndexEntry ShardState::Impl::EntryOf(const PageSpec& spec, const PageState& state,
+                                     HostId host) const {
+  IndexEntry entry = MakeEntry(spec, state, host);
+  Hold(&entry, IntervalStart(state), hosts.PageInterval(host));
+  return entry;
+}
+
 PageId ShardState::Impl::AddPage(PageNumber number, uint64_t fingerprint) {
   uint64_t& next = next_serial[SlotOf(number)];
   next = std::max(next, SerialOf(number) + 1);
@@ -82,16 +104,8 @@ PageId ShardState::Impl::AddPage(PageNumber number, uint64_t fingerprint) {
   return pages.Add(number, fingerprint);
 }
 
-void ShardState::Impl::Leave(HostId host) {
-  hosts.Leave(host);
-  FreeHost(host);
-}
-
 void ShardState::Impl::DropPage(PageId id) {
-  if (const auto it = out.find(id); it != out.end()) {
-    Leave(it->second.host);
-    out.erase(it);
-  }
+  if (out.contains(id)) TakeBack(id);
   if (index) index->Remove(id);
   if (queue) queue->Remove(id);
   // A later page may be given the id.
@@ -102,14 +116,19 @@ void ShardState::Impl::DropPage(PageId id) {
   --counters.pages;
 }
 
-void ShardState::Impl::ComeBack(PageId id) {
+void ShardState::Impl::TakeBack(PageId id) {
   const auto it = out.find(id);
   CHECK(it != out.end(), "page {} is not out", id.value());
-  const HostId host = it->second.host;
+  const Out what = it->second;
   out.erase(it);
+  what.lease == LeaseId() ? hosts.PutBack(what.host) : hosts.EndLease(what.host);
+  FreeHost(what.host);
+}
+
+void ShardState::Impl::ComeBack(PageId id) {
   Mark(id, PageTable::kTaken, false);
   Mark(id, PageTable::kLeased, false);
-  Leave(host);
+  TakeBack(id);
 }
 
 void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
@@ -144,7 +163,7 @@ void ShardState::Impl::File(PageId id, bool gone, const IndexEntry& entry, Insta
 
 void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
                               const PageState& state) {
-  const IndexEntry entry = MakeEntry(spec, state, host);
+  const IndexEntry entry = EntryOf(spec, state, host);
   File(id, state.gone || NeverDue(spec, entry), entry, estimator.NextEdge(state),
        BelievedOf(spec, state), AskedAt(id, state));
 }
@@ -157,20 +176,25 @@ PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint
   return {.number = number,
           .fingerprint = fingerprint,
           .entry = entry,
+          .last_crawl = IntervalStart(state),
           .edge = estimator.NextEdge(state),
           .bursts = state.bursts,
           .believed = BelievedOf(spec, state),
           .gone = state.gone || NeverDue(spec, entry)};
 }
 
-Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch) {
+Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch, Instant now) {
   if (counters.pages + batch.size() > options.max_pages) return TooManyPages({});
   for (const PageToLoad& page : batch) {
     if (pages.Find(page.number)) return StoredTwice(page.number);
     const PageId id = pages.Append(page.number, page.fingerprint);
     estimator.RestoreSignals(page.bursts, page.number);
+    IndexEntry entry = page.entry;
+    Hold(&entry, page.last_crawl, hosts.PageInterval(entry.host));
+    // What has passed needs no alarm, which costs more than all else that is filed of a page.
+    if (entry.eligible_from <= now) entry.eligible_from = Instant();
     // Signals ask for crawls only when the page has its share of a plan.
-    File(id, page.gone, page.entry, page.edge, page.believed, Instant::Infinite());
+    File(id, page.gone, entry, page.edge, page.believed, Instant::Infinite());
   }
   counters.pages += batch.size();
   return absl::OkStatus();
@@ -185,7 +209,8 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
   const HostId host = HostOf(*id);
   out[*id] = {.lease = lease.id, .host = host};
   Mark(*id, PageTable::kLeased, true);
-  hosts.Enter(host, lease.assigned);
+  hosts.Pick(host, lease.assigned);
+  hosts.OpenLease(host, lease.assigned);
   leases.Put(lease);
   lease_ends.push({lease.deadline, lease.id});
 }
@@ -254,10 +279,11 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
     leases.Put(lease.record);
     if (was_open) continue;
     CHECK(id && pages.Is(*id, PageTable::kTaken), "a lease without a pick");
-    // The host was entered by the pick.
     Mark(*id, PageTable::kLeased, true);
     Mark(*id, PageTable::kTaken, false);
-    out.at(*id).lease = lease.record.id;
+    Out& leased = out.at(*id);
+    leased.lease = lease.record.id;
+    hosts.OpenLease(leased.host, lease.record.assigned);
     lease_ends.push({lease.record.deadline, lease.record.id});
   }
   for (const LeaseRecord& lease : txn.late_leases) leases.MarkReported(lease.id);
@@ -270,6 +296,7 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
 // --- Timers ---
 
 void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>* events) {
+  FollowPoliteness();
   for (; !lease_ends.empty() && lease_ends.top().at <= now && max > 0; lease_ends.pop()) {
     const LeaseEnd end = lease_ends.top();
     const LeaseRecord* lease = leases.Find(end.lease);
@@ -286,7 +313,7 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
 }
 
 Instant ShardState::Impl::next_timer() const {
-  if (estimator.has_reweighed()) return Instant();
+  if (estimator.has_reweighed() || following < hosts.size()) return Instant();
   return lease_ends.empty() ? edges.next() : std::min(edges.next(), lease_ends.top().at);
 }
 
@@ -316,7 +343,7 @@ std::optional<Pick> ShardState::Impl::Take(Instant at) {
   const HostId host = HostOf(id);
   out[id] = {.lease = LeaseId(), .host = host, .planned = PlanInForce()};
   Mark(id, PageTable::kTaken, true);
-  hosts.Enter(host, at);
+  hosts.Pick(host, at);
   FreeHost(host);
   if (!PlanInForce() && !std::isinf(best->value)) price = best->value;
   return Pick{pages.number(id), best->value, PlanInForce()};
@@ -325,6 +352,21 @@ std::optional<Pick> ShardState::Impl::Take(Instant at) {
 void ShardState::Impl::PutBack(PageNumber number) {
   const std::optional<PageId> id = pages.Find(number);
   if (id && pages.Is(*id, PageTable::kTaken)) ComeBack(*id);
+}
+
+// --- Politeness ---
+
+void ShardState::Impl::SetPoliteness(const PolitenessDefaults& defaults) {
+  hosts.SetDefaults(defaults);
+  following = 0;
+}
+
+void ShardState::Impl::FollowPoliteness() {
+  // Some milliseconds.
+  constexpr size_t kSlice = size_t{1} << 14;
+  const auto end = static_cast<uint32_t>(std::min(hosts.size(), following + kSlice));
+  while (following < end) FreeHost(HostId(following++));
+  if (following >= hosts.size()) following = UINT32_MAX;
 }
 
 // --- ShardState: forwards
@@ -339,7 +381,9 @@ PageToLoad ShardState::PrepareLoad(PageNumber number, uint64_t fingerprint, Host
   return impl_->PrepareLoad(number, fingerprint, host, spec, state);
 }
 
-Status ShardState::LoadPages(std::span<const PageToLoad> batch) { return impl_->LoadPages(batch); }
+Status ShardState::LoadPages(std::span<const PageToLoad> batch, Instant now) {
+  return impl_->LoadPages(batch, now);
+}
 
 void ShardState::LoadLease(const LeaseRecord& lease) { impl_->LoadLease(lease); }
 
@@ -378,6 +422,12 @@ std::optional<Pick> ShardState::Peek(Instant at) { return impl_->Peek(at); }
 std::optional<Pick> ShardState::Take(Instant at) { return impl_->Take(at); }
 void ShardState::PutBack(PageNumber page) { impl_->PutBack(page); }
 double ShardState::price() const { return impl_->price; }
+
+void ShardState::SetPoliteness(const PolitenessDefaults& defaults) {
+  impl_->SetPoliteness(defaults);
+}
+const PolitenessDefaults& ShardState::politeness() const { return impl_->hosts.defaults(); }
+const HostBackoff& ShardState::host_backoff() const { return impl_->options.host_backoff; }
 
 void ShardState::BeginEpoch(Instant now) { impl_->estimator.BeginEpoch(now); }
 void ShardState::CollectForEpoch(const PageRecord& page) { impl_->estimator.Collect(page); }

@@ -31,6 +31,8 @@
 #include "core/schedule/crawl_policy.h"
 #include "core/schedule/event.h"
 #include "core/schedule/freshness_sample.h"
+#include "core/schedule/host_backoff.h"
+#include "core/schedule/host_gate.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/page_plan.h"
 #include "core/schedule/transaction.h"
@@ -40,9 +42,8 @@ namespace freshet {
 struct ShardOptions {
   CrawlPolicy policy;
   EstimatorOptions estimator;
-  // Politeness of hosts that have none of their own.
-  Duration default_min_delay;          // zero: none
-  uint32_t default_max_in_flight = 0;  // zero: no limit
+  PolitenessDefaults politeness;
+  HostBackoff host_backoff;
   // After a failed crawl the page waits this long, twice as long after each further failure.
   Duration error_backoff = Duration::Seconds(60);
   Duration max_error_backoff = Duration::Days(7);
@@ -73,6 +74,7 @@ struct ShardCounters {
   uint64_t changed = 0;
   uint64_t unchanged = 0;
   uint64_t errors = 0;
+  uint64_t throttled = 0;  // answers that said that their host is fetched too often, late ones too
   uint64_t gone = 0;
   uint64_t duplicate_results = 0;
   uint64_t late_results = 0;  // of a lease that was no longer open
@@ -89,7 +91,8 @@ struct PageToLoad {
   PageNumber number;
   uint64_t fingerprint = 0;
   IndexEntry entry;
-  Instant edge;  // infinite: its rates do not change by age
+  Instant last_crawl;  // the page interval of its host counts from here; epoch: it does not hold
+  Instant edge;        // infinite: its rates do not change by age
   std::array<BurstSignal, 2> bursts;
   FreshnessSample::Page believed;
   bool gone = false;  // or never worth a crawl
@@ -107,7 +110,9 @@ struct Explanation {
   std::optional<LeaseRecord> lease;
   HostRecord host;
   uint32_t host_in_flight = 0;
-  std::string why;  // one sentence for a person
+  int host_throttles = 0;  // answers in a row for which the host still waits longer
+  Instant host_free;       // infinite: once one of its pages comes back
+  std::string why;         // one sentence for a person
 };
 
 // Owner thread only.
@@ -126,8 +131,9 @@ class ShardState {
   // others load hosts, pages and leases.
   [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                        const PageSpec& spec, const PageState& state) const;
-  // Internal when a number is taken by another page, ResourceExhausted beyond max_pages.
-  [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch);
+  // `now`: no pick is asked for an earlier instant; epoch: not known. Internal when a number is
+  // taken by another page, ResourceExhausted beyond max_pages.
+  [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch, Instant now = {});
   void LoadLease(const LeaseRecord& lease);
   // Page numbers of `slot` from this serial on were never given to a page.
   void LoadNextSerial(Slot slot, uint64_t next_serial);
@@ -144,7 +150,7 @@ class ShardState {
 
   // Appends the expired leases and age edges that are due and the signals that other crawls have
   // shown in a new light, as events, at most `max`. Each is told once: what is not committed is for
-  // the owner to step again.
+  // the owner to step again. Has a slice of the hosts follow new defaults of politeness.
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   // When TakeDueTimers has something to do again.
   [[nodiscard]] Instant next_timer() const;
@@ -160,6 +166,14 @@ class ShardState {
   void PutBack(PageNumber page);
   // Value of the last page taken; zero before the first.
   [[nodiscard]] double price() const;
+
+  // --- Politeness
+
+  // Of hosts that have none of their own, from the next pick on; those that wait are looked at anew
+  // by the next TakeDueTimers, in slices. Pages wait by an interval of before until they are filed
+  // anew, for example by a crawl: the owner has that done if min_page_interval has changed.
+  void SetPoliteness(const PolitenessDefaults& defaults);
+  [[nodiscard]] const PolitenessDefaults& politeness() const;
 
   // --- Epochs
   void BeginEpoch(Instant now);
@@ -208,6 +222,7 @@ class ShardState {
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
   // The host as stored, and how many of its pages are out. NotFound: no page has it.
   [[nodiscard]] StatusOr<HostRecord> FindHost(const std::string& host, uint32_t* in_flight) const;
+  [[nodiscard]] const HostBackoff& host_backoff() const;
   [[nodiscard]] BelievedFreshness Believed(Instant now) const;
   [[nodiscard]] std::vector<SourceTrust> Trust() const;
   [[nodiscard]] const ShardCounters& counters() const;

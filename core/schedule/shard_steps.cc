@@ -20,11 +20,19 @@ Reply UnknownPage(const PageKey& key) {
   return Refused(NotFound("url: {} is not known in crawl {}", key.url, key.crawl_id));
 }
 
+// The longest wait after a failure. An answer that is about the host says little of the page: it
+// waits no longer than hosts do, however many of them there are.
+Duration LongestBackoff(const ShardOptions& options, int http_status) {
+  const HostBackoff& host = options.host_backoff;
+  if (!IsThrottled(http_status) || host.first == Duration()) return options.max_error_backoff;
+  return std::min(options.max_error_backoff, host.longest);
+}
+
 // Doubles with every failure in a row.
-Duration Backoff(const ShardOptions& options, int errors) {
+Duration Backoff(const ShardOptions& options, int errors, Duration most) {
   Duration wait = options.error_backoff;
-  for (int i = 1; i < errors && wait < options.max_error_backoff; ++i) wait = wait * 2;
-  return std::min(wait, options.max_error_backoff);
+  for (int i = 1; i < errors && wait < most; ++i) wait = wait * 2;
+  return std::min(wait, most);
 }
 
 bool AlreadyTaken(const PageRecord& page, const ReportCrawl& report) {
@@ -39,11 +47,19 @@ bool AlreadyTaken(const PageRecord& page, const ReportCrawl& report) {
   });
 }
 
+// Whether the status alone says that the crawl failed. 404 and 410 may mean that the page is gone,
+// which is for the worker to say.
+bool IsFailure(int http_status) {
+  return http_status >= 400 && http_status != 404 && http_status != 410;
+}
+
 // What a result says once digests are compared; nullopt: it cannot be told.
 std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& page) {
   const bool fetched = !report.outcome || report.outcome == CrawlOutcome::kChanged ||
                        report.outcome == CrawlOutcome::kUnchanged;
   if (!fetched) return report.outcome;
+  // An answer that is no page; its digest, if it has one, is that of the error.
+  if (!report.outcome && IsFailure(report.http_status)) return CrawlOutcome::kError;
   const std::string& stored = page.detail.digest;
   if (!report.digest.empty() && report.digest.size() == stored.size()) {
     return report.digest == stored ? CrawlOutcome::kUnchanged : CrawlOutcome::kChanged;
@@ -420,8 +436,20 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   state.rates = estimator.Estimate(record, std::max(now, report.fetched)).rates;
 }
 
+void ShardState::Impl::HeedHost(const ReportCrawl& report, CrawlOutcome outcome,
+                                const LeaseRecord* lease, const std::string& host, Instant now,
+                                Transaction& txn) {
+  if (outcome == CrawlOutcome::kError && IsThrottled(report.http_status)) {
+    ++counters.throttled;
+    NoteThrottled(options.host_backoff, lease == nullptr ? report.fetched : lease->assigned,
+                  report.retry_after, now, StagedHost(host, txn));
+  } else if (report.retry_after > Duration()) {
+    NoteAsked(options.host_backoff, report.retry_after, now, StagedHost(host, txn));
+  }
+}
+
 void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now,
-                            Transaction::Page& page, Transaction& txn) {
+                            Transaction::Page& page) {
   PageState& state = page.record.state;
   // Carried first: a page that fails for long would otherwise jump at its next look.
   estimator.Advance(state, now);
@@ -431,14 +459,12 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
     ++counters.gone;
     return;
   }
-  if (state.errors < 255) ++state.errors;
+  const Duration most = LongestBackoff(options, report.http_status);
+  const bool waits_longest = Backoff(options, state.errors, most) >= most;
+  if (state.errors < 255 && !(IsThrottled(report.http_status) && waits_longest)) ++state.errors;
   ++counters.errors;
   state.recheck = false;
-  state.retry_at = now + std::max(report.retry_after, Backoff(options, state.errors));
-  if (report.retry_after > Duration()) {
-    HostRecord* host = StagedHost(page.record.host, txn);
-    host->blocked_until = std::max(host->blocked_until, now + report.retry_after);
-  }
+  state.retry_at = now + std::max(report.retry_after, Backoff(options, state.errors, most));
 }
 
 Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) {
@@ -476,6 +502,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     return Refused(InvalidArgument(
         "outcome: is unset and no digest of the same length is stored to decide it by"));
   }
+  HeedHost(event, *outcome, lease == nullptr ? nullptr : &lease->record, record.host, now, txn);
   const bool success = outcome == CrawlOutcome::kChanged || outcome == CrawlOutcome::kUnchanged;
   const bool late = event.lease != LeaseId() && lease == nullptr;
   if (late || (success && event.fetched <= record.state.last_crawl)) {
@@ -494,7 +521,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   if (success) {
     Succeed(event, *outcome, lease == nullptr ? nullptr : &lease->record, now, *page);
   } else {
-    Fail(event, *outcome, now, *page, txn);
+    Fail(event, *outcome, now, *page);
   }
   close();
   record.detail.last_outcome = *outcome;
@@ -512,7 +539,9 @@ Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) {
   HostRecord* host = StagedHost(event.host, txn);
   if (event.min_delay) host->min_delay = *event.min_delay;
   if (event.max_in_flight) host->max_in_flight = *event.max_in_flight;
+  if (event.min_page_interval) host->min_page_interval = *event.min_page_interval;
   if (event.blocked_until) host->blocked_until = *event.blocked_until;
+  if (event.blocked_until == Instant()) host->throttles = 0;
   return {};
 }
 

@@ -11,26 +11,47 @@ namespace {
 
 std::string Days(double seconds) { return fmt::format("{:.3g} days", seconds / 86400); }
 
+// Which part of politeness its host waits for.
+std::string WhyHostWaits(const Explanation& explanation, Instant now) {
+  const HostRecord& host = explanation.host;
+  if (explanation.host_free.infinite()) {
+    return fmt::format("its host has {} in flight, which is its limit",
+                       explanation.host_in_flight == 1
+                           ? "a page"
+                           : fmt::format("{} pages", explanation.host_in_flight));
+  }
+  const double left = (explanation.host_free - now).seconds();
+  if (host.blocked_until < explanation.host_free) {
+    return fmt::format("the delay between two crawls of its host has not passed: {:.3f} s to go",
+                       left);
+  }
+  if (explanation.host_throttles > 0) {
+    return fmt::format(
+        "its host has answered that it is fetched too often, or cannot answer now ({} in a row): "
+        "{:.3f} s to go",
+        explanation.host_throttles, left);
+  }
+  return fmt::format("its host is blocked, by Retry-After or an operator: {:.3f} s to go", left);
+}
+
 // One sentence for a person.
 std::string Why(const PageRecord& page, const Explanation& explanation, bool out, bool planned,
-                Instant host_free, Instant now) {
+                Instant now) {
   if (page.state.gone) return "the last crawl found it gone; upsert it to have it crawled again";
   if (explanation.lease) {
     return fmt::format("it is out on lease {} to worker '{}'", explanation.lease->id.value(),
                        explanation.lease->worker);
   }
   if (out) return "it has been picked and is about to be handed out";
-  if (host_free.infinite()) {
-    return fmt::format("its host has {} pages in flight, which is its limit",
-                       explanation.host_in_flight);
-  }
-  if (host_free > now) {
-    return fmt::format("its host is not free for another {:.3f} s", (host_free - now).seconds());
-  }
+  if (explanation.host_free > now) return WhyHostWaits(explanation, now);
   if (explanation.eligible_from > now) {
+    const bool own_interval =
+        explanation.eligible_from <= page.state.last_crawl + page.spec.min_interval;
     const char* reason = page.state.retry_at > now    ? "it waits after a failed crawl"
                          : page.spec.not_before > now ? "it is not to be crawled before its time"
-                                                      : "its minimal interval has not passed";
+                         : own_interval
+                             ? "its minimal interval has not passed"
+                             : "the least time between two crawls of any page has not passed";
     return fmt::format("{}: {:.3f} s to go", reason, (explanation.eligible_from - now).seconds());
   }
   if (page.state.recheck) return "a recheck was asked for: it goes out as soon as a worker asks";
@@ -70,7 +91,7 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
     result.why = "it was removed";
     return result;
   }
-  const IndexEntry entry = MakeEntry(page.spec, state, *host);
+  const IndexEntry entry = EntryOf(page.spec, state, *host);
   const ValueParameters value = ValueOf(entry);
   result.value = DecidingValue(entry, value, now);
   result.eligible_from = entry.eligible_from;
@@ -85,8 +106,9 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   if (pages.Is(*id, PageTable::kLeased)) result.lease = *leases.Find(out.at(*id).lease);
   result.host = hosts.record(*host);
   result.host_in_flight = hosts.in_flight(*host);
-  result.why =
-      Why(page, result, pages.Is(*id, PageTable::kTaken), in_plan, hosts.FreeAt(*host), now);
+  result.host_free = hosts.FreeAt(*host);
+  result.host_throttles = ThrottlesAt(options.host_backoff, result.host, now);
+  result.why = Why(page, result, pages.Is(*id, PageTable::kTaken), in_plan, now);
   return result;
 }
 

@@ -47,7 +47,7 @@ class FullDiskShardTest : public testing::Test {
     EXPECT_TRUE(store_->SetShards(1).ok());
     ShardSettings settings;
     settings.state.policy = CrawlPolicy(Policy{.kind = PolicyKind::kGreedy});
-    settings.state.default_max_in_flight = 1;
+    settings.state.politeness.max_in_flight = 1;
     settings.mailbox = {.weight = 1000, .hard_weight = 2000, .patience = Duration::Seconds(1)};
     shard_ = std::make_unique<Shard>(settings, *store_, clock_, observer_);
     EXPECT_TRUE(shard_->state().FinishLoad().ok());

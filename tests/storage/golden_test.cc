@@ -120,6 +120,22 @@ LeaseRecord GoldenPastLease() {
   return lease;
 }
 
+HostRecord GoldenThrottledHost() {
+  HostRecord host = GoldenHost();
+  host.min_page_interval = Duration::Seconds(90);
+  host.throttles = 5;
+  host.last_throttled = At(-2);
+  return host;
+}
+
+Settings GoldenPoliteness() {
+  Settings settings;
+  settings.min_delay = Duration::Millis(2500);
+  settings.max_in_flight = 0;
+  settings.min_page_interval = Duration::Seconds(30);
+  return settings;
+}
+
 Settings GoldenSettings() {
   return {.crawl_rate = Rate::PerSecond(12.5), .policy = "greedy_ncis", .paused = true};
 }
@@ -178,6 +194,11 @@ std::vector<Row> AllRows() {
                     return DecodeHost(k, bytes, &row).ok() && row.serial == 77 &&
                            row.record == GoldenHost();
                   }});
+  EncodeHost(key, 77, GoldenThrottledHost(), &value);
+  rows.push_back({"host_throttled.v1", key, value, [](auto k, auto bytes) {
+                    HostRow row;
+                    return DecodeHost(k, bytes, &row).ok() && row.record == GoldenThrottledHost();
+                  }});
   key = LeaseKeyOf(SlotOfHost(kHost), GoldenLease().id);
   EncodeLease(key, GoldenLease(), &value);
   rows.push_back({"lease.v1", key, value, [](auto k, auto bytes) {
@@ -196,11 +217,23 @@ std::vector<Row> AllRows() {
                     return DecodeSource(k, bytes, &source).ok() && source.name == "sitemap" &&
                            source.index == 3;
                   }});
+  const SourceRecord retired = {.name = "feed", .index = 3, .retired = true};
+  EncodeSource(key, retired, &value);
+  rows.push_back({"source_retired.v1", key, value, [retired](auto k, auto bytes) {
+                    SourceRecord source;
+                    return DecodeSource(k, bytes, &source).ok() && source == retired;
+                  }});
   key = MetaKeyOf(MetaKey::kSettings);
   EncodeSettings(key, GoldenSettings(), &value);
   rows.push_back({"settings.v1", key, value, [](auto k, auto bytes) {
                     Settings settings;
                     return DecodeSettings(k, bytes, &settings).ok() && settings == GoldenSettings();
+                  }});
+  EncodeSettings(key, GoldenPoliteness(), &value);
+  rows.push_back({"settings_politeness.v1", key, value, [](auto k, auto bytes) {
+                    Settings settings;
+                    return DecodeSettings(k, bytes, &settings).ok() &&
+                           settings == GoldenPoliteness();
                   }});
   key = MetaKeyOf(MetaKey::kEpoch, 2);
   EncodeEpoch(key, GoldenEpoch(), &value);
@@ -227,16 +260,17 @@ std::string FromHex(const std::string& hex) {
 
 TEST(Golden, RecordsAreEncodedAndDecodedAsReleased) {
   const fs::path path = kGolden / "records.txt";
-  if (Writing() && !fs::exists(path)) {
-    fs::create_directories(kGolden);
-    std::ofstream out(path);
-    for (const Row& row : AllRows()) {
-      out << row.name << " " << Hex(row.key) << " " << Hex(row.value) << "\n";
-    }
-  }
   std::map<std::string, std::pair<std::string, std::string>> golden;
   std::ifstream in(path);
   for (std::string name, key, value; in >> name >> key >> value;) golden[name] = {key, value};
+  if (Writing()) {
+    std::ofstream out(path, std::ios::app);
+    for (const Row& row : AllRows()) {
+      if (golden.contains(row.name)) continue;
+      golden[row.name] = {Hex(row.key), Hex(row.value)};
+      out << row.name << " " << Hex(row.key) << " " << Hex(row.value) << "\n";
+    }
+  }
   ASSERT_EQ(golden.size(), AllRows().size());
   for (const Row& row : AllRows()) {
     SCOPED_TRACE(row.name);

@@ -134,6 +134,9 @@ HostRecord RandomRecords::Host(const std::string& host) {
   HostRecord record{.host = host};
   if (Chance(50)) record.min_delay = Duration::Micros(static_cast<int64_t>(Below(1 << 30)));
   if (Chance(50)) record.max_in_flight = Chance(20) ? UINT32_MAX : static_cast<uint32_t>(Below(9));
+  if (Chance(50)) record.min_page_interval = Duration::Micros(static_cast<int64_t>(Below(1 << 30)));
+  if (Chance(50)) record.throttles = static_cast<uint8_t>(Below(256));
+  record.last_throttled = Time();
   record.blocked_until = Time();
   record.last_assignment = Time();
   return record;
@@ -162,6 +165,9 @@ Settings RandomRecords::RandomSettings() {
   if (Chance(50)) settings.crawl_rate = freshet::Rate::PerSecond(Rate() * 100);
   if (Chance(50)) settings.policy = "greedy_ncis";
   settings.paused = Chance(50);
+  if (Chance(50)) settings.min_delay = Duration::Micros(static_cast<int64_t>(Below(1 << 30)));
+  if (Chance(50)) settings.max_in_flight = static_cast<uint32_t>(Below(9));
+  if (Chance(50)) settings.min_page_interval = Duration::Seconds(static_cast<int64_t>(Below(99)));
   return settings;
 }
 

@@ -331,7 +331,11 @@ TEST(Validate, NamesTheFieldThatIsWrong) {
   EXPECT_FALSE(ValidateSource({.name = std::string(65, 'x'), .index = 0}).ok());
   EXPECT_FALSE(ValidateEpoch({.shard = limits::kMaxShards, .finished = {}, .site_model = {}}).ok());
   EXPECT_FALSE(ValidateHost({.host = "h", .min_delay = Duration::Micros(-1)}).ok());
+  EXPECT_FALSE(ValidateHost({.host = "h", .min_page_interval = Duration::Micros(-1)}).ok());
+  EXPECT_FALSE(ValidateHost({.host = "h", .last_throttled = Instant::FromMicros(-1)}).ok());
   EXPECT_FALSE(ValidateSettings({.crawl_rate = Rate::PerSecond(NAN), .policy = {}}).ok());
+  EXPECT_FALSE(ValidateSettings({.policy = {}, .min_delay = Duration::Micros(-1)}).ok());
+  EXPECT_FALSE(ValidateSettings({.policy = {}, .min_page_interval = Duration::Micros(-1)}).ok());
 }
 
 }  // namespace

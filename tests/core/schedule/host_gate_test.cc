@@ -13,42 +13,80 @@ namespace {
 Instant At(int64_t seconds) { return Instant::FromUnixSeconds(seconds); }
 
 TEST(HostGate, DelayCountsFromTheAssignment) {
-  HostGate gate(Duration::Seconds(2), 0);
+  HostGate gate({.min_delay = Duration::Seconds(2)});
   const HostId host = gate.Intern("a.example");
   EXPECT_EQ(gate.Intern("a.example"), host);
   EXPECT_EQ(gate.FreeAt(host), Instant());
-  gate.Enter(host, At(10));
-  gate.Leave(host);
+  gate.Pick(host, At(10));
+  EXPECT_EQ(gate.FreeAt(host), At(12));
+  gate.OpenLease(host, At(10));
+  gate.EndLease(host);
   EXPECT_EQ(gate.FreeAt(host), At(12));
 }
 
+// With several shards most picks are put back: their hosts were not fetched.
+TEST(HostGate, APickThatIsPutBackDelaysNobody) {
+  HostGate gate({.min_delay = Duration::Seconds(2), .max_in_flight = 3});
+  const HostId host = gate.Put({.host = "a.example", .last_assignment = At(5)});
+  gate.Pick(host, At(10));
+  EXPECT_EQ(gate.FreeAt(host), At(12));
+  gate.PutBack(host);
+  EXPECT_EQ(gate.FreeAt(host), At(7));
+  EXPECT_EQ(gate.in_flight(host), 0u);
+
+  gate.Pick(host, At(10));
+  gate.Pick(host, At(12));
+  gate.PutBack(host);
+  EXPECT_EQ(gate.FreeAt(host), At(14)) << "another may become a lease";
+  gate.OpenLease(host, At(10));
+  EXPECT_EQ(gate.FreeAt(host), At(12));
+}
+
+TEST(HostGate, NewDefaultsHoldForHostsWithoutRulesOfTheirOwn) {
+  HostGate gate({.min_delay = Duration::Seconds(2), .min_page_interval = Duration::Seconds(60)});
+  const HostId plain = gate.Intern("a.example");
+  const HostId own = gate.Put({.host = "b.example",
+                               .min_delay = Duration::Seconds(7),
+                               .min_page_interval = Duration::Seconds(5)});
+  for (const HostId host : {plain, own}) gate.Pick(host, At(10));
+  EXPECT_EQ(gate.PageInterval(plain), Duration::Seconds(60));
+  EXPECT_EQ(gate.PageInterval(own), Duration::Seconds(5));
+  gate.SetDefaults({.min_delay = Duration::Seconds(3), .min_page_interval = Duration()});
+  EXPECT_EQ(gate.FreeAt(plain), At(13));
+  EXPECT_EQ(gate.FreeAt(own), At(17));
+  EXPECT_EQ(gate.PageInterval(plain), Duration());
+  EXPECT_EQ(gate.PageInterval(own), Duration::Seconds(5));
+  gate.SetDefaults({.max_in_flight = 1});
+  EXPECT_TRUE(gate.FreeAt(plain).infinite());
+}
+
 TEST(HostGate, ItsOwnRulesWinOverTheDefault) {
-  HostGate gate(Duration::Seconds(2), 1);
+  HostGate gate({.min_delay = Duration::Seconds(2), .max_in_flight = 1});
   HostRecord record{.host = "a.example", .min_delay = Duration::Seconds(30), .max_in_flight = 0};
   const HostId host = gate.Put(record);
-  gate.Enter(host, At(10));
-  gate.Enter(host, At(11));
+  gate.Pick(host, At(10));
+  gate.Pick(host, At(11));
   EXPECT_EQ(gate.FreeAt(host), At(41));
   record.min_delay.reset();
   record.max_in_flight.reset();
   gate.Put(record);
   EXPECT_TRUE(gate.FreeAt(host).infinite());
-  gate.Leave(host);
-  gate.Leave(host);
-  EXPECT_EQ(gate.FreeAt(host), At(13)) << "the last assignment is not forgotten";
+  for (const int64_t assigned : {10, 11}) gate.OpenLease(host, At(assigned));
+  for (int i = 0; i < 2; ++i) gate.EndLease(host);
+  EXPECT_EQ(gate.FreeAt(host), At(13)) << "picks outlive a change of the record";
 }
 
 TEST(HostGate, BlockHoldsBeyondTheDelay) {
-  HostGate gate(Duration(), 0);
+  HostGate gate({});
   const HostId host = gate.Put({.host = "a.example", .blocked_until = At(100)});
-  gate.Enter(host, At(10));
+  gate.Pick(host, At(10));
   EXPECT_EQ(gate.FreeAt(host), At(100));
 }
 
 // Against a list of what is out, scanned each time.
 TEST(HostGate, AgreesWithAListScan) {
   std::mt19937 random(3);
-  HostGate gate(Duration::Seconds(1), 3);
+  HostGate gate({.min_delay = Duration::Seconds(1), .max_in_flight = 3});
   const HostId host = gate.Intern("a.example");
   std::list<int64_t> out;
   int64_t now = 100;
@@ -58,11 +96,16 @@ TEST(HostGate, AgreesWithAListScan) {
     const bool free = gate.FreeAt(host) <= At(now);
     ASSERT_EQ(free, out.size() < 3 && now >= last + 1 - (last == 0 ? 1000 : 0));
     if (free && random() % 2 == 0) {
-      gate.Enter(host, At(now));
+      gate.Pick(host, At(now));
+      if (random() % 3 == 0) {
+        gate.PutBack(host);
+        continue;
+      }
+      gate.OpenLease(host, At(now));
       out.push_back(now);
       last = now;
     } else if (!out.empty() && random() % 2 == 0) {
-      gate.Leave(host);
+      gate.EndLease(host);
       out.pop_front();
     }
     ASSERT_EQ(gate.in_flight(host), out.size());
