@@ -1,7 +1,9 @@
 #include "tests/crash/daemon.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,6 +41,10 @@ void Daemon::Spawn(const std::vector<std::string>& flags) {
                                     "--log-level",
                                     "warn"};
   words.insert(words.end(), flags.begin(), flags.end());
+  if (max_files_ > 0) {
+    const std::string limited = fmt::format("ulimit -n {} && exec \"$0\" \"$@\"", max_files_);
+    words.insert(words.begin(), {"/bin/sh", "-c", limited});
+  }
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -49,6 +55,7 @@ void Daemon::Spawn(const std::vector<std::string>& flags) {
   posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_.c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (!directory_.empty()) posix_spawn_file_actions_addchdir_np(&actions, directory_.c_str());
   const int error = posix_spawn(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   CHECK(error == 0, "cannot start {}", words.front());
@@ -62,11 +69,15 @@ std::string Daemon::AwaitReady() {
   while (read(out_, &c, 1) == 1 && c != '\n') line.push_back(c);
   close(std::exchange(out_, -1));
   char address[100] = {};
-  if (std::sscanf(line.c_str(), "ready grpc=%99s http=%*s pages=%lu", address, &pages_) != 2) {
+  char http[100] = {};
+  if (std::sscanf(line.c_str(), "ready grpc=%99s http=%99s pages=%lu", address, http, &pages_) !=
+      3) {
     int status = 0;
     waitpid(std::exchange(pid_, -1), &status, 0);
     return "instead of getting ready, " + Described(status);
   }
+  grpc_address_ = address;
+  http_address_ = http;
   grpc::ChannelArguments arguments;
   // Channels to one address would share a connection; each server has its own.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -98,6 +109,15 @@ std::string Daemon::Verify(std::vector<std::string> flags) {
 }
 
 void Daemon::RequestStop() const { kill(pid_, SIGTERM); }
+
+bool Daemon::EndsWithin(int seconds) const {
+  const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  CHECK(fd >= 0, "no handle of process {}", pid_);
+  pollfd ended = {fd, POLLIN, 0};
+  const bool in_time = poll(&ended, 1, seconds * 1000) == 1;
+  close(fd);
+  return in_time;
+}
 
 std::string Daemon::AwaitEnd() {
   int status = 0;

@@ -1,0 +1,116 @@
+// Attacks freshetd with every hostile script, or those named, and watches whether honest clients
+// are served all the same. A failure is one line, with the command that plays the same script
+// again.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "fmt/format.h"
+#include "google/protobuf/stubs/logging.h"
+#include "tests/hostile/scripts.h"
+#include "tests/hostile/siege.h"
+
+namespace freshet::hostile {
+namespace {
+
+struct Options {
+  double seconds = 8;
+  uint64_t seed = 1;
+  std::vector<std::string> scripts;
+
+  [[nodiscard]] bool Wants(const std::string& name) const {
+    return scripts.empty() || std::find(scripts.begin(), scripts.end(), name) != scripts.end();
+  }
+};
+
+// As many connections as the system allows: attackers hold more than a thousand.
+void RaiseFileLimit() {
+  rlimit files = {};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// Empty, or "SCRIPT: WHAT".
+std::string Run(const Options& options, const std::string& directory) {
+  for (const OwnScript& script : kOwnScripts) {
+    if (!options.Wants(script.name)) continue;
+    std::string wrong;
+    // A thread of its own, because what it mounts only that thread sees.
+    std::thread([&] {
+      wrong = script.play(directory + "/" + script.name, Random(options.seed));
+    }).join();
+    if (!wrong.empty()) return fmt::format("{}: {}", script.name, wrong);
+  }
+  std::vector<Script> scripts;
+  for (const Script& script : kScripts) {
+    if (options.Wants(script.name)) scripts.push_back(script);
+  }
+  if (scripts.empty()) return {};
+  return RunSiege(directory, scripts, options.seed, options.seconds);
+}
+
+// The flags that choose the script that failed, or, if it took several, those that were chosen.
+std::string Again(const Options& options, const std::string& script) {
+  if (script != "all" && script != "none") return " --script " + script;
+  std::string flags;
+  for (const std::string& chosen : options.scripts) flags += " --script " + chosen;
+  return flags;
+}
+
+int Main(const Options& options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  // Texts that are no UTF-8 are sent on purpose.
+  google::protobuf::SetLogHandler(nullptr);
+  RaiseFileLimit();
+  std::string directory = std::filesystem::temp_directory_path() / "freshet_hostile_XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr) {
+    fmt::print(stderr, "hostile: cannot create {}\n", directory);
+    return 1;
+  }
+  const std::string wrong = Run(options, directory);
+  if (!wrong.empty()) {
+    fmt::print(stderr,
+               "hostile: FAILED seed={} script={}; data in {}; again: ./dev hostile --seed {} "
+               "--seconds {}{}\n",
+               options.seed, wrong, directory, options.seed, options.seconds,
+               Again(options, wrong.substr(0, wrong.find(':'))));
+    return 1;
+  }
+  fmt::print("hostile: seed {}, nothing broke\n", options.seed);
+  std::error_code error;
+  std::filesystem::remove_all(directory, error);
+  return 0;
+}
+
+}  // namespace
+}  // namespace freshet::hostile
+
+int main(int argc, char** argv) {
+  CLI::App app("Attacks freshetd with hostile scripts, and checks that honest clients are served.");
+  freshet::hostile::Options options;
+  app.add_option("--seconds", options.seconds, "how long the common server is attacked (8)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--seed", options.seed, "seed of all scripts (1)");
+  app.add_option("--script", options.scripts, "only these scripts (all)")
+      ->check([](const std::string& name) {
+        for (const auto& script : freshet::hostile::kScripts) {
+          if (name == script.name) return std::string();
+        }
+        for (const auto& script : freshet::hostile::kOwnScripts) {
+          if (name == script.name) return std::string();
+        }
+        return "there is no script " + name;
+      });
+  CLI11_PARSE(app, argc, argv);
+  return freshet::hostile::Main(options);
+}

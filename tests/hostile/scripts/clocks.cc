@@ -1,0 +1,45 @@
+// Workers whose clocks are wrong, by a second or by ages. What they report of an open lease ends
+// the lease all the same: a page that was asked for once more comes back once, not for ever.
+#include "freshet/v1/pages.grpc.pb.h"
+#include "tests/hostile/scripts.h"
+#include "tests/hostile/worker.h"
+
+namespace freshet::hostile {
+namespace {
+
+void Recheck(Attack& attack, const std::shared_ptr<grpc::Channel>& channel,
+             const std::string& url) {
+  const auto call = attack.Call();
+  v1::RecheckPagesRequest request;
+  request.add_urls(url);
+  v1::RecheckPagesResponse response;
+  (void)v1::PagesService::NewStub(channel)->RecheckPages(call.get(), request, &response);
+}
+
+}  // namespace
+
+void Clocks(Attack& attack) {
+  const auto channel = attack.Connect();
+  while (!attack.Over()) {
+    Worker worker(attack, channel, "wrong clock", 5);
+    worker.Grant(20);
+    for (int round = 0; round < 20 && !attack.Over(); ++round) {
+      const std::vector<v1::Assignment> assignments = worker.Receive();
+      if (assignments.empty()) break;
+      v1::CrawlRequest request;
+      for (const v1::Assignment& assignment : assignments) {
+        v1::CrawlResult& result = *request.mutable_results()->add_results();
+        result.set_lease_id(assignment.lease_id());
+        result.set_outcome(attack.OneIn(2) ? v1::CRAWL_OUTCOME_CHANGED
+                                           : v1::CRAWL_OUTCOME_UNCHANGED);
+        attack.SetOddTime(result.mutable_fetch_time());
+        if (attack.OneIn(2)) attack.SetOddTime(result.mutable_last_modified());
+      }
+      if (!worker.Send(request) || worker.ReceiveAck().item_count() == 0) break;
+      if (round == 0) Recheck(attack, channel, assignments[0].url());
+      worker.Grant(static_cast<uint32_t>(assignments.size()));
+    }
+  }
+}
+
+}  // namespace freshet::hostile

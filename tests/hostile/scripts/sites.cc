@@ -1,0 +1,64 @@
+// Honest workers that tell what hostile sites answered: absurd validators, pauses of years, odd
+// codes, redirects to nowhere. Whatever it is, the result of an open lease must end the lease.
+#include "fmt/format.h"
+#include "tests/hostile/scripts.h"
+#include "tests/hostile/worker.h"
+
+namespace freshet::hostile {
+namespace {
+
+void Answer(Attack& attack, v1::CrawlResult* result) {
+  // Pages that are gone, and hosts that are to be left alone, are few: others are fetched as well.
+  static constexpr v1::CrawlOutcome kOutcomes[] = {
+      v1::CRAWL_OUTCOME_CHANGED, v1::CRAWL_OUTCOME_UNCHANGED, v1::CRAWL_OUTCOME_ERROR};
+  static constexpr v1::CrawlOutcome kEnds[] = {v1::CRAWL_OUTCOME_GONE, v1::CRAWL_OUTCOME_MOVED};
+  result->set_outcome(attack.OneIn(20) ? kEnds[attack.Below(2)] : kOutcomes[attack.Below(3)]);
+  if (attack.OneIn(2)) {
+    // Bytes of a header that are no UTF-8 cannot be sent in this field at all.
+    std::string etag = attack.OneIn(2) ? "\"" + std::string(attack.Below(9000), 'e') + "\""
+                                       : std::string("\"a\tb\r\n\0\x1b\"", 9);
+    result->set_etag(etag);
+  }
+  if (attack.OneIn(3)) result->set_content_digest(attack.Bytes(64));
+  if (attack.OneIn(2)) result->set_http_status(static_cast<int32_t>(100 + attack.Below(500)));
+  if (attack.OneIn(4)) attack.SetOddTime(result->mutable_last_modified());
+  if (attack.OneIn(400)) {
+    result->mutable_retry_after()->set_seconds(attack.OneIn(2) ? 400LL * 86400 : INT32_MAX);
+  }
+}
+
+}  // namespace
+
+void Sites(Attack& attack) {
+  const auto channel = attack.Connect();
+  while (!attack.Over()) {
+    Worker worker(attack, channel, "honest, of hostile sites", 10);
+    worker.Grant(20);
+    for (int round = 0; round < 20 && !attack.Over(); ++round) {
+      const std::vector<v1::Assignment> assignments = worker.Receive();
+      if (assignments.empty()) break;
+      v1::CrawlRequest request;
+      for (const v1::Assignment& assignment : assignments) {
+        v1::CrawlResult& result = *request.mutable_results()->add_results();
+        result.set_lease_id(assignment.lease_id());
+        Answer(attack, &result);
+      }
+      if (!worker.Send(request)) break;
+      const v1::BatchAck ack = worker.ReceiveAck();
+      if (ack.item_count() == 0) break;
+      for (const v1::ItemStatus& status : ack.statuses()) {
+        if (status.outcome() == v1::ITEM_OUTCOME_REFUSED && !status.error().retryable()) {
+          attack.Fail(fmt::format("what a site answered made the result be refused: {}: {}",
+                                  status.error().reason(),
+                                  request.results()
+                                      .results(static_cast<int>(status.index()))
+                                      .ShortDebugString()
+                                      .substr(0, 300)));
+        }
+      }
+      worker.Grant(static_cast<uint32_t>(assignments.size()));
+    }
+  }
+}
+
+}  // namespace freshet::hostile

@@ -1,0 +1,168 @@
+#include "tests/hostile/siege.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "fmt/format.h"
+#include "tests/crash/daemon.h"
+#include "tests/hostile/honest.h"
+#include "tests/hostile/socket.h"
+#include "tests/hostile/usage.h"
+
+namespace freshet::hostile {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// Beyond what the server takes before the attack.
+constexpr uint64_t kMostMib = 600;
+constexpr uint64_t kMostThreadsLeft = 100;
+constexpr uint64_t kMostFilesLeft = 100;
+
+std::vector<std::string> Flags() { return {"--crawl-rate", "200", "--shards", "2"}; }
+
+// Owner thread only.
+class Siege {
+ public:
+  Siege(const std::string& directory, uint64_t seed)
+      : daemon_("data", directory + "/log", directory), random_(seed) {}
+
+  [[nodiscard]] std::string Begin();
+  // Empty, or what went wrong while these scripts played.
+  [[nodiscard]] std::string Play(const std::vector<Script>& scripts, double seconds);
+  // The attack is over: what must hold then. Ends with a server that was stopped while attacked.
+  [[nodiscard]] std::string End(const std::vector<Script>& scripts);
+
+ private:
+  [[nodiscard]] std::string Trouble() const;
+  [[nodiscard]] std::string CheckLeftovers();
+  [[nodiscard]] std::string CheckFetches() const;
+  [[nodiscard]] std::vector<std::thread> Launch(const std::vector<Script>& scripts, double seconds);
+
+  crash::Daemon daemon_;
+  Random random_;
+  Ledger ledger_;
+  Target target_;
+  Usage before_;
+  std::unique_ptr<Honest> honest_;
+};
+
+std::string Siege::Begin() {
+  daemon_.Spawn(Flags());
+  std::string wrong = daemon_.AwaitReady();
+  if (!wrong.empty()) return wrong;
+  target_ = {daemon_.grpc_address(), daemon_.http_address(), &ledger_};
+  honest_ = std::make_unique<Honest>(target_);
+  wrong = honest_->Prepare();
+  if (!wrong.empty()) return wrong;
+  before_ = UsageOf(daemon_.pid());
+  honest_->Start();
+  return {};
+}
+
+std::vector<std::thread> Siege::Launch(const std::vector<Script>& scripts, double seconds) {
+  const SteadyClock::time_point end =
+      SteadyClock::now() + std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
+  std::vector<std::thread> threads;
+  for (const Script& script : scripts) {
+    threads.emplace_back([&script, attack = Attack(target_, end, random_.Split())]() mutable {
+      script.play(attack);
+    });
+  }
+  return threads;
+}
+
+std::string Siege::Play(const std::vector<Script>& scripts, double seconds) {
+  for (std::thread& thread : Launch(scripts, seconds)) thread.join();
+  return Trouble();
+}
+
+std::string Siege::Trouble() const {
+  if (daemon_.EndsWithin(0)) return "the server has ended";
+  if (const std::string wrong = ledger_.wrong(); !wrong.empty()) return wrong;
+  if (const std::string wrong = honest_->wrong(); !wrong.empty()) return wrong;
+  const uint64_t peak = UsageOf(daemon_.pid()).peak_mib;
+  if (!kSanitized && peak > before_.peak_mib + kMostMib) {
+    return fmt::format("the server took {} MiB, {} before", peak, before_.peak_mib);
+  }
+  return CheckFetches();
+}
+
+// Pages are alike, so none should be fetched much more often than the others.
+std::string Siege::CheckFetches() const {
+  const auto [url, fetches] = ledger_.Worst();
+  const uint64_t share = ledger_.assignments() / kHonestPages;
+  if (fetches <= 20 + 5 * share) return {};
+  return fmt::format("{} was handed out {} times, of {} assignments of all pages", url, fetches,
+                     ledger_.assignments());
+}
+
+// Connections of clients that have gone are given up, and the threads that served them.
+std::string Siege::CheckLeftovers() {
+  Usage after;
+  for (int tries = 0; tries < kPatienceSeconds * 20; ++tries) {
+    after = UsageOf(daemon_.pid());
+    if (after.threads <= before_.threads + kMostThreadsLeft &&
+        after.files <= before_.files + kMostFilesLeft) {
+      return {};
+    }
+    Pause(50);
+  }
+  return fmt::format("{} threads and {} open files are left, {} and {} before", after.threads,
+                     after.files, before_.threads, before_.files);
+}
+
+std::string Siege::End(const std::vector<Script>& scripts) {
+  std::string wrong = CheckLeftovers();
+  if (!wrong.empty()) return wrong;
+  honest_->Stop();
+  wrong = honest_->CheckPages();
+  if (wrong.empty()) wrong = Trouble();
+  if (!wrong.empty()) return wrong;
+  const Usage after = UsageOf(daemon_.pid());
+  std::string served;
+  for (const Served& client : honest_->served()) {
+    served += fmt::format("; {} {} times, at worst in {:.3f} s", client.client, client.exchanges,
+                          client.worst_seconds);
+  }
+  fmt::print(
+      "hostile: {} assignments, the most frequent page {} times; {} MiB at most, {} before{}\n",
+      ledger_.assignments(), ledger_.Worst().second, after.peak_mib, before_.peak_mib, served);
+
+  std::vector<std::thread> threads = Launch(scripts, 0.5);
+  Pause(200);
+  daemon_.RequestStop();
+  const bool ended = daemon_.EndsWithin(3 * kPatienceSeconds);
+  for (std::thread& thread : threads) thread.join();
+  if (!ended) return "the server did not stop";
+  wrong = daemon_.AwaitEnd();
+  return wrong.empty() ? daemon_.Verify(Flags()) : "on SIGTERM: " + wrong;
+}
+
+}  // namespace
+
+std::string RunSiege(const std::string& directory, const std::vector<Script>& scripts,
+                     uint64_t seed, double seconds) {
+  Siege siege(directory, seed);
+  std::string wrong = siege.Begin();
+  if (!wrong.empty()) return "none: " + wrong;
+  const double turn = seconds / 2 / static_cast<double>(scripts.size());
+  for (const Script& script : scripts) {
+    wrong = siege.Play({script}, turn);
+    if (!wrong.empty()) return fmt::format("{}: {}", script.name, wrong);
+  }
+  const char* all = scripts.size() == 1 ? scripts[0].name : "all";
+  wrong = siege.Play(scripts, seconds / 2);
+  if (wrong.empty()) wrong = siege.End(scripts);
+  return wrong.empty() ? "" : fmt::format("{}: {}", all, wrong);
+}
+
+}  // namespace freshet::hostile

@@ -1,0 +1,71 @@
+#include "tests/hostile/socket.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "core/base/check.h"
+
+namespace freshet::hostile {
+
+Socket::Socket(const std::string& address, int millis) {
+  const size_t colon = address.rfind(':');
+  CHECK(colon != std::string::npos, "{} is no address", address);
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(std::atoi(address.c_str() + colon + 1)));
+  CHECK(inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr) == 1, "{}", address);
+  fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd_ < 0) return;
+  const timeval patience = {millis / 1000, millis % 1000 * 1000};
+  setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  if (connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) Close();
+}
+
+bool Socket::Send(std::string_view bytes) {
+  while (open() && !bytes.empty()) {
+    const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return open();
+}
+
+std::string Socket::Receive() {
+  if (!open()) return {};
+  std::string bytes(65536, '\0');
+  const ssize_t n = recv(fd_, bytes.data(), bytes.size(), 0);
+  bytes.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  return bytes;
+}
+
+std::string Socket::ReceiveAll() {
+  std::string all;
+  for (std::string some; !(some = Receive()).empty();) all += some;
+  return all;
+}
+
+void Socket::HalfClose() const {
+  if (open()) shutdown(fd_, SHUT_WR);
+}
+
+void Socket::Close() {
+  if (open()) close(std::exchange(fd_, -1));
+}
+
+void Socket::Reset() {
+  if (!open()) return;
+  const linger at_once = {1, 0};
+  setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  Close();
+}
+
+void Pause(int millis) { poll(nullptr, 0, millis); }
+
+}  // namespace freshet::hostile

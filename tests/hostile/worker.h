@@ -1,0 +1,77 @@
+// A fetch worker on a Crawl stream, for scripts that misuse what it gets.
+#ifndef FRESHET_TESTS_HOSTILE_WORKER_H_
+#define FRESHET_TESTS_HOSTILE_WORKER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "freshet/v1/scheduler.grpc.pb.h"
+#include "tests/hostile/attack.h"
+
+namespace freshet::hostile {
+
+// Lives as long as one call, see Attack::Call. Thread-compatible.
+class Worker {
+ public:
+  Worker(Attack& attack, const std::shared_ptr<grpc::Channel>& channel, const std::string& name,
+         int lease_seconds)
+      : ledger_(attack.target().ledger),
+        call_(attack.Call()),
+        stream_(v1::SchedulerService::NewStub(channel)->Crawl(call_.get())) {
+    v1::CrawlRequest request;
+    request.mutable_hello()->set_worker(name);
+    request.mutable_hello()->mutable_lease_duration()->set_seconds(lease_seconds);
+    stream_->Write(request);
+  }
+  ~Worker() {
+    call_->TryCancel();
+    v1::CrawlResponse response;
+    while (stream_->Read(&response)) Note(response);
+    (void)stream_->Finish();
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  bool Grant(uint32_t credit) {
+    v1::CrawlRequest request;
+    request.mutable_credit()->set_assignments(credit);
+    return stream_->Write(request);
+  }
+  bool Send(const v1::CrawlRequest& request) { return stream_->Write(request); }
+  void HalfClose() { stream_->WritesDone(); }
+  // The next assignments; none when the call is over.
+  std::vector<v1::Assignment> Receive() {
+    v1::CrawlResponse response;
+    while (stream_->Read(&response)) {
+      Note(response);
+      if (response.has_assignments()) {
+        return {response.assignments().assignments().begin(),
+                response.assignments().assignments().end()};
+      }
+    }
+    return {};
+  }
+  // The next acknowledgement of results; without a count when the call is over.
+  v1::BatchAck ReceiveAck() {
+    v1::CrawlResponse response;
+    while (stream_->Read(&response)) {
+      Note(response);
+      if (response.has_result_ack()) return response.result_ack();
+    }
+    return {};
+  }
+
+ private:
+  void Note(const v1::CrawlResponse& response) {
+    for (const v1::Assignment& one : response.assignments().assignments()) ledger_->Note(one);
+  }
+
+  Ledger* const ledger_;
+  std::unique_ptr<grpc::ClientContext> call_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream_;
+};
+
+}  // namespace freshet::hostile
+
+#endif  // FRESHET_TESTS_HOSTILE_WORKER_H_
