@@ -12,6 +12,8 @@ namespace freshet::limits {
 // ----------------------------------------------------------------------- Longer URLs exist but
 // none that a crawler should revisit; 8 KiB is what common web servers accept.
 inline constexpr size_t kMaxUrlBytes = 8192;
+// In ASCII and without a trailing dot; no longer name can be looked up in the DNS (RFC 1035).
+inline constexpr size_t kMaxHostBytes = 253;
 inline constexpr size_t kMaxCrawlIdBytes = 64;
 inline constexpr size_t kMaxSourceNameBytes = 64;
 inline constexpr size_t kMaxSignalIdBytes = 128;

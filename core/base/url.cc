@@ -1,14 +1,16 @@
 #include "core/base/url.h"
 
-#include <idn2.h>
 #include <xxhash.h>
 
-#include <boost/url.hpp>
-#include <charconv>
-#include <cstdlib>
-#include <memory>
+#include <algorithm>
+#include <iterator>
+#include <optional>
 
+#include "absl/strings/match.h"
+#include "core/base/ascii.h"
 #include "core/base/limits.h"
+#include "core/base/url_host.h"
+#include "core/base/url_path.h"
 
 namespace freshet {
 namespace {
@@ -40,61 +42,77 @@ size_t SequenceLength(std::string_view text) {
   return 0;
 }
 
-bool IsHex(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+constexpr std::string_view kDelimiters = "/\\?";
+
+// What a URL is made of, before anything is decided about its parts. Views into the text.
+struct Parts {
+  bool secure = false;
+  std::string_view host;
+  std::string_view port;                  // without its colon; empty also where there is none
+  std::string_view path;                  // empty, or from its slash on
+  std::optional<std::string_view> query;  // without its question mark
+};
+
+std::string_view WithoutOuterSpaces(std::string_view text) {
+  const size_t first = std::min(text.find_first_not_of(' '), text.size());
+  return text.substr(first, text.find_last_not_of(' ') + 1 - first);
 }
 
-// Characters that may stand in a path or query as they are (RFC 3986 pchar, '/' and '?').
-bool IsAllowed(char c) {
-  if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
-  return std::string_view("-._~!$&'()*+,;=:@/?").find(c) != std::string_view::npos;
+bool IsScheme(std::string_view text) {
+  if (text.empty() || !IsLetter(text.front())) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return IsLetter(c) || IsDigit(c) || c == '+' || c == '-' || c == '.';
+  });
 }
 
-// Escapes whatever RFC 3986 forbids after the authority; a `%` that starts no escape becomes %25.
-std::string EscapeForbidden(std::string_view text) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
-  std::string out;
-  out.reserve(text.size() + 16);
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const bool escape = c == '%' && i + 2 < text.size() && IsHex(text[i + 1]) && IsHex(text[i + 2]);
-    if (IsAllowed(c) || escape) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += '%';
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    }
+// What follows the scheme and the slashes after it, however many there are.
+StatusOr<std::string_view> AfterScheme(std::string_view url, bool* secure) {
+  const size_t colon = url.find(':');
+  const std::string_view scheme = url.substr(0, colon);
+  if (colon == std::string_view::npos || !IsScheme(scheme)) {
+    return InvalidArgument("url: is not absolute (scheme://host is missing)");
   }
-  return out;
+  *secure = absl::EqualsIgnoreCase({scheme.data(), scheme.size()}, "https");
+  if (!*secure && !absl::EqualsIgnoreCase({scheme.data(), scheme.size()}, "http")) {
+    return InvalidArgument("url: scheme is neither http nor https");
+  }
+  const std::string_view rest = url.substr(colon + 1);
+  const size_t slashes = std::min(rest.find_first_not_of("/\\"), rest.size());
+  if (slashes < 2) return InvalidArgument("url: is not absolute (// is missing after the scheme)");
+  return rest.substr(slashes);
 }
 
-// The authority part as RFC 3986 wants it: a host name in ASCII, and the port as it was.
-StatusOr<std::string> AsciiAuthority(std::string_view authority) {
+StatusOr<Parts> Split(std::string_view url) {
+  Parts parts;
+  ASSIGN_OR_RETURN(std::string_view rest, AfterScheme(url, &parts.secure));
+  rest = rest.substr(0, rest.find('#'));
+  std::string_view authority = rest.substr(0, rest.find_first_of(kDelimiters));
+  parts.path = rest.substr(authority.size());
+  if (const size_t mark = parts.path.find('?'); mark != std::string_view::npos) {
+    parts.query = parts.path.substr(mark + 1);
+    parts.path = parts.path.substr(0, mark);
+  }
   if (authority.find('@') != std::string_view::npos) {
     return InvalidArgument("url: user information is not allowed");
   }
-  const size_t colon = authority.rfind(':');
-  const bool bracketed = !authority.empty() && authority.front() == '[';
-  const size_t host_end = bracketed ? authority.find(']') + 1 : std::min(colon, authority.size());
-  std::string host(authority.substr(0, host_end));
-  const std::string port(authority.substr(std::min(host_end, authority.size())));
-  if (host.empty()) return InvalidArgument("url: host is missing");
-  if (bracketed) return host + port;
-  char* ascii = nullptr;
-  const int rc = idn2_to_ascii_8z(host.c_str(), &ascii, IDN2_NONTRANSITIONAL);
-  const std::unique_ptr<char, decltype(&std::free)> owner(ascii, &std::free);
-  if (rc != IDN2_OK) {
-    // Underscores and other letters that DNS serves but IDNA forbids stay usable in plain ASCII.
-    for (const char c : host) {
-      if (static_cast<unsigned char>(c) >= 0x80) {
-        return InvalidArgument("url: host is not a valid name: {}", idn2_strerror(rc));
-      }
-    }
-    return host + port;
+  // The colons of an IPv6 address are inside its brackets.
+  const size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
+  const size_t colon = authority.find(':', std::min(bracket, authority.size()));
+  parts.host = authority.substr(0, colon);
+  if (colon != std::string_view::npos) parts.port = authority.substr(colon + 1);
+  if (parts.host.empty()) return InvalidArgument("url: host is missing");
+  return parts;
+}
+
+// The port of `digits`, where leading zeros do not count; the scheme's own for none.
+StatusOr<int> ParsePort(std::string_view digits, int default_port) {
+  if (digits.empty()) return default_port;
+  int port = 0;
+  for (const char c : digits) {
+    if (IsDigit(c)) port = port * 10 + (c - '0');
+    if (!IsDigit(c) || port > 65535) return InvalidArgument("url: port is not 0 to 65535");
   }
-  return std::string(ascii) + port;
+  return port;
 }
 
 }  // namespace
@@ -104,59 +122,50 @@ Status ValidateText(std::string_view field, std::string_view text, size_t max_by
     return InvalidArgument("{}: {} bytes, at most {} are allowed", field, text.size(), max_bytes);
   }
   for (size_t i = 0; i < text.size();) {
+    if (text[i] >= ' ' && text[i] < 0x7F) {
+      ++i;
+      continue;
+    }
     const size_t n = SequenceLength(text.substr(i));
     if (n == 0) return InvalidArgument("{}: not valid UTF-8 at byte {}", field, i);
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c < 0x20 || c == 0x7F) return InvalidArgument("{}: control character at byte {}", field, i);
+    if (n == 1) return InvalidArgument("{}: control character at byte {}", field, i);
     i += n;
   }
   return absl::OkStatus();
 }
 
 StatusOr<CanonicalUrl> Canonicalise(std::string_view url) {
-  if (url.empty()) return InvalidArgument("url: is empty");
   RETURN_IF_ERROR(ValidateText("url", url, limits::kMaxUrlBytes));
-  if (url.find(' ') != std::string_view::npos) return InvalidArgument("url: holds a space");
-  const size_t scheme_end = url.find("://");
-  if (scheme_end == std::string_view::npos) {
-    return InvalidArgument("url: is not absolute (scheme://host is missing)");
+  url = WithoutOuterSpaces(url);
+  if (url.empty()) return InvalidArgument("url: is empty");
+  ASSIGN_OR_RETURN(const Parts parts, Split(url));
+  const int default_port = parts.secure ? 443 : 80;
+  ASSIGN_OR_RETURN(const int port, ParsePort(parts.port, default_port));
+  CanonicalUrl result;
+  std::string& text = result.text;
+  text.reserve(url.size() + 16);
+  text = parts.secure ? "https://" : "http://";
+  const size_t host_start = text.size();
+  RETURN_IF_ERROR(AppendHost(parts.host, &text));
+  result.host = WithoutTrailingDots(std::string_view(text).substr(host_start));
+  if (port != default_port) fmt::format_to(std::back_inserter(text), ":{}", port);
+  AppendPath(parts.path, &text);
+  if (parts.query) {
+    text += '?';
+    AppendQuery(*parts.query, &text);
   }
-  url = url.substr(0, url.find('#'));
-  if (url.size() < scheme_end + 3) return InvalidArgument("url: host is missing");
-  const std::string_view rest = url.substr(scheme_end + 3);
-  const size_t authority_end = std::min(rest.find_first_of("/?"), rest.size());
-  ASSIGN_OR_RETURN(const std::string authority, AsciiAuthority(rest.substr(0, authority_end)));
-  std::string text = std::string(url.substr(0, scheme_end + 3)) + authority;
-  if (authority_end == rest.size() || rest[authority_end] == '?') text += '/';
-  text += EscapeForbidden(rest.substr(authority_end));
-
-  auto parsed = boost::urls::parse_absolute_uri(text);
-  if (parsed.has_error()) {
-    return InvalidArgument("url: {}", parsed.error().message());
-  }
-  boost::urls::url canonical(*parsed);
-  canonical.normalize();
-  const auto scheme = canonical.scheme_id();
-  if (scheme != boost::urls::scheme::http && scheme != boost::urls::scheme::https) {
-    return InvalidArgument("url: scheme is neither http nor https");
-  }
-  const bool secure = scheme == boost::urls::scheme::https;
-  if (canonical.has_port()) {
-    const std::string_view digits(canonical.port().data(), canonical.port().size());
-    int port = 0;
-    const auto parse = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (!digits.empty() && (parse.ec != std::errc() || port < 1 || port > 65535)) {
-      return InvalidArgument("url: port is not 1 to 65535");
-    }
-    if (digits.empty() || port == (secure ? 443 : 80)) canonical.remove_port();
-  }
-  if (canonical.encoded_host().empty()) return InvalidArgument("url: host is missing");
-  CanonicalUrl result{std::string(canonical.buffer()), std::string(canonical.encoded_host())};
-  if (result.text.size() > limits::kMaxUrlBytes) {
-    return InvalidArgument("url: {} bytes once escaped, at most {} are allowed", result.text.size(),
+  if (text.size() > limits::kMaxUrlBytes) {
+    return InvalidArgument("url: {} bytes once escaped, at most {} are allowed", text.size(),
                            limits::kMaxUrlBytes);
   }
   return result;
+}
+
+std::string_view HostOfCanonical(std::string_view text) {
+  const size_t start = text.find("//") + 2;
+  const std::string_view authority = text.substr(start, text.find('/', start) - start);
+  const size_t bracket = authority.starts_with('[') ? authority.find(']') : 0;
+  return WithoutTrailingDots(authority.substr(0, authority.find(':', bracket)));
 }
 
 StatusOr<std::string> CanonicalCrawlId(std::string_view crawl_id) {

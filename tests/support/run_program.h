@@ -30,15 +30,14 @@ inline std::string ReadWholeFile(const std::string& path) {
   return text.str();
 }
 
-// Runs `command` (a program of FRESHET_BIN_DIR and its arguments, in shell syntax) on `input` and
-// waits for its end. exit_code is -1 if a signal ended it.
-inline ProgramResult RunProgram(const std::string& command, const std::string& input) {
+// Runs `command`, in shell syntax, on `input` and waits for its end. exit_code is -1 if a signal
+// ended it and 127 if there is no such program.
+inline ProgramResult RunCommand(const std::string& command, const std::string& input) {
   std::string pattern = ::testing::TempDir() + "freshet_run_XXXXXX";
   EXPECT_NE(mkdtemp(pattern.data()), nullptr) << pattern;
   const std::string stem = pattern + "/";
   std::ofstream(stem + "in", std::ios::binary) << input;
-  const std::string line = std::string(FRESHET_BIN_DIR) + "/" + command + " <" + stem + "in >" +
-                           stem + "out 2>" + stem + "err";
+  const std::string line = command + " <" + stem + "in >" + stem + "out 2>" + stem + "err";
   const int status = std::system(line.c_str());
   ProgramResult result;
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
@@ -47,6 +46,11 @@ inline ProgramResult RunProgram(const std::string& command, const std::string& i
   for (const char* name : {"in", "out", "err"}) std::remove((stem + name).c_str());
   rmdir(pattern.c_str());
   return result;
+}
+
+// The same for a program of FRESHET_BIN_DIR.
+inline ProgramResult RunProgram(const std::string& command, const std::string& input) {
+  return RunCommand(std::string(FRESHET_BIN_DIR) + "/" + command, input);
 }
 
 // The rows of a tab-separated text with a header line, each as column -> cell.

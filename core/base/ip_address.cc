@@ -1,0 +1,185 @@
+#include "core/base/ip_address.h"
+
+#include <algorithm>
+
+#include "core/base/ascii.h"
+#include "fmt/format.h"
+
+namespace freshet {
+namespace {
+
+constexpr uint64_t kTooMuch = uint64_t{1} << 32;
+
+// The host without the label of the root, which is empty.
+std::string_view WithoutRoot(std::string_view host) {
+  if (host.size() > 1 && host.ends_with('.')) host.remove_suffix(1);
+  return host;
+}
+
+// A number of an IPv4 address, where all that is 2^32 and more counts as 2^32; nullopt for what is
+// none. A prefix alone is 0.
+std::optional<uint64_t> ParseNumber(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  int base = 10;
+  if (text.size() >= 2 && text[0] == '0' && ToLower(text[1]) == 'x') {
+    base = 16;
+    text.remove_prefix(2);
+  } else if (text.size() >= 2 && text[0] == '0') {
+    base = 8;
+    text.remove_prefix(1);
+  }
+  uint64_t number = 0;
+  for (const char c : text) {
+    const int digit = HexValue(c);
+    if (digit < 0 || digit >= base) return std::nullopt;
+    number =
+        std::min(number * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit), kTooMuch);
+  }
+  return number;
+}
+
+// Reads the text of an IPv6 address piece by piece. Thread-compatible.
+class Ipv6Parser {
+ public:
+  explicit Ipv6Parser(std::string_view text) : text_(text) {}
+
+  std::optional<Ipv6Address> Parse() {
+    if (Take(':') && !TakeGap()) return std::nullopt;
+    while (at_ < text_.size()) {
+      if (pieces_ == address_.size()) return std::nullopt;
+      if (text_[at_] == ':') {
+        if (!TakeGap()) return std::nullopt;
+        continue;
+      }
+      const size_t start = at_;
+      TakePiece();
+      if (at_ < text_.size() && text_[at_] == '.') {
+        at_ = start;
+        --pieces_;
+        if (!TakeIpv4()) return std::nullopt;
+        break;
+      }
+      if (at_ == text_.size()) break;
+      // A piece ends the text or is followed by a colon that is not the last character.
+      if (!Take(':') || at_ == text_.size()) return std::nullopt;
+    }
+    return Spread();
+  }
+
+ private:
+  bool Take(char c) {
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  // The second colon of the one `::`, which stands for one piece at least.
+  bool TakeGap() {
+    if (gap_ || !Take(':')) return false;
+    gap_ = ++pieces_;
+    return true;
+  }
+
+  // Up to four hexadecimal digits; none is told by what must follow.
+  void TakePiece() {
+    unsigned value = 0;
+    for (int digits = 0; digits < 4 && at_ < text_.size() && HexValue(text_[at_]) >= 0; ++digits) {
+      value = value * 16 + static_cast<unsigned>(HexValue(text_[at_++]));
+    }
+    address_[pieces_++] = static_cast<uint16_t>(value);
+  }
+
+  // Four decimal numbers without leading zeros, to the end of the text.
+  bool TakeIpv4() {
+    if (pieces_ > address_.size() - 2) return false;
+    unsigned bytes[4] = {};
+    for (size_t i = 0; i < 4; ++i) {
+      if (i > 0 && !Take('.')) return false;
+      const size_t start = at_;
+      while (at_ < text_.size() && IsDigit(text_[at_])) {
+        bytes[i] = bytes[i] * 10 + static_cast<unsigned>(text_[at_++] - '0');
+        if (bytes[i] > 255) return false;
+      }
+      const size_t digits = at_ - start;
+      if (digits == 0 || (digits > 1 && text_[start] == '0')) return false;
+    }
+    address_[pieces_++] = static_cast<uint16_t>(bytes[0] * 256 + bytes[1]);
+    address_[pieces_++] = static_cast<uint16_t>(bytes[2] * 256 + bytes[3]);
+    return at_ == text_.size();
+  }
+
+  // The pieces after the gap moved to the end, zeros between.
+  std::optional<Ipv6Address> Spread() {
+    if (!gap_) return pieces_ == address_.size() ? std::optional(address_) : std::nullopt;
+    Ipv6Address spread{};
+    const size_t after = pieces_ - *gap_;
+    std::copy_n(address_.begin(), *gap_, spread.begin());
+    std::copy_n(address_.begin() + *gap_, after, spread.end() - after);
+    return spread;
+  }
+
+  const std::string_view text_;
+  size_t at_ = 0;
+  Ipv6Address address_{};
+  size_t pieces_ = 0;          // of `address_` that are filled
+  std::optional<size_t> gap_;  // the piece after the first of `::`
+};
+
+}  // namespace
+
+bool EndsInNumber(std::string_view host) {
+  host = WithoutRoot(host);
+  const std::string_view last = host.substr(host.rfind('.') + 1);
+  if (last.empty()) return false;
+  return std::all_of(last.begin(), last.end(), IsDigit) || ParseNumber(last).has_value();
+}
+
+std::optional<uint32_t> ParseIpv4(std::string_view host) {
+  host = WithoutRoot(host);
+  uint64_t address = 0;
+  for (int shift = 24;; shift -= 8) {
+    if (shift < 0) return std::nullopt;
+    const size_t dot = host.find('.');
+    const std::optional<uint64_t> number = ParseNumber(host.substr(0, dot));
+    if (!number) return std::nullopt;
+    if (dot == std::string_view::npos) {
+      if (*number >= uint64_t{1} << (shift + 8)) return std::nullopt;
+      return static_cast<uint32_t>(address | *number);
+    }
+    if (*number > 255) return std::nullopt;
+    address |= *number << shift;
+    host.remove_prefix(dot + 1);
+  }
+}
+
+void AppendIpv4(uint32_t address, std::string* out) {
+  fmt::format_to(std::back_inserter(*out), "{}.{}.{}.{}", address >> 24, (address >> 16) & 255,
+                 (address >> 8) & 255, address & 255);
+}
+
+std::optional<Ipv6Address> ParseIpv6(std::string_view text) { return Ipv6Parser(text).Parse(); }
+
+void AppendIpv6(const Ipv6Address& address, std::string* out) {
+  size_t gap = address.size();
+  size_t gap_size = 1;  // a single zero is written out
+  for (size_t i = 0; i < address.size();) {
+    const size_t start = i;
+    while (i < address.size() && address[i] == 0) ++i;
+    if (i - start > gap_size) {
+      gap = start;
+      gap_size = i - start;
+    }
+    if (i == start) ++i;
+  }
+  for (size_t i = 0; i < address.size();) {
+    if (i == gap) {
+      *out += i == 0 ? "::" : ":";
+      i += gap_size;
+      continue;
+    }
+    fmt::format_to(std::back_inserter(*out), "{:x}", address[i]);
+    if (++i < address.size()) *out += ':';
+  }
+}
+
+}  // namespace freshet

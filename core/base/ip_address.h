@@ -1,0 +1,39 @@
+// IP addresses as the hosts of URLs spell them, after the host parser of the WHATWG URL standard:
+// everything that a browser takes for an address is one, however odd it looks, and each address has
+// one text. All functions are thread-safe and linear in their input.
+#ifndef FRESHET_CORE_BASE_IP_ADDRESS_H_
+#define FRESHET_CORE_BASE_IP_ADDRESS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace freshet {
+
+// Eight pieces of 16 bits, the first of them first.
+using Ipv6Address = std::array<uint16_t, 8>;
+
+// Whether a host in ASCII means an IPv4 address: its last label, apart from that of the root, is a
+// number. Such a host is an address or malformed, never a name; `34.90.12.7.example` is a name.
+[[nodiscard]] bool EndsInNumber(std::string_view host);
+
+// The address of one to four numbers, each decimal, octal (from 0) or hexadecimal (from 0x), the
+// last of which fills all bytes that are left: `127.1`, `0x7f000001` and `127.0.0.1.` are one
+// address. nullopt where it is none.
+[[nodiscard]] std::optional<uint32_t> ParseIpv4(std::string_view host);
+// Four decimal numbers.
+void AppendIpv4(uint32_t address, std::string* out);
+
+// The address in the text between the brackets; its last four bytes may be written as an IPv4
+// address. nullopt where it is none, also when a zone is named: a zone means something on one
+// machine alone.
+[[nodiscard]] std::optional<Ipv6Address> ParseIpv6(std::string_view text);
+// Lower-case pieces without leading zeros, the first longest run of two or more zero pieces as `::`
+// (RFC 5952, except that an IPv4 address inside is not written as one), without brackets.
+void AppendIpv6(const Ipv6Address& address, std::string* out);
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_BASE_IP_ADDRESS_H_

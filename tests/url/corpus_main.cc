@@ -1,0 +1,8 @@
+// Writes the corpus, one text a line, for node_urls.mjs.
+#include <cstdio>
+
+#include "tests/url/corpus.h"
+
+int main() {
+  for (const std::string& text : freshet::testing::UrlCorpus()) std::printf("%s\n", text.c_str());
+}
