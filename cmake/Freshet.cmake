@@ -44,11 +44,12 @@ function(freshet_program NAME)
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
-# freshet_test(NAME SOURCES x_test.cc DEPS y LABELS z TIMEOUT s): one GoogleTest program, one ctest entry.
+# freshet_test(NAME SOURCES x_test.cc DEPS y LABELS z TIMEOUT s SHARDS n): one GoogleTest program, one ctest entry, or n
+# with a part of its tests each. A limit is ten times what the test takes on a quiet machine, and more, in seconds.
 function(freshet_test NAME)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
   endif()
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE freshet_flags ${ARG_DEPS} GTest::gmock GTest::gtest_main)
@@ -56,8 +57,17 @@ function(freshet_test NAME)
   target_compile_definitions(${NAME} PRIVATE
     FRESHET_SOURCE_DIR="${PROJECT_SOURCE_DIR}" FRESHET_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  add_test(NAME ${NAME} COMMAND ${NAME})
-  set_tests_properties(${NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+  if(NOT ARG_SHARDS)
+    add_test(NAME ${NAME} COMMAND ${NAME})
+    set_tests_properties(${NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+    return()
+  endif()
+  math(EXPR last "${ARG_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${NAME}_${shard} COMMAND ${NAME})
+    set_tests_properties(${NAME}_${shard} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
 
 option(FRESHET_FUZZ "Link fuzzers with libFuzzer, which needs clang; see the preset `fuzz`" OFF)

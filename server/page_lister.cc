@@ -82,7 +82,8 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void OnWriteDone(bool ok) override {
-    if (!ok || token_.empty() || left_ == 0) return Finish(grpc::Status::OK);
+    if (!ok) return Finish({grpc::StatusCode::UNAVAILABLE, "the list was cut off"});
+    if (token_.empty() || left_ == 0) return Finish(grpc::Status::OK);
     ReadNext();
   }
   void OnCancel() override { cancelled_ = true; }

@@ -467,10 +467,11 @@ TEST(ListTest, PassesFiltersAndSaysHowToGoOn) {
       server.Run({"list", "--json", "--crawl-id", "", "--limit", "2", "http://a.test/"});
   EXPECT_EQ(run.code, kAccepted) << run.err;
   EXPECT_EQ(Lines(run.out).size(), 2U);
-  EXPECT_EQ(run.err, "freshet: more follows: --page-token abc\n");
+  EXPECT_EQ(run.err, "2 pages, more follows: --page-token abc\n");
   EXPECT_TRUE(server.pages.list_request.filter().has_crawl_id());
   EXPECT_EQ(server.pages.list_request.filter().url_prefix(), "http://a.test/");
   EXPECT_EQ(server.pages.list_request.limit(), 2U);
+  server.pages.list.clear();
   EXPECT_EQ(server.Run({"list", "a.test"}).code, kAccepted);
   EXPECT_EQ(server.pages.list_request.filter().host(), "a.test");
   EXPECT_FALSE(server.pages.list_request.filter().has_crawl_id());

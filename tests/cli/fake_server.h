@@ -63,6 +63,7 @@ class FakePages : public v1::PagesService::Service {
   std::vector<v1::RemovePagesRequest> removals;
   v1::ListPagesRequest list_request;
   std::vector<v1::ListPagesResponse> list;
+  grpc::Status list_status;  // what a list ends with
 
   grpc::Status UpsertPages(
       grpc::ServerContext*,
@@ -93,7 +94,7 @@ class FakePages : public v1::PagesService::Service {
                          grpc::ServerWriter<v1::ListPagesResponse>* writer) override {
     list_request = *request;
     for (const v1::ListPagesResponse& part : list) writer->Write(part);
-    return grpc::Status::OK;
+    return list_status;
   }
 };
 

@@ -168,10 +168,11 @@ ExitCode Report(Session& session, const ReportOptions& options) {
 void AddReport(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("report", "Report what crawls found");
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("RESULTS", options->arguments,
-                      "URL-or-lease OUTCOME [FETCH_TIME] ..., or files; standard input if there "
-                      "are none. Lines `url outcome fetch_time`, TSV with a header, or JSON lines; "
-                      "outcomes are changed, unchanged, error, gone and moved");
+  command->add_option(
+      "RESULTS", options->arguments,
+      "URL-or-lease OUTCOME [FETCH_TIME] ..., or files; standard input if there "
+      "are none. Lines `url outcome fetch_time`, TSV or CSV with a header, or JSON lines; "
+      "outcomes are changed, unchanged, error, gone and moved");
   command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
   command->callback([options, &action] {
     action = [options](Session& session) { return Report(session, *options); };
@@ -287,7 +288,10 @@ struct SitemapCounts {
   uint64_t old = 0;
 };
 
-absl::StatusOr<std::string> ReadAll(const std::string& path, int input) {
+// The whole of a sitemap, decompressed. The sitemap protocol allows 50 MB; what is larger is no
+// sitemap, or means harm.
+absl::StatusOr<std::string> ReadSitemap(const std::string& path, int input) {
+  constexpr size_t kMostBytes = size_t{64} << 20;
   std::unique_ptr<ByteSource> bytes;
   if (path == "-") {
     bytes = ByteSource::FromDescriptor(input);
@@ -301,6 +305,10 @@ absl::StatusOr<std::string> ReadAll(const std::string& path, int input) {
     const absl::StatusOr<bool> more = bytes->Read(&text);
     if (!more.ok()) return more.status();
     if (!*more) return text;
+    if (text.size() > kMostBytes) {
+      return absl::InvalidArgumentError(
+          "larger than 64 MiB, when decompressed; sitemaps have 50 MB");
+    }
   }
 }
 
@@ -312,7 +320,7 @@ struct Sitemap {
 absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, int input) {
   std::vector<Sitemap> sitemaps;
   for (const std::string& path : options.sitemaps) {
-    const absl::StatusOr<std::string> text = ReadAll(path, input);
+    const absl::StatusOr<std::string> text = ReadSitemap(path, input);
     if (!text.ok()) return Named(path, text.status());
     absl::StatusOr<std::vector<SitemapEntry>> entries = ParseSitemap(*text);
     if (!entries.ok()) return Named(path, entries.status());
@@ -422,7 +430,8 @@ void AddSignal(CLI::App& app, Action& action) {
   auto* rows = command->add_option(
       "SIGNALS", options->arguments,
       "URL SOURCE [TIME] ..., or files; standard input if there are none. Lines `url source "
-      "time`, TSV with a header, or JSON lines. All rows together are one poll of each source");
+      "time`, TSV or CSV with a header, or JSON lines. All rows together are one poll of each "
+      "source");
   auto* each = command->add_flag("--each", options->each,
                                  "Every row is a poll of its own, sent as soon as it is there");
   auto* sitemap = command

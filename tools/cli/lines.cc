@@ -59,33 +59,36 @@ bool IsUtf8(std::string_view text) {
 struct ByteSource::Inflater {
   z_stream stream{};
   bool ended = false;  // the last member of the file is complete
+  bool full = false;   // the last piece filled its buffer: there may be more without further input
+  std::vector<char> piece = std::vector<char>(kBufferBytes);
 
   Inflater() { inflateInit2(&stream, 16 + MAX_WBITS); }
   ~Inflater() { inflateEnd(&stream); }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Decompresses all of `input` onto `out`. A file may consist of several compressed members.
-  absl::Status Append(char* input, size_t size, std::string* out) {
+  [[nodiscard]] bool NeedsInput() const { return stream.avail_in == 0 && !full; }
+  void Give(char* input, size_t size) {
     stream.next_in = reinterpret_cast<Bytef*>(input);
     stream.avail_in = static_cast<uInt>(size);
-    std::vector<char> chunk(kBufferBytes);
-    do {
-      if (ended) {
-        if (stream.avail_in == 0) break;
-        inflateReset(&stream);
-        ended = false;
-      }
-      stream.next_out = reinterpret_cast<Bytef*>(chunk.data());
-      stream.avail_out = static_cast<uInt>(chunk.size());
-      const int result = inflate(&stream, Z_NO_FLUSH);
-      out->append(chunk.data(), chunk.size() - stream.avail_out);
-      if (result == Z_BUF_ERROR) break;  // no more input: not an error yet
-      if (result != Z_OK && result != Z_STREAM_END) {
-        return absl::DataLossError("the compressed input is corrupt");
-      }
-      ended = result == Z_STREAM_END;
-    } while (stream.avail_in > 0 || stream.avail_out == 0 || ended);
+  }
+  // Decompresses one piece onto `out`, however far that goes in the input. A file may consist of
+  // several compressed members.
+  absl::Status Append(std::string* out) {
+    if (ended) {
+      inflateReset(&stream);
+      ended = false;
+    }
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    out->append(piece.data(), piece.size() - stream.avail_out);
+    // Z_BUF_ERROR: nothing could be done without more input.
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR) {
+      return absl::DataLossError("the compressed input is corrupt");
+    }
+    ended = result == Z_STREAM_END;
+    full = result == Z_OK && stream.avail_out == 0;
     return absl::OkStatus();
   }
 };
@@ -118,28 +121,32 @@ absl::StatusOr<size_t> ByteSource::Fill() {
 }
 
 absl::StatusOr<bool> ByteSource::Read(std::string* out) {
-  const absl::StatusOr<size_t> got = Fill();
-  if (!got.ok()) return got.status();
-  if (*got == 0) {
-    if (inflater_ && !inflater_->ended)
-      return absl::DataLossError("the compressed input is cut off");
-    return false;
+  const size_t before = out->size();
+  while (out->size() == before) {
+    if (!inflater_ || inflater_->NeedsInput()) {
+      const absl::StatusOr<size_t> got = Fill();
+      if (!got.ok()) return got.status();
+      if (*got == 0) {
+        if (!inflater_ || inflater_->ended) return false;
+        return absl::DataLossError("the compressed input is cut off");
+      }
+      const bool gzip = !started_ && *got >= 2 && buffer_[0] == '\x1f' && buffer_[1] == '\x8b';
+      if (gzip) inflater_ = std::make_unique<Inflater>();
+      started_ = true;
+      if (!inflater_) {
+        out->append(buffer_.data(), *got);
+        return true;
+      }
+      inflater_->Give(buffer_.data(), *got);
+    }
+    const absl::Status status = inflater_->Append(out);
+    if (!status.ok()) return status;
   }
-  if (!started_) {
-    started_ = true;
-    const bool gzip = *got >= 2 && buffer_[0] == '\x1f' && buffer_[1] == '\x8b';
-    if (gzip) inflater_ = std::make_unique<Inflater>();
-  }
-  if (!inflater_) {
-    out->append(buffer_.data(), *got);
-    return true;
-  }
-  const absl::Status status = inflater_->Append(buffer_.data(), *got, out);
-  if (!status.ok()) return status;
   return true;
 }
 
 bool ByteSource::WouldWait() const {
+  if (inflater_ && !inflater_->NeedsInput()) return false;
   pollfd wait{descriptor_, POLLIN, 0};
   return poll(&wait, 1, 0) == 0;
 }

@@ -13,7 +13,8 @@ namespace freshet::cli {
 
 // Bytes of a file descriptor, decompressed if they start like gzip.
 //
-// Holds at most two buffers of 64 KiB, whatever the size of the input. Owner thread only.
+// Holds at most two buffers of 64 KiB, whatever the size of the input and of what it decompresses
+// to. Owner thread only.
 class ByteSource {
  public:
   // Opens a file. NotFound if it cannot be opened.
@@ -25,8 +26,8 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // Appends some bytes to `out`; false at the end. DataLoss if reading fails or the compressed data
-  // is corrupt or cut off.
+  // Appends some bytes to `out`, 64 KiB at most; false at the end. DataLoss if reading fails or the
+  // compressed data is corrupt or cut off.
   absl::StatusOr<bool> Read(std::string* out);
 
   // True if Read would block because a pipe or terminal has nothing to read yet.

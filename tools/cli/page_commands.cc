@@ -82,7 +82,7 @@ void AddUpsert(CLI::App& app, Action& action) {
   const auto options = std::make_shared<UpsertOptions>();
   command->add_option("PAGES", options->arguments,
                       "URL [IMPORTANCE] ..., or files; standard input if there are none. "
-                      "Lines `url importance`, TSV with a header, or JSON lines");
+                      "Lines `url importance`, TSV or CSV with a header, or JSON lines");
   const auto setting = [&](const char* flag, const char* column, const char* help) {
     command->add_option_function<std::string>(
         flag,
@@ -194,7 +194,7 @@ void AddUrlCommand(CLI::App& app, Action& action, const char* name, const char* 
   const auto options = std::make_shared<UrlOptions>();
   command->add_option("URLS", options->arguments,
                       "URLs, or files; standard input if there are none. "
-                      "A URL a line, TSV with a header, or JSON lines");
+                      "A URL a line, TSV or CSV with a header, or JSON lines");
   command->add_option("--crawl-id", options->crawl_id, "Namespace of the pages (DEFAULT)");
   command->callback([options, run, &action] {
     action = [options, run](Session& session) { return run(session, *options); };

@@ -189,20 +189,43 @@ absl::Status FillList(const ListOptions& options, Request* request) {
   return Named("--limit", Assign(limit, [request](uint64_t x) { request->set_limit(x); }));
 }
 
-// Prints every message of a stream, and how to go on if there is more or the stream broke.
+// Prints every message of a stream of pages, then on standard error whether that was all, and how
+// to go on if not. A reader of the output alone can go by the exit code: 0 only if nothing is
+// missing.
 template <typename Response, typename Stream, typename Print>
-ExitCode PrintStream(const Session& session, Stream& stream, Print print) {
+ExitCode PrintStream(const Session& session, const ListOptions& options,
+                     grpc::ClientContext& context, Stream& stream, Print print) {
   Response response;
   std::string token;
+  uint64_t pages = 0;
   while (stream.Read(&response)) {
     print(response);
     token = response.next_page_token();
+    pages += static_cast<uint64_t>(response.pages_size());
+    // Nobody would read the rest.
+    if (!session.out()) context.TryCancel();
   }
   const grpc::Status status = stream.Finish();
   session.out().flush();
-  const ExitCode code = status.ok() ? kAccepted : session.Fail(status);
-  if (!token.empty()) session.Complain(fmt::format("more follows: --page-token {}", token));
-  return code;
+  if (!session.out()) return kOutputLost;
+  const std::string count = fmt::format("{} {}", ShowCount(pages), pages == 1 ? "page" : "pages");
+  const std::string go_on = token.empty() ? "" : fmt::format(": --page-token {}", token);
+  if (!status.ok()) {
+    const ExitCode code = session.Fail(status);
+    session.Complain(fmt::format("cut off after {}; more may follow{}", count, go_on));
+    return code;
+  }
+  if (token.empty()) {
+    session.Note(fmt::format("{}, complete", count));
+    return kAccepted;
+  }
+  const absl::StatusOr<uint64_t> limit = ParseCount(options.limit);
+  if (limit.ok() && pages >= *limit) {
+    session.Note(fmt::format("{}, more follows{}", count, go_on));
+    return kAccepted;
+  }
+  session.Complain(fmt::format("the server ended the list early, after {}{}", count, go_on));
+  return kUnreachable;
 }
 
 ExitCode List(Session& session, const ListOptions& options) {
@@ -220,8 +243,8 @@ ExitCode List(Session& session, const ListOptions& options) {
                               {"changes", Table::Align::kRight},
                               {"crawl id"},
                               {"url"}});
-  const ExitCode code =
-      PrintStream<v1::ListPagesResponse>(session, *stream, [&](const v1::ListPagesResponse& part) {
+  const ExitCode code = PrintStream<v1::ListPagesResponse>(
+      session, options, context, *stream, [&](const v1::ListPagesResponse& part) {
         for (const v1::Page& page : part.pages()) {
           if (session.json()) {
             session.out() << ToJsonLine(page) << '\n';
@@ -251,7 +274,7 @@ ExitCode Export(Session& session, const ListOptions& options) {
   grpc::ClientContext context;
   const auto stream = stub->ExportPages(&context, request);
   return PrintStream<v1::ExportPagesResponse>(
-      session, *stream, [&](const v1::ExportPagesResponse& part) {
+      session, options, context, *stream, [&](const v1::ExportPagesResponse& part) {
         for (const auto& record : part.pages()) session.out() << ToJsonLine(record) << '\n';
         progress.Add(static_cast<uint64_t>(part.pages_size()));
       });

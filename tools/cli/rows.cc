@@ -1,6 +1,7 @@
 #include "tools/cli/rows.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -42,11 +43,46 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+// The cells of a line of CSV, with quotes taken off. Nothing if a quote is left open.
+std::optional<std::vector<std::string>> SplitCsv(std::string_view line, char separator) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+      cells.back().push_back(line[i++]);
+    } else if (line[i] == '"' && (quoted || Trimmed(cells.back()).empty())) {
+      quoted = !quoted;
+    } else if (line[i] == separator && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back().push_back(line[i]);
+    }
+  }
+  if (quoted) return std::nullopt;
+  return cells;
+}
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789.eE+-") == std::string_view::npos &&
+         text.find_first_of("0123456789") != std::string_view::npos;
+}
+
+// Whether a line that is to be split at spaces seems to mean its commas to separate: URLs have
+// commas, too, but rarely ones that a number or another URL follows.
+bool LooksLikeCsv(std::string_view line) {
+  const size_t comma = line.find_first_of(",;");
+  if (comma == std::string_view::npos) return false;
+  const std::string_view last = Trimmed(line.substr(line.find_last_of(",;") + 1));
+  const std::string_view next = Trimmed(line.substr(comma + 1));
+  return line.front() == '"' || IsNumber(last) || next.substr(0, 7) == "http://" ||
+         next.substr(0, 8) == "https://";
+}
+
 // Rows of one input. Owner thread only.
 class TextRows : public RowSource {
  public:
-  TextRows(std::unique_ptr<ByteSource> bytes, RowFormat format)
-      : lines_(std::move(bytes)), format_(std::move(format)) {}
+  TextRows(std::unique_ptr<ByteSource> bytes, RowFormat format, bool csv)
+      : lines_(std::move(bytes)), format_(std::move(format)), csv_(csv) {}
 
   absl::StatusOr<bool> Next(Row* row) override {
     while (true) {
@@ -70,7 +106,7 @@ class TextRows : public RowSource {
   [[nodiscard]] bool WouldWait() const override { return lines_.WouldWait(); }
 
  private:
-  enum class Form { kUnknown, kJson, kTable, kPlain };
+  enum class Form { kUnknown, kJson, kTable, kCsv, kPlain };
 
   // Tells the form from the first line; true if that was a header.
   absl::StatusOr<bool> TellForm(std::string_view first) {
@@ -78,13 +114,39 @@ class TextRows : public RowSource {
       form_ = Form::kJson;
       return false;
     }
-    const std::vector<std::string_view> cells = SplitAt(line_, "\t", false);
-    const bool any_known = std::any_of(cells.begin(), cells.end(), [this](std::string_view cell) {
+    for (const char separator : {'\t', ',', ';'}) {
+      // A single column may be either; what is said to be CSV has its quotes.
+      if (csv_ && separator == '\t' && line_.find('\t') == std::string::npos) continue;
+      const std::optional<std::vector<std::string>> cells =
+          separator == '\t' ? Owned(SplitAt(line_, "\t", false)) : SplitCsv(line_, separator);
+      if (!cells || !AnyKnown(*cells)) continue;
+      form_ = separator == '\t' ? Form::kTable : Form::kCsv;
+      separator_ = separator;
+      const absl::Status status = TakeHeader(*cells);
+      if (!status.ok()) return status;
+      return true;
+    }
+    if (csv_) {
+      return RowError(lines_.line_number(),
+                      fmt::format("CSV needs a first line that names its columns, of {}",
+                                  fmt::join(format_.columns, ", ")));
+    }
+    form_ = Form::kPlain;
+    return false;
+  }
+
+  static std::vector<std::string> Owned(const std::vector<std::string_view>& cells) {
+    return {cells.begin(), cells.end()};
+  }
+
+  [[nodiscard]] bool AnyKnown(const std::vector<std::string>& cells) const {
+    return std::any_of(cells.begin(), cells.end(), [this](const std::string& cell) {
       return ColumnNamed(format_, Trimmed(cell)).has_value();
     });
-    form_ = any_known ? Form::kTable : Form::kPlain;
-    if (!any_known) return false;
-    for (const std::string_view cell : cells) {
+  }
+
+  absl::Status TakeHeader(const std::vector<std::string>& cells) {
+    for (const std::string& cell : cells) {
       const std::optional<std::string_view> column = ColumnNamed(format_, Trimmed(cell));
       if (!column) {
         return RowError(lines_.line_number(), fmt::format("unknown column '{}'", Trimmed(cell)));
@@ -94,7 +156,7 @@ class TextRows : public RowSource {
       }
       header_.push_back(*column);
     }
-    return true;
+    return absl::OkStatus();
   }
 
   absl::Status Parse(Row* row) const {
@@ -103,12 +165,24 @@ class TextRows : public RowSource {
         return ParseJson(row);
       case Form::kTable:
         return ParseCells(SplitAt(line_, "\t", false), header_, row);
+      case Form::kCsv: {
+        const std::optional<std::vector<std::string>> cells = SplitCsv(line_, separator_);
+        if (!cells) return RowError(row->number, "a quote is not closed in its line");
+        return ParseCells({cells->begin(), cells->end()}, header_, row);
+      }
       case Form::kPlain:
       case Form::kUnknown:
         break;
     }
     // Without tabs a line is split at spaces, which no URL contains.
     const bool tabs = line_.find('\t') != std::string::npos;
+    if (!tabs && LooksLikeCsv(Trimmed(line_))) {
+      return RowError(
+          row->number,
+          fmt::format("looks like CSV, which needs a first line that names its columns, "
+                      "such as '{}'; '{}' alone there means that commas belong to the URLs",
+                      fmt::join(format_.positional, ","), format_.positional.front()));
+    }
     return ParseCells(SplitAt(Trimmed(line_), tabs ? "\t" : " ", !tabs), format_.positional, row);
   }
 
@@ -143,7 +217,9 @@ class TextRows : public RowSource {
 
   LineSource lines_;
   RowFormat format_;
+  const bool csv_;  // the input is said to be CSV
   Form form_ = Form::kUnknown;
+  char separator_ = ',';  // of CSV
   std::vector<std::string_view> header_;
   std::string line_;
 };
@@ -172,7 +248,8 @@ class ArgumentRows : public RowSource {
       } else if (!names_item_(argument) && std::filesystem::is_regular_file(argument)) {
         absl::StatusOr<std::unique_ptr<ByteSource>> bytes = ByteSource::Open(argument);
         if (!bytes.ok()) return bytes.status();
-        file_ = ReadRows(*std::move(bytes), format_);
+        const bool csv = argument.ends_with(".csv") || argument.ends_with(".csv.gz");
+        file_ = std::make_unique<TextRows>(*std::move(bytes), format_, csv);
       } else {
         return TakeItem(row);
       }
@@ -216,7 +293,7 @@ const std::string* Row::Find(std::string_view column) const {
 }
 
 std::unique_ptr<RowSource> ReadRows(std::unique_ptr<ByteSource> bytes, const RowFormat& format) {
-  return std::make_unique<TextRows>(std::move(bytes), format);
+  return std::make_unique<TextRows>(std::move(bytes), format, false);
 }
 
 std::unique_ptr<RowSource> RowsOfArguments(std::vector<std::string> arguments,

@@ -1,4 +1,5 @@
-// Items that a person or program hands to a command: arguments, plain lines, TSV or JSON lines.
+// Items that a person or program hands to a command: arguments, plain lines, TSV, CSV or JSON
+// lines.
 #ifndef FRESHET_TOOLS_CLI_ROWS_H_
 #define FRESHET_TOOLS_CLI_ROWS_H_
 
@@ -49,8 +50,9 @@ class RowSource {
 };
 
 // Rows of an input. The form is told from the first line that is not empty: an object of JSON, a
-// header with tabs or known column names, else plain lines whose fields are separated by tabs or
-// spaces.
+// header of known column names that are separated by tabs, commas or semicolons, else plain lines
+// whose fields are separated by tabs or spaces. A plain line that looks like CSV is refused: taken
+// as a URL it would name a page that does not exist.
 std::unique_ptr<RowSource> ReadRows(std::unique_ptr<ByteSource> bytes, const RowFormat& format);
 
 // Rows of a command's arguments: each argument that names an item (`names_item`) starts a row, the

@@ -1,6 +1,8 @@
 #include "tools/cli/run.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <exception>
 
 #include "tools/cli/commands.h"
@@ -10,7 +12,8 @@ namespace {
 
 constexpr const char* kFooter =
     "Times are Unix seconds or ISO 8601, durations like 90s, 5m, 6h, 7d.\n"
-    "Exit code: 0 all accepted, 1 some refused, 2 bad usage, 3 server not reachable.";
+    "Exit code: 0 all accepted, 1 some refused, 2 bad usage, 3 server not reachable,\n4 output not "
+    "written.";
 
 void AddGlobalOptions(CLI::App& app, Settings& settings) {
   app.add_option("--server", settings.server, "Address of the server")
@@ -25,6 +28,20 @@ void AddGlobalOptions(CLI::App& app, Settings& settings) {
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
   app.set_version_flag("--version", "freshet " FRESHET_VERSION);
+}
+
+// Writes what is still held back. kOutputLost, with a line on standard error, if not all of the
+// output got through, for example to a full disk.
+ExitCode FinishOutput(const Io& io, ExitCode code) {
+  io.out->flush();
+  if (*io.out) return code;
+  // The reason is gone; one byte more, of an output that is broken anyway, meets it again.
+  errno = 0;
+  io.out->clear();
+  io.out->put('\n').flush();
+  const char* reason = errno != 0 ? std::strerror(errno) : "writing failed";
+  *io.err << "freshet: standard output: " << reason << '\n';
+  return kOutputLost;
 }
 
 }  // namespace
@@ -47,13 +64,11 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));
     Session session(settings, io);
-    const ExitCode code = action(session);
-    io.out->flush();
-    return code;
+    return FinishOutput(io, action(session));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, *io.out, *io.err);  // help and version
-      return kAccepted;
+      return FinishOutput(io, kAccepted);
     }
     // Without a command CLI11 does not look at what stands in its place.
     const bool no_command = app.get_subcommands().empty();

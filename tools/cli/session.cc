@@ -54,12 +54,11 @@ ExitCode Session::Fail(const absl::Status& status) const {
 ExitCode Session::Fail(const grpc::Status& status) const {
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
+      Complain(fmt::format("{}: {}", settings_.server, ShowText(status.error_message())));
+      return kUnreachable;
     case grpc::StatusCode::DEADLINE_EXCEEDED:
     case grpc::StatusCode::CANCELLED:
-      Complain(fmt::format("{}: {}", settings_.server,
-                           status.error_code() == grpc::StatusCode::UNAVAILABLE
-                               ? ShowText(status.error_message())
-                               : fmt::format("no answer within {} s", settings_.call_seconds)));
+      Complain(fmt::format("{}: no answer within {} s", settings_.server, settings_.call_seconds));
       return kUnreachable;
     default:
       Complain(ShowText(status.error_message()));
@@ -68,5 +67,7 @@ ExitCode Session::Fail(const grpc::Status& status) const {
 }
 
 void Session::Complain(std::string_view text) const { *io_.err << "freshet: " << text << '\n'; }
+
+void Session::Note(std::string_view text) const { *io_.err << text << '\n'; }
 
 }  // namespace freshet::cli

@@ -15,13 +15,14 @@
 
 namespace freshet::cli {
 
-// Exit codes: the contract with scripts. In a run where several apply, bad usage wins over an
-// unreachable server, and that over refused items.
+// Exit codes: the contract with scripts. In a run where several apply, lost output wins over bad
+// usage, that over an unreachable server, and that over refused items.
 enum ExitCode : int {
   kAccepted = 0,
   kRefused = 1,
   kBadUsage = 2,
   kUnreachable = 3,
+  kOutputLost = 4,
 };
 
 // What the options before the command say.
@@ -62,6 +63,8 @@ class Session {
   ExitCode Fail(const absl::Status& status) const;
   ExitCode Fail(const grpc::Status& status) const;
   void Complain(std::string_view text) const;
+  // A line on standard error about what went well.
+  void Note(std::string_view text) const;
 
  private:
   Settings settings_;

@@ -1,0 +1,76 @@
+// Output that does not get where it should, and lists that end too early: neither goes unnoticed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/cli/fake_server.h"
+
+namespace freshet::cli {
+namespace {
+
+using testing::HasSubstr;
+
+Outcome RunIntoFullDisk(const FakeServer& server, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--server", server.address});
+  std::ofstream full("/dev/full");
+  std::ostringstream err;
+  Outcome outcome;
+  outcome.code = RunCommandLine(std::move(arguments), {0, &full, &err, false});
+  outcome.err = err.str();
+  return outcome;
+}
+
+v1::ListPagesResponse Part(int pages, const std::string& token) {
+  v1::ListPagesResponse part;
+  for (int i = 0; i < pages; ++i) part.add_pages()->set_url("http://a.test/" + std::to_string(i));
+  part.set_next_page_token(token);
+  return part;
+}
+
+TEST(OutputTest, ThatIsLostIsAnError) {
+  FakeServer server;
+  server.pages.list = {Part(1000, "abc"), Part(1, "")};
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"list"},
+                                                    {"--json", "list"},
+                                                    {"get", "http://a.test/"},
+                                                    {"upsert", "http://a.test/"},
+                                                    {"rate"},
+                                                    {"--help"},
+                                                    {"--version"}}) {
+    const Outcome run = RunIntoFullDisk(server, arguments);
+    EXPECT_EQ(run.code, kOutputLost) << arguments[0];
+    EXPECT_THAT(run.err, HasSubstr("freshet: standard output: No space left on device\n"));
+    EXPECT_THAT(run.err, Not(HasSubstr("complete")));
+  }
+}
+
+TEST(ListTest, SaysThatItIsComplete) {
+  FakeServer server;
+  server.pages.list = {Part(1000, "abc"), Part(1, "")};
+  const Outcome run = server.Run({"list"});
+  EXPECT_EQ(run.code, kAccepted);
+  EXPECT_EQ(run.err, "1,001 pages, complete\n");
+}
+
+TEST(ListTest, ThatEndsEarlyIsAnError) {
+  FakeServer server;
+  server.pages.list = {Part(3, "abc")};
+  const Outcome quiet = server.Run({"list"});
+  EXPECT_EQ(quiet.code, kUnreachable);
+  EXPECT_EQ(quiet.err,
+            "freshet: the server ended the list early, after 3 pages: --page-token abc\n");
+  // A limit that was not reached is no reason to end either.
+  EXPECT_EQ(server.Run({"list", "--limit", "4"}).code, kUnreachable);
+  EXPECT_EQ(server.Run({"list", "--limit", "3"}).code, kAccepted);
+
+  server.pages.list_status = {grpc::StatusCode::UNAVAILABLE, "going down"};
+  const Outcome broken = server.Run({"list"});
+  EXPECT_EQ(broken.code, kUnreachable);
+  EXPECT_THAT(broken.err, HasSubstr("going down"));
+  EXPECT_THAT(broken.err, HasSubstr("cut off after 3 pages; more may follow: --page-token abc"));
+}
+
+}  // namespace
+}  // namespace freshet::cli
