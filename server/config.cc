@@ -3,14 +3,16 @@
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
-#include <fstream>
+#include <cstdio>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <sstream>
+#include <system_error>
 
+#include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/yaml.h"
 
 namespace freshet {
@@ -93,6 +95,12 @@ Status SetMaxInFlight(const std::string& text, ServerConfig* config) {
   return absl::OkStatus();
 }
 
+Status SetMaxHttpConnections(const std::string& text, ServerConfig* config) {
+  ASSIGN_OR_RETURN(const int64_t limit, ParseInteger(text));
+  config->max_http_connections = limit < 0 ? 0 : static_cast<size_t>(limit);
+  return absl::OkStatus();
+}
+
 Status SetEstimator(const std::string& text, ServerConfig* config) {
   ASSIGN_OR_RETURN(config->estimator, ParseEstimator(text));
   return absl::OkStatus();
@@ -104,6 +112,7 @@ const std::map<std::string, Setter>& Setters() {
       {"data_dir", Text(&ServerConfig::data_dir)},
       {"listen", Text(&ServerConfig::listen)},
       {"http_listen", Text(&ServerConfig::http_listen)},
+      {"http.max_connections", SetMaxHttpConnections},
       {"crawl_rate", SetCrawlRate},
       {"policy", Text(&ServerConfig::policy)},
       {"estimator", SetEstimator},
@@ -177,11 +186,6 @@ Status CheckSpan(std::string_view key, Duration value, Duration low, Duration hi
                          low.seconds(), high.seconds());
 }
 
-Status CheckNamed(std::string_view key, const Status& status) {
-  if (status.ok()) return status;
-  return InvalidArgument("{}: {}", key, std::string(status.message()));
-}
-
 Status ValidateSpans(const ServerConfig& config) {
   const Duration second = Duration::Seconds(1);
   const Duration longest_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
@@ -198,13 +202,55 @@ Status ValidateSpans(const ServerConfig& config) {
   return CheckSpan("shutdown.grace", config.shutdown_grace, Duration(), Duration::Seconds(600));
 }
 
+// Looks at YAML before anything is made of it: a few aliases can stand for any number of nodes, or
+// for themselves. Owner thread only.
+class Shape final : public YAML::EventHandler {
+ public:
+  [[nodiscard]] bool has_aliases() const { return has_aliases_; }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override { has_aliases_ = true; }
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  bool has_aliases_ = false;
+};
+
+Status CheckShape(std::string_view yaml) {
+  std::istringstream text{std::string(yaml)};
+  YAML::Parser parser(text);
+  Shape shape;
+  if (!parser.HandleNextDocument(shape)) return absl::OkStatus();
+  if (shape.has_aliases()) return InvalidArgument("config: has an alias (*), write the value out");
+  // YAML::Load would take the first document and say nothing of the rest.
+  if (parser.HandleNextDocument(shape)) {
+    return InvalidArgument("config: goes on after its end, it may be one document only");
+  }
+  return absl::OkStatus();
+}
+
 StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound("config: cannot open {}: {}", path, std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (file.bad()) return NotFound("config: cannot read {}", path);
-  return text.str();
+  // Not a stream, which takes a directory for an empty file.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  if (file == nullptr) {
+    return NotFound("config: cannot open {}: {}", path, std::generic_category().message(errno));
+  }
+  std::string text(limits::kMaxConfigBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) {
+    return NotFound("config: cannot read {}: {}", path, std::generic_category().message(errno));
+  }
+  return text;
 }
 
 template <typename T, typename U>
@@ -213,6 +259,11 @@ void Override(const std::optional<T>& value, U* target) {
 }
 
 }  // namespace
+
+Status WithKey(std::string_view key, const Status& status) {
+  if (status.ok()) return status;
+  return MakeStatus(status.code(), "{}: {}", key, std::string(status.message()));
+}
 
 Status ValidateSourceName(std::string_view name) {
   if (name.empty()) return InvalidArgument("a source needs a name");
@@ -256,7 +307,11 @@ StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name) {
 }
 
 Status ApplyYaml(std::string_view yaml, ServerConfig* config) {
+  if (yaml.size() > limits::kMaxConfigBytes) {
+    return InvalidArgument("config: is over the limit of {} bytes", limits::kMaxConfigBytes);
+  }
   try {
+    RETURN_IF_ERROR(CheckShape(yaml));
     const YAML::Node root = YAML::Load(std::string(yaml));
     if (root.IsNull()) return absl::OkStatus();
     if (!root.IsMap()) return InvalidArgument("config: is no list of keys");
@@ -268,8 +323,8 @@ Status ApplyYaml(std::string_view yaml, ServerConfig* config) {
 
 Status Validate(const ServerConfig& config) {
   if (config.data_dir.empty()) return InvalidArgument("data_dir: is empty");
-  RETURN_IF_ERROR(CheckNamed("listen", ParseHostPort(config.listen).status()));
-  RETURN_IF_ERROR(CheckNamed("http_listen", ParseHostPort(config.http_listen).status()));
+  RETURN_IF_ERROR(WithKey("listen", ParseHostPort(config.listen).status()));
+  RETURN_IF_ERROR(WithKey("http_listen", ParseHostPort(config.http_listen).status()));
   const double rate = config.crawl_rate.per_second();
   if (!(rate >= 0 && rate <= limits::kMaxCrawlsPerSecond)) {
     return InvalidArgument("crawl_rate: {} is not within 0 and {} per second", rate,
@@ -282,6 +337,10 @@ Status Validate(const ServerConfig& config) {
   if (config.shards < 1 || config.shards > static_cast<int>(limits::kMaxShards)) {
     return InvalidArgument("shards: must be 1 to {}", limits::kMaxShards);
   }
+  if (config.max_http_connections < 1 ||
+      config.max_http_connections > size_t{limits::kMaxHttpConnections}) {
+    return InvalidArgument("http.max_connections: must be 1 to {}", limits::kMaxHttpConnections);
+  }
   static const std::map<std::string_view, int> kLevels = {{"trace", 0}, {"debug", 1}, {"info", 2},
                                                           {"warn", 3},  {"error", 4}, {"off", 5}};
   if (!kLevels.contains(config.log_level)) {
@@ -293,7 +352,7 @@ Status Validate(const ServerConfig& config) {
                            limits::kMaxSources);
   }
   for (const std::string& source : config.sources) {
-    RETURN_IF_ERROR(CheckNamed("sources", ValidateSourceName(source)));
+    RETURN_IF_ERROR(WithKey("sources", ValidateSourceName(source)));
   }
   return ValidateSpans(config);
 }

@@ -51,6 +51,9 @@ struct ServerConfig {
   // How long open streams may go on after a request to stop.
   Duration shutdown_grace = Duration::Millis(1000);
 
+  // Connections to the HTTP port; at the cap the one without a request for the longest is closed.
+  size_t max_http_connections = 256;
+
   // Caps that tests lower to drive them over their edge.
   size_t mailbox_events = limits::kMaxMailboxEvents;
   Duration mailbox_patience = Duration::Millis(limits::kMailboxWaitMillis);
@@ -80,6 +83,9 @@ struct CommandLine {
 
 // InvalidArgument names the key of the first value that is out of its range.
 [[nodiscard]] Status Validate(const ServerConfig& config);
+
+// The status with the key in front that it is about.
+[[nodiscard]] Status WithKey(std::string_view key, const Status& status);
 
 // The policy that a name stands for: `default` is greedy_ncis, other names are those of
 // core/schedule/crawl_policy.h.

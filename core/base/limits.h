@@ -62,6 +62,18 @@ static_assert(kMaxEventsPerCommit <= kMaxMailboxEvents);
 static_assert(kMaxItemsPerMessage <= static_cast<int>(kMaxEventsPerCommit));
 inline constexpr size_t kMaxReadyAssignments = 65'536;
 
+// --- The HTTP port and the configuration
+// -------------------------------------------------------- What goes over is answered with 431 and
+// 413.
+inline constexpr size_t kMaxHttpHeaderBytes = 8 << 10;
+inline constexpr size_t kMaxHttpBodyBytes = 16 << 10;
+// Requests that wait for an answer which takes a while; past it they get 503.
+inline constexpr size_t kMaxWaitingHttpRequests = 16;
+// Bytes of answers that clients have not taken yet; past it the oldest connection is closed.
+inline constexpr size_t kMaxUnsentHttpBytes = 32 << 20;
+inline constexpr int64_t kMaxHttpConnections = 10'000;
+inline constexpr size_t kMaxConfigBytes = 256 << 10;
+
 // --- State
 // ------------------------------------------------------------------------------------------
 inline constexpr uint16_t kSlots = 4096;

@@ -29,10 +29,23 @@ TEST(Config, DefaultsAreValid) {
   EXPECT_EQ(config->policy, "default");
 }
 
+TEST(Config, BoundsItsFile) {
+  EXPECT_TRUE(Apply("# " + std::string(limits::kMaxConfigBytes - 2, 'x')).ok());
+  EXPECT_THAT(ErrorOf(Apply("# " + std::string(limits::kMaxConfigBytes - 1, 'x'))),
+              HasSubstr("over the limit"));
+  EXPECT_THAT(ErrorOf(Apply("a: &a [x, x]\nb: [*a, *a]\n")), HasSubstr("has an alias"));
+  EXPECT_THAT(ErrorOf(Apply("leases: &l {default: *l}\n")), HasSubstr("has an alias"));
+  EXPECT_THAT(ErrorOf(Apply("shards: 2\n---\nshards: 3\n")), HasSubstr("one document only"));
+  EXPECT_THAT(ErrorOf(Apply("shards: 2\n]\n")), HasSubstr("config: "));
+  EXPECT_FALSE(Apply("sources: " + std::string(10'000, '[')).ok());
+  EXPECT_TRUE(Apply("---\nshards: 2\n...\n").ok());
+}
+
 TEST(Config, ReadsEveryKindOfKey) {
   ServerConfig config;
   const Status status = ApplyYaml(R"(
 listen: "0.0.0.0:1"
+http: { max_connections: 12 }
 crawl_rate: 2.5
 policy: greedy
 estimator: cho_gm
@@ -51,6 +64,7 @@ sources: [a, b-c]
                                   &config);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(config.listen, "0.0.0.0:1");
+  EXPECT_EQ(config.max_http_connections, 12u);
   EXPECT_EQ(config.crawl_rate.per_second(), 2.5);
   EXPECT_EQ(config.estimator, EstimatorKind::kChoGm);
   EXPECT_EQ(config.default_lease, Duration::Seconds(90));
