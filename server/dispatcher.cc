@@ -20,6 +20,8 @@ constexpr Duration kMaxLookahead = Duration::Millis(1000);
 // Pauses between requests that find too few pages; whatever changes a page ends them early.
 constexpr Duration kMinBarrenWait = Duration::Millis(5);
 constexpr Duration kMaxBarrenWait = Duration::Millis(80);
+// Likewise while nothing can be leased.
+constexpr Duration kStalledWait = Duration::Seconds(1);
 constexpr Duration kIdle = Duration::Millis(500);
 constexpr size_t kRecentAssignments = 50;
 
@@ -236,9 +238,21 @@ bool Dispatcher::SetPaused(bool paused, std::string reason) {
   return before;
 }
 
+void Dispatcher::SetStalled(const Status& why) {
+  std::vector<std::shared_ptr<AssignmentSink>> sinks;
+  {
+    const MutexLock lock(mutex_);
+    stalled_ = why;
+    for (auto& [id, worker] : workers_) sinks.push_back(worker.sink);
+    if (why.ok()) barren_until_ = Instant();
+    condition_.NotifyOne();
+  }
+  for (const auto& sink : sinks) sink->OnStall(why);
+}
+
 void Dispatcher::Poke() {
   const MutexLock lock(mutex_);
-  if (!barren_) return;
+  if (!barren_ || !stalled_.ok()) return;
   barren_until_ = Instant();
   condition_.NotifyOne();
 }
@@ -283,6 +297,8 @@ void Dispatcher::CountMissed(Instant now) {
     stats_.ticks_paused += missed;
   } else if (!credit) {
     stats_.ticks_without_credit += missed;
+  } else if (!stalled_.ok()) {
+    stats_.ticks_stalled += missed;
   } else if (barren_) {
     stats_.ticks_without_page += missed;
   } else {
@@ -456,6 +472,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
     lookahead_ = std::max(target, Scaled(lookahead_, 0.9) + Scaled(target, 0.1));
     barren_wait_ =
         short_of_pages && barren_ ? std::min(barren_wait_ * 2, kMaxBarrenWait) : kMinBarrenWait;
+    if (!stalled_.ok()) barren_wait_ = kStalledWait;
     barren_ = short_of_pages;
     barren_until_ = short_of_pages ? now + barren_wait_ : Instant();
     condition_.NotifyOne();
@@ -469,6 +486,11 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
 bool Dispatcher::paused() const {
   const MutexLock lock(mutex_);
   return paused_;
+}
+
+Status Dispatcher::stalled() const {
+  const MutexLock lock(mutex_);
+  return stalled_;
 }
 
 Rate Dispatcher::rate() const {

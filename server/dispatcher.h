@@ -36,6 +36,8 @@ class AssignmentSink {
   // aside for the worker. Empty with zero outstanding: a waiter that got nothing more to wait for.
   virtual void Deliver(std::vector<Assignment> assignments, size_t outstanding) = 0;
   virtual void OnPause(bool paused) = 0;
+  // Nothing can be leased, for this reason; OK when it goes on.
+  virtual void OnStall(const Status& why) = 0;
 };
 
 struct WorkerTerms {
@@ -53,6 +55,7 @@ struct DispatchStats {
   uint64_t ticks_without_page = 0;
   uint64_t ticks_late = 0;
   uint64_t ticks_paused = 0;
+  uint64_t ticks_stalled = 0;
   size_t workers = 0;  // waiters not included
   uint64_t credit = 0;
   size_t ready = 0;
@@ -95,10 +98,14 @@ class Dispatcher {
   Rate SetRate(Rate rate) FRESHET_EXCLUDES(mutex_);
   // Returns whether it was paused.
   bool SetPaused(bool paused, std::string reason) FRESHET_EXCLUDES(mutex_);
+  // Says why nothing can be leased, to all who ask for pages; OK when it goes on. The shards are
+  // asked once a second meanwhile, so that it is noticed when they can.
+  void SetStalled(const Status& why) FRESHET_EXCLUDES(mutex_);
   // Pages may have become due: try again at once.
   void Poke() FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] bool paused() const FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] Status stalled() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] Rate rate() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] DispatchStats stats() const FRESHET_EXCLUDES(mutex_);
   // The latest ones, newest first.
@@ -152,6 +159,7 @@ class Dispatcher {
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
   bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string pause_reason_ FRESHET_GUARDED_BY(mutex_);
+  Status stalled_ FRESHET_GUARDED_BY(mutex_);
   WorkerId next_worker_ FRESHET_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<WorkerId, Worker> workers_ FRESHET_GUARDED_BY(mutex_);
   std::deque<WorkerId> hungry_ FRESHET_GUARDED_BY(mutex_);  // in turn; may hold some that are not

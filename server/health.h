@@ -15,10 +15,13 @@ class Health {
   void Serve(grpc::Server* server);
   // The store cannot be written: NOT_SERVING for good.
   void ReportFailure();
+  // The disk is full, or is not any more. SERVING all the same: reading goes on.
+  void SetFull(bool full) { full_ = full; }
   // The server stops: NOT_SERVING.
   void Stop();
   [[nodiscard]] bool serving() const { return serving_ && !failed_; }
   [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] bool full() const { return full_; }
   [[nodiscard]] bool stopping() const { return stopping_; }
 
  private:
@@ -27,6 +30,7 @@ class Health {
   std::atomic<grpc::Server*> server_{nullptr};
   std::atomic<bool> serving_{false};
   std::atomic<bool> failed_{false};
+  std::atomic<bool> full_{false};
   std::atomic<bool> stopping_{false};
 };
 

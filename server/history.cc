@@ -63,7 +63,7 @@ json StatusJson(const ServerStatus& status) {
   out["policy"] = status.policy.in_force;
   out["pending_policy"] = status.policy.pending;
   out["durability"] = status.durability;
-  out["failure"] = status.failure;
+  out["failure"] = status.failure.ok() ? "" : status.failure.ToString();
   out["shards"] = status.shards;
   out["pages"] = counters.pages;
   out["hosts"] = counters.hosts;
@@ -80,7 +80,8 @@ json StatusJson(const ServerStatus& status) {
   out["unused_ticks"] = {{"credit", dispatch.ticks_without_credit},
                          {"page", dispatch.ticks_without_page},
                          {"late", dispatch.ticks_late},
-                         {"paused", dispatch.ticks_paused}};
+                         {"paused", dispatch.ticks_paused},
+                         {"store", dispatch.ticks_stalled}};
   out["workers"] = dispatch.workers;
   out["worker_credit"] = dispatch.credit;
   out["ready"] = dispatch.ready;

@@ -5,6 +5,7 @@
 
 #include "prometheus/metric_family.h"
 #include "prometheus/text_serializer.h"
+#include "server/store_watch.h"
 
 namespace freshet {
 namespace {
@@ -58,7 +59,8 @@ void WriteSchedule(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.dispatch.ticks_without_credit, {{"reason", "credit"}})
       .Add(status.dispatch.ticks_without_page, {{"reason", "page"}})
       .Add(status.dispatch.ticks_late, {{"reason", "late"}})
-      .Add(status.dispatch.ticks_paused, {{"reason", "paused"}});
+      .Add(status.dispatch.ticks_paused, {{"reason", "paused"}})
+      .Add(status.dispatch.ticks_stalled, {{"reason", "store"}});
   out.Gauge("freshet_paused", "1 while an operator has paused assignments.")
       .Add(status.dispatch.paused ? 1.0 : 0.0);
   out.Gauge("freshet_price", "Value of the page picked last, in importance x seconds.")
@@ -138,9 +140,9 @@ void WriteStore(const ServerStatus& status, FamilyWriter& out) {
   out.Counter("freshet_store_refused_commits_total", "Commits refused for lack of space.")
       .Add(status.store.refused_commits);
   out.Gauge("freshet_store_writable", "1 while the store takes writes.")
-      .Add(status.failure.empty() ? 1.0 : 0.0);
+      .Add(status.failure.ok() ? 1.0 : 0.0);
   out.Gauge("freshet_store_failure_info", "1, with the reason, while the store takes no writes.");
-  if (!status.failure.empty()) out.Add(1.0, {{"reason", status.failure}});
+  if (!status.failure.ok()) out.Add(1.0, {{"reason", std::string(FailureKind(status.failure))}});
 }
 
 void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {

@@ -22,6 +22,7 @@ namespace {
 // The shortest that a call of Next waits: what a lease takes.
 constexpr Duration kMinNextWait = Duration::Millis(25);
 constexpr Duration kPausedRetry = Duration::Seconds(1);
+constexpr Duration kStalledRetry = Duration::Seconds(1);
 
 std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments) {
   std::vector<LeaseId> leases;
@@ -51,6 +52,14 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
   void OnPause(bool paused) override {
     SendNotice(paused ? v1::NOTICE_KIND_PAUSED : v1::NOTICE_KIND_RESUMED,
                paused ? "Assignments are paused by an operator." : "Assignments go on.");
+  }
+  void OnStall(const Status& why) override {
+    if (why.ok()) return SendNotice(v1::NOTICE_KIND_RESUMED, "Assignments go on.");
+    v1::CrawlResponse response;
+    response.mutable_notice()->set_kind(v1::NOTICE_KIND_STALLED);
+    response.mutable_notice()->set_text("Nothing can be assigned at the moment.");
+    *response.mutable_notice()->mutable_error() = FaultOf(why);
+    Send(SerialiseMessage(response));
   }
   void OnServerDraining() override {
     SendNotice(v1::NOTICE_KIND_DRAINING, "The server is shutting down.");
@@ -140,6 +149,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
     ToProto(lease, response.mutable_notice()->mutable_lease_duration());
     Send(SerialiseMessage(response));
     if (context_.dispatcher.paused()) OnPause(true);
+    if (const Status why = context_.dispatcher.stalled(); !why.ok()) OnStall(why);
   }
 
   void OnCredit(const v1::Credit& credit) {
@@ -266,6 +276,11 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
     if (complete) Complete(grpc::Status::OK);
   }
   void OnPause(bool) override {}
+  void OnStall(const Status& why) override {
+    if (why.ok()) return;
+    context_.dispatcher.Leave(worker_);
+    Complete(GrpcStatusOf(why), /*stalled=*/true);
+  }
 
   void OnCancel() override {
     context_.dispatcher.Leave(worker_);
@@ -294,6 +309,10 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
         ConvertLease(request.has_lease_duration(), request.lease_duration(), config.default_lease,
                      config.max_lease);
     if (!lease.ok()) return GrpcStatusOf(lease.status());
+    if (const Status why = context_.dispatcher.stalled(); !why.ok()) {
+      OnStall(why);
+      return grpc::Status::OK;
+    }
     const StatusOr<WorkerId> worker = context_.dispatcher.Join(
         {.name = request.worker().empty() ? call_->peer() : request.worker(),
          .lease = *lease,
@@ -306,12 +325,19 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
     return grpc::Status::OK;
   }
 
-  void Complete(const grpc::Status& status) {
+  void Complete(grpc::Status status, bool stalled = false) {
     std::vector<LeaseId> unsent;
     {
       const MutexLock lock(mutex_);
       if (finished_) return;
       finished_ = true;
+      if (stalled && delivered_.empty()) {
+        // Clients that follow gRPC's rules for retries wait for so long.
+        call_->AddTrailingMetadata("grpc-retry-pushback-ms",
+                                   std::to_string(kStalledRetry.micros() / 1000));
+      } else if (stalled) {
+        status = grpc::Status::OK;
+      }
       if (!status.ok() || call_->IsCancelled()) unsent = std::move(delivered_);
       if (context_.dispatcher.paused() || context_.dispatcher.rate() == Rate()) {
         ToProto(kPausedRetry, response()->mutable_retry_after());

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <filesystem>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,6 +25,8 @@
 #include "server/scheduler_service.h"
 #include "server/shard_loader.h"
 #include "server/store_options.h"
+#include "server/store_watch.h"
+#include "server/ticker.h"
 #include "spdlog/spdlog.h"
 #include "storage/store.h"
 
@@ -76,8 +77,6 @@ class Server::Impl {
   [[nodiscard]] std::string NotReady() const;
   [[nodiscard]] std::string StatusJson() const;
   void Sample();
-  // Background work may fail while nobody commits anything.
-  void WatchStore();
 
   const ServerConfig config_;
   Clock& clock_;
@@ -113,10 +112,8 @@ class Server::Impl {
   std::string http_address_ FRESHET_GUARDED_BY(http_mutex_);
   // Set once Gather may be called, by probes that came earlier than what it looks at.
   std::atomic<bool> complete_{false};
-  Mutex sampler_mutex_;
-  Condition sampler_wake_;
-  bool sampler_stops_ FRESHET_GUARDED_BY(sampler_mutex_) = false;
-  std::thread sampler_;
+  StoreWatch watch_{health_, [this](const Status& why) { dispatcher_->SetStalled(why); }};
+  std::optional<Ticker> sampler_;
   ServingInfo info_;
 };
 
@@ -268,7 +265,7 @@ void Server::Impl::StartThreads() {
                                  .counters = counters_,
                                  .started = clock_.Now()});
   complete_ = true;
-  sampler_ = std::thread([this] { Sample(); });
+  sampler_.emplace(kSampleInterval, [this] { Sample(); });
 }
 
 Status Server::Impl::AddConfiguredSources() {
@@ -329,6 +326,7 @@ ServerStatus Server::Impl::Gather() const {
 std::string Server::Impl::NotReady() const {
   if (health_.failed()) return "the store has failed";
   if (health_.stopping()) return "stopping";
+  if (health_.full()) return "the disk is full: nothing can be written until there is space";
   return health_.serving() ? "" : Describe(Recovery());
 }
 
@@ -339,24 +337,10 @@ std::string Server::Impl::StatusJson() const {
 }
 
 void Server::Impl::Sample() {
-  while (true) {
-    {
-      const MutexLock lock(sampler_mutex_);
-      if (!sampler_stops_) sampler_wake_.WaitFor(sampler_mutex_, kSampleInterval);
-      if (sampler_stops_) return;
-    }
-    WatchStore();
-    history_.Add(Gather(), annotations_.values());
-  }
-}
-
-void Server::Impl::WatchStore() {
-  if (health_.failed()) return;
-  const Status status = store_->health();
-  // A full device is no failure: writing goes on when there is space.
-  if (status.ok() || absl::IsResourceExhausted(status)) return;
-  spdlog::critical("the store has failed: {}", status.ToString());
-  health_.ReportFailure();
+  const ServerStatus status = Gather();
+  // Background work may fail while nobody commits anything.
+  watch_.Look(status.stall, status.store, status.now);
+  history_.Add(status, annotations_.values());
 }
 
 // --- Stopping
@@ -368,14 +352,7 @@ Status Server::Impl::Stop() {
   // Nobody asks for anything any more.
   if (background_) background_->Stop();
   for (const auto& shard : shards_) shard->Stop();
-  if (sampler_.joinable()) {
-    {
-      const MutexLock lock(sampler_mutex_);
-      sampler_stops_ = true;
-      sampler_wake_.NotifyAll();
-    }
-    sampler_.join();
-  }
+  if (sampler_) sampler_->Stop();
   return CloseStore();
 }
 

@@ -305,8 +305,11 @@ void Shard::CommitAndInstall(Turn& turn) {
     if (!status.ok()) {
       const bool nothing_written = status.code() == absl::StatusCode::kResourceExhausted ||
                                    status.code() == absl::StatusCode::kInternal;
-      spdlog::error("shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
-                    status.ToString());
+      // Of a full disk the log hears from StoreWatch, once.
+      const auto level =
+          absl::IsResourceExhausted(status) ? spdlog::level::debug : spdlog::level::err;
+      spdlog::log(level, "shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
+                  status.ToString());
       if (!nothing_written) Fail(status);
       // An invalid record among the shard's own would be refused for ever.
       const bool may_pass = absl::IsResourceExhausted(status) || turn.own < turn.events.size();

@@ -49,7 +49,8 @@ void AddShard(const ShardSnapshot& shard, bool first, ServerStatus* status) {
   epoch.pages += shard.last_epoch.pages;
   epoch.ended = std::max(epoch.ended, shard.last_epoch.ended);
   epoch.took = std::max(epoch.took, shard.last_epoch.took);
-  if (!shard.failure.ok()) status->failure = shard.failure.ToString();
+  status->failure.Update(shard.failure);
+  status->stall = first || !status->stall.ok() ? shard.failure : absl::OkStatus();
 }
 
 }  // namespace
@@ -74,9 +75,9 @@ ServerStatus GatherStatus(const ServerContext& context) {
   }
   status.dispatch = context.dispatcher.stats();
   status.store = context.store.Stats();
-  if (const Status health = context.store.health(); !health.ok() && status.failure.empty()) {
-    status.failure = health.ToString();
-  }
+  const Status health = context.store.health();
+  status.failure.Update(health);
+  if (!health.ok()) status.stall = health;
   status.durability = context.config.durability;
   status.streams = context.streams.size();
   status.results_refused = context.counters.results_refused;
@@ -146,7 +147,7 @@ void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
   store.set_disk_bytes(status.store.table_bytes + status.store.wal_bytes);
   store.set_commits(status.store.commits);
   store.set_syncs(status.store.syncs);
-  store.set_write_error(status.failure);
+  store.set_write_error(status.failure.ok() ? "" : status.failure.ToString());
 }
 
 }  // namespace freshet

@@ -50,7 +50,8 @@ struct ServerStatus {
   uint64_t upserts_applied = 0;
   uint64_t upserts_refused = 0;
   std::map<std::string, uint64_t> source_signals;
-  std::string failure;  // why nothing can be written; empty: all is well
+  Status failure;  // why nothing, or not everything, can be written
+  Status stall;    // why no shard can write; OK if one can
   RecoveryStatus recovery;
 
   [[nodiscard]] double believed_freshness() const {

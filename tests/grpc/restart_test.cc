@@ -359,7 +359,7 @@ TEST(BrokenDisk, AcknowledgesNothingMoreAndSaysSo) {
   const std::string metrics = http.Get("/metrics")->body;
   EXPECT_THAT(metrics, HasSubstr("freshet_store_writable 0\n"));
   EXPECT_THAT(metrics, HasSubstr("freshet_ready 0\n"));
-  EXPECT_THAT(metrics, ContainsRegex("freshet_store_failure_info.reason=.*injected.*. 1\n"));
+  EXPECT_THAT(metrics, ContainsRegex("freshet_store_failure_info.reason=.write_failed.. 1\n"));
   EXPECT_EQ(http.Get("/readyz")->status, 503);
   EXPECT_EQ(http.Get("/readyz")->body, "the store has failed\n");
   EXPECT_EQ(http.Get("/healthz")->status, 503);
@@ -389,46 +389,6 @@ TEST(BrokenDisk, IsNoticedWhileNobodyWrites) {
   EXPECT_FALSE(server.admin->CreateCheckpoint(&call, request, &response).ok());
   EXPECT_TRUE(Eventually([&] { return HealthOf(server) == 2; }, Duration::Seconds(10)));
   EXPECT_NE(server.Statistics().store().write_error(), "");
-}
-
-// Changes are refused with a delay, what was handed out stays so, looking goes on, and once there
-// is space everything does, without a restart.
-TEST(FullDisk, IsSurvived) {
-  FaultyEnv faulty(1);
-  TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
-  server.UpsertMany(10);
-  const v1::NextResponse next = server.Next(1);
-  ASSERT_EQ(next.assignments_size(), 1);
-  faulty.SetFreeBytes(1 << 20);  // less than the reserve
-
-  v1::UpsertPagesRequest more;
-  more.add_pages()->set_url("http://late.test/");
-  v1::CrawlResult result;
-  result.set_lease_id(next.assignments(0).lease_id());
-  result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
-  for (const v1::BatchAck& ack : {server.Upsert(more), server.Report(result)}) {
-    ASSERT_EQ(ack.statuses_size(), 1);
-    const v1::ItemStatus& status = ack.statuses(0);
-    EXPECT_EQ(status.error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED) << status.DebugString();
-    EXPECT_TRUE(status.error().retryable());
-    EXPECT_GT(status.error().retry_after().seconds(), 0);
-  }
-  // No page is handed out that could be handed out again after a restart.
-  EXPECT_EQ(server.Next(1, 50).assignments_size(), 0);
-  EXPECT_EQ(HealthOf(server), 1);
-  EXPECT_EQ(server.Statistics().schedule().open_leases(), 1u);
-  EXPECT_EQ(server.Get(next.assignments(0).url()).page().lease().lease_id(),
-            next.assignments(0).lease_id());
-
-  faulty.ClearFaults();
-  EXPECT_EQ(server.Upsert(more).statuses_size(), 0);
-  EXPECT_EQ(server.Report(result).statuses_size(), 0);
-  EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
-  EXPECT_EQ(server.Next(1).assignments_size(), 1);
-  EXPECT_TRUE(server.Stop().ok());
-  faulty.Crash();
-  server.Start();
-  EXPECT_EQ(server.info.pages, 11u);
 }
 
 }  // namespace

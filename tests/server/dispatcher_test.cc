@@ -25,6 +25,7 @@ class CountingSink final : public AssignmentSink {
     }
   }
   void OnPause(bool /*paused*/) override {}
+  void OnStall(const Status& /*why*/) override {}
   std::map<std::string, int> Await() { return done_.get_future().get(); }
 
  private:

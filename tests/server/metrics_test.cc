@@ -40,7 +40,7 @@ TEST(Metrics, CarryTheNumbersOfTheStatus) {
   status.signals_refused = 5;
   status.dispatch.ticks_late = 4;
   status.source_signals["cdn"] = 8;
-  status.failure = "broken";
+  status.failure = MakeStatus(absl::StatusCode::kResourceExhausted, "/data: 4711 bytes are free");
   metrics.OnCommit(Duration::Millis(2), 50);
   const std::string text = metrics.Render(status, {});
   for (const char* line :
@@ -48,7 +48,7 @@ TEST(Metrics, CarryTheNumbersOfTheStatus) {
         "freshet_source_signals_total{source=\"cdn\"} 8\n",
         "freshet_signals_total{outcome=\"unknown_page\"} 3\n",
         "freshet_signals_total{outcome=\"refused\"} 2\n", "freshet_store_writable 0\n",
-        "freshet_store_failure_info{reason=\"broken\"} 1\n", "freshet_commit_seconds_count 1\n",
+        "freshet_store_failure_info{reason=\"disk_full\"} 1\n", "freshet_commit_seconds_count 1\n",
         "freshet_commit_events_sum 50\n"}) {
     EXPECT_THAT(text, testing::HasSubstr(line));
   }

@@ -1,0 +1,166 @@
+// What a server says and does while there is no space for what it would write.
+#include <map>
+#include <string>
+
+#include "httplib.h"
+#include "tests/grpc/raw_stream.h"
+#include "tests/grpc/test_server.h"
+#include "tests/support/faulty_env.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Less than the reserve.
+constexpr uint64_t kTooLittle = 1 << 20;
+
+struct NextAnswer {
+  grpc::Status status;
+  v1::NextResponse response;
+  std::string pushback_ms;
+};
+
+NextAnswer TryNext(const TestServer& server) {
+  NextAnswer answer;
+  v1::NextRequest request;
+  ToProto(Duration::Millis(50), request.mutable_max_wait());
+  grpc::ClientContext call;
+  answer.status = server.scheduler->Next(&call, request, &answer.response);
+  const auto& trailers = call.GetServerTrailingMetadata();
+  if (const auto it = trailers.find("grpc-retry-pushback-ms"); it != trailers.end()) {
+    answer.pushback_ms = std::string(it->second.data(), it->second.size());
+  }
+  return answer;
+}
+
+httplib::Result Get(const TestServer& server, const char* path) {
+  return httplib::Client("http://" + server.info.http_address).Get(path);
+}
+
+// Changes are refused with a delay, what was handed out stays so, looking goes on, and once there
+// is space everything does, without a restart.
+TEST(FullDisk, IsSurvived) {
+  FaultyEnv faulty(1);
+  TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
+  server.UpsertMany(10);
+  const v1::NextResponse next = server.Next(1);
+  ASSERT_EQ(next.assignments_size(), 1);
+  faulty.SetFreeBytes(1 << 20);  // less than the reserve
+
+  v1::UpsertPagesRequest more;
+  more.add_pages()->set_url("http://late.test/");
+  v1::CrawlResult result;
+  result.set_lease_id(next.assignments(0).lease_id());
+  result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  for (const v1::BatchAck& ack : {server.Upsert(more), server.Report(result)}) {
+    ASSERT_EQ(ack.statuses_size(), 1);
+    const v1::ItemStatus& status = ack.statuses(0);
+    EXPECT_EQ(status.error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED) << status.DebugString();
+    EXPECT_TRUE(status.error().retryable());
+    EXPECT_GT(status.error().retry_after().seconds(), 0);
+  }
+  // No page is handed out that could be handed out again after a restart.
+  EXPECT_EQ(TryNext(server).response.assignments_size(), 0);
+  EXPECT_EQ(HealthOf(server), 1);
+  EXPECT_EQ(server.Statistics().schedule().open_leases(), 1u);
+  EXPECT_EQ(server.Get(next.assignments(0).url()).page().lease().lease_id(),
+            next.assignments(0).lease_id());
+
+  faulty.ClearFaults();
+  EXPECT_EQ(server.Upsert(more).statuses_size(), 0);
+  EXPECT_EQ(server.Report(result).statuses_size(), 0);
+  EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
+  EXPECT_TRUE(Eventually([&] { return TryNext(server).response.assignments_size() == 1; }));
+  EXPECT_TRUE(server.Stop().ok());
+  faulty.Crash();
+  server.Start();
+  EXPECT_EQ(server.info.pages, 11u);
+}
+
+// Whoever asks why nothing comes is told: probes, workers with and without a stream, metrics.
+TEST(FullDisk, IsToldToAllWhoAsk) {
+  FaultyEnv faulty(1);
+  TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
+  server.UpsertMany(10);
+  grpc::ClientContext call;
+  const auto stream = server.scheduler->Crawl(&call);
+  v1::CrawlRequest hello;
+  hello.mutable_hello()->set_worker("w");
+  v1::CrawlResponse said;
+  ASSERT_TRUE(stream->Write(hello) && stream->Read(&said));
+  EXPECT_EQ(said.notice().kind(), v1::NOTICE_KIND_WELCOME);
+  faulty.SetFreeBytes(kTooLittle);
+
+  ASSERT_TRUE(stream->Read(&said));
+  EXPECT_EQ(said.notice().kind(), v1::NOTICE_KIND_STALLED);
+  EXPECT_EQ(said.notice().error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
+  EXPECT_GT(said.notice().error().retry_after().seconds(), 0);
+  const NextAnswer none = TryNext(server);
+  EXPECT_EQ(none.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(none.status.error_message(), HasSubstr("disk of the server is full"));
+  EXPECT_EQ(none.pushback_ms, "1000");
+  EXPECT_EQ(Get(server, "/readyz")->status, 503);
+  EXPECT_THAT(Get(server, "/readyz")->body, HasSubstr("the disk is full"));
+  EXPECT_EQ(Get(server, "/healthz")->status, 200) << "a restart would not help";
+  const std::string metrics = Get(server, "/metrics")->body;
+  EXPECT_THAT(metrics, HasSubstr("freshet_store_failure_info{reason=\"disk_full\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("freshet_store_free_bytes 1048576\n"));
+  // A worker that comes now is told as well.
+  grpc::ClientContext late_call;
+  const auto late = server.scheduler->Crawl(&late_call);
+  ASSERT_TRUE(late->Write(hello) && late->Read(&said) && late->Read(&said));
+  EXPECT_EQ(said.notice().kind(), v1::NOTICE_KIND_STALLED);
+  late_call.TryCancel();
+
+  faulty.ClearFaults();
+  ASSERT_TRUE(stream->Read(&said));
+  EXPECT_EQ(said.notice().kind(), v1::NOTICE_KIND_RESUMED);
+  EXPECT_EQ(Get(server, "/readyz")->status, 200);
+  EXPECT_TRUE(Eventually([&] { return TryNext(server).response.assignments_size() == 1; }));
+  EXPECT_THAT(Get(server, "/metrics")->body, Not(HasSubstr("freshet_store_failure_info{")));
+  call.TryCancel();
+}
+
+// Workers with credit have the server try again and again: the log says it once.
+TEST(FullDisk, DoesNotFillTheLog) {
+  FaultyEnv faulty(1);
+  testing::internal::CaptureStderr();
+  {
+    TestServer server(
+        [](ServerConfig* config) {
+          config->durability = "sync";
+          config->log_level = "info";
+        },
+        faulty.env());
+    server.UpsertMany(10);
+    grpc::ClientContext call;
+    const auto stream = server.scheduler->Crawl(&call);
+    v1::CrawlRequest request;
+    request.mutable_hello()->set_worker("w");
+    ASSERT_TRUE(stream->Write(request));
+    faulty.SetFreeBytes(kTooLittle);
+    request.mutable_credit()->set_assignments(1000);
+    ASSERT_TRUE(stream->Write(request));
+    v1::UpsertPagesRequest more;
+    more.add_pages()->set_url("http://late.test/");
+    ASSERT_TRUE(Eventually([&] { return Get(server, "/readyz")->status == 503; }));
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(server.Upsert(more).statuses_size(), 1);
+    faulty.ClearFaults();
+    ASSERT_TRUE(Eventually([&] { return Get(server, "/readyz")->status == 200; }));
+    call.TryCancel();
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  const auto count = [&log](const std::string& text) {
+    int found = 0;
+    for (size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("the disk is full"), 1) << log;
+  EXPECT_EQ(count("there is space on the disk again"), 1) << log;
+  EXPECT_EQ(count("a commit of"), 0) << log;
+}
+
+}  // namespace
+}  // namespace freshet
