@@ -19,6 +19,7 @@
 #include "server/history.h"
 #include "server/http.h"
 #include "server/ingest_service.h"
+#include "server/listen.h"
 #include "server/metrics.h"
 #include "server/pages_service.h"
 #include "server/plan_runner.h"
@@ -107,7 +108,7 @@ class Server::Impl {
   std::optional<PagesService> pages_service_;
   std::optional<AdminService> admin_service_;
   std::unique_ptr<grpc::Server> grpc_server_;
-  std::optional<HttpServer> http_server_;
+  std::optional<HttpPort> http_port_;
   mutable Mutex http_mutex_;
   std::string http_address_ FRESHET_GUARDED_BY(http_mutex_);
   // Set once Gather may be called, by probes that came earlier than what it looks at.
@@ -134,18 +135,23 @@ StatusOr<ServingInfo> Server::Impl::Start() {
 }
 
 Status Server::Impl::AnswerProbes() {
-  http_server_.emplace(
-      HttpContent{.metrics =
-                      [this] {
-                        return complete_ ? metrics_.Render(Gather(), annotations_.values())
-                                         : Metrics::RenderStarting(Recovery());
-                      },
-                  .status_json = [this] { return StatusJson(); },
-                  .healthy = [this] { return !health_.failed(); },
-                  .not_ready = [this] { return NotReady(); },
-                  .annotate = [this](const std::string& body) { return annotations_.Post(body); }});
-  ASSIGN_OR_RETURN(const int port, http_server_->Start(config_.http_listen));
-  info_.http_address = WithPort(config_.http_listen, port);
+  HttpContent content{
+      .metrics =
+          [this] {
+            return complete_ ? metrics_.Render(Gather(), annotations_.values())
+                             : Metrics::RenderStarting(Recovery());
+          },
+      .status_json = [this] { return StatusJson(); },
+      .annotate = [this](const std::string& body) { return annotations_.Post(body); },
+      .healthy = [this] { return !health_.failed(); },
+      .not_ready = [this] { return NotReady(); }};
+  http_port_.emplace(MakeRoutes(std::move(content), config_.http_listen),
+                     HttpOptions{.max_connections = config_.max_http_connections});
+  const StatusOr<int> port = http_port_->Start(config_.http_listen);
+  RETURN_IF_ERROR(WithKey("http_listen", port.status()));
+  // Before the store is loaded rather than after.
+  RETURN_IF_ERROR(WithKey("listen", CheckListen(config_.listen)));
+  info_.http_address = WithPort(config_.http_listen, *port);
   spdlog::info("answering probes at http://{}/readyz, opening {}", info_.http_address,
                config_.data_dir);
   const MutexLock lock(http_mutex_);
@@ -300,6 +306,8 @@ Status Server::Impl::Serve() {
   builder.RegisterService(&*admin_service_);
   grpc_server_ = builder.BuildAndStart();
   if (grpc_server_ == nullptr || port == 0) {
+    // gRPC keeps the reason to itself.
+    RETURN_IF_ERROR(WithKey("listen", CheckListen(config_.listen)));
     return MakeStatus(absl::StatusCode::kUnavailable, "listen: cannot listen at {}",
                       config_.listen);
   }
@@ -375,7 +383,7 @@ void Server::Impl::StopServing() {
     grpc_server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
     grpc_server_->Wait();
   }
-  if (http_server_) http_server_->Stop();
+  if (http_port_) http_port_->Stop();
 }
 
 Status Server::Impl::CloseStore() {
