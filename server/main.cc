@@ -1,7 +1,12 @@
 // freshetd: flags, configuration, the real clock and signals; everything else is in Server.
+#include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
@@ -9,6 +14,7 @@
 #include "server/context.h"
 #include "server/logging.h"
 #include "server/maintenance.h"
+#include "server/mutex.h"
 #include "server/server.h"
 #include "server/system_clock.h"
 #include "spdlog/spdlog.h"
@@ -53,31 +59,62 @@ void AddFlags(CLI::App& app, CommandLine& line) {
   app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off (info)");
 }
 
-int Run(const ServerConfig& config) {
-  // Blocked before any thread starts, so that all of them leave these signals to sigwait below.
+// SIGTERM and SIGINT, blocked for this thread and those that it starts.
+sigset_t BlockEndSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  // A client that goes away must not end the server.
-  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
 
-  SystemClock clock;
-  Server server(config, clock);
-  const StatusOr<ServingInfo> info = server.Start();
-  if (!info.ok()) {
-    spdlog::critical("cannot start: {}", std::string(info.status().message()));
-    return kFailure;
+// Hears signals that every other thread has blocked: the first one asks for the end, the second one
+// does not wait for it. Owner thread only.
+class EndSignals {
+ public:
+  // `on_first` is called on a thread of its own.
+  EndSignals(const sigset_t& signals, std::function<void()> on_first)
+      : signals_(signals), thread_([this, first = std::move(on_first)] { Run(first); }) {}
+  ~EndSignals() {
+    over_ = true;
+    pthread_kill(thread_.native_handle(), SIGTERM);
+    thread_.join();
   }
-  fmt::print("ready grpc={} http={} pages={} recovered_seconds={:.3f}\n", info->grpc_address,
-             info->http_address, info->pages, info->recovered_seconds);
-  std::fflush(stdout);
-  spdlog::info("serving {} pages: grpc {}, operator page http://{}/", info->pages,
-               info->grpc_address, info->http_address);
-  int signal = 0;
-  sigwait(&signals, &signal);
-  spdlog::info("stopping");
+  EndSignals(const EndSignals&) = delete;
+  EndSignals& operator=(const EndSignals&) = delete;
+
+  [[nodiscard]] bool come() const { return come_; }
+  void Await() {
+    const MutexLock lock(mutex_);
+    while (!come_) first_.Wait(mutex_);
+  }
+
+ private:
+  void Run(const std::function<void()>& on_first) {
+    int signal = 0;
+    while (sigwait(&signals_, &signal) == 0 && !over_) {
+      if (come_) {
+        spdlog::critical("ending at once: a second signal came before everything was closed");
+        std::_Exit(kFailure);
+      }
+      spdlog::info("stopping");
+      on_first();
+      const MutexLock lock(mutex_);
+      come_ = true;
+      first_.NotifyAll();
+    }
+  }
+
+  const sigset_t signals_;
+  std::atomic<bool> over_ = false;
+  std::atomic<bool> come_ = false;
+  Mutex mutex_;
+  Condition first_;
+  std::thread thread_;  // last: it uses all of them
+};
+
+int Stop(Server& server) {
   const Status status = server.Stop();
   if (!status.ok()) {
     spdlog::critical("stopped with the store in error: {}", status.ToString());
@@ -85,6 +122,33 @@ int Run(const ServerConfig& config) {
   }
   spdlog::info("stopped");
   return 0;
+}
+
+int Run(const ServerConfig& config) {
+  const sigset_t end = BlockEndSignals();
+  // A client that goes away must not end the server.
+  std::signal(SIGPIPE, SIG_IGN);
+
+  SystemClock clock;
+  Server server(config, clock);
+  EndSignals signals(end, [&server] { server.RequestStop(); });
+  const StatusOr<ServingInfo> info = server.Start();
+  if (absl::IsCancelled(info.status())) {
+    spdlog::info("stopped before it served");
+    return 0;
+  }
+  if (!info.ok()) {
+    spdlog::critical("cannot start: {}", std::string(info.status().message()));
+    return kFailure;
+  }
+  if (signals.come()) return Stop(server);
+  fmt::print("ready grpc={} http={} pages={} recovered_seconds={:.3f}\n", info->grpc_address,
+             info->http_address, info->pages, info->recovered_seconds);
+  std::fflush(stdout);
+  spdlog::info("serving {} pages: grpc {}, operator page http://{}/", info->pages,
+               info->grpc_address, info->http_address);
+  signals.Await();
+  return Stop(server);
 }
 
 int Main(int argc, char** argv) {

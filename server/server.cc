@@ -51,6 +51,7 @@ class Server::Impl {
 
   StatusOr<ServingInfo> Start();
   Status Stop();
+  void RequestStop() { stop_requested_ = true; }
   [[nodiscard]] std::string http_address() const FRESHET_EXCLUDES(http_mutex_) {
     const MutexLock lock(http_mutex_);
     return http_address_;
@@ -63,6 +64,7 @@ class Server::Impl {
   void MakeShards();
   Status RecoverShards();
   Status AddConfiguredSources();
+  [[nodiscard]] Status GoOn() const;
   void StartThreads();
   Status Serve();
 
@@ -83,6 +85,7 @@ class Server::Impl {
   Clock& clock_;
   rocksdb::Env* const env_;
   Instant begun_;
+  std::atomic<bool> stop_requested_{false};
   bool stopped_ = false;
   GlobalRecords globals_;
   LoadProgress load_progress_;
@@ -123,15 +126,23 @@ class Server::Impl {
 StatusOr<ServingInfo> Server::Impl::Start() {
   begun_ = clock_.Now();
   RETURN_IF_ERROR(AnswerProbes());
+  RETURN_IF_ERROR(GoOn());
   RETURN_IF_ERROR(OpenStore());
+  RETURN_IF_ERROR(GoOn());
   MakeShards();
   RETURN_IF_ERROR(RecoverShards());
+  RETURN_IF_ERROR(GoOn());
   StartThreads();
   RETURN_IF_ERROR(AddConfiguredSources());
   RETURN_IF_ERROR(Serve());
   for (const auto& shard : shards_) info_.pages += shard->snapshot().counters.pages;
   info_.recovered_seconds = (clock_.Now() - begun_).seconds();
   return info_;
+}
+
+Status Server::Impl::GoOn() const {
+  return stop_requested_ ? MakeStatus(absl::StatusCode::kCancelled, "stopped while starting")
+                         : absl::OkStatus();
 }
 
 Status Server::Impl::AnswerProbes() {
@@ -235,6 +246,7 @@ Status Server::Impl::RecoverShards() {
   LoadOptions options;
   options.now = clock_.Now();
   options.report = [this] { spdlog::info("{}", Describe(Recovery())); };
+  options.cancelled = &stop_requested_;
   RETURN_IF_ERROR(LoadShards(*store_, states, options, load_progress_));
   RETURN_IF_ERROR(store_->StartCompactions());
   spdlog::info("loaded {} pages in {:.1f} s", load_progress_.pages.load(),
@@ -333,7 +345,7 @@ ServerStatus Server::Impl::Gather() const {
 
 std::string Server::Impl::NotReady() const {
   if (health_.failed()) return "the store has failed";
-  if (health_.stopping()) return "stopping";
+  if (health_.stopping() || stop_requested_) return "stopping";
   if (health_.full()) return "the disk is full: nothing can be written until there is space";
   return health_.serving() ? "" : Describe(Recovery());
 }
@@ -405,6 +417,8 @@ StatusOr<ServingInfo> Server::Start() {
 }
 
 Status Server::Stop() { return impl_->Stop(); }
+
+void Server::RequestStop() { impl_->RequestStop(); }
 
 std::string Server::http_address() const { return impl_->http_address(); }
 

@@ -37,8 +37,10 @@ class Server {
   // Answers probes, opens the store, loads every page, and then serves. A server that failed to
   // start is stopped.
   [[nodiscard]] StatusOr<ServingInfo> Start();
-  // Where probes are answered, host:port: empty until they are, which is early in Start. This
-  // alone is thread-safe during Start.
+  // A Start under way gives up at the next safe point, Cancelled. Thread-safe, also during Start.
+  void RequestStop();
+  // Where probes are answered, host:port: empty until they are, which is early in Start. Also
+  // thread-safe during Start.
   [[nodiscard]] std::string http_address() const;
   // Stops taking requests, lets what runs come to its end, gives back what was leased ahead, and
   // closes the store. Not OK when the store had failed or does not close. Idempotent.

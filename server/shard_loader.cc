@@ -35,9 +35,13 @@ struct Target {
 // What all threads of one load share. Thread-safe.
 class Load {
  public:
-  Load(const Store& store, const std::vector<ShardState*>& shards, Instant now,
+  Load(const Store& store, const std::vector<ShardState*>& shards, const LoadOptions& options,
        LoadProgress& progress)
-      : store_(store), targets_(shards.size()), now_(now), progress_(progress) {
+      : store_(store),
+        targets_(shards.size()),
+        now_(options.now),
+        cancelled_(options.cancelled),
+        progress_(progress) {
     for (size_t i = 0; i < shards.size(); ++i) {
       const MutexLock lock(targets_[i].mutex);
       targets_[i].state = shards[i];
@@ -48,6 +52,10 @@ class Load {
   [[nodiscard]] Status status() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return status_;
+  }
+  [[nodiscard]] Status GoOn() const {
+    if (cancelled_ == nullptr || !*cancelled_) return {};
+    return MakeStatus(absl::StatusCode::kCancelled, "stopped while loading");
   }
   // Reads everything, then finishes every shard. Starts the threads, calls `report` every
   // `interval` until they are done, and joins them.
@@ -69,6 +77,7 @@ class Load {
   const Store& store_;
   std::vector<Target> targets_;
   const Instant now_;
+  const std::atomic<bool>* const cancelled_;
   LoadProgress& progress_;
   std::atomic<size_t> next_shard_ = 0;
   Mutex mutex_;
@@ -98,6 +107,7 @@ class Load::Range final : public LoadVisitor {
     batch.pages.push_back(load_.targets_[shard].reader->PrepareLoad(
         page.number, page.fingerprint, places_[page.host_serial], page.spec, page.state));
     const size_t size = batch.pages.size();
+    if (size % kPagesToTryAgain == 0) RETURN_IF_ERROR(load_.GoOn());
     if (size < kPagesPerBatch || size % kPagesToTryAgain != 0) return {};
     Target& target = load_.targets_[shard];
     if (!target.mutex.TryLock()) {
@@ -119,7 +129,7 @@ class Load::Range final : public LoadVisitor {
     BatchOf(slot).next_serials.emplace_back(slot, next_serial);
     places_.clear();
     load_.progress_.slots.fetch_add(1, std::memory_order_relaxed);
-    return {};
+    return load_.GoOn();
   }
 
   // Files what is left; the next range may begin.
@@ -197,6 +207,7 @@ void Load::FinishShards() {
   for (size_t shard = next_shard_++; shard < targets_.size(); shard = next_shard_++) {
     Target& target = targets_[shard];
     const MutexLock lock(target.mutex);
+    Note(GoOn());
     Note(target.state->FinishLoad());
   }
 }
@@ -239,7 +250,7 @@ Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
       options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   progress.expected_pages =
       store.Stats().families[storage::IndexOf(storage::Family::kStates)].estimated_rows;
-  Load load(store, shards, options.now, progress);
+  Load load(store, shards, options, progress);
   load.RunAll(threads, options.report_interval, options.report);
   return load.status();
 }

@@ -30,6 +30,8 @@ struct LoadOptions {
   // Called every `report_interval` while it runs, on the caller's thread. Unset: not.
   std::function<void()> report;
   Duration report_interval = Duration::Seconds(1);
+  // Once true, the load ends as soon as it can, Cancelled. Null: nobody does that.
+  const std::atomic<bool>* cancelled = nullptr;
 };
 
 // Loads every host, page and lease into the shard that owns its slot (slot modulo the number of

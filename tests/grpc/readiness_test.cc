@@ -95,6 +95,26 @@ TEST_F(Readiness, SaysHowFarLoadingHasComeAndServesWhenAllIsThere) {
   EXPECT_TRUE(server_->Stop().ok());
 }
 
+// Who starts a server by mistake need not wait for all of its pages.
+TEST_F(Readiness, AStartThatIsToEndDoesNotLoadEverything) {
+  Start();
+  while (Get("/readyz")->body == "opening the store\n") {
+    env_.LetOnePass();
+    env_.AwaitVisitor();
+  }
+  server_->RequestStop();
+  EXPECT_EQ(Get("/readyz")->body, "stopping\n");
+  env_.Open();
+  EXPECT_TRUE(absl::IsCancelled(start_.get().status()));
+  EXPECT_TRUE(server_->Stop().ok());
+  // Nothing was harmed.
+  Server again(config_, clock_);
+  const StatusOr<ServingInfo> info = again.Start();
+  ASSERT_TRUE(info.ok()) << info.status().ToString();
+  EXPECT_EQ(info->pages, uint64_t{kPages});
+  EXPECT_TRUE(again.Stop().ok());
+}
+
 TEST_F(Readiness, AStartThatFailsLetsThePortGo) {
   config_.data_dir = "/proc/no-such-directory";
   Server other(config_, clock_);

@@ -11,14 +11,16 @@
 namespace freshet {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 
 TEST(Daemon, RefusesBadUsageWithOneLine) {
   for (const std::string flags :
        {"--crawl-rate -1", "--crawl-rate nan", "--crawl-rate x", "--policy clever", "--listen here",
-        "--shards 0", "--durability maybe", "--config /nowhere.yaml", "--unknown", "extra",
-        "--log-level loud", "--data-dir ''", "--crawl-rate"}) {
+        "--shards 0", "--durability maybe", "--config /nowhere.yaml", "--config /", "--unknown",
+        "extra", "--log-level loud", "--data-dir ''", "--crawl-rate"}) {
     const testing::ProgramResult result = testing::RunProgram("freshetd " + flags, "");
     EXPECT_EQ(result.exit_code, 2) << flags;
     EXPECT_EQ(result.out, "") << flags;
@@ -77,6 +79,78 @@ TEST(Daemon, SaysThatItIsReadyAndEndsCleanly) {
                                          "recovered_seconds=[0-9.]+\n"));
     EXPECT_THAT(result.err, HasSubstr("stopped"));
   }
+}
+
+// The store's CURRENT is a pipe: opening waits until the test gives what was in it.
+constexpr char kHeldOpening[] =
+    "$freshetd $ports --data-dir $dir/d --log-level off >$dir/d.out & pid=$!\n"
+    "ready $dir/d.out $pid; kill $pid; wait $pid\n"
+    "mv $dir/d/CURRENT $dir/current; mkfifo $dir/d/CURRENT\n"
+    "said() { until grep -q \"$1\" $dir/e.err; do kill -0 $pid || exit 9; done; }\n"
+    "$freshetd $ports --data-dir $dir/d 2>$dir/e.err & pid=$!\n"
+    "said 'answering probes'; kill -TERM $pid; said stopping\n";
+
+TEST(Daemon, EndsWhileItStarts) {
+  const TempDir dir;
+  const testing::ProgramResult result = RunScript(
+      dir,
+      std::string(kHeldOpening) +
+          "(while kill -0 $pid 2>/dev/null; do timeout 1 cp $dir/current $dir/d/CURRENT; done) "
+          "2>/dev/null &\n"
+          "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("stopped before it served"));
+}
+
+TEST(Daemon, EndsAtOnceAtTheSecondSignal) {
+  const TempDir dir;
+  const testing::ProgramResult result =
+      RunScript(dir, std::string(kHeldOpening) +
+                         "kill -INT $pid; wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("a second signal"));
+}
+
+TEST(Daemon, SharesNoPort) {
+  const TempDir dir;
+  const testing::ProgramResult result =
+      RunScript(dir,
+                "$freshetd $ports --data-dir $dir/d >$dir/d.out & pid=$!; ready $dir/d.out $pid\n"
+                "grpc=$(sed 's/.*grpc=\\([^ ]*\\).*/\\1/' $dir/d.out)\n"
+                "http=$(sed 's/.*http=\\([^ ]*\\).*/\\1/' $dir/d.out)\n"
+                "$freshetd --listen 127.0.0.1:0 --http-listen $http --data-dir $dir/e; echo $?\n"
+                "$freshetd --listen $grpc --http-listen 127.0.0.1:0 --data-dir $dir/e; echo $?\n"
+                "kill $pid; wait $pid\n");
+  EXPECT_EQ(result.out, "1\n1\n");
+  EXPECT_THAT(result.err, ContainsRegex("cannot start: http_listen: cannot listen at "
+                                        "127.0.0.1:[0-9]+: Address already in use"));
+  EXPECT_THAT(result.err, ContainsRegex("cannot start: listen: cannot listen at "
+                                        "127.0.0.1:[0-9]+: Address already in use"));
+}
+
+TEST(Daemon, SaysWhyItCannotReadOrWriteAFile) {
+  const TempDir dir;
+  const testing::ProgramResult result =
+      RunScript(dir,
+                "echo x >$dir/file; mkdir $dir/locked; chmod 555 $dir/locked; chmod 711 $dir\n"
+                "nobody() { if [ $(id -u) = 0 ]; then setpriv --reuid=65534 --clear-groups "
+                "--inh-caps=-all --bounding-set=-all \"$@\"; else \"$@\"; fi; }\n"
+                "$freshetd $ports --config $dir; echo $?\n"
+                "$freshetd $ports --data-dir $dir/file; echo $?\n"
+                "$freshetd $ports --data-dir $dir/file/below; echo $?\n"
+                "cp $freshetd $dir/program; chmod 755 $dir/program\n"
+                "nobody $dir/program $ports --data-dir $dir/locked/d; echo $?\n"
+                "nobody $dir/program $ports --data-dir $dir/locked; echo $?\n");
+  EXPECT_EQ(result.out, "2\n1\n1\n1\n1\n") << result.err;
+  EXPECT_THAT(result.err,
+              HasSubstr("freshetd: config: cannot read " + dir.path() + ": Is a directory\n"));
+  EXPECT_THAT(result.err,
+              HasSubstr("data_dir: cannot create " + dir.path() + "/file: Not a directory"));
+  EXPECT_THAT(result.err, HasSubstr("/file/below: Not a directory"));
+  EXPECT_THAT(result.err, HasSubstr("/locked/d: Permission denied"));
+  EXPECT_THAT(result.err, ContainsRegex("locked.*: .*Permission denied"));
+  EXPECT_THAT(result.err, Not(HasSubstr("in use")));
 }
 
 TEST(Daemon, LeavesADirectoryThatIsInUse) {
