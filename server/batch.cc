@@ -17,6 +17,8 @@ Batch::Batch(uint64_t sequence, size_t items) {
 
 void Batch::Add(size_t index, RoutedEvent event) {
   places_.push_back(static_cast<uint32_t>(index));
+  for (std::string& note : event.notes) notes_.emplace_back(events_.size(), std::move(note));
+  event.notes.clear();
   events_.push_back(std::move(event));
 }
 
@@ -40,16 +42,23 @@ bool Batch::Submit(Router& router, Done done) && {
   struct Rest {
     v1::BatchAck ack;
     std::vector<uint32_t> places;
+    std::vector<std::pair<size_t, std::string>> notes;
     std::function<void(Reply*)> review;
     Done done;
   };
   auto rest = std::make_shared<Rest>(Rest{.ack = std::move(ack_),
                                           .places = std::move(places_),
+                                          .notes = std::move(notes_),
                                           .review = std::move(review_),
                                           .done = std::move(done)});
   return router.Submit(std::move(events_), [rest](std::vector<Reply> replies) {
     CHECK(replies.size() == rest->places.size());
     auto& statuses = *rest->ack.mutable_statuses();
+    // Those of the conversion come first.
+    for (auto it = rest->notes.rbegin(); it != rest->notes.rend(); ++it) {
+      std::vector<std::string>& notes = replies[it->first].notes;
+      notes.insert(notes.begin(), std::move(it->second));
+    }
     for (size_t i = 0; i < replies.size(); ++i) {
       if (rest->review) rest->review(&replies[i]);
       if (auto status = ToProto(replies[i], rest->places[i])) *statuses.Add() = *std::move(status);

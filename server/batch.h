@@ -27,7 +27,7 @@ class Batch {
  public:
   Batch(uint64_t sequence, size_t items);
 
-  // Each position gets exactly one of these.
+  // Each position gets exactly one of these. Notes of an event come with its acknowledgement.
   void Add(size_t index, RoutedEvent event);
   void Refuse(size_t index, v1::ItemError fault);
   // What either of them is: `convert` gives a fault or fills in the event.
@@ -45,7 +45,8 @@ class Batch {
  private:
   v1::BatchAck ack_;  // of the items refused so far
   std::vector<RoutedEvent> events_;
-  std::vector<uint32_t> places_;  // of the events
+  std::vector<uint32_t> places_;                       // of the events
+  std::vector<std::pair<size_t, std::string>> notes_;  // by position among the events
   std::function<void(Reply*)> review_;
 };
 

@@ -88,6 +88,20 @@ Status SetShards(const std::string& text, ServerConfig* config) {
   return absl::OkStatus();
 }
 
+Status SetMaxUnanswered(const std::string& text, ServerConfig* config) {
+  ASSIGN_OR_RETURN(const int64_t most, ParseInteger(text));
+  // Counted in a byte of the page.
+  if (most < 1 || most > UINT8_MAX) return InvalidArgument("{} is not 1 to {}", most, UINT8_MAX);
+  config->max_unanswered_leases = static_cast<uint32_t>(most);
+  return absl::OkStatus();
+}
+
+Status SetRetireMoved(const std::string& text, ServerConfig* config) {
+  if (text != "true" && text != "false") return InvalidArgument("'{}' is not true or false", text);
+  config->retire_moved = text == "true";
+  return absl::OkStatus();
+}
+
 Status SetMaxInFlight(const std::string& text, ServerConfig* config) {
   ASSIGN_OR_RETURN(const int64_t limit, ParseInteger(text));
   if (limit < 0 || limit > UINT32_MAX) return InvalidArgument("{} is out of range", limit);
@@ -121,10 +135,16 @@ const std::map<std::string, Setter>& Setters() {
       {"log_level", Text(&ServerConfig::log_level)},
       {"leases.default", Span(&ServerConfig::default_lease)},
       {"leases.max", Span(&ServerConfig::max_lease)},
+      {"leases.backoff", Span(&ServerConfig::lease_backoff)},
+      {"leases.max_backoff", Span(&ServerConfig::max_lease_backoff)},
+      {"leases.max_unanswered", SetMaxUnanswered},
       {"politeness.min_delay", Span(&ServerConfig::min_delay)},
       {"politeness.max_in_flight", SetMaxInFlight},
       {"errors.backoff", Span(&ServerConfig::error_backoff)},
       {"errors.max_backoff", Span(&ServerConfig::max_error_backoff)},
+      {"gone.backoff", Span(&ServerConfig::gone_backoff)},
+      {"gone.max_backoff", Span(&ServerConfig::max_gone_backoff)},
+      {"gone.retire_moved", SetRetireMoved},
       {"signals.delay", Span(&ServerConfig::signal_delay)},
       {"horizons.day", Span(&ServerConfig::day)},
       {"epochs.interval", Span(&ServerConfig::epoch_interval)},
@@ -196,6 +216,13 @@ Status ValidateSpans(const ServerConfig& config) {
       CheckSpan("errors.backoff", config.error_backoff, Duration::Millis(1), Duration::Days(30)));
   RETURN_IF_ERROR(
       CheckSpan("errors.max_backoff", config.max_error_backoff, config.error_backoff, kYear));
+  RETURN_IF_ERROR(
+      CheckSpan("leases.backoff", config.lease_backoff, Duration(), Duration::Days(30)));
+  RETURN_IF_ERROR(
+      CheckSpan("leases.max_backoff", config.max_lease_backoff, config.lease_backoff, kYear));
+  RETURN_IF_ERROR(CheckSpan("gone.backoff", config.gone_backoff, second, kYear));
+  RETURN_IF_ERROR(
+      CheckSpan("gone.max_backoff", config.max_gone_backoff, config.gone_backoff, kYear));
   RETURN_IF_ERROR(CheckSpan("signals.delay", config.signal_delay, Duration(), kYear));
   RETURN_IF_ERROR(CheckSpan("horizons.day", config.day, Duration::Millis(1), kYear));
   RETURN_IF_ERROR(CheckSpan("epochs.interval", config.epoch_interval, Duration(), kYear));

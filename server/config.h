@@ -39,6 +39,14 @@ struct ServerConfig {
 
   Duration error_backoff = Duration::Seconds(60);
   Duration max_error_backoff = Duration::Days(7);
+  // Leases that run out without an answer (ShardOptions).
+  Duration lease_backoff = Duration::Seconds(60);
+  Duration max_lease_backoff = Duration::Hours(1);
+  uint32_t max_unanswered_leases = 5;
+  // Pages that are gone.
+  Duration gone_backoff = Duration::Hours(1);
+  Duration max_gone_backoff = Duration::Days(30);
+  bool retire_moved = false;
   Duration signal_delay;  // of the policy greedy_ncis_d
 
   // Length of a day for the estimators: every half-life and age of the model counts in it.

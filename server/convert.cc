@@ -86,10 +86,34 @@ Fault ConvertPast(std::string_view field, const google::protobuf::Timestamp& tim
   return std::nullopt;
 }
 
-Fault ConvertOutcome(const v1::CrawlResult& result, ReportCrawl* report) {
+// What is wrong of a field that comes from the site, or from a worker's clock, costs no result.
+void Note(std::string_view field, std::string_view reason, std::vector<std::string>* notes) {
+  notes->push_back(fmt::format("{}: {}", field, reason));
+}
+void NoteDropped(const v1::ItemError& fault, std::vector<std::string>* notes) {
+  Note(fault.field(), fault.reason() + "; left out", notes);
+}
+
+// The time of a fetch. Under a lease, which bounds it, any is taken.
+Fault ConvertFetchTime(const v1::CrawlResult& result, Instant now, ReportCrawl* report,
+                       std::vector<std::string>* notes) {
+  report->fetched = now;
+  if (!result.has_fetch_time()) return std::nullopt;
+  Fault fault = ConvertPast("fetch_time", result.fetch_time(), now, &report->fetched);
+  if (!fault || report->lease == LeaseId()) return fault;
+  const bool early =
+      FromProto(result.fetch_time()).ok() && result.fetch_time().seconds() < kYear1990;
+  if (early) report->fetched = Instant::FromUnixSeconds(kYear1990);
+  Note("fetch_time", fault->reason() + (early ? "; taken as then" : "; taken as now"), notes);
+  return std::nullopt;
+}
+
+Fault ConvertOutcome(const v1::CrawlResult& result, ReportCrawl* report,
+                     std::vector<std::string>* notes) {
   switch (result.outcome()) {
     case v1::CRAWL_OUTCOME_UNSPECIFIED:
-      if (report->digest.empty() && report->http_status != 304) {
+      // Under an open lease it is decided one way or another.
+      if (report->digest.empty() && report->http_status != 304 && report->lease == LeaseId()) {
         return Invalid("outcome", "is unset and there is no digest to decide it by");
       }
       return std::nullopt;
@@ -109,37 +133,82 @@ Fault ConvertOutcome(const v1::CrawlResult& result, ReportCrawl* report) {
       report->outcome = CrawlOutcome::kMoved;
       return std::nullopt;
     default:
-      return Invalid("outcome",
-                     fmt::format("{} is no known outcome", static_cast<int>(result.outcome())));
+      break;
   }
+  Fault fault =
+      Invalid("outcome", fmt::format("{} is no known outcome", static_cast<int>(result.outcome())));
+  if (report->lease == LeaseId()) return fault;
+  NoteDropped(*fault, notes);
+  return std::nullopt;
+}
+
+// Without its digest nothing can be compared: where nothing else is said, new content is the worse.
+void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
+                std::vector<std::string>* notes) {
+  NoteDropped(Invalid("content_digest",
+                      fmt::format("{} bytes, at most {} are allowed",
+                                  result.content_digest().size(), limits::kMaxValidatorBytes)),
+              notes);
+  if (report->outcome || report->http_status == 304) return;
+  report->outcome = CrawlOutcome::kChanged;
+  Note("outcome", "is unset and there is no digest to decide it by: counts as changed", notes);
 }
 
 // What a worker wants back with the next assignment.
-Fault ConvertValidators(const v1::CrawlResult& result, ReportCrawl* report) {
-  if (result.content_digest().size() > limits::kMaxValidatorBytes) {
-    return Invalid("content_digest",
-                   fmt::format("{} bytes, at most {} are allowed", result.content_digest().size(),
-                               limits::kMaxValidatorBytes));
-  }
-  report->digest = result.content_digest();
+void ConvertValidators(const v1::CrawlResult& result, ReportCrawl* report,
+                       std::vector<std::string>* notes) {
   const Status etag = ValidateText("etag", result.etag(), limits::kMaxValidatorBytes);
-  if (!etag.ok()) return FaultOf(etag);
-  report->etag = result.etag();
-  if (result.has_last_modified()) {
-    const StatusOr<Instant> time = FromProto(result.last_modified());
-    if (!time.ok()) return Invalid("last_modified", std::string(time.status().message()));
-    report->last_modified = std::to_string(time->micros());
+  if (etag.ok()) {
+    report->etag = result.etag();
+  } else {
+    NoteDropped(FaultOf(etag), notes);
   }
-  return std::nullopt;
+  if (!result.has_last_modified()) return;
+  if (const StatusOr<Instant> time = FromProto(result.last_modified()); time.ok()) {
+    report->last_modified = std::to_string(time->micros());
+  } else {
+    NoteDropped(Invalid("last_modified", std::string(time.status().message())), notes);
+  }
 }
 
-Fault ConvertStatus(const v1::CrawlResult& result, ReportCrawl* report) {
-  if (!result.has_http_status()) return std::nullopt;
+void ConvertStatus(const v1::CrawlResult& result, ReportCrawl* report,
+                   std::vector<std::string>* notes) {
+  if (!result.has_http_status()) return;
   if (result.http_status() < 100 || result.http_status() > 599) {
-    return Invalid("http_status", fmt::format("{} is not 100 to 599", result.http_status()));
+    Note("http_status", fmt::format("{} is not 100 to 599; left out", result.http_status()), notes);
+    return;
   }
   report->http_status = static_cast<uint16_t>(result.http_status());
-  return std::nullopt;
+}
+
+void ConvertRetryAfter(const v1::CrawlResult& result, ReportCrawl* report,
+                       std::vector<std::string>* notes) {
+  if (!result.has_retry_after()) return;
+  const Fault fault =
+      ConvertSpan("retry_after", result.retry_after(), kMaxBlock, &report->retry_after);
+  if (!fault) return;
+  const StatusOr<Duration> span = FromProto(result.retry_after());
+  if (!span.ok() || *span < Duration()) return NoteDropped(*fault, notes);
+  report->retry_after = kMaxBlock;
+  Note("retry_after", fault->reason() + ", which counts", notes);
+}
+
+// Where a page has moved to; `report` has the rest.
+void ConvertMovedTo(const v1::CrawlResult& result, ReportCrawl* report,
+                    std::vector<std::string>* notes) {
+  if (result.moved_to().empty()) return;
+  if (report->outcome != CrawlOutcome::kMoved) {
+    return Note("moved_to", "is not of a page that has moved; left out", notes);
+  }
+  StatusOr<CanonicalUrl> url = Canonicalise(result.moved_to());
+  if (!url.ok()) {
+    const Fault fault = FaultOf(url.status());
+    return Note("moved_to", fault->reason() + "; left out", notes);
+  }
+  if (report->key && report->key->url == url->text) {
+    return Note("moved_to", "is the page itself; left out", notes);
+  }
+  report->moved_to = std::move(url->text);
 }
 
 Fault ConvertIntervals(const v1::PageSpec& page, UpsertPage* patch) {
@@ -335,21 +404,18 @@ Fault ConvertResult(const v1::CrawlResult& result, uint32_t generation, Instant 
     event->slot = SlotOfHost(host);
     report.key = std::move(key);
   }
-  report.fetched = now;
-  if (result.has_fetch_time()) {
-    if (Fault fault = ConvertPast("fetch_time", result.fetch_time(), now, &report.fetched)) {
-      return fault;
-    }
+  std::vector<std::string>* notes = &event->notes;
+  if (Fault fault = ConvertFetchTime(result, now, &report, notes)) return fault;
+  ConvertStatus(result, &report, notes);
+  const bool long_digest = result.content_digest().size() > limits::kMaxValidatorBytes;
+  if (!long_digest) report.digest = result.content_digest();
+  if (!long_digest || result.outcome() != v1::CRAWL_OUTCOME_UNSPECIFIED) {
+    if (Fault fault = ConvertOutcome(result, &report, notes)) return fault;
   }
-  if (Fault fault = ConvertStatus(result, &report)) return fault;
-  if (Fault fault = ConvertValidators(result, &report)) return fault;
-  if (Fault fault = ConvertOutcome(result, &report)) return fault;
-  if (result.has_retry_after()) {
-    if (Fault fault =
-            ConvertSpan("retry_after", result.retry_after(), kMaxBlock, &report.retry_after)) {
-      return fault;
-    }
-  }
+  if (long_digest) DropDigest(result, &report, notes);
+  ConvertValidators(result, &report, notes);
+  ConvertRetryAfter(result, &report, notes);
+  ConvertMovedTo(result, &report, notes);
   event->event = std::move(report);
   return std::nullopt;
 }

@@ -29,6 +29,8 @@ namespace freshet {
 struct RoutedEvent {
   Slot slot;
   Event event;
+  // What was taken otherwise than it was sent (Reply::notes).
+  std::vector<std::string> notes;
 };
 
 // Nothing means that all is well.
@@ -57,7 +59,8 @@ using Fault = std::optional<v1::ItemError>;
                                   RoutedEvent* event);
 [[nodiscard]] Fault ConvertRecheck(std::string_view url, std::string_view crawl_id,
                                    RoutedEvent* event);
-// `generation` is that of this run: what no run so far can have issued is an unknown lease.
+// `generation` is that of this run: what no run so far can have issued is an unknown lease. What
+// the site that was crawled can influence is refused in no case: it is left out or cut, and noted.
 [[nodiscard]] Fault ConvertResult(const v1::CrawlResult& result, uint32_t generation, Instant now,
                                   RoutedEvent* event);
 // `pages_in_poll` of the event is left at 1; see SetPolls.
@@ -92,7 +95,7 @@ void ToProto(Instant time, google::protobuf::Timestamp* out);
 void ToProto(Duration duration, google::protobuf::Duration* out);
 [[nodiscard]] v1::BurstClass ToProto(BurstClass burst);
 void ToProto(const Assignment& assignment, v1::Assignment* out);
-// An outcome that needs no word (applied) is nothing.
+// An outcome that needs no word (applied, without notes) is nothing.
 [[nodiscard]] std::optional<v1::ItemStatus> ToProto(const Reply& reply, uint32_t index);
 void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
              const Sources& sources, v1::Page* out);

@@ -72,20 +72,24 @@ Instant HostFreeFrom(const HostRecord& host, const PolitenessDefaults& defaults)
   return free;
 }
 
-v1::Decision DecisionOf(const Explanation& explanation, const PageRecord& page,
-                        const ExplanationContext& context) {
-  const uint32_t limit = explanation.host.max_in_flight.value_or(context.defaults.max_in_flight);
-  if (explanation.lease) return v1::DECISION_LEASED;
-  if (page.state.gone) return v1::DECISION_NEVER;
-  if (context.paused) return v1::DECISION_PAUSED;
-  if (HostFreeFrom(explanation.host, context.defaults) > context.now ||
-      (limit > 0 && explanation.host_in_flight >= limit)) {
-    return v1::DECISION_HOST_BUSY;
+v1::Decision DecisionOf(Verdict verdict, bool paused) {
+  switch (verdict) {
+    case Verdict::kLeased:
+      return v1::DECISION_LEASED;
+    case Verdict::kNever:
+      return v1::DECISION_NEVER;
+    case Verdict::kHostBusy:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_HOST_BUSY;
+    case Verdict::kTooEarly:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_TOO_EARLY;
+    case Verdict::kForced:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_FORCED;
+    case Verdict::kDue:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_DUE;
+    case Verdict::kBelowPrice:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_BELOW_PRICE;
   }
-  if (explanation.eligible_from > context.now) return v1::DECISION_TOO_EARLY;
-  if (page.state.recheck || std::isinf(explanation.value)) return v1::DECISION_FORCED;
-  if (page.spec.importance == 0) return v1::DECISION_NEVER;
-  return explanation.value >= explanation.price ? v1::DECISION_DUE : v1::DECISION_BELOW_PRICE;
+  return v1::DECISION_UNSPECIFIED;
 }
 
 }  // namespace
@@ -131,10 +135,13 @@ void ToProto(const Assignment& assignment, v1::Assignment* out) {
 std::optional<v1::ItemStatus> ToProto(const Reply& reply, uint32_t index) {
   v1::ItemStatus status;
   status.set_index(index);
+  for (const std::string& note : reply.notes) status.add_notes(note);
   switch (reply.disposition) {
     case Disposition::kApplied:
     case Disposition::kCreated:
-      return std::nullopt;
+      if (reply.notes.empty()) return std::nullopt;
+      status.set_outcome(v1::ITEM_OUTCOME_APPLIED);
+      break;
     case Disposition::kDuplicate:
       status.set_outcome(v1::ITEM_OUTCOME_DUPLICATE);
       break;
@@ -180,6 +187,8 @@ void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
     ToProto(lease->deadline, out->mutable_lease()->mutable_deadline());
   }
   out->set_recheck_pending(page.state.recheck);
+  out->set_moved_to(page.detail.moved_to);
+  out->set_unanswered_leases(page.state.unanswered);
 }
 
 void ToProto(const PageEstimate& estimate, const PageRecord& page, v1::PageEstimates* out) {
@@ -218,7 +227,7 @@ void ToProto(const HostRecord& host, uint32_t in_flight, const PolitenessDefault
 void ToProto(const Explanation& explanation, const PageRecord& page,
              const ExplanationContext& context, const Sources& sources, v1::Explanation* out) {
   ToProto(context.now, out->mutable_as_of());
-  out->set_decision(DecisionOf(explanation, page, context));
+  out->set_decision(DecisionOf(explanation.verdict, context.paused));
   out->set_why(context.paused && out->decision() == v1::DECISION_PAUSED
                    ? "crawling is paused, or the crawl rate is 0; " + explanation.why
                    : explanation.why);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fmt/format.h"
 #include "server/batch_stream.h"
@@ -73,6 +74,24 @@ class SignalStream final : public BatchStream<v1::SignalChangesRequest, v1::Sign
   uint64_t messages_ = 0;
 };
 
+// Texts that are not UTF-8 and come from the site that was crawled are left out of the result, and
+// noted; the fault of another text, if there is one.
+const TextFault* LeaveOutTextsOfTheSite(const std::vector<TextFault>& faults, int item,
+                                        v1::CrawlResult* result, std::vector<std::string>* notes) {
+  for (const TextFault& fault : faults) {
+    if (fault.item != item) continue;
+    if (fault.field == "etag") {
+      result->clear_etag();
+    } else if (fault.field == "moved_to") {
+      result->clear_moved_to();
+    } else {
+      return &fault;
+    }
+    notes->push_back(fault.field + ": is not valid UTF-8; left out");
+  }
+  return nullptr;
+}
+
 template <typename Stream>
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Open(const ServerContext& context) {
   const auto stream = std::make_shared<Stream>(context);
@@ -88,12 +107,18 @@ void FillResults(const google::protobuf::RepeatedPtrField<v1::CrawlResult>& resu
   const auto generation = static_cast<uint32_t>(context.store.generation());
   for (int i = 0; i < results.size(); ++i) {
     const auto place = static_cast<size_t>(i);
-    if (const TextFault* fault = FindTextFault(faults, place)) {
-      batch->Refuse(place, FaultOf(*fault));
-      continue;
+    std::vector<std::string> notes;
+    std::optional<v1::CrawlResult> mended;
+    if (FindTextFault(faults, place) != nullptr) {
+      mended = results[i];
+      if (const TextFault* fault = LeaveOutTextsOfTheSite(faults, i, &*mended, &notes)) {
+        batch->Refuse(place, FaultOf(*fault));
+        continue;
+      }
     }
     batch->Convert(place, [&](RoutedEvent* event) {
-      return ConvertResult(results[i], generation, now, event);
+      event->notes = std::move(notes);
+      return ConvertResult(mended ? *mended : results[i], generation, now, event);
     });
   }
 }

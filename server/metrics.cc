@@ -77,6 +77,9 @@ void WriteSchedule(const ServerStatus& status, FamilyWriter& out) {
   out.Counter("freshet_leases_ended_total", "Leases that ended without a result.")
       .Add(status.counters.expired_leases, {{"reason", "expired"}})
       .Add(status.counters.returned_leases, {{"reason", "returned"}});
+  out.Counter("freshet_leases_given_up_total",
+              "Expired leases after which their page waits for its normal turn.")
+      .Add(status.counters.given_up);
 }
 
 void WriteIngest(const ServerStatus& status, FamilyWriter& out) {
@@ -110,6 +113,8 @@ void WriteIngest(const ServerStatus& status, FamilyWriter& out) {
 
 void WritePages(const ServerStatus& status, FamilyWriter& out) {
   out.Gauge("freshet_pages", "Pages known.").Add(status.counters.pages);
+  out.Gauge("freshet_gone_pages", "Pages whose last crawl found them gone or moved.")
+      .Add(status.counters.gone_pages);
   out.Gauge("freshet_hosts", "Hosts known.").Add(status.counters.hosts);
   out.Gauge("freshet_importance", "Sum of the importance of all pages.")
       .Add(status.believed.importance);

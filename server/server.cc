@@ -194,6 +194,12 @@ ShardSettings Server::Impl::SettingsOf(int shard) const {
                                .max_in_flight = config_.max_in_flight};
   settings.state.error_backoff = config_.error_backoff;
   settings.state.max_error_backoff = config_.max_error_backoff;
+  settings.state.lease_backoff = config_.lease_backoff;
+  settings.state.max_lease_backoff = config_.max_lease_backoff;
+  settings.state.max_unanswered = config_.max_unanswered_leases;
+  settings.state.gone_backoff = config_.gone_backoff;
+  settings.state.max_gone_backoff = config_.max_gone_backoff;
+  settings.state.retire_moved = config_.retire_moved;
   settings.state.signal_delay = config_.signal_delay;
   settings.state.shard = static_cast<uint16_t>(shard);
   settings.state.generation = static_cast<uint32_t>(store_->generation());

@@ -11,11 +11,13 @@ namespace {
 
 void Add(const ShardCounters& from, ShardCounters* to) {
   to->pages += from.pages;
+  to->gone_pages += from.gone_pages;
   to->hosts += from.hosts;
   to->leases += from.leases;
   to->assignments += from.assignments;
   to->expired_leases += from.expired_leases;
   to->returned_leases += from.returned_leases;
+  to->given_up += from.given_up;
   to->changed += from.changed;
   to->unchanged += from.unchanged;
   to->errors += from.errors;
@@ -101,6 +103,7 @@ void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
 
   v1::PageStatistics& pages = *out->mutable_pages();
   pages.set_pages(status.counters.pages);
+  pages.set_gone_pages(status.counters.gone_pages);
   pages.set_hosts(status.counters.hosts);
   pages.set_importance(status.believed.importance);
   pages.set_believed_freshness(status.believed_freshness());
@@ -125,6 +128,7 @@ void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
   schedule.set_open_leases(status.counters.leases);
   schedule.set_expired_leases(status.counters.expired_leases);
   schedule.set_returned_leases(status.counters.returned_leases);
+  schedule.set_given_up_leases(status.counters.given_up);
 
   v1::IngestStatistics& ingest = *out->mutable_ingest();
   ingest.set_results_changed(status.counters.changed);

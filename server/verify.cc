@@ -145,7 +145,10 @@ class DerivedVerifier {
 
   void CheckPage(const PageRecord& page) {
     ++pages_;
-    importance_ += page.spec.importance;
+    if (!page.state.gone) {
+      ++present_;
+      importance_ += page.spec.importance;
+    }
     by_text_[page.host].Add(page.number, page.key);
     NoteSources(page, page.state.signals);
     for (const CrawlObservation& seen : page.detail.statistics.recent) {
@@ -250,7 +253,7 @@ class DerivedVerifier {
     compare("hosts", counters.hosts, loaded_.hosts.size());
     compare("leases", counters.leases, loaded_.leases.size());
     const BelievedFreshness believed = state_.Believed(Instant());
-    compare("pages in the index", believed.pages, pages_);
+    compare("pages that are not gone", believed.pages, present_);
     // Of more pages a sample is kept, whose sum is an estimate.
     if (pages_ > FreshnessSample::kMaxSample) return;
     if (std::abs(believed.importance - importance_) > kSumTolerance * importance_) {
@@ -273,6 +276,7 @@ class DerivedVerifier {
   std::array<StrangeSource, UINT8_MAX / limits::kBurstClasses + 1> strange_{};  // by index
   HostTable by_text_;
   uint64_t pages_ = 0;
+  uint64_t present_ = 0;  // those that are not gone
   double importance_ = 0;
 };
 

@@ -18,7 +18,10 @@ constexpr uint8_t kRecheck = 4;
 constexpr uint8_t kGone = 8;
 constexpr uint8_t kAllFlags = 15;
 
-constexpr size_t kStatePayloadBytes = kStateValueBytes - 1 - kChecksumBytes;
+// Of the payload of a state, by version.
+constexpr size_t StatePayloadBytes(uint8_t version) {
+  return (version == 1 ? kStateValueBytes1 : kStateValueBytes) - 1 - kChecksumBytes;
+}
 
 // Tags of a detail. Frozen.
 enum DetailTag : int {
@@ -32,6 +35,7 @@ enum DetailTag : int {
   kLastLease = 8,
   kLastResult = 9,
   kStatistics = 10,
+  kMovedTo = 11,
 };
 
 // Tags of the statistics within a detail. Frozen.
@@ -317,15 +321,21 @@ void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprin
   writer.Span(spec.max_interval);
   writer.Time(spec.not_before);
   writer.F64(spec.known_change_rate ? spec.known_change_rate->per_second() : 0);
+  writer.U8(state.unanswered);
+  writer.U8(state.returned);
+  writer.U8(state.times_gone);
   SealValue(Family::kStates, key, value);
   CHECK(value->size() == kStateValueBytes, "{} bytes", value->size());
 }
 
 Status DecodeState(std::string_view key, std::string_view value, StateRow* row) {
+  const uint8_t version = value.starts_with('\1') ? 1 : kStateVersion;
   ASSIGN_OR_RETURN(const std::string_view payload,
-                   OpenValue(Family::kStates, key, value, kStateVersion));
+                   OpenValue(Family::kStates, key, value, version));
   // Every start decodes all states: one check of the length stands for one at each field.
-  if (payload.size() != kStatePayloadBytes) return BadRow(Family::kStates, key, "malformed");
+  if (payload.size() != StatePayloadBytes(version)) {
+    return BadRow(Family::kStates, key, "malformed");
+  }
   FixedReader reader(payload.data());
   const uint8_t flags = reader.U8();
   PageSpec& spec = row->spec;
@@ -373,6 +383,9 @@ Status DecodeState(std::string_view key, std::string_view value, StateRow* row) 
   } else {
     spec.known_change_rate.reset();
   }
+  state.unanswered = version == 1 ? 0 : reader.U8();
+  state.returned = version == 1 ? 0 : reader.U8();
+  state.times_gone = version == 1 ? 0 : reader.U8();
   CHECK(reader.at() == payload.data() + payload.size());
   if (flags > kAllFlags) return BadRow(Family::kStates, key, "malformed");
   Status valid = ValidateSpec(spec);
@@ -394,6 +407,7 @@ void EncodeDetail(std::string_view key, const PageDetail& detail, std::string* v
   fields.Unsigned(kLastLease, detail.last_lease.value());
   fields.Time(kLastResult, detail.last_result);
   fields.Bytes(kStatistics, EncodeStatistics(detail.statistics));
+  fields.Bytes(kMovedTo, detail.moved_to);
   SealValue(Family::kDetails, key, value);
 }
 
@@ -433,6 +447,9 @@ Status DecodeDetail(std::string_view key, std::string_view value, PageDetail* de
         break;
       case kStatistics:
         if (!DecodeStatistics(fields.Bytes(), &detail->statistics)) fields.Fail();
+        break;
+      case kMovedTo:
+        detail->moved_to = fields.Bytes();
         break;
       default:
         fields.Fail();

@@ -44,8 +44,9 @@ struct HostRow {
   bool operator==(const HostRow&) const = default;
 };
 
-// Size of every value in `states`.
-inline constexpr size_t kStateValueBytes = 202;
+// Size of every value in `states`, and of one of version 1.
+inline constexpr size_t kStateValueBytes = 205;
+inline constexpr size_t kStateValueBytes1 = 202;
 
 void EncodeUrl(std::string_view key, uint64_t serial, std::string* value);
 [[nodiscard]] Status DecodeUrl(std::string_view key, std::string_view value, uint64_t* serial);

@@ -107,6 +107,7 @@ Status ValidateDetail(const PageDetail& detail) {
   RETURN_IF_ERROR(
       BoundedText("last_modified", detail.last_modified, 0, limits::kMaxValidatorBytes));
   RETURN_IF_ERROR(BoundedText("digest", detail.digest, 0, limits::kMaxValidatorBytes));
+  RETURN_IF_ERROR(BoundedText("moved_to", detail.moved_to, 0, limits::kMaxUrlBytes));
   if (detail.changes > detail.crawls) {
     return InvalidArgument("changes: {} of {} crawls", detail.changes, detail.crawls);
   }
@@ -230,6 +231,9 @@ Status ValidateChanges(const Changes& changes) {
     }
   }
   for (const HostRecord& host : changes.hosts) RETURN_IF_ERROR(ValidateHost(host));
+  for (const std::string& host : changes.removed_hosts) {
+    RETURN_IF_ERROR(KeyText("host", host, limits::kMaxUrlBytes));
+  }
   for (const LeaseRecord& lease : changes.leases) RETURN_IF_ERROR(ValidateLease(lease));
   for (const SourceRecord& source : changes.sources) RETURN_IF_ERROR(ValidateSource(source));
   if (changes.settings) RETURN_IF_ERROR(ValidateSettings(*changes.settings));

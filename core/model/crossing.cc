@@ -298,6 +298,8 @@ double ExponentReaching(const ValueParameters& page, double price) {
 double TimeToReach(const ValueParameters& page, double s, double price) {
   DCHECK(s >= 0);
   const double target = ExponentReaching(page, price);
+  // Not even a page that is surely stale is worth more than its ceiling.
+  if (price > page.ceiling) return kInfinity;
   if (target <= s) return 0;
   if (page.speed == 0) return kInfinity;
   return (target - s) / page.speed;

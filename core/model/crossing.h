@@ -17,7 +17,7 @@ namespace freshet {
 [[nodiscard]] double ExponentReaching(const ValueParameters& page, double price);
 
 // The earliest time from now at which the value of a page that is at `s` reaches `price` if no
-// signal comes: 0 if it has reached it already, infinite if it never will.
+// signal comes: 0 if it has reached it already, infinite if it never will, also at infinite `s`.
 [[nodiscard]] double TimeToReach(const ValueParameters& page, double s, double price);
 
 }  // namespace freshet

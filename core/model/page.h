@@ -91,10 +91,17 @@ struct PageState {
   float evidence = 0;
   float evidence_exposure = 0;
   Instant newest_claim;  // newest change time that a source has claimed; epoch: none
-  Instant retry_at;      // epoch: none. After an error, not crawled before this instant.
+  // Epoch: none. After an error or a lease that came to nothing, not crawled before this instant;
+  // of a page that is gone, when it is looked for again, and infinite: never.
+  Instant retry_at;
   bool recheck = false;  // asked for out of turn: crawled as soon as politeness allows
   uint8_t errors = 0;    // consecutive failed crawls, saturating
-  bool gone = false;     // the last crawl found the page gone; never assigned until it is upserted
+  bool gone = false;     // the last crawl that said so found the page gone or moved
+  // In a row, saturating: leases that ran out unanswered, leases that were given back (either ends
+  // with any result), and crawls that found the page gone (ends when one finds it there).
+  uint8_t unanswered = 0;
+  uint8_t returned = 0;
+  uint8_t times_gone = 0;
   bool operator==(const PageState&) const = default;
   [[nodiscard]] bool crawled() const { return last_crawl != Instant(); }
 };
@@ -116,6 +123,7 @@ struct PageDetail {
   uint32_t changes = 0;                                  // crawls that found a change
   CrawlOutcome last_outcome = CrawlOutcome::kUnchanged;  // meaningless before the first result
   uint16_t last_http_status = 0;                         // 0: not told
+  std::string moved_to;  // where the page has moved to, a canonical URL; empty: not, or not told
   PageStatistics statistics;
   // The lease and the fetch time of the last result taken: the same result twice counts once.
   LeaseId last_lease;

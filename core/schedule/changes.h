@@ -47,6 +47,8 @@ struct Changes {
   std::vector<PageWrite> pages;
   std::vector<const PageRecord*> removed_pages;
   std::vector<HostRecord> hosts;
+  std::vector<std::string>
+      removed_hosts;  // no page has them, and none of `hosts` or `pages` names one
   // New or changed, those that are over included. Of one that occurs twice the later counts.
   std::vector<LeaseRecord> leases;
   std::vector<LeaseId> closed_leases;  // not even remembered any more
@@ -55,8 +57,8 @@ struct Changes {
   std::optional<EpochRecord> epoch;
 
   [[nodiscard]] bool empty() const {
-    return pages.empty() && removed_pages.empty() && hosts.empty() && leases.empty() &&
-           closed_leases.empty() && sources.empty() && !settings && !epoch;
+    return pages.empty() && removed_pages.empty() && hosts.empty() && removed_hosts.empty() &&
+           leases.empty() && closed_leases.empty() && sources.empty() && !settings && !epoch;
   }
 };
 

@@ -46,7 +46,9 @@ struct RecheckPage {
   PageKey key;
 };
 
-// What a worker found. `lease` or `key` names the page; with both, they must agree.
+// What a worker found. `lease` or `key` names the page; with both, they must agree. A result that
+// ends an open lease always counts: `fetched`, which the worker's clock gave, is taken as the
+// instant of the lease that is nearest to it, and what cannot be decided is decided for the worse.
 struct ReportCrawl {
   std::optional<PageKey> key;
   LeaseId lease;  // zero: none
@@ -59,6 +61,7 @@ struct ReportCrawl {
   std::string last_modified;
   uint16_t http_status = 0;
   Duration retry_after;  // zero: none; otherwise no page of the host is fetched for so long
+  std::string moved_to;  // of a page that has moved: a canonical URL; empty: not told
 };
 
 // "This page may have changed", said by a source. `pages_in_poll` is the number of pages of the
@@ -82,12 +85,13 @@ struct LeasePage {
   double value = 0;
 };
 
-// The worker gives a page back without having fetched it: the page is as it was.
+// The worker gives a page back without having fetched it: the page is as it was, but that one which
+// is given back again and again waits a little in between.
 struct ReturnLease {
   LeaseId lease;
 };
 
-// The deadline of a lease has passed.
+// The deadline of a lease has passed: the page waits, the longer the more often that happens.
 struct ExpireLease {
   LeaseId lease;
 };
@@ -99,6 +103,12 @@ struct SetHost {
   std::optional<std::optional<Duration>> min_page_interval;
   // Epoch: the host is as if it had never asked to be left alone.
   std::optional<Instant> blocked_until;
+};
+
+// No page of the host is left, and nothing else that need be kept of it: its record goes, unless
+// that has changed by now. Comes from the shard itself.
+struct ForgetHost {
+  std::string host;
 };
 
 struct RegisterSource {
@@ -126,7 +136,7 @@ struct ChangeSettings {
 };
 
 using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, SignalChange,
-                           LeasePage, ReturnLease, ExpireLease, SetHost, RegisterSource,
+                           LeasePage, ReturnLease, ExpireLease, SetHost, ForgetHost, RegisterSource,
                            ChangeSettings, CrossAgeEdge, ReweighSignals, Reestimate>;
 
 // --- Replies
@@ -162,6 +172,8 @@ struct Reply {
   std::optional<Assignment> assignment;  // set for an applied LeasePage
   // Set for a ReportCrawl that was taken: whether the page counts as changed.
   std::optional<CrawlOutcome> outcome;
+  // What was taken otherwise than it was said, each as "field: what and how".
+  std::vector<std::string> notes;
 };
 
 }  // namespace freshet

@@ -13,10 +13,11 @@ void HostGate::SetDefaults(const PolitenessDefaults& defaults) {
 }
 
 HostId HostGate::Intern(const std::string& host) {
-  const auto [it, inserted] = ids_.try_emplace(host, HostId(static_cast<uint32_t>(hosts_.size())));
+  const HostId next = free_ids_.empty() ? HostId(id_limit()) : free_ids_.back();
+  const auto [it, inserted] = ids_.try_emplace(host, next);
   if (inserted) {
-    hosts_.emplace_back();
-    hosts_.back().record.host = host;
+    free_ids_.empty() ? hosts_.resize(hosts_.size() + 1) : free_ids_.pop_back();
+    hosts_[next.value()].record.host = host;
   }
   return it->second;
 }
@@ -68,14 +69,79 @@ Instant HostGate::FreeAt(HostId host) const {
   const Host& entry = hosts_.at(host.value());
   const uint32_t limit = entry.record.max_in_flight.value_or(defaults_.max_in_flight);
   if (limit != 0 && entry.in_flight >= limit) return Instant::Infinite();
-  const Instant last = std::max(entry.record.last_assignment, entry.last_pick);
-  if (last == Instant()) return entry.record.blocked_until;
-  const Duration delay = entry.record.min_delay.value_or(defaults_.min_delay);
-  return std::max(entry.record.blocked_until, last + delay);
+  return std::max(RestedAt(entry.record), Delayed(entry.record, entry.last_pick));
 }
 
 Duration HostGate::PageInterval(HostId host) const {
   return record(host).min_page_interval.value_or(defaults_.min_page_interval);
+}
+
+Instant HostGate::Delayed(const HostRecord& record, Instant last) const {
+  if (last == Instant()) return {};
+  return last + record.min_delay.value_or(defaults_.min_delay);
+}
+
+Instant HostGate::RestedAt(const HostRecord& record) const {
+  return std::max(record.blocked_until, Delayed(record, record.last_assignment));
+}
+
+Instant HostGate::ForgottenAt(const HostRecord& record) const {
+  Instant at = RestedAt(record);
+  // Each throttled answer stands for a quiet time (core/schedule/host_backoff.h).
+  if (record.throttles > 0) {
+    at = std::max(at, std::max(record.last_throttled, record.blocked_until) +
+                          throttles_forgiven_in_ * record.throttles);
+  }
+  return at;
+}
+
+void HostGate::RemovePage(HostId host) {
+  Host& entry = hosts_.at(host.value());
+  CHECK(entry.pages > 0, "host {} has no page", entry.record.host);
+  --entry.pages;
+  Rest(host);
+}
+
+void HostGate::Rest(HostId host) {
+  Host& entry = hosts_.at(host.value());
+  const Instant until = ForgottenAt(entry.record);
+  if (entry.pages > 0 || until >= entry.resting_until) return;
+  entry.resting_until = until;
+  resting_.push({until, host});
+}
+
+void HostGate::TakeRested(Instant now, size_t max, std::vector<HostId>* hosts) {
+  while (max > 0 && next_rested() <= now) {
+    const auto [until, host] = resting_.top();
+    resting_.pop();
+    Host& entry = hosts_[host.value()];
+    if (until != entry.resting_until) continue;
+    entry.resting_until = Instant::Infinite();
+    if (CanForget(host, now)) {
+      hosts->push_back(host);
+      --max;
+    } else if (ForgottenAt(entry.record) > now) {
+      Rest(host);
+    }
+  }
+}
+
+bool HostGate::CanForget(HostId host, Instant now) const {
+  const Host& entry = hosts_.at(host.value());
+  // A record is forgotten for what it no longer says, whatever else a host may come to have.
+  HostRecord plain = entry.record;
+  plain.blocked_until = plain.last_assignment = plain.last_throttled = Instant();
+  plain.throttles = 0;
+  return entry.pages == 0 && entry.in_flight == 0 && !entry.record.host.empty() &&
+         ForgottenAt(entry.record) <= now && plain == HostRecord{.host = entry.record.host};
+}
+
+void HostGate::Forget(HostId host) {
+  Host& entry = hosts_.at(host.value());
+  CHECK(entry.pages == 0 && entry.in_flight == 0, "host {} is in use", entry.record.host);
+  ids_.erase(entry.record.host);
+  entry = Host();
+  free_ids_.push_back(host);
 }
 
 }  // namespace freshet

@@ -3,8 +3,11 @@
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GATE_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GATE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +26,18 @@ struct PolitenessDefaults {
   bool operator==(const PolitenessDefaults&) const = default;
 };
 
-// Owner thread only. HostIds are dense and never reused while the process runs.
+// A host without pages of which nothing need be kept is forgotten: its owner asks for those whose
+// time has come, forgets them in the store, and then here.
+//
+// Owner thread only. HostIds are dense; one that was forgotten is given to a later host.
 class HostGate {
  public:
-  explicit HostGate(const PolitenessDefaults& defaults) { SetDefaults(defaults); }
+  // `forgiven_in`: HostBackoff::quiet.
+  explicit HostGate(const PolitenessDefaults& defaults,
+                    Duration forgiven_in = Duration::Seconds(600))
+      : throttles_forgiven_in_(forgiven_in) {
+    SetDefaults(defaults);
+  }
 
   void SetDefaults(const PolitenessDefaults& defaults);
   [[nodiscard]] const PolitenessDefaults& defaults() const { return defaults_; }
@@ -36,7 +47,9 @@ class HostGate {
   [[nodiscard]] std::optional<HostId> Find(std::string_view host) const;
   [[nodiscard]] const HostRecord& record(HostId host) const;
   [[nodiscard]] uint32_t in_flight(HostId host) const;
-  [[nodiscard]] size_t size() const { return hosts_.size(); }
+  [[nodiscard]] size_t size() const { return ids_.size(); }
+  // Ids are below this; some may belong to no host now.
+  [[nodiscard]] uint32_t id_limit() const { return static_cast<uint32_t>(hosts_.size()); }
 
   // Replaces what is known of the host of that name.
   HostId Put(const HostRecord& record);
@@ -53,17 +66,49 @@ class HostGate {
   // The least time between two crawls of a page of the host.
   [[nodiscard]] Duration PageInterval(HostId host) const;
 
+  // A page of the host came or went.
+  void AddPage(HostId host) { ++hosts_.at(host.value()).pages; }
+  void RemovePage(HostId host);
+  // Has the host looked at once its delay and block are over and what it answered is forgiven, if
+  // it has no page.
+  void Rest(HostId host);
+  // Appends hosts to forget, at most `max`: each has no page, nothing set for it, and nothing of
+  // that running. Each is told once, and again after Rest.
+  void TakeRested(Instant now, size_t max, std::vector<HostId>* hosts);
+  [[nodiscard]] Instant next_rested() const {
+    return resting_.empty() ? Instant::Infinite() : resting_.top().until;
+  }
+  [[nodiscard]] bool CanForget(HostId host, Instant now) const;
+  // Precondition: CanForget, at some instant.
+  void Forget(HostId host);
+
  private:
   struct Host {
     HostRecord record;
     uint32_t in_flight = 0;  // picks and leases
     uint32_t picks = 0;      // whose lease is not open yet
     Instant last_pick;       // of these
+    uint32_t pages = 0;
+    Instant resting_until = Instant::Infinite();  // of its entry in resting_ that counts
   };
+  struct Resting {
+    Instant until;
+    HostId host;
+    bool operator>(const Resting& other) const { return until > other.until; }
+  };
+  // When the delay since an assignment is over; epoch: there was none.
+  [[nodiscard]] Instant Delayed(const HostRecord& record, Instant last) const;
+  // When neither delay nor block is running any more.
+  [[nodiscard]] Instant RestedAt(const HostRecord& record) const;
+  // And nothing that the host has answered counts any more.
+  [[nodiscard]] Instant ForgottenAt(const HostRecord& record) const;
 
   PolitenessDefaults defaults_;
+  Duration throttles_forgiven_in_;
   std::vector<Host> hosts_;  // by HostId
   absl::flat_hash_map<std::string, HostId> ids_;
+  std::vector<HostId> free_ids_;
+  std::priority_queue<Resting, std::vector<Resting>, std::greater<>> resting_;
 };
 
 }  // namespace freshet

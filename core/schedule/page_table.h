@@ -1,4 +1,4 @@
-// The pages of a shard by name: page id <-> page number <-> fingerprint, and three bits of state.
+// The pages of a shard by name: page id <-> page number <-> fingerprint, and four bits of state.
 // Everything else that is held in memory of a page is in the index.
 //
 // Bytes a page: 16 for the row, about 4.5 to find it by number, 5.7 to 7.1 by fingerprint.
@@ -88,7 +88,8 @@ class PageTable {
   enum Flag : uint8_t {
     kTaken = 1,   // picked, lease not installed yet
     kLeased = 2,  // out on a lease
-    kGone = 4,    // the last crawl found it gone, or it is never worth one
+    kGone = 4,    // the last crawl that said so found it gone or moved
+    kNever = 8,   // no time makes it worth a crawl
   };
 
   // Precondition: neither is in the table; the serial is not 0.

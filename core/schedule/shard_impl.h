@@ -1,6 +1,7 @@
 // The inside of ShardState, shared by its source files: shard_state.cc (start-up, installing,
-// picks, timers), shard_plan.cc (rate plans), shard_steps.cc (one function per event) and
-// shard_view.cc (looking). Not for others.
+// picks, timers), shard_pages.cc (how a page is filed), shard_plan.cc (rate plans), shard_steps.cc
+// (one function per event), shard_waits.cc (how long what was not fetched waits) and shard_view.cc
+// (looking). Not for others.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_IMPL_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_IMPL_H_
 
@@ -30,9 +31,10 @@ namespace freshet {
 // Owner thread only.
 //
 // Invariants: every known page is in what picks are taken from, the index or the plan's queue,
-// there withheld exactly when it is gone, leased or taken; it is in `out` exactly when it is leased
-// or taken. Of index and queue one is there; both only while a new policy is made ready beside the
-// old one. What is made ready has pages only once there is room for all.
+// there withheld exactly when it is leased or taken, or no time makes it worth a crawl; it is in
+// `out` exactly when it is leased or taken. Of index and queue one is there; both only while a new
+// policy is made ready beside the old one. What is made ready has pages only once there is room for
+// all.
 class ShardState::Impl {
  public:
   explicit Impl(const ShardOptions& shard_options);
@@ -72,14 +74,34 @@ class ShardState::Impl {
   [[nodiscard]] Reply Step(const ReturnLease& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ExpireLease& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const SetHost& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const ForgetHost& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const RegisterSource& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ChangeSettings& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const CrossAgeEdge& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ReweighSignals& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const Reestimate& event, Instant now, Transaction& txn);
 
+  // --- shard_waits.cc: not to be crawled before some instant
+  // A crawl failed.
+  void WaitAfterError(const ReportCrawl& report, Instant now, PageRecord& page) const;
+  // A crawl found the page gone or moved.
+  void WaitWhileGone(CrawlOutcome outcome, Duration asked, Instant now, PageRecord& page) const;
+  // A page that a release found gone which never looked again gets its turn; `state` is the page's.
+  void PlanLookForGone(Instant now, const PageRecord& page, PageState& state) const;
+  // Somebody has reason to believe that a page which was gone is there.
+  static void BringBack(PageState& state);
+  // A lease ran out. True: so many did in a row that the page waits for its normal turn.
+  [[nodiscard]] bool WaitUnanswered(Instant now, PageRecord& page) const;
+  // A lease was given back.
+  void WaitReturned(Instant now, PageState& state) const;
+  // About how long after a crawl the page is crawled again at the present price, or by the plan.
+  [[nodiscard]] Duration NormalInterval(const PageRecord& page) const;
+
   // --- shard_view.cc
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
+  // When the value of the page is the price, or was already: then now.
+  [[nodiscard]] Instant ReachesPrice(const IndexEntry& entry, Instant now) const;
+  [[nodiscard]] std::optional<LeaseRecord> LeaseOut(PageId id) const;
 
   // A page that is with a worker or on its way to one.
   struct Out {
@@ -99,11 +121,13 @@ class ShardState::Impl {
                                      HostId host) const;
   // All of it.
   [[nodiscard]] IndexEntry EntryOf(const PageSpec& spec, const PageState& state, HostId host) const;
+  // Has the page wait until so long after its last crawl; epoch: it does not hold.
+  static void Hold(IndexEntry* entry, Instant last_crawl, Duration interval);
   // Takes over spec and state of a page and files it in index and queue, whichever are there.
   void Refile(PageId id, HostId host, const PageSpec& spec, const PageState& state);
   // Takes over what was computed of a page. `asked_at`: see AskedAt.
-  void File(PageId id, bool gone, const IndexEntry& entry, Instant edge,
-            const FreshnessSample::Page& believed, Instant asked_at);
+  // `entry`: that of the page, held by the page interval of its host.
+  void File(PageId id, const PageToLoad& page, const IndexEntry& entry, Instant asked_at);
   // The page of highest value, or the first of the plan.
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
   // The host under which the page is filed.
@@ -141,7 +165,7 @@ class ShardState::Impl {
     if (index && (room || !PlanInForce())) index->SetHostFree(host, hosts.FreeAt(host));
     if (queue && (room || PlanInForce())) queue->SetHostFree(host, hosts.FreeAt(host));
   }
-  [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint);
+  [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint, HostId host);
   // `field` is what the request is refused for, if there is one.
   [[nodiscard]] Status TooManyPages(std::string_view field) const {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
@@ -149,12 +173,14 @@ class ShardState::Impl {
                       options.max_pages);
   }
   void DropPage(PageId id);
+  void SetGone(PageId id, bool gone);
   // Sets a flag, and withholds or offers the page accordingly.
   void Mark(PageId id, PageTable::Flag flag, bool value);
   // The page is not out any more. Its host may be free with that.
   void TakeBack(PageId id);
   // And files it again.
   void ComeBack(PageId id);
+  void InstallHosts(Transaction& txn);
   void InstallPages(Transaction& txn);
   void InstallLeases(Transaction& txn);
   // The staged lease, or the installed one staged now; nullptr: not open.
@@ -174,8 +200,15 @@ class ShardState::Impl {
   // What the answer says of the host: it may ask to be left alone for a while.
   void HeedHost(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
                 const std::string& host, Instant now, Transaction& txn);
-  // The page was not fetched: it stays as stale as it is, and waits or leaves.
+  // The page was not fetched: it stays as stale as it is, and waits.
   void Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now, Transaction::Page& page);
+  // A result that changes the page: of the open lease, or of a crawl that nobody ordered.
+  void Take(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease, Instant now,
+            Transaction::Page& page);
+  // A result that comes too late to change it: what is known of its lease, if it has one.
+  [[nodiscard]] Reply ObserveOnly(const ReportCrawl& report, CrawlOutcome outcome,
+                                  const std::optional<Leases::Past>& past, Transaction::Page& page,
+                                  Transaction& txn);
   // The lease that is open on the page, as the batch sees it.
   [[nodiscard]] LeaseId LeaseOf(PageNumber page, Transaction& txn) const;
 
@@ -190,7 +223,7 @@ class ShardState::Impl {
   absl::flat_hash_map<PageId, Out> out;
   EdgeCalendar edges;
   FreshnessSample freshness;
-  static constexpr int kNotToBePicked = PageTable::kTaken | PageTable::kLeased | PageTable::kGone;
+  static constexpr int kNotToBePicked = PageTable::kTaken | PageTable::kLeased | PageTable::kNever;
   // The share of a page that came after the plan; no probability is below -1.
   static constexpr float kUnplanned = -2;
   // Until the first plan all pages are crawled equally often, the one that waits longest first.

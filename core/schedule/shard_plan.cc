@@ -63,8 +63,8 @@ bool ShardState::Impl::MakeRoom() {
     queue->GrowTo(new_pages, new_hosts);
     facts.GrowTo(new_pages);
   };
-  if (room_hosts < hosts.size()) {
-    const uint32_t end = SliceEnd(room_hosts, hosts.size());
+  if (room_hosts < hosts.id_limit()) {
+    const uint32_t end = SliceEnd(room_hosts, hosts.id_limit());
     grow(0, end);
     while (room_hosts < end) {
       const HostId host(room_hosts++);
@@ -74,7 +74,7 @@ bool ShardState::Impl::MakeRoom() {
     room_pages = SliceEnd(room_pages, pages.id_limit());
     grow(room_pages, 0);
   }
-  roomy = room_hosts >= hosts.size() && room_pages >= pages.id_limit();
+  roomy = room_hosts >= hosts.id_limit() && room_pages >= pages.id_limit();
   return roomy;
 }
 
@@ -83,7 +83,7 @@ void ShardState::Impl::StartRoom() {
   retired.clear();
   room_pages = 0;
   room_hosts = 0;
-  roomy = hosts.size() == 0 && pages.id_limit() == 0;
+  roomy = hosts.id_limit() == 0 && pages.id_limit() == 0;
   // At once where one slice is all.
   for (int i = 0; i < 2; ++i) (void)MakeRoom();
 }

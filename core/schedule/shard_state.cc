@@ -12,20 +12,8 @@
 namespace freshet {
 namespace {
 
-FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
-  return {.importance = spec.importance,
-          .staleness = state.staleness,
-          .since = state.carried_at,
-          .rate = state.rates.staleness_rate};
-}
-
 Status StoredTwice(PageNumber page) {
   return MakeStatus(absl::StatusCode::kInternal, "page {:x} is stored twice", page.value());
-}
-
-// Whether no time makes the page worth a crawl.
-bool NeverDue(const PageSpec& spec, const IndexEntry& entry) {
-  return spec.importance == 0 && entry.forced_at.infinite();
 }
 
 }  // namespace
@@ -33,168 +21,28 @@ bool NeverDue(const PageSpec& spec, const IndexEntry& entry) {
 ShardState::Impl::Impl(const ShardOptions& shard_options)
     : options(shard_options),
       estimator(shard_options.estimator),
-      hosts(shard_options.politeness),
+      hosts(shard_options.politeness, shard_options.host_backoff.quiet),
       leases(shard_options.generation),
       edges(shard_options.estimator.day) {
   in_force = options.policy;
   PlanInForce() ? StartQueue() : StartIndex();
 }
 
-// --- Pages in memory ---
-
-IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& state,
-                                       HostId host) const {
-  IndexEntry entry;
-  entry.policy = options.policy.index;
-  entry.rates = MakeIndexRates(spec.importance, state.rates);
-  const bool fresh_once = std::isfinite(state.staleness) || state.crawled();
-  const double elapsed = state.crawled() ? (state.carried_at - state.last_crawl).seconds() : 0;
-  // A page that nobody has fetched yet is worth what a page that is surely stale is worth.
-  entry.exponent = fresh_once ? PolicyExponent(options.policy.index, state.rates, state.staleness,
-                                               std::max(0.0, elapsed), !state.signals.empty())
-                              : kNeverCrawledStaleness;
-  entry.since = state.carried_at;
-  entry.host = host;
-  entry.eligible_from = std::max(spec.not_before, state.retry_at);
-  // Without a minimal interval nothing is to be waited for: most pages need no alarm.
-  if (state.crawled() && spec.min_interval > Duration()) {
-    entry.eligible_from = std::max(entry.eligible_from, state.last_crawl + spec.min_interval);
-  }
-  if (spec.max_interval > Duration()) {
-    entry.forced_at = (state.crawled() ? state.last_crawl : state.first_seen) + spec.max_interval;
-  }
-  if (state.recheck) {
-    // Out of turn: neither the minimal interval nor a back-off holds it, only politeness does.
-    entry.eligible_from = spec.not_before;
-    entry.forced_at = Instant();
-  }
-  // Worth nothing at any time: only what forces it may bring it out, also where nothing competes.
-  if (spec.importance == 0 && !entry.forced_at.infinite()) {
-    entry.eligible_from = std::max(entry.eligible_from, entry.forced_at);
-  }
-  return entry;
-}
-
-namespace {
-
-// The crawl that a page interval counts from; epoch: none holds the page back. Who asks for a page
-// out of turn asks for it within that interval too.
-Instant IntervalStart(const PageState& state) {
-  return state.recheck ? Instant() : state.last_crawl;
-}
-
-void Hold(IndexEntry* entry, Instant last_crawl, Duration interval) {
-  if (last_crawl == Instant() || interval == Duration()) return;
-  entry->eligible_from = std::max(entry->eligible_from, last_crawl + interval);
-}
-
-}  // namespace
-
-IndexEntry ShardState::Impl::EntryOf(const PageSpec& spec, const PageState& state,
-                                     HostId host) const {
-  IndexEntry entry = MakeEntry(spec, state, host);
-  Hold(&entry, IntervalStart(state), hosts.PageInterval(host));
-  return entry;
-}
-
-PageId ShardState::Impl::AddPage(PageNumber number, uint64_t fingerprint) {
-  uint64_t& next = next_serial[SlotOf(number)];
-  next = std::max(next, SerialOf(number) + 1);
-  ++counters.pages;
-  return pages.Add(number, fingerprint);
-}
-
-void ShardState::Impl::DropPage(PageId id) {
-  if (out.contains(id)) TakeBack(id);
-  if (index) index->Remove(id);
-  if (queue) queue->Remove(id);
-  // A later page may be given the id.
-  if (id.value() < facts.size()) facts[id.value()] = PlanFacts();
-  edges.Set(id, Instant::Infinite());
-  freshness.Remove(pages.fingerprint(id));
-  pages.Remove(id);
-  --counters.pages;
-}
-
-void ShardState::Impl::TakeBack(PageId id) {
-  const auto it = out.find(id);
-  CHECK(it != out.end(), "page {} is not out", id.value());
-  const Out what = it->second;
-  out.erase(it);
-  what.lease == LeaseId() ? hosts.PutBack(what.host) : hosts.EndLease(what.host);
-  FreeHost(what.host);
-}
-
-void ShardState::Impl::ComeBack(PageId id) {
-  Mark(id, PageTable::kTaken, false);
-  Mark(id, PageTable::kLeased, false);
-  TakeBack(id);
-}
-
-void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
-  const bool held_before = pages.IsAny(id, kNotToBePicked);
-  pages.Set(id, flag, value);
-  const bool held = pages.IsAny(id, kNotToBePicked);
-  if (held == held_before) return;
-  // What is being made ready need not have the page yet.
-  if (index && (!PlanInForce() || index->Find(id))) {
-    held ? index->Withhold(id) : index->Offer(id);
-  }
-  if (queue && queue->Has(id)) held ? queue->Withhold(id) : queue->Offer(id);
-}
-
-std::optional<PageNumber> ShardState::Impl::FindNumber(const PageKey& key) const {
-  const auto id = pages.FindFingerprint(Fingerprint(key.crawl_id, key.url));
-  if (!id) return std::nullopt;
-  return pages.number(*id);
-}
-
-void ShardState::Impl::File(PageId id, bool gone, const IndexEntry& entry, Instant edge,
-                            const FreshnessSample::Page& believed, Instant asked_at) {
-  edges.Set(id, edge);
-  freshness.Put(pages.fingerprint(id), believed);
-  if (FilesInIndex()) {
-    index->Put(id, entry);
-    if (pages.IsAny(id, kNotToBePicked)) index->Withhold(id);
-  }
-  if (FilesInQueue()) FileInPlan(id, entry, asked_at);
-  Mark(id, PageTable::kGone, gone);
-}
-
-void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
-                              const PageState& state) {
-  const IndexEntry entry = EntryOf(spec, state, host);
-  File(id, state.gone || NeverDue(spec, entry), entry, estimator.NextEdge(state),
-       BelievedOf(spec, state), AskedAt(id, state));
-}
-
 // --- Start-up ---
-
-PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
-                                         const PageSpec& spec, const PageState& state) const {
-  const IndexEntry entry = MakeEntry(spec, state, host);
-  return {.number = number,
-          .fingerprint = fingerprint,
-          .entry = entry,
-          .last_crawl = IntervalStart(state),
-          .edge = estimator.NextEdge(state),
-          .bursts = state.bursts,
-          .believed = BelievedOf(spec, state),
-          .gone = state.gone || NeverDue(spec, entry)};
-}
 
 Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch, Instant now) {
   if (counters.pages + batch.size() > options.max_pages) return TooManyPages({});
   for (const PageToLoad& page : batch) {
     if (pages.Find(page.number)) return StoredTwice(page.number);
     const PageId id = pages.Append(page.number, page.fingerprint);
+    hosts.AddPage(page.entry.host);
     estimator.RestoreSignals(page.bursts, page.number);
     IndexEntry entry = page.entry;
     Hold(&entry, page.last_crawl, hosts.PageInterval(entry.host));
     // What has passed needs no alarm, which costs more than all else that is filed of a page.
     if (entry.eligible_from <= now) entry.eligible_from = Instant();
     // Signals ask for crawls only when the page has its share of a plan.
-    File(id, page.gone, entry, page.edge, page.believed, Instant::Infinite());
+    File(id, page, entry, Instant::Infinite());
   }
   counters.pages += batch.size();
   return absl::OkStatus();
@@ -218,7 +66,10 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
 Status ShardState::Impl::FinishLoad() {
   const std::optional<PageId> twice = pages.FinishAppending();
   leases.SortRemembered();
-  for (uint32_t i = 0; i < hosts.size(); ++i) FreeHost(HostId(i));
+  for (uint32_t i = 0; i < hosts.id_limit(); ++i) {
+    FreeHost(HostId(i));
+    hosts.Rest(HostId(i));
+  }
   counters.hosts = hosts.size();
   counters.leases = leases.size();
   return twice ? StoredTwice(pages.number(*twice)) : absl::OkStatus();
@@ -227,7 +78,7 @@ Status ShardState::Impl::FinishLoad() {
 // --- Installing ---
 
 void ShardState::Impl::Install(Transaction& txn) {
-  for (const HostRecord& record : txn.hosts()) FreeHost(hosts.Put(record));
+  InstallHosts(txn);
   // Pages first: one whose lease ends is then filed once, as it is now.
   InstallPages(txn);
   InstallLeases(txn);
@@ -244,6 +95,21 @@ void ShardState::Impl::Install(Transaction& txn) {
   counters.leases = leases.size();
 }
 
+void ShardState::Impl::InstallHosts(Transaction& txn) {
+  for (const HostRecord& record : txn.hosts()) {
+    const HostId host = hosts.Put(record);
+    FreeHost(host);
+    hosts.Rest(host);
+  }
+  for (const std::string& name : txn.forgotten_hosts()) {
+    const std::optional<HostId> host = hosts.Find(name);
+    CHECK(host, "host {} is not known", name);
+    hosts.Forget(*host);
+    // For whoever has the id next.
+    FreeHost(*host);
+  }
+}
+
 void ShardState::Impl::InstallPages(Transaction& txn) {
   for (Transaction::Page& page : txn.pages()) {
     const PageRecord& record = page.record;
@@ -253,11 +119,12 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
       continue;
     }
     if (!page.reindex) continue;
+    const HostId host = hosts.Intern(record.host);
     if (!id) {
-      id = AddPage(record.number, Fingerprint(record.key.crawl_id, record.key.url));
+      id = AddPage(record.number, Fingerprint(record.key.crawl_id, record.key.url), host);
     }
     if (page.fetched && queue && queue->Has(*id)) queue->Crawled(*id, latest);
-    Refile(*id, hosts.Intern(record.host), record.spec, record.state);
+    Refile(*id, host, record.spec, record.state);
   }
   if (index && PlanInForce()) TakeOverByIndex();
 }
@@ -269,6 +136,7 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
     if (lease.closed) {
       // Counted here: an expiry that is refused comes again.
       if (lease.expired) ++counters.expired_leases;
+      if (lease.given_up) ++counters.given_up;
       // One opened and closed within the batch undoes its pick.
       if (was_open || (id && pages.Is(*id, PageTable::kTaken))) {
         lease.forgotten ? leases.Drop(lease.record.id) : leases.Close(lease.record, lease.reported);
@@ -310,11 +178,15 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
   std::vector<PageNumber> reweighed;
   estimator.TakeReweighed(max - due.size(), &reweighed);
   for (const PageNumber page : reweighed) events->push_back(ReweighSignals{page});
+  std::vector<HostId> rested;
+  hosts.TakeRested(now, max - due.size() - reweighed.size(), &rested);
+  for (const HostId host : rested) events->push_back(ForgetHost{hosts.record(host).host});
 }
 
 Instant ShardState::Impl::next_timer() const {
-  if (estimator.has_reweighed() || following < hosts.size()) return Instant();
-  return lease_ends.empty() ? edges.next() : std::min(edges.next(), lease_ends.top().at);
+  if (estimator.has_reweighed() || following < hosts.id_limit()) return Instant();
+  const Instant next = std::min(edges.next(), hosts.next_rested());
+  return lease_ends.empty() ? next : std::min(next, lease_ends.top().at);
 }
 
 // --- Picks ---
@@ -364,9 +236,9 @@ void ShardState::Impl::SetPoliteness(const PolitenessDefaults& defaults) {
 void ShardState::Impl::FollowPoliteness() {
   // Some milliseconds.
   constexpr size_t kSlice = size_t{1} << 14;
-  const auto end = static_cast<uint32_t>(std::min(hosts.size(), following + kSlice));
+  const auto end = static_cast<uint32_t>(std::min<size_t>(hosts.id_limit(), following + kSlice));
   while (following < end) FreeHost(HostId(following++));
-  if (following >= hosts.size()) following = UINT32_MAX;
+  if (following >= hosts.id_limit()) following = UINT32_MAX;
 }
 
 // --- ShardState: forwards
@@ -464,8 +336,10 @@ StatusOr<HostRecord> ShardState::FindHost(const std::string& host, uint32_t* in_
   return impl_->hosts.record(*id);
 }
 
+uint32_t ShardState::host_ids() const { return impl_->hosts.id_limit(); }
+
 BelievedFreshness ShardState::Believed(Instant now) const {
-  return impl_->freshness.Sum(now, impl_->pages.size());
+  return impl_->freshness.Sum(now, impl_->pages.size() - impl_->counters.gone_pages);
 }
 std::vector<SourceTrust> ShardState::Trust() const { return impl_->estimator.Trust(); }
 const ShardCounters& ShardState::counters() const { return impl_->counters; }

@@ -47,6 +47,17 @@ struct ShardOptions {
   // After a failed crawl the page waits this long, twice as long after each further failure.
   Duration error_backoff = Duration::Seconds(60);
   Duration max_error_backoff = Duration::Days(7);
+  // After a lease that ran out unanswered the page waits this long, twice as long after each
+  // further one. From the max_unanswered-th on it waits for its normal turn, as if it had been
+  // fetched.
+  Duration lease_backoff = Duration::Seconds(60);
+  Duration max_lease_backoff = Duration::Hours(1);
+  uint32_t max_unanswered = 5;
+  // A page that is gone is looked for after this long, twice as long after each further crawl that
+  // does not find it.
+  Duration gone_backoff = Duration::Hours(1);
+  Duration max_gone_backoff = Duration::Days(30);
+  bool retire_moved = false;  // one that has moved is not looked for again
   // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
   Duration signal_delay;
   uint64_t max_pages = limits::kMaxPagesPerShard;
@@ -66,11 +77,13 @@ struct Pick {
 
 struct ShardCounters {
   uint64_t pages = 0;
+  uint64_t gone_pages = 0;  // of them
   uint64_t hosts = 0;
   uint64_t leases = 0;  // open
   uint64_t assignments = 0;
   uint64_t expired_leases = 0;
   uint64_t returned_leases = 0;
+  uint64_t given_up = 0;  // expired leases after which the page waits for its normal turn
   uint64_t changed = 0;
   uint64_t unchanged = 0;
   uint64_t errors = 0;
@@ -95,7 +108,19 @@ struct PageToLoad {
   Instant edge;        // infinite: its rates do not change by age
   std::array<BurstSignal, 2> bursts;
   FreshnessSample::Page believed;
-  bool gone = false;  // or never worth a crawl
+  bool gone = false;
+  bool never = false;  // no time makes it worth a crawl
+};
+
+// What decides about the next crawl of a page.
+enum class Verdict : uint8_t {
+  kDue,         // among the next, by value or by the plan
+  kBelowPrice,  // or later by the plan
+  kLeased,      // out, or picked and about to be
+  kHostBusy,
+  kTooEarly,
+  kForced,
+  kNever,  // at no time, or not unless somebody asks for it
 };
 
 // Why a page is, or is not, crawled now.
@@ -112,7 +137,8 @@ struct Explanation {
   uint32_t host_in_flight = 0;
   int host_throttles = 0;  // answers in a row for which the host still waits longer
   Instant host_free;       // infinite: once one of its pages comes back
-  std::string why;         // one sentence for a person
+  Verdict verdict = Verdict::kNever;
+  std::string why;  // the same as one sentence for a person
 };
 
 // Owner thread only.
@@ -220,6 +246,8 @@ class ShardState {
   [[nodiscard]] std::optional<PageNumber> FindNumber(const PageKey& key) const;
   [[nodiscard]] std::optional<LeaseRecord> FindLease(LeaseId id) const;
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
+  // Memory for hosts, in hosts: as many as there were at a time.
+  [[nodiscard]] uint32_t host_ids() const;
   // The host as stored, and how many of its pages are out. NotFound: no page has it.
   [[nodiscard]] StatusOr<HostRecord> FindHost(const std::string& host, uint32_t* in_flight) const;
   [[nodiscard]] const HostBackoff& host_backoff() const;

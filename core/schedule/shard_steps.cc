@@ -20,19 +20,23 @@ Reply UnknownPage(const PageKey& key) {
   return Refused(NotFound("url: {} is not known in crawl {}", key.url, key.crawl_id));
 }
 
-// The longest wait after a failure. An answer that is about the host says little of the page: it
-// waits no longer than hosts do, however many of them there are.
-Duration LongestBackoff(const ShardOptions& options, int http_status) {
-  const HostBackoff& host = options.host_backoff;
-  if (!IsThrottled(http_status) || host.first == Duration()) return options.max_error_backoff;
-  return std::min(options.max_error_backoff, host.longest);
+// Clocks that are no further apart need no word.
+constexpr Duration kSameTime = Duration::Seconds(1);
+
+// A fetch under a lease was made while the lease ran, whatever its worker's clock says.
+Instant WithinLease(Instant fetched, const LeaseRecord& lease, Instant now) {
+  return std::max(lease.assigned, std::min(fetched, now));
 }
 
-// Doubles with every failure in a row.
-Duration Backoff(const ShardOptions& options, int errors, Duration most) {
-  Duration wait = options.error_backoff;
-  for (int i = 1; i < errors && wait < most; ++i) wait = wait * 2;
-  return std::min(wait, most);
+// What is to be said of a time that was taken as another one, if anything.
+void NoteTime(Instant said, Instant taken, std::vector<std::string>* notes) {
+  if (said + kSameTime < taken) {
+    notes->push_back(fmt::format("fetch_time: is {:.3f} s before the lease began: taken as that",
+                                 (taken - said).seconds()));
+  } else if (taken + kSameTime < said) {
+    notes->push_back(fmt::format("fetch_time: is {:.3f} s in the server's future: taken as now",
+                                 (said - taken).seconds()));
+  }
 }
 
 bool AlreadyTaken(const PageRecord& page, const ReportCrawl& report) {
@@ -53,11 +57,14 @@ bool IsFailure(int http_status) {
   return http_status >= 400 && http_status != 404 && http_status != 410;
 }
 
+// Whether the page was there and could be looked at.
+bool Fetched(CrawlOutcome outcome) {
+  return outcome == CrawlOutcome::kChanged || outcome == CrawlOutcome::kUnchanged;
+}
+
 // What a result says once digests are compared; nullopt: it cannot be told.
 std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& page) {
-  const bool fetched = !report.outcome || report.outcome == CrawlOutcome::kChanged ||
-                       report.outcome == CrawlOutcome::kUnchanged;
-  if (!fetched) return report.outcome;
+  if (report.outcome && !Fetched(*report.outcome)) return report.outcome;
   // An answer that is no page; its digest, if it has one, is that of the error.
   if (!report.outcome && IsFailure(report.http_status)) return CrawlOutcome::kError;
   const std::string& stored = page.detail.digest;
@@ -69,6 +76,17 @@ std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& 
   // The first digest of a page has nothing to differ from; it is new content all the same.
   if (!report.digest.empty() && !page.state.crawled()) return CrawlOutcome::kChanged;
   return std::nullopt;
+}
+
+// What counts where that is so of the result of an open lease, which would go round for ever.
+CrawlOutcome Assume(const ReportCrawl& report, std::vector<std::string>* notes) {
+  if (report.digest.empty()) {
+    notes->emplace_back("outcome: is unset and nothing decides it: counts as an error");
+    return CrawlOutcome::kError;
+  }
+  notes->emplace_back(
+      "outcome: is unset and no digest of the same length is stored: counts as changed");
+  return CrawlOutcome::kChanged;
 }
 
 // A changed page's old digest says nothing of the new content.
@@ -119,6 +137,8 @@ void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers
   if (const auto* edge = std::get_if<CrossAgeEdge>(&event)) want_page(edge->page);
   if (const auto* burst = std::get_if<ReweighSignals>(&event)) want_page(burst->page);
   if (const auto* again = std::get_if<Reestimate>(&event)) want_page(again->page);
+  if (const auto* returned = std::get_if<ReturnLease>(&event)) want_lease(returned->lease);
+  if (const auto* expired = std::get_if<ExpireLease>(&event)) want_lease(expired->lease);
   if (const auto* report = std::get_if<ReportCrawl>(&event)) {
     if (report->key) want_key(*report->key);
     want_lease(report->lease);
@@ -189,7 +209,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
     if (record.spec == spec && !record.state.gone) return {};
     estimator.Advance(record.state, now);
     record.spec = spec;
-    record.state.gone = false;
+    BringBack(record.state);
     record.state.rates = estimator.Estimate(record, now).rates;
     page->state_changed = page->reindex = true;
     return {};
@@ -244,8 +264,11 @@ Reply ShardState::Impl::Step(const RemovePage& event, Instant, Transaction& txn)
 Reply ShardState::Impl::Step(const RecheckPage& event, Instant, Transaction& txn) {
   Transaction::Page* page = txn.Find(event.key);
   if (page == nullptr) return UnknownPage(event.key);
-  page->record.state.recheck = true;
-  page->record.state.gone = false;
+  PageState& state = page->record.state;
+  state.recheck = true;
+  BringBack(state);
+  // What is asked for is tried at once, also of a page that nobody answered for.
+  if (state.unanswered > 0 || state.returned > 0) state.retry_at = Instant();
   page->state_changed = page->reindex = true;
   return {};
 }
@@ -271,6 +294,7 @@ Reply ShardState::Impl::Step(const Reestimate& event, Instant now, Transaction& 
     PageState& state = page->record.state;
     estimator.Advance(state, now);
     state.rates = estimator.Estimate(page->record, now).rates;
+    PlanLookForGone(now, page->record, state);
     page->state_changed = page->reindex = true;
   }
   return {};
@@ -325,6 +349,8 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
   estimator.RecordSignal(page->record, source_class, event.poll, now);
   state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
+  // Not where it is not to be looked for again.
+  if (!state.retry_at.infinite()) BringBack(state);
   state.rates = estimator.Estimate(page->record, now).rates;
   // What a signal says is in the state alone: the detail need not be written.
   page->state_changed = page->reindex = true;
@@ -367,20 +393,28 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
   return reply;
 }
 
-Reply ShardState::Impl::Step(const ReturnLease& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction& txn) {
   Transaction::Lease* lease = OpenLease(event.lease, txn);
   if (lease == nullptr) {
     return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
   }
   End(*lease, /*reported=*/false, txn);
   ++counters.returned_leases;
+  if (Transaction::Page* page = txn.Find(lease->record.page)) {
+    WaitReturned(now, page->record.state);
+    page->state_changed = page->reindex = true;
+  }
   return {};
 }
 
-Reply ShardState::Impl::Step(const ExpireLease& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const ExpireLease& event, Instant now, Transaction& txn) {
   if (Transaction::Lease* lease = OpenLease(event.lease, txn)) {
     End(*lease, /*reported=*/false, txn);
     lease->expired = true;
+    if (Transaction::Page* page = txn.Find(lease->record.page)) {
+      lease->given_up = WaitUnanswered(now, page->record);
+      page->state_changed = page->reindex = true;
+    }
   }
   return {};
 }
@@ -431,8 +465,11 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   state.signals = carried;
   state.bursts = {};
   state.recheck = false;
+  state.gone = false;
   state.errors = 0;
+  state.times_gone = 0;
   state.retry_at = Instant();
+  record.detail.moved_to.clear();
   state.rates = estimator.Estimate(record, std::max(now, report.fetched)).rates;
 }
 
@@ -453,18 +490,17 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
   PageState& state = page.record.state;
   // Carried first: a page that fails for long would otherwise jump at its next look.
   estimator.Advance(state, now);
+  state.recheck = false;
   if (outcome != CrawlOutcome::kError) {
-    state.gone = true;
-    state.recheck = false;
+    WaitWhileGone(outcome, report.retry_after, now, page.record);
+    // A page that has moved to itself has not said where.
+    const bool told = outcome == CrawlOutcome::kMoved && report.moved_to != page.record.key.url;
+    page.record.detail.moved_to = told ? report.moved_to : "";
     ++counters.gone;
     return;
   }
-  const Duration most = LongestBackoff(options, report.http_status);
-  const bool waits_longest = Backoff(options, state.errors, most) >= most;
-  if (state.errors < 255 && !(IsThrottled(report.http_status) && waits_longest)) ++state.errors;
+  WaitAfterError(report, now, page.record);
   ++counters.errors;
-  state.recheck = false;
-  state.retry_at = now + std::max(report.retry_after, Backoff(options, state.errors, most));
 }
 
 Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) {
@@ -488,48 +524,72 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     Transaction::Lease* open = OpenLease(LeaseOf(record.number, txn), txn);
     if (open != nullptr && open->record.assigned <= event.fetched) lease = open;
   }
-  const auto close = [&] {
-    if (lease != nullptr) End(*lease, /*reported=*/event.lease != LeaseId(), txn);
-  };
   const bool reported = past && past->page == record.number && past->reported;
-  if (reported || AlreadyTaken(record, event)) {
+  // What ends its own lease comes for the first time, whatever its time.
+  const bool answer = lease != nullptr && event.lease != LeaseId();
+  if (!answer && (reported || AlreadyTaken(record, event))) {
     ++counters.duplicate_results;
-    close();
+    if (lease != nullptr) End(*lease, /*reported=*/false, txn);
     return {.disposition = Disposition::kDuplicate, .outcome = record.detail.last_outcome};
   }
-  const std::optional<CrawlOutcome> outcome = Decide(event, record);
-  if (!outcome) {
+  Reply reply;
+  reply.outcome = Decide(event, record);
+  if (!reply.outcome && lease != nullptr) reply.outcome = Assume(event, &reply.notes);
+  if (!reply.outcome) {
     return Refused(InvalidArgument(
         "outcome: is unset and no digest of the same length is stored to decide it by"));
   }
-  HeedHost(event, *outcome, lease == nullptr ? nullptr : &lease->record, record.host, now, txn);
-  const bool success = outcome == CrawlOutcome::kChanged || outcome == CrawlOutcome::kUnchanged;
+  HeedHost(event, *reply.outcome, lease == nullptr ? nullptr : &lease->record, record.host, now,
+           txn);
   const bool late = event.lease != LeaseId() && lease == nullptr;
-  if (late || (success && event.fetched <= record.state.last_crawl)) {
-    ++counters.late_results;
-    close();
-    if (late && past && past->page == record.number) {
-      Transaction::Lease* staged = txn.FindLease(event.lease);
-      if (staged != nullptr) staged->reported = true;
-      if (staged == nullptr) txn.late_leases.push_back({.id = event.lease, .page = record.number});
-    }
-    const bool changed = outcome == CrawlOutcome::kChanged;
-    const bool observed = success && Observe(event, changed, record.state.signals, *page);
-    if (observed) record.detail.last_result = event.fetched;
-    return {.disposition = Disposition::kObservedOnly, .outcome = outcome};
+  if (late ||
+      (lease == nullptr && Fetched(*reply.outcome) && event.fetched <= record.state.last_crawl)) {
+    return ObserveOnly(event, *reply.outcome, late ? past : std::nullopt, *page, txn);
   }
-  if (success) {
-    Succeed(event, *outcome, lease == nullptr ? nullptr : &lease->record, now, *page);
-  } else {
-    Fail(event, *outcome, now, *page);
+  if (lease == nullptr) {
+    Take(event, *reply.outcome, nullptr, now, *page);
+    return reply;
   }
-  close();
-  record.detail.last_outcome = *outcome;
-  record.detail.last_http_status = event.http_status;
-  record.detail.last_lease = event.lease;
+  ReportCrawl report = event;
+  report.fetched = WithinLease(event.fetched, lease->record, now);
+  NoteTime(event.fetched, report.fetched, &reply.notes);
+  Take(report, *reply.outcome, &lease->record, now, *page);
+  // As it was said: whoever says it again says the same.
   record.detail.last_result = event.fetched;
-  page->state_changed = page->detail_changed = page->reindex = true;
-  return {.outcome = outcome};
+  End(*lease, /*reported=*/answer, txn);
+  return reply;
+}
+
+Reply ShardState::Impl::ObserveOnly(const ReportCrawl& report, CrawlOutcome outcome,
+                                    const std::optional<Leases::Past>& past,
+                                    Transaction::Page& page, Transaction& txn) {
+  ++counters.late_results;
+  PageRecord& record = page.record;
+  if (past && past->page == record.number) {
+    Transaction::Lease* staged = txn.FindLease(report.lease);
+    if (staged != nullptr) staged->reported = true;
+    if (staged == nullptr) txn.late_leases.push_back({.id = report.lease, .page = record.number});
+  }
+  const bool changed = outcome == CrawlOutcome::kChanged;
+  const bool observed = Fetched(outcome) && Observe(report, changed, record.state.signals, page);
+  if (observed) record.detail.last_result = report.fetched;
+  return {.disposition = Disposition::kObservedOnly, .outcome = outcome};
+}
+
+void ShardState::Impl::Take(const ReportCrawl& report, CrawlOutcome outcome,
+                            const LeaseRecord* lease, Instant now, Transaction::Page& page) {
+  PageRecord& record = page.record;
+  if (Fetched(outcome)) {
+    Succeed(report, outcome, lease, now, page);
+  } else {
+    Fail(report, outcome, now, page);
+  }
+  record.state.unanswered = record.state.returned = 0;
+  record.detail.last_outcome = outcome;
+  record.detail.last_http_status = report.http_status;
+  record.detail.last_lease = report.lease;
+  record.detail.last_result = report.fetched;
+  page.state_changed = page.detail_changed = page.reindex = true;
 }
 
 // --- Hosts, sources, settings
@@ -542,6 +602,18 @@ Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) {
   if (event.min_page_interval) host->min_page_interval = *event.min_page_interval;
   if (event.blocked_until) host->blocked_until = *event.blocked_until;
   if (event.blocked_until == Instant()) host->throttles = 0;
+  return {};
+}
+
+Reply ShardState::Impl::Step(const ForgetHost& event, Instant now, Transaction& txn) {
+  const std::optional<HostId> id = hosts.Find(event.host);
+  if (!id || !hosts.CanForget(*id, now)) return {};
+  if (txn.FindHost(event.host) != nullptr || txn.CreatesPageOf(event.host)) {
+    // To be looked at again once what this batch does to it is seen.
+    hosts.Rest(*id);
+    return {};
+  }
+  txn.ForgetHost(event.host);
   return {};
 }
 

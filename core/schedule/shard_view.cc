@@ -11,6 +11,40 @@ namespace {
 
 std::string Days(double seconds) { return fmt::format("{:.3g} days", seconds / 86400); }
 
+std::string InHow(Instant at, Instant now) {
+  return fmt::format("{:.3f} s to go", (at - now).seconds());
+}
+
+std::string GoneText(const PageRecord& page) {
+  if (page.detail.last_outcome != CrawlOutcome::kMoved) return "the last crawl found it gone";
+  return page.detail.moved_to.empty() ? "it has moved" : "it has moved to " + page.detail.moved_to;
+}
+
+// What the page waits for until `eligible_from`.
+std::string WaitText(const PageRecord& page, Instant eligible_from) {
+  const PageState& state = page.state;
+  if (state.gone) return GoneText(page) + "; it is looked for again";
+  if (state.retry_at == eligible_from) {
+    if (state.unanswered > 0) {
+      return fmt::format("{} leases in a row ended without an answer; it waits before the next",
+                         state.unanswered);
+    }
+    if (state.errors > 0) return "it waits after a failed crawl";
+    return fmt::format("workers gave it back {} times in a row; it waits before the next",
+                       state.returned);
+  }
+  if (page.spec.not_before == eligible_from) return "it is not to be crawled before its time";
+  if (page.spec.importance == 0) return "it is worth nothing, and its maximal interval is not over";
+  return eligible_from <= state.last_crawl + page.spec.min_interval
+             ? "its minimal interval has not passed"
+             : "the least time between two crawls of any page has not passed";
+}
+
+std::string NeverText(const PageRecord& page) {
+  if (!page.state.gone) return "it is worth nothing: its importance is 0";
+  return GoneText(page) + "; upsert it or ask for a recheck to have it crawled again";
+}
+
 // Which part of politeness its host waits for.
 std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   const HostRecord& host = explanation.host;
@@ -34,45 +68,60 @@ std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   return fmt::format("its host is blocked, by Retry-After or an operator: {:.3f} s to go", left);
 }
 
-// One sentence for a person.
-std::string Why(const PageRecord& page, const Explanation& explanation, bool out, bool planned,
-                Instant now) {
-  if (page.state.gone) return "the last crawl found it gone; upsert it to have it crawled again";
-  if (explanation.lease) {
-    return fmt::format("it is out on lease {} to worker '{}'", explanation.lease->id.value(),
-                       explanation.lease->worker);
+// One sentence for a person, to the verdict.
+std::string Why(const PageRecord& page, const Explanation& explanation, bool planned, Instant now) {
+  const bool expected = !explanation.next_crawl.infinite();
+  switch (explanation.verdict) {
+    case Verdict::kLeased:
+      return fmt::format("it is out on lease {} to worker '{}'", explanation.lease->id.value(),
+                         explanation.lease->worker);
+    case Verdict::kNever:
+      return NeverText(page);
+    case Verdict::kHostBusy:
+      return WhyHostWaits(explanation, now);
+    case Verdict::kTooEarly:
+      return fmt::format("{}: {}", WaitText(page, explanation.eligible_from),
+                         InHow(explanation.eligible_from, now));
+    case Verdict::kForced:
+      if (page.state.gone) return GoneText(page) + "; it is looked for with the next ticks";
+      return page.state.recheck ? "a recheck was asked for: it goes out as soon as a worker asks"
+                                : "its maximal interval is over: it goes out with the next ticks";
+    case Verdict::kDue:
+      return planned ? "it is due by the plan: it goes out with the next ticks"
+                     : "its value has reached the price: it goes out with the next ticks";
+    case Verdict::kBelowPrice:
+      break;
   }
-  if (out) return "it has been picked and is about to be handed out";
-  if (explanation.host_free > now) return WhyHostWaits(explanation, now);
-  if (explanation.eligible_from > now) {
-    const bool own_interval =
-        explanation.eligible_from <= page.state.last_crawl + page.spec.min_interval;
-    const char* reason = page.state.retry_at > now    ? "it waits after a failed crawl"
-                         : page.spec.not_before > now ? "it is not to be crawled before its time"
-                         : own_interval
-                             ? "its minimal interval has not passed"
-                             : "the least time between two crawls of any page has not passed";
-    return fmt::format("{}: {:.3f} s to go", reason, (explanation.eligible_from - now).seconds());
+  const std::string in = expected ? Days((explanation.next_crawl - now).seconds()) : "";
+  if (planned) {
+    return expected ? "the plan has it crawled in about " + in : "the plan does not poll it";
   }
-  if (page.state.recheck) return "a recheck was asked for: it goes out as soon as a worker asks";
-  if (planned && explanation.next_crawl.infinite()) return "the plan does not poll it";
-  if (planned && explanation.next_crawl > now) {
-    return fmt::format("the plan has it crawled in about {}",
-                       Days((explanation.next_crawl - now).seconds()));
+  const double share = explanation.price > 0 ? explanation.value / explanation.price : 0;
+  if (expected) {
+    return fmt::format(
+        "its value is {:.3g} of the price; it reaches it in about {} without a signal", share, in);
   }
-  if (planned) return "it is due by the plan: it goes out with the next ticks";
-  if (explanation.next_crawl <= now) {
-    return "its value has reached the price: it goes out with the next ticks";
-  }
-  if (explanation.next_crawl.infinite()) {
-    return "its value never reaches the price at these rates unless a signal comes";
-  }
-  return fmt::format("its value is {:.3g} of the price; it reaches it in about {} without a signal",
-                     explanation.price > 0 ? explanation.value / explanation.price : 0,
-                     Days((explanation.next_crawl - now).seconds()));
+  return fmt::format(
+      "its value is {:.3g} of the price and never reaches it at these rates unless a "
+      "signal comes",
+      share);
 }
 
 }  // namespace
+
+Instant ShardState::Impl::ReachesPrice(const IndexEntry& entry, Instant now) const {
+  const ValueParameters value = ValueOf(entry);
+  const double exponent = ExponentAt(entry, value, now);
+  if (CrawlValue(value, exponent) >= price) return now;
+  // What is below the price reaches it later, be it by less than the clock counts.
+  const Duration wait = Duration::FromSeconds(TimeToReach(value, exponent, price));
+  return now + std::max(wait, Duration::Micros(1));
+}
+
+std::optional<LeaseRecord> ShardState::Impl::LeaseOut(PageId id) const {
+  if (!pages.Is(id, PageTable::kLeased)) return std::nullopt;
+  return *leases.Find(out.at(id).lease);
+}
 
 Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const {
   Explanation result;
@@ -95,20 +144,32 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   const ValueParameters value = ValueOf(entry);
   result.value = DecidingValue(entry, value, now);
   result.eligible_from = entry.eligible_from;
-  const double seconds = TimeToReach(value, ExponentAt(entry, value, now), price);
-  result.next_crawl = page.state.gone ? Instant::Infinite() : now + Duration::FromSeconds(seconds);
-  result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
-  result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
   const bool in_plan = PlanInForce() && queue->Has(*id);
-  if (in_plan && !page.state.gone) {
-    result.next_crawl = std::max({now, queue->Due(*id), entry.eligible_from});
-  }
-  if (pages.Is(*id, PageTable::kLeased)) result.lease = *leases.Find(out.at(*id).lease);
   result.host = hosts.record(*host);
   result.host_in_flight = hosts.in_flight(*host);
   result.host_free = hosts.FreeAt(*host);
   result.host_throttles = ThrottlesAt(options.host_backoff, result.host, now);
-  result.why = Why(page, result, pages.Is(*id, PageTable::kTaken), in_plan, now);
+  result.lease = LeaseOut(*id);
+  result.next_crawl = in_plan ? std::max(now, queue->Due(*id)) : ReachesPrice(entry, now);
+  result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
+  result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
+  const bool leaving = pages.Is(*id, PageTable::kTaken);
+  if (result.lease) {
+    result.verdict = Verdict::kLeased;
+  } else if (pages.Is(*id, PageTable::kNever)) {
+    result.verdict = Verdict::kNever;
+    result.next_crawl = Instant::Infinite();
+  } else if (result.host_free > now && !leaving) {
+    result.verdict = Verdict::kHostBusy;
+  } else if (entry.eligible_from > now) {
+    result.verdict = Verdict::kTooEarly;
+  } else if (entry.forced_at <= now) {
+    result.verdict = Verdict::kForced;
+  } else {
+    result.verdict = result.next_crawl <= now ? Verdict::kDue : Verdict::kBelowPrice;
+  }
+  result.why = leaving ? "it has been picked and is about to be handed out"
+                       : Why(page, result, in_plan, now);
   return result;
 }
 

@@ -46,6 +46,7 @@ Transaction::Page* Transaction::Create(PageRecord record) {
   page.created = page.state_changed = page.detail_changed = page.reindex = true;
   by_number_[page.record.number] = &page;
   by_key_[page.record.key] = &page;
+  if (!forgotten_hosts_.empty()) forgotten_hosts_.erase(page.record.host);
   return &page;
 }
 
@@ -79,7 +80,15 @@ HostRecord* Transaction::FindHost(const std::string& host) {
   return it == by_host_.end() ? nullptr : it->second;
 }
 
+bool Transaction::CreatesPageOf(const std::string& host) {
+  for (; scanned_ < pages_.size(); ++scanned_) {
+    if (pages_[scanned_].created) created_hosts_.insert(pages_[scanned_].record.host);
+  }
+  return created_hosts_.contains(host);
+}
+
 HostRecord* Transaction::PutHost(HostRecord record) {
+  if (!forgotten_hosts_.empty()) forgotten_hosts_.erase(record.host);
   HostRecord*& host = by_host_[record.host];
   if (host == nullptr) host = &hosts_.emplace_back();
   *host = std::move(record);
@@ -112,6 +121,7 @@ Changes Transaction::Finish() {
   for (const LeaseRecord& lease : late_leases) changes.leases.push_back(Over(lease, true));
   for (const LeaseId id : forgotten_leases) changes.closed_leases.push_back(id);
   changes.hosts.assign(hosts_.begin(), hosts_.end());
+  changes.removed_hosts.assign(forgotten_hosts_.begin(), forgotten_hosts_.end());
   changes.sources = sources;
   changes.settings = settings;
   changes.epoch = epoch;
@@ -134,6 +144,9 @@ void Transaction::Reset() {
   late_leases.clear();
   forgotten_leases.clear();
   created_ = 0;
+  scanned_ = 0;
+  created_hosts_.clear();
+  forgotten_hosts_.clear();
   newly_remembered_ = 0;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
 #include "core/schedule/changes.h"
@@ -37,6 +38,7 @@ class Transaction {
     bool reported = false;   // by a result under it
     bool forgotten = false;  // closed, and not to be remembered
     bool expired = false;    // closed by its deadline
+    bool given_up = false;   // expired, and its page waits for its normal turn
   };
 
   // Takes a record as the store holds it. Loading the same page twice keeps the first copy.
@@ -57,6 +59,14 @@ class Transaction {
   Lease* PutLease(LeaseRecord record);
   [[nodiscard]] HostRecord* FindHost(const std::string& host);
   HostRecord* PutHost(HostRecord record);
+  // Removes a host; a later page or record of it has it stay. Precondition: neither FindHost nor
+  // CreatesPageOf has it.
+  void ForgetHost(const std::string& host) { forgotten_hosts_.insert(host); }
+  // Whether the batch has added a page of the host, be it removed again.
+  [[nodiscard]] bool CreatesPageOf(const std::string& host);
+  [[nodiscard]] const absl::flat_hash_set<std::string>& forgotten_hosts() const {
+    return forgotten_hosts_;
+  }
 
   // Ends a staged lease.
   void Close(Lease& lease, bool reported);
@@ -88,6 +98,9 @@ class Transaction {
   std::deque<HostRecord> hosts_;
   size_t newly_remembered_ = 0;
   size_t created_ = 0;
+  size_t scanned_ = 0;  // pages whose hosts are in created_hosts_ if they were created
+  absl::flat_hash_set<std::string> created_hosts_;
+  absl::flat_hash_set<std::string> forgotten_hosts_;
   absl::flat_hash_map<PageKey, Page*> by_key_;
   absl::flat_hash_map<PageNumber, Page*> by_number_;
   absl::flat_hash_map<LeaseId, Lease*> by_lease_;

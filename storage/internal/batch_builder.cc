@@ -16,6 +16,7 @@ Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
   for (const HostRecord& host : changes.hosts) RETURN_IF_ERROR(AddHost(host));
   for (const PageWrite& write : changes.pages) RETURN_IF_ERROR(AddPage(write));
   for (const PageRecord* page : changes.removed_pages) AddRemoval(*page);
+  for (const std::string& host : changes.removed_hosts) AddHostRemoval(host);
   AddSerialMarks();
   for (const LeaseRecord& lease : changes.leases) {
     const std::string key = storage::LeaseKeyOf(SlotOf(lease.page), lease.id);
@@ -97,6 +98,12 @@ Status Store::Impl::BatchBuilder::AddHost(const HostRecord& host) {
   return absl::OkStatus();
 }
 
+// A later host of the slot may be given its serial: no page has it.
+void Store::Impl::BatchBuilder::AddHostRemoval(const std::string& host) {
+  Delete(Family::kHosts, storage::HostKeyOf(SlotOfHost(host), host));
+  removed_hosts_.push_back(host);
+}
+
 StatusOr<uint32_t> Store::Impl::BatchBuilder::HostSerial(Slot slot, const std::string& host,
                                                          bool write_new) {
   if (const auto it = new_hosts_.find(host); it != new_hosts_.end()) return it->second.serial;
@@ -133,6 +140,11 @@ void Store::Impl::BatchBuilder::AddSerialMarks() {
 }
 
 void Store::Impl::BatchBuilder::Install() {
+  for (const std::string& host : removed_hosts_) {
+    SlotHosts& hosts = (*store_.slot_hosts_)[SlotOfHost(host).value()];
+    const absl::MutexLock lock(&hosts.mutex);
+    hosts.serials.erase(host);
+  }
   for (const auto& [slot, highest] : removed_up_to_) {
     std::atomic<uint64_t>& next = (*store_.next_serials_)[slot.value()];
     next.store(std::max(next.load(std::memory_order_relaxed), highest + 1),

@@ -33,6 +33,7 @@ class Store::Impl::BatchBuilder {
   [[nodiscard]] Status AddPage(const PageWrite& write);
   void AddRemoval(const PageRecord& page);
   [[nodiscard]] Status AddHost(const HostRecord& host);
+  void AddHostRemoval(const std::string& host);
   // The serial of a host, a new one if the store has none; writes rows of new hosts unless the
   // caller will.
   [[nodiscard]] StatusOr<uint32_t> HostSerial(Slot slot, const std::string& host, bool write_new);
@@ -42,6 +43,7 @@ class Store::Impl::BatchBuilder {
   rocksdb::WriteBatch batch_;
   std::string value_;
   absl::flat_hash_map<std::string, NewHost> new_hosts_;
+  std::vector<std::string> removed_hosts_;
   absl::flat_hash_map<Slot, uint32_t> next_host_serials_;
   absl::flat_hash_map<Slot, uint64_t> removed_up_to_;  // highest serial removed, by slot
 };

@@ -336,6 +336,22 @@ TEST(ReportTest, CountsOutcomesThatAreNoRefusals) {
   EXPECT_EQ(run.out, "2 results: 0 applied, 1 duplicate, 1 observed only\n");
 }
 
+TEST(ReportTest, SaysWhatWasTakenOtherwise) {
+  FakeServer server;
+  server.ingest.results.judge = [](const v1::ReportCrawlsRequest&, v1::BatchAck* ack) {
+    v1::ItemStatus* status = ack->add_statuses();
+    status->set_index(1);
+    status->set_outcome(v1::ITEM_OUTCOME_APPLIED);
+    status->add_notes("etag: 600 bytes, at most 512 are allowed; left out");
+  };
+  const Outcome run = server.Run({"report", "1", "changed", "7", "2", "changed", "7"});
+  EXPECT_EQ(run.code, kAccepted);
+  EXPECT_EQ(run.out, "2 results: 2 applied\n");
+  EXPECT_THAT(run.err, testing::HasSubstr("row 2: lease 2: etag: 600 bytes"));
+  const Outcome json = server.Run({"--json", "report", "1", "changed", "7", "2", "changed", "7"});
+  EXPECT_THAT(json.out, testing::HasSubstr("\"notes\":[\"etag: 600 bytes"));
+}
+
 TEST(SignalTest, SendsOnePollPerSource) {
   FakeServer server;
   const Outcome run = server.Run({"signal"},

@@ -16,6 +16,8 @@ constexpr int64_t kMicros = 1'000'000;
 constexpr int64_t kAhead = 2'000;
 constexpr int64_t kNear = 50'000;
 constexpr size_t kMaxAhead = 16;
+// A longer ETag is left out, whatever the rest of the result says.
+constexpr size_t kMaxEtag = 512;
 
 int64_t SpanMicros(const google::protobuf::Duration& span) {
   return span.seconds() * kMicros + span.nanos() / 1000;
@@ -56,6 +58,9 @@ std::vector<v1::ItemOutcome> AllowedSignal(const Facts& page, const Op& op) {
   const int64_t time = claims ? MicrosOf(op.signal.change_time()) : op.sent;
   if (page.last_crawl != 0 && !claims && time < page.last_crawl + kNear) {
     return {v1::ITEM_OUTCOME_APPLIED, v1::ITEM_OUTCOME_STALE};
+  }
+  if (page.last_crawl != 0 && time > page.last_crawl_low && time <= page.last_crawl) {
+    return {v1::ITEM_OUTCOME_STALE, v1::ITEM_OUTCOME_APPLIED, v1::ITEM_OUTCOME_DUPLICATE};
   }
   if (page.last_crawl != 0 && time <= page.last_crawl) return {v1::ITEM_OUTCOME_STALE};
   const bool heard = std::any_of(page.signals.begin(), page.signals.end(), [&](const auto& one) {
@@ -102,7 +107,7 @@ void ApplySignal(const Op& op, int64_t now, Facts* page) {
   page->ahead.push_back(kind);
 }
 
-void ApplyResult(const v1::CrawlResult& result, Facts* page) {
+void ApplyResult(const v1::CrawlResult& result, int64_t sent, Facts* page) {
   v1::CrawlOutcome outcome = result.outcome();
   const bool fetched = Fetched(outcome) || outcome == v1::CRAWL_OUTCOME_UNSPECIFIED;
   const std::string& digest = result.content_digest();
@@ -117,6 +122,8 @@ void ApplyResult(const v1::CrawlResult& result, Facts* page) {
   page->recheck = false;
   const std::vector<Facts::Signal> ahead = std::exchange(page->ahead, {});
   page->lease = KnownLease();
+  if (outcome != v1::CRAWL_OUTCOME_ERROR) page->moved_to.clear();
+  if (outcome == v1::CRAWL_OUTCOME_MOVED) page->moved_to = result.moved_to();
   if (!fetched) {
     if (outcome == v1::CRAWL_OUTCOME_ERROR && page->errors < 255) ++page->errors;
     return;
@@ -125,10 +132,12 @@ void ApplyResult(const v1::CrawlResult& result, Facts* page) {
   if ((page->last_crawl != 0 || page->crawls > 0) && changed) ++page->changes;
   ++page->crawls;
   page->last_crawl = time;
+  page->last_crawl_low = std::min(time, sent - kNear);
   page->errors = 0;
   page->signals.clear();
   for (const Facts::Signal& kind : ahead) ++page->signals[kind];
-  if (changed || !result.etag().empty()) page->etag = result.etag();
+  const std::string etag = result.etag().size() > kMaxEtag ? "" : result.etag();
+  if (changed || !etag.empty()) page->etag = etag;
   if (changed || result.has_last_modified()) {
     page->last_modified = result.has_last_modified() ? MicrosOf(result.last_modified()) : 0;
   }
@@ -235,6 +244,7 @@ void Apply(const Op& op, v1::ItemOutcome outcome, int64_t now, Facts* page) {
         page->exists = true;
         if (op.spec.has_last_crawl_time()) {
           page->first_seen = page->last_crawl = MicrosOf(op.spec.last_crawl_time());
+          page->last_crawl_low = page->last_crawl;
         }
       } else {
         *page = Merged(*page, op);
@@ -250,7 +260,7 @@ void Apply(const Op& op, v1::ItemOutcome outcome, int64_t now, Facts* page) {
       ApplySignal(op, now, page);
       return;
     case Op::Kind::kResult:
-      ApplyResult(op.result, page);
+      ApplyResult(op.result, op.sent, page);
       return;
     case Op::Kind::kReturn:
       page->lease = KnownLease();
@@ -266,13 +276,19 @@ std::string Difference(const Facts& page, const v1::Page* seen) {
   if (page.first_seen != 0) {
     all += Mismatch("first_seen", page.first_seen, MicrosOf(seen->first_seen_time()));
   }
-  all += Mismatch("last_crawl", page.last_crawl, MicrosOf(seen->last_crawl_time()));
+  const int64_t last_crawl = MicrosOf(seen->last_crawl_time());
+  if (last_crawl < page.last_crawl_low) {
+    all += Mismatch("last_crawl", page.last_crawl, last_crawl);
+  } else if (last_crawl > page.last_crawl) {
+    all += Mismatch("last_crawl", page.last_crawl_low, last_crawl);
+  }
   all += Mismatch("last_outcome", static_cast<int>(page.last_outcome),
                   static_cast<int>(seen->last_outcome()));
   all += Mismatch("http_status", page.http_status, seen->http_status());
   all += Mismatch("etag", page.etag, seen->etag());
   all += Mismatch("last_modified", page.last_modified, MicrosOf(seen->last_modified()));
   all += Mismatch("digest", page.digest, seen->content_digest());
+  all += Mismatch("moved_to", page.moved_to, seen->moved_to());
   all += Mismatch("crawls", page.crawls, seen->crawls());
   all += Mismatch("changes", page.changes, seen->changes());
   all += Mismatch("errors", page.errors, seen->consecutive_errors());

@@ -59,11 +59,15 @@ struct Facts {
   // Crawls.
   int64_t first_seen = 0;  // zero: not seen yet
   int64_t last_crawl = 0;
+  // Under a lease a fetch is dated when its result came at the latest: `last_crawl` is from here to
+  // there.
+  int64_t last_crawl_low = 0;
   v1::CrawlOutcome last_outcome = v1::CRAWL_OUTCOME_UNSPECIFIED;
   int32_t http_status = 0;
   std::string etag;
   int64_t last_modified = 0;
   std::string digest;
+  std::string moved_to;
   uint64_t crawls = 0;
   uint64_t changes = 0;
   uint32_t errors = 0;

@@ -223,6 +223,7 @@ Lane::Export Lane::ReadAll(const std::shared_ptr<grpc::Channel>& channel) {
     for (v1::PageRecord& record : *response.mutable_pages()) {
       // Leases end and estimates move on with time; the rest stands still.
       record.mutable_page()->clear_lease();
+      record.mutable_page()->clear_unanswered_leases();
       record.clear_estimates();
       const v1::Page& page = record.page();
       all[World::KeyOf(page.crawl_id(), page.url())] = record.SerializeAsString();

@@ -179,9 +179,12 @@ std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, World* world)
   } else {
     result->set_outcome(dice < 96 ? v1::CRAWL_OUTCOME_GONE : v1::CRAWL_OUTCOME_MOVED);
     result->set_http_status(dice < 96 ? 404 : 301);
+    if (dice >= 98) result->set_moved_to(fmt::format("http://moved.test/{}", dice));
   }
   if (world->Chance(50)) result->set_content_digest(world->Chance(50) ? "digest-a" : "digest-b");
   if (world->Chance(50)) result->set_etag(fmt::format("\"{}\"", world->Below(1'000'000)));
+  // What a site makes up costs nothing but itself.
+  if (world->Chance(3)) result->set_etag(std::string(600, 'e'));
   if (world->Chance(30)) {
     SetMicros(NowMicros() - static_cast<int64_t>(world->Below(1000)) * kHour,
               result->mutable_last_modified());

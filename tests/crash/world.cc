@@ -252,6 +252,7 @@ void World::TakeOver(const Settled& settled, const Reading& reading) {
   const auto it = reading.seen.find(KeyOf(page->crawl_id, page->url));
   if (it == reading.seen.end()) return;
   page->facts.first_seen = MicrosOf(it->second.first_seen_time());
+  page->facts.last_crawl = page->facts.last_crawl_low = MicrosOf(it->second.last_crawl_time());
   const v1::Lease& lease = it->second.lease();
   if (it->second.has_lease() && lease.lease_id() == page->facts.lease.id) return;
   page->facts.ahead.clear();

@@ -132,7 +132,7 @@ TEST(Scheduler, TakesLeasesBack) {
 }
 
 TEST(Scheduler, PutsAPageBackWhenItsLeaseEnds) {
-  TestServer server;
+  TestServer server([](ServerConfig* config) { config->lease_backoff = Duration::Millis(1); });
   server.UpsertMany(1);
   v1::NextRequest request;
   request.mutable_lease_duration()->set_seconds(1);

@@ -113,6 +113,30 @@ TEST(Config, RefusesBadNumbersAndNames) {
   EXPECT_THAT(ErrorOf(MakeConfig(line).status()), HasSubstr("policy: 'clever' is none of"));
 }
 
+TEST(Config, BoundsWhatPagesThatGiveTroubleWaitFor) {
+  ServerConfig config;
+  const Status status = ApplyYaml(
+      "leases: { backoff: 0s, max_backoff: 2h, max_unanswered: 9 }\n"
+      "gone: { backoff: 2m, max_backoff: 3d, retire_moved: true }",
+      &config);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(Validate(config).ok());
+  EXPECT_EQ(config.lease_backoff, Duration());
+  EXPECT_EQ(config.max_lease_backoff, Duration::Hours(2));
+  EXPECT_EQ(config.max_unanswered_leases, 9u);
+  EXPECT_EQ(config.gone_backoff, Duration::Seconds(120));
+  EXPECT_EQ(config.max_gone_backoff, Duration::Days(3));
+  EXPECT_TRUE(config.retire_moved);
+  EXPECT_THAT(ErrorOf(Apply("leases: { backoff: 2h }")), HasSubstr("leases.max_backoff: "));
+  EXPECT_EQ(ErrorOf(Apply("leases: { max_unanswered: 0 }")),
+            "leases.max_unanswered: 0 is not 1 to 255");
+  EXPECT_THAT(ErrorOf(Apply("leases: { max_unanswered: 256 }")), HasSubstr("256 is not 1 to 255"));
+  EXPECT_THAT(ErrorOf(Apply("gone: { backoff: 0s }")), HasSubstr("gone.backoff: 0 s"));
+  EXPECT_THAT(ErrorOf(Apply("gone: { backoff: 31d }")), HasSubstr("gone.max_backoff: "));
+  EXPECT_EQ(ErrorOf(Apply("gone: { retire_moved: maybe }")),
+            "gone.retire_moved: 'maybe' is not true or false");
+}
+
 TEST(Config, FlagsWinOverTheFile) {
   const TempDir dir;
   std::ofstream(dir / "f.yaml") << "crawl_rate: 5\nshards: 2\n";
@@ -144,6 +168,12 @@ TEST(Config, TheExampleShowsTheDefaults) {
   EXPECT_EQ(config->min_delay, defaults.min_delay);
   EXPECT_EQ(config->error_backoff, defaults.error_backoff);
   EXPECT_EQ(config->max_error_backoff, defaults.max_error_backoff);
+  EXPECT_EQ(config->lease_backoff, defaults.lease_backoff);
+  EXPECT_EQ(config->max_lease_backoff, defaults.max_lease_backoff);
+  EXPECT_EQ(config->max_unanswered_leases, defaults.max_unanswered_leases);
+  EXPECT_EQ(config->gone_backoff, defaults.gone_backoff);
+  EXPECT_EQ(config->max_gone_backoff, defaults.max_gone_backoff);
+  EXPECT_EQ(config->retire_moved, defaults.retire_moved);
   EXPECT_EQ(config->day, defaults.day);
   EXPECT_EQ(config->epoch_interval, defaults.epoch_interval);
   EXPECT_EQ(config->shutdown_grace, defaults.shutdown_grace);

@@ -109,6 +109,26 @@ TEST(Convert, TimesMayBeAheadByTheSkewAndNoMore) {
   EXPECT_EQ(ConvertResult(result, 3, kNow, &event)->reason(), "is before 1990");
 }
 
+// Under a lease, which bounds it, no time is refused.
+TEST(Convert, TimesUnderALeaseAreTakenAndNoted) {
+  v1::CrawlResult result;
+  result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + 77);
+  result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  const auto fetched = [&](int64_t seconds, int32_t nanos) {
+    result.mutable_fetch_time()->set_seconds(seconds);
+    result.mutable_fetch_time()->set_nanos(nanos);
+    RoutedEvent event;
+    EXPECT_FALSE(ConvertResult(result, 3, kNow, &event).has_value());
+    EXPECT_EQ(event.notes.size(), 1u);
+    return std::get<ReportCrawl>(event.event).fetched;
+  };
+  EXPECT_EQ(fetched(kNow.micros() / 1'000'000 + 400, 0), kNow);
+  EXPECT_EQ(fetched(0, 0), Instant::FromUnixSeconds(631'152'000));
+  EXPECT_EQ(fetched(-62'135'596'800, 0), Instant::FromUnixSeconds(631'152'000));
+  EXPECT_EQ(fetched(5, -1), kNow);
+  EXPECT_EQ(fetched(INT64_MAX, 0), kNow);
+}
+
 TEST(Convert, SignalIdsAreThoseOfTheirSourceAndPage) {
   Sources sources;
   sources.Add({.name = "a", .index = 3});

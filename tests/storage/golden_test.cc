@@ -38,6 +38,7 @@ std::string Hex(std::string_view bytes) {
 
 Instant At(int64_t seconds) { return Instant::FromMicros(kNow + seconds * 1'000'000); }
 
+// Of version 1; what later versions have besides is zero.
 PageRecord GoldenPage() {
   PageRecord page;
   page.key = {.crawl_id = "DEFAULT", .url = kPageUrl};
@@ -91,6 +92,20 @@ PageRecord GoldenPage() {
   page.detail.statistics.old_changes = 3.5F;
   page.detail.statistics.old_exposure = 1e6F;
   return page;
+}
+
+PageState GoldenState2() {
+  PageState state = GoldenPage().state;
+  state.unanswered = 3;
+  state.returned = 255;
+  state.times_gone = 7;
+  return state;
+}
+
+PageDetail GoldenDetailMoved() {
+  PageDetail detail = GoldenPage().detail;
+  detail.moved_to = "https://example.org/new";
+  return detail;
 }
 
 HostRecord GoldenHost() {
@@ -170,16 +185,26 @@ std::vector<Row> PageRows() {
                     return DecodeText(k, bytes, &row).ok() && row.key == page.key &&
                            row.host == page.host;
                   }});
-  EncodeState(key, 77, Fingerprint(page.key.crawl_id, page.key.url), page.spec, page.state, &value);
-  rows.push_back({"state.v1", key, value, [page](auto k, auto bytes) {
-                    StateRow row;
-                    return DecodeState(k, bytes, &row).ok() && row.host_serial == 77 &&
-                           row.spec == page.spec && row.state == page.state;
-                  }});
+  const auto decodes = [page](const PageState& state) {
+    return [page, state](auto k, auto bytes) {
+      StateRow row;
+      return DecodeState(k, bytes, &row).ok() && row.host_serial == 77 && row.spec == page.spec &&
+             row.state == state;
+    };
+  };
+  rows.push_back({"state.v1", key, "", decodes(page.state)});
+  EncodeState(key, 77, Fingerprint(page.key.crawl_id, page.key.url), page.spec, GoldenState2(),
+              &value);
+  rows.push_back({"state.v2", key, value, decodes(GoldenState2())});
   EncodeDetail(key, page.detail, &value);
   rows.push_back({"detail.v1", key, value, [page](auto k, auto bytes) {
                     PageDetail detail;
                     return DecodeDetail(k, bytes, &detail).ok() && detail == page.detail;
+                  }});
+  EncodeDetail(key, GoldenDetailMoved(), &value);
+  rows.push_back({"detail_moved.v1", key, value, [](auto k, auto bytes) {
+                    PageDetail detail;
+                    return DecodeDetail(k, bytes, &detail).ok() && detail == GoldenDetailMoved();
                   }});
   return rows;
 }
@@ -277,7 +302,10 @@ TEST(Golden, RecordsAreEncodedAndDecodedAsReleased) {
     ASSERT_TRUE(golden.contains(row.name));
     const auto& [key, value] = golden.at(row.name);
     EXPECT_EQ(Hex(row.key), key);
-    EXPECT_EQ(Hex(row.value), value);
+    // Of a version that is not written any more there is nothing to compare.
+    if (!row.value.empty()) {
+      EXPECT_EQ(Hex(row.value), value);
+    }
     EXPECT_TRUE(row.decodes(FromHex(key), FromHex(value)));
   }
 }

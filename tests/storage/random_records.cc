@@ -80,6 +80,9 @@ PageState RandomRecords::State() {
   state.recheck = Chance(10);
   state.errors = static_cast<uint8_t>(Below(256));
   state.gone = Chance(10);
+  state.unanswered = static_cast<uint8_t>(Chance(90) ? 0 : Below(256));
+  state.returned = static_cast<uint8_t>(Chance(90) ? 0 : Below(256));
+  state.times_gone = static_cast<uint8_t>(Chance(90) ? 0 : Below(256));
   return state;
 }
 
@@ -94,6 +97,7 @@ PageDetail RandomRecords::Detail() {
   detail.last_http_status = static_cast<uint16_t>(Below(1 << 16));
   detail.last_lease = LeaseId(Chance(20) ? 0 : random_.Next());
   detail.last_result = Time();
+  if (Chance(10)) detail.moved_to = Text(limits::kMaxUrlBytes);
   const uint64_t n = Chance(20) ? limits::kMaxObservations : Below(4);
   for (uint64_t i = 0; i < n; ++i) {
     CrawlObservation& observation = detail.statistics.recent.emplace_back();

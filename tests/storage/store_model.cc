@@ -88,6 +88,7 @@ void StoreContents::Apply(const Changes& changes) {
   }
   for (const PageRecord* page : changes.removed_pages) pages.erase(page->number);
   for (const HostRecord& host : changes.hosts) hosts[host.host] = host;
+  for (const std::string& host : changes.removed_hosts) hosts.erase(host);
   for (const LeaseRecord& lease : changes.leases) leases[lease.id] = lease;
   for (const LeaseId id : changes.closed_leases) leases.erase(id);
   for (const SourceRecord& source : changes.sources) sources[source.index] = source;
@@ -161,7 +162,11 @@ void Script::Write() {
   }
   if (random_.Chance(60)) AddPage(commit);
   if (random_.Chance(20)) changes.hosts.push_back(random_.Host("host1.example"));
-  if (random_.Chance(10)) changes.hosts.push_back(random_.Host("unseen.example"));
+  if (random_.Chance(10)) {
+    changes.hosts.push_back(random_.Host("unseen.example"));
+  } else if (before.hosts.contains("unseen.example") && random_.Chance(20)) {
+    changes.removed_hosts.emplace_back("unseen.example");
+  }
   if (random_.Chance(10)) changes.sources.push_back({.name = "feed", .index = 7});
   if (random_.Chance(10)) changes.settings = random_.RandomSettings();
   if (random_.Chance(10)) changes.epoch = random_.Epoch(static_cast<uint16_t>(random_.Below(3)));

@@ -94,7 +94,7 @@ void AddNext(CLI::App& app, Action& action) {
 const RowFormat& ResultFormat() {
   static const RowFormat kFormat = {
       {"url", "crawl_id", "lease_id", "fetch_time", "outcome", "content_digest", "http_status",
-       "retry_after", "last_modified", "etag"},
+       "retry_after", "last_modified", "etag", "moved_to"},
       {{"time", "fetch_time"}, {"digest", "content_digest"}, {"lease", "lease_id"}},
       {"url", "outcome", "fetch_time"}};
   return kFormat;
@@ -111,6 +111,8 @@ absl::Status SetResultText(std::string_view column, const std::string& value,
     result->set_crawl_id(value);
   } else if (column == "etag") {
     result->set_etag(value);
+  } else if (column == "moved_to") {
+    result->set_moved_to(value);
   }
   return absl::OkStatus();
 }

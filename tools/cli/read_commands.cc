@@ -73,6 +73,10 @@ void PrintCrawls(const v1::Page& page, Facts& facts) {
                           ShowText(page.lease().worker()), ShowTime(page.lease().deadline())));
   }
   if (page.recheck_pending()) facts.Say("recheck", "waiting");
+  if (!page.moved_to().empty()) facts.Say("moved to", ShowText(page.moved_to()));
+  if (page.unanswered_leases() > 0) {
+    facts.Say("unanswered leases", ShowCount(page.unanswered_leases()) + " in a row");
+  }
 }
 
 void PrintEstimates(const v1::PageEstimates& estimates, Facts& facts) {
@@ -257,7 +261,9 @@ ExitCode List(Session& session, const ListOptions& options) {
                          ? ShowEnum(v1::CrawlOutcome_Name(page.last_outcome()), "CRAWL_OUTCOME_")
                          : "-",
                      ShowCount(page.crawls()), ShowCount(page.changes()), ShowText(page.crawl_id()),
-                     ShowText(page.url())});
+                     page.moved_to().empty()
+                         ? ShowText(page.url())
+                         : ShowText(page.url()) + " -> " + ShowText(page.moved_to())});
         }
         if (!session.json() && !part.pages().empty()) table.Flush();
       });

@@ -44,6 +44,7 @@ Facts ServerFacts(const v1::ServerStatistics& s) {
 
 Facts PageFacts(const v1::PageStatistics& s) {
   return {{"pages", ShowCount(s.pages())},
+          {"gone or moved", ShowCount(s.gone_pages())},
           {"hosts", ShowCount(s.hosts())},
           {"believed freshness", ShowShare(s.believed_freshness())},
           {"weighted by importance", ShowShare(s.weighted_believed_freshness())},
@@ -66,7 +67,8 @@ Facts ScheduleFacts(const v1::ScheduleStatistics& s) {
           {"ticks late", ShowCount(s.ticks_late())},
           {"open leases", ShowCount(s.open_leases())},
           {"expired leases", ShowCount(s.expired_leases())},
-          {"returned leases", ShowCount(s.returned_leases())}};
+          {"returned leases", ShowCount(s.returned_leases())},
+          {"pages given up", ShowCount(s.given_up_leases())}};
 }
 
 Facts IngestFacts(const v1::IngestStatistics& s) {

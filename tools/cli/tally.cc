@@ -25,10 +25,14 @@ void Tally::Refused(uint64_t row, const std::string& name, const std::string& re
 
 void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& status) {
   progress_.Add(1);
+  for (const std::string& note : status.notes()) {
+    progress_.Print(fmt::format("freshet: row {}: {}: {}", row, ShowText(name), ShowText(note)));
+  }
   switch (status.outcome()) {
     case v1::ITEM_OUTCOME_APPLIED:
       ++applied_;
-      return;
+      if (status.notes().empty()) return;
+      break;
     case v1::ITEM_OUTCOME_DUPLICATE:
       ++duplicate_;
       break;
@@ -48,6 +52,7 @@ void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& st
     nlohmann::ordered_json object = {{"row", row}, {"name", name}};
     object["outcome"] = v1::ItemOutcome_Name(status.outcome());
     if (status.has_error()) object["error"] = ToJson(status.error());
+    for (const std::string& note : status.notes()) object["notes"].push_back(note);
     session_.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   }
 }

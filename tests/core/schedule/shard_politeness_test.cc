@@ -283,8 +283,11 @@ TEST_F(ShardPolitenessTest, AStatusAloneTellsAFailure) {
   // Whether a page is gone is for the worker to say.
   const auto again = Next(4000);
   ASSERT_TRUE(again);
-  EXPECT_FALSE(Report(*again, 4001, std::nullopt, 404).status.ok());
-  EXPECT_TRUE(Report(*again, 4001, std::nullopt, 403).status.ok());
+  EXPECT_EQ(Report(*again, 4001, std::nullopt, 404).outcome, CrawlOutcome::kError);
+  EXPECT_FALSE(shard_.Find(Key("a.example/1"))->state.gone);
+  const auto last = Next(90'000);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(Report(*last, 90'001, std::nullopt, 403).outcome, CrawlOutcome::kError);
 }
 
 TEST_F(ShardPolitenessTest, AnOperatorLiftsABlock) {

@@ -1,0 +1,193 @@
+// What is held in memory of a page, and how: by index or queue, believed freshness, age edges,
+// hosts.
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/check.h"
+#include "core/base/url.h"
+#include "core/schedule/shard_impl.h"
+
+namespace freshet {
+namespace {
+
+FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
+  return {.importance = spec.importance,
+          .staleness = state.staleness,
+          .since = state.carried_at,
+          .rate = state.rates.staleness_rate};
+}
+
+// Whether no time makes the page worth a crawl.
+bool NeverDue(const PageSpec& spec, const PageState& state, const IndexEntry& entry) {
+  return (spec.importance == 0 || state.gone) && entry.forced_at.infinite();
+}
+
+// When a page that is gone is looked for; infinite: not until somebody asks for it.
+Instant LookedForAt(const PageSpec& spec, const PageState& state) {
+  // What is worth nothing is looked for only where it would be crawled.
+  const bool worth = spec.importance > 0 || spec.max_interval > Duration();
+  return worth && state.times_gone > 0 ? state.retry_at : Instant::Infinite();
+}
+
+// The crawl that a page interval counts from; epoch: none holds the page back. Who asks for a page
+// out of turn asks for it within that interval too.
+Instant IntervalStart(const PageState& state) {
+  return state.recheck ? Instant() : state.last_crawl;
+}
+
+}  // namespace
+
+IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& state,
+                                       HostId host) const {
+  IndexEntry entry;
+  entry.policy = options.policy.index;
+  entry.rates = MakeIndexRates(spec.importance, state.rates);
+  const bool fresh_once = std::isfinite(state.staleness) || state.crawled();
+  const double elapsed = state.crawled() ? (state.carried_at - state.last_crawl).seconds() : 0;
+  // A page that nobody has fetched yet is worth what a page that is surely stale is worth.
+  entry.exponent = fresh_once ? PolicyExponent(options.policy.index, state.rates, state.staleness,
+                                               std::max(0.0, elapsed), !state.signals.empty())
+                              : kNeverCrawledStaleness;
+  entry.since = state.carried_at;
+  entry.host = host;
+  entry.eligible_from = std::max(spec.not_before, state.retry_at);
+  // Without a minimal interval nothing is to be waited for: most pages need no alarm.
+  if (state.crawled() && spec.min_interval > Duration()) {
+    entry.eligible_from = std::max(entry.eligible_from, state.last_crawl + spec.min_interval);
+  }
+  if (spec.max_interval > Duration()) {
+    entry.forced_at = (state.crawled() ? state.last_crawl : state.first_seen) + spec.max_interval;
+  }
+  if (state.gone) {
+    // Of no value but for a look now and then, whose time its wait is.
+    entry.rates.importance = 0;
+    entry.forced_at = LookedForAt(spec, state);
+    if (entry.forced_at.infinite()) entry.eligible_from = spec.not_before;
+  }
+  if (state.recheck) {
+    // Out of turn: neither the minimal interval nor a back-off holds it, only politeness does.
+    entry.eligible_from = spec.not_before;
+    entry.forced_at = Instant();
+    // Nobody answers: asking again and again is no use.
+    if (state.unanswered > 0 || state.returned > 0) {
+      entry.eligible_from = std::max(entry.eligible_from, state.retry_at);
+    }
+  }
+  // Worth nothing at any time: only what forces it may bring it out, also where nothing competes.
+  if ((spec.importance == 0 || state.gone) && !entry.forced_at.infinite()) {
+    entry.eligible_from = std::max(entry.eligible_from, entry.forced_at);
+  }
+  return entry;
+}
+
+void ShardState::Impl::Hold(IndexEntry* entry, Instant last_crawl, Duration interval) {
+  if (last_crawl == Instant() || interval == Duration()) return;
+  entry->eligible_from = std::max(entry->eligible_from, last_crawl + interval);
+}
+
+IndexEntry ShardState::Impl::EntryOf(const PageSpec& spec, const PageState& state,
+                                     HostId host) const {
+  IndexEntry entry = MakeEntry(spec, state, host);
+  Hold(&entry, IntervalStart(state), hosts.PageInterval(host));
+  return entry;
+}
+
+PageId ShardState::Impl::AddPage(PageNumber number, uint64_t fingerprint, HostId host) {
+  uint64_t& next = next_serial[SlotOf(number)];
+  next = std::max(next, SerialOf(number) + 1);
+  ++counters.pages;
+  hosts.AddPage(host);
+  return pages.Add(number, fingerprint);
+}
+
+void ShardState::Impl::DropPage(PageId id) {
+  if (out.contains(id)) TakeBack(id);
+  hosts.RemovePage(HostOf(id));
+  if (index) index->Remove(id);
+  if (queue) queue->Remove(id);
+  // A later page may be given the id.
+  if (id.value() < facts.size()) facts[id.value()] = PlanFacts();
+  edges.Set(id, Instant::Infinite());
+  SetGone(id, false);
+  freshness.Remove(pages.fingerprint(id));
+  pages.Remove(id);
+  --counters.pages;
+}
+
+void ShardState::Impl::SetGone(PageId id, bool gone) {
+  if (pages.Is(id, PageTable::kGone) == gone) return;
+  pages.Set(id, PageTable::kGone, gone);
+  gone ? ++counters.gone_pages : --counters.gone_pages;
+}
+
+void ShardState::Impl::TakeBack(PageId id) {
+  const auto it = out.find(id);
+  CHECK(it != out.end(), "page {} is not out", id.value());
+  const Out what = it->second;
+  out.erase(it);
+  what.lease == LeaseId() ? hosts.PutBack(what.host) : hosts.EndLease(what.host);
+  FreeHost(what.host);
+}
+
+void ShardState::Impl::ComeBack(PageId id) {
+  Mark(id, PageTable::kTaken, false);
+  Mark(id, PageTable::kLeased, false);
+  TakeBack(id);
+}
+
+void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
+  const bool held_before = pages.IsAny(id, kNotToBePicked);
+  pages.Set(id, flag, value);
+  const bool held = pages.IsAny(id, kNotToBePicked);
+  if (held == held_before) return;
+  // What is being made ready need not have the page yet.
+  if (index && (!PlanInForce() || index->Find(id))) {
+    held ? index->Withhold(id) : index->Offer(id);
+  }
+  if (queue && queue->Has(id)) held ? queue->Withhold(id) : queue->Offer(id);
+}
+
+std::optional<PageNumber> ShardState::Impl::FindNumber(const PageKey& key) const {
+  const auto id = pages.FindFingerprint(Fingerprint(key.crawl_id, key.url));
+  if (!id) return std::nullopt;
+  return pages.number(*id);
+}
+
+void ShardState::Impl::File(PageId id, const PageToLoad& page, const IndexEntry& entry,
+                            Instant asked_at) {
+  edges.Set(id, page.edge);
+  // There is no copy of a page that is gone to be fresh or stale.
+  page.gone ? freshness.Remove(pages.fingerprint(id))
+            : freshness.Put(pages.fingerprint(id), page.believed);
+  if (FilesInIndex()) {
+    index->Put(id, entry);
+    if (pages.IsAny(id, kNotToBePicked)) index->Withhold(id);
+  }
+  if (FilesInQueue()) FileInPlan(id, entry, asked_at);
+  SetGone(id, page.gone);
+  Mark(id, PageTable::kNever, page.never);
+}
+
+void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
+                              const PageState& state) {
+  const PageToLoad page = PrepareLoad(pages.number(id), pages.fingerprint(id), host, spec, state);
+  IndexEntry entry = page.entry;
+  Hold(&entry, page.last_crawl, hosts.PageInterval(host));
+  File(id, page, entry, AskedAt(id, state));
+}
+
+PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
+                                         const PageSpec& spec, const PageState& state) const {
+  const IndexEntry entry = MakeEntry(spec, state, host);
+  return {.number = number,
+          .fingerprint = fingerprint,
+          .entry = entry,
+          .last_crawl = IntervalStart(state),
+          .edge = estimator.NextEdge(state),
+          .bursts = state.bursts,
+          .believed = BelievedOf(spec, state),
+          .gone = state.gone,
+          .never = NeverDue(spec, state, entry)};
+}
+
+}  // namespace freshet

@@ -1,0 +1,123 @@
+// How long a page waits whose crawl did not succeed: after an error, after a lease that came to
+// nothing, and while it is gone. Each wait doubles with every further time in a row.
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/random.h"
+#include "core/model/crossing.h"
+#include "core/schedule/shard_impl.h"
+
+namespace freshet {
+namespace {
+
+// So often in a row a page is handed out again at once by a worker that gave it back.
+constexpr uint8_t kFreeReturns = 3;
+constexpr Duration kFirstReturnWait = Duration::Seconds(1);
+// A page that no crawl has ever found is looked for as one that has been gone so often before.
+constexpr int kNeverFound = 4;
+
+// `first`, doubled `times` - 1 times, at most `most`.
+Duration Doubled(Duration first, int times, Duration most) {
+  Duration wait = first;
+  for (int i = 1; i < times && wait < most; ++i) wait = wait + wait;
+  return std::min(wait, most);
+}
+
+void CountOneMore(uint8_t& count) {
+  if (count < UINT8_MAX) ++count;
+}
+
+void WaitUntil(PageState& state, Instant at) { state.retry_at = std::max(state.retry_at, at); }
+
+// An answer that is about the host says little of the page: it waits no longer than hosts do,
+// however many such answers there are.
+Duration LongestErrorWait(const ShardOptions& options, int http_status) {
+  const HostBackoff& host = options.host_backoff;
+  if (!IsThrottled(http_status) || host.first == Duration()) return options.max_error_backoff;
+  return std::min(options.max_error_backoff, host.longest);
+}
+
+Duration GoneWait(const ShardOptions& options, const PageRecord& page) {
+  const int times = page.state.times_gone + (page.state.crawled() ? 0 : kNeverFound);
+  Duration wait = Doubled(options.gone_backoff, times, options.max_gone_backoff);
+  if (page.spec.max_interval > Duration()) wait = std::min(wait, page.spec.max_interval);
+  return std::max(wait, page.spec.min_interval);
+}
+
+}  // namespace
+
+void ShardState::Impl::WaitAfterError(const ReportCrawl& report, Instant now,
+                                      PageRecord& page) const {
+  PageState& state = page.state;
+  const Duration most = LongestErrorWait(options, report.http_status);
+  // What the host answers for all its pages says no more of this one than that.
+  const bool waits_longest = Doubled(options.error_backoff, state.errors, most) >= most;
+  if (!IsThrottled(report.http_status) || !waits_longest) CountOneMore(state.errors);
+  Duration wait = Doubled(options.error_backoff, state.errors, most);
+  wait = std::max(wait, report.retry_after);
+  if (state.gone && state.retry_at.infinite()) return;
+  // An error says nothing of whether the page is there again.
+  if (state.gone) wait = std::max(wait, GoneWait(options, page));
+  state.retry_at = now + wait;
+}
+
+void ShardState::Impl::WaitWhileGone(CrawlOutcome outcome, Duration asked, Instant now,
+                                     PageRecord& page) const {
+  PageState& state = page.state;
+  state.gone = true;
+  CountOneMore(state.times_gone);
+  const bool for_good = outcome == CrawlOutcome::kMoved && options.retire_moved;
+  state.retry_at = for_good ? Instant::Infinite() : now + std::max(asked, GoneWait(options, page));
+}
+
+void ShardState::Impl::PlanLookForGone(Instant now, const PageRecord& page,
+                                       PageState& state) const {
+  if (!state.gone || state.times_gone > 0) return;
+  state.times_gone = 1;
+  const double part = Random(page.number.value()).Uniform();
+  state.retry_at = now + Duration::FromSeconds(part * options.max_gone_backoff.seconds());
+}
+
+void ShardState::Impl::BringBack(PageState& state) {
+  if (!state.gone) return;
+  state.gone = false;
+  state.retry_at = Instant();
+}
+
+bool ShardState::Impl::WaitUnanswered(Instant now, PageRecord& page) const {
+  PageState& state = page.state;
+  CountOneMore(state.unanswered);
+  const bool given_up = state.unanswered >= options.max_unanswered;
+  const Duration wait =
+      given_up ? NormalInterval(page)
+               : Doubled(options.lease_backoff, state.unanswered, options.max_lease_backoff);
+  WaitUntil(state, now + wait);
+  return given_up;
+}
+
+void ShardState::Impl::WaitReturned(Instant now, PageState& state) const {
+  CountOneMore(state.returned);
+  if (state.returned <= kFreeReturns) return;
+  WaitUntil(state, now + Doubled(kFirstReturnWait, state.returned - kFreeReturns,
+                                 options.max_lease_backoff));
+}
+
+Duration ShardState::Impl::NormalInterval(const PageRecord& page) const {
+  double seconds = HUGE_VAL;
+  const std::optional<PageId> id = pages.Find(page.number);
+  if (PlanInForce()) {
+    const float share = id ? ShareOf(*id) : newcomer_rate;
+    if (share > 0) seconds = 1 / static_cast<double>(share);
+  } else {
+    PageState fresh = page.state;
+    fresh.staleness = 0;
+    fresh.signals = {};
+    seconds = TimeToReach(ValueOf(MakeEntry(page.spec, fresh, HostId())), 0, price);
+  }
+  Duration interval = std::clamp(Duration::FromSeconds(seconds), options.max_lease_backoff,
+                                 std::max(options.max_lease_backoff, options.max_error_backoff));
+  if (page.spec.max_interval > Duration()) interval = std::min(interval, page.spec.max_interval);
+  return std::max(interval, page.spec.min_interval);
+}
+
+}  // namespace freshet

@@ -1,0 +1,93 @@
+// Why a page is, or is not, crawled: the sentence and the verdict say the same, and what is said to
+// be due is what a pick takes.
+#include <cmath>
+#include <string>
+
+#include "tests/core/schedule/shard_cycle.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class ExplanationTest : public ShardCycleTest {};
+
+// Of no page the staleness is higher, and its value is below the price all the same.
+TEST_F(ExplanationTest, APageNeverCrawledCanBeBelowThePrice) {
+  Apply(Upsert("dear", 1e6), 0);
+  Apply(Upsert("cheap", 1), 0);
+  const auto dear = Next(1);
+  ASSERT_TRUE(dear);
+  ASSERT_EQ(dear->key, Key("dear"));
+  const Explanation cheap = Explain("cheap", 2);
+  EXPECT_TRUE(std::isinf(cheap.staleness));
+  EXPECT_LT(cheap.value, cheap.price);
+  EXPECT_EQ(cheap.verdict, Verdict::kBelowPrice);
+  EXPECT_THAT(cheap.why, Not(HasSubstr("has reached")));
+  EXPECT_THAT(cheap.why, HasSubstr("never reaches"));
+  EXPECT_TRUE(cheap.next_crawl.infinite());
+}
+
+// At any price and staleness, also where they differ by roundings alone.
+TEST_F(ExplanationTest, TheSentenceAgreesWithTheNumbers) {
+  for (int i = 0; i < 12; ++i) {
+    UpsertPage event = Upsert("p" + std::to_string(i), 1 + i % 3);
+    event.known_change_rate = Rate::PerDay(0.1 * (1 + i));
+    event.last_crawl = At(-1000.0 * i);
+    Apply(event, 0);
+  }
+  int due = 0;
+  int below = 0;
+  for (int turn = 0; turn < 40; ++turn) {
+    const double at = 10 + 500 * turn;
+    for (int i = 0; i < 12; ++i) {
+      const Explanation one = Explain("p" + std::to_string(i), at);
+      ASSERT_TRUE(one.verdict == Verdict::kDue || one.verdict == Verdict::kBelowPrice);
+      const bool is_due = one.verdict == Verdict::kDue;
+      ASSERT_EQ(is_due, one.value >= one.price) << one.why;
+      ASSERT_EQ(is_due, one.next_crawl <= At(at)) << one.why;
+      ASSERT_EQ(is_due, one.why.find("has reached") != std::string::npos) << one.why;
+      ++(is_due ? due : below);
+    }
+    const auto assignment = Next(at);
+    ASSERT_TRUE(assignment);
+    Apply(Result(*assignment, CrawlOutcome::kUnchanged, At(at)), at);
+  }
+  EXPECT_GT(due, 0);
+  EXPECT_GT(below, 0);
+}
+
+TEST_F(ExplanationTest, TellsWhatForcesAPageAndWhatHoldsIt) {
+  UpsertPage event = Upsert("a", 0);
+  event.last_crawl = At(0);
+  event.max_interval = Duration::Seconds(100);
+  Apply(event, 0);
+  EXPECT_EQ(Explain("a", 10).verdict, Verdict::kTooEarly);
+  EXPECT_THAT(Explain("a", 10).why, HasSubstr("maximal interval is not over: 90.000 s"));
+  EXPECT_EQ(Explain("a", 100).verdict, Verdict::kForced);
+  EXPECT_THAT(Explain("a", 100).why, HasSubstr("maximal interval is over"));
+  Apply(Upsert("never", 0), 100);
+  EXPECT_EQ(Explain("never", 101).verdict, Verdict::kNever);
+  EXPECT_TRUE(Explain("never", 101).next_crawl.infinite());
+}
+
+TEST_F(ExplanationTest, APlanHasTurnsInsteadOfAPrice) {
+  ShardOptions options;
+  options.policy = CrawlPolicy(PlanMethod::kUniform);
+  MemoryShard shard(options);
+  shard.set_crawl_rate(Rate::PerSecond(0.001));
+  UpsertPage event = Upsert("a");
+  event.last_crawl = At(0);
+  shard.Apply(event, At(0));
+  shard.RunEpoch(At(0));
+  const Explanation later = shard.state().Explain(*shard.Find(Key("a")), At(10));
+  EXPECT_EQ(later.verdict, Verdict::kBelowPrice);
+  EXPECT_THAT(later.why, HasSubstr("the plan has it crawled in about"));
+  EXPECT_GT(later.next_crawl, At(10));
+  const Explanation due = shard.state().Explain(*shard.Find(Key("a")), later.next_crawl);
+  EXPECT_EQ(due.verdict, Verdict::kDue);
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,159 @@
+// Hosts come with their first page and are forgotten after their last one, unless something is set
+// for them or politeness still asks for a pause.
+#include <string>
+#include <vector>
+
+#include "tests/core/schedule/shard_cycle.h"
+
+namespace freshet {
+namespace {
+
+UpsertPage On(const std::string& host) {
+  return {.key = {"DEFAULT", "http://" + host + "/"}, .host = host};
+}
+RemovePage From(const std::string& host) { return {.key = On(host).key}; }
+
+class ForgottenHostsTest : public ShardCycleTest {
+ protected:
+  static ShardOptions Polite() {
+    ShardOptions options;
+    options.politeness.min_delay = Duration::Seconds(10);
+    return options;
+  }
+  ForgottenHostsTest() : ShardCycleTest(Polite()) {}
+
+  uint64_t HostsAt(double at) {
+    shard_.RunTimers(At(at));
+    return counters().hosts;
+  }
+};
+
+TEST_F(ForgottenHostsTest, WithTheLastPage) {
+  Apply(On("a.test"), 0);
+  UpsertPage second = On("a.test");
+  second.key.url += "2";
+  Apply(second, 0);
+  Apply(From("a.test"), 1);
+  EXPECT_EQ(HostsAt(2), 1u);
+  Apply(RemovePage{second.key}, 3);
+  EXPECT_EQ(HostsAt(3), 0u);
+  uint32_t in_flight = 0;
+  EXPECT_TRUE(absl::IsNotFound(shard_.state().FindHost("a.test", &in_flight).status()));
+}
+
+// The memory of a long life is that of its fullest moment.
+TEST_F(ForgottenHostsTest, TenTimesTwentyThousandTakeTheRoomOfTwentyThousand) {
+  constexpr int kHosts = 20'000;
+  for (int turn = 0; turn < 10; ++turn) {
+    std::vector<Event> add;
+    std::vector<Event> remove;
+    for (int i = 0; i < kHosts; ++i) {
+      const std::string host = "h" + std::to_string(i) + ".t" + std::to_string(turn) + ".test";
+      add.emplace_back(On(host));
+      remove.emplace_back(From(host));
+    }
+    shard_.Apply(add, At(turn));
+    EXPECT_EQ(counters().hosts, uint64_t{kHosts});
+    shard_.Apply(remove, At(turn));
+    ASSERT_EQ(HostsAt(turn), 0u);
+    ASSERT_EQ(shard_.state().host_ids(), uint32_t{kHosts});
+  }
+}
+
+TEST_F(ForgottenHostsTest, NotBeforeTheirDelayIsOver) {
+  Apply(On("a.test"), 0);
+  const auto assignment = Next(1);
+  ASSERT_TRUE(assignment);
+  Apply(From("a.test"), 2);
+  EXPECT_EQ(HostsAt(10), 1u);
+  // Who adds the page again is held by the same delay.
+  Apply(On("a.test"), 10);
+  EXPECT_FALSE(Next(10.5));
+  Apply(From("a.test"), 10.6);
+  EXPECT_EQ(shard_.state().next_timer(), At(11));
+  EXPECT_EQ(HostsAt(11), 0u);
+}
+
+TEST_F(ForgottenHostsTest, NotBeforeTheirBlockIsOver) {
+  Apply(On("a.test"), 0);
+  SetHost block{.host = "a.test"};
+  block.blocked_until = At(100);
+  Apply(block, 1);
+  Apply(From("a.test"), 2);
+  EXPECT_EQ(HostsAt(99), 1u);
+  Apply(On("a.test"), 99);
+  EXPECT_FALSE(Next(99.5));
+  EXPECT_TRUE(Next(100));
+}
+
+TEST_F(ForgottenHostsTest, NotWhileSomethingIsSetForThem) {
+  SetHost set{.host = "a.test"};
+  set.min_delay = std::optional(Duration::Seconds(5));
+  Apply(set, 0);
+  EXPECT_EQ(HostsAt(1), 1u) << "set before the first page came";
+  Apply(On("a.test"), 1);
+  Apply(From("a.test"), 2);
+  EXPECT_EQ(HostsAt(100), 1u);
+  SetHost reset{.host = "a.test"};
+  reset.min_delay.emplace();
+  Apply(reset, 101);
+  EXPECT_EQ(HostsAt(102), 0u);
+}
+
+TEST_F(ForgottenHostsTest, NotInTheBatchThatBringsThemBack) {
+  Apply(On("a.test"), 0);
+  Apply(From("a.test"), 1);
+  std::vector<Event> events;
+  shard_.state().TakeDueTimers(At(2), 10, &events);
+  ASSERT_EQ(events.size(), 1u);
+  // Before and after: the shard's own events come last, unless an earlier commit was refused.
+  for (const bool first : {false, true}) {
+    const Event forget = ForgetHost{"a.test"};
+    std::vector<Event> batch = {On("a.test")};
+    batch.insert(first ? batch.begin() : batch.end(), forget);
+    const double at = first ? 100 : 3;
+    shard_.Apply(batch, At(at));
+    EXPECT_EQ(counters().hosts, 1u);
+    EXPECT_TRUE(Next(at + 50));
+    Apply(From("a.test"), at + 51);
+  }
+  // Added and removed by one batch, it is forgotten by the next.
+  const std::vector<Event> both = {On("b.test"), From("b.test")};
+  shard_.Apply(both, At(200));
+  EXPECT_EQ(HostsAt(201), 0u);
+}
+
+TEST_F(ForgottenHostsTest, ALaterHostTakesNothingOverFromTheOneBefore) {
+  Apply(On("a.test"), 0);
+  SetHost block{.host = "a.test"};
+  block.blocked_until = At(1000);
+  Apply(block, 0);
+  block.blocked_until = Instant();
+  Apply(From("a.test"), 1);
+  Apply(block, 2);
+  ASSERT_EQ(HostsAt(3), 0u);
+  Apply(On("b.test"), 4);
+  EXPECT_EQ(shard_.state().host_ids(), 1u);
+  const auto assignment = Next(5);
+  ASSERT_TRUE(assignment);
+  EXPECT_EQ(assignment->host, "b.test");
+}
+
+TEST_F(ForgottenHostsTest, OfReleasesThatKeptThemTheyGoAfterTheStart) {
+  ShardState state(Polite());
+  (void)state.LoadHost({.host = "empty.test", .last_assignment = At(-5)});
+  HostRecord set{.host = "set.test"};
+  set.max_in_flight = 3;
+  (void)state.LoadHost(set);
+  ASSERT_TRUE(state.FinishLoad().ok());
+  EXPECT_EQ(state.next_timer(), Instant());
+  std::vector<Event> events;
+  state.TakeDueTimers(At(4), 10, &events);
+  EXPECT_TRUE(events.empty());
+  state.TakeDueTimers(At(5), 10, &events);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(std::get<ForgetHost>(events[0]).host, "empty.test");
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,250 @@
+// Pages that were not found, or have moved: looked for again with growing pauses.
+#include <string>
+
+#include "core/base/url.h"
+#include "core/schedule/transaction.h"
+#include "tests/core/schedule/shard_cycle.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr double kHour = 3600;
+constexpr double kDay = 86400;
+
+ShardOptions Retiring() {
+  ShardOptions options;
+  options.retire_moved = true;
+  return options;
+}
+
+class GonePagesTest : public ShardCycleTest {
+ protected:
+  using ShardCycleTest::ShardCycleTest;
+
+  // Takes the next page at `at`, which must be `path`, and reports the outcome.
+  void Crawl(const std::string& path, CrawlOutcome outcome, double at) {
+    const auto assignment = Next(at);
+    ASSERT_TRUE(assignment) << "at " << at;
+    ASSERT_EQ(assignment->key, Key(path));
+    ASSERT_TRUE(Apply(Result(*assignment, outcome, At(at)), at).status.ok());
+  }
+  double LookedForAt(const std::string& path) {
+    return (Page(path).state.retry_at - kStart).seconds();
+  }
+};
+
+TEST_F(GonePagesTest, OneMistakeCostsAPageAnHour) {
+  Apply(Upsert("a"), 0);
+  Crawl("a", CrawlOutcome::kChanged, 1);
+  Apply(RecheckPage{Key("a")}, 2);
+  Crawl("a", CrawlOutcome::kGone, 3);
+  EXPECT_FALSE(Next(kHour));
+  const auto look = Next(3 + kHour);
+  ASSERT_TRUE(look);
+  EXPECT_TRUE(std::isinf(look->value)) << "whatever else competes";
+  Apply(Result(*look, CrawlOutcome::kUnchanged, At(3 + kHour)), 3 + kHour);
+  EXPECT_FALSE(Page("a").state.gone);
+  EXPECT_EQ(Page("a").state.times_gone, 0);
+  EXPECT_EQ(Page("a").state.retry_at, Instant());
+  EXPECT_EQ(counters().gone_pages, 0u);
+}
+
+TEST_F(GonePagesTest, PausesGrowUpToTheLongest) {
+  Apply(Upsert("a"), 0);
+  Crawl("a", CrawlOutcome::kChanged, 1);
+  Apply(RecheckPage{Key("a")}, 2);
+  double at = 2;
+  double pause = kHour;
+  for (int i = 0; i < 13; ++i) {
+    Crawl("a", i % 2 == 0 ? CrawlOutcome::kGone : CrawlOutcome::kMoved, at);
+    ASSERT_DOUBLE_EQ(LookedForAt("a"), at + pause) << i;
+    EXPECT_FALSE(Next(at + pause - 1));
+    at += pause;
+    pause = std::min(2 * pause, 30 * kDay);
+  }
+}
+
+TEST_F(GonePagesTest, OneThatWasNeverFoundBeginsLater) {
+  Apply(Upsert("a"), 0);
+  Crawl("a", CrawlOutcome::kGone, 1);
+  EXPECT_DOUBLE_EQ(LookedForAt("a"), 1 + 16 * kHour);
+}
+
+TEST_F(GonePagesTest, ASignalARecheckAndAnUpsertBringItBack) {
+  AddCrawled("a", 0);
+  Apply(RecheckPage{Key("a")}, 1);
+  Crawl("a", CrawlOutcome::kGone, 2);
+  EXPECT_FALSE(Next(3));
+  Apply(Signal("a"), 10);
+  EXPECT_FALSE(Page("a").state.gone);
+  Crawl("a", CrawlOutcome::kGone, 11);
+  EXPECT_EQ(Page("a").state.times_gone, 2) << "pauses go on growing";
+  EXPECT_FALSE(Next(12));
+  Apply(RecheckPage{Key("a")}, 13);
+  Crawl("a", CrawlOutcome::kGone, 14);
+  EXPECT_FALSE(Next(15));
+  Apply(Upsert("a"), 16);
+  Crawl("a", CrawlOutcome::kChanged, 17);
+  EXPECT_EQ(Page("a").state.times_gone, 0);
+}
+
+TEST_F(GonePagesTest, IntervalsOfThePageBoundThePause) {
+  UpsertPage event = Upsert("a");
+  event.max_interval = Duration::Seconds(600);
+  Apply(event, 0);
+  Crawl("a", CrawlOutcome::kGone, 1);
+  EXPECT_DOUBLE_EQ(LookedForAt("a"), 601);
+  Crawl("a", CrawlOutcome::kChanged, 601);
+  event.max_interval = Duration::Days(100);
+  event.min_interval = Duration::Hours(3);
+  Apply(event, 602);
+  Apply(RecheckPage{Key("a")}, 603);
+  Crawl("a", CrawlOutcome::kGone, 604);
+  EXPECT_DOUBLE_EQ(LookedForAt("a"), 604 + 3 * kHour);
+}
+
+TEST_F(GonePagesTest, WhatIsWorthNothingIsNotLookedFor) {
+  Apply(Upsert("a", 0), 0);
+  Apply(RecheckPage{Key("a")}, 1);
+  Crawl("a", CrawlOutcome::kGone, 2);
+  EXPECT_FALSE(Next(100 * kDay));
+  EXPECT_EQ(Explain("a", 100 * kDay).verdict, Verdict::kNever);
+}
+
+TEST_F(GonePagesTest, AnErrorOnTheWaySaysNothing) {
+  AddCrawled("a", 0);
+  Apply(RecheckPage{Key("a")}, 1);
+  Crawl("a", CrawlOutcome::kGone, 2);
+  Crawl("a", CrawlOutcome::kError, LookedForAt("a"));
+  EXPECT_TRUE(Page("a").state.gone);
+  EXPECT_DOUBLE_EQ(LookedForAt("a"), 2 + 2 * kHour) << "not the minute of an error";
+  EXPECT_EQ(Page("a").state.times_gone, 1);
+}
+
+TEST_F(GonePagesTest, AMoveIsKeptUntilThePageIsFound) {
+  Apply(Upsert("a"), 0);
+  const auto assignment = Next(1);
+  ReportCrawl moved = Result(*assignment, CrawlOutcome::kMoved, At(1));
+  moved.moved_to = "https://example.org/new";
+  Apply(moved, 1);
+  EXPECT_EQ(Page("a").detail.moved_to, "https://example.org/new");
+  EXPECT_THAT(Explain("a", 2).why,
+              HasSubstr("moved to https://example.org/new; it is looked for again: "));
+  Crawl("a", CrawlOutcome::kChanged, LookedForAt("a"));
+  EXPECT_EQ(Page("a").detail.moved_to, "");
+}
+
+TEST_F(GonePagesTest, AMoveToItselfLeadsNowhere) {
+  Apply(Upsert("a"), 0);
+  ReportCrawl moved = Result(*Next(1), CrawlOutcome::kMoved, At(1));
+  moved.moved_to = Key("a").url;
+  Apply(moved, 1);
+  EXPECT_EQ(Page("a").detail.moved_to, "");
+}
+
+TEST_F(GonePagesTest, FreshnessCountsPagesThatAreThere) {
+  AddCrawled("a", 0);
+  AddCrawled("b", 0);
+  EXPECT_EQ(shard_.state().Believed(At(0)).pages, 2u);
+  Apply(RecheckPage{Key("a")}, 1);
+  Crawl("a", CrawlOutcome::kGone, 2);
+  const BelievedFreshness believed = shard_.state().Believed(At(2));
+  EXPECT_EQ(believed.pages, 1u);
+  EXPECT_DOUBLE_EQ(believed.importance, 1);
+  EXPECT_GT(believed.fresh_pages, 0.9);
+  EXPECT_EQ(counters().gone_pages, 1u);
+  Apply(RemovePage{Key("a")}, 3);
+  EXPECT_EQ(counters().gone_pages, 0u);
+  EXPECT_EQ(shard_.state().Believed(At(3)).pages, 1u);
+}
+
+TEST(GonePagesOfReleasesBefore, AreLookedForFromTheFirstEpochOn) {
+  PageRecord page;
+  page.key = Key("a");
+  page.host = "example.com";
+  page.number = MakePageNumber(SlotOfHost(page.host), 1);
+  page.state.first_seen = page.state.last_crawl = page.state.carried_at = At(-1000);
+  page.state.retry_at = At(-5);
+  page.state.gone = true;
+  ShardState state{ShardOptions()};
+  const PageToLoad row =
+      state.PrepareLoad(page.number, 7, state.LoadHost({.host = page.host}), page.spec, page.state);
+  ASSERT_TRUE(state.LoadPages({&row, 1}).ok());
+  ASSERT_TRUE(state.FinishLoad().ok());
+  EXPECT_FALSE(state.Peek(At(1))) << "all of them at once would be too much";
+  Instant planned;
+  for (const double at : {10.0, 3600.0}) {
+    Transaction txn;
+    txn.Load(page);
+    ASSERT_TRUE(state.Step(Reestimate{page.number}, At(at), txn).status.ok());
+    (void)txn.Finish();
+    page = txn.pages().front().record;
+    state.Install(txn);
+    if (planned == Instant()) planned = page.state.retry_at;
+    EXPECT_EQ(page.state.retry_at, planned) << "once";
+    EXPECT_EQ(page.state.times_gone, 1);
+  }
+  EXPECT_GE(planned, At(10));
+  EXPECT_LE(planned, At(10 + 30 * kDay));
+  EXPECT_TRUE(state.Peek(std::max(planned, At(3600))));
+}
+
+class RetiredPagesTest : public GonePagesTest {
+ protected:
+  RetiredPagesTest() : GonePagesTest(Retiring()) {}
+};
+
+TEST_F(RetiredPagesTest, APageThatHasMovedIsLeftAloneUntilItIsAskedFor) {
+  AddCrawled("a", 0);
+  Apply(RecheckPage{Key("a")}, 1);
+  Crawl("a", CrawlOutcome::kMoved, 2);
+  EXPECT_FALSE(Next(1000 * kDay));
+  Apply(Signal("a"), 1000 * kDay);
+  EXPECT_FALSE(Next(1000 * kDay + 1));
+  EXPECT_EQ(Explain("a", 1000 * kDay).verdict, Verdict::kNever);
+  EXPECT_THAT(Explain("a", 1000 * kDay).why, HasSubstr("ask for a recheck"));
+  Apply(RecheckPage{Key("a")}, 1001 * kDay);
+  EXPECT_TRUE(Next(1001 * kDay));
+}
+
+TEST_F(RetiredPagesTest, APageThatIsGoneIsLookedForAllTheSame) {
+  AddCrawled("a", 0);
+  Apply(RecheckPage{Key("a")}, 1);
+  Crawl("a", CrawlOutcome::kGone, 2);
+  EXPECT_TRUE(Next(2 + kHour));
+}
+
+// A plan knows nothing of pages that are gone, and looks for them all the same.
+TEST(GonePagesOfAPlan, AreLookedForInTheirTime) {
+  ShardOptions options;
+  options.policy = CrawlPolicy(PlanMethod::kUniform);
+  MemoryShard shard(options);
+  shard.set_crawl_rate(Rate::PerSecond(0.1));
+  shard.Apply(Upsert("a"), At(0));
+  shard.RunEpoch(At(0));
+  const auto first = shard.Next(At(1), kLease, "w");
+  ASSERT_TRUE(first);
+  shard.Apply(Result(*first, CrawlOutcome::kChanged, At(1)), At(1));
+  shard.Apply(RecheckPage{Key("a")}, At(2));
+  const auto second = shard.Next(At(3), kLease, "w");
+  ASSERT_TRUE(second);
+  shard.Apply(Result(*second, CrawlOutcome::kGone, At(3)), At(3));
+  shard.RunEpoch(At(4));
+  PlanColumns columns;
+  (void)shard.state().CollectPlan(0, UINT32_MAX, &columns);
+  EXPECT_EQ(columns.Pages(), 0u);
+  EXPECT_FALSE(shard.Next(At(3000), kLease, "w"));
+  const Explanation waits = shard.state().Explain(*shard.Find(Key("a")), At(3000));
+  EXPECT_THAT(waits.why, HasSubstr("it is looked for again: 603.000 s"));
+  EXPECT_EQ(waits.next_crawl, At(3 + kHour));
+  const auto look = shard.Next(At(3 + kHour), kLease, "w");
+  ASSERT_TRUE(look);
+  EXPECT_EQ(look->key, Key("a"));
+  shard.Apply(Result(*look, CrawlOutcome::kChanged, At(3 + kHour)), At(3 + kHour));
+  EXPECT_TRUE(shard.Next(At(3 + 2 * kHour), kLease, "w")) << "it has its turn again";
+}
+
+}  // namespace
+}  // namespace freshet

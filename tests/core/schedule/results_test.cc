@@ -1,0 +1,173 @@
+// Results of open leases: each ends its lease and counts, whatever the clock of its worker says and
+// whatever it leaves out.
+#include <string>
+#include <vector>
+
+#include "tests/core/schedule/shard_cycle.h"
+
+namespace freshet {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ResultsTest : public ShardCycleTest {
+ protected:
+  // Hands "a" out at `at`; nothing else competes.
+  Assignment Out(double at) {
+    Apply(RecheckPage{Key("a")}, at);
+    const auto assignment = Next(at);
+    EXPECT_TRUE(assignment);
+    return *assignment;
+  }
+};
+
+// Hundreds of fetches a second came of such a worker.
+TEST_F(ResultsTest, AClockThatIsBehindDoesNotBringThePageBack) {
+  AddCrawled("a", 0);
+  const Assignment assignment = Out(10);
+  const Reply reply = Apply(Result(assignment, CrawlOutcome::kUnchanged, At(-50)), 12);
+  EXPECT_EQ(reply.disposition, Disposition::kApplied);
+  EXPECT_THAT(reply.notes, ElementsAre(HasSubstr("fetch_time: is 60.000 s before the lease")));
+  EXPECT_EQ(Page("a").state.last_crawl, At(10)) << "when the lease began";
+  EXPECT_EQ(Page("a").state.staleness, 0);
+  EXPECT_FALSE(Page("a").state.recheck);
+  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_EQ(Page("a").detail.statistics.recent.size(), 1u);
+}
+
+TEST_F(ResultsTest, AClockADayBehindCostsNoMoreThanOneFetchATurn) {
+  AddCrawled("a", 0);
+  for (double at = 100; at < 1000; at += 100) {
+    const Assignment assignment = Out(at);
+    const Reply reply = Apply(Result(assignment, CrawlOutcome::kChanged, At(at - 86400)), at + 1);
+    ASSERT_EQ(reply.disposition, Disposition::kApplied);
+    ASSERT_EQ(Page("a").state.last_crawl, At(at));
+  }
+  EXPECT_EQ(Page("a").detail.crawls, 9u);
+}
+
+TEST_F(ResultsTest, AClockThatIsAheadIsTakenAsNow) {
+  AddCrawled("a", 0);
+  const Assignment first = Out(10);
+  const Reply reply = Apply(Result(first, CrawlOutcome::kChanged, At(250)), 12);
+  EXPECT_THAT(reply.notes, ElementsAre(HasSubstr("238.000 s in the server's future")));
+  EXPECT_EQ(Page("a").state.last_crawl, At(12));
+  // The next worker's clock is right.
+  const Assignment second = Out(20);
+  const Reply next = Apply(Result(second, CrawlOutcome::kUnchanged, At(21)), 22);
+  EXPECT_THAT(next.notes, IsEmpty());
+  EXPECT_EQ(Page("a").state.last_crawl, At(21));
+  EXPECT_NEAR(Page("a").detail.statistics.recent.back().elapsed.seconds(), 9, 0.1);
+}
+
+TEST_F(ResultsTest, SmallDifferencesOfClocksNeedNoWord) {
+  AddCrawled("a", 0);
+  const Assignment assignment = Out(10);
+  EXPECT_THAT(Apply(Result(assignment, CrawlOutcome::kChanged, At(9.5)), 12).notes, IsEmpty());
+  EXPECT_EQ(Page("a").state.last_crawl, At(10));
+}
+
+// A crawl that nobody ordered was dated ahead, or the server's clock was set back between two runs.
+TEST_F(ResultsTest, ALastCrawlInTheFutureIsCorrected) {
+  AddCrawled("a", 0);
+  ReportCrawl ahead{.key = Key("a"), .fetched = At(300)};
+  ahead.outcome = CrawlOutcome::kUnchanged;
+  Apply(ahead, 5);
+  ASSERT_EQ(Page("a").state.last_crawl, At(300));
+  const size_t observed = Page("a").detail.statistics.recent.size();
+  const Assignment assignment = Out(10);
+  const Reply reply = Apply(Result(assignment, CrawlOutcome::kChanged, At(11)), 12);
+  EXPECT_EQ(reply.disposition, Disposition::kApplied);
+  EXPECT_EQ(Page("a").state.last_crawl, At(11));
+  EXPECT_EQ(Page("a").state.carried_at, At(11));
+  EXPECT_EQ(Page("a").detail.statistics.recent.size(), observed) << "it ended no interval";
+  EXPECT_EQ(counters().leases, 0u);
+}
+
+TEST_F(ResultsTest, AnIntervalOfNothingIsNoObservation) {
+  Apply(Upsert("a"), 0);
+  const Assignment first = Out(10);
+  Apply(Result(first, CrawlOutcome::kChanged, At(10)), 10);
+  const Assignment second = Out(10);
+  const Reply reply = Apply(Result(second, CrawlOutcome::kChanged, At(10)), 10);
+  EXPECT_EQ(reply.disposition, Disposition::kApplied);
+  EXPECT_EQ(Page("a").state.last_crawl, At(10));
+  EXPECT_EQ(Page("a").detail.crawls, 2u);
+  EXPECT_THAT(Page("a").detail.statistics.recent, IsEmpty());
+  EXPECT_EQ(counters().duplicate_results, 0u) << "its lease says that it is another";
+}
+
+TEST_F(ResultsTest, AClockThatStandsStillEndsEveryLease) {
+  AddCrawled("a", 0);
+  for (double at = 100; at < 500; at += 100) {
+    const Assignment assignment = Out(at);
+    EXPECT_EQ(Apply(Result(assignment, CrawlOutcome::kUnchanged, At(50)), at).disposition,
+              Disposition::kApplied);
+    EXPECT_EQ(Page("a").state.last_crawl, At(at));
+  }
+}
+
+TEST_F(ResultsTest, ARepetitionIsKnownByLeaseAndByTheTimeThatWasSaid) {
+  AddCrawled("a", 0);
+  const Assignment assignment = Out(100);
+  const ReportCrawl report = Result(assignment, CrawlOutcome::kChanged, At(40));
+  const std::vector<Event> twice = {report, report};
+  const std::vector<Reply> replies = shard_.Apply(twice, At(101));
+  EXPECT_EQ(replies[0].disposition, Disposition::kApplied);
+  EXPECT_EQ(replies[1].disposition, Disposition::kDuplicate);
+  const PageRecord before = Page("a");
+  EXPECT_EQ(Apply(report, 102).disposition, Disposition::kDuplicate);
+  ReportCrawl by_url = report;
+  by_url.lease = LeaseId();
+  EXPECT_EQ(Apply(by_url, 103).disposition, Disposition::kDuplicate);
+  EXPECT_EQ(Page("a"), before);
+}
+
+TEST_F(ResultsTest, AResultByUrlFromBeforeTheLeaseIsNotItsAnswer) {
+  AddCrawled("a", 0);
+  const Assignment assignment = Out(100);
+  ReportCrawl by_url{.key = Key("a"), .fetched = At(-60)};
+  by_url.outcome = CrawlOutcome::kUnchanged;
+  EXPECT_EQ(Apply(by_url, 101).disposition, Disposition::kObservedOnly);
+  EXPECT_EQ(counters().leases, 1u);
+  EXPECT_EQ(Apply(Result(assignment, CrawlOutcome::kUnchanged, At(101)), 102).disposition,
+            Disposition::kApplied);
+}
+
+TEST_F(ResultsTest, AResultThatNothingDecidesCountsForTheWorse) {
+  AddCrawled("a", 0);
+  ReportCrawl silent{.lease = Out(10).lease, .fetched = At(11)};
+  Reply reply = Apply(silent, 12);
+  EXPECT_EQ(reply.disposition, Disposition::kApplied);
+  EXPECT_EQ(reply.outcome, CrawlOutcome::kError);
+  EXPECT_THAT(reply.notes, ElementsAre(HasSubstr("outcome: is unset")));
+  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_GT(Page("a").state.retry_at, At(12));
+
+  // Workers may change to another digest.
+  ReportCrawl digest{.lease = Out(1000).lease, .fetched = At(1001)};
+  digest.digest = "sha1";
+  digest.outcome = CrawlOutcome::kChanged;
+  Apply(digest, 1002);
+  ReportCrawl other{.lease = Out(2000).lease, .fetched = At(2001)};
+  other.digest = "sha256";
+  reply = Apply(other, 2002);
+  EXPECT_EQ(reply.outcome, CrawlOutcome::kChanged);
+  EXPECT_THAT(reply.notes, ElementsAre(HasSubstr("counts as changed")));
+  EXPECT_EQ(Page("a").detail.digest, "sha256");
+  other.lease = Out(3000).lease;
+  other.fetched = At(3001);
+  EXPECT_EQ(Apply(other, 3002).outcome, CrawlOutcome::kUnchanged);
+}
+
+TEST_F(ResultsTest, ALateResultThatNothingDecidesIsRefused) {
+  AddCrawled("a", 0);
+  ReportCrawl silent{.lease = Out(10).lease, .fetched = At(11)};
+  shard_.RunTimers(At(1000));
+  EXPECT_THAT(std::string(Apply(silent, 1001).status.message()), HasSubstr("outcome: "));
+}
+
+}  // namespace
+}  // namespace freshet
