@@ -363,6 +363,8 @@ std::string Server::Impl::StatusJson() const {
 }
 
 void Server::Impl::Sample() {
+  // When readiness keeps all traffic away, nobody commits anything and finds out.
+  if (health_.full()) store_->TryResume().IgnoreError();
   const ServerStatus status = Gather();
   // Background work may fail while nobody commits anything.
   watch_.Look(status.stall, status.store, status.now);

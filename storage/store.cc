@@ -365,6 +365,7 @@ StatusOr<ScanResult> Store::ScanPages(PageNumber from, PageNumber end, size_t co
 }
 Status Store::Commit(const Changes& changes) { return impl_->Commit(changes); }
 Status Store::health() const { return impl_->health(); }
+Status Store::TryResume() { return impl_->EnsureSpace(); }
 Status Store::Checkpoint(const std::string& dir) { return impl_->Checkpoint(dir); }
 StatusOr<VerifyReport> Store::Verify() const { return impl_->Verify(); }
 Status Store::Compact() { return impl_->Compact(); }

@@ -184,6 +184,9 @@ class Store {
   // OK while commits can succeed; ResourceExhausted while the device is full; else what ended
   // writing. Found out by commits and by background work.
   [[nodiscard]] Status health() const;
+  // After the device was full: lets commits succeed again if there is space, which else the next
+  // commit does. ResourceExhausted: there is none.
+  [[nodiscard]] Status TryResume();
 
   // --- Upkeep ---
   // A consistent copy of the database in the new directory `dir`, by hard links where the file

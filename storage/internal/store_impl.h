@@ -45,6 +45,8 @@ class Store::Impl {
   [[nodiscard]] StatusOr<ScanResult> ScanPages(PageNumber from, PageNumber end, size_t count) const;
   [[nodiscard]] Status Commit(const Changes& changes);
   [[nodiscard]] Status health() const;
+  // OK if there is space for another commit, after resuming if it had run out.
+  [[nodiscard]] Status EnsureSpace();
   [[nodiscard]] Status Checkpoint(const std::string& dir);
   [[nodiscard]] StatusOr<VerifyReport> Verify() const;
   [[nodiscard]] Status StartCompactions();
@@ -78,8 +80,7 @@ class Store::Impl {
   [[nodiscard]] Status NoteWriteError(const rocksdb::Status& status);
   // Ends writing. Returns the first such error.
   [[nodiscard]] Status NoteFailure(const Status& error);
-  // OK when there is space to write, after resuming from a full device if need be.
-  [[nodiscard]] Status EnsureSpace();
+  // Has RocksDB write again after the device was full, if there is space enough for that.
   [[nodiscard]] Status Resume();
 
   // --- Constant after opening ---

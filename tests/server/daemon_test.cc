@@ -93,11 +93,11 @@ constexpr char kHeldOpening[] =
 TEST(Daemon, EndsWhileItStarts) {
   const TempDir dir;
   const testing::ProgramResult result = RunScript(
-      dir,
-      std::string(kHeldOpening) +
-          "(while kill -0 $pid 2>/dev/null; do timeout 1 cp $dir/current $dir/d/CURRENT; done) "
-          "2>/dev/null &\n"
-          "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
+      dir, std::string(kHeldOpening) +
+               // The reader has the pipe, whoever comes later the file.
+               "cp $dir/current $dir/again; exec 3>$dir/d/CURRENT; mv $dir/again $dir/d/CURRENT\n"
+               "cat $dir/current >&3; exec 3>&-\n"
+               "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("stopped before it served"));
