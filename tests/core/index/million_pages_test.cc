@@ -11,8 +11,8 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kPages = 1'000'000;
-constexpr int kChecked = 250;  // for each of two policies
-constexpr int kBetween = 40;   // picks from one that is checked to the next
+constexpr int kChecked = 100;  // for each of two policies
+constexpr int kBetween = 100;  // picks from one that is checked to the next
 
 // Page i of a world in which a crawl rate of 1/1000 a page and second is neither scarce nor ample.
 IndexEntry MakeEntry(const Policy& policy, Random& random, Instant now) {

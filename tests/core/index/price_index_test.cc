@@ -251,7 +251,7 @@ TEST(PriceIndex, OneThatStartsSmallLetsItsPagesSleep) {
 }
 
 TEST(PriceIndex, DoesNotLookAtEveryPage) {
-  constexpr int kPages = 20'000;
+  constexpr int kPages = 4000;
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> uniform(0, 1);
   PriceIndex index;
@@ -268,16 +268,16 @@ TEST(PriceIndex, DoesNotLookAtEveryPage) {
   }
   const auto run = [&](int picks) {
     for (int i = 0; i < picks; ++i) {
-      now = now + Duration::Micros(500);  // 2,000 crawls per second
+      now = now + Duration::Micros(2500);  // 400 crawls per second
       const auto best = index.Best(now);
       ASSERT_TRUE(best);
       index.Restart(best->page, 0, now);
     }
   };
-  run(100'000);
-  const uint64_t before = index.evaluations();
   run(20'000);
-  EXPECT_LT(static_cast<double>(index.evaluations() - before) / 20'000, 100);
+  const uint64_t before = index.evaluations();
+  run(4000);
+  EXPECT_LT(static_cast<double>(index.evaluations() - before) / 4000, 100);
 }
 
 TEST(PriceIndex, EqualPagesTakeTurns) {
