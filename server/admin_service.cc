@@ -35,7 +35,11 @@ void AnswerWithHost(const ServerContext& context, const std::string& host, Call*
         uint32_t in_flight = 0;
         const StatusOr<HostRecord> record = view.state.FindHost(host, &in_flight);
         if (!record.ok()) return call->Answer(GrpcStatusOf(record.status()));
-        ToProto(*record, in_flight, context.politeness(), view.now,
+        ToProto(*record,
+                {.in_flight = in_flight,
+                 .throttles = ThrottlesAt(view.state.host_backoff(), *record, view.now),
+                 .defaults = view.state.politeness(),
+                 .now = view.now},
                 call->response()->mutable_host_state());
         call->Answer(grpc::Status::OK);
       });
@@ -181,12 +185,56 @@ void SetHostPoliteness(
     return call->Answer(GrpcStatusOf(*fault));
   }
   const std::string host = event.host;
-  context.router.SubmitAlways(SlotOfHost(host), std::move(event),
-                              [&context, call, host](Reply reply) {
-                                if (!reply.status.ok())
-                                  return call->Answer(GrpcStatusOf(reply.status));
-                                AnswerWithHost(context, host, call);
-                              });
+  const bool pages = event.min_page_interval.has_value();
+  context.router.SubmitAlways(
+      SlotOfHost(host), std::move(event), [&context, call, host, pages](Reply reply) {
+        if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+        // Calls that come while a pass runs share the next one, so nobody waits for it here.
+        if (pages) {
+          (void)context.router.OwnerOf(SlotOfHost(host)).Query([](const auto& view) {
+            view.epochs.RequestFiling([](const auto&) {});
+          });
+        }
+        AnswerWithHost(context, host, call);
+      });
+}
+
+void GetPolitenessDefaults(
+    const ServerContext& context,
+    UnaryCall<v1::GetPolitenessDefaultsRequest, v1::GetPolitenessDefaultsResponse>* call) {
+  const PolitenessDefaults& configured = context.config.politeness;
+  ToProto(PolitenessIn(context.settings.stored(), configured),
+          call->response()->mutable_defaults());
+  ToProto(configured, call->response()->mutable_configured());
+  call->Answer(grpc::Status::OK);
+}
+
+void SetPolitenessDefaults(
+    const ServerContext& context,
+    UnaryCall<v1::SetPolitenessDefaultsRequest, v1::SetPolitenessDefaultsResponse>* call) {
+  std::function<void(Settings*)> convert;
+  if (const Fault fault = ConvertDefaults(call->request(), &convert)) {
+    return call->Answer(GrpcStatusOf(*fault));
+  }
+  // As the change itself sees them: others may come before it.
+  struct Outcome {
+    PolitenessDefaults before;
+    PolitenessDefaults now;
+  };
+  const auto outcome = std::make_shared<Outcome>();
+  const PolitenessDefaults& configured = context.config.politeness;
+  const auto change = [convert, outcome, &configured](Settings* settings) {
+    outcome->before = PolitenessIn(*settings, configured);
+    convert(settings);
+    outcome->now = PolitenessIn(*settings, configured);
+  };
+  context.settings.Change(change, [&context, call, outcome](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    ToProto(outcome->now, call->response()->mutable_defaults());
+    const bool pages = outcome->now.min_page_interval != outcome->before.min_page_interval;
+    ChangePoliteness(context.router, outcome->now, pages,
+                     [call](const Status& status) { call->Answer(GrpcStatusOf(status)); });
+  });
 }
 
 // --- Pausing
@@ -262,6 +310,8 @@ void GetTrustReport(const ServerContext& context,
           for (const SourceTrust& trust : shard) AddTrust(trust, context.sources, &all);
         }
         for (const auto& [name, trust] : all) {
+          // What is known of a source that was unregistered is for the day it comes back.
+          if (!context.sources.Find(name.first)) continue;
           if (only.empty() || only == name.first) {
             TrustToProto(name.first, trust, call->response()->add_sources());
           }
@@ -284,14 +334,29 @@ void AddSource(const ServerContext& context,
   }
   const StatusOr<SourceRecord> record = context.sources.Propose(name);
   if (!record.ok()) return call->Answer(GrpcStatusOf(record.status()));
-  context.router.SubmitAlways(Slot(), RegisterSource{*record},
-                              [&context, call, record](Reply reply) {
-                                if (reply.status.ok()) {
-                                  context.sources.Add(*record);
-                                  call->response()->set_created(true);
-                                }
-                                call->Answer(GrpcStatusOf(reply.status));
-                              });
+  context.router.SubmitAlways(Slot(), SetSource{*record}, [&context, call, record](Reply reply) {
+    if (reply.status.ok()) {
+      context.sources.Add(*record);
+      call->response()->set_created(true);
+    }
+    call->Answer(GrpcStatusOf(reply.status));
+  });
+}
+
+void RetireSource(const ServerContext& context,
+                  UnaryCall<v1::UnregisterSourceRequest, v1::UnregisterSourceResponse>* call) {
+  const std::string name = call->request().source();
+  const std::optional<uint8_t> index = context.sources.Find(name);
+  if (!index) {
+    return call->Answer(GrpcStatusOf(NotFound("source: {} is not registered", name)));
+  }
+  call->response()->mutable_source()->set_source(name);
+  call->response()->mutable_source()->set_signals(context.sources.signals(*index));
+  const SourceRecord record = {.name = name, .index = *index, .retired = true};
+  context.router.SubmitAlways(Slot(), SetSource{record}, [&context, call, record](Reply reply) {
+    if (reply.status.ok()) context.sources.Add(record);
+    call->Answer(GrpcStatusOf(reply.status));
+  });
 }
 
 void ListSources(const ServerContext& context,
@@ -344,6 +409,18 @@ grpc::ServerUnaryReactor* AdminService::SetHostPoliteness(grpc::CallbackServerCo
   return Handle(context_, *request, reply, freshet::SetHostPoliteness);
 }
 
+grpc::ServerUnaryReactor* AdminService::GetPolitenessDefaults(grpc::CallbackServerContext*,
+                                                              const grpc::ByteBuffer* request,
+                                                              grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetPolitenessDefaults);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetPolitenessDefaults(grpc::CallbackServerContext*,
+                                                              const grpc::ByteBuffer* request,
+                                                              grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::SetPolitenessDefaults);
+}
+
 grpc::ServerUnaryReactor* AdminService::Pause(grpc::CallbackServerContext*,
                                               const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* reply) {
@@ -384,6 +461,12 @@ grpc::ServerUnaryReactor* AdminService::RegisterSource(grpc::CallbackServerConte
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* reply) {
   return Handle(context_, *request, reply, AddSource);
+}
+
+grpc::ServerUnaryReactor* AdminService::UnregisterSource(grpc::CallbackServerContext*,
+                                                         const grpc::ByteBuffer* request,
+                                                         grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, RetireSource);
 }
 
 grpc::ServerUnaryReactor* AdminService::ListSources(grpc::CallbackServerContext*,

@@ -15,6 +15,8 @@ using AdminServiceBase =
                v1::AdminService::WithRawCallbackMethod_SetPolicy,
                v1::AdminService::WithRawCallbackMethod_GetHost,
                v1::AdminService::WithRawCallbackMethod_SetHostPoliteness,
+               v1::AdminService::WithRawCallbackMethod_GetPolitenessDefaults,
+               v1::AdminService::WithRawCallbackMethod_SetPolitenessDefaults,
                v1::AdminService::WithRawCallbackMethod_Pause,
                v1::AdminService::WithRawCallbackMethod_Resume,
                v1::AdminService::WithRawCallbackMethod_RunEpoch,
@@ -22,6 +24,7 @@ using AdminServiceBase =
                v1::AdminService::WithRawCallbackMethod_GetStatistics,
                v1::AdminService::WithRawCallbackMethod_GetTrustReport,
                v1::AdminService::WithRawCallbackMethod_RegisterSource,
+               v1::AdminService::WithRawCallbackMethod_UnregisterSource,
                v1::AdminService::WithRawCallbackMethod_ListSources>::Service;
 
 // Thread-safe.
@@ -44,6 +47,12 @@ class AdminService final : public AdminServiceBase {
   grpc::ServerUnaryReactor* SetHostPoliteness(grpc::CallbackServerContext*,
                                               const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* GetPolitenessDefaults(grpc::CallbackServerContext*,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* SetPolitenessDefaults(grpc::CallbackServerContext*,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* Pause(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
                                   grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* Resume(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
@@ -62,6 +71,9 @@ class AdminService final : public AdminServiceBase {
   grpc::ServerUnaryReactor* RegisterSource(grpc::CallbackServerContext*,
                                            const grpc::ByteBuffer* request,
                                            grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* UnregisterSource(grpc::CallbackServerContext*,
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* ListSources(grpc::CallbackServerContext*,
                                         const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* reply) override;

@@ -69,6 +69,14 @@ Setter Text(std::string ServerConfig::*field) {
   };
 }
 
+template <typename Part>
+Setter Span(Part ServerConfig::*part, Duration Part::*field) {
+  return [part, field](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(config->*part.*field, ParseDuration(text));
+    return absl::OkStatus();
+  };
+}
+
 Setter Span(Duration ServerConfig::*field) {
   return [field](const std::string& text, ServerConfig* config) -> Status {
     ASSIGN_OR_RETURN(config->*field, ParseDuration(text));
@@ -105,7 +113,7 @@ Status SetRetireMoved(const std::string& text, ServerConfig* config) {
 Status SetMaxInFlight(const std::string& text, ServerConfig* config) {
   ASSIGN_OR_RETURN(const int64_t limit, ParseInteger(text));
   if (limit < 0 || limit > UINT32_MAX) return InvalidArgument("{} is out of range", limit);
-  config->max_in_flight = static_cast<uint32_t>(limit);
+  config->politeness.max_in_flight = static_cast<uint32_t>(limit);
   return absl::OkStatus();
 }
 
@@ -138,8 +146,13 @@ const std::map<std::string, Setter>& Setters() {
       {"leases.backoff", Span(&ServerConfig::lease_backoff)},
       {"leases.max_backoff", Span(&ServerConfig::max_lease_backoff)},
       {"leases.max_unanswered", SetMaxUnanswered},
-      {"politeness.min_delay", Span(&ServerConfig::min_delay)},
+      {"politeness.min_delay", Span(&ServerConfig::politeness, &PolitenessDefaults::min_delay)},
       {"politeness.max_in_flight", SetMaxInFlight},
+      {"politeness.min_page_interval",
+       Span(&ServerConfig::politeness, &PolitenessDefaults::min_page_interval)},
+      {"politeness.throttle_backoff", Span(&ServerConfig::host_backoff, &HostBackoff::first)},
+      {"politeness.max_throttle_backoff", Span(&ServerConfig::host_backoff, &HostBackoff::longest)},
+      {"politeness.throttle_forgiveness", Span(&ServerConfig::host_backoff, &HostBackoff::quiet)},
       {"errors.backoff", Span(&ServerConfig::error_backoff)},
       {"errors.max_backoff", Span(&ServerConfig::max_error_backoff)},
       {"gone.backoff", Span(&ServerConfig::gone_backoff)},
@@ -206,12 +219,25 @@ Status CheckSpan(std::string_view key, Duration value, Duration low, Duration hi
                          low.seconds(), high.seconds());
 }
 
+Status ValidatePoliteness(const ServerConfig& config) {
+  const PolitenessDefaults& politeness = config.politeness;
+  const HostBackoff& backoff = config.host_backoff;
+  RETURN_IF_ERROR(CheckSpan("politeness.min_delay", politeness.min_delay, Duration(), kYear));
+  RETURN_IF_ERROR(
+      CheckSpan("politeness.min_page_interval", politeness.min_page_interval, Duration(), kYear));
+  RETURN_IF_ERROR(
+      CheckSpan("politeness.max_throttle_backoff", backoff.longest, Duration::Millis(1), kYear));
+  RETURN_IF_ERROR(
+      CheckSpan("politeness.throttle_backoff", backoff.first, Duration(), backoff.longest));
+  return CheckSpan("politeness.throttle_forgiveness", backoff.quiet, Duration::Millis(1), kYear);
+}
+
 Status ValidateSpans(const ServerConfig& config) {
   const Duration second = Duration::Seconds(1);
   const Duration longest_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
   RETURN_IF_ERROR(CheckSpan("leases.max", config.max_lease, second, longest_lease));
   RETURN_IF_ERROR(CheckSpan("leases.default", config.default_lease, second, config.max_lease));
-  RETURN_IF_ERROR(CheckSpan("politeness.min_delay", config.min_delay, Duration(), kYear));
+  RETURN_IF_ERROR(ValidatePoliteness(config));
   RETURN_IF_ERROR(
       CheckSpan("errors.backoff", config.error_backoff, Duration::Millis(1), Duration::Days(30)));
   RETURN_IF_ERROR(

@@ -14,6 +14,8 @@
 #include "core/base/units.h"
 #include "core/estimate/estimator.h"
 #include "core/schedule/crawl_policy.h"
+#include "core/schedule/host_backoff.h"
+#include "core/schedule/host_gate.h"
 
 namespace freshet {
 
@@ -33,9 +35,12 @@ struct ServerConfig {
   Duration default_lease = Duration::Seconds(300);
   Duration max_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
 
-  // Politeness of hosts without settings of their own; zero: none.
-  Duration min_delay;
-  uint32_t max_in_flight = 0;
+  // Of hosts without settings of their own. A frontier that nobody has configured must not be a
+  // nuisance.
+  PolitenessDefaults politeness = {.min_delay = Duration::Seconds(1),
+                                   .max_in_flight = 1,
+                                   .min_page_interval = Duration::Seconds(60)};
+  HostBackoff host_backoff = {.first = Duration::Seconds(30)};
 
   Duration error_backoff = Duration::Seconds(60);
   Duration max_error_backoff = Duration::Days(7);

@@ -46,10 +46,6 @@ struct ServerContext {
   PlanRunner& plans;
   HandlerCounters& counters;
   Instant started;
-
-  [[nodiscard]] PolitenessDefaults politeness() const {
-    return {.min_delay = config.min_delay, .max_in_flight = config.max_in_flight};
-  }
 };
 
 }  // namespace freshet

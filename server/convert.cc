@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/http_status.h"
 #include "core/schedule/leases.h"
 #include "server/config.h"
 
@@ -113,7 +114,8 @@ Fault ConvertOutcome(const v1::CrawlResult& result, ReportCrawl* report,
   switch (result.outcome()) {
     case v1::CRAWL_OUTCOME_UNSPECIFIED:
       // Under an open lease it is decided one way or another.
-      if (report->digest.empty() && report->http_status != 304 && report->lease == LeaseId()) {
+      if (report->digest.empty() && report->http_status != 304 && report->lease == LeaseId() &&
+          !IsFailure(report->http_status)) {
         return Invalid("outcome", "is unset and there is no digest to decide it by");
       }
       return std::nullopt;
@@ -480,6 +482,7 @@ Fault ConvertPoliteness(const v1::SetHostPolitenessRequest& request, Instant now
   if (request.reset()) {
     event->min_delay.emplace();
     event->max_in_flight.emplace();
+    event->min_page_interval.emplace();
     event->blocked_until = Instant();
   }
   if (request.has_min_delay()) {
@@ -490,6 +493,14 @@ Fault ConvertPoliteness(const v1::SetHostPolitenessRequest& request, Instant now
     event->min_delay.emplace(delay);
   }
   if (request.has_max_in_flight()) event->max_in_flight.emplace(request.max_in_flight());
+  if (request.has_min_page_interval()) {
+    Duration interval;
+    if (Fault fault = ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval,
+                                  &interval)) {
+      return fault;
+    }
+    event->min_page_interval.emplace(interval);
+  }
   if (request.has_blocked_until()) {
     const StatusOr<Instant> until = FromProto(request.blocked_until());
     if (!until.ok()) return Invalid("blocked_until", std::string(until.status().message()));
@@ -499,6 +510,35 @@ Fault ConvertPoliteness(const v1::SetHostPolitenessRequest& request, Instant now
     }
     event->blocked_until = *until <= now ? Instant() : *until;
   }
+  return std::nullopt;
+}
+
+Fault ConvertDefaults(const v1::SetPolitenessDefaultsRequest& request,
+                      std::function<void(Settings*)>* change) {
+  std::optional<Duration> delay;
+  std::optional<Duration> interval;
+  if (request.has_min_delay()) {
+    if (Fault fault =
+            ConvertSpan("min_delay", request.min_delay(), kMaxInterval, &delay.emplace())) {
+      return fault;
+    }
+  }
+  if (request.has_min_page_interval()) {
+    if (Fault fault = ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval,
+                                  &interval.emplace())) {
+      return fault;
+    }
+  }
+  std::optional<uint32_t> limit;
+  if (request.has_max_in_flight()) limit = request.max_in_flight();
+  *change = [reset = request.reset(), delay, limit, interval](Settings* settings) {
+    const auto put = [reset](const auto& value, auto* setting) {
+      if (reset || value) *setting = value;
+    };
+    put(delay, &settings->min_delay);
+    put(limit, &settings->max_in_flight);
+    put(interval, &settings->min_page_interval);
+  };
   return std::nullopt;
 }
 

@@ -70,6 +70,8 @@ using Fault = std::optional<v1::ItemError>;
 
 // The host that a text names: a host as in a canonical URL, or any URL of it.
 [[nodiscard]] StatusOr<std::string> ConvertHost(std::string_view text);
+[[nodiscard]] Fault ConvertDefaults(const v1::SetPolitenessDefaultsRequest& request,
+                                    std::function<void(Settings*)>* change);
 [[nodiscard]] Fault ConvertPoliteness(const v1::SetHostPolitenessRequest& request, Instant now,
                                       SetHost* event);
 // A lease duration: `unset` if there is none. InvalidArgument outside of 1 second to `max`.
@@ -102,8 +104,15 @@ void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
 void ToProto(const PageEstimate& estimate, const PageRecord& page, v1::PageEstimates* out);
 void ToProto(const CrawlObservation& observation, const Sources& sources, v1::Observation* out);
 
-void ToProto(const HostRecord& host, uint32_t in_flight, const PolitenessDefaults& defaults,
-             Instant now, v1::HostState* out);
+void ToProto(const PolitenessDefaults& defaults, v1::PolitenessDefaults* out);
+// What is there to be said of a host beside what is stored.
+struct HostContext {
+  uint32_t in_flight = 0;
+  int throttles = 0;  // ThrottlesAt
+  PolitenessDefaults defaults;
+  Instant now;
+};
+void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* out);
 
 // What the explanation of a page needs beside the page.
 struct ExplanationContext {

@@ -211,17 +211,29 @@ void ToProto(const CrawlObservation& observation, const Sources& sources, v1::Ob
   out->set_changed(observation.changed);
 }
 
-void ToProto(const HostRecord& host, uint32_t in_flight, const PolitenessDefaults& defaults,
-             Instant now, v1::HostState* out) {
+void ToProto(const PolitenessDefaults& defaults, v1::PolitenessDefaults* out) {
+  ToProto(defaults.min_delay, out->mutable_min_delay());
+  out->set_max_in_flight(defaults.max_in_flight);
+  ToProto(defaults.min_page_interval, out->mutable_min_page_interval());
+}
+
+void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* out) {
+  const PolitenessDefaults& defaults = context.defaults;
   out->set_host(host.host);
   ToProto(host.min_delay.value_or(defaults.min_delay), out->mutable_min_delay());
   out->set_max_in_flight(host.max_in_flight.value_or(defaults.max_in_flight));
-  if (host.blocked_until > now) ToProto(host.blocked_until, out->mutable_blocked_until());
-  out->set_in_flight(in_flight);
-  if (const Instant free = HostFreeFrom(host, defaults); free > now) {
+  ToProto(host.min_page_interval.value_or(defaults.min_page_interval),
+          out->mutable_min_page_interval());
+  if (host.blocked_until > context.now) ToProto(host.blocked_until, out->mutable_blocked_until());
+  out->set_in_flight(context.in_flight);
+  if (const Instant free = HostFreeFrom(host, defaults); free > context.now) {
     ToProto(free, out->mutable_next_allowed_time());
   }
-  out->set_customised(host.min_delay.has_value() || host.max_in_flight.has_value());
+  out->set_customised(host.min_delay || host.max_in_flight || host.min_page_interval);
+  out->set_throttled_answers(static_cast<uint32_t>(context.throttles));
+  if (host.last_throttled != Instant()) {
+    ToProto(host.last_throttled, out->mutable_last_throttled_time());
+  }
 }
 
 void ToProto(const Explanation& explanation, const PageRecord& page,
@@ -244,7 +256,11 @@ void ToProto(const Explanation& explanation, const PageRecord& page,
   if (!explanation.next_crawl.infinite()) {
     ToProto(explanation.next_crawl, out->mutable_next_expected_crawl_time());
   }
-  ToProto(explanation.host, explanation.host_in_flight, context.defaults, context.now,
+  ToProto(explanation.host,
+          {.in_flight = explanation.host_in_flight,
+           .throttles = explanation.host_throttles,
+           .defaults = context.defaults,
+           .now = context.now},
           out->mutable_host_state());
   for (const CrawlObservation& observation : page.detail.statistics.recent) {
     ToProto(observation, sources, out->add_observations());

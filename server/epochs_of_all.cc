@@ -97,6 +97,17 @@ void ChangePolicy(const Router& router, PlanRunner& plans, const CrawlPolicy& po
   });
 }
 
+void ChangePoliteness(const Router& router, const PolitenessDefaults& defaults, bool pages,
+                      std::function<void(const Status&)> done) {
+  const auto ask = [defaults, pages](const ShardView& view, const EpochRunner::Done& report) {
+    view.state.SetPoliteness(defaults);
+    if (!pages) return report(EpochResult());
+    view.epochs.RequestFiling(report);
+  };
+  AskAll(router, ask,
+         [done = std::move(done)](const Status& status, const EpochResult&) { done(status); });
+}
+
 PolicyStatus PolicyNow(const Router& router, const RuntimeSettings& settings) {
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(settings.policy());
   CHECK(policy.ok(), "a policy was set that is not known");

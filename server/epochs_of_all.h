@@ -1,4 +1,4 @@
-// Epochs and changes of policy over all shards, each on its own thread.
+// Epochs and changes of policy and politeness over all shards, each on its own thread.
 #ifndef FRESHET_SERVER_EPOCHS_OF_ALL_H_
 #define FRESHET_SERVER_EPOCHS_OF_ALL_H_
 
@@ -24,6 +24,12 @@ void RunEpochs(const Router& router, std::function<void(const Status&, const Epo
 // time: shards would not agree on which came last.
 void ChangePolicy(const Router& router, PlanRunner& plans, const CrawlPolicy& policy,
                   std::function<void(const Status&)> done);
+
+// Has all shards keep to these defaults. `done` is called once when the hosts of all do, and if
+// `pages`, when all pages are filed by them. Unavailable: a shard is stopped. Not by two threads at
+// a time.
+void ChangePoliteness(const Router& router, const PolitenessDefaults& defaults, bool pages,
+                      std::function<void(const Status&)> done);
 
 // What to call the policy that all shards follow, or some still do, and the one that they are to.
 [[nodiscard]] PolicyStatus PolicyNow(const Router& router, const RuntimeSettings& settings);

@@ -92,6 +92,9 @@ void WriteIngest(const ServerStatus& status, FamilyWriter& out) {
       .Add(counters.duplicate_results, {{"outcome", "duplicate"}})
       .Add(counters.late_results, {{"outcome", "observed_only"}})
       .Add(status.results_refused, {{"outcome", "refused"}});
+  out.Counter("freshet_throttled_results_total",
+              "Results with HTTP status 429 or 503, which pause their host.")
+      .Add(counters.throttled);
   out.Counter("freshet_signals_total", "Change signals taken in, by what became of them.")
       .Add(counters.signals_applied, {{"outcome", "applied"}})
       .Add(counters.signals_stale, {{"outcome", "stale"}})

@@ -96,7 +96,7 @@ grpc::Status DescribePage(const ServerContext& context, const PageKey& key, cons
   ToProto(explanation, *page,
           {.policy = context.settings.policy_status(follows).in_force,
            .paused = context.dispatcher.paused() || context.dispatcher.rate() == Rate(),
-           .defaults = context.politeness(),
+           .defaults = view.state.politeness(),
            .now = view.now},
           context.sources, response->mutable_explanation());
   return grpc::Status::OK;

@@ -4,6 +4,12 @@
 
 namespace freshet {
 
+PolitenessDefaults PolitenessIn(const Settings& settings, const PolitenessDefaults& configured) {
+  return {.min_delay = settings.min_delay.value_or(configured.min_delay),
+          .max_in_flight = settings.max_in_flight.value_or(configured.max_in_flight),
+          .min_page_interval = settings.min_page_interval.value_or(configured.min_page_interval)};
+}
+
 void RuntimeSettings::Change(std::function<void(Settings*)> change, Done done) {
   {
     const MutexLock lock(mutex_);
@@ -37,6 +43,11 @@ void RuntimeSettings::OnStored(const Settings& staged, Reply reply) {
   // The next one first: nothing that `done` does holds it up.
   if (more) StoreFirst();
   done(std::move(reply));
+}
+
+Settings RuntimeSettings::stored() const {
+  const MutexLock lock(mutex_);
+  return settings_;
 }
 
 std::string RuntimeSettings::policy() const {

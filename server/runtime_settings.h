@@ -9,6 +9,7 @@
 
 #include "core/schedule/changes.h"
 #include "core/schedule/event.h"
+#include "core/schedule/host_gate.h"
 #include "server/mutex.h"
 
 namespace freshet {
@@ -19,6 +20,10 @@ struct PolicyStatus {
   std::string pending;  // being made ready to take over; empty: none
   bool operator==(const PolicyStatus&) const = default;
 };
+
+// Politeness of hosts that have none of their own: as set at run time, else as configured.
+[[nodiscard]] PolitenessDefaults PolitenessIn(const Settings& settings,
+                                              const PolitenessDefaults& configured);
 
 // Thread-safe. Outlives every change that is under way.
 class RuntimeSettings {
@@ -36,6 +41,9 @@ class RuntimeSettings {
   // Applies `change` to the settings as the changes asked for before left them, has the result
   // stored, and tells `done`. What is refused leaves no trace: later changes do not carry it along.
   void Change(std::function<void(Settings*)> change, Done done) FRESHET_EXCLUDES(mutex_);
+
+  // What is stored.
+  [[nodiscard]] Settings stored() const FRESHET_EXCLUDES(mutex_);
 
   // Name of the policy that was set last.
   [[nodiscard]] std::string policy() const FRESHET_EXCLUDES(mutex_);

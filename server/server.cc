@@ -190,8 +190,8 @@ ShardSettings Server::Impl::SettingsOf(int shard) const {
   ShardSettings settings;
   settings.state.policy = policy_;
   settings.state.estimator = {.kind = config_.estimator, .day = config_.day};
-  settings.state.politeness = {.min_delay = config_.min_delay,
-                               .max_in_flight = config_.max_in_flight};
+  settings.state.politeness = PolitenessIn(globals_.settings, config_.politeness);
+  settings.state.host_backoff = config_.host_backoff;
   settings.state.error_backoff = config_.error_backoff;
   settings.state.max_error_backoff = config_.max_error_backoff;
   settings.state.lease_backoff = config_.lease_backoff;
@@ -294,7 +294,8 @@ void Server::Impl::StartThreads() {
 
 Status Server::Impl::AddConfiguredSources() {
   for (const std::string& name : config_.sources) {
-    if (sources_.Find(name)) continue;
+    // One that an operator has unregistered stays so.
+    if (sources_.Knows(name)) continue;
     ASSIGN_OR_RETURN(const SourceRecord record, sources_.Propose(name));
     // Durable before it is used: signals are stored under its index.
     Changes changes;

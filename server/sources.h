@@ -18,19 +18,24 @@
 
 namespace freshet {
 
-// Thread-safe. Invariant: an index, once given, stays with its name.
+// Thread-safe. Invariant: an index, once given, stays with its name, also when the source is
+// retired: counts in stored pages name it.
 class Sources {
  public:
-  // Takes over a source that is stored.
+  // Takes over a source as it is stored.
   void Add(const SourceRecord& source) FRESHET_EXCLUDES(mutex_);
   // The record for a name that is to be stored. An unknown name gets a free index, which is kept
-  // for it, but is not found before Add. ResourceExhausted when limits::kMaxSources are known.
+  // for it, but is not found before Add; one that was retired gets its own back.
+  // ResourceExhausted when limits::kMaxSources are known, retired ones included.
   [[nodiscard]] StatusOr<SourceRecord> Propose(const std::string& name) FRESHET_EXCLUDES(mutex_);
 
+  // Nothing for one that is retired.
   [[nodiscard]] std::optional<uint8_t> Find(std::string_view name) const FRESHET_EXCLUDES(mutex_);
+  // Whether it has an index, retired or not.
+  [[nodiscard]] bool Knows(std::string_view name) const FRESHET_EXCLUDES(mutex_);
   // Empty for an index that was never given.
   [[nodiscard]] std::string NameOf(uint8_t index) const FRESHET_EXCLUDES(mutex_);
-  // By name.
+  // Those that are not retired, by name.
   [[nodiscard]] std::vector<SourceRecord> All() const FRESHET_EXCLUDES(mutex_);
 
   void CountSignals(uint8_t index, uint64_t signals) {
@@ -41,8 +46,13 @@ class Sources {
   }
 
  private:
+  struct Known {
+    uint8_t index = 0;
+    bool retired = false;
+  };
+
   mutable Mutex mutex_;
-  std::map<std::string, uint8_t, std::less<>> by_name_ FRESHET_GUARDED_BY(mutex_);
+  std::map<std::string, Known, std::less<>> by_name_ FRESHET_GUARDED_BY(mutex_);
   std::map<std::string, uint8_t> proposed_ FRESHET_GUARDED_BY(mutex_);
   std::array<std::atomic<uint64_t>, limits::kMaxSources> signals_{};
 };

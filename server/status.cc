@@ -21,6 +21,7 @@ void Add(const ShardCounters& from, ShardCounters* to) {
   to->changed += from.changed;
   to->unchanged += from.unchanged;
   to->errors += from.errors;
+  to->throttled += from.throttled;
   to->gone += from.gone;
   to->duplicate_results += from.duplicate_results;
   to->late_results += from.late_results;
@@ -134,6 +135,7 @@ void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
   ingest.set_results_changed(status.counters.changed);
   ingest.set_results_unchanged(status.counters.unchanged);
   ingest.set_results_error(status.counters.errors);
+  ingest.set_results_throttled(status.counters.throttled);
   ingest.set_results_gone(status.counters.gone);
   ingest.set_results_duplicate(status.counters.duplicate_results);
   ingest.set_results_observed_only(status.counters.late_results);

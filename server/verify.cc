@@ -231,6 +231,8 @@ class DerivedVerifier {
       const StatusOr<HostRecord> found = state_.FindHost(host.host, &found_in_flight);
       if (!found.ok() || found->min_delay != host.min_delay ||
           found->max_in_flight != host.max_in_flight ||
+          found->min_page_interval != host.min_page_interval ||
+          found->throttles != host.throttles || found->last_throttled != host.last_throttled ||
           found->blocked_until != host.blocked_until) {
         Problem(fmt::format("host {}: its politeness is not what is stored", host.host));
       }

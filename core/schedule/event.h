@@ -111,7 +111,8 @@ struct ForgetHost {
   std::string host;
 };
 
-struct RegisterSource {
+// Adds a source, retires it, or takes up again one that was retired.
+struct SetSource {
   SourceRecord source;
 };
 
@@ -136,7 +137,7 @@ struct ChangeSettings {
 };
 
 using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, SignalChange,
-                           LeasePage, ReturnLease, ExpireLease, SetHost, ForgetHost, RegisterSource,
+                           LeasePage, ReturnLease, ExpireLease, SetHost, ForgetHost, SetSource,
                            ChangeSettings, CrossAgeEdge, ReweighSignals, Reestimate>;
 
 // --- Replies

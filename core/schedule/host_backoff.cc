@@ -38,8 +38,6 @@ void Block(Duration pause, Instant now, HostRecord* host) {
 
 }  // namespace
 
-bool IsThrottled(int http_status) { return http_status == 429 || http_status == 503; }
-
 Duration ThrottlePause(const HostBackoff& backoff, std::string_view host, int throttles) {
   if (throttles == 0 || backoff.first == Duration()) return {};
   // Room for the jitter is left below the longest pause.

@@ -18,10 +18,8 @@ struct HostBackoff {
   Duration longest = Duration::Hours(1);
   // Time without a throttled answer that forgives one of those before; > 0.
   Duration quiet = Duration::Seconds(600);
+  bool operator==(const HostBackoff&) const = default;
 };
-
-// Whether the status is about the host more than about the page.
-[[nodiscard]] bool IsThrottled(int http_status);
 
 // The pause after so many throttled answers in a row: `first`, doubled by each, plus up to a
 // quarter so that hosts that failed together do not come back together; `longest` at most. The same

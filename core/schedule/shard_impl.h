@@ -75,7 +75,7 @@ class ShardState::Impl {
   [[nodiscard]] Reply Step(const ExpireLease& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const SetHost& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ForgetHost& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const RegisterSource& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const SetSource& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ChangeSettings& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const CrossAgeEdge& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ReweighSignals& event, Instant now, Transaction& txn);

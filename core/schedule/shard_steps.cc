@@ -7,6 +7,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/schedule/http_status.h"
 #include "core/schedule/shard_impl.h"
 
 namespace freshet {
@@ -49,12 +50,6 @@ bool AlreadyTaken(const PageRecord& page, const ReportCrawl& report) {
   return std::any_of(recent.begin(), recent.end(), [&](const CrawlObservation& observation) {
     return MayBeFetch(observation, report.fetched);
   });
-}
-
-// Whether the status alone says that the crawl failed. 404 and 410 may mean that the page is gone,
-// which is for the worker to say.
-bool IsFailure(int http_status) {
-  return http_status >= 400 && http_status != 404 && http_status != 410;
 }
 
 // Whether the page was there and could be looked at.
@@ -617,7 +612,7 @@ Reply ShardState::Impl::Step(const ForgetHost& event, Instant now, Transaction& 
   return {};
 }
 
-Reply ShardState::Impl::Step(const RegisterSource& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const SetSource& event, Instant, Transaction& txn) {
   CHECK(event.source.index < limits::kMaxSources, "source {}", event.source.index);
   txn.sources.push_back(event.source);
   return {};

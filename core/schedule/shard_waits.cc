@@ -5,6 +5,7 @@
 
 #include "core/base/random.h"
 #include "core/model/crossing.h"
+#include "core/schedule/http_status.h"
 #include "core/schedule/shard_impl.h"
 
 namespace freshet {

@@ -513,6 +513,43 @@ TEST(AdminTest, ChangesPoliteness) {
   EXPECT_FALSE(server.admin.politeness.has_max_in_flight());
 }
 
+TEST(AdminTest, ShowsWhyAHostIsLeftAlone) {
+  FakeServer server;
+  EXPECT_EQ(
+      server.Run({"host", "a.test"}).out,
+      "a.test: 1 s between crawls, 1 min 0 s of a page, 0 of 1 in flight (defaults), blocked until "
+      "2026-03-01 10:00:00Z, answered 3 times in a row that it is fetched too often, last at "
+      "2026-03-01 09:58:20Z\n");
+  EXPECT_EQ(server.Run({"host", "a.test", "--min-page-interval", "5m"}).code, kAccepted);
+  EXPECT_EQ(server.admin.politeness.min_page_interval().seconds(), 300);
+}
+
+TEST(AdminTest, ShowsAndSetsThePolitenessOfAllHosts) {
+  FakeServer server;
+  EXPECT_EQ(server.Run({"politeness"}).out,
+            "1 s between crawls of a host, 1 min 0 s of a page, any number of a host in flight\n"
+            "configured: 1 s between crawls of a host, 1 min 0 s of a page, at most 1 of a host in "
+            "flight\n");
+  EXPECT_EQ(server.Run({"politeness", "--min-delay", "2s", "--max-in-flight", "0"}).code,
+            kAccepted);
+  EXPECT_EQ(server.admin.defaults.min_delay().seconds(), 2);
+  EXPECT_TRUE(server.admin.defaults.has_max_in_flight());
+  EXPECT_FALSE(server.admin.defaults.has_min_page_interval());
+  EXPECT_EQ(server.Run({"politeness", "--reset", "--min-page-interval", "30s"}).code, kAccepted);
+  EXPECT_TRUE(server.admin.defaults.reset());
+  EXPECT_EQ(server.admin.defaults.min_page_interval().seconds(), 30);
+  EXPECT_EQ(server.Run({"politeness", "--min-delay", "soon"}).code, kBadUsage);
+}
+
+TEST(AdminTest, RemovesASource) {
+  FakeServer server;
+  EXPECT_EQ(server.Run({"sources", "--remove", "cdn"}).out,
+            "cdn: removed, its signals are refused\n");
+  const Outcome unknown = server.Run({"sources", "--remove", "unknown"});
+  EXPECT_EQ(unknown.code, kRefused);
+  EXPECT_EQ(unknown.err, "freshet: no such source\n");
+}
+
 TEST(AdminTest, PassesOnWhatTheServerRefuses) {
   FakeServer server;
   const Outcome run = server.Run({"pause"});  // The fake does not implement it.

@@ -132,6 +132,7 @@ class FakeAdmin : public v1::AdminService::Service {
  public:
   double rate = 10;
   v1::SetHostPolitenessRequest politeness;
+  v1::SetPolitenessDefaultsRequest defaults;
 
   grpc::Status GetCrawlRate(grpc::ServerContext*, const v1::GetCrawlRateRequest*,
                             v1::GetCrawlRateResponse* response) override {
@@ -149,6 +150,40 @@ class FakeAdmin : public v1::AdminService::Service {
                                  v1::SetHostPolitenessResponse* response) override {
     politeness = *request;
     response->mutable_host_state()->set_host(request->host());
+    return grpc::Status::OK;
+  }
+  grpc::Status GetHost(grpc::ServerContext*, const v1::GetHostRequest* request,
+                       v1::GetHostResponse* response) override {
+    v1::HostState& host = *response->mutable_host_state();
+    host.set_host(request->host());
+    host.mutable_min_delay()->set_seconds(1);
+    host.set_max_in_flight(1);
+    host.mutable_min_page_interval()->set_seconds(60);
+    host.mutable_blocked_until()->set_seconds(1'772'359'200);
+    host.set_throttled_answers(3);
+    host.mutable_last_throttled_time()->set_seconds(1'772'359'100);
+    return grpc::Status::OK;
+  }
+  grpc::Status GetPolitenessDefaults(grpc::ServerContext*, const v1::GetPolitenessDefaultsRequest*,
+                                     v1::GetPolitenessDefaultsResponse* response) override {
+    for (auto* shown : {response->mutable_defaults(), response->mutable_configured()}) {
+      shown->mutable_min_delay()->set_seconds(1);
+      shown->mutable_min_page_interval()->set_seconds(60);
+    }
+    response->mutable_configured()->set_max_in_flight(1);
+    return grpc::Status::OK;
+  }
+  grpc::Status SetPolitenessDefaults(grpc::ServerContext*,
+                                     const v1::SetPolitenessDefaultsRequest* request,
+                                     v1::SetPolitenessDefaultsResponse* response) override {
+    defaults = *request;
+    *response->mutable_defaults()->mutable_min_delay() = request->min_delay();
+    return grpc::Status::OK;
+  }
+  grpc::Status UnregisterSource(grpc::ServerContext*, const v1::UnregisterSourceRequest* request,
+                                v1::UnregisterSourceResponse* response) override {
+    if (request->source() == "unknown") return {grpc::StatusCode::NOT_FOUND, "no such source"};
+    response->mutable_source()->set_source(request->source());
     return grpc::Status::OK;
   }
 };

@@ -21,6 +21,7 @@ constexpr const char* kConfig = R"(
 errors: {backoff: 50ms, max_backoff: 200ms}
 epochs: {interval: 300ms}
 shutdown: {grace: 30ms}
+politeness: {min_delay: 0, max_in_flight: 0, min_page_interval: 0}
 )";
 
 void RestMicros(int64_t micros) { std::this_thread::sleep_for(std::chrono::microseconds(micros)); }
@@ -291,6 +292,8 @@ void Lane::CompareHosts(const std::map<std::string, v1::Page>& pages, int64_t af
       const v1::HostState& state = response.host_state();
       seen.min_delay = state.min_delay().seconds() * 1'000'000 + state.min_delay().nanos() / 1000;
       seen.max_in_flight = state.max_in_flight();
+      seen.min_page_interval = state.min_page_interval().seconds() * 1'000'000 +
+                               state.min_page_interval().nanos() / 1000;
       seen.customised = state.customised();
       seen.blocked_until = MicrosOf(state.blocked_until());
       const auto [least, most] = open[name];
@@ -301,10 +304,11 @@ void Lane::CompareHosts(const std::map<std::string, v1::Page>& pages, int64_t af
       Fail(name + " cannot be read: " + status.error_message());
     }
     if (!setting.Allows(seen)) {
-      Fail(fmt::format("{} has delay {} us, limit {}, block {}; expected {}, {}, {}", name,
-                       seen.min_delay, seen.max_in_flight, seen.blocked_until,
-                       setting.value.min_delay, setting.value.max_in_flight,
-                       setting.value.blocked_until));
+      Fail(fmt::format(
+          "{} has delay {} us, limit {}, page interval {} us, block {}; expected {}, {}, {}, {}",
+          name, seen.min_delay, seen.max_in_flight, seen.min_page_interval, seen.blocked_until,
+          setting.value.min_delay, setting.value.max_in_flight, setting.value.min_page_interval,
+          setting.value.blocked_until));
     }
     setting.Settle(seen);
   }

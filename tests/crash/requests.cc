@@ -87,6 +87,11 @@ bool ChangeHost(Stub& stub, grpc::ClientContext* call, uint64_t dice, World* wor
     facts.customised = true;
     request.set_max_in_flight(facts.max_in_flight);
   }
+  if (dice % 11 == 0) {
+    facts.min_page_interval = static_cast<int64_t>(dice % 5000);
+    facts.customised = true;
+    SetMicros(facts.min_page_interval, request.mutable_min_page_interval());
+  }
   if (dice % 7 == 0) {
     // Some stay blocked until a later call lifts it.
     facts.blocked_until = dice % 2 == 0 ? NowMicros() + kHour : 0;

@@ -38,6 +38,7 @@ struct Page {
 struct HostFacts {
   int64_t min_delay = 0;
   uint32_t max_in_flight = 0;
+  int64_t min_page_interval = 0;
   bool customised = false;
   int64_t blocked_until = 0;  // zero: not blocked
   bool operator==(const HostFacts&) const = default;

@@ -95,8 +95,9 @@ TEST(WallClock, ThatIsSetBackIsNotFollowed) {
 TEST(WallClock, ThatIsBehindWhatIsStoredHoldsNothingUp) {
   JumpingClock clock;
   clock.SetAhead(Duration::Days(1));
-  TestServer server([](ServerConfig* config) { config->min_delay = Duration::Seconds(1); }, nullptr,
-                    &clock);
+  TestServer server(
+      [](ServerConfig* config) { config->politeness.min_delay = Duration::Seconds(1); }, nullptr,
+      &clock);
   server.UpsertMany(40, 4);
   const v1::NextResponse before = server.Next(3);
   ASSERT_GT(before.assignments_size(), 0);

@@ -12,14 +12,29 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kNoMessage = "\x12\x7f";
-const char* const kMethods[] = {
-    "AdminService/GetCrawlRate",      "AdminService/SetCrawlRate",  "AdminService/GetPolicy",
-    "AdminService/SetPolicy",         "AdminService/GetHost",       "AdminService/Pause",
-    "AdminService/SetHostPoliteness", "AdminService/Resume",        "AdminService/RunEpoch",
-    "AdminService/CreateCheckpoint",  "AdminService/GetStatistics", "AdminService/GetTrustReport",
-    "AdminService/RegisterSource",    "AdminService/ListSources",   "PagesService/RemovePages",
-    "PagesService/GetPage",           "PagesService/RecheckPages",  "PagesService/ListPages",
-    "PagesService/ExportPages",       "SchedulerService/Next"};
+const char* const kMethods[] = {"AdminService/GetCrawlRate",
+                                "AdminService/SetCrawlRate",
+                                "AdminService/GetPolicy",
+                                "AdminService/SetPolicy",
+                                "AdminService/GetHost",
+                                "AdminService/Pause",
+                                "AdminService/SetHostPoliteness",
+                                "AdminService/Resume",
+                                "AdminService/RunEpoch",
+                                "AdminService/CreateCheckpoint",
+                                "AdminService/GetStatistics",
+                                "AdminService/GetTrustReport",
+                                "AdminService/RegisterSource",
+                                "AdminService/ListSources",
+                                "PagesService/RemovePages",
+                                "AdminService/UnregisterSource",
+                                "AdminService/GetPolitenessDefaults",
+                                "AdminService/SetPolitenessDefaults",
+                                "PagesService/GetPage",
+                                "PagesService/RecheckPages",
+                                "PagesService/ListPages",
+                                "PagesService/ExportPages",
+                                "SchedulerService/Next"};
 
 TEST(Requests, ThatAreNoMessageAreInvalidArguments) {
   TestServer server;

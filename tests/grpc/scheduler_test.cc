@@ -362,7 +362,7 @@ TEST(Scheduler, TakesTheDearestOverAllShards) {
 }
 
 TEST(Scheduler, KeepsToThePolitenessOfHosts) {
-  TestServer server([](ServerConfig* config) { config->max_in_flight = 2; });
+  TestServer server([](ServerConfig* config) { config->politeness.max_in_flight = 2; });
   server.UpsertMany(30, 3);
   TestWorker worker(server);
   worker.Grant(30);

@@ -39,6 +39,9 @@ class TestServer {
     config.crawl_rate = Rate::PerSecond(200);
     config.shutdown_grace = Duration::Millis(50);
     config.log_level = "off";
+    // Tests crawl a few hosts fast; those of politeness say what it is to be.
+    config.politeness = {};
+    config.host_backoff = {};
     if (tweak) tweak(&config);
     StartLogging(config.log_level);
     Start();

@@ -24,7 +24,7 @@ class TroubleTest : public testing::Test {
   explicit TroubleTest(const TestServer::Tweak& tweak = {})
       : server_([&tweak](ServerConfig* config) {
           config->epoch_interval = Duration();
-          config->min_delay = Duration();
+          config->politeness.min_delay = Duration();
           if (tweak) tweak(config);
         }) {
     server_.UpsertMany(1);

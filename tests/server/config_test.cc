@@ -41,6 +41,15 @@ TEST(Config, BoundsItsFile) {
   EXPECT_TRUE(Apply("---\nshards: 2\n...\n").ok());
 }
 
+TEST(Config, IsPoliteByDefault) {
+  const ServerConfig config;
+  EXPECT_EQ(config.politeness.min_delay, Duration::Seconds(1));
+  EXPECT_EQ(config.politeness.max_in_flight, 1u);
+  EXPECT_EQ(config.politeness.min_page_interval, Duration::Seconds(60));
+  EXPECT_EQ(config.host_backoff.first, Duration::Seconds(30));
+  EXPECT_EQ(config.host_backoff.longest, Duration::Hours(1));
+}
+
 TEST(Config, ReadsEveryKindOfKey) {
   ServerConfig config;
   const Status status = ApplyYaml(R"(
@@ -54,6 +63,10 @@ leases: { default: 90s, max: 2h }
 politeness:
   min_delay: 250ms
   max_in_flight: 3
+  min_page_interval: 7s
+  throttle_backoff: 2s
+  max_throttle_backoff: 3m
+  throttle_forgiveness: 4m
 horizons:
   day: 5ms
 epochs:
@@ -69,8 +82,12 @@ sources: [a, b-c]
   EXPECT_EQ(config.estimator, EstimatorKind::kChoGm);
   EXPECT_EQ(config.default_lease, Duration::Seconds(90));
   EXPECT_EQ(config.max_lease, Duration::Hours(2));
-  EXPECT_EQ(config.min_delay, Duration::Millis(250));
-  EXPECT_EQ(config.max_in_flight, 3u);
+  EXPECT_EQ(config.politeness.min_delay, Duration::Millis(250));
+  EXPECT_EQ(config.politeness.max_in_flight, 3u);
+  EXPECT_EQ(config.politeness.min_page_interval, Duration::Seconds(7));
+  EXPECT_EQ(config.host_backoff.first, Duration::Seconds(2));
+  EXPECT_EQ(config.host_backoff.longest, Duration::Seconds(180));
+  EXPECT_EQ(config.host_backoff.quiet, Duration::Seconds(240));
   EXPECT_EQ(config.day, Duration::Millis(5));
   EXPECT_EQ(config.epoch_interval, Duration());
   EXPECT_THAT(config.sources, ElementsAre("a", "b-c"));
@@ -92,6 +109,12 @@ TEST(Config, NamesTheKeyAtFault) {
   EXPECT_THAT(ErrorOf(Apply("leases: { default: 5y }")), HasSubstr("leases.default: '5y'"));
   EXPECT_THAT(ErrorOf(Apply("leases: { default: 2d }")), HasSubstr("leases.default: 172800 s"));
   EXPECT_THAT(ErrorOf(Apply("estimator: best")), HasSubstr("estimator: 'best'"));
+  EXPECT_THAT(ErrorOf(Apply("politeness: { min_page_interval: 9000d }")),
+              HasSubstr("politeness.min_page_interval: "));
+  EXPECT_THAT(ErrorOf(Apply("politeness: { throttle_backoff: 2h }")),
+              HasSubstr("politeness.throttle_backoff: 7200 s is not within 0 s and 3600 s"));
+  EXPECT_THAT(ErrorOf(Apply("politeness: { throttle_forgiveness: 0 }")),
+              HasSubstr("politeness.throttle_forgiveness: "));
   EXPECT_THAT(ErrorOf(Apply("shards: 0")), HasSubstr("shards: "));
   EXPECT_THAT(ErrorOf(Apply("shards: 1.5")), HasSubstr("shards: '1.5' is no whole number"));
   EXPECT_THAT(ErrorOf(Apply("sources: x")), HasSubstr("sources: "));
@@ -165,7 +188,8 @@ TEST(Config, TheExampleShowsTheDefaults) {
   EXPECT_EQ(config->durability, defaults.durability);
   EXPECT_EQ(config->default_lease, defaults.default_lease);
   EXPECT_EQ(config->max_lease, defaults.max_lease);
-  EXPECT_EQ(config->min_delay, defaults.min_delay);
+  EXPECT_EQ(config->politeness, defaults.politeness);
+  EXPECT_EQ(config->host_backoff, defaults.host_backoff);
   EXPECT_EQ(config->error_backoff, defaults.error_backoff);
   EXPECT_EQ(config->max_error_backoff, defaults.max_error_backoff);
   EXPECT_EQ(config->lease_backoff, defaults.lease_backoff);

@@ -20,7 +20,7 @@ using Action = std::function<ExitCode(Session&)>;
 void AddPageCommands(CLI::App& app, Action& action);      // upsert, remove, recheck
 void AddReadCommands(CLI::App& app, Action& action);      // get, list, export
 void AddCrawlCommands(CLI::App& app, Action& action);     // next, report, signal
-void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, resume, ...
+void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, ...
 void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources
 void AddRestoreCommand(CLI::App& app, Action& action);    // restore, which calls no service
 

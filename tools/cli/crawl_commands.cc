@@ -49,7 +49,7 @@ void PrintAssignments(const Session& session, const v1::NextResponse& response) 
     return;
   }
   if (response.assignments().empty()) {
-    session.out() << "no page is due\n";
+    session.out() << "no page is due: `freshet get URL` says what a page waits for\n";
     return;
   }
   Table table(session.out(), {{"lease", Table::Align::kRight},

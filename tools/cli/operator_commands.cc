@@ -1,4 +1,5 @@
-// rate, policy, host, pause, resume, epoch and checkpoint: what changes how a server works.
+// rate, policy, host, politeness, pause, resume, epoch and checkpoint: what changes how a server
+// works.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "freshet/v1/admin.grpc.pb.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/host_text.h"
 #include "tools/cli/json.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/table.h"
@@ -74,32 +76,29 @@ ExitCode Policy(Session& session, const std::string& policy) {
       "changing the policy");
 }
 
-std::string ShowHost(const v1::HostState& host) {
-  std::string text =
-      fmt::format("{}: {} between crawls, {} of {} in flight{}", ShowText(host.host()),
-                  ShowDuration(host.min_delay()), host.in_flight(), ShowLimit(host.max_in_flight()),
-                  host.customised() ? "" : " (defaults)");
-  if (host.has_blocked_until()) text += ", blocked until " + ShowTime(host.blocked_until());
-  return text;
-}
-
-struct HostOptions {
-  std::string host;
+// What can be set for one host and for all that have nothing of their own.
+struct PolitenessOptions {
   std::string min_delay;
   std::string max_in_flight;
-  std::string block_until;
-  bool unblock = false;
+  std::string min_page_interval;
   bool reset = false;
 
   [[nodiscard]] bool Changes() const {
-    return unblock || reset || !(min_delay + max_in_flight + block_until).empty();
+    return reset || !(min_delay + max_in_flight + min_page_interval).empty();
+  }
+  void AddTo(CLI::App* command) {
+    command->add_option("--min-delay", min_delay, "Shortest time between two crawls of a host");
+    command->add_option("--max-in-flight", max_in_flight,
+                        "Most crawls of a host at once; 0 for no limit");
+    command->add_option("--min-page-interval", min_page_interval,
+                        "Shortest time between two crawls of a page");
+    command->add_flag("--reset", reset, "Back to the server's defaults");
   }
 };
 
-absl::Status FillPoliteness(const HostOptions& options, v1::SetHostPolitenessRequest* request) {
-  request->set_host(options.host);
+template <typename Request>
+absl::Status FillPoliteness(const PolitenessOptions& options, Request* request) {
   request->set_reset(options.reset);
-  if (options.unblock) request->mutable_blocked_until()->set_seconds(0);
   absl::Status status;
   if (!options.min_delay.empty()) {
     status = Named("--min-delay", Assign(ParseDuration(options.min_delay), [request](auto& x) {
@@ -112,6 +111,29 @@ absl::Status FillPoliteness(const HostOptions& options, v1::SetHostPolitenessReq
           request->set_max_in_flight(static_cast<uint32_t>(std::min<uint64_t>(x, UINT32_MAX)));
         }));
   }
+  if (status.ok() && !options.min_page_interval.empty()) {
+    status = Named("--min-page-interval",
+                   Assign(ParseDuration(options.min_page_interval),
+                          [request](auto& x) { *request->mutable_min_page_interval() = x; }));
+  }
+  return status;
+}
+
+struct HostOptions {
+  std::string host;
+  PolitenessOptions politeness;
+  std::string block_until;
+  bool unblock = false;
+
+  [[nodiscard]] bool Changes() const {
+    return unblock || politeness.Changes() || !block_until.empty();
+  }
+};
+
+absl::Status FillHost(const HostOptions& options, v1::SetHostPolitenessRequest* request) {
+  request->set_host(options.host);
+  if (options.unblock) request->mutable_blocked_until()->set_seconds(0);
+  absl::Status status = FillPoliteness(options.politeness, request);
   if (status.ok() && !options.block_until.empty()) {
     status = Named("--block-until", Assign(ParseTime(options.block_until), [request](auto& x) {
                      *request->mutable_blocked_until() = x;
@@ -128,7 +150,7 @@ ExitCode Host(Session& session, const HostOptions& options) {
                [](const v1::GetHostResponse& r) { return ShowHost(r.host_state()); });
   }
   v1::SetHostPolitenessRequest request;
-  const absl::Status status = FillPoliteness(options, &request);
+  const absl::Status status = FillHost(options, &request);
   if (!status.ok()) return session.Fail(status);
   return Ask(session, &Admin::SetHostPoliteness, request,
              [](const v1::SetHostPolitenessResponse& r) { return ShowHost(r.host_state()); });
@@ -138,14 +160,47 @@ void AddHost(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("host", "Show or change the politeness of a host");
   const auto options = std::make_shared<HostOptions>();
   command->add_option("HOST", options->host, "The host, or a URL of it")->required();
-  command->add_option("--min-delay", options->min_delay, "Shortest time between two crawls");
-  command->add_option("--max-in-flight", options->max_in_flight,
-                      "Most crawls at once; 0 for no limit");
+  options->politeness.AddTo(command);
   auto* block = command->add_option("--block-until", options->block_until, "No crawl before this");
   command->add_flag("--unblock", options->unblock, "Lift a block")->excludes(block);
-  command->add_flag("--reset", options->reset, "Back to the server's defaults");
   command->callback([options, &action] {
     action = [options](Session& session) { return Host(session, *options); };
+  });
+}
+
+std::string ShowDefaults(const v1::PolitenessDefaults& defaults) {
+  return fmt::format("{} between crawls of a host, {} of a page, {} of a host in flight",
+                     ShowDuration(defaults.min_delay()), ShowDuration(defaults.min_page_interval()),
+                     defaults.max_in_flight() == 0
+                         ? std::string("any number")
+                         : fmt::format("at most {}", defaults.max_in_flight()));
+}
+
+ExitCode Politeness(Session& session, const PolitenessOptions& options) {
+  if (!options.Changes()) {
+    return Ask(session, &Admin::GetPolitenessDefaults, v1::GetPolitenessDefaultsRequest(),
+               [](const v1::GetPolitenessDefaultsResponse& r) {
+                 const std::string now = ShowDefaults(r.defaults());
+                 const std::string configured = ShowDefaults(r.configured());
+                 return now == configured ? now : now + "\nconfigured: " + configured;
+               });
+  }
+  v1::SetPolitenessDefaultsRequest request;
+  const absl::Status status = FillPoliteness(options, &request);
+  if (!status.ok()) return session.Fail(status);
+  return Ask(
+      session, &Admin::SetPolitenessDefaults, request,
+      [](const v1::SetPolitenessDefaultsResponse& r) { return ShowDefaults(r.defaults()); },
+      "having all pages follow");
+}
+
+void AddPoliteness(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "politeness", "Show or change the politeness of hosts without any of their own");
+  const auto options = std::make_shared<PolitenessOptions>();
+  options->AddTo(command);
+  command->callback([options, &action] {
+    action = [options](Session& session) { return Politeness(session, *options); };
   });
 }
 
@@ -208,6 +263,7 @@ void AddOperatorCommands(CLI::App& app, Action& action) {
   AddSimple(app, action, "rate", "Show or set the crawl rate", "RATE", "Crawls per second", Rate);
   AddSimple(app, action, "policy", "Show or set the policy", "POLICY", "Name of a policy", Policy);
   AddHost(app, action);
+  AddPoliteness(app, action);
   AddSimple(app, action, "pause", "Hand out no more pages", "--reason", "Why, for others to see",
             Pause);
   AddPlain(app, action, "resume", "Hand out pages again", Resume);

@@ -8,6 +8,7 @@
 
 #include "freshet/v1/pages.grpc.pb.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/host_text.h"
 #include "tools/cli/json.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/table.h"
@@ -89,14 +90,6 @@ void PrintEstimates(const v1::PageEstimates& estimates, Facts& facts) {
                         ShowNumber(estimates.signal_weight())));
 }
 
-void PrintHost(const v1::HostState& host, Facts& facts) {
-  std::string text = fmt::format("{}: {} between crawls, {} of {} in flight", ShowText(host.host()),
-                                 ShowDuration(host.min_delay()), host.in_flight(),
-                                 ShowLimit(host.max_in_flight()));
-  if (host.has_blocked_until()) text += ", blocked until " + ShowTime(host.blocked_until());
-  facts.Say("host", text);
-}
-
 void PrintExplanation(const v1::Explanation& why, Facts& facts) {
   facts.Say("decision", ShowEnum(v1::Decision_Name(why.decision()), "DECISION_"));
   facts.Say("value", fmt::format("{}, price {} ({})", ShowNumber(why.value()),
@@ -108,7 +101,7 @@ void PrintExplanation(const v1::Explanation& why, Facts& facts) {
   PrintEstimates(why.estimates(), facts);
   facts.Say("next crawl expected",
             ShowTime(why.next_expected_crawl_time(), why.has_next_expected_crawl_time()));
-  PrintHost(why.host_state(), facts);
+  facts.Say("host", ShowHost(why.host_state()));
 }
 
 void PrintPage(const Session& session, const v1::GetPageResponse& response) {

@@ -167,6 +167,20 @@ void PrintSources(const Session& session,
   table.Flush();
 }
 
+ExitCode RemoveSource(Session& session, const std::string& source) {
+  v1::UnregisterSourceRequest request;
+  request.set_source(source);
+  v1::UnregisterSourceResponse response;
+  const ExitCode code = Fetch(session, &Admin::UnregisterSource, request, &response);
+  if (code != kAccepted) return code;
+  if (session.json()) {
+    session.out() << ToJsonLine(response) << '\n';
+  } else {
+    session.out() << ShowText(response.source().source()) << ": removed, its signals are refused\n";
+  }
+  return kAccepted;
+}
+
 ExitCode Sources(Session& session, const std::string& added) {
   if (added.empty()) {
     v1::ListSourcesResponse response;
@@ -189,11 +203,16 @@ ExitCode Sources(Session& session, const std::string& added) {
 }
 
 void AddSources(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("sources", "List the sources of signals, or add one");
+  auto* command = app.add_subcommand("sources", "List the sources of signals, add or remove one");
   const auto added = std::make_shared<std::string>();
-  command->add_option("--add", *added, "Name of a source to make known");
-  command->callback([added, &action] {
-    action = [added](Session& session) { return Sources(session, *added); };
+  const auto removed = std::make_shared<std::string>();
+  auto* add = command->add_option("--add", *added, "Name of a source to make known");
+  command->add_option("--remove", *removed, "Name of a source whose signals are to be refused")
+      ->excludes(add);
+  command->callback([added, removed, &action] {
+    action = [added, removed](Session& session) {
+      return removed->empty() ? Sources(session, *added) : RemoveSource(session, *removed);
+    };
   });
 }
 

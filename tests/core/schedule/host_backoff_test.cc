@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "core/schedule/http_status.h"
 #include "gtest/gtest.h"
 
 namespace freshet {
