@@ -236,6 +236,38 @@ Fault ConvertIntervals(const v1::PageSpec& page, UpsertPage* patch) {
   return std::nullopt;
 }
 
+// What was sent, as it is.
+Fault ConvertAsSent(std::string_view url, std::string_view crawl_id, std::optional<PageKey>* key) {
+  if (const Status text = ValidateText("url", url, limits::kMaxUrlBytes); !text.ok()) {
+    return FaultOf(text);
+  }
+  StatusOr<std::string> id = CanonicalCrawlId(crawl_id);
+  if (!id.ok()) return FaultOf(id.status());
+  *key = {.crawl_id = *std::move(id), .url = std::string(url)};
+  return std::nullopt;
+}
+
+// The page that a result names, and the slot to ask for it: that of the lease, if there is one. Its
+// shard compares names, because the page may be one of an earlier release, which kept what was
+// canonical then: another text, or one that is no URL any more, or under another host.
+Fault ConvertResultKey(const v1::CrawlResult& result, ReportCrawl* report, Slot* slot) {
+  const bool leased = report->lease != LeaseId();
+  if (leased && result.url().empty()) return std::nullopt;
+  PageKey key;
+  std::string host;
+  const Fault fault = ConvertKey(result.url(), result.crawl_id(), &key, &host);
+  if (fault && !leased) return fault;
+  if (!leased) *slot = SlotOfHost(host);
+  const bool found = !fault && SlotOfHost(host) == *slot;
+  if (!found || key.url != result.url()) {
+    if (Fault invalid = ConvertAsSent(result.url(), result.crawl_id(), &report->as_sent)) {
+      return invalid;
+    }
+  }
+  if (found) report->key = std::move(key);
+  return std::nullopt;
+}
+
 }  // namespace
 
 // --- Errors
@@ -372,6 +404,9 @@ Fault ConvertRemove(std::string_view url, std::string_view crawl_id, RoutedEvent
   RemovePage remove;
   std::string host;
   if (Fault fault = ConvertKey(url, crawl_id, &remove.key, &host)) return fault;
+  if (remove.key.url != url) {
+    if (Fault fault = ConvertAsSent(url, crawl_id, &remove.as_sent)) return fault;
+  }
   event->slot = SlotOfHost(host);
   event->event = std::move(remove);
   return std::nullopt;
@@ -395,17 +430,7 @@ Fault ConvertResult(const v1::CrawlResult& result, uint32_t generation, Instant 
     return MakeFault(v1::ERROR_CODE_UNKNOWN_LEASE, "lease_id",
                      fmt::format("{} was never issued", result.lease_id()));
   }
-  if (!result.url().empty() || report.lease == LeaseId()) {
-    PageKey key;
-    std::string host;
-    if (Fault fault = ConvertKey(result.url(), result.crawl_id(), &key, &host)) return fault;
-    if (report.lease != LeaseId() && event->slot != SlotOfHost(host)) {
-      return MakeFault(v1::ERROR_CODE_UNKNOWN_LEASE, "lease_id",
-                       fmt::format("{} is no lease of {}", result.lease_id(), key.url));
-    }
-    event->slot = SlotOfHost(host);
-    report.key = std::move(key);
-  }
+  if (Fault fault = ConvertResultKey(result, &report, &event->slot)) return fault;
   std::vector<std::string>* notes = &event->notes;
   if (Fault fault = ConvertFetchTime(result, now, &report, notes)) return fault;
   ConvertStatus(result, &report, notes);
@@ -562,9 +587,7 @@ void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals) {
   if (origin.size && *origin.size < 2) return;
   // Pages of one host share a slot but not the other way round, so the URL tells the host.
   const auto part_of = [](const SignalChange& signal) {
-    const std::string_view url = signal.key.url;
-    const size_t start = url.find("://") + 3;
-    return std::pair(signal.source, url.substr(start, url.find_first_of("/?", start) - start));
+    return std::pair(signal.source, HostOfCanonical(signal.key.url));
   };
   absl::flat_hash_map<std::pair<uint8_t, std::string_view>, std::vector<SignalChange*>> parts;
   for (RoutedEvent& event : *signals) {

@@ -37,8 +37,11 @@ struct UpsertPage {
   std::optional<Instant> last_crawl;
 };
 
+// `as_sent`, here and below, is what the client sent, where that is not `key`: a page of an earlier
+// release keeps the text that was canonical then, and goes by it if none goes by `key`.
 struct RemovePage {
   PageKey key;
+  std::optional<PageKey> as_sent;
 };
 
 // Asks for a crawl out of turn.
@@ -46,11 +49,12 @@ struct RecheckPage {
   PageKey key;
 };
 
-// What a worker found. `lease` or `key` names the page; with both, they must agree. A result that
+// What a worker found. `lease` or a key names the page; with both, they must agree. A result that
 // ends an open lease always counts: `fetched`, which the worker's clock gave, is taken as the
 // instant of the lease that is nearest to it, and what cannot be decided is decided for the worse.
 struct ReportCrawl {
-  std::optional<PageKey> key;
+  std::optional<PageKey> key;  // with a lease, unset where its text is none or of another slot
+  std::optional<PageKey> as_sent;
   LeaseId lease;  // zero: none
   Instant fetched;
   // Error, gone and moved stand. Otherwise a digest decides, when one of the same length is stored;

@@ -57,6 +57,18 @@ bool Fetched(CrawlOutcome outcome) {
   return outcome == CrawlOutcome::kChanged || outcome == CrawlOutcome::kUnchanged;
 }
 
+Transaction::Page* FindEither(const PageKey& key, const std::optional<PageKey>& as_sent,
+                              Transaction& txn) {
+  Transaction::Page* page = txn.Find(key);
+  return page == nullptr && as_sent ? txn.Find(*as_sent) : page;
+}
+
+// Whether what a result calls its page is this one.
+bool Names(const ReportCrawl& report, const PageRecord& page) {
+  const bool unnamed = !report.key && !report.as_sent;
+  return unnamed || report.key == page.key || report.as_sent == page.key;
+}
+
 // What a result says once digests are compared; nullopt: it cannot be told.
 std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& page) {
   if (report.outcome && !Fetched(*report.outcome)) return report.outcome;
@@ -125,7 +137,10 @@ void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers
     if (const Leases::Past* past = leases.FindPast(id)) want_page(past->page);
   };
   if (const auto* upsert = std::get_if<UpsertPage>(&event)) want_key(upsert->key);
-  if (const auto* remove = std::get_if<RemovePage>(&event)) want_key(remove->key);
+  if (const auto* remove = std::get_if<RemovePage>(&event)) {
+    want_key(remove->key);
+    if (remove->as_sent) want_key(*remove->as_sent);
+  }
   if (const auto* recheck = std::get_if<RecheckPage>(&event)) want_key(recheck->key);
   if (const auto* signal = std::get_if<SignalChange>(&event)) want_key(signal->key);
   if (const auto* lease = std::get_if<LeasePage>(&event)) want_page(lease->page);
@@ -136,6 +151,7 @@ void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers
   if (const auto* expired = std::get_if<ExpireLease>(&event)) want_lease(expired->lease);
   if (const auto* report = std::get_if<ReportCrawl>(&event)) {
     if (report->key) want_key(*report->key);
+    if (report->as_sent) want_key(*report->as_sent);
     want_lease(report->lease);
   }
 }
@@ -247,7 +263,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
 }
 
 Reply ShardState::Impl::Step(const RemovePage& event, Instant, Transaction& txn) {
-  Transaction::Page* page = txn.Find(event.key);
+  Transaction::Page* page = FindEither(event.key, event.as_sent, txn);
   if (page == nullptr) return UnknownPage(event.key);
   if (Transaction::Lease* lease = OpenLease(LeaseOf(page->record.number, txn), txn)) {
     lease->closed = lease->forgotten = true;
@@ -502,17 +518,18 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   Transaction::Lease* lease = OpenLease(event.lease, txn);
   const std::optional<Leases::Past> past = PastLease(event.lease, txn);
   Transaction::Page* page = lease != nullptr ? txn.Find(lease->record.page)
-                            : event.key      ? txn.Find(*event.key)
+                            : event.key      ? FindEither(*event.key, event.as_sent, txn)
                             : past           ? txn.Find(past->page)
                                              : nullptr;
+  if (page == nullptr && past && event.as_sent) page = txn.Find(past->page);
   if (page == nullptr) {
     if (event.key) return UnknownPage(*event.key);
     return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
   }
   PageRecord& record = page->record;
-  if (event.key && record.key != *event.key) {
+  if (!Names(event, record)) {
     return Refused(InvalidArgument("lease_id: {} is a lease of {}, not of {}", event.lease.value(),
-                                   record.key.url, event.key->url));
+                                   record.key.url, (event.key ? event.key : event.as_sent)->url));
   }
   if (event.lease == LeaseId()) {
     // Who fetches a page that is out has done what the lease is for.

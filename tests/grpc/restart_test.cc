@@ -1,10 +1,14 @@
 // What survives a restart, what overload and a broken disk do.
 #include <atomic>
 #include <future>
+#include <map>
+#include <set>
 #include <thread>
 
+#include "core/base/url.h"
 #include "httplib.h"
 #include "nlohmann/json.hpp"
+#include "storage/store.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
 #include "tests/grpc/test_worker.h"
@@ -107,6 +111,48 @@ TEST(Restart, GoesOnCountingEpochs) {
     EXPECT_EQ(run(), ++number);
     EXPECT_EQ(server.Statistics().pages().epoch(), number);
   }
+}
+
+// Pages whose text is not canonical any more, or whose host is another now, go on under what they
+// were stored as: each is handed out, and its result is taken.
+TEST(Restart, GoesOnWithPagesThatEarlierReleasesNamedOtherwise) {
+  const std::map<std::string, std::string> host_of = {{"http://a.test/?q='x'", "a.test"},
+                                                      {"http://34.90.12.7.bc.test/", "34.90.12.7"},
+                                                      {"http://300.1.1.1/", "300.1.1.1"},
+                                                      {"http://b.test./", "b.test."}};
+  TestServer server([&](ServerConfig* config) {
+    const StatusOr<std::unique_ptr<Store>> store = Store::Open(config->data_dir, {});
+    ASSERT_TRUE(store.ok()) << store.status();
+    std::vector<PageRecord> pages;
+    for (const auto& [url, host] : host_of) {
+      PageRecord& page = pages.emplace_back();
+      page.key = {"DEFAULT", url};
+      page.host = host;
+      page.number = MakePageNumber(SlotOfHost(host), 1);
+    }
+    Changes changes;
+    for (const PageRecord& page : pages) {
+      changes.pages.push_back({.record = &page, .created = true, .state = true, .detail = true});
+    }
+    ASSERT_TRUE((*store)->Commit(changes).ok());
+    ASSERT_TRUE((*store)->Close().ok());
+  });
+  ASSERT_EQ(server.info.pages, host_of.size());
+  std::set<std::string> fetched;
+  ASSERT_TRUE(Eventually([&] {
+    const v1::NextResponse next = server.Next(4);
+    for (const v1::Assignment& assignment : next.assignments()) {
+      v1::CrawlResult result;
+      result.set_lease_id(assignment.lease_id());
+      result.set_url(assignment.url());
+      result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+      EXPECT_THAT(Described(server.Report(result)), testing::IsEmpty());
+      fetched.insert(assignment.url());
+    }
+    return fetched.size() == host_of.size();
+  }));
+  EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
+  for (const auto& [url, host] : host_of) EXPECT_TRUE(fetched.contains(url)) << url;
 }
 
 // What tells a repetition is stored: neither the result that was taken nor the one that came too

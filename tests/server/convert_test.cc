@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/url.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -61,7 +62,8 @@ TEST(Convert, SplitsFieldsOffStatuses) {
 }
 
 TEST(Convert, HostsComeFromHostsAndUrls) {
-  for (const char* text : {"Example.TEST", "http://example.test:99/x?y", "example.test:80"}) {
+  for (const char* text : {"Example.TEST", "http://example.test:99/x?y", "example.test:80",
+                           "example.test.", "https://example.test.:99/"}) {
     const StatusOr<std::string> host = ConvertHost(text);
     ASSERT_TRUE(host.ok()) << host.status();
     EXPECT_EQ(*host, "example.test");
@@ -86,13 +88,49 @@ TEST(Convert, ResultsByLeaseGoToTheSlotOfTheLease) {
   EXPECT_EQ(report.retry_after, Duration::Seconds(30));
   EXPECT_EQ(report.outcome, CrawlOutcome::kError);
 
-  // What no run can have issued, or what belongs to other hosts, is told from what is just over.
+  // What no run can have issued is told from what is just over.
   EXPECT_EQ(ConvertResult(result, 2, kNow, &event)->code(), v1::ERROR_CODE_UNKNOWN_LEASE);
-  result.set_url("http://a.test/");
-  EXPECT_THAT(ConvertResult(result, 3, kNow, &event)->reason(),
-              testing::HasSubstr("is no lease of http://a.test/"));
   result.set_lease_id(12345);
   EXPECT_EQ(ConvertResult(result, 3, kNow, &event)->reason(), "12345 was never issued");
+}
+
+// The shard of a lease decides whether its page is meant: a page of an earlier release goes by the
+// text that it was stored under.
+TEST(Convert, ALeaseTellsWhereItsPageIsWhateverItIsCalled) {
+  const std::string url = "http://a.test/?q='x'";
+  const Slot slot = SlotOfHost("a.test");
+  v1::CrawlResult result;
+  result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + slot.value());
+  result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  result.set_url(url);
+  RoutedEvent event;
+  const auto convert = [&] { return ConvertResult(result, 3, kNow, &event); };
+  const auto report = [&] { return std::get<ReportCrawl>(event.event); };
+  ASSERT_FALSE(convert().has_value());
+  EXPECT_EQ(report().key, (PageKey{"DEFAULT", "http://a.test/?q=%27x%27"}));
+  EXPECT_EQ(report().as_sent, (PageKey{"DEFAULT", url}));
+  result.set_url(report().key->url);
+  ASSERT_FALSE(convert().has_value());
+  EXPECT_FALSE(report().as_sent.has_value());
+  for (const std::string text : {"http://of-another-slot.test/", "http://300.1.1.1/"}) {
+    result.set_url(text);
+    ASSERT_FALSE(convert().has_value());
+    EXPECT_EQ(event.slot, slot);
+    EXPECT_FALSE(report().key.has_value());
+    EXPECT_EQ(report().as_sent, (PageKey{"DEFAULT", text}));
+  }
+  // Without a lease nothing else can tell the page.
+  result.set_lease_id(0);
+  EXPECT_EQ(convert()->field(), "url");
+  result.set_url(url);
+  ASSERT_FALSE(convert().has_value());
+  EXPECT_EQ(event.slot, slot);
+  EXPECT_EQ(report().as_sent, (PageKey{"DEFAULT", url}));
+  result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + slot.value());
+  result.set_url("http://a.test/" + std::string(10'000, 'a'));
+  EXPECT_EQ(convert()->field(), "url");
+  result.set_url("http://a.test/\xff");
+  EXPECT_EQ(convert()->field(), "url");
 }
 
 TEST(Convert, TimesMayBeAheadByTheSkewAndNoMore) {
@@ -184,6 +222,21 @@ TEST(Convert, PollsAreCountedByHostAndSource) {
   EXPECT_NE(poll(7), x_by_a) << "another host";
   SetPolls({.size = 2, .name = "3"}, &events);
   EXPECT_NE(poll(0), x_by_a) << "another poll";
+}
+
+TEST(Convert, APollIsOfOneMachineWhateverItsPortsAndDots) {
+  std::vector<RoutedEvent> events;
+  for (const std::string url : {"http://x.test/a", "http://x.test.:81/b", "https://X.test:82/?c"}) {
+    SignalChange signal;
+    std::string host;
+    ASSERT_FALSE(ConvertKey(url, "", &signal.key, &host).has_value());
+    events.push_back({SlotOfHost(host), std::move(signal)});
+  }
+  SetPolls({.name = "1"}, &events);
+  for (const RoutedEvent& event : events) {
+    EXPECT_EQ(event.slot, events[0].slot);
+    EXPECT_EQ(std::get<SignalChange>(event.event).pages_in_poll, 3u);
+  }
 }
 
 TEST(Convert, RepliesThatNeedNoWordAreNotListed) {

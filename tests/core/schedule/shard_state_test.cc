@@ -27,6 +27,36 @@ class ShardStateTest : public ShardCycleTest {
   ShardStateTest() : ShardCycleTest(Options()) {}
 };
 
+// The page of an earlier release, under what was canonical then: `new` would be its key now.
+TEST_F(ShardStateTest, APageOfAnEarlierReleaseGoesByTheTextItWasStoredUnder) {
+  Apply(Upsert("old"), 0);
+  for (const bool of_slot : {true, false}) {
+    const auto assignment = Next(of_slot ? 10 : 100'000);
+    ASSERT_TRUE(assignment);
+    ReportCrawl report = Result(*assignment, CrawlOutcome::kChanged, assignment->at);
+    report.key.reset();
+    if (of_slot) report.key = Key("new");
+    report.as_sent = Key("other");
+    EXPECT_THAT(Apply(report, of_slot ? 12 : 100'002).status.message(), HasSubstr("is a lease of"));
+    report.as_sent = assignment->key;
+    EXPECT_EQ(Apply(report, of_slot ? 13 : 100'003).disposition, Disposition::kApplied);
+    EXPECT_EQ(counters().leases, 0u);
+    EXPECT_EQ(Apply(report, of_slot ? 14 : 100'004).disposition, Disposition::kDuplicate);
+  }
+  ReportCrawl unleased{.key = Key("new"), .as_sent = Key("old"), .fetched = At(200'000)};
+  unleased.outcome = CrawlOutcome::kChanged;
+  EXPECT_EQ(Apply(unleased, 200'001).disposition, Disposition::kApplied);
+  EXPECT_EQ(Page("old").detail.crawls, 3u);
+  // A page that is there under its own name comes first.
+  Apply(Upsert("new"), 200'002);
+  const RemovePage remove{.key = Key("new"), .as_sent = Key("old")};
+  EXPECT_TRUE(Apply(remove, 200'003).status.ok());
+  EXPECT_EQ(shard_.Find(Key("new")), nullptr);
+  EXPECT_TRUE(Apply(remove, 200'004).status.ok());
+  EXPECT_EQ(shard_.Find(Key("old")), nullptr);
+  EXPECT_THAT(Apply(remove, 200'005).status.message(), HasSubstr("not known"));
+}
+
 TEST_F(ShardStateTest, APageGoesOutOnceAndComesBackFresh) {
   EXPECT_EQ(Apply(Upsert("a"), 0).disposition, Disposition::kCreated);
   EXPECT_EQ(Apply(Upsert("a"), 1).disposition, Disposition::kApplied);
