@@ -71,6 +71,7 @@ struct ServerConfig {
   size_t mailbox_events = limits::kMaxMailboxEvents;
   Duration mailbox_patience = Duration::Millis(limits::kMailboxWaitMillis);
   int max_workers = limits::kMaxWorkers;
+  int fingerprint_bits = 64;  // of StoreOptions
 };
 
 // What the command line says; unset: not said.

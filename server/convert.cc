@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/base/fingerprint.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/schedule/http_status.h"
@@ -473,7 +474,7 @@ Fault ConvertSignal(const v1::ChangeSignal& signal, const Sources& sources, Inst
     // Within source and page: their names are part of what is hashed.
     const std::string scope =
         fmt::format("{} {} {}", signal.source(), change.key.crawl_id, change.key.url);
-    change.signal_id_hash = std::max<uint64_t>(1, Fingerprint(scope, signal.signal_id()));
+    change.signal_id_hash = std::max<uint64_t>(1, HashOfTexts(scope, signal.signal_id()));
   }
   event->slot = SlotOfHost(host);
   event->event = std::move(change);
@@ -604,7 +605,7 @@ void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals) {
     uint64_t poll = 0;
     if (pages > 1) {
       poll = std::max<uint64_t>(
-          1, Fingerprint(fmt::format("{} {}", part.first, part.second), origin.name));
+          1, HashOfTexts(fmt::format("{} {}", part.first, part.second), origin.name));
     }
     for (SignalChange* signal : members) {
       signal->pages_in_poll = static_cast<uint32_t>(std::min(pages, kMost));

@@ -172,6 +172,10 @@ std::deque<History::Sample> History::samples() const {
 
 std::string RenderStartingJson(const RecoveryStatus& recovery) {
   return json{{"starting", Describe(recovery)},
+              {"stage", StageName(recovery)},
+              {"log_bytes", recovery.log_bytes},
+              {"checked_log_bytes", recovery.checked_log_bytes},
+              {"replayed_log_bytes", recovery.replayed_log_bytes},
               {"recovered_pages", recovery.pages},
               {"recovered_share", recovery.share}}
       .dump();

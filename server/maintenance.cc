@@ -2,10 +2,14 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
 #include "fmt/format.h"
+#include "server/reporting.h"
+#include "server/status.h"
 #include "server/store_options.h"
 #include "server/verify.h"
+#include "spdlog/spdlog.h"
 #include "storage/repair.h"
 #include "storage/restore.h"
 #include "storage/store.h"
@@ -21,6 +25,21 @@ StoreOptions OptionsOf(const ServerConfig& config) {
   StoreOptions options = StoreOptionsOf(config);
   options.reserve_bytes = 0;
   return options;
+}
+
+// What `work`, which opens stores, returns. While a store is being opened the log says every second
+// how far that has come.
+template <typename T>
+StatusOr<T> Reporting(const ServerConfig& config,
+                      const std::function<StatusOr<T>(const StoreOptions&)>& work) {
+  OpenProgress progress;
+  StoreOptions options = OptionsOf(config);
+  options.progress = &progress;
+  StatusOr<T> result = MakeStatus(absl::StatusCode::kInternal, "nothing was done");
+  RunReporting({[&] { result = work(options); }}, kReportInterval, [&] {
+    if (progress.stage != OpenStage::kOpen) spdlog::info("{}", Describe(RecoveryOf(progress)));
+  });
+  return result;
 }
 
 int Failed(std::string_view what, const Status& status) {
@@ -45,7 +64,8 @@ int RunVerify(const ServerConfig& config) {
   if (!std::filesystem::exists(config.data_dir)) {
     return Failed("cannot verify", NotFound("{}: does not exist", config.data_dir));
   }
-  const StatusOr<std::unique_ptr<Store>> store = Store::Open(config.data_dir, OptionsOf(config));
+  const StatusOr<std::unique_ptr<Store>> store = Reporting<std::unique_ptr<Store>>(
+      config, [&](const StoreOptions& options) { return Store::Open(config.data_dir, options); });
   if (!store.ok()) {
     if (absl::IsDataLoss(store.status())) {
       fmt::print("problem: {}\n", std::string(store.status().message()));
@@ -58,8 +78,13 @@ int RunVerify(const ServerConfig& config) {
 }
 
 int RunRepair(const ServerConfig& config) {
-  const StatusOr<storage::RepairReport> report =
-      storage::Repair(config.data_dir, OptionsOf(config));
+  // What RunVerify finds is what is to be mended.
+  const storage::RepairChecks checks{
+      .verify = [&](const Store& store) { return VerifyStore(store, config); },
+      .knows_policy = [](const std::string& name) { return ResolvePolicy(name).ok(); }};
+  const auto report = Reporting<storage::RepairReport>(config, [&](const StoreOptions& options) {
+    return storage::Repair(config.data_dir, options, checks);
+  });
   if (!report.ok()) return Failed("not repaired, everything is where it was", report.status());
   for (const std::string& note : report->notes) fmt::print("found: {}\n", note);
   if (report->intact) {
@@ -80,8 +105,9 @@ int RunRepair(const ServerConfig& config) {
 }
 
 int RunRestore(const ServerConfig& config, const std::string& checkpoint) {
-  const StatusOr<VerifyReport> report =
-      storage::Restore(checkpoint, config.data_dir, OptionsOf(config));
+  const auto report = Reporting<VerifyReport>(config, [&](const StoreOptions& options) {
+    return storage::Restore(checkpoint, config.data_dir, options);
+  });
   if (!report.ok()) return Failed("cannot restore", report.status());
   if (report->ok()) return PrintReport("restored", config.data_dir, *report);
   (void)PrintReport("did not restore", config.data_dir, *report);

@@ -162,6 +162,15 @@ void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {
       .Add(recovery.pages);
   out.Gauge("freshet_recovered_share", "Share of the store that is loaded, 0 to 1.")
       .Add(recovery.share);
+  out.Gauge("freshet_recovery_stage_info", "Always 1; how far the start has come is a label.")
+      .Add(1.0, {{"stage", std::string(StageName(recovery))}});
+  out.Gauge("freshet_recovery_log_bytes", "Bytes of log that the start found.")
+      .Add(recovery.log_bytes);
+  out.Gauge("freshet_recovered_log_bytes", "Bytes of that log worked through so far, by step.")
+      .Add(recovery.checked_log_bytes, {{"step", "check"}})
+      .Add(recovery.replayed_log_bytes, {{"step", "replay"}});
+  out.Gauge("freshet_pages_stored_twice", "Pages whose URL another page has too, at the start.")
+      .Add(recovery.stored_twice);
 }
 
 void WriteServer(const ServerStatus& status, FamilyWriter& out) {

@@ -84,11 +84,15 @@ void RecheckPages(const ServerContext& context,
 grpc::Status DescribePage(const ServerContext& context, const PageKey& key, const ShardView& view,
                           v1::GetPageResponse* response) {
   const Status unknown = NotFound("url: {} is not known in crawl {}", key.url, key.crawl_id);
-  const std::optional<PageNumber> number = view.state.FindNumber(key);
-  if (!number) return GrpcStatusOf(unknown);
-  const StatusOr<PageRecord> page = context.store.ReadPages({&*number, 1}).front();
+  std::vector<PageNumber> candidates;
+  view.state.FindNumbers(key, &candidates);
+  StatusOr<PageRecord> page = unknown;
+  for (StatusOr<PageRecord>& candidate : context.store.ReadPages(candidates)) {
+    if (candidate.ok() && candidate->key != key) continue;
+    page = std::move(candidate);
+    if (page.ok()) break;
+  }
   if (!page.ok()) return GrpcStatusOf(page.status());
-  if (page->key != key) return GrpcStatusOf(unknown);
   const Explanation explanation = view.state.Explain(*page, view.now);
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(context.settings.policy());
   const bool follows = policy.ok() && view.state.in_force() == *policy;

@@ -23,6 +23,7 @@
 #include "server/metrics.h"
 #include "server/pages_service.h"
 #include "server/plan_runner.h"
+#include "server/reporting.h"
 #include "server/scheduler_service.h"
 #include "server/shard_loader.h"
 #include "server/store_options.h"
@@ -76,6 +77,7 @@ class Server::Impl {
   // Once everything is there to be looked at.
   [[nodiscard]] ServerStatus Gather() const;
   [[nodiscard]] RecoveryStatus Recovery() const;
+  void LogRecovery() const;
   // Why requests are not taken; empty: they are.
   [[nodiscard]] std::string NotReady() const;
   [[nodiscard]] std::string StatusJson() const;
@@ -88,6 +90,7 @@ class Server::Impl {
   std::atomic<bool> stop_requested_{false};
   bool stopped_ = false;
   GlobalRecords globals_;
+  OpenProgress open_progress_;
   LoadProgress load_progress_;
   CrawlPolicy policy_;
   // Later members use earlier ones.
@@ -180,7 +183,11 @@ Status Server::Impl::OpenStore() {
   StoreOptions options = StoreOptionsOf(config_);
   options.env = env_;
   options.hold_compactions = true;
-  ASSIGN_OR_RETURN(store_, Store::Open(config_.data_dir, options));
+  options.progress = &open_progress_;
+  StatusOr<std::unique_ptr<Store>> opened = nullptr;
+  RunReporting({[&] { opened = Store::Open(config_.data_dir, options); }}, kReportInterval,
+               [this] { LogRecovery(); });
+  ASSIGN_OR_RETURN(store_, std::move(opened));
   RETURN_IF_ERROR(store_->SetShards(static_cast<uint32_t>(config_.shards)));
   ASSIGN_OR_RETURN(globals_, store_->LoadGlobals());
   return absl::OkStatus();
@@ -251,7 +258,7 @@ Status Server::Impl::RecoverShards() {
   for (const auto& shard : shards_) states.push_back(&shard->state());
   LoadOptions options;
   options.now = clock_.Now();
-  options.report = [this] { spdlog::info("{}", Describe(Recovery())); };
+  options.report = [this] { LogRecovery(); };
   options.cancelled = &stop_requested_;
   RETURN_IF_ERROR(LoadShards(*store_, states, options, load_progress_));
   RETURN_IF_ERROR(store_->StartCompactions());
@@ -338,10 +345,18 @@ Status Server::Impl::Serve() {
 // --- What others may see
 
 RecoveryStatus Server::Impl::Recovery() const {
-  return {.ready = health_.serving(),
-          .pages = load_progress_.pages,
-          .expected_pages = load_progress_.expected_pages,
-          .share = load_progress_.slots / static_cast<double>(limits::kSlots)};
+  RecoveryStatus recovery = RecoveryOf(open_progress_);
+  recovery.ready = health_.serving();
+  recovery.pages = load_progress_.pages;
+  recovery.expected_pages = load_progress_.expected_pages;
+  recovery.share = load_progress_.slots / static_cast<double>(limits::kSlots);
+  recovery.stored_twice = load_progress_.stored_twice;
+  return recovery;
+}
+
+void Server::Impl::LogRecovery() const {
+  spdlog::info("{}; {:.0f} s since the start", Describe(Recovery()),
+               (clock_.Now() - begun_).seconds());
 }
 
 ServerStatus Server::Impl::Gather() const {

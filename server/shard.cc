@@ -29,6 +29,12 @@ Status Overloaded() {
                     "the server has more waiting than it can take in");
 }
 
+// Pages are found by the fingerprints that are stored.
+ShardOptions WithFingerprintsOf(const Store& store, ShardOptions options) {
+  options.fingerprinter = store.fingerprinter();
+  return options;
+}
+
 }  // namespace
 
 // Everything that one turn works on. Events of all origins are stepped in one list; `runs` says
@@ -63,7 +69,7 @@ Shard::Shard(const ShardSettings& settings, Store& store, Clock& clock, ShardObs
       clock_(clock),
       observer_(observer),
       mailbox_(settings.mailbox),
-      state_(settings.state),
+      state_(WithFingerprintsOf(store, settings.state)),
       epochs_(settings.epochs, store, clock.Now()) {}
 
 Shard::~Shard() { Stop(); }

@@ -108,7 +108,7 @@ struct ShardSettings {
 // state()), Start, Stop.
 class Shard {
  public:
-  // `store`, `clock` and `observer` outlive the shard.
+  // `store`, `clock` and `observer` outlive the shard. Fingerprints are those of the store.
   Shard(const ShardSettings& settings, Store& store, Clock& clock, ShardObserver& observer);
   ~Shard();
   Shard(const Shard&) = delete;

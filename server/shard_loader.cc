@@ -10,6 +10,8 @@
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "server/mutex.h"
+#include "server/reporting.h"
+#include "spdlog/spdlog.h"
 
 namespace freshet {
 namespace {
@@ -68,6 +70,7 @@ class Load {
   // The work of one thread.
   void ReadRanges() FRESHET_EXCLUDES(mutex_);
   void FinishShards() FRESHET_EXCLUDES(mutex_);
+  void LookForTwin(const ShardState& state, PageNumber number);
   void RunThreads(unsigned threads, void (Load::*work)(), Duration interval,
                   const std::function<void()>& report) FRESHET_EXCLUDES(mutex_);
   void Note(Status status) FRESHET_EXCLUDES(mutex_);
@@ -81,7 +84,6 @@ class Load {
   LoadProgress& progress_;
   std::atomic<size_t> next_shard_ = 0;
   Mutex mutex_;
-  Condition ended_;
   unsigned running_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint32_t next_slot_ FRESHET_GUARDED_BY(mutex_) = 0;
   Status status_ FRESHET_GUARDED_BY(mutex_);
@@ -208,32 +210,38 @@ void Load::FinishShards() {
     Target& target = targets_[shard];
     const MutexLock lock(target.mutex);
     Note(GoOn());
-    Note(target.state->FinishLoad());
+    for (const PageNumber number : target.state->FinishLoad()) LookForTwin(*target.state, number);
+  }
+}
+
+// Two pages of one fingerprint are hardly ever two URLs.
+void Load::LookForTwin(const ShardState& state, PageNumber number) {
+  const StatusOr<PageRecord> page = std::move(store_.ReadPages({&number, 1}).front());
+  if (!page.ok()) return;
+  std::vector<PageNumber> candidates;
+  state.FindNumbers(page->key, &candidates);
+  std::erase(candidates, number);
+  for (const StatusOr<PageRecord>& other : store_.ReadPages(candidates)) {
+    if (!other.ok() || other->key != page->key) continue;
+    progress_.stored_twice.fetch_add(1, std::memory_order_relaxed);
+    spdlog::warn("{} is stored twice, as page {:#x} and as page {:#x}: freshetd --repair keeps one",
+                 page->key.url, number.value(), other->number.value());
+    return;
   }
 }
 
 void Load::RunThreads(unsigned threads, void (Load::*work)(), Duration interval,
                       const std::function<void()>& report) {
-  std::vector<std::thread> workers;
-  MutexLock lock(mutex_);
-  running_ = threads;
-  for (unsigned i = 0; i < threads; ++i) {
-    workers.emplace_back([this, work] {
-      (this->*work)();
-      const MutexLock done(mutex_);
-      --running_;
-      ended_.NotifyAll();
-    });
+  {
+    const MutexLock lock(mutex_);
+    running_ = threads;
   }
-  while (running_ > 0) {
-    ended_.WaitFor(mutex_, interval);
-    if (running_ == 0 || !report) continue;
-    lock.Unlock();
-    report();
-    lock.Lock();
-  }
-  lock.Unlock();
-  for (std::thread& worker : workers) worker.join();
+  const std::function<void()> piece = [this, work] {
+    (this->*work)();
+    const MutexLock lock(mutex_);
+    --running_;
+  };
+  RunReporting(std::vector<std::function<void()>>(threads, piece), interval, report);
 }
 
 void Load::RunAll(unsigned threads, Duration interval, const std::function<void()>& report) {

@@ -19,6 +19,8 @@ struct LoadProgress {
   std::atomic<uint32_t> slots = 0;  // of limits::kSlots
   // About how many pages there are, more if many were rewritten lately. Zero: not known yet.
   std::atomic<uint64_t> expected_pages = 0;
+  // Pages whose URL another page has too: a store that was damaged.
+  std::atomic<uint64_t> stored_twice = 0;
 };
 
 struct LoadOptions {
@@ -39,8 +41,9 @@ struct LoadOptions {
 //
 // Threads read and decode ranges of slots side by side; what they have decoded they file under the
 // lock of its shard, some thousand pages at a time. A thread that finds the lock taken reads on.
-// Which ids pages get, and so the order of pages of exactly equal value, depends on the threads;
-// nothing else does.
+// A page that is stored twice, under two numbers, is loaded twice, counted and named in the log:
+// both are whole, and a repair keeps one. Which ids pages get, and so the order of pages of exactly
+// equal value, depends on the threads; nothing else does.
 //
 // The status of the first range that failed; the shards are then of no use.
 [[nodiscard]] Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/check.h"
 #include "fmt/format.h"
 #include "server/convert.h"
 #include "server/epochs_of_all.h"
@@ -56,10 +57,56 @@ void AddShard(const ShardSnapshot& shard, bool first, ServerStatus* status) {
   status->stall = first || !status->stall.ok() ? shard.failure : absl::OkStatus();
 }
 
+std::string DescribeLog(std::string_view what, uint64_t done, uint64_t all) {
+  // Logs that tables made superfluous are not replayed.
+  return fmt::format("{} the log: {:.1f} of {:.1f} MB, {}%", what, static_cast<double>(done) * 1e-6,
+                     static_cast<double>(all) * 1e-6, std::min<uint64_t>(100, 100 * done / all));
+}
+
 }  // namespace
+
+RecoveryStatus RecoveryOf(const OpenProgress& progress) {
+  RecoveryStatus recovery;
+  recovery.stage = progress.stage;
+  recovery.log_bytes = progress.log_bytes;
+  recovery.checked_log_bytes = progress.checked_log_bytes;
+  recovery.replayed_log_bytes = progress.replayed_log_bytes;
+  recovery.migrated_pages = progress.migrated_pages;
+  recovery.pages_to_migrate = progress.pages_to_migrate;
+  return recovery;
+}
+
+std::string_view StageName(const RecoveryStatus& recovery) {
+  if (recovery.ready) return "serving";
+  switch (recovery.stage) {
+    case OpenStage::kOpening:
+      return "opening";
+    case OpenStage::kCheckingLogs:
+      return "checking_log";
+    case OpenStage::kReplayingLogs:
+      return "replaying_log";
+    case OpenStage::kMigrating:
+      return "migrating";
+    case OpenStage::kOpen:
+      return "loading";
+  }
+  CHECK(false, "stage {}", static_cast<int>(recovery.stage));
+}
 
 std::string Describe(const RecoveryStatus& recovery) {
   if (recovery.ready) return "ready";
+  if (recovery.stage == OpenStage::kCheckingLogs && recovery.log_bytes > 0) {
+    return DescribeLog("checking", recovery.checked_log_bytes, recovery.log_bytes);
+  }
+  if (recovery.stage == OpenStage::kReplayingLogs && recovery.log_bytes > 0) {
+    return DescribeLog("replaying", recovery.replayed_log_bytes, recovery.log_bytes);
+  }
+  if (recovery.stage == OpenStage::kMigrating) {
+    return fmt::format("migrating the store to this release: {} of about {} pages",
+                       recovery.migrated_pages,
+                       std::max(recovery.migrated_pages, recovery.pages_to_migrate));
+  }
+  if (recovery.stage != OpenStage::kOpen) return "opening the store";
   if (recovery.share >= 1) return fmt::format("starting: {} pages are loaded", recovery.pages);
   if (recovery.share == 0 && recovery.expected_pages == 0) return "opening the store";
   // The number expected is an estimate.

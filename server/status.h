@@ -14,19 +14,32 @@
 #include "server/context.h"
 #include "server/dispatcher.h"
 #include "server/shard.h"
+#include "storage/open_progress.h"
 #include "storage/store.h"
 
 namespace freshet {
 
 // How far a start has come. Value type, thread-compatible.
 struct RecoveryStatus {
-  bool ready = false;           // requests are taken
-  uint64_t pages = 0;           // loaded so far
-  uint64_t expected_pages = 0;  // about how many there are; zero: not known yet
-  double share = 0;             // of the store that is loaded, 0 to 1
+  bool ready = false;  // requests are taken
+  // Of the store; pages are loaded once it is open.
+  OpenStage stage = OpenStage::kOpening;
+  uint64_t log_bytes = 0;  // that a crash left to be checked and replayed
+  uint64_t checked_log_bytes = 0;
+  uint64_t replayed_log_bytes = 0;
+  uint64_t migrated_pages = 0;
+  uint64_t pages_to_migrate = 0;  // an estimate
+  uint64_t pages = 0;             // loaded so far
+  uint64_t expected_pages = 0;    // about how many there are; zero: not known yet
+  double share = 0;               // of the store that is loaded, 0 to 1
+  uint64_t stored_twice = 0;      // pages whose URL another page has too
 };
+// Of a store that is being opened.
+[[nodiscard]] RecoveryStatus RecoveryOf(const OpenProgress& progress);
 // One line for people: "loading: 12 of about 40 pages, 30% of the store".
 [[nodiscard]] std::string Describe(const RecoveryStatus& recovery);
+// One word for programs: opening, checking_log, replaying_log, migrating, loading or serving.
+[[nodiscard]] std::string_view StageName(const RecoveryStatus& recovery);
 
 // Value type, thread-compatible.
 struct ServerStatus {

@@ -11,6 +11,7 @@ StoreOptions StoreOptionsOf(const ServerConfig& config) {
   StoreOptions options;
   options.durability = *durability;
   options.log = LogStoreLine;
+  options.fingerprint_bits = config.fingerprint_bits;
   return options;
 }
 

@@ -1,5 +1,6 @@
 #include "server/verify.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/base/fingerprint.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
@@ -68,7 +70,7 @@ struct PagesOfHost {
   uint64_t sum = 0;
   void Add(PageNumber number, const PageKey& key) {
     ++count;
-    sum += Fingerprint(key.crawl_id, key.url) * (2 * number.value() + 1);
+    sum += HashOfTexts(key.crawl_id, key.url) * (2 * number.value() + 1);
   }
   bool operator==(const PagesOfHost&) const = default;
 };
@@ -86,9 +88,7 @@ class DerivedVerifier {
   Status Run() {
     RETURN_IF_ERROR(CheckModels());
     RETURN_IF_ERROR(store_.Load(Slot(0), Slot(limits::kSlots - 1), loaded_));
-    if (const Status loaded = state_.FinishLoad(); !loaded.ok()) {
-      Problem(std::string(loaded.message()));
-    }
+    state_.FinishLoad();
     RETURN_IF_ERROR(CheckPages());
     CheckSources();
     RETURN_IF_ERROR(CheckHosts());
@@ -154,11 +154,19 @@ class DerivedVerifier {
     for (const CrawlObservation& seen : page.detail.statistics.recent) {
       NoteSources(page, seen.signals);
     }
-    const std::optional<PageNumber> found = state_.FindNumber(page.key);
-    if (found == page.number) return;
-    Problem(fmt::format(
-        "index: {} is page {:#x}, but {}", page.key.url, page.number.value(),
-        found ? fmt::format("leads to page {:#x}", found->value()) : std::string("is not found")));
+    std::vector<PageNumber> found;
+    state_.FindNumbers(page.key, &found);
+    if (std::find(found.begin(), found.end(), page.number) == found.end()) {
+      Problem(fmt::format("index: page {:#x}, {}, is not found by its URL", page.number.value(),
+                          page.key.url));
+    }
+    // Each pair is looked at once.
+    std::erase_if(found, [&](PageNumber other) { return other >= page.number; });
+    for (const StatusOr<PageRecord>& other : store_.ReadPages(found)) {
+      if (!other.ok() || other->key != page.key) continue;
+      Problem(fmt::format("{} is stored twice: as page {:#x} and as page {:#x}", page.key.url,
+                          other->number.value(), page.number.value()));
+    }
   }
 
   void NoteSources(const PageRecord& page, const SignalCounts& signals) {
@@ -288,6 +296,7 @@ StatusOr<VerifyReport> VerifyStore(const Store& store, const ServerConfig& confi
   ASSIGN_OR_RETURN(VerifyReport report, store.Verify());
   ShardOptions options;
   options.max_pages = limits::kMaxPageIds;
+  options.fingerprinter = store.fingerprinter();
   options.estimator = {.kind = config.estimator, .day = config.day};
   const Status compared = DerivedVerifier(store, options, &report).Run();
   if (!compared.ok()) {

@@ -12,7 +12,7 @@ namespace freshet::storage {
 
 // Version of the whole database: which column families there are and what their keys mean. A store
 // of an older version is migrated at opening (storage/migrate.h), one of a newer version refused.
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 
 // Version byte of each value, in its first byte.
 inline constexpr uint8_t kUrlVersion = 1;
@@ -51,6 +51,7 @@ enum class MetaKey : uint8_t {
   kEpoch = 4,       // + shard (2 bytes): EpochRecord
   kLayout = 5,      // number of shards of the last run
   kNextSerial = 6,  // + slot (2 bytes): lower bound of serials not used yet
+  kSecret = 7,      // of the fingerprints in `states`; never logged
 };
 
 // Locked by the process that has the directory. RocksDB's own LOCK is taken too late: logs are

@@ -12,18 +12,30 @@
 #include <span>
 #include <string_view>
 
+#include "core/base/fingerprint.h"
 #include "core/base/status.h"
 #include "rocksdb/db.h"
 #include "storage/format.h"
+#include "storage/open_progress.h"
 
 namespace freshet::storage {
 
 using FamilyHandles = std::array<rocksdb::ColumnFamilyHandle*, kFamilies>;
 
+// What steps work on and are given.
+struct MigrationContext {
+  rocksdb::DB* db = nullptr;
+  const FamilyHandles& families;
+  FingerprintSecret new_secret{};  // for a database that has none
+  int fingerprint_bits = Fingerprinter::kBits;
+  std::function<void(char, std::string_view)> log;  // may be unset
+  OpenProgress* progress = nullptr;                 // may be null
+};
+
 // Brings a database from format `from` to `from + 1`.
 struct Migration {
   uint32_t from = 0;
-  std::function<Status(rocksdb::DB* db, const FamilyHandles& families)> run;
+  std::function<Status(const MigrationContext& context)> run;
 };
 
 // The steps that this release knows, by rising `from`. Thread-safe.
@@ -32,9 +44,8 @@ struct Migration {
 // Runs the steps from `from` up to `to`, noting each new version durably. No-op for from == to.
 // FailedPrecondition: a step is missing. A failed step leaves the version of the step before.
 // Thread-compatible: nobody else uses the database meanwhile.
-[[nodiscard]] Status Migrate(rocksdb::DB* db, const FamilyHandles& families, uint32_t from,
-                             uint32_t to, std::span<const Migration> steps,
-                             const std::function<void(char, std::string_view)>& log);
+[[nodiscard]] Status Migrate(const MigrationContext& context, uint32_t from, uint32_t to,
+                             std::span<const Migration> steps);
 
 }  // namespace freshet::storage
 

@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/fingerprint.h"
 #include "core/base/status.h"
+#include "storage/open_progress.h"
 
 namespace rocksdb {
 class Env;
@@ -75,6 +78,18 @@ struct StoreOptions {
   // Full-file checksums are verified at opening. Default off: reads verify every block anyway, and
   // start-up must not read cold data. Simulation: both.
   bool verify_at_open = false;
+
+  // What a new store, or one of a format without secrets, takes for the secret of its fingerprints
+  // (core/base/fingerprint.h). Default unset: drawn from the system's source of random bytes. An
+  // existing store keeps its own. Simulation: fixed, so that runs repeat.
+  std::optional<FingerprintSecret> fingerprint_secret;
+
+  // How many bits of fingerprints may be other than zero, the same at every opening. Default 64,
+  // all. Simulation: 0 to 64; with few, most pages share their fingerprints with others.
+  int fingerprint_bits = Fingerprinter::kBits;
+
+  // Told how far opening has come; it must outlive it. nullptr: nobody is.
+  OpenProgress* progress = nullptr;
 
   // File system, clock and background threads. nullptr: the machine's own. Tests inject faults
   // here; it must outlive the store.

@@ -1,5 +1,7 @@
 // The records of hosts, leases, sources and of the program itself. Layout tables:
 // docs/storage-format.md.
+#include <algorithm>
+
 #include "storage/codec.h"
 #include "storage/keys.h"
 #include "storage/records.h"
@@ -310,6 +312,20 @@ Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* ep
     }
   }
   return Finish(Family::kMeta, key, fields.done(), ValidateEpoch(*epoch));
+}
+
+void EncodeSecret(std::string_view key, const FingerprintSecret& secret, std::string* value) {
+  BeginValue(kMetaVersion, value);
+  value->append(secret.begin(), secret.end());
+  SealValue(Family::kMeta, key, value);
+}
+
+Status DecodeSecret(std::string_view key, std::string_view value, FingerprintSecret* secret) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kMeta, key, value, kMetaVersion));
+  if (payload.size() != secret->size()) return BadRow(Family::kMeta, key, "malformed");
+  std::copy(payload.begin(), payload.end(), secret->begin());
+  return absl::OkStatus();
 }
 
 void EncodeNumber(std::string_view key, uint64_t number, std::string* value) {

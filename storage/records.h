@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/fingerprint.h"
 #include "core/base/status.h"
 #include "core/model/page.h"
 #include "core/schedule/changes.h"
@@ -79,6 +80,10 @@ void EncodeSettings(std::string_view key, const Settings& settings, std::string*
 
 void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value);
 [[nodiscard]] Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* epoch);
+
+void EncodeSecret(std::string_view key, const FingerprintSecret& secret, std::string* value);
+[[nodiscard]] Status DecodeSecret(std::string_view key, std::string_view value,
+                                  FingerprintSecret* secret);
 
 // A number in `meta`: format, generation, layout, next serial.
 void EncodeNumber(std::string_view key, uint64_t number, std::string* value);

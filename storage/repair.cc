@@ -1,10 +1,11 @@
 #include "storage/repair.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
-#include "core/base/url.h"
+#include "core/base/limits.h"
 #include "core/schedule/leases.h"
 #include "rocksdb/env.h"
 #include "storage/directory.h"
@@ -14,7 +15,6 @@
 #include "storage/keys.h"
 #include "storage/records.h"
 #include "storage/restore.h"
-#include "storage/store.h"
 #include "storage/validate.h"
 #include "storage/wal_check.h"
 
@@ -29,8 +29,9 @@ std::string TextOf(const Status& status) { return std::string(status.message());
 // Moves what can be read of one database into a new store. Owner thread only.
 class Salvage {
  public:
-  Salvage(DamagedDatabase& from, Store& to, Instant now, RepairReport* report)
-      : from_(from), to_(to), now_(now), report_(*report) {}
+  Salvage(DamagedDatabase& from, Store& to, Instant now, const RepairChecks& checks,
+          RepairReport* report)
+      : from_(from), to_(to), now_(now), checks_(checks), report_(*report) {}
 
   Status Run() {
     ReadHosts();
@@ -43,6 +44,7 @@ class Salvage {
     ReadUrls();
     RETURN_IF_ERROR(Flush());
     ReadLeases();
+    AddLostSources();
     return status_.ok() ? to_.Commit(changes_) : status_;
   }
 
@@ -81,17 +83,35 @@ class Salvage {
       SourceRecord source;
       if (ReadableOther(DecodeSource(key, value, &source))) changes_.sources.push_back(source);
     });
-    // Counts of signals name a source by its index: nobody else may get it.
-    std::vector<SourceRecord> all;
-    for (const SourceRecord& source : changes_.sources) {
-      while (all.size() < source.index) {
-        const auto index = static_cast<uint8_t>(all.size());
-        Note(fmt::format("sources: the name of source {} is lost: now lost-{}", index, index));
-        all.push_back({.name = fmt::format("lost-{}", index), .index = index});
-      }
-      all.push_back(source);
+    // By index, as they are read.
+    absl::flat_hash_set<std::string> names;
+    for (SourceRecord& source : changes_.sources) {
+      if (!names.insert(source.name).second) source = LostSource(source.index);
+      sources_ = source.index + 1U;
+      has_source_[source.index] = true;
     }
-    changes_.sources = std::move(all);
+  }
+
+  SourceRecord LostSource(uint8_t index) {
+    Note(fmt::format("sources: the name of source {} is lost: now lost-{}", index, index));
+    return {.name = fmt::format("lost-{}", index), .index = index};
+  }
+
+  // Counts of signals name a source by its index: nobody else may get it.
+  void AddLostSources() {
+    for (unsigned index = 0; index < sources_; ++index) {
+      if (has_source_[index]) continue;
+      changes_.sources.push_back(LostSource(static_cast<uint8_t>(index)));
+    }
+  }
+
+  void SeeSource(SourceClass source_class) {
+    sources_ = std::max(sources_, source_class.source() + 1U);
+  }
+  void SeeSources(const SignalCounts& signals) {
+    for (const SignalCounts::Entry& entry : signals.entries()) {
+      if (entry.count > 0) SeeSource(entry.source_class);
+    }
   }
 
   void ReadMeta() {
@@ -99,10 +119,11 @@ class Salvage {
       if (key.empty()) return;
       Settings settings;
       EpochRecord epoch;
+      FingerprintSecret secret;
       uint64_t number = 0;
       switch (static_cast<MetaKey>(key.front())) {
         case MetaKey::kSettings:
-          if (ReadableOther(DecodeSettings(key, value, &settings))) changes_.settings = settings;
+          if (ReadableOther(DecodeSettings(key, value, &settings))) TakeSettings(settings);
           break;
         case MetaKey::kEpoch:  // learned anew
           ReadableOther(DecodeEpoch(key, value, &epoch));
@@ -115,6 +136,9 @@ class Salvage {
         case MetaKey::kNextSerial:
           if (ReadableOther(DecodeNumber(key, value, &number))) marks_.emplace_back(key, value);
           break;
+        case MetaKey::kSecret:  // the new store has it already
+          ReadableOther(DecodeSecret(key, value, &secret));
+          break;
         case MetaKey::kFormat:
         case MetaKey::kLayout:
           ReadableOther(DecodeNumber(key, value, &number));
@@ -123,6 +147,14 @@ class Salvage {
           ReadableOther(MakeStatus(absl::StatusCode::kDataLoss, "meta: a row of unknown kind"));
       }
     });
+  }
+
+  void TakeSettings(Settings& settings) {
+    if (settings.policy && !checks_.knows_policy(*settings.policy)) {
+      Note(fmt::format("meta: the policy {} is not known and is dropped", *settings.policy));
+      settings.policy.reset();
+    }
+    changes_.settings = std::move(settings);
   }
 
   void ReadTexts() {
@@ -189,15 +221,25 @@ class Salvage {
       ++report_.lost_pages;
       return;
     }
-    if (!fingerprints_.insert(Fingerprint(page.key.crawl_id, page.key.url)).second) {
+    if (IsSaved(page)) {
       Note(fmt::format("page {:#x} is dropped: {} is there already", number.value(), page.key.url));
       ++report_.lost_pages;
       return;
     }
     SeeLease(page.detail.last_lease);
+    SeeSources(page.state.signals);
+    for (const CrawlObservation& seen : page.detail.statistics.recent) SeeSources(seen.signals);
     saved_.push_back(number);
     pages_.push_back(std::move(page));
     if (pages_.size() == kPagesPerCommit) status_.Update(Flush());
+  }
+
+  // Whether a page of the same URL is saved already.
+  bool IsSaved(const PageRecord& page) {
+    const uint64_t fingerprint = to_.fingerprinter().Of(page.key.crawl_id, page.key.url);
+    if (fingerprints_.insert(fingerprint).second) return false;
+    status_.Update(Flush());
+    return to_.FindPage(page.key, page.host).ok();
   }
 
   Status Flush() {
@@ -223,6 +265,7 @@ class Salvage {
       // Of what is over, only the memory is saved; it needs no page.
       const bool of_saved_page = std::binary_search(saved_.begin(), saved_.end(), lease.page);
       if (lease.over || (of_saved_page && leased.insert(lease.page).second)) {
+        for (const LeaseSignal& signal : lease.signals) SeeSource(signal.source_class);
         changes_.leases.push_back(std::move(lease));
         return;
       }
@@ -235,12 +278,15 @@ class Salvage {
   DamagedDatabase& from_;
   Store& to_;
   const Instant now_;
+  const RepairChecks& checks_;
   RepairReport& report_;
   Changes changes_;
   std::vector<PageRecord> pages_;               // not committed yet
   std::vector<PageNumber> saved_;               // sorted after each phase
   absl::flat_hash_set<uint64_t> fingerprints_;  // of saved pages
   std::vector<std::pair<std::string, std::string>> marks_;
+  std::array<bool, limits::kMaxSources> has_source_{};
+  unsigned sources_ = 0;  // every index that is named is below
   uint64_t generation_ = 0;
   Status status_;  // of writing
 };
@@ -248,10 +294,11 @@ class Salvage {
 // One repair, step by step. Owner thread only.
 class Repairer {
  public:
-  Repairer(std::string dir, const StoreOptions& options)
+  Repairer(std::string dir, const StoreOptions& options, const RepairChecks& checks)
       : dir_(std::move(dir)),
         work_(dir_ + "/repair.tmp"),
         options_(options),
+        checks_(checks),
         env_(options.env != nullptr ? options.env : rocksdb::Env::Default()) {
     options_.reserve_bytes = 0;
     options_.durability = Durability::kSync;
@@ -324,7 +371,7 @@ class Repairer {
       Note(TextOf(store.status()));
       return false;
     }
-    ASSIGN_OR_RETURN(const VerifyReport report, (*store)->Verify());
+    ASSIGN_OR_RETURN(const VerifyReport report, checks_.verify(**store));
     for (const std::string& problem : report.problems) Note(problem);
     report_.pages = report.ok() ? report.pages : 0;
     report_.hosts = report.hosts;
@@ -340,13 +387,20 @@ class Repairer {
     ASSIGN_OR_RETURN(const std::unique_ptr<DamagedDatabase> source,
                      DamagedDatabase::Open(Work("source"), options_,
                                            [this](std::string text) { Note(std::move(text)); }));
-    uint64_t micros = 0;
-    micros = env_->NowMicros();
+    // Fingerprints stay what they were, where that is known.
+    const std::string secret_key = MetaKeyOf(MetaKey::kSecret);
+    FingerprintSecret secret;
+    const std::optional<std::string> secret_row = source->Get(Family::kMeta, secret_key);
+    if (secret_row && DecodeSecret(secret_key, *secret_row, &secret).ok()) {
+      options_.fingerprint_secret = secret;
+    }
+    const uint64_t micros = env_->NowMicros();
     uint64_t generation = 0;
     std::vector<std::pair<std::string, std::string>> marks;
     {
       ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, Store::Open(Work("new"), options_));
-      Salvage salvage(*source, *store, Instant::FromMicros(static_cast<int64_t>(micros)), &report_);
+      Salvage salvage(*source, *store, Instant::FromMicros(static_cast<int64_t>(micros)), checks_,
+                      &report_);
       RETURN_IF_ERROR(salvage.Run());
       RETURN_IF_ERROR(store->Close());
       generation = salvage.generation();
@@ -363,7 +417,7 @@ class Repairer {
     options.generation_step = static_cast<uint32_t>(generation) + kSkippedGenerations;
     ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, Store::Open(Work("new"), options));
     RETURN_IF_ERROR(store->Compact());
-    ASSIGN_OR_RETURN(const VerifyReport verified, store->Verify());
+    ASSIGN_OR_RETURN(const VerifyReport verified, checks_.verify(*store));
     if (!verified.ok()) {
       return MakeStatus(absl::StatusCode::kInternal, "what was saved does not verify: {}",
                         verified.problems.front());
@@ -386,15 +440,17 @@ class Repairer {
   const std::string dir_;
   const std::string work_;
   StoreOptions options_;
+  const RepairChecks& checks_;
   rocksdb::Env* const env_;
   RepairReport report_;
 };
 
 }  // namespace
 
-StatusOr<RepairReport> Repair(const std::string& dir, const StoreOptions& options) {
+StatusOr<RepairReport> Repair(const std::string& dir, const StoreOptions& options,
+                              const RepairChecks& checks) {
   ASSIGN_OR_RETURN(std::string absolute, AbsolutePath(dir));
-  return Repairer(std::move(absolute), options).Run();
+  return Repairer(std::move(absolute), options, checks).Run();
 }
 
 }  // namespace freshet::storage

@@ -8,18 +8,22 @@
 //   details                   the page is kept, without validators and observations
 //   hosts                     the host has the default politeness
 //   leases                    the page is free again; a result of that lease is an observation
-//   sources                   a name that was lost is kept reserved as lost-N
-//   meta                      settings as configured; the site model is learned anew
+//   sources                   a name that was lost or stands twice is kept reserved as lost-N
+//   meta                      settings as configured; the site model is learned anew; fingerprints
+//                             are made with a new secret
+//   a page stored twice       the one of the lower number
 //   the end of the log        what was acknowledged last, as far as the log cannot be read
 #ifndef FRESHET_STORAGE_REPAIR_H_
 #define FRESHET_STORAGE_REPAIR_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/base/status.h"
 #include "storage/options.h"
+#include "storage/store.h"
 
 namespace freshet::storage {
 
@@ -43,6 +47,19 @@ struct RepairReport {
   static constexpr size_t kMaxNotes = 100;
 };
 
+// What is more to know about a store than storage/ does.
+struct RepairChecks {
+  // Finds what is wrong with it. Whoever is told of problems by more than Store::Verify repairs by
+  // more: what the look before the repair and the one after it find is what counts.
+  std::function<StatusOr<VerifyReport>(const Store& store)> verify = [](const Store& store) {
+    return store.Verify();
+  };
+  // Whether a policy of this name can be followed; one that cannot is not kept.
+  std::function<bool(const std::string& policy)> knows_policy = [](const std::string&) {
+    return true;
+  };
+};
+
 // Repairs the database in `dir`, which no process has open. Works on a copy below `dir` (tables are
 // linked, so it takes the space of the new tables), and only when the new store is complete and
 // verified are the files in place moved to `dir`/damaged-N and the new ones into their place.
@@ -50,7 +67,8 @@ struct RepairReport {
 //
 // FailedPrecondition: in use, or written by a newer release. NotFound: no database, not even a
 // damaged one. Any other status: not repaired, everything is where it was. Thread-safe.
-[[nodiscard]] StatusOr<RepairReport> Repair(const std::string& dir, const StoreOptions& options);
+[[nodiscard]] StatusOr<RepairReport> Repair(const std::string& dir, const StoreOptions& options,
+                                            const RepairChecks& checks = {});
 
 }  // namespace freshet::storage
 

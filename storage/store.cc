@@ -9,6 +9,7 @@
 #include "rocksdb/listener.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
+#include "rocksdb/wal_filter.h"
 #include "storage/directory.h"
 #include "storage/internal/batch_builder.h"
 #include "storage/internal/rocksdb_status.h"
@@ -17,6 +18,7 @@
 #include "storage/keys.h"
 #include "storage/migrate.h"
 #include "storage/records.h"
+#include "storage/secret.h"
 #include "storage/validate.h"
 #include "storage/wal_check.h"
 
@@ -64,6 +66,22 @@ class Store::Impl::Listener : public rocksdb::EventListener {
   std::atomic<bool> background_failed_ = false;
 };
 
+// RocksDB shows it every record of the logs that it replays. Owner thread only.
+class Store::Impl::ReplayWatch : public rocksdb::WalFilter {
+ public:
+  explicit ReplayWatch(OpenProgress& progress) : progress_(progress) {}
+  const char* Name() const override { return "FreshetReplayWatch"; }
+  WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
+                                     const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*,
+                                     bool*) override {
+    progress_.replayed_log_bytes.fetch_add(batch.GetDataSize(), std::memory_order_relaxed);
+    return WalProcessingOption::kContinueProcessing;
+  }
+
+ private:
+  OpenProgress& progress_;
+};
+
 Store::Impl::Impl(std::string dir, StoreOptions options)
     : dir_(std::move(dir)),
       options_(std::move(options)),
@@ -77,6 +95,10 @@ void Store::Impl::Say(char level, std::string_view line) const {
   if (options_.log) options_.log(level, line);
 }
 
+void Store::Impl::Enter(OpenStage stage) const {
+  if (options_.progress != nullptr) options_.progress->stage = stage;
+}
+
 Status Store::Impl::Lock() {
   RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(dir_), "creating " + dir_));
   return storage::LockDirectory(env_, dir_, &lock_);
@@ -87,13 +109,17 @@ Status Store::Impl::OpenDatabase() {
   statistics_ = db_options.statistics;
   listener_ = std::make_shared<Listener>();
   db_options.listeners.push_back(listener_);
+  if (options_.progress != nullptr) {
+    replay_watch_ = std::make_unique<ReplayWatch>(*options_.progress);
+    db_options.wal_filter = replay_watch_.get();
+  }
   std::vector<std::string> stored_names;
   ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
   if (exists) {
     const storage::WalPolicy policy = options_.durability == Durability::kSync
                                           ? storage::WalPolicy::kRefuse
                                           : storage::WalPolicy::kCut;
-    RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log));
+    RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log, options_.progress));
     RETURN_IF_ERROR(
         FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir_, &stored_names), dir_));
   }
@@ -111,11 +137,13 @@ Status Store::Impl::OpenDatabase() {
     families.emplace_back(std::string(storage::kFamilyNames[i]),
                           storage::MakeFamilyOptions(static_cast<Family>(i), options_, cache_));
   }
+  if (exists) Enter(OpenStage::kReplayingLogs);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   RETURN_IF_ERROR(
       FromRocksDb(rocksdb::DB::Open(db_options, dir_, families, &handles, &db), "opening " + dir_));
   db_.reset(db);
+  Enter(OpenStage::kOpening);
   CHECK(handles.size() == handles_.size());
   std::copy(handles.begin(), handles.end(), handles_.begin());
   return absl::OkStatus();
@@ -130,11 +158,8 @@ Status Store::Impl::CheckFormat() {
     if (has_rows) {
       return MakeStatus(absl::StatusCode::kDataLoss, "{}: the format record is missing", dir_);
     }
-    std::string value;
-    storage::EncodeNumber(key, storage::kFormatVersion, &value);
-    rocksdb::WriteBatch batch;
-    RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), dir_));
-    return Write(&batch, true);
+    RETURN_IF_ERROR(WriteFirstRows());
+    return ReadSecret();
   }
   if (*found > storage::kFormatVersion) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -142,8 +167,54 @@ Status Store::Impl::CheckFormat() {
                       "{}",
                       dir_, *found, storage::kFormatVersion);
   }
-  return storage::Migrate(db_.get(), handles_, static_cast<uint32_t>(*found),
-                          storage::kFormatVersion, storage::Migrations(), options_.log);
+  RETURN_IF_ERROR(MigrateFrom(static_cast<uint32_t>(*found)));
+  return ReadSecret();
+}
+
+StatusOr<FingerprintSecret> Store::Impl::NewSecret() const {
+  if (options_.fingerprint_secret) return *options_.fingerprint_secret;
+  return storage::DrawSecret();
+}
+
+Status Store::Impl::WriteFirstRows() {
+  ASSIGN_OR_RETURN(const FingerprintSecret secret, NewSecret());
+  rocksdb::WriteBatch batch;
+  const std::string format_key = MetaKeyOf(MetaKey::kFormat);
+  std::string value;
+  storage::EncodeNumber(format_key, storage::kFormatVersion, &value);
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), format_key, value), dir_));
+  const std::string secret_key = MetaKeyOf(MetaKey::kSecret);
+  storage::EncodeSecret(secret_key, secret, &value);
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), secret_key, value), dir_));
+  return Write(&batch, true);
+}
+
+Status Store::Impl::MigrateFrom(uint32_t format) {
+  if (format == storage::kFormatVersion) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const FingerprintSecret secret, NewSecret());
+  const storage::MigrationContext context{.db = db_.get(),
+                                          .families = handles_,
+                                          .new_secret = secret,
+                                          .fingerprint_bits = options_.fingerprint_bits,
+                                          .log = options_.log,
+                                          .progress = options_.progress};
+  return storage::Migrate(context, format, storage::kFormatVersion, storage::Migrations());
+}
+
+Status Store::Impl::ReadSecret() {
+  const std::string key = MetaKeyOf(MetaKey::kSecret);
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status =
+      db_->Get(rocksdb::ReadOptions(), handle(Family::kMeta), key, &value);
+  if (status.IsNotFound()) {
+    return MakeStatus(absl::StatusCode::kDataLoss, "{}: the secret of the fingerprints is missing",
+                      dir_);
+  }
+  RETURN_IF_ERROR(FromRocksDb(status, "reading meta"));
+  FingerprintSecret secret;
+  RETURN_IF_ERROR(storage::DecodeSecret(key, value.ToStringView(), &secret));
+  fingerprinter_ = Fingerprinter(secret, options_.fingerprint_bits);
+  return absl::OkStatus();
 }
 
 Status Store::Impl::StartGeneration() {
@@ -332,6 +403,7 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& dir, const Store
   RETURN_IF_ERROR(impl->OpenDatabase());
   RETURN_IF_ERROR(impl->CheckFormat());
   RETURN_IF_ERROR(impl->StartGeneration());
+  if (options.progress != nullptr) options.progress->stage = OpenStage::kOpen;
   return std::unique_ptr<Store>(new Store(std::move(impl)));
 }
 
@@ -340,6 +412,7 @@ Store::~Store() = default;
 
 Status Store::Close() { return impl_->Close(); }
 uint64_t Store::generation() const { return impl_->generation(); }
+const Fingerprinter& Store::fingerprinter() const { return impl_->fingerprinter(); }
 StatusOr<GlobalRecords> Store::LoadGlobals() const { return impl_->LoadGlobals(); }
 Status Store::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   return impl_->Load(first, last, visitor);

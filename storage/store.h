@@ -25,7 +25,7 @@ namespace freshet {
 // What start-up reads of one page. The references are valid during the call.
 struct LoadedPage {
   PageNumber number;
-  uint64_t fingerprint = 0;  // Fingerprint(crawl id, url)
+  uint64_t fingerprint = 0;  // by Store::fingerprinter
   const std::string& host;
   uint32_t host_serial = 0;  // dense, from 1, within the slot; the same for all pages of a host
   const PageSpec& spec;
@@ -143,6 +143,8 @@ class Store {
 
   // Rises with every opening of this database; >= 1.
   [[nodiscard]] uint64_t generation() const;
+  // Makes the fingerprints that Load gives.
+  [[nodiscard]] const Fingerprinter& fingerprinter() const;
 
   // --- Start-up ---
   [[nodiscard]] StatusOr<GlobalRecords> LoadGlobals() const;

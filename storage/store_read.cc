@@ -24,14 +24,15 @@ Status MissingPage(PageNumber number) { return NotFound("page {:#x}", number.val
 
 // The three rows of a page as a record.
 StatusOr<PageRecord> Assemble(PageNumber number, std::string_view key, std::string_view text,
-                              std::string_view state, std::string_view detail) {
+                              std::string_view state, std::string_view detail,
+                              const Fingerprinter& fingerprinter) {
   PageRecord page;
   storage::TextRow text_row;
   storage::StateRow state_row;
   RETURN_IF_ERROR(storage::DecodeText(key, text, &text_row));
   RETURN_IF_ERROR(storage::DecodeState(key, state, &state_row));
   RETURN_IF_ERROR(storage::DecodeDetail(key, detail, &page.detail));
-  if (Fingerprint(text_row.key.crawl_id, text_row.key.url) != state_row.fingerprint) {
+  if (fingerprinter.Of(text_row.key.crawl_id, text_row.key.url) != state_row.fingerprint) {
     return storage::BadRow(Family::kStates, key, "fingerprint is of another page");
   }
   page.key = std::move(text_row.key);
@@ -45,7 +46,8 @@ StatusOr<PageRecord> Assemble(PageNumber number, std::string_view key, std::stri
 // One page's answers out of a batched read.
 StatusOr<PageRecord> AssembleRead(PageNumber number, std::string_view key,
                                   const rocksdb::PinnableSlice* values,
-                                  const rocksdb::Status* statuses) {
+                                  const rocksdb::Status* statuses,
+                                  const Fingerprinter& fingerprinter) {
   int missing = 0;
   for (int i = 0; i < 3; ++i) {
     if (statuses[i].IsNotFound()) {
@@ -57,7 +59,7 @@ StatusOr<PageRecord> AssembleRead(PageNumber number, std::string_view key,
   if (missing == 3) return MissingPage(number);
   if (missing > 0) return storage::BadRow(Family::kTexts, key, "rows of the page are missing");
   return Assemble(number, key, values[0].ToStringView(), values[1].ToStringView(),
-                  values[2].ToStringView());
+                  values[2].ToStringView(), fingerprinter);
 }
 
 // Whether a page of this crawl id, host and URL fits.
@@ -110,7 +112,8 @@ std::vector<StatusOr<PageRecord>> Store::Impl::ReadPages(
   std::vector<StatusOr<PageRecord>> pages;
   pages.reserve(numbers.size());
   for (size_t i = 0; i < numbers.size(); ++i) {
-    pages.push_back(AssembleRead(numbers[i], keys[i], &values[i * kRows], &statuses[i * kRows]));
+    pages.push_back(AssembleRead(numbers[i], keys[i], &values[i * kRows], &statuses[i * kRows],
+                                 fingerprinter_));
   }
   return pages;
 }
@@ -215,9 +218,9 @@ StatusOr<ScanResult> Store::Impl::ScanPages(PageNumber from, PageNumber end, siz
       for (const auto& it : raw) RETURN_IF_ERROR(FromRocksDb(it->status(), "scanning pages"));
       return storage::BadRow(Family::kTexts, key, "rows of the page are missing");
     }
-    ASSIGN_OR_RETURN(PageRecord page,
-                     Assemble(*number, key, texts->value().ToStringView(),
-                              states->value().ToStringView(), details->value().ToStringView()));
+    ASSIGN_OR_RETURN(PageRecord page, Assemble(*number, key, texts->value().ToStringView(),
+                                               states->value().ToStringView(),
+                                               details->value().ToStringView(), fingerprinter_));
     result.pages.push_back(std::move(page));
   }
   for (const auto& it : raw) RETURN_IF_ERROR(FromRocksDb(it->status(), "scanning pages"));

@@ -1,4 +1,5 @@
 // Verification: every row is read and the column families are compared with each other.
+#include "core/base/fingerprint.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "rocksdb/convenience.h"
@@ -21,7 +22,8 @@ class Verifier {
  public:
   using Handles = std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies>;
 
-  Verifier(rocksdb::DB* db, const Handles& handles) : db_(db), handles_(handles), snapshot_(db) {
+  Verifier(rocksdb::DB* db, const Handles& handles, const Fingerprinter& fingerprinter)
+      : db_(db), handles_(handles), fingerprinter_(fingerprinter), snapshot_(db) {
     read_.snapshot = snapshot_.snapshot();
     read_.fill_cache = false;
     read_.verify_checksums = true;
@@ -67,7 +69,7 @@ class Verifier {
   }
   // Hash of (page number, text of the page) as both texts and urls give it.
   static uint64_t LinkHash(PageNumber number, const PageKey& key, std::string_view host) {
-    return Fingerprint(storage::PageKeyOf(number),
+    return HashOfTexts(storage::PageKeyOf(number),
                        storage::UrlKeyOf(SlotOf(number), key.crawl_id, host, key.url));
   }
 
@@ -83,6 +85,9 @@ class Verifier {
           key == storage::MetaKeyOf(MetaKey::kGeneration) ||
           key == storage::MetaKeyOf(MetaKey::kLayout)) {
         Note(storage::DecodeNumber(key, value, &number));
+      } else if (key == storage::MetaKeyOf(MetaKey::kSecret)) {
+        FingerprintSecret secret;
+        Note(storage::DecodeSecret(key, value, &secret));
       } else if (key == storage::MetaKeyOf(MetaKey::kSettings)) {
         Note(storage::DecodeSettings(key, value, &settings));
       } else if (storage::ParseMetaKey(MetaKey::kEpoch, key)) {
@@ -170,7 +175,7 @@ class Verifier {
     if (!text_status.ok() || !state_status.ok()) return;
     const Slot slot = SlotOf(*number);
     if (slot != SlotOfHost(text.host)) Problem(Family::kTexts, key, "in the wrong slot");
-    if (state.fingerprint != Fingerprint(text.key.crawl_id, text.key.url)) {
+    if (state.fingerprint != fingerprinter_.Of(text.key.crawl_id, text.key.url)) {
       Problem(Family::kStates, key, "fingerprint is of another page");
     }
     const auto host = hosts_.find(HostId(slot, state.host_serial));
@@ -268,6 +273,7 @@ class Verifier {
 
   rocksdb::DB* const db_;
   const Handles handles_;
+  const Fingerprinter& fingerprinter_;
   rocksdb::ManagedSnapshot snapshot_;
   rocksdb::ReadOptions read_;
   VerifyReport report_;
@@ -279,7 +285,7 @@ class Verifier {
 }  // namespace
 
 StatusOr<VerifyReport> Store::Impl::Verify() const {
-  VerifyReport report = Verifier(db_.get(), handles_).Run();
+  VerifyReport report = Verifier(db_.get(), handles_, fingerprinter_).Run();
   rocksdb::ReadOptions read;
   read.fill_cache = false;
   for (const rocksdb::Status& status :

@@ -104,11 +104,18 @@ bool EndsInUnwrittenSectors(std::string_view log, size_t offset) {
 // Walks the physical records of one log. Owner thread only.
 class WalWalker {
  public:
-  WalWalker(std::string_view log, LogKind kind)
-      : log_(log), kind_(kind), smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1) {}
+  WalWalker(std::string_view log, LogKind kind, std::atomic<uint64_t>* done = nullptr)
+      : log_(log),
+        kind_(kind),
+        smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1),
+        done_(done) {}
 
   WalReading Walk() {
-    while (offset_ < log_.size() && !reading_.faulty) Step();
+    while (offset_ < log_.size() && !reading_.faulty) {
+      const size_t before = offset_;
+      Step();
+      if (done_ != nullptr) done_->fetch_add(offset_ - before, std::memory_order_relaxed);
+    }
     if (!reading_.faulty && in_record_)
       Torn(record_start_, "the last parts of a record are missing");
     return std::move(reading_);
@@ -205,7 +212,8 @@ class WalWalker {
   const std::string_view log_;
   const LogKind kind_;
   const size_t smallest_;  // payload of a record
-  bool judging_ = true;    // else any bad place will do
+  std::atomic<uint64_t>* const done_;
+  bool judging_ = true;  // else any bad place will do
   WalReading reading_;
   size_t offset_ = 0;
   bool in_record_ = false;  // between FIRST and LAST
@@ -218,6 +226,15 @@ StatusOr<std::string> ReadFile(rocksdb::Env* env, const std::string& path) {
   std::string bytes;
   RETURN_IF_ERROR(FromRocksDb(rocksdb::ReadFileToString(env, path, &bytes), "reading " + path));
   return bytes;
+}
+
+uint64_t BytesOf(rocksdb::Env* env, const std::vector<std::string>& paths) {
+  uint64_t sum = 0;
+  for (const std::string& path : paths) {
+    uint64_t bytes = 0;
+    if (env->GetFileSize(path, &bytes).ok()) sum += bytes;
+  }
+  return sum;
 }
 
 // Paths of the logs in `dir`, in the order in which they were written.
@@ -286,13 +303,13 @@ Status CheckManifest(rocksdb::Env* env, const std::string& dir,
 class WalChecker {
  public:
   WalChecker(rocksdb::Env* env, WalPolicy policy,
-             const std::function<void(char, std::string_view)>& log)
-      : env_(env), policy_(policy), log_(log) {}
+             const std::function<void(char, std::string_view)>& log, std::atomic<uint64_t>* done)
+      : env_(env), policy_(policy), log_(log), done_(done) {}
 
   Status Check(const std::string& path) {
     if (cut_) return SetAside(path);
     ASSIGN_OR_RETURN(const std::string bytes, ReadFile(env_, path));
-    WalReading reading = ReadLog(bytes, LogKind::kWal);
+    WalReading reading = ReadLog(bytes, LogKind::kWal, done_);
     if (torn_ && reading.contents.records > 0) {
       // The torn tail of the log before was no loss only if nothing is missing here.
       if (reading.contents.first_sequence > next_sequence_ && next_sequence_ != 0) {
@@ -334,9 +351,10 @@ class WalChecker {
   rocksdb::Env* const env_;
   const WalPolicy policy_;
   const std::function<void(char, std::string_view)>& log_;
-  std::optional<WalFault> torn_;  // of the log before, not decided yet
-  uint64_t next_sequence_ = 0;    // zero: no record seen yet
-  bool cut_ = false;              // damage was cut: everything behind goes too
+  std::atomic<uint64_t>* const done_;  // may be null
+  std::optional<WalFault> torn_;       // of the log before, not decided yet
+  uint64_t next_sequence_ = 0;         // zero: no record seen yet
+  bool cut_ = false;                   // damage was cut: everything behind goes too
 };
 
 }  // namespace
@@ -354,13 +372,21 @@ StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir) {
   return false;
 }
 
-WalReading ReadLog(std::string_view bytes, LogKind kind) { return WalWalker(bytes, kind).Walk(); }
+WalReading ReadLog(std::string_view bytes, LogKind kind, std::atomic<uint64_t>* done) {
+  return WalWalker(bytes, kind, done).Walk();
+}
 
 Status CheckLogs(rocksdb::Env* env, const std::string& dir, WalPolicy policy,
-                 const std::function<void(char, std::string_view)>& log) {
+                 const std::function<void(char, std::string_view)>& log, OpenProgress* progress) {
   RETURN_IF_ERROR(CheckManifest(env, dir, log));
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListWals(env, dir));
-  WalChecker checker(env, policy, log);
+  if (progress != nullptr) {
+    progress->checked_log_bytes = progress->replayed_log_bytes = 0;
+    progress->log_bytes = BytesOf(env, paths);
+    progress->stage = OpenStage::kCheckingLogs;
+  }
+  WalChecker checker(env, policy, log,
+                     progress == nullptr ? nullptr : &progress->checked_log_bytes);
   for (const std::string& path : paths) RETURN_IF_ERROR(checker.Check(path));
   return checker.Finish();
 }

@@ -19,6 +19,7 @@
 #ifndef FRESHET_STORAGE_WAL_CHECK_H_
 #define FRESHET_STORAGE_WAL_CHECK_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "storage/open_progress.h"
 
 namespace rocksdb {
 class Env;
@@ -61,8 +63,10 @@ enum class LogKind : uint8_t {
   kManifest,  // records are opaque; their sequence numbers read as zero
 };
 
-// Reads the bytes of one log up to its first bad place. Thread-safe.
-[[nodiscard]] WalReading ReadLog(std::string_view bytes, LogKind kind);
+// Reads the bytes of one log up to its first bad place. Adds to `done`, which may be null, how many
+// bytes have been looked at, as it goes. Thread-safe.
+[[nodiscard]] WalReading ReadLog(std::string_view bytes, LogKind kind,
+                                 std::atomic<uint64_t>* done = nullptr);
 
 // What to do about damage.
 enum class WalPolicy : uint8_t {
@@ -76,9 +80,11 @@ enum class WalPolicy : uint8_t {
 
 // Examines the MANIFEST in use and all write-ahead logs in `dir`, in order, and cuts torn tails
 // off; with kCut, damage in write-ahead logs too. Each cut is reported to `log` ('W').
+// `progress`, which may be null, is told how many bytes there are and how many have been looked at.
 // Thread-compatible: the directory's lock is held by the caller.
 [[nodiscard]] Status CheckLogs(rocksdb::Env* env, const std::string& dir, WalPolicy policy,
-                               const std::function<void(char, std::string_view)>& log);
+                               const std::function<void(char, std::string_view)>& log,
+                               OpenProgress* progress = nullptr);
 
 }  // namespace freshet::storage
 

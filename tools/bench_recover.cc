@@ -60,6 +60,7 @@ Status RunRecoverBench(RecoverFlags flags) {
     ShardOptions options;
     options.policy = policy;
     options.shard = static_cast<uint16_t>(i);
+    options.fingerprinter = store->fingerprinter();
     states.push_back(std::make_unique<ShardState>(options));
     shards.push_back(states.back().get());
   }

@@ -93,7 +93,11 @@ StatusOr<std::vector<BenchPage>> LoadPages(const StoreFlags& flags, int64_t* end
 class StoredShard {
  public:
   explicit StoredShard(Store& store)
-      : store_(store), state_({.policy = {}, .estimator = {}, .generation = 1}) {}
+      : store_(store),
+        state_({.policy = {},
+                .estimator = {},
+                .generation = 1,
+                .fingerprinter = store.fingerprinter()}) {}
 
   Status Apply(std::span<const Event> events, Instant now) {
     numbers_.clear();

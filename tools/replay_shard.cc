@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/fingerprint.h"
 #include "core/base/url.h"
 
 namespace freshet {
@@ -49,7 +50,7 @@ void ShardReplay::Signal(std::span<const ReplaySignal> poll, Instant now) {
     event.key = {kCrawlId, pages_[signal.page].url};
     event.pages_in_poll = batch_sizes_[pages_[signal.page].host];
     if (named_polls_)
-      event.poll = Fingerprint(pages_[signal.page].host, std::to_string(now.micros()));
+      event.poll = HashOfTexts(pages_[signal.page].host, std::to_string(now.micros()));
     event.changed = signal.changed;
     batch_.emplace_back(std::move(event));
   }

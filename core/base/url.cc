@@ -184,9 +184,4 @@ Slot SlotOfHost(std::string_view host) {
   return Slot(static_cast<uint16_t>(XXH3_64bits(host.data(), host.size()) % limits::kSlots));
 }
 
-uint64_t Fingerprint(std::string_view crawl_id, std::string_view url) {
-  return XXH3_64bits_withSeed(url.data(), url.size(),
-                              XXH3_64bits(crawl_id.data(), crawl_id.size()));
-}
-
 }  // namespace freshet

@@ -51,9 +51,6 @@ struct CanonicalUrl {
 // The slot of a host. Frozen: stored keys start with it. XXH3 (64 bit, seed 0) modulo 4096.
 [[nodiscard]] Slot SlotOfHost(std::string_view host);
 
-// A 64-bit fingerprint of (crawl id, canonical URL) for maps; not an identity. Frozen.
-[[nodiscard]] uint64_t Fingerprint(std::string_view crawl_id, std::string_view url);
-
 }  // namespace freshet
 
 #endif  // FRESHET_CORE_BASE_URL_H_

@@ -15,23 +15,25 @@ double FreshAt(const FreshnessSample::Page& page, Instant now) {
 
 }  // namespace
 
-void FreshnessSample::Put(uint64_t fingerprint, const Page& page) {
+void FreshnessSample::Put(PageId id, uint64_t fingerprint, const Page& page) {
   if (fingerprint > highest_) return;
-  sample_.insert_or_assign(fingerprint, page);
-  while (sample_.size() > kMaxSample) Halve();
+  sample_.insert_or_assign(id, Sampled{fingerprint, page});
+  // A store that was tampered with may have more pages than that of the least fingerprint.
+  while (sample_.size() > kMaxSample && highest_ > 0) Halve();
 }
 
 void FreshnessSample::Halve() {
-  CHECK(highest_ > 1, "more pages than fingerprints");
   highest_ /= 2;
-  absl::erase_if(sample_, [this](const auto& entry) { return entry.first > highest_; });
+  absl::erase_if(sample_,
+                 [this](const auto& entry) { return entry.second.fingerprint > highest_; });
 }
 
 BelievedFreshness FreshnessSample::Sum(Instant now, uint64_t pages) const {
   BelievedFreshness sum;
   sum.pages = pages;
   if (sample_.empty()) return sum;
-  for (const auto& [fingerprint, page] : sample_) {
+  for (const auto& [id, sampled] : sample_) {
+    const Page& page = sampled.page;
     const double fresh = FreshAt(page, now);
     sum.importance += page.importance;
     sum.fresh_importance += page.importance * fresh;
@@ -45,7 +47,8 @@ BelievedFreshness FreshnessSample::Sum(Instant now, uint64_t pages) const {
     const double weighted = sum.importance > 0 ? sum.fresh_importance / sum.importance : 0;
     double squares = 0;
     double weighted_squares = 0;
-    for (const auto& [fingerprint, page] : sample_) {
+    for (const auto& [id, sampled] : sample_) {
+      const Page& page = sampled.page;
       const double fresh = FreshAt(page, now);
       squares += (fresh - share) * (fresh - share);
       const double part = page.importance * (fresh - weighted);

@@ -38,18 +38,22 @@ class FreshnessSample {
     double rate = 0;
   };
 
-  // Adds the page or replaces what is known of it.
-  void Put(uint64_t fingerprint, const Page& page);
-  void Remove(uint64_t fingerprint) { sample_.erase(fingerprint); }
+  // Adds the page or replaces what is known of it. A page keeps its fingerprint.
+  void Put(PageId id, uint64_t fingerprint, const Page& page);
+  void Remove(PageId id) { sample_.erase(id); }
 
   // As of `now`, for `pages` pages in all.
   [[nodiscard]] BelievedFreshness Sum(Instant now, uint64_t pages) const;
 
  private:
+  struct Sampled {
+    uint64_t fingerprint = 0;
+    Page page;
+  };
   void Halve();
 
   uint64_t highest_ = UINT64_MAX;  // fingerprints up to here are in the sample
-  absl::flat_hash_map<uint64_t, Page> sample_;
+  absl::flat_hash_map<PageId, Sampled> sample_;
 };
 
 }  // namespace freshet

@@ -32,7 +32,7 @@ void FingerprintSet::Put(Part& part, size_t place, uint64_t fingerprint, uint32_
 }
 
 void FingerprintSet::Place(Part& part, uint64_t fingerprint, uint32_t id) {
-  Put(part, Search(part, fingerprint, [](PageId) { return false; }), fingerprint, id);
+  Put(part, Search(part, fingerprint, [](PageId) {}), fingerprint, id);
 }
 
 void FingerprintSet::MakeRoom(Part& part, uint32_t ids) {
@@ -44,11 +44,12 @@ void FingerprintSet::MakeRoom(Part& part, uint32_t ids) {
 }
 
 template <typename FingerprintOf>
-std::optional<PageId> FingerprintSet::Fill(uint32_t ids, const FingerprintOf& fingerprint_of) {
+std::vector<PageId> FingerprintSet::Fill(uint32_t ids, const FingerprintOf& fingerprint_of,
+                                         size_t most) {
   std::vector<uint32_t> sizes(parts_.size());
   for (uint32_t id = 0; id < ids; ++id) ++sizes[PartOf(fingerprint_of(PageId(id)))];
   for (size_t i = 0; i < parts_.size(); ++i) MakeRoom(parts_[i], sizes[i]);
-  std::optional<PageId> duplicate;
+  std::vector<PageId> shared;
   std::vector<Entry> entries;
   std::vector<uint32_t> ends(parts_.size());
   for (uint32_t first = 0; first < ids; first += std::min(kSlice, ids - first)) {
@@ -63,17 +64,15 @@ std::optional<PageId> FingerprintSet::Fill(uint32_t ids, const FingerprintOf& fi
     }
     for (const Entry& entry : entries) {
       Part& part = parts_[PartOf(entry.fingerprint)];
+      bool taken = false;
       const size_t place = Search(part, entry.fingerprint, [&](PageId id) {
-        return fingerprint_of(id) == entry.fingerprint;
+        taken = taken || fingerprint_of(id) == entry.fingerprint;
       });
-      if (part.tags[place] == 0) {
-        Put(part, place, entry.fingerprint, entry.id);
-      } else {
-        duplicate = PageId(entry.id);
-      }
+      Put(part, place, entry.fingerprint, entry.id);
+      if (taken && shared.size() < most) shared.emplace_back(entry.id);
     }
   }
-  return duplicate;
+  return shared;
 }
 
 size_t FingerprintSet::bytes() const {
@@ -128,10 +127,10 @@ PageId PageTable::Append(PageNumber number, uint64_t fingerprint) {
   return AddRow(number, fingerprint);
 }
 
-std::optional<PageId> PageTable::FinishAppending() {
+std::vector<PageId> PageTable::FinishAppending(size_t most) {
   CHECK(free_.empty(), "pages were removed while others were appended");
-  return by_fingerprint_.Fill(id_limit(),
-                              [this](PageId id) { return rows_[id.value()].fingerprint; });
+  return by_fingerprint_.Fill(
+      id_limit(), [this](PageId id) { return rows_[id.value()].fingerprint; }, most);
 }
 
 void PageTable::Remove(PageId id) {
@@ -149,11 +148,6 @@ std::optional<PageId> PageTable::Find(PageNumber number) const {
   const uint32_t* place = const_cast<PageTable*>(this)->PlaceOf(number, false);
   if (place == nullptr || *place == kNoId) return std::nullopt;
   return PageId(*place);
-}
-
-std::optional<PageId> PageTable::FindFingerprint(uint64_t fingerprint) const {
-  return by_fingerprint_.Find(
-      fingerprint, [&](PageId id) { return rows_[id.value()].fingerprint == fingerprint; });
 }
 
 bool PageTable::known(PageId id) const {

@@ -22,16 +22,16 @@ namespace freshet {
 // Page ids by 64-bit fingerprint: open addressing with linear probing, in 256 parts that grow one
 // by one and by a quarter, so that no insertion waits for the whole table to move and little of it
 // is empty. An entry is the id and eight bits of the fingerprint; the whole fingerprint is the
-// owner's to keep, and is given to the functions that need it.
+// owner's to keep, and is given to the functions that need it. Several ids may share a fingerprint.
 //
 // Owner thread only.
 class FingerprintSet {
  public:
   FingerprintSet();
 
-  // Calls match(id) for ids whose eight bits agree until it returns true; that id, or none.
-  template <typename Match>
-  [[nodiscard]] std::optional<PageId> Find(uint64_t fingerprint, const Match& match) const;
+  // Calls visit(id) for all ids whose eight bits agree: those of this fingerprint and a few others.
+  template <typename Visit>
+  void ForEach(uint64_t fingerprint, const Visit& visit) const;
   // Adds an id. `fingerprint_of(id)` gives the fingerprint of every id in the set.
   template <typename FingerprintOf>
   void Insert(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of);
@@ -39,12 +39,11 @@ class FingerprintSet {
   template <typename FingerprintOf>
   void Erase(uint64_t fingerprint, PageId id, const FingerprintOf& fingerprint_of);
 
-  // Fills the set with all ids below `ids`, whose fingerprints no two share. An id whose
-  // fingerprint one below it has is left out; one of those is returned. Several times as fast as
-  // inserting: the ids of a part are placed together, while it is in the cache. Precondition: the
-  // set is empty.
+  // Fills the set with all ids below `ids`. Several times as fast as inserting: the ids of a part
+  // are placed together, while it is in the cache. Returns those, at most `most`, whose fingerprint
+  // an id placed before has. Precondition: the set is empty.
   template <typename FingerprintOf>
-  [[nodiscard]] std::optional<PageId> Fill(uint32_t ids, const FingerprintOf& fingerprint_of);
+  std::vector<PageId> Fill(uint32_t ids, const FingerprintOf& fingerprint_of, size_t most);
   [[nodiscard]] size_t bytes() const;
 
  private:
@@ -68,9 +67,9 @@ class FingerprintSet {
   static size_t After(const Part& part, size_t place) {
     return place + 1 == part.tags.size() ? 0 : place + 1;
   }
-  // Where the id that matches is, or the free place at which to put it.
-  template <typename Match>
-  [[nodiscard]] static size_t Search(const Part& part, uint64_t fingerprint, const Match& match);
+  // Calls visit(id) as ForEach does; the free place at which to put another.
+  template <typename Visit>
+  static size_t Search(const Part& part, uint64_t fingerprint, const Visit& visit);
   static void MakeRoom(Part& part, uint32_t ids);
   static void Put(Part& part, size_t place, uint64_t fingerprint, uint32_t id);
   static void Place(Part& part, uint64_t fingerprint, uint32_t id);
@@ -80,8 +79,7 @@ class FingerprintSet {
 
 // Owner thread only. Ids are dense; one that was removed is given to a later page.
 //
-// Invariant: number and fingerprint of the pages in the table are unique, between Append and
-// FinishAppending only the number.
+// Invariant: the numbers of the pages in the table are unique. Fingerprints nearly are.
 class PageTable {
  public:
   // What is known of a page besides its name. A page may be both leased and gone.
@@ -92,18 +90,21 @@ class PageTable {
     kNever = 8,   // no time makes it worth a crawl
   };
 
-  // Precondition: neither is in the table; the serial is not 0.
+  // Precondition: the number is not in the table; the serial is not 0.
   PageId Add(PageNumber number, uint64_t fingerprint);
   void Remove(PageId id);
 
   // For a table that is filled from nothing: Append every page, then FinishAppending; until then
   // pages are found by number alone. Precondition: the number is not in the table.
   PageId Append(PageNumber number, uint64_t fingerprint);
-  // A page whose fingerprint another one has: the table is then of no use but to look at.
-  [[nodiscard]] std::optional<PageId> FinishAppending();
+  // Returns pages, at most `most`, whose fingerprint one of the others has too.
+  std::vector<PageId> FinishAppending(size_t most);
 
   [[nodiscard]] std::optional<PageId> Find(PageNumber number) const;
-  [[nodiscard]] std::optional<PageId> FindFingerprint(uint64_t fingerprint) const;
+  // Calls visit(id) for every page of this fingerprint: more than one only by the rarest of
+  // chances.
+  template <typename Visit>
+  void ForEachOf(uint64_t fingerprint, const Visit& visit) const;
   // Whether the id belongs to a page now.
   [[nodiscard]] bool known(PageId id) const;
   // Precondition for the rest: known(id).
@@ -143,22 +144,19 @@ class PageTable {
   size_t size_ = 0;
 };
 
-template <typename Match>
-size_t FingerprintSet::Search(const Part& part, uint64_t fingerprint, const Match& match) {
+template <typename Visit>
+size_t FingerprintSet::Search(const Part& part, uint64_t fingerprint, const Visit& visit) {
   const uint8_t tag = TagOf(fingerprint);
   size_t at = Home(part, fingerprint);
-  while (part.tags[at] != 0 && !(part.tags[at] == tag && match(PageId(part.ids[at])))) {
-    at = After(part, at);
+  for (; part.tags[at] != 0; at = After(part, at)) {
+    if (part.tags[at] == tag) visit(PageId(part.ids[at]));
   }
   return at;
 }
 
-template <typename Match>
-std::optional<PageId> FingerprintSet::Find(uint64_t fingerprint, const Match& match) const {
-  const Part& part = parts_[PartOf(fingerprint)];
-  const size_t at = Search(part, fingerprint, match);
-  if (part.tags[at] == 0) return std::nullopt;
-  return PageId(part.ids[at]);
+template <typename Visit>
+void FingerprintSet::ForEach(uint64_t fingerprint, const Visit& visit) const {
+  Search(parts_[PartOf(fingerprint)], fingerprint, visit);
 }
 
 template <typename FingerprintOf>
@@ -199,6 +197,13 @@ void FingerprintSet::Erase(uint64_t fingerprint, PageId id, const FingerprintOf&
   }
   part.tags[hole] = 0;
   --part.used;
+}
+
+template <typename Visit>
+void PageTable::ForEachOf(uint64_t fingerprint, const Visit& visit) const {
+  by_fingerprint_.ForEach(fingerprint, [&](PageId id) {
+    if (rows_[id.value()].fingerprint == fingerprint) visit(id);
+  });
 }
 
 }  // namespace freshet

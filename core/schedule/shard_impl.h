@@ -44,14 +44,14 @@ class ShardState::Impl {
                                        const PageSpec& spec, const PageState& state) const;
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch, Instant now);
   void LoadLease(const LeaseRecord& lease);
-  [[nodiscard]] Status FinishLoad();
+  [[nodiscard]] std::vector<PageNumber> FinishLoad();
   void Install(Transaction& txn);
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   [[nodiscard]] Instant next_timer() const;
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
   [[nodiscard]] std::optional<Pick> Take(Instant at);
   void PutBack(PageNumber number);
-  [[nodiscard]] std::optional<PageNumber> FindNumber(const PageKey& key) const;
+  void FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const;
 
   // --- shard_plan.cc
   [[nodiscard]] bool SetPolicy(const CrawlPolicy& policy);

@@ -109,7 +109,7 @@ void ShardState::Impl::DropPage(PageId id) {
   if (id.value() < facts.size()) facts[id.value()] = PlanFacts();
   edges.Set(id, Instant::Infinite());
   SetGone(id, false);
-  freshness.Remove(pages.fingerprint(id));
+  freshness.Remove(id);
   pages.Remove(id);
   --counters.pages;
 }
@@ -147,18 +147,16 @@ void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
   if (queue && queue->Has(id)) held ? queue->Withhold(id) : queue->Offer(id);
 }
 
-std::optional<PageNumber> ShardState::Impl::FindNumber(const PageKey& key) const {
-  const auto id = pages.FindFingerprint(Fingerprint(key.crawl_id, key.url));
-  if (!id) return std::nullopt;
-  return pages.number(*id);
+void ShardState::Impl::FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const {
+  pages.ForEachOf(options.fingerprinter.Of(key.crawl_id, key.url),
+                  [&](PageId id) { numbers->push_back(pages.number(id)); });
 }
 
 void ShardState::Impl::File(PageId id, const PageToLoad& page, const IndexEntry& entry,
                             Instant asked_at) {
   edges.Set(id, page.edge);
   // There is no copy of a page that is gone to be fresh or stale.
-  page.gone ? freshness.Remove(pages.fingerprint(id))
-            : freshness.Put(pages.fingerprint(id), page.believed);
+  page.gone ? freshness.Remove(id) : freshness.Put(id, pages.fingerprint(id), page.believed);
   if (FilesInIndex()) {
     index->Put(id, entry);
     if (pages.IsAny(id, kNotToBePicked)) index->Withhold(id);

@@ -63,8 +63,9 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
   lease_ends.push({lease.deadline, lease.id});
 }
 
-Status ShardState::Impl::FinishLoad() {
-  const std::optional<PageId> twice = pages.FinishAppending();
+std::vector<PageNumber> ShardState::Impl::FinishLoad() {
+  std::vector<PageNumber> shared;
+  for (const PageId id : pages.FinishAppending(kMostShared)) shared.push_back(pages.number(id));
   leases.SortRemembered();
   for (uint32_t i = 0; i < hosts.id_limit(); ++i) {
     FreeHost(HostId(i));
@@ -72,7 +73,7 @@ Status ShardState::Impl::FinishLoad() {
   }
   counters.hosts = hosts.size();
   counters.leases = leases.size();
-  return twice ? StoredTwice(pages.number(*twice)) : absl::OkStatus();
+  return shared;
 }
 
 // --- Installing ---
@@ -121,7 +122,8 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     if (!page.reindex) continue;
     const HostId host = hosts.Intern(record.host);
     if (!id) {
-      id = AddPage(record.number, Fingerprint(record.key.crawl_id, record.key.url), host);
+      id = AddPage(record.number, options.fingerprinter.Of(record.key.crawl_id, record.key.url),
+                   host);
     }
     if (page.fetched && queue && queue->Has(*id)) queue->Crawled(*id, latest);
     Refile(*id, host, record.spec, record.state);
@@ -240,108 +242,5 @@ void ShardState::Impl::FollowPoliteness() {
   while (following < end) FreeHost(HostId(following++));
   if (following >= hosts.id_limit()) following = UINT32_MAX;
 }
-
-// --- ShardState: forwards
-
-ShardState::ShardState(const ShardOptions& options) : impl_(std::make_unique<Impl>(options)) {}
-ShardState::~ShardState() = default;
-
-HostId ShardState::LoadHost(const HostRecord& host) { return impl_->hosts.Put(host); }
-
-PageToLoad ShardState::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
-                                   const PageSpec& spec, const PageState& state) const {
-  return impl_->PrepareLoad(number, fingerprint, host, spec, state);
-}
-
-Status ShardState::LoadPages(std::span<const PageToLoad> batch, Instant now) {
-  return impl_->LoadPages(batch, now);
-}
-
-void ShardState::LoadLease(const LeaseRecord& lease) { impl_->LoadLease(lease); }
-
-Status ShardState::LoadEpoch(const EpochRecord& epoch) {
-  if (!epoch.site_model.empty()) {
-    RETURN_IF_ERROR(impl_->estimator.RestoreModel(epoch.site_model));
-  }
-  impl_->epoch = epoch.number;
-  return absl::OkStatus();
-}
-
-void ShardState::LoadNextSerial(Slot slot, uint64_t next_serial) {
-  uint64_t& next = impl_->next_serial[slot];
-  next = std::max(next, next_serial);
-}
-
-Status ShardState::FinishLoad() { return impl_->FinishLoad(); }
-
-void ShardState::Want(const Event& event, std::vector<PageNumber>* numbers) const {
-  impl_->Want(event, numbers);
-}
-
-Reply ShardState::Step(const Event& event, Instant now, Transaction& txn) {
-  impl_->latest = std::max(impl_->latest, now);
-  return std::visit([&](const auto& e) { return impl_->Step(e, now, txn); }, event);
-}
-
-void ShardState::Install(Transaction& txn) { impl_->Install(txn); }
-
-void ShardState::TakeDueTimers(Instant now, size_t max, std::vector<Event>* events) {
-  impl_->TakeDueTimers(now, max, events);
-}
-
-Instant ShardState::next_timer() const { return impl_->next_timer(); }
-std::optional<Pick> ShardState::Peek(Instant at) { return impl_->Peek(at); }
-std::optional<Pick> ShardState::Take(Instant at) { return impl_->Take(at); }
-void ShardState::PutBack(PageNumber page) { impl_->PutBack(page); }
-double ShardState::price() const { return impl_->price; }
-
-void ShardState::SetPoliteness(const PolitenessDefaults& defaults) {
-  impl_->SetPoliteness(defaults);
-}
-const PolitenessDefaults& ShardState::politeness() const { return impl_->hosts.defaults(); }
-const HostBackoff& ShardState::host_backoff() const { return impl_->options.host_backoff; }
-
-void ShardState::BeginEpoch(Instant now) { impl_->estimator.BeginEpoch(now); }
-void ShardState::CollectForEpoch(const PageRecord& page) { impl_->estimator.Collect(page); }
-
-void ShardState::FinishEpoch(Instant now, Transaction& txn) {
-  impl_->estimator.FinishEpoch();
-  ++impl_->counters.epochs;
-  txn.epoch = EpochRecord{.shard = impl_->options.shard,
-                          .number = ++impl_->epoch,
-                          .finished = now,
-                          .site_model = impl_->estimator.SerialiseModel()};
-}
-
-uint64_t ShardState::epoch() const { return impl_->epoch; }
-
-std::optional<PageNumber> ShardState::FindNumber(const PageKey& key) const {
-  return impl_->FindNumber(key);
-}
-
-std::optional<LeaseRecord> ShardState::FindLease(LeaseId id) const {
-  const LeaseRecord* lease = impl_->leases.Find(id);
-  if (lease == nullptr) return std::nullopt;
-  return *lease;
-}
-
-Explanation ShardState::Explain(const PageRecord& page, Instant now) const {
-  return impl_->Explain(page, now);
-}
-
-StatusOr<HostRecord> ShardState::FindHost(const std::string& host, uint32_t* in_flight) const {
-  const std::optional<HostId> id = impl_->hosts.Find(host);
-  if (!id) return NotFound("host: {} has no page", host);
-  *in_flight = impl_->hosts.in_flight(*id);
-  return impl_->hosts.record(*id);
-}
-
-uint32_t ShardState::host_ids() const { return impl_->hosts.id_limit(); }
-
-BelievedFreshness ShardState::Believed(Instant now) const {
-  return impl_->freshness.Sum(now, impl_->pages.size() - impl_->counters.gone_pages);
-}
-std::vector<SourceTrust> ShardState::Trust() const { return impl_->estimator.Trust(); }
-const ShardCounters& ShardState::counters() const { return impl_->counters; }
 
 }  // namespace freshet

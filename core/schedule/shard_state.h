@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/fingerprint.h"
 #include "core/base/limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
@@ -64,6 +65,7 @@ struct ShardOptions {
   uint16_t shard = 0;
   // Makes lease ids of different runs of the program differ; from the store.
   uint32_t generation = 1;
+  Fingerprinter fingerprinter;  // with the secret of the store
 };
 
 // The page that is worth most at the instant asked for.
@@ -163,8 +165,10 @@ class ShardState {
   void LoadLease(const LeaseRecord& lease);
   // Page numbers of `slot` from this serial on were never given to a page.
   void LoadNextSerial(Slot slot, uint64_t next_serial);
-  // Internal when two pages have one fingerprint: the shard is then of no use but to look at.
-  [[nodiscard]] Status FinishLoad();
+  // Returns pages whose fingerprint another page has too, at most kMostShared: such a pair is most
+  // likely one page that is stored twice. All are in the shard.
+  static constexpr size_t kMostShared = 1000;
+  std::vector<PageNumber> FinishLoad();
 
   // --- The cycle
 
@@ -243,7 +247,9 @@ class ShardState {
   [[nodiscard]] bool FinishPlan(bool* refile);
 
   // --- Looking
-  [[nodiscard]] std::optional<PageNumber> FindNumber(const PageKey& key) const;
+  // Appends the numbers of the pages that may be this one, by their fingerprint: it is among them
+  // if it is known. Which it is, their records tell.
+  void FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const;
   [[nodiscard]] std::optional<LeaseRecord> FindLease(LeaseId id) const;
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
   // Memory for hosts, in hosts: as many as there were at a time.

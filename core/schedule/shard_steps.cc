@@ -125,9 +125,7 @@ Status ValidateIntervals(const PageSpec& spec) {
 }  // namespace
 
 void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers) const {
-  const auto want_key = [&](const PageKey& key) {
-    if (const auto number = FindNumber(key)) numbers->push_back(*number);
-  };
+  const auto want_key = [&](const PageKey& key) { FindNumbers(key, numbers); };
   // A page may have been removed since it was named, for example between an offer and its lease.
   const auto want_page = [&](PageNumber number) {
     if (pages.Find(number)) numbers->push_back(number);
@@ -224,16 +222,6 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
     record.state.rates = estimator.Estimate(record, now).rates;
     page->state_changed = page->reindex = true;
     return {};
-  }
-  const uint64_t fingerprint = Fingerprint(event.key.crawl_id, event.key.url);
-  if (const auto id = pages.FindFingerprint(fingerprint)) {
-    // Found by fingerprint and read, but it is another page: the only loss that 64 bits can bring.
-    // A page that this batch removed leaves its place to the new one.
-    if (txn.Find(pages.number(*id)) != nullptr) {
-      return Refused(MakeStatus(absl::StatusCode::kAlreadyExists,
-                                "url: its fingerprint {:016x} is taken by another page",
-                                fingerprint));
-    }
   }
   if (counters.pages + txn.created() >= options.max_pages) return Refused(TooManyPages("url: "));
   PageRecord record;

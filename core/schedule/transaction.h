@@ -41,7 +41,8 @@ class Transaction {
     bool given_up = false;   // expired, and its page waits for its normal turn
   };
 
-  // Takes a record as the store holds it. Loading the same page twice keeps the first copy.
+  // Takes a record as the store holds it. Loading the same page twice keeps the first copy. Of two
+  // pages with one key, which only a damaged store has, the key finds the one loaded first.
   void Load(PageRecord record);
 
   // The page as the events before left it; nullptr: neither loaded nor created, or removed.

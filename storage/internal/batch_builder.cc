@@ -67,7 +67,8 @@ Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {
   }
   if (write.created || write.state) {
     ASSIGN_OR_RETURN(const uint32_t host_serial, HostSerial(slot, page.host, true));
-    storage::EncodeState(key, host_serial, Fingerprint(page.key.crawl_id, page.key.url), page.spec,
+    storage::EncodeState(key, host_serial,
+                         store_.fingerprinter_.Of(page.key.crawl_id, page.key.url), page.spec,
                          page.state, &value_);
     Put(Family::kStates, key);
   }

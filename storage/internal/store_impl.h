@@ -32,6 +32,7 @@ class Store::Impl {
 
   Status Close();
   [[nodiscard]] uint64_t generation() const { return generation_; }
+  [[nodiscard]] const Fingerprinter& fingerprinter() const { return fingerprinter_; }
 
   [[nodiscard]] StatusOr<GlobalRecords> LoadGlobals() const;
   [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
@@ -64,14 +65,22 @@ class Store::Impl {
   // One commit on its way into a write batch.
   class BatchBuilder;
   class Listener;
+  class ReplayWatch;
 
   [[nodiscard]] rocksdb::ColumnFamilyHandle* handle(storage::Family family) const {
     return handles_[storage::IndexOf(family)];
   }
   void Say(char level, std::string_view line) const;
+  void Enter(OpenStage stage) const;
   // Reads a number of `meta`; nullopt: there is none.
   [[nodiscard]] StatusOr<std::optional<uint64_t>> ReadNumber(const std::string& key) const;
   [[nodiscard]] StatusOr<bool> HasRows() const;
+  // The secret that a store without one is to get.
+  [[nodiscard]] StatusOr<FingerprintSecret> NewSecret() const;
+  // Writes what makes an empty database a store.
+  [[nodiscard]] Status WriteFirstRows();
+  [[nodiscard]] Status MigrateFrom(uint32_t format);
+  [[nodiscard]] Status ReadSecret();
   [[nodiscard]] Status LoadSlotHosts(Slot slot, SlotHosts& hosts) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(hosts.mutex);
 
@@ -91,9 +100,11 @@ class Store::Impl {
   std::shared_ptr<rocksdb::Cache> cache_;
   std::shared_ptr<rocksdb::Statistics> statistics_;
   std::shared_ptr<Listener> listener_;
+  std::unique_ptr<ReplayWatch> replay_watch_;
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
   uint64_t generation_ = 0;
+  Fingerprinter fingerprinter_;
 
   // --- Synchronised by themselves ---
   const std::unique_ptr<std::array<SlotHosts, limits::kSlots>> slot_hosts_;

@@ -1,5 +1,6 @@
 // What a server says of itself while it starts: probes are answered from the beginning, requests
 // once everything is there.
+#include <filesystem>
 #include <future>
 
 #include "httplib.h"
@@ -10,6 +11,7 @@ namespace freshet {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 
 constexpr int kPages = 3000;
@@ -90,6 +92,8 @@ TEST_F(Readiness, SaysHowFarLoadingHasComeAndServesWhenAllIsThere) {
   EXPECT_THAT(served, HasSubstr("freshet_ready 1\n"));
   EXPECT_THAT(served, HasSubstr("freshet_recovered_pages 3000\n"));
   EXPECT_THAT(served, HasSubstr("freshet_recovered_share 1\n"));
+  EXPECT_THAT(served, HasSubstr("freshet_recovery_stage_info{stage=\"serving\"} 1\n"));
+  EXPECT_THAT(served, HasSubstr("freshet_recovery_log_bytes 0\n"));
   EXPECT_THAT(served, HasSubstr("freshet_crawl_rate 0\n"));
   EXPECT_THAT(Get("/status.json")->body, Not(HasSubstr("starting")));
   EXPECT_TRUE(server_->Stop().ok());
@@ -113,6 +117,57 @@ TEST_F(Readiness, AStartThatIsToEndDoesNotLoadEverything) {
   ASSERT_TRUE(info.ok()) << info.status().ToString();
   EXPECT_EQ(info->pages, uint64_t{kPages});
   EXPECT_TRUE(again.Stop().ok());
+}
+
+// The value of a metric.
+double ValueOf(const std::string& metrics, const std::string& name) {
+  const size_t at = metrics.find("\n" + name + " ");
+  EXPECT_NE(at, std::string::npos) << name;
+  return at == std::string::npos ? -1 : std::stod(metrics.substr(at + name.size() + 2));
+}
+
+TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
+  const TempDir dir;
+  {
+    // What a kill would leave: everything is in the log.
+    TestServer killed([&](ServerConfig* config) { config->durability = "wal"; });
+    killed.UpsertMany(kPages, 500);
+    std::filesystem::copy(killed.config.data_dir, dir / "data");
+  }
+  GatedEnv env(".log");
+  ServerConfig config;
+  config.data_dir = dir / "data";
+  config.listen = config.http_listen = "127.0.0.1:0";
+  config.durability = "wal";
+  SystemClock clock;
+  Server server(config, clock, &env);
+  env.Close();
+  auto start = std::async(std::launch::async, [&] { return server.Start(); });
+  env.AwaitVisitor();
+  const auto get = [&](const char* path) {
+    return httplib::Client("http://" + server.http_address()).Get(path)->body;
+  };
+  EXPECT_THAT(get("/readyz"), MatchesRegex("checking the log: 0.0 of [0-9.]+ MB, 0%\n"));
+  EXPECT_THAT(get("/metrics"),
+              HasSubstr("freshet_recovery_stage_info{stage=\"checking_log\"} 1\n"));
+  // Reads are let through one by one until a part has been replayed.
+  while (
+      !testing::Matches(MatchesRegex("replaying the log: .* MB, [1-9][0-9]?%\n"))(get("/readyz"))) {
+    env.LetOnePass();
+    env.AwaitVisitor();
+  }
+  const std::string replaying = get("/metrics");
+  const double bytes = ValueOf(replaying, "freshet_recovery_log_bytes");
+  EXPECT_GT(bytes, 100.0 * kPages);
+  EXPECT_EQ(ValueOf(replaying, "freshet_recovered_log_bytes{step=\"check\"}"), bytes);
+  EXPECT_LT(ValueOf(replaying, "freshet_recovered_log_bytes{step=\"replay\"}"), bytes);
+  EXPECT_THAT(get("/status.json"), HasSubstr("\"stage\":\"replaying_log\""));
+  env.Open();
+  const StatusOr<ServingInfo> info = start.get();
+  ASSERT_TRUE(info.ok()) << info.status().ToString();
+  EXPECT_EQ(info->pages, uint64_t{kPages});
+  // All but the frames of the records.
+  EXPECT_GT(ValueOf(get("/metrics"), "freshet_recovered_log_bytes{step=\"replay\"}"), 0.95 * bytes);
 }
 
 TEST_F(Readiness, AStartThatFailsLetsThePortGo) {

@@ -39,7 +39,7 @@ class TestShards {
       settings.epochs.stride = count;
       settings.mailbox = {.weight = 1000, .hard_weight = 2000, .patience = Duration::Seconds(1)};
       shards_.push_back(std::make_unique<Shard>(settings, *store_, clock_, observer_));
-      EXPECT_TRUE(shards_.back()->state().FinishLoad().ok());
+      EXPECT_TRUE(shards_.back()->state().FinishLoad().empty());
       shards_.back()->Start();
       all.push_back(shards_.back().get());
     }

@@ -11,6 +11,7 @@
 #include "core/base/url.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "storage/repair.h"
 #include "tests/storage/raw_database.h"
 #include "tests/support/temp_dir.h"
 
@@ -25,6 +26,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr uint64_t kGeneration = 1;
+constexpr FingerprintSecret kSecret = {1, 2, 3};
 const char* const kHost = "example.org";
 const char* const kOtherHost = "example.net";
 
@@ -81,9 +83,9 @@ void PutText(RawDatabase& raw, const PageRecord& page, const PageRecord& text) {
 void PutState(RawDatabase& raw, const PageRecord& page, uint32_t host_serial,
               const PageRecord& fingerprinted) {
   std::string value;
-  storage::EncodeState(KeyOf(page), host_serial,
-                       Fingerprint(fingerprinted.key.crawl_id, fingerprinted.key.url), page.spec,
-                       page.state, &value);
+  const uint64_t fingerprint =
+      Fingerprinter(kSecret).Of(fingerprinted.key.crawl_id, fingerprinted.key.url);
+  storage::EncodeState(KeyOf(page), host_serial, fingerprint, page.spec, page.state, &value);
   raw.Put(Family::kStates, KeyOf(page), value);
 }
 void PutDetail(RawDatabase& raw, const PageRecord& page) {
@@ -125,6 +127,7 @@ StoreOptions Options() {
   StoreOptions options;
   options.reserve_bytes = 0;
   options.durability = Durability::kWal;
+  options.fingerprint_secret = kSecret;
   return options;
 }
 
@@ -222,6 +225,32 @@ TEST_P(Verify, FindsAndNames) {
   EXPECT_GT(report.problem_count, 0u);
 }
 
+// What verification names, repair mends: the two never disagree on whether a store is whole.
+TEST_P(Verify, IsMendedByRepair) {
+  {
+    RawDatabase raw(dir_ / "db");
+    GetParam().tamper(raw);
+  }
+  const storage::RepairChecks checks{
+      .verify = [](const Store& store) { return VerifyStore(store, ServerConfig()); },
+      .knows_policy = [](const std::string& name) { return ResolvePolicy(name).ok(); }};
+  const StatusOr<storage::RepairReport> repaired = storage::Repair(dir_ / "db", Options(), checks);
+  ASSERT_TRUE(repaired.ok()) << repaired.status();
+  EXPECT_FALSE(repaired->intact);
+  EXPECT_THAT(Report().problems, IsEmpty());
+  const StatusOr<storage::RepairReport> again = storage::Repair(dir_ / "db", Options(), checks);
+  EXPECT_TRUE(again.ok() && again->intact);
+}
+
+TEST_F(Verify, RepairLeavesAnIntactStoreAlone) {
+  const storage::RepairChecks checks{
+      .verify = [](const Store& store) { return VerifyStore(store, ServerConfig()); },
+      .knows_policy = [](const std::string&) { return false; }};
+  const StatusOr<storage::RepairReport> report = storage::Repair(dir_ / "db", Options(), checks);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->intact);
+}
+
 std::string Hex(PageNumber number) { return fmt::format("{:#x}", number.value()); }
 
 std::vector<Case> UrlCases() {
@@ -257,7 +286,17 @@ std::vector<Case> PageCases() {
        [](RawDatabase& raw) { PutState(raw, First(), 1, PageOf(kHost, 8)); },
        "fingerprint is of another page"},
       {"FingerprintTwice", [](RawDatabase& raw) { PutState(raw, Second(), 1, First()); },
-       "is stored twice"},
+       "fingerprint is of another page"},
+      {"PageTwice",
+       [](RawDatabase& raw) {
+         PageRecord twin = Second();
+         twin.number = MakePageNumber(SlotOfHost(kHost), 9);
+         PutText(raw, twin, Second());
+         PutState(raw, twin, 1, Second());
+         PutDetail(raw, twin);
+       },
+       "http://example.org/2 is stored twice: as page " + Hex(Second().number) + " and as page " +
+           Hex(PageOf(kHost, 9).number)},
       {"HostSerialUnknown", [](RawDatabase& raw) { PutState(raw, First(), 5, First()); },
        "host 5 is not example.org"},
       {"StateDamaged", [](RawDatabase& raw) { Flip(raw, Family::kStates, KeyOf(First())); },

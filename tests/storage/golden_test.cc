@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 
+#include "core/base/fingerprint.h"
 #include "core/base/url.h"
 #include "gtest/gtest.h"
 #include "storage/keys.h"
@@ -27,6 +28,9 @@ const fs::path kGolden = fs::path(FRESHET_SOURCE_DIR) / "tests" / "golden";
 constexpr char kHost[] = "example.org";
 constexpr char kPageUrl[] = "https://example.org/a?b=c";
 constexpr int64_t kNow = 1'700'000'000'123'456;
+
+// Of the golden page in format 1.
+constexpr uint64_t kOldFingerprint = 7613569503432414910U;
 
 bool Writing() { return std::getenv("FRESHET_WRITE_GOLDEN") != nullptr; }
 
@@ -155,6 +159,12 @@ Settings GoldenSettings() {
   return {.crawl_rate = Rate::PerSecond(12.5), .policy = "greedy_ncis", .paused = true};
 }
 
+FingerprintSecret GoldenSecret() {
+  FingerprintSecret secret;
+  for (size_t i = 0; i < secret.size(); ++i) secret[i] = static_cast<uint8_t>(0xF0 + i);
+  return secret;
+}
+
 EpochRecord GoldenEpoch() {
   return {.shard = 2, .number = 41, .finished = At(-7), .site_model = std::string("a\0b", 3)};
 }
@@ -193,8 +203,7 @@ std::vector<Row> PageRows() {
     };
   };
   rows.push_back({"state.v1", key, "", decodes(page.state)});
-  EncodeState(key, 77, Fingerprint(page.key.crawl_id, page.key.url), page.spec, GoldenState2(),
-              &value);
+  EncodeState(key, 77, kOldFingerprint, page.spec, GoldenState2(), &value);
   rows.push_back({"state.v2", key, value, decodes(GoldenState2())});
   EncodeDetail(key, page.detail, &value);
   rows.push_back({"detail.v1", key, value, [page](auto k, auto bytes) {
@@ -266,6 +275,12 @@ std::vector<Row> AllRows() {
                     EpochRecord epoch;
                     return DecodeEpoch(k, bytes, &epoch).ok() && epoch == GoldenEpoch();
                   }});
+  key = MetaKeyOf(MetaKey::kSecret);
+  EncodeSecret(key, GoldenSecret(), &value);
+  rows.push_back({"secret.v1", key, value, [](auto k, auto bytes) {
+                    FingerprintSecret secret;
+                    return DecodeSecret(k, bytes, &secret).ok() && secret == GoldenSecret();
+                  }});
   key = MetaKeyOf(MetaKey::kFormat);
   EncodeNumber(key, 1, &value);
   rows.push_back({"number.v1", key, value, [](auto k, auto bytes) {
@@ -310,7 +325,7 @@ TEST(Golden, RecordsAreEncodedAndDecodedAsReleased) {
   }
 }
 
-// What the golden database of format 1 holds: closed, with a lease open.
+// What the golden databases hold: closed, with a lease open.
 void FillGoldenDatabase(Store& store) {
   const PageRecord page = GoldenPage();
   Changes changes;
@@ -324,11 +339,17 @@ void FillGoldenDatabase(Store& store) {
   ASSERT_TRUE(store.Close().ok());
 }
 
-TEST(Golden, ADatabaseOfFormat1Opens) {
+fs::path DatabaseOf(uint32_t format) { return kGolden / fmt::format("format-{}", format); }
+
+// Written by the release that had this format, brought up to date when it is opened.
+class GoldenDatabase : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(GoldenDatabase, Opens) {
   StoreOptions options;
   options.reserve_bytes = 0;
-  const fs::path released = kGolden / "format-1";
-  if (Writing() && !fs::exists(released)) {
+  options.fingerprint_secret = GoldenSecret();
+  const fs::path released = DatabaseOf(GetParam());
+  if (Writing() && !fs::exists(released) && GetParam() == kFormatVersion) {
     auto store = Store::Open(released, options);
     ASSERT_TRUE(store.ok()) << store.status();
     FillGoldenDatabase(**store);
@@ -337,9 +358,14 @@ TEST(Golden, ADatabaseOfFormat1Opens) {
   TempDir dir;
   const std::string copy = dir / "db";
   fs::copy(released, copy);
+  // What is there already wins over the options.
+  if (GetParam() == 2) options.fingerprint_secret = FingerprintSecret{};
   const auto store = Store::Open(copy, options);
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_EQ((*store)->generation(), 2U);
+  const PageKey key = GoldenPage().key;
+  EXPECT_EQ((*store)->fingerprinter().Of(key.crawl_id, key.url),
+            Fingerprinter(GoldenSecret()).Of(key.crawl_id, key.url));
   const auto contents = ReadContents(**store);
   ASSERT_TRUE(contents.ok()) << contents.status();
   StoreContents expected;
@@ -353,6 +379,8 @@ TEST(Golden, ADatabaseOfFormat1Opens) {
   const auto report = (*store)->Verify();
   EXPECT_TRUE(report.ok() && report->ok());
 }
+
+INSTANTIATE_TEST_SUITE_P(Formats, GoldenDatabase, testing::Range(1U, kFormatVersion + 1));
 
 }  // namespace
 }  // namespace freshet::storage

@@ -7,6 +7,8 @@
 #include "storage/internal/rocksdb_status.h"
 #include "storage/keys.h"
 #include "storage/records.h"
+#include "storage/repair.h"
+#include "storage/restore.h"
 #include "storage/store.h"
 #include "tests/storage/raw_database.h"
 #include "tests/storage/store_model.h"
@@ -33,13 +35,18 @@ class MigrateTest : public testing::Test {
   }
   // A step that notes that it ran, and writes a row.
   Migration Step(uint32_t from) {
-    return {.from = from, .run = [this, from](rocksdb::DB* db, const FamilyHandles& families) {
+    return {.from = from, .run = [this, from](const MigrationContext& context) {
               ran_.push_back(from);
               if (from == fail_at_) return NotFound("injected");
-              return FromRocksDb(db->Put(rocksdb::WriteOptions(), families[IndexOf(Family::kMeta)],
-                                         fmt::format("step {}", from), "done"),
-                                 "step");
+              return FromRocksDb(
+                  context.db->Put(rocksdb::WriteOptions(), context.families[IndexOf(Family::kMeta)],
+                                  fmt::format("step {}", from), "done"),
+                  "step");
             }};
+  }
+  static Status MigrateTo(RawDatabase& raw, uint32_t from, uint32_t to,
+                          std::span<const Migration> steps) {
+    return Migrate({.db = raw.db.get(), .families = raw.handles, .log = {}}, from, to, steps);
   }
 
   TempDir dir_;
@@ -52,14 +59,14 @@ TEST_F(MigrateTest, RunsTheStepsInOrderAndNotesEachVersion) {
   const std::vector<Migration> steps = {Step(1), Step(2), Step(3)};
   {
     RawDatabase raw(dir_ / "db");
-    ASSERT_TRUE(Migrate(raw.db.get(), raw.handles, 1, 3, steps, {}).ok());
+    ASSERT_TRUE(MigrateTo(raw, 1, 3, steps).ok());
     EXPECT_THAT(ran_, ElementsAre(1, 2));
     EXPECT_EQ(raw.Format(), 3U);
   }
   RawDatabase again(dir_ / "db");
   EXPECT_EQ(again.Format(), 3U);
   ran_.clear();
-  EXPECT_TRUE(Migrate(again.db.get(), again.handles, 3, 3, steps, {}).ok());
+  EXPECT_TRUE(MigrateTo(again, 3, 3, steps).ok());
   EXPECT_THAT(ran_, ElementsAre());
 }
 
@@ -67,10 +74,10 @@ TEST_F(MigrateTest, AFailedStepIsRepeatedTheNextTime) {
   const std::vector<Migration> steps = {Step(1), Step(2)};
   RawDatabase raw(dir_ / "db");
   fail_at_ = 2;
-  EXPECT_TRUE(absl::IsNotFound(Migrate(raw.db.get(), raw.handles, 1, 3, steps, {})));
+  EXPECT_TRUE(absl::IsNotFound(MigrateTo(raw, 1, 3, steps)));
   EXPECT_EQ(raw.Format(), 2U);
   fail_at_ = 0;
-  EXPECT_TRUE(Migrate(raw.db.get(), raw.handles, 2, 3, steps, {}).ok());
+  EXPECT_TRUE(MigrateTo(raw, 2, 3, steps).ok());
   EXPECT_THAT(ran_, ElementsAre(1, 2, 2));
   EXPECT_EQ(raw.Format(), 3U);
 }
@@ -78,7 +85,7 @@ TEST_F(MigrateTest, AFailedStepIsRepeatedTheNextTime) {
 TEST_F(MigrateTest, AMissingStepIsRefused) {
   RawDatabase raw(dir_ / "db");
   const std::vector<Migration> steps = {Step(1)};
-  EXPECT_TRUE(absl::IsFailedPrecondition(Migrate(raw.db.get(), raw.handles, 1, 3, steps, {})));
+  EXPECT_TRUE(absl::IsFailedPrecondition(MigrateTo(raw, 1, 3, steps)));
   EXPECT_EQ(raw.Format(), 2U);
 }
 
@@ -115,6 +122,196 @@ TEST_F(MigrateTest, AStoreOfThisFormatKeepsItsContents) {
   const auto store = Store::Open(dir_ / "db", Options());
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script_.After(1)), "");
+}
+
+// --- Format 1 to 2: fingerprints with a secret
+
+constexpr FingerprintSecret kSecret = {9, 8, 7};
+constexpr size_t kCommits = 20;
+
+// A store of format 1: no secret, and fingerprints that mean nothing now.
+class FingerprintsTest : public testing::Test {
+ protected:
+  FingerprintsTest() : script_(3, kCommits) {
+    auto store = Store::Open(dir_ / "db", Options());
+    EXPECT_TRUE(store.ok()) << store.status();
+    for (const ScriptedCommit& commit : script_.commits()) {
+      EXPECT_TRUE((*store)->Commit(commit.changes).ok());
+    }
+    EXPECT_TRUE((*store)->Close().ok());
+    RawDatabase raw(dir_ / "db");
+    ForEachState(raw, [&](const std::string& key, const StateRow& row) {
+      std::string value;
+      EncodeState(key, row.host_serial, 42, row.spec, row.state, &value);
+      raw.Put(Family::kStates, key, value);
+    });
+    raw.Delete(Family::kMeta, MetaKeyOf(MetaKey::kSecret));
+    raw.SetFormat(1);
+  }
+  template <typename Visit>
+  static void ForEachState(RawDatabase& raw, const Visit& visit) {
+    const std::unique_ptr<rocksdb::Iterator> it(
+        raw.db->NewIterator(rocksdb::ReadOptions(), raw.handles[IndexOf(Family::kStates)]));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      StateRow row;
+      EXPECT_TRUE(DecodeState(it->key().ToString(), it->value().ToStringView(), &row).ok());
+      visit(it->key().ToString(), row);
+    }
+  }
+  static StoreOptions Fixed() {
+    StoreOptions options = Options();
+    options.fingerprint_secret = kSecret;
+    return options;
+  }
+  void ExpectWhole(const Store& store) {
+    EXPECT_EQ(ReadContents(store)->DifferenceFrom(script_.After(kCommits)), "");
+    const auto report = store.Verify();
+    EXPECT_TRUE(report.ok() && report->ok()) << report->problems.front();
+  }
+
+  TempDir dir_;
+  const Script script_;
+};
+
+TEST_F(FingerprintsTest, AreMadeAnewWithASecretThatStays) {
+  std::vector<std::string> lines;
+  StoreOptions options = Options();
+  options.log = [&](char, std::string_view line) { lines.emplace_back(line); };
+  uint64_t drawn = 0;
+  {
+    const auto store = Store::Open(dir_ / "db", options);
+    ASSERT_TRUE(store.ok()) << store.status();
+    ExpectWhole(**store);
+    drawn = (*store)->fingerprinter().Of("c", "u");
+    EXPECT_NE(drawn, Fingerprinter().Of("c", "u"));
+  }
+  EXPECT_THAT(lines, testing::Contains("migrating from format 1 to 2"));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr(fmt::format(
+                         "fingerprints of {} pages anew", script_.After(kCommits).pages.size()))));
+  lines.clear();
+  const auto again = Store::Open(dir_ / "db", options);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->fingerprinter().Of("c", "u"), drawn);
+  EXPECT_THAT(lines, ElementsAre());
+}
+
+// Wherever it stopped: with or without the secret, some rows rewritten, the version not noted.
+TEST_F(FingerprintsTest, AStepThatWasInterruptedIsRepeated) {
+  {
+    const auto store = Store::Open(dir_ / "db", Fixed());
+    ASSERT_TRUE(store.ok()) << store.status();
+  }
+  {
+    RawDatabase raw(dir_ / "db");
+    raw.SetFormat(1);
+    int row_number = 0;
+    ForEachState(raw, [&](const std::string& key, const StateRow& row) {
+      if (++row_number % 2 == 0) return;
+      std::string value;
+      EncodeState(key, row.host_serial, 42, row.spec, row.state, &value);
+      raw.Put(Family::kStates, key, value);
+    });
+  }
+  {
+    const auto store = Store::Open(dir_ / "db", Options());
+    ASSERT_TRUE(store.ok()) << store.status();
+    ExpectWhole(**store);
+    EXPECT_EQ((*store)->fingerprinter().Of("c", "u"), Fingerprinter(kSecret).Of("c", "u"));
+  }
+  {
+    RawDatabase raw(dir_ / "db");
+    raw.SetFormat(1);
+    raw.Delete(Family::kMeta, MetaKeyOf(MetaKey::kSecret));
+  }
+  const auto store = Store::Open(dir_ / "db", Options());
+  ASSERT_TRUE(store.ok()) << store.status();
+  ExpectWhole(**store);
+}
+
+TEST_F(FingerprintsTest, ADamagedRowStaysToBeFound) {
+  const PageNumber page = script_.After(kCommits).pages.begin()->first;
+  for (const Family family : {Family::kTexts, Family::kStates}) {
+    RawDatabase raw(dir_ / "db");
+    std::string value = raw.Get(family, PageKeyOf(page));
+    value.back() = static_cast<char>(value.back() ^ 1);
+    raw.Put(family, PageKeyOf(page), value);
+  }
+  const auto store = Store::Open(dir_ / "db", Options());
+  ASSERT_TRUE(store.ok()) << store.status();
+  const auto report = (*store)->Verify();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(report->problems, testing::Contains(HasSubstr("states")));
+  EXPECT_THAT(report->problems, testing::Contains(HasSubstr("texts")));
+  EXPECT_TRUE(absl::IsDataLoss((*store)->ReadPages({&page, 1}).front().status()));
+}
+
+TEST_F(FingerprintsTest, AStoreWithoutItsSecretIsDamaged) {
+  { ASSERT_TRUE(Store::Open(dir_ / "db", Options()).ok()); }
+  { RawDatabase(dir_ / "db").Delete(Family::kMeta, MetaKeyOf(MetaKey::kSecret)); }
+  const Status status = Store::Open(dir_ / "db", Options()).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("the secret of the fingerprints is missing"));
+  const auto repaired = Repair(dir_ / "db", Options());
+  ASSERT_TRUE(repaired.ok()) << repaired.status();
+  const auto store = Store::Open(dir_ / "db", Options());
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_TRUE((*store)->Verify()->ok());
+}
+
+TEST_F(FingerprintsTest, TheSecretGoesWithCheckpointsAndRepairsAndIsNeverSaid) {
+  std::string said;
+  StoreOptions options = Options();
+  options.log = [&](char, std::string_view line) { said += line; };
+  uint64_t of_store = 0;
+  {
+    const auto store = Store::Open(dir_ / "db", options);
+    ASSERT_TRUE(store.ok()) << store.status();
+    of_store = (*store)->fingerprinter().Of("c", "u");
+    ASSERT_TRUE((*store)->Checkpoint(dir_ / "checkpoint").ok());
+  }
+  ASSERT_TRUE(Restore(dir_ / "checkpoint", dir_ / "restored", options).ok());
+  std::string secret;
+  {
+    RawDatabase raw(dir_ / "db");
+    secret = raw.Get(Family::kMeta, MetaKeyOf(MetaKey::kSecret)).substr(1, 16);
+    raw.Delete(Family::kDetails, PageKeyOf(script_.After(kCommits).pages.begin()->first));
+  }
+  const auto repaired = Repair(dir_ / "db", options);
+  ASSERT_TRUE(repaired.ok() && !repaired->intact) << repaired.status();
+  for (const std::string& note : repaired->notes) said += note;
+  for (const std::string copy : {"db", "restored"}) {
+    const auto store = Store::Open(dir_ / copy, options);
+    ASSERT_TRUE(store.ok()) << store.status();
+    EXPECT_EQ((*store)->fingerprinter().Of("c", "u"), of_store) << copy;
+  }
+  EXPECT_EQ(said.find(secret), std::string::npos);
+}
+
+// --- Stores in which pages share fingerprints
+
+TEST(SharedFingerprints, AreStoredAndLoadedAsOthersAre) {
+  const TempDir dir;
+  const Script script(5, kCommits);
+  StoreOptions options = Options();
+  options.fingerprint_bits = 1;
+  for (int opening = 0; opening < 2; ++opening) {
+    const auto store = Store::Open(dir / "db", options);
+    ASSERT_TRUE(store.ok()) << store.status();
+    for (const ScriptedCommit& commit : script.commits()) {
+      if (opening == 1) break;
+      ASSERT_TRUE((*store)->Commit(commit.changes).ok());
+    }
+    EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script.After(kCommits)), "");
+    EXPECT_TRUE((*store)->Verify()->ok());
+  }
+  {
+    RawDatabase(dir / "db")
+        .Delete(Family::kSources, SourceKeyOf(script.After(kCommits).sources.begin()->first));
+  }
+  const auto report = Repair(dir / "db", options);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->lost_pages, 0U);
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ TEST_F(StoreTest, GivesBackWhatWasCommittedAfterReopening) {
   EXPECT_EQ(all.pages.size(), pages.size());
   for (const PageRecord& page : pages) {
     const Collector::Page& loaded = all.pages.at(page.number);
-    EXPECT_EQ(loaded.fingerprint, Fingerprint(page.key.crawl_id, page.key.url));
+    EXPECT_EQ(loaded.fingerprint, store->fingerprinter().Of(page.key.crawl_id, page.key.url));
     EXPECT_EQ(loaded.host, page.host);
     EXPECT_EQ(loaded.spec, page.spec);
     EXPECT_EQ(loaded.state, page.state);

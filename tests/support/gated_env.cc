@@ -70,8 +70,26 @@ class GatedEnv::File final : public rocksdb::RandomAccessFileWrapper {
   std::shared_ptr<Gate> gate_;
 };
 
-GatedEnv::GatedEnv()
-    : rocksdb::EnvWrapper(rocksdb::Env::Default()), gate_(std::make_shared<Gate>()) {}
+// Owner thread only, as the file below is.
+class GatedEnv::StreamedFile final : public rocksdb::SequentialFileWrapper {
+ public:
+  StreamedFile(std::unique_ptr<rocksdb::SequentialFile> file, std::shared_ptr<Gate> gate)
+      : SequentialFileWrapper(file.get()), file_(std::move(file)), gate_(std::move(gate)) {}
+
+  rocksdb::Status Read(size_t n, rocksdb::Slice* result, char* scratch) override {
+    gate_->Pass();
+    return file_->Read(n, result, scratch);
+  }
+
+ private:
+  std::unique_ptr<rocksdb::SequentialFile> file_;
+  std::shared_ptr<Gate> gate_;
+};
+
+GatedEnv::GatedEnv(std::string suffix)
+    : rocksdb::EnvWrapper(rocksdb::Env::Default()),
+      suffix_(std::move(suffix)),
+      gate_(std::make_shared<Gate>()) {}
 GatedEnv::~GatedEnv() = default;
 
 void GatedEnv::Close() { gate_->Close(); }
@@ -83,8 +101,18 @@ rocksdb::Status GatedEnv::NewRandomAccessFile(const std::string& name,
                                               std::unique_ptr<rocksdb::RandomAccessFile>* file,
                                               const rocksdb::EnvOptions& options) {
   rocksdb::Status status = target()->NewRandomAccessFile(name, file, options);
-  if (status.ok() && name.ends_with(".sst")) {
+  if (status.ok() && name.ends_with(suffix_)) {
     *file = std::make_unique<File>(std::move(*file), gate_);
+  }
+  return status;
+}
+
+rocksdb::Status GatedEnv::NewSequentialFile(const std::string& name,
+                                            std::unique_ptr<rocksdb::SequentialFile>* file,
+                                            const rocksdb::EnvOptions& options) {
+  rocksdb::Status status = target()->NewSequentialFile(name, file, options);
+  if (status.ok() && name.ends_with(suffix_)) {
+    *file = std::make_unique<StreamedFile>(std::move(*file), gate_);
   }
   return status;
 }

@@ -1,5 +1,5 @@
-// A rocksdb::Env whose reads of table files wait until the test lets them go on: so that a start
-// can be looked at while it is under way.
+// A rocksdb::Env whose reads of some files wait until the test lets them go on: so that a start can
+// be looked at while it is under way.
 #ifndef FRESHET_TESTS_SUPPORT_GATED_ENV_H_
 #define FRESHET_TESTS_SUPPORT_GATED_ENV_H_
 
@@ -13,7 +13,8 @@ namespace freshet {
 // Thread-safe. The gate is open at first.
 class GatedEnv final : public rocksdb::EnvWrapper {
  public:
-  GatedEnv();
+  // Gates files whose names end so: tables, or with ".log" write-ahead logs.
+  explicit GatedEnv(std::string suffix = ".sst");
   ~GatedEnv() override;
 
   // From here on reads wait, until Open.
@@ -27,11 +28,16 @@ class GatedEnv final : public rocksdb::EnvWrapper {
   rocksdb::Status NewRandomAccessFile(const std::string& name,
                                       std::unique_ptr<rocksdb::RandomAccessFile>* file,
                                       const rocksdb::EnvOptions& options) override;
+  rocksdb::Status NewSequentialFile(const std::string& name,
+                                    std::unique_ptr<rocksdb::SequentialFile>* file,
+                                    const rocksdb::EnvOptions& options) override;
 
  private:
   class Gate;
   class File;
-  std::shared_ptr<Gate> gate_;
+  class StreamedFile;
+  const std::string suffix_;
+  const std::shared_ptr<Gate> gate_;
 };
 
 }  // namespace freshet

@@ -101,10 +101,13 @@ bool MemoryShard::Plan(Instant now) {
 }
 
 const PageRecord* MemoryShard::Find(const PageKey& key) const {
-  const std::optional<PageNumber> number = state_.FindNumber(key);
-  if (!number) return nullptr;
-  const auto it = pages_.find(*number);
-  return it == pages_.end() || it->second.key != key ? nullptr : &it->second;
+  std::vector<PageNumber> candidates;
+  state_.FindNumbers(key, &candidates);
+  for (const PageNumber number : candidates) {
+    const auto it = pages_.find(number);
+    if (it != pages_.end() && it->second.key == key) return &it->second;
+  }
+  return nullptr;
 }
 
 }  // namespace freshet

@@ -12,11 +12,11 @@ constexpr Instant kNow = Instant::FromUnixSeconds(1'700'000'000);
 
 TEST(FreshnessSample, IsExactForFewPages) {
   FreshnessSample sample;
-  sample.Put(1, {.importance = 2, .staleness = 0, .since = kNow, .rate = 0.1});
-  sample.Put(2, {.importance = 1, .staleness = 1, .since = kNow, .rate = 0});
-  sample.Put(3, {.importance = 9, .staleness = INFINITY, .since = kNow, .rate = 1});
-  sample.Put(4, {.importance = 5, .staleness = 0, .since = kNow, .rate = 0});
-  sample.Remove(4);
+  sample.Put(PageId(1), 1, {.importance = 2, .staleness = 0, .since = kNow, .rate = 0.1});
+  sample.Put(PageId(2), 2, {.importance = 1, .staleness = 1, .since = kNow, .rate = 0});
+  sample.Put(PageId(3), 3, {.importance = 9, .staleness = INFINITY, .since = kNow, .rate = 1});
+  sample.Put(PageId(4), 4, {.importance = 5, .staleness = 0, .since = kNow, .rate = 0});
+  sample.Remove(PageId(4));
   const BelievedFreshness sum = sample.Sum(kNow + Duration::Seconds(10), 3);
   EXPECT_EQ(sum.pages, 3u);
   EXPECT_DOUBLE_EQ(sum.importance, 12);
@@ -35,7 +35,8 @@ TEST(FreshnessSample, ErrsByAsMuchAsItSaysForMany) {
   for (uint64_t i = 0; i < kPages; ++i) {
     const double weight = std::exp(random.Uniform(-2, 2));
     const double staleness = random.Uniform(0, 3);
-    sample.Put(random.Next(), {.importance = weight, .staleness = staleness, .since = kNow});
+    sample.Put(PageId(static_cast<uint32_t>(i)), random.Next(),
+               {.importance = weight, .staleness = staleness, .since = kNow});
     importance += weight;
     fresh_importance += weight * std::exp(-staleness);
     fresh_pages += std::exp(-staleness);
@@ -48,6 +49,15 @@ TEST(FreshnessSample, ErrsByAsMuchAsItSaysForMany) {
   EXPECT_NEAR(sum.fresh_importance / sum.importance, fresh_importance / importance,
               4 * sum.importance_share_error);
   EXPECT_NEAR(sum.importance / importance, 1, 0.05);
+}
+
+// No hash gives that, but a store that was tampered with may.
+TEST(FreshnessSample, KeepsPagesOfOneFingerprintApart) {
+  FreshnessSample sample;
+  for (uint32_t i = 0; i < 20'000; ++i) sample.Put(PageId(i), 0, {.importance = 1, .since = kNow});
+  EXPECT_DOUBLE_EQ(sample.Sum(kNow, 20'000).importance, 20'000);
+  for (uint32_t i = 1; i < 20'000; ++i) sample.Remove(PageId(i));
+  EXPECT_DOUBLE_EQ(sample.Sum(kNow, 1).importance, 1);
 }
 
 }  // namespace

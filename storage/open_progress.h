@@ -1,0 +1,31 @@
+// How far opening a store has come, for those who wait for it.
+#ifndef FRESHET_STORAGE_OPEN_PROGRESS_H_
+#define FRESHET_STORAGE_OPEN_PROGRESS_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace freshet {
+
+// In this order; stages with nothing to do are passed over.
+enum class OpenStage : uint8_t {
+  kOpening,        // nothing that could be counted
+  kCheckingLogs,   // the write-ahead logs that a crash left behind are examined
+  kReplayingLogs,  // what they hold goes into memory
+  kMigrating,      // pages are brought to the format of this release
+  kOpen,
+};
+
+// Thread-safe: written by Store::Open, read by others while it runs.
+struct OpenProgress {
+  std::atomic<OpenStage> stage = OpenStage::kOpening;
+  std::atomic<uint64_t> log_bytes = 0;  // of all write-ahead logs
+  std::atomic<uint64_t> checked_log_bytes = 0;
+  std::atomic<uint64_t> replayed_log_bytes = 0;
+  std::atomic<uint64_t> migrated_pages = 0;
+  std::atomic<uint64_t> pages_to_migrate = 0;  // an estimate
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_STORAGE_OPEN_PROGRESS_H_
