@@ -30,8 +30,8 @@ grpc::Status StoppingStatus() {
 // Answers for a host on its shard's thread. A host may have settings and no page.
 template <typename Call>
 void AnswerWithHost(const ServerContext& context, const std::string& host, Call* call) {
-  const bool asked =
-      context.router.OwnerOf(SlotOfHost(host)).Query([&context, host, call](const auto& view) {
+  const PushOutcome asked =
+      context.router.OwnerOf(SlotOfHost(host)).Read([&context, host, call](const auto& view) {
         uint32_t in_flight = 0;
         const StatusOr<HostRecord> record = view.state.FindHost(host, &in_flight);
         if (!record.ok()) return call->Answer(GrpcStatusOf(record.status()));
@@ -43,7 +43,7 @@ void AnswerWithHost(const ServerContext& context, const std::string& host, Call*
                 call->response()->mutable_host_state());
         call->Answer(grpc::Status::OK);
       });
-  if (!asked) call->Answer(StoppingStatus());
+  if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
 }
 
 Status ValidateCheckpointName(const std::string& name) {
@@ -302,6 +302,7 @@ void GetTrustReport(const ServerContext& context,
   };
   auto gather = std::make_shared<Gather>();
   gather->shards.resize(context.router.shards().size());
+  if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   context.router.QueryAll(
       [gather](size_t shard, const ShardView& view) { gather->shards[shard] = view.state.Trust(); },
       [&context, call, gather, only] {
@@ -316,6 +317,7 @@ void GetTrustReport(const ServerContext& context,
             TrustToProto(name.first, trust, call->response()->add_sources());
           }
         }
+        context.listings.Give();
         call->Answer(grpc::Status::OK);
       });
 }

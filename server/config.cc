@@ -19,6 +19,8 @@ namespace freshet {
 namespace {
 
 constexpr Duration kYear = Duration::Days(366);
+// Of what there can be at a time: a machine has no room for more.
+constexpr int64_t kMost = 1'000'000;
 
 // "1.5s", "250ms", "5m", "2h", "7d"; a bare number is seconds.
 StatusOr<Duration> ParseDuration(std::string_view text) {
@@ -117,10 +119,16 @@ Status SetMaxInFlight(const std::string& text, ServerConfig* config) {
   return absl::OkStatus();
 }
 
-Status SetMaxHttpConnections(const std::string& text, ServerConfig* config) {
-  ASSIGN_OR_RETURN(const int64_t limit, ParseInteger(text));
-  config->max_http_connections = limit < 0 ? 0 : static_cast<size_t>(limit);
-  return absl::OkStatus();
+template <typename T>
+Setter Count(T ServerConfig::*field, int64_t low, int64_t high) {
+  return [=](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(const int64_t number, ParseInteger(text));
+    if (number < low || number > high) {
+      return InvalidArgument("{} is not within {} and {}", number, low, high);
+    }
+    config->*field = static_cast<T>(number);
+    return absl::OkStatus();
+  };
 }
 
 Status SetEstimator(const std::string& text, ServerConfig* config) {
@@ -134,7 +142,8 @@ const std::map<std::string, Setter>& Setters() {
       {"data_dir", Text(&ServerConfig::data_dir)},
       {"listen", Text(&ServerConfig::listen)},
       {"http_listen", Text(&ServerConfig::http_listen)},
-      {"http.max_connections", SetMaxHttpConnections},
+      {"http.max_connections",
+       Count(&ServerConfig::max_http_connections, 1, limits::kMaxHttpConnections)},
       {"crawl_rate", SetCrawlRate},
       {"policy", Text(&ServerConfig::policy)},
       {"estimator", SetEstimator},
@@ -161,6 +170,17 @@ const std::map<std::string, Setter>& Setters() {
       {"signals.delay", Span(&ServerConfig::signal_delay)},
       {"horizons.day", Span(&ServerConfig::day)},
       {"epochs.interval", Span(&ServerConfig::epoch_interval)},
+      {"keepalive.interval", Span(&ServerConfig::keepalive_interval)},
+      {"keepalive.timeout", Span(&ServerConfig::keepalive_timeout)},
+      {"limits.connections", Count(&ServerConfig::max_connections, 1, kMost)},
+      {"limits.streams", Count(&ServerConfig::max_streams, 1, kMost)},
+      {"limits.streams_per_connection", Count(&ServerConfig::max_streams_per_connection, 1, kMost)},
+      {"limits.unacknowledged_bytes",
+       Count(&ServerConfig::max_unacked_bytes, limits::kMaxMessageBytes, int64_t{1} << 40)},
+      {"limits.workers", Count(&ServerConfig::max_workers, 1, kMost)},
+      {"workers.max_open_leases",
+       Count(&ServerConfig::max_open_leases, 1, limits::kMaxOpenLeasesPerWorker)},
+      {"workers.half_closed_wait", Span(&ServerConfig::half_closed_wait)},
       {"shutdown.grace", Span(&ServerConfig::shutdown_grace)},
   };
   return kSetters;
@@ -252,6 +272,15 @@ Status ValidateSpans(const ServerConfig& config) {
   RETURN_IF_ERROR(CheckSpan("signals.delay", config.signal_delay, Duration(), kYear));
   RETURN_IF_ERROR(CheckSpan("horizons.day", config.day, Duration::Millis(1), kYear));
   RETURN_IF_ERROR(CheckSpan("epochs.interval", config.epoch_interval, Duration(), kYear));
+  // gRPC pings no more often than this.
+  if (config.keepalive_interval != Duration()) {
+    RETURN_IF_ERROR(
+        CheckSpan("keepalive.interval", config.keepalive_interval, Duration::Millis(10), kYear));
+  }
+  RETURN_IF_ERROR(CheckSpan("keepalive.timeout", config.keepalive_timeout, Duration::Millis(10),
+                            Duration::Hours(1)));
+  RETURN_IF_ERROR(CheckSpan("workers.half_closed_wait", config.half_closed_wait, Duration(),
+                            Duration::Hours(1)));
   return CheckSpan("shutdown.grace", config.shutdown_grace, Duration(), Duration::Seconds(600));
 }
 

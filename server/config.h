@@ -66,11 +66,24 @@ struct ServerConfig {
 
   // Connections to the HTTP port; at the cap the one without a request for the longest is closed.
   size_t max_http_connections = 256;
+  // The gRPC port. Pings find out about clients that are gone without a word: after so long without
+  // a word one is sent (zero: none are), and so long its answer may take.
+  Duration keepalive_interval = Duration::Seconds(10);
+  Duration keepalive_timeout = Duration::Seconds(5);
+  int max_connections = limits::kMaxConnections;
+  int max_streams = limits::kMaxStreams;
+  int max_streams_per_connection = limits::kMaxStreamsPerConnection;
+  int64_t max_unacked_bytes = limits::kMaxUnackedBytes;
+
+  // Workers: of those there may be, what each may have open at most, and how long one that has said
+  // all it will waits for its next assignment.
+  int max_workers = limits::kMaxWorkers;
+  int max_open_leases = limits::kMaxOpenLeasesPerWorker;
+  Duration half_closed_wait = Duration::Seconds(30);
 
   // Caps that tests lower to drive them over their edge.
   size_t mailbox_events = limits::kMaxMailboxEvents;
   Duration mailbox_patience = Duration::Millis(limits::kMailboxWaitMillis);
-  int max_workers = limits::kMaxWorkers;
   int fingerprint_bits = 64;  // of StoreOptions
 };
 

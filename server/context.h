@@ -14,6 +14,7 @@
 #include "server/plan_runner.h"
 #include "server/router.h"
 #include "server/runtime_settings.h"
+#include "server/slots.h"
 #include "server/sources.h"
 #include "server/stream.h"
 #include "server/system_clock.h"
@@ -45,6 +46,7 @@ struct ServerContext {
   Background& background;
   PlanRunner& plans;
   HandlerCounters& counters;
+  Slots& listings;  // lists, exports and reports over all shards
   Instant started;
 };
 

@@ -9,6 +9,7 @@
 #include "core/base/limits.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
+#include "spdlog/spdlog.h"
 
 namespace freshet {
 namespace {
@@ -24,6 +25,10 @@ constexpr Duration kMaxBarrenWait = Duration::Millis(80);
 constexpr Duration kStalledWait = Duration::Seconds(1);
 constexpr Duration kIdle = Duration::Millis(500);
 constexpr size_t kRecentAssignments = 50;
+// Of workers whose allowance is remembered: those that can be there, and as many that were.
+constexpr size_t kRememberedNames = 2 * limits::kMaxWorkers;
+// For what is on its way when the time of one that lingers is over.
+constexpr Duration kLastWait = Duration::Millis(100);
 
 Duration Scaled(Duration duration, double factor) {
   return Duration::FromSeconds(duration.seconds() * factor);
@@ -45,7 +50,7 @@ struct Dispatcher::Actions {
     WorkerId worker = 0;
     std::shared_ptr<AssignmentSink> sink;
     std::vector<Assignment> assignments;
-    size_t outstanding = 0;
+    Outlook outlook = Outlook::kMore;
   };
   std::vector<Delivery> deliveries;
   std::vector<LeaseId> give_back;
@@ -62,10 +67,11 @@ struct Dispatcher::Actions {
   }
 };
 
-Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate)
+Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate, uint64_t max_open_leases)
     : router_(router),
       clock_(clock),
       pacer_(rate, clock.Now()),
+      allowances_(max_open_leases, kRememberedNames),
       barren_wait_(kMinBarrenWait),
       lookahead_(kMinLookahead) {}
 
@@ -89,7 +95,7 @@ void Dispatcher::Stop() {
     while (in_refill_ > 0) refilled_.Wait(mutex_);
     DropReady(0, &actions);
     for (auto& [id, worker] : workers_) {
-      if (worker.terms.waiter) (void)actions.For(id, worker.sink);
+      if (worker.terms.waiter) actions.For(id, worker.sink).outlook = Outlook::kTimeOut;
     }
     absl::erase_if(workers_, [](const auto& entry) { return entry.second.terms.waiter; });
   }
@@ -128,14 +134,8 @@ void Dispatcher::Leave(WorkerId id) {
   Actions actions;
   {
     const MutexLock lock(mutex_);
-    const auto it = workers_.find(id);
-    if (it == workers_.end()) return;
-    if (it->second.terms.waiter) {
-      const auto [first, last] = waiters_.equal_range(it->second.terms.waits_until);
-      const auto own = std::find_if(first, last, [&](const auto& w) { return w.second == id; });
-      if (own != last) waiters_.erase(own);
-    }
-    workers_.erase(it);
+    if (!workers_.contains(id)) return;
+    Dismiss(id);
     std::deque<Ready> kept;
     for (Ready& ready : ready_) {
       if (ready.worker == id) {
@@ -147,6 +147,79 @@ void Dispatcher::Leave(WorkerId id) {
     ready_ = std::move(kept);
   }
   Perform(actions);
+}
+
+bool Dispatcher::Linger(WorkerId id, Duration patience) {
+  const MutexLock lock(mutex_);
+  const auto it = workers_.find(id);
+  if (it == workers_.end() || it->second.credit == 0) return false;
+  it->second.lingers = patience;
+  SetWait(id, it->second, clock_.Now() + patience);
+  condition_.NotifyOne();
+  return true;
+}
+
+void Dispatcher::SetWait(WorkerId id, Worker& worker, Instant until) {
+  const auto [first, last] = waiters_.equal_range(worker.terms.waits_until);
+  const auto own = std::find_if(first, last, [&](const auto& w) { return w.second == id; });
+  if (own != last) waiters_.erase(own);
+  worker.terms.waits_until = until;
+  waiters_.emplace(until, id);
+}
+
+void Dispatcher::Dismiss(WorkerId id) {
+  const auto it = workers_.find(id);
+  CHECK(it != workers_.end());
+  Worker& worker = it->second;
+  if (worker.terms.waiter || worker.lingers) {
+    const auto [first, last] = waiters_.equal_range(worker.terms.waits_until);
+    const auto own = std::find_if(first, last, [&](const auto& w) { return w.second == id; });
+    if (own != last) waiters_.erase(own);
+  }
+  if (const auto full = full_.find(worker.terms.name); worker.full && full != full_.end()) {
+    std::erase(full->second, id);
+    if (full->second.empty()) full_.erase(full);
+  }
+  workers_.erase(it);
+}
+
+void Dispatcher::OnLeases(const LeaseTallies& tallies) {
+  struct News {
+    std::shared_ptr<AssignmentSink> sink;
+    uint64_t leases = 0;
+    bool whole = false;
+  };
+  std::vector<News> news;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [name, tally] : tallies) {
+      const size_t reduced = allowances_.reduced();
+      const std::optional<uint64_t> told = allowances_.Apply(name, tally);
+      LetIn(name);
+      if (allowances_.reduced() > reduced) {
+        spdlog::warn("leases of worker '{}' ran out without a result: it may hold fewer", name);
+      } else if (allowances_.reduced() < reduced) {
+        spdlog::info("worker '{}' may hold as many leases as any other again", name);
+      }
+      if (!told) continue;
+      for (const auto& [id, worker] : workers_) {
+        if (worker.terms.name != name) continue;
+        news.push_back({worker.sink, *told, allowances_.whole(*told)});
+      }
+    }
+  }
+  for (const News& each : news) each.sink->OnAllowance(each.leases, each.whole);
+}
+
+void Dispatcher::LetIn(const std::string& name) {
+  const auto full = full_.find(name);
+  if (full == full_.end() || !allowances_.HasRoom(name)) return;
+  for (const WorkerId id : full->second) {
+    workers_.at(id).full = false;
+    hungry_.push_back(id);
+  }
+  full_.erase(full);
+  condition_.NotifyOne();
 }
 
 void Dispatcher::GiveBack(const std::vector<LeaseId>& leases) {
@@ -167,8 +240,12 @@ std::optional<WorkerId> Dispatcher::NextHungry() {
     hungry_.pop_front();
     const auto it = workers_.find(id);
     if (it == workers_.end()) continue;
-    it->second.queued = false;
-    if (it->second.hungry()) return id;
+    Worker& worker = it->second;
+    worker.queued = false;
+    if (!worker.hungry()) continue;
+    if (allowances_.Reserve(worker.terms.name)) return id;
+    worker.queued = worker.full = true;
+    full_[worker.terms.name].push_back(id);
   }
   return std::nullopt;
 }
@@ -183,9 +260,8 @@ void Dispatcher::Unreserve(WorkerId id, Actions* actions) {
   const bool over = worker.terms.waiter && worker.reserved == 0 &&
                     (worker.served || worker.terms.waits_until <= clock_.Now());
   if (over) {
-    (void)actions->For(id, worker.sink);
-    workers_.erase(it);
-    return;
+    actions->For(id, worker.sink).outlook = worker.served ? Outlook::kServed : Outlook::kTimeOut;
+    return Dismiss(id);
   }
   Queue(id, worker);
 }
@@ -279,20 +355,25 @@ void Dispatcher::Run() {
 void Dispatcher::ExpireWaiters(Instant now, Actions* actions) {
   while (!waiters_.empty() && waiters_.begin()->first <= now) {
     const WorkerId id = waiters_.begin()->second;
-    waiters_.erase(waiters_.begin());
-    const auto it = workers_.find(id);
-    // One with something set aside is told when that has come or failed.
-    if (it == workers_.end() || it->second.reserved > 0) continue;
-    (void)actions->For(id, it->second.sink);
-    workers_.erase(it);
+    Worker& worker = workers_.at(id);
+    if (worker.reserved == 0) {
+      actions->For(id, worker.sink).outlook = Outlook::kTimeOut;
+      Dismiss(id);
+    } else if (worker.lingers) {
+      SetWait(id, worker, now + kLastWait);
+    } else {
+      // It is told when what is set aside for it has come or failed.
+      waiters_.erase(waiters_.begin());
+    }
   }
 }
 
 void Dispatcher::CountMissed(Instant now) {
   const auto missed = static_cast<uint64_t>(pacer_.SkipMissed(now));
   if (missed == 0) return;
-  const bool credit = std::any_of(workers_.begin(), workers_.end(),
-                                  [](const auto& entry) { return entry.second.credit > 0; });
+  const bool credit = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
+    return entry.second.credit > 0 && !entry.second.full;
+  });
   if (paused_) {
     stats_.ticks_paused += missed;
   } else if (!credit) {
@@ -326,8 +407,11 @@ void Dispatcher::Release(Instant now, Actions* actions) {
     if (recent_.size() > kRecentAssignments) recent_.pop_back();
     Actions::Delivery& delivery = actions->For(ready.worker, worker.sink);
     delivery.assignments.push_back(std::move(ready.assignment));
-    delivery.outstanding = worker.reserved;
-    if (worker.terms.waiter && worker.reserved == 0) workers_.erase(it);
+    if (worker.lingers) SetWait(ready.worker, worker, now + *worker.lingers);
+    if (worker.terms.waiter ? worker.reserved == 0 : worker.lingers && worker.credit == 0) {
+      delivery.outlook = Outlook::kServed;
+      Dismiss(ready.worker);
+    }
   }
 }
 
@@ -383,7 +467,7 @@ Instant Dispatcher::NextWake(Instant now) const {
 
 void Dispatcher::Perform(Actions& actions) {
   for (Actions::Delivery& delivery : actions.deliveries) {
-    delivery.sink->Deliver(std::move(delivery.assignments), delivery.outstanding);
+    delivery.sink->Deliver(std::move(delivery.assignments), delivery.outlook);
   }
   GiveBack(actions.give_back);
   if (actions.refill != nullptr) Send(actions.refill);
@@ -426,8 +510,8 @@ void Dispatcher::SettleOffers(const std::shared_ptr<Refill>& refill) {
   const std::vector<size_t> ranked = ranking_.Rank(refill->offers, refill->terms.size());
   for (size_t term = 0; term < ranked.size(); ++term) {
     const size_t shard = ranked[term];
-    requests[shard].leases.push_back({.pick = refill->offers[shard].picks[places[shard].size()],
-                                      .terms = std::move(refill->terms[term])});
+    requests[shard].leases.push_back(
+        {.pick = refill->offers[shard].picks[places[shard].size()], .terms = refill->terms[term]});
     places[shard].push_back(term);
   }
   refill->assignments.resize(refill->terms.size());
@@ -459,6 +543,8 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
       const WorkerId worker = refill->workers[i];
       std::optional<Assignment>& assignment = refill->assignments[i];
       short_of_pages |= !assignment;
+      allowances_.Settle(refill->terms[i].worker);
+      LetIn(refill->terms[i].worker);
       if (!assignment) {
         Unreserve(worker, &actions);
       } else if (stopping_ || paused_ || !workers_.contains(worker)) {
@@ -505,7 +591,9 @@ DispatchStats Dispatcher::stats() const {
     if (worker.terms.waiter) continue;
     ++stats.workers;
     stats.credit += worker.credit;
+    stats.workers_at_allowance += worker.full ? 1 : 0;
   }
+  stats.allowances_reduced = allowances_.reduced();
   stats.ready = ready_.size();
   stats.lookahead = lookahead_;
   stats.rate = pacer_.rate();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/limits.h"
 #include "core/base/units.h"
 #include "core/schedule/event.h"
 #include "core/schedule/pacer.h"
@@ -22,22 +23,32 @@
 #include "server/offers.h"
 #include "server/router.h"
 #include "server/system_clock.h"
+#include "server/worker_allowance.h"
 
 namespace freshet {
 
 using WorkerId = uint64_t;
+
+// What a worker can expect after a delivery.
+enum class Outlook : uint8_t {
+  kMore,     // while it has credit
+  kServed,   // nothing more: it got what was to come
+  kTimeOut,  // nothing more: the time that it was to wait is over
+};
 
 // Where a worker's assignments go. Called without locks of the dispatcher, never after Leave has
 // returned on another thread, except for a call that was under way.
 class AssignmentSink {
  public:
   virtual ~AssignmentSink() = default;
-  // Takes over the assignments: sends them, or gives their leases back. `outstanding` more are set
-  // aside for the worker. Empty with zero outstanding: a waiter that got nothing more to wait for.
-  virtual void Deliver(std::vector<Assignment> assignments, size_t outstanding) = 0;
+  // Takes over the assignments: sends them, or gives their leases back. There are none only when
+  // nothing more comes.
+  virtual void Deliver(std::vector<Assignment> assignments, Outlook outlook) = 0;
   virtual void OnPause(bool paused) = 0;
   // Nothing can be leased, for this reason; OK when it goes on.
   virtual void OnStall(const Status& why) = 0;
+  // The worker may have so many leases open; `whole`: as many as any.
+  virtual void OnAllowance(uint64_t /*leases*/, bool /*whole*/) {}
 };
 
 struct WorkerTerms {
@@ -46,7 +57,7 @@ struct WorkerTerms {
   // A waiter is served once: after its first assignments only what is set aside for it already
   // follows, and at `waits_until` it is told that nothing came.
   bool waiter = false;
-  Instant waits_until;
+  Instant waits_until;  // also of one that lingers
 };
 
 struct DispatchStats {
@@ -58,6 +69,8 @@ struct DispatchStats {
   uint64_t ticks_stalled = 0;
   size_t workers = 0;  // waiters not included
   uint64_t credit = 0;
+  size_t workers_at_allowance = 0;  // have credit, and as many open leases as they may
+  size_t allowances_reduced = 0;    // names of workers
   size_t ready = 0;
   Duration lookahead;
   Rate rate;
@@ -75,7 +88,9 @@ struct RecentAssignment {
 // Thread-safe. Start once, Stop before the shards are stopped.
 class Dispatcher {
  public:
-  Dispatcher(Router& router, Clock& clock, Rate rate);
+  // A worker may have `max_open_leases` leases open.
+  Dispatcher(Router& router, Clock& clock, Rate rate,
+             uint64_t max_open_leases = limits::kMaxOpenLeasesPerWorker);
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
@@ -91,6 +106,10 @@ class Dispatcher {
   void Grant(WorkerId worker, uint64_t assignments) FRESHET_EXCLUDES(mutex_);
   // Gives back what was set aside for the worker. Does nothing for one that is gone.
   void Leave(WorkerId worker) FRESHET_EXCLUDES(mutex_);
+  // A worker that says no more still gets what its credit allows, as long as no two assignments are
+  // further apart than `patience`. Then it leaves by itself, and its sink is told. False, and it is
+  // as it was: it has no credit, or is gone.
+  [[nodiscard]] bool Linger(WorkerId worker, Duration patience) FRESHET_EXCLUDES(mutex_);
   // For assignments that were handed to a sink and did not reach the worker.
   void GiveBack(const std::vector<LeaseId>& leases);
 
@@ -101,6 +120,8 @@ class Dispatcher {
   // Says why nothing can be leased, to all who ask for pages; OK when it goes on. The shards are
   // asked once a second meanwhile, so that it is noticed when they can.
   void SetStalled(const Status& why) FRESHET_EXCLUDES(mutex_);
+  // Leases were opened, or are over.
+  void OnLeases(const LeaseTallies& tallies) FRESHET_EXCLUDES(mutex_);
   // Pages may have become due: try again at once.
   void Poke() FRESHET_EXCLUDES(mutex_);
 
@@ -115,10 +136,12 @@ class Dispatcher {
   struct Worker {
     WorkerTerms terms;
     std::shared_ptr<AssignmentSink> sink;
-    uint64_t credit = 0;    // assignments that may still be delivered
-    uint64_t reserved = 0;  // of these, set aside for what is being leased or is ready
-    bool served = false;    // of a waiter
-    bool queued = false;    // is in hungry_
+    uint64_t credit = 0;              // assignments that may still be delivered
+    uint64_t reserved = 0;            // of these, set aside for what is being leased or is ready
+    bool served = false;              // of a waiter
+    bool queued = false;              // is in hungry_, or in full_
+    bool full = false;                // is in full_
+    std::optional<Duration> lingers;  // its patience
     [[nodiscard]] bool hungry() const { return credit > reserved && !(terms.waiter && served); }
   };
   struct Ready {
@@ -141,6 +164,11 @@ class Dispatcher {
   [[nodiscard]] std::optional<WorkerId> NextHungry() FRESHET_REQUIRES(mutex_);
   void Queue(WorkerId id, Worker& worker) FRESHET_REQUIRES(mutex_);
   void Unreserve(WorkerId id, Actions* actions) FRESHET_REQUIRES(mutex_);
+  // Workers of this name that held all they might may hold more, if there is room.
+  void LetIn(const std::string& name) FRESHET_REQUIRES(mutex_);
+  // The worker gets nothing more.
+  void Dismiss(WorkerId id) FRESHET_REQUIRES(mutex_);
+  void SetWait(WorkerId id, Worker& worker, Instant until) FRESHET_REQUIRES(mutex_);
   void DropReady(size_t keep, Actions* actions) FRESHET_REQUIRES(mutex_);
   void Perform(Actions& actions);
 
@@ -163,7 +191,10 @@ class Dispatcher {
   WorkerId next_worker_ FRESHET_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<WorkerId, Worker> workers_ FRESHET_GUARDED_BY(mutex_);
   std::deque<WorkerId> hungry_ FRESHET_GUARDED_BY(mutex_);  // in turn; may hold some that are not
-  std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);
+  std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);  // and who lingers
+  WorkerAllowances allowances_ FRESHET_GUARDED_BY(mutex_);
+  // Hungry workers that hold all they may, by name.
+  absl::flat_hash_map<std::string, std::vector<WorkerId>> full_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick
   size_t in_refill_ FRESHET_GUARDED_BY(mutex_) = 0;     // terms of the refill under way
   Instant last_at_ FRESHET_GUARDED_BY(mutex_);          // latest tick asked of the shards

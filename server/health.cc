@@ -8,7 +8,11 @@ void Health::Tell(bool serving) {
   server->GetHealthCheckService()->SetServingStatus(serving);
 }
 
-void Health::Serve(grpc::Server* server) {
+void Health::Serve(grpc::Server* server, const std::vector<std::string>& services) {
+  // A service is not known before it is named; afterwards all change together.
+  if (grpc::HealthCheckServiceInterface* all = server->GetHealthCheckService(); all != nullptr) {
+    for (const std::string& service : services) all->SetServingStatus(service, false);
+  }
   server_ = server;
   serving_ = true;
   Tell(!failed_);

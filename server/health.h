@@ -3,6 +3,8 @@
 #define FRESHET_SERVER_HEALTH_H_
 
 #include <atomic>
+#include <string>
+#include <vector>
 
 #include "grpcpp/server.h"
 
@@ -11,8 +13,9 @@ namespace freshet {
 // Serving between Serve and the first failure or the end. Thread-safe.
 class Health {
  public:
-  // From here on `server` answers SERVING, unless a failure was reported before. It outlives this.
-  void Serve(grpc::Server* server);
+  // From here on `server` answers SERVING for itself and each of the services, by their full names,
+  // unless a failure was reported before. It outlives this.
+  void Serve(grpc::Server* server, const std::vector<std::string>& services);
   // The store cannot be written: NOT_SERVING for good.
   void ReportFailure();
   // The disk is full, or is not any more. SERVING all the same: reading goes on.

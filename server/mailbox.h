@@ -80,6 +80,15 @@ class Mailbox {
     }
   }
 
+  // Takes the item at the front, if there is one.
+  void DrainOne(std::vector<T>* items) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (entries_.empty()) return;
+    items->push_back(std::move(entries_.front().item));
+    weight_ -= entries_.front().weight;
+    entries_.pop_front();
+  }
+
   // Takes nothing more; what waits can still be drained.
   void Close() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);

@@ -111,7 +111,26 @@ void WriteIngest(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.upserts_refused, {{"outcome", "refused"}});
   out.Gauge("freshet_waiting_events", "Events that wait for their shard.")
       .Add(uint64_t{status.waiting_events});
+}
+
+void WriteClients(const ServerStatus& status, FamilyWriter& out) {
+  out.Gauge("freshet_connections", "Open connections of gRPC.")
+      .Add(uint64_t{status.connections.open});
+  out.Gauge("freshet_connections_limit", "Connections of gRPC that may be open.")
+      .Add(uint64_t{status.connections.limit});
+  out.Counter("freshet_connections_total", "Connections of gRPC, by what became of them.")
+      .Add(status.connections.accepted, {{"outcome", "taken"}})
+      .Add(status.connections.refused, {{"outcome", "refused"}})
+      .Add(status.connections.failed, {{"outcome", "failed"}});
   out.Gauge("freshet_streams", "Open streams of all kinds.").Add(uint64_t{status.streams});
+  out.Counter("freshet_streams_refused_total", "Streams refused because too many were open.")
+      .Add(status.streams_refused);
+  out.Gauge("freshet_unacknowledged_bytes", "Messages that were read and are not acknowledged.")
+      .Add(uint64_t{status.unacked_bytes});
+  out.Gauge("freshet_workers_at_allowance", "Workers with credit that hold all leases they may.")
+      .Add(uint64_t{status.dispatch.workers_at_allowance});
+  out.Gauge("freshet_reduced_allowances", "Names of workers that lost leases without a result.")
+      .Add(uint64_t{status.dispatch.allowances_reduced});
 }
 
 void WritePages(const ServerStatus& status, FamilyWriter& out) {
@@ -200,9 +219,11 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
 }
 
 void Metrics::SetHandlers(std::function<void(uint16_t, const Status&)> on_failure,
-                          std::function<void()> on_pages_may_be_due) {
+                          std::function<void()> on_pages_may_be_due,
+                          std::function<void(const LeaseTallies&)> on_leases) {
   on_failure_ = std::move(on_failure);
   on_pages_may_be_due_ = std::move(on_pages_may_be_due);
+  on_leases_ = std::move(on_leases);
 }
 
 void Metrics::OnCommit(Duration took, size_t events) {
@@ -216,6 +237,10 @@ void Metrics::OnFailure(uint16_t shard, const Status& status) {
 
 void Metrics::OnPagesMayBeDue() {
   if (on_pages_may_be_due_) on_pages_may_be_due_();
+}
+
+void Metrics::OnLeases(const LeaseTallies& tallies) {
+  if (on_leases_) on_leases_(tallies);
 }
 
 std::string Metrics::RenderStarting(const RecoveryStatus& recovery) {
@@ -233,6 +258,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteServer(status, out);
   WriteSchedule(status, out);
   WriteIngest(status, out);
+  WriteClients(status, out);
   WritePages(status, out);
   WriteStore(status, out);
   out.Gauge("freshet_annotation", "Figures that were posted to /annotations.");

@@ -24,11 +24,13 @@ class Metrics final : public ShardObserver {
 
   // Who else is to be told. Set before the shards start.
   void SetHandlers(std::function<void(uint16_t, const Status&)> on_failure,
-                   std::function<void()> on_pages_may_be_due);
+                   std::function<void()> on_pages_may_be_due,
+                   std::function<void(const LeaseTallies&)> on_leases);
 
   void OnCommit(Duration took, size_t events) override;
   void OnFailure(uint16_t shard, const Status& status) override;
   void OnPagesMayBeDue() override;
+  void OnLeases(const LeaseTallies& tallies) override;
 
   // What there is to say before the server serves.
   [[nodiscard]] static std::string RenderStarting(const RecoveryStatus& recovery);
@@ -42,6 +44,7 @@ class Metrics final : public ShardObserver {
   prometheus::Histogram* commit_events_;
   std::function<void(uint16_t, const Status&)> on_failure_;
   std::function<void()> on_pages_may_be_due_;
+  std::function<void(const LeaseTallies&)> on_leases_;
 };
 
 }  // namespace freshet

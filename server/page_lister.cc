@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "core/base/limits.h"
 #include "core/base/url.h"
+#include "fmt/format.h"
 #include "freshet/v1/pages.pb.h"
 #include "server/batch.h"
 #include "server/convert.h"
@@ -60,10 +62,19 @@ template <typename Request, typename Response>
 class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                      public std::enable_shared_from_this<Lister<Request, Response>> {
  public:
-  explicit Lister(const ServerContext& context) : context_(context) {}
+  explicit Lister(const ServerContext& context)
+      : context_(context), admitted_(context.listings.Take()) {}
+  ~Lister() override {
+    if (admitted_) context_.listings.Give();
+  }
 
   void Begin(const grpc::ByteBuffer& bytes) {
     self_ = this->shared_from_this();
+    if (!admitted_) {
+      return Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                     fmt::format("{} lists are being made: try again when one of them is done",
+                                 limits::kMaxListings)});
+    }
     grpc::ByteBuffer shared(bytes);
     Request request;
     MessageFaults faults;
@@ -150,6 +161,7 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   const ServerContext& context_;
+  const bool admitted_;
   std::shared_ptr<Lister> self_;  // until OnDone
   std::atomic<bool> cancelled_{false};
   ListQuery query_;

@@ -114,11 +114,11 @@ void GetPage(const ServerContext& context,
           ConvertKey(call->request().url(), call->request().crawl_id(), &key, &host)) {
     return call->Answer(GrpcStatusOf(*fault));
   }
-  const bool asked =
-      context.router.OwnerOf(SlotOfHost(host)).Query([&context, call, key](const ShardView& view) {
+  const PushOutcome asked =
+      context.router.OwnerOf(SlotOfHost(host)).Read([&context, call, key](const ShardView& view) {
         call->Answer(DescribePage(context, key, view, call->response()));
       });
-  if (!asked) call->Answer({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
+  if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ void Router::QueryAll(std::function<void(size_t, const ShardView&)> query,
   pending->done = std::move(done);
   for (size_t shard = 0; shard < shards_.size(); ++shard) {
     pending->left.fetch_add(1, std::memory_order_relaxed);
-    const bool asked = shards_[shard]->Query([pending, shard](const ShardView& view) {
+    const bool asked = shards_[shard]->ReadMany([pending, shard](const ShardView& view) {
       pending->query(shard, view);
       pending->Finish();
     });

@@ -31,7 +31,7 @@ class Router {
   void SubmitAlways(Slot slot, Event event, std::function<void(Reply)> done);
 
   // Asks every shard, each on its own thread, then calls `done` on the thread of the last. Shards
-  // that are stopped are left out.
+  // that are stopped are left out. Each takes one of these a turn, after its events.
   void QueryAll(std::function<void(size_t shard, const ShardView&)> query,
                 std::function<void()> done);
 

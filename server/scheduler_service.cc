@@ -38,16 +38,11 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
  public:
   explicit CrawlStream(const ServerContext& context) : context_(context) {}
 
-  void Deliver(std::vector<Assignment> assignments, size_t) override {
-    if (assignments.empty()) return;
-    v1::CrawlResponse response;
-    for (const Assignment& assignment : assignments) {
-      ToProto(assignment, response.mutable_assignments()->add_assignments());
-    }
-    auto& dispatcher = context_.dispatcher;
-    Send(SerialiseMessage(response), [&dispatcher, leases = LeasesOf(assignments)](bool sent) {
-      if (!sent) dispatcher.GiveBack(leases);
-    });
+  void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
+    if (!assignments.empty()) SendAssignments(assignments);
+    // Only a client that has closed its side waits for an end.
+    if (outlook == Outlook::kServed) End(grpc::Status::OK);
+    if (outlook == Outlook::kTimeOut) End(NothingCame());
   }
   void OnPause(bool paused) override {
     SendNotice(paused ? v1::NOTICE_KIND_PAUSED : v1::NOTICE_KIND_RESUMED,
@@ -61,11 +56,49 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
     *response.mutable_notice()->mutable_error() = FaultOf(why);
     Send(SerialiseMessage(response));
   }
+  void OnAllowance(uint64_t leases, bool whole) override {
+    v1::CrawlResponse response;
+    response.mutable_notice()->set_kind(v1::NOTICE_KIND_ALLOWANCE);
+    response.mutable_notice()->set_max_open_leases(static_cast<uint32_t>(leases));
+    response.mutable_notice()->set_text(
+        whole ? "The worker may have as many leases open as any other again."
+              : fmt::format("Leases of this worker ran out without a result: it may have {} open, "
+                            "one more with each result.",
+                            leases));
+    Send(SerialiseMessage(response));
+  }
   void OnServerDraining() override {
     SendNotice(v1::NOTICE_KIND_DRAINING, "The server is shutting down.");
   }
 
  private:
+  void SendAssignments(const std::vector<Assignment>& assignments) {
+    v1::CrawlResponse response;
+    for (const Assignment& assignment : assignments) {
+      ToProto(assignment, response.mutable_assignments()->add_assignments());
+    }
+    auto& dispatcher = context_.dispatcher;
+    Send(SerialiseMessage(response), [&dispatcher, leases = LeasesOf(assignments)](bool sent) {
+      if (!sent) dispatcher.GiveBack(leases);
+    });
+  }
+
+  // For a client that can only listen any more.
+  [[nodiscard]] grpc::Status NothingCame() const {
+    const Duration wait = context_.config.half_closed_wait;
+    return {grpc::StatusCode::UNAVAILABLE,
+            context_.dispatcher.paused()
+                ? "credit is left, but assignments are paused: call again later"
+                : fmt::format("credit is left, but no page became due for {} s: call again later",
+                              wait.seconds())};
+  }
+
+  bool OnReadsEnded() override {
+    const WorkerId worker = worker_;
+    return worker != kNone && worker != kGone &&
+           context_.dispatcher.Linger(worker, context_.config.half_closed_wait);
+  }
+
   void OnMessage(grpc::ByteBuffer* bytes) override {
     google::protobuf::Arena arena;
     auto& request = *google::protobuf::Arena::CreateMessage<v1::CrawlRequest>(&arena);
@@ -259,7 +292,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
     if (!status.ok()) Complete(status);
   }
 
-  void Deliver(std::vector<Assignment> assignments, size_t outstanding) override {
+  void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     bool complete = false;
     {
       const MutexLock lock(mutex_);
@@ -269,7 +302,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
           delivered_.push_back(assignment.lease);
         }
         assignments.clear();
-        complete = outstanding == 0;
+        complete = outlook != Outlook::kMore;
       }
     }
     context_.dispatcher.GiveBack(LeasesOf(assignments));

@@ -10,11 +10,10 @@
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
-#include "grpcpp/ext/proto_server_reflection_plugin.h"
-#include "grpcpp/health_check_service_interface.h"
-#include "grpcpp/server_builder.h"
 #include "server/admin_service.h"
 #include "server/context.h"
+#include "server/descriptors.h"
+#include "server/grpc_port.h"
 #include "server/health.h"
 #include "server/history.h"
 #include "server/http.h"
@@ -89,6 +88,7 @@ class Server::Impl {
   Instant begun_;
   std::atomic<bool> stop_requested_{false};
   bool stopped_ = false;
+  DescriptorPlan descriptors_;
   GlobalRecords globals_;
   OpenProgress open_progress_;
   LoadProgress load_progress_;
@@ -97,8 +97,10 @@ class Server::Impl {
   Metrics metrics_;
   Health health_;
   Sources sources_;
-  StreamSet streams_;
+  StreamSet streams_{{.streams = static_cast<size_t>(config_.max_streams),
+                      .unacked_bytes = static_cast<size_t>(config_.max_unacked_bytes)}};
   HandlerCounters counters_;
+  Slots listings_{limits::kMaxListings};
   Annotations annotations_;
   History history_;
   std::unique_ptr<Store> store_;
@@ -113,12 +115,13 @@ class Server::Impl {
   std::optional<IngestService> ingest_service_;
   std::optional<PagesService> pages_service_;
   std::optional<AdminService> admin_service_;
-  std::unique_ptr<grpc::Server> grpc_server_;
+  std::optional<GrpcPort> grpc_port_;
   std::optional<HttpPort> http_port_;
   mutable Mutex http_mutex_;
   std::string http_address_ FRESHET_GUARDED_BY(http_mutex_);
   // Set once Gather may be called, by probes that came earlier than what it looks at.
   std::atomic<bool> complete_{false};
+  std::atomic<bool> connections_known_{false};  // likewise grpc_port_
   StoreWatch watch_{health_, [this](const Status& why) { dispatcher_->SetStalled(why); }};
   std::optional<Ticker> sampler_;
   ServingInfo info_;
@@ -128,6 +131,7 @@ class Server::Impl {
 
 StatusOr<ServingInfo> Server::Impl::Start() {
   begun_ = clock_.Now();
+  ASSIGN_OR_RETURN(descriptors_, ShareDescriptors(config_));
   RETURN_IF_ERROR(AnswerProbes());
   RETURN_IF_ERROR(GoOn());
   RETURN_IF_ERROR(OpenStore());
@@ -159,8 +163,9 @@ Status Server::Impl::AnswerProbes() {
       .annotate = [this](const std::string& body) { return annotations_.Post(body); },
       .healthy = [this] { return !health_.failed(); },
       .not_ready = [this] { return NotReady(); }};
-  http_port_.emplace(MakeRoutes(std::move(content), config_.http_listen),
-                     HttpOptions{.max_connections = config_.max_http_connections});
+  http_port_.emplace(
+      MakeRoutes(std::move(content), config_.http_listen),
+      HttpOptions{.max_connections = static_cast<size_t>(descriptors_.http_connections)});
   const StatusOr<int> port = http_port_->Start(config_.http_listen);
   RETURN_IF_ERROR(WithKey("http_listen", port.status()));
   // Before the store is loaded rather than after.
@@ -184,6 +189,7 @@ Status Server::Impl::OpenStore() {
   options.env = env_;
   options.hold_compactions = true;
   options.progress = &open_progress_;
+  options.max_open_tables = descriptors_.table_files;
   StatusOr<std::unique_ptr<Store>> opened = nullptr;
   RunReporting({[&] { opened = Store::Open(config_.data_dir, options); }}, kReportInterval,
                [this] { LogRecovery(); });
@@ -269,14 +275,15 @@ Status Server::Impl::RecoverShards() {
 
 void Server::Impl::StartThreads() {
   const Rate rate = globals_.settings.crawl_rate.value_or(config_.crawl_rate);
-  dispatcher_.emplace(*router_, clock_, rate);
+  dispatcher_.emplace(*router_, clock_, rate, static_cast<uint64_t>(config_.max_open_leases));
   if (globals_.settings.paused) dispatcher_->SetPaused(true, "paused before the last restart");
   metrics_.SetHandlers(
       [this](uint16_t shard, const Status& status) {
         spdlog::critical("shard {} stops taking changes: {}", shard, status.ToString());
         health_.ReportFailure();
       },
-      [this] { dispatcher_->Poke(); });
+      [this] { dispatcher_->Poke(); },
+      [this](const LeaseTallies& tallies) { dispatcher_->OnLeases(tallies); });
   for (const auto& shard : shards_) shard->Start();
   dispatcher_->Start();
   background_.emplace();
@@ -294,6 +301,7 @@ void Server::Impl::StartThreads() {
                                  .background = *background_,
                                  .plans = *plans_,
                                  .counters = counters_,
+                                 .listings = listings_,
                                  .started = clock_.Now()});
   complete_ = true;
   sampler_.emplace(kSampleInterval, [this] { Sample(); });
@@ -318,27 +326,14 @@ Status Server::Impl::Serve() {
   ingest_service_.emplace(*context_);
   pages_service_.emplace(*context_);
   admin_service_.emplace(*context_);
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort(config_.listen, grpc::InsecureServerCredentials(), &port);
-  builder.SetMaxReceiveMessageSize(limits::kMaxMessageBytes);
-  // Two servers on one port would each get half of the calls.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.RegisterService(&*scheduler_service_);
-  builder.RegisterService(&*ingest_service_);
-  builder.RegisterService(&*pages_service_);
-  builder.RegisterService(&*admin_service_);
-  grpc_server_ = builder.BuildAndStart();
-  if (grpc_server_ == nullptr || port == 0) {
-    // gRPC keeps the reason to itself.
-    RETURN_IF_ERROR(WithKey("listen", CheckListen(config_.listen)));
-    return MakeStatus(absl::StatusCode::kUnavailable, "listen: cannot listen at {}",
-                      config_.listen);
-  }
+  grpc_port_.emplace(config_, static_cast<size_t>(descriptors_.connections), clock_);
+  ASSIGN_OR_RETURN(const int port, grpc_port_->Start({&*scheduler_service_, &*ingest_service_,
+                                                      &*pages_service_, &*admin_service_}));
   info_.grpc_address = WithPort(config_.listen, port);
-  health_.Serve(grpc_server_.get());
+  health_.Serve(grpc_port_->server(),
+                {v1::SchedulerService::service_full_name(), v1::IngestService::service_full_name(),
+                 v1::PagesService::service_full_name(), v1::AdminService::service_full_name()});
+  connections_known_ = true;
   return absl::OkStatus();
 }
 
@@ -362,6 +357,7 @@ void Server::Impl::LogRecovery() const {
 ServerStatus Server::Impl::Gather() const {
   ServerStatus status = GatherStatus(*context_);
   status.recovery = Recovery();
+  if (connections_known_) status.connections = grpc_port_->connections();
   return status;
 }
 
@@ -404,7 +400,7 @@ void Server::Impl::StopServing() {
   health_.Stop();
   // First the assignments: those leased ahead go back while their shards still work.
   if (dispatcher_) dispatcher_->Stop();
-  if (grpc_server_ != nullptr) {
+  if (grpc_port_ && grpc_port_->server() != nullptr) {
     // Workers may still report what they have in hand; then every stream ends with what was read
     // from it acknowledged.
     streams_.NoticeDraining();
@@ -416,8 +412,7 @@ void Server::Impl::StopServing() {
     (void)streams_.WaitUntilEmpty(kShutdownDeadline);
     // A change of policy that waits for its plan ends with a status.
     plans_->Stop();
-    grpc_server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
-    grpc_server_->Wait();
+    grpc_port_->Stop();
   }
   if (http_port_) http_port_->Stop();
 }

@@ -68,6 +68,7 @@ Shard::Shard(const ShardSettings& settings, Store& store, Clock& clock, ShardObs
       store_(store),
       clock_(clock),
       observer_(observer),
+      generation_(settings.state.generation),
       mailbox_(settings.mailbox),
       state_(WithFingerprintsOf(store, settings.state)),
       epochs_(settings.epochs, store, clock.Now()) {}
@@ -83,6 +84,7 @@ void Shard::Start() {
 }
 
 void Shard::Stop() {
+  reads_.Close();
   mailbox_.Close();
   if (thread_.joinable()) thread_.join();
 }
@@ -129,10 +131,10 @@ bool Shard::Query(ShardQuery query) {
 
 void Shard::Run() {
   while (true) {
-    mailbox_.Wait(IdleTime(clock_.Now()));
+    if (reads_.empty()) mailbox_.Wait(IdleTime(clock_.Now()));
     const bool closed = mailbox_.closed();
     RunOnce(clock_.Now());
-    if (closed && mailbox_.empty()) return;
+    if (closed && mailbox_.empty() && reads_.empty()) return;
   }
 }
 
@@ -164,6 +166,7 @@ void Shard::RunOnce(Instant now) {
   for (Request& request : requests) Accept(request, turn);
   if (failure_.ok() && again_.empty()) TakeOwnEvents(turn);
   RunTurn(turn);
+  reads_.Serve({state_, epochs_, now});
   PublishBelieved(now);
   reaper_.Destroy(state_.TakeRetired());
 }
@@ -329,7 +332,9 @@ void Shard::CommitAndInstall(Turn& turn) {
     ++snapshot_.commits;
     snapshot_.last_commit = took;
   }
+  const LeaseTallies tallies = TallyLeases(state_, turn.txn, generation_);
   state_.Install(turn.txn);
+  if (!tallies.empty()) observer_.OnLeases(tallies);
 }
 
 void Shard::Refuse(Turn& turn, const Status& status) {

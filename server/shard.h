@@ -18,9 +18,11 @@
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
 #include "server/epochs.h"
+#include "server/lease_tally.h"
 #include "server/mailbox.h"
 #include "server/mutex.h"
 #include "server/reaper.h"
+#include "server/shard_reads.h"
 #include "server/system_clock.h"
 #include "storage/store.h"
 
@@ -64,14 +66,6 @@ struct SettleRequest {
   std::function<void(std::vector<std::optional<Assignment>>)> done;
 };
 
-// What a query may look at, on the shard's thread.
-struct ShardView {
-  ShardState& state;
-  EpochRunner& epochs;
-  Instant now;
-};
-using ShardQuery = std::function<void(const ShardView&)>;
-
 // What others may know of a shard at any time.
 struct ShardSnapshot {
   ShardCounters counters;
@@ -96,6 +90,8 @@ class ShardObserver {
   virtual void OnFailure(uint16_t shard, const Status& status) = 0;
   // Pages may have become eligible since the last request that found too few.
   virtual void OnPagesMayBeDue() = 0;
+  // Before the replies to what opened or ended the leases.
+  virtual void OnLeases(const LeaseTallies& /*tallies*/) {}
 };
 
 struct ShardSettings {
@@ -130,6 +126,18 @@ class Shard {
   void Submit(SettleRequest&& request);
   // Returns false, and does not call `query`, when the shard is stopped.
   bool Query(ShardQuery query);
+  // Asked after the events of a turn, a few at a time (server/shard_reads.h).
+  PushOutcome Read(ShardQuery query) {
+    const PushOutcome outcome = reads_.Push(std::move(query));
+    mailbox_.Wake();
+    return outcome;
+  }
+  // Likewise, one at a time. Returns false, and does not call `query`, when the shard is stopped.
+  bool ReadMany(ShardQuery query) {
+    const PushOutcome outcome = reads_.PushMany(std::move(query));
+    mailbox_.Wake();
+    return outcome == PushOutcome::kTaken;
+  }
 
   [[nodiscard]] ShardSnapshot snapshot() const FRESHET_EXCLUDES(mutex_);
 
@@ -167,7 +175,9 @@ class Shard {
   Store& store_;
   Clock& clock_;
   ShardObserver& observer_;
+  const uint32_t generation_;  // of the store in this run
   Mailbox<Request> mailbox_;
+  ShardReads reads_;
   ShardState state_;
   EpochRunner epochs_;
   Status failure_;           // owner thread

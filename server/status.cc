@@ -130,6 +130,8 @@ ServerStatus GatherStatus(const ServerContext& context) {
   if (!health.ok()) status.stall = health;
   status.durability = context.config.durability;
   status.streams = context.streams.size();
+  status.streams_refused = context.streams.refused();
+  status.unacked_bytes = context.streams.unacked_bytes();
   status.results_refused = context.counters.results_refused;
   status.signals_refused = context.counters.signals_refused;
   status.upserts_applied = context.counters.upserts_applied;
@@ -148,6 +150,8 @@ void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
   server.set_shards(status.shards);
   server.set_workers(static_cast<uint32_t>(status.dispatch.workers));
   server.set_worker_credit(status.dispatch.credit);
+  server.set_workers_at_allowance(static_cast<uint32_t>(status.dispatch.workers_at_allowance));
+  server.set_reduced_allowances(static_cast<uint32_t>(status.dispatch.allowances_reduced));
 
   v1::PageStatistics& pages = *out->mutable_pages();
   pages.set_pages(status.counters.pages);

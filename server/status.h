@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
+#include "server/connections.h"
 #include "server/context.h"
 #include "server/dispatcher.h"
 #include "server/shard.h"
@@ -57,6 +58,9 @@ struct ServerStatus {
   StoreStats store;
   std::string durability;
   size_t streams = 0;
+  uint64_t streams_refused = 0;
+  size_t unacked_bytes = 0;
+  ConnectionStats connections;  // set by who has them
   uint32_t shards = 0;
   uint64_t results_refused = 0;
   uint64_t signals_refused = 0;

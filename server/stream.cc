@@ -4,6 +4,7 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "fmt/format.h"
 
 namespace freshet {
 namespace {
@@ -16,19 +17,23 @@ grpc::Status ShuttingDown() {
 
 // --- StreamSet
 
-void StreamSet::Add(std::shared_ptr<MessageStream> stream) {
-  bool ending = false;
-  {
-    const MutexLock lock(mutex_);
-    ending = ending_;
-    streams_.insert(stream);
+grpc::Status StreamSet::Add(const std::shared_ptr<MessageStream>& stream) {
+  const MutexLock lock(mutex_);
+  if (!ending_ && streams_.size() >= limits_.streams) {
+    ++refused_;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            fmt::format("{} streams are open, the most that this server takes: end some, or try "
+                        "again later",
+                        streams_.size())};
   }
-  if (ending) stream->End(ShuttingDown());
+  streams_.insert(stream);
+  return ending_ ? ShuttingDown() : grpc::Status::OK;
 }
 
 void StreamSet::Remove(const std::shared_ptr<MessageStream>& stream) {
   const MutexLock lock(mutex_);
   streams_.erase(stream);
+  waiting_.erase(stream);
   if (streams_.empty()) empty_.NotifyAll();
 }
 
@@ -62,13 +67,49 @@ size_t StreamSet::size() const {
   return streams_.size();
 }
 
+uint64_t StreamSet::refused() const {
+  const MutexLock lock(mutex_);
+  return refused_;
+}
+
+void StreamSet::Hold(size_t bytes) {
+  const MutexLock lock(mutex_);
+  unacked_bytes_ += bytes;
+}
+
+std::vector<std::shared_ptr<MessageStream>> StreamSet::Release(size_t bytes) {
+  const MutexLock lock(mutex_);
+  CHECK(bytes <= unacked_bytes_, "{} bytes of {}", bytes, unacked_bytes_);
+  unacked_bytes_ -= bytes;
+  if (unacked_bytes_ > limits_.unacked_bytes) return {};
+  const auto waiting = std::exchange(waiting_, {});
+  return {waiting.begin(), waiting.end()};
+}
+
+bool StreamSet::MayRead(const std::shared_ptr<MessageStream>& stream) {
+  const MutexLock lock(mutex_);
+  if (unacked_bytes_ <= limits_.unacked_bytes) return true;
+  waiting_.insert(stream);
+  return false;
+}
+
+size_t StreamSet::unacked_bytes() const {
+  const MutexLock lock(mutex_);
+  return unacked_bytes_;
+}
+
 // --- MessageStream
 
 void MessageStream::Begin(StreamSet* streams) {
   CHECK(self_ == nullptr, "begun twice");
   self_ = shared_from_this();
   streams_ = streams;
-  streams_->Add(self_);
+  const grpc::Status status = streams_->Add(self_);
+  if (!status.ok()) return End(status);
+  Resume();
+}
+
+void MessageStream::Resume() {
   Steps steps;
   {
     const MutexLock lock(mutex_);
@@ -89,24 +130,34 @@ void MessageStream::End(grpc::Status status) {
 
 uint64_t MessageStream::OpenAck() {
   const MutexLock lock(mutex_);
-  acks_.emplace_back();
+  acks_.push_back({.ack = std::nullopt, .bytes = std::exchange(handled_bytes_, 0)});
   return first_ack_ + acks_.size() - 1;
 }
 
 void MessageStream::Acknowledge(uint64_t place, grpc::ByteBuffer message) {
   Steps steps;
+  std::vector<std::shared_ptr<MessageStream>> resumed;
   {
     const MutexLock lock(mutex_);
     CHECK(place >= first_ack_ && place - first_ack_ < acks_.size(), "no such acknowledgement");
-    acks_[place - first_ack_] = std::move(message);
-    while (!acks_.empty() && acks_.front()) {
-      outgoing_.push_back({.message = *std::move(acks_.front()), .sent = nullptr});
+    Place& own = acks_[place - first_ack_];
+    own.ack = std::move(message);
+    resumed = LetGo(std::exchange(own.bytes, 0));
+    while (!acks_.empty() && acks_.front().ack) {
+      outgoing_.push_back({.message = *std::move(acks_.front().ack), .sent = nullptr});
       acks_.pop_front();
       ++first_ack_;
     }
     steps = NextSteps();
   }
   Perform(std::move(steps));
+  for (const auto& stream : resumed) stream->Resume();
+}
+
+std::vector<std::shared_ptr<MessageStream>> MessageStream::LetGo(size_t bytes) {
+  if (bytes == 0) return {};
+  unacked_bytes_ -= bytes;
+  return streams_->Release(bytes);
 }
 
 void MessageStream::HoldReading() {
@@ -140,7 +191,7 @@ MessageStream::Steps MessageStream::NextSteps() {
     in_write_ = steps.write = true;
   }
   if (acks_.empty()) held_ = false;
-  const bool over = reads_ended_ || end_status_.has_value();
+  const bool over = (reads_ended_ && !goes_on_) || end_status_.has_value();
   if (over) {
     if (acks_.empty() && outgoing_.empty() && !in_write_ && !handling_ && !starting_read_) {
       finished_ = true;
@@ -151,8 +202,9 @@ MessageStream::Steps MessageStream::NextSteps() {
   // What waits to be written counts as unacknowledged: a client that does not read its
   // acknowledgements is not read either.
   const size_t unacked = acks_.size() + outgoing_.size();
-  if (!reading_ && !handling_ && !held_ &&
-      unacked < static_cast<size_t>(limits::kMaxUnackedMessagesPerStream)) {
+  if (!reading_ && !handling_ && !held_ && !reads_ended_ &&
+      unacked < static_cast<size_t>(limits::kMaxUnackedMessagesPerStream) &&
+      unacked_bytes_ < limits::kMaxUnackedBytesPerStream && streams_->MayRead(self_)) {
     reading_ = starting_read_ = steps.read = true;
   }
   return steps;
@@ -174,29 +226,38 @@ void MessageStream::Perform(Steps steps) {
 }
 
 void MessageStream::OnReadDone(bool ok) {
+  bool ending = false;
+  const size_t bytes = ok ? incoming_.Length() : 0;
   {
     const MutexLock lock(mutex_);
     reading_ = false;
     handling_ = true;
     if (!ok) reads_ended_ = true;
+    ending = end_status_.has_value();
+    handled_bytes_ = bytes;
+    unacked_bytes_ += bytes;
+    streams_->Hold(bytes);
   }
-  const bool ending = [this] {
-    const MutexLock lock(mutex_);
-    return end_status_.has_value();
-  }();
+  bool goes_on = false;
   if (!ok) {
-    OnClientGone();
+    goes_on = !ending && OnReadsEnded();
+    if (!goes_on) OnClientGone();
   } else if (!ending) {
     // One that arrives after the end was decided was never acknowledged: it may be sent again.
     OnMessage(&incoming_);
   }
   Steps steps;
+  std::vector<std::shared_ptr<MessageStream>> resumed;
   {
     const MutexLock lock(mutex_);
     handling_ = false;
+    goes_on_ = goes_on;
+    // Of what nobody acknowledges.
+    resumed = LetGo(std::exchange(handled_bytes_, 0));
     steps = NextSteps();
   }
   Perform(std::move(steps));
+  for (const auto& stream : resumed) stream->Resume();
 }
 
 void MessageStream::OnWriteDone(bool ok) {

@@ -52,6 +52,15 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   MessageFaults faults_;
 };
 
+// Why a shard does not take what is to be read.
+inline grpc::Status UnreadStatus(PushOutcome outcome) {
+  if (outcome == PushOutcome::kFull) {
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            "more is being read than the server keeps waiting: try again later"};
+  }
+  return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
+}
+
 // Reads the request and has `handle` answer it, at once or later.
 template <typename Request, typename Response>
 grpc::ServerUnaryReactor* Handle(const ServerContext& context, const grpc::ByteBuffer& request,

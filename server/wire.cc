@@ -10,6 +10,7 @@
 #include "google/protobuf/wire_format.h"
 #include "google/protobuf/wire_format_lite.h"
 #include "grpcpp/support/proto_buffer_writer.h"
+#include "server/inflate.h"
 
 namespace freshet {
 namespace {
@@ -279,8 +280,11 @@ Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
   // What it came in is as large as the message.
   bytes->Clear();
   if (!read) return InvalidArgument("the message cannot be read");
-  return ParseMessage({reinterpret_cast<const char*>(whole.begin()), whole.size()}, message,
-                      faults);
+  const std::string_view flat(reinterpret_cast<const char*>(whole.begin()), whole.size());
+  if (!IsGzip(flat)) return ParseMessage(flat, message, faults);
+  ASSIGN_OR_RETURN(const std::string inflated, Inflate(flat, limits::kMaxMessageBytes));
+  whole = grpc::Slice();
+  return ParseMessage(inflated, message, faults);
 }
 
 grpc::ByteBuffer SerialiseMessage(const google::protobuf::Message& message) {

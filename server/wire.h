@@ -29,7 +29,7 @@ struct MessageFaults {
   size_t items = 0;              // how many there are, when that is why the message is refused
 };
 
-// Reads `message` from `bytes`, which are let go. Texts that are not UTF-8 have the bytes at fault
+// Reads `message` from `bytes`, which are let go, and inflated if they are gzip's. Texts that are not UTF-8 have the bytes at fault
 // replaced by '?' and are listed in `faults`. InvalidArgument, which names the field if there is
 // one: the bytes are no message of this type; its repeated fields hold more than
 // limits::kMaxItemsPerMessage in all; it has more than limits::kMaxUnknownFieldsPerMessage fields

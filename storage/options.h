@@ -54,6 +54,11 @@ struct StoreOptions {
   // Simulation: 1 to 4.
   int background_jobs = 2;
 
+  // Table files that are kept open. Default -1, all of them: no read has to open one. With few file
+  // descriptors the server says how many there are for this; some more are used for a moment by
+  // compactions. Simulation: -1 and 10 to 100.
+  int max_open_tables = -1;
+
   // Size of a table file. Default 64 MiB; smaller files make smaller, more frequent compactions.
   // Simulation: 16 KiB to 4 MiB.
   size_t table_file_bytes = size_t{64} << 20;

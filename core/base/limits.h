@@ -49,6 +49,12 @@ inline constexpr size_t kMaxUnknownFieldsPerMessage = 16'000;
 inline constexpr int64_t kMaxCreditPerWorker = 10'000;
 inline constexpr int kMaxAssignmentsPerNext = 1000;
 inline constexpr int kMaxWorkers = 10'000;
+inline constexpr int kMaxOpenLeasesPerWorker = 10'000;
+inline constexpr int kMaxConnections = 10'000;
+inline constexpr int kMaxStreams = 10'000;
+inline constexpr int kMaxStreamsPerConnection = 1000;
+// Messages of all streams that were read and not yet acknowledged; past it no stream is read.
+inline constexpr int64_t kMaxUnackedBytes = int64_t{128} << 20;
 inline constexpr int kMaxListPageSize = 1000;
 
 // --- Queues inside the server
@@ -61,6 +67,11 @@ inline constexpr size_t kMaxEventsPerCommit = 4096;
 static_assert(kMaxEventsPerCommit <= kMaxMailboxEvents);
 static_assert(kMaxItemsPerMessage <= static_cast<int>(kMaxEventsPerCommit));
 inline constexpr size_t kMaxReadyAssignments = 65'536;
+// Reads of single pages that wait for one shard, and those that one turn of it serves.
+inline constexpr size_t kMaxWaitingReads = 256;
+inline constexpr size_t kReadsPerTurn = 16;
+// Lists and exports under way.
+inline constexpr size_t kMaxListings = 64;
 
 // --- The HTTP port and the configuration
 // -------------------------------------------------------- What goes over is answered with 431 and

@@ -67,10 +67,14 @@ const LeaseRecord* Leases::Find(LeaseId id) const {
 
 Slot SlotOfLease(LeaseId id) { return Slot(static_cast<uint16_t>(id.value() % limits::kSlots)); }
 
+uint32_t GenerationOfLease(LeaseId id) {
+  return static_cast<uint32_t>(id.value() >> (kSequenceBits + kSlotBits));
+}
+
 bool MayHaveIssued(uint32_t generation, LeaseId id) {
   // Once generations have wrapped, every one has been used.
   if (generation >= kLeaseGenerations) return true;
-  const uint64_t issued_in = id.value() >> (kSequenceBits + kSlotBits);
+  const uint64_t issued_in = GenerationOfLease(id);
   const uint64_t sequence = id.value() >> kSlotBits & ((uint64_t{1} << kSequenceBits) - 1);
   return issued_in >= 1 && issued_in <= generation && sequence >= 1;
 }

@@ -68,6 +68,9 @@ class Leases {
 // The slot whose shard owns a lease.
 [[nodiscard]] Slot SlotOfLease(LeaseId id);
 
+// The run that gave it out.
+[[nodiscard]] uint32_t GenerationOfLease(LeaseId id);
+
 // Whether a run of this generation, or one before it, can have given out the lease: false is
 // certain, true means that it is not out of the question.
 [[nodiscard]] bool MayHaveIssued(uint32_t generation, LeaseId id);

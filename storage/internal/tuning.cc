@@ -77,6 +77,8 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   db.atomic_flush = options.durability == Durability::kNone;
 
   db.max_background_jobs = options.background_jobs;
+  // RocksDB takes ten of these for itself.
+  db.max_open_files = options.max_open_tables < 0 ? -1 : options.max_open_tables + 10;
   db.max_total_wal_size = options.max_wal_bytes;
   db.db_write_buffer_size = options.write_buffer_bytes * 4;
   // Recovery replays the log into memtables and serves at once; flushing can wait.

@@ -14,9 +14,10 @@ namespace freshet {
 // Sends bytes that no generated message would produce. Thread-compatible.
 class RawStream {
  public:
-  RawStream(TestServer& server, const std::string& method)
+  RawStream(TestServer& server, const std::string& method) : RawStream(server.channel, method) {}
+  RawStream(const std::shared_ptr<grpc::Channel>& channel, const std::string& method)
       : queue_(std::make_unique<grpc::CompletionQueue>()) {
-    grpc::GenericStub stub(server.channel);
+    grpc::GenericStub stub(channel);
     stream_ = stub.PrepareCall(&call_, method, queue_.get());
     stream_->StartCall(nullptr);
     Await();

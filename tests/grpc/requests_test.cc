@@ -109,5 +109,40 @@ TEST(Requests, OfAWorkerWithTooManyResultsAreAcknowledgedWithTheirSequence) {
   EXPECT_EQ(answer.result_ack().error().field(), "results");
 }
 
+grpc::Status UpsertCompressed(TestServer& server, size_t url_bytes, grpc_compression_algorithm how,
+                              v1::BatchAck* ack) {
+  grpc::ClientContext call;
+  call.set_compression_algorithm(how);
+  const auto stream = server.pages->UpsertPages(&call);
+  v1::UpsertPagesRequest request;
+  request.set_sequence(3);
+  request.add_pages()->set_url("http://a.test/" + std::string(url_bytes, 'a'));
+  v1::UpsertPagesResponse response;
+  (void)(stream->Write(request) && stream->Read(&response));
+  *ack = response.ack();
+  stream->WritesDone();
+  return stream->Finish();
+}
+
+TEST(CompressedRequests, AreTakenAsFarAsTheyMayBeLarge) {
+  TestServer server;
+  v1::BatchAck ack;
+  EXPECT_TRUE(UpsertCompressed(server, 2000, GRPC_COMPRESS_GZIP, &ack).ok());
+  EXPECT_EQ(ack.statuses_size(), 0) << ack.DebugString();
+  EXPECT_EQ(ack.sequence(), 3u);
+  // Unary calls as well.
+  grpc::ClientContext call;
+  call.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  v1::GetPageRequest request;
+  request.set_url("http://a.test/" + std::string(2000, 'a'));
+  v1::GetPageResponse page;
+  EXPECT_TRUE(server.pages->GetPage(&call, request, &page).ok());
+  // A hundredth of this was sent.
+  EXPECT_TRUE(UpsertCompressed(server, 20 << 20, GRPC_COMPRESS_GZIP, &ack).ok());
+  EXPECT_EQ(ack.error().reason(), "the message inflates to more than 16777216 bytes");
+  EXPECT_EQ(UpsertCompressed(server, 2000, GRPC_COMPRESS_DEFLATE, &ack).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+}
+
 }  // namespace
 }  // namespace freshet

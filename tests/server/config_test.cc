@@ -50,6 +50,38 @@ TEST(Config, IsPoliteByDefault) {
   EXPECT_EQ(config.host_backoff.longest, Duration::Hours(1));
 }
 
+TEST(Config, ReadsWhatClientsMayHold) {
+  ServerConfig config;
+  const Status status = ApplyYaml(R"(
+keepalive: { interval: 2s, timeout: 500ms }
+limits: { connections: 7, streams: 6, streams_per_connection: 5, unacknowledged_bytes: 33554432, workers: 4 }
+workers: { max_open_leases: 3, half_closed_wait: 1s }
+)",
+                                  &config);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(config.keepalive_interval, Duration::Seconds(2));
+  EXPECT_EQ(config.keepalive_timeout, Duration::Millis(500));
+  EXPECT_EQ(config.max_connections, 7);
+  EXPECT_EQ(config.max_streams, 6);
+  EXPECT_EQ(config.max_streams_per_connection, 5);
+  EXPECT_EQ(config.max_unacked_bytes, 33554432);
+  EXPECT_EQ(config.max_workers, 4);
+  EXPECT_EQ(config.max_open_leases, 3);
+  EXPECT_EQ(config.half_closed_wait, Duration::Seconds(1));
+  EXPECT_TRUE(Validate(config).ok());
+  // No pings at all.
+  EXPECT_TRUE(Apply("keepalive: { interval: 0 }").ok());
+  for (const std::string wrong :
+       {"limits: { connections: 0 }", "limits: { streams: 1000001 }", "limits: { workers: x }",
+        "limits: { streams_per_connection: -1 }", "limits: { unacknowledged_bytes: 16777215 }",
+        "workers: { max_open_leases: 10001 }", "workers: { half_closed_wait: 2h }",
+        "keepalive: { interval: 1ms }", "keepalive: { timeout: 0 }", "limits: { more: 1 }"}) {
+    const std::string error = ErrorOf(Apply(wrong));
+    EXPECT_NE(error, "") << wrong;
+    EXPECT_EQ(error.substr(0, error.find('.')), wrong.substr(0, wrong.find(':'))) << error;
+  }
+}
+
 TEST(Config, ReadsEveryKindOfKey) {
   ServerConfig config;
   const Status status = ApplyYaml(R"(
@@ -201,6 +233,15 @@ TEST(Config, TheExampleShowsTheDefaults) {
   EXPECT_EQ(config->day, defaults.day);
   EXPECT_EQ(config->epoch_interval, defaults.epoch_interval);
   EXPECT_EQ(config->shutdown_grace, defaults.shutdown_grace);
+  EXPECT_EQ(config->keepalive_interval, defaults.keepalive_interval);
+  EXPECT_EQ(config->keepalive_timeout, defaults.keepalive_timeout);
+  EXPECT_EQ(config->max_connections, defaults.max_connections);
+  EXPECT_EQ(config->max_streams, defaults.max_streams);
+  EXPECT_EQ(config->max_streams_per_connection, defaults.max_streams_per_connection);
+  EXPECT_EQ(config->max_unacked_bytes, defaults.max_unacked_bytes);
+  EXPECT_EQ(config->max_workers, defaults.max_workers);
+  EXPECT_EQ(config->max_open_leases, defaults.max_open_leases);
+  EXPECT_EQ(config->half_closed_wait, defaults.half_closed_wait);
   EXPECT_EQ(config->sources, defaults.sources);
 }
 

@@ -18,7 +18,7 @@ namespace {
 class CountingSink final : public AssignmentSink {
  public:
   explicit CountingSink(size_t wanted) : wanted_(wanted) {}
-  void Deliver(std::vector<Assignment> assignments, size_t /*outstanding*/) override {
+  void Deliver(std::vector<Assignment> assignments, Outlook /*outlook*/) override {
     for (const Assignment& assignment : assignments) {
       ++by_host_[assignment.host];
       if (--wanted_ == 0) done_.set_value(by_host_);

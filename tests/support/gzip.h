@@ -1,4 +1,4 @@
-// Reads the larger test vectors, which are kept compressed.
+// Reads the larger test vectors, which are kept compressed, and compresses.
 #ifndef FRESHET_TESTS_SUPPORT_GZIP_H_
 #define FRESHET_TESTS_SUPPORT_GZIP_H_
 
@@ -24,6 +24,22 @@ inline std::string ReadMaybeGzip(const std::string& path) {
   EXPECT_EQ(count, 0) << path;
   gzclose(file);
   return text;
+}
+
+// A gzip file of the text.
+inline std::string Gzip(const std::string& text) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string bytes(deflateBound(&stream, text.size()), '\0');
+  std::string in = text;
+  stream.next_in = reinterpret_cast<Bytef*>(in.data());
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
+  stream.avail_out = static_cast<uInt>(bytes.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  bytes.resize(stream.total_out);
+  deflateEnd(&stream);
+  return bytes;
 }
 
 }  // namespace freshet::testing

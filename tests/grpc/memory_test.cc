@@ -1,0 +1,90 @@
+// What hostile messages cost a server in memory, seen from outside of its process.
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "freshet/v1/ingest.pb.h"
+#include "freshet/v1/pages.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/crash/daemon.h"
+#include "tests/grpc/raw_stream.h"
+#include "tests/support/gzip.h"
+
+namespace freshet {
+namespace {
+
+constexpr size_t kMessage = limits::kMaxMessageBytes;
+
+// The most memory that the process had at any time, in bytes.
+size_t PeakOf(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  std::string word;
+  size_t kilobytes = 0;
+  while (status >> word) {
+    if (word == "VmHWM:" && status >> kilobytes) return kilobytes << 10;
+  }
+  ADD_FAILURE() << "no VmHWM";
+  return 0;
+}
+
+// A little less than the largest message, of copies of `part`.
+std::string Filled(const std::string& start, const std::string& part) {
+  std::string bytes = start;
+  bytes.reserve(kMessage);
+  while (bytes.size() + part.size() <= kMessage - 64) bytes += part;
+  return bytes;
+}
+
+class MemoryTest : public testing::Test {
+ protected:
+  MemoryTest() : daemon_(dir_ / "data", dir_ / "log") {
+    daemon_.Spawn({"--durability", "none"});
+    EXPECT_EQ(daemon_.AwaitReady(), "");
+  }
+  ~MemoryTest() override {
+    daemon_.RequestStop();
+    EXPECT_EQ(daemon_.AwaitEnd(), "");
+  }
+  // Sends the message `times` times on each of `streams` streams at once.
+  void Send(const std::string& bytes, int streams, int times) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < streams; ++i) {
+      threads.emplace_back([&] {
+        RawStream stream(daemon_.channel(), "/freshet.v1.PagesService/UpsertPages");
+        for (int n = 0; n < times; ++n) {
+          const auto answer = stream.Exchange<v1::UpsertPagesResponse>(bytes);
+          EXPECT_TRUE(answer.ack().has_error()) << answer.ShortDebugString();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  const TempDir dir_;
+  crash::Daemon daemon_;
+};
+
+TEST_F(MemoryTest, OfWhatIsRefusedIsThatOfItsBytes) {
+  const size_t before = PeakOf(daemon_.pid());
+  const std::string nothing("\x12\x00", 2);
+  Send(Filled("\x08\x01", nothing), 1, 4);
+  Send(Filled("\x08\x01", "\x78\x01"), 1, 4);
+  Send(Filled("\x08\x01", std::string("\x7a\x00", 2)), 1, 4);
+  const size_t one = PeakOf(daemon_.pid()) - before;
+  EXPECT_LT(one, 6 * kMessage);
+  // Several at once, each as large as can be.
+  Send(Filled("\x08\x01", nothing), 4, 2);
+  EXPECT_LT(PeakOf(daemon_.pid()) - before, 4 * 6 * kMessage);
+}
+
+TEST_F(MemoryTest, OfWhatIsInflatedIsThatOfTheLargestMessage) {
+  const size_t before = PeakOf(daemon_.pid());
+  const std::string bomb = testing::Gzip(std::string(400 << 20, '\0'));
+  Send(bomb, 1, 4);
+  EXPECT_LT(PeakOf(daemon_.pid()) - before, 6 * kMessage);
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,249 @@
+// The gRPC port against clients that are too many, silent, or gone without a word.
+#include <poll.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/grpc/raw_stream.h"
+#include "tests/grpc/test_server.h"
+#include "tests/grpc/test_worker.h"
+#include "tests/support/raw_socket.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+
+// A channel with a connection of its own.
+std::shared_ptr<grpc::Channel> OwnChannel(const std::string& address,
+                                          grpc::ChannelArguments arguments = {}) {
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 50);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+grpc::Status ListSources(const std::shared_ptr<grpc::Channel>& channel) {
+  grpc::ClientContext call;
+  v1::ListSourcesResponse response;
+  return v1::AdminService::NewStub(channel)->ListSources(&call, {}, &response);
+}
+
+TEST(Port, RefusesOneConnectionTooManyWithAReason) {
+  TestServer server([](ServerConfig* config) { config->max_connections = 3; });
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  for (int i = 0; i < 3; ++i) {
+    channels.push_back(OwnChannel(server.info.grpc_address));
+    EXPECT_TRUE(ListSources(channels.back()).ok());
+  }
+  const auto excess = OwnChannel(server.info.grpc_address);
+  const grpc::Status status = ListSources(excess);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("3 connections are open, the most that this"));
+  // Those that are there notice nothing, and one that leaves makes room.
+  for (const auto& channel : channels) EXPECT_TRUE(ListSources(channel).ok());
+  channels.pop_back();
+  EXPECT_TRUE(Eventually([&] { return ListSources(excess).ok(); }));
+}
+
+TEST(Port, IdleConnectionsAreBoundedAndDoNotKeepTheServerFromStopping) {
+  TestServer server([](ServerConfig* config) { config->max_connections = 20; });
+  EXPECT_TRUE(ListSources(server.channel).ok());
+  std::vector<RawSocket> idle;
+  for (int i = 0; i < 200; ++i) idle.emplace_back(server.info.grpc_address);
+  bool closed = false;
+  EXPECT_THAT(idle.back().Read(&closed), HasSubstr("20 connections are open"));
+  EXPECT_TRUE(closed);
+  EXPECT_TRUE(ListSources(server.channel).ok());
+  EXPECT_TRUE(server.Stop().ok());
+}
+
+TEST(Port, IsNotSharedWithASecondServer) {
+  TestServer server;
+  ServerConfig config = server.config;
+  config.listen = server.info.grpc_address;
+  config.data_dir += "-other";
+  SystemClock clock;
+  Server second(config, clock);
+  const StatusOr<ServingInfo> info = second.Start();
+  ASSERT_FALSE(info.ok());
+  EXPECT_THAT(std::string(info.status().message()), HasSubstr("listen: cannot listen at 127.0.0."));
+}
+
+TEST(Port, RefusesOneStreamTooMany) {
+  TestServer server([](ServerConfig* config) { config->max_streams = 2; });
+  const auto open = [&](grpc::ClientContext* call) {
+    const auto stream = server.pages->UpsertPages(call);
+    v1::UpsertPagesRequest request;
+    request.add_pages()->set_url("http://a.test/");
+    v1::UpsertPagesResponse response;
+    (void)stream->Write(request);
+    const bool answered = stream->Read(&response);
+    return std::pair(answered, answered ? grpc::Status::OK : stream->Finish());
+  };
+  TestWorker first(server, "first");
+  TestWorker second(server, "second");
+  grpc::ClientContext call;
+  const auto [answered, status] = open(&call);
+  EXPECT_FALSE(answered);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("2 streams are open, the most that this server"));
+  // Calls that are no streams go on, and a stream that ends makes room.
+  server.UpsertMany(0);
+  EXPECT_TRUE(ListSources(server.channel).ok());
+  EXPECT_TRUE(second.End().ok());
+  EXPECT_TRUE(Eventually([&] {
+    grpc::ClientContext again;
+    return open(&again).first;
+  }));
+}
+
+// What is over waits in the client for one of its own calls to end.
+TEST(Port, HoldsBackStreamsOfOneConnectionBeyondItsShare) {
+  TestServer server([](ServerConfig* config) { config->max_streams_per_connection = 1; });
+  auto worker = std::make_unique<TestWorker>(server);
+  grpc::ClientContext call;
+  call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
+  v1::ListSourcesResponse response;
+  EXPECT_EQ(server.admin->ListSources(&call, {}, &response).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(ListSources(OwnChannel(server.info.grpc_address)).ok());
+  EXPECT_TRUE(worker->End().ok());
+  EXPECT_TRUE(ListSources(server.channel).ok());
+}
+
+TEST(Port, EveryServiceHasAHealthOfItsOwn) {
+  TestServer server;
+  for (const std::string service : {"", "freshet.v1.SchedulerService", "freshet.v1.IngestService",
+                                    "freshet.v1.PagesService", "freshet.v1.AdminService"}) {
+    EXPECT_EQ(HealthOf(server, service), 1) << service;
+  }
+  EXPECT_EQ(HealthOf(server, "freshet.v1.NoService"), -1);
+}
+
+TEST(Port, TellsItsServicesByReflection) {
+  TestServer server;
+  RawStream stream(server, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+  EXPECT_THAT(stream.ExchangeBytes(std::string("\x3a\0", 2)), HasSubstr("freshet.v1.PagesService"));
+}
+
+// --- Peers that are gone
+
+// A client that never answers a ping is taken for gone.
+TEST(Keepalive, ClosesAConnectionThatDoesNotAnswer) {
+  TestServer server([](ServerConfig* config) {
+    config->keepalive_interval = config->keepalive_timeout = Duration::Millis(100);
+  });
+  const RawSocket silent(server.info.grpc_address);
+  EXPECT_TRUE(silent.Send(RawSocket::Http2Preface()));
+  bool closed = false;
+  (void)silent.Read(&closed);
+  EXPECT_TRUE(closed);
+}
+
+// Passes bytes on between one client and the server, until it does so no more. Thread-compatible.
+class Relay {
+ public:
+  explicit Relay(const std::string& server) : server_(server), listener_(Listen()) {
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~Relay() {
+    stopped_ = true;
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    for (const int each : {listener_, client_, upstream_}) close(each);
+  }
+  [[nodiscard]] const std::string& address() const { return address_; }
+  void SwallowAll() { swallows_ = true; }
+
+ private:
+  int Listen() {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(listener, any, size), 0);
+    EXPECT_EQ(listen(listener, 1), 0);
+    EXPECT_EQ(getsockname(listener, any, &size), 0);
+    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    return listener;
+  }
+  void Run() {
+    client_ = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (client_ < 0) return;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port =
+        htons(static_cast<uint16_t>(std::stoi(server_.substr(server_.rfind(':') + 1))));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    upstream_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(upstream_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    while (!stopped_) {
+      pollfd both[] = {{client_, POLLIN, 0}, {upstream_, POLLIN, 0}};
+      if (poll(both, 2, 20) <= 0) continue;
+      for (int i = 0; i < 2; ++i) {
+        char buffer[4096];
+        if (both[i].revents == 0) continue;
+        const ssize_t n = recv(both[i].fd, buffer, sizeof(buffer), 0);
+        if (n <= 0) return;
+        if (!swallows_) (void)!send(both[1 - i].fd, buffer, static_cast<size_t>(n), MSG_NOSIGNAL);
+      }
+    }
+  }
+
+  const std::string server_;
+  std::string address_;
+  int listener_;
+  int client_ = -1;
+  int upstream_ = -1;
+  std::atomic<bool> swallows_{false};
+  std::atomic<bool> stopped_{false};
+  std::thread thread_;
+};
+
+// Its connection stays open, but nothing goes through it any more.
+TEST(Keepalive, NoticesAWorkerInABlackHole) {
+  TestServer server([](ServerConfig* config) {
+    config->keepalive_interval = config->keepalive_timeout = Duration::Millis(200);
+  });
+  server.UpsertMany(20);
+  Relay relay(server.info.grpc_address);
+  const std::unique_ptr<v1::SchedulerService::Stub> stub =
+      v1::SchedulerService::NewStub(OwnChannel(relay.address()));
+  grpc::ClientContext call;
+  const auto stream = stub->Crawl(&call);
+  v1::CrawlRequest hello;
+  hello.mutable_hello()->set_worker("lost");
+  v1::CrawlResponse response;
+  ASSERT_TRUE(stream->Write(hello));
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_EQ(server.Statistics().server().workers(), 1u);
+  relay.SwallowAll();
+  EXPECT_TRUE(Eventually([&] { return server.Statistics().server().workers() == 0; }));
+  call.TryCancel();
+}
+
+// Ten seconds a ping, as many clients do, is rarer than what is put up with.
+TEST(Keepalive, PutsUpWithClientsThatPingWithoutACall) {
+  TestServer server;
+  grpc::ChannelArguments arguments;
+  // No client of gRPC pings more often than every second.
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 1100);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 60'000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  const auto channel = OwnChannel(server.info.grpc_address, arguments);
+  ASSERT_TRUE(ListSources(channel).ok());
+  // Six pings would be several too many for a server that allows one in five minutes.
+  const auto until = std::chrono::system_clock::now() + std::chrono::milliseconds(6800);
+  EXPECT_FALSE(channel->WaitForStateChange(GRPC_CHANNEL_READY, until));
+  EXPECT_EQ(channel->GetState(false), GRPC_CHANNEL_READY);
+}
+
+}  // namespace
+}  // namespace freshet
