@@ -1,6 +1,5 @@
 #include "server/connections.h"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -17,14 +16,12 @@
 
 #include "core/base/check.h"
 #include "fmt/format.h"
-#include "server/config.h"
+#include "server/listen.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
 namespace {
 
-// Tries to find a port that is free at every address of a host.
-constexpr int kPortAttempts = 20;
 // Connections accepted before the thread looks at anything else.
 constexpr int kAcceptsAtOnce = 64;
 // Refused ones may read why for so long, so many at a time: they hold a descriptor each.
@@ -34,83 +31,7 @@ constexpr size_t kMaxLeaving = 16;
 constexpr Duration kRecount = Duration::Millis(50);
 constexpr Duration kStatsRecount = Duration::Millis(500);
 // Without descriptors or memory in the system accepting fails at once, again and again.
-
 constexpr Duration kRest = Duration::Millis(100);
-
-Status CannotListen(const std::string& address, const std::string& reason) {
-  return MakeStatus(absl::StatusCode::kUnavailable, "listen: cannot listen at {}: {}", address,
-                    reason);
-}
-
-// A listening socket at the address, whose port is set when it was 0. Minus errno on failure.
-int Bind(const addrinfo& where, int* port) {
-  sockaddr_storage storage{};
-  std::memcpy(&storage, where.ai_addr, where.ai_addrlen);
-  auto* any = reinterpret_cast<sockaddr*>(&storage);
-  in_port_t& bound = where.ai_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(any)->sin6_port
-                                                 : reinterpret_cast<sockaddr_in*>(any)->sin_port;
-  bound = htons(static_cast<uint16_t>(*port));
-  const int listener =
-      socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
-  if (listener < 0) return -errno;
-  const int on = 1;
-  const int off = 0;
-  // A port whose last connections are still being taken leave of may be used again. Without
-  // SO_REUSEPORT no second process can listen there and get half of the calls.
-  (void)setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  (void)setsockopt(listener, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  if (where.ai_family == AF_INET6) {
-    (void)setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-  }
-  socklen_t size = where.ai_addrlen;
-  if (bind(listener, any, size) != 0 || listen(listener, SOMAXCONN) != 0 ||
-      getsockname(listener, any, &size) != 0) {
-    const int error = errno;
-    close(listener);
-    return -error;
-  }
-  *port = ntohs(bound);
-  return listener;
-}
-
-bool IsAnyAddress4(const addrinfo& where) {
-  return where.ai_family == AF_INET &&
-         reinterpret_cast<const sockaddr_in*>(where.ai_addr)->sin_addr.s_addr == INADDR_ANY;
-}
-
-// Any IPv4 address means any address at all where the system has IPv6.
-int BindAny(const addrinfo& where, int* port) {
-  if (IsAnyAddress4(where)) {
-    sockaddr_in6 any{};
-    any.sin6_family = AF_INET6;
-    any.sin6_addr = in6addr_any;
-    addrinfo both = where;
-    both.ai_family = AF_INET6;
-    both.ai_addr = reinterpret_cast<sockaddr*>(&any);
-    both.ai_addrlen = sizeof(any);
-    const int listener = Bind(both, port);
-    if (listener >= 0 || listener == -EADDRINUSE) return listener;
-  }
-  return Bind(where, port);
-}
-
-// Listens at all addresses that the system has, or at none: half of a host would be another
-// server's. Returns errno.
-int BindAll(const addrinfo& all, int* port, std::vector<int>* listeners) {
-  int error = 0;
-  for (const addrinfo* one = &all; one != nullptr; one = one->ai_next) {
-    const int listener = BindAny(*one, port);
-    if (listener >= 0) {
-      listeners->push_back(listener);
-      continue;
-    }
-    error = -listener;
-    if (error != EADDRINUSE && error != EACCES) continue;  // an address that is not there
-    for (const int each : std::exchange(*listeners, {})) close(each);
-    return error;
-  }
-  return listeners->empty() ? error : 0;
-}
 
 bool IsOutOfSomething(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -130,23 +51,9 @@ Connections::~Connections() { Stop(); }
 
 StatusOr<int> Connections::Listen(const std::string& address) {
   CHECK(listeners_.empty(), "listens already");
-  ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  const int unknown =
-      getaddrinfo(where.host.c_str(), std::to_string(where.port).c_str(), &hints, &found);
-  if (unknown != 0) return CannotListen(address, gai_strerror(unknown));
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, freeaddrinfo);
-  // A port that is free at one address of a host may be taken at another.
-  int error = 0;
-  for (int attempt = 0; attempt < (where.port == 0 ? kPortAttempts : 1); ++attempt) {
-    int port = where.port;
-    error = BindAll(*all, &port, &listeners_);
-    if (error == 0) return port;
-  }
-  return CannotListen(address, std::strerror(error));
+  ASSIGN_OR_RETURN(const std::vector<ListeningSocket> sockets, ListenEverywhere(address));
+  for (const ListeningSocket& socket : sockets) listeners_.push_back(socket.descriptor);
+  return sockets.front().port;
 }
 
 void Connections::Start(HandOver hand_over) {

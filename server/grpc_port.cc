@@ -44,7 +44,8 @@ GrpcPort::~GrpcPort() { Stop(); }
 
 StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services) {
   CHECK(server_ == nullptr, "started already");
-  ASSIGN_OR_RETURN(const int port, connections_.Listen(config_.listen));
+  const StatusOr<int> port = connections_.Listen(config_.listen);
+  RETURN_IF_ERROR(WithKey("listen", port.status()));
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <system_error>
 
@@ -14,63 +15,134 @@
 namespace freshet {
 namespace {
 
+// Tries to find a port that is free at every address of a host.
+constexpr int kPortAttempts = 20;
+
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
-std::string ErrnoText() { return std::generic_category().message(errno); }
+std::string ErrorText(int error) { return std::generic_category().message(error); }
 
-bool Allow(int socket, int level, int option, int value) {
-  return setsockopt(socket, level, option, &value, sizeof value) == 0;
+Status CannotListen(const std::string& address, const std::string& reason) {
+  return MakeStatus(absl::StatusCode::kUnavailable, "cannot listen at {}: {}", address, reason);
 }
 
-// With errno set when it is not possible.
-bool Bind(int socket, const addrinfo& address) {
-  // A restart need not wait for connections of the process before to be forgotten.
-  if (!Allow(socket, SOL_SOCKET, SO_REUSEADDR, 1)) return false;
-  if (address.ai_family == AF_INET6 && !Allow(socket, IPPROTO_IPV6, IPV6_V6ONLY, 0)) return false;
-  return bind(socket, address.ai_addr, address.ai_addrlen) == 0 && listen(socket, SOMAXCONN) == 0;
-}
-
-int PortOf(int socket) {
-  sockaddr_storage name{};
-  socklen_t size = sizeof name;
-  auto* generic = reinterpret_cast<sockaddr*>(&name);
-  if (getsockname(socket, generic, &size) != 0) return -1;
-  return ntohs(name.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&name)->sin6_port
-                                          : reinterpret_cast<sockaddr_in*>(&name)->sin_port);
-}
-
-}  // namespace
-
-StatusOr<ListeningSocket> Listen(const std::string& address) {
-  ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
+StatusOr<Addresses> Resolve(const std::string& address, const HostPort& where) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* first = nullptr;
   const int error =
       getaddrinfo(where.host.c_str(), std::to_string(where.port).c_str(), &hints, &first);
-  if (error != 0) {
-    return MakeStatus(absl::StatusCode::kUnavailable, "cannot listen at {}: {}", address,
-                      error == EAI_SYSTEM ? ErrnoText() : gai_strerror(error));
+  if (error == 0) return Addresses(first, &freeaddrinfo);
+  return CannotListen(address, error == EAI_SYSTEM ? ErrorText(errno) : gai_strerror(error));
+}
+
+void Allow(int socket, int level, int option, int value) {
+  (void)setsockopt(socket, level, option, &value, sizeof value);
+}
+
+in_port_t& PortOf(sockaddr* name) {
+  return name->sa_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(name)->sin6_port
+                                     : reinterpret_cast<sockaddr_in*>(name)->sin_port;
+}
+
+// Listens at one address, and at `port` instead of its own. Returns errno, 0 for success.
+int Bind(const addrinfo& where, int port, ListeningSocket* out) {
+  sockaddr_storage storage{};
+  std::memcpy(&storage, where.ai_addr, where.ai_addrlen);
+  auto* name = reinterpret_cast<sockaddr*>(&storage);
+  PortOf(name) = htons(static_cast<uint16_t>(port));
+  const bool ipv6 = where.ai_family == AF_INET6;
+  const int listener =
+      socket(where.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol);
+  if (listener < 0) return errno;
+  // A restart need not wait for connections of the process before to be forgotten. Without
+  // SO_REUSEPORT no second process can listen there and get half of the calls.
+  Allow(listener, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (ipv6) Allow(listener, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  socklen_t size = where.ai_addrlen;
+  if (bind(listener, name, size) != 0 || listen(listener, SOMAXCONN) != 0 ||
+      getsockname(listener, name, &size) != 0) {
+    const int error = errno;
+    close(listener);
+    return error;
   }
-  const Addresses addresses(first, &freeaddrinfo);
-  std::string reason = "the name has no address";
-  for (const addrinfo* a = addresses.get(); a != nullptr; a = a->ai_next) {
-    const int descriptor =
-        socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
-    if (descriptor >= 0 && Bind(descriptor, *a)) {
-      return ListeningSocket{
-          .descriptor = descriptor, .ipv6 = a->ai_family == AF_INET6, .port = PortOf(descriptor)};
+  *out = {.descriptor = listener, .ipv6 = ipv6, .port = ntohs(PortOf(name))};
+  return 0;
+}
+
+bool IsAnyAddress4(const addrinfo& where) {
+  return where.ai_family == AF_INET &&
+         reinterpret_cast<const sockaddr_in*>(where.ai_addr)->sin_addr.s_addr == INADDR_ANY;
+}
+
+// The same, but that any IPv4 address means any address at all where the system has IPv6.
+int BindAny(const addrinfo& where, int port, ListeningSocket* out) {
+  if (IsAnyAddress4(where)) {
+    sockaddr_in6 any{};
+    any.sin6_family = AF_INET6;
+    any.sin6_addr = in6addr_any;
+    addrinfo both = where;
+    both.ai_family = AF_INET6;
+    both.ai_addr = reinterpret_cast<sockaddr*>(&any);
+    both.ai_addrlen = sizeof(any);
+    const int error = Bind(both, port, out);
+    if (error == 0 || error == EADDRINUSE) return error;
+  }
+  return Bind(where, port, out);
+}
+
+// Listens at all addresses that the system has, or at none: half of a host would be another
+// server's. Returns errno.
+int BindAll(const addrinfo& all, int port, std::vector<ListeningSocket>* out) {
+  int error = 0;
+  for (const addrinfo* one = &all; one != nullptr; one = one->ai_next) {
+    ListeningSocket socket;
+    const int failed = BindAny(*one, port, &socket);
+    if (failed == 0) {
+      port = socket.port;
+      out->push_back(socket);
+      continue;
     }
-    reason = ErrnoText();
-    if (descriptor >= 0) close(descriptor);
+    error = failed;
+    if (error != EADDRINUSE && error != EACCES) continue;  // an address that is not there
+    for (const ListeningSocket& each : *out) close(each.descriptor);
+    out->clear();
+    return error;
   }
-  return MakeStatus(absl::StatusCode::kUnavailable, "cannot listen at {}: {}", address, reason);
+  return out->empty() ? error : 0;
+}
+
+}  // namespace
+
+StatusOr<std::vector<ListeningSocket>> ListenEverywhere(const std::string& address) {
+  ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
+  ASSIGN_OR_RETURN(const Addresses all, Resolve(address, where));
+  std::vector<ListeningSocket> sockets;
+  // A port that is free at one address of a host may be taken at another.
+  int error = 0;
+  for (int attempt = 0; attempt < (where.port == 0 ? kPortAttempts : 1); ++attempt) {
+    error = BindAll(*all, where.port, &sockets);
+    if (error == 0) return sockets;
+  }
+  return CannotListen(address, ErrorText(error));
+}
+
+StatusOr<ListeningSocket> Listen(const std::string& address) {
+  ASSIGN_OR_RETURN(const HostPort where, ParseHostPort(address));
+  ASSIGN_OR_RETURN(const Addresses all, Resolve(address, where));
+  int error = 0;
+  for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
+    ListeningSocket socket;
+    error = BindAny(*one, where.port, &socket);
+    if (error == 0) return socket;
+  }
+  return CannotListen(address, ErrorText(error));
 }
 
 Status CheckListen(const std::string& address) {
-  ASSIGN_OR_RETURN(const ListeningSocket socket, Listen(address));
-  close(socket.descriptor);
+  ASSIGN_OR_RETURN(const std::vector<ListeningSocket> sockets, ListenEverywhere(address));
+  for (const ListeningSocket& socket : sockets) close(socket.descriptor);
   return absl::OkStatus();
 }
 
