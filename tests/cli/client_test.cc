@@ -173,7 +173,7 @@ TEST(UpsertTest, SendsTheRowsBeforeAMalformedOne) {
   FakeServer server;
   const Outcome run = server.Run({"upsert"}, "http://a.test/\nhttp://b.test/ x\n");
   EXPECT_EQ(run.code, kBadUsage);
-  EXPECT_EQ(run.out, "1 pages: 1 applied\n");
+  EXPECT_EQ(run.out, "1 page: 1 applied\n");
   ASSERT_EQ(server.pages.upserts.requests.size(), 1U);
   EXPECT_EQ(server.pages.upserts.requests[0].pages_size(), 1);
 }

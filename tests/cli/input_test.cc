@@ -78,6 +78,15 @@ TEST(BombTest, IsRefusedAsALineAndAsASitemap) {
   EXPECT_THAT(sitemap.err, HasSubstr("larger than 64 MiB"));
 }
 
+TEST(ArgumentTest, ThatIsNeitherUrlNorFileIsSaidToBe) {
+  FakeServer server;
+  for (const char* argument : {"pages.txt", "example.org"}) {
+    const Outcome run = server.Run({"upsert", argument});
+    EXPECT_EQ(run.code, kBadUsage);
+    EXPECT_THAT(run.err, HasSubstr(fmt::format("argument 1: '{}' is neither a URL", argument)));
+  }
+}
+
 TEST(CsvTest, WithAHeaderIsRead) {
   const TempDir dir;
   for (const char* text :

@@ -111,7 +111,7 @@ TEST(RealServerTest, ShowsAfterACrashWhatWasAcknowledged) {
   const Outcome again =
       server.Run({"report"}, "url\tlease_id\toutcome\tfetch_time\nhttps://example.org/a\t" + lease +
                                  "\tchanged\t1700000000\n");
-  EXPECT_EQ(again.out, "1 results: 0 applied, 1 duplicate\n") << again.err;
+  EXPECT_EQ(again.out, "1 result: 0 applied, 1 duplicate\n") << again.err;
   EXPECT_TRUE(WIFEXITED(server.Stop(SIGTERM)));
 }
 

@@ -261,6 +261,11 @@ class ArgumentRows : public RowSource {
 
  private:
   absl::StatusOr<bool> TakeItem(Row* row) {
+    if (!names_item_(arguments_[next_])) {
+      return absl::InvalidArgumentError(
+          fmt::format("argument {}: '{}' is neither a URL (https://...) nor a file", next_ + 1,
+                      IsUtf8(arguments_[next_]) ? arguments_[next_] : "?"));
+    }
     row->number = ++items_;
     row->fields.clear();
     size_t column = 0;

@@ -66,8 +66,10 @@ void Tally::Summarise(uint64_t unacknowledged) const {
     session_.out() << object.dump() << '\n';
     return;
   }
-  std::string text = fmt::format("{} {}: {} applied", ShowCount(items() + unacknowledged), noun_,
-                                 ShowCount(applied_));
+  const uint64_t all = items() + unacknowledged;
+  std::string text =
+      fmt::format("{} {}: {} applied", ShowCount(all),
+                  all == 1 ? noun_.substr(0, noun_.size() - 1) : noun_, ShowCount(applied_));
   const auto add = [&text](uint64_t count, std::string_view what) {
     if (count > 0) text += fmt::format(", {} {}", ShowCount(count), what);
   };
