@@ -99,8 +99,9 @@ bool ShardState::Impl::WaitUnanswered(Instant now, PageRecord& page) const {
 void ShardState::Impl::WaitReturned(Instant now, PageState& state) const {
   CountOneMore(state.returned);
   if (state.returned <= kFreeReturns) return;
-  WaitUntil(state, now + Doubled(kFirstReturnWait, state.returned - kFreeReturns,
-                                 options.max_lease_backoff));
+  // Workers that come and go say nothing of the page: it never waits long for them.
+  WaitUntil(state,
+            now + Doubled(kFirstReturnWait, state.returned - kFreeReturns, options.lease_backoff));
 }
 
 Duration ShardState::Impl::NormalInterval(const PageRecord& page) const {
