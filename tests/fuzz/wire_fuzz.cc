@@ -151,6 +151,7 @@ void TakeIn(std::string_view bytes) {
   static const std::set<std::string>* const kFields = [] {
     auto* fields = new std::set<std::string>;
     AddFieldNames(*Request::descriptor(), fields);
+    fields->insert("url");  // what each of `urls` is called
     return fields;
   }();
   google::protobuf::Arena arena;
