@@ -348,8 +348,9 @@ TEST(ReportTest, SaysWhatWasTakenOtherwise) {
   EXPECT_EQ(run.code, kAccepted);
   EXPECT_EQ(run.out, "2 results: 2 applied\n");
   EXPECT_THAT(run.err, testing::HasSubstr("row 2: lease 2: etag: 600 bytes"));
-  const Outcome json = server.Run({"--json", "report", "1", "changed", "7", "2", "changed", "7"});
-  EXPECT_THAT(json.out, testing::HasSubstr("\"notes\":[\"etag: 600 bytes"));
+  const Outcome as_json =
+      server.Run({"--json", "report", "1", "changed", "7", "2", "changed", "7"});
+  EXPECT_THAT(as_json.out, testing::HasSubstr("\"notes\":[\"etag: 600 bytes"));
 }
 
 TEST(SignalTest, SendsOnePollPerSource) {

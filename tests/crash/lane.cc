@@ -21,7 +21,7 @@ constexpr const char* kConfig = R"(
 errors: {backoff: 50ms, max_backoff: 200ms}
 epochs: {interval: 300ms}
 shutdown: {grace: 30ms}
-politeness: {min_delay: 0, max_in_flight: 0, min_page_interval: 0}
+politeness: {min_delay: 0, max_in_flight: 0, min_page_interval: 0, throttle_backoff: 0}
 )";
 
 void RestMicros(int64_t micros) { std::this_thread::sleep_for(std::chrono::microseconds(micros)); }

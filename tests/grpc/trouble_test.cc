@@ -209,6 +209,12 @@ TEST_F(UnansweredTest, APageThatNobodyAnswersForWaitsItsTurn) {
   EXPECT_EQ(Page().crawls(), 0u);
   server_.Restart();
   EXPECT_EQ(Page().unanswered_leases(), 2u);
+  EXPECT_EQ(server_.Next(1, 100).assignments_size(), 0) << "its turn is not yet";
+  v1::RecheckPagesRequest recheck;
+  recheck.add_urls(TestServer::Url(0));
+  v1::RecheckPagesResponse asked;
+  grpc::ClientContext call;
+  ASSERT_TRUE(server_.pages->RecheckPages(&call, recheck, &asked).ok());
   server_.Report(Answer(v1::CRAWL_OUTCOME_CHANGED));
   EXPECT_EQ(Page().unanswered_leases(), 0u);
 }

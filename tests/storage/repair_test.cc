@@ -143,8 +143,8 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
     // The script has one source, and pages with signals of any: as if other rows had been lost.
     const StoreContents saved = Read();
     for (const auto& [index, source] : saved.sources) {
-      const SourceRecord lost{.name = fmt::format("lost-{}", index), .index = index};
-      expected.sources.try_emplace(index, lost);
+      const SourceRecord invented{.name = fmt::format("lost-{}", index), .index = index};
+      expected.sources.try_emplace(index, invented);
     }
     EXPECT_EQ(saved.DifferenceFrom(expected), "");
   }

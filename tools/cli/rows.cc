@@ -261,7 +261,7 @@ class ArgumentRows : public RowSource {
 
  private:
   absl::StatusOr<bool> TakeItem(Row* row) {
-    if (!names_item_(arguments_[next_])) {
+    if (!names_item_(arguments_[next_]) && !NamesLease(arguments_[next_])) {
       return absl::InvalidArgumentError(
           fmt::format("argument {}: '{}' is neither a URL (https://...) nor a file", next_ + 1,
                       IsUtf8(arguments_[next_]) ? arguments_[next_] : "?"));
@@ -277,6 +277,13 @@ class ArgumentRows : public RowSource {
     } while (column < format_.positional.size() && next_ < arguments_.size() &&
              arguments_[next_] != "-" && !names_item_(arguments_[next_]));
     return true;
+  }
+
+  // Where rows may name a lease, digits alone do.
+  [[nodiscard]] bool NamesLease(std::string_view argument) const {
+    return std::find(format_.columns.begin(), format_.columns.end(), "lease_id") !=
+               format_.columns.end() &&
+           !argument.empty() && argument.find_first_not_of("0123456789") == std::string_view::npos;
   }
 
   std::vector<std::string> arguments_;

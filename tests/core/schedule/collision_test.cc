@@ -217,7 +217,9 @@ TEST_P(Collisions, ChangeNothing) {
     }
     if (step % 7 == 0) twins.Pass(now);
     if (step % 500 == 499) twins.Learn(now);
-    if (step % 20 == 0) ASSERT_NO_FATAL_FAILURE(twins.Compare(now)) << step;
+    if (step % 20 == 0) {
+      ASSERT_NO_FATAL_FAILURE(twins.Compare(now)) << step;
+    }
   }
   EXPECT_GT(twins.pages(), 30u);
 }
