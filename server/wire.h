@@ -29,12 +29,13 @@ struct MessageFaults {
   size_t items = 0;              // how many there are, when that is why the message is refused
 };
 
-// Reads `message` from `bytes`, which are let go, and inflated if they are gzip's. Texts that are not UTF-8 have the bytes at fault
-// replaced by '?' and are listed in `faults`. InvalidArgument, which names the field if there is
-// one: the bytes are no message of this type; its repeated fields hold more than
-// limits::kMaxItemsPerMessage in all; it has more than limits::kMaxUnknownFieldsPerMessage fields
-// that this release does not know; a message within it occurs twice. Then `message` has its numbers
-// that are neither repeated nor within an item, so that an answer can name the sequence.
+// Reads `message` from `bytes`, which are let go, and inflated if they are gzip's. Texts that are
+// not UTF-8 have the bytes at fault replaced by '?' and are listed in `faults`. InvalidArgument,
+// which names the field if there is one: the bytes are no message of this type; its repeated fields
+// hold more than limits::kMaxItemsPerMessage in all; it has more than
+// limits::kMaxUnknownFieldsPerMessage fields that this release does not know; a message within it
+// occurs twice. Then `message` has its numbers that are neither repeated nor within an item, so
+// that an answer can name the sequence.
 //
 // Cost: one walk and one parse if all is well; two parses with texts at fault.
 [[nodiscard]] Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,

@@ -330,8 +330,7 @@ void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprin
 
 Status DecodeState(std::string_view key, std::string_view value, StateRow* row) {
   const uint8_t version = value.starts_with('\1') ? 1 : kStateVersion;
-  ASSIGN_OR_RETURN(const std::string_view payload,
-                   OpenValue(Family::kStates, key, value, version));
+  ASSIGN_OR_RETURN(const std::string_view payload, OpenValue(Family::kStates, key, value, version));
   // Every start decodes all states: one check of the length stands for one at each field.
   if (payload.size() != StatePayloadBytes(version)) {
     return BadRow(Family::kStates, key, "malformed");
