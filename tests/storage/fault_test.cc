@@ -115,11 +115,13 @@ class EveryOperation {
     EXPECT_EQ(RunScript(script_, 0, 1, created_ / "db", Options(env)).acknowledged, 1U);
   }
 
-  void Run() {
-    const uint64_t creating = RunPart(0, 1);
-    EXPECT_GT(creating, 50U);
-    const uint64_t filling = RunPart(1, kCommits);
-    EXPECT_GT(filling, 100U);
+  void OfCreating() {
+    const uint64_t operations = RunPart(0, 1);
+    EXPECT_GT(operations, 50U);
+  }
+  void OfFilling() {
+    const uint64_t operations = RunPart(1, kCommits);
+    EXPECT_GT(operations, 100U);
   }
 
  private:
@@ -146,15 +148,26 @@ class EveryOperation {
   const TempDir created_;
 };
 
-TEST(Fault, PowerCutAtEveryOperation) {
+void CutPower(FaultyEnv& env, uint64_t operation) { env.DieAt(operation); }
+void FailOnce(FaultyEnv& env, uint64_t operation) { env.FailAt(operation); }
+
+TEST(Fault, PowerCutAtEveryOperationOfCreating) {
+  for (uint64_t seed = 1; seed <= Scripts(); ++seed) EveryOperation(seed, CutPower).OfCreating();
+}
+
+TEST(Fault, PowerCutAtEveryOperationOfFilling) {
+  for (uint64_t seed = 1; seed <= Scripts(); ++seed) EveryOperation(seed, CutPower).OfFilling();
+}
+
+TEST(Fault, EveryOperationOfCreatingFailsOnce) {
   for (uint64_t seed = 1; seed <= Scripts(); ++seed) {
-    EveryOperation(seed, [](FaultyEnv& env, uint64_t k) { env.DieAt(k); }).Run();
+    EveryOperation(1000 + seed, FailOnce).OfCreating();
   }
 }
 
-TEST(Fault, EveryOperationFailsOnce) {
+TEST(Fault, EveryOperationOfFillingFailsOnce) {
   for (uint64_t seed = 1; seed <= Scripts(); ++seed) {
-    EveryOperation(1000 + seed, [](FaultyEnv& env, uint64_t k) { env.FailAt(k); }).Run();
+    EveryOperation(1000 + seed, FailOnce).OfFilling();
   }
 }
 
