@@ -64,14 +64,17 @@ StatusOr<DescriptorPlan> ShareDescriptors(const ServerConfig& config) {
       PlanDescriptors(limit, {.connections = config.max_connections,
                               .http_connections = static_cast<int>(config.max_http_connections),
                               .cores = std::thread::hardware_concurrency()}));
-  if (plan.connections < config.max_connections) {
-    spdlog::warn("limits.connections: {} of {}, as the process may open no more than {} files",
-                 plan.connections, config.max_connections, limit);
-  }
-  if (plan.http_connections < static_cast<int>(config.max_http_connections)) {
-    spdlog::warn("http.max_connections: {} of {}, as the process may open no more than {} files",
-                 plan.http_connections, config.max_http_connections, limit);
-  }
+  // Who has asked for more is warned; a default is only the most that is of use.
+  const ServerConfig defaults;
+  const auto tell = [limit](std::string_view key, int planned, int wanted, int usual) {
+    if (planned >= wanted) return;
+    spdlog::log(wanted == usual ? spdlog::level::info : spdlog::level::warn,
+                "{}: {} of {}, as the process may open no more than {} files", key, planned, wanted,
+                limit);
+  };
+  tell("limits.connections", plan.connections, config.max_connections, defaults.max_connections);
+  tell("http.max_connections", plan.http_connections, static_cast<int>(config.max_http_connections),
+       static_cast<int>(defaults.max_http_connections));
   return plan;
 }
 

@@ -1,4 +1,6 @@
 // freshetd: flags, configuration, the real clock and signals; everything else is in Server.
+#include <sys/stat.h>
+
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -25,6 +27,8 @@ namespace {
 
 constexpr int kFailure = 1;
 constexpr int kBadUsage = 2;
+// Some senders, timeout(1) among them, signal a process and then its group: that is one request.
+constexpr Duration kOneRequest = Duration::Millis(500);
 
 // What to do instead of serving, at most one of them.
 struct Maintenance {
@@ -74,8 +78,10 @@ sigset_t BlockEndSignals() {
 class EndSignals {
  public:
   // `on_first` is called on a thread of its own.
-  EndSignals(const sigset_t& signals, std::function<void()> on_first)
-      : signals_(signals), thread_([this, first = std::move(on_first)] { Run(first); }) {}
+  EndSignals(const sigset_t& signals, Clock& clock, std::function<void()> on_first)
+      : signals_(signals),
+        clock_(clock),
+        thread_([this, first = std::move(on_first)] { Run(first); }) {}
   ~EndSignals() {
     over_ = true;
     pthread_kill(thread_.native_handle(), SIGTERM);
@@ -93,12 +99,15 @@ class EndSignals {
  private:
   void Run(const std::function<void()>& on_first) {
     int signal = 0;
+    Instant came_at;
     while (sigwait(&signals_, &signal) == 0 && !over_) {
+      if (come_ && clock_.Now() - came_at < kOneRequest) continue;
       if (come_) {
         spdlog::critical("ending at once: a second signal came before everything was closed");
         std::_Exit(kFailure);
       }
       spdlog::info("stopping");
+      came_at = clock_.Now();
       on_first();
       const MutexLock lock(mutex_);
       come_ = true;
@@ -107,6 +116,7 @@ class EndSignals {
   }
 
   const sigset_t signals_;
+  Clock& clock_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> come_ = false;
   Mutex mutex_;
@@ -131,7 +141,7 @@ int Run(const ServerConfig& config) {
 
   SystemClock clock;
   Server server(config, clock);
-  EndSignals signals(end, [&server] { server.RequestStop(); });
+  EndSignals signals(end, clock, [&server] { server.RequestStop(); });
   const StatusOr<ServingInfo> info = server.Start();
   if (absl::IsCancelled(info.status())) {
     spdlog::info("stopped before it served");
@@ -152,6 +162,8 @@ int Run(const ServerConfig& config) {
 }
 
 int Main(int argc, char** argv) {
+  // What is stored is the owner's alone: pages, and the secret that fingerprints depend on.
+  umask(S_IRWXG | S_IRWXO);
   CLI::App app("Freshet, the recrawl scheduler: serves which page to fetch next.", "freshetd");
   app.set_version_flag("--version", std::string("freshetd ") + kVersion);
   CommandLine line;

@@ -228,6 +228,9 @@ ShardSettings Server::Impl::SettingsOf(int shard) const {
 void Server::Impl::MakeShards() {
   // What an operator has set wins over flags and files, which are for new databases.
   std::string policy_name = globals_.settings.policy.value_or(config_.policy);
+  if (policy_name != config_.policy) {
+    spdlog::info("policy '{}', set at run time, wins over '{}'", policy_name, config_.policy);
+  }
   StatusOr<CrawlPolicy> policy = ResolvePolicy(policy_name);
   if (!policy.ok()) {
     spdlog::warn("the stored policy '{}' is not known to this release: using {}", policy_name,
@@ -275,6 +278,10 @@ Status Server::Impl::RecoverShards() {
 
 void Server::Impl::StartThreads() {
   const Rate rate = globals_.settings.crawl_rate.value_or(config_.crawl_rate);
+  if (rate != config_.crawl_rate) {
+    spdlog::info("crawl rate {:g}, set at run time, wins over {:g}", rate.per_second(),
+                 config_.crawl_rate.per_second());
+  }
   dispatcher_.emplace(*router_, clock_, rate, static_cast<uint64_t>(config_.max_open_leases));
   if (globals_.settings.paused) dispatcher_->SetPaused(true, "paused before the last restart");
   metrics_.SetHandlers(
@@ -421,7 +428,8 @@ Status Server::Impl::CloseStore() {
   if (store_ == nullptr) return absl::OkStatus();
   const Status health = store_->health();
   const Status closed = store_->Close();
-  return health.ok() ? closed : health;
+  // A full disk has lost nothing that was acknowledged.
+  return health.ok() || absl::IsResourceExhausted(health) ? closed : health;
 }
 
 Server::Server(ServerConfig config, Clock& clock, rocksdb::Env* env)

@@ -143,8 +143,8 @@ Status MakeFingerprintsAnew(const MigrationContext& context) {
 }  // namespace
 
 std::span<const Migration> Migrations() {
-  static const std::vector<Migration> steps = {{.from = 1, .run = MakeFingerprintsAnew}};
-  return steps;
+  static const std::vector<Migration> kSteps = {{.from = 1, .run = MakeFingerprintsAnew}};
+  return kSteps;
 }
 
 Status Migrate(const MigrationContext& context, uint32_t from, uint32_t to,

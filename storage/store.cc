@@ -351,8 +351,8 @@ Status Store::Impl::EnsureSpace() {
   const rocksdb::Status status = env_->GetFreeSpace(dir_, &free_bytes);
   if (status.ok() && free_bytes < options_.reserve_bytes) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{}: {} bytes are free, {} are kept in reserve", dir_, free_bytes,
-                      options_.reserve_bytes);
+                      "the disk is full: {} MiB are free, {} MiB are kept in reserve",
+                      free_bytes >> 20, options_.reserve_bytes >> 20);
   }
   return full_ ? Resume() : absl::OkStatus();
 }

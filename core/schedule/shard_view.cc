@@ -88,7 +88,7 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
                                 : "its maximal interval is over: it goes out with the next ticks";
     case Verdict::kDue:
       return planned ? "it is due by the plan: it goes out with the next ticks"
-                     : "its value has reached the price: it goes out with the next ticks";
+                     : "its value has reached the price: it goes out when its turn comes";
     case Verdict::kBelowPrice:
       break;
   }
@@ -99,11 +99,13 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
   const double share = explanation.price > 0 ? explanation.value / explanation.price : 0;
   if (expected) {
     return fmt::format(
-        "its value is {:.3g} of the price; it reaches it in about {} without a signal", share, in);
+        "its value is {:.3g} of the price, what the last page handed out was worth; it reaches "
+        "that in about {} without a signal, and goes out sooner when no page is worth more",
+        share, in);
   }
   return fmt::format(
-      "its value is {:.3g} of the price and never reaches it at these rates unless a "
-      "signal comes",
+      "its value is {:.3g} of the price, what the last page handed out was worth; it does not "
+      "reach that without a signal, but goes out when no page is worth more",
       share);
 }
 
@@ -156,11 +158,13 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   const bool leaving = pages.Is(*id, PageTable::kTaken);
   if (result.lease) {
     result.verdict = Verdict::kLeased;
+    result.next_crawl = Instant::Infinite();
   } else if (pages.Is(*id, PageTable::kNever)) {
     result.verdict = Verdict::kNever;
     result.next_crawl = Instant::Infinite();
   } else if (result.host_free > now && !leaving) {
     result.verdict = Verdict::kHostBusy;
+    result.next_crawl = std::max(result.next_crawl, result.host_free);
   } else if (entry.eligible_from > now) {
     result.verdict = Verdict::kTooEarly;
   } else if (entry.forced_at <= now) {

@@ -25,7 +25,7 @@ constexpr uint64_t kRewriteAfterSeconds = uint64_t{30} * 24 * 3600;
 constexpr size_t kManifestBytes = 1 << 20;
 constexpr size_t kFileBufferBytes = 4 << 20;
 
-// RocksDB's own log goes where the program's log goes, warnings and errors only.
+// RocksDB's own log goes where the program's log goes: errors, and warnings as details.
 class ForwardingLogger : public rocksdb::Logger {
  public:
   explicit ForwardingLogger(std::function<void(char, std::string_view)> log)
@@ -37,7 +37,8 @@ class ForwardingLogger : public rocksdb::Logger {
     const int size = std::vsnprintf(line, sizeof(line), format, arguments);
     if (size <= 0) return;
     const size_t length = std::min<size_t>(static_cast<size_t>(size), sizeof(line) - 1);
-    const char mark = level >= rocksdb::InfoLogLevel::ERROR_LEVEL ? 'E' : 'W';
+    // Its warnings speak of its own workings, also in ordinary use: nothing to alarm anybody with.
+    const char mark = level >= rocksdb::InfoLogLevel::ERROR_LEVEL ? 'E' : 'D';
     log_(mark, std::string_view(line, length));
   }
   void Logv(const char* format, va_list arguments) override {

@@ -161,5 +161,19 @@ TEST(FullDisk, DoesNotFillTheLog) {
   EXPECT_EQ(count("a commit of"), 0) << log;
 }
 
+TEST(FullDisk, IsNoReasonToEndBadly) {
+  FaultyEnv faulty(1);
+  TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
+  server.UpsertMany(3);
+  faulty.SetFreeBytes(1 << 20);
+  v1::UpsertPagesRequest more;
+  more.add_pages()->set_url("http://late.test/");
+  EXPECT_EQ(server.Upsert(more).statuses_size(), 1) << "refused";
+  EXPECT_TRUE(server.Stop().ok());
+  faulty.ClearFaults();
+  server.Start();
+  EXPECT_EQ(server.info.pages, 3u);
+}
+
 }  // namespace
 }  // namespace freshet

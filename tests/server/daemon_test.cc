@@ -107,9 +107,22 @@ TEST(Daemon, EndsAtOnceAtTheSecondSignal) {
   const TempDir dir;
   const testing::ProgramResult result =
       RunScript(dir, std::string(kHeldOpening) +
-                         "kill -INT $pid; wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
+                         // One that comes with the first belongs to it.
+                         "until grep -q 'a second signal' $dir/e.err; do kill -INT $pid; done\n"
+                         "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
   EXPECT_EQ(result.exit_code, 1) << result.err;
   EXPECT_THAT(result.err, HasSubstr("a second signal"));
+}
+
+TEST(Daemon, KeepsItsFilesToItself) {
+  const TempDir dir;
+  const testing::ProgramResult result =
+      RunScript(dir,
+                "$freshetd $ports --data-dir $dir/d --log-level off >$dir/d.out & pid=$!\n"
+                "ready $dir/d.out $pid; kill $pid; wait $pid\n"
+                "stat -c %a $dir/d $dir/d/CURRENT\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "700\n600\n");
 }
 
 TEST(Daemon, SharesNoPort) {

@@ -49,7 +49,9 @@ void PrintAssignments(const Session& session, const v1::NextResponse& response) 
     return;
   }
   if (response.assignments().empty()) {
-    session.out() << "no page is due: `freshet get URL` says what a page waits for\n";
+    session.out() << (response.has_retry_after()
+                          ? "no page is due: crawling is paused, or the crawl rate is 0\n"
+                          : "no page is due: `freshet get URL` says what a page waits for\n");
     return;
   }
   Table table(session.out(), {{"lease", Table::Align::kRight},
