@@ -161,6 +161,8 @@ const std::map<std::string, Setter>& Setters() {
        Span(&ServerConfig::politeness, &PolitenessDefaults::min_page_interval)},
       {"politeness.throttle_backoff", Span(&ServerConfig::host_backoff, &HostBackoff::first)},
       {"politeness.max_throttle_backoff", Span(&ServerConfig::host_backoff, &HostBackoff::longest)},
+      {"politeness.max_retry_after",
+       Span(&ServerConfig::host_backoff, &HostBackoff::longest_asked)},
       {"politeness.throttle_forgiveness", Span(&ServerConfig::host_backoff, &HostBackoff::quiet)},
       {"errors.backoff", Span(&ServerConfig::error_backoff)},
       {"errors.max_backoff", Span(&ServerConfig::max_error_backoff)},
@@ -249,6 +251,8 @@ Status ValidatePoliteness(const ServerConfig& config) {
       CheckSpan("politeness.max_throttle_backoff", backoff.longest, Duration::Millis(1), kYear));
   RETURN_IF_ERROR(
       CheckSpan("politeness.throttle_backoff", backoff.first, Duration(), backoff.longest));
+  RETURN_IF_ERROR(
+      CheckSpan("politeness.max_retry_after", backoff.longest_asked, Duration::Seconds(1), kYear));
   return CheckSpan("politeness.throttle_forgiveness", backoff.quiet, Duration::Millis(1), kYear);
 }
 

@@ -275,6 +275,12 @@ Fault ConvertResultKey(const v1::CrawlResult& result, ReportCrawl* report, Slot*
 
 v1::ItemError MakeFault(v1::ErrorCode code, std::string_view field, std::string reason) {
   v1::ItemError error;
+  // A reason quotes what was sent: a thousand items with long URLs are not sent back.
+  if (reason.size() > limits::kMaxReasonBytes) {
+    size_t end = limits::kMaxReasonBytes;
+    while (end > 0 && (static_cast<unsigned char>(reason[end]) & 0xC0) == 0x80) --end;
+    reason.replace(end, std::string::npos, "...");
+  }
   error.set_code(code);
   error.set_field(std::string(field));
   error.set_reason(std::move(reason));

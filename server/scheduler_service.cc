@@ -24,6 +24,9 @@ constexpr Duration kMinNextWait = Duration::Millis(25);
 constexpr Duration kPausedRetry = Duration::Seconds(1);
 constexpr Duration kStalledRetry = Duration::Seconds(1);
 
+// Every connection has a port of its own, and none says who it is.
+std::string PeerWithoutPort(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
+
 std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments) {
   std::vector<LeaseId> leases;
   leases.reserve(assignments.size());
@@ -347,7 +350,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       return grpc::Status::OK;
     }
     const StatusOr<WorkerId> worker = context_.dispatcher.Join(
-        {.name = request.worker().empty() ? call_->peer() : request.worker(),
+        {.name = request.worker().empty() ? PeerWithoutPort(call_->peer()) : request.worker(),
          .lease = *lease,
          .waiter = true,
          .waits_until = context_.clock.Now() + std::max(*wait, kMinNextWait)},

@@ -144,6 +144,7 @@ void MessageStream::Acknowledge(uint64_t place, grpc::ByteBuffer message) {
     own.ack = std::move(message);
     resumed = LetGo(std::exchange(own.bytes, 0));
     while (!acks_.empty() && acks_.front().ack) {
+      unwritten_bytes_ += acks_.front().ack->Length();
       outgoing_.push_back({.message = *std::move(acks_.front().ack), .sent = nullptr});
       acks_.pop_front();
       ++first_ack_;
@@ -169,6 +170,7 @@ void MessageStream::Send(grpc::ByteBuffer message, Sent sent) {
   Steps steps;
   {
     const MutexLock lock(mutex_);
+    unwritten_bytes_ += message.Length();
     outgoing_.push_back({.message = message, .sent = std::move(sent)});
     steps = NextSteps();
   }
@@ -182,10 +184,12 @@ MessageStream::Steps MessageStream::NextSteps() {
       if (left.sent) steps.failed.push_back(std::move(left.sent));
     }
     outgoing_.clear();
+    unwritten_bytes_ = 0;
   }
   if (finished_) return steps;
   if (!in_write_ && !outgoing_.empty()) {
     writing_ = outgoing_.front().message;
+    unwritten_bytes_ -= writing_.Length();
     writing_sent_ = std::move(outgoing_.front().sent);
     outgoing_.pop_front();
     in_write_ = steps.write = true;
@@ -204,7 +208,8 @@ MessageStream::Steps MessageStream::NextSteps() {
   const size_t unacked = acks_.size() + outgoing_.size();
   if (!reading_ && !handling_ && !held_ && !reads_ended_ &&
       unacked < static_cast<size_t>(limits::kMaxUnackedMessagesPerStream) &&
-      unacked_bytes_ < limits::kMaxUnackedBytesPerStream && streams_->MayRead(self_)) {
+      unacked_bytes_ < limits::kMaxUnackedBytesPerStream &&
+      unwritten_bytes_ < limits::kMaxUnwrittenBytesPerStream && streams_->MayRead(self_)) {
     reading_ = starting_read_ = steps.read = true;
   }
   return steps;

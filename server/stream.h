@@ -147,6 +147,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   bool goes_on_ FRESHET_GUARDED_BY(mutex_) = false;      // although the client has said all
   size_t handled_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // of the message in OnMessage
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // in outgoing_
   bool held_ FRESHET_GUARDED_BY(mutex_) = false;
   bool broken_ FRESHET_GUARDED_BY(mutex_) = false;  // writes fail
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;

@@ -44,6 +44,10 @@ inline constexpr int kMaxUnackedMessagesPerStream = 64;
 // Of messages that were read and not yet acknowledged; past it the stream is not read.
 inline constexpr size_t kMaxUnackedBytesPerStream = size_t{32} << 20;
 inline constexpr int kMaxMessageBytes = 16 << 20;
+// Of acknowledgements that wait to be written to a stream; past it the stream is not read.
+inline constexpr size_t kMaxUnwrittenBytesPerStream = size_t{256} << 10;
+// Of the text that says why an item was refused.
+inline constexpr size_t kMaxReasonBytes = 300;
 // Fields of clients that are newer than the server, which protobuf keeps one by one.
 inline constexpr size_t kMaxUnknownFieldsPerMessage = 16'000;
 inline constexpr int64_t kMaxCreditPerWorker = 10'000;

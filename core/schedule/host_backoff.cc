@@ -52,6 +52,7 @@ Duration ThrottlePause(const HostBackoff& backoff, std::string_view host, int th
 
 Duration AskedPause(const HostBackoff& backoff, std::string_view host, Duration asked) {
   if (asked == Duration()) return {};
+  asked = std::min(asked, backoff.longest_asked);
   const Duration tenth = Duration::FromSeconds(asked.seconds() * Jitter(host, 0) / 10);
   return asked + std::min(tenth, backoff.first);
 }

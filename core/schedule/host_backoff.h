@@ -16,6 +16,8 @@ struct HostBackoff {
   Duration first;  // pause after the first throttled answer; zero: throttling pauses nothing
   // No pause that was not asked for is longer; >= `first`.
   Duration longest = Duration::Hours(1);
+  // No pause that was asked for is longer: a host is shared by pages that do not all mean it.
+  Duration longest_asked = Duration::Days(1);
   // Time without a throttled answer that forgives one of those before; > 0.
   Duration quiet = Duration::Seconds(600);
   bool operator==(const HostBackoff&) const = default;
@@ -28,8 +30,8 @@ struct HostBackoff {
 [[nodiscard]] Duration ThrottlePause(const HostBackoff& backoff, std::string_view host,
                                      int throttles);
 
-// The pause of a host that asked for one: what it asked for and up to a tenth more, `first` at
-// most.
+// The pause of a host that asked for one: what it asked for, `longest_asked` at most, and up to a
+// tenth more, `first` at most.
 [[nodiscard]] Duration AskedPause(const HostBackoff& backoff, std::string_view host,
                                   Duration asked);
 

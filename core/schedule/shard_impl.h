@@ -89,7 +89,9 @@ class ShardState::Impl {
   // A page that a release found gone which never looked again gets its turn; `state` is the page's.
   void PlanLookForGone(Instant now, const PageRecord& page, PageState& state) const;
   // Somebody has reason to believe that a page which was gone is there.
-  static void BringBack(PageState& state);
+  void BringBack(Instant now, PageRecord& page) const;
+  // Between two fetches of the page, whatever comes of them.
+  [[nodiscard]] Duration LeastInterval(const PageRecord& page) const;
   // A lease ran out. True: so many did in a row that the page waits for its normal turn.
   [[nodiscard]] bool WaitUnanswered(Instant now, PageRecord& page) const;
   // A lease was given back.

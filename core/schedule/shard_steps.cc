@@ -218,7 +218,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
     if (record.spec == spec && !record.state.gone) return {};
     estimator.Advance(record.state, now);
     record.spec = spec;
-    BringBack(record.state);
+    BringBack(now, record);
     record.state.rates = estimator.Estimate(record, now).rates;
     page->state_changed = page->reindex = true;
     return {};
@@ -265,9 +265,9 @@ Reply ShardState::Impl::Step(const RecheckPage& event, Instant, Transaction& txn
   if (page == nullptr) return UnknownPage(event.key);
   PageState& state = page->record.state;
   state.recheck = true;
-  BringBack(state);
-  // What is asked for is tried at once, also of a page that nobody answered for.
-  if (state.unanswered > 0 || state.returned > 0) state.retry_at = Instant();
+  // What is asked for is tried at once, also of a page that is gone or nobody answered for.
+  if (state.gone || state.unanswered > 0 || state.returned > 0) state.retry_at = Instant();
+  state.gone = false;
   page->state_changed = page->reindex = true;
   return {};
 }
@@ -349,7 +349,7 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
   state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
   // Not where it is not to be looked for again.
-  if (!state.retry_at.infinite()) BringBack(state);
+  if (!state.retry_at.infinite()) BringBack(now, page->record);
   state.rates = estimator.Estimate(page->record, now).rates;
   // What a signal says is in the state alone: the detail need not be written.
   page->state_changed = page->reindex = true;

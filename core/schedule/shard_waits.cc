@@ -38,11 +38,12 @@ Duration LongestErrorWait(const ShardOptions& options, int http_status) {
   return std::min(options.max_error_backoff, host.longest);
 }
 
-Duration GoneWait(const ShardOptions& options, const PageRecord& page) {
+// At least `least`.
+Duration GoneWait(const ShardOptions& options, const PageRecord& page, Duration least) {
   const int times = page.state.times_gone + (page.state.crawled() ? 0 : kNeverFound);
   Duration wait = Doubled(options.gone_backoff, times, options.max_gone_backoff);
   if (page.spec.max_interval > Duration()) wait = std::min(wait, page.spec.max_interval);
-  return std::max(wait, page.spec.min_interval);
+  return std::max(wait, least);
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ void ShardState::Impl::WaitAfterError(const ReportCrawl& report, Instant now,
   wait = std::max(wait, report.retry_after);
   if (state.gone && state.retry_at.infinite()) return;
   // An error says nothing of whether the page is there again.
-  if (state.gone) wait = std::max(wait, GoneWait(options, page));
+  if (state.gone) wait = std::max(wait, GoneWait(options, page, LeastInterval(page)));
   state.retry_at = now + wait;
 }
 
@@ -68,7 +69,8 @@ void ShardState::Impl::WaitWhileGone(CrawlOutcome outcome, Duration asked, Insta
   state.gone = true;
   CountOneMore(state.times_gone);
   const bool for_good = outcome == CrawlOutcome::kMoved && options.retire_moved;
-  state.retry_at = for_good ? Instant::Infinite() : now + std::max(asked, GoneWait(options, page));
+  state.retry_at = for_good ? Instant::Infinite()
+                            : now + std::max(asked, GoneWait(options, page, LeastInterval(page)));
 }
 
 void ShardState::Impl::PlanLookForGone(Instant now, const PageRecord& page,
@@ -79,10 +81,20 @@ void ShardState::Impl::PlanLookForGone(Instant now, const PageRecord& page,
   state.retry_at = now + Duration::FromSeconds(part * options.max_gone_backoff.seconds());
 }
 
-void ShardState::Impl::BringBack(PageState& state) {
+void ShardState::Impl::BringBack(Instant now, PageRecord& page) const {
+  PageState& state = page.state;
   if (!state.gone) return;
   state.gone = false;
-  state.retry_at = Instant();
+  // A page that is not there was never crawled, and is still not asked for all the time.
+  const Duration interval = LeastInterval(page);
+  state.retry_at =
+      interval > Duration() ? std::min(now, page.detail.last_result) + interval : Instant();
+}
+
+Duration ShardState::Impl::LeastInterval(const PageRecord& page) const {
+  const std::optional<HostId> host = hosts.Find(page.host);
+  const Duration polite = host ? hosts.PageInterval(*host) : hosts.defaults().min_page_interval;
+  return std::max(polite, page.spec.min_interval);
 }
 
 bool ShardState::Impl::WaitUnanswered(Instant now, PageRecord& page) const {

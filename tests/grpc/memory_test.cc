@@ -1,10 +1,11 @@
 // What hostile messages cost a server in memory, seen from outside of its process.
+#include <chrono>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "freshet/v1/ingest.pb.h"
+#include "freshet/v1/ingest.grpc.pb.h"
 #include "freshet/v1/pages.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -85,6 +86,34 @@ TEST_F(MemoryTest, OfWhatIsInflatedIsThatOfTheLargestMessage) {
   const std::string bomb = testing::Gzip(std::string(64 << 20, '\0'));
   Send(bomb, 1, 4);
   EXPECT_LT(PeakOf(daemon_.pid()) - before, 6 * kMessage);
+}
+
+TEST_F(MemoryTest, OfAcknowledgementsThatNobodyReadsIsBounded) {
+  v1::SignalChangesRequest request;
+  const std::string long_url = "http://unknown.test/" + std::string(7900, 'a');
+  for (int i = 0; i < limits::kMaxItemsPerMessage; ++i) {
+    v1::ChangeSignal* signal = request.add_signals();
+    signal->set_url(long_url + std::to_string(i));
+    signal->set_source("sitemap");
+  }
+  const size_t before = PeakOf(daemon_.pid());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      const auto stub = v1::IngestService::NewStub(daemon_.channel());
+      grpc::ClientContext call;
+      call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(4));
+      const auto stream = stub->SignalChanges(&call);
+      // Until the server reads no more, and the deadline ends the wait.
+      int sent = 0;
+      while (sent < 70 && stream->Write(request)) ++sent;
+      EXPECT_LT(sent, 70) << "what is not acknowledged in the end should not be read either";
+      call.TryCancel();
+      (void)stream->Finish();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LT(PeakOf(daemon_.pid()) - before, 12 * kMessage);
 }
 
 }  // namespace

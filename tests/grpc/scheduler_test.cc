@@ -377,5 +377,18 @@ TEST(Scheduler, KeepsToThePolitenessOfHosts) {
   worker.Cancel();
 }
 
+TEST(Next, ACallWithoutANameIsNamedByItsAddress) {
+  TestServer server;
+  server.UpsertMany(1);
+  v1::NextRequest request;
+  ToProto(Duration::Seconds(10), request.mutable_max_wait());
+  v1::NextResponse response;
+  grpc::ClientContext call;
+  ASSERT_TRUE(server.scheduler->Next(&call, request, &response).ok());
+  ASSERT_EQ(response.assignments_size(), 1);
+  // Without the port, which is another one for every connection.
+  EXPECT_EQ(server.Get(TestServer::Url(0)).page().lease().worker(), "ipv4:127.0.0.1");
+}
+
 }  // namespace
 }  // namespace freshet

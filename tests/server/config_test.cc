@@ -99,6 +99,7 @@ politeness:
   throttle_backoff: 2s
   max_throttle_backoff: 3m
   throttle_forgiveness: 4m
+  max_retry_after: 5h
 horizons:
   day: 5ms
 epochs:
@@ -120,6 +121,7 @@ sources: [a, b-c]
   EXPECT_EQ(config.host_backoff.first, Duration::Seconds(2));
   EXPECT_EQ(config.host_backoff.longest, Duration::Seconds(180));
   EXPECT_EQ(config.host_backoff.quiet, Duration::Seconds(240));
+  EXPECT_EQ(config.host_backoff.longest_asked, Duration::Hours(5));
   EXPECT_EQ(config.day, Duration::Millis(5));
   EXPECT_EQ(config.epoch_interval, Duration());
   EXPECT_THAT(config.sources, ElementsAre("a", "b-c"));

@@ -51,6 +51,36 @@ TEST_F(GonePagesTest, OneMistakeCostsAPageAnHour) {
   EXPECT_EQ(counters().gone_pages, 0u);
 }
 
+class PoliteGonePagesTest : public GonePagesTest {
+ protected:
+  PoliteGonePagesTest() : GonePagesTest(Polite()) {}
+  static ShardOptions Polite() {
+    ShardOptions options;
+    options.politeness.min_page_interval = Duration::Seconds(60);
+    return options;
+  }
+};
+
+TEST_F(PoliteGonePagesTest, PingsDoNotHaveAPageThatIsGoneFetchedAllTheTime) {
+  Apply(Upsert("a"), 0);
+  Crawl("a", CrawlOutcome::kGone, 1);
+  Apply(SignalChange{.key = Key("a")}, 2);
+  EXPECT_FALSE(Page("a").state.gone);
+  EXPECT_FALSE(Next(3));
+  EXPECT_FALSE(Next(60));
+  Crawl("a", CrawlOutcome::kGone, 61);
+  Apply(Upsert("a"), 62);
+  EXPECT_FALSE(Next(63));
+  EXPECT_TRUE(Next(121));
+}
+
+TEST_F(PoliteGonePagesTest, ARecheckAsksAtOnce) {
+  Apply(Upsert("a"), 0);
+  Crawl("a", CrawlOutcome::kGone, 1);
+  Apply(RecheckPage{Key("a")}, 2);
+  EXPECT_TRUE(Next(3));
+}
+
 TEST_F(GonePagesTest, PausesGrowUpToTheLongest) {
   Apply(Upsert("a"), 0);
   Crawl("a", CrawlOutcome::kChanged, 1);
