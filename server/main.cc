@@ -84,7 +84,7 @@ class EndSignals {
         thread_([this, first = std::move(on_first)] { Run(first); }) {}
   ~EndSignals() {
     over_ = true;
-    pthread_kill(thread_.native_handle(), SIGTERM);
+    pthread_kill(thread_.native_handle(), SIGINT);
     thread_.join();
   }
   EndSignals(const EndSignals&) = delete;
