@@ -64,11 +64,12 @@ StatusOr<DescriptorPlan> ShareDescriptors(const ServerConfig& config) {
       PlanDescriptors(limit, {.connections = config.max_connections,
                               .http_connections = static_cast<int>(config.max_http_connections),
                               .cores = std::thread::hardware_concurrency()}));
-  // Who has asked for more is warned; a default is only the most that is of use.
+  // Who has asked for more is warned, and who gets few; a default is only the most that is of use.
   const ServerConfig defaults;
   const auto tell = [limit](std::string_view key, int planned, int wanted, int usual) {
     if (planned >= wanted) return;
-    spdlog::log(wanted == usual ? spdlog::level::info : spdlog::level::warn,
+    constexpr int kMany = 1000;
+    spdlog::log(wanted == usual && planned >= kMany ? spdlog::level::info : spdlog::level::warn,
                 "{}: {} of {}, as the process may open no more than {} files", key, planned, wanted,
                 limit);
   };

@@ -30,12 +30,16 @@ void CountOneMore(uint8_t& count) {
 
 void WaitUntil(PageState& state, Instant at) { state.retry_at = std::max(state.retry_at, at); }
 
+// Where hosts are not paused for such answers, they are errors like others.
+bool IsAboutHost(const ShardOptions& options, int http_status) {
+  return IsThrottled(http_status) && options.host_backoff.first > Duration();
+}
+
 // An answer that is about the host says little of the page: it waits no longer than hosts do,
 // however many such answers there are.
 Duration LongestErrorWait(const ShardOptions& options, int http_status) {
-  const HostBackoff& host = options.host_backoff;
-  if (!IsThrottled(http_status) || host.first == Duration()) return options.max_error_backoff;
-  return std::min(options.max_error_backoff, host.longest);
+  if (!IsAboutHost(options, http_status)) return options.max_error_backoff;
+  return std::min(options.max_error_backoff, options.host_backoff.longest);
 }
 
 // At least `least`.
@@ -54,7 +58,7 @@ void ShardState::Impl::WaitAfterError(const ReportCrawl& report, Instant now,
   const Duration most = LongestErrorWait(options, report.http_status);
   // What the host answers for all its pages says no more of this one than that.
   const bool waits_longest = Doubled(options.error_backoff, state.errors, most) >= most;
-  if (!IsThrottled(report.http_status) || !waits_longest) CountOneMore(state.errors);
+  if (!IsAboutHost(options, report.http_status) || !waits_longest) CountOneMore(state.errors);
   Duration wait = Doubled(options.error_backoff, state.errors, most);
   wait = std::max(wait, report.retry_after);
   if (state.gone && state.retry_at.infinite()) return;
