@@ -94,10 +94,14 @@ void Dispatcher::Stop() {
     const MutexLock lock(mutex_);
     while (in_refill_ > 0) refilled_.Wait(mutex_);
     DropReady(0, &actions);
+    std::vector<WorkerId> over;
     for (auto& [id, worker] : workers_) {
-      if (worker.terms.waiter) actions.For(id, worker.sink).outlook = Outlook::kTimeOut;
+      if (!worker.terms.waiter) continue;
+      actions.For(id, worker.sink).outlook = Outlook::kTimeOut;
+      over.push_back(id);
     }
-    absl::erase_if(workers_, [](const auto& entry) { return entry.second.terms.waiter; });
+    // Shards go on for a while, and tell of leases: nothing may name these workers any more.
+    for (const WorkerId id : over) Dismiss(id);
   }
   Perform(actions);
 }

@@ -54,5 +54,36 @@ TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
   dispatcher.Stop();
 }
 
+// Shards outlive the dispatcher, and tell of leases that end.
+TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
+  }
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), 1);
+  dispatcher.Start();
+  const auto sink = std::make_shared<CountingSink>(1);
+  const auto first = dispatcher.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 2);
+  ASSERT_TRUE(first.ok());
+  dispatcher.Grant(*first, 1);
+  (void)sink->Await();
+  const auto second = dispatcher.Join({.name = "w",
+                                       .lease = Duration::Hours(1),
+                                       .waiter = true,
+                                       .waits_until = Instant::Infinite()},
+                                      std::make_shared<CountingSink>(1), 2);
+  ASSERT_TRUE(second.ok());
+  dispatcher.Grant(*second, 1);
+  // It waits for the lease of the other of its name.
+  const uint64_t before = dispatcher.stats().ticks_without_credit;
+  while (dispatcher.stats().ticks_without_credit == before) {
+  }
+  dispatcher.Stop();
+  LeaseTallies tallies;
+  tallies["w"].ended = 1;
+  dispatcher.OnLeases(tallies);
+  dispatcher.Leave(*first);
+}
+
 }  // namespace
 }  // namespace freshet
