@@ -21,7 +21,7 @@ constexpr uint32_t kPassed = UIDNA_ERROR_EMPTY_LABEL | UIDNA_ERROR_LABEL_TOO_LON
 
 // Never closed: names may be read until the process ends.
 const UIDNA* Processor() {
-  static const UIDNA* const processor = [] {
+  static const UIDNA* const kProcessor = [] {
     UErrorCode code = U_ZERO_ERROR;
     const UIDNA* opened =
         uidna_openUTS46(UIDNA_CHECK_BIDI | UIDNA_CHECK_CONTEXTJ | UIDNA_NONTRANSITIONAL_TO_ASCII |
@@ -30,7 +30,7 @@ const UIDNA* Processor() {
     CHECK(U_SUCCESS(code), "ICU has no data: {}", u_errorName(code));
     return opened;
   }();
-  return processor;
+  return kProcessor;
 }
 
 std::string_view Reason(uint32_t errors) {
