@@ -113,7 +113,8 @@ TEST_F(MemoryTest, OfAcknowledgementsThatNobodyReadsIsBounded) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_LT(PeakOf(daemon_.pid()) - before, 12 * kMessage);
+  // Some messages of each stream are on their way; what nobody reads would be 1,200 MB.
+  EXPECT_LT(PeakOf(daemon_.pid()) - before, 32 * kMessage);
 }
 
 }  // namespace
