@@ -12,6 +12,7 @@
 #include "core/schedule/http_status.h"
 #include "core/schedule/leases.h"
 #include "server/config.h"
+#include "server/wire.h"
 
 namespace freshet {
 namespace {
@@ -71,6 +72,17 @@ Fault ConvertSpan(std::string_view field, const google::protobuf::Duration& span
         field, fmt::format("{} s is over the limit of {} s", duration->seconds(), max.seconds()));
   }
   *out = *duration;
+  return std::nullopt;
+}
+
+// An interval between crawls that may be unset, which leaves `out` as it is.
+template <typename Out>
+Fault ConvertInterval(std::string_view field, bool has, const google::protobuf::Duration& interval,
+                      Out* out) {
+  if (!has) return std::nullopt;
+  Duration converted;
+  if (Fault fault = ConvertSpan(field, interval, kMaxInterval, &converted)) return fault;
+  out->emplace(converted);
   return std::nullopt;
 }
 
@@ -215,19 +227,13 @@ void ConvertMovedTo(const v1::CrawlResult& result, ReportCrawl* report,
 }
 
 Fault ConvertIntervals(const v1::PageSpec& page, UpsertPage* patch) {
-  if (page.has_min_interval()) {
-    Duration interval;
-    if (Fault fault = ConvertSpan("min_interval", page.min_interval(), kMaxInterval, &interval)) {
-      return fault;
-    }
-    patch->min_interval = interval;
+  if (Fault fault = ConvertInterval("min_interval", page.has_min_interval(), page.min_interval(),
+                                    &patch->min_interval)) {
+    return fault;
   }
-  if (page.has_max_interval()) {
-    Duration interval;
-    if (Fault fault = ConvertSpan("max_interval", page.max_interval(), kMaxInterval, &interval)) {
-      return fault;
-    }
-    patch->max_interval = interval;
+  if (Fault fault = ConvertInterval("max_interval", page.has_max_interval(), page.max_interval(),
+                                    &patch->max_interval)) {
+    return fault;
   }
   if (page.has_not_before()) {
     const StatusOr<Instant> time = FromProto(page.not_before());
@@ -277,9 +283,8 @@ v1::ItemError MakeFault(v1::ErrorCode code, std::string_view field, std::string 
   v1::ItemError error;
   // A reason quotes what was sent: a thousand items with long URLs are not sent back.
   if (reason.size() > limits::kMaxReasonBytes) {
-    size_t end = limits::kMaxReasonBytes;
-    while (end > 0 && (static_cast<unsigned char>(reason[end]) & 0xC0) == 0x80) --end;
-    reason.replace(end, std::string::npos, "...");
+    const std::string_view start = std::string_view(reason).substr(0, limits::kMaxReasonBytes);
+    reason.replace(ValidUtf8Prefix(start), std::string::npos, "...");
   }
   error.set_code(code);
   error.set_field(std::string(field));
@@ -517,21 +522,14 @@ Fault ConvertPoliteness(const v1::SetHostPolitenessRequest& request, Instant now
     event->min_page_interval.emplace();
     event->blocked_until = Instant();
   }
-  if (request.has_min_delay()) {
-    Duration delay;
-    if (Fault fault = ConvertSpan("min_delay", request.min_delay(), kMaxInterval, &delay)) {
-      return fault;
-    }
-    event->min_delay.emplace(delay);
+  if (Fault fault = ConvertInterval("min_delay", request.has_min_delay(), request.min_delay(),
+                                    &event->min_delay)) {
+    return fault;
   }
   if (request.has_max_in_flight()) event->max_in_flight.emplace(request.max_in_flight());
-  if (request.has_min_page_interval()) {
-    Duration interval;
-    if (Fault fault = ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval,
-                                  &interval)) {
-      return fault;
-    }
-    event->min_page_interval.emplace(interval);
+  if (Fault fault = ConvertInterval("min_page_interval", request.has_min_page_interval(),
+                                    request.min_page_interval(), &event->min_page_interval)) {
+    return fault;
   }
   if (request.has_blocked_until()) {
     const StatusOr<Instant> until = FromProto(request.blocked_until());
@@ -549,17 +547,13 @@ Fault ConvertDefaults(const v1::SetPolitenessDefaultsRequest& request,
                       std::function<void(Settings*)>* change) {
   std::optional<Duration> delay;
   std::optional<Duration> interval;
-  if (request.has_min_delay()) {
-    if (Fault fault =
-            ConvertSpan("min_delay", request.min_delay(), kMaxInterval, &delay.emplace())) {
-      return fault;
-    }
+  if (Fault fault =
+          ConvertInterval("min_delay", request.has_min_delay(), request.min_delay(), &delay)) {
+    return fault;
   }
-  if (request.has_min_page_interval()) {
-    if (Fault fault = ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval,
-                                  &interval.emplace())) {
-      return fault;
-    }
+  if (Fault fault = ConvertInterval("min_page_interval", request.has_min_page_interval(),
+                                    request.min_page_interval(), &interval)) {
+    return fault;
   }
   std::optional<uint32_t> limit;
   if (request.has_max_in_flight()) limit = request.max_in_flight();

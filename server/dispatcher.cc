@@ -163,10 +163,14 @@ bool Dispatcher::Linger(WorkerId id, Duration patience) {
   return true;
 }
 
-void Dispatcher::SetWait(WorkerId id, Worker& worker, Instant until) {
+void Dispatcher::EndWait(WorkerId id, const Worker& worker) {
   const auto [first, last] = waiters_.equal_range(worker.terms.waits_until);
   const auto own = std::find_if(first, last, [&](const auto& w) { return w.second == id; });
   if (own != last) waiters_.erase(own);
+}
+
+void Dispatcher::SetWait(WorkerId id, Worker& worker, Instant until) {
+  EndWait(id, worker);
   worker.terms.waits_until = until;
   waiters_.emplace(until, id);
 }
@@ -175,11 +179,7 @@ void Dispatcher::Dismiss(WorkerId id) {
   const auto it = workers_.find(id);
   CHECK(it != workers_.end());
   Worker& worker = it->second;
-  if (worker.terms.waiter || worker.lingers) {
-    const auto [first, last] = waiters_.equal_range(worker.terms.waits_until);
-    const auto own = std::find_if(first, last, [&](const auto& w) { return w.second == id; });
-    if (own != last) waiters_.erase(own);
-  }
+  if (worker.terms.waiter || worker.lingers) EndWait(id, worker);
   if (const auto full = full_.find(worker.terms.name); worker.full && full != full_.end()) {
     std::erase(full->second, id);
     if (full->second.empty()) full_.erase(full);

@@ -168,6 +168,7 @@ class Dispatcher {
   void LetIn(const std::string& name) FRESHET_REQUIRES(mutex_);
   // The worker gets nothing more.
   void Dismiss(WorkerId id) FRESHET_REQUIRES(mutex_);
+  void EndWait(WorkerId id, const Worker& worker) FRESHET_REQUIRES(mutex_);
   void SetWait(WorkerId id, Worker& worker, Instant until) FRESHET_REQUIRES(mutex_);
   void DropReady(size_t keep, Actions* actions) FRESHET_REQUIRES(mutex_);
   void Perform(Actions& actions);

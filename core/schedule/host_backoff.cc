@@ -26,17 +26,16 @@ int MostThrottles(const HostBackoff& backoff) {
   return throttles;
 }
 
-// When the host was last not to be fetched because of a throttled answer; epoch: never.
-Instant QuietSince(const HostRecord& host) {
-  if (host.throttles == 0) return {};
-  return std::max(host.last_throttled, host.blocked_until);
-}
-
 void Block(Duration pause, Instant now, HostRecord* host) {
   host->blocked_until = std::max(host->blocked_until, now + pause);
 }
 
 }  // namespace
+
+Instant QuietSince(const HostRecord& host) {
+  if (host.throttles == 0) return {};
+  return std::max(host.last_throttled, host.blocked_until);
+}
 
 Duration ThrottlePause(const HostBackoff& backoff, std::string_view host, int throttles) {
   if (throttles == 0 || backoff.first == Duration()) return {};

@@ -35,6 +35,10 @@ struct HostBackoff {
 [[nodiscard]] Duration AskedPause(const HostBackoff& backoff, std::string_view host,
                                   Duration asked);
 
+// When the host was last not to be fetched because of a throttled answer; epoch: it stands for
+// none.
+[[nodiscard]] Instant QuietSince(const HostRecord& host);
+
 // How many throttled answers in a row the host still stands for at `now`: one is forgiven for every
 // quiet time since its pause ended.
 [[nodiscard]] int ThrottlesAt(const HostBackoff& backoff, const HostRecord& host, Instant now);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/string_view.h"
 #include "core/base/check.h"
+#include "core/schedule/host_backoff.h"
 
 namespace freshet {
 
@@ -86,13 +87,8 @@ Instant HostGate::RestedAt(const HostRecord& record) const {
 }
 
 Instant HostGate::ForgottenAt(const HostRecord& record) const {
-  Instant at = RestedAt(record);
-  // Each throttled answer stands for a quiet time (core/schedule/host_backoff.h).
-  if (record.throttles > 0) {
-    at = std::max(at, std::max(record.last_throttled, record.blocked_until) +
-                          throttles_forgiven_in_ * record.throttles);
-  }
-  return at;
+  // Each throttled answer stands for a quiet time.
+  return std::max(RestedAt(record), QuietSince(record) + throttles_forgiven_in_ * record.throttles);
 }
 
 void HostGate::RemovePage(HostId host) {

@@ -92,6 +92,8 @@ class ShardState::Impl {
   void BringBack(Instant now, PageRecord& page) const;
   // Between two fetches of the page, whatever comes of them.
   [[nodiscard]] Duration LeastInterval(const PageRecord& page) const;
+  // How long a page that is gone is not looked for.
+  [[nodiscard]] Duration GoneWait(const PageRecord& page) const;
   // A lease ran out. True: so many did in a row that the page waits for its normal turn.
   [[nodiscard]] bool WaitUnanswered(Instant now, PageRecord& page) const;
   // A lease was given back.

@@ -42,15 +42,14 @@ Duration LongestErrorWait(const ShardOptions& options, int http_status) {
   return std::min(options.max_error_backoff, options.host_backoff.longest);
 }
 
-// At least `least`.
-Duration GoneWait(const ShardOptions& options, const PageRecord& page, Duration least) {
+}  // namespace
+
+Duration ShardState::Impl::GoneWait(const PageRecord& page) const {
   const int times = page.state.times_gone + (page.state.crawled() ? 0 : kNeverFound);
   Duration wait = Doubled(options.gone_backoff, times, options.max_gone_backoff);
   if (page.spec.max_interval > Duration()) wait = std::min(wait, page.spec.max_interval);
-  return std::max(wait, least);
+  return std::max(wait, LeastInterval(page));
 }
-
-}  // namespace
 
 void ShardState::Impl::WaitAfterError(const ReportCrawl& report, Instant now,
                                       PageRecord& page) const {
@@ -63,7 +62,7 @@ void ShardState::Impl::WaitAfterError(const ReportCrawl& report, Instant now,
   wait = std::max(wait, report.retry_after);
   if (state.gone && state.retry_at.infinite()) return;
   // An error says nothing of whether the page is there again.
-  if (state.gone) wait = std::max(wait, GoneWait(options, page, LeastInterval(page)));
+  if (state.gone) wait = std::max(wait, GoneWait(page));
   state.retry_at = now + wait;
 }
 
@@ -73,8 +72,7 @@ void ShardState::Impl::WaitWhileGone(CrawlOutcome outcome, Duration asked, Insta
   state.gone = true;
   CountOneMore(state.times_gone);
   const bool for_good = outcome == CrawlOutcome::kMoved && options.retire_moved;
-  state.retry_at = for_good ? Instant::Infinite()
-                            : now + std::max(asked, GoneWait(options, page, LeastInterval(page)));
+  state.retry_at = for_good ? Instant::Infinite() : now + std::max(asked, GoneWait(page));
 }
 
 void ShardState::Impl::PlanLookForGone(Instant now, const PageRecord& page,
