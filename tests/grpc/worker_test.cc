@@ -17,10 +17,9 @@ struct Heard {
   grpc::Status status;
 };
 
-// Says hello, grants credit, closes its side, and listens until the end.
-Heard HearAll(TestServer& server, uint32_t credit) {
-  grpc::ClientContext call;
-  const auto stream = server.scheduler->Crawl(&call);
+// Says hello, grants credit and closes its side.
+auto HalfClosed(TestServer& server, grpc::ClientContext* call, uint32_t credit) {
+  auto stream = server.scheduler->Crawl(call);
   v1::CrawlRequest request;
   request.mutable_hello()->set_worker("iterator");
   EXPECT_TRUE(stream->Write(request));
@@ -29,6 +28,13 @@ Heard HearAll(TestServer& server, uint32_t credit) {
     EXPECT_TRUE(stream->Write(request));
   }
   stream->WritesDone();
+  return stream;
+}
+
+// And listens until the end.
+Heard HearAll(TestServer& server, uint32_t credit) {
+  grpc::ClientContext call;
+  const auto stream = HalfClosed(server, &call, credit);
   Heard heard;
   v1::CrawlResponse response;
   while (stream->Read(&response)) {
@@ -83,13 +89,7 @@ TEST(HalfClosedCrawl, ThatIsCancelledLeavesNothingBehind) {
   TestServer server([](ServerConfig* config) { config->half_closed_wait = Duration::Hours(1); });
   {
     grpc::ClientContext call;
-    const auto stream = server.scheduler->Crawl(&call);
-    v1::CrawlRequest request;
-    request.mutable_hello()->set_worker("w");
-    ASSERT_TRUE(stream->Write(request));
-    request.mutable_credit()->set_assignments(5);
-    ASSERT_TRUE(stream->Write(request));
-    stream->WritesDone();
+    const auto stream = HalfClosed(server, &call, 5);
     v1::CrawlResponse welcome;
     ASSERT_TRUE(stream->Read(&welcome));
     call.TryCancel();
@@ -104,13 +104,7 @@ TEST(HalfClosedCrawl, ThatIsCancelledLeavesNothingBehind) {
 TEST(HalfClosedCrawl, DoesNotHoldUpAStop) {
   TestServer server([](ServerConfig* config) { config->half_closed_wait = Duration::Hours(1); });
   grpc::ClientContext call;
-  const auto stream = server.scheduler->Crawl(&call);
-  v1::CrawlRequest request;
-  request.mutable_hello()->set_worker("w");
-  ASSERT_TRUE(stream->Write(request));
-  request.mutable_credit()->set_assignments(5);
-  ASSERT_TRUE(stream->Write(request));
-  stream->WritesDone();
+  const auto stream = HalfClosed(server, &call, 5);
   v1::CrawlResponse response;
   ASSERT_TRUE(stream->Read(&response));
   EXPECT_TRUE(server.Stop().ok());

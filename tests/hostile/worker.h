@@ -11,6 +11,18 @@
 
 namespace freshet::hostile {
 
+// One result for each of the assignments, under its lease; `answer` fills in the rest.
+template <typename Answer>
+v1::CrawlRequest ResultsOf(const std::vector<v1::Assignment>& assignments, const Answer& answer) {
+  v1::CrawlRequest request;
+  for (const v1::Assignment& assignment : assignments) {
+    v1::CrawlResult* result = request.mutable_results()->add_results();
+    result->set_lease_id(assignment.lease_id());
+    answer(result);
+  }
+  return request;
+}
+
 // Lives as long as one call, see Attack::Call. Thread-compatible.
 class Worker {
  public:

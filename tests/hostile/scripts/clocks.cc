@@ -26,15 +26,12 @@ void Clocks(Attack& attack) {
     for (int round = 0; round < 20 && !attack.Over(); ++round) {
       const std::vector<v1::Assignment> assignments = worker.Receive();
       if (assignments.empty()) break;
-      v1::CrawlRequest request;
-      for (const v1::Assignment& assignment : assignments) {
-        v1::CrawlResult& result = *request.mutable_results()->add_results();
-        result.set_lease_id(assignment.lease_id());
-        result.set_outcome(attack.OneIn(2) ? v1::CRAWL_OUTCOME_CHANGED
-                                           : v1::CRAWL_OUTCOME_UNCHANGED);
-        attack.SetOddTime(result.mutable_fetch_time());
-        if (attack.OneIn(2)) attack.SetOddTime(result.mutable_last_modified());
-      }
+      const v1::CrawlRequest request = ResultsOf(assignments, [&](v1::CrawlResult* result) {
+        result->set_outcome(attack.OneIn(2) ? v1::CRAWL_OUTCOME_CHANGED
+                                            : v1::CRAWL_OUTCOME_UNCHANGED);
+        attack.SetOddTime(result->mutable_fetch_time());
+        if (attack.OneIn(2)) attack.SetOddTime(result->mutable_last_modified());
+      });
       if (!worker.Send(request) || worker.ReceiveAck().item_count() == 0) break;
       if (round == 0) Recheck(attack, channel, assignments[0].url());
       worker.Grant(static_cast<uint32_t>(assignments.size()));

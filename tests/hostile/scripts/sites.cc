@@ -37,12 +37,8 @@ void Sites(Attack& attack) {
     for (int round = 0; round < 20 && !attack.Over(); ++round) {
       const std::vector<v1::Assignment> assignments = worker.Receive();
       if (assignments.empty()) break;
-      v1::CrawlRequest request;
-      for (const v1::Assignment& assignment : assignments) {
-        v1::CrawlResult& result = *request.mutable_results()->add_results();
-        result.set_lease_id(assignment.lease_id());
-        Answer(attack, &result);
-      }
+      const v1::CrawlRequest request =
+          ResultsOf(assignments, [&](v1::CrawlResult* result) { Answer(attack, result); });
       if (!worker.Send(request)) break;
       const v1::BatchAck ack = worker.ReceiveAck();
       if (ack.item_count() == 0) break;
