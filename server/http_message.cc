@@ -12,6 +12,9 @@ namespace {
 
 namespace http = boost::beast::http;
 
+// The shortest end of a body in chunks, "0" and two ends of lines: every chunk has as much after
+// it.
+constexpr size_t kLastChunkBytes = 5;
 // Bodies may come in chunks, each with a line of its own: all bytes of a body together may be so
 // many times what the body may have.
 constexpr size_t kMostFraming = 4;
@@ -104,6 +107,8 @@ bool HttpReader::begun() const { return parser_->taken > 0 || !bytes_.empty(); }
 HttpReader::State HttpReader::Read() {
   auto& parser = parser_->parser;
   while (!parser.is_done() && !bytes_.empty()) {
+    // Beast takes it for granted that what follows a last chunk's line has come in one piece.
+    if (parser.is_header_done() && parser.chunked() && bytes_.size() < kLastChunkBytes) break;
     boost::beast::error_code error;
     // First the header alone, so that what it takes can be counted.
     const bool in_header = !parser.is_header_done();
