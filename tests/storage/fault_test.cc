@@ -103,14 +103,18 @@ void ExpectCheckpoint(const Script& script, const Progress& progress, const std:
   ExpectIntact(script, {.acknowledged = kCheckpointAfter}, CopyOf(dir), options);
 }
 
-// Strikes at every single operation of the script. The store is created in one part and filled in
+// Which operations a test strikes at: those that leave `rest` when divided by kTurns. Each has its
+// own, so that none takes long.
+constexpr uint64_t kTurns = 3;
+
+// Strikes at single operations of the script. The store is created in one part and filled in
 // another, which starts from a copy: creating it takes as many operations as all the rest.
-class EveryOperation {
+class StrikeInTurn {
  public:
   using Inject = std::function<void(FaultyEnv& env, uint64_t operation)>;
 
-  EveryOperation(uint64_t seed, Inject inject)
-      : script_(seed, kCommits), inject_(std::move(inject)) {
+  StrikeInTurn(uint64_t seed, uint64_t rest, Inject inject)
+      : script_(seed, kCommits), rest_(rest), inject_(std::move(inject)) {
     FaultyEnv env(seed);
     EXPECT_EQ(RunScript(script_, 0, 1, created_ / "db", Options(env)).acknowledged, 1U);
   }
@@ -125,9 +129,9 @@ class EveryOperation {
   }
 
  private:
-  // Gives the number of operations struck at.
+  // Returns the number of operations that there are, but for the last few.
   uint64_t RunPart(size_t first, size_t end) {
-    for (uint64_t k = 1; !testing::Test::HasFailure(); ++k) {
+    for (uint64_t k = rest_ + 1; !testing::Test::HasFailure(); k += kTurns) {
       SCOPED_TRACE(fmt::format("commits {} to {}, operation {}", first, end, k));
       const TempDir dir;
       FaultyEnv env(k);
@@ -144,6 +148,7 @@ class EveryOperation {
   }
 
   const Script script_;
+  const uint64_t rest_;
   const Inject inject_;
   const TempDir created_;
 };
@@ -151,25 +156,31 @@ class EveryOperation {
 void CutPower(FaultyEnv& env, uint64_t operation) { env.DieAt(operation); }
 void FailOnce(FaultyEnv& env, uint64_t operation) { env.FailAt(operation); }
 
-TEST(Fault, PowerCutAtEveryOperationOfCreating) {
-  for (uint64_t seed = 1; seed <= Scripts(); ++seed) EveryOperation(seed, CutPower).OfCreating();
-}
-
-TEST(Fault, PowerCutAtEveryOperationOfFilling) {
-  for (uint64_t seed = 1; seed <= Scripts(); ++seed) EveryOperation(seed, CutPower).OfFilling();
-}
-
-TEST(Fault, EveryOperationOfCreatingFailsOnce) {
-  for (uint64_t seed = 1; seed <= Scripts(); ++seed) {
-    EveryOperation(1000 + seed, FailOnce).OfCreating();
+// All of them together strike at every operation.
+class FaultAtEveryOperation : public testing::TestWithParam<uint64_t> {
+ protected:
+  static void Each(uint64_t first_seed, const std::function<void(uint64_t seed)>& run) {
+    for (uint64_t i = 0; i < Scripts(); ++i) run(first_seed + i);
   }
+};
+
+TEST_P(FaultAtEveryOperation, PowerIsCutWhileCreating) {
+  Each(1, [](uint64_t seed) { StrikeInTurn(seed, GetParam(), CutPower).OfCreating(); });
 }
 
-TEST(Fault, EveryOperationOfFillingFailsOnce) {
-  for (uint64_t seed = 1; seed <= Scripts(); ++seed) {
-    EveryOperation(1000 + seed, FailOnce).OfFilling();
-  }
+TEST_P(FaultAtEveryOperation, PowerIsCutWhileFilling) {
+  Each(1, [](uint64_t seed) { StrikeInTurn(seed, GetParam(), CutPower).OfFilling(); });
 }
+
+TEST_P(FaultAtEveryOperation, CreatingFailsOnce) {
+  Each(1001, [](uint64_t seed) { StrikeInTurn(seed, GetParam(), FailOnce).OfCreating(); });
+}
+
+TEST_P(FaultAtEveryOperation, FillingFailsOnce) {
+  Each(1001, [](uint64_t seed) { StrikeInTurn(seed, GetParam(), FailOnce).OfFilling(); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Turns, FaultAtEveryOperation, testing::Range(uint64_t{0}, kTurns));
 
 TEST(Fault, AFailedLogSyncEndsWriting) {
   const Script script(3, 6);
