@@ -28,35 +28,55 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" 
   set(freshet_plain_link -fno-lto)
 endif()
 
-# freshet_library(NAME SOURCES a.cc b.cc DEPS x y): one layer, one library; the linker enforces direction.
+include(cmake/Precompiled.cmake)
+
+# freshet_library(NAME SOURCES a.cc b.cc DEPS x y PRECOMPILED kind): one layer, one library; the linker enforces
+# direction. The kinds of precompiled headers are in Precompiled.cmake.
 function(freshet_library NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;DEPS" ${ARGN})
   add_library(${NAME} STATIC ${ARG_SOURCES})
   target_link_libraries(${NAME} PUBLIC freshet_flags ${ARG_DEPS})
+  if(ARG_PRECOMPILED)
+    freshet_use_precompiled(${NAME} ${ARG_PRECOMPILED})
+  endif()
 endfunction()
 
-# freshet_program(NAME SOURCES main.cc DEPS x y): lands in build/<preset>/bin.
+# freshet_program(NAME SOURCES main.cc DEPS x y PRECOMPILED kind): lands in build/<preset>/bin.
 function(freshet_program NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PRECOMPILED" "SOURCES;DEPS" ${ARGN})
   add_executable(${NAME} ${ARG_SOURCES})
+  if(ARG_PRECOMPILED)
+    freshet_use_precompiled(${NAME} ${ARG_PRECOMPILED})
+  endif()
   target_link_libraries(${NAME} PRIVATE freshet_flags ${ARG_DEPS})
   target_link_options(${NAME} PRIVATE ${freshet_lto_link})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
 # freshet_test(NAME SOURCES x_test.cc DEPS y LABELS z TIMEOUT s SHARDS n): one GoogleTest program, one ctest entry, or n
-# with a part of its tests each. A limit is ten times what the test takes on a quiet machine, and more, in seconds.
+# with a part of its tests each. PRECOMPILED: `test` unless said otherwise. The target
+# tests_LABEL builds what has the label. A limit is ten times what the test takes on a quiet machine, and more, in seconds.
 function(freshet_test NAME)
-  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS;PRECOMPILED" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT ARG_PRECOMPILED)
+    set(ARG_PRECOMPILED test)
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE freshet_flags ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   target_link_options(${NAME} PRIVATE ${freshet_plain_link})
+  freshet_use_precompiled(${NAME} ${ARG_PRECOMPILED})
   target_compile_definitions(${NAME} PRIVATE
     FRESHET_SOURCE_DIR="${PROJECT_SOURCE_DIR}" FRESHET_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  foreach(label ${ARG_LABELS})
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${NAME})
+  endforeach()
   if(NOT ARG_SHARDS)
     add_test(NAME ${NAME} COMMAND ${NAME})
     set_tests_properties(${NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
