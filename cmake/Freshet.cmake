@@ -25,7 +25,7 @@ set(freshet_plain_link "")
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT FRESHET_SANITIZE)
   set(freshet_lto_compile -flto -ffat-lto-objects)
   set(freshet_lto_link -flto=auto)
-  set(freshet_plain_link -fno-lto)
+  set(freshet_plain_link -fno-lto -fno-use-linker-plugin)
 endif()
 
 include(cmake/Precompiled.cmake)
@@ -53,11 +53,13 @@ function(freshet_program NAME)
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
-# freshet_test(NAME SOURCES x_test.cc DEPS y LABELS z TIMEOUT s SHARDS n): one GoogleTest program, one ctest entry, or n
-# with a part of its tests each. PRECOMPILED: `test` unless said otherwise. The target
-# tests_LABEL builds what has the label. A limit is ten times what the test takes on a quiet machine, and more, in seconds.
+# freshet_test(NAME SOURCES x_test.cc y_test.cc DEPS z LABELS l TIMEOUT s SHARDS x_test=4 PRECOMPILED kind): the tests of
+# a folder as one GoogleTest program, which links once, and a ctest entry for each source, by its name and that of the
+# folder in front where FOLDER is given: so they run side by side. SHARDS makes several entries of a source, with a part
+# of its tests each. A limit is ten times what the longest takes on a quiet machine, and more, in seconds. PRECOMPILED:
+# `test` unless said otherwise. The target tests_LABEL builds what has the label.
 function(freshet_test NAME)
-  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS;PRECOMPILED" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PRECOMPILED;FOLDER" "SOURCES;DEPS;LABELS;SHARDS" ${ARGN})
   if(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED test)
   endif()
@@ -77,18 +79,45 @@ function(freshet_test NAME)
     endif()
     add_dependencies(tests_${label} ${NAME})
   endforeach()
-  if(NOT ARG_SHARDS)
-    add_test(NAME ${NAME} COMMAND ${NAME})
-    set_tests_properties(${NAME} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
-    return()
-  endif()
-  math(EXPR last "${ARG_SHARDS} - 1")
-  foreach(shard RANGE ${last})
-    add_test(NAME ${NAME}_${shard} COMMAND ${NAME})
-    set_tests_properties(${NAME}_${shard} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
-      ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${shard}")
+  foreach(source ${ARG_SOURCES})
+    if(source MATCHES "_test\\.cc$")
+      freshet_test_entries(${source})
+    endif()
   endforeach()
 endfunction()
+
+# The ctest entries of a source; reads NAME and the arguments of freshet_test.
+macro(freshet_test_entries SOURCE)
+  # Which tests are in a source is read from it, again whenever it changes.
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${SOURCE})
+  file(STRINGS ${SOURCE} tests REGEX "^(TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\\(")
+  if(NOT tests)
+    message(FATAL_ERROR "${CMAKE_CURRENT_SOURCE_DIR}/${SOURCE} has no tests")
+  endif()
+  list(TRANSFORM tests REPLACE "^[A-Z_]+\\(([A-Za-z0-9]+).*" "\\1.*:*/\\1.*:\\1/*")
+  list(REMOVE_DUPLICATES tests)
+  list(JOIN tests ":" filter)
+  get_filename_component(entry ${SOURCE} NAME_WE)
+  set(shards 1)
+  foreach(of ${ARG_SHARDS})
+    if(of MATCHES "^${entry}=([0-9]+)$")
+      set(shards ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  if(ARG_FOLDER)
+    set(entry ${ARG_FOLDER}_${entry})
+  endif()
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    set(test ${entry})
+    if(shards GREATER 1)
+      set(test ${entry}_${shard})
+    endif()
+    add_test(NAME ${test} COMMAND ${NAME} "--gtest_filter=${filter}")
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}"
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endmacro()
 
 option(FRESHET_FUZZ "Link fuzzers with libFuzzer, which needs clang; see the preset `fuzz`" OFF)
 add_custom_target(fuzzers)

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "core/base/text.h"
+#include "server/base/host_port.h"
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/yaml.h"
 
@@ -349,47 +351,6 @@ void Override(const std::optional<T>& value, U* target) {
 Status WithKey(std::string_view key, const Status& status) {
   if (status.ok()) return status;
   return MakeStatus(status.code(), "{}: {}", key, std::string(status.message()));
-}
-
-Status ValidateSourceName(std::string_view name) {
-  if (name.empty()) return InvalidArgument("a source needs a name");
-  if (name.size() > limits::kMaxSourceNameBytes) {
-    return InvalidArgument("a name of {} bytes is over the limit of {}", name.size(),
-                           limits::kMaxSourceNameBytes);
-  }
-  for (const char c : name) {
-    const bool fine =
-        (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-    if (!fine) return InvalidArgument("the name may hold only a-z, 0-9, '_', '-' and '.'");
-  }
-  return absl::OkStatus();
-}
-
-StatusOr<HostPort> ParseHostPort(std::string_view address) {
-  const size_t colon = address.rfind(':');
-  const bool bracketed = !address.empty() && address.front() == '[';
-  const size_t close = address.find(']');
-  if (colon == std::string_view::npos || colon == 0 ||
-      (bracketed && (close == std::string_view::npos || close + 1 != colon)) ||
-      (!bracketed && address.find(':') != colon)) {
-    return InvalidArgument("'{}' is not of the form host:port", address);
-  }
-  HostPort result;
-  result.host = bracketed ? address.substr(1, close - 1) : address.substr(0, colon);
-  const std::string_view port = address.substr(colon + 1);
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), result.port);
-  if (error != std::errc() || end != port.data() + port.size() || result.port < 0 ||
-      result.port > 65535 || result.host.empty()) {
-    return InvalidArgument("'{}' is not of the form host:port", address);
-  }
-  return result;
-}
-
-StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name) {
-  if (name == "default") return CrawlPolicy(Policy{.kind = PolicyKind::kGreedyNcis});
-  StatusOr<CrawlPolicy> policy = ParseCrawlPolicy(name);
-  if (policy.ok()) return policy;
-  return InvalidArgument("{}, default", std::string(policy.status().message()));
 }
 
 Status ApplyYaml(std::string_view yaml, ServerConfig* config) {

@@ -114,20 +114,6 @@ struct CommandLine {
 // The status with the key in front that it is about.
 [[nodiscard]] Status WithKey(std::string_view key, const Status& status);
 
-// The policy that a name stands for: `default` is greedy_ncis, other names are those of
-// core/schedule/crawl_policy.h.
-[[nodiscard]] StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name);
-
-// InvalidArgument unless `name` may name a source: 1 to 64 of a-z, 0-9, `_`, `-` and `.`.
-[[nodiscard]] Status ValidateSourceName(std::string_view name);
-
-// Splits "host:port" ("[::1]:7071" for IPv6). InvalidArgument for anything else.
-struct HostPort {
-  std::string host;
-  int port = 0;
-};
-[[nodiscard]] StatusOr<HostPort> ParseHostPort(std::string_view address);
-
 }  // namespace freshet
 
 #endif  // FRESHET_SERVER_CONFIG_H_

@@ -12,13 +12,13 @@
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "server/api/context.h"
+#include "server/base/mutex.h"
+#include "server/base/system_clock.h"
 #include "server/config.h"
-#include "server/context.h"
 #include "server/logging.h"
 #include "server/maintenance.h"
-#include "server/mutex.h"
 #include "server/server.h"
-#include "server/system_clock.h"
 #include "spdlog/spdlog.h"
 #include "storage/directory.h"
 

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "fmt/format.h"
-#include "server/reporting.h"
-#include "server/status.h"
+#include "server/api/status.h"
+#include "server/base/reporting.h"
 #include "server/store_options.h"
 #include "server/verify.h"
 #include "spdlog/spdlog.h"

@@ -8,8 +8,8 @@
 
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "server/base/system_clock.h"
 #include "server/config.h"
-#include "server/system_clock.h"
 
 namespace rocksdb {
 class Env;

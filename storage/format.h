@@ -11,7 +11,8 @@
 namespace freshet::storage {
 
 // Version of the whole database: which column families there are and what their keys mean. A store
-// of an older version is migrated at opening (storage/migrate.h), one of a newer version refused.
+// of an older version is migrated at opening (storage/internal/migrate.h), one of a newer version
+// refused.
 inline constexpr uint32_t kFormatVersion = 2;
 
 // Version byte of each value, in its first byte.

@@ -9,14 +9,14 @@
 #include "core/schedule/leases.h"
 #include "rocksdb/env.h"
 #include "storage/directory.h"
-#include "storage/file_copy.h"
+#include "storage/internal/file_copy.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/records.h"
 #include "storage/internal/repair_rows.h"
 #include "storage/internal/rocksdb_status.h"
-#include "storage/keys.h"
-#include "storage/records.h"
+#include "storage/internal/validate.h"
+#include "storage/internal/wal_check.h"
 #include "storage/restore.h"
-#include "storage/validate.h"
-#include "storage/wal_check.h"
 
 namespace freshet::storage {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "rocksdb/env.h"
 #include "storage/directory.h"
-#include "storage/file_copy.h"
+#include "storage/internal/file_copy.h"
 #include "storage/internal/rocksdb_status.h"
-#include "storage/wal_check.h"
+#include "storage/internal/wal_check.h"
 
 namespace freshet::storage {
 namespace {

@@ -12,15 +12,15 @@
 #include "rocksdb/wal_filter.h"
 #include "storage/directory.h"
 #include "storage/internal/batch_builder.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/migrate.h"
+#include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
+#include "storage/internal/secret.h"
 #include "storage/internal/store_impl.h"
 #include "storage/internal/tuning.h"
-#include "storage/keys.h"
-#include "storage/migrate.h"
-#include "storage/records.h"
-#include "storage/secret.h"
-#include "storage/validate.h"
-#include "storage/wal_check.h"
+#include "storage/internal/validate.h"
+#include "storage/internal/wal_check.h"
 
 namespace freshet {
 

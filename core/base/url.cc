@@ -9,38 +9,12 @@
 #include "absl/strings/match.h"
 #include "core/base/ascii.h"
 #include "core/base/limits.h"
+#include "core/base/text.h"
 #include "core/base/url_host.h"
 #include "core/base/url_path.h"
 
 namespace freshet {
 namespace {
-
-// Length of the UTF-8 sequence at `text`, or 0 where it is malformed (overlong, surrogate, cut
-// off).
-size_t SequenceLength(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](size_t n) {
-    if (text.size() < n) return false;
-    for (size_t i = 1; i < n; ++i) {
-      if ((byte(i) & 0xC0) != 0x80) return false;
-    }
-    return true;
-  };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return continues(2) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF && continues(3)) {
-    if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-    if (lead == 0xED && byte(1) > 0x9F) return 0;
-    return 3;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4 && continues(4)) {
-    if (lead == 0xF0 && byte(1) < 0x90) return 0;
-    if (lead == 0xF4 && byte(1) > 0x8F) return 0;
-    return 4;
-  }
-  return 0;
-}
 
 constexpr std::string_view kDelimiters = "/\\?";
 
@@ -116,23 +90,6 @@ StatusOr<int> ParsePort(std::string_view digits, int default_port) {
 }
 
 }  // namespace
-
-Status ValidateText(std::string_view field, std::string_view text, size_t max_bytes) {
-  if (text.size() > max_bytes) {
-    return InvalidArgument("{}: {} bytes, at most {} are allowed", field, text.size(), max_bytes);
-  }
-  for (size_t i = 0; i < text.size();) {
-    if (text[i] >= ' ' && text[i] < 0x7F) {
-      ++i;
-      continue;
-    }
-    const size_t n = SequenceLength(text.substr(i));
-    if (n == 0) return InvalidArgument("{}: not valid UTF-8 at byte {}", field, i);
-    if (n == 1) return InvalidArgument("{}: control character at byte {}", field, i);
-    i += n;
-  }
-  return absl::OkStatus();
-}
 
 StatusOr<CanonicalUrl> Canonicalise(std::string_view url) {
   RETURN_IF_ERROR(ValidateText("url", url, limits::kMaxUrlBytes));

@@ -44,10 +44,6 @@ struct CanonicalUrl {
 // limits::kMaxCrawlIdBytes or holds anything but printable ASCII without space.
 [[nodiscard]] StatusOr<std::string> CanonicalCrawlId(std::string_view crawl_id);
 
-// InvalidArgument unless `text` is valid UTF-8 without control characters and within `max_bytes`;
-// `field` names it in the message.
-[[nodiscard]] Status ValidateText(std::string_view field, std::string_view text, size_t max_bytes);
-
 // The slot of a host. Frozen: stored keys start with it. XXH3 (64 bit, seed 0) modulo 4096.
 [[nodiscard]] Slot SlotOfHost(std::string_view host);
 

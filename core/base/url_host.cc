@@ -8,6 +8,7 @@
 #include "core/base/idna.h"
 #include "core/base/ip_address.h"
 #include "core/base/limits.h"
+#include "core/base/text.h"
 #include "core/base/url.h"
 
 namespace freshet {

@@ -4,9 +4,9 @@
 #define FRESHET_CORE_ESTIMATE_PAGE_ESTIMATOR_H_
 
 #include "core/base/units.h"
-#include "core/estimate/page_statistics.h"
 #include "core/estimate/site.h"
 #include "core/model/page.h"
+#include "core/model/page_statistics.h"
 
 namespace freshet {
 

@@ -14,8 +14,8 @@
 
 #include "core/base/limits.h"
 #include "core/base/units.h"
-#include "core/estimate/page_statistics.h"
 #include "core/model/page_number.h"
+#include "core/model/page_statistics.h"
 #include "core/model/signal.h"
 
 namespace freshet {

@@ -10,6 +10,13 @@ StatusOr<CrawlPolicy> ParseCrawlPolicy(std::string_view name) {
   return InvalidArgument("policy: '{}' is none of {}", name, fmt::join(CrawlPolicyNames(), ", "));
 }
 
+StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name) {
+  if (name == "default") return CrawlPolicy(Policy{.kind = PolicyKind::kGreedyNcis});
+  StatusOr<CrawlPolicy> policy = ParseCrawlPolicy(name);
+  if (policy.ok()) return policy;
+  return InvalidArgument("{}, default", std::string(policy.status().message()));
+}
+
 std::string CrawlPolicyName(const CrawlPolicy& policy) {
   return policy.plan ? std::string(PlanMethodName(*policy.plan)) : PolicyName(policy.index);
 }

@@ -25,6 +25,9 @@ struct CrawlPolicy {
   bool operator==(const CrawlPolicy&) const = default;
 };
 
+// The policy that a name stands for which operators give: `default` is greedy_ncis, other names are
+// those of ParseCrawlPolicy.
+[[nodiscard]] StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name);
 // The names of ParsePolicy and of ParsePlanMethod. InvalidArgument, with all names, for any other.
 [[nodiscard]] StatusOr<CrawlPolicy> ParseCrawlPolicy(std::string_view name);
 [[nodiscard]] std::string CrawlPolicyName(const CrawlPolicy& policy);

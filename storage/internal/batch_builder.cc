@@ -5,8 +5,8 @@
 #include "core/base/check.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
-#include "storage/keys.h"
-#include "storage/records.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/records.h"
 
 namespace freshet {
 

@@ -16,7 +16,8 @@ class Store::Impl::BatchBuilder {
  public:
   explicit BatchBuilder(const Impl& store) : store_(store) {}
 
-  // Precondition: `changes` is valid (storage/validate.h). Errors: hosts could not be read.
+  // Precondition: `changes` is valid (storage/internal/validate.h). Errors: hosts could not be
+  // read.
   [[nodiscard]] Status Add(const Changes& changes);
   [[nodiscard]] rocksdb::WriteBatch* batch() { return &batch_; }
   // The batch was written: what it gave out is taken.

@@ -64,8 +64,8 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
 
   // Every inconsistency stops writes rather than being carried on.
   db.paranoid_checks = true;
-  // The log was examined and a torn tail cut off before RocksDB sees it (storage/wal_check.h):
-  // whatever it still finds wrong is an error.
+  // The log was examined and a torn tail cut off before RocksDB sees it
+  // (storage/internal/wal_check.h): whatever it still finds wrong is an error.
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kAbsoluteConsistency;
   db.track_and_verify_wals_in_manifest = true;
   // After an error only a full device is overcome (Store::Commit); all others end writing.
@@ -87,7 +87,7 @@ rocksdb::DBOptions MakeDbOptions(const StoreOptions& options) {
   // Dirty pages reach the device steadily, so that no sync waits for a backlog of table bytes.
   db.bytes_per_sync = kSyncStepBytes;
   // A write batch reaches the log in one append, so that one that was repeated after the device was
-  // full is recognised (storage/wal_check.h).
+  // full is recognised (storage/internal/wal_check.h).
   db.writable_file_max_buffer_size = kFileBufferBytes;
   // The MANIFEST names the first and last keys of tables that are long gone: it is kept short.
   db.max_manifest_file_size = kManifestBytes;

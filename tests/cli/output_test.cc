@@ -46,7 +46,7 @@ TEST(OutputTest, ThatIsLostIsAnError) {
   }
 }
 
-TEST(ListTest, SaysThatItIsComplete) {
+TEST(ListOutputTest, SaysThatItIsComplete) {
   FakeServer server;
   server.pages.list = {Part(1000, "abc"), Part(1, "")};
   const Outcome run = server.Run({"list"});
@@ -54,7 +54,7 @@ TEST(ListTest, SaysThatItIsComplete) {
   EXPECT_EQ(run.err, "1,001 pages, complete\n");
 }
 
-TEST(ListTest, ThatEndsEarlyIsAnError) {
+TEST(ListOutputTest, ThatEndsEarlyIsAnError) {
   FakeServer server;
   server.pages.list = {Part(3, "abc")};
   const Outcome quiet = server.Run({"list"});

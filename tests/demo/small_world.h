@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "tools/common/history.h"
 #include "tools/demo/timeline.h"
 #include "tools/demo/world.h"
-#include "tools/history.h"
 
 namespace freshet::demo {
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/check.h"
+#include "server/base/host_port.h"
 #include "server/config.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "server/http.h"
-#include "server/http_answerer.h"
+#include "server/ops/http.h"
+#include "server/ports/http_answerer.h"
 
 namespace freshet {
 namespace {

@@ -15,11 +15,11 @@
 #include "freshet/v1/scheduler.pb.h"
 #include "google/protobuf/arena.h"
 #include "google/protobuf/descriptor.h"
-#include "server/batch.h"
-#include "server/convert.h"
+#include "server/api/batch.h"
+#include "server/api/convert.h"
+#include "server/api/wire.h"
+#include "server/engine/sources.h"
 #include "server/logging.h"
-#include "server/sources.h"
-#include "server/wire.h"
 
 namespace freshet {
 namespace {

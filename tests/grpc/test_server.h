@@ -15,11 +15,11 @@
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/api/convert.h"
+#include "server/base/system_clock.h"
 #include "server/config.h"
-#include "server/convert.h"
 #include "server/logging.h"
 #include "server/server.h"
-#include "server/system_clock.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {

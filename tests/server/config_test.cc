@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/base/host_port.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {

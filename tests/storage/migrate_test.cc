@@ -1,12 +1,12 @@
-#include "storage/migrate.h"
+#include "storage/internal/migrate.h"
 
 #include <memory>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
-#include "storage/keys.h"
-#include "storage/records.h"
 #include "storage/repair.h"
 #include "storage/restore.h"
 #include "storage/store.h"

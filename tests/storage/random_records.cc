@@ -4,7 +4,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/url.h"
-#include "storage/keys.h"
+#include "storage/internal/keys.h"
 
 namespace freshet {
 

@@ -9,9 +9,9 @@
 
 #include "gtest/gtest.h"
 #include "rocksdb/db.h"
-#include "storage/keys.h"
-#include "storage/migrate.h"
-#include "storage/records.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/migrate.h"
+#include "storage/internal/records.h"
 
 namespace freshet::storage {
 

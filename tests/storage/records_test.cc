@@ -1,4 +1,4 @@
-#include "storage/records.h"
+#include "storage/internal/records.h"
 
 #include <cmath>
 
@@ -6,10 +6,10 @@
 #include "core/base/url.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "storage/codec.h"
-#include "storage/keys.h"
-#include "storage/sealing.h"
-#include "storage/validate.h"
+#include "storage/internal/codec.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/sealing.h"
+#include "storage/internal/validate.h"
 #include "tests/storage/random_records.h"
 
 namespace freshet::storage {

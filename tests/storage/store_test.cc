@@ -11,7 +11,7 @@
 #include "core/base/url.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "storage/keys.h"
+#include "storage/internal/keys.h"
 #include "tests/storage/random_records.h"
 #include "tests/support/temp_dir.h"
 

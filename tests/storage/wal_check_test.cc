@@ -1,4 +1,4 @@
-#include "storage/wal_check.h"
+#include "storage/internal/wal_check.h"
 
 #include <filesystem>
 #include <fstream>
@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "storage/crc32c.h"
+#include "storage/internal/crc32c.h"
 #include "storage/store.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/faulty_env.h"

@@ -26,11 +26,27 @@ forbid() {
 forbid '#include [<"](grpc|google/protobuf|freshet/v1|rocksdb|spdlog|prometheus|thread>|mutex>|shared_mutex>|condition_variable>|future>|fstream>|iostream>|filesystem>|storage/|server/|tools/)' \
   core -- 'core/ has no I/O, threads, RPC, store or logging; pass values in, return values out'
 forbid '#include [<"](grpc|google/protobuf|freshet/v1|server/|tools/)' storage -- 'storage/ knows neither RPC nor the server'
-forbid '#include "(core|storage|server)/' tools/cli tools/freshet_main.cc -- 'the clients link the API only'
+forbid '#include "(core|storage|server)/' tools/cli -- 'the clients link the API only'
+# The folders of the server, and its files on top, in the order in which they may use each other.
+top='(server|logging|maintenance|store_options|verify)\.h'
+forbid '#include "server/([^/]*"|(engine|ports|api|ops)/)' server/base -- 'server/base is below all else of the server'
+forbid '#include "server/([^/]*"|(ports|api|ops)/)|#include [<"](grpc|google/protobuf|freshet/v1)' server/engine -- \
+  'the engine knows neither RPC nor what is above it'
+forbid '#include "(server/((engine|api|ops)/|'"$top"')|freshet/v1|storage/)' server/ports -- \
+  'what listens knows what a connection is, and the configuration'
+forbid '#include "server/(ops/|'"$top"')' server/api -- 'calls know no operators'
+forbid '#include "server/'"$top" server/ops -- 'the server as a whole is on top'
 # The status header is a vocabulary without code to link.
-forbid '#include "(storage/|server/|core/[^b]|core/base/[^s])' tools/demo tools/demo_main.cc tools/history.h tools/history.cc -- \
+forbid '#include "(storage/|server/|core/[^b]|core/base/[^s])' tools/demo tools/common/history.h tools/common/history.cc -- \
   'the clients link the API only'
-forbid '#include [<"]rocksdb' server tools/cli tools/sim -- 'only storage/ speaks RocksDB'
+forbid '#include [<"]rocksdb' server tools bench -- 'only storage/ speaks RocksDB'
+forbid '#include "storage/internal' core server tools -- 'what is inside storage is its own'
+# Programs share what is in tools/common, nothing else of each other.
+forbid '#include "(server|storage|bench|tools/(cli|demo))/' tools/sim -- 'the simulator links core alone'
+forbid '#include "tools/(cli|demo|sim)/' bench -- 'a program uses nothing of another'
+forbid '#include "(tools|bench|tests)/' storage server -- 'programs are above the service'
+forbid '#include "core/(estimate|index|plan|schedule)/' core/model -- 'the model is below what uses it'
+forbid '#include "core/schedule/' core/base core/estimate core/index core/plan -- 'the shard is above its parts'
 while IFS= read -r line; do
   [[ -z $line ]] || fail "$line: rocksdb types stay in storage/*.cc and storage/internal headers"
 done < <(grep -rnE 'rocksdb::Status' storage --include='*.h' --exclude-dir=internal 2>/dev/null)
@@ -78,7 +94,7 @@ share=$(find core storage -name '*.h' -print0 2>/dev/null | xargs -0 cat | awk '
 
 # --- The story stays short --------------------------------------------------------------------------------
 story=(core/model/page.h core/model/crawl_value.h core/index/price_index.h core/schedule/event.h
-  core/schedule/shard_state.cc storage/format.h server/shard.cc server/server.cc)
+  core/schedule/shard_state.cc storage/format.h server/engine/shard.cc server/server.cc)
 total=0
 for file in "${story[@]}"; do
   if [[ -f $file ]]; then total=$((total + $(wc -l <"$file"))); else fail "$file: named in the reading order, missing"; fi

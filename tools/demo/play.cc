@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/common/history.h"
 #include "tools/demo/connection.h"
 #include "tools/demo/feeder.h"
 #include "tools/demo/fetch_worker.h"
@@ -18,7 +19,6 @@
 #include "tools/demo/report.h"
 #include "tools/demo/stop.h"
 #include "tools/demo/uniform.h"
-#include "tools/history.h"
 
 namespace freshet::demo {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "tools/history.h"
+#include "tools/common/history.h"
 
 namespace freshet::demo {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "tools/history.h"
+#include "tools/common/history.h"
 
 namespace freshet::demo {
 

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tools/common/history.h"
 #include "tools/demo/timeline.h"
-#include "tools/history.h"
 
 namespace freshet::demo {
 

@@ -1,0 +1,34 @@
+// The subcommands of freshet-bench. Each lives in a file of its own (tools/bench_NAME.cc), declares
+// its flags on the application and sets the action that runs it.
+#ifndef FRESHET_BENCH_COMMANDS_H_
+#define FRESHET_BENCH_COMMANDS_H_
+
+#include <functional>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "core/base/status.h"
+
+namespace freshet {
+
+// What main runs once the command line is understood. InvalidArgument means bad usage (exit code
+// 2), any other error a failure (exit code 1); both print one line on standard error.
+using BenchAction = std::function<Status()>;
+
+// JSON members that every line of every benchmark carries, so that numbers can be compared later:
+// "commit" (of the sources as configured), "cpu" and "cores". Without braces.
+[[nodiscard]] std::string BenchContext();
+
+// Largest resident memory of this process so far, in megabytes (2^20 bytes); 0 if unknown.
+[[nodiscard]] double PeakMemoryMb();
+
+void AddIndexBench(CLI::App& app, BenchAction& action);
+void AddIngestBench(CLI::App& app, BenchAction& action);
+void AddPlanBench(CLI::App& app, BenchAction& action);
+void AddStoreBench(CLI::App& app, BenchAction& action);
+void AddRecoverBench(CLI::App& app, BenchAction& action);
+void AddSwitchBench(CLI::App& app, BenchAction& action);
+
+}  // namespace freshet
+
+#endif  // FRESHET_BENCH_COMMANDS_H_

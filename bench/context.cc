@@ -1,0 +1,63 @@
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "bench/commands.h"
+#include "bench/resources.h"
+#include "fmt/format.h"
+
+namespace freshet {
+namespace {
+
+std::string CpuName() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(info, line)) {
+    const size_t colon = line.find(": ");
+    if (!line.starts_with("model name") || colon == std::string::npos) continue;
+    std::string name;
+    for (const char c : line.substr(colon + 2)) {
+      if (c != '"' && c != '\\' && static_cast<unsigned char>(c) >= ' ') name += c;
+    }
+    return name;
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string BenchContext() {
+  return fmt::format(R"("commit":"{}","cpu":"{}","cores":{})", FRESHET_COMMIT, CpuName(),
+                     std::thread::hardware_concurrency());
+}
+
+double PeakMemoryMb() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double ResidentBytes() {
+  malloc_trim(0);
+  std::ifstream statm("/proc/self/statm");
+  double size = 0;
+  double resident = 0;
+  double of_files = 0;
+  statm >> size >> resident >> of_files;
+  return (resident - of_files) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace freshet

@@ -1,0 +1,116 @@
+// freshet-bench recover: opening a store and rebuilding the shards from it, as after a kill.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/commands.h"
+#include "bench/resources.h"
+#include "bench/scratch_dir.h"
+#include "bench/synthetic_store.h"
+#include "fmt/format.h"
+#include "server/engine/shard_loader.h"
+#include "storage/store.h"
+
+namespace freshet {
+namespace {
+
+struct RecoverFlags {
+  SyntheticOptions synthetic;
+  int shards = 1;
+  unsigned threads = 0;
+  std::string policy = "greedy_ncis";
+  std::string dir;
+};
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double Lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+Status RunRecoverBench(RecoverFlags flags) {
+  ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(flags.policy));
+  flags.synthetic.now = Instant::FromUnixSeconds(1'800'000'000);
+  ASSIGN_OR_RETURN(const ScratchDir scratch, ScratchDir::Make("freshet-recover"));
+  const std::string dir = flags.dir.empty() ? scratch.path() + "/store" : flags.dir;
+  Stopwatch watch;
+  if (!std::filesystem::exists(dir)) RETURN_IF_ERROR(MakeSyntheticStore(dir, flags.synthetic));
+  const double prepare_seconds = watch.Lap();
+
+  const double cpu_before = CpuSeconds();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Store> store,
+                   Store::Open(dir, {.hold_compactions = true}));
+  const double open_seconds = watch.Lap();
+  const double before = ResidentBytes();
+  (void)watch.Lap();
+  std::vector<std::unique_ptr<ShardState>> states;
+  std::vector<ShardState*> shards;
+  for (int i = 0; i < flags.shards; ++i) {
+    ShardOptions options;
+    options.policy = policy;
+    options.shard = static_cast<uint16_t>(i);
+    options.fingerprinter = store->fingerprinter();
+    states.push_back(std::make_unique<ShardState>(options));
+    shards.push_back(states.back().get());
+  }
+  LoadProgress progress;
+  RETURN_IF_ERROR(
+      LoadShards(*store, shards, {.threads = flags.threads, .now = flags.synthetic.now}, progress));
+  const double load_seconds = watch.Lap();
+  const double cpu_seconds = CpuSeconds() - cpu_before;
+  const double resident = ResidentBytes() - before;
+  (void)watch.Lap();
+  double first_value = 0;
+  for (ShardState* shard : shards) {
+    const std::optional<Pick> first = shard->Peek(flags.synthetic.now);
+    if (first) first_value = std::max(first_value, first->value);
+  }
+  const double first_pick_seconds = watch.Lap();
+
+  uint64_t pages = 0;
+  for (const ShardState* shard : shards) pages += shard->counters().pages;
+  const double seconds = open_seconds + load_seconds;
+  std::cout << fmt::format(R"({{"pages":{},"seconds":{:.4f},"pages_per_second":{:.0f},)"
+                           R"("open_seconds":{:.4f},"load_seconds":{:.4f},"cpu_seconds":{:.4f},)"
+                           R"("first_pick_seconds":{:.4f},"resident_bytes_per_page":{:.1f},)"
+                           R"("shards":{},"log_rows":{},"policy":"{}","first_value":{:.6g},)"
+                           R"("prepare_seconds":{:.2f},{}}})",
+                           pages, seconds, static_cast<double>(pages) / seconds, open_seconds,
+                           load_seconds, cpu_seconds, first_pick_seconds,
+                           resident / static_cast<double>(pages), flags.shards,
+                           flags.synthetic.log_rows, flags.policy, first_value, prepare_seconds,
+                           BenchContext())
+            << std::endl;
+  return {};
+}
+
+}  // namespace
+
+void AddRecoverBench(CLI::App& app, BenchAction& action) {
+  CLI::App* command =
+      app.add_subcommand("recover", "Time from a killed process to one that can serve");
+  auto flags = std::make_shared<RecoverFlags>();
+  AddSyntheticFlags(*command, flags->synthetic);
+  flags->synthetic.log_rows = 200'000;
+  command->add_option("--log-rows", flags->synthetic.log_rows, "Rows of the log to replay")
+      ->capture_default_str();
+  command->add_option("--shards", flags->shards)->capture_default_str()->check(CLI::Range(1, 64));
+  command->add_option("--threads", flags->threads, "0: one a core")->capture_default_str();
+  command->add_option("--policy", flags->policy)->capture_default_str();
+  command->add_option("--dir", flags->dir,
+                      "Keep the store there, and use it when it is there already");
+  command->callback([&action, flags] { action = [flags] { return RunRecoverBench(*flags); }; });
+}
+
+}  // namespace freshet

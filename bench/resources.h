@@ -1,0 +1,14 @@
+// What a measurement has cost this process.
+#ifndef FRESHET_BENCH_RESOURCES_H_
+#define FRESHET_BENCH_RESOURCES_H_
+
+namespace freshet {
+
+// Processor seconds so far, all threads and the kernel's part included.
+[[nodiscard]] double CpuSeconds();
+// Resident bytes, but for code and other files, once the allocator has given back what it can.
+[[nodiscard]] double ResidentBytes();
+
+}  // namespace freshet
+
+#endif  // FRESHET_BENCH_RESOURCES_H_

@@ -1,0 +1,481 @@
+#include "server/api/admin_service.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/text.h"
+#include "core/base/url.h"
+#include "core/model/policy.h"
+#include "server/api/convert.h"
+#include "server/api/status.h"
+#include "server/base/mutex.h"
+#include "server/engine/epochs_of_all.h"
+
+namespace freshet {
+namespace {
+
+constexpr size_t kMaxReasonBytes = 256;
+
+grpc::Status StoppingStatus() {
+  return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
+}
+
+// Answers for a host on its shard's thread. A host may have settings and no page.
+template <typename Call>
+void AnswerWithHost(const ServerContext& context, const std::string& host, Call* call) {
+  const PushOutcome asked =
+      context.router.OwnerOf(SlotOfHost(host)).Read([&context, host, call](const auto& view) {
+        uint32_t in_flight = 0;
+        const StatusOr<HostRecord> record = view.state.FindHost(host, &in_flight);
+        if (!record.ok()) return call->Answer(GrpcStatusOf(record.status()));
+        ToProto(*record,
+                {.in_flight = in_flight,
+                 .throttles = ThrottlesAt(view.state.host_backoff(), *record, view.now),
+                 .defaults = view.state.politeness(),
+                 .now = view.now},
+                call->response()->mutable_host_state());
+        call->Answer(grpc::Status::OK);
+      });
+  if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
+}
+
+Status ValidateCheckpointName(const std::string& name) {
+  const bool fine =
+      !name.empty() && name.size() <= 64 && name.front() != '.' &&
+      std::all_of(name.begin(), name.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+      });
+  if (fine) return absl::OkStatus();
+  return InvalidArgument(
+      "name: is not 1 to 64 of a-z, A-Z, 0-9, '_', '-', '.', or starts with '.'");
+}
+
+Status MakeCheckpoint(const ServerContext& context, const std::string& name,
+                      v1::CreateCheckpointResponse* response) {
+  namespace fs = std::filesystem;
+  const Instant start = context.clock.Now();
+  std::error_code error;
+  const fs::path parent = fs::absolute(context.config.data_dir, error) / "checkpoints";
+  fs::create_directories(parent, error);
+  if (error) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "cannot create {}: {}", parent.string(),
+                      error.message());
+  }
+  const fs::path path = parent / name;
+  RETURN_IF_ERROR(context.store.Checkpoint(path.string()));
+  uint64_t bytes = 0;
+  for (const fs::directory_entry& file : fs::recursive_directory_iterator(path, error)) {
+    if (file.is_regular_file(error)) bytes += file.file_size(error);
+  }
+  response->set_path(path.string());
+  response->set_bytes(bytes);
+  ToProto(context.clock.Now() - start, response->mutable_duration());
+  return absl::OkStatus();
+}
+
+using TrustByClass = std::map<std::pair<std::string, BurstClass>, SourceTrust>;
+
+// Shards learn apart: their figures are averaged by the number of signals behind them.
+void AddTrust(const SourceTrust& trust, const Sources& sources, TrustByClass* all) {
+  SourceTrust& sum =
+      (*all)[{sources.NameOf(trust.source_class.source()), trust.source_class.burst()}];
+  const double total = sum.signals + trust.signals;
+  const double share = total > 0 ? trust.signals / total : 1;
+  const auto mix = [share](double old, double fresh) { return old + share * (fresh - old); };
+  sum.source_class = trust.source_class;
+  sum.precision = mix(sum.precision, trust.precision);
+  sum.precision_low = mix(sum.precision_low, trust.precision_low);
+  sum.precision_high = mix(sum.precision_high, trust.precision_high);
+  sum.recall = mix(sum.recall, trust.recall);
+  sum.signals = total;
+}
+
+void TrustToProto(const std::string& source, const SourceTrust& trust, v1::SourceTrust* out) {
+  out->set_source(source);
+  out->set_burst_class(ToProto(trust.source_class.burst()));
+  out->set_signals(trust.signals);
+  out->mutable_precision()->set_value(trust.precision);
+  out->mutable_precision()->set_low(trust.precision_low);
+  out->mutable_precision()->set_high(trust.precision_high);
+  out->set_recall(trust.recall);
+  // kappa = -ln(nu/gamma), and precision = 1 - nu/gamma.
+  out->set_signal_weight(-std::log1p(-trust.precision));
+}
+
+// --- Crawl rate and policy
+
+void GetCrawlRate(const ServerContext& context,
+                  UnaryCall<v1::GetCrawlRateRequest, v1::GetCrawlRateResponse>* call) {
+  call->response()->set_crawl_rate_per_second(context.dispatcher.rate().per_second());
+  call->Answer(grpc::Status::OK);
+}
+
+void SetCrawlRate(const ServerContext& context,
+                  UnaryCall<v1::SetCrawlRateRequest, v1::SetCrawlRateResponse>* call) {
+  const double rate = call->request().crawl_rate_per_second();
+  if (!call->request().has_crawl_rate_per_second() ||
+      !(rate >= 0 && rate <= limits::kMaxCrawlsPerSecond)) {
+    return call->Answer(GrpcStatusOf(InvalidArgument(
+        "crawl_rate_per_second: must be set, and 0 to {:.0f}", limits::kMaxCrawlsPerSecond)));
+  }
+  const auto change = [rate](Settings* s) { s->crawl_rate = Rate::PerSecond(rate); };
+  context.settings.Change(change, [&context, call, rate](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    const Rate before = context.dispatcher.SetRate(Rate::PerSecond(rate));
+    context.plans.Poke();
+    call->response()->set_crawl_rate_per_second(rate);
+    call->response()->set_previous_crawl_rate_per_second(before.per_second());
+    call->Answer(grpc::Status::OK);
+  });
+}
+
+void GetPolicy(const ServerContext& context,
+               UnaryCall<v1::GetPolicyRequest, v1::GetPolicyResponse>* call) {
+  const PolicyStatus now = PolicyNow(context.router, context.settings);
+  call->response()->set_policy(now.in_force);
+  call->response()->set_pending_policy(now.pending);
+  call->response()->add_available_policies("default");
+  for (const std::string_view name : CrawlPolicyNames()) {
+    call->response()->add_available_policies(std::string(name));
+  }
+  call->Answer(grpc::Status::OK);
+}
+
+void SetPolicy(const ServerContext& context,
+               UnaryCall<v1::SetPolicyRequest, v1::SetPolicyResponse>* call) {
+  const std::string name = call->request().policy();
+  const StatusOr<CrawlPolicy> policy = ResolvePolicy(name);
+  if (!policy.ok()) {
+    return call->Answer(
+        GrpcStatusOf(InvalidArgument("policy: {}", std::string(policy.status().message()))));
+  }
+  call->response()->set_policy(name);
+  call->response()->set_previous_policy(PolicyNow(context.router, context.settings).in_force);
+  const auto change = [name](Settings* settings) { settings->policy = name; };
+  context.settings.Change(change, [&context, call, name, policy](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    const PolicyStatus now = PolicyNow(context.router, context.settings);
+    context.settings.set_policy(name, now.pending.empty());
+    ChangePolicy(context.router, context.plans, *policy,
+                 [call](const Status& status) { call->Answer(GrpcStatusOf(status)); });
+  });
+}
+
+// --- Hosts
+
+void GetHost(const ServerContext& context,
+             UnaryCall<v1::GetHostRequest, v1::GetHostResponse>* call) {
+  const StatusOr<std::string> host = ConvertHost(call->request().host());
+  if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
+  AnswerWithHost(context, *host, call);
+}
+
+void SetHostPoliteness(
+    const ServerContext& context,
+    UnaryCall<v1::SetHostPolitenessRequest, v1::SetHostPolitenessResponse>* call) {
+  SetHost event;
+  if (const Fault fault = ConvertPoliteness(call->request(), context.clock.Now(), &event)) {
+    return call->Answer(GrpcStatusOf(*fault));
+  }
+  const std::string host = event.host;
+  const bool pages = event.min_page_interval.has_value();
+  context.router.SubmitAlways(
+      SlotOfHost(host), std::move(event), [&context, call, host, pages](Reply reply) {
+        if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+        // Calls that come while a pass runs share the next one, so nobody waits for it here.
+        if (pages) {
+          (void)context.router.OwnerOf(SlotOfHost(host)).Query([](const auto& view) {
+            view.epochs.RequestFiling([](const auto&) {});
+          });
+        }
+        AnswerWithHost(context, host, call);
+      });
+}
+
+void GetPolitenessDefaults(
+    const ServerContext& context,
+    UnaryCall<v1::GetPolitenessDefaultsRequest, v1::GetPolitenessDefaultsResponse>* call) {
+  const PolitenessDefaults& configured = context.config.politeness;
+  ToProto(PolitenessIn(context.settings.stored(), configured),
+          call->response()->mutable_defaults());
+  ToProto(configured, call->response()->mutable_configured());
+  call->Answer(grpc::Status::OK);
+}
+
+void SetPolitenessDefaults(
+    const ServerContext& context,
+    UnaryCall<v1::SetPolitenessDefaultsRequest, v1::SetPolitenessDefaultsResponse>* call) {
+  std::function<void(Settings*)> convert;
+  if (const Fault fault = ConvertDefaults(call->request(), &convert)) {
+    return call->Answer(GrpcStatusOf(*fault));
+  }
+  // As the change itself sees them: others may come before it.
+  struct Outcome {
+    PolitenessDefaults before;
+    PolitenessDefaults now;
+  };
+  const auto outcome = std::make_shared<Outcome>();
+  const PolitenessDefaults& configured = context.config.politeness;
+  const auto change = [convert, outcome, &configured](Settings* settings) {
+    outcome->before = PolitenessIn(*settings, configured);
+    convert(settings);
+    outcome->now = PolitenessIn(*settings, configured);
+  };
+  context.settings.Change(change, [&context, call, outcome](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    ToProto(outcome->now, call->response()->mutable_defaults());
+    const bool pages = outcome->now.min_page_interval != outcome->before.min_page_interval;
+    ChangePoliteness(context.router, outcome->now, pages,
+                     [call](const Status& status) { call->Answer(GrpcStatusOf(status)); });
+  });
+}
+
+// --- Pausing
+
+void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseResponse>* call) {
+  const std::string reason = call->request().reason();
+  const Status valid = ValidateText("reason", reason, kMaxReasonBytes);
+  if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
+  const auto change = [](Settings* settings) { settings->paused = true; };
+  context.settings.Change(change, [&context, call, reason](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    call->response()->set_was_paused(context.dispatcher.SetPaused(true, reason));
+    call->Answer(grpc::Status::OK);
+  });
+}
+
+void Resume(const ServerContext& context, UnaryCall<v1::ResumeRequest, v1::ResumeResponse>* call) {
+  const auto change = [](Settings* settings) { settings->paused = false; };
+  context.settings.Change(change, [&context, call](Reply reply) {
+    if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    call->response()->set_was_paused(context.dispatcher.SetPaused(false, {}));
+    call->Answer(grpc::Status::OK);
+  });
+}
+
+// --- Epochs and checkpoints
+
+void RunEpoch(const ServerContext& context,
+              UnaryCall<v1::RunEpochRequest, v1::RunEpochResponse>* call) {
+  RunEpochs(context.router, [call](const Status& status, const EpochResult& result) {
+    call->response()->set_epoch(result.number);
+    call->response()->set_pages(result.pages);
+    ToProto(result.took, call->response()->mutable_duration());
+    call->Answer(GrpcStatusOf(status));
+  });
+}
+
+void CreateCheckpoint(const ServerContext& context,
+                      UnaryCall<v1::CreateCheckpointRequest, v1::CreateCheckpointResponse>* call) {
+  const std::string name = call->request().name();
+  const Status valid = ValidateCheckpointName(name);
+  if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
+  const bool posted = context.background.Post([&context, call, name] {
+    call->Answer(GrpcStatusOf(MakeCheckpoint(context, name, call->response())));
+  });
+  if (!posted) call->Answer(StoppingStatus());
+}
+
+// --- What is known
+
+void GetStatistics(const ServerContext& context,
+                   UnaryCall<v1::GetStatisticsRequest, v1::GetStatisticsResponse>* call) {
+  ToProto(GatherStatus(context), call->response());
+  call->Answer(grpc::Status::OK);
+}
+
+void GetTrustReport(const ServerContext& context,
+                    UnaryCall<v1::GetTrustReportRequest, v1::GetTrustReportResponse>* call) {
+  const std::string only = call->request().source();
+  if (!only.empty() && !context.sources.Find(only)) {
+    return call->Answer(GrpcStatusOf(NotFound("source: {} is not registered", only)));
+  }
+  struct Gather {
+    std::vector<std::vector<SourceTrust>> shards;  // each written by its own shard
+  };
+  auto gather = std::make_shared<Gather>();
+  gather->shards.resize(context.router.shards().size());
+  if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
+  context.router.QueryAll(
+      [gather](size_t shard, const ShardView& view) { gather->shards[shard] = view.state.Trust(); },
+      [&context, call, gather, only] {
+        TrustByClass all;
+        for (const auto& shard : gather->shards) {
+          for (const SourceTrust& trust : shard) AddTrust(trust, context.sources, &all);
+        }
+        for (const auto& [name, trust] : all) {
+          // What is known of a source that was unregistered is for the day it comes back.
+          if (!context.sources.Find(name.first)) continue;
+          if (only.empty() || only == name.first) {
+            TrustToProto(name.first, trust, call->response()->add_sources());
+          }
+        }
+        context.listings.Give();
+        call->Answer(grpc::Status::OK);
+      });
+}
+
+void AddSource(const ServerContext& context,
+               UnaryCall<v1::RegisterSourceRequest, v1::RegisterSourceResponse>* call) {
+  const Status valid = ValidateSourceName(call->request().source());
+  if (!valid.ok()) {
+    return call->Answer(GrpcStatusOf(InvalidArgument("source: {}", std::string(valid.message()))));
+  }
+  const std::string name = call->request().source();
+  call->response()->mutable_source()->set_source(name);
+  if (const auto index = context.sources.Find(name)) {
+    call->response()->mutable_source()->set_signals(context.sources.signals(*index));
+    return call->Answer(grpc::Status::OK);
+  }
+  const StatusOr<SourceRecord> record = context.sources.Propose(name);
+  if (!record.ok()) return call->Answer(GrpcStatusOf(record.status()));
+  context.router.SubmitAlways(Slot(), SetSource{*record}, [&context, call, record](Reply reply) {
+    if (reply.status.ok()) {
+      context.sources.Add(*record);
+      call->response()->set_created(true);
+    }
+    call->Answer(GrpcStatusOf(reply.status));
+  });
+}
+
+void RetireSource(const ServerContext& context,
+                  UnaryCall<v1::UnregisterSourceRequest, v1::UnregisterSourceResponse>* call) {
+  const std::string name = call->request().source();
+  const std::optional<uint8_t> index = context.sources.Find(name);
+  if (!index) {
+    return call->Answer(GrpcStatusOf(NotFound("source: {} is not registered", name)));
+  }
+  call->response()->mutable_source()->set_source(name);
+  call->response()->mutable_source()->set_signals(context.sources.signals(*index));
+  const SourceRecord record = {.name = name, .index = *index, .retired = true};
+  context.router.SubmitAlways(Slot(), SetSource{record}, [&context, call, record](Reply reply) {
+    if (reply.status.ok()) context.sources.Add(record);
+    call->Answer(GrpcStatusOf(reply.status));
+  });
+}
+
+void ListSources(const ServerContext& context,
+                 UnaryCall<v1::ListSourcesRequest, v1::ListSourcesResponse>* call) {
+  for (const SourceRecord& source : context.sources.All()) {
+    v1::Source* out = call->response()->add_sources();
+    out->set_source(source.name);
+    out->set_signals(context.sources.signals(source.index));
+  }
+  call->Answer(grpc::Status::OK);
+}
+
+}  // namespace
+
+// --- The methods
+
+grpc::ServerUnaryReactor* AdminService::GetCrawlRate(grpc::CallbackServerContext*,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetCrawlRate);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext*,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::SetCrawlRate);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext*,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetPolicy);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext*,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::SetPolicy);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetHost(grpc::CallbackServerContext*,
+                                                const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetHost);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetHostPoliteness(grpc::CallbackServerContext*,
+                                                          const grpc::ByteBuffer* request,
+                                                          grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::SetHostPoliteness);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetPolitenessDefaults(grpc::CallbackServerContext*,
+                                                              const grpc::ByteBuffer* request,
+                                                              grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetPolitenessDefaults);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetPolitenessDefaults(grpc::CallbackServerContext*,
+                                                              const grpc::ByteBuffer* request,
+                                                              grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::SetPolitenessDefaults);
+}
+
+grpc::ServerUnaryReactor* AdminService::Pause(grpc::CallbackServerContext*,
+                                              const grpc::ByteBuffer* request,
+                                              grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::Pause);
+}
+
+grpc::ServerUnaryReactor* AdminService::Resume(grpc::CallbackServerContext*,
+                                               const grpc::ByteBuffer* request,
+                                               grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::Resume);
+}
+
+grpc::ServerUnaryReactor* AdminService::RunEpoch(grpc::CallbackServerContext*,
+                                                 const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::RunEpoch);
+}
+
+grpc::ServerUnaryReactor* AdminService::CreateCheckpoint(grpc::CallbackServerContext*,
+                                                         const grpc::ByteBuffer* request,
+                                                         grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::CreateCheckpoint);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetStatistics(grpc::CallbackServerContext*,
+                                                      const grpc::ByteBuffer* request,
+                                                      grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetStatistics);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetTrustReport(grpc::CallbackServerContext*,
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetTrustReport);
+}
+
+grpc::ServerUnaryReactor* AdminService::RegisterSource(grpc::CallbackServerContext*,
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, AddSource);
+}
+
+grpc::ServerUnaryReactor* AdminService::UnregisterSource(grpc::CallbackServerContext*,
+                                                         const grpc::ByteBuffer* request,
+                                                         grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, RetireSource);
+}
+
+grpc::ServerUnaryReactor* AdminService::ListSources(grpc::CallbackServerContext*,
+                                                    const grpc::ByteBuffer* request,
+                                                    grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::ListSources);
+}
+
+}  // namespace freshet

@@ -1,0 +1,55 @@
+// What the services share: plain references to the parts of the server, and the little state that
+// belongs to none of them.
+#ifndef FRESHET_SERVER_API_CONTEXT_H_
+#define FRESHET_SERVER_API_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "core/base/units.h"
+#include "server/api/stream.h"
+#include "server/base/background.h"
+#include "server/base/slots.h"
+#include "server/base/system_clock.h"
+#include "server/config.h"
+#include "server/engine/dispatcher.h"
+#include "server/engine/plan_runner.h"
+#include "server/engine/router.h"
+#include "server/engine/runtime_settings.h"
+#include "server/engine/sources.h"
+#include "storage/store.h"
+
+namespace freshet {
+
+inline constexpr const char* kVersion = "0.1.0";
+
+// Counts of items that never reach a shard, or whose fate only the handlers know. Thread-safe.
+struct HandlerCounters {
+  std::atomic<uint64_t> results_refused{0};
+  std::atomic<uint64_t> signals_refused{0};
+  std::atomic<uint64_t> signal_streams{0};
+  std::atomic<uint64_t> upserts_applied{0};
+  std::atomic<uint64_t> upserts_refused{0};
+};
+
+// Outlives the services. Thread-safe as far as its parts are.
+struct ServerContext {
+  const ServerConfig& config;
+  Clock& clock;
+  Store& store;
+  Router& router;
+  Dispatcher& dispatcher;
+  Sources& sources;
+  RuntimeSettings& settings;
+  StreamSet& streams;
+  Background& background;
+  PlanRunner& plans;
+  HandlerCounters& counters;
+  Slots& listings;  // lists, exports and reports over all shards
+  Instant started;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_CONTEXT_H_

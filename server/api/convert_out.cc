@@ -1,0 +1,270 @@
+// From core structs to messages.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/units.h"
+#include "server/api/convert.h"
+
+namespace freshet {
+namespace {
+
+constexpr double kDay = 86400;
+
+v1::CrawlOutcome OutcomeToProto(CrawlOutcome outcome) {
+  switch (outcome) {
+    case CrawlOutcome::kUnchanged:
+      return v1::CRAWL_OUTCOME_UNCHANGED;
+    case CrawlOutcome::kChanged:
+      return v1::CRAWL_OUTCOME_CHANGED;
+    case CrawlOutcome::kError:
+      return v1::CRAWL_OUTCOME_ERROR;
+    case CrawlOutcome::kGone:
+      return v1::CRAWL_OUTCOME_GONE;
+    case CrawlOutcome::kMoved:
+      return v1::CRAWL_OUTCOME_MOVED;
+  }
+  return v1::CRAWL_OUTCOME_UNSPECIFIED;
+}
+
+// Stored as the microseconds of the header's time.
+template <typename Message>
+void LastModifiedToProto(const std::string& text, Message* out) {
+  int64_t us = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), us);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return;
+  ToProto(Instant::FromMicros(us), out->mutable_last_modified());
+}
+
+template <typename Repeated>
+void SignalsToProto(const SignalCounts& signals, const Sources& sources, Repeated* out) {
+  for (const SignalCounts::Entry& entry : signals.entries()) {
+    if (entry.count == 0) continue;
+    v1::PendingSignals* pending = out->Add();
+    pending->set_source(sources.NameOf(entry.source_class.source()));
+    pending->set_burst_class(ToProto(entry.source_class.burst()));
+    pending->set_signals(entry.count);
+  }
+}
+
+// Whether anything was ever reported of the page.
+bool Reported(const PageRecord& page) { return page.detail.last_result != Instant(); }
+
+void SpecToProto(const PageSpec& spec, v1::Page* out) {
+  out->set_importance(spec.importance);
+  if (spec.min_interval > Duration()) ToProto(spec.min_interval, out->mutable_min_interval());
+  if (spec.max_interval > Duration()) ToProto(spec.max_interval, out->mutable_max_interval());
+  if (spec.not_before > Instant()) ToProto(spec.not_before, out->mutable_not_before());
+  if (spec.known_change_rate) {
+    out->set_known_change_rate_per_day(spec.known_change_rate->per_second() * kDay);
+  }
+  out->set_complete_signals(spec.complete_signals);
+}
+
+// The instant from which politeness lets the next page of the host out; epoch: now.
+Instant HostFreeFrom(const HostRecord& host, const PolitenessDefaults& defaults) {
+  Instant free = host.blocked_until;
+  if (host.last_assignment != Instant()) {
+    free = std::max(free, host.last_assignment + host.min_delay.value_or(defaults.min_delay));
+  }
+  return free;
+}
+
+v1::Decision DecisionOf(Verdict verdict, bool paused) {
+  switch (verdict) {
+    case Verdict::kLeased:
+      return v1::DECISION_LEASED;
+    case Verdict::kNever:
+      return v1::DECISION_NEVER;
+    case Verdict::kHostBusy:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_HOST_BUSY;
+    case Verdict::kTooEarly:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_TOO_EARLY;
+    case Verdict::kForced:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_FORCED;
+    case Verdict::kDue:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_DUE;
+    case Verdict::kBelowPrice:
+      return paused ? v1::DECISION_PAUSED : v1::DECISION_BELOW_PRICE;
+  }
+  return v1::DECISION_UNSPECIFIED;
+}
+
+}  // namespace
+
+void ToProto(Instant time, google::protobuf::Timestamp* out) {
+  int64_t seconds = time.micros() / 1'000'000;
+  int64_t us = time.micros() % 1'000'000;
+  if (us < 0) {
+    --seconds;
+    us += 1'000'000;
+  }
+  out->set_seconds(seconds);
+  out->set_nanos(static_cast<int32_t>(us * 1000));
+}
+
+void ToProto(Duration duration, google::protobuf::Duration* out) {
+  out->set_seconds(duration.micros() / 1'000'000);
+  out->set_nanos(static_cast<int32_t>(duration.micros() % 1'000'000 * 1000));
+}
+
+v1::BurstClass ToProto(BurstClass burst) {
+  return static_cast<v1::BurstClass>(static_cast<int>(burst) + 1);
+}
+static_assert(static_cast<int>(BurstClass::kFew) + 1 == v1::BURST_CLASS_1_TO_2 &&
+              static_cast<int>(BurstClass::kMass) + 1 == v1::BURST_CLASS_100_OR_MORE);
+
+void ToProto(const Assignment& assignment, v1::Assignment* out) {
+  out->set_url(assignment.key.url);
+  out->set_crawl_id(assignment.key.crawl_id);
+  out->set_lease_id(assignment.lease.value());
+  ToProto(assignment.deadline, out->mutable_deadline());
+  if (assignment.last_crawl != Instant()) {
+    ToProto(assignment.last_crawl, out->mutable_last_crawl_time());
+  }
+  out->set_etag(assignment.etag);
+  LastModifiedToProto(assignment.last_modified, out);
+  out->set_content_digest(assignment.digest);
+  out->set_forced(std::isinf(assignment.value));
+  out->set_expected_value(std::isinf(assignment.value) ? 0 : assignment.value);
+  out->set_importance(assignment.importance);
+}
+
+std::optional<v1::ItemStatus> ToProto(const Reply& reply, uint32_t index) {
+  v1::ItemStatus status;
+  status.set_index(index);
+  for (const std::string& note : reply.notes) status.add_notes(note);
+  switch (reply.disposition) {
+    case Disposition::kApplied:
+    case Disposition::kCreated:
+      if (reply.notes.empty()) return std::nullopt;
+      status.set_outcome(v1::ITEM_OUTCOME_APPLIED);
+      break;
+    case Disposition::kDuplicate:
+      status.set_outcome(v1::ITEM_OUTCOME_DUPLICATE);
+      break;
+    case Disposition::kObservedOnly:
+      status.set_outcome(v1::ITEM_OUTCOME_OBSERVED_ONLY);
+      break;
+    case Disposition::kStale:
+      status.set_outcome(v1::ITEM_OUTCOME_STALE);
+      break;
+    case Disposition::kRefused:
+      status.set_outcome(v1::ITEM_OUTCOME_REFUSED);
+      *status.mutable_error() = FaultOf(reply.status);
+      break;
+  }
+  return status;
+}
+
+void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
+             const Sources& sources, v1::Page* out) {
+  out->set_url(page.key.url);
+  out->set_crawl_id(page.key.crawl_id);
+  SpecToProto(page.spec, out);
+  out->set_host(page.host);
+  ToProto(page.state.first_seen, out->mutable_first_seen_time());
+  if (page.state.crawled()) ToProto(page.state.last_crawl, out->mutable_last_crawl_time());
+  const auto& recent = page.detail.statistics.recent;
+  const auto change = std::find_if(recent.rbegin(), recent.rend(),
+                                   [](const CrawlObservation& crawl) { return crawl.changed; });
+  if (change != recent.rend()) ToProto(change->fetched, out->mutable_last_change_time());
+  if (Reported(page)) out->set_last_outcome(OutcomeToProto(page.detail.last_outcome));
+  if (page.detail.last_http_status != 0) out->set_http_status(page.detail.last_http_status);
+  out->set_etag(page.detail.etag);
+  LastModifiedToProto(page.detail.last_modified, out);
+  out->set_content_digest(page.detail.digest);
+  out->set_crawls(page.detail.crawls);
+  out->set_changes(page.detail.changes);
+  out->set_consecutive_errors(page.state.errors);
+  SignalsToProto(page.state.signals, sources, out->mutable_pending_signals());
+  if (lease) {
+    out->mutable_lease()->set_lease_id(lease->id.value());
+    out->mutable_lease()->set_worker(lease->worker);
+    ToProto(lease->assigned, out->mutable_lease()->mutable_start_time());
+    ToProto(lease->deadline, out->mutable_lease()->mutable_deadline());
+  }
+  out->set_recheck_pending(page.state.recheck);
+  out->set_moved_to(page.detail.moved_to);
+  out->set_unanswered_leases(page.state.unanswered);
+}
+
+void ToProto(const PageEstimate& estimate, const PageRecord& page, v1::PageEstimates* out) {
+  out->set_basis(page.spec.known_change_rate ? v1::ESTIMATE_BASIS_KNOWN
+                 : estimate.observations > 0 ? v1::ESTIMATE_BASIS_POOLED
+                                             : v1::ESTIMATE_BASIS_PRIOR);
+  out->mutable_change_rate_per_day()->set_value(estimate.rates.change_rate * kDay);
+  out->mutable_change_rate_per_day()->set_low(estimate.low * kDay);
+  out->mutable_change_rate_per_day()->set_high(estimate.high * kDay);
+  out->set_unsignalled_rate_per_day(estimate.rates.unsignalled_rate * kDay);
+  out->set_signal_rate_per_day(estimate.rates.signal_rate * kDay);
+  out->set_signal_weight(estimate.rates.signal_weight);
+  out->set_observations(estimate.observations);
+}
+
+void ToProto(const CrawlObservation& observation, const Sources& sources, v1::Observation* out) {
+  ToProto(observation.fetched, out->mutable_fetch_time());
+  if (observation.elapsed > Duration()) ToProto(observation.elapsed, out->mutable_elapsed());
+  SignalsToProto(observation.signals, sources, out->mutable_signals());
+  out->set_changed(observation.changed);
+}
+
+void ToProto(const PolitenessDefaults& defaults, v1::PolitenessDefaults* out) {
+  ToProto(defaults.min_delay, out->mutable_min_delay());
+  out->set_max_in_flight(defaults.max_in_flight);
+  ToProto(defaults.min_page_interval, out->mutable_min_page_interval());
+}
+
+void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* out) {
+  const PolitenessDefaults& defaults = context.defaults;
+  out->set_host(host.host);
+  ToProto(host.min_delay.value_or(defaults.min_delay), out->mutable_min_delay());
+  out->set_max_in_flight(host.max_in_flight.value_or(defaults.max_in_flight));
+  ToProto(host.min_page_interval.value_or(defaults.min_page_interval),
+          out->mutable_min_page_interval());
+  if (host.blocked_until > context.now) ToProto(host.blocked_until, out->mutable_blocked_until());
+  out->set_in_flight(context.in_flight);
+  if (const Instant free = HostFreeFrom(host, defaults); free > context.now) {
+    ToProto(free, out->mutable_next_allowed_time());
+  }
+  out->set_customised(host.min_delay || host.max_in_flight || host.min_page_interval);
+  out->set_throttled_answers(static_cast<uint32_t>(context.throttles));
+  if (host.last_throttled != Instant()) {
+    ToProto(host.last_throttled, out->mutable_last_throttled_time());
+  }
+}
+
+void ToProto(const Explanation& explanation, const PageRecord& page,
+             const ExplanationContext& context, const Sources& sources, v1::Explanation* out) {
+  ToProto(context.now, out->mutable_as_of());
+  out->set_decision(DecisionOf(explanation.verdict, context.paused));
+  out->set_why(context.paused && out->decision() == v1::DECISION_PAUSED
+                   ? "crawling is paused, or the crawl rate is 0; " + explanation.why
+                   : explanation.why);
+  out->set_policy(context.policy);
+  out->set_value(std::isinf(explanation.value) ? 0 : explanation.value);
+  out->set_price(explanation.price);
+  if (std::isfinite(explanation.effective_elapsed_seconds)) {
+    ToProto(Duration::FromSeconds(std::min(explanation.effective_elapsed_seconds, 1e11)),
+            out->mutable_effective_elapsed());
+  }
+  out->set_staleness(explanation.staleness);
+  out->set_probability_fresh(std::exp(-explanation.staleness));
+  ToProto(explanation.estimate, page, out->mutable_estimates());
+  if (!explanation.next_crawl.infinite()) {
+    ToProto(explanation.next_crawl, out->mutable_next_expected_crawl_time());
+  }
+  ToProto(explanation.host,
+          {.in_flight = explanation.host_in_flight,
+           .throttles = explanation.host_throttles,
+           .defaults = context.defaults,
+           .now = context.now},
+          out->mutable_host_state());
+  for (const CrawlObservation& observation : page.detail.statistics.recent) {
+    ToProto(observation, sources, out->add_observations());
+  }
+}
+
+}  // namespace freshet

@@ -1,0 +1,161 @@
+#include "server/api/pages_service.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/url.h"
+#include "server/api/batch_stream.h"
+#include "server/api/convert.h"
+#include "server/api/page_lister.h"
+
+namespace freshet {
+namespace {
+
+class UpsertStream final : public BatchStream<v1::UpsertPagesRequest, v1::UpsertPagesResponse> {
+ public:
+  using BatchStream::BatchStream;
+
+ private:
+  const char* ItemField() const override { return "pages"; }
+  int ItemCount(const v1::UpsertPagesRequest& request) const override {
+    return request.pages_size();
+  }
+  void FillBatch(const v1::UpsertPagesRequest& request, const std::vector<TextFault>& faults,
+                 Batch* batch) override {
+    const Instant now = context_.clock.Now();
+    for (int i = 0; i < request.pages_size(); ++i) {
+      const auto place = static_cast<size_t>(i);
+      if (const TextFault* fault = FindTextFault(faults, place)) {
+        batch->Refuse(place, FaultOf(*fault));
+        continue;
+      }
+      batch->Convert(place, [&](RoutedEvent* event) {
+        return ConvertPage(request.pages(i), request.reset_unset_settings(), now, event);
+      });
+    }
+  }
+  void Count(const BatchCounts& counts) override {
+    context_.counters.upserts_applied += counts.unrefused;
+    context_.counters.upserts_refused += counts.refused;
+  }
+};
+
+// The urls of a unary request as one batch; the call is answered when all is durable.
+template <typename Request, typename Response>
+void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
+             Fault (*convert)(std::string_view, std::string_view, RoutedEvent*)) {
+  const Request& request = call->request();
+  if (const Fault fault = CheckItemCount("urls", request.urls_size())) {
+    return call->Answer(GrpcStatusOf(*fault));
+  }
+  if (const auto id = CanonicalCrawlId(request.crawl_id()); !id.ok()) {
+    return call->Answer(GrpcStatusOf(id.status()));
+  }
+  Batch batch(0, static_cast<size_t>(request.urls_size()));
+  for (int i = 0; i < request.urls_size(); ++i) {
+    const auto place = static_cast<size_t>(i);
+    if (const TextFault* fault = FindTextFault(call->text_faults(), place)) {
+      batch.Refuse(place, FaultOf(*fault));
+      continue;
+    }
+    batch.Convert(place, [&](RoutedEvent* event) {
+      return convert(request.urls(i), request.crawl_id(), event);
+    });
+  }
+  (void)std::move(batch).Submit(context.router, [call](v1::BatchAck ack, BatchCounts) {
+    *call->response()->mutable_ack() = std::move(ack);
+    call->Answer(grpc::Status::OK);
+  });
+}
+
+void RemovePages(const ServerContext& context,
+                 UnaryCall<v1::RemovePagesRequest, v1::RemovePagesResponse>* call) {
+  RunUrls(context, call, ConvertRemove);
+}
+
+void RecheckPages(const ServerContext& context,
+                  UnaryCall<v1::RecheckPagesRequest, v1::RecheckPagesResponse>* call) {
+  RunUrls(context, call, ConvertRecheck);
+}
+
+// On the shard's thread: reads the page, checks that it is the one meant, explains it.
+grpc::Status DescribePage(const ServerContext& context, const PageKey& key, const ShardView& view,
+                          v1::GetPageResponse* response) {
+  const Status unknown = NotFound("url: {} is not known in crawl {}", key.url, key.crawl_id);
+  std::vector<PageNumber> candidates;
+  view.state.FindNumbers(key, &candidates);
+  StatusOr<PageRecord> page = unknown;
+  for (StatusOr<PageRecord>& candidate : context.store.ReadPages(candidates)) {
+    if (candidate.ok() && candidate->key != key) continue;
+    page = std::move(candidate);
+    if (page.ok()) break;
+  }
+  if (!page.ok()) return GrpcStatusOf(page.status());
+  const Explanation explanation = view.state.Explain(*page, view.now);
+  const StatusOr<CrawlPolicy> policy = ResolvePolicy(context.settings.policy());
+  const bool follows = policy.ok() && view.state.in_force() == *policy;
+  ToProto(*page, explanation.lease, context.sources, response->mutable_page());
+  ToProto(explanation, *page,
+          {.policy = context.settings.policy_status(follows).in_force,
+           .paused = context.dispatcher.paused() || context.dispatcher.rate() == Rate(),
+           .defaults = view.state.politeness(),
+           .now = view.now},
+          context.sources, response->mutable_explanation());
+  return grpc::Status::OK;
+}
+
+void GetPage(const ServerContext& context,
+             UnaryCall<v1::GetPageRequest, v1::GetPageResponse>* call) {
+  PageKey key;
+  std::string host;
+  if (const Fault fault =
+          ConvertKey(call->request().url(), call->request().crawl_id(), &key, &host)) {
+    return call->Answer(GrpcStatusOf(*fault));
+  }
+  const PushOutcome asked =
+      context.router.OwnerOf(SlotOfHost(host)).Read([&context, call, key](const ShardView& view) {
+        call->Answer(DescribePage(context, key, view, call->response()));
+      });
+  if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
+}
+
+}  // namespace
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PagesService::UpsertPages(
+    grpc::CallbackServerContext*) {
+  const auto stream = std::make_shared<UpsertStream>(context_);
+  stream->Begin(&context_.streams);
+  return stream.get();
+}
+
+grpc::ServerUnaryReactor* PagesService::RemovePages(grpc::CallbackServerContext*,
+                                                    const grpc::ByteBuffer* request,
+                                                    grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::RemovePages);
+}
+
+grpc::ServerUnaryReactor* PagesService::RecheckPages(grpc::CallbackServerContext*,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::RecheckPages);
+}
+
+grpc::ServerUnaryReactor* PagesService::GetPage(grpc::CallbackServerContext*,
+                                                const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::GetPage);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ListPages(
+    grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
+  return StartListing(context_, *request);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ExportPages(
+    grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
+  return StartExport(context_, *request);
+}
+
+}  // namespace freshet

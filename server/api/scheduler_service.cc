@@ -1,0 +1,413 @@
+#include "server/api/scheduler_service.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/text.h"
+#include "core/base/url.h"
+#include "google/protobuf/arena.h"
+#include "server/api/batch.h"
+#include "server/api/convert.h"
+#include "server/api/ingest_service.h"
+#include "server/api/stream.h"
+#include "server/api/wire.h"
+
+namespace freshet {
+namespace {
+
+// The shortest that a call of Next waits: what a lease takes.
+constexpr Duration kMinNextWait = Duration::Millis(25);
+constexpr Duration kPausedRetry = Duration::Seconds(1);
+constexpr Duration kStalledRetry = Duration::Seconds(1);
+
+// Every connection has a port of its own, and none says who it is.
+std::string PeerWithoutPort(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
+
+std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments) {
+  std::vector<LeaseId> leases;
+  leases.reserve(assignments.size());
+  for (const Assignment& assignment : assignments) leases.push_back(assignment.lease);
+  return leases;
+}
+
+// --- Crawl
+
+// One worker.
+class CrawlStream final : public MessageStream, public AssignmentSink {
+ public:
+  explicit CrawlStream(const ServerContext& context) : context_(context) {}
+
+  void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
+    if (!assignments.empty()) SendAssignments(assignments);
+    // Only a client that has closed its side waits for an end.
+    if (outlook == Outlook::kServed) End(grpc::Status::OK);
+    if (outlook == Outlook::kTimeOut) End(NothingCame());
+  }
+  void OnPause(bool paused) override {
+    SendNotice(paused ? v1::NOTICE_KIND_PAUSED : v1::NOTICE_KIND_RESUMED,
+               paused ? "Assignments are paused by an operator." : "Assignments go on.");
+  }
+  void OnStall(const Status& why) override {
+    if (why.ok()) return SendNotice(v1::NOTICE_KIND_RESUMED, "Assignments go on.");
+    v1::CrawlResponse response;
+    response.mutable_notice()->set_kind(v1::NOTICE_KIND_STALLED);
+    response.mutable_notice()->set_text("Nothing can be assigned at the moment.");
+    *response.mutable_notice()->mutable_error() = FaultOf(why);
+    Send(SerialiseMessage(response));
+  }
+  void OnAllowance(uint64_t leases, bool whole) override {
+    v1::CrawlResponse response;
+    response.mutable_notice()->set_kind(v1::NOTICE_KIND_ALLOWANCE);
+    response.mutable_notice()->set_max_open_leases(static_cast<uint32_t>(leases));
+    response.mutable_notice()->set_text(
+        whole ? "The worker may have as many leases open as any other again."
+              : fmt::format("Leases of this worker ran out without a result: it may have {} open, "
+                            "one more with each result.",
+                            leases));
+    Send(SerialiseMessage(response));
+  }
+  void OnServerDraining() override {
+    SendNotice(v1::NOTICE_KIND_DRAINING, "The server is shutting down.");
+  }
+
+ private:
+  void SendAssignments(const std::vector<Assignment>& assignments) {
+    v1::CrawlResponse response;
+    for (const Assignment& assignment : assignments) {
+      ToProto(assignment, response.mutable_assignments()->add_assignments());
+    }
+    auto& dispatcher = context_.dispatcher;
+    Send(SerialiseMessage(response), [&dispatcher, leases = LeasesOf(assignments)](bool sent) {
+      if (!sent) dispatcher.GiveBack(leases);
+    });
+  }
+
+  // For a client that can only listen any more.
+  [[nodiscard]] grpc::Status NothingCame() const {
+    const Duration wait = context_.config.half_closed_wait;
+    return {grpc::StatusCode::UNAVAILABLE,
+            context_.dispatcher.paused()
+                ? "credit is left, but assignments are paused: call again later"
+                : fmt::format("credit is left, but no page became due for {} s: call again later",
+                              wait.seconds())};
+  }
+
+  bool OnReadsEnded() override {
+    const WorkerId worker = worker_;
+    return worker != kNone && worker != kGone &&
+           context_.dispatcher.Linger(worker, context_.config.half_closed_wait);
+  }
+
+  void OnMessage(grpc::ByteBuffer* bytes) override {
+    google::protobuf::Arena arena;
+    auto& request = *google::protobuf::Arena::CreateMessage<v1::CrawlRequest>(&arena);
+    MessageFaults faults;
+    if (const Status status = ParseMessage(bytes, &request, &faults); !status.ok()) {
+      return Refuse(request, faults.items, FaultOf(status));
+    }
+    switch (request.message_case()) {
+      case v1::CrawlRequest::kHello:
+        OnHello(request.hello(), faults.texts);
+        return;
+      case v1::CrawlRequest::kCredit:
+        OnCredit(request.credit());
+        return;
+      case v1::CrawlRequest::kResults:
+        OnResults(request.results(), faults.texts);
+        return;
+      case v1::CrawlRequest::kReturnedLeases:
+        OnReturns(request.returned_leases());
+        return;
+      case v1::CrawlRequest::MESSAGE_NOT_SET:
+        SendRefusal(MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, "message", "is unset"));
+        return;
+    }
+  }
+
+  // Answers a message of which only the numbers are known.
+  void Refuse(const v1::CrawlRequest& request, size_t items, v1::ItemError fault) {
+    if (request.has_results()) {
+      const uint64_t place = OpenAck();
+      context_.counters.results_refused += items;
+      const uint64_t sequence = request.results().sequence();
+      AnswerResults(place, RefusedBatch(sequence, items, std::move(fault)));
+    } else if (request.has_returned_leases()) {
+      const uint64_t place = OpenAck();
+      const uint64_t sequence = request.returned_leases().sequence();
+      AnswerReturns(place, RefusedBatch(sequence, items, std::move(fault)));
+    } else {
+      SendRefusal(std::move(fault));
+    }
+  }
+
+  void OnClientGone() override {
+    const WorkerId worker = worker_.exchange(kGone);
+    if (worker != kNone && worker != kGone) context_.dispatcher.Leave(worker);
+  }
+
+  void OnHello(const v1::WorkerHello& hello, const std::vector<TextFault>& faults) {
+    if (worker_ != kNone) {
+      SendRefusal(MakeFault(v1::ERROR_CODE_FAILED_PRECONDITION, "hello",
+                            "the worker has introduced itself already"));
+      return;
+    }
+    if (!faults.empty()) return SendRefusal(FaultOf(faults.front()));
+    if (hello.worker().empty()) {
+      return SendRefusal(MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, "worker", "is empty"));
+    }
+    const Status name = ValidateText("worker", hello.worker(), limits::kMaxWorkerNameBytes);
+    if (!name.ok()) return SendRefusal(FaultOf(name));
+    const ServerConfig& config = context_.config;
+    const StatusOr<Duration> lease = ConvertLease(
+        hello.has_lease_duration(), hello.lease_duration(), config.default_lease, config.max_lease);
+    if (!lease.ok()) return SendRefusal(FaultOf(lease.status()));
+    Enter(hello.worker(), *lease);
+  }
+
+  void Enter(const std::string& name, Duration lease) {
+    auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
+    const StatusOr<WorkerId> worker =
+        context_.dispatcher.Join({.name = name, .lease = lease, .waits_until = {}}, self,
+                                 static_cast<size_t>(context_.config.max_workers));
+    if (!worker.ok()) return SendRefusal(FaultOf(worker.status()));
+    WorkerId none = kNone;
+    if (!worker_.compare_exchange_strong(none, *worker)) {
+      context_.dispatcher.Leave(*worker);  // the client went away meanwhile
+      return;
+    }
+    v1::CrawlResponse response;
+    response.mutable_notice()->set_kind(v1::NOTICE_KIND_WELCOME);
+    response.mutable_notice()->set_text("Welcome.");
+    ToProto(lease, response.mutable_notice()->mutable_lease_duration());
+    Send(SerialiseMessage(response));
+    if (context_.dispatcher.paused()) OnPause(true);
+    if (const Status why = context_.dispatcher.stalled(); !why.ok()) OnStall(why);
+  }
+
+  void OnCredit(const v1::Credit& credit) {
+    const WorkerId worker = worker_;
+    if (worker == kNone) return SendRefusal(NotIntroduced());
+    if (credit.assignments() == 0) {
+      return SendRefusal(MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, "assignments", "is 0"));
+    }
+    context_.dispatcher.Grant(worker, credit.assignments());
+  }
+
+  void OnResults(const v1::ResultBatch& results, const std::vector<TextFault>& faults) {
+    const uint64_t place = OpenAck();
+    const auto items = static_cast<size_t>(results.results_size());
+    Fault fault = CheckItemCount("results", results.results_size());
+    if (worker_ == kNone) fault = NotIntroduced();
+    if (fault) {
+      context_.counters.results_refused += items;
+      return AnswerResults(place, RefusedBatch(results.sequence(), items, *fault));
+    }
+    Batch batch(results.sequence(), items);
+    FillResults(results.results(), faults, context_, &batch);
+    auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
+    const bool go_on = std::move(batch).Submit(
+        context_.router, [self, place](v1::BatchAck ack, const BatchCounts& counts) {
+          self->context_.counters.results_refused += counts.refused;
+          self->AnswerResults(place, std::move(ack));
+        });
+    if (!go_on) HoldReading();
+  }
+
+  void OnReturns(const v1::LeaseReturn& returns) {
+    const uint64_t place = OpenAck();
+    const auto items = static_cast<size_t>(returns.lease_ids_size());
+    Fault fault = CheckItemCount("lease_ids", returns.lease_ids_size());
+    if (worker_ == kNone) fault = NotIntroduced();
+    if (fault) return AnswerReturns(place, RefusedBatch(returns.sequence(), items, *fault));
+    Batch batch(returns.sequence(), items);
+    for (size_t i = 0; i < items; ++i) {
+      batch.Convert(i, [&](RoutedEvent* event) {
+        return ConvertReturn(returns.lease_ids(static_cast<int>(i)), event);
+      });
+    }
+    // A lease that is not open any more needs no return.
+    batch.SetReview([](Reply* reply) {
+      if (reply->status.code() == absl::StatusCode::kNotFound) {
+        *reply = {.disposition = Disposition::kDuplicate};
+      }
+    });
+    auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
+    const bool go_on =
+        std::move(batch).Submit(context_.router, [self, place](v1::BatchAck ack, BatchCounts) {
+          self->AnswerReturns(place, std::move(ack));
+        });
+    if (!go_on) HoldReading();
+  }
+
+  void AnswerResults(uint64_t place, v1::BatchAck ack) {
+    v1::CrawlResponse response;
+    *response.mutable_result_ack() = std::move(ack);
+    Acknowledge(place, SerialiseMessage(response));
+  }
+  void AnswerReturns(uint64_t place, v1::BatchAck ack) {
+    v1::CrawlResponse response;
+    *response.mutable_return_ack() = std::move(ack);
+    Acknowledge(place, SerialiseMessage(response));
+  }
+  void SendNotice(v1::NoticeKind kind, const char* text) {
+    v1::CrawlResponse response;
+    response.mutable_notice()->set_kind(kind);
+    response.mutable_notice()->set_text(text);
+    Send(SerialiseMessage(response));
+  }
+  void SendRefusal(v1::ItemError fault) {
+    v1::CrawlResponse response;
+    response.mutable_notice()->set_kind(v1::NOTICE_KIND_REFUSED);
+    response.mutable_notice()->set_text("The message was refused.");
+    *response.mutable_notice()->mutable_error() = std::move(fault);
+    Send(SerialiseMessage(response));
+  }
+  static v1::ItemError NotIntroduced() {
+    return MakeFault(v1::ERROR_CODE_FAILED_PRECONDITION, "hello",
+                     "the first message of a worker must be its hello");
+  }
+
+  static constexpr WorkerId kNone = 0;
+  static constexpr WorkerId kGone = UINT64_MAX;
+
+  const ServerContext& context_;
+  std::atomic<WorkerId> worker_{kNone};
+};
+
+// --- Next
+
+// One call of Next: a worker that is served once.
+class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
+                       public AssignmentSink,
+                       public std::enable_shared_from_this<NextCall> {
+ public:
+  NextCall(const ServerContext& context, grpc::CallbackServerContext* call, grpc::ByteBuffer* reply)
+      : UnaryCall(reply), context_(context), call_(call) {}
+
+  void Begin(const grpc::ByteBuffer& bytes) {
+    self_ = shared_from_this();
+    grpc::Status status = Read(bytes);
+    if (status.ok()) status = Enter(request());
+    if (!status.ok()) Complete(status);
+  }
+
+  void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
+    bool complete = false;
+    {
+      const MutexLock lock(mutex_);
+      if (!finished_) {
+        for (const Assignment& assignment : assignments) {
+          ToProto(assignment, response()->add_assignments());
+          delivered_.push_back(assignment.lease);
+        }
+        assignments.clear();
+        complete = outlook != Outlook::kMore;
+      }
+    }
+    context_.dispatcher.GiveBack(LeasesOf(assignments));
+    if (complete) Complete(grpc::Status::OK);
+  }
+  void OnPause(bool) override {}
+  void OnStall(const Status& why) override {
+    if (why.ok()) return;
+    context_.dispatcher.Leave(worker_);
+    Complete(GrpcStatusOf(why), /*stalled=*/true);
+  }
+
+  void OnCancel() override {
+    context_.dispatcher.Leave(worker_);
+    Complete({grpc::StatusCode::CANCELLED, "cancelled"});
+  }
+  void OnDone() override { const std::shared_ptr<NextCall> last = std::move(self_); }
+
+ private:
+  grpc::Status Enter(const v1::NextRequest& request) {
+    const uint32_t most = request.has_max_assignments() ? request.max_assignments() : 1;
+    if (most < 1 || most > static_cast<uint32_t>(limits::kMaxAssignmentsPerNext)) {
+      return GrpcStatusOf(InvalidArgument("max_assignments: {} is not 1 to {}", most,
+                                          limits::kMaxAssignmentsPerNext));
+    }
+    StatusOr<Duration> wait = Duration::Seconds(1);
+    if (request.has_max_wait()) wait = FromProto(request.max_wait());
+    if (!wait.ok() || *wait < Duration() ||
+        *wait > Duration::Seconds(limits::kMaxNextWaitSeconds)) {
+      return GrpcStatusOf(
+          InvalidArgument("max_wait: is not 0 to {} s", limits::kMaxNextWaitSeconds));
+    }
+    const Status name = ValidateText("worker", request.worker(), limits::kMaxWorkerNameBytes);
+    if (!name.ok()) return GrpcStatusOf(name);
+    const ServerConfig& config = context_.config;
+    const StatusOr<Duration> lease =
+        ConvertLease(request.has_lease_duration(), request.lease_duration(), config.default_lease,
+                     config.max_lease);
+    if (!lease.ok()) return GrpcStatusOf(lease.status());
+    if (const Status why = context_.dispatcher.stalled(); !why.ok()) {
+      OnStall(why);
+      return grpc::Status::OK;
+    }
+    const StatusOr<WorkerId> worker = context_.dispatcher.Join(
+        {.name = request.worker().empty() ? PeerWithoutPort(call_->peer()) : request.worker(),
+         .lease = *lease,
+         .waiter = true,
+         .waits_until = context_.clock.Now() + std::max(*wait, kMinNextWait)},
+        shared_from_this(), static_cast<size_t>(config.max_workers));
+    if (!worker.ok()) return GrpcStatusOf(worker.status());
+    worker_ = *worker;
+    context_.dispatcher.Grant(*worker, most);
+    return grpc::Status::OK;
+  }
+
+  void Complete(grpc::Status status, bool stalled = false) {
+    std::vector<LeaseId> unsent;
+    {
+      const MutexLock lock(mutex_);
+      if (finished_) return;
+      finished_ = true;
+      if (stalled && delivered_.empty()) {
+        // Clients that follow gRPC's rules for retries wait for so long.
+        call_->AddTrailingMetadata("grpc-retry-pushback-ms",
+                                   std::to_string(kStalledRetry.micros() / 1000));
+      } else if (stalled) {
+        status = grpc::Status::OK;
+      }
+      if (!status.ok() || call_->IsCancelled()) unsent = std::move(delivered_);
+      if (context_.dispatcher.paused() || context_.dispatcher.rate() == Rate()) {
+        ToProto(kPausedRetry, response()->mutable_retry_after());
+      }
+    }
+    context_.dispatcher.GiveBack(unsent);
+    Answer(status);
+  }
+
+  const ServerContext& context_;
+  grpc::CallbackServerContext* const call_;
+  std::atomic<WorkerId> worker_{0};
+  std::shared_ptr<NextCall> self_;  // until OnDone
+  Mutex mutex_;
+  bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::vector<LeaseId> delivered_ FRESHET_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SchedulerService::Crawl(
+    grpc::CallbackServerContext*) {
+  const auto stream = std::make_shared<CrawlStream>(context_);
+  stream->Begin(&context_.streams);
+  return stream.get();
+}
+
+grpc::ServerUnaryReactor* SchedulerService::Next(grpc::CallbackServerContext* call,
+                                                 const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* reply) {
+  const auto next = std::make_shared<NextCall>(context_, call, reply);
+  next->Begin(*request);
+  return next.get();
+}
+
+}  // namespace freshet

@@ -1,0 +1,210 @@
+#include "server/api/status.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "fmt/format.h"
+#include "server/api/convert.h"
+#include "server/engine/epochs_of_all.h"
+
+namespace freshet {
+namespace {
+
+void Add(const ShardCounters& from, ShardCounters* to) {
+  to->pages += from.pages;
+  to->gone_pages += from.gone_pages;
+  to->hosts += from.hosts;
+  to->leases += from.leases;
+  to->assignments += from.assignments;
+  to->expired_leases += from.expired_leases;
+  to->returned_leases += from.returned_leases;
+  to->given_up += from.given_up;
+  to->changed += from.changed;
+  to->unchanged += from.unchanged;
+  to->errors += from.errors;
+  to->throttled += from.throttled;
+  to->gone += from.gone;
+  to->duplicate_results += from.duplicate_results;
+  to->late_results += from.late_results;
+  to->signals_applied += from.signals_applied;
+  to->signals_stale += from.signals_stale;
+  to->signals_duplicate += from.signals_duplicate;
+  to->signals_unknown_url += from.signals_unknown_url;
+  to->epochs += from.epochs;
+}
+
+void Add(const BelievedFreshness& from, BelievedFreshness* to) {
+  to->importance += from.importance;
+  to->fresh_importance += from.fresh_importance;
+  to->fresh_pages += from.fresh_pages;
+  to->pages += from.pages;
+}
+
+void AddShard(const ShardSnapshot& shard, bool first, ServerStatus* status) {
+  Add(shard.counters, &status->counters);
+  Add(shard.believed, &status->believed);
+  status->price = std::max(status->price, shard.price);
+  status->events += shard.events;
+  status->waiting_events += shard.waiting_events;
+  status->epoch_running |= shard.epoch_running;
+  EpochResult& epoch = status->last_epoch;
+  epoch.number = first ? shard.last_epoch.number : std::min(epoch.number, shard.last_epoch.number);
+  epoch.epochs = first ? shard.last_epoch.epochs : std::min(epoch.epochs, shard.last_epoch.epochs);
+  epoch.pages += shard.last_epoch.pages;
+  epoch.ended = std::max(epoch.ended, shard.last_epoch.ended);
+  epoch.took = std::max(epoch.took, shard.last_epoch.took);
+  status->failure.Update(shard.failure);
+  status->stall = first || !status->stall.ok() ? shard.failure : absl::OkStatus();
+}
+
+std::string DescribeLog(std::string_view what, uint64_t done, uint64_t all) {
+  // Logs that tables made superfluous are not replayed.
+  return fmt::format("{} the log: {:.1f} of {:.1f} MB, {}%", what, static_cast<double>(done) * 1e-6,
+                     static_cast<double>(all) * 1e-6, std::min<uint64_t>(100, 100 * done / all));
+}
+
+}  // namespace
+
+RecoveryStatus RecoveryOf(const OpenProgress& progress) {
+  RecoveryStatus recovery;
+  recovery.stage = progress.stage;
+  recovery.log_bytes = progress.log_bytes;
+  recovery.checked_log_bytes = progress.checked_log_bytes;
+  recovery.replayed_log_bytes = progress.replayed_log_bytes;
+  recovery.migrated_pages = progress.migrated_pages;
+  recovery.pages_to_migrate = progress.pages_to_migrate;
+  return recovery;
+}
+
+std::string_view StageName(const RecoveryStatus& recovery) {
+  if (recovery.ready) return "serving";
+  switch (recovery.stage) {
+    case OpenStage::kOpening:
+      return "opening";
+    case OpenStage::kCheckingLogs:
+      return "checking_log";
+    case OpenStage::kReplayingLogs:
+      return "replaying_log";
+    case OpenStage::kMigrating:
+      return "migrating";
+    case OpenStage::kOpen:
+      return "loading";
+  }
+  CHECK(false, "stage {}", static_cast<int>(recovery.stage));
+}
+
+std::string Describe(const RecoveryStatus& recovery) {
+  if (recovery.ready) return "ready";
+  if (recovery.stage == OpenStage::kCheckingLogs && recovery.log_bytes > 0) {
+    return DescribeLog("checking", recovery.checked_log_bytes, recovery.log_bytes);
+  }
+  if (recovery.stage == OpenStage::kReplayingLogs && recovery.log_bytes > 0) {
+    return DescribeLog("replaying", recovery.replayed_log_bytes, recovery.log_bytes);
+  }
+  if (recovery.stage == OpenStage::kMigrating) {
+    return fmt::format("migrating the store to this release: {} of about {} pages",
+                       recovery.migrated_pages,
+                       std::max(recovery.migrated_pages, recovery.pages_to_migrate));
+  }
+  if (recovery.stage != OpenStage::kOpen) return "opening the store";
+  if (recovery.share >= 1) return fmt::format("starting: {} pages are loaded", recovery.pages);
+  if (recovery.share == 0 && recovery.expected_pages == 0) return "opening the store";
+  // The number expected is an estimate.
+  return fmt::format("loading: {} of about {} pages, {:.0f}% of the store", recovery.pages,
+                     std::max(recovery.pages, recovery.expected_pages), 100 * recovery.share);
+}
+
+ServerStatus GatherStatus(const ServerContext& context) {
+  ServerStatus status;
+  status.now = context.clock.Now();
+  status.started = context.started;
+  status.policy = PolicyNow(context.router, context.settings);
+  for (const Shard* shard : context.router.shards()) {
+    AddShard(shard->snapshot(), status.shards == 0, &status);
+    ++status.shards;
+  }
+  status.dispatch = context.dispatcher.stats();
+  status.store = context.store.Stats();
+  const Status health = context.store.health();
+  status.failure.Update(health);
+  if (!health.ok()) status.stall = health;
+  status.durability = context.config.durability;
+  status.streams = context.streams.size();
+  status.streams_refused = context.streams.refused();
+  status.unacked_bytes = context.streams.unacked_bytes();
+  status.results_refused = context.counters.results_refused;
+  status.signals_refused = context.counters.signals_refused;
+  status.upserts_applied = context.counters.upserts_applied;
+  status.upserts_refused = context.counters.upserts_refused;
+  for (const SourceRecord& source : context.sources.All()) {
+    status.source_signals[source.name] = context.sources.signals(source.index);
+  }
+  return status;
+}
+
+void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
+  v1::ServerStatistics& server = *out->mutable_server();
+  server.set_version(kVersion);
+  ToProto(status.started, server.mutable_start_time());
+  ToProto(status.now, server.mutable_server_time());
+  server.set_shards(status.shards);
+  server.set_workers(static_cast<uint32_t>(status.dispatch.workers));
+  server.set_worker_credit(status.dispatch.credit);
+  server.set_workers_at_allowance(static_cast<uint32_t>(status.dispatch.workers_at_allowance));
+  server.set_reduced_allowances(static_cast<uint32_t>(status.dispatch.allowances_reduced));
+
+  v1::PageStatistics& pages = *out->mutable_pages();
+  pages.set_pages(status.counters.pages);
+  pages.set_gone_pages(status.counters.gone_pages);
+  pages.set_hosts(status.counters.hosts);
+  pages.set_importance(status.believed.importance);
+  pages.set_believed_freshness(status.believed_freshness());
+  pages.set_weighted_believed_freshness(status.weighted_believed_freshness());
+  pages.set_epoch(status.last_epoch.number);
+  if (status.last_epoch.epochs > 0) {
+    ToProto(status.last_epoch.ended, pages.mutable_last_epoch_time());
+    ToProto(status.last_epoch.took, pages.mutable_last_epoch_duration());
+  }
+
+  v1::ScheduleStatistics& schedule = *out->mutable_schedule();
+  schedule.set_crawl_rate_per_second(status.dispatch.rate.per_second());
+  schedule.set_policy(status.policy.in_force);
+  schedule.set_pending_policy(status.policy.pending);
+  schedule.set_paused(status.dispatch.paused);
+  schedule.set_pause_reason(status.dispatch.pause_reason);
+  schedule.set_price(status.price);
+  schedule.set_assignments(status.dispatch.assignments);
+  schedule.set_ticks_without_credit(status.dispatch.ticks_without_credit);
+  schedule.set_ticks_without_page(status.dispatch.ticks_without_page);
+  schedule.set_ticks_late(status.dispatch.ticks_late);
+  schedule.set_open_leases(status.counters.leases);
+  schedule.set_expired_leases(status.counters.expired_leases);
+  schedule.set_returned_leases(status.counters.returned_leases);
+  schedule.set_given_up_leases(status.counters.given_up);
+
+  v1::IngestStatistics& ingest = *out->mutable_ingest();
+  ingest.set_results_changed(status.counters.changed);
+  ingest.set_results_unchanged(status.counters.unchanged);
+  ingest.set_results_error(status.counters.errors);
+  ingest.set_results_throttled(status.counters.throttled);
+  ingest.set_results_gone(status.counters.gone);
+  ingest.set_results_duplicate(status.counters.duplicate_results);
+  ingest.set_results_observed_only(status.counters.late_results);
+  ingest.set_results_refused(status.results_refused);
+  ingest.set_signals_applied(status.counters.signals_applied);
+  ingest.set_signals_stale(status.counters.signals_stale);
+  ingest.set_signals_duplicate(status.counters.signals_duplicate);
+  ingest.set_signals_unknown_page(status.counters.signals_unknown_url);
+  ingest.set_signals_refused(status.signals_refused);
+  ingest.set_upserts_applied(status.upserts_applied);
+  ingest.set_upserts_refused(status.upserts_refused);
+
+  v1::StoreStatistics& store = *out->mutable_store();
+  store.set_durability(status.durability);
+  store.set_disk_bytes(status.store.table_bytes + status.store.wal_bytes);
+  store.set_commits(status.store.commits);
+  store.set_syncs(status.store.syncs);
+  store.set_write_error(status.failure.ok() ? "" : status.failure.ToString());
+}
+
+}  // namespace freshet

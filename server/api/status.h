@@ -1,0 +1,88 @@
+// What the server looks like right now, gathered once for all who show it: GetStatistics, metrics,
+// and the operator page.
+#ifndef FRESHET_SERVER_API_STATUS_H_
+#define FRESHET_SERVER_API_STATUS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/schedule/shard_state.h"
+#include "freshet/v1/admin.pb.h"
+#include "server/api/context.h"
+#include "server/engine/dispatcher.h"
+#include "server/engine/shard.h"
+#include "server/ports/connections.h"
+#include "storage/open_progress.h"
+#include "storage/store.h"
+
+namespace freshet {
+
+// How far a start has come. Value type, thread-compatible.
+struct RecoveryStatus {
+  bool ready = false;  // requests are taken
+  // Of the store; pages are loaded once it is open.
+  OpenStage stage = OpenStage::kOpening;
+  uint64_t log_bytes = 0;  // that a crash left to be checked and replayed
+  uint64_t checked_log_bytes = 0;
+  uint64_t replayed_log_bytes = 0;
+  uint64_t migrated_pages = 0;
+  uint64_t pages_to_migrate = 0;  // an estimate
+  uint64_t pages = 0;             // loaded so far
+  uint64_t expected_pages = 0;    // about how many there are; zero: not known yet
+  double share = 0;               // of the store that is loaded, 0 to 1
+  uint64_t stored_twice = 0;      // pages whose URL another page has too
+};
+// Of a store that is being opened.
+[[nodiscard]] RecoveryStatus RecoveryOf(const OpenProgress& progress);
+// One line for people: "loading: 12 of about 40 pages, 30% of the store".
+[[nodiscard]] std::string Describe(const RecoveryStatus& recovery);
+// One word for programs: opening, checking_log, replaying_log, migrating, loading or serving.
+[[nodiscard]] std::string_view StageName(const RecoveryStatus& recovery);
+
+// Value type, thread-compatible.
+struct ServerStatus {
+  Instant now;
+  Instant started;
+  PolicyStatus policy;
+  ShardCounters counters;      // sums over shards
+  BelievedFreshness believed;  // likewise
+  double price = 0;            // the highest of the shards'
+  EpochResult last_epoch;      // epochs: the least of the shards', pages: their sum
+  bool epoch_running = false;
+  uint64_t events = 0;
+  size_t waiting_events = 0;
+  DispatchStats dispatch;
+  StoreStats store;
+  std::string durability;
+  size_t streams = 0;
+  uint64_t streams_refused = 0;
+  size_t unacked_bytes = 0;
+  ConnectionStats connections;  // set by who has them
+  uint32_t shards = 0;
+  uint64_t results_refused = 0;
+  uint64_t signals_refused = 0;
+  uint64_t upserts_applied = 0;
+  uint64_t upserts_refused = 0;
+  std::map<std::string, uint64_t> source_signals;
+  Status failure;  // why nothing, or not everything, can be written
+  Status stall;    // why no shard can write; OK if one can
+  RecoveryStatus recovery;
+
+  [[nodiscard]] double believed_freshness() const {
+    return believed.pages == 0 ? 0 : believed.fresh_pages / static_cast<double>(believed.pages);
+  }
+  [[nodiscard]] double weighted_believed_freshness() const {
+    return believed.importance > 0 ? believed.fresh_importance / believed.importance : 0;
+  }
+};
+
+// Thread-safe.
+[[nodiscard]] ServerStatus GatherStatus(const ServerContext& context);
+void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_STATUS_H_

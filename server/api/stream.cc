@@ -1,0 +1,308 @@
+#include "server/api/stream.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "fmt/format.h"
+
+namespace freshet {
+namespace {
+
+grpc::Status ShuttingDown() {
+  return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
+}
+
+}  // namespace
+
+// --- StreamSet
+
+grpc::Status StreamSet::Add(const std::shared_ptr<MessageStream>& stream) {
+  const MutexLock lock(mutex_);
+  if (!ending_ && streams_.size() >= limits_.streams) {
+    ++refused_;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            fmt::format("{} streams are open, the most that this server takes: end some, or try "
+                        "again later",
+                        streams_.size())};
+  }
+  streams_.insert(stream);
+  return ending_ ? ShuttingDown() : grpc::Status::OK;
+}
+
+void StreamSet::Remove(const std::shared_ptr<MessageStream>& stream) {
+  const MutexLock lock(mutex_);
+  streams_.erase(stream);
+  waiting_.erase(stream);
+  if (streams_.empty()) empty_.NotifyAll();
+}
+
+void StreamSet::NoticeDraining() {
+  std::set<std::shared_ptr<MessageStream>> streams;
+  {
+    const MutexLock lock(mutex_);
+    streams = streams_;
+  }
+  for (const auto& stream : streams) stream->OnServerDraining();
+}
+
+void StreamSet::EndAll() {
+  std::set<std::shared_ptr<MessageStream>> streams;
+  {
+    const MutexLock lock(mutex_);
+    ending_ = true;
+    streams = streams_;
+  }
+  for (const auto& stream : streams) stream->End(ShuttingDown());
+}
+
+bool StreamSet::WaitUntilEmpty(Duration timeout) {
+  const MutexLock lock(mutex_);
+  if (!streams_.empty()) empty_.WaitFor(mutex_, timeout);
+  return streams_.empty();
+}
+
+size_t StreamSet::size() const {
+  const MutexLock lock(mutex_);
+  return streams_.size();
+}
+
+uint64_t StreamSet::refused() const {
+  const MutexLock lock(mutex_);
+  return refused_;
+}
+
+void StreamSet::Hold(size_t bytes) {
+  const MutexLock lock(mutex_);
+  unacked_bytes_ += bytes;
+}
+
+std::vector<std::shared_ptr<MessageStream>> StreamSet::Release(size_t bytes) {
+  const MutexLock lock(mutex_);
+  CHECK(bytes <= unacked_bytes_, "{} bytes of {}", bytes, unacked_bytes_);
+  unacked_bytes_ -= bytes;
+  if (unacked_bytes_ > limits_.unacked_bytes) return {};
+  const auto waiting = std::exchange(waiting_, {});
+  return {waiting.begin(), waiting.end()};
+}
+
+bool StreamSet::MayRead(const std::shared_ptr<MessageStream>& stream) {
+  const MutexLock lock(mutex_);
+  if (unacked_bytes_ <= limits_.unacked_bytes) return true;
+  waiting_.insert(stream);
+  return false;
+}
+
+size_t StreamSet::unacked_bytes() const {
+  const MutexLock lock(mutex_);
+  return unacked_bytes_;
+}
+
+// --- MessageStream
+
+void MessageStream::Begin(StreamSet* streams) {
+  CHECK(self_ == nullptr, "begun twice");
+  self_ = shared_from_this();
+  streams_ = streams;
+  const grpc::Status status = streams_->Add(self_);
+  if (!status.ok()) return End(status);
+  Resume();
+}
+
+void MessageStream::Resume() {
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    steps = NextSteps();
+  }
+  Perform(std::move(steps));
+}
+
+void MessageStream::End(grpc::Status status) {
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    if (!end_status_) end_status_ = std::move(status);
+    steps = NextSteps();
+  }
+  Perform(std::move(steps));
+}
+
+uint64_t MessageStream::OpenAck() {
+  const MutexLock lock(mutex_);
+  acks_.push_back({.ack = std::nullopt, .bytes = std::exchange(handled_bytes_, 0)});
+  return first_ack_ + acks_.size() - 1;
+}
+
+void MessageStream::Acknowledge(uint64_t place, grpc::ByteBuffer message) {
+  Steps steps;
+  std::vector<std::shared_ptr<MessageStream>> resumed;
+  {
+    const MutexLock lock(mutex_);
+    CHECK(place >= first_ack_ && place - first_ack_ < acks_.size(), "no such acknowledgement");
+    Place& own = acks_[place - first_ack_];
+    own.ack = std::move(message);
+    resumed = LetGo(std::exchange(own.bytes, 0));
+    while (!acks_.empty() && acks_.front().ack) {
+      unwritten_bytes_ += acks_.front().ack->Length();
+      outgoing_.push_back({.message = *std::move(acks_.front().ack), .sent = nullptr});
+      acks_.pop_front();
+      ++first_ack_;
+    }
+    steps = NextSteps();
+  }
+  Perform(std::move(steps));
+  for (const auto& stream : resumed) stream->Resume();
+}
+
+std::vector<std::shared_ptr<MessageStream>> MessageStream::LetGo(size_t bytes) {
+  if (bytes == 0) return {};
+  unacked_bytes_ -= bytes;
+  return streams_->Release(bytes);
+}
+
+void MessageStream::HoldReading() {
+  const MutexLock lock(mutex_);
+  held_ = true;
+}
+
+void MessageStream::Send(grpc::ByteBuffer message, Sent sent) {
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    unwritten_bytes_ += message.Length();
+    outgoing_.push_back({.message = message, .sent = std::move(sent)});
+    steps = NextSteps();
+  }
+  Perform(std::move(steps));
+}
+
+MessageStream::Steps MessageStream::NextSteps() {
+  Steps steps;
+  if (broken_ || finished_) {
+    for (Outgoing& left : outgoing_) {
+      if (left.sent) steps.failed.push_back(std::move(left.sent));
+    }
+    outgoing_.clear();
+    unwritten_bytes_ = 0;
+  }
+  if (finished_) return steps;
+  if (!in_write_ && !outgoing_.empty()) {
+    writing_ = outgoing_.front().message;
+    unwritten_bytes_ -= writing_.Length();
+    writing_sent_ = std::move(outgoing_.front().sent);
+    outgoing_.pop_front();
+    in_write_ = steps.write = true;
+  }
+  if (acks_.empty()) held_ = false;
+  const bool over = (reads_ended_ && !goes_on_) || end_status_.has_value();
+  if (over) {
+    if (acks_.empty() && outgoing_.empty() && !in_write_ && !handling_ && !starting_read_) {
+      finished_ = true;
+      steps.finish = end_status_.value_or(grpc::Status::OK);
+    }
+    return steps;
+  }
+  // What waits to be written counts as unacknowledged: a client that does not read its
+  // acknowledgements is not read either.
+  const size_t unacked = acks_.size() + outgoing_.size();
+  if (!reading_ && !handling_ && !held_ && !reads_ended_ &&
+      unacked < static_cast<size_t>(limits::kMaxUnackedMessagesPerStream) &&
+      unacked_bytes_ < limits::kMaxUnackedBytesPerStream &&
+      unwritten_bytes_ < limits::kMaxUnwrittenBytesPerStream && streams_->MayRead(self_)) {
+    reading_ = starting_read_ = steps.read = true;
+  }
+  return steps;
+}
+
+void MessageStream::Perform(Steps steps) {
+  for (const Sent& sent : std::exchange(steps.failed, {})) sent(false);
+  while (steps.write || steps.read) {
+    if (steps.write) StartWrite(&writing_);
+    if (!steps.read) return;
+    // gRPC allows no read after Finish, so nobody finishes until this one has begun.
+    StartRead(&incoming_);
+    const MutexLock lock(mutex_);
+    starting_read_ = false;
+    steps = NextSteps();
+  }
+  // The last use of this object: it may be gone when Finish returns.
+  if (steps.finish) Finish(*steps.finish);
+}
+
+void MessageStream::OnReadDone(bool ok) {
+  bool ending = false;
+  const size_t bytes = ok ? incoming_.Length() : 0;
+  {
+    const MutexLock lock(mutex_);
+    reading_ = false;
+    handling_ = true;
+    if (!ok) reads_ended_ = true;
+    ending = end_status_.has_value();
+    handled_bytes_ = bytes;
+    unacked_bytes_ += bytes;
+    streams_->Hold(bytes);
+  }
+  bool goes_on = false;
+  if (!ok) {
+    goes_on = !ending && OnReadsEnded();
+    if (!goes_on) OnClientGone();
+  } else if (!ending) {
+    // One that arrives after the end was decided was never acknowledged: it may be sent again.
+    OnMessage(&incoming_);
+  }
+  Steps steps;
+  std::vector<std::shared_ptr<MessageStream>> resumed;
+  {
+    const MutexLock lock(mutex_);
+    handling_ = false;
+    goes_on_ = goes_on;
+    // Of what nobody acknowledges.
+    resumed = LetGo(std::exchange(handled_bytes_, 0));
+    steps = NextSteps();
+  }
+  Perform(std::move(steps));
+  for (const auto& stream : resumed) stream->Resume();
+}
+
+void MessageStream::OnWriteDone(bool ok) {
+  Sent sent;
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    in_write_ = false;
+    broken_ |= !ok;
+    sent = std::exchange(writing_sent_, nullptr);
+    steps = NextSteps();
+  }
+  if (sent) sent(ok);
+  Perform(std::move(steps));
+}
+
+void MessageStream::OnCancel() {
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    broken_ = true;
+    if (!end_status_) end_status_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
+    steps = NextSteps();
+  }
+  OnClientGone();
+  Perform(std::move(steps));
+}
+
+void MessageStream::OnDone() {
+  OnClientGone();
+  streams_->Remove(self_);
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    broken_ = finished_ = true;
+    steps = NextSteps();
+  }
+  for (const Sent& failed : steps.failed) failed(false);
+  // Others may hold the stream for acknowledgements that are still open.
+  const std::shared_ptr<MessageStream> last = std::move(self_);
+}
+
+}  // namespace freshet

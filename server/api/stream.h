@@ -1,0 +1,159 @@
+// What the bidirectional streams have in common: messages as bytes, acknowledgements in order, a
+// bound on what is read and not yet acknowledged, and an orderly end.
+#ifndef FRESHET_SERVER_API_STREAM_H_
+#define FRESHET_SERVER_API_STREAM_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/base/mutex.h"
+
+namespace freshet {
+
+class MessageStream;
+
+// Value type, thread-compatible.
+struct StreamLimits {
+  size_t streams = SIZE_MAX;        // open at a time
+  size_t unacked_bytes = SIZE_MAX;  // of messages that all of them have read and not acknowledged
+};
+
+// The open streams, so that a server that stops can end them, and what they hold together. Thread-
+// safe.
+class StreamSet {
+ public:
+  explicit StreamSet(StreamLimits limits = {}) : limits_(limits) {}
+
+  // Refuses one stream too many with a status that says so.
+  [[nodiscard]] grpc::Status Add(const std::shared_ptr<MessageStream>& stream)
+      FRESHET_EXCLUDES(mutex_);
+  void Remove(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
+  // Tells every stream, also those still to come, that the server is stopping.
+  void NoticeDraining() FRESHET_EXCLUDES(mutex_);
+  // Ends every stream, also those still to come, once what was read is acknowledged.
+  void EndAll() FRESHET_EXCLUDES(mutex_);
+  // Returns when no stream is open or `timeout` has passed; whether none is.
+  bool WaitUntilEmpty(Duration timeout) FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] size_t size() const FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] uint64_t refused() const FRESHET_EXCLUDES(mutex_);
+
+  // A message of so many bytes has come in; and is no more.
+  void Hold(size_t bytes) FRESHET_EXCLUDES(mutex_);
+  // Returns the streams that may read again: for Resume, without any lock.
+  [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> Release(size_t bytes)
+      FRESHET_EXCLUDES(mutex_);
+  // Whether the stream may read; if not, a Release will return it.
+  [[nodiscard]] bool MayRead(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] size_t unacked_bytes() const FRESHET_EXCLUDES(mutex_);
+
+ private:
+  const StreamLimits limits_;
+  mutable Mutex mutex_;
+  Condition empty_;
+  std::set<std::shared_ptr<MessageStream>> streams_ FRESHET_GUARDED_BY(mutex_);
+  std::set<std::shared_ptr<MessageStream>> waiting_ FRESHET_GUARDED_BY(mutex_);  // for Release
+  size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
+  bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
+};
+
+// One open stream. It lives until gRPC is done with it and nobody holds it any more. Thread-safe;
+// OnMessage is called one at a time.
+class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+                      public std::enable_shared_from_this<MessageStream> {
+ public:
+  // Starts reading. Call once, right after construction as a shared_ptr.
+  void Begin(StreamSet* streams);
+  // Reads nothing more, and ends with `status` once everything read is acknowledged and written.
+  void End(grpc::Status status) FRESHET_EXCLUDES(mutex_);
+  // Goes on reading if it may.
+  void Resume() FRESHET_EXCLUDES(mutex_);
+  virtual void OnServerDraining() {}
+
+ protected:
+  using Sent = std::function<void(bool)>;  // whether the message left
+
+  // A message has arrived. What it is answered with goes through OpenAck and Acknowledge.
+  // The bytes may be let go before it returns.
+  virtual void OnMessage(grpc::ByteBuffer* bytes) = 0;
+  // The client has said all it will, and may still listen. Returns whether there is something to be
+  // said to it yet: then it is for the stream to call End.
+  virtual bool OnReadsEnded() { return false; }
+  // The client has said all it will, or is gone; acknowledgements that are open still go out.
+  // Called at least once, from any thread, before the stream is over.
+  virtual void OnClientGone() {}
+
+  // A place in the order of acknowledgements. Each must be filled by one call of Acknowledge.
+  [[nodiscard]] uint64_t OpenAck() FRESHET_EXCLUDES(mutex_);
+  void Acknowledge(uint64_t place, grpc::ByteBuffer message) FRESHET_EXCLUDES(mutex_);
+  // Reads no further before all acknowledgements are out: the server is behind.
+  void HoldReading() FRESHET_EXCLUDES(mutex_);
+  // Sends a message in no particular order to acknowledgements. `sent` is called once, also when
+  // the stream is over already.
+  void Send(grpc::ByteBuffer message, Sent sent = nullptr) FRESHET_EXCLUDES(mutex_);
+
+ private:
+  // An acknowledgement to come, and how large the message was that it is for.
+  struct Place {
+    std::optional<grpc::ByteBuffer> ack;
+    size_t bytes = 0;
+  };
+  struct Outgoing {
+    grpc::ByteBuffer message;
+    Sent sent;
+  };
+
+  void OnReadDone(bool ok) final;
+  void OnWriteDone(bool ok) final;
+  void OnDone() final;
+  void OnCancel() final;
+
+  // The next gRPC operation that the state allows; does what it returns outside of the lock.
+  struct Steps {
+    bool read = false;
+    bool write = false;
+    std::optional<grpc::Status> finish;
+    std::vector<Sent> failed;  // messages that will not leave
+  };
+  [[nodiscard]] Steps NextSteps() FRESHET_REQUIRES(mutex_);
+  // The bytes of a message are no more; returns who may read again.
+  [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> LetGo(size_t bytes)
+      FRESHET_REQUIRES(mutex_);
+  void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
+
+  StreamSet* streams_ = nullptr;
+  std::shared_ptr<MessageStream> self_;  // until OnDone
+  grpc::ByteBuffer incoming_;            // gRPC's while reading
+  grpc::ByteBuffer writing_;             // gRPC's while writing
+  mutable Mutex mutex_;
+  std::deque<Place> acks_ FRESHET_GUARDED_BY(mutex_);
+  uint64_t first_ack_ FRESHET_GUARDED_BY(mutex_) = 0;  // place of acks_.front()
+  std::deque<Outgoing> outgoing_ FRESHET_GUARDED_BY(mutex_);
+  Sent writing_sent_ FRESHET_GUARDED_BY(mutex_);
+  bool reading_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool in_write_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool handling_ FRESHET_GUARDED_BY(mutex_) = false;       // OnMessage runs
+  bool starting_read_ FRESHET_GUARDED_BY(mutex_) = false;  // StartRead is about to be called
+  bool reads_ended_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool goes_on_ FRESHET_GUARDED_BY(mutex_) = false;      // although the client has said all
+  size_t handled_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // of the message in OnMessage
+  size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // in outgoing_
+  bool held_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool broken_ FRESHET_GUARDED_BY(mutex_) = false;  // writes fail
+  bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::optional<grpc::Status> end_status_ FRESHET_GUARDED_BY(mutex_);
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_STREAM_H_

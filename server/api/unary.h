@@ -1,0 +1,91 @@
+// Unary calls, taken as bytes like the messages of streams. The generated code answers
+// UNIMPLEMENTED to a request that it cannot read; here it is INVALID_ARGUMENT with a reason that
+// names the field.
+#ifndef FRESHET_SERVER_API_UNARY_H_
+#define FRESHET_SERVER_API_UNARY_H_
+
+#include <vector>
+
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/api/batch.h"
+#include "server/api/context.h"
+#include "server/api/convert.h"
+#include "server/api/wire.h"
+
+namespace freshet {
+
+// One call with its messages. It lives until gRPC is done with it, which is after Answer.
+// Thread-compatible.
+template <typename Request, typename Response>
+class UnaryCall : public grpc::ServerUnaryReactor {
+ public:
+  // `reply` is gRPC's and outlives the call.
+  explicit UnaryCall(grpc::ByteBuffer* reply) : reply_(reply) {}
+
+  // Takes in the request. INVALID_ARGUMENT: there is none, and Answer is all that may follow.
+  [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes) {
+    grpc::ByteBuffer shared(bytes);
+    const Status status = ParseMessage(&shared, &request_, &faults_);
+    if (!status.ok()) return GrpcStatusOf(status);
+    // Those of items are for whoever answers item by item.
+    const auto& texts = faults_.texts;
+    if (texts.empty() || texts.front().item >= 0) return grpc::Status::OK;
+    return GrpcStatusOf(FaultOf(texts.front()));
+  }
+  [[nodiscard]] const Request& request() const { return request_; }
+  // By rising item.
+  [[nodiscard]] const std::vector<TextFault>& text_faults() const { return faults_.texts; }
+  [[nodiscard]] Response* response() { return &response_; }
+
+  // Ends the call, with the response if the status is OK. The last use of this object.
+  void Answer(const grpc::Status& status) {
+    if (status.ok()) *reply_ = SerialiseMessage(response_);
+    Finish(status);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  grpc::ByteBuffer* const reply_;
+  Request request_;
+  Response response_;
+  MessageFaults faults_;
+};
+
+// Why a shard does not take what is to be read.
+inline grpc::Status UnreadStatus(PushOutcome outcome) {
+  if (outcome == PushOutcome::kFull) {
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            "more is being read than the server keeps waiting: try again later"};
+  }
+  return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
+}
+
+// Reads the request and has `handle` answer it, at once or later.
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* Handle(const ServerContext& context, const grpc::ByteBuffer& request,
+                                 grpc::ByteBuffer* reply,
+                                 void (*handle)(const ServerContext&,
+                                                UnaryCall<Request, Response>*)) {
+  auto* call = new UnaryCall<Request, Response>(reply);
+  if (const grpc::Status status = call->Read(request); status.ok()) {
+    handle(context, call);
+  } else {
+    call->Answer(status);
+  }
+  return call;
+}
+
+// A generated service some of whose methods take bytes.
+template <typename Base, template <typename> class... Methods>
+struct RawMethods {
+  using Service = Base;
+};
+template <typename Base, template <typename> class First, template <typename> class... Rest>
+struct RawMethods<Base, First, Rest...> {
+  using Service = First<typename RawMethods<Base, Rest...>::Service>;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_UNARY_H_

@@ -1,0 +1,279 @@
+#include "server/api/wire.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "core/base/text.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/wire_format.h"
+#include "google/protobuf/wire_format_lite.h"
+#include "grpcpp/support/proto_buffer_writer.h"
+#include "server/api/inflate.h"
+
+namespace freshet {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::internal::WireFormat;
+using google::protobuf::internal::WireFormatLite;
+
+// Our messages nest four deep; bytes from outside may pretend to more.
+constexpr int kMaxDepth = 16;
+
+// Reads a varint at `pos` and moves behind it; nullopt when there is none.
+std::optional<uint64_t> ReadVarint(std::string_view bytes, size_t* pos) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64 && *pos < bytes.size(); shift += 7) {
+    const auto byte = static_cast<uint8_t>(bytes[(*pos)++]);
+    value |= uint64_t{byte & 0x7FU} << shift;
+    if (byte < 0x80) return value;
+  }
+  return std::nullopt;
+}
+
+enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kDelimited = 2, kFixed32 = 5 };
+
+// One field as it stands in the bytes.
+struct WireField {
+  int number = 0;
+  WireType type = kVarint;
+  uint64_t value = 0;  // of a varint
+  size_t begin = 0;    // of the content; of a varint: its end
+  size_t end = 0;      // likewise
+};
+
+// Reads the field at `*pos` < `end` and moves behind it; false when there is none.
+bool ReadField(std::string_view bytes, size_t end, size_t* pos, WireField* field) {
+  const std::string_view message = bytes.substr(0, end);
+  const auto tag = ReadVarint(message, pos);
+  if (!tag || *tag > UINT32_MAX || *tag < 8) return false;
+  field->number = static_cast<int>(*tag >> 3);
+  field->type = static_cast<WireType>(*tag & 7);
+  uint64_t size = 0;
+  switch (field->type) {
+    case kVarint: {
+      const auto value = ReadVarint(message, pos);
+      if (!value) return false;
+      field->value = *value;
+      break;
+    }
+    case kFixed64:
+      size = 8;
+      break;
+    case kFixed32:
+      size = 4;
+      break;
+    case kDelimited: {
+      const auto length = ReadVarint(message, pos);
+      if (!length) return false;
+      size = *length;
+      break;
+    }
+    default:
+      return false;  // groups, which proto3 does not have
+  }
+  if (size > end - *pos) return false;
+  field->begin = *pos;
+  field->end = *pos += static_cast<size_t>(size);
+  return true;
+}
+
+// The field of `type` that these bytes are read as; nullptr: they are kept as unknown.
+const FieldDescriptor* KnownField(const Descriptor& type, const WireField& field) {
+  const FieldDescriptor* known = type.FindFieldByNumber(field.number);
+  if (known == nullptr) return nullptr;
+  const int expected = WireFormat::WireTypeForFieldType(known->type());
+  const bool packed = field.type == kDelimited && known->is_packable();
+  return field.type == expected || packed ? known : nullptr;
+}
+
+// Elements of a repeated field that these bytes hold.
+size_t Elements(std::string_view bytes, const WireField& field, const FieldDescriptor& known) {
+  if (field.type != kDelimited || !known.is_packable()) return 1;
+  const size_t size = field.end - field.begin;
+  switch (WireFormat::WireTypeForFieldType(known.type())) {
+    case WireFormatLite::WIRETYPE_FIXED64:
+      return size / 8;
+    case WireFormatLite::WIRETYPE_FIXED32:
+      return size / 4;
+    default:  // a varint ends with each byte below 0x80
+      return static_cast<size_t>(
+          std::count_if(bytes.begin() + static_cast<ptrdiff_t>(field.begin),
+                        bytes.begin() + static_cast<ptrdiff_t>(field.end),
+                        [](char c) { return (static_cast<uint8_t>(c) & 0x80) == 0; }));
+  }
+}
+
+// Walks through bytes and adds up what a message made of them would hold. Allocates nothing. Owner
+// thread only.
+class Survey {
+ public:
+  explicit Survey(std::string_view bytes) : bytes_(bytes) {}
+
+  // False: these bytes are no message.
+  bool Walk(const Descriptor& type, size_t begin, size_t end, int depth) {
+    if (depth > kMaxDepth) return false;
+    uint64_t seen = 0;  // of single messages, a bit for each of the first fields
+    WireField field;
+    for (size_t pos = begin; pos < end;) {
+      if (!ReadField(bytes_, end, &pos, &field)) return false;
+      const FieldDescriptor* known = KnownField(type, field);
+      if (known == nullptr) {
+        ++unknown_;
+        continue;
+      }
+      const bool message = known->type() == FieldDescriptor::TYPE_MESSAGE;
+      if (known->is_repeated()) {
+        items_ += Elements(bytes_, field, *known);
+        if (longest_ == nullptr) longest_ = known;
+      } else if (message) {
+        const uint64_t bit = uint64_t{1} << std::min(known->index(), 63);
+        if ((seen & bit) != 0) twice_ = known;
+        seen |= bit;
+      }
+      if (message && !Walk(*known->message_type(), field.begin, field.end, depth + 1)) return false;
+    }
+    return true;
+  }
+  // Whether the message may be made.
+  [[nodiscard]] Status Verdict() const {
+    if (items_ > static_cast<size_t>(limits::kMaxItemsPerMessage)) {
+      return InvalidArgument("{}: {} items, at most {} are allowed in a message", longest_->name(),
+                             items_, limits::kMaxItemsPerMessage);
+    }
+    if (unknown_ > limits::kMaxUnknownFieldsPerMessage) {
+      return InvalidArgument("{} fields that are not known, at most {} are allowed in a message",
+                             unknown_, limits::kMaxUnknownFieldsPerMessage);
+    }
+    if (twice_ != nullptr) return InvalidArgument("{}: occurs twice", twice_->name());
+    return absl::OkStatus();
+  }
+  [[nodiscard]] size_t items() const { return items_; }
+
+ private:
+  const std::string_view bytes_;
+  size_t items_ = 0;
+  size_t unknown_ = 0;
+  const FieldDescriptor* longest_ = nullptr;  // the first repeated field
+  const FieldDescriptor* twice_ = nullptr;
+};
+
+// Sets the numbers of `message` that are in no repeated field. The bytes were walked.
+void ReadNumbers(std::string_view bytes, size_t begin, size_t end,
+                 google::protobuf::Message* message) {
+  WireField field;
+  for (size_t pos = begin; pos < end;) {
+    if (!ReadField(bytes, end, &pos, &field)) return;
+    const FieldDescriptor* known = KnownField(*message->GetDescriptor(), field);
+    if (known == nullptr || known->is_repeated()) continue;
+    const google::protobuf::Reflection& reflection = *message->GetReflection();
+    if (known->type() == FieldDescriptor::TYPE_UINT64) {
+      reflection.SetUInt64(message, known, field.value);
+    } else if (known->type() == FieldDescriptor::TYPE_MESSAGE) {
+      ReadNumbers(bytes, field.begin, field.end, reflection.MutableMessage(message, known));
+    }
+  }
+}
+
+// Replaces what is not UTF-8; returns whether there was any.
+bool Repair(char* text, size_t size) {
+  bool repaired = false;
+  size_t pos = 0;
+  while ((pos += ValidUtf8Prefix({text + pos, size - pos})) < size) {
+    text[pos++] = '?';
+    repaired = true;
+  }
+  return repaired;
+}
+
+// Notes a fault, unless the same field of the same item has one.
+void AddFault(int item, const std::string& field, std::vector<TextFault>* faults) {
+  for (auto it = faults->rbegin(); it != faults->rend() && it->item == item; ++it) {
+    if (it->field == field) return;
+  }
+  faults->push_back({item, field});
+}
+
+// Walks the fields of the message in bytes[begin, end) and repairs its texts in place, so that no
+// length changes. `item` is the item that the message belongs to. The bytes were walked before.
+void RepairTexts(const Descriptor& type, std::string* bytes, size_t begin, size_t end, int item,
+                 std::vector<TextFault>* faults) {
+  int next = 0;  // of the repeated field
+  WireField field;
+  for (size_t pos = begin; pos < end;) {
+    if (!ReadField(*bytes, end, &pos, &field)) return;
+    const FieldDescriptor* known = KnownField(type, field);
+    if (known == nullptr || field.type != kDelimited) continue;
+    const int inner = item < 0 && known->is_repeated() ? next++ : item;
+    if (known->type() == FieldDescriptor::TYPE_STRING) {
+      if (Repair(bytes->data() + field.begin, field.end - field.begin)) {
+        AddFault(inner, known->name(), faults);
+      }
+    } else if (known->type() == FieldDescriptor::TYPE_MESSAGE) {
+      RepairTexts(*known->message_type(), bytes, field.begin, field.end, inner, faults);
+    }
+  }
+}
+
+bool Parse(std::string_view bytes, google::protobuf::Message* message) {
+  return message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+}  // namespace
+
+Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
+                    MessageFaults* faults) {
+  CHECK(message != nullptr && faults != nullptr);
+  const Descriptor& type = *message->GetDescriptor();
+  const Status none = InvalidArgument("the bytes are no {}", type.full_name());
+  Survey survey(bytes);
+  if (bytes.size() > INT32_MAX || !survey.Walk(type, 0, bytes.size(), 0)) return none;
+  if (Status verdict = survey.Verdict(); !verdict.ok()) {
+    ReadNumbers(bytes, 0, bytes.size(), message);
+    faults->items = survey.items();
+    return verdict;
+  }
+  if (Parse(bytes, message)) return absl::OkStatus();
+  std::string repaired(bytes);
+  message->Clear();
+  RepairTexts(type, &repaired, 0, repaired.size(), -1, &faults->texts);
+  // Items may stand in any order when a message has two repeated fields.
+  std::stable_sort(faults->texts.begin(), faults->texts.end(),
+                   [](const TextFault& a, const TextFault& b) { return a.item < b.item; });
+  if (!faults->texts.empty() && Parse(repaired, message)) return absl::OkStatus();
+  faults->texts.clear();
+  message->Clear();
+  return none;
+}
+
+Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
+                    MessageFaults* faults) {
+  CHECK(bytes != nullptr);
+  grpc::Slice whole;
+  const bool read = bytes->Length() == 0 || bytes->TrySingleSlice(&whole).ok() ||
+                    bytes->DumpToSingleSlice(&whole).ok();
+  // What it came in is as large as the message.
+  bytes->Clear();
+  if (!read) return InvalidArgument("the message cannot be read");
+  const std::string_view flat(reinterpret_cast<const char*>(whole.begin()), whole.size());
+  if (!IsGzip(flat)) return ParseMessage(flat, message, faults);
+  ASSIGN_OR_RETURN(const std::string inflated, Inflate(flat, limits::kMaxMessageBytes));
+  whole = grpc::Slice();
+  return ParseMessage(inflated, message, faults);
+}
+
+grpc::ByteBuffer SerialiseMessage(const google::protobuf::Message& message) {
+  grpc::ByteBuffer bytes;
+  const size_t size = message.ByteSizeLong();
+  grpc::ProtoBufferWriter writer(
+      &bytes, static_cast<int>(std::max<size_t>(1, std::min<size_t>(size, 1 << 20))),
+      static_cast<int>(size));
+  CHECK(message.SerializeToZeroCopyStream(&writer), "{}", message.GetDescriptor()->full_name());
+  return bytes;
+}
+
+}  // namespace freshet

@@ -1,0 +1,51 @@
+// Messages of clients, taken as bytes. Before anything is made of them they are measured: what they
+// hold is bounded by their size alone only where nothing is added to it, and two bytes of an empty
+// item become a hundred. The generated code also refuses a whole message, and with it ends the
+// whole stream, when one text in it is not UTF-8; here such a text is a fault of its item.
+#ifndef FRESHET_SERVER_API_WIRE_H_
+#define FRESHET_SERVER_API_WIRE_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "google/protobuf/message.h"
+#include "grpcpp/support/byte_buffer.h"
+
+namespace freshet {
+
+// A text that is not UTF-8.
+struct TextFault {
+  int item = -1;      // position in the outermost repeated field around it; -1: in none
+  std::string field;  // name of the field in its message
+};
+
+// What there is to say about the bytes of a message beside the message. Value type, thread-
+// compatible.
+struct MessageFaults {
+  std::vector<TextFault> texts;  // one for an item and field, by rising item
+  size_t items = 0;              // how many there are, when that is why the message is refused
+};
+
+// Reads `message` from `bytes`, which are let go, and inflated if they are gzip's. Texts that are
+// not UTF-8 have the bytes at fault replaced by '?' and are listed in `faults`. InvalidArgument,
+// which names the field if there is one: the bytes are no message of this type; its repeated fields
+// hold more than limits::kMaxItemsPerMessage in all; it has more than
+// limits::kMaxUnknownFieldsPerMessage fields that this release does not know; a message within it
+// occurs twice. Then `message` has its numbers that are neither repeated nor within an item, so
+// that an answer can name the sequence.
+//
+// Cost: one walk and one parse if all is well; two parses with texts at fault.
+[[nodiscard]] Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
+                                  MessageFaults* faults);
+// The same for bytes in one piece.
+[[nodiscard]] Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
+                                  MessageFaults* faults);
+
+[[nodiscard]] grpc::ByteBuffer SerialiseMessage(const google::protobuf::Message& message);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_WIRE_H_

@@ -1,0 +1,22 @@
+// Addresses to listen at, as configuration and command line write them.
+#ifndef FRESHET_SERVER_BASE_HOST_PORT_H_
+#define FRESHET_SERVER_BASE_HOST_PORT_H_
+
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+
+namespace freshet {
+
+struct HostPort {
+  std::string host;
+  int port = 0;  // 0 to 65535
+};
+
+// Splits "host:port" ("[::1]:7071" for IPv6). InvalidArgument for anything else. Thread-safe.
+[[nodiscard]] StatusOr<HostPort> ParseHostPort(std::string_view address);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_BASE_HOST_PORT_H_

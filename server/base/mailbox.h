@@ -1,0 +1,137 @@
+// A bounded queue with many producers and one consumer. Producers never block: one that goes over
+// the bound is told so, and stops producing until its item was taken (flow control). An item that
+// was over the bound and has then waited too long is given back unserved, so that a shard that
+// cannot keep up refuses work instead of falling behind without limit.
+#ifndef FRESHET_SERVER_BASE_MAILBOX_H_
+#define FRESHET_SERVER_BASE_MAILBOX_H_
+
+#include <cstddef>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "core/base/units.h"
+#include "server/base/mutex.h"
+
+namespace freshet {
+
+struct MailboxLimits {
+  size_t weight = 0;       // what may wait before producers are asked to stop
+  size_t hard_weight = 0;  // what may wait at all, for producers that do not stop
+  Duration patience;       // how long an item over `weight` may wait
+};
+
+enum class PushOutcome {
+  kTaken,      // go on
+  kTakenOver,  // taken, but the box is full: produce nothing more until this item is served
+  kFull,       // not taken: RESOURCE_EXHAUSTED
+  kClosed,     // not taken, and never will be
+};
+
+// Thread-safe; Wait and Drain belong to one consumer.
+template <typename T>
+class Mailbox {
+ public:
+  explicit Mailbox(MailboxLimits limits) : limits_(limits) {}
+
+  // Adds an item of `weight` events at the end. It is left as it was unless it is taken.
+  PushOutcome Push(T&& item, size_t weight, Instant now) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (closed_) return PushOutcome::kClosed;
+    if (weight_ > 0 && weight_ + weight > limits_.hard_weight) return PushOutcome::kFull;
+    const bool over = weight_ > 0 && weight_ + weight > limits_.weight;
+    Add(std::move(item), weight, over ? now + limits_.patience : Instant::Infinite());
+    return over ? PushOutcome::kTakenOver : PushOutcome::kTaken;
+  }
+  // For what the server itself needs done: bounded by its own logic, not here.
+  PushOutcome PushAlways(T&& item) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (closed_) return PushOutcome::kClosed;
+    Add(std::move(item), 0, Instant::Infinite());
+    return PushOutcome::kTaken;
+  }
+
+  // Waits until there is something to take, Wake was called, or `timeout` has passed.
+  void Wait(Duration timeout) FRESHET_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    if (entries_.empty() && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout);
+    woken_ = false;
+  }
+  void Wake() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    woken_ = true;
+    condition_.NotifyOne();
+  }
+
+  // Takes items from the front, in order, until their weight reaches `max_weight` (the first one
+  // whatever it weighs). Those whose patience is over by `now` go to `expired` and weigh nothing.
+  void Drain(size_t max_weight, Instant now, std::vector<T>* items, std::vector<T>* expired)
+      FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    size_t taken = 0;
+    while (!entries_.empty()) {
+      Entry& front = entries_.front();
+      const bool late = front.expires <= now;
+      if (!late && taken > 0 && taken + front.weight > max_weight) break;
+      if (!late) taken += front.weight;
+      (late ? expired : items)->push_back(std::move(front.item));
+      weight_ -= front.weight;
+      entries_.pop_front();
+    }
+  }
+
+  // Takes the item at the front, if there is one.
+  void DrainOne(std::vector<T>* items) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (entries_.empty()) return;
+    items->push_back(std::move(entries_.front().item));
+    weight_ -= entries_.front().weight;
+    entries_.pop_front();
+  }
+
+  // Takes nothing more; what waits can still be drained.
+  void Close() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+    condition_.NotifyOne();
+  }
+
+  // Sum of the weights of what waits.
+  [[nodiscard]] size_t weight() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return weight_;
+  }
+  [[nodiscard]] bool closed() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return closed_;
+  }
+  [[nodiscard]] bool empty() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return entries_.empty();
+  }
+
+ private:
+  struct Entry {
+    T item;
+    size_t weight = 0;
+    Instant expires;
+  };
+
+  void Add(T&& item, size_t weight, Instant expires) FRESHET_REQUIRES(mutex_) {
+    entries_.push_back({std::move(item), weight, expires});
+    weight_ += weight;
+    condition_.NotifyOne();
+  }
+
+  const MailboxLimits limits_;
+  mutable Mutex mutex_;
+  Condition condition_;
+  std::deque<Entry> entries_ FRESHET_GUARDED_BY(mutex_);
+  size_t weight_ FRESHET_GUARDED_BY(mutex_) = 0;
+  bool woken_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool closed_ FRESHET_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_BASE_MAILBOX_H_

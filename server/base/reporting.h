@@ -1,0 +1,21 @@
+// Work that takes long, and somebody who tells how far it has come.
+#ifndef FRESHET_SERVER_BASE_REPORTING_H_
+#define FRESHET_SERVER_BASE_REPORTING_H_
+
+#include <functional>
+#include <vector>
+
+#include "core/base/units.h"
+
+namespace freshet {
+
+inline constexpr Duration kReportInterval = Duration::Seconds(1);
+
+// Does each piece of `work` on a thread of its own, calls `report` on the caller's every `interval`
+// meanwhile, and returns when all is done. `report` may be unset. Thread-safe.
+void RunReporting(const std::vector<std::function<void()>>& work, Duration interval,
+                  const std::function<void()>& report);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_BASE_REPORTING_H_

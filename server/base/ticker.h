@@ -1,0 +1,56 @@
+// A thread that does something every so often.
+#ifndef FRESHET_SERVER_BASE_TICKER_H_
+#define FRESHET_SERVER_BASE_TICKER_H_
+
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "core/base/units.h"
+#include "server/base/mutex.h"
+
+namespace freshet {
+
+// Thread-safe.
+class Ticker {
+ public:
+  // Calls `tick` an interval after the start, and after each call, until it is stopped.
+  Ticker(Duration interval, std::function<void()> tick)
+      : interval_(interval), tick_(std::move(tick)), thread_([this] { Run(); }) {}
+  ~Ticker() { Stop(); }
+  Ticker(const Ticker&) = delete;
+  Ticker& operator=(const Ticker&) = delete;
+
+  // No call is under way once it has returned. Idempotent.
+  void Stop() FRESHET_EXCLUDES(mutex_) {
+    {
+      const MutexLock lock(mutex_);
+      stops_ = true;
+      wake_.NotifyAll();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void Run() FRESHET_EXCLUDES(mutex_) {
+    while (true) {
+      {
+        const MutexLock lock(mutex_);
+        if (!stops_) wake_.WaitFor(mutex_, interval_);
+        if (stops_) return;
+      }
+      tick_();
+    }
+  }
+
+  const Duration interval_;
+  const std::function<void()> tick_;
+  Mutex mutex_;
+  Condition wake_;
+  bool stops_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: it uses all of them
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_BASE_TICKER_H_

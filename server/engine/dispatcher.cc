@@ -1,0 +1,614 @@
+#include "server/engine/dispatcher.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "core/schedule/leases.h"
+#include "core/schedule/shard_state.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// How far ahead of its tick a page is leased: at least this, and twice what a lease takes to be
+// durable. A signal that comes within this time is too late for the pick.
+constexpr Duration kMinLookahead = Duration::Millis(20);
+constexpr Duration kMaxLookahead = Duration::Millis(1000);
+// Pauses between requests that find too few pages; whatever changes a page ends them early.
+constexpr Duration kMinBarrenWait = Duration::Millis(5);
+constexpr Duration kMaxBarrenWait = Duration::Millis(80);
+// Likewise while nothing can be leased.
+constexpr Duration kStalledWait = Duration::Seconds(1);
+constexpr Duration kIdle = Duration::Millis(500);
+constexpr size_t kRecentAssignments = 50;
+// Of workers whose allowance is remembered: those that can be there, and as many that were.
+constexpr size_t kRememberedNames = 2 * limits::kMaxWorkers;
+// For what is on its way when the time of one that lingers is over.
+constexpr Duration kLastWait = Duration::Millis(100);
+
+Duration Scaled(Duration duration, double factor) {
+  return Duration::FromSeconds(duration.seconds() * factor);
+}
+
+}  // namespace
+
+struct Dispatcher::Refill {
+  Instant asked;
+  std::vector<LeaseTerms> terms;
+  std::vector<WorkerId> workers;                       // by term
+  std::vector<std::optional<Assignment>> assignments;  // by term
+  std::vector<OfferRanking::Offer> offers;             // by shard
+  std::atomic<size_t> left{0};                         // shards that have not answered
+};
+
+struct Dispatcher::Actions {
+  struct Delivery {
+    WorkerId worker = 0;
+    std::shared_ptr<AssignmentSink> sink;
+    std::vector<Assignment> assignments;
+    Outlook outlook = Outlook::kMore;
+  };
+  std::vector<Delivery> deliveries;
+  std::vector<LeaseId> give_back;
+  std::shared_ptr<Refill> refill;
+
+  [[nodiscard]] bool empty() const {
+    return deliveries.empty() && give_back.empty() && refill == nullptr;
+  }
+  Delivery& For(WorkerId worker, const std::shared_ptr<AssignmentSink>& sink) {
+    for (Delivery& delivery : deliveries) {
+      if (delivery.worker == worker) return delivery;
+    }
+    return deliveries.emplace_back(Delivery{.worker = worker, .sink = sink});
+  }
+};
+
+Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate, uint64_t max_open_leases)
+    : router_(router),
+      clock_(clock),
+      pacer_(rate, clock.Now()),
+      allowances_(max_open_leases, kRememberedNames),
+      barren_wait_(kMinBarrenWait),
+      lookahead_(kMinLookahead) {}
+
+Dispatcher::~Dispatcher() { Stop(); }
+
+void Dispatcher::Start() {
+  CHECK(!thread_.joinable(), "runs already");
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Dispatcher::Stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    condition_.NotifyOne();
+  }
+  if (thread_.joinable()) thread_.join();
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    while (in_refill_ > 0) refilled_.Wait(mutex_);
+    DropReady(0, &actions);
+    std::vector<WorkerId> over;
+    for (auto& [id, worker] : workers_) {
+      if (!worker.terms.waiter) continue;
+      actions.For(id, worker.sink).outlook = Outlook::kTimeOut;
+      over.push_back(id);
+    }
+    // Shards go on for a while, and tell of leases: nothing may name these workers any more.
+    for (const WorkerId id : over) Dismiss(id);
+  }
+  Perform(actions);
+}
+
+// --- Workers
+
+StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
+                                    size_t max_workers) {
+  const MutexLock lock(mutex_);
+  if (stopping_) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
+  }
+  if (workers_.size() >= max_workers) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{} workers are connected, the most there can be", workers_.size());
+  }
+  const WorkerId id = next_worker_++;
+  if (terms.waiter) waiters_.emplace(terms.waits_until, id);
+  workers_[id] = {.terms = std::move(terms), .sink = std::move(sink)};
+  return id;
+}
+
+void Dispatcher::Grant(WorkerId id, uint64_t assignments) {
+  const MutexLock lock(mutex_);
+  const auto it = workers_.find(id);
+  if (it == workers_.end()) return;
+  constexpr uint64_t kMost = limits::kMaxCreditPerWorker;
+  it->second.credit += std::min(assignments, kMost - std::min(kMost, it->second.credit));
+  Queue(id, it->second);
+  condition_.NotifyOne();
+}
+
+void Dispatcher::Leave(WorkerId id) {
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    if (!workers_.contains(id)) return;
+    Dismiss(id);
+    std::deque<Ready> kept;
+    for (Ready& ready : ready_) {
+      if (ready.worker == id) {
+        actions.give_back.push_back(ready.assignment.lease);
+      } else {
+        kept.push_back(std::move(ready));
+      }
+    }
+    ready_ = std::move(kept);
+  }
+  Perform(actions);
+}
+
+bool Dispatcher::Linger(WorkerId id, Duration patience) {
+  const MutexLock lock(mutex_);
+  const auto it = workers_.find(id);
+  if (it == workers_.end() || it->second.credit == 0) return false;
+  it->second.lingers = patience;
+  SetWait(id, it->second, clock_.Now() + patience);
+  condition_.NotifyOne();
+  return true;
+}
+
+void Dispatcher::EndWait(WorkerId id, const Worker& worker) {
+  const auto [first, last] = waiters_.equal_range(worker.terms.waits_until);
+  const auto own = std::find_if(first, last, [&](const auto& w) { return w.second == id; });
+  if (own != last) waiters_.erase(own);
+}
+
+void Dispatcher::SetWait(WorkerId id, Worker& worker, Instant until) {
+  EndWait(id, worker);
+  worker.terms.waits_until = until;
+  waiters_.emplace(until, id);
+}
+
+void Dispatcher::Dismiss(WorkerId id) {
+  const auto it = workers_.find(id);
+  CHECK(it != workers_.end());
+  Worker& worker = it->second;
+  if (worker.terms.waiter || worker.lingers) EndWait(id, worker);
+  if (const auto full = full_.find(worker.terms.name); worker.full && full != full_.end()) {
+    std::erase(full->second, id);
+    if (full->second.empty()) full_.erase(full);
+  }
+  workers_.erase(it);
+}
+
+void Dispatcher::OnLeases(const LeaseTallies& tallies) {
+  struct News {
+    std::shared_ptr<AssignmentSink> sink;
+    uint64_t leases = 0;
+    bool whole = false;
+  };
+  std::vector<News> news;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [name, tally] : tallies) {
+      const size_t reduced = allowances_.reduced();
+      const std::optional<uint64_t> told = allowances_.Apply(name, tally);
+      LetIn(name);
+      if (allowances_.reduced() > reduced) {
+        spdlog::warn("leases of worker '{}' ran out without a result: it may hold fewer", name);
+      } else if (allowances_.reduced() < reduced) {
+        spdlog::info("worker '{}' may hold as many leases as any other again", name);
+      }
+      if (!told) continue;
+      for (const auto& [id, worker] : workers_) {
+        if (worker.terms.name != name) continue;
+        news.push_back({worker.sink, *told, allowances_.whole(*told)});
+      }
+    }
+  }
+  for (const News& each : news) each.sink->OnAllowance(each.leases, each.whole);
+}
+
+void Dispatcher::LetIn(const std::string& name) {
+  const auto full = full_.find(name);
+  if (full == full_.end() || !allowances_.HasRoom(name)) return;
+  for (const WorkerId id : full->second) {
+    workers_.at(id).full = false;
+    hungry_.push_back(id);
+  }
+  full_.erase(full);
+  condition_.NotifyOne();
+}
+
+void Dispatcher::GiveBack(const std::vector<LeaseId>& leases) {
+  for (const LeaseId lease : leases) {
+    router_.SubmitAlways(SlotOfLease(lease), ReturnLease{lease}, nullptr);
+  }
+}
+
+void Dispatcher::Queue(WorkerId id, Worker& worker) {
+  if (worker.queued || !worker.hungry()) return;
+  worker.queued = true;
+  hungry_.push_back(id);
+}
+
+std::optional<WorkerId> Dispatcher::NextHungry() {
+  while (!hungry_.empty()) {
+    const WorkerId id = hungry_.front();
+    hungry_.pop_front();
+    const auto it = workers_.find(id);
+    if (it == workers_.end()) continue;
+    Worker& worker = it->second;
+    worker.queued = false;
+    if (!worker.hungry()) continue;
+    if (allowances_.Reserve(worker.terms.name)) return id;
+    worker.queued = worker.full = true;
+    full_[worker.terms.name].push_back(id);
+  }
+  return std::nullopt;
+}
+
+// What was set aside did not come about.
+void Dispatcher::Unreserve(WorkerId id, Actions* actions) {
+  const auto it = workers_.find(id);
+  if (it == workers_.end()) return;
+  Worker& worker = it->second;
+  CHECK(worker.reserved > 0, "worker {} has nothing set aside", id);
+  --worker.reserved;
+  const bool over = worker.terms.waiter && worker.reserved == 0 &&
+                    (worker.served || worker.terms.waits_until <= clock_.Now());
+  if (over) {
+    actions->For(id, worker.sink).outlook = worker.served ? Outlook::kServed : Outlook::kTimeOut;
+    return Dismiss(id);
+  }
+  Queue(id, worker);
+}
+
+// Gives back what is ready behind the first `keep`.
+void Dispatcher::DropReady(size_t keep, Actions* actions) {
+  while (ready_.size() > keep) {
+    Ready last = std::move(ready_.back());
+    ready_.pop_back();
+    actions->give_back.push_back(last.assignment.lease);
+    Unreserve(last.worker, actions);
+  }
+}
+
+// --- Settings
+
+Rate Dispatcher::SetRate(Rate rate) {
+  Actions actions;
+  Rate before;
+  {
+    const MutexLock lock(mutex_);
+    const Instant now = clock_.Now();
+    before = pacer_.rate();
+    pacer_.SetRate(rate, now);
+    // At a lower rate some would wait long for their tick: they compete again instead.
+    const double ticks = lookahead_.seconds() * rate.per_second();
+    DropReady(rate.per_second() == 0 ? 0 : static_cast<size_t>(ticks) + 1, &actions);
+    condition_.NotifyOne();
+  }
+  Perform(actions);
+  return before;
+}
+
+bool Dispatcher::SetPaused(bool paused, std::string reason) {
+  Actions actions;
+  std::vector<std::shared_ptr<AssignmentSink>> sinks;
+  bool before = false;
+  {
+    const MutexLock lock(mutex_);
+    before = std::exchange(paused_, paused);
+    pause_reason_ = paused ? std::move(reason) : std::string();
+    if (paused) DropReady(0, &actions);
+    if (before != paused) {
+      for (auto& [id, worker] : workers_) sinks.push_back(worker.sink);
+    }
+    condition_.NotifyOne();
+  }
+  for (const auto& sink : sinks) sink->OnPause(paused);
+  Perform(actions);
+  return before;
+}
+
+void Dispatcher::SetStalled(const Status& why) {
+  std::vector<std::shared_ptr<AssignmentSink>> sinks;
+  {
+    const MutexLock lock(mutex_);
+    stalled_ = why;
+    for (auto& [id, worker] : workers_) sinks.push_back(worker.sink);
+    if (why.ok()) barren_until_ = Instant();
+    condition_.NotifyOne();
+  }
+  for (const auto& sink : sinks) sink->OnStall(why);
+}
+
+void Dispatcher::Poke() {
+  const MutexLock lock(mutex_);
+  if (!barren_ || !stalled_.ok()) return;
+  barren_until_ = Instant();
+  condition_.NotifyOne();
+}
+
+// --- The loop
+
+void Dispatcher::Run() {
+  while (true) {
+    Actions actions;
+    {
+      const MutexLock lock(mutex_);
+      if (stopping_) return;
+      const Instant now = clock_.Now();
+      ExpireWaiters(now, &actions);
+      CountMissed(now);
+      Release(now, &actions);
+      Plan(now, &actions);
+      if (actions.empty()) condition_.WaitFor(mutex_, NextWake(now) - clock_.Now());
+    }
+    Perform(actions);
+  }
+}
+
+void Dispatcher::ExpireWaiters(Instant now, Actions* actions) {
+  while (!waiters_.empty() && waiters_.begin()->first <= now) {
+    const WorkerId id = waiters_.begin()->second;
+    Worker& worker = workers_.at(id);
+    if (worker.reserved == 0) {
+      actions->For(id, worker.sink).outlook = Outlook::kTimeOut;
+      Dismiss(id);
+    } else if (worker.lingers) {
+      SetWait(id, worker, now + kLastWait);
+    } else {
+      // It is told when what is set aside for it has come or failed.
+      waiters_.erase(waiters_.begin());
+    }
+  }
+}
+
+void Dispatcher::CountMissed(Instant now) {
+  const auto missed = static_cast<uint64_t>(pacer_.SkipMissed(now));
+  if (missed == 0) return;
+  const bool credit = std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) {
+    return entry.second.credit > 0 && !entry.second.full;
+  });
+  if (paused_) {
+    stats_.ticks_paused += missed;
+  } else if (!credit) {
+    stats_.ticks_without_credit += missed;
+  } else if (!stalled_.ok()) {
+    stats_.ticks_stalled += missed;
+  } else if (barren_) {
+    stats_.ticks_without_page += missed;
+  } else {
+    stats_.ticks_late += missed;
+  }
+}
+
+void Dispatcher::Release(Instant now, Actions* actions) {
+  if (paused_) return;
+  while (!ready_.empty() && pacer_.next() <= now && ready_.front().assignment.at <= now) {
+    (void)pacer_.Use();
+    Ready ready = std::move(ready_.front());
+    ready_.pop_front();
+    const auto it = workers_.find(ready.worker);
+    CHECK(it != workers_.end(), "ready for a worker that is gone");
+    Worker& worker = it->second;
+    --worker.credit;
+    --worker.reserved;
+    worker.served = true;
+    ++stats_.assignments;
+    recent_.push_front({.at = now,
+                        .url = ready.assignment.key.url,
+                        .worker = worker.terms.name,
+                        .value = ready.assignment.value});
+    if (recent_.size() > kRecentAssignments) recent_.pop_back();
+    Actions::Delivery& delivery = actions->For(ready.worker, worker.sink);
+    delivery.assignments.push_back(std::move(ready.assignment));
+    if (worker.lingers) SetWait(ready.worker, worker, now + *worker.lingers);
+    if (worker.terms.waiter ? worker.reserved == 0 : worker.lingers && worker.credit == 0) {
+      delivery.outlook = Outlook::kServed;
+      Dismiss(ready.worker);
+    }
+  }
+}
+
+bool Dispatcher::CanPlan(Instant now) const {
+  return !paused_ && !stopping_ && in_refill_ == 0 && !hungry_.empty() &&
+         pacer_.rate().per_second() > 0 && barren_until_ <= now;
+}
+
+Instant Dispatcher::TickAfter(size_t ticks, Instant now) const {
+  const Instant next = std::max(pacer_.next(), now);
+  return next + Duration::FromSeconds(static_cast<double>(ticks) / pacer_.rate().per_second());
+}
+
+void Dispatcher::Plan(Instant now, Actions* actions) {
+  if (!CanPlan(now)) return;
+  const Instant first = TickAfter(ready_.size(), now);
+  if (first > now + Scaled(lookahead_, 0.75)) return;
+  const double ticks = (now + lookahead_ - first).seconds() * pacer_.rate().per_second();
+  const double room = static_cast<double>(
+      std::min(limits::kMaxEventsPerCommit, limits::kMaxReadyAssignments - ready_.size()));
+  const auto count = static_cast<size_t>(std::min(std::floor(ticks) + 1, room));
+  auto refill = std::make_shared<Refill>();
+  refill->asked = now;
+  for (size_t i = 0; i < count; ++i) {
+    const std::optional<WorkerId> id = NextHungry();
+    if (!id) break;
+    Worker& worker = workers_.at(*id);
+    ++worker.reserved;
+    Queue(*id, worker);
+    last_at_ = std::max(last_at_, TickAfter(ready_.size() + i, now));
+    refill->workers.push_back(*id);
+    refill->terms.push_back(
+        {.at = last_at_, .worker = worker.terms.name, .lease = worker.terms.lease});
+  }
+  if (refill->terms.empty()) return;
+  in_refill_ = refill->terms.size();
+  actions->refill = std::move(refill);
+}
+
+Instant Dispatcher::NextWake(Instant now) const {
+  Instant wake = now + kIdle;
+  if (!waiters_.empty()) wake = std::min(wake, waiters_.begin()->first);
+  if (paused_ || pacer_.rate().per_second() == 0) return wake;
+  if (!ready_.empty()) {
+    wake = std::min(wake, std::max(pacer_.next(), ready_.front().assignment.at));
+  }
+  if (in_refill_ == 0 && !hungry_.empty() && ready_.size() < limits::kMaxReadyAssignments) {
+    const Instant plan = TickAfter(ready_.size(), now) - Scaled(lookahead_, 0.75);
+    wake = std::min(wake, std::max(plan, barren_until_));
+  }
+  return wake;
+}
+
+void Dispatcher::Perform(Actions& actions) {
+  for (Actions::Delivery& delivery : actions.deliveries) {
+    delivery.sink->Deliver(std::move(delivery.assignments), delivery.outlook);
+  }
+  GiveBack(actions.give_back);
+  if (actions.refill != nullptr) Send(actions.refill);
+}
+
+// --- Pages from the shards
+
+void Dispatcher::Send(const std::shared_ptr<Refill>& refill) {
+  const auto& shards = router_.shards();
+  if (shards.size() == 1) {
+    TakeRequest request{.terms = refill->terms, .done = {}};
+    request.done = [this, refill](std::vector<std::optional<Assignment>> assignments) {
+      refill->assignments = std::move(assignments);
+      Finish(refill);
+    };
+    shards.front()->Submit(std::move(request));
+    return;
+  }
+  refill->offers.resize(shards.size());
+  refill->left = shards.size();
+  std::vector<Instant> ticks;
+  for (const LeaseTerms& terms : refill->terms) ticks.push_back(terms.at);
+  for (size_t shard = 0; shard < shards.size(); ++shard) {
+    OfferRequest request{.at = ticks, .done = {}};
+    request.done = [this, refill, shard](std::vector<Pick> picks) {
+      refill->offers[shard].picks = std::move(picks);
+      if (refill->left.fetch_sub(1, std::memory_order_acq_rel) == 1) SettleOffers(refill);
+    };
+    shards[shard]->Submit(std::move(request));
+  }
+}
+
+void Dispatcher::SettleOffers(const std::shared_ptr<Refill>& refill) {
+  const auto& shards = router_.shards();
+  std::vector<SettleRequest> requests(shards.size());
+  std::vector<std::vector<size_t>> places(shards.size());
+  for (size_t shard = 0; shard < shards.size(); ++shard) {
+    refill->offers[shard].pages = shards[shard]->snapshot().counters.pages;
+  }
+  const std::vector<size_t> ranked = ranking_.Rank(refill->offers, refill->terms.size());
+  for (size_t term = 0; term < ranked.size(); ++term) {
+    const size_t shard = ranked[term];
+    requests[shard].leases.push_back(
+        {.pick = refill->offers[shard].picks[places[shard].size()], .terms = refill->terms[term]});
+    places[shard].push_back(term);
+  }
+  refill->assignments.resize(refill->terms.size());
+  refill->left = shards.size();
+  for (size_t shard = 0; shard < shards.size(); ++shard) {
+    const std::vector<Pick>& picks = refill->offers[shard].picks;
+    for (size_t i = places[shard].size(); i < picks.size(); ++i) {
+      requests[shard].put_back.push_back(picks[i].page);
+    }
+    requests[shard].done = [this, refill, place = std::move(places[shard])](
+                               std::vector<std::optional<Assignment>> assignments) {
+      for (size_t i = 0; i < place.size(); ++i) {
+        refill->assignments[place[i]] = std::move(assignments[i]);
+      }
+      if (refill->left.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish(refill);
+    };
+    shards[shard]->Submit(std::move(requests[shard]));
+  }
+}
+
+void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    const Instant now = clock_.Now();
+    in_refill_ = 0;
+    bool short_of_pages = false;
+    for (size_t i = 0; i < refill->workers.size(); ++i) {
+      const WorkerId worker = refill->workers[i];
+      std::optional<Assignment>& assignment = refill->assignments[i];
+      short_of_pages |= !assignment;
+      allowances_.Settle(refill->terms[i].worker);
+      LetIn(refill->terms[i].worker);
+      if (!assignment) {
+        Unreserve(worker, &actions);
+      } else if (stopping_ || paused_ || !workers_.contains(worker)) {
+        actions.give_back.push_back(assignment->lease);
+        Unreserve(worker, &actions);
+      } else {
+        ready_.push_back({.assignment = *std::move(assignment), .worker = worker});
+      }
+    }
+    const Duration target = std::clamp((now - refill->asked) * 2, kMinLookahead, kMaxLookahead);
+    lookahead_ = std::max(target, Scaled(lookahead_, 0.9) + Scaled(target, 0.1));
+    barren_wait_ =
+        short_of_pages && barren_ ? std::min(barren_wait_ * 2, kMaxBarrenWait) : kMinBarrenWait;
+    if (!stalled_.ok()) barren_wait_ = kStalledWait;
+    barren_ = short_of_pages;
+    barren_until_ = short_of_pages ? now + barren_wait_ : Instant();
+    condition_.NotifyOne();
+    refilled_.NotifyAll();
+  }
+  Perform(actions);
+}
+
+// --- What others may see
+
+bool Dispatcher::paused() const {
+  const MutexLock lock(mutex_);
+  return paused_;
+}
+
+Status Dispatcher::stalled() const {
+  const MutexLock lock(mutex_);
+  return stalled_;
+}
+
+Rate Dispatcher::rate() const {
+  const MutexLock lock(mutex_);
+  return pacer_.rate();
+}
+
+DispatchStats Dispatcher::stats() const {
+  const MutexLock lock(mutex_);
+  DispatchStats stats = stats_;
+  for (const auto& [id, worker] : workers_) {
+    if (worker.terms.waiter) continue;
+    ++stats.workers;
+    stats.credit += worker.credit;
+    stats.workers_at_allowance += worker.full ? 1 : 0;
+  }
+  stats.allowances_reduced = allowances_.reduced();
+  stats.ready = ready_.size();
+  stats.lookahead = lookahead_;
+  stats.rate = pacer_.rate();
+  stats.paused = paused_;
+  stats.pause_reason = pause_reason_;
+  return stats;
+}
+
+std::vector<RecentAssignment> Dispatcher::recent() const {
+  const MutexLock lock(mutex_);
+  return {recent_.begin(), recent_.end()};
+}
+
+}  // namespace freshet

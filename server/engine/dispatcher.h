@@ -1,0 +1,213 @@
+// Hands out assignments at the constant crawl rate. Pages are picked and leased a little ahead of
+// their tick, so that the commit is over when the tick comes; they leave at their tick, each to a
+// worker whose credit was set aside for it. Ticks without an assignment are gone and counted.
+#ifndef FRESHET_SERVER_ENGINE_DISPATCHER_H_
+#define FRESHET_SERVER_ENGINE_DISPATCHER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/limits.h"
+#include "core/base/units.h"
+#include "core/schedule/event.h"
+#include "core/schedule/pacer.h"
+#include "server/base/mutex.h"
+#include "server/base/system_clock.h"
+#include "server/engine/offers.h"
+#include "server/engine/router.h"
+#include "server/engine/worker_allowance.h"
+
+namespace freshet {
+
+using WorkerId = uint64_t;
+
+// What a worker can expect after a delivery.
+enum class Outlook : uint8_t {
+  kMore,     // while it has credit
+  kServed,   // nothing more: it got what was to come
+  kTimeOut,  // nothing more: the time that it was to wait is over
+};
+
+// Where a worker's assignments go. Called without locks of the dispatcher, never after Leave has
+// returned on another thread, except for a call that was under way.
+class AssignmentSink {
+ public:
+  virtual ~AssignmentSink() = default;
+  // Takes over the assignments: sends them, or gives their leases back. There are none only when
+  // nothing more comes.
+  virtual void Deliver(std::vector<Assignment> assignments, Outlook outlook) = 0;
+  virtual void OnPause(bool paused) = 0;
+  // Nothing can be leased, for this reason; OK when it goes on.
+  virtual void OnStall(const Status& why) = 0;
+  // The worker may have so many leases open; `whole`: as many as any.
+  virtual void OnAllowance(uint64_t /*leases*/, bool /*whole*/) {}
+};
+
+struct WorkerTerms {
+  std::string name;
+  Duration lease;
+  // A waiter is served once: after its first assignments only what is set aside for it already
+  // follows, and at `waits_until` it is told that nothing came.
+  bool waiter = false;
+  Instant waits_until;  // also of one that lingers
+};
+
+struct DispatchStats {
+  uint64_t assignments = 0;
+  uint64_t ticks_without_credit = 0;
+  uint64_t ticks_without_page = 0;
+  uint64_t ticks_late = 0;
+  uint64_t ticks_paused = 0;
+  uint64_t ticks_stalled = 0;
+  size_t workers = 0;  // waiters not included
+  uint64_t credit = 0;
+  size_t workers_at_allowance = 0;  // have credit, and as many open leases as they may
+  size_t allowances_reduced = 0;    // names of workers
+  size_t ready = 0;
+  Duration lookahead;
+  Rate rate;
+  bool paused = false;
+  std::string pause_reason;
+};
+
+struct RecentAssignment {
+  Instant at;
+  std::string url;
+  std::string worker;
+  double value = 0;  // infinite: forced
+};
+
+// Thread-safe. Start once, Stop before the shards are stopped.
+class Dispatcher {
+ public:
+  // A worker may have `max_open_leases` leases open.
+  Dispatcher(Router& router, Clock& clock, Rate rate,
+             uint64_t max_open_leases = limits::kMaxOpenLeasesPerWorker);
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  void Start();
+  // Ends handing out and gives back what was leased ahead. Idempotent.
+  void Stop() FRESHET_EXCLUDES(mutex_);
+
+  // A worker without credit. ResourceExhausted when `max_workers` are there already.
+  [[nodiscard]] StatusOr<WorkerId> Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
+                                        size_t max_workers) FRESHET_EXCLUDES(mutex_);
+  // Adds credit, up to limits::kMaxCreditPerWorker in total.
+  void Grant(WorkerId worker, uint64_t assignments) FRESHET_EXCLUDES(mutex_);
+  // Gives back what was set aside for the worker. Does nothing for one that is gone.
+  void Leave(WorkerId worker) FRESHET_EXCLUDES(mutex_);
+  // A worker that says no more still gets what its credit allows, as long as no two assignments are
+  // further apart than `patience`. Then it leaves by itself, and its sink is told. False, and it is
+  // as it was: it has no credit, or is gone.
+  [[nodiscard]] bool Linger(WorkerId worker, Duration patience) FRESHET_EXCLUDES(mutex_);
+  // For assignments that were handed to a sink and did not reach the worker.
+  void GiveBack(const std::vector<LeaseId>& leases);
+
+  // Returns the rate before.
+  Rate SetRate(Rate rate) FRESHET_EXCLUDES(mutex_);
+  // Returns whether it was paused.
+  bool SetPaused(bool paused, std::string reason) FRESHET_EXCLUDES(mutex_);
+  // Says why nothing can be leased, to all who ask for pages; OK when it goes on. The shards are
+  // asked once a second meanwhile, so that it is noticed when they can.
+  void SetStalled(const Status& why) FRESHET_EXCLUDES(mutex_);
+  // Leases were opened, or are over.
+  void OnLeases(const LeaseTallies& tallies) FRESHET_EXCLUDES(mutex_);
+  // Pages may have become due: try again at once.
+  void Poke() FRESHET_EXCLUDES(mutex_);
+
+  [[nodiscard]] bool paused() const FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] Status stalled() const FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] Rate rate() const FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] DispatchStats stats() const FRESHET_EXCLUDES(mutex_);
+  // The latest ones, newest first.
+  [[nodiscard]] std::vector<RecentAssignment> recent() const FRESHET_EXCLUDES(mutex_);
+
+ private:
+  struct Worker {
+    WorkerTerms terms;
+    std::shared_ptr<AssignmentSink> sink;
+    uint64_t credit = 0;              // assignments that may still be delivered
+    uint64_t reserved = 0;            // of these, set aside for what is being leased or is ready
+    bool served = false;              // of a waiter
+    bool queued = false;              // is in hungry_, or in full_
+    bool full = false;                // is in full_
+    std::optional<Duration> lingers;  // its patience
+    [[nodiscard]] bool hungry() const { return credit > reserved && !(terms.waiter && served); }
+  };
+  struct Ready {
+    Assignment assignment;
+    WorkerId worker = 0;
+  };
+  // One request for pages, over all shards, and what came of it.
+  struct Refill;
+  // What is to be done once the lock is free.
+  struct Actions;
+
+  void Run();
+  void ExpireWaiters(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
+  void CountMissed(Instant now) FRESHET_REQUIRES(mutex_);
+  void Release(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
+  void Plan(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Instant NextWake(Instant now) const FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Instant TickAfter(size_t ticks, Instant now) const FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] bool CanPlan(Instant now) const FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] std::optional<WorkerId> NextHungry() FRESHET_REQUIRES(mutex_);
+  void Queue(WorkerId id, Worker& worker) FRESHET_REQUIRES(mutex_);
+  void Unreserve(WorkerId id, Actions* actions) FRESHET_REQUIRES(mutex_);
+  // Workers of this name that held all they might may hold more, if there is room.
+  void LetIn(const std::string& name) FRESHET_REQUIRES(mutex_);
+  // The worker gets nothing more.
+  void Dismiss(WorkerId id) FRESHET_REQUIRES(mutex_);
+  void EndWait(WorkerId id, const Worker& worker) FRESHET_REQUIRES(mutex_);
+  void SetWait(WorkerId id, Worker& worker, Instant until) FRESHET_REQUIRES(mutex_);
+  void DropReady(size_t keep, Actions* actions) FRESHET_REQUIRES(mutex_);
+  void Perform(Actions& actions);
+
+  void Send(const std::shared_ptr<Refill>& refill);
+  void SettleOffers(const std::shared_ptr<Refill>& refill);
+  void Finish(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(mutex_);
+
+  Router& router_;
+  Clock& clock_;
+  OfferRanking ranking_;  // for the refill under way
+  std::thread thread_;
+  mutable Mutex mutex_;
+  Condition condition_;
+  Condition refilled_;
+  Pacer pacer_ FRESHET_GUARDED_BY(mutex_);
+  bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::string pause_reason_ FRESHET_GUARDED_BY(mutex_);
+  Status stalled_ FRESHET_GUARDED_BY(mutex_);
+  WorkerId next_worker_ FRESHET_GUARDED_BY(mutex_) = 1;
+  absl::flat_hash_map<WorkerId, Worker> workers_ FRESHET_GUARDED_BY(mutex_);
+  std::deque<WorkerId> hungry_ FRESHET_GUARDED_BY(mutex_);  // in turn; may hold some that are not
+  std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);  // and who lingers
+  WorkerAllowances allowances_ FRESHET_GUARDED_BY(mutex_);
+  // Hungry workers that hold all they may, by name.
+  absl::flat_hash_map<std::string, std::vector<WorkerId>> full_ FRESHET_GUARDED_BY(mutex_);
+  std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick
+  size_t in_refill_ FRESHET_GUARDED_BY(mutex_) = 0;     // terms of the refill under way
+  Instant last_at_ FRESHET_GUARDED_BY(mutex_);          // latest tick asked of the shards
+  // After a refill that found too few pages, none is sent before this instant unless poked.
+  Instant barren_until_ FRESHET_GUARDED_BY(mutex_);
+  Duration barren_wait_ FRESHET_GUARDED_BY(mutex_);
+  bool barren_ FRESHET_GUARDED_BY(mutex_) = false;
+  Duration lookahead_ FRESHET_GUARDED_BY(mutex_);
+  DispatchStats stats_ FRESHET_GUARDED_BY(mutex_);
+  std::deque<RecentAssignment> recent_ FRESHET_GUARDED_BY(mutex_);  // newest first
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_DISPATCHER_H_

@@ -1,0 +1,39 @@
+// Epochs and changes of policy and politeness over all shards, each on its own thread.
+#ifndef FRESHET_SERVER_ENGINE_EPOCHS_OF_ALL_H_
+#define FRESHET_SERVER_ENGINE_EPOCHS_OF_ALL_H_
+
+#include <functional>
+
+#include "core/base/status.h"
+#include "core/schedule/crawl_policy.h"
+#include "server/engine/epochs.h"
+#include "server/engine/plan_runner.h"
+#include "server/engine/router.h"
+#include "server/engine/runtime_settings.h"
+
+namespace freshet {
+
+// Has every shard run an epoch. `done` is called once, with the sum, when the last has; Unavailable
+// where one is stopped.
+void RunEpochs(const Router& router, std::function<void(const Status&, const EpochResult&)> done);
+
+// Has all shards follow `policy`. `done` is called once it is in force on all, or with why it is
+// not: the policy before then goes on. Aborted: another one was set meanwhile. Unavailable: a shard
+// is stopped. Else the error of the store or of the plan; the latter is made again with the next.
+// Assignments go on meanwhile. `router` and `plans` outlive the change. Not by two threads at a
+// time: shards would not agree on which came last.
+void ChangePolicy(const Router& router, PlanRunner& plans, const CrawlPolicy& policy,
+                  std::function<void(const Status&)> done);
+
+// Has all shards keep to these defaults. `done` is called once when the hosts of all do, and if
+// `pages`, when all pages are filed by them. Unavailable: a shard is stopped. Not by two threads at
+// a time.
+void ChangePoliteness(const Router& router, const PolitenessDefaults& defaults, bool pages,
+                      std::function<void(const Status&)> done);
+
+// What to call the policy that all shards follow, or some still do, and the one that they are to.
+[[nodiscard]] PolicyStatus PolicyNow(const Router& router, const RuntimeSettings& settings);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_EPOCHS_OF_ALL_H_

@@ -1,0 +1,25 @@
+#include "server/engine/lease_tally.h"
+
+#include "core/schedule/leases.h"
+
+namespace freshet {
+
+LeaseTallies TallyLeases(const ShardState& state, Transaction& txn, uint32_t generation) {
+  LeaseTallies tallies;
+  for (const Transaction::Lease& lease : txn.leases()) {
+    const bool was_open = state.FindLease(lease.record.id).has_value();
+    if (!was_open && !lease.closed) ++tallies[lease.record.worker].opened;
+    // One that is opened and ended within a turn was never seen.
+    if (!was_open || !lease.closed) continue;
+    LeaseTally& tally = tallies[lease.record.worker];
+    if (GenerationOfLease(lease.record.id) == generation % kLeaseGenerations) ++tally.ended;
+    if (lease.reported) {
+      ++tally.answered;
+    } else if (lease.expired) {
+      ++tally.expired;
+    }
+  }
+  return tallies;
+}
+
+}  // namespace freshet

@@ -1,0 +1,68 @@
+#include "server/engine/offers.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+// What shards of one kind, by value or by plan, have left to offer.
+struct Kind {
+  std::optional<size_t> shard;  // with the dearest pick
+  double value = 0;             // of that pick
+  uint64_t pages = 0;           // of all shards that offered
+  [[nodiscard]] bool forced() const { return shard && std::isinf(value); }
+};
+
+// By value, by plan. `taken`: how many picks of each shard are taken.
+std::array<Kind, 2> NextOf(const std::vector<OfferRanking::Offer>& offers,
+                           const std::vector<size_t>& taken) {
+  std::array<Kind, 2> kinds;
+  for (size_t shard = 0; shard < offers.size(); ++shard) {
+    const auto& [picks, pages] = offers[shard];
+    if (picks.empty()) continue;
+    Kind& kind = kinds[picks.front().planned ? 1 : 0];
+    kind.pages += pages;
+    if (taken[shard] == picks.size()) continue;
+    const Pick& next = picks[taken[shard]];
+    DCHECK(next.planned == picks.front().planned);
+    if (kind.shard && next.value <= kind.value) continue;
+    kind.shard = shard;
+    kind.value = next.value;
+  }
+  return kinds;
+}
+
+}  // namespace
+
+bool OfferRanking::TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages) {
+  const uint64_t pages = std::max<uint64_t>(1, planned_pages + valued_pages);
+  owed_to_plans_ += static_cast<double>(planned_pages) / static_cast<double>(pages);
+  if (owed_to_plans_ < 0.5) return false;
+  owed_to_plans_ -= 1;
+  return true;
+}
+
+std::vector<size_t> OfferRanking::Rank(const std::vector<Offer>& offers, size_t ticks) {
+  std::vector<size_t> ranked;
+  std::vector<size_t> taken(offers.size(), 0);
+  while (ranked.size() < ticks) {
+    const auto [valued, planned] = NextOf(offers, taken);
+    if (!valued.shard && !planned.shard) break;
+    bool by_plan = !valued.shard;
+    if (valued.shard && planned.shard) {
+      by_plan = valued.forced() != planned.forced() ? planned.forced()
+                                                    : TurnOfPlans(planned.pages, valued.pages);
+    }
+    const size_t shard = by_plan ? *planned.shard : *valued.shard;
+    ++taken[shard];
+    ranked.push_back(shard);
+  }
+  return ranked;
+}
+
+}  // namespace freshet

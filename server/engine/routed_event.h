@@ -1,0 +1,23 @@
+// An event on its way to the shard that owns its slot.
+#ifndef FRESHET_SERVER_ENGINE_ROUTED_EVENT_H_
+#define FRESHET_SERVER_ENGINE_ROUTED_EVENT_H_
+
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/schedule/event.h"
+
+namespace freshet {
+
+// Value type, thread-compatible.
+struct RoutedEvent {
+  Slot slot;
+  Event event;
+  // What was taken otherwise than it was sent (Reply::notes).
+  std::vector<std::string> notes;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_ROUTED_EVENT_H_

@@ -1,0 +1,44 @@
+// Brings events to the shards that own their slots, and their replies back together.
+#ifndef FRESHET_SERVER_ENGINE_ROUTER_H_
+#define FRESHET_SERVER_ENGINE_ROUTER_H_
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/schedule/event.h"
+#include "server/engine/routed_event.h"
+#include "server/engine/shard.h"
+
+namespace freshet {
+
+// Thread-safe. Slot s belongs to shard s modulo the number of shards.
+class Router {
+ public:
+  explicit Router(std::vector<Shard*> shards);
+
+  [[nodiscard]] Shard& OwnerOf(Slot slot) const { return *shards_[slot.value() % shards_.size()]; }
+  [[nodiscard]] const std::vector<Shard*>& shards() const { return shards_; }
+
+  // Sends the events to their shards; `done` gets one reply for each, in their order, once all are
+  // durable, on any thread, maybe before Submit returns. A shard that cannot take its part has it
+  // refused. Returns false when the producer should stop until `done` is called.
+  bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done);
+
+  // One event that the server needs done itself, whatever the load. `done` is not called when the
+  // server is stopping.
+  void SubmitAlways(Slot slot, Event event, std::function<void(Reply)> done);
+
+  // Asks every shard, each on its own thread, then calls `done` on the thread of the last. Shards
+  // that are stopped are left out. Each takes one of these a turn, after its events.
+  void QueryAll(std::function<void(size_t shard, const ShardView&)> query,
+                std::function<void()> done);
+
+ private:
+  std::vector<Shard*> shards_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_ROUTER_H_

@@ -1,0 +1,407 @@
+#include "server/engine/shard.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// How often the believed freshness is summed up: it looks at every page, so the more it costs the
+// rarer it is.
+constexpr Duration kBelievedInterval = Duration::Seconds(1);
+constexpr int64_t kBelievedCostShare = 100;
+// Longest sleep of an idle shard.
+constexpr Duration kMaxIdle = Duration::Millis(500);
+// From a refused commit to the next attempt at the shard's own events.
+constexpr Duration kAgain = Duration::Seconds(1);
+
+Reply RefusedReply(const Status& status) {
+  return {.disposition = Disposition::kRefused, .status = status};
+}
+
+Status Overloaded() {
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    "the server has more waiting than it can take in");
+}
+
+// Pages are found by the fingerprints that are stored.
+ShardOptions WithFingerprintsOf(const Store& store, ShardOptions options) {
+  options.fingerprinter = store.fingerprinter();
+  return options;
+}
+
+}  // namespace
+
+// Everything that one turn works on. Events of all origins are stepped in one list; `runs` says
+// whose replies are whose.
+struct Shard::Turn {
+  explicit Turn(Instant at) : now(at) {}
+
+  struct Run {
+    size_t first = 0;
+    size_t count = 0;
+    std::function<void(std::vector<Reply>)> done;  // unset: nobody waits
+  };
+  void Add(std::vector<Event> more, std::function<void(std::vector<Reply>)> done) {
+    runs.push_back({.first = events.size(), .count = more.size(), .done = std::move(done)});
+    std::move(more.begin(), more.end(), std::back_inserter(events));
+  }
+
+  const Instant now;
+  std::vector<Event> events;
+  std::vector<Run> runs;
+  std::vector<Reply> replies;  // one for each event
+  std::vector<ShardQuery> queries;
+  size_t own = 0;                      // the last events are the shard's own, so many
+  std::vector<PageNumber> filed_anew;  // without an event
+  bool stirred = false;                // something other than a pick happened
+  Transaction txn;
+};
+
+Shard::Shard(const ShardSettings& settings, Store& store, Clock& clock, ShardObserver& observer)
+    : index_(settings.state.shard),
+      store_(store),
+      clock_(clock),
+      observer_(observer),
+      generation_(settings.state.generation),
+      mailbox_(settings.mailbox),
+      state_(WithFingerprintsOf(store, settings.state)),
+      epochs_(settings.epochs, store, clock.Now()) {}
+
+Shard::~Shard() { Stop(); }
+
+void Shard::Start() {
+  CHECK(!thread_.joinable(), "shard {} runs already", index_);
+  epochs_.Resume(state_.epoch());
+  Publish();
+  PublishBelieved(clock_.Now());
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Shard::Stop() {
+  reads_.Close();
+  mailbox_.Close();
+  if (thread_.joinable()) thread_.join();
+}
+
+// --- What others ask for
+
+PushOutcome Shard::Submit(EventBatch&& batch) {
+  const size_t weight = batch.events.size();
+  Request request = std::move(batch);
+  const PushOutcome outcome = mailbox_.Push(std::move(request), weight, clock_.Now());
+  if (outcome == PushOutcome::kFull || outcome == PushOutcome::kClosed) {
+    batch = std::move(std::get<EventBatch>(request));
+  }
+  return outcome;
+}
+
+void Shard::SubmitAlways(EventBatch&& batch) { (void)mailbox_.PushAlways(std::move(batch)); }
+
+void Shard::Submit(TakeRequest&& request) {
+  Request boxed = std::move(request);
+  if (mailbox_.PushAlways(std::move(boxed)) == PushOutcome::kTaken) return;
+  auto& left = std::get<TakeRequest>(boxed);
+  left.done(std::vector<std::optional<Assignment>>(left.terms.size()));
+}
+
+void Shard::Submit(OfferRequest&& request) {
+  Request boxed = std::move(request);
+  if (mailbox_.PushAlways(std::move(boxed)) == PushOutcome::kTaken) return;
+  std::get<OfferRequest>(boxed).done({});
+}
+
+void Shard::Submit(SettleRequest&& request) {
+  Request boxed = std::move(request);
+  if (mailbox_.PushAlways(std::move(boxed)) == PushOutcome::kTaken) return;
+  auto& left = std::get<SettleRequest>(boxed);
+  left.done(std::vector<std::optional<Assignment>>(left.leases.size()));
+}
+
+bool Shard::Query(ShardQuery query) {
+  return mailbox_.PushAlways(std::move(query)) == PushOutcome::kTaken;
+}
+
+// --- The loop
+
+void Shard::Run() {
+  while (true) {
+    if (reads_.empty()) mailbox_.Wait(IdleTime(clock_.Now()));
+    const bool closed = mailbox_.closed();
+    RunOnce(clock_.Now());
+    if (closed && mailbox_.empty() && reads_.empty()) return;
+  }
+}
+
+Duration Shard::IdleTime(Instant now) const {
+  if (!failure_.ok()) return kMaxIdle;
+  if (!again_.empty()) return std::min(again_at_ - now, kMaxIdle);
+  if (epochs_.Due(now)) return Duration();
+  const Instant next = std::min({state_.next_timer(), epochs_.next_start(), now + kMaxIdle});
+  return next - now;
+}
+
+void Shard::RunOnce(Instant now) {
+  if (failure_.ok() && !again_.empty() && again_at_ <= now) {
+    // Alone: what clients send is not to have it refused again.
+    Turn turn(now);
+    turn.stirred = true;
+    turn.own = again_.size();
+    turn.Add(std::exchange(again_, {}), nullptr);
+    RunTurn(turn);
+  }
+  std::vector<Request> requests;
+  std::vector<Request> expired;
+  mailbox_.Drain(limits::kMaxEventsPerCommit, now, &requests, &expired);
+  for (Request& request : expired) {
+    auto& batch = std::get<EventBatch>(request);  // nothing else has weight
+    batch.done(std::vector<Reply>(batch.events.size(), RefusedReply(Overloaded())));
+  }
+  Turn turn(now);
+  for (Request& request : requests) Accept(request, turn);
+  if (failure_.ok() && again_.empty()) TakeOwnEvents(turn);
+  RunTurn(turn);
+  reads_.Serve({state_, epochs_, now});
+  PublishBelieved(now);
+  reaper_.Destroy(state_.TakeRetired());
+}
+
+void Shard::RunTurn(Turn& turn) {
+  const Status read = ReadPages(turn);
+  if (!failure_.ok() || !read.ok()) {
+    Refuse(turn, failure_.ok() ? read : failure_);
+  } else {
+    StepAll(turn);
+    CommitAndInstall(turn);
+  }
+  Publish();
+  Answer(turn);
+}
+
+void Shard::TakeOwnEvents(Turn& turn) {
+  std::vector<Event> due;
+  state_.TakeDueTimers(turn.now, limits::kMaxEventsPerCommit, &due);
+  if (epochs_.Due(turn.now)) {
+    epochs_.Slice(state_, turn.now, turn.txn, &due);
+    for (const Transaction::Page& page : turn.txn.pages()) {
+      if (page.reindex) turn.filed_anew.push_back(page.record.number);
+    }
+  }
+  turn.stirred |= !due.empty();
+  turn.own = due.size();
+  turn.Add(std::move(due), nullptr);
+}
+
+void Shard::KeepOwnEvents(const Turn& turn) {
+  if (turn.own == 0 && turn.filed_anew.empty()) return;
+  CHECK(again_.empty());
+  again_.assign(turn.events.end() - static_cast<ptrdiff_t>(turn.own), turn.events.end());
+  // An edge files the page anew and writes nothing.
+  for (const PageNumber page : turn.filed_anew) again_.emplace_back(CrossAgeEdge{page});
+  again_at_ = turn.now + kAgain;
+}
+
+// --- Requests become events
+
+void Shard::Accept(Request& request, Turn& turn) {
+  if (auto* batch = std::get_if<EventBatch>(&request)) {
+    turn.stirred = true;
+    turn.Add(std::move(batch->events), std::move(batch->done));
+  } else if (auto* take = std::get_if<TakeRequest>(&request)) {
+    AcceptTake(*take, turn);
+  } else if (auto* offer = std::get_if<OfferRequest>(&request)) {
+    AcceptOffer(*offer);
+  } else if (auto* settle = std::get_if<SettleRequest>(&request)) {
+    AcceptSettle(*settle, turn);
+  } else {
+    turn.queries.push_back(std::move(std::get<ShardQuery>(request)));
+  }
+}
+
+void Shard::AcceptOffer(OfferRequest& request) {
+  std::vector<Pick> picks;
+  for (const Instant at : request.at) {
+    if (!failure_.ok()) break;
+    const std::optional<Pick> pick = state_.Take(at);
+    if (!pick) break;
+    picks.push_back(*pick);
+  }
+  came_short_ = picks.size() < request.at.size();
+  request.done(std::move(picks));
+}
+
+void Shard::AcceptTake(TakeRequest& request, Turn& turn) {
+  SettleRequest settle;
+  const size_t wanted = request.terms.size();
+  for (LeaseTerms& terms : request.terms) {
+    if (!failure_.ok()) break;
+    const std::optional<Pick> pick = state_.Take(terms.at);
+    if (!pick) break;
+    settle.leases.push_back({.pick = *pick, .terms = std::move(terms)});
+  }
+  came_short_ = settle.leases.size() < wanted;
+  settle.done = [wanted, done = std::move(request.done)](auto assignments) {
+    assignments.resize(wanted);
+    done(std::move(assignments));
+  };
+  AcceptSettle(settle, turn);
+}
+
+void Shard::AcceptSettle(SettleRequest& request, Turn& turn) {
+  for (const PageNumber page : request.put_back) state_.PutBack(page);
+  std::vector<Event> leases;
+  std::vector<PageNumber> pages;
+  for (SettleRequest::Lease& lease : request.leases) {
+    pages.push_back(lease.pick.page);
+    leases.push_back(LeasePage{.page = lease.pick.page,
+                               .key = {},
+                               .worker = std::move(lease.terms.worker),
+                               .at = lease.terms.at,
+                               .lease = lease.terms.lease,
+                               .value = lease.pick.value});
+  }
+  turn.Add(std::move(leases), [this, pages = std::move(pages),
+                               done = std::move(request.done)](std::vector<Reply> replies) {
+    std::vector<std::optional<Assignment>> assignments;
+    assignments.reserve(replies.size());
+    for (size_t i = 0; i < replies.size(); ++i) {
+      // A page that was not leased after all competes again.
+      if (!replies[i].assignment) state_.PutBack(pages[i]);
+      assignments.push_back(std::move(replies[i].assignment));
+    }
+    done(std::move(assignments));
+  });
+}
+
+// --- The cycle of the state machine
+
+Status Shard::ReadPages(Turn& turn) {
+  std::vector<PageNumber> numbers;
+  for (const Event& event : turn.events) state_.Want(event, &numbers);
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::erase_if(numbers, [&](PageNumber n) { return turn.txn.Find(n) != nullptr; });
+  if (numbers.empty()) return absl::OkStatus();
+  for (StatusOr<PageRecord>& page : store_.ReadPages(numbers)) {
+    if (!page.ok()) {
+      // The shard's memory and the store disagree, or a row is damaged: going on would write
+      // nonsense over it.
+      Fail(page.status());
+      return page.status();
+    }
+    turn.txn.Load(*std::move(page));
+  }
+  return absl::OkStatus();
+}
+
+void Shard::StepAll(Turn& turn) {
+  turn.replies.reserve(turn.events.size());
+  for (const Event& event : turn.events) {
+    turn.replies.push_back(state_.Step(event, turn.now, turn.txn));
+  }
+}
+
+void Shard::CommitAndInstall(Turn& turn) {
+  const Changes changes = turn.txn.Finish();
+  if (!changes.empty()) {
+    const Instant start = clock_.Now();
+    const Status status = store_.Commit(changes);
+    if (!status.ok()) {
+      const bool nothing_written = status.code() == absl::StatusCode::kResourceExhausted ||
+                                   status.code() == absl::StatusCode::kInternal;
+      // Of a full disk the log hears from StoreWatch, once.
+      const auto level =
+          absl::IsResourceExhausted(status) ? spdlog::level::debug : spdlog::level::err;
+      spdlog::log(level, "shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
+                  status.ToString());
+      if (!nothing_written) Fail(status);
+      // An invalid record among the shard's own would be refused for ever.
+      const bool may_pass = absl::IsResourceExhausted(status) || turn.own < turn.events.size();
+      if (nothing_written && may_pass) KeepOwnEvents(turn);
+      Refuse(turn, status);
+      return;
+    }
+    const Duration took = clock_.Now() - start;
+    observer_.OnCommit(took, turn.events.size());
+    const MutexLock lock(mutex_);
+    ++snapshot_.commits;
+    snapshot_.last_commit = took;
+  }
+  const LeaseTallies tallies = TallyLeases(state_, turn.txn, generation_);
+  state_.Install(turn.txn);
+  if (!tallies.empty()) observer_.OnLeases(tallies);
+}
+
+void Shard::Refuse(Turn& turn, const Status& status) {
+  const bool over = !failure_.ok();
+  const Status reason =
+      over ? MakeStatus(absl::StatusCode::kUnavailable, "the store cannot be written: {}",
+                        std::string(status.message()))
+           : status;
+  turn.replies.resize(turn.events.size());
+  for (Reply& reply : turn.replies) {
+    // What was refused for its own sake keeps its reason.
+    if (reply.disposition != Disposition::kRefused) reply = RefusedReply(reason);
+  }
+}
+
+void Shard::Answer(Turn& turn) {
+  CHECK(turn.replies.size() == turn.events.size());
+  for (Turn::Run& run : turn.runs) {
+    if (!run.done) continue;
+    const auto first = turn.replies.begin() + static_cast<ptrdiff_t>(run.first);
+    run.done({std::make_move_iterator(first),
+              std::make_move_iterator(first + static_cast<ptrdiff_t>(run.count))});
+  }
+  for (const ShardQuery& query : turn.queries) query({state_, epochs_, turn.now});
+  epochs_.Notify();
+  if (came_short_ && turn.stirred) {
+    came_short_ = false;
+    observer_.OnPagesMayBeDue();
+  }
+}
+
+// --- What others may see
+
+void Shard::PublishBelieved(Instant now) {
+  if (now < believed_due_) return;
+  const Instant start = clock_.Now();
+  const BelievedFreshness believed = state_.Believed(now);
+  believed_due_ = now + std::max(kBelievedInterval, (clock_.Now() - start) * kBelievedCostShare);
+  const MutexLock lock(mutex_);
+  snapshot_.believed = believed;
+}
+
+void Shard::Publish() {
+  const MutexLock lock(mutex_);
+  snapshot_.counters = state_.counters();
+  snapshot_.price = state_.price();
+  snapshot_.in_force = state_.in_force();
+  snapshot_.last_epoch = epochs_.last();
+  snapshot_.epoch_running = epochs_.running();
+}
+
+ShardSnapshot Shard::snapshot() const {
+  const size_t waiting = mailbox_.weight();
+  const MutexLock lock(mutex_);
+  ShardSnapshot copy = snapshot_;
+  copy.waiting_events = waiting;
+  return copy;
+}
+
+void Shard::Fail(const Status& status) {
+  if (!failure_.ok()) return;
+  failure_ = status;
+  {
+    const MutexLock lock(mutex_);
+    snapshot_.failure = status;
+  }
+  observer_.OnFailure(index_, status);
+}
+
+}  // namespace freshet

@@ -1,0 +1,198 @@
+// One shard: the thread that alone changes the pages of its slots. It takes what waits in its
+// mailbox, reads the records that this needs in one go, steps the state machine, commits with one
+// sync, and only then installs and answers. Design.md calls this the path of one crawl.
+#ifndef FRESHET_SERVER_ENGINE_SHARD_H_
+#define FRESHET_SERVER_ENGINE_SHARD_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/schedule/event.h"
+#include "core/schedule/shard_state.h"
+#include "core/schedule/transaction.h"
+#include "server/base/mailbox.h"
+#include "server/base/mutex.h"
+#include "server/base/reaper.h"
+#include "server/base/system_clock.h"
+#include "server/engine/epochs.h"
+#include "server/engine/lease_tally.h"
+#include "server/engine/shard_reads.h"
+#include "storage/store.h"
+
+namespace freshet {
+
+// Some events of one client, answered together and in order.
+struct EventBatch {
+  std::vector<Event> events;
+  std::function<void(std::vector<Reply>)> done;  // called once, on the shard's thread
+};
+
+// What an assignment is to be, before there is a page for it.
+struct LeaseTerms {
+  Instant at;  // the tick; never before that of an earlier request
+  std::string worker;
+  Duration lease;
+};
+
+// The best pages for these ticks, leased and durable: answered in order, with nothing where there
+// was no page.
+struct TakeRequest {
+  std::vector<LeaseTerms> terms;
+  std::function<void(std::vector<std::optional<Assignment>>)> done;
+};
+
+// The best pages for these ticks, taken out of the index but not leased: so that the dearest over
+// several shards can be found. Answered before the next commit; shorter than `at` when pages lack.
+struct OfferRequest {
+  std::vector<Instant> at;
+  std::function<void(std::vector<Pick>)> done;
+};
+
+// Leases some of the pages offered and puts the others back.
+struct SettleRequest {
+  struct Lease {
+    Pick pick;
+    LeaseTerms terms;
+  };
+  std::vector<Lease> leases;
+  std::vector<PageNumber> put_back;
+  std::function<void(std::vector<std::optional<Assignment>>)> done;
+};
+
+// What others may know of a shard at any time.
+struct ShardSnapshot {
+  ShardCounters counters;
+  BelievedFreshness believed;
+  double price = 0;
+  CrawlPolicy in_force;
+  EpochResult last_epoch;
+  bool epoch_running = false;
+  uint64_t commits = 0;
+  uint64_t events = 0;
+  Duration last_commit;
+  size_t waiting_events = 0;
+  Status failure;  // OK while the shard works
+};
+
+// Durations and sizes, as they happen. Thread-safe; one for all shards.
+class ShardObserver {
+ public:
+  virtual ~ShardObserver() = default;
+  virtual void OnCommit(Duration took, size_t events) = 0;
+  // The store cannot be written any more: nothing is acknowledged from here on.
+  virtual void OnFailure(uint16_t shard, const Status& status) = 0;
+  // Pages may have become eligible since the last request that found too few.
+  virtual void OnPagesMayBeDue() = 0;
+  // Before the replies to what opened or ended the leases.
+  virtual void OnLeases(const LeaseTallies& /*tallies*/) {}
+};
+
+struct ShardSettings {
+  ShardOptions state;
+  EpochOptions epochs;
+  MailboxLimits mailbox;
+};
+
+// Thread-safe but for what says otherwise. Life: constructed, loaded (LoadPage and so on through
+// state()), Start, Stop.
+class Shard {
+ public:
+  // `store`, `clock` and `observer` outlive the shard. Fingerprints are those of the store.
+  Shard(const ShardSettings& settings, Store& store, Clock& clock, ShardObserver& observer);
+  ~Shard();
+  Shard(const Shard&) = delete;
+  Shard& operator=(const Shard&) = delete;
+
+  // Before Start only.
+  [[nodiscard]] ShardState& state() { return state_; }
+  void Start();
+  // Serves what waits, refuses what comes, and ends the thread. Idempotent.
+  void Stop();
+
+  // On kFull and kClosed the batch is left to the caller, and `done` not called.
+  PushOutcome Submit(EventBatch&& batch);
+  // For the server itself: not subject to the limits of the mailbox. When the shard is stopped,
+  // requests are answered at once, with nothing; queries and events are dropped.
+  void SubmitAlways(EventBatch&& batch);
+  void Submit(TakeRequest&& request);
+  void Submit(OfferRequest&& request);
+  void Submit(SettleRequest&& request);
+  // Returns false, and does not call `query`, when the shard is stopped.
+  bool Query(ShardQuery query);
+  // Asked after the events of a turn, a few at a time (server/engine/shard_reads.h).
+  PushOutcome Read(ShardQuery query) {
+    const PushOutcome outcome = reads_.Push(std::move(query));
+    mailbox_.Wake();
+    return outcome;
+  }
+  // Likewise, one at a time. Returns false, and does not call `query`, when the shard is stopped.
+  bool ReadMany(ShardQuery query) {
+    const PushOutcome outcome = reads_.PushMany(std::move(query));
+    mailbox_.Wake();
+    return outcome == PushOutcome::kTaken;
+  }
+
+  [[nodiscard]] ShardSnapshot snapshot() const FRESHET_EXCLUDES(mutex_);
+
+ private:
+  using Request = std::variant<EventBatch, TakeRequest, OfferRequest, SettleRequest, ShardQuery>;
+
+  // From drained requests, or the shard's own events, to replies.
+  struct Turn;
+
+  void Run();
+  // One round of the loop: a turn for what waits, after one for what is to be tried again.
+  void RunOnce(Instant now);
+  void RunTurn(Turn& turn);
+  // Timers that are due, and a slice of an epoch or of filing pages anew.
+  void TakeOwnEvents(Turn& turn);
+  // The turn's commit was refused: its own events are for a later turn.
+  void KeepOwnEvents(const Turn& turn);
+  [[nodiscard]] Duration IdleTime(Instant now) const;
+  void Accept(Request& request, Turn& turn);
+  void AcceptTake(TakeRequest& request, Turn& turn);
+  void AcceptOffer(OfferRequest& request);
+  void AcceptSettle(SettleRequest& request, Turn& turn);
+  [[nodiscard]] Status ReadPages(Turn& turn);
+  void StepAll(Turn& turn);
+  // Commits; afterwards the turn's replies say what really happened.
+  void CommitAndInstall(Turn& turn);
+  void Refuse(Turn& turn, const Status& status);
+  void Answer(Turn& turn);
+  // What the turn did is to be seen before its replies are.
+  void Publish() FRESHET_EXCLUDES(mutex_);
+  void PublishBelieved(Instant now) FRESHET_EXCLUDES(mutex_);
+  void Fail(const Status& status);
+
+  const uint16_t index_;
+  Store& store_;
+  Clock& clock_;
+  ShardObserver& observer_;
+  const uint32_t generation_;  // of the store in this run
+  Mailbox<Request> mailbox_;
+  ShardReads reads_;
+  ShardState state_;
+  EpochRunner epochs_;
+  Status failure_;           // owner thread
+  bool came_short_ = false;  // owner thread: the last request found too few pages
+  Instant believed_due_;     // owner thread
+  // Owner thread: own events whose commit was refused, and when to try them again. Until then there
+  // are no others.
+  std::vector<Event> again_;
+  Instant again_at_;
+  Reaper reaper_;  // owner thread: of what a change of policy left over
+  std::thread thread_;
+  mutable Mutex mutex_;
+  ShardSnapshot snapshot_ FRESHET_GUARDED_BY(mutex_);
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_SHARD_H_

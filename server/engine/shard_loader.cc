@@ -1,0 +1,266 @@
+#include "server/engine/shard_loader.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "core/base/url.h"
+#include "server/base/mutex.h"
+#include "server/base/reporting.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// A thread takes a share of the slots that are left, so that threads end together; enough of them
+// that opening iterators does not count.
+constexpr uint32_t kRangesAhead = 16;  // for each thread
+constexpr uint32_t kLeastSlots = 4;
+// Pages that are filed under one lock; where another thread has it, a thread goes on reading, and
+// tries again after every so many pages until it has too many to go on.
+constexpr size_t kPagesPerBatch = 1024;
+constexpr size_t kPagesToTryAgain = 256;
+constexpr size_t kMostPagesPerBatch = 8192;
+
+// A shard and the lock under which it is loaded.
+struct Target {
+  Mutex mutex;
+  ShardState* state FRESHET_GUARDED_BY(mutex) = nullptr;
+  // The same; PrepareLoad needs no lock.
+  const ShardState* reader = nullptr;
+};
+
+// What all threads of one load share. Thread-safe.
+class Load {
+ public:
+  Load(const Store& store, const std::vector<ShardState*>& shards, const LoadOptions& options,
+       LoadProgress& progress)
+      : store_(store),
+        targets_(shards.size()),
+        now_(options.now),
+        cancelled_(options.cancelled),
+        progress_(progress) {
+    for (size_t i = 0; i < shards.size(); ++i) {
+      const MutexLock lock(targets_[i].mutex);
+      targets_[i].state = shards[i];
+      targets_[i].reader = shards[i];
+    }
+  }
+
+  [[nodiscard]] Status status() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return status_;
+  }
+  [[nodiscard]] Status GoOn() const {
+    if (cancelled_ == nullptr || !*cancelled_) return {};
+    return MakeStatus(absl::StatusCode::kCancelled, "stopped while loading");
+  }
+  // Reads everything, then finishes every shard. Starts the threads, calls `report` every
+  // `interval` until they are done, and joins them.
+  void RunAll(unsigned threads, Duration interval, const std::function<void()>& report)
+      FRESHET_EXCLUDES(mutex_);
+
+ private:
+  class Range;
+
+  // The work of one thread.
+  void ReadRanges() FRESHET_EXCLUDES(mutex_);
+  void FinishShards() FRESHET_EXCLUDES(mutex_);
+  void LookForTwin(const ShardState& state, PageNumber number);
+  void RunThreads(unsigned threads, void (Load::*work)(), Duration interval,
+                  const std::function<void()>& report) FRESHET_EXCLUDES(mutex_);
+  void Note(Status status) FRESHET_EXCLUDES(mutex_);
+  // The slots to be read next, both ends included; none: all are taken, or a range has failed.
+  [[nodiscard]] std::optional<std::pair<Slot, Slot>> NextRange() FRESHET_EXCLUDES(mutex_);
+
+  const Store& store_;
+  std::vector<Target> targets_;
+  const Instant now_;
+  const std::atomic<bool>* const cancelled_;
+  LoadProgress& progress_;
+  std::atomic<size_t> next_shard_ = 0;
+  Mutex mutex_;
+  unsigned running_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint32_t next_slot_ FRESHET_GUARDED_BY(mutex_) = 0;
+  Status status_ FRESHET_GUARDED_BY(mutex_);
+};
+
+// Files what the store gives of some slots. Owner thread only.
+class Load::Range final : public LoadVisitor {
+ public:
+  explicit Range(Load& load) : load_(load), batches_(load.targets_.size()) {}
+
+  Status OnHost(const HostRecord& host, uint32_t host_serial) override {
+    Batch& batch = BatchOf(SlotOfHost(host.host));
+    if (host_serial >= places_.size()) places_.resize(host_serial + size_t{1});
+    places_[host_serial] = HostId(static_cast<uint32_t>(batch.ids.size() + batch.hosts.size()));
+    HostRecord& record = batch.hosts.emplace_back(host);
+    record.last_assignment = std::min(record.last_assignment, load_.now_);
+    return {};
+  }
+
+  Status OnPage(const LoadedPage& page) override {
+    const size_t shard = ShardOf(SlotOf(page.number));
+    Batch& batch = batches_[shard];
+    batch.pages.push_back(load_.targets_[shard].reader->PrepareLoad(
+        page.number, page.fingerprint, places_[page.host_serial], page.spec, page.state));
+    const size_t size = batch.pages.size();
+    if (size % kPagesToTryAgain == 0) RETURN_IF_ERROR(load_.GoOn());
+    if (size < kPagesPerBatch || size % kPagesToTryAgain != 0) return {};
+    Target& target = load_.targets_[shard];
+    if (!target.mutex.TryLock()) {
+      if (size < kMostPagesPerBatch) return {};
+      target.mutex.Lock();
+    }
+    const Status filed = File(batch, target);
+    target.mutex.Unlock();
+    return filed;
+  }
+
+  Status OnLease(const LeaseRecord& lease) override {
+    LeaseRecord& record = BatchOf(SlotOfLease(lease.id)).leases.emplace_back(lease);
+    record.assigned = std::min(record.assigned, load_.now_);
+    return {};
+  }
+
+  Status OnSlotEnd(Slot slot, uint64_t next_serial) override {
+    BatchOf(slot).next_serials.emplace_back(slot, next_serial);
+    places_.clear();
+    load_.progress_.slots.fetch_add(1, std::memory_order_relaxed);
+    return load_.GoOn();
+  }
+
+  // Files what is left; the next range may begin.
+  Status Finish() {
+    for (size_t shard = 0; shard < batches_.size(); ++shard) {
+      Target& target = load_.targets_[shard];
+      const MutexLock lock(target.mutex);
+      RETURN_IF_ERROR(File(batches_[shard], target));
+      batches_[shard].ids.clear();
+    }
+    return {};
+  }
+
+ private:
+  // What a shard is still to be given. The host of a page is a position in the hosts of the batch,
+  // those that were filed first.
+  struct Batch {
+    std::vector<HostId> ids;
+    std::vector<HostRecord> hosts;
+    std::vector<PageToLoad> pages;
+    std::vector<LeaseRecord> leases;
+    std::vector<std::pair<Slot, uint64_t>> next_serials;
+  };
+
+  [[nodiscard]] size_t ShardOf(Slot slot) const { return slot.value() % batches_.size(); }
+  [[nodiscard]] Batch& BatchOf(Slot slot) { return batches_[ShardOf(slot)]; }
+
+  Status File(Batch& batch, Target& target) FRESHET_REQUIRES(target.mutex) {
+    for (const HostRecord& host : batch.hosts) batch.ids.push_back(target.state->LoadHost(host));
+    batch.hosts.clear();
+    for (PageToLoad& page : batch.pages) page.entry.host = batch.ids[page.entry.host.value()];
+    RETURN_IF_ERROR(
+        target.state->LoadPages(batch.pages, load_.now_.infinite() ? Instant() : load_.now_));
+    load_.progress_.pages.fetch_add(batch.pages.size(), std::memory_order_relaxed);
+    batch.pages.clear();
+    for (const LeaseRecord& lease : batch.leases) target.state->LoadLease(lease);
+    batch.leases.clear();
+    for (const auto& [slot, serial] : batch.next_serials) {
+      target.state->LoadNextSerial(slot, serial);
+    }
+    batch.next_serials.clear();
+    return {};
+  }
+
+  Load& load_;
+  std::vector<HostId> places_;  // of the slot's hosts in their batch, by serial
+  std::vector<Batch> batches_;  // by shard
+};
+
+void Load::Note(Status status) {
+  const MutexLock lock(mutex_);
+  status_.Update(std::move(status));
+}
+
+std::optional<std::pair<Slot, Slot>> Load::NextRange() {
+  const MutexLock lock(mutex_);
+  const uint32_t left = limits::kSlots - next_slot_;
+  if (left == 0 || !status_.ok()) return std::nullopt;
+  const uint32_t share = left / (running_ * kRangesAhead);
+  const auto first = static_cast<uint16_t>(next_slot_);
+  next_slot_ += std::min(left, std::max(share, kLeastSlots));
+  return std::pair(Slot(first), Slot(static_cast<uint16_t>(next_slot_ - 1)));
+}
+
+void Load::ReadRanges() {
+  Range range(*this);
+  while (const auto slots = NextRange()) {
+    Status loaded = store_.Load(slots->first, slots->second, range);
+    if (loaded.ok()) loaded = range.Finish();
+    if (!loaded.ok()) Note(std::move(loaded));
+  }
+}
+
+void Load::FinishShards() {
+  for (size_t shard = next_shard_++; shard < targets_.size(); shard = next_shard_++) {
+    Target& target = targets_[shard];
+    const MutexLock lock(target.mutex);
+    Note(GoOn());
+    for (const PageNumber number : target.state->FinishLoad()) LookForTwin(*target.state, number);
+  }
+}
+
+// Two pages of one fingerprint are hardly ever two URLs.
+void Load::LookForTwin(const ShardState& state, PageNumber number) {
+  const StatusOr<PageRecord> page = std::move(store_.ReadPages({&number, 1}).front());
+  if (!page.ok()) return;
+  std::vector<PageNumber> candidates;
+  state.FindNumbers(page->key, &candidates);
+  std::erase(candidates, number);
+  for (const StatusOr<PageRecord>& other : store_.ReadPages(candidates)) {
+    if (!other.ok() || other->key != page->key) continue;
+    progress_.stored_twice.fetch_add(1, std::memory_order_relaxed);
+    spdlog::warn("{} is stored twice, as page {:#x} and as page {:#x}: freshetd --repair keeps one",
+                 page->key.url, number.value(), other->number.value());
+    return;
+  }
+}
+
+void Load::RunThreads(unsigned threads, void (Load::*work)(), Duration interval,
+                      const std::function<void()>& report) {
+  {
+    const MutexLock lock(mutex_);
+    running_ = threads;
+  }
+  const std::function<void()> piece = [this, work] {
+    (this->*work)();
+    const MutexLock lock(mutex_);
+    --running_;
+  };
+  RunReporting(std::vector<std::function<void()>>(threads, piece), interval, report);
+}
+
+void Load::RunAll(unsigned threads, Duration interval, const std::function<void()>& report) {
+  RunThreads(threads, &Load::ReadRanges, interval, report);
+  if (status().ok()) RunThreads(threads, &Load::FinishShards, interval, report);
+}
+
+}  // namespace
+
+Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
+                  const LoadOptions& options, LoadProgress& progress) {
+  CHECK(!shards.empty());
+  const unsigned threads =
+      options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  progress.expected_pages =
+      store.Stats().families[storage::IndexOf(storage::Family::kStates)].estimated_rows;
+  Load load(store, shards, options, progress);
+  load.RunAll(threads, options.report_interval, options.report);
+  return load.status();
+}
+
+}  // namespace freshet

@@ -1,0 +1,54 @@
+// Start-up: rebuilds the shards' memories from the store, on every core.
+#ifndef FRESHET_SERVER_ENGINE_SHARD_LOADER_H_
+#define FRESHET_SERVER_ENGINE_SHARD_LOADER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/schedule/shard_state.h"
+#include "storage/store.h"
+
+namespace freshet {
+
+// How far a load has come. Thread-safe: read by others while it runs.
+struct LoadProgress {
+  std::atomic<uint64_t> pages = 0;
+  std::atomic<uint32_t> slots = 0;  // of limits::kSlots
+  // About how many pages there are, more if many were rewritten lately. Zero: not known yet.
+  std::atomic<uint64_t> expected_pages = 0;
+  // Pages whose URL another page has too: a store that was damaged.
+  std::atomic<uint64_t> stored_twice = 0;
+};
+
+struct LoadOptions {
+  unsigned threads = 0;  // 0: one a core
+  // The time of the start; no pick is asked for an earlier one. Infinite: not known. Assignments
+  // from later come from a clock that was set back since: their hosts count as fetched from just
+  // now, not as busy until then.
+  Instant now = Instant::Infinite();
+  // Called every `report_interval` while it runs, on the caller's thread. Unset: not.
+  std::function<void()> report;
+  Duration report_interval = Duration::Seconds(1);
+  // Once true, the load ends as soon as it can, Cancelled. Null: nobody does that.
+  const std::atomic<bool>* cancelled = nullptr;
+};
+
+// Loads every host, page and lease into the shard that owns its slot (slot modulo the number of
+// shards), then calls FinishLoad of each. The shards are new, their epochs loaded.
+//
+// Threads read and decode ranges of slots side by side; what they have decoded they file under the
+// lock of its shard, some thousand pages at a time. A thread that finds the lock taken reads on.
+// A page that is stored twice, under two numbers, is loaded twice, counted and named in the log:
+// both are whole, and a repair keeps one. Which ids pages get, and so the order of pages of exactly
+// equal value, depends on the threads; nothing else does.
+//
+// The status of the first range that failed; the shards are then of no use.
+[[nodiscard]] Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
+                                const LoadOptions& options, LoadProgress& progress);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_SHARD_LOADER_H_

@@ -1,0 +1,66 @@
+#include "server/engine/sources.h"
+
+#include <algorithm>
+
+namespace freshet {
+
+void Sources::Add(const SourceRecord& source) {
+  const MutexLock lock(mutex_);
+  by_name_[source.name] = {.index = source.index, .retired = source.retired};
+  proposed_.erase(source.name);
+}
+
+StatusOr<SourceRecord> Sources::Propose(const std::string& name) {
+  const MutexLock lock(mutex_);
+  if (const auto it = by_name_.find(name); it != by_name_.end()) {
+    return SourceRecord{.name = name, .index = it->second.index};
+  }
+  if (const auto it = proposed_.find(name); it != proposed_.end()) {
+    return SourceRecord{.name = name, .index = it->second};
+  }
+  std::array<bool, limits::kMaxSources> used{};
+  for (const auto& [proposed, index] : proposed_) used.at(index) = true;
+  for (const auto& [known, source] : by_name_) used.at(source.index) = true;
+  const auto* free = std::find(used.begin(), used.end(), false);
+  if (free == used.end()) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "source: {} are known, the most there can be, those that were unregistered "
+                      "included",
+                      limits::kMaxSources);
+  }
+  const auto index = static_cast<uint8_t>(free - used.begin());
+  proposed_[name] = index;
+  return SourceRecord{.name = name, .index = index};
+}
+
+std::optional<uint8_t> Sources::Find(std::string_view name) const {
+  const MutexLock lock(mutex_);
+  const auto it = by_name_.find(name);
+  if (it == by_name_.end() || it->second.retired) return std::nullopt;
+  return it->second.index;
+}
+
+bool Sources::Knows(std::string_view name) const {
+  const MutexLock lock(mutex_);
+  return by_name_.contains(name);
+}
+
+std::string Sources::NameOf(uint8_t index) const {
+  const MutexLock lock(mutex_);
+  for (const auto& [name, known] : by_name_) {
+    if (known.index == index) return name;
+  }
+  return {};
+}
+
+std::vector<SourceRecord> Sources::All() const {
+  const MutexLock lock(mutex_);
+  std::vector<SourceRecord> all;
+  all.reserve(by_name_.size());
+  for (const auto& [name, source] : by_name_) {
+    if (!source.retired) all.push_back({.name = name, .index = source.index});
+  }
+  return all;
+}
+
+}  // namespace freshet

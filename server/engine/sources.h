@@ -1,0 +1,62 @@
+// The names of signal sources and their indices, as every handler needs them.
+#ifndef FRESHET_SERVER_ENGINE_SOURCES_H_
+#define FRESHET_SERVER_ENGINE_SOURCES_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/status.h"
+#include "core/model/page.h"
+#include "server/base/mutex.h"
+
+namespace freshet {
+
+// Thread-safe. Invariant: an index, once given, stays with its name, also when the source is
+// retired: counts in stored pages name it.
+class Sources {
+ public:
+  // Takes over a source as it is stored.
+  void Add(const SourceRecord& source) FRESHET_EXCLUDES(mutex_);
+  // The record for a name that is to be stored. An unknown name gets a free index, which is kept
+  // for it, but is not found before Add; one that was retired gets its own back.
+  // ResourceExhausted when limits::kMaxSources are known, retired ones included.
+  [[nodiscard]] StatusOr<SourceRecord> Propose(const std::string& name) FRESHET_EXCLUDES(mutex_);
+
+  // Nothing for one that is retired.
+  [[nodiscard]] std::optional<uint8_t> Find(std::string_view name) const FRESHET_EXCLUDES(mutex_);
+  // Whether it has an index, retired or not.
+  [[nodiscard]] bool Knows(std::string_view name) const FRESHET_EXCLUDES(mutex_);
+  // Empty for an index that was never given.
+  [[nodiscard]] std::string NameOf(uint8_t index) const FRESHET_EXCLUDES(mutex_);
+  // Those that are not retired, by name.
+  [[nodiscard]] std::vector<SourceRecord> All() const FRESHET_EXCLUDES(mutex_);
+
+  void CountSignals(uint8_t index, uint64_t signals) {
+    signals_.at(index).fetch_add(signals, std::memory_order_relaxed);
+  }
+  [[nodiscard]] uint64_t signals(uint8_t index) const {
+    return signals_.at(index).load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct Known {
+    uint8_t index = 0;
+    bool retired = false;
+  };
+
+  mutable Mutex mutex_;
+  std::map<std::string, Known, std::less<>> by_name_ FRESHET_GUARDED_BY(mutex_);
+  std::map<std::string, uint8_t> proposed_ FRESHET_GUARDED_BY(mutex_);
+  std::array<std::atomic<uint64_t>, limits::kMaxSources> signals_{};
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_SOURCES_H_

@@ -1,0 +1,42 @@
+// What the standard gRPC health service says.
+#ifndef FRESHET_SERVER_OPS_HEALTH_H_
+#define FRESHET_SERVER_OPS_HEALTH_H_
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "grpcpp/server.h"
+
+namespace freshet {
+
+// Serving between Serve and the first failure or the end. Thread-safe.
+class Health {
+ public:
+  // From here on `server` answers SERVING for itself and each of the services, by their full names,
+  // unless a failure was reported before. It outlives this.
+  void Serve(grpc::Server* server, const std::vector<std::string>& services);
+  // The store cannot be written: NOT_SERVING for good.
+  void ReportFailure();
+  // The disk is full, or is not any more. SERVING all the same: reading goes on.
+  void SetFull(bool full) { full_ = full; }
+  // The server stops: NOT_SERVING.
+  void Stop();
+  [[nodiscard]] bool serving() const { return serving_ && !failed_; }
+  [[nodiscard]] bool failed() const { return failed_; }
+  [[nodiscard]] bool full() const { return full_; }
+  [[nodiscard]] bool stopping() const { return stopping_; }
+
+ private:
+  void Tell(bool serving);
+
+  std::atomic<grpc::Server*> server_{nullptr};
+  std::atomic<bool> serving_{false};
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> full_{false};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_OPS_HEALTH_H_

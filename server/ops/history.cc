@@ -1,0 +1,200 @@
+#include "server/ops/history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "nlohmann/json.hpp"
+
+namespace freshet {
+namespace {
+
+using nlohmann::json;
+
+bool ValidName(const std::string& name) {
+  return !name.empty() && name.size() <= 40 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || c == '_';
+  });
+}
+
+double Seconds(Instant time) { return static_cast<double>(time.micros()) * 1e-6; }
+
+// JSON has no infinity and no NaN: they become null.
+json Number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+template <typename Get>
+json Series(const std::deque<History::Sample>& history, Get get) {
+  json series = json::array();
+  for (const History::Sample& sample : history) series.push_back(Number(get(sample)));
+  return series;
+}
+
+json HistoryJson(const std::deque<History::Sample>& history,
+                 const std::map<std::string, double>& annotations) {
+  using Sample = History::Sample;
+  json out;
+  out["time"] = Series(history, [](const Sample& s) { return Seconds(s.at); });
+  out["crawls_per_second"] = Series(history, [](const Sample& s) { return s.crawls_per_second; });
+  out["results_per_second"] = Series(history, [](const Sample& s) { return s.results_per_second; });
+  out["signals_per_second"] = Series(history, [](const Sample& s) { return s.signals_per_second; });
+  out["changed_share"] = Series(history, [](const Sample& s) { return s.changed_share; });
+  out["believed_freshness"] = Series(history, [](const Sample& s) { return s.believed_freshness; });
+  out["weighted_believed_freshness"] =
+      Series(history, [](const Sample& s) { return s.weighted_believed_freshness; });
+  out["price"] = Series(history, [](const Sample& s) { return s.price; });
+  out["ready"] = Series(history, [](const Sample& s) { return s.ready; });
+  for (const auto& [name, unused] : annotations) {
+    out["annotations"][name] = Series(history, [&name = name](const Sample& s) {
+      const auto it = s.annotations.find(name);
+      return it == s.annotations.end() ? std::nan("") : it->second;
+    });
+  }
+  return out;
+}
+
+json StatusJson(const ServerStatus& status) {
+  const ShardCounters& counters = status.counters;
+  const DispatchStats& dispatch = status.dispatch;
+  json out;
+  out["version"] = kVersion;
+  out["time"] = Seconds(status.now);
+  out["started"] = Seconds(status.started);
+  out["policy"] = status.policy.in_force;
+  out["pending_policy"] = status.policy.pending;
+  out["durability"] = status.durability;
+  out["failure"] = status.failure.ok() ? "" : status.failure.ToString();
+  out["shards"] = status.shards;
+  out["pages"] = counters.pages;
+  out["hosts"] = counters.hosts;
+  out["importance"] = status.believed.importance;
+  out["believed_freshness"] = status.believed_freshness();
+  out["weighted_believed_freshness"] = status.weighted_believed_freshness();
+  out["price"] = status.price;
+  out["epochs"] = status.last_epoch.epochs;
+  out["epoch_running"] = status.epoch_running;
+  out["crawl_rate"] = dispatch.rate.per_second();
+  out["paused"] = dispatch.paused;
+  out["pause_reason"] = dispatch.pause_reason;
+  out["assignments"] = dispatch.assignments;
+  out["unused_ticks"] = {{"credit", dispatch.ticks_without_credit},
+                         {"page", dispatch.ticks_without_page},
+                         {"late", dispatch.ticks_late},
+                         {"paused", dispatch.ticks_paused},
+                         {"store", dispatch.ticks_stalled}};
+  out["workers"] = dispatch.workers;
+  out["worker_credit"] = dispatch.credit;
+  out["ready"] = dispatch.ready;
+  out["waiting_events"] = status.waiting_events;
+  out["open_leases"] = counters.leases;
+  out["expired_leases"] = counters.expired_leases;
+  out["returned_leases"] = counters.returned_leases;
+  out["results"] = {{"changed", counters.changed},
+                    {"unchanged", counters.unchanged},
+                    {"error", counters.errors},
+                    {"gone", counters.gone},
+                    {"duplicate", counters.duplicate_results},
+                    {"observed_only", counters.late_results},
+                    {"refused", status.results_refused}};
+  out["signals"] = {{"applied", counters.signals_applied},
+                    {"stale", counters.signals_stale},
+                    {"duplicate", counters.signals_duplicate},
+                    {"unknown_page", counters.signals_unknown_url},
+                    {"refused", status.signals_refused}};
+  out["source_signals"] = status.source_signals;
+  out["commits"] = status.store.commits;
+  out["syncs"] = status.store.syncs;
+  out["disk_bytes"] = status.store.table_bytes + status.store.wal_bytes;
+  return out;
+}
+
+}  // namespace
+
+Status Annotations::Post(const std::string& text) {
+  const json posted = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!posted.is_object()) return InvalidArgument("the body is no JSON object of numbers");
+  for (const auto& [name, value] : posted.items()) {
+    if (!ValidName(name)) {
+      return InvalidArgument("a name must be 1 to 40 characters of a-z and '_'");
+    }
+    if (!value.is_number() || !std::isfinite(value.get<double>())) {
+      return InvalidArgument("{}: is no finite number", name);
+    }
+  }
+  const MutexLock lock(mutex_);
+  std::map<std::string, double> merged = values_;
+  for (const auto& [name, value] : posted.items()) merged[name] = value.get<double>();
+  if (merged.size() > kMaxSeries) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted, "at most {} names can be posted",
+                      kMaxSeries);
+  }
+  values_ = std::move(merged);
+  return absl::OkStatus();
+}
+
+std::map<std::string, double> Annotations::values() const {
+  const MutexLock lock(mutex_);
+  return values_;
+}
+
+void History::Add(const ServerStatus& status, std::map<std::string, double> annotations) {
+  const MutexLock lock(mutex_);
+  const ShardCounters& now = status.counters;
+  const ShardCounters& then = counters_before_;
+  const double elapsed = std::max(1e-3, (status.now - before_).seconds());
+  const auto rate = [&](uint64_t after, uint64_t before) {
+    return static_cast<double>(after - std::min(after, before)) / elapsed;
+  };
+  if (before_ != Instant()) {
+    const double changed = rate(now.changed, then.changed);
+    const double fetched = changed + rate(now.unchanged, then.unchanged);
+    samples_.push_back({.at = status.now,
+                        .crawls_per_second = rate(status.dispatch.assignments, assignments_before_),
+                        .results_per_second = fetched,
+                        .signals_per_second = rate(now.signals_applied, then.signals_applied),
+                        .changed_share = fetched > 0 ? changed / fetched : std::nan(""),
+                        .believed_freshness = status.believed_freshness(),
+                        .weighted_believed_freshness = status.weighted_believed_freshness(),
+                        .price = status.price,
+                        .ready = static_cast<double>(status.dispatch.ready),
+                        .annotations = std::move(annotations)});
+    if (samples_.size() > kMaxSamples) samples_.pop_front();
+  }
+  counters_before_ = now;
+  assignments_before_ = status.dispatch.assignments;
+  before_ = status.now;
+}
+
+std::deque<History::Sample> History::samples() const {
+  const MutexLock lock(mutex_);
+  return samples_;
+}
+
+std::string RenderStartingJson(const RecoveryStatus& recovery) {
+  return json{{"starting", Describe(recovery)},
+              {"stage", StageName(recovery)},
+              {"log_bytes", recovery.log_bytes},
+              {"checked_log_bytes", recovery.checked_log_bytes},
+              {"replayed_log_bytes", recovery.replayed_log_bytes},
+              {"recovered_pages", recovery.pages},
+              {"recovered_share", recovery.share}}
+      .dump();
+}
+
+std::string RenderStatusJson(const ServerStatus& status, const std::deque<History::Sample>& history,
+                             const std::vector<RecentAssignment>& recent,
+                             const std::map<std::string, double>& annotations) {
+  json out = StatusJson(status);
+  out["history"] = HistoryJson(history, annotations);
+  out["annotations"] = annotations;
+  out["recent"] = json::array();
+  for (const RecentAssignment& assignment : recent) {
+    out["recent"].push_back({{"time", Seconds(assignment.at)},
+                             {"url", assignment.url},
+                             {"worker", assignment.worker},
+                             {"value", Number(assignment.value)}});
+  }
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace freshet

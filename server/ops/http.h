@@ -1,0 +1,40 @@
+// The HTTP port of a server: metrics, health, the operator page and its data, annotations.
+#ifndef FRESHET_SERVER_OPS_HTTP_H_
+#define FRESHET_SERVER_OPS_HTTP_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "server/ports/http_port.h"
+
+namespace freshet {
+
+// What the port serves.
+struct HttpContent {
+  // May take a while; called on one thread, one at a time.
+  std::function<std::string()> metrics;                // GET /metrics
+  std::function<std::string()> status_json;            // GET /status.json
+  std::function<Status(const std::string&)> annotate;  // POST /annotations, from this machine only
+  // Wait for nobody: probes are answered whatever the server is busy with. Called on another
+  // thread than the others.
+  std::function<bool()> healthy;           // GET /healthz: the process works
+  std::function<std::string()> not_ready;  // GET /readyz: why it takes no requests; empty: it does
+};
+
+// The routes of `content`. `listen` is the address that the port is to listen at.
+[[nodiscard]] std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen);
+
+// Whether a peer's address is that of this machine.
+[[nodiscard]] bool IsLoopback(std::string_view address);
+
+// Why a request may not change anything; empty: it may. It must come from this machine, and not
+// from a page of some other site that a browser shows here: neither openly, with the origin that
+// browsers send along, nor under a name that such a site has let point to this machine.
+[[nodiscard]] std::string WhyForeign(const HttpRequest& request, std::string_view listen_host);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_OPS_HTTP_H_

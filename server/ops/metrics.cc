@@ -1,0 +1,269 @@
+#include "server/ops/metrics.h"
+
+#include <utility>
+#include <vector>
+
+#include "prometheus/metric_family.h"
+#include "prometheus/text_serializer.h"
+#include "server/ops/store_watch.h"
+
+namespace freshet {
+namespace {
+
+using Families = std::vector<prometheus::MetricFamily>;
+using Labels = std::vector<std::pair<std::string, std::string>>;
+
+// Starts a family; its samples follow. Thread-compatible.
+class FamilyWriter {
+ public:
+  explicit FamilyWriter(Families* families) : families_(*families) {}
+
+  FamilyWriter& Counter(const char* name, const char* help) {
+    return Start(name, help, prometheus::MetricType::Counter);
+  }
+  FamilyWriter& Gauge(const char* name, const char* help) {
+    return Start(name, help, prometheus::MetricType::Gauge);
+  }
+  FamilyWriter& Add(double value, const Labels& labels = {}) {
+    prometheus::MetricFamily& family = families_.back();
+    prometheus::ClientMetric metric;
+    for (const auto& [name, label] : labels) metric.label.push_back({name, label});
+    metric.counter.value = value;
+    metric.gauge.value = value;
+    family.metric.push_back(std::move(metric));
+    return *this;
+  }
+  FamilyWriter& Add(uint64_t value, const Labels& labels = {}) {
+    return Add(static_cast<double>(value), labels);
+  }
+
+ private:
+  FamilyWriter& Start(const char* name, const char* help, prometheus::MetricType type) {
+    prometheus::MetricFamily family;
+    family.name = name;
+    family.help = help;
+    family.type = type;
+    families_.push_back(std::move(family));
+    return *this;
+  }
+
+  Families& families_;
+};
+
+void WriteSchedule(const ServerStatus& status, FamilyWriter& out) {
+  out.Gauge("freshet_crawl_rate", "Assignments per second that may leave.")
+      .Add(status.dispatch.rate.per_second());
+  out.Counter("freshet_assignments_total", "Assignments handed out.")
+      .Add(status.dispatch.assignments);
+  out.Counter("freshet_unused_ticks_total", "Ticks of the crawl rate without an assignment.")
+      .Add(status.dispatch.ticks_without_credit, {{"reason", "credit"}})
+      .Add(status.dispatch.ticks_without_page, {{"reason", "page"}})
+      .Add(status.dispatch.ticks_late, {{"reason", "late"}})
+      .Add(status.dispatch.ticks_paused, {{"reason", "paused"}})
+      .Add(status.dispatch.ticks_stalled, {{"reason", "store"}});
+  out.Gauge("freshet_paused", "1 while an operator has paused assignments.")
+      .Add(status.dispatch.paused ? 1.0 : 0.0);
+  out.Gauge("freshet_price", "Value of the page picked last, in importance x seconds.")
+      .Add(status.price);
+  out.Gauge("freshet_workers", "Open Crawl streams that said hello.")
+      .Add(uint64_t{status.dispatch.workers});
+  out.Gauge("freshet_worker_credit", "Assignments that workers can take now.")
+      .Add(status.dispatch.credit);
+  out.Gauge("freshet_ready_assignments", "Assignments leased ahead of their tick.")
+      .Add(uint64_t{status.dispatch.ready});
+  out.Gauge("freshet_lookahead_seconds", "How far ahead of their tick pages are leased.")
+      .Add(status.dispatch.lookahead.seconds());
+  out.Gauge("freshet_open_leases", "Leases open now.").Add(status.counters.leases);
+  out.Counter("freshet_leases_ended_total", "Leases that ended without a result.")
+      .Add(status.counters.expired_leases, {{"reason", "expired"}})
+      .Add(status.counters.returned_leases, {{"reason", "returned"}});
+  out.Counter("freshet_leases_given_up_total",
+              "Expired leases after which their page waits for its normal turn.")
+      .Add(status.counters.given_up);
+}
+
+void WriteIngest(const ServerStatus& status, FamilyWriter& out) {
+  const ShardCounters& counters = status.counters;
+  out.Counter("freshet_results_total", "Crawl results taken in, by what they found.")
+      .Add(counters.changed, {{"outcome", "changed"}})
+      .Add(counters.unchanged, {{"outcome", "unchanged"}})
+      .Add(counters.errors, {{"outcome", "error"}})
+      .Add(counters.gone, {{"outcome", "gone"}})
+      .Add(counters.duplicate_results, {{"outcome", "duplicate"}})
+      .Add(counters.late_results, {{"outcome", "observed_only"}})
+      .Add(status.results_refused, {{"outcome", "refused"}});
+  out.Counter("freshet_throttled_results_total",
+              "Results with HTTP status 429 or 503, which pause their host.")
+      .Add(counters.throttled);
+  out.Counter("freshet_signals_total", "Change signals taken in, by what became of them.")
+      .Add(counters.signals_applied, {{"outcome", "applied"}})
+      .Add(counters.signals_stale, {{"outcome", "stale"}})
+      .Add(counters.signals_duplicate, {{"outcome", "duplicate"}})
+      .Add(counters.signals_unknown_url, {{"outcome", "unknown_page"}})
+      .Add(status.signals_refused - std::min(status.signals_refused, counters.signals_unknown_url),
+           {{"outcome", "refused"}});
+  out.Counter("freshet_source_signals_total", "Change signals that were well formed, by source.");
+  for (const auto& [source, signals] : status.source_signals) {
+    out.Add(signals, {{"source", source}});
+  }
+  out.Counter("freshet_upserts_total", "Pages of upserts, by what became of them.")
+      .Add(status.upserts_applied, {{"outcome", "applied"}})
+      .Add(status.upserts_refused, {{"outcome", "refused"}});
+  out.Gauge("freshet_waiting_events", "Events that wait for their shard.")
+      .Add(uint64_t{status.waiting_events});
+}
+
+void WriteClients(const ServerStatus& status, FamilyWriter& out) {
+  out.Gauge("freshet_connections", "Open connections of gRPC.")
+      .Add(uint64_t{status.connections.open});
+  out.Gauge("freshet_connections_limit", "Connections of gRPC that may be open.")
+      .Add(uint64_t{status.connections.limit});
+  out.Counter("freshet_connections_total", "Connections of gRPC, by what became of them.")
+      .Add(status.connections.accepted, {{"outcome", "taken"}})
+      .Add(status.connections.refused, {{"outcome", "refused"}})
+      .Add(status.connections.failed, {{"outcome", "failed"}});
+  out.Gauge("freshet_streams", "Open streams of all kinds.").Add(uint64_t{status.streams});
+  out.Counter("freshet_streams_refused_total", "Streams refused because too many were open.")
+      .Add(status.streams_refused);
+  out.Gauge("freshet_unacknowledged_bytes", "Messages that were read and are not acknowledged.")
+      .Add(uint64_t{status.unacked_bytes});
+  out.Gauge("freshet_workers_at_allowance", "Workers with credit that hold all leases they may.")
+      .Add(uint64_t{status.dispatch.workers_at_allowance});
+  out.Gauge("freshet_reduced_allowances", "Names of workers that lost leases without a result.")
+      .Add(uint64_t{status.dispatch.allowances_reduced});
+}
+
+void WritePages(const ServerStatus& status, FamilyWriter& out) {
+  out.Gauge("freshet_pages", "Pages known.").Add(status.counters.pages);
+  out.Gauge("freshet_gone_pages", "Pages whose last crawl found them gone or moved.")
+      .Add(status.counters.gone_pages);
+  out.Gauge("freshet_hosts", "Hosts known.").Add(status.counters.hosts);
+  out.Gauge("freshet_importance", "Sum of the importance of all pages.")
+      .Add(status.believed.importance);
+  out.Gauge("freshet_believed_freshness", "Mean probability that a page is fresh, as believed.")
+      .Add(status.believed_freshness(), {{"weight", "pages"}})
+      .Add(status.weighted_believed_freshness(), {{"weight", "importance"}});
+  out.Counter("freshet_epochs_total", "Epochs that ended.").Add(status.last_epoch.epochs);
+  out.Gauge("freshet_epoch_seconds", "How long the last epoch took.")
+      .Add(status.last_epoch.took.seconds());
+  out.Gauge("freshet_epoch_running", "1 while an epoch runs.")
+      .Add(status.epoch_running ? 1.0 : 0.0);
+}
+
+void WriteStore(const ServerStatus& status, FamilyWriter& out) {
+  out.Gauge("freshet_store_bytes", "Bytes on disk and in memory, by kind.")
+      .Add(status.store.table_bytes, {{"kind", "tables"}})
+      .Add(status.store.wal_bytes, {{"kind", "wal"}})
+      .Add(status.store.memtable_bytes, {{"kind", "memtables"}})
+      .Add(status.store.cache_bytes, {{"kind", "cache"}});
+  out.Gauge("freshet_store_free_bytes", "Bytes free on the store's device.")
+      .Add(status.store.free_bytes);
+  out.Counter("freshet_store_commits_total", "Commits that succeeded.").Add(status.store.commits);
+  out.Counter("freshet_store_syncs_total", "Syncs of the write-ahead log.").Add(status.store.syncs);
+  out.Counter("freshet_store_written_bytes_total", "Bytes written, by what wrote them.")
+      .Add(status.store.wal_written_bytes, {{"by", "wal"}})
+      .Add(status.store.flushed_bytes, {{"by", "flush"}})
+      .Add(status.store.compacted_bytes, {{"by", "compaction"}});
+  out.Counter("freshet_store_refused_commits_total", "Commits refused for lack of space.")
+      .Add(status.store.refused_commits);
+  out.Gauge("freshet_store_writable", "1 while the store takes writes.")
+      .Add(status.failure.ok() ? 1.0 : 0.0);
+  out.Gauge("freshet_store_failure_info", "1, with the reason, while the store takes no writes.");
+  if (!status.failure.ok()) out.Add(1.0, {{"reason", std::string(FailureKind(status.failure))}});
+}
+
+void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {
+  out.Gauge("freshet_build_info", "Always 1; the version is a label.")
+      .Add(1.0, {{"version", kVersion}});
+  out.Gauge("freshet_ready", "1 once everything is loaded and requests are taken.")
+      .Add(recovery.ready ? 1.0 : 0.0);
+  out.Gauge("freshet_recovered_pages", "Pages loaded from the store at the start, so far.")
+      .Add(recovery.pages);
+  out.Gauge("freshet_recovered_share", "Share of the store that is loaded, 0 to 1.")
+      .Add(recovery.share);
+  out.Gauge("freshet_recovery_stage_info", "Always 1; how far the start has come is a label.")
+      .Add(1.0, {{"stage", std::string(StageName(recovery))}});
+  out.Gauge("freshet_recovery_log_bytes", "Bytes of log that the start found.")
+      .Add(recovery.log_bytes);
+  out.Gauge("freshet_recovered_log_bytes", "Bytes of that log worked through so far, by step.")
+      .Add(recovery.checked_log_bytes, {{"step", "check"}})
+      .Add(recovery.replayed_log_bytes, {{"step", "replay"}});
+  out.Gauge("freshet_pages_stored_twice", "Pages whose URL another page has too, at the start.")
+      .Add(recovery.stored_twice);
+}
+
+void WriteServer(const ServerStatus& status, FamilyWriter& out) {
+  out.Gauge("freshet_policy_info", "Always 1; the policy in force is a label.")
+      .Add(1.0, {{"policy", status.policy.in_force}});
+  out.Gauge("freshet_start_time_seconds", "When the server was ready, seconds since 1970.")
+      .Add(static_cast<double>(status.started.micros()) * 1e-6);
+  out.Gauge("freshet_shards", "Number of shards.").Add(uint64_t{status.shards});
+}
+
+}  // namespace
+
+Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
+  commit_seconds_ =
+      &prometheus::BuildHistogram()
+           .Name("freshet_commit_seconds")
+           .Help("How long commits took until they were durable.")
+           .Register(*registry_)
+           .Add({}, prometheus::Histogram::BucketBoundaries{1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3,
+                                                            0.01, 0.03, 0.1, 0.3, 1, 3});
+  commit_events_ = &prometheus::BuildHistogram()
+                        .Name("freshet_commit_events")
+                        .Help("Events that shared one commit.")
+                        .Register(*registry_)
+                        .Add({}, prometheus::Histogram::BucketBoundaries{1, 3, 10, 30, 100, 300,
+                                                                         1000, 3000, 10000});
+}
+
+void Metrics::SetHandlers(std::function<void(uint16_t, const Status&)> on_failure,
+                          std::function<void()> on_pages_may_be_due,
+                          std::function<void(const LeaseTallies&)> on_leases) {
+  on_failure_ = std::move(on_failure);
+  on_pages_may_be_due_ = std::move(on_pages_may_be_due);
+  on_leases_ = std::move(on_leases);
+}
+
+void Metrics::OnCommit(Duration took, size_t events) {
+  commit_seconds_->Observe(took.seconds());
+  commit_events_->Observe(static_cast<double>(events));
+}
+
+void Metrics::OnFailure(uint16_t shard, const Status& status) {
+  if (on_failure_) on_failure_(shard, status);
+}
+
+void Metrics::OnPagesMayBeDue() {
+  if (on_pages_may_be_due_) on_pages_may_be_due_();
+}
+
+void Metrics::OnLeases(const LeaseTallies& tallies) {
+  if (on_leases_) on_leases_(tallies);
+}
+
+std::string Metrics::RenderStarting(const RecoveryStatus& recovery) {
+  Families families;
+  FamilyWriter out(&families);
+  WriteRecovery(recovery, out);
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+std::string Metrics::Render(const ServerStatus& status,
+                            const std::map<std::string, double>& annotations) const {
+  Families families = registry_->Collect();
+  FamilyWriter out(&families);
+  WriteRecovery(status.recovery, out);
+  WriteServer(status, out);
+  WriteSchedule(status, out);
+  WriteIngest(status, out);
+  WriteClients(status, out);
+  WritePages(status, out);
+  WriteStore(status, out);
+  out.Gauge("freshet_annotation", "Figures that were posted to /annotations.");
+  for (const auto& [name, value] : annotations) out.Add(value, {{"name", name}});
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace freshet

@@ -1,0 +1,73 @@
+#include "server/ops/store_watch.h"
+
+#include <utility>
+
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+constexpr Duration kReminder = Duration::Seconds(60);
+
+}  // namespace
+
+std::string_view FailureKind(const Status& failure) {
+  switch (failure.code()) {
+    case absl::StatusCode::kOk:
+      return "";
+    case absl::StatusCode::kResourceExhausted:
+      return "disk_full";
+    case absl::StatusCode::kDataLoss:
+      return "damaged";
+    default:
+      return "write_failed";
+  }
+}
+
+StoreWatch::StoreWatch(Health& health, std::function<void(const Status&)> on_change)
+    : health_(health), on_change_(std::move(on_change)) {}
+
+void StoreWatch::Look(const Status& failure, const StoreStats& stats, Instant now) {
+  if (failed_) return;
+  if (failure.ok()) return LookAtSpace(stats, now);
+  if (absl::IsResourceExhausted(failure)) return LookAtFullDisk(stats, now);
+  failed_ = true;
+  if (!health_.failed()) spdlog::critical("the store has failed: {}", failure.ToString());
+  health_.ReportFailure();
+  on_change_(
+      MakeStatus(absl::StatusCode::kUnavailable,
+                 "the store of the server has failed, pages are handed out after a restart"));
+}
+
+void StoreWatch::LookAtFullDisk(const StoreStats& stats, Instant now) {
+  if (full_) {
+    if (now - said_ < kReminder) return;
+    said_ = now;
+    spdlog::warn("the disk is still full: {} bytes are free, {} commits were refused in {:.0f} s",
+                 stats.free_bytes, stats.refused_commits - refused_at_first_,
+                 (now - full_since_).seconds());
+    return;
+  }
+  full_ = true;
+  full_since_ = said_ = now;
+  refused_at_first_ = stats.refused_commits;
+  spdlog::warn(
+      "the disk is full, {} bytes are free: changes are refused and no page is handed out until "
+      "there is space",
+      stats.free_bytes);
+  health_.SetFull(true);
+  on_change_(
+      MakeStatus(absl::StatusCode::kResourceExhausted,
+                 "the disk of the server is full, pages are handed out when there is space"));
+}
+
+void StoreWatch::LookAtSpace(const StoreStats& stats, Instant now) {
+  if (!full_) return;
+  full_ = false;
+  spdlog::info("there is space on the disk again after {:.0f} s: {} commits were refused",
+               (now - full_since_).seconds(), stats.refused_commits - refused_at_first_);
+  health_.SetFull(false);
+  on_change_(absl::OkStatus());
+}
+
+}  // namespace freshet

@@ -1,0 +1,209 @@
+#include "server/ports/connections.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "core/base/check.h"
+#include "fmt/format.h"
+#include "server/ports/listen.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// Connections accepted before the thread looks at anything else.
+constexpr int kAcceptsAtOnce = 64;
+// Refused ones may read why for so long, so many at a time: they hold a descriptor each.
+constexpr Duration kFarewell = Duration::Seconds(1);
+constexpr size_t kMaxLeaving = 16;
+// Counting again costs a system call for each connection.
+constexpr Duration kRecount = Duration::Millis(50);
+constexpr Duration kStatsRecount = Duration::Millis(500);
+// Without descriptors or memory in the system accepting fails at once, again and again.
+constexpr Duration kRest = Duration::Millis(100);
+
+bool IsOutOfSomething(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+void Send(int descriptor, const std::string& bytes) {
+  (void)!send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace
+
+Connections::Connections(size_t limit, Clock& clock) : limit_(limit), clock_(clock) {
+  stats_.limit = limit;
+}
+
+Connections::~Connections() { Stop(); }
+
+StatusOr<int> Connections::Listen(const std::string& address) {
+  CHECK(listeners_.empty(), "listens already");
+  ASSIGN_OR_RETURN(const std::vector<ListeningSocket> sockets, ListenEverywhere(address));
+  for (const ListeningSocket& socket : sockets) listeners_.push_back(socket.descriptor);
+  return sockets.front().port;
+}
+
+void Connections::Start(HandOver hand_over) {
+  CHECK(!thread_.joinable() && !listeners_.empty(), "not listening, or started already");
+  hand_over_ = std::move(hand_over);
+  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  CHECK(wake_ >= 0, "eventfd: {}", std::strerror(errno));
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Connections::Stop() {
+  if (thread_.joinable()) {
+    const uint64_t one = 1;
+    (void)!write(wake_, &one, sizeof(one));
+    thread_.join();
+    close(std::exchange(wake_, -1));
+  }
+  for (const int listener : std::exchange(listeners_, {})) close(listener);
+}
+
+ConnectionStats Connections::stats() const {
+  const MutexLock lock(mutex_);
+  if (const Instant now = clock_.Now(); now >= recounted_ + kStatsRecount) Recount(now);
+  ConnectionStats stats = stats_;
+  stats.open = open_.size();
+  return stats;
+}
+
+void Connections::Run() {
+  while (true) {
+    const Instant now = clock_.Now();
+    SeeOff(now, false);
+    std::vector<pollfd> polled = {{.fd = wake_, .events = POLLIN, .revents = 0}};
+    for (const Leaving& one : leaving_) {
+      polled.push_back({.fd = one.descriptor, .events = POLLIN, .revents = 0});
+    }
+    const size_t first = polled.size();
+    Duration wait = leaving_.empty() ? Duration::Hours(1) : leaving_.front().until - now;
+    if (resting_until_ > now) {
+      wait = std::min(wait, resting_until_ - now);
+    } else {
+      for (const int listener : listeners_) {
+        polled.push_back({.fd = listener, .events = POLLIN, .revents = 0});
+      }
+    }
+    const auto millis = std::max<int64_t>(0, wait.micros() / 1000 + 1);
+    if (poll(polled.data(), polled.size(), static_cast<int>(millis)) <= 0) continue;
+    if (polled[0].revents != 0) break;
+    for (size_t i = first; i < polled.size(); ++i) {
+      if (polled[i].revents != 0) Accept(polled[i].fd, clock_.Now());
+    }
+  }
+  SeeOff(clock_.Now(), true);
+}
+
+void Connections::Accept(int listener, Instant now) {
+  for (int i = 0; i < kAcceptsAtOnce; ++i) {
+    const int descriptor = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (descriptor >= 0) {
+      Take(descriptor, now);
+    } else if (IsOutOfSomething(errno)) {
+      resting_until_ = now + kRest;
+      const MutexLock lock(mutex_);
+      if (stats_.failed++ == 0) spdlog::warn("cannot accept connections: {}", std::strerror(errno));
+      return;
+    } else if (errno != ECONNABORTED && errno != EINTR) {
+      return;  // nobody waits
+    }
+  }
+}
+
+void Connections::Take(int descriptor, Instant now) {
+  Identity identity;
+  if (!IdentityOf(descriptor, &identity)) {
+    close(descriptor);
+    return;
+  }
+  bool full = false;
+  {
+    const MutexLock lock(mutex_);
+    open_.erase(descriptor);  // gRPC has closed the one that had this number
+    if (open_.size() >= limit_ && now >= recounted_ + kRecount) Recount(now);
+    full = open_.size() >= limit_;
+    if (full) {
+      ++stats_.refused;
+    } else {
+      ++stats_.accepted;
+      open_[descriptor] = identity;
+    }
+  }
+  if (full) return Refuse(descriptor, limit_, now);
+  const int on = 1;
+  (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  hand_over_(descriptor);
+}
+
+void Connections::Refuse(int descriptor, size_t limit, Instant now) {
+  if (leaving_.size() >= kMaxLeaving) {
+    Tell(leaving_.front());
+    close(leaving_.front().descriptor);
+    leaving_.pop_front();
+  }
+  leaving_.push_back({.descriptor = descriptor,
+                      .until = now + kFarewell,
+                      .refusal = Refusal(fmt::format(
+                          "{} connections are open, the most that this server takes: close some, "
+                          "or try again later",
+                          limit))});
+  Send(descriptor, leaving_.back().refusal.Greeting());
+}
+
+void Connections::Tell(Leaving& leaving) {
+  if (std::exchange(leaving.told, true)) return;
+  Send(leaving.descriptor, leaving.refusal.Farewell());
+  // Closed with something unread it would be reset, and the reason lost.
+  (void)shutdown(leaving.descriptor, SHUT_WR);
+}
+
+void Connections::Recount(Instant now) const {
+  recounted_ = now;
+  absl::erase_if(open_, [](const auto& entry) {
+    Identity identity;
+    return !IdentityOf(entry.first, &identity) || identity != entry.second;
+  });
+}
+
+void Connections::SeeOff(Instant now, bool all) {
+  std::erase_if(leaving_, [&](Leaving& one) {
+    char bytes[4096];
+    ssize_t read = 0;
+    // Bounded: who keeps on sending is not listened to for ever.
+    for (int i = 0; i < 4; ++i) {
+      if ((read = recv(one.descriptor, bytes, sizeof(bytes), MSG_DONTWAIT)) <= 0) break;
+      const std::string answer = one.refusal.Answer({bytes, static_cast<size_t>(read)});
+      if (!one.told && !answer.empty()) Send(one.descriptor, answer);
+    }
+    const bool gone = read == 0 || (read < 0 && errno != EAGAIN && errno != EINTR);
+    const bool over = all || now >= one.until;
+    if (one.refusal.answered() || over) Tell(one);
+    if (!gone && !over) return false;
+    close(one.descriptor);
+    return true;
+  });
+}
+
+bool Connections::IdentityOf(int descriptor, Identity* identity) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return false;
+  *identity = {.device = status.st_dev, .inode = status.st_ino};
+  return true;
+}
+
+}  // namespace freshet

@@ -1,0 +1,99 @@
+// The gRPC port's connections. gRPC takes any number of them, each with a file descriptor and
+// memory of its own; so they are accepted here, counted, and handed over while there are few
+// enough. One too many is told so in the words of HTTP/2, and closed.
+#ifndef FRESHET_SERVER_PORTS_CONNECTIONS_H_
+#define FRESHET_SERVER_PORTS_CONNECTIONS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "server/base/mutex.h"
+#include "server/base/system_clock.h"
+#include "server/ports/refusal.h"
+
+namespace freshet {
+
+// Value type, thread-compatible.
+struct ConnectionStats {
+  size_t open = 0;
+  size_t limit = 0;
+  uint64_t accepted = 0;  // since the start, those refused not included
+  uint64_t refused = 0;   // for being too many
+  uint64_t failed = 0;    // accepts that failed for lack of something in the system
+};
+
+// Thread-safe. Life: Listen, Start, Stop.
+class Connections {
+ public:
+  // Takes over a connected descriptor, closing it in the end.
+  using HandOver = std::function<void(int descriptor)>;
+
+  // At most `limit` are open at a time. `clock` outlives this.
+  Connections(size_t limit, Clock& clock);
+  ~Connections();
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  // Listens at "host:port", at every address that the host has; port 0 takes any that is free. No
+  // other process can listen there. Returns the port. Unavailable says why not.
+  [[nodiscard]] StatusOr<int> Listen(const std::string& address);
+  // From here on connections are taken. `hand_over` is called on a thread of this object's.
+  void Start(HandOver hand_over);
+  // Listens no more; afterwards nothing is handed over. Idempotent.
+  void Stop();
+
+  [[nodiscard]] ConnectionStats stats() const FRESHET_EXCLUDES(mutex_);
+
+ private:
+  // What tells a socket from others that had or will have its number.
+  struct Identity {
+    dev_t device = 0;
+    ino_t inode = 0;
+    friend bool operator==(const Identity&, const Identity&) = default;
+  };
+  // A refused connection that is given the time to hear why.
+  struct Leaving {
+    int descriptor = -1;
+    Instant until;
+    Refusal refusal;
+    bool told = false;
+  };
+
+  void Run();
+  void Accept(int listener, Instant now);
+  void Take(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
+  void Refuse(int descriptor, size_t limit, Instant now);
+  // Forgets those that have been closed.
+  void Recount(Instant now) const FRESHET_REQUIRES(mutex_);
+  // Answers those that are refused, and closes what has left or had its time.
+  void SeeOff(Instant now, bool all);
+  static void Tell(Leaving& leaving);
+  [[nodiscard]] static bool IdentityOf(int descriptor, Identity* identity);
+
+  const size_t limit_;
+  Clock& clock_;
+  HandOver hand_over_;
+  std::vector<int> listeners_;
+  int wake_ = -1;                // an eventfd
+  std::deque<Leaving> leaving_;  // of the thread, the oldest first
+  Instant resting_until_;        // of the thread: nothing is accepted before
+  std::thread thread_;
+  mutable Mutex mutex_;
+  // Of those handed over; may hold some that gRPC has closed since.
+  mutable absl::flat_hash_map<int, Identity> open_ FRESHET_GUARDED_BY(mutex_);
+  mutable Instant recounted_ FRESHET_GUARDED_BY(mutex_);
+  ConnectionStats stats_ FRESHET_GUARDED_BY(mutex_);
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_PORTS_CONNECTIONS_H_

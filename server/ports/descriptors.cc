@@ -1,0 +1,82 @@
+#include "server/ports/descriptors.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// Standard streams, listeners, the log, event queues, connections on their way out.
+constexpr uint64_t kOwn = 40;
+// Cores beyond these do not get pollers of their own.
+constexpr uint64_t kMostCores = 64;
+// What the store opens beside its table cache: logs, manifest, lock, a checkpoint being made, and
+// the inputs and outputs of compactions, which the cache cannot let go of.
+constexpr uint64_t kStoreWork = 64;
+constexpr uint64_t kLeastTables = 32;
+constexpr uint64_t kLeastConnections = 8;
+constexpr uint64_t kLeastHttp = 4;
+// A share for the probes and scrapers of a process with few descriptors.
+constexpr uint64_t kHttpShare = 16;
+// So many tables hold a terabyte: no store that one machine serves needs to count them.
+constexpr uint64_t kAllTables = 16'384;
+
+}  // namespace
+
+StatusOr<DescriptorPlan> PlanDescriptors(uint64_t limit, const DescriptorWishes& wishes) {
+  const uint64_t own = kOwn + 2 * std::min<uint64_t>(wishes.cores, kMostCores) + kStoreWork;
+  const uint64_t needed = own + kLeastTables + kLeastConnections + kLeastHttp;
+  if (limit < needed) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "the process may open {} files, at least {} are needed: raise the limit "
+                      "(ulimit -n, or LimitNOFILE= of systemd)",
+                      limit, needed);
+  }
+  const auto http = std::min(static_cast<uint64_t>(std::max(wishes.http_connections, 1)),
+                             std::max(kLeastHttp, limit / kHttpShare));
+  const uint64_t spare = limit - own - http;
+  const uint64_t connections =
+      std::min(static_cast<uint64_t>(std::max(wishes.connections, 1)),
+               kLeastConnections + (spare - kLeastTables - kLeastConnections) / 2);
+  const uint64_t tables = spare - connections;
+  return DescriptorPlan{.table_files = tables >= kAllTables ? -1 : static_cast<int>(tables),
+                        .connections = static_cast<int>(connections),
+                        .http_connections = static_cast<int>(http)};
+}
+
+uint64_t RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return before;
+  return limit.rlim_cur;
+}
+
+StatusOr<DescriptorPlan> ShareDescriptors(const ServerConfig& config) {
+  const uint64_t limit = RaiseDescriptorLimit();
+  ASSIGN_OR_RETURN(
+      const DescriptorPlan plan,
+      PlanDescriptors(limit, {.connections = config.max_connections,
+                              .http_connections = static_cast<int>(config.max_http_connections),
+                              .cores = std::thread::hardware_concurrency()}));
+  // Who has asked for more is warned, and who gets few; a default is only the most that is of use.
+  const ServerConfig defaults;
+  const auto tell = [limit](std::string_view key, int planned, int wanted, int usual) {
+    if (planned >= wanted) return;
+    constexpr int kMany = 1000;
+    spdlog::log(wanted == usual && planned >= kMany ? spdlog::level::info : spdlog::level::warn,
+                "{}: {} of {}, as the process may open no more than {} files", key, planned, wanted,
+                limit);
+  };
+  tell("limits.connections", plan.connections, config.max_connections, defaults.max_connections);
+  tell("http.max_connections", plan.http_connections, static_cast<int>(config.max_http_connections),
+       static_cast<int>(defaults.max_http_connections));
+  return plan;
+}
+
+}  // namespace freshet

@@ -1,0 +1,86 @@
+#include "server/ports/grpc_port.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+
+namespace freshet {
+namespace {
+
+// Pings of clients may come so close together before they are told to stop.
+constexpr Duration kMinPingInterval = Duration::Seconds(1);
+// A connection that has not said what it wants by then is closed.
+constexpr Duration kHandshake = Duration::Seconds(20);
+
+int Millis(Duration duration) { return static_cast<int>(duration.micros() / 1000); }
+
+// Pings find out about peers that are gone without a word; an interval of zero: none are sent.
+void SetKeepalive(const ServerConfig& config, grpc::ServerBuilder* builder) {
+  if (config.keepalive_interval > Duration()) {
+    builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS,
+                                std::max(1, Millis(config.keepalive_interval)));
+    builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                                std::max(1, Millis(config.keepalive_timeout)));
+    // However long nothing else is sent.
+    builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  }
+  // Clients may ping as well, also while they have no call open.
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                              Millis(kMinPingInterval));
+}
+
+}  // namespace
+
+GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Clock& clock)
+    : config_(config), connections_(connections, clock) {}
+
+GrpcPort::~GrpcPort() { Stop(); }
+
+StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services) {
+  CHECK(server_ == nullptr, "started already");
+  const StatusOr<int> port = connections_.Listen(config_.listen);
+  RETURN_IF_ERROR(WithKey("listen", port.status()));
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  using Experimental = grpc::ServerBuilder::experimental_type;
+  acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+      Experimental::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+  builder.SetMaxReceiveMessageSize(limits::kMaxMessageBytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(kHandshake));
+  // Messages are inflated when they are read, as far as they may be large (server/api/inflate.h).
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  SetKeepalive(config_, &builder);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "listen: gRPC cannot serve at {}",
+                      config_.listen);
+  }
+  connections_.Start([this](int descriptor) { HandOver(descriptor); });
+  return port;
+}
+
+void GrpcPort::Stop() {
+  // gRPC forgets to close what is handed to it once it shuts down.
+  connections_.Stop();
+  if (server_ == nullptr || std::exchange(stopped_, true)) return;
+  server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+  server_->Wait();
+}
+
+void GrpcPort::HandOver(int descriptor) {
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+  connection.fd = descriptor;
+  acceptor_->HandleNewConnection(&connection);
+}
+
+}  // namespace freshet

@@ -1,0 +1,50 @@
+// The gRPC port: what listens there, which services answer, and what a connection may hold.
+#ifndef FRESHET_SERVER_PORTS_GRPC_PORT_H_
+#define FRESHET_SERVER_PORTS_GRPC_PORT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "server/base/system_clock.h"
+#include "server/config.h"
+#include "server/ports/connections.h"
+
+namespace freshet {
+
+// Thread-safe but for Start and Stop.
+class GrpcPort {
+ public:
+  // At most `connections` are open at a time. All outlive this.
+  GrpcPort(const ServerConfig& config, size_t connections, Clock& clock);
+  ~GrpcPort();
+  GrpcPort(const GrpcPort&) = delete;
+  GrpcPort& operator=(const GrpcPort&) = delete;
+
+  // Answers calls of the services, which outlive this, and of the standard services for health and
+  // reflection. Returns the port. Unavailable says why it is not possible.
+  [[nodiscard]] StatusOr<int> Start(const std::vector<grpc::Service*>& services);
+  // Takes no more connections, gives calls that are open one second, and ends. Idempotent.
+  void Stop();
+
+  // nullptr before Start. Lives as long as this.
+  [[nodiscard]] grpc::Server* server() const { return server_.get(); }
+  [[nodiscard]] ConnectionStats connections() const { return connections_.stats(); }
+
+ private:
+  void HandOver(int descriptor);
+
+  const ServerConfig& config_;
+  Connections connections_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
+  std::unique_ptr<grpc::Server> server_;
+  bool stopped_ = false;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_PORTS_GRPC_PORT_H_

@@ -1,0 +1,179 @@
+#include "server/ports/http_message.h"
+
+#include <algorithm>
+
+#include "boost/beast/http/parser.hpp"
+#include "boost/beast/http/string_body.hpp"
+#include "core/base/check.h"
+#include "fmt/format.h"
+
+namespace freshet {
+namespace {
+
+namespace http = boost::beast::http;
+
+// The shortest end of a body in chunks, "0" and two ends of lines: every chunk has as much after
+// it.
+constexpr size_t kLastChunkBytes = 5;
+// Bodies may come in chunks, each with a line of its own: all bytes of a body together may be so
+// many times what the body may have.
+constexpr size_t kMostFraming = 4;
+
+// The path of a target: "/x" of "/x?y" and of "http://host/x". Empty: none.
+std::string PathOf(std::string_view target) {
+  constexpr std::string_view kScheme = "http://";
+  if (SameIgnoringCase(target.substr(0, kScheme.size()), kScheme)) {
+    const size_t slash = target.find('/', kScheme.size());
+    target = slash == std::string_view::npos ? "/" : target.substr(slash);
+  }
+  if (target.empty() || target.front() != '/') return "";
+  return std::string(target.substr(0, target.find_first_of("?#")));
+}
+
+}  // namespace
+
+bool SameIgnoringCase(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [lower](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::string_view HttpRequest::Field(std::string_view name) const {
+  const auto it = std::find_if(fields.begin(), fields.end(), [name](const auto& field) {
+    return SameIgnoringCase(field.first, name);
+  });
+  return it == fields.end() ? std::string_view() : it->second;
+}
+
+HttpResponse TextResponse(int status, std::string_view line) {
+  return {.status = status, .body = std::make_shared<const std::string>(fmt::format("{}\n", line))};
+}
+
+std::string HttpHead(const HttpResponse& response, bool keep_alive) {
+  const http::status status = http::int_to_status(static_cast<unsigned>(response.status));
+  const boost::beast::string_view reason = http::obsolete_reason(status);
+  std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status,
+                                 std::string_view(reason.data(), reason.size()));
+  // 204 has no body, and may not say how long it is.
+  if (response.status != 204) head += fmt::format("Content-Length: {}\r\n", response.size());
+  if (response.body != nullptr) {
+    head += fmt::format("Content-Type: {}\r\nX-Content-Type-Options: nosniff\r\n", response.type);
+  }
+  for (const auto& [name, value] : response.fields) head += fmt::format("{}: {}\r\n", name, value);
+  head += fmt::format("Connection: {}\r\n\r\n", keep_alive ? "keep-alive" : "close");
+  return head;
+}
+
+const HttpRoute* FindRoute(const std::vector<HttpRoute>& routes, const HttpRequest& request,
+                           HttpResponse* refusal) {
+  if (request.path.empty()) {
+    *refusal = TextResponse(400, "the target is no path");
+    return nullptr;
+  }
+  const auto route = std::find_if(routes.begin(), routes.end(), [&request](const HttpRoute& r) {
+    return r.path == request.path;
+  });
+  if (route == routes.end()) {
+    *refusal = TextResponse(404, "there is nothing at this path");
+    return nullptr;
+  }
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  if (route->post ? request.method != "POST" : !reads) {
+    const char* allowed = route->post ? "POST" : "GET, HEAD";
+    *refusal = TextResponse(405, fmt::format("this path takes {}", allowed));
+    refusal->fields.emplace_back("Allow", allowed);
+    return nullptr;
+  }
+  return &*route;
+}
+
+// --- Reading
+
+struct HttpReader::Parser {
+  explicit Parser(const HttpSizes& sizes) {
+    parser.header_limit(static_cast<std::uint32_t>(sizes.header_bytes));
+    parser.body_limit(sizes.body_bytes);
+  }
+  http::request_parser<http::string_body> parser;
+  size_t taken = 0;
+  bool expectation_taken = false;
+};
+
+HttpReader::HttpReader(HttpSizes sizes) : sizes_(sizes), parser_(std::make_unique<Parser>(sizes)) {}
+HttpReader::~HttpReader() = default;
+
+bool HttpReader::begun() const { return parser_->taken > 0 || !bytes_.empty(); }
+
+HttpReader::State HttpReader::Read() {
+  auto& parser = parser_->parser;
+  while (!parser.is_done() && !bytes_.empty()) {
+    // Beast takes it for granted that what follows a last chunk's line has come in one piece.
+    if (parser.is_header_done() && parser.chunked() && bytes_.size() < kLastChunkBytes) break;
+    boost::beast::error_code error;
+    // First the header alone, so that what it takes can be counted.
+    const bool in_header = !parser.is_header_done();
+    parser.eager(!in_header);
+    const size_t taken = parser.put(boost::asio::buffer(bytes_.data(), bytes_.size()), error);
+    bytes_.erase(0, taken);
+    parser_->taken += taken;
+    // The parser's own limit is one for each of its two parts.
+    if (in_header && parser_->taken > sizes_.header_bytes) error = http::error::header_limit;
+    if (parser_->taken > sizes_.header_bytes + kMostFraming * sizes_.body_bytes) {
+      return Refuse(413, "the body comes in too many pieces");
+    }
+    if (error == http::error::header_limit) return Refuse(431, "the header is too large");
+    if (error == http::error::body_limit) return Refuse(413, "the body is too large");
+    if (error == http::error::bad_version) return Refuse(505, "the version is not HTTP/1");
+    if (error && error != http::error::need_more) return Refuse(400, "this is no HTTP request");
+    if (taken == 0) break;
+  }
+  if (parser.is_done()) {
+    if (std::optional<HttpResponse> refusal = RefusalOf()) {
+      refusal_ = *std::move(refusal);
+      return State::kRefused;
+    }
+    return State::kRequest;
+  }
+  // The parser takes a line as a whole, so what it leaves is one.
+  if (bytes_.size() > sizes_.header_bytes) return Refuse(431, "a line is too long");
+  return State::kWantsMore;
+}
+
+HttpReader::State HttpReader::Refuse(int status, std::string_view line) {
+  refusal_ = TextResponse(status, line);
+  return State::kRefused;
+}
+
+std::optional<HttpResponse> HttpReader::RefusalOf() const {
+  const auto& message = parser_->parser.get();
+  const auto hosts = message.count(http::field::host);
+  if (hosts > 1 || (hosts == 0 && message.version() >= 11)) {
+    return TextResponse(400, "the request must have one Host");
+  }
+  return std::nullopt;
+}
+
+HttpRequest HttpReader::TakeRequest() {
+  CHECK(parser_->parser.is_done());
+  auto& message = parser_->parser.get();
+  HttpRequest request;
+  request.method = std::string(message.method_string());
+  request.path = PathOf({message.target().data(), message.target().size()});
+  for (const auto& field : message) {
+    request.fields.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  }
+  request.body = std::move(message.body());
+  request.keep_alive = message.keep_alive();
+  parser_ = std::make_unique<Parser>(sizes_);
+  return request;
+}
+
+bool HttpReader::TakeExpectation() {
+  const auto& parser = parser_->parser;
+  if (parser_->expectation_taken || !parser.is_header_done() || parser.is_done()) return false;
+  const auto value = parser.get()[http::field::expect];
+  parser_->expectation_taken = SameIgnoringCase({value.data(), value.size()}, "100-continue");
+  return parser_->expectation_taken;
+}
+
+}  // namespace freshet

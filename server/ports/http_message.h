@@ -1,0 +1,111 @@
+// HTTP/1.1 messages without sockets: bytes become requests within limits, answers become bytes.
+#ifndef FRESHET_SERVER_PORTS_HTTP_MESSAGE_H_
+#define FRESHET_SERVER_PORTS_HTTP_MESSAGE_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+
+namespace freshet {
+
+// Whether two texts of ASCII are the same but for the case of letters.
+[[nodiscard]] bool SameIgnoringCase(std::string_view a, std::string_view b);
+
+using HttpFields = std::vector<std::pair<std::string, std::string>>;
+
+// Value type, thread-compatible.
+struct HttpRequest {
+  std::string method;
+  std::string path;   // without the query
+  HttpFields fields;  // in the order in which they came
+  std::string body;
+  std::string peer;  // address of the client, without the port
+  bool keep_alive = false;
+
+  // The value of a field, its name in any case; empty: there is none. The first of several.
+  [[nodiscard]] std::string_view Field(std::string_view name) const;
+};
+
+// Value type, thread-compatible.
+struct HttpResponse {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  // Shared, so that an answer to many costs its bytes once; null: no body.
+  std::shared_ptr<const std::string> body;
+  HttpFields fields;
+
+  [[nodiscard]] size_t size() const { return body == nullptr ? 0 : body->size(); }
+};
+
+// A line of text.
+[[nodiscard]] HttpResponse TextResponse(int status, std::string_view line);
+// What comes before the body, the empty line included.
+[[nodiscard]] std::string HttpHead(const HttpResponse& response, bool keep_alive);
+
+// What a port serves at one path: GET and HEAD, or POST. Value type, thread-compatible.
+struct HttpRoute {
+  std::string path;
+  bool post = false;
+  // False: answered at once, between the bytes of all others, so `answer` waits for nobody. True:
+  // answered on a thread that does this and nothing else, one request at a time; requests that wait
+  // for the same GET are answered by one call.
+  bool slow = false;
+  // Called from one thread at a time.
+  std::function<HttpResponse(const HttpRequest&)> answer;
+};
+
+// The route of a request, or null with `refusal` set: 404, 405, 400.
+[[nodiscard]] const HttpRoute* FindRoute(const std::vector<HttpRoute>& routes,
+                                         const HttpRequest& request, HttpResponse* refusal);
+
+struct HttpSizes {
+  size_t header_bytes = limits::kMaxHttpHeaderBytes;
+  size_t body_bytes = limits::kMaxHttpBodyBytes;
+};
+
+// Makes requests of the bytes of one connection. What it holds is bounded by the sizes and what is
+// given at once, if no more is given before Read has said that it wants more. Owner thread only.
+class HttpReader {
+ public:
+  explicit HttpReader(HttpSizes sizes);
+  ~HttpReader();
+  HttpReader(const HttpReader&) = delete;
+  HttpReader& operator=(const HttpReader&) = delete;
+
+  void Give(std::string_view bytes) { bytes_.append(bytes); }
+  enum class State {
+    kWantsMore,
+    kRequest,  // TakeRequest has it
+    kRefused,  // TakeRefusal says why; the connection is of no more use
+  };
+  // Reads as far as the bytes go.
+  [[nodiscard]] State Read();
+  [[nodiscard]] HttpRequest TakeRequest();
+  [[nodiscard]] HttpResponse TakeRefusal() { return std::move(refusal_); }
+  // Whether a part of the next request is there.
+  [[nodiscard]] bool begun() const;
+  // Whether the client waits for "100 Continue" before it sends its body; true once a request.
+  [[nodiscard]] bool TakeExpectation();
+
+ private:
+  struct Parser;
+
+  State Refuse(int status, std::string_view line);
+  [[nodiscard]] std::optional<HttpResponse> RefusalOf() const;
+
+  const HttpSizes sizes_;
+  std::string bytes_;  // not read yet
+  std::unique_ptr<Parser> parser_;
+  HttpResponse refusal_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_PORTS_HTTP_MESSAGE_H_

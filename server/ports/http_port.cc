@@ -1,0 +1,400 @@
+#include "server/ports/http_port.h"
+
+#include <array>
+#include <chrono>
+#include <list>
+#include <thread>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "boost/asio/io_context.hpp"
+#include "boost/asio/ip/tcp.hpp"
+#include "boost/asio/post.hpp"
+#include "boost/asio/steady_timer.hpp"
+#include "boost/asio/write.hpp"
+#include "core/base/check.h"
+#include "server/ports/http_answerer.h"
+#include "server/ports/listen.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+using Ticket = HttpAnswerer::Ticket;
+
+// After the system had no descriptor for a connection.
+constexpr Duration kAcceptPause = Duration::Millis(100);
+constexpr Duration kComplaintInterval = Duration::Seconds(60);
+// How long answers may still leave when the port stops.
+constexpr Duration kStopTime = Duration::Seconds(1);
+// What a client may still send to a connection that is done.
+constexpr size_t kMaxLingeringBytes = 1 << 20;
+
+std::chrono::microseconds Micros(Duration duration) {
+  return std::chrono::microseconds(duration.micros());
+}
+
+HttpResponse Busy() {
+  HttpResponse response = TextResponse(503, "the server has too much to answer");
+  response.fields.emplace_back("Retry-After", "1");
+  return response;
+}
+
+}  // namespace
+
+// Everything but construction, Start and Stop happens on the loop's thread.
+class HttpPort::Impl {
+ public:
+  Impl(std::vector<HttpRoute> routes, HttpOptions options);
+  StatusOr<int> Start(const std::string& address);
+  void Stop();
+
+ private:
+  class Connection;
+  // First the one that has been without a whole request the longest.
+  using Connections = std::list<std::shared_ptr<Connection>>;
+
+  void Accept();
+  void OnAccepted(const error_code& error, tcp::socket socket);
+  void PauseAccepting(const std::string& reason);
+  void BeginStop();
+  void CloseAll();
+  void Deliver(const std::vector<Ticket>& tickets, const HttpResponse& response);
+  // Zero: the answerer has too much to do.
+  [[nodiscard]] Ticket Ask(const HttpRoute& route, HttpRequest request, Connection& connection);
+  // Makes room for so many bytes more, which belong to `by`.
+  void AddUnsent(size_t bytes, const Connection* by);
+
+  const std::vector<HttpRoute> routes_;
+  const HttpOptions options_;
+  asio::io_context context_{1};
+  tcp::acceptor acceptor_{context_};
+  asio::steady_timer pause_{context_};
+  asio::steady_timer silence_{context_};
+  asio::steady_timer stop_timer_{context_};
+  Connections connections_;
+  absl::flat_hash_map<Ticket, Connection*> waiting_;
+  Ticket next_ticket_ = 1;
+  size_t unsent_bytes_ = 0;
+  bool silent_ = false;  // has complained lately
+  bool stopping_ = false;
+  HttpAnswerer answerer_;
+  std::thread thread_;
+};
+
+// One client. Lives until it is closed and the last of its operations is over.
+class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(Impl& port, tcp::socket socket)
+      : port_(port),
+        socket_(std::move(socket)),
+        deadline_(port.context_),
+        reader_(port.options_.sizes) {
+    error_code ignored;
+    socket_.non_blocking(true, ignored);
+    socket_.set_option(tcp::no_delay(true), ignored);
+    peer_ = socket_.remote_endpoint(ignored).address().to_string();
+  }
+
+  void Begin(Connections::iterator place) {
+    place_ = place;
+    SetDeadline(port_.options_.request_time);
+    request_timed_ = true;
+    Read();
+  }
+  // Drops everything at once.
+  void Close() {
+    if (state_ == State::kClosed) return;
+    const std::shared_ptr<Connection> self = shared_from_this();
+    error_code ignored;
+    // What the client does not take must not stay with the system either.
+    if (state_ == State::kWriting) {
+      socket_.set_option(asio::socket_base::linger(true, 0), ignored);
+    }
+    SetState(State::kClosed);
+    deadline_.cancel();
+    socket_.close(ignored);
+    port_.waiting_.erase(ticket_);
+    port_.connections_.erase(place_);
+    if (port_.stopping_ && port_.connections_.empty()) port_.stop_timer_.cancel();
+  }
+  // The port stops, and the answerer has stopped: what is being written may still leave.
+  void OnStop() {
+    if (state_ == State::kAnswering) {
+      Answer(TextResponse(503, "the server is stopping"), false);
+    } else if (state_ != State::kWriting) {
+      Close();
+    }
+  }
+  // What the ticket was for.
+  void OnAnswer(const HttpResponse& response) {
+    if (state_ == State::kAnswering) Answer(response, keep_alive_);
+  }
+  [[nodiscard]] size_t unsent() const { return state_ == State::kWriting ? answer_.size() : 0; }
+
+ private:
+  enum class State {
+    kReading,
+    kAnswering,  // waits for the answerer
+    kWriting,
+    kLingering,  // has told the client that this was all, and reads until it ends too
+    kClosed,
+  };
+  void SetState(State state) {
+    if (state_ == State::kWriting) port_.unsent_bytes_ -= answer_.size();
+    state_ = state;
+  }
+
+  void SetDeadline(Duration after) {
+    deadline_.expires_after(Micros(after));
+    deadline_.async_wait([self = shared_from_this(), turn = ++deadline_turn_](const error_code& e) {
+      if (!e && turn == self->deadline_turn_) self->OnDeadline();
+    });
+  }
+  void OnDeadline() {
+    if (state_ == State::kReading && reader_.begun()) {
+      Answer(TextResponse(408, "the request took too long"), false);
+    } else if (state_ == State::kAnswering) {
+      port_.waiting_.erase(ticket_);
+      Answer(Busy(), false);
+    } else {
+      Close();
+    }
+  }
+
+  void Read() {
+    if (std::exchange(reading_, true)) return;
+    socket_.async_read_some(asio::buffer(chunk_),
+                            [self = shared_from_this()](const error_code& error, size_t size) {
+                              self->OnRead(error, size);
+                            });
+  }
+  void OnRead(const error_code& error, size_t size) {
+    reading_ = false;
+    if (state_ == State::kClosed) return;
+    if (state_ == State::kLingering) {
+      lingering_bytes_ += size;
+      if (error || lingering_bytes_ > kMaxLingeringBytes) return Close();
+      return Read();
+    }
+    // The answer to a request that took too long is on its way.
+    if (state_ != State::kReading) return;
+    if (error) return Close();
+    reader_.Give({chunk_.data(), size});
+    GoOn();
+  }
+
+  // Takes the next request out of what was read, or reads on.
+  void GoOn() {
+    switch (reader_.Read()) {
+      case HttpReader::State::kRequest:
+        return Handle(reader_.TakeRequest());
+      case HttpReader::State::kRefused:
+        return Answer(reader_.TakeRefusal(), false);
+      case HttpReader::State::kWantsMore:
+        break;
+    }
+    if (reader_.begun() && !request_timed_) {
+      SetDeadline(port_.options_.request_time);
+      request_timed_ = true;
+    }
+    if (reader_.TakeExpectation()) {
+      // It fits into the buffer of a connection that has nothing to send; a client that does not
+      // get it sends the body after a while all the same.
+      error_code ignored;
+      socket_.write_some(asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), ignored);
+    }
+    Read();
+  }
+
+  void Handle(HttpRequest request) {
+    port_.connections_.splice(port_.connections_.end(), port_.connections_, place_);
+    request.peer = peer_;
+    head_only_ = request.method == "HEAD";
+    keep_alive_ = request.keep_alive;
+    HttpResponse refusal;
+    const HttpRoute* route = FindRoute(port_.routes_, request, &refusal);
+    if (route == nullptr) return Answer(refusal, keep_alive_);
+    if (!route->slow) return Answer(CallRoute(*route, request), keep_alive_);
+    SetState(State::kAnswering);
+    SetDeadline(port_.options_.answer_time);
+    ticket_ = port_.Ask(*route, std::move(request), *this);
+    if (ticket_ == 0) Answer(Busy(), keep_alive_);
+  }
+
+  void Answer(const HttpResponse& response, bool keep_alive) {
+    ends_ = !keep_alive || port_.stopping_;
+    answer_ = response;
+    head_ = HttpHead(response, !ends_);
+    if (head_only_) answer_.body = nullptr;
+    port_.AddUnsent(answer_.size(), this);
+    SetState(State::kWriting);
+    SetDeadline(port_.options_.answer_time);
+    std::array<asio::const_buffer, 2> buffers = {asio::buffer(head_)};
+    if (answer_.body != nullptr) buffers[1] = asio::buffer(*answer_.body);
+    asio::async_write(
+        socket_, buffers,
+        [self = shared_from_this()](const error_code& error, size_t) { self->OnWritten(error); });
+  }
+
+  void OnWritten(const error_code& error) {
+    if (state_ == State::kClosed) return;
+    if (error) return Close();
+    SetState(ends_ ? State::kLingering : State::kReading);
+    answer_ = {};
+    if (!ends_) {
+      SetDeadline(port_.options_.idle_time);
+      request_timed_ = false;
+      head_only_ = false;
+      return GoOn();
+    }
+    // Closing at once would drop the answer when there is something that was not read.
+    error_code ignored;
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    SetDeadline(port_.options_.linger_time);
+    Read();
+  }
+
+  Impl& port_;
+  tcp::socket socket_;
+  asio::steady_timer deadline_;
+  uint64_t deadline_turn_ = 0;
+  HttpReader reader_;
+  std::array<char, 4096> chunk_{};
+  std::string peer_;
+  Connections::iterator place_;
+  State state_ = State::kReading;
+  bool reading_ = false;        // a read is under way
+  bool request_timed_ = false;  // the deadline is that of a request
+  bool head_only_ = false;
+  bool keep_alive_ = false;  // as the request has it
+  bool ends_ = false;        // after the answer
+  Ticket ticket_ = 0;
+  std::string head_;
+  HttpResponse answer_;
+  size_t lingering_bytes_ = 0;
+};
+
+// --- The port
+
+HttpPort::Impl::Impl(std::vector<HttpRoute> routes, HttpOptions options)
+    : routes_(std::move(routes)),
+      options_(options),
+      answerer_(options.max_waiting, options.max_connections,
+                [this](std::vector<Ticket> tickets, HttpResponse response) {
+                  asio::post(context_,
+                             [this, tickets = std::move(tickets), response = std::move(response)] {
+                               Deliver(tickets, response);
+                             });
+                }) {}
+
+StatusOr<int> HttpPort::Impl::Start(const std::string& address) {
+  CHECK(!thread_.joinable(), "runs already");
+  ASSIGN_OR_RETURN(const ListeningSocket listening, Listen(address));
+  error_code error;
+  acceptor_.assign(listening.ipv6 ? tcp::v6() : tcp::v4(), listening.descriptor, error);
+  CHECK(!error, "an event loop that takes no socket: {}", error.message());
+  Accept();
+  answerer_.Start();
+  thread_ = std::thread([this] { context_.run(); });
+  return listening.port;
+}
+
+void HttpPort::Impl::Stop() {
+  if (!thread_.joinable()) return;
+  answerer_.Stop();
+  asio::post(context_, [this] { BeginStop(); });
+  thread_.join();
+}
+
+void HttpPort::Impl::BeginStop() {
+  stopping_ = true;
+  error_code ignored;
+  acceptor_.close(ignored);
+  pause_.cancel();
+  silence_.cancel();
+  // Closing takes a connection out of the list.
+  for (auto it = connections_.begin(); it != connections_.end();) (*it++)->OnStop();
+  if (connections_.empty()) return;
+  stop_timer_.expires_after(Micros(kStopTime));
+  stop_timer_.async_wait([this](const error_code& error) {
+    if (!error) CloseAll();
+  });
+}
+
+void HttpPort::Impl::CloseAll() {
+  while (!connections_.empty()) connections_.front()->Close();
+}
+
+void HttpPort::Impl::Accept() {
+  acceptor_.async_accept([this](const error_code& error, tcp::socket socket) {
+    OnAccepted(error, std::move(socket));
+  });
+}
+
+void HttpPort::Impl::OnAccepted(const error_code& error, tcp::socket socket) {
+  if (stopping_) return;
+  // A client that went away before it was served is no reason to pause.
+  if (error == asio::error::connection_aborted) return Accept();
+  if (error) return PauseAccepting(error.message());
+  if (connections_.size() >= options_.max_connections) connections_.front()->Close();
+  const auto place = connections_.insert(connections_.end(), nullptr);
+  *place = std::make_shared<Connection>(*this, std::move(socket));
+  (*place)->Begin(place);
+  Accept();
+}
+
+// Descriptors have run out, most likely: the connection that waits would be reported again at once.
+void HttpPort::Impl::PauseAccepting(const std::string& reason) {
+  if (!connections_.empty()) connections_.front()->Close();
+  if (!std::exchange(silent_, true)) {
+    spdlog::warn("http: cannot accept a connection: {}", reason);
+    silence_.expires_after(Micros(kComplaintInterval));
+    silence_.async_wait([this](const error_code& error) {
+      if (!error) silent_ = false;
+    });
+  }
+  pause_.expires_after(Micros(kAcceptPause));
+  pause_.async_wait([this](const error_code& error) {
+    if (!error && !stopping_) Accept();
+  });
+}
+
+Ticket HttpPort::Impl::Ask(const HttpRoute& route, HttpRequest request, Connection& connection) {
+  const Ticket ticket = next_ticket_++;
+  const bool asked = answerer_.Ask(route, std::move(request), ticket,
+                                   [this](Ticket other) { return waiting_.contains(other); });
+  if (!asked) return 0;
+  waiting_[ticket] = &connection;
+  return ticket;
+}
+
+void HttpPort::Impl::Deliver(const std::vector<Ticket>& tickets, const HttpResponse& response) {
+  for (const Ticket ticket : tickets) {
+    const auto it = waiting_.find(ticket);
+    if (it == waiting_.end()) continue;
+    const std::shared_ptr<Connection> connection = it->second->shared_from_this();
+    waiting_.erase(it);
+    connection->OnAnswer(response);
+  }
+}
+
+void HttpPort::Impl::AddUnsent(size_t bytes, const Connection* by) {
+  unsent_bytes_ += bytes;
+  for (auto it = connections_.begin();
+       unsent_bytes_ > options_.max_unsent_bytes && it != connections_.end();) {
+    const std::shared_ptr<Connection> connection = *it++;
+    if (connection.get() != by && connection->unsent() > 0) connection->Close();
+  }
+}
+
+HttpPort::HttpPort(std::vector<HttpRoute> routes, HttpOptions options)
+    : impl_(std::make_unique<Impl>(std::move(routes), options)) {}
+HttpPort::~HttpPort() { Stop(); }
+StatusOr<int> HttpPort::Start(const std::string& address) { return impl_->Start(address); }
+void HttpPort::Stop() { impl_->Stop(); }
+
+}  // namespace freshet

@@ -1,0 +1,56 @@
+// An HTTP port that answers whatever its clients do: one thread turns an event loop over all
+// connections, within limits on their number, bytes and time, and another one answers what takes a
+// while. Knows nothing of Freshet: what it serves is a table of routes.
+#ifndef FRESHET_SERVER_PORTS_HTTP_PORT_H_
+#define FRESHET_SERVER_PORTS_HTTP_PORT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "server/ports/http_message.h"
+
+namespace freshet {
+
+struct HttpOptions {
+  // At the cap a new connection takes the place of the one that has been without a whole request
+  // the longest. As many connections may be waiting for the system to hand them over besides.
+  size_t max_connections = 256;
+  HttpSizes sizes;
+  // From the first byte of a request, or from the beginning of the connection, to the last byte.
+  Duration request_time = Duration::Seconds(5);
+  // Between an answer and the first byte of the next request.
+  Duration idle_time = Duration::Seconds(30);
+  // For an answer to be made, and then for the client to take all of it.
+  Duration answer_time = Duration::Seconds(10);
+  // What a client has to end its side once the connection is done, so that it sees the answer.
+  Duration linger_time = Duration::Seconds(1);
+  size_t max_waiting = limits::kMaxWaitingHttpRequests;
+  size_t max_unsent_bytes = limits::kMaxUnsentHttpBytes;
+};
+
+// Thread-safe. Memory: a connection holds at most one request and one answer.
+class HttpPort {
+ public:
+  HttpPort(std::vector<HttpRoute> routes, HttpOptions options);
+  ~HttpPort();
+  HttpPort(const HttpPort&) = delete;
+  HttpPort& operator=(const HttpPort&) = delete;
+
+  // Listens at "host:port", port 0 being any that is free, and returns the port. Call once.
+  // Unavailable, with the reason, when the address cannot be had.
+  [[nodiscard]] StatusOr<int> Start(const std::string& address);
+  // Takes no more connections, lets answers under way leave for a moment. No route is called after
+  // it has returned. Idempotent.
+  void Stop();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_PORTS_HTTP_PORT_H_

@@ -1,0 +1,89 @@
+#include "storage/internal/file_copy.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "rocksdb/env.h"
+#include "storage/internal/rocksdb_status.h"
+
+namespace freshet::storage {
+namespace {
+
+constexpr size_t kCopyBytes = 1 << 20;
+
+bool BelongsToDatabase(std::string_view name) {
+  return name == "CURRENT" || name == "IDENTITY" || name.starts_with("MANIFEST-") ||
+         name.ends_with(".sst") || name.ends_with(".log");
+}
+
+Status CopyFile(rocksdb::Env* env, const std::string& from, const std::string& to) {
+  std::unique_ptr<rocksdb::SequentialFile> in;
+  std::unique_ptr<rocksdb::WritableFile> out;
+  const rocksdb::EnvOptions plain;
+  RETURN_IF_ERROR(FromRocksDb(env->NewSequentialFile(from, &in, plain), "reading " + from));
+  RETURN_IF_ERROR(FromRocksDb(env->NewWritableFile(to, &out, plain), "writing " + to));
+  std::string buffer(kCopyBytes, '\0');
+  while (true) {
+    rocksdb::Slice part;
+    RETURN_IF_ERROR(FromRocksDb(in->Read(kCopyBytes, &part, buffer.data()), "reading " + from));
+    if (part.empty()) break;
+    RETURN_IF_ERROR(FromRocksDb(out->Append(part), "writing " + to));
+  }
+  rocksdb::Status status = out->Sync();
+  if (status.ok()) status = out->Close();
+  return FromRocksDb(status, "writing " + to);
+}
+
+Status SyncDirectory(rocksdb::Env* env, const std::string& dir) {
+  std::unique_ptr<rocksdb::Directory> directory;
+  rocksdb::Status status = env->NewDirectory(dir, &directory);
+  if (status.ok()) status = directory->Fsync();
+  return FromRocksDb(status, "syncing " + dir);
+}
+
+}  // namespace
+
+StatusOr<std::vector<std::string>> DatabaseFiles(rocksdb::Env* env, const std::string& dir) {
+  std::vector<std::string> names;
+  RETURN_IF_ERROR(FromRocksDb(env->GetChildren(dir, &names), "listing " + dir));
+  std::erase_if(names, [](const std::string& name) { return !BelongsToDatabase(name); });
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a == "CURRENT", std::string_view(a)) <
+           std::pair(b == "CURRENT", std::string_view(b));
+  });
+  return names;
+}
+
+Status CopyDatabase(rocksdb::Env* env, const std::string& from, const std::string& to) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, DatabaseFiles(env, from));
+  RETURN_IF_ERROR(FromRocksDb(env->CreateDirIfMissing(to), "creating " + to));
+  for (const std::string& name : names) {
+    const std::string source = from + "/" + name;
+    const std::string target = to + "/" + name;
+    // What the link has of its own, its name, becomes durable with the directory.
+    if (name.ends_with(".sst") && env->LinkFile(source, target).ok()) continue;
+    if (name == "CURRENT") RETURN_IF_ERROR(SyncDirectory(env, to));
+    RETURN_IF_ERROR(CopyFile(env, source, target));
+  }
+  return SyncDirectory(env, to);
+}
+
+Status MoveDatabase(rocksdb::Env* env, const std::string& from, const std::string& to,
+                    bool current_last) {
+  ASSIGN_OR_RETURN(std::vector<std::string> names, DatabaseFiles(env, from));
+  if (!current_last) std::reverse(names.begin(), names.end());
+  RETURN_IF_ERROR(FromRocksDb(env->CreateDirIfMissing(to), "creating " + to));
+  for (const std::string& name : names) {
+    const std::string target = to + "/" + name;
+    RETURN_IF_ERROR(FromRocksDb(env->RenameFile(from + "/" + name, target), "moving to " + target));
+    if (name != "CURRENT") continue;
+    // Before the first file follows it, or after the last one before it, is durable.
+    RETURN_IF_ERROR(SyncDirectory(env, to));
+    RETURN_IF_ERROR(SyncDirectory(env, from));
+  }
+  RETURN_IF_ERROR(SyncDirectory(env, to));
+  return SyncDirectory(env, from);
+}
+
+}  // namespace freshet::storage

@@ -1,0 +1,147 @@
+#include "storage/internal/keys.h"
+
+#include <bit>
+#include <cstring>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+
+namespace freshet::storage {
+namespace {
+
+constexpr char kSeparator = '\0';
+constexpr size_t kSlotBytes = 2;
+constexpr size_t kPageKeyBytes = 8;
+static_assert(std::endian::native == std::endian::little);
+constexpr size_t kLeaseKeyBytes = kSlotBytes + 8;
+
+void AppendBigEndian(std::string* out, uint64_t value, int bytes) {
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
+    out->push_back(static_cast<char>(value >> shift));
+  }
+}
+
+uint64_t ReadBigEndian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (const char c : bytes) value = value << 8 | static_cast<unsigned char>(c);
+  return value;
+}
+
+std::optional<Slot> ParseSlot(std::string_view key) {
+  if (key.size() < kSlotBytes) return std::nullopt;
+  const uint64_t slot = ReadBigEndian(key.substr(0, kSlotBytes));
+  if (slot >= limits::kSlots) return std::nullopt;
+  return Slot(static_cast<uint16_t>(slot));
+}
+
+}  // namespace
+
+std::string PageKeyOf(PageNumber number) {
+  std::string key;
+  AppendBigEndian(&key, number.value(), kPageKeyBytes);
+  return key;
+}
+
+std::string UrlKeyOf(Slot slot, std::string_view crawl_id, std::string_view host,
+                     std::string_view url) {
+  return UrlPrefix(slot, crawl_id, host, url);
+}
+
+std::string HostKeyOf(Slot slot, std::string_view host) {
+  std::string key = SlotPrefix(slot);
+  key.append(host);
+  return key;
+}
+
+std::string LeaseKeyOf(Slot slot, LeaseId id) {
+  std::string key = SlotPrefix(slot);
+  AppendBigEndian(&key, id.value(), sizeof(LeaseId::Value));
+  return key;
+}
+
+std::string SourceKeyOf(uint8_t index) { return std::string(1, static_cast<char>(index)); }
+
+std::string MetaKeyOf(MetaKey key) { return std::string(1, static_cast<char>(key)); }
+
+std::string MetaKeyOf(MetaKey key, uint16_t shard_or_slot) {
+  std::string bytes = MetaKeyOf(key);
+  AppendBigEndian(&bytes, shard_or_slot, sizeof(shard_or_slot));
+  return bytes;
+}
+
+std::string SlotPrefix(Slot slot) {
+  CHECK(slot.value() < limits::kSlots, "slot {}", slot.value());
+  std::string key;
+  AppendBigEndian(&key, slot.value(), kSlotBytes);
+  return key;
+}
+
+std::string CrawlIdPrefix(Slot slot, std::string_view crawl_id) {
+  CHECK(crawl_id.find(kSeparator) == std::string_view::npos, "crawl id holds a zero byte");
+  std::string key = SlotPrefix(slot);
+  key.append(crawl_id).push_back(kSeparator);
+  return key;
+}
+
+std::string UrlPrefix(Slot slot, std::string_view crawl_id, std::string_view host,
+                      std::string_view url_prefix) {
+  CHECK(host.find(kSeparator) == std::string_view::npos, "host holds a zero byte");
+  std::string key = CrawlIdPrefix(slot, crawl_id);
+  key.append(host).push_back(kSeparator);
+  key.append(url_prefix);
+  return key;
+}
+
+std::string AfterPrefix(std::string_view prefix) {
+  std::string after(prefix);
+  while (!after.empty() && static_cast<unsigned char>(after.back()) == 0xFF) after.pop_back();
+  if (!after.empty()) ++after.back();
+  return after;
+}
+
+std::optional<PageNumber> ParsePageKey(std::string_view key) {
+  if (key.size() != kPageKeyBytes) return std::nullopt;
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, key.data(), sizeof(bytes));
+  const PageNumber number(__builtin_bswap64(bytes));
+  if (SlotOf(number).value() >= limits::kSlots || SerialOf(number) == 0) return std::nullopt;
+  return number;
+}
+
+std::optional<UrlKeyParts> ParseUrlKey(std::string_view key) {
+  const std::optional<Slot> slot = ParseSlot(key);
+  if (!slot) return std::nullopt;
+  key.remove_prefix(kSlotBytes);
+  const size_t crawl_id_end = key.find(kSeparator);
+  if (crawl_id_end == std::string_view::npos) return std::nullopt;
+  const size_t host_end = key.find(kSeparator, crawl_id_end + 1);
+  if (host_end == std::string_view::npos) return std::nullopt;
+  return UrlKeyParts{.slot = *slot,
+                     .crawl_id = key.substr(0, crawl_id_end),
+                     .host = key.substr(crawl_id_end + 1, host_end - crawl_id_end - 1),
+                     .url = key.substr(host_end + 1)};
+}
+
+std::optional<HostKeyParts> ParseHostKey(std::string_view key) {
+  const std::optional<Slot> slot = ParseSlot(key);
+  if (!slot) return std::nullopt;
+  return HostKeyParts{.slot = *slot, .host = key.substr(kSlotBytes)};
+}
+
+std::optional<LeaseKeyParts> ParseLeaseKey(std::string_view key) {
+  const std::optional<Slot> slot = ParseSlot(key);
+  if (!slot || key.size() != kLeaseKeyBytes) return std::nullopt;
+  return LeaseKeyParts{.slot = *slot, .id = LeaseId(ReadBigEndian(key.substr(kSlotBytes)))};
+}
+
+std::optional<uint8_t> ParseSourceKey(std::string_view key) {
+  if (key.size() != 1) return std::nullopt;
+  return static_cast<uint8_t>(key[0]);
+}
+
+std::optional<uint16_t> ParseMetaKey(MetaKey kind, std::string_view key) {
+  if (key.size() != 3 || key[0] != static_cast<char>(kind)) return std::nullopt;
+  return static_cast<uint16_t>(ReadBigEndian(key.substr(1)));
+}
+
+}  // namespace freshet::storage

@@ -1,0 +1,345 @@
+// The records of hosts, leases, sources and of the program itself. Layout tables:
+// docs/storage-format.md.
+#include <algorithm>
+
+#include "storage/internal/codec.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/records.h"
+#include "storage/internal/sealing.h"
+#include "storage/internal/validate.h"
+
+namespace freshet::storage {
+namespace {
+
+// Tags. Frozen. An optional number is stored plus one, so that zero differs from unset.
+enum HostTag : int {
+  kHostSerial = 1,
+  kMinDelay = 2,     // microseconds + 1
+  kMaxInFlight = 3,  // + 1
+  kBlockedUntil = 4,
+  kLastAssignment = 5,
+  kMinPageInterval = 6,  // microseconds + 1
+  kThrottles = 7,
+  kLastThrottled = 8,
+};
+enum LeaseTag : int {
+  kLeasePage = 1,
+  kWorker = 2,
+  kAssigned = 3,
+  kDeadline = 4,  // time after `assigned`
+  kLeaseSignals = 5,
+  kOver = 6,
+};
+
+// Values of kOver. Frozen.
+constexpr uint64_t kOverUnreported = 1;
+constexpr uint64_t kOverReported = 2;
+enum SourceTag : int {
+  kName = 1,
+  kRetired = 2,
+};
+enum SettingsTag : int {
+  kHasCrawlRate = 1,
+  kCrawlRate = 2,
+  kPolicy = 3,
+  kPaused = 4,
+  // Of hosts that have none of their own.
+  kDefaultMinDelay = 5,         // microseconds + 1
+  kDefaultMaxInFlight = 6,      // + 1
+  kDefaultMinPageInterval = 7,  // microseconds + 1
+};
+enum EpochTag : int {
+  kEpochNumber = 1,
+  kFinished = 2,
+  kSiteModel = 3,
+};
+
+void WriteSpan(int tag, const std::optional<Duration>& span, FieldWriter& fields) {
+  if (span) fields.Unsigned(tag, static_cast<uint64_t>(span->micros()) + 1);
+}
+
+std::optional<Duration> ReadSpan(FieldReader& fields) {
+  return Duration::Micros(static_cast<int64_t>(fields.Unsigned(INT64_MAX)) - 1);
+}
+
+void WriteLimit(int tag, const std::optional<uint32_t>& limit, FieldWriter& fields) {
+  if (limit) fields.Unsigned(tag, uint64_t{*limit} + 1);
+}
+
+std::optional<uint32_t> ReadLimit(FieldReader& fields) {
+  const uint64_t plus_one = fields.Unsigned(uint64_t{UINT32_MAX} + 1);
+  if (plus_one == 0) fields.Fail();
+  return static_cast<uint32_t>(plus_one - 1);
+}
+
+Status Finish(Family family, std::string_view key, bool complete, const Status& valid) {
+  if (!complete) return BadRow(family, key, "malformed");
+  return valid.ok() ? valid : BadRow(family, key, valid);
+}
+
+}  // namespace
+
+void EncodeHost(std::string_view key, uint32_t serial, const HostRecord& record,
+                std::string* value) {
+  BeginValue(kHostVersion, value);
+  FieldWriter fields(value);
+  fields.Unsigned(kHostSerial, serial);
+  WriteSpan(kMinDelay, record.min_delay, fields);
+  WriteLimit(kMaxInFlight, record.max_in_flight, fields);
+  fields.Time(kBlockedUntil, record.blocked_until);
+  fields.Time(kLastAssignment, record.last_assignment);
+  WriteSpan(kMinPageInterval, record.min_page_interval, fields);
+  fields.Unsigned(kThrottles, record.throttles);
+  fields.Time(kLastThrottled, record.last_throttled);
+  SealValue(Family::kHosts, key, value);
+}
+
+Status DecodeHost(std::string_view key, std::string_view value, HostRow* row) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kHosts, key, value, kHostVersion));
+  const std::optional<HostKeyParts> parts = ParseHostKey(key);
+  if (!parts) return BadRow(Family::kHosts, key, "key is malformed");
+  *row = HostRow();
+  row->record.host = parts->host;
+  FieldReader fields(payload);
+  while (fields.Next()) {
+    switch (fields.tag()) {
+      case kHostSerial:
+        row->serial = static_cast<uint32_t>(fields.Unsigned(UINT32_MAX));
+        break;
+      case kMinDelay:
+        row->record.min_delay = ReadSpan(fields);
+        break;
+      case kMaxInFlight:
+        row->record.max_in_flight = ReadLimit(fields);
+        break;
+      case kBlockedUntil:
+        row->record.blocked_until = fields.Time();
+        break;
+      case kLastAssignment:
+        row->record.last_assignment = fields.Time();
+        break;
+      case kMinPageInterval:
+        row->record.min_page_interval = ReadSpan(fields);
+        break;
+      case kThrottles:
+        row->record.throttles = static_cast<uint8_t>(fields.Unsigned(UINT8_MAX));
+        break;
+      case kLastThrottled:
+        row->record.last_throttled = fields.Time();
+        break;
+      default:
+        fields.Fail();
+    }
+  }
+  return Finish(Family::kHosts, key, fields.done() && row->serial != 0, ValidateHost(row->record));
+}
+
+void EncodeLease(std::string_view key, const LeaseRecord& record, std::string* value) {
+  BeginValue(kLeaseVersion, value);
+  FieldWriter fields(value);
+  fields.Unsigned(kLeasePage, record.page.value());
+  fields.Bytes(kWorker, record.worker);
+  fields.Time(kAssigned, record.assigned);
+  fields.Unsigned(kDeadline, static_cast<uint64_t>((record.deadline - record.assigned).micros()));
+  std::string signals;
+  Writer writer(&signals);
+  for (const LeaseSignal& signal : record.signals) {
+    writer.Signed(signal.time.micros());
+    writer.U8(signal.source_class.packed());
+  }
+  fields.Bytes(kLeaseSignals, signals);
+  fields.Unsigned(kOver, record.over ? (record.reported ? kOverReported : kOverUnreported) : 0);
+  SealValue(Family::kLeases, key, value);
+}
+
+Status DecodeLease(std::string_view key, std::string_view value, LeaseRecord* record) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kLeases, key, value, kLeaseVersion));
+  const std::optional<LeaseKeyParts> parts = ParseLeaseKey(key);
+  if (!parts) return BadRow(Family::kLeases, key, "key is malformed");
+  *record = LeaseRecord();
+  record->id = parts->id;
+  FieldReader fields(payload);
+  uint64_t length = 0;
+  while (fields.Next()) {
+    switch (fields.tag()) {
+      case kLeasePage:
+        record->page = PageNumber(fields.Unsigned());
+        break;
+      case kWorker:
+        record->worker = fields.Bytes();
+        break;
+      case kAssigned:
+        record->assigned = fields.Time();
+        break;
+      case kDeadline:
+        length = fields.Unsigned(INT64_MAX);
+        break;
+      case kLeaseSignals: {
+        Reader reader(fields.Bytes());
+        while (reader.ok() && !reader.rest().empty()) {
+          const Instant time = Instant::FromMicros(reader.Signed());
+          record->signals.push_back({time, SourceClass(reader.U8())});
+        }
+        if (!reader.ok()) fields.Fail();
+        break;
+      }
+      case kOver: {
+        const uint64_t over = fields.Unsigned(kOverReported);
+        record->over = over != 0;
+        record->reported = over == kOverReported;
+        break;
+      }
+      default:
+        fields.Fail();
+    }
+  }
+  record->deadline = record->assigned + Duration::Micros(static_cast<int64_t>(length));
+  return Finish(Family::kLeases, key, fields.done() && SlotOf(record->page) == parts->slot,
+                ValidateLease(*record));
+}
+
+void EncodeSource(std::string_view key, const SourceRecord& record, std::string* value) {
+  BeginValue(kSourceVersion, value);
+  FieldWriter fields(value);
+  fields.Bytes(kName, record.name);
+  fields.Unsigned(kRetired, record.retired);
+  SealValue(Family::kSources, key, value);
+}
+
+Status DecodeSource(std::string_view key, std::string_view value, SourceRecord* record) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kSources, key, value, kSourceVersion));
+  const std::optional<uint8_t> index = ParseSourceKey(key);
+  if (!index) return BadRow(Family::kSources, key, "key is malformed");
+  *record = SourceRecord();
+  record->index = *index;
+  FieldReader fields(payload);
+  while (fields.Next()) {
+    if (fields.tag() == kName) {
+      record->name = fields.Bytes();
+    } else if (fields.tag() == kRetired) {
+      record->retired = fields.Unsigned(1) != 0;
+    } else {
+      fields.Fail();
+    }
+  }
+  return Finish(Family::kSources, key, fields.done(), ValidateSource(*record));
+}
+
+void EncodeSettings(std::string_view key, const Settings& settings, std::string* value) {
+  BeginValue(kMetaVersion, value);
+  FieldWriter fields(value);
+  fields.Unsigned(kHasCrawlRate, settings.crawl_rate.has_value());
+  if (settings.crawl_rate) fields.F64(kCrawlRate, settings.crawl_rate->per_second());
+  if (settings.policy) fields.Bytes(kPolicy, *settings.policy);
+  fields.Unsigned(kPaused, settings.paused);
+  WriteSpan(kDefaultMinDelay, settings.min_delay, fields);
+  WriteLimit(kDefaultMaxInFlight, settings.max_in_flight, fields);
+  WriteSpan(kDefaultMinPageInterval, settings.min_page_interval, fields);
+  SealValue(Family::kMeta, key, value);
+}
+
+Status DecodeSettings(std::string_view key, std::string_view value, Settings* settings) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kMeta, key, value, kMetaVersion));
+  *settings = Settings();
+  bool has_rate = false;
+  double rate = 0;
+  FieldReader fields(payload);
+  while (fields.Next()) {
+    switch (fields.tag()) {
+      case kHasCrawlRate:
+        has_rate = fields.Unsigned(1) != 0;
+        break;
+      case kCrawlRate:
+        rate = fields.F64();
+        break;
+      case kPolicy:
+        settings->policy = std::string(fields.Bytes());
+        break;
+      case kPaused:
+        settings->paused = fields.Unsigned(1) != 0;
+        break;
+      case kDefaultMinDelay:
+        settings->min_delay = ReadSpan(fields);
+        break;
+      case kDefaultMaxInFlight:
+        settings->max_in_flight = ReadLimit(fields);
+        break;
+      case kDefaultMinPageInterval:
+        settings->min_page_interval = ReadSpan(fields);
+        break;
+      default:
+        fields.Fail();
+    }
+  }
+  if (has_rate) settings->crawl_rate = Rate::PerSecond(rate);
+  return Finish(Family::kMeta, key, fields.done(), ValidateSettings(*settings));
+}
+
+void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value) {
+  BeginValue(kMetaVersion, value);
+  FieldWriter fields(value);
+  fields.Unsigned(kEpochNumber, epoch.number);
+  fields.Time(kFinished, epoch.finished);
+  fields.Bytes(kSiteModel, epoch.site_model);
+  SealValue(Family::kMeta, key, value);
+}
+
+Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* epoch) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kMeta, key, value, kMetaVersion));
+  const std::optional<uint16_t> shard = ParseMetaKey(MetaKey::kEpoch, key);
+  if (!shard) return BadRow(Family::kMeta, key, "key is malformed");
+  *epoch = EpochRecord();
+  epoch->shard = *shard;
+  FieldReader fields(payload);
+  while (fields.Next()) {
+    switch (fields.tag()) {
+      case kEpochNumber:
+        epoch->number = fields.Unsigned();
+        break;
+      case kFinished:
+        epoch->finished = fields.Time();
+        break;
+      case kSiteModel:
+        epoch->site_model = fields.Bytes();
+        break;
+      default:
+        fields.Fail();
+    }
+  }
+  return Finish(Family::kMeta, key, fields.done(), ValidateEpoch(*epoch));
+}
+
+void EncodeSecret(std::string_view key, const FingerprintSecret& secret, std::string* value) {
+  BeginValue(kMetaVersion, value);
+  value->append(secret.begin(), secret.end());
+  SealValue(Family::kMeta, key, value);
+}
+
+Status DecodeSecret(std::string_view key, std::string_view value, FingerprintSecret* secret) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kMeta, key, value, kMetaVersion));
+  if (payload.size() != secret->size()) return BadRow(Family::kMeta, key, "malformed");
+  std::copy(payload.begin(), payload.end(), secret->begin());
+  return absl::OkStatus();
+}
+
+void EncodeNumber(std::string_view key, uint64_t number, std::string* value) {
+  BeginValue(kMetaVersion, value);
+  Writer(value).Varint(number);
+  SealValue(Family::kMeta, key, value);
+}
+
+Status DecodeNumber(std::string_view key, std::string_view value, uint64_t* number) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kMeta, key, value, kMetaVersion));
+  Reader reader(payload);
+  *number = reader.Varint();
+  return reader.done() ? absl::OkStatus() : BadRow(Family::kMeta, key, "number is malformed");
+}
+
+}  // namespace freshet::storage

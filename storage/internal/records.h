@@ -1,0 +1,95 @@
+// Values of all column families: encode, decode. Every value is
+//
+//   version:1  payload  checksum:4
+//
+// and the checksum, the lower half of XXH3-64 (seed: XXH3-64 of the key, seed: the family), covers
+// family, key, version and payload: a row under the wrong key is as much an error as a flipped bit.
+//
+// Encode* replace the contents of `value`. Precondition: the record is valid
+// (storage/internal/validate.h). Decode* give DataLoss, naming the family and the key, for anything
+// but what Encode* write of a valid record; they are safe for arbitrary bytes. All functions are
+// thread-safe.
+#ifndef FRESHET_STORAGE_INTERNAL_RECORDS_H_
+#define FRESHET_STORAGE_INTERNAL_RECORDS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/fingerprint.h"
+#include "core/base/status.h"
+#include "core/model/page.h"
+#include "core/schedule/changes.h"
+#include "storage/format.h"
+
+namespace freshet::storage {
+
+// The hot record: all that start-up reads of a page. `host_serial` names a host within the slot.
+struct StateRow {
+  uint32_t host_serial = 0;
+  uint64_t fingerprint = 0;
+  PageSpec spec;
+  PageState state;
+  bool operator==(const StateRow&) const = default;
+};
+
+struct TextRow {
+  PageKey key;
+  std::string host;
+  bool operator==(const TextRow&) const = default;
+};
+
+// The host's name is in the key.
+struct HostRow {
+  uint32_t serial = 0;
+  HostRecord record;
+  bool operator==(const HostRow&) const = default;
+};
+
+// Size of every value in `states`, and of one of version 1.
+inline constexpr size_t kStateValueBytes = 205;
+inline constexpr size_t kStateValueBytes1 = 202;
+
+void EncodeUrl(std::string_view key, uint64_t serial, std::string* value);
+[[nodiscard]] Status DecodeUrl(std::string_view key, std::string_view value, uint64_t* serial);
+
+void EncodeText(std::string_view key, const PageKey& page, std::string_view host,
+                std::string* value);
+[[nodiscard]] Status DecodeText(std::string_view key, std::string_view value, TextRow* row);
+
+void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprint,
+                 const PageSpec& spec, const PageState& state, std::string* value);
+[[nodiscard]] Status DecodeState(std::string_view key, std::string_view value, StateRow* row);
+
+void EncodeDetail(std::string_view key, const PageDetail& detail, std::string* value);
+[[nodiscard]] Status DecodeDetail(std::string_view key, std::string_view value, PageDetail* detail);
+
+void EncodeHost(std::string_view key, uint32_t serial, const HostRecord& record,
+                std::string* value);
+[[nodiscard]] Status DecodeHost(std::string_view key, std::string_view value, HostRow* row);
+
+void EncodeLease(std::string_view key, const LeaseRecord& record, std::string* value);
+[[nodiscard]] Status DecodeLease(std::string_view key, std::string_view value, LeaseRecord* record);
+
+void EncodeSource(std::string_view key, const SourceRecord& record, std::string* value);
+[[nodiscard]] Status DecodeSource(std::string_view key, std::string_view value,
+                                  SourceRecord* record);
+
+void EncodeSettings(std::string_view key, const Settings& settings, std::string* value);
+[[nodiscard]] Status DecodeSettings(std::string_view key, std::string_view value,
+                                    Settings* settings);
+
+void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value);
+[[nodiscard]] Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* epoch);
+
+void EncodeSecret(std::string_view key, const FingerprintSecret& secret, std::string* value);
+[[nodiscard]] Status DecodeSecret(std::string_view key, std::string_view value,
+                                  FingerprintSecret* secret);
+
+// A number in `meta`: format, generation, layout, next serial.
+void EncodeNumber(std::string_view key, uint64_t number, std::string* value);
+[[nodiscard]] Status DecodeNumber(std::string_view key, std::string_view value, uint64_t* number);
+
+}  // namespace freshet::storage
+
+#endif  // FRESHET_STORAGE_INTERNAL_RECORDS_H_

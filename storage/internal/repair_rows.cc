@@ -1,0 +1,171 @@
+#include "storage/internal/repair_rows.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "rocksdb/cache.h"
+#include "rocksdb/env.h"
+#include "storage/internal/rocksdb_status.h"
+#include "storage/internal/sealing.h"
+#include "storage/internal/tuning.h"
+#include "storage/internal/wal_check.h"
+
+namespace freshet::storage {
+namespace {
+
+constexpr size_t kPrefixBytes = 8;
+
+rocksdb::DBOptions RepairOptions(const StoreOptions& options) {
+  rocksdb::DBOptions db = MakeDbOptions(options);
+  // What cannot be read must not stop what can.
+  db.paranoid_checks = false;
+  db.track_and_verify_wals_in_manifest = false;
+  db.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
+  return db;
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> Families(const StoreOptions& options) {
+  const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (size_t i = 0; i < kFamilies; ++i) {
+    families.emplace_back(std::string(kFamilyNames[i]),
+                          MakeFamilyOptions(static_cast<Family>(i), options, cache));
+  }
+  return families;
+}
+
+rocksdb::ReadOptions Checked() {
+  rocksdb::ReadOptions read;
+  read.verify_checksums = true;
+  read.fill_cache = false;
+  return read;
+}
+
+uint64_t PrefixOf(std::string_view key) {
+  uint64_t prefix = 0;
+  for (size_t i = 0; i < kPrefixBytes; ++i) {
+    prefix = prefix << 8 | (i < key.size() ? static_cast<uint8_t>(key[i]) : 0);
+  }
+  return prefix;
+}
+
+std::string KeyOf(uint64_t prefix) {
+  std::string key(kPrefixBytes, '\0');
+  for (size_t i = kPrefixBytes; i-- > 0; prefix >>= 8) key[i] = static_cast<char>(prefix & 0xFF);
+  return key;
+}
+
+}  // namespace
+
+DamagedDatabase::~DamagedDatabase() { Close().IgnoreError(); }
+
+Status DamagedDatabase::TryOpen(const std::string& dir, const StoreOptions& options) {
+  std::vector<std::string> names;
+  const rocksdb::DBOptions db_options = RepairOptions(options);
+  RETURN_IF_ERROR(
+      FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir, &names), "opening " + dir));
+  for (const std::string& name : names) {
+    if (std::find(kFamilyNames.begin(), kFamilyNames.end(), name) == kFamilyNames.end()) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        "column family '{}' is unknown: written by a newer release", name);
+    }
+  }
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(db_options, dir, Families(options), &handles, &db),
+                              "opening " + dir));
+  db_.reset(db);
+  std::copy(handles.begin(), handles.end(), handles_.begin());
+  return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<DamagedDatabase>> DamagedDatabase::Open(const std::string& dir,
+                                                                 const StoreOptions& options,
+                                                                 const RepairNote& note) {
+  std::unique_ptr<DamagedDatabase> database(new DamagedDatabase(note));
+  rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  const auto log = [&](char, std::string_view line) { note(std::string(line)); };
+  Status status = CheckLogs(env, dir, WalPolicy::kCut, log);
+  if (status.ok()) status = database->TryOpen(dir, options);
+  if (status.ok()) return database;
+  if (absl::IsFailedPrecondition(status)) return status;
+  note(fmt::format("{}; trying again with the tables that can be read",
+                   std::string(status.message())));
+  RETURN_IF_ERROR(FromRocksDb(rocksdb::RepairDB(dir, RepairOptions(options), Families(options)),
+                              "making a new MANIFEST in " + dir));
+  RETURN_IF_ERROR(database->TryOpen(dir, options));
+  return database;
+}
+
+void DamagedDatabase::ForEach(Family family, const Visit& visit) {
+  std::optional<std::string> from = std::string();
+  while (from) {
+    const std::unique_ptr<rocksdb::Iterator> it(
+        db_->NewIterator(Checked(), handles_[IndexOf(family)]));
+    std::string last = *from;
+    for (it->Seek(*from); it->Valid(); it->Next()) {
+      last = it->key().ToString();
+      visit(last, it->value().ToStringView());
+    }
+    if (it->status().ok()) return;
+    from = BehindGap(family, last);
+    note_(fmt::format("{}: rows behind key {} {} cannot be read: {}", NameOf(family),
+                      Printable(last),
+                      from ? "and before key " + Printable(*from) : std::string("and to the end"),
+                      it->status().ToString()));
+  }
+}
+
+bool DamagedDatabase::Readable(Family family, const std::string& key) {
+  const std::unique_ptr<rocksdb::Iterator> it(
+      db_->NewIterator(Checked(), handles_[IndexOf(family)]));
+  it->Seek(key);
+  return it->status().ok();
+}
+
+// Keys as numbers: the key of a page is one; of others the first bytes are.
+std::optional<std::string> DamagedDatabase::BehindGap(Family family, const std::string& key) {
+  const uint64_t base = PrefixOf(key);
+  uint64_t bad = 0;
+  uint64_t good = 1;
+  while (!Readable(family, KeyOf(base + good))) {
+    if (good > (UINT64_MAX - base) / 2) return std::nullopt;
+    bad = good;
+    good *= 2;
+  }
+  while (good - bad > 1) {
+    const uint64_t middle = bad + (good - bad) / 2;
+    (Readable(family, KeyOf(base + middle)) ? good : bad) = middle;
+  }
+  return KeyOf(base + good);
+}
+
+std::optional<std::string> DamagedDatabase::Get(Family family, const std::string& key) {
+  std::string value;
+  const rocksdb::Status status = db_->Get(Checked(), handles_[IndexOf(family)], key, &value);
+  if (status.ok()) return value;
+  if (!status.IsNotFound()) {
+    note_(fmt::format("{}, key {}: {}", NameOf(family), Printable(key), status.ToString()));
+  }
+  return std::nullopt;
+}
+
+Status DamagedDatabase::Put(Family family, const std::string& key, const std::string& value) {
+  rocksdb::WriteOptions write;
+  write.sync = true;
+  return FromRocksDb(db_->Put(write, handles_[IndexOf(family)], key, value), "writing");
+}
+
+Status DamagedDatabase::Close() {
+  if (db_ == nullptr) return absl::OkStatus();
+  const std::vector<rocksdb::ColumnFamilyHandle*> all(handles_.begin(), handles_.end());
+  Status status = FromRocksDb(db_->Flush(rocksdb::FlushOptions(), all), "flushing");
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    status.Update(FromRocksDb(db_->DestroyColumnFamilyHandle(handle), "closing"));
+  }
+  status.Update(FromRocksDb(db_->Close(), "closing"));
+  db_.reset();
+  return status;
+}
+
+}  // namespace freshet::storage

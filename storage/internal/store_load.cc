@@ -1,0 +1,208 @@
+// Start-up: the sequential read of everything that the program holds in memory.
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "rocksdb/perf_level.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/records.h"
+#include "storage/internal/rocksdb_status.h"
+#include "storage/internal/sealing.h"
+#include "storage/internal/store_impl.h"
+
+namespace freshet {
+
+using storage::Family;
+using storage::FromRocksDb;
+using storage::MetaKey;
+using storage::MetaKeyOf;
+
+namespace {
+
+// What a cursor over states reads at a time; the other families are small, and what is read ahead
+// of them would be read again by the next range of slots.
+constexpr size_t kReadaheadBytes = 1 << 20;
+
+rocksdb::ReadOptions SequentialRead(size_t readahead_bytes) {
+  rocksdb::ReadOptions read;
+  read.verify_checksums = true;
+  // Start-up reads every row once: it must not push what is read again out of the cache.
+  read.fill_cache = false;
+  read.readahead_size = readahead_bytes;
+  return read;
+}
+
+// A range of one column family, row by row. Owner thread only.
+class Cursor {
+ public:
+  // `readahead_bytes`: zero lets RocksDB read ahead the more the longer the range is.
+  Cursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family, const std::string& first,
+         size_t readahead_bytes = 0)
+      : it_(db->NewIterator(SequentialRead(readahead_bytes), family)) {
+    it_->Seek(first);
+  }
+  [[nodiscard]] bool valid() const { return it_->Valid(); }
+  [[nodiscard]] std::string_view key() const { return it_->key().ToStringView(); }
+  [[nodiscard]] std::string_view value() const { return it_->value().ToStringView(); }
+  void Next() { it_->Next(); }
+  [[nodiscard]] rocksdb::Status status() const { return it_->status(); }
+  // At a row whose key starts with `prefix`.
+  [[nodiscard]] bool At(std::string_view prefix) const {
+    return it_->Valid() && it_->key().starts_with(prefix);
+  }
+
+ private:
+  std::unique_ptr<rocksdb::Iterator> it_;
+};
+
+// The rows of hosts, states and leases of a range of slots, side by side. Owner thread only.
+class SlotReader {
+ public:
+  SlotReader(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* hosts,
+             rocksdb::ColumnFamilyHandle* states, rocksdb::ColumnFamilyHandle* leases, Slot first)
+      : hosts_(db, hosts, storage::SlotPrefix(first)),
+        states_(db, states, storage::SlotPrefix(first), kReadaheadBytes),
+        leases_(db, leases, storage::SlotPrefix(first)) {}
+
+  Status ReadSlot(Slot slot, uint64_t next_serial, LoadVisitor& visitor) {
+    const std::string prefix = storage::SlotPrefix(slot);
+    RETURN_IF_ERROR(ReadHosts(prefix, visitor));
+    RETURN_IF_ERROR(ReadStates(prefix, visitor, &next_serial));
+    for (; leases_.At(prefix); leases_.Next()) {
+      LeaseRecord lease;
+      RETURN_IF_ERROR(storage::DecodeLease(leases_.key(), leases_.value(), &lease));
+      RETURN_IF_ERROR(visitor.OnLease(lease));
+    }
+    RETURN_IF_ERROR(FromRocksDb(leases_.status(), "reading leases"));
+    return visitor.OnSlotEnd(slot, next_serial);
+  }
+
+ private:
+  Status ReadHosts(const std::string& prefix, LoadVisitor& visitor) {
+    names_.clear();
+    for (; hosts_.At(prefix); hosts_.Next()) {
+      storage::HostRow row;
+      RETURN_IF_ERROR(storage::DecodeHost(hosts_.key(), hosts_.value(), &row));
+      RETURN_IF_ERROR(visitor.OnHost(row.record, row.serial));
+      names_.insert_or_assign(row.serial, std::move(row.record.host));
+    }
+    return FromRocksDb(hosts_.status(), "reading hosts");
+  }
+
+  Status ReadStates(const std::string& prefix, LoadVisitor& visitor, uint64_t* next_serial) {
+    storage::StateRow row;
+    const std::string* host = nullptr;
+    uint32_t host_serial = 0;
+    for (; states_.At(prefix); states_.Next()) {
+      const std::optional<PageNumber> number = storage::ParsePageKey(states_.key());
+      if (!number) return storage::BadRow(Family::kStates, states_.key(), "key is malformed");
+      RETURN_IF_ERROR(storage::DecodeState(states_.key(), states_.value(), &row));
+      if (host == nullptr || host_serial != row.host_serial) {
+        const auto it = names_.find(row.host_serial);
+        if (it == names_.end()) {
+          return storage::BadRow(Family::kStates, states_.key(),
+                                 fmt::format("host {} is missing", row.host_serial));
+        }
+        host = &it->second;
+        host_serial = row.host_serial;
+      }
+      RETURN_IF_ERROR(visitor.OnPage({.number = *number,
+                                      .fingerprint = row.fingerprint,
+                                      .host = *host,
+                                      .host_serial = row.host_serial,
+                                      .spec = row.spec,
+                                      .state = row.state}));
+      *next_serial = std::max(*next_serial, SerialOf(*number) + 1);
+    }
+    return FromRocksDb(states_.status(), "reading states");
+  }
+
+  Cursor hosts_;
+  Cursor states_;
+  Cursor leases_;
+  absl::flat_hash_map<uint32_t, std::string> names_;  // of the slot's hosts, by serial
+};
+
+}  // namespace
+
+Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
+  CHECK(first <= last && last.value() < limits::kSlots);
+  // Nobody reads RocksDB's counters of one call.
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  SlotReader reader(db_.get(), handle(Family::kHosts), handle(Family::kStates),
+                    handle(Family::kLeases), first);
+  for (uint16_t slot = first.value(); slot <= last.value(); ++slot) {
+    const uint64_t mark = (*next_serials_)[slot].load(std::memory_order_relaxed);
+    RETURN_IF_ERROR(reader.ReadSlot(Slot(slot), std::max<uint64_t>(mark, 1), visitor));
+  }
+  return absl::OkStatus();
+}
+
+Status Store::Impl::LoadSlotHosts(Slot slot, SlotHosts& hosts) const {
+  const std::string prefix = storage::SlotPrefix(slot);
+  Cursor cursor(db_.get(), handle(Family::kHosts), prefix);
+  for (; cursor.At(prefix); cursor.Next()) {
+    storage::HostRow row;
+    RETURN_IF_ERROR(storage::DecodeHost(cursor.key(), cursor.value(), &row));
+    hosts.serials.emplace(std::move(row.record.host), row.serial);
+    hosts.next_serial = std::max(hosts.next_serial, row.serial + 1);
+  }
+  RETURN_IF_ERROR(FromRocksDb(cursor.status(), "reading hosts"));
+  hosts.loaded = true;
+  return absl::OkStatus();
+}
+
+StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
+  GlobalRecords globals;
+  Cursor sources(db_.get(), handle(Family::kSources), "");
+  for (; sources.valid(); sources.Next()) {
+    SourceRecord& source = globals.sources.emplace_back();
+    RETURN_IF_ERROR(storage::DecodeSource(sources.key(), sources.value(), &source));
+  }
+  RETURN_IF_ERROR(FromRocksDb(sources.status(), "reading sources"));
+
+  const std::string epoch_prefix = MetaKeyOf(MetaKey::kEpoch);
+  Cursor epochs(db_.get(), handle(Family::kMeta), epoch_prefix);
+  for (; epochs.At(epoch_prefix); epochs.Next()) {
+    EpochRecord& epoch = globals.epochs.emplace_back();
+    RETURN_IF_ERROR(storage::DecodeEpoch(epochs.key(), epochs.value(), &epoch));
+  }
+  RETURN_IF_ERROR(FromRocksDb(epochs.status(), "reading epochs"));
+
+  const std::string settings_key = MetaKeyOf(MetaKey::kSettings);
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status found =
+      db_->Get(rocksdb::ReadOptions(), handle(Family::kMeta), settings_key, &value);
+  if (found.ok()) {
+    RETURN_IF_ERROR(storage::DecodeSettings(settings_key, value.ToStringView(), &globals.settings));
+  } else if (!found.IsNotFound()) {
+    return FromRocksDb(found, "reading settings");
+  }
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> shards, ReadNumber(MetaKeyOf(MetaKey::kLayout)));
+  globals.shards = static_cast<uint32_t>(shards.value_or(0));
+  return globals;
+}
+
+Status Store::Impl::SetShards(uint32_t shards) {
+  CHECK(shards >= 1 && shards <= limits::kMaxShards, "{} shards", shards);
+  const std::string key = MetaKeyOf(MetaKey::kLayout);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(key));
+  if (before == shards) return absl::OkStatus();
+  std::string value;
+  storage::EncodeNumber(key, shards, &value);
+  rocksdb::WriteBatch batch;
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "shards"));
+  ASSIGN_OR_RETURN(const GlobalRecords globals, LoadGlobals());
+  EpochRecord last;
+  for (const EpochRecord& epoch : globals.epochs) last.number = std::max(last.number, epoch.number);
+  for (uint16_t shard = 0; shard < limits::kMaxShards; ++shard) {
+    const std::string epoch_key = MetaKeyOf(MetaKey::kEpoch, shard);
+    RETURN_IF_ERROR(FromRocksDb(batch.Delete(handle(Family::kMeta), epoch_key), "shards"));
+    if (shard >= shards || last.number == 0) continue;
+    last.shard = shard;
+    storage::EncodeEpoch(epoch_key, last, &value);
+    RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), epoch_key, value), "shards"));
+  }
+  return Write(&batch, true);
+}
+
+}  // namespace freshet

@@ -1,0 +1,54 @@
+// What every stored record must satisfy, checked by the same functions before a record is encoded
+// and after it was decoded. A failure before encoding is a bug of the program, one after decoding
+// means that the store was damaged or written by something else.
+//
+// All functions are thread-safe and give InvalidArgument naming the field.
+#ifndef FRESHET_STORAGE_INTERNAL_VALIDATE_H_
+#define FRESHET_STORAGE_INTERNAL_VALIDATE_H_
+
+#include "core/base/status.h"
+#include "core/model/page.h"
+#include "core/schedule/changes.h"
+
+namespace freshet::storage {
+
+// Importance in [0, kMaxImportance]; intervals in [0, kMaxIntervalSeconds]; rates finite and >= 0.
+[[nodiscard]] Status ValidateSpec(const PageSpec& spec);
+
+// Instants at or after the epoch; staleness and signal weight >= 0, may be infinite; the other
+// rates and the sums finite and >= 0; signal counts packed to the front with known source classes.
+[[nodiscard]] Status ValidateState(const PageState& state);
+
+// Validators within kMaxValidatorBytes, changes <= crawls, a known outcome, at most
+// kMaxObservations observations.
+[[nodiscard]] Status ValidateDetail(const PageDetail& detail);
+
+// Crawl id, host and URL not empty, within their limits, without zero bytes.
+[[nodiscard]] Status ValidateText(const PageKey& key, std::string_view host);
+
+// All of the above, and the number's slot is that of the host.
+[[nodiscard]] Status ValidatePage(const PageRecord& page);
+
+// Host not empty; min delay in [0, kMaxIntervalSeconds]; instants at or after the epoch.
+[[nodiscard]] Status ValidateHost(const HostRecord& host);
+
+// Id not zero; at most kMaxSignalsDuringLease signals; assigned <= deadline; worker name within
+// kMaxWorkerNameBytes; the page number has a serial, and id and page are of one slot.
+[[nodiscard]] Status ValidateLease(const LeaseRecord& lease);
+
+// Index below kMaxSources; name not empty and within kMaxSourceNameBytes.
+[[nodiscard]] Status ValidateSource(const SourceRecord& source);
+
+// Crawl rate in [0, kMaxCrawlsPerSecond]; policy name not empty if set.
+[[nodiscard]] Status ValidateSettings(const Settings& settings);
+
+// Shard below kMaxShards.
+[[nodiscard]] Status ValidateEpoch(const EpochRecord& epoch);
+
+// Every record of `changes`; each removed page has a slot that is its host's. What a page write
+// does not write is not looked at.
+[[nodiscard]] Status ValidateChanges(const Changes& changes);
+
+}  // namespace freshet::storage
+
+#endif  // FRESHET_STORAGE_INTERNAL_VALIDATE_H_

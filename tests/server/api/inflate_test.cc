@@ -1,0 +1,48 @@
+#include "server/api/inflate.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/gzip.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Inflate, GivesBackWhatWasCompressed) {
+  for (const size_t size : {0, 1, 1000, 65'536, 65'537, 1'000'000}) {
+    std::string text;
+    while (text.size() < size) text += std::to_string(text.size() * 7919) + "\n";
+    text.resize(size);
+    const std::string gzip = testing::Gzip(text);
+    EXPECT_TRUE(IsGzip(gzip));
+    const StatusOr<std::string> inflated = Inflate(gzip, size);
+    ASSERT_TRUE(inflated.ok()) << inflated.status().ToString();
+    EXPECT_EQ(*inflated, text);
+  }
+  EXPECT_FALSE(IsGzip(""));
+  EXPECT_FALSE(IsGzip("\x0a\x03"));
+}
+
+TEST(Inflate, StopsAtTheLimit) {
+  const std::string gzip = testing::Gzip(std::string(50 << 20, '\0'));
+  EXPECT_LT(gzip.size(), size_t{100} << 10);
+  const Status status = Inflate(gzip, 1 << 20).status();
+  EXPECT_EQ(status.message(), "the message inflates to more than 1048576 bytes");
+  EXPECT_FALSE(Inflate(testing::Gzip("ab"), 1).ok());
+}
+
+TEST(Inflate, RefusesWhatIsDamaged) {
+  const std::string gzip = testing::Gzip(std::string(1000, 'x'));
+  for (size_t length = 0; length < gzip.size(); ++length) {
+    EXPECT_FALSE(Inflate(gzip.substr(0, length), 10'000).ok()) << length;
+  }
+  std::string broken = gzip;
+  broken[gzip.size() - 6] ^= 1;  // of the checksum
+  EXPECT_FALSE(Inflate(broken, 10'000).ok());
+}
+
+}  // namespace
+}  // namespace freshet

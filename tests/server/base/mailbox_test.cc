@@ -1,0 +1,131 @@
+#include "server/base/mailbox.h"
+
+#include <memory>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr MailboxLimits kLimits{.weight = 10, .hard_weight = 20, .patience = Duration::Millis(5)};
+
+Instant At(int64_t ms) { return Instant() + Duration::Millis(ms); }
+
+std::vector<int> Drained(Mailbox<int>& box, size_t weight, Instant now,
+                         std::vector<int>* expired = nullptr) {
+  std::vector<int> items;
+  std::vector<int> late;
+  box.Drain(weight, now, &items, &late);
+  if (expired != nullptr) *expired = late;
+  return items;
+}
+
+TEST(Mailbox, KeepsTheOrderAndTheCap) {
+  Mailbox<int> box(kLimits);
+  for (const int i : {1, 2, 3}) {
+    int item = i;
+    EXPECT_EQ(box.Push(std::move(item), 3, At(0)), PushOutcome::kTaken);
+  }
+  EXPECT_EQ(box.weight(), 9u);
+  EXPECT_THAT(Drained(box, 6, At(0)), ElementsAre(1, 2));
+  EXPECT_THAT(Drained(box, 6, At(0)), ElementsAre(3));
+  EXPECT_TRUE(box.empty());
+}
+
+TEST(Mailbox, TakesOneItemWhateverItWeighs) {
+  Mailbox<int> box(kLimits);
+  EXPECT_EQ(box.Push(1, 1000, At(0)), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(2, 1, At(0)), PushOutcome::kFull);
+  EXPECT_THAT(Drained(box, 6, At(0)), ElementsAre(1));
+}
+
+TEST(Mailbox, AsksToStopThenRefuses) {
+  Mailbox<int> box(kLimits);
+  EXPECT_EQ(box.Push(1, 8, At(0)), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(2, 8, At(0)), PushOutcome::kTakenOver);
+  EXPECT_EQ(box.Push(3, 8, At(0)), PushOutcome::kFull);
+  EXPECT_EQ(box.PushAlways(4), PushOutcome::kTaken);
+  EXPECT_THAT(Drained(box, 100, At(1)), ElementsAre(1, 2, 4));
+  EXPECT_EQ(box.Push(3, 8, At(1)), PushOutcome::kTaken);
+}
+
+TEST(Mailbox, GivesBackWhatWaitedTooLongOverTheBound) {
+  Mailbox<int> box(kLimits);
+  EXPECT_EQ(box.Push(1, 8, At(0)), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(2, 8, At(0)), PushOutcome::kTakenOver);
+  std::vector<int> expired;
+  // What was within the bound is served however late it is.
+  EXPECT_THAT(Drained(box, 100, At(5), &expired), ElementsAre(1));
+  EXPECT_THAT(expired, ElementsAre(2));
+  EXPECT_EQ(box.weight(), 0u);
+}
+
+TEST(Mailbox, LeavesWhatItDoesNotTakeToTheCaller) {
+  Mailbox<std::unique_ptr<int>> box(kLimits);
+  box.Close();
+  auto item = std::make_unique<int>(7);
+  EXPECT_EQ(box.Push(std::move(item), 1, At(0)), PushOutcome::kClosed);
+  ASSERT_NE(item, nullptr);
+  EXPECT_EQ(box.PushAlways(std::move(item)), PushOutcome::kClosed);
+  ASSERT_NE(item, nullptr);
+  EXPECT_EQ(*item, 7);
+}
+
+TEST(Mailbox, DrainsWhatWasThereWhenItClosed) {
+  Mailbox<int> box(kLimits);
+  EXPECT_EQ(box.Push(1, 1, At(0)), PushOutcome::kTaken);
+  box.Close();
+  EXPECT_TRUE(box.closed());
+  EXPECT_THAT(Drained(box, 10, At(0)), ElementsAre(1));
+  EXPECT_THAT(Drained(box, 10, At(0)), IsEmpty());
+}
+
+TEST(Mailbox, WaitEndsForItemsWakesAndTheEnd) {
+  Mailbox<int> box(kLimits);
+  const auto wait_while = [&](auto action) {
+    std::thread other(action);
+    box.Wait(Duration::Infinite());
+    other.join();
+  };
+  wait_while([&] { EXPECT_EQ(box.Push(1, 1, At(0)), PushOutcome::kTaken); });
+  EXPECT_THAT(Drained(box, 10, At(0)), ElementsAre(1));
+  wait_while([&] { box.Wake(); });
+  wait_while([&] { box.Close(); });
+  box.Wait(Duration());
+}
+
+TEST(Mailbox, LosesNothingAmongManyProducers) {
+  constexpr int kProducers = 4;
+  constexpr int kItems = 5000;
+  Mailbox<int> box({.weight = 100, .hard_weight = 1'000'000, .patience = Duration::Infinite()});
+  std::vector<std::thread> producers;
+  for (int p = 0; p < kProducers; ++p) {
+    producers.emplace_back([&box, p] {
+      for (int i = 0; i < kItems; ++i) {
+        const PushOutcome outcome = box.Push(p * kItems + i, 1, At(0));
+        EXPECT_TRUE(outcome == PushOutcome::kTaken || outcome == PushOutcome::kTakenOver);
+      }
+    });
+  }
+  std::vector<int> last(kProducers, -1);
+  size_t count = 0;
+  while (count < size_t{kProducers} * kItems) {
+    box.Wait(Duration::Seconds(1));
+    for (const int item : Drained(box, 64, At(0))) {
+      const auto producer = static_cast<size_t>(item / kItems);
+      EXPECT_GT(item, last[producer]);
+      last[producer] = item;
+      ++count;
+    }
+  }
+  for (std::thread& producer : producers) producer.join();
+  EXPECT_EQ(box.weight(), 0u);
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,89 @@
+#include "server/engine/dispatcher.h"
+
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/server/engine/test_shards.h"
+
+namespace freshet {
+namespace {
+
+// Counts assignments by host until there are enough. Thread-safe.
+class CountingSink final : public AssignmentSink {
+ public:
+  explicit CountingSink(size_t wanted) : wanted_(wanted) {}
+  void Deliver(std::vector<Assignment> assignments, Outlook /*outlook*/) override {
+    for (const Assignment& assignment : assignments) {
+      ++by_host_[assignment.host];
+      if (--wanted_ == 0) done_.set_value(by_host_);
+    }
+  }
+  void OnPause(bool /*paused*/) override {}
+  void OnStall(const Status& /*why*/) override {}
+  std::map<std::string, int> Await() { return done_.get_future().get(); }
+
+ private:
+  size_t wanted_;
+  std::map<std::string, int> by_host_;
+  std::promise<std::map<std::string, int>> done_;
+};
+
+// As in the middle of a change of policy: one shard has its plan, the other still its index.
+TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}, CrawlPolicy(PlanMethod::kUniform)});
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
+    if (i % 3 > 0) continue;
+    ASSERT_TRUE(shards.Apply(1, shards.PageOf(1, std::to_string(i))).status.ok());
+  }
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
+  dispatcher.Start();
+  const auto sink = std::make_shared<CountingSink>(40);
+  const auto worker = dispatcher.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 1);
+  ASSERT_TRUE(worker.ok());
+  dispatcher.Grant(*worker, 40);
+  EXPECT_THAT(sink->Await(), testing::UnorderedElementsAre(testing::Pair(shards.HostOf(0), 30),
+                                                           testing::Pair(shards.HostOf(1), 10)));
+  dispatcher.Leave(*worker);
+  dispatcher.Stop();
+}
+
+// Shards outlive the dispatcher, and tell of leases that end.
+TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
+  }
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), 1);
+  dispatcher.Start();
+  const auto sink = std::make_shared<CountingSink>(1);
+  const auto first = dispatcher.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 2);
+  ASSERT_TRUE(first.ok());
+  dispatcher.Grant(*first, 1);
+  (void)sink->Await();
+  const auto second = dispatcher.Join({.name = "w",
+                                       .lease = Duration::Hours(1),
+                                       .waiter = true,
+                                       .waits_until = Instant::Infinite()},
+                                      std::make_shared<CountingSink>(1), 2);
+  ASSERT_TRUE(second.ok());
+  dispatcher.Grant(*second, 1);
+  // It waits for the lease of the other of its name.
+  const uint64_t before = dispatcher.stats().ticks_without_credit;
+  while (dispatcher.stats().ticks_without_credit == before) {
+  }
+  dispatcher.Stop();
+  LeaseTallies tallies;
+  tallies["w"].ended = 1;
+  dispatcher.OnLeases(tallies);
+  dispatcher.Leave(*first);
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,424 @@
+// The port with clients that are slow, many, greedy, or wrong.
+#include "server/ports/http_port.h"
+
+#include <sys/resource.h>
+
+#include <atomic>
+#include <fstream>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/ports/listen.h"
+#include "tests/support/raw_client.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::RawClient;
+using ::testing::StartsWith;
+
+constexpr char kHalf[] = "GET /probe HTTP/1.1\r\nHost: half";
+constexpr char kProbe[] = "GET /probe HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+std::string Get(const std::string& path, const std::string& fields = "") {
+  return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + fields + "\r\n";
+}
+
+// Limits in time that no test comes to, but for those that set their own.
+HttpOptions Patient() {
+  const Duration hour = Duration::Seconds(3600);
+  return {.request_time = hour, .idle_time = hour, .answer_time = hour};
+}
+
+class HttpPortTest : public ::testing::Test {
+ protected:
+  void Start(HttpOptions options) {
+    std::vector<HttpRoute> routes;
+    routes.push_back(
+        {.path = "/probe", .answer = [](const HttpRequest&) { return TextResponse(200, "ok"); }});
+    routes.push_back({.path = "/big", .slow = true, .answer = [this](const HttpRequest&) {
+                        ++big_calls_;
+                        if (gate_) opened_.wait();
+                        return HttpResponse{.body = big_};
+                      }});
+    routes.push_back(
+        {.path = "/post", .post = true, .slow = true, .answer = [](const HttpRequest& r) {
+           return TextResponse(200, std::to_string(r.body.size()));
+         }});
+    routes.push_back({.path = "/throws", .answer = [](const HttpRequest&) -> HttpResponse {
+                        throw std::runtime_error("secret");
+                      }});
+    port_ = std::make_unique<HttpPort>(std::move(routes), options);
+    const StatusOr<int> started = port_->Start("127.0.0.1:0");
+    ASSERT_TRUE(started.ok()) << started.status();
+    number_ = *started;
+  }
+  RawClient::Answer Ask(const std::string& request) {
+    return RawClient(number_, request).ReadAnswer();
+  }
+
+  std::shared_ptr<const std::string> big_ = std::make_shared<const std::string>("big");
+  // Holds back the answers of /big once it is made.
+  void CloseGate() {
+    gate_.emplace();
+    opened_ = gate_->get_future().share();
+  }
+
+  std::optional<std::promise<void>> gate_;
+  std::shared_future<void> opened_;
+  std::atomic<int> big_calls_ = 0;
+  std::unique_ptr<HttpPort> port_;
+  int number_ = 0;
+};
+
+// --- Whatever others do
+
+TEST_F(HttpPortTest, AnswersAProbeBesideClientsThatNeverFinish) {
+  Start(Patient());
+  std::vector<RawClient> slow;
+  for (int i = 0; i < 100; ++i) slow.emplace_back(number_, kHalf);
+  for (int i = 0; i < 100; ++i) {
+    // Drips: a byte from each of them between any two probes.
+    for (RawClient& client : slow) ASSERT_TRUE(client.Send("x"));
+    ASSERT_EQ(Ask(kProbe).status(), 200);
+  }
+}
+
+TEST_F(HttpPortTest, AnswersAProbeBesideMoreClientsThanItHolds) {
+  HttpOptions options = Patient();
+  options.max_connections = 16;
+  Start(options);
+  std::vector<RawClient> idle;
+  for (int i = 0; i < 200; ++i) {
+    idle.emplace_back(number_);
+    if (i % 20 == 0) {
+      ASSERT_EQ(Ask(kProbe).status(), 200);
+    }
+  }
+  EXPECT_TRUE(idle.front().Ended());
+}
+
+TEST_F(HttpPortTest, ClosesTheOneThatIsWithoutARequestTheLongest) {
+  HttpOptions options = Patient();
+  options.max_connections = 3;
+  Start(options);
+  RawClient first(number_, kProbe);
+  EXPECT_EQ(first.ReadAnswer().status(), 200);
+  RawClient second(number_, kProbe);
+  EXPECT_EQ(second.ReadAnswer().status(), 200);
+  RawClient third(number_, kProbe);
+  EXPECT_EQ(third.ReadAnswer().status(), 200);
+  first.Send(kProbe);
+  EXPECT_EQ(first.ReadAnswer().status(), 200);
+  EXPECT_EQ(Ask(kProbe).status(), 200);
+  EXPECT_TRUE(second.Ended());
+  for (RawClient* alive : {&first, &third}) {
+    alive->Send(kProbe);
+    EXPECT_EQ(alive->ReadAnswer().status(), 200);
+  }
+}
+
+TEST_F(HttpPortTest, AnswersAProbeWhileAnotherAnswerIsMade) {
+  CloseGate();
+  Start(Patient());
+  RawClient slow(number_, Get("/big"));
+  EXPECT_EQ(Ask(kProbe).status(), 200);
+  gate_->set_value();
+  EXPECT_EQ(slow.ReadAnswer().body, "big");
+}
+
+// --- Time
+
+TEST_F(HttpPortTest, ARequestThatTakesTooLongIsEndedHoweverItDrips) {
+  HttpOptions options = Patient();
+  options.request_time = Duration::Millis(100);
+  Start(options);
+  RawClient silent(number_);
+  RawClient dripping(number_, kHalf);
+  while (!dripping.Readable(5)) dripping.Send("x");
+  EXPECT_THAT(dripping.ReadAll(), StartsWith("HTTP/1.1 408 "));
+  EXPECT_EQ(silent.ReadAll(), "");
+  RawClient body(number_,
+                 "POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n");
+  while (!body.Readable(5)) body.Send("x");
+  EXPECT_THAT(body.ReadAll(), StartsWith("HTTP/1.1 408 "));
+}
+
+TEST_F(HttpPortTest, AConnectionThatIsKeptIsEndedWhenItIsIdle) {
+  HttpOptions options = Patient();
+  options.idle_time = Duration::Millis(50);
+  Start(options);
+  RawClient client(number_, kProbe);
+  EXPECT_EQ(client.ReadAnswer().status(), 200);
+  EXPECT_TRUE(client.Ended());
+}
+
+TEST_F(HttpPortTest, AClientThatDoesNotReadIsDropped) {
+  // More than the system holds for a connection.
+  big_ = std::make_shared<const std::string>(32 << 20, 'x');
+  HttpOptions options = Patient();
+  options.answer_time = Duration::Millis(300);
+  options.max_unsent_bytes = 1 << 30;
+  Start(options);
+  RawClient client(number_, Get("/big"));
+  EXPECT_TRUE(client.Reset(60'000));
+  EXPECT_EQ(Ask(kProbe).status(), 200);
+}
+
+TEST_F(HttpPortTest, AnAnswerThatIsNotMadeInTimeIsRefused) {
+  CloseGate();
+  HttpOptions options = Patient();
+  options.answer_time = Duration::Millis(50);
+  Start(options);
+  const RawClient::Answer answer = Ask(Get("/big"));
+  EXPECT_EQ(answer.status(), 503);
+  EXPECT_THAT(answer.head, HasSubstr("Retry-After: 1\r\n"));
+  gate_->set_value();
+}
+
+// --- Size
+
+TEST_F(HttpPortTest, RefusesWhatIsTooLarge) {
+  Start(Patient());
+  const auto with_header = [](size_t bytes) {
+    const std::string start = "GET /probe HTTP/1.1\r\nHost: localhost\r\nX: ";
+    return start + std::string(bytes - start.size() - 4, 'x') + "\r\n\r\n";
+  };
+  EXPECT_EQ(Ask(with_header(limits::kMaxHttpHeaderBytes)).status(), 200);
+  EXPECT_EQ(Ask(with_header(limits::kMaxHttpHeaderBytes + 1)).status(), 431);
+  EXPECT_EQ(Ask("GET /" + std::string(100'000, 'x')).status(), 431);
+  const auto with_body = [](size_t bytes) {
+    return "POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(bytes) +
+           "\r\n\r\n" + std::string(bytes, 'x');
+  };
+  EXPECT_EQ(Ask(with_body(limits::kMaxHttpBodyBytes)).body, "16384\n");
+  EXPECT_EQ(Ask(with_body(limits::kMaxHttpBodyBytes + 1)).status(), 413);
+  // A gigabyte is refused by what its header says.
+  EXPECT_EQ(
+      Ask("POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n").status(),
+      413);
+}
+
+TEST_F(HttpPortTest, BoundsBodiesInChunks) {
+  Start(Patient());
+  const std::string head =
+      "POST /post HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n";
+  EXPECT_EQ(Ask(head + "4\r\nabcd\r\n5;note=x\r\nefghi\r\n0\r\n\r\n").body, "9\n");
+  std::string many = head;
+  for (int i = 0; i < 20'000; ++i) many += "1\r\nx\r\n";
+  EXPECT_EQ(Ask(many).status(), 413);
+  EXPECT_EQ(Ask(head + "FFFFFFFF\r\n" + std::string(20'000, 'x')).status(), 413);
+  EXPECT_EQ(Ask(head + "1;" + std::string(20'000, 'x')).status(), 431);
+}
+
+uint64_t ResidentBytes() {
+  uint64_t size = 0;
+  uint64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST_F(HttpPortTest, HoldsLittleOfWhatManyClientsSend) {
+  Start(Patient());
+  std::string fields = "GET /probe HTTP/1.1\r\nHost: localhost\r\n";
+  while (fields.size() < limits::kMaxHttpHeaderBytes - 10) fields += "a:b\r\n";
+  const uint64_t before = ResidentBytes();
+  std::vector<RawClient> clients;
+  // Half of them stop just below the limit, the others send on.
+  for (int i = 0; i < 600; ++i) {
+    clients.emplace_back(number_, fields);
+    if (i % 2 == 0) clients.back().Send(std::string(100'000, 'x'));
+  }
+  EXPECT_EQ(Ask(kProbe).status(), 200);
+  EXPECT_LT(ResidentBytes(), before + (60 << 20)) << "30 MB were sent";
+}
+
+TEST_F(HttpPortTest, ClosesSlowReadersWhenTooMuchIsUnsent) {
+  big_ = std::make_shared<const std::string>(16 << 20, 'x');
+  HttpOptions options = Patient();
+  options.max_unsent_bytes = 40 << 20;
+  Start(options);
+  RawClient first(number_, Get("/big"));
+  RawClient second(number_, Get("/big"));
+  RawClient third(number_, Get("/big"));
+  EXPECT_TRUE(first.Reset(60'000));
+  EXPECT_EQ(third.ReadAnswer().body.size(), big_->size());
+  EXPECT_EQ(second.ReadAnswer().body.size(), big_->size());
+}
+
+TEST_F(HttpPortTest, OneCallAnswersAllThatWaitAndTooMuchIsRefused) {
+  CloseGate();
+  HttpOptions options = Patient();
+  options.max_waiting = 2;
+  Start(options);
+  RawClient running(number_, Get("/big"));
+  while (big_calls_ == 0) {
+  }
+  std::vector<RawClient> waiting;
+  for (int i = 0; i < 20; ++i) waiting.emplace_back(number_, Get("/big"));
+  const std::string post = "POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx";
+  // The loop takes what comes in order: after a probe what came before it has been seen.
+  EXPECT_EQ(Ask(kProbe).status(), 200);
+  RawClient second_call(number_, post);
+  EXPECT_EQ(Ask(kProbe).status(), 200);
+  const RawClient::Answer refused = Ask(post);
+  EXPECT_EQ(refused.status(), 503);
+  EXPECT_THAT(refused.head, HasSubstr("Retry-After: 1\r\n"));
+  gate_->set_value();
+  EXPECT_EQ(running.ReadAnswer().body, "big");
+  for (RawClient& client : waiting) EXPECT_EQ(client.ReadAnswer().body, "big");
+  EXPECT_EQ(second_call.ReadAnswer().body, "1\n");
+  EXPECT_EQ(big_calls_, 2);
+}
+
+// --- Messages
+
+TEST_F(HttpPortTest, KeepsConnectionsAndTakesRequestsInARow) {
+  Start(Patient());
+  RawClient client(number_, std::string(kProbe) + Get("/nothing") + kProbe);
+  EXPECT_EQ(client.ReadAnswer().status(), 200);
+  EXPECT_EQ(client.ReadAnswer().status(), 404);
+  EXPECT_EQ(client.ReadAnswer().status(), 200);
+  client.Send(Get("/probe", "Connection: close\r\n"));
+  const RawClient::Answer last = client.ReadAnswer();
+  EXPECT_THAT(last.head, HasSubstr("Connection: close\r\n"));
+  EXPECT_TRUE(client.Ended());
+}
+
+TEST_F(HttpPortTest, EndsConnectionsOfOldClients) {
+  Start(Patient());
+  RawClient client(number_, "GET /probe HTTP/1.0\r\n\r\n");
+  EXPECT_EQ(client.ReadAnswer().status(), 200);
+  EXPECT_TRUE(client.Ended());
+  RawClient half_closed(number_, kProbe);
+  half_closed.EndSending();
+  EXPECT_EQ(half_closed.ReadAnswer().status(), 200);
+  EXPECT_TRUE(half_closed.Ended());
+}
+
+TEST_F(HttpPortTest, KnowsItsMethodsAndPaths) {
+  Start(Patient());
+  RawClient head(number_, "HEAD /probe HTTP/1.1\r\nHost: localhost\r\n\r\n" + std::string(kProbe));
+  EXPECT_THAT(head.ReadAnswer(true).head, HasSubstr("Content-Length: 3\r\n"));
+  EXPECT_EQ(head.ReadAnswer().body, "ok\n");
+  EXPECT_EQ(Ask(Get("/probe?verbose=1")).status(), 200);
+  EXPECT_EQ(Ask("GET http://localhost/probe HTTP/1.1\r\nHost: localhost\r\n\r\n").status(), 200);
+  const RawClient::Answer wrong = Ask("PUT /probe HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(wrong.status(), 405);
+  EXPECT_THAT(wrong.head, HasSubstr("Allow: GET, HEAD\r\n"));
+  EXPECT_THAT(Ask(Get("/post")).head, HasSubstr("Allow: POST\r\n"));
+  EXPECT_EQ(Ask("OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n").status(), 400);
+}
+
+TEST_F(HttpPortTest, RefusesWhatIsNoRequest) {
+  Start(Patient());
+  for (const char* wrong :
+       {"nonsense\r\n\r\n", "\x16\x03\x01\x02\x01\x01", "GET /probe HTTP/1.1\r\n\r\n",
+        "GET /probe HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET /probe HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+        "POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+        "GET /probe HTTP/1.1\r\nHost : a\r\n\r\n"}) {
+    RawClient client(number_, wrong);
+    client.EndSending();
+    const RawClient::Answer answer = client.ReadAnswer();
+    EXPECT_EQ(answer.status(), 400) << wrong;
+    EXPECT_THAT(answer.head, HasSubstr("Connection: close\r\n")) << wrong;
+    EXPECT_TRUE(client.Ended()) << wrong;
+  }
+  EXPECT_EQ(Ask("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").status(), 505);
+}
+
+TEST_F(HttpPortTest, TellsAClientToGoOn) {
+  Start(Patient());
+  RawClient client(number_,
+                   "POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nExpect: "
+                   "100-continue\r\n\r\n");
+  EXPECT_EQ(client.ReadAnswer().head, "HTTP/1.1 100 Continue\r\n\r\n");
+  client.Send("abc");
+  EXPECT_EQ(client.ReadAnswer().body, "3\n");
+}
+
+TEST_F(HttpPortTest, KeepsItsFailuresToItself) {
+  Start(Patient());
+  const RawClient::Answer answer = Ask(Get("/throws"));
+  EXPECT_EQ(answer.status(), 500);
+  EXPECT_EQ(answer.body.find("secret"), std::string::npos);
+}
+
+// --- The port itself
+
+TEST_F(HttpPortTest, IsNotShared) {
+  Start(Patient());
+  const std::string address = "127.0.0.1:" + std::to_string(number_);
+  HttpPort second({}, Patient());
+  const StatusOr<int> started = second.Start(address);
+  EXPECT_EQ(started.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(started.status().message(), "cannot listen at " + address + ": Address already in use");
+  EXPECT_FALSE(CheckListen(address).ok());
+  port_->Stop();
+  EXPECT_TRUE(CheckListen(address).ok());
+}
+
+TEST(Listen, TakesNamesAndBothKindsOfAddresses) {
+  for (const char* address : {"127.0.0.1:0", "localhost:0", "[::1]:0", "[::]:0", "0.0.0.0:0"}) {
+    if (address[0] == '[' && !std::ifstream("/proc/net/if_inet6").good()) continue;
+    EXPECT_TRUE(CheckListen(address).ok()) << CheckListen(address);
+  }
+  EXPECT_THAT(std::string(CheckListen("no-such-host.invalid:1").message()),
+              StartsWith("cannot listen at no-such-host.invalid:1: "));
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckListen("nonsense")));
+}
+
+TEST_F(HttpPortTest, LetsAnAnswerLeaveWhenItStops) {
+  CloseGate();
+  Start(Patient());
+  RawClient idle(number_, kProbe);
+  EXPECT_EQ(idle.ReadAnswer().status(), 200);
+  RawClient asking(number_, Get("/big"));
+  while (big_calls_ == 0) {
+  }
+  const auto stopped = std::async(std::launch::async, [this] { port_->Stop(); });
+  gate_->set_value();
+  const RawClient::Answer answer = asking.ReadAnswer();
+  EXPECT_EQ(answer.body, "big");
+  asking.EndSending();
+  stopped.wait();
+  EXPECT_TRUE(idle.Ended());
+}
+
+// Without descriptors nothing can be accepted; the system reports the connection that waits again
+// and again, which must not take a processor.
+TEST_F(HttpPortTest, WaitsForDescriptors) {
+  Start(Patient());
+  RawClient client;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;  // those that are open stay so
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  client.Connect(number_);
+  client.Send(kProbe);
+  const auto processor_ms = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+  };
+  const auto used = processor_ms();
+  pollfd nothing{};
+  (void)poll(&nothing, 0, 500);
+  EXPECT_LT(processor_ms() - used, 250);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(client.ReadAnswer().status(), 200);
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,47 @@
+// Real page-change histories as files: one row per page,
+//
+//   url <TAB> importance <TAB> first_seen <TAB> t1:k1,t2:k2,...
+//
+// plain or gzip, without a header line. Times are Unix seconds; `k` is `c` for a change of the
+// content and `m` for a minor touch that left it as it was. The last field may be empty.
+#ifndef FRESHET_TOOLS_COMMON_HISTORY_H_
+#define FRESHET_TOOLS_COMMON_HISTORY_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace freshet {
+
+// One instant at which the source of a page was touched. Value type, thread-compatible.
+struct Touch {
+  int64_t unix_seconds = 0;
+  bool change = false;  // false: a minor touch, which a sitemap announces like a change
+  bool operator==(const Touch&) const = default;
+};
+
+// What the history tells of one page. Value type, thread-compatible.
+struct HistoryPage {
+  std::string url;
+  double importance = 1;           // finite, >= 0
+  int64_t first_seen_seconds = 0;  // Unix time from which on the page exists
+  std::vector<Touch> touches;      // by time; at equal times changes come first
+};
+
+// Parses one row. The touches need not be in order in the text. InvalidArgument, naming the field
+// and the reason, unless there are four fields, a URL, a finite importance >= 0 and times from 0
+// to the year 9999.
+[[nodiscard]] StatusOr<HistoryPage> ParseHistoryRow(std::string_view row);
+
+// Reads a whole file, in its order. NotFound if it cannot be opened; DataLoss if the gzip data is
+// damaged or cut off; InvalidArgument, naming the row (from 1) and the reason, for a row that does
+// not parse, one of over 16 MiB, a URL that occurs twice, and a file without any row. Empty lines
+// are skipped.
+[[nodiscard]] StatusOr<std::vector<HistoryPage>> ReadHistory(const std::string& path);
+
+}  // namespace freshet
+
+#endif  // FRESHET_TOOLS_COMMON_HISTORY_H_

@@ -1,0 +1,257 @@
+// freshet-sim estimate: change rates and signal weights of every page of a table.
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/estimate/cho_gm.h"
+#include "core/estimate/closed_form.h"
+#include "core/estimate/mle.h"
+#include "core/estimate/moment.h"
+#include "core/estimate/signals.h"
+#include "tools/sim/commands.h"
+#include "tools/sim/estimate_default.h"
+#include "tools/sim/tsv.h"
+
+namespace freshet {
+namespace {
+
+struct EstimateFlags {
+  std::string method;
+  std::string input = "-";
+  double delta = 0.05;
+  RateBounds bounds;
+  double smoothing = kChoGmSmoothing;
+};
+
+// One line of the answer.
+struct EstimateRow {
+  double change_rate = 0;
+  double unsignalled_rate = 0;
+  SourceValues signal_weight;
+  RateInterval interval;
+  EstimateStatus status = EstimateStatus::kNoObservations;
+};
+
+// The method does not look at signals: all changes are unsignalled, signals have no weight.
+EstimateRow WithoutSignals(const Observations& observations, const RateEstimate& estimate,
+                           RateInterval interval) {
+  return {estimate.change_rate, estimate.change_rate, SourceValues(observations.sources(), 0.0),
+          interval, estimate.status};
+}
+
+EstimateRow MleRow(const Observations& observations, const EstimateFlags& flags) {
+  const SignalEstimate estimate = EstimateMle(observations);
+  return {MleChangeRate(observations, estimate), estimate.unsignalled_rate, estimate.signal_weight,
+          MleChangeRateInterval(observations, estimate, flags.delta), estimate.status};
+}
+
+EstimateRow ChoGmRow(const Observations& observations, const EstimateFlags& flags) {
+  const RateEstimate estimate = EstimateChoGm(observations, flags.smoothing);
+  return WithoutSignals(observations, estimate,
+                        ChoGmInterval(observations, estimate, flags.delta, flags.smoothing));
+}
+
+EstimateRow MomentRow(const Observations& observations, const EstimateFlags& flags) {
+  const RateEstimate estimate = EstimateMoment(observations, flags.bounds);
+  return WithoutSignals(observations, estimate,
+                        MomentInterval(observations, estimate, flags.bounds, flags.delta));
+}
+
+EstimateRow CompleteRow(const Observations& observations, const EstimateFlags& flags) {
+  const RateEstimate estimate = EstimateComplete(observations);
+  return {estimate.change_rate, 0, SourceValues(observations.sources(), HUGE_VAL),
+          CompleteInterval(observations, flags.delta), estimate.status};
+}
+
+EstimateRow ClosedFormRow(const Observations& observations, const EstimateFlags& flags) {
+  const RateEstimate estimate = EstimateClosedForm(observations);
+  return WithoutSignals(observations, estimate,
+                        ClosedFormInterval(observations, estimate, flags.delta));
+}
+
+EstimateRow LowerBoundRow(const Observations& observations, const EstimateFlags& flags) {
+  return WithoutSignals(observations, EstimateLowerBound(observations),
+                        LowerBoundInterval(observations, flags.delta));
+}
+
+struct Method {
+  const char* name;
+  EstimateRow (*row)(const Observations&, const EstimateFlags&);
+  bool prints_quality;
+};
+
+constexpr Method kMethods[] = {
+    {"mle", MleRow, false},
+    {"cho_gm", ChoGmRow, false},
+    {"moment", MomentRow, false},
+    {"complete", CompleteRow, false},
+    {"closed_form", ClosedFormRow, false},
+    {"lower_bound", LowerBoundRow, false},
+    {"signals", MleRow, true},
+};
+
+constexpr const char* kDefaultMethod = "default";
+
+// "tau:n:z" joined by commas; n is one count a source, joined by slashes. An empty cell is a page
+// that was never crawled twice.
+StatusOr<Observations> ParseObservations(std::string_view text) {
+  std::optional<Observations> observations;
+  std::vector<double> counts;
+  for (const std::string_view item : Split(text, ',')) {
+    const std::vector<std::string_view> fields = Split(item, ':');
+    if (fields.size() != 3) return InvalidArgument("observation '{}' is not tau:n:z", item);
+    ASSIGN_OR_RETURN(const double elapsed, ParseNumber(fields[0]));
+    counts.clear();
+    for (const std::string_view count : Split(fields[1], '/')) {
+      ASSIGN_OR_RETURN(const double n, ParseNonNegative(count));
+      counts.push_back(n);
+    }
+    if (fields[2] != "0" && fields[2] != "1") {
+      return InvalidArgument("observation '{}': z is neither 0 nor 1", item);
+    }
+    if (!observations) observations.emplace(counts.size());
+    const Status added = observations->Add(elapsed, counts, fields[2] == "1");
+    if (!added.ok()) {
+      return InvalidArgument("observation '{}': {}", item, std::string(added.message()));
+    }
+  }
+  return observations ? *std::move(observations) : Observations(1);
+}
+
+// NaN carries no sign here.
+std::string Number(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.17g}", value);
+}
+
+std::string Join(const SourceValues& values) {
+  std::string text;
+  for (const double value : values) {
+    if (!text.empty()) text += '/';
+    text += Number(value);
+  }
+  return text.empty() ? "nan" : text;
+}
+
+// The further columns of `signals`: what each source is worth, and the naive ratios to compare.
+std::string QualityColumns(const Observations& observations, const EstimateRow& row) {
+  SourceValues columns[6];
+  for (size_t k = 0; k < observations.sources(); ++k) {
+    const double rate = SignalRate(observations, k);
+    const SignalQuality quality = QualityOf(row.change_rate, rate, row.signal_weight[k]);
+    const NaiveQuality naive = NaiveSignalQuality(observations, k);
+    columns[0].push_back(quality.signal_rate);
+    columns[1].push_back(quality.false_signal_rate);
+    columns[2].push_back(quality.precision);
+    columns[3].push_back(quality.recall);
+    columns[4].push_back(naive.precision);
+    columns[5].push_back(naive.recall);
+  }
+  std::string text;
+  for (const SourceValues& column : columns) text += '\t' + Join(column);
+  return text;
+}
+
+constexpr const char* kColumns =
+    "id\tchange_rate\tunsignalled_rate\tsignal_weight\tlow\thigh\tstatus";
+
+// Rates of the near future as the service would use them now, times in days. `pooled` rows rest on
+// crawls of their own besides what the site teaches, `prior` rows on the site alone.
+Status PrintSiteEstimates(std::istream& input) {
+  ASSIGN_OR_RETURN(TsvReader table, TsvReader::Open(input, {"id", "observations"}));
+  std::vector<SitePage> pages;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, table.Next());
+    if (!more) break;
+    StatusOr<Observations> observations = ParseObservations(table.Text(1));
+    if (!observations.ok()) return table.RowError(std::string(observations.status().message()));
+    pages.push_back({std::string(table.Text(0)), *std::move(observations)});
+  }
+  ASSIGN_OR_RETURN(const std::vector<PageEstimate> estimates, EstimateSite(pages));
+  std::cout << kColumns << '\n';
+  for (size_t i = 0; i < pages.size(); ++i) {
+    const PageEstimate& page = estimates[i];
+    std::cout << pages[i].id << '\t' << Number(page.rates.change_rate) << '\t'
+              << Number(page.rates.unsignalled_rate) << '\t' << Number(page.rates.signal_weight)
+              << '\t' << Number(page.low) << '\t' << Number(page.high) << '\t'
+              << (pages[i].observations.empty() ? "prior" : "pooled") << '\n';
+  }
+  return {};
+}
+
+Status PrintEstimates(std::istream& input, const EstimateFlags& flags) {
+  if (flags.method == kDefaultMethod) return PrintSiteEstimates(input);
+  const Method* method =
+      std::find_if(std::begin(kMethods), std::end(kMethods),
+                   [&](const Method& candidate) { return flags.method == candidate.name; });
+  enum Column : size_t { kId, kObservations };
+  ASSIGN_OR_RETURN(TsvReader table, TsvReader::Open(input, {"id", "observations"}));
+  std::cout << kColumns;
+  if (method->prints_quality) {
+    std::cout << "\tsignal_rate\tfalse_signal_rate\tprecision\trecall"
+                 "\tnaive_precision\tnaive_recall";
+  }
+  std::cout << '\n';
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, table.Next());
+    if (!more) return {};
+    const StatusOr<Observations> observations = ParseObservations(table.Text(kObservations));
+    if (!observations.ok()) return table.RowError(std::string(observations.status().message()));
+    const EstimateRow row = method->row(*observations, flags);
+    std::cout << table.Text(kId) << '\t' << Number(row.change_rate) << '\t'
+              << Number(row.unsignalled_rate) << '\t' << Join(row.signal_weight) << '\t'
+              << Number(row.interval.low) << '\t' << Number(row.interval.high) << '\t'
+              << EstimateStatusName(row.status);
+    if (method->prints_quality) std::cout << QualityColumns(*observations, row);
+    std::cout << '\n';
+  }
+}
+
+Status CheckFlags(const EstimateFlags& flags) {
+  if (!(flags.delta > 0 && flags.delta < 1)) {
+    return InvalidArgument("--delta: {} is not between 0 and 1", flags.delta);
+  }
+  if (!(flags.bounds.min >= 0 && flags.bounds.min <= flags.bounds.max)) {
+    return InvalidArgument("--min {} and --max {} are not 0 <= min <= max", flags.bounds.min,
+                           flags.bounds.max);
+  }
+  if (!(flags.smoothing >= 0 && std::isfinite(flags.smoothing))) {
+    return InvalidArgument("--smoothing: {} is not a finite time of at least 0", flags.smoothing);
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddEstimateCommand(CLI::App& app, SimAction& action) {
+  CLI::App* command =
+      app.add_subcommand("estimate", "Change rates and signal weights from crawl histories");
+  auto flags = std::make_shared<EstimateFlags>();
+  std::vector<std::string> names = {kDefaultMethod};
+  for (const Method& method : kMethods) names.emplace_back(method.name);
+  command->add_option("--method", flags->method, "Estimator")
+      ->required()
+      ->check(CLI::IsMember(names));
+  command->add_option("--delta", flags->delta, "1 - coverage of the interval low..high")
+      ->capture_default_str();
+  command->add_option("--min", flags->bounds.min, "moment: smallest rate")->capture_default_str();
+  command->add_option("--max", flags->bounds.max, "moment: largest rate")->capture_default_str();
+  command
+      ->add_option("--smoothing", flags->smoothing,
+                   "cho_gm: length of the imaginary intervals; 0: plain maximum likelihood")
+      ->capture_default_str();
+  command->add_option("input", flags->input, "Table to read; - is standard input")
+      ->capture_default_str();
+  command->callback([&action, flags] {
+    action = [flags]() -> Status {
+      RETURN_IF_ERROR(CheckFlags(*flags));
+      return WithInput(flags->input,
+                       [&](std::istream& input) { return PrintEstimates(input, *flags); });
+    };
+  });
+}
+
+}  // namespace freshet

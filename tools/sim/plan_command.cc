@@ -1,0 +1,140 @@
+// freshet-sim plan: how often each page of a table is crawled under a rate plan.
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/plan/planner.h"
+#include "tools/common/parallel.h"
+#include "tools/sim/commands.h"
+#include "tools/sim/tsv.h"
+
+namespace freshet {
+namespace {
+
+struct PlanFlags {
+  std::string method;
+  std::string input = "-";
+  double rate = 0;
+  bool json = false;
+  unsigned threads = 0;
+  PlanOptions options;
+};
+
+struct PlanTable {
+  std::vector<std::string> ids;
+  std::vector<double> importance;
+  std::vector<double> change_rate;
+  std::vector<uint8_t> complete;
+  [[nodiscard]] PlanPages pages() const { return {importance, change_rate, complete}; }
+};
+
+StatusOr<double> PlanNumber(const TsvReader& table, size_t column, const char* name) {
+  ASSIGN_OR_RETURN(const double value, table.NonNegative(column));
+  if (value != 0 && (value < kSmallestPlanNumber || value > kLargestPlanNumber)) {
+    return table.RowError(fmt::format("{}: {} is neither 0 nor in {}..{}", name, value,
+                                      kSmallestPlanNumber, kLargestPlanNumber));
+  }
+  return value;
+}
+
+StatusOr<PlanTable> ReadPlanTable(std::istream& input) {
+  enum Column : size_t { kId, kImportance, kChangeRate, kComplete };
+  ASSIGN_OR_RETURN(TsvReader table,
+                   TsvReader::Open(input, {"id", "importance", "change_rate", "complete"}));
+  PlanTable columns;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, table.Next());
+    if (!more) return columns;
+    ASSIGN_OR_RETURN(const double importance, PlanNumber(table, kImportance, "importance"));
+    ASSIGN_OR_RETURN(const double change_rate, PlanNumber(table, kChangeRate, "change_rate"));
+    const std::string_view complete = table.Text(kComplete);
+    if (complete != "0" && complete != "1") {
+      return table.RowError(fmt::format("complete: '{}' is neither 0 nor 1", complete));
+    }
+    columns.ids.emplace_back(table.Text(kId));
+    columns.importance.push_back(importance);
+    columns.change_rate.push_back(change_rate);
+    columns.complete.push_back(complete == "1" ? 1 : 0);
+  }
+}
+
+// JSON has no infinity and no NaN: both are null.
+std::string JsonNumber(double value) {
+  return std::isfinite(value) ? fmt::format("{:.17g}", value) : "null";
+}
+
+void PrintJson(const PlanFlags& flags, const PlanPages& pages, const RatePlan& plan,
+               const PlanCosts& costs, double seconds) {
+  std::cout << fmt::format(
+      R"({{"method":"{}","rate":{},"pages":{},"j_h":{},"j_b":{},"accuracy":{},"price":{},)"
+      R"("seconds":{:.6f},"used":{},"kkt_residual":{}}})"
+      "\n",
+      flags.method, JsonNumber(flags.rate), pages.size(), JsonNumber(costs.j_h),
+      JsonNumber(costs.j_b), JsonNumber(costs.accuracy), JsonNumber(plan.price), seconds,
+      JsonNumber(plan.used), JsonNumber(plan.kkt_residual));
+}
+
+Status RunPlan(std::istream& input, const PlanFlags& flags) {
+  ASSIGN_OR_RETURN(const PlanMethod method, ParsePlanMethod(flags.method));
+  ASSIGN_OR_RETURN(const PlanTable table, ReadPlanTable(input));
+  PlanOptions options = flags.options;
+  options.parallel = ThreadedFor(flags.threads);
+  const auto start = std::chrono::steady_clock::now();
+  ASSIGN_OR_RETURN(const RatePlan plan, MakePlan(method, table.pages(), flags.rate, options));
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (flags.json) {
+    PrintJson(flags, table.pages(), plan,
+              ComputePlanCosts(table.pages(), plan, CrawlTimesOf(method), options.parallel),
+              seconds);
+    return {};
+  }
+  std::cout << "id\trate\tprobability\n";
+  for (size_t i = 0; i < table.ids.size(); ++i) {
+    const double probability = plan.probability.empty() ? 0 : plan.probability[i];
+    std::cout << table.ids[i] << fmt::format("\t{:.17g}\t{:.17g}\n", plan.rate[i], probability);
+  }
+  return {};
+}
+
+Status CheckPlanFlags(const PlanFlags& flags) {
+  if (!(flags.options.epsilon >= 0 && flags.options.epsilon <= 1)) {
+    return InvalidArgument("--eps: {} is not between 0 and 1", flags.options.epsilon);
+  }
+  RETURN_IF_ERROR(ValidatePlanInput(PlanPages{}, flags.rate));
+  return {};
+}
+
+}  // namespace
+
+void AddPlanCommand(CLI::App& app, SimAction& action) {
+  CLI::App* command =
+      app.add_subcommand("plan", "Crawl rates, or probabilities of a crawl on a signal");
+  auto flags = std::make_shared<PlanFlags>();
+  std::vector<std::string> names;
+  for (const PlanMethod method : AllPlanMethods()) names.emplace_back(PlanMethodName(method));
+  command->add_option("--method", flags->method, "Plan")->required()->check(CLI::IsMember(names));
+  command->add_option("--rate", flags->rate, "Crawls per unit of time, of all pages together")
+      ->required();
+  command->add_flag("--json", flags->json, "Print what the plan costs, not the rates");
+  command->add_option("--eps", flags->options.epsilon, "blc_eps: smallest rate, as a part of R/m")
+      ->capture_default_str();
+  command
+      ->add_option("--clusters", flags->options.clusters, "frontera_clustered: number of classes")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{1}, size_t{100'000'000}));
+  command->add_option("--threads", flags->threads, "0: one a core")->capture_default_str();
+  command->add_option("input", flags->input, "Table to read; - is standard input")
+      ->capture_default_str();
+  command->callback([&action, flags] {
+    action = [flags]() -> Status {
+      RETURN_IF_ERROR(CheckPlanFlags(*flags));
+      return WithInput(flags->input, [&](std::istream& input) { return RunPlan(input, *flags); });
+    };
+  });
+}
+
+}  // namespace freshet

@@ -1,0 +1,148 @@
+#include "tools/sim/replay_rules.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+// Pages in order of a time that each page has once; setting it anew replaces it.
+class PageQueue {
+ public:
+  void Set(size_t page, Instant at) {
+    if (page >= times_.size()) times_.resize(page + 1);
+    times_[page] = at;
+    queue_.push({at, page});
+  }
+  // The page of the earliest time, of equal ones the one known longest. Precondition: not empty.
+  size_t Front() {
+    while (times_[queue_.top().second] != queue_.top().first) queue_.pop();
+    return queue_.top().second;
+  }
+
+ private:
+  using Item = std::pair<Instant, size_t>;
+  std::vector<Instant> times_;
+  std::priority_queue<Item, std::vector<Item>, std::greater<>> queue_;
+};
+
+class Uniform : public ReplayPolicy {
+ public:
+  void Add(size_t page, Instant now) override { queue_.Set(page, now); }
+  void Signal(std::span<const ReplaySignal>, Instant) override {}
+  std::optional<size_t> Pick(Instant) override { return queue_.Front(); }
+  void Crawled(size_t page, Instant now, bool) override { queue_.Set(page, now); }
+
+ private:
+  PageQueue queue_;  // by last crawl
+};
+
+class Importance : public ReplayPolicy {
+ public:
+  explicit Importance(const std::vector<ReplayPage>& pages) : pages_(pages) {}
+  void Add(size_t page, Instant now) override {
+    classes_[pages_[page].importance].push_back({page, now});
+  }
+  void Signal(std::span<const ReplaySignal>, Instant) override {}
+  // Among pages of equal importance the one crawled longest ago wins, so only the heads compete.
+  std::optional<size_t> Pick(Instant now) override {
+    double best = -1;
+    for (auto& [importance, queue] : classes_) {
+      const double worth = importance * (now - queue.front().second).seconds();
+      if (worth <= best) continue;
+      best = worth;
+      picked_ = &queue;
+    }
+    CHECK(picked_ != nullptr);
+    return picked_->front().first;
+  }
+  void Crawled(size_t page, Instant now, bool) override {
+    picked_->pop_front();
+    picked_->push_back({page, now});
+  }
+
+ private:
+  using Queue = std::deque<std::pair<size_t, Instant>>;  // page, last crawl; in order of it
+  const std::vector<ReplayPage>& pages_;
+  std::map<double, Queue> classes_;
+  Queue* picked_ = nullptr;
+};
+
+class PingsFirst : public ReplayPolicy {
+ public:
+  explicit PingsFirst(const std::vector<ReplayPage>& pages)
+      : pages_(pages), crawled_(pages.size()), pinged_at_(pages.size(), Instant::Infinite()) {}
+  void Add(size_t page, Instant now) override {
+    crawled_[page] = now;
+    queue_.Set(page, now);
+  }
+  void Signal(std::span<const ReplaySignal> poll, Instant now) override {
+    for (const ReplaySignal& signal : poll) {
+      if (signal.changed <= crawled_[signal.page] || !pinged_at_[signal.page].infinite()) continue;
+      pinged_at_[signal.page] = now;
+      pinged_.insert(Ping(signal.page));
+    }
+  }
+  std::optional<size_t> Pick(Instant) override {
+    return pinged_.empty() ? queue_.Front() : std::get<2>(*pinged_.begin());
+  }
+  void Crawled(size_t page, Instant now, bool) override {
+    pinged_.erase(Ping(page));
+    pinged_at_[page] = Instant::Infinite();
+    crawled_[page] = now;
+    queue_.Set(page, now);
+  }
+
+ private:
+  using PingKey = std::tuple<double, Instant, size_t>;
+  [[nodiscard]] PingKey Ping(size_t page) const {
+    return {-pages_[page].importance, pinged_at_[page], page};
+  }
+  const std::vector<ReplayPage>& pages_;
+  std::vector<Instant> crawled_;
+  std::vector<Instant> pinged_at_;  // of the first ping since the last crawl; infinite: none
+  std::set<PingKey> pinged_;
+  PageQueue queue_;  // by last crawl
+};
+
+class NutchAdaptive : public ReplayPolicy {
+ public:
+  explicit NutchAdaptive(const std::vector<ReplayPage>& pages) : days_(pages.size(), kFirstDays) {}
+  void Add(size_t page, Instant now) override { Schedule(page, now); }
+  void Signal(std::span<const ReplaySignal>, Instant) override {}
+  std::optional<size_t> Pick(Instant) override { return queue_.Front(); }
+  void Crawled(size_t page, Instant now, bool changed) override {
+    days_[page] = std::clamp(days_[page] * (changed ? 0.8 : 1.4), 1.0, 365.0);
+    Schedule(page, now);
+  }
+
+ private:
+  static constexpr double kFirstDays = 30;
+  void Schedule(size_t page, Instant now) {
+    queue_.Set(page, now + Duration::FromSeconds(days_[page] * 86400));
+  }
+  std::vector<double> days_;
+  PageQueue queue_;  // by due time
+};
+
+}  // namespace
+
+std::unique_ptr<ReplayPolicy> MakeReplayRule(std::string_view name,
+                                             const std::vector<ReplayPage>& pages) {
+  if (name == "uniform") return std::make_unique<Uniform>();
+  if (name == "importance") return std::make_unique<Importance>(pages);
+  if (name == "pings_first") return std::make_unique<PingsFirst>(pages);
+  if (name == "nutch_adaptive") return std::make_unique<NutchAdaptive>(pages);
+  return nullptr;
+}
+
+}  // namespace freshet

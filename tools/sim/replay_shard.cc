@@ -1,0 +1,78 @@
+#include "tools/sim/replay_shard.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/fingerprint.h"
+#include "core/base/url.h"
+
+namespace freshet {
+namespace {
+
+constexpr const char* kCrawlId = "replay";
+constexpr Duration kLease = Duration::Hours(1);
+
+}  // namespace
+
+ShardReplay::ShardReplay(const std::vector<ReplayPage>& pages, const ShardOptions& options,
+                         Duration epoch, Rate crawl_rate, bool named_polls)
+    : pages_(pages), shard_(options), epoch_(epoch), named_polls_(named_polls) {
+  shard_.set_crawl_rate(crawl_rate);
+}
+
+void ShardReplay::CatchUp(Instant now) {
+  shard_.RunTimers(now);
+  if (last_epoch_ == Instant()) last_epoch_ = now;
+  if (now - last_epoch_ < epoch_) return;
+  last_epoch_ = now;
+  shard_.RunEpoch(now);
+}
+
+void ShardReplay::Add(size_t page, Instant now) {
+  UpsertPage upsert;
+  upsert.key = {kCrawlId, pages_[page].url};
+  upsert.host = pages_[page].host;
+  upsert.importance = pages_[page].importance;
+  upsert.last_crawl = now;
+  const Reply reply = shard_.Apply(upsert, now);
+  CHECK(reply.disposition == Disposition::kCreated, "{}: {}", pages_[page].url,
+        std::string(reply.status.message()));
+  by_url_.emplace(pages_[page].url, page);
+}
+
+void ShardReplay::Signal(std::span<const ReplaySignal> poll, Instant now) {
+  CatchUp(now);
+  batch_sizes_.clear();
+  for (const ReplaySignal& signal : poll) ++batch_sizes_[pages_[signal.page].host];
+  batch_.clear();
+  for (const ReplaySignal& signal : poll) {
+    SignalChange event;
+    event.key = {kCrawlId, pages_[signal.page].url};
+    event.pages_in_poll = batch_sizes_[pages_[signal.page].host];
+    if (named_polls_)
+      event.poll = HashOfTexts(pages_[signal.page].host, std::to_string(now.micros()));
+    event.changed = signal.changed;
+    batch_.emplace_back(std::move(event));
+  }
+  for (const Reply& reply : shard_.Apply(batch_, now)) CHECK(reply.status.ok());
+}
+
+std::optional<size_t> ShardReplay::Pick(Instant now) {
+  CatchUp(now);
+  const std::optional<Assignment> assignment = shard_.Next(now, kLease);
+  if (!assignment) return std::nullopt;
+  lease_ = assignment->lease;
+  return by_url_.at(assignment->key.url);
+}
+
+void ShardReplay::Crawled(size_t page, Instant now, bool changed) {
+  ReportCrawl report;
+  report.key = PageKey{kCrawlId, pages_[page].url};
+  report.lease = lease_;
+  report.fetched = now;
+  report.outcome = changed ? CrawlOutcome::kChanged : CrawlOutcome::kUnchanged;
+  const Reply reply = shard_.Apply(report, now);
+  CHECK(reply.disposition == Disposition::kApplied, "{}", std::string(reply.status.message()));
+}
+
+}  // namespace freshet
