@@ -367,6 +367,7 @@ void Server::Impl::LogRecovery() const {
 ServerStatus Server::Impl::Gather() const {
   ServerStatus status = GatherStatus(*context_);
   status.recovery = Recovery();
+  status.http = http_port_->stats();
   if (connections_known_) status.connections = grpc_port_->connections();
   return status;
 }
