@@ -514,6 +514,20 @@ TEST(AdminTest, ChangesPoliteness) {
   EXPECT_FALSE(server.admin.politeness.has_max_in_flight());
 }
 
+TEST(AdminTest, BlocksNoHostUntilATimeInThePast) {
+  FakeServer server;
+  for (const char* past : {"2020-01-01", "0"}) {
+    const Outcome run = server.Run({"host", "a.test", "--block-until", past});
+    EXPECT_EQ(run.code, kBadUsage) << past;
+    EXPECT_THAT(run.err,
+                testing::MatchesRegex(
+                    "freshet: --block-until: .* is in the past; --unblock lifts a block\n"));
+  }
+  EXPECT_FALSE(server.admin.politeness.has_blocked_until());
+  EXPECT_EQ(server.Run({"host", "a.test", "--block-until", "9999-01-01"}).code, kAccepted);
+  EXPECT_TRUE(server.admin.politeness.has_blocked_until());
+}
+
 TEST(AdminTest, ShowsWhyAHostIsLeftAlone) {
   FakeServer server;
   EXPECT_EQ(
