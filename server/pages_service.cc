@@ -149,13 +149,13 @@ grpc::ServerUnaryReactor* PagesService::GetPage(grpc::CallbackServerContext*,
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ListPages(
-    grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
-  return StartListing(context_, *request);
+    grpc::CallbackServerContext* call, const grpc::ByteBuffer* request) {
+  return StartListing(context_, call, *request);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ExportPages(
-    grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
-  return StartExport(context_, *request);
+    grpc::CallbackServerContext* call, const grpc::ByteBuffer* request) {
+  return StartExport(context_, call, *request);
 }
 
 }  // namespace freshet

@@ -259,6 +259,47 @@ TEST(Pages, ExportsWhatIsKnown) {
   EXPECT_EQ(pages, 2);
 }
 
+// Clients that open all the exports there may be and read none of them.
+TEST(Pages, ListsThatNobodyReadsMakeRoom) {
+  TestServer server(
+      [](ServerConfig* config) { config->list_write_timeout = Duration::Millis(200); });
+  // More than gRPC sends to a client that does not read, unless it finds the connection fast.
+  server.UpsertMany(3000);
+  grpc::ChannelArguments small_windows;
+  small_windows.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  const auto pages = v1::PagesService::NewStub(grpc::CreateCustomChannel(
+      server.info.grpc_address, grpc::InsecureChannelCredentials(), small_windows));
+  struct Export {
+    grpc::ClientContext call;
+    std::unique_ptr<grpc::ClientReader<v1::ExportPagesResponse>> stream;
+  };
+  std::vector<std::unique_ptr<Export>> unread;
+  for (size_t i = 0; i < limits::kMaxListings; ++i) {
+    unread.push_back(std::make_unique<Export>());
+    unread.back()->stream = pages->ExportPages(&unread.back()->call, {});
+    unread.back()->stream->WaitForInitialMetadata();
+  }
+  v1::ListPagesRequest request;
+  request.set_limit(1);
+  EXPECT_TRUE(Eventually([&] {
+    grpc::ClientContext call;
+    const auto stream = server.pages->ListPages(&call, request);
+    v1::ListPagesResponse response;
+    while (stream->Read(&response)) {
+    }
+    return stream->Finish().ok();
+  }));
+  // Others may be in time yet.
+  int cancelled = 0;
+  for (const auto& one : unread) {
+    v1::ExportPagesResponse response;
+    while (one->stream->Read(&response)) {
+    }
+    if (one->stream->Finish().error_code() == grpc::StatusCode::CANCELLED) ++cancelled;
+  }
+  EXPECT_GT(cancelled, 0);
+}
+
 TEST(Pages, RefusesBadLists) {
   TestServer server;
   const auto status_of = [&](const v1::ListPagesRequest& request) {
