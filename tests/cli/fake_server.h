@@ -88,6 +88,9 @@ class FakePages : public v1::PagesService::Service {
     response->mutable_page()->set_url(request->url());
     response->mutable_page()->set_crawls(3);
     response->mutable_explanation()->set_why("Its value is below the price.");
+    if (request->url().find("paused") != std::string::npos) {
+      response->mutable_explanation()->set_decision(v1::DECISION_PAUSED);
+    }
     return grpc::Status::OK;
   }
   grpc::Status ListPages(grpc::ServerContext*, const v1::ListPagesRequest* request,

@@ -100,7 +100,9 @@ void PrintExplanation(const v1::Explanation& why, Facts& facts) {
             why.has_effective_elapsed() ? ShowDuration(why.effective_elapsed()) : "infinite");
   PrintEstimates(why.estimates(), facts);
   facts.Say("next crawl expected",
-            ShowTime(why.next_expected_crawl_time(), why.has_next_expected_crawl_time()));
+            why.decision() == v1::DECISION_PAUSED
+                ? "not while nothing is assigned"
+                : ShowTime(why.next_expected_crawl_time(), why.has_next_expected_crawl_time()));
   facts.Say("host", ShowHost(why.host_state()));
 }
 
