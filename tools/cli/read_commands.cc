@@ -58,8 +58,11 @@ void PrintCrawls(const v1::Page& page, Facts& facts) {
     facts.Say("last outcome", outcome);
   }
   facts.Say("last change", ShowTime(page.last_change_time(), page.has_last_change_time()));
-  facts.Say("crawls", fmt::format("{}, of which {} found a change", ShowCount(page.crawls()),
-                                  ShowCount(page.changes())));
+  // Even when the crawler called it changed.
+  facts.Say("crawls", page.crawls() == 1 && !page.has_last_change_time()
+                          ? "1; the second will be the first that can find a change"
+                          : fmt::format("{}, of which {} found a change", ShowCount(page.crawls()),
+                                        ShowCount(page.changes())));
   if (page.consecutive_errors() > 0) {
     facts.Say("errors in a row", ShowCount(page.consecutive_errors()));
   }
@@ -82,7 +85,8 @@ void PrintCrawls(const v1::Page& page, Facts& facts) {
 
 void PrintEstimates(const v1::PageEstimates& estimates, Facts& facts) {
   facts.Say("changes per day",
-            fmt::format("{}, {}, from {} crawls", ShowEstimate(estimates.change_rate_per_day()),
+            fmt::format("{}, {}, from {} intervals between crawls",
+                        ShowEstimate(estimates.change_rate_per_day()),
                         ShowEnum(v1::EstimateBasis_Name(estimates.basis()), "ESTIMATE_BASIS_"),
                         ShowNumber(estimates.observations())));
   facts.Say("signals per day",
@@ -211,6 +215,8 @@ ExitCode PrintStream(const Session& session, const ListOptions& options,
   const std::string go_on = token.empty() ? "" : fmt::format(": --page-token {}", token);
   if (!status.ok()) {
     const ExitCode code = session.Fail(status);
+    // Refused: there never was a list.
+    if (pages == 0 && code == kRefused) return code;
     session.Complain(fmt::format("cut off after {}; more may follow{}", count, go_on));
     return code;
   }
