@@ -214,7 +214,12 @@ ExitCode PrintStream(const Session& session, const ListOptions& options,
   const std::string count = fmt::format("{} {}", ShowCount(pages), pages == 1 ? "page" : "pages");
   const std::string go_on = token.empty() ? "" : fmt::format(": --page-token {}", token);
   if (!status.ok()) {
-    const ExitCode code = session.Fail(status);
+    // Nobody else cancels a list whose output is still there.
+    const bool unread = status.error_code() == grpc::StatusCode::CANCELLED;
+    const ExitCode code =
+        session.Fail(unread ? grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                                           "the list was left unread for too long")
+                            : status);
     // Refused: there never was a list.
     if (pages == 0 && code == kRefused) return code;
     session.Complain(fmt::format("cut off after {}; more may follow{}", count, go_on));
