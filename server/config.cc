@@ -181,6 +181,7 @@ const std::map<std::string, Setter>& Setters() {
       {"limits.streams_per_connection", Count(&ServerConfig::max_streams_per_connection, 1, kMost)},
       {"limits.unacknowledged_bytes",
        Count(&ServerConfig::max_unacked_bytes, limits::kMaxMessageBytes, int64_t{1} << 40)},
+      {"limits.list_write_timeout", Span(&ServerConfig::list_write_timeout)},
       {"limits.workers", Count(&ServerConfig::max_workers, 1, kMost)},
       {"workers.max_open_leases",
        Count(&ServerConfig::max_open_leases, 1, limits::kMaxOpenLeasesPerWorker)},
@@ -285,6 +286,8 @@ Status ValidateSpans(const ServerConfig& config) {
   }
   RETURN_IF_ERROR(CheckSpan("keepalive.timeout", config.keepalive_timeout, Duration::Millis(10),
                             Duration::Hours(1)));
+  RETURN_IF_ERROR(CheckSpan("limits.list_write_timeout", config.list_write_timeout,
+                            Duration::Millis(10), Duration::Days(1)));
   RETURN_IF_ERROR(CheckSpan("workers.half_closed_wait", config.half_closed_wait, Duration(),
                             Duration::Hours(1)));
   return CheckSpan("shutdown.grace", config.shutdown_grace, Duration(), Duration::Seconds(600));

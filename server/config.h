@@ -74,6 +74,8 @@ struct ServerConfig {
   int max_streams = limits::kMaxStreams;
   int max_streams_per_connection = limits::kMaxStreamsPerConnection;
   int64_t max_unacked_bytes = limits::kMaxUnackedBytes;
+  // How long a client may leave a part of a list or an export unread.
+  Duration list_write_timeout = Duration::Seconds(30);
 
   // Workers: of those there may be, what each may have open at most, and how long one that has said
   // all it will waits for its next assignment.

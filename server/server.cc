@@ -51,7 +51,10 @@ class Server::Impl {
 
   StatusOr<ServingInfo> Start();
   Status Stop();
-  void RequestStop() { stop_requested_ = true; }
+  void RequestStop() {
+    stop_requested_ = true;
+    open_progress_.cancelled = true;
+  }
   [[nodiscard]] std::string http_address() const FRESHET_EXCLUDES(http_mutex_) {
     const MutexLock lock(http_mutex_);
     return http_address_;
@@ -364,6 +367,7 @@ void Server::Impl::LogRecovery() const {
 ServerStatus Server::Impl::Gather() const {
   ServerStatus status = GatherStatus(*context_);
   status.recovery = Recovery();
+  status.http = http_port_->stats();
   if (connections_known_) status.connections = grpc_port_->connections();
   return status;
 }

@@ -1,9 +1,11 @@
-// How far opening a store has come, for those who wait for it.
+// How far opening a store has come, for those who wait for it, and whether they still do.
 #ifndef FRESHET_STORAGE_OPEN_PROGRESS_H_
 #define FRESHET_STORAGE_OPEN_PROGRESS_H_
 
 #include <atomic>
 #include <cstdint>
+
+#include "core/base/status.h"
 
 namespace freshet {
 
@@ -16,7 +18,7 @@ enum class OpenStage : uint8_t {
   kOpen,
 };
 
-// Thread-safe: written by Store::Open, read by others while it runs.
+// Thread-safe: written by Store::Open, but for `cancelled`, and read by others while it runs.
 struct OpenProgress {
   std::atomic<OpenStage> stage = OpenStage::kOpening;
   std::atomic<uint64_t> log_bytes = 0;  // of all write-ahead logs
@@ -24,8 +26,21 @@ struct OpenProgress {
   std::atomic<uint64_t> replayed_log_bytes = 0;
   std::atomic<uint64_t> migrated_pages = 0;
   std::atomic<uint64_t> pages_to_migrate = 0;  // an estimate
+  // Set by others: opening is to end with Cancelled. Until the store is open nothing depends on
+  // what was done so far, and the next opening does it again.
+  std::atomic<bool> cancelled = false;
 };
 
+namespace storage {
+
+// Cancelled once `progress`, which may be null, says so. Thread-safe.
+[[nodiscard]] inline Status GoOn(const OpenProgress* progress) {
+  return progress != nullptr && progress->cancelled
+             ? MakeStatus(absl::StatusCode::kCancelled, "opening was cancelled")
+             : absl::OkStatus();
+}
+
+}  // namespace storage
 }  // namespace freshet
 
 #endif  // FRESHET_STORAGE_OPEN_PROGRESS_H_

@@ -36,6 +36,7 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
   ASSIGN_OR_RETURN(const std::string checkpoint, AbsolutePath(checkpoint_dir));
   ASSIGN_OR_RETURN(const std::string to, AbsolutePath(data_dir));
   rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  if (!env->FileExists(checkpoint).ok()) return NotFound("{}: does not exist", checkpoint);
   const StatusOr<bool> exists = DatabaseExists(env, checkpoint);
   if (!exists.ok() || !*exists) {
     return NotFound("{}: holds no checkpoint{}", checkpoint,

@@ -66,7 +66,8 @@ class Store::Impl::Listener : public rocksdb::EventListener {
   std::atomic<bool> background_failed_ = false;
 };
 
-// RocksDB shows it every record of the logs that it replays. Owner thread only.
+// RocksDB shows it every record of the logs that it replays, which takes seconds when there is much
+// of them. Owner thread only.
 class Store::Impl::ReplayWatch : public rocksdb::WalFilter {
  public:
   explicit ReplayWatch(OpenProgress& progress) : progress_(progress) {}
@@ -74,6 +75,9 @@ class Store::Impl::ReplayWatch : public rocksdb::WalFilter {
   WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
                                      const rocksdb::WriteBatch& batch, rocksdb::WriteBatch*,
                                      bool*) override {
+    // Where no bad record is tolerated (storage/internal/tuning.cc) this ends the replay, and
+    // opening with it, before the database takes any of it in.
+    if (progress_.cancelled) return WalProcessingOption::kCorruptedRecord;
     progress_.replayed_log_bytes.fetch_add(batch.GetDataSize(), std::memory_order_relaxed);
     return WalProcessingOption::kContinueProcessing;
   }
@@ -140,8 +144,10 @@ Status Store::Impl::OpenDatabase() {
   if (exists) Enter(OpenStage::kReplayingLogs);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  RETURN_IF_ERROR(
-      FromRocksDb(rocksdb::DB::Open(db_options, dir_, families, &handles, &db), "opening " + dir_));
+  const rocksdb::Status opened = rocksdb::DB::Open(db_options, dir_, families, &handles, &db);
+  // A replay that was told to end looks like a damaged log.
+  if (!opened.ok()) RETURN_IF_ERROR(storage::GoOn(options_.progress));
+  RETURN_IF_ERROR(FromRocksDb(opened, "opening " + dir_));
   db_.reset(db);
   Enter(OpenStage::kOpening);
   CHECK(handles.size() == handles_.size());

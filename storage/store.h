@@ -128,6 +128,7 @@ class Store {
   //
   // A relative `dir` is in the working directory, here and wherever storage takes a path.
   //
+  // Cancelled: OpenProgress::cancelled was set; the next opening finds everything as it was.
   // FailedPrecondition: in use by another process, or written by a newer release. PermissionDenied.
   // DataLoss, naming file and offset: damaged. ResourceExhausted: no space to open it.
   [[nodiscard]] static StatusOr<std::unique_ptr<Store>> Open(const std::string& dir,

@@ -120,11 +120,13 @@ void GetCrawlRate(const ServerContext& context,
 
 void SetCrawlRate(const ServerContext& context,
                   UnaryCall<v1::SetCrawlRateRequest, v1::SetCrawlRateResponse>* call) {
+  if (!call->request().has_crawl_rate_per_second()) {
+    return call->Answer(GrpcStatusOf(InvalidArgument("crawl_rate_per_second: is not set")));
+  }
   const double rate = call->request().crawl_rate_per_second();
-  if (!call->request().has_crawl_rate_per_second() ||
-      !(rate >= 0 && rate <= limits::kMaxCrawlsPerSecond)) {
-    return call->Answer(GrpcStatusOf(InvalidArgument(
-        "crawl_rate_per_second: must be set, and 0 to {:.0f}", limits::kMaxCrawlsPerSecond)));
+  if (!(rate >= 0 && rate <= limits::kMaxCrawlsPerSecond)) {
+    return call->Answer(GrpcStatusOf(InvalidArgument("crawl_rate_per_second: {} is not 0 to {:.0f}",
+                                                     rate, limits::kMaxCrawlsPerSecond)));
   }
   const auto change = [rate](Settings* s) { s->crawl_rate = Rate::PerSecond(rate); };
   context.settings.Change(change, [&context, call, rate](Reply reply) {
@@ -153,10 +155,7 @@ void SetPolicy(const ServerContext& context,
                UnaryCall<v1::SetPolicyRequest, v1::SetPolicyResponse>* call) {
   const std::string name = call->request().policy();
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(name);
-  if (!policy.ok()) {
-    return call->Answer(
-        GrpcStatusOf(InvalidArgument("policy: {}", std::string(policy.status().message()))));
-  }
+  if (!policy.ok()) return call->Answer(GrpcStatusOf(policy.status()));
   call->response()->set_policy(name);
   call->response()->set_previous_policy(PolicyNow(context.router, context.settings).in_force);
   const auto change = [name](Settings* settings) { settings->policy = name; };

@@ -110,7 +110,7 @@ void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* 
 // What the explanation of a page needs beside the page.
 struct ExplanationContext {
   std::string policy;
-  bool paused = false;  // or the crawl rate is 0
+  std::string standstill;  // why nothing at all is assigned; empty: something is
   PolitenessDefaults defaults;
   Instant now;
 };

@@ -239,10 +239,10 @@ void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* 
 void ToProto(const Explanation& explanation, const PageRecord& page,
              const ExplanationContext& context, const Sources& sources, v1::Explanation* out) {
   ToProto(context.now, out->mutable_as_of());
-  out->set_decision(DecisionOf(explanation.verdict, context.paused));
-  out->set_why(context.paused && out->decision() == v1::DECISION_PAUSED
-                   ? "crawling is paused, or the crawl rate is 0; " + explanation.why
-                   : explanation.why);
+  const bool standstill = !context.standstill.empty();
+  out->set_decision(DecisionOf(explanation.verdict, standstill));
+  out->set_why(out->decision() == v1::DECISION_PAUSED ? context.standstill + "; " + explanation.why
+                                                      : explanation.why);
   out->set_policy(context.policy);
   out->set_value(std::isinf(explanation.value) ? 0 : explanation.value);
   out->set_price(explanation.price);
@@ -253,7 +253,7 @@ void ToProto(const Explanation& explanation, const PageRecord& page,
   out->set_staleness(explanation.staleness);
   out->set_probability_fresh(std::exp(-explanation.staleness));
   ToProto(explanation.estimate, page, out->mutable_estimates());
-  if (!explanation.next_crawl.infinite()) {
+  if (!explanation.next_crawl.infinite() && !standstill) {
     ToProto(explanation.next_crawl, out->mutable_next_expected_crawl_time());
   }
   ToProto(explanation.host,

@@ -13,6 +13,9 @@
 #include "core/base/url.h"
 #include "fmt/format.h"
 #include "freshet/v1/pages.pb.h"
+#include "grpc/support/time.h"
+#include "grpcpp/alarm.h"
+#include "grpcpp/server_context.h"
 #include "server/api/batch.h"
 #include "server/api/convert.h"
 #include "server/api/wire.h"
@@ -62,8 +65,8 @@ template <typename Request, typename Response>
 class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                      public std::enable_shared_from_this<Lister<Request, Response>> {
  public:
-  explicit Lister(const ServerContext& context)
-      : context_(context), admitted_(context.listings.Take()) {}
+  Lister(const ServerContext& context, grpc::CallbackServerContext* call)
+      : context_(context), call_(*call), admitted_(context.listings.Take()) {}
   ~Lister() override {
     if (admitted_) context_.listings.Give();
   }
@@ -93,9 +96,9 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   void OnWriteDone(bool ok) override {
-    if (!ok) return Finish({grpc::StatusCode::UNAVAILABLE, "the list was cut off"});
-    if (token_.empty() || left_ == 0) return Finish(grpc::Status::OK);
-    ReadNext();
+    written_ = ok;
+    alarm_->Cancel();
+    EndHalfOfWrite();
   }
   void OnCancel() override { cancelled_ = true; }
   void OnDone() override { const auto last = std::move(self_); }
@@ -157,10 +160,38 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     absl::WebSafeBase64Escape(token_, &token);
     response.set_next_page_token(token);
     bytes_ = SerialiseMessage(response);
+    // A client that does not read holds up the bytes alone.
+    std::vector<PageRecord>().swap(pages_);
+    std::vector<Explanation>().swap(explanations_);
+    StartTimedWrite();
+  }
+
+  // A client that reads no further would keep its place for ever.
+  void StartTimedWrite() {
+    halves_left_ = 2;
+    // A new one each time: the last one's callback may not have returned yet.
+    alarm_ = std::make_unique<grpc::Alarm>();
+    alarm_->Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                             gpr_time_from_micros(context_.config.list_write_timeout.micros(),
+                                                  GPR_TIMESPAN)),
+                [this](bool over) {
+                  if (over) call_.TryCancel();
+                  EndHalfOfWrite();
+                });
     StartWrite(&bytes_);
   }
 
+  // The write and its alarm both report, in any order. The call goes on, and may end, after the
+  // later of the two, so that neither finds the call or the lister gone.
+  void EndHalfOfWrite() {
+    if (--halves_left_ > 0) return;
+    if (!written_) return Finish({grpc::StatusCode::UNAVAILABLE, "the list was cut off"});
+    if (token_.empty() || left_ == 0) return Finish(grpc::Status::OK);
+    ReadNext();
+  }
+
   const ServerContext& context_;
+  grpc::CallbackServerContext& call_;  // until OnDone
   const bool admitted_;
   std::shared_ptr<Lister> self_;  // until OnDone
   std::atomic<bool> cancelled_{false};
@@ -170,12 +201,16 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   std::vector<PageRecord> pages_;
   std::vector<Explanation> explanations_;
   grpc::ByteBuffer bytes_;  // gRPC's while writing
+  std::unique_ptr<grpc::Alarm> alarm_;
+  std::atomic<int> halves_left_{0};
+  bool written_ = false;
 };
 
 template <typename Request, typename Response>
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartLister(const ServerContext& context,
+                                                        grpc::CallbackServerContext* call,
                                                         const grpc::ByteBuffer& request) {
-  const auto lister = std::make_shared<Lister<Request, Response>>(context);
+  const auto lister = std::make_shared<Lister<Request, Response>>(context, call);
   lister->Begin(request);
   return lister.get();
 }
@@ -183,13 +218,15 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartLister(const ServerContext& con
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListing(const ServerContext& context,
+                                                         grpc::CallbackServerContext* call,
                                                          const grpc::ByteBuffer& request) {
-  return StartLister<v1::ListPagesRequest, v1::ListPagesResponse>(context, request);
+  return StartLister<v1::ListPagesRequest, v1::ListPagesResponse>(context, call, request);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartExport(const ServerContext& context,
+                                                        grpc::CallbackServerContext* call,
                                                         const grpc::ByteBuffer& request) {
-  return StartLister<v1::ExportPagesRequest, v1::ExportPagesResponse>(context, request);
+  return StartLister<v1::ExportPagesRequest, v1::ExportPagesResponse>(context, call, request);
 }
 
 }  // namespace freshet

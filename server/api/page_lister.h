@@ -10,11 +10,14 @@
 namespace freshet {
 
 // The reactors delete themselves. `request` is a ListPagesRequest or ExportPagesRequest; one that
-// is not ends the call with INVALID_ARGUMENT. Thread-safe.
+// is not ends the call with INVALID_ARGUMENT. `call` is cancelled when its client leaves a chunk
+// unread for longer than ServerConfig::list_write_timeout. Thread-safe.
 [[nodiscard]] grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListing(
-    const ServerContext& context, const grpc::ByteBuffer& request);
+    const ServerContext& context, grpc::CallbackServerContext* call,
+    const grpc::ByteBuffer& request);
 [[nodiscard]] grpc::ServerWriteReactor<grpc::ByteBuffer>* StartExport(
-    const ServerContext& context, const grpc::ByteBuffer& request);
+    const ServerContext& context, grpc::CallbackServerContext* call,
+    const grpc::ByteBuffer& request);
 
 }  // namespace freshet
 

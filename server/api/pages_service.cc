@@ -80,6 +80,11 @@ void RecheckPages(const ServerContext& context,
   RunUrls(context, call, ConvertRecheck);
 }
 
+std::string Standstill(const Dispatcher& dispatcher) {
+  if (dispatcher.paused()) return "assignments are paused";
+  return dispatcher.rate() == Rate() ? "the crawl rate is 0" : "";
+}
+
 // On the shard's thread: reads the page, checks that it is the one meant, explains it.
 grpc::Status DescribePage(const ServerContext& context, const PageKey& key, const ShardView& view,
                           v1::GetPageResponse* response) {
@@ -99,7 +104,7 @@ grpc::Status DescribePage(const ServerContext& context, const PageKey& key, cons
   ToProto(*page, explanation.lease, context.sources, response->mutable_page());
   ToProto(explanation, *page,
           {.policy = context.settings.policy_status(follows).in_force,
-           .paused = context.dispatcher.paused() || context.dispatcher.rate() == Rate(),
+           .standstill = Standstill(context.dispatcher),
            .defaults = view.state.politeness(),
            .now = view.now},
           context.sources, response->mutable_explanation());
@@ -149,13 +154,13 @@ grpc::ServerUnaryReactor* PagesService::GetPage(grpc::CallbackServerContext*,
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ListPages(
-    grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
-  return StartListing(context_, *request);
+    grpc::CallbackServerContext* call, const grpc::ByteBuffer* request) {
+  return StartListing(context_, call, *request);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ExportPages(
-    grpc::CallbackServerContext*, const grpc::ByteBuffer* request) {
-  return StartExport(context_, *request);
+    grpc::CallbackServerContext* call, const grpc::ByteBuffer* request) {
+  return StartExport(context_, call, *request);
 }
 
 }  // namespace freshet

@@ -15,6 +15,7 @@
 #include "server/engine/dispatcher.h"
 #include "server/engine/shard.h"
 #include "server/ports/connections.h"
+#include "server/ports/http_port.h"
 #include "storage/open_progress.h"
 #include "storage/store.h"
 
@@ -60,7 +61,8 @@ struct ServerStatus {
   size_t streams = 0;
   uint64_t streams_refused = 0;
   size_t unacked_bytes = 0;
-  ConnectionStats connections;  // set by who has them
+  ConnectionStats connections;  // set by who has them, as is `http`
+  HttpStats http;
   uint32_t shards = 0;
   uint64_t results_refused = 0;
   uint64_t signals_refused = 0;

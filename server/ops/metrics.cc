@@ -133,6 +133,21 @@ void WriteClients(const ServerStatus& status, FamilyWriter& out) {
       .Add(uint64_t{status.dispatch.allowances_reduced});
 }
 
+void WriteHttp(const HttpStats& http, FamilyWriter& out) {
+  out.Gauge("freshet_http_connections", "Open connections of HTTP.").Add(uint64_t{http.open});
+  out.Gauge("freshet_http_connections_limit", "Connections of HTTP that may be open.")
+      .Add(uint64_t{http.limit});
+  out.Counter("freshet_http_connections_total", "Connections of HTTP, by what became of them.")
+      .Add(http.taken, {{"outcome", "taken"}})
+      .Add(http.failed, {{"outcome", "failed"}});
+  out.Counter("freshet_http_connections_ended_total", "Connections of HTTP that the server ended.")
+      .Add(http.evicted, {{"reason", "evicted"}})
+      .Add(http.idle, {{"reason", "idle"}})
+      .Add(http.timed_out, {{"reason", "timeout"}});
+  out.Counter("freshet_http_refused_total", "Requests of HTTP refused for too much to do.")
+      .Add(http.refused);
+}
+
 void WritePages(const ServerStatus& status, FamilyWriter& out) {
   out.Gauge("freshet_pages", "Pages known.").Add(status.counters.pages);
   out.Gauge("freshet_gone_pages", "Pages whose last crawl found them gone or moved.")
@@ -259,6 +274,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteSchedule(status, out);
   WriteIngest(status, out);
   WriteClients(status, out);
+  WriteHttp(status.http, out);
   WritePages(status, out);
   WriteStore(status, out);
   out.Gauge("freshet_annotation", "Figures that were posted to /annotations.");

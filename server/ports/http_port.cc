@@ -1,6 +1,7 @@
 #include "server/ports/http_port.h"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <list>
 #include <thread>
@@ -37,6 +38,17 @@ std::chrono::microseconds Micros(Duration duration) {
   return std::chrono::microseconds(duration.micros());
 }
 
+// As in HttpStats. Counted by the loop's thread, read by any.
+struct HttpCounters {
+  std::atomic<size_t> open = 0;
+  std::atomic<uint64_t> taken = 0;
+  std::atomic<uint64_t> failed = 0;
+  std::atomic<uint64_t> evicted = 0;
+  std::atomic<uint64_t> idle = 0;
+  std::atomic<uint64_t> timed_out = 0;
+  std::atomic<uint64_t> refused = 0;
+};
+
 HttpResponse Busy() {
   HttpResponse response = TextResponse(503, "the server has too much to answer");
   response.fields.emplace_back("Retry-After", "1");
@@ -51,6 +63,7 @@ class HttpPort::Impl {
   Impl(std::vector<HttpRoute> routes, HttpOptions options);
   StatusOr<int> Start(const std::string& address);
   void Stop();
+  [[nodiscard]] HttpStats stats() const;
 
  private:
   class Connection;
@@ -81,6 +94,7 @@ class HttpPort::Impl {
   size_t unsent_bytes_ = 0;
   bool silent_ = false;  // has complained lately
   bool stopping_ = false;
+  HttpCounters counters_;
   HttpAnswerer answerer_;
   std::thread thread_;
 };
@@ -115,11 +129,16 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       socket_.set_option(asio::socket_base::linger(true, 0), ignored);
     }
     SetState(State::kClosed);
+    --port_.counters_.open;
     deadline_.cancel();
     socket_.close(ignored);
     port_.waiting_.erase(ticket_);
     port_.connections_.erase(place_);
     if (port_.stopping_ && port_.connections_.empty()) port_.stop_timer_.cancel();
+  }
+  void Evict() {
+    ++port_.counters_.evicted;
+    Close();
   }
   // The port stops, and the answerer has stopped: what is being written may still leave.
   void OnStop() {
@@ -156,11 +175,14 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   }
   void OnDeadline() {
     if (state_ == State::kReading && reader_.begun()) {
+      ++port_.counters_.timed_out;
       Answer(TextResponse(408, "the request took too long"), false);
     } else if (state_ == State::kAnswering) {
       port_.waiting_.erase(ticket_);
-      Answer(Busy(), false);
+      Refuse(false);
     } else {
+      if (state_ == State::kReading) ++port_.counters_.idle;
+      if (state_ == State::kWriting) ++port_.counters_.timed_out;
       Close();
     }
   }
@@ -222,7 +244,13 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     SetState(State::kAnswering);
     SetDeadline(port_.options_.answer_time);
     ticket_ = port_.Ask(*route, std::move(request), *this);
-    if (ticket_ == 0) Answer(Busy(), keep_alive_);
+    if (ticket_ == 0) Refuse(keep_alive_);
+  }
+
+  // There is too much to do.
+  void Refuse(bool keep_alive) {
+    ++port_.counters_.refused;
+    Answer(Busy(), keep_alive);
   }
 
   void Answer(const HttpResponse& response, bool keep_alive) {
@@ -340,7 +368,9 @@ void HttpPort::Impl::OnAccepted(const error_code& error, tcp::socket socket) {
   // A client that went away before it was served is no reason to pause.
   if (error == asio::error::connection_aborted) return Accept();
   if (error) return PauseAccepting(error.message());
-  if (connections_.size() >= options_.max_connections) connections_.front()->Close();
+  if (connections_.size() >= options_.max_connections) connections_.front()->Evict();
+  ++counters_.taken;
+  ++counters_.open;
   const auto place = connections_.insert(connections_.end(), nullptr);
   *place = std::make_shared<Connection>(*this, std::move(socket));
   (*place)->Begin(place);
@@ -349,7 +379,8 @@ void HttpPort::Impl::OnAccepted(const error_code& error, tcp::socket socket) {
 
 // Descriptors have run out, most likely: the connection that waits would be reported again at once.
 void HttpPort::Impl::PauseAccepting(const std::string& reason) {
-  if (!connections_.empty()) connections_.front()->Close();
+  ++counters_.failed;
+  if (!connections_.empty()) connections_.front()->Evict();
   if (!std::exchange(silent_, true)) {
     spdlog::warn("http: cannot accept a connection: {}", reason);
     silence_.expires_after(Micros(kComplaintInterval));
@@ -387,8 +418,19 @@ void HttpPort::Impl::AddUnsent(size_t bytes, const Connection* by) {
   for (auto it = connections_.begin();
        unsent_bytes_ > options_.max_unsent_bytes && it != connections_.end();) {
     const std::shared_ptr<Connection> connection = *it++;
-    if (connection.get() != by && connection->unsent() > 0) connection->Close();
+    if (connection.get() != by && connection->unsent() > 0) connection->Evict();
   }
+}
+
+HttpStats HttpPort::Impl::stats() const {
+  return {.open = counters_.open,
+          .limit = options_.max_connections,
+          .taken = counters_.taken,
+          .failed = counters_.failed,
+          .evicted = counters_.evicted,
+          .idle = counters_.idle,
+          .timed_out = counters_.timed_out,
+          .refused = counters_.refused};
 }
 
 HttpPort::HttpPort(std::vector<HttpRoute> routes, HttpOptions options)
@@ -396,5 +438,6 @@ HttpPort::HttpPort(std::vector<HttpRoute> routes, HttpOptions options)
 HttpPort::~HttpPort() { Stop(); }
 StatusOr<int> HttpPort::Start(const std::string& address) { return impl_->Start(address); }
 void HttpPort::Stop() { impl_->Stop(); }
+HttpStats HttpPort::stats() const { return impl_->stats(); }
 
 }  // namespace freshet

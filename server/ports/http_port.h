@@ -31,6 +31,18 @@ struct HttpOptions {
   size_t max_unsent_bytes = limits::kMaxUnsentHttpBytes;
 };
 
+// What has become of connections and requests since the start. Value type, thread-compatible.
+struct HttpStats {
+  size_t open = 0;
+  size_t limit = 0;
+  uint64_t taken = 0;
+  uint64_t failed = 0;     // could not be accepted for want of something in the system
+  uint64_t evicted = 0;    // closed to make room: for another one, or of bytes nobody takes
+  uint64_t idle = 0;       // closed because no request came
+  uint64_t timed_out = 0;  // a request that did not come to its end, or an answer not taken
+  uint64_t refused = 0;    // requests that were answered with 503, as there was too much to do
+};
+
 // Thread-safe. Memory: a connection holds at most one request and one answer.
 class HttpPort {
  public:
@@ -45,6 +57,8 @@ class HttpPort {
   // Takes no more connections, lets answers under way leave for a moment. No route is called after
   // it has returned. Idempotent.
   void Stop();
+  // Wait-free: what is counted meanwhile may be in or out.
+  [[nodiscard]] HttpStats stats() const;
 
  private:
   class Impl;

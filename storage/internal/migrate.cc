@@ -118,7 +118,7 @@ class FingerprintRewriter {
       batch_.Clear();
     }
     if (context_.progress != nullptr) context_.progress->migrated_pages = pages_;
-    return absl::OkStatus();
+    return GoOn(context_.progress);
   }
 
   void Say(char level, std::string_view line) const {

@@ -155,7 +155,7 @@ StatusOr<ListResult> Store::Impl::List(const ListQuery& query, std::string_view 
   if (!token.empty()) {
     const std::optional<storage::UrlKeyParts> parts = storage::ParseUrlKey(token);
     if (!parts || parts->slot.value() < slot || parts->slot.value() > last_slot) {
-      return InvalidArgument("token: not one that a list has given");
+      return InvalidArgument("page_token: not one that a list has given");
     }
     slot = parts->slot.value();
   }

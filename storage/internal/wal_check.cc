@@ -387,7 +387,10 @@ Status CheckLogs(rocksdb::Env* env, const std::string& dir, WalPolicy policy,
   }
   WalChecker checker(env, policy, log,
                      progress == nullptr ? nullptr : &progress->checked_log_bytes);
-  for (const std::string& path : paths) RETURN_IF_ERROR(checker.Check(path));
+  for (const std::string& path : paths) {
+    RETURN_IF_ERROR(GoOn(progress));
+    RETURN_IF_ERROR(checker.Check(path));
+  }
   return checker.Finish();
 }
 

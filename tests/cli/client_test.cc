@@ -276,6 +276,8 @@ TEST(UsageTest, RefusesWhatItDoesNotKnow) {
   }
   EXPECT_EQ(RunClient({"--help"}).code, kAccepted);
   EXPECT_THAT(RunClient({"--version"}).out, StartsWith("freshet "));
+  // Needs no server either.
+  EXPECT_EQ(RunClient({"version"}).out, RunClient({"--version"}).out);
 }
 
 TEST(RemoveTest, SendsBatchesAndNamesUnknownPages) {
@@ -474,6 +476,34 @@ TEST(GetTest, ShowsPagesAndSaysWhichAreUnknown) {
   EXPECT_FALSE(object["page"].contains("lease"));
 }
 
+TEST(GetTest, SaysWhatCannotBeKnownYet) {
+  FakeServer server;
+  EXPECT_THAT(server.Run({"get", "http://new.test/"}).out,
+              testing::HasSubstr("  crawls                1; the second will be the first that "));
+  EXPECT_THAT(server.Run({"get", "http://a.test/"}).out,
+              testing::HasSubstr("  crawls                3, of which 0 found a change\n"));
+  EXPECT_THAT(server.Run({"get", "http://paused.test/"}).out,
+              testing::HasSubstr("  next crawl expected   not while nothing is assigned\n"));
+}
+
+TEST(TrustTest, SaysThatNoSourceWasSeen) {
+  FakeServer server;
+  const Outcome run = server.Run({"trust"});
+  EXPECT_EQ(run.code, kAccepted);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, StartsWith("no source has been seen yet"));
+  EXPECT_EQ(server.Run({"trust", "--json"}).err, "");
+}
+
+TEST(ListTest, ARefusedListWasNotCutOff) {
+  FakeServer server;
+  server.pages.list.clear();
+  server.pages.list_status = {grpc::StatusCode::INVALID_ARGUMENT, "host: is empty"};
+  const Outcome run = server.Run({"list", "a.test"});
+  EXPECT_EQ(run.code, kRefused);
+  EXPECT_EQ(run.err, "freshet: host: is empty\n");
+}
+
 TEST(ListTest, PassesFiltersAndSaysHowToGoOn) {
   FakeServer server;
   v1::ListPagesResponse part;
@@ -514,6 +544,20 @@ TEST(AdminTest, ChangesPoliteness) {
   EXPECT_FALSE(server.admin.politeness.has_max_in_flight());
 }
 
+TEST(AdminTest, BlocksNoHostUntilATimeInThePast) {
+  FakeServer server;
+  for (const char* past : {"2020-01-01", "0"}) {
+    const Outcome run = server.Run({"host", "a.test", "--block-until", past});
+    EXPECT_EQ(run.code, kBadUsage) << past;
+    EXPECT_THAT(run.err,
+                testing::MatchesRegex(
+                    "freshet: --block-until: .* is in the past; --unblock lifts a block\n"));
+  }
+  EXPECT_FALSE(server.admin.politeness.has_blocked_until());
+  EXPECT_EQ(server.Run({"host", "a.test", "--block-until", "9999-01-01"}).code, kAccepted);
+  EXPECT_TRUE(server.admin.politeness.has_blocked_until());
+}
+
 TEST(AdminTest, ShowsWhyAHostIsLeftAlone) {
   FakeServer server;
   EXPECT_EQ(
@@ -521,6 +565,9 @@ TEST(AdminTest, ShowsWhyAHostIsLeftAlone) {
       "a.test: 1 s between crawls, 1 min 0 s of a page, 0 of 1 in flight (defaults), blocked until "
       "2026-03-01 10:00:00Z, answered 3 times in a row that it is fetched too often, last at "
       "2026-03-01 09:58:20Z\n");
+  EXPECT_THAT(
+      server.Run({"host", "once.test"}).out,
+      testing::EndsWith(", answered that it is fetched too often at 2026-03-01 09:58:20Z\n"));
   EXPECT_EQ(server.Run({"host", "a.test", "--min-page-interval", "5m"}).code, kAccepted);
   EXPECT_EQ(server.admin.politeness.min_page_interval().seconds(), 300);
 }

@@ -86,8 +86,11 @@ class FakePages : public v1::PagesService::Service {
       return {grpc::StatusCode::NOT_FOUND, "no such page"};
     }
     response->mutable_page()->set_url(request->url());
-    response->mutable_page()->set_crawls(3);
+    response->mutable_page()->set_crawls(request->url().find("new") == std::string::npos ? 3 : 1);
     response->mutable_explanation()->set_why("Its value is below the price.");
+    if (request->url().find("paused") != std::string::npos) {
+      response->mutable_explanation()->set_decision(v1::DECISION_PAUSED);
+    }
     return grpc::Status::OK;
   }
   grpc::Status ListPages(grpc::ServerContext*, const v1::ListPagesRequest* request,
@@ -160,7 +163,7 @@ class FakeAdmin : public v1::AdminService::Service {
     host.set_max_in_flight(1);
     host.mutable_min_page_interval()->set_seconds(60);
     host.mutable_blocked_until()->set_seconds(1'772'359'200);
-    host.set_throttled_answers(3);
+    host.set_throttled_answers(request->host() == "once.test" ? 1 : 3);
     host.mutable_last_throttled_time()->set_seconds(1'772'359'100);
     return grpc::Status::OK;
   }
@@ -178,6 +181,10 @@ class FakeAdmin : public v1::AdminService::Service {
                                      v1::SetPolitenessDefaultsResponse* response) override {
     defaults = *request;
     *response->mutable_defaults()->mutable_min_delay() = request->min_delay();
+    return grpc::Status::OK;
+  }
+  grpc::Status GetTrustReport(grpc::ServerContext*, const v1::GetTrustReportRequest*,
+                              v1::GetTrustReportResponse*) override {
     return grpc::Status::OK;
   }
   grpc::Status UnregisterSource(grpc::ServerContext*, const v1::UnregisterSourceRequest* request,

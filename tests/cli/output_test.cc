@@ -70,6 +70,10 @@ TEST(ListOutputTest, ThatEndsEarlyIsAnError) {
   EXPECT_EQ(broken.code, kUnreachable);
   EXPECT_THAT(broken.err, HasSubstr("going down"));
   EXPECT_THAT(broken.err, HasSubstr("cut off after 3 pages; more may follow: --page-token abc"));
+  server.pages.list_status = {grpc::StatusCode::CANCELLED, ""};
+  const Outcome unread = server.Run({"list"});
+  EXPECT_EQ(unread.code, kUnreachable);
+  EXPECT_THAT(unread.err, testing::HasSubstr(": the list was left unread for too long\n"));
 }
 
 }  // namespace

@@ -106,15 +106,28 @@ TEST(Pages, ExplainsWhyAPageIsNotCrawled) {
   v1::PageSpec later = Spec("http://a.test/later");
   ToProto(server.clock.Now() + Duration::Hours(1), later.mutable_not_before());
   server.Upsert(OnePage(later));
-  EXPECT_EQ(server.Get(later.url()).explanation().decision(), v1::DECISION_PAUSED);
+  v1::Explanation explanation = server.Get(later.url()).explanation();
+  EXPECT_EQ(explanation.decision(), v1::DECISION_PAUSED);
+  EXPECT_THAT(explanation.why(), testing::StartsWith("the crawl rate is 0; "));
+  EXPECT_FALSE(explanation.has_next_expected_crawl_time());
+  v1::PauseResponse paused;
+  grpc::ClientContext pause;
+  ASSERT_TRUE(server.admin->Pause(&pause, {}, &paused).ok());
+  explanation = server.Get(later.url()).explanation();
+  EXPECT_THAT(explanation.why(), testing::StartsWith("assignments are paused; "));
+  EXPECT_FALSE(explanation.has_next_expected_crawl_time());
+  v1::ResumeResponse resumed;
+  grpc::ClientContext resume;
+  ASSERT_TRUE(server.admin->Resume(&resume, {}, &resumed).ok());
 
   v1::SetCrawlRateRequest rate;
   rate.set_crawl_rate_per_second(100);
   v1::SetCrawlRateResponse rate_now;
   grpc::ClientContext call;
   ASSERT_TRUE(server.admin->SetCrawlRate(&call, rate, &rate_now).ok());
-  v1::Explanation explanation = server.Get(later.url()).explanation();
+  explanation = server.Get(later.url()).explanation();
   EXPECT_EQ(explanation.decision(), v1::DECISION_TOO_EARLY);
+  EXPECT_TRUE(explanation.has_next_expected_crawl_time());
   EXPECT_THAT(explanation.why(), HasSubstr("not to be crawled before its time"));
   EXPECT_EQ(explanation.policy(), "default");
   EXPECT_EQ(explanation.probability_fresh(), 0);
@@ -257,6 +270,47 @@ TEST(Pages, ExportsWhatIsKnown) {
   }
   EXPECT_TRUE(stream->Finish().ok());
   EXPECT_EQ(pages, 2);
+}
+
+// Clients that open all the exports there may be and read none of them.
+TEST(Pages, ListsThatNobodyReadsMakeRoom) {
+  TestServer server(
+      [](ServerConfig* config) { config->list_write_timeout = Duration::Millis(200); });
+  // More than gRPC sends to a client that does not read, unless it finds the connection fast.
+  server.UpsertMany(3000);
+  grpc::ChannelArguments small_windows;
+  small_windows.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  const auto pages = v1::PagesService::NewStub(grpc::CreateCustomChannel(
+      server.info.grpc_address, grpc::InsecureChannelCredentials(), small_windows));
+  struct Export {
+    grpc::ClientContext call;
+    std::unique_ptr<grpc::ClientReader<v1::ExportPagesResponse>> stream;
+  };
+  std::vector<std::unique_ptr<Export>> unread;
+  for (size_t i = 0; i < limits::kMaxListings; ++i) {
+    unread.push_back(std::make_unique<Export>());
+    unread.back()->stream = pages->ExportPages(&unread.back()->call, {});
+    unread.back()->stream->WaitForInitialMetadata();
+  }
+  v1::ListPagesRequest request;
+  request.set_limit(1);
+  EXPECT_TRUE(Eventually([&] {
+    grpc::ClientContext call;
+    const auto stream = server.pages->ListPages(&call, request);
+    v1::ListPagesResponse response;
+    while (stream->Read(&response)) {
+    }
+    return stream->Finish().ok();
+  }));
+  // Others may be in time yet.
+  int cancelled = 0;
+  for (const auto& one : unread) {
+    v1::ExportPagesResponse response;
+    while (one->stream->Read(&response)) {
+    }
+    if (one->stream->Finish().error_code() == grpc::StatusCode::CANCELLED) ++cancelled;
+  }
+  EXPECT_GT(cancelled, 0);
 }
 
 TEST(Pages, RefusesBadLists) {

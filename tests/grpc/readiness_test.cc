@@ -126,21 +126,23 @@ double ValueOf(const std::string& metrics, const std::string& name) {
   return at == std::string::npos ? -1 : std::stod(metrics.substr(at + name.size() + 2));
 }
 
-TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
-  const TempDir dir;
-  {
-    // What a kill would leave: everything is in the log.
-    TestServer killed([&](ServerConfig* config) { config->durability = "wal"; });
-    killed.UpsertMany(kPages, 500);
-    std::filesystem::copy(killed.config.data_dir, dir / "data");
-  }
-  GatedEnv env(".log");
+// What a kill would leave: everything is in the log.
+ServerConfig AfterACrash(const std::string& data_dir) {
+  TestServer killed([&](ServerConfig* config) { config->durability = "wal"; });
+  killed.UpsertMany(kPages, 500);
+  std::filesystem::copy(killed.config.data_dir, data_dir);
   ServerConfig config;
-  config.data_dir = dir / "data";
+  config.data_dir = data_dir;
   config.listen = config.http_listen = "127.0.0.1:0";
   config.durability = "wal";
+  return config;
+}
+
+TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
+  const TempDir dir;
+  GatedEnv env(".log");
   SystemClock clock;
-  Server server(config, clock, &env);
+  Server server(AfterACrash(dir / "data"), clock, &env);
   env.Close();
   auto start = std::async(std::launch::async, [&] { return server.Start(); });
   env.AwaitVisitor();
@@ -168,6 +170,37 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   EXPECT_EQ(info->pages, uint64_t{kPages});
   // All but the frames of the records.
   EXPECT_GT(ValueOf(get("/metrics"), "freshet_recovered_log_bytes{step=\"replay\"}"), 0.95 * bytes);
+}
+
+// The replay of a long log takes longer than those who stop a server wait before they kill it.
+TEST(ReadinessAfterACrash, AStartThatIsToEndDoesNotReplayTheWholeLog) {
+  for (const std::string stage : {"checking", "replaying"}) {
+    const TempDir dir;
+    GatedEnv env(".log");
+    SystemClock clock;
+    const ServerConfig config = AfterACrash(dir / "data");
+    Server server(config, clock, &env);
+    env.Close();
+    auto start = std::async(std::launch::async, [&] { return server.Start(); });
+    env.AwaitVisitor();
+    const auto get = [&](const char* path) {
+      return httplib::Client("http://" + server.http_address()).Get(path)->body;
+    };
+    while (!testing::Matches(testing::StartsWith(stage))(get("/readyz"))) {
+      env.LetOnePass();
+      env.AwaitVisitor();
+    }
+    server.RequestStop();
+    env.Open();
+    EXPECT_TRUE(absl::IsCancelled(start.get().status())) << stage;
+    EXPECT_TRUE(server.Stop().ok());
+    // Nothing was harmed.
+    Server again(config, clock);
+    const StatusOr<ServingInfo> info = again.Start();
+    ASSERT_TRUE(info.ok()) << info.status().ToString();
+    EXPECT_EQ(info->pages, uint64_t{kPages});
+    EXPECT_TRUE(again.Stop().ok());
+  }
 }
 
 TEST_F(Readiness, AStartThatFailsLetsThePortGo) {

@@ -278,6 +278,10 @@ TEST(Daemon, VerifiesRestoresAndRepairs) {
 TEST(Daemon, RefusesMaintenanceOfWhatIsNotThere) {
   const TempDir dir;
   const std::string missing = dir / "missing";
+  const testing::ProgramResult restored =
+      RunScript(dir, "$freshetd --restore $dir/missing --data-dir $dir/d; echo code $?\n");
+  EXPECT_EQ(restored.out, "code 1\n");
+  EXPECT_EQ(restored.err, "freshetd: cannot restore: " + missing + ": does not exist\n");
   EXPECT_EQ(testing::RunProgram("freshetd --verify --data-dir " + missing, "").exit_code, 1);
   EXPECT_EQ(testing::RunProgram("freshetd --repair --data-dir " + missing, "").exit_code, 1);
   EXPECT_EQ(testing::RunProgram("freshetd --restore " + missing + " --data-dir " + (dir / "d"), "")

@@ -195,6 +195,23 @@ TEST_F(FingerprintsTest, AreMadeAnewWithASecretThatStays) {
   EXPECT_THAT(lines, ElementsAre());
 }
 
+TEST_F(FingerprintsTest, AMigrationThatIsCalledOffIsRepeated) {
+  OpenProgress progress;
+  StoreOptions options = Options();
+  options.progress = &progress;
+  options.log = [&](char, std::string_view line) {
+    if (line.starts_with("migrating")) progress.cancelled = true;
+  };
+  EXPECT_TRUE(absl::IsCancelled(Store::Open(dir_ / "db", options).status()));
+  progress.cancelled = false;
+  options.log = {};
+  const auto store = Store::Open(dir_ / "db", options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_EQ(progress.stage, OpenStage::kOpen);
+  EXPECT_GT(progress.migrated_pages, 0U);
+  ExpectWhole(**store);
+}
+
 // Wherever it stopped: with or without the secret, some rows rewritten, the version not noted.
 TEST_F(FingerprintsTest, AStepThatWasInterruptedIsRepeated) {
   {

@@ -13,8 +13,12 @@ std::string ShowHost(const v1::HostState& host) {
       ShowLimit(host.max_in_flight()), host.customised() ? "" : " (defaults)");
   if (host.has_blocked_until()) text += ", blocked until " + ShowTime(host.blocked_until());
   if (host.throttled_answers() > 0) {
-    text += fmt::format(", answered {} times in a row that it is fetched too often, last at {}",
-                        host.throttled_answers(), ShowTime(host.last_throttled_time()));
+    const std::string last = ShowTime(host.last_throttled_time());
+    text +=
+        host.throttled_answers() == 1
+            ? fmt::format(", answered that it is fetched too often at {}", last)
+            : fmt::format(", answered {} times in a row that it is fetched too often, last at {}",
+                          host.throttled_answers(), last);
   }
   return text;
 }

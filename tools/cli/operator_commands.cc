@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/host_text.h"
@@ -130,14 +132,24 @@ struct HostOptions {
   }
 };
 
+// To the server a time in the past lifts a block, which nobody means who asks for one.
+absl::Status FillBlock(const std::string& text, v1::SetHostPolitenessRequest* request) {
+  const absl::StatusOr<google::protobuf::Timestamp> until = ParseTime(text);
+  if (!until.ok()) return until.status();
+  if (until->seconds() < absl::ToUnixSeconds(absl::Now())) {
+    return absl::InvalidArgumentError(
+        fmt::format("{} is in the past; --unblock lifts a block", ShowTime(*until)));
+  }
+  *request->mutable_blocked_until() = *until;
+  return absl::OkStatus();
+}
+
 absl::Status FillHost(const HostOptions& options, v1::SetHostPolitenessRequest* request) {
   request->set_host(options.host);
   if (options.unblock) request->mutable_blocked_until()->set_seconds(0);
   absl::Status status = FillPoliteness(options.politeness, request);
   if (status.ok() && !options.block_until.empty()) {
-    status = Named("--block-until", Assign(ParseTime(options.block_until), [request](auto& x) {
-                     *request->mutable_blocked_until() = x;
-                   }));
+    status = Named("--block-until", FillBlock(options.block_until, request));
   }
   return status;
 }

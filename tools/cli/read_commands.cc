@@ -58,8 +58,11 @@ void PrintCrawls(const v1::Page& page, Facts& facts) {
     facts.Say("last outcome", outcome);
   }
   facts.Say("last change", ShowTime(page.last_change_time(), page.has_last_change_time()));
-  facts.Say("crawls", fmt::format("{}, of which {} found a change", ShowCount(page.crawls()),
-                                  ShowCount(page.changes())));
+  // Even when the crawler called it changed.
+  facts.Say("crawls", page.crawls() == 1 && !page.has_last_change_time()
+                          ? "1; the second will be the first that can find a change"
+                          : fmt::format("{}, of which {} found a change", ShowCount(page.crawls()),
+                                        ShowCount(page.changes())));
   if (page.consecutive_errors() > 0) {
     facts.Say("errors in a row", ShowCount(page.consecutive_errors()));
   }
@@ -82,7 +85,8 @@ void PrintCrawls(const v1::Page& page, Facts& facts) {
 
 void PrintEstimates(const v1::PageEstimates& estimates, Facts& facts) {
   facts.Say("changes per day",
-            fmt::format("{}, {}, from {} crawls", ShowEstimate(estimates.change_rate_per_day()),
+            fmt::format("{}, {}, from {} intervals between crawls",
+                        ShowEstimate(estimates.change_rate_per_day()),
                         ShowEnum(v1::EstimateBasis_Name(estimates.basis()), "ESTIMATE_BASIS_"),
                         ShowNumber(estimates.observations())));
   facts.Say("signals per day",
@@ -100,7 +104,9 @@ void PrintExplanation(const v1::Explanation& why, Facts& facts) {
             why.has_effective_elapsed() ? ShowDuration(why.effective_elapsed()) : "infinite");
   PrintEstimates(why.estimates(), facts);
   facts.Say("next crawl expected",
-            ShowTime(why.next_expected_crawl_time(), why.has_next_expected_crawl_time()));
+            why.decision() == v1::DECISION_PAUSED
+                ? "not while nothing is assigned"
+                : ShowTime(why.next_expected_crawl_time(), why.has_next_expected_crawl_time()));
   facts.Say("host", ShowHost(why.host_state()));
 }
 
@@ -208,7 +214,14 @@ ExitCode PrintStream(const Session& session, const ListOptions& options,
   const std::string count = fmt::format("{} {}", ShowCount(pages), pages == 1 ? "page" : "pages");
   const std::string go_on = token.empty() ? "" : fmt::format(": --page-token {}", token);
   if (!status.ok()) {
-    const ExitCode code = session.Fail(status);
+    // Nobody else cancels a list whose output is still there.
+    const bool unread = status.error_code() == grpc::StatusCode::CANCELLED;
+    const ExitCode code =
+        session.Fail(unread ? grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                                           "the list was left unread for too long")
+                            : status);
+    // Refused: there never was a list.
+    if (pages == 0 && code == kRefused) return code;
     session.Complain(fmt::format("cut off after {}; more may follow{}", count, go_on));
     return code;
   }

@@ -129,6 +129,10 @@ ExitCode Trust(Session& session, const std::string& source) {
     for (const auto& trust : response.sources()) session.out() << ToJsonLine(trust) << '\n';
     return kAccepted;
   }
+  if (response.sources().empty()) {
+    session.Note("no source has been seen yet: crawl pages that were signalled");
+    return kAccepted;
+  }
   Table table(session.out(), {{"source"},
                               {"pages in poll"},
                               {"signals", Table::Align::kRight},

@@ -10,6 +10,7 @@
 namespace freshet::cli {
 namespace {
 
+constexpr const char* kVersion = "freshet " FRESHET_VERSION;
 constexpr const char* kFooter =
     "Times are Unix seconds or ISO 8601, durations like 90s, 5m, 6h, 7d.\n"
     "Exit code: 0 all accepted, 1 some refused, 2 bad usage, 3 server not reachable,\n4 output not "
@@ -27,7 +28,17 @@ void AddGlobalOptions(CLI::App& app, Settings& settings) {
   app.add_option("--timeout", settings.call_seconds, "Longest wait for an answer, in seconds")
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
-  app.set_version_flag("--version", "freshet " FRESHET_VERSION);
+  app.set_version_flag("--version", kVersion);
+}
+
+// What people type who do not know that it is an option.
+void AddVersion(CLI::App& app, Action& action) {
+  app.add_subcommand("version", "Print the version")->callback([&action] {
+    action = [](Session& session) {
+      session.out() << kVersion << '\n';
+      return kAccepted;
+    };
+  });
 }
 
 // Writes what is still held back. kOutputLost, with a line on standard error, if not all of the
@@ -60,6 +71,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddOperatorCommands(app, action);
   AddReportCommands(app, action);
   AddRestoreCommand(app, action);
+  AddVersion(app, action);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));

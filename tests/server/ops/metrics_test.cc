@@ -41,6 +41,8 @@ TEST(Metrics, CarryTheNumbersOfTheStatus) {
   status.dispatch.ticks_late = 4;
   status.source_signals["cdn"] = 8;
   status.failure = MakeStatus(absl::StatusCode::kResourceExhausted, "/data: 4711 bytes are free");
+  status.http.evicted = 7;
+  status.http.refused = 6;
   metrics.OnCommit(Duration::Millis(2), 50);
   const std::string text = metrics.Render(status, {});
   for (const char* line :
@@ -49,7 +51,8 @@ TEST(Metrics, CarryTheNumbersOfTheStatus) {
         "freshet_signals_total{outcome=\"unknown_page\"} 3\n",
         "freshet_signals_total{outcome=\"refused\"} 2\n", "freshet_store_writable 0\n",
         "freshet_store_failure_info{reason=\"disk_full\"} 1\n", "freshet_commit_seconds_count 1\n",
-        "freshet_commit_events_sum 50\n"}) {
+        "freshet_http_connections_ended_total{reason=\"evicted\"} 7\n",
+        "freshet_http_refused_total 6\n", "freshet_commit_events_sum 50\n"}) {
     EXPECT_THAT(text, testing::HasSubstr(line));
   }
 }

@@ -119,6 +119,10 @@ TEST_F(HttpPortTest, ClosesTheOneThatIsWithoutARequestTheLongest) {
   EXPECT_EQ(first.ReadAnswer().status(), 200);
   EXPECT_EQ(Ask(kProbe).status(), 200);
   EXPECT_TRUE(second.Ended());
+  EXPECT_EQ(port_->stats().evicted, 1u);
+  EXPECT_EQ(port_->stats().taken, 4u);
+  EXPECT_LE(port_->stats().open, 3u);
+  EXPECT_EQ(port_->stats().limit, 3u);
   for (RawClient* alive : {&first, &third}) {
     alive->Send(kProbe);
     EXPECT_EQ(alive->ReadAnswer().status(), 200);
@@ -149,6 +153,8 @@ TEST_F(HttpPortTest, ARequestThatTakesTooLongIsEndedHoweverItDrips) {
                  "POST /post HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n");
   while (!body.Readable(5)) body.Send("x");
   EXPECT_THAT(body.ReadAll(), StartsWith("HTTP/1.1 408 "));
+  EXPECT_EQ(port_->stats().timed_out, 2u);
+  EXPECT_EQ(port_->stats().idle, 1u);
 }
 
 TEST_F(HttpPortTest, AConnectionThatIsKeptIsEndedWhenItIsIdle) {
@@ -158,6 +164,8 @@ TEST_F(HttpPortTest, AConnectionThatIsKeptIsEndedWhenItIsIdle) {
   RawClient client(number_, kProbe);
   EXPECT_EQ(client.ReadAnswer().status(), 200);
   EXPECT_TRUE(client.Ended());
+  EXPECT_EQ(port_->stats().idle, 1u);
+  EXPECT_EQ(port_->stats().open, 0u);
 }
 
 TEST_F(HttpPortTest, AClientThatDoesNotReadIsDropped) {
@@ -170,6 +178,7 @@ TEST_F(HttpPortTest, AClientThatDoesNotReadIsDropped) {
   RawClient client(number_, Get("/big"));
   EXPECT_TRUE(client.Reset(60'000));
   EXPECT_EQ(Ask(kProbe).status(), 200);
+  EXPECT_EQ(port_->stats().timed_out, 1u);
 }
 
 TEST_F(HttpPortTest, AnAnswerThatIsNotMadeInTimeIsRefused) {
@@ -180,6 +189,7 @@ TEST_F(HttpPortTest, AnAnswerThatIsNotMadeInTimeIsRefused) {
   const RawClient::Answer answer = Ask(Get("/big"));
   EXPECT_EQ(answer.status(), 503);
   EXPECT_THAT(answer.head, HasSubstr("Retry-After: 1\r\n"));
+  EXPECT_EQ(port_->stats().refused, 1u);
   gate_->set_value();
 }
 
@@ -251,6 +261,7 @@ TEST_F(HttpPortTest, ClosesSlowReadersWhenTooMuchIsUnsent) {
   EXPECT_TRUE(first.Reset(60'000));
   EXPECT_EQ(third.ReadAnswer().body.size(), big_->size());
   EXPECT_EQ(second.ReadAnswer().body.size(), big_->size());
+  EXPECT_EQ(port_->stats().evicted, 1u);
 }
 
 TEST_F(HttpPortTest, OneCallAnswersAllThatWaitAndTooMuchIsRefused) {
@@ -270,6 +281,7 @@ TEST_F(HttpPortTest, OneCallAnswersAllThatWaitAndTooMuchIsRefused) {
   EXPECT_EQ(Ask(kProbe).status(), 200);
   const RawClient::Answer refused = Ask(post);
   EXPECT_EQ(refused.status(), 503);
+  EXPECT_EQ(port_->stats().refused, 1u);
   EXPECT_THAT(refused.head, HasSubstr("Retry-After: 1\r\n"));
   gate_->set_value();
   EXPECT_EQ(running.ReadAnswer().body, "big");
@@ -416,6 +428,7 @@ TEST_F(HttpPortTest, WaitsForDescriptors) {
   pollfd nothing{};
   (void)poll(&nothing, 0, 500);
   EXPECT_LT(processor_ms() - used, 250);
+  EXPECT_GT(port_->stats().failed, 0u);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(client.ReadAnswer().status(), 200);
 }
