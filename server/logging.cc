@@ -1,9 +1,15 @@
 #include "server/logging.h"
 
+#include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "google/protobuf/stubs/logging.h"
 #include "grpc/support/log.h"
+#include "server/base/log_limit.h"
+#include "server/base/mutex.h"
+#include "server/base/system_clock.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
 
@@ -20,10 +26,24 @@ void LogProtobuf(google::protobuf::LogLevel level, const char*, int, const std::
   }
 }
 
+// gRPC complains of whatever a client does wrong. Lines are of one kind if one place of its code
+// writes them; there are only so many. Thread-safe.
+void WarnOfGrpc(const gpr_log_func_args& args) {
+  static Mutex mutex;
+  static SystemClock clock;
+  static std::map<std::pair<std::string, int>, LogLimit> limits;
+  std::optional<std::string> more;
+  {
+    const MutexLock lock(mutex);
+    more = limits[{args.file, args.line}].Admit(clock.Now());
+  }
+  if (more) spdlog::warn("grpc: {}{}", args.message, *more);
+}
+
 void LogGrpc(gpr_log_func_args* args) {
   switch (args->severity) {
     case GPR_LOG_SEVERITY_ERROR:
-      spdlog::warn("grpc: {}", args->message);
+      WarnOfGrpc(*args);
       return;
     case GPR_LOG_SEVERITY_INFO:
       spdlog::debug("grpc: {}", args->message);

@@ -17,41 +17,76 @@ grpc::Status ShuttingDown() {
 
 // --- StreamSet
 
-grpc::Status StreamSet::Add(const std::shared_ptr<MessageStream>& stream) {
+StreamSet::Added StreamSet::Add(const std::shared_ptr<MessageStream>& stream) {
   const MutexLock lock(mutex_);
-  if (!ending_ && streams_.size() >= limits_.streams) {
+  const uint64_t number = opened_++;
+  streams_[stream] = {.number = number};
+  if (ending_) return {.status = ShuttingDown(), .outdone = nullptr};
+  silent_[number] = stream;
+  Added added;
+  if (silent_.size() > limits_.streams) {
+    ++refused_;
+    added.outdone = silent_.extract(silent_.begin()).mapped();
+  }
+  return added;
+}
+
+grpc::Status StreamSet::TooSilent() const {
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+          fmt::format("{} streams that were opened later have said nothing either, the most that "
+                      "this server waits for: send the first message at once, or try again later",
+                      limits_.streams)};
+}
+
+grpc::Status StreamSet::Admit(const std::shared_ptr<MessageStream>& stream) {
+  const MutexLock lock(mutex_);
+  const auto it = streams_.find(stream);
+  CHECK(it != streams_.end() && !it->second.admitted, "not added, or admitted already");
+  silent_.erase(it->second.number);
+  if (admitted_ >= limits_.streams) {
     ++refused_;
     return {grpc::StatusCode::RESOURCE_EXHAUSTED,
             fmt::format("{} streams are open, the most that this server takes: end some, or try "
                         "again later",
-                        streams_.size())};
+                        admitted_)};
   }
-  streams_.insert(stream);
-  return ending_ ? ShuttingDown() : grpc::Status::OK;
+  ++admitted_;
+  it->second.admitted = true;
+  return grpc::Status::OK;
 }
 
 void StreamSet::Remove(const std::shared_ptr<MessageStream>& stream) {
   const MutexLock lock(mutex_);
-  streams_.erase(stream);
+  const auto it = streams_.find(stream);
+  CHECK(it != streams_.end(), "not added");
+  if (it->second.admitted) --admitted_;
+  silent_.erase(it->second.number);
+  streams_.erase(it);
   waiting_.erase(stream);
   if (streams_.empty()) empty_.NotifyAll();
 }
 
+std::vector<std::shared_ptr<MessageStream>> StreamSet::All() const {
+  std::vector<std::shared_ptr<MessageStream>> all;
+  for (const auto& [stream, entry] : streams_) all.push_back(stream);
+  return all;
+}
+
 void StreamSet::NoticeDraining() {
-  std::set<std::shared_ptr<MessageStream>> streams;
+  std::vector<std::shared_ptr<MessageStream>> streams;
   {
     const MutexLock lock(mutex_);
-    streams = streams_;
+    streams = All();
   }
   for (const auto& stream : streams) stream->OnServerDraining();
 }
 
 void StreamSet::EndAll() {
-  std::set<std::shared_ptr<MessageStream>> streams;
+  std::vector<std::shared_ptr<MessageStream>> streams;
   {
     const MutexLock lock(mutex_);
     ending_ = true;
-    streams = streams_;
+    streams = All();
   }
   for (const auto& stream : streams) stream->End(ShuttingDown());
 }
@@ -104,8 +139,9 @@ void MessageStream::Begin(StreamSet* streams) {
   CHECK(self_ == nullptr, "begun twice");
   self_ = shared_from_this();
   streams_ = streams;
-  const grpc::Status status = streams_->Add(self_);
-  if (!status.ok()) return End(status);
+  const StreamSet::Added added = streams_->Add(self_);
+  if (added.outdone != nullptr) added.outdone->End(streams_->TooSilent());
+  if (!added.status.ok()) return End(added.status);
   Resume();
 }
 
@@ -238,6 +274,10 @@ void MessageStream::OnReadDone(bool ok) {
     reading_ = false;
     handling_ = true;
     if (!ok) reads_ended_ = true;
+    if (ok && !end_status_ && !std::exchange(spoken_, true)) {
+      grpc::Status status = streams_->Admit(self_);
+      if (!status.ok()) end_status_ = std::move(status);
+    }
     ending = end_status_.has_value();
     handled_bytes_ = bytes;
     unacked_bytes_ += bytes;

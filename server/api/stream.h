@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,18 +24,29 @@ class MessageStream;
 
 // Value type, thread-compatible.
 struct StreamLimits {
-  size_t streams = SIZE_MAX;        // open at a time
+  // Open at a time that have said something; and as many that have not.
+  size_t streams = SIZE_MAX;
   size_t unacked_bytes = SIZE_MAX;  // of messages that all of them have read and not acknowledged
 };
 
-// The open streams, so that a server that stops can end them, and what they hold together. Thread-
-// safe.
+// The open streams, so that a server that stops can end them, and what they hold together. A stream
+// takes one of the places when its first message has come: clients that open streams and drop them
+// without a word keep nobody out. Thread-safe.
 class StreamSet {
  public:
   explicit StreamSet(StreamLimits limits = {}) : limits_(limits) {}
 
-  // Refuses one stream too many with a status that says so.
-  [[nodiscard]] grpc::Status Add(const std::shared_ptr<MessageStream>& stream)
+  struct Added {
+    grpc::Status status;
+    // The one that has been silent for the longest, if there are too many: to be ended with
+    // TooSilent, without any lock.
+    std::shared_ptr<MessageStream> outdone;
+  };
+  // A stream that has said nothing yet. It is to be removed also if it is refused.
+  [[nodiscard]] Added Add(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] grpc::Status TooSilent() const;
+  // Its first message has come. Refuses one stream too many with a status that says so.
+  [[nodiscard]] grpc::Status Admit(const std::shared_ptr<MessageStream>& stream)
       FRESHET_EXCLUDES(mutex_);
   void Remove(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
   // Tells every stream, also those still to come, that the server is stopping.
@@ -44,6 +56,7 @@ class StreamSet {
   // Returns when no stream is open or `timeout` has passed; whether none is.
   bool WaitUntilEmpty(Duration timeout) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] size_t size() const FRESHET_EXCLUDES(mutex_);
+  // One too many, whether it had said something or not.
   [[nodiscard]] uint64_t refused() const FRESHET_EXCLUDES(mutex_);
 
   // A message of so many bytes has come in; and is no more.
@@ -56,10 +69,20 @@ class StreamSet {
   [[nodiscard]] size_t unacked_bytes() const FRESHET_EXCLUDES(mutex_);
 
  private:
+  struct Entry {
+    uint64_t number = 0;  // in order of opening
+    bool admitted = false;
+  };
+  [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> All() const FRESHET_REQUIRES(mutex_);
+
   const StreamLimits limits_;
   mutable Mutex mutex_;
   Condition empty_;
-  std::set<std::shared_ptr<MessageStream>> streams_ FRESHET_GUARDED_BY(mutex_);
+  std::map<std::shared_ptr<MessageStream>, Entry> streams_ FRESHET_GUARDED_BY(mutex_);
+  size_t admitted_ FRESHET_GUARDED_BY(mutex_) = 0;
+  // Those that have said nothing yet and are not to be ended, by number.
+  std::map<uint64_t, std::shared_ptr<MessageStream>> silent_ FRESHET_GUARDED_BY(mutex_);
+  uint64_t opened_ FRESHET_GUARDED_BY(mutex_) = 0;
   std::set<std::shared_ptr<MessageStream>> waiting_ FRESHET_GUARDED_BY(mutex_);  // for Release
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
@@ -142,6 +165,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   bool reading_ FRESHET_GUARDED_BY(mutex_) = false;
   bool in_write_ FRESHET_GUARDED_BY(mutex_) = false;
   bool handling_ FRESHET_GUARDED_BY(mutex_) = false;       // OnMessage runs
+  bool spoken_ FRESHET_GUARDED_BY(mutex_) = false;         // a message has come
   bool starting_read_ FRESHET_GUARDED_BY(mutex_) = false;  // StartRead is about to be called
   bool reads_ended_ FRESHET_GUARDED_BY(mutex_) = false;
   bool goes_on_ FRESHET_GUARDED_BY(mutex_) = false;      // although the client has said all

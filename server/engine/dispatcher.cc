@@ -34,6 +34,11 @@ Duration Scaled(Duration duration, double factor) {
   return Duration::FromSeconds(duration.seconds() * factor);
 }
 
+// Calls that wait cost a client little, and must not keep out workers on streams.
+size_t MostWaiters(size_t max_workers) {
+  return std::max<size_t>(1, max_workers / 4 * 3 + max_workers % 4 * 3 / 4);
+}
+
 }  // namespace
 
 struct Dispatcher::Refill {
@@ -118,8 +123,17 @@ StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<Assignmen
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       "{} workers are connected, the most there can be", workers_.size());
   }
+  if (terms.waiter && waiting_ >= MostWaiters(max_workers)) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{} calls of Next wait, the most there can be: ask again later, or open a "
+                      "stream of Crawl",
+                      waiting_);
+  }
   const WorkerId id = next_worker_++;
-  if (terms.waiter) waiters_.emplace(terms.waits_until, id);
+  if (terms.waiter) {
+    ++waiting_;
+    waiters_.emplace(terms.waits_until, id);
+  }
   workers_[id] = {.terms = std::move(terms), .sink = std::move(sink)};
   return id;
 }
@@ -179,6 +193,7 @@ void Dispatcher::Dismiss(WorkerId id) {
   const auto it = workers_.find(id);
   CHECK(it != workers_.end());
   Worker& worker = it->second;
+  if (worker.terms.waiter) --waiting_;
   if (worker.terms.waiter || worker.lingers) EndWait(id, worker);
   if (const auto full = full_.find(worker.terms.name); worker.full && full != full_.end()) {
     std::erase(full->second, id);
@@ -200,11 +215,7 @@ void Dispatcher::OnLeases(const LeaseTallies& tallies) {
       const size_t reduced = allowances_.reduced();
       const std::optional<uint64_t> told = allowances_.Apply(name, tally);
       LetIn(name);
-      if (allowances_.reduced() > reduced) {
-        spdlog::warn("leases of worker '{}' ran out without a result: it may hold fewer", name);
-      } else if (allowances_.reduced() < reduced) {
-        spdlog::info("worker '{}' may hold as many leases as any other again", name);
-      }
+      if (allowances_.reduced() != reduced) LogAllowance(name, allowances_.reduced() > reduced);
       if (!told) continue;
       for (const auto& [id, worker] : workers_) {
         if (worker.terms.name != name) continue;
@@ -213,6 +224,18 @@ void Dispatcher::OnLeases(const LeaseTallies& tallies) {
     }
   }
   for (const News& each : news) each.sink->OnAllowance(each.leases, each.whole);
+}
+
+void Dispatcher::LogAllowance(const std::string& name, bool reduced) {
+  const Instant now = clock_.Now();
+  if (reduced) {
+    if (const auto more = log_reduced_.Admit(now)) {
+      spdlog::warn("leases of worker '{}' ran out without a result: it may hold fewer{}", name,
+                   *more);
+    }
+  } else if (const auto more = log_restored_.Admit(now)) {
+    spdlog::info("worker '{}' may hold as many leases as any other again{}", name, *more);
+  }
 }
 
 void Dispatcher::LetIn(const std::string& name) {

@@ -19,6 +19,7 @@
 #include "core/base/units.h"
 #include "core/schedule/event.h"
 #include "core/schedule/pacer.h"
+#include "server/base/log_limit.h"
 #include "server/base/mutex.h"
 #include "server/base/system_clock.h"
 #include "server/engine/offers.h"
@@ -99,7 +100,8 @@ class Dispatcher {
   // Ends handing out and gives back what was leased ahead. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
-  // A worker without credit. ResourceExhausted when `max_workers` are there already.
+  // A worker without credit. ResourceExhausted when `max_workers` are there already, or a waiter
+  // would be one of more than three quarters of these: some places are kept for streams.
   [[nodiscard]] StatusOr<WorkerId> Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
                                         size_t max_workers) FRESHET_EXCLUDES(mutex_);
   // Adds credit, up to limits::kMaxCreditPerWorker in total.
@@ -166,6 +168,9 @@ class Dispatcher {
   void Unreserve(WorkerId id, Actions* actions) FRESHET_REQUIRES(mutex_);
   // Workers of this name that held all they might may hold more, if there is room.
   void LetIn(const std::string& name) FRESHET_REQUIRES(mutex_);
+  // Says in the log that an allowance was reduced, or is whole again: names are what clients make
+  // up.
+  void LogAllowance(const std::string& name, bool reduced) FRESHET_REQUIRES(mutex_);
   // The worker gets nothing more.
   void Dismiss(WorkerId id) FRESHET_REQUIRES(mutex_);
   void EndWait(WorkerId id, const Worker& worker) FRESHET_REQUIRES(mutex_);
@@ -193,7 +198,10 @@ class Dispatcher {
   absl::flat_hash_map<WorkerId, Worker> workers_ FRESHET_GUARDED_BY(mutex_);
   std::deque<WorkerId> hungry_ FRESHET_GUARDED_BY(mutex_);  // in turn; may hold some that are not
   std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);  // and who lingers
+  size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;                        // waiters among workers_
   WorkerAllowances allowances_ FRESHET_GUARDED_BY(mutex_);
+  LogLimit log_reduced_ FRESHET_GUARDED_BY(mutex_);
+  LogLimit log_restored_ FRESHET_GUARDED_BY(mutex_);
   // Hungry workers that hold all they may, by name.
   absl::flat_hash_map<std::string, std::vector<WorkerId>> full_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick

@@ -121,6 +121,7 @@ void WriteClients(const ServerStatus& status, FamilyWriter& out) {
   out.Counter("freshet_connections_total", "Connections of gRPC, by what became of them.")
       .Add(status.connections.accepted, {{"outcome", "taken"}})
       .Add(status.connections.refused, {{"outcome", "refused"}})
+      .Add(status.connections.silent, {{"outcome", "silent"}})
       .Add(status.connections.failed, {{"outcome", "failed"}});
   out.Gauge("freshet_streams", "Open streams of all kinds.").Add(uint64_t{status.streams});
   out.Counter("freshet_streams_refused_total", "Streams refused because too many were open.")

@@ -32,6 +32,8 @@ constexpr Duration kRecount = Duration::Millis(50);
 constexpr Duration kStatsRecount = Duration::Millis(500);
 // Without descriptors or memory in the system accepting fails at once, again and again.
 constexpr Duration kRest = Duration::Millis(100);
+// One that has said nothing by then is closed.
+constexpr Duration kSilence = Duration::Seconds(20);
 
 bool IsOutOfSomething(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -78,7 +80,7 @@ ConnectionStats Connections::stats() const {
   const MutexLock lock(mutex_);
   if (const Instant now = clock_.Now(); now >= recounted_ + kStatsRecount) Recount(now);
   ConnectionStats stats = stats_;
-  stats.open = open_.size();
+  stats.open = open_.size() + waiting_;
   return stats;
 }
 
@@ -86,20 +88,19 @@ void Connections::Run() {
   while (true) {
     const Instant now = clock_.Now();
     SeeOff(now, false);
-    std::vector<pollfd> polled = {{.fd = wake_, .events = POLLIN, .revents = 0}};
+    Attend(now);
+    std::vector<pollfd> polled = {{.fd = wake_, .events = POLLIN, .revents = 0},
+                                  {.fd = lobby_.descriptor(), .events = POLLIN, .revents = 0}};
     for (const Leaving& one : leaving_) {
       polled.push_back({.fd = one.descriptor, .events = POLLIN, .revents = 0});
     }
     const size_t first = polled.size();
-    Duration wait = leaving_.empty() ? Duration::Hours(1) : leaving_.front().until - now;
-    if (resting_until_ > now) {
-      wait = std::min(wait, resting_until_ - now);
-    } else {
+    if (resting_until_ <= now) {
       for (const int listener : listeners_) {
         polled.push_back({.fd = listener, .events = POLLIN, .revents = 0});
       }
     }
-    const auto millis = std::max<int64_t>(0, wait.micros() / 1000 + 1);
+    const auto millis = std::max<int64_t>(0, Patience(now).micros() / 1000 + 1);
     if (poll(polled.data(), polled.size(), static_cast<int>(millis)) <= 0) continue;
     if (polled[0].revents != 0) break;
     for (size_t i = first; i < polled.size(); ++i) {
@@ -109,15 +110,27 @@ void Connections::Run() {
   SeeOff(clock_.Now(), true);
 }
 
+Duration Connections::Patience(Instant now) const {
+  Duration wait = Duration::Hours(1);
+  if (!leaving_.empty()) wait = std::min(wait, leaving_.front().until - now);
+  if (const auto overdue = lobby_.next_overdue()) wait = std::min(wait, *overdue - now);
+  if (resting_until_ > now) wait = std::min(wait, resting_until_ - now);
+  return wait;
+}
+
 void Connections::Accept(int listener, Instant now) {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
     const int descriptor = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (descriptor >= 0) {
       Take(descriptor, now);
     } else if (IsOutOfSomething(errno)) {
+      const char* why = std::strerror(errno);
       resting_until_ = now + kRest;
+      if (const auto more = complaints_.Admit(now)) {
+        spdlog::warn("cannot accept connections: {}{}", why, *more);
+      }
       const MutexLock lock(mutex_);
-      if (stats_.failed++ == 0) spdlog::warn("cannot accept connections: {}", std::strerror(errno));
+      ++stats_.failed;
       return;
     } else if (errno != ECONNABORTED && errno != EINTR) {
       return;  // nobody waits
@@ -126,28 +139,56 @@ void Connections::Accept(int listener, Instant now) {
 }
 
 void Connections::Take(int descriptor, Instant now) {
+  {
+    const MutexLock lock(mutex_);
+    open_.erase(descriptor);  // gRPC has closed the one that had this number
+    if (Full() && now >= recounted_ + kRecount) Recount(now);
+  }
+  // Those that have spoken meanwhile are not the ones that are silent.
+  if (lobby_.size() > 0) Attend(now);
+  bool full = false;
+  {
+    const MutexLock lock(mutex_);
+    full = Full();
+    if (full) ++stats_.refused;
+  }
+  if (full && lobby_.size() == 0) return Refuse(descriptor, limit_, now);
+  if (full) Refuse(lobby_.TakeOldest(), limit_, now);
+  if (!lobby_.Enter(descriptor, now + kSilence)) close(descriptor);
+  const MutexLock lock(mutex_);
+  TellOfLobby();
+}
+
+bool Connections::Full() const { return open_.size() + lobby_.size() >= limit_; }
+
+void Connections::Attend(Instant now) {
+  const std::vector<int> spoken = lobby_.Spoken();
+  for (const int descriptor : spoken) HandOne(descriptor);
+  lobby_.CloseOverdue(now);
+  const MutexLock lock(mutex_);
+  TellOfLobby();
+}
+
+void Connections::HandOne(int descriptor) {
   Identity identity;
   if (!IdentityOf(descriptor, &identity)) {
     close(descriptor);
     return;
   }
-  bool full = false;
   {
     const MutexLock lock(mutex_);
-    open_.erase(descriptor);  // gRPC has closed the one that had this number
-    if (open_.size() >= limit_ && now >= recounted_ + kRecount) Recount(now);
-    full = open_.size() >= limit_;
-    if (full) {
-      ++stats_.refused;
-    } else {
-      ++stats_.accepted;
-      open_[descriptor] = identity;
-    }
+    ++stats_.accepted;
+    open_[descriptor] = identity;
+    TellOfLobby();
   }
-  if (full) return Refuse(descriptor, limit_, now);
   const int on = 1;
   (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   hand_over_(descriptor);
+}
+
+void Connections::TellOfLobby() {
+  waiting_ = lobby_.size();
+  stats_.silent = lobby_.closed();
 }
 
 void Connections::Refuse(int descriptor, size_t limit, Instant now) {

@@ -1,6 +1,7 @@
 // The gRPC port's connections. gRPC takes any number of them, each with a file descriptor and
-// memory of its own; so they are accepted here, counted, and handed over while there are few
-// enough. One too many is told so in the words of HTTP/2, and closed.
+// memory of its own; so they are accepted here, counted, and handed over once they speak HTTP/2.
+// One too many is told so in the words of HTTP/2, and closed: rather one that is silent than one
+// that comes.
 #ifndef FRESHET_SERVER_PORTS_CONNECTIONS_H_
 #define FRESHET_SERVER_PORTS_CONNECTIONS_H_
 
@@ -16,18 +17,21 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "server/base/log_limit.h"
 #include "server/base/mutex.h"
 #include "server/base/system_clock.h"
+#include "server/ports/lobby.h"
 #include "server/ports/refusal.h"
 
 namespace freshet {
 
 // Value type, thread-compatible.
 struct ConnectionStats {
-  size_t open = 0;
+  size_t open = 0;  // also those that have said nothing yet
   size_t limit = 0;
-  uint64_t accepted = 0;  // since the start, those refused not included
+  uint64_t accepted = 0;  // since the start, and handed over
   uint64_t refused = 0;   // for being too many
+  uint64_t silent = 0;    // closed because they said nothing in time, or did not speak HTTP/2
   uint64_t failed = 0;    // accepts that failed for lack of something in the system
 };
 
@@ -69,8 +73,17 @@ class Connections {
   };
 
   void Run();
+  // How long nothing is to be done unless something comes.
+  [[nodiscard]] Duration Patience(Instant now) const;
   void Accept(int listener, Instant now);
   void Take(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
+  // Of the thread.
+  [[nodiscard]] bool Full() const FRESHET_REQUIRES(mutex_);
+  // Hands over those that have begun to speak, and closes those that did not in time.
+  void Attend(Instant now) FRESHET_EXCLUDES(mutex_);
+  void HandOne(int descriptor) FRESHET_EXCLUDES(mutex_);
+  // What the thread knows about those that are silent, for others.
+  void TellOfLobby() FRESHET_REQUIRES(mutex_);
   void Refuse(int descriptor, size_t limit, Instant now);
   // Forgets those that have been closed.
   void Recount(Instant now) const FRESHET_REQUIRES(mutex_);
@@ -84,12 +97,15 @@ class Connections {
   HandOver hand_over_;
   std::vector<int> listeners_;
   int wake_ = -1;                // an eventfd
+  Lobby lobby_;                  // of the thread
+  LogLimit complaints_;          // of the thread
   std::deque<Leaving> leaving_;  // of the thread, the oldest first
   Instant resting_until_;        // of the thread: nothing is accepted before
   std::thread thread_;
   mutable Mutex mutex_;
   // Of those handed over; may hold some that gRPC has closed since.
   mutable absl::flat_hash_map<int, Identity> open_ FRESHET_GUARDED_BY(mutex_);
+  size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;  // in the lobby
   mutable Instant recounted_ FRESHET_GUARDED_BY(mutex_);
   ConnectionStats stats_ FRESHET_GUARDED_BY(mutex_);
 };

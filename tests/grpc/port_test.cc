@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "httplib.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
 #include "tests/grpc/test_worker.h"
@@ -49,15 +50,16 @@ TEST(Port, RefusesOneConnectionTooManyWithAReason) {
   EXPECT_TRUE(Eventually([&] { return ListSources(excess).ok(); }));
 }
 
-TEST(Port, IdleConnectionsAreBoundedAndDoNotKeepTheServerFromStopping) {
+TEST(Port, SilentConnectionsMakeRoomAndDoNotKeepTheServerFromStopping) {
   TestServer server([](ServerConfig* config) { config->max_connections = 20; });
   EXPECT_TRUE(ListSources(server.channel).ok());
   std::vector<RawSocket> idle;
   for (int i = 0; i < 200; ++i) idle.emplace_back(server.info.grpc_address);
   bool closed = false;
-  EXPECT_THAT(idle.back().Read(&closed), HasSubstr("20 connections are open"));
+  EXPECT_THAT(idle.front().Read(&closed), HasSubstr("20 connections are open"));
   EXPECT_TRUE(closed);
   EXPECT_TRUE(ListSources(server.channel).ok());
+  EXPECT_TRUE(ListSources(OwnChannel(server.info.grpc_address)).ok());
   EXPECT_TRUE(server.Stop().ok());
 }
 
@@ -99,6 +101,42 @@ TEST(Port, RefusesOneStreamTooMany) {
     grpc::ClientContext again;
     return open(&again).first;
   }));
+}
+
+// They are opened and nothing is said on them, or they are cancelled at once.
+TEST(Port, StreamsThatSayNothingKeepNobodyOut) {
+  TestServer server([](ServerConfig* config) { config->max_streams = 2; });
+  struct Silent {
+    explicit Silent(TestServer& server) : stream(server.scheduler->Crawl(&call)) {}
+    ~Silent() {
+      if (!over) call.TryCancel();
+      if (!over) (void)stream->Finish();
+    }
+    grpc::ClientContext call;
+    std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream;
+    bool over = false;
+  };
+  httplib::Client http("http://" + server.info.http_address);
+  const auto shows = [&](const std::string& metric) {
+    return Eventually([&] {
+      const auto metrics = http.Get("/metrics");
+      return metrics && metrics->body.find("\n" + metric + "\n") != std::string::npos;
+    });
+  };
+  std::vector<std::unique_ptr<Silent>> silent;
+  for (const std::string streams : {"1", "2"}) {
+    silent.push_back(std::make_unique<Silent>(server));
+    EXPECT_TRUE(shows("freshet_streams " + streams));
+  }
+  TestWorker first(server, "first");
+  TestWorker second(server, "second");
+  v1::CrawlResponse response;
+  EXPECT_FALSE(silent[0]->stream->Read(&response));
+  const grpc::Status status = silent[0]->stream->Finish();
+  silent[0]->over = true;
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("2 streams that were opened later have said noth"));
+  EXPECT_TRUE(shows("freshet_streams_refused_total 1"));
 }
 
 // What is over waits in the client for one of its own calls to end.

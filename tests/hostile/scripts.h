@@ -14,6 +14,7 @@ void Floods(Attack& attack);
 void Garbage(Attack& attack);
 void Giants(Attack& attack);
 void Frames(Attack& attack);
+void Resets(Attack& attack);
 void Reads(Attack& attack);
 void Drips(Attack& attack);
 void Idlers(Attack& attack);
@@ -33,10 +34,10 @@ struct Script {
   void (*play)(Attack& attack);
 };
 inline constexpr Script kScripts[] = {
-    {"streams", Streams},        {"floods", Floods}, {"garbage", Garbage}, {"giants", Giants},
-    {"frames", Frames},          {"reads", Reads},   {"drips", Drips},     {"idlers", Idlers},
-    {"headers", Headers},        {"clocks", Clocks}, {"leases", Leases},   {"sites", Sites},
-    {"black_holes", BlackHoles},
+    {"streams", Streams}, {"floods", Floods},          {"garbage", Garbage}, {"giants", Giants},
+    {"frames", Frames},   {"resets", Resets},          {"reads", Reads},     {"drips", Drips},
+    {"idlers", Idlers},   {"headers", Headers},        {"clocks", Clocks},   {"leases", Leases},
+    {"sites", Sites},     {"black_holes", BlackHoles},
 };
 struct OwnScript {
   const char* name;

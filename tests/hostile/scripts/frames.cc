@@ -2,29 +2,19 @@
 #include <string>
 #include <vector>
 
+#include "tests/hostile/http2.h"
 #include "tests/hostile/scripts.h"
 #include "tests/hostile/socket.h"
 
 namespace freshet::hostile {
 namespace {
 
-constexpr const char* kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-std::string Frame(uint64_t type, uint64_t flags, uint64_t stream, const std::string& payload) {
-  std::string frame;
-  for (const int shift : {16, 8, 0}) frame.push_back(static_cast<char>(payload.size() >> shift));
-  frame.push_back(static_cast<char>(type));
-  frame.push_back(static_cast<char>(flags));
-  for (const int shift : {24, 16, 8, 0}) frame.push_back(static_cast<char>(stream >> shift));
-  return frame + payload;
-}
-
 std::string Frames(Attack& attack, uint64_t count) {
   std::string frames;
   for (; count > 0; --count) {
     const std::string payload = attack.OneIn(2) ? std::string(8, '\0') : attack.Bytes(200);
     // Mostly the types that exist: PING, SETTINGS, RST_STREAM, HEADERS, CONTINUATION and others.
-    frames += Frame(attack.Below(11), attack.Below(256), attack.Below(7), payload);
+    frames += Http2Frame(attack.Below(11), attack.Below(256), attack.Below(7), payload);
   }
   return frames;
 }
@@ -36,9 +26,9 @@ void Frames(Attack& attack) {
   while (!attack.Over()) {
     Socket socket(attack.target().grpc_address, 200);
     std::string bytes;
-    if (!attack.OneIn(4)) bytes = kPreface;
+    if (!attack.OneIn(4)) bytes = kHttp2Preface;
     if (attack.OneIn(3)) bytes.resize(attack.Below(bytes.size() + 1));
-    if (!attack.OneIn(4)) bytes += Frame(4, 0, 0, "");
+    if (!attack.OneIn(4)) bytes += Http2Frame(4, 0, 0, "");
     bytes += attack.OneIn(3) ? attack.Bytes(2000) : Frames(attack, attack.Below(200));
     socket.Send(bytes);
     if (attack.OneIn(3)) (void)socket.Receive();

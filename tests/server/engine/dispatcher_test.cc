@@ -85,5 +85,37 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   dispatcher.Leave(*first);
 }
 
+// Calls of Next that wait leave places to workers on streams.
+TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  const auto join = [&](Dispatcher& dispatcher, size_t places, bool waiter) {
+    WorkerTerms terms{.name = "w", .lease = Duration::Hours(1)};
+    terms.waiter = waiter;
+    if (waiter) terms.waits_until = Instant::Infinite();
+    return dispatcher.Join(terms, std::make_shared<CountingSink>(1), places);
+  };
+  struct Case {
+    size_t places;
+    size_t waiters;
+  };
+  for (const auto& [places, waiters] :
+       {Case{1, 1}, Case{2, 1}, Case{3, 2}, Case{4, 3}, Case{7, 5}, Case{100, 75}}) {
+    Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
+    std::vector<WorkerId> waiting;
+    StatusOr<WorkerId> last = join(dispatcher, places, true);
+    for (; last.ok(); last = join(dispatcher, places, true)) waiting.push_back(*last);
+    EXPECT_EQ(waiting.size(), waiters) << places;
+    EXPECT_EQ(last.status().code(), absl::StatusCode::kResourceExhausted);
+    if (places == 1) continue;
+    EXPECT_THAT(std::string(last.status().message()),
+                testing::StartsWith(std::to_string(waiters) + " calls of Next wait, the most"));
+    for (size_t i = waiters; i < places; ++i) EXPECT_TRUE(join(dispatcher, places, false).ok());
+    EXPECT_FALSE(join(dispatcher, places, false).ok());
+    // One that leaves makes room for another.
+    dispatcher.Leave(waiting.front());
+    EXPECT_TRUE(join(dispatcher, places, true).ok());
+  }
+}
+
 }  // namespace
 }  // namespace freshet

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -30,6 +31,18 @@ class Holder {
     return changed_.wait_for(lock, std::chrono::milliseconds(millis),
                              [&] { return held_.size() >= count; });
   }
+  // So many bytes that came on the first one, or fewer if they do not come.
+  std::string Read(size_t bytes) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::string read;
+    while (read.size() < bytes) {
+      pollfd ready{.fd = *held_.begin(), .events = POLLIN, .revents = 0};
+      char byte = 0;
+      if (poll(&ready, 1, 60'000) != 1 || recv(ready.fd, &byte, 1, 0) != 1) break;
+      read.push_back(byte);
+    }
+    return read;
+  }
   void CloseOne() {
     const std::lock_guard<std::mutex> lock(mutex_);
     close(*held_.begin());
@@ -55,6 +68,21 @@ class ConnectionsTest : public testing::Test {
     connections.Start([this](int descriptor) { holder_.Take(descriptor); });
   }
 
+  // One that says what clients of gRPC say first.
+  [[nodiscard]] RawSocket Client() const {
+    RawSocket client(port_);
+    EXPECT_TRUE(client.Send(RawSocket::Http2Preface()));
+    return client;
+  }
+
+  // They are closed before they are counted.
+  [[nodiscard]] bool CountsSilent(const Connections& connections, uint64_t count) {
+    const Instant end = clock_.Now() + Duration::Seconds(60);
+    while (connections.stats().silent < count && clock_.Now() < end) {
+    }
+    return connections.stats().silent == count;
+  }
+
   SystemClock clock_;
   Holder holder_;
   int port_ = 0;
@@ -64,7 +92,7 @@ TEST_F(ConnectionsTest, TellsOneTooManyWhyAndTakesAnotherOnceThereIsRoom) {
   Connections connections(3, clock_);
   Start(connections);
   std::vector<RawSocket> clients;
-  for (int i = 0; i < 3; ++i) clients.emplace_back(port_);
+  for (int i = 0; i < 3; ++i) clients.push_back(Client());
   ASSERT_TRUE(holder_.Await(3));
   EXPECT_EQ(connections.stats().open, 3u);
   const RawSocket refused(port_);
@@ -81,22 +109,99 @@ TEST_F(ConnectionsTest, TellsOneTooManyWhyAndTakesAnotherOnceThereIsRoom) {
   const Instant end = clock_.Now() + Duration::Seconds(60);
   std::vector<RawSocket> attempts;
   do {
-    attempts.emplace_back(port_);
+    attempts.push_back(Client());
   } while (!holder_.Await(3, 20) && clock_.Now() < end);
   EXPECT_EQ(connections.stats().open, 3u);
   EXPECT_EQ(connections.stats().accepted, 4u);
+}
+
+TEST_F(ConnectionsTest, SilentOnesMakeRoomTheOldestFirst) {
+  Connections connections(3, clock_);
+  Start(connections);
+  std::vector<RawSocket> silent;
+  for (int i = 0; i < 3; ++i) silent.emplace_back(port_);
+  while (connections.stats().open < 3) {
+  }
+  const RawSocket honest = Client();
+  EXPECT_TRUE(holder_.Await(1));
+  bool closed = false;
+  EXPECT_THAT(silent[0].Read(&closed), HasSubstr("3 connections are open"));
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(connections.stats().refused, 1u);
+  // The others may speak yet.
+  for (int i = 1; i < 3; ++i) EXPECT_TRUE(silent[i].Send(RawSocket::Http2Preface()));
+  EXPECT_TRUE(holder_.Await(3));
+  EXPECT_EQ(connections.stats().open, 3u);
+  EXPECT_EQ(connections.stats().accepted, 3u);
+}
+
+// What is handed over is whole, however it came.
+TEST_F(ConnectionsTest, HandsOverWhoSpeaksHttp2AndClosesOthers) {
+  Connections connections(10, clock_);
+  Start(connections);
+  const std::string preface = RawSocket::Http2Preface();
+  for (const std::string said : {"GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/1", "\x16\x03\x01"}) {
+    const RawSocket other(port_);
+    EXPECT_TRUE(other.Send(said));
+    bool closed = false;
+    EXPECT_EQ(other.Read(&closed), "") << said;
+    EXPECT_TRUE(closed) << said;
+  }
+  EXPECT_TRUE(CountsSilent(connections, 3));
+  const RawSocket piecemeal(port_);
+  for (const char byte : preface) EXPECT_TRUE(piecemeal.Send(std::string(1, byte)));
+  ASSERT_TRUE(holder_.Await(1));
+  EXPECT_EQ(holder_.Read(preface.size()), preface);
+  // One byte more is heard of, not only as many as a preface has.
+  EXPECT_TRUE(piecemeal.Send("x"));
+  EXPECT_EQ(holder_.Read(1), "x");
+}
+
+// Shows what it is told to. Thread-safe.
+class SetClock final : public Clock {
+ public:
+  Instant Now() override { return Instant::FromMicros(1'700'000'000'000'000 + ahead_us_); }
+  void Advance(Duration by) { ahead_us_ += by.micros(); }
+
+ private:
+  std::atomic<int64_t> ahead_us_{0};
+};
+
+TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
+  SetClock clock;
+  Connections connections(10, clock);
+  Start(connections);
+  const RawSocket silent(port_);
+  const RawSocket beginning(port_);
+  EXPECT_TRUE(beginning.Send("PRI"));
+  while (connections.stats().open < 2) {
+  }
+  clock.Advance(Duration::Seconds(19));
+  const RawSocket first = Client();
+  EXPECT_TRUE(holder_.Await(1));
+  EXPECT_EQ(connections.stats().open, 3u);
+  clock.Advance(Duration::Seconds(1));
+  const RawSocket second = Client();
+  EXPECT_TRUE(holder_.Await(2));
+  for (const RawSocket* one : {&silent, &beginning}) {
+    bool closed = false;
+    EXPECT_EQ(one->Read(&closed), "");
+    EXPECT_TRUE(closed);
+  }
+  EXPECT_TRUE(CountsSilent(connections, 2));
+  EXPECT_EQ(connections.stats().open, 2u);
 }
 
 // A number that gRPC has given back may name something else by now.
 TEST_F(ConnectionsTest, DoesNotTakeAFileForAConnection) {
   Connections connections(1, clock_);
   Start(connections);
-  const RawSocket first(port_);
+  const RawSocket first = Client();
   ASSERT_TRUE(holder_.Await(1));
   holder_.CloseOne();
   std::vector<int> files;
   for (int i = 0; i < 8; ++i) files.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const RawSocket second(port_);
+  const RawSocket second = Client();
   EXPECT_TRUE(holder_.Await(1));
   for (const int file : files) close(file);
 }
@@ -124,7 +229,7 @@ TEST_F(ConnectionsTest, ListensByNameAndAtAnyAddress) {
     connections.Start([&](int descriptor) { holder.Take(descriptor); });
     if (address != "[::1]:0") {
       const RawSocket client(*port);
-      EXPECT_TRUE(client.connected()) << address;
+      EXPECT_TRUE(client.Send(RawSocket::Http2Preface())) << address;
       EXPECT_TRUE(holder.Await(1)) << address;
     }
     connections.Stop();
@@ -137,7 +242,7 @@ TEST_F(ConnectionsTest, ListensByNameAndAtAnyAddress) {
 TEST_F(ConnectionsTest, SurvivesAFloodOfTooMany) {
   Connections connections(1, clock_);
   Start(connections);
-  const RawSocket first(port_);
+  const RawSocket first = Client();
   ASSERT_TRUE(holder_.Await(1));
   for (int i = 0; i < 500; ++i) {
     const RawSocket flood(port_);
@@ -153,11 +258,11 @@ TEST_F(ConnectionsTest, SurvivesAFloodOfTooMany) {
 TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
   Connections connections(10, clock_);
   Start(connections);
-  const RawSocket client(port_);
+  const RawSocket client = Client();
   ASSERT_TRUE(holder_.Await(1));
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-  RawSocket waiting(port_);
+  const RawSocket waiting = Client();
   ASSERT_TRUE(holder_.Await(2));
   // Nothing can be opened from here on, but a client's socket that is there already.
   const int client_socket = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -179,6 +284,9 @@ TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
   EXPECT_LE(connections.stats().failed, 100u);
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   // It was not forgotten.
+  const std::string preface = RawSocket::Http2Preface();
+  EXPECT_EQ(send(client_socket, preface.data(), preface.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(preface.size()));
   EXPECT_TRUE(holder_.Await(3));
   close(client_socket);
 }
