@@ -76,6 +76,12 @@ void Connections::Stop() {
   for (const int listener : std::exchange(listeners_, {})) close(listener);
 }
 
+void Connections::CutAll() {
+  const MutexLock lock(mutex_);
+  Recount(clock_.Now());
+  for (const auto& [descriptor, identity] : open_) (void)shutdown(descriptor, SHUT_RDWR);
+}
+
 ConnectionStats Connections::stats() const {
   const MutexLock lock(mutex_);
   if (const Instant now = clock_.Now(); now >= recounted_ + kStatsRecount) Recount(now);

@@ -55,6 +55,10 @@ class Connections {
   // Listens no more; afterwards nothing is handed over. Idempotent.
   void Stop();
 
+  // Ends every connection that was handed over and is open still, without a word, so that whoever
+  // has taken it over finds it closed.
+  void CutAll() FRESHET_EXCLUDES(mutex_);
+
   [[nodiscard]] ConnectionStats stats() const FRESHET_EXCLUDES(mutex_);
 
  private:

@@ -8,6 +8,7 @@
 #include "core/base/limits.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
+#include "server/base/ticker.h"
 
 namespace freshet {
 namespace {
@@ -16,6 +17,9 @@ namespace {
 constexpr Duration kMinPingInterval = Duration::Seconds(1);
 // A connection that has not said what it wants by then is closed.
 constexpr Duration kHandshake = Duration::Seconds(20);
+
+// When stopping, connections whose clients do not read are cut after this.
+constexpr Duration kCutAfter = Duration::Seconds(3);
 
 int Millis(Duration duration) { return static_cast<int>(duration.micros() / 1000); }
 
@@ -73,8 +77,14 @@ void GrpcPort::Stop() {
   // gRPC forgets to close what is handed to it once it shuts down.
   connections_.Stop();
   if (server_ == nullptr || std::exchange(stopped_, true)) return;
+  // gRPC waits for ever for a connection to take what is written to it, pings included.
+  bool cut = false;
+  Ticker cutter(kCutAfter, [this, &cut] {
+    if (!std::exchange(cut, true)) connections_.CutAll();
+  });
   server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   server_->Wait();
+  cutter.Stop();
 }
 
 void GrpcPort::HandOver(int descriptor) {

@@ -39,6 +39,12 @@ inline std::string Http2Cancel(uint64_t stream) {
   return Http2Frame(kRstStream, 0, stream, std::string("\0\0\0\x08", 4));
 }
 
+// The PING frame, which is answered by another one.
+inline std::string Http2Ping() {
+  constexpr uint64_t kPing = 6;
+  return Http2Frame(kPing, 0, 0, std::string(8, 'p'));
+}
+
 }  // namespace freshet::hostile
 
 #endif  // FRESHET_TESTS_HOSTILE_HTTP2_H_
