@@ -3,8 +3,11 @@
 #ifndef FRESHET_CORE_INDEX_ALARM_H_
 #define FRESHET_CORE_INDEX_ALARM_H_
 
+#include <algorithm>
 #include <cstdint>
 
+#include "core/base/check.h"
+#include "core/base/plain_vector.h"
 #include "core/base/units.h"
 
 namespace freshet {
@@ -23,20 +26,37 @@ struct Alarm {
   }
 };
 
+// Alarms, the earliest first. Owner thread only.
+template <typename When, typename Id>
+class AlarmHeap {
+ public:
+  using Entry = Alarm<When, Id>;
+  void Push(const Entry& alarm) {
+    alarms_.push_back(alarm);
+    std::push_heap(alarms_.begin(), alarms_.end());
+  }
+  [[nodiscard]] bool empty() const { return alarms_.empty(); }
+  // Whether the time of the first one has come.
+  [[nodiscard]] bool Rings(When now) const { return !empty() && !(now < alarms_.front().at); }
+  // Precondition of both: not empty.
+  [[nodiscard]] const Entry& First() const { return alarms_.front(); }
+  Entry Pop() {
+    DCHECK(!empty());
+    const Entry first = alarms_.front();
+    std::pop_heap(alarms_.begin(), alarms_.end());
+    alarms_.pop_back();
+    return first;
+  }
+
+ private:
+  PlainVector<Entry> alarms_;
+};
+
 // Of a page that may not be picked before an instant, or has to be from one on: the epoch and
 // infinity where it is neither. Value type, thread-compatible.
 struct PageTimes {
   Instant eligible_from;
   Instant forced_at = Instant::Infinite();
-};
-
-// Whether the pages of a host may be picked, and those that wait until they may. Value type,
-// thread-compatible.
-struct WaitingHost {
-  Instant free_at;
-  uint32_t pool = 0;  // in BoundPools; 0: none of its pages waits
-  uint32_t pages : 31 = 0;
-  uint32_t blocked : 1 = 0;  // `free_at` had not come when this was last looked at
 };
 
 }  // namespace freshet

@@ -1,9 +1,9 @@
 // The pages that compete now, each under a line that its value cannot cross.
 //
 // V(t) <= a + s t until the line expires (ValueJet). A page wakes under a line that follows from
-// where it crosses the claim, and is evaluated when it comes to the top. The band is split twice:
-// the warm pages are those that may come near the price within some hundred picks, the hot ones
-// those of them that may within some dozen. A pick looks at the hot pages only.
+// where it crosses the threshold, and is evaluated when it comes to the top. The band is split
+// twice: the warm pages are those that may come near the price within some hundred picks, the hot
+// ones those of them that may within some dozen. A pick looks at the hot pages only.
 //
 // Why two splits: all lines have to be passed over from time to time, and the fewer the hot pages,
 // the shorter their period. With n awake pages, W picks to a period of warm pages and H to one of

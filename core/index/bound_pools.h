@@ -1,9 +1,9 @@
 // Pages that wait under a bound: none of them is looked at while something better is to be had.
 //
-// A pool holds pages in a heap on a bound of their value. Pool 0 is for pages that no claim need
-// wake (docs/index.md); every other belongs to one host and holds pages that would compete if their
-// host were free. The pools whose pages may be picked now are in a heap of their own, on the bound
-// of their first page, so that one comparison tells whether any waiting page may win.
+// A pool holds pages in a heap on a bound of their value. Pool 0 is for pages that no threshold
+// need wake (docs/index.md); every other belongs to one host and holds pages that would compete if
+// their host were free. The pools whose pages may be picked now are in a heap of their own, on the
+// bound of their first page, so that one comparison tells whether any waiting page may win.
 #ifndef FRESHET_CORE_INDEX_BOUND_POOLS_H_
 #define FRESHET_CORE_INDEX_BOUND_POOLS_H_
 

@@ -13,7 +13,7 @@ void BruteIndex::Put(PageId page, const IndexEntry& entry) {
   Page& slot = pages_[page.value()];
   if (!slot.in) {
     ++size_;
-    slot.withheld = false;
+    slot.suspended = false;
   }
   slot.in = true;
   slot.entry = Canonical(entry);
@@ -49,14 +49,14 @@ void BruteIndex::Remove(PageId page) {
   --size_;
 }
 
-void BruteIndex::Withhold(PageId page) {
+void BruteIndex::Suspend(PageId page) {
   CHECK(Has(page));
-  pages_[page.value()].withheld = true;
+  pages_[page.value()].suspended = true;
 }
 
-void BruteIndex::Offer(PageId page) {
+void BruteIndex::Resume(PageId page) {
   CHECK(Has(page));
-  pages_[page.value()].withheld = false;
+  pages_[page.value()].suspended = false;
 }
 
 void BruteIndex::SetHostFree(HostId host, Instant free_at) { free_at_[host] = free_at; }
@@ -65,7 +65,7 @@ std::optional<IndexPick> BruteIndex::Best(Instant at) const {
   std::optional<IndexPick> best;
   for (uint32_t i = 0; i < pages_.size(); ++i) {
     const Page& page = pages_[i];
-    if (!page.in || page.withheld || page.entry.eligible_from > at) continue;
+    if (!page.in || page.suspended || page.entry.eligible_from > at) continue;
     const auto host = free_at_.find(page.entry.host);
     if (host != free_at_.end() && host->second > at) continue;
     const double value = DecidingValue(page.entry, page.value, at);

@@ -16,8 +16,8 @@ class BruteIndex {
   void Put(PageId page, const IndexEntry& entry);
   void Restart(PageId page, double exponent, Instant since);
   void Remove(PageId page);
-  void Withhold(PageId page);
-  void Offer(PageId page);
+  void Suspend(PageId page);
+  void Resume(PageId page);
   void SetHostFree(HostId host, Instant free_at);
   [[nodiscard]] std::optional<IndexPick> Best(Instant at) const;
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
@@ -31,7 +31,7 @@ class BruteIndex {
     IndexEntry entry;  // canonical
     ValueParameters value;
     bool in = false;
-    bool withheld = false;
+    bool suspended = false;
   };
   [[nodiscard]] bool Has(PageId page) const;
 

@@ -18,7 +18,7 @@ void DuePages::Add(double by, double slow_high) {
   FindFirst();
 }
 
-void DuePages::ClaimFell(double d) {
+void DuePages::ThresholdFell(double d) {
   // As the clock of their calendar, and rounded towards filing early.
   constexpr double kMore = 1 + 2e-9;
   constexpr double kRounding = 1e-15;

@@ -33,8 +33,8 @@ class DuePages {
   [[nodiscard]] std::vector<WakeEntry>* Room();
   // Precondition: both are finite.
   void Add(double by, double slow_high);
-  // ln(claim) has fallen by d >= 0: all have to be filed sooner.
-  void ClaimFell(double d);
+  // ln(threshold) has fallen by d >= 0: all have to be filed sooner.
+  void ThresholdFell(double d);
   // Precondition of both: not empty. References are valid until Room is called.
   [[nodiscard]] DueBatch& First() { return batches_[first_]; }
   void DropFirst();

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/index/awake_band.h"
-#include "core/index/price_index.h"
+#include "core/index/price_index_impl.h"
 
 namespace freshet {
 namespace {
@@ -35,23 +35,23 @@ bool AwakeBand::Holds() const {
   return next_.size <= examined_;
 }
 
-bool PriceIndex::Holds(PageId page) const {
-  const IndexRecord& record = rows_.record(page);
+bool PriceIndex::Impl::Holds(PageId page) const {
+  const IndexRecord& record = pages_.record(page);
   const Place place = record.place();
   if (place == Place::kUnfiled) return !filed_;
   if (place != Place::kAsleep && place != Place::kWaiting && place != Place::kAwake) return true;
-  const ValueParameters parameters = ValueOf(PolicyOf(record), record);
+  const ValueParameters parameters = ValueOf(pages_.PolicyOf(record), record);
   const double s = freshet::ExponentOf(record, parameters.speed, now_);
   const double value = CrawlValue(parameters, s) * (1 - kSlack);
-  if (place == Place::kAsleep) return value <= claim_.value();
+  if (place == Place::kAsleep) return value <= threshold_.value();
   if (place == Place::kAwake) return value <= band_.BoundAt(record.position, t_);
-  const uint32_t pool = rows_.level(page) == 0 ? 0 : hosts_[rows_.host(page).value()].pool;
+  const uint32_t pool = pages_.level(page) == 0 ? 0 : hosts_[pages_.host(page)].pool;
   return value <= pools_.At(pool, record.position).bound();
 }
 
-bool PriceIndex::HoldsForNext(size_t pages) {
-  for (; pages > 0 && rows_.size() > 0; --pages) {
-    checked_ = (checked_ + 1) % rows_.size();
+bool PriceIndex::Impl::HoldsForNext(size_t pages) {
+  for (; pages > 0 && pages_.room() > 0; --pages) {
+    checked_ = (checked_ + 1) % pages_.room();
     if (!Holds(PageId(static_cast<uint32_t>(checked_)))) return false;
   }
   return true;

@@ -17,14 +17,14 @@ enum class ClockKind : uint8_t {
 
 // Where a page is held in the index.
 enum class PagePlace : uint8_t {
-  kNone,      // not in
-  kUnfiled,   // put before the first pick
-  kAsleep,    // in a calendar
-  kWaiting,   // in a pool
-  kAwake,     // in the band
-  kForced,    // past its forced_at
-  kDelayed,   // before its eligible_from
-  kWithheld,  // taken out of competition
+  kNone,       // not in
+  kUnfiled,    // put before the first pick
+  kAsleep,     // in a calendar
+  kWaiting,    // in a pool
+  kAwake,      // in the band
+  kForced,     // past its forced_at
+  kDelayed,    // before its eligible_from
+  kSuspended,  // taken out of competition
 };
 
 // Two records share a cache line. Value type, thread-compatible.

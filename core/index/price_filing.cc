@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/base/check.h"
-#include "core/index/price_index.h"
+#include "core/index/price_index_impl.h"
 #include "core/model/crossing.h"
 #include "core/model/exponential.h"
 
@@ -23,11 +23,11 @@ constexpr double kShortest = 1e-5;
 constexpr size_t kPrefetched = 8;
 // Known crossings serve this many levels on either side.
 constexpr int kMaxDrift = 2048;
-// Beyond this distance from the claim, in ln V, bounds are so wide that a page is better inverted
-// than woken by them, and when so little of its way is left.
+// Beyond this distance from the threshold, in ln V, bounds are so wide that a page is better
+// inverted than woken by them, and when so little of its way is left.
 constexpr double kFresh = 1.0 / 128;
 constexpr double kStaleMargin = 1.0 / 16;
-// A page this close below the claim is awake rather than waiting.
+// A page this close below the threshold is awake rather than waiting.
 constexpr double kNear = 1.0 / 512;
 
 // S(x) = V/(dV/ds) of `greedy`, (e^x - 1 - x)/x, to within 3e-6 of it.
@@ -63,7 +63,8 @@ Slowness SlownessAt(ValueShape shape, double x) {
   }
 }
 
-// By how much a crossing of a level moves, at most to the left, when the claim is so far above it.
+// By how much a crossing of a level moves, at most to the left, when the threshold is so far above
+// it.
 double ShiftOf(double above, const Slowness& slow) {
   return above * (above > 0 ? slow.low * (1 - 1e-6) : slow.high * (1 + 1e-6));
 }
@@ -112,7 +113,7 @@ int64_t TurnOf(const IndexRecord& record) {
 
 }  // namespace
 
-Crossing PriceIndex::Unfile(PageRow row) {
+Crossing PriceIndex::Impl::Unfile(PageRow row) {
   IndexRecord& record = row.record();
   switch (record.place()) {
     case Place::kAsleep:
@@ -129,7 +130,7 @@ Crossing PriceIndex::Unfile(PageRow row) {
         pools_.Remove(0, record.position, Turns(), Placed());
         return {};
       }
-      WaitingHost& host = hosts_[row.host().value()];
+      IndexHost& host = hosts_[row.host()];
       pools_.Remove(host.pool, record.position, Turns(), Placed());
       if (pools_.size(host.pool) == 0) {
         pools_.Drop(host.pool);
@@ -143,19 +144,19 @@ Crossing PriceIndex::Unfile(PageRow row) {
     case Place::kNone:
     case Place::kForced:
     case Place::kDelayed:
-    case Place::kWithheld:
+    case Place::kSuspended:
       return {};
   }
   return {};
 }
 
-bool PriceIndex::Serves(const Crossing& crossing) const {
-  return crossing.level() != 0 && claim_.code() != 0 &&
-         std::abs(int{crossing.level()} - int{claim_.code()}) <= kMaxDrift;
+bool PriceIndex::Impl::Serves(const Crossing& crossing) const {
+  return crossing.level() != 0 && threshold_.code() != 0 &&
+         std::abs(int{crossing.level()} - int{threshold_.code()}) <= kMaxDrift;
 }
 
-bool PriceIndex::FileByTimes(PageRow row) {
-  const PageTimes* times = TimesOf(row.page());
+bool PriceIndex::Impl::FileByTimes(PageRow row) {
+  const PageTimes* times = pages_.TimesOf(row.page());
   if (times == nullptr) return false;
   if (times->eligible_from > now_) {
     SetPlace(row, Place::kDelayed, 0);
@@ -163,12 +164,11 @@ bool PriceIndex::FileByTimes(PageRow row) {
   }
   if (times->forced_at > now_) return false;
   SetPlace(row, Place::kForced, 0);
-  forced_.push_back({times->forced_at, row.page()});
-  std::push_heap(forced_.begin(), forced_.end());
+  forced_.Push({times->forced_at, row.page()});
   return true;
 }
 
-void PriceIndex::File(PageRow row, Crossing crossing, std::optional<double> rival) {
+void PriceIndex::Impl::File(PageRow row, Crossing crossing, std::optional<double> rival) {
   IndexRecord& record = row.record();
   record.NextTag();
   if (!filed_) {
@@ -177,7 +177,7 @@ void PriceIndex::File(PageRow row, Crossing crossing, std::optional<double> riva
     SetPlace(row, Place::kUnfiled, 0);
     return;
   }
-  if (!times_.empty() && FileByTimes(row)) return;
+  if (pages_.HasTimes() && FileByTimes(row)) return;
   Sleeping sleeping = Sleeping::kUnfit;
   if (record.running() && Serves(crossing)) {
     sleeping = FileByCrossing(row, crossing, rival.has_value());
@@ -186,16 +186,16 @@ void PriceIndex::File(PageRow row, Crossing crossing, std::optional<double> riva
 }
 
 // What the crossing is known for needs no evaluation to sleep again, or to awake.
-Sleeping PriceIndex::FileByCrossing(PageRow row, Crossing crossing, bool has_rival) {
+Sleeping PriceIndex::Impl::FileByCrossing(PageRow row, Crossing crossing, bool has_rival) {
   const double x = crossing.exponent();
   if (std::isinf(x)) return Sleeping::kUnfit;
   const IndexRecord& record = row.record();
-  const Policy& policy = PolicyOf(record);
+  const Policy& policy = pages_.PolicyOf(record);
   const double speed = SpeedOf(policy, record);
   const ValueShape shape = ShapeOf(policy);
   const double s = freshet::ExponentOf(record, speed, now_);
   const Slowness slow = SlownessAt(shape, x);
-  const double above = claim_.Above(crossing.level());
+  const double above = threshold_.Above(crossing.level());
   const double due = x + ShiftOf(above, slow);
   const bool fresh = std::abs(above) < kFresh;
   const double margin = fresh ? near_ : std::max(near_, kStaleMargin);
@@ -207,26 +207,27 @@ Sleeping PriceIndex::FileByCrossing(PageRow row, Crossing crossing, bool has_riv
   // A page far beyond its crossing is better evaluated.
   const double beyond = s - x;
   if (has_rival || !(beyond < x / 2) || speed == 0) return Sleeping::kDue;
-  const double price = claim_.PriceOf(crossing.level());
+  const double price = threshold_.PriceOf(crossing.level());
   Awaken(row, crossing, JetFromCrossing(shape, x, price, slow, beyond, speed), nullptr);
   return Sleeping::kFiled;
 }
 
-void PriceIndex::FileByValue(PageRow row, Crossing crossing, Sleeping sleeping,
-                             std::optional<double> rival) {
+void PriceIndex::Impl::FileByValue(PageRow row, Crossing crossing, Sleeping sleeping,
+                                   std::optional<double> rival) {
   const IndexRecord& record = row.record();
-  const Policy& policy = PolicyOf(record);
+  const Policy& policy = pages_.PolicyOf(record);
   const bool running = record.running();
   const ValueParameters value = ValueOf(policy, record);
   const double s = freshet::ExponentOf(record, value.speed, now_);
   const bool still = !running || value.speed == 0 || value.shape == ValueShape::kNone ||
                      (value.shape != ValueShape::kHarmonic && s >= kSaturatedStaleness);
   if (!still && sleeping == Sleeping::kUnfit) {
-    if (crossing.level() == 0 || crossing.level() != claim_.code()) crossing = FindCrossing(value);
+    if (crossing.level() == 0 || crossing.level() != threshold_.code())
+      crossing = FindCrossing(value);
     const double x = crossing.exponent();
     if (s < x && !std::isinf(x)) {
       const Slowness slow = SlownessAt(value.shape, x);
-      const double due = x + ShiftOf(claim_.Above(crossing.level()), slow);
+      const double due = x + ShiftOf(threshold_.Above(crossing.level()), slow);
       DCHECK(due >= x);
       sleeping = Sleep(row, crossing, due, slow, value.speed);
       if (sleeping == Sleeping::kFiled) return;
@@ -239,8 +240,8 @@ void PriceIndex::FileByValue(PageRow row, Crossing crossing, Sleeping sleeping,
       Wait(row, 0, jet.value, kInfinity);
       return;
     }
-  } else if (sleeping != Sleeping::kDue && (jet.value < claim_.value() || rival)) {
-    const double above = rival ? std::min(*rival, claim_.value()) : claim_.value();
+  } else if (sleeping != Sleeping::kDue && (jet.value < threshold_.value() || rival)) {
+    const double above = rival ? std::min(*rival, threshold_.value()) : threshold_.value();
     if (jet.value < above * (1 - kNear)) {
       // What can never come near need not be looked at before the price has fallen.
       const double ceiling = value.ceiling * kSlack;
@@ -253,19 +254,19 @@ void PriceIndex::FileByValue(PageRow row, Crossing crossing, Sleeping sleeping,
       }
     }
   }
-  if (Blocked(row.host())) {
+  if (hosts_.Blocked(row.host())) {
     Park(row, value, jet);
   } else {
     Awaken(row, crossing, jet, &value);
   }
 }
 
-Crossing PriceIndex::FindCrossing(const ValueParameters& value) const {
-  return {ExponentReaching(value, claim_.level_price()) * kLess, claim_.code()};
+Crossing PriceIndex::Impl::FindCrossing(const ValueParameters& value) const {
+  return {ExponentReaching(value, threshold_.level_price()) * kLess, threshold_.code()};
 }
 
-Sleeping PriceIndex::Sleep(PageRow row, Crossing crossing, double due, const Slowness& slow,
-                           double speed) {
+Sleeping PriceIndex::Impl::Sleep(PageRow row, Crossing crossing, double due, const Slowness& slow,
+                                 double speed) {
   IndexRecord& record = row.record();
   const double seconds = 1 / speed;
   const double zero = Seconds(Instant::FromMicros(record.clock()));
@@ -281,10 +282,10 @@ Sleeping PriceIndex::Sleep(PageRow row, Crossing crossing, double due, const Slo
   return Sleeping::kFiled;
 }
 
-void PriceIndex::Awaken(PageRow row, Crossing crossing, const ValueJet& jet,
-                        const ValueParameters* value) {
+void PriceIndex::Impl::Awaken(PageRow row, Crossing crossing, const ValueJet& jet,
+                              const ValueParameters* value) {
   const IndexRecord& record = row.record();
-  const Policy& policy = PolicyOf(record);
+  const Policy& policy = pages_.PolicyOf(record);
   const uint32_t slot = band_.Take();
   AwakePage& awake = band_.page(slot);
   awake.page = row.page();
@@ -307,8 +308,8 @@ void PriceIndex::Awaken(PageRow row, Crossing crossing, const ValueJet& jet,
   SetPlace(row, Place::kAwake, slot);
 }
 
-void PriceIndex::Park(PageRow row, const ValueParameters& value, const ValueJet& jet) {
-  WaitingHost& gate = hosts_[row.host().value()];
+void PriceIndex::Impl::Park(PageRow row, const ValueParameters& value, const ValueJet& jet) {
+  IndexHost& gate = hosts_[row.host()];
   if (gate.pool == 0) {
     gate.pool = pools_.Make();
     pools_.SetOpen(gate.pool, !gate.blocked, Turns());
@@ -317,7 +318,7 @@ void PriceIndex::Park(PageRow row, const ValueParameters& value, const ValueJet&
   // Loose while it is far below what the host was last worth, tight near it: bounds that cannot
   // matter are rarely renewed.
   double bound = jet.value < price ? jet.value + (price - jet.value) / 2 : jet.value * (1 + 0x1p-7);
-  bound = std::max(bound, claim_.value());
+  bound = std::max(bound, threshold_.value());
   double seconds = kInfinity;
   if (jet.slope == 0 && jet.curvature == 0) {
     bound = jet.value;
@@ -335,27 +336,26 @@ void PriceIndex::Park(PageRow row, const ValueParameters& value, const ValueJet&
   Wait(row, gate.pool, bound, seconds);
 }
 
-int64_t PriceIndex::WaitingTurn(PageId page, double bound) const {
-  const PageTimes* times = std::isinf(bound) ? TimesOf(page) : nullptr;
-  return times != nullptr ? times->forced_at.micros() : TurnOf(rows_.record(page));
+int64_t PriceIndex::Impl::WaitingTurn(PageId page, double bound) const {
+  const PageTimes* times = std::isinf(bound) ? pages_.TimesOf(page) : nullptr;
+  return times != nullptr ? times->forced_at.micros() : TurnOf(pages_.record(page));
 }
 
-void PriceIndex::Wait(PageRow row, uint32_t pool, double bound, double seconds) {
+void PriceIndex::Impl::Wait(PageRow row, uint32_t pool, double bound, double seconds) {
   const IndexRecord& record = row.record();
   row.level() = pool == 0 ? 0 : 1;
   SetPlace(row, Place::kWaiting, 0);
   pools_.Add(pool, {bound, row.page()}, Turns(), Placed());
   if (std::isinf(seconds)) return;
-  expiries_.push_back({t_ + std::max(seconds - kEarlierSeconds, 0.0), row.page(), record.tag()});
-  std::push_heap(expiries_.begin(), expiries_.end());
+  expiries_.Push({t_ + std::max(seconds - kEarlierSeconds, 0.0), row.page(), record.tag()});
 }
 
-void PriceIndex::WakeDue(size_t max) {
+void PriceIndex::Impl::WakeDue(size_t max) {
   DueBatch& batch = due_.First();
   const size_t end = std::min(batch.entries.size(), batch.next + max);
   while (batch.next < end) {
     const WakeEntry entry = batch.entries[batch.next++];
-    const PageRow row = rows_[entry.page];
+    const PageRow row = pages_[entry.page];
     if (row.record().place() != Place::kAsleep || row.record().tag() != entry.tag()) continue;
     File(row, Unfile(row));
   }
@@ -364,15 +364,15 @@ void PriceIndex::WakeDue(size_t max) {
   DueBatch& next = due_.First();
   const size_t wanted = std::min(next.entries.size(), next.next + kPrefetched);
   for (; next.fetched < wanted; ++next.fetched) {
-    rows_.PrefetchRecord(next.entries[next.fetched].page);
-    rows_.PrefetchLevel(next.entries[next.fetched].page);
+    pages_.PrefetchRecord(next.entries[next.fetched].page);
+    pages_.PrefetchLevel(next.entries[next.fetched].page);
   }
 }
 
-void PriceIndex::RenewCalendars() {
-  calendars_.Renew(size_);
+void PriceIndex::Impl::RenewCalendars() {
+  calendars_.Renew(pages_.size());
   near_ = std::max(3 / static_cast<double>(calendars_.buckets()),
-                   1 / std::sqrt(static_cast<double>(size_)));
+                   1 / std::sqrt(static_cast<double>(pages_.size())));
 }
 
 }  // namespace freshet

@@ -1,10 +1,9 @@
-#include "core/index/price_index.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/base/check.h"
+#include "core/index/price_index_impl.h"
 
 namespace freshet {
 namespace {
@@ -13,8 +12,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Pages that a calendar hands out ahead of time are filed a few at every pick.
 constexpr size_t kWakeAPick = 4;
 constexpr size_t kWakeBatch = 32;
-// After each split the claim is steered in one pick and the band tidied in the others of so many,
-// each of which files so many pages; more of them while far too many are awake.
+// After each split the threshold is steered in one pick and the band tidied in the others of so
+// many, each of which files so many pages; more of them while far too many are awake.
 constexpr int kTidyCalls = 5;
 constexpr size_t kTidiedACall = 2;
 constexpr size_t kTidiedOfACrowd = 8;
@@ -24,226 +23,129 @@ constexpr int kExamineCalls = 2;
 // an import of crawls of one day makes them, and each would take a search among all of them.
 constexpr size_t kOneByOne = 64;
 
-// Whether the first alarm of a heap rings.
-template <typename Heap, typename When>
-bool Rings(const Heap& alarms, When now) {
-  return !alarms.empty() && alarms.front().at <= now;
-}
-
 }  // namespace
 
 // --- Records ---
 
-bool PriceIndex::Has(PageId page) const {
-  return page.value() < rows_.size() && PlaceOf(page) != Place::kNone;
-}
-
-void PriceIndex::SetPlace(PageRow row, Place place, uint32_t position) {
+void PriceIndex::Impl::SetPlace(PageRow row, Place place, uint32_t position) {
   IndexRecord& record = row.record();
   record.set_place(place);
   // A waiting page has been told its position by its pool already, or will be.
   if (place != Place::kWaiting) record.position = position;
 }
 
-uint64_t PriceIndex::InternPolicy(const Policy& policy) {
-  for (size_t i = 0; i < policies_.size(); ++i) {
-    if (policy_pages_[i] > 0 && policies_[i] == policy) return i;
-  }
-  for (size_t i = 0; i < policies_.size(); ++i) {
-    if (policy_pages_[i] > 0) continue;
-    policies_[i] = policy;
-    return i;
-  }
-  CHECK(false, "pages of more than {} policies", policies_.size());
-  return 0;
-}
-
-Crossing PriceIndex::TakeOut(PageRow row) {
+Crossing PriceIndex::Impl::TakeOut(PageRow row) {
   const bool slept = row.record().place() == Place::kAsleep;
   const Crossing crossing = Unfile(row);
   // Its calendar still has an entry of it, which does not count any more.
   if (slept) {
     calendars_.Sweep(
-        asleep_, [this](PageId page) { rows_.PrefetchRecord(page); },
+        asleep_, [this](PageId page) { pages_.PrefetchRecord(page); },
         [this](const WakeEntry& entry) {
-          const IndexRecord& record = rows_.record(entry.page);
+          const IndexRecord& record = pages_.record(entry.page);
           return record.place() == Place::kAsleep && record.tag() == entry.tag();
         });
   }
   return crossing;
 }
 
-void PriceIndex::CountHost(HostId host, int change) {
-  WaitingHost& gate = hosts_[host.value()];
-  gate.pages = (gate.pages + static_cast<uint32_t>(change)) & 0x7fffffffu;
-  if (gate.blocked) blocked_pages_ += static_cast<size_t>(change);
-}
-
-void PriceIndex::GrowTo(size_t pages, size_t hosts) {
-  rows_.GrowTo(pages);
+void PriceIndex::Impl::GrowTo(size_t pages, size_t hosts) {
+  pages_.GrowTo(pages);
   hosts_.GrowTo(hosts);
 }
 
-void PriceIndex::Put(PageId page, const IndexEntry& entry) {
+void PriceIndex::Impl::Put(PageId page, const IndexEntry& entry) {
   GrowTo(size_t{page.value()} + 1, size_t{entry.host.value()} + 1);
-  const PageRow row = rows_[page];
-  IndexRecord& record = row.record();
-  const bool known = record.place() != Place::kNone;
-  const bool withheld = record.place() == Place::kWithheld;
-  if (known) {
+  const PageRow row = pages_[page];
+  const Place before = row.record().place();
+  if (before != Place::kNone) {
     (void)TakeOut(row);
-    --policy_pages_[record.policy()];
-    CountHost(row.host(), -1);
-  } else {
-    ++size_;
+    hosts_.RemovePage(row.host());
   }
-  const uint8_t tag = record.tag();
-  record = EncodeRecord(entry);
-  record.set_tag(tag);
-  record.set_policy(InternPolicy(entry.policy));
-  ++policy_pages_[record.policy()];
-  row.set_host(entry.host);
-  CountHost(entry.host, 1);
-  const bool delayed = entry.eligible_from > now_;
-  if (delayed || !entry.forced_at.infinite()) {
-    times_.Set(page, {delayed ? entry.eligible_from : Instant(), entry.forced_at});
-    if (delayed && !entry.eligible_from.infinite()) {
-      alarms_.push_back({entry.eligible_from, page});
-      std::push_heap(alarms_.begin(), alarms_.end());
-    }
-    if (entry.forced_at > now_ && !entry.forced_at.infinite()) {
-      alarms_.push_back({entry.forced_at, page});
-      std::push_heap(alarms_.begin(), alarms_.end());
-    }
-  } else {
-    times_.Erase(page);
+  pages_.Enter(row, entry, now_);
+  hosts_.AddPage(entry.host);
+  for (const Instant at : {entry.eligible_from, entry.forced_at}) {
+    if (at > now_ && !at.infinite()) alarms_.Push({at, page});
   }
-  barren_ = false;
-  if (withheld) {
-    SetPlace(row, Place::kWithheld, 0);
+  none_eligible_ = false;
+  if (before == Place::kSuspended) {
+    SetPlace(row, Place::kSuspended, 0);
   } else {
     File(row, {});
   }
 }
 
-void PriceIndex::Restart(PageId page, double exponent, Instant since) {
-  CHECK(Has(page), "page {} is not in", page.value());
+void PriceIndex::Impl::Restart(PageId page, double exponent, Instant since) {
+  CHECK(pages_.Has(page), "page {} is not in", page.value());
   CHECK(exponent >= 0, "exponent {}", exponent);
-  const PageRow row = rows_[page];
-  IndexRecord& record = row.record();
-  const bool withheld = record.place() == Place::kWithheld;
+  const PageRow row = pages_[page];
+  const bool suspended = row.record().place() == Place::kSuspended;
   const Crossing crossing = TakeOut(row);
-  const Policy& policy = PolicyOf(record);
-  EncodeClock(exponent, since, exponent == 0 ? 0 : SpeedOf(policy, record), Saturates(policy),
-              &record);
-  barren_ = false;
-  if (withheld) return;
+  pages_.Restart(row, exponent, since);
+  none_eligible_ = false;
+  if (suspended) return;
   File(row, crossing);
 }
 
-void PriceIndex::Remove(PageId page) {
-  if (!Has(page)) return;
-  const PageRow row = rows_[page];
+void PriceIndex::Impl::Remove(PageId page) {
+  if (!pages_.Has(page)) return;
+  const PageRow row = pages_[page];
   (void)TakeOut(row);
-  --policy_pages_[row.record().policy()];
-  CountHost(row.host(), -1);
-  times_.Erase(page);
+  hosts_.RemovePage(row.host());
+  pages_.Leave(row);
   SetPlace(row, Place::kNone, 0);
-  --size_;
 }
 
-void PriceIndex::Withhold(PageId page) {
-  CHECK(Has(page), "page {} is not in", page.value());
-  const PageRow row = rows_[page];
+void PriceIndex::Impl::Suspend(PageId page) {
+  CHECK(pages_.Has(page), "page {} is not in", page.value());
+  const PageRow row = pages_[page];
   (void)TakeOut(row);
-  SetPlace(row, Place::kWithheld, 0);
+  SetPlace(row, Place::kSuspended, 0);
 }
 
-void PriceIndex::Offer(PageId page) {
-  CHECK(Has(page), "page {} is not in", page.value());
-  if (PlaceOf(page) != Place::kWithheld) return;
-  barren_ = false;
-  File(rows_[page], {});
+void PriceIndex::Impl::Resume(PageId page) {
+  CHECK(pages_.Has(page), "page {} is not in", page.value());
+  if (pages_.PlaceOf(page) != Place::kSuspended) return;
+  none_eligible_ = false;
+  File(pages_[page], {});
 }
 
-std::optional<IndexEntry> PriceIndex::Find(PageId page) const {
-  if (!Has(page)) return std::nullopt;
-  const IndexRecord& record = rows_.record(page);
-  IndexEntry entry = DecodeRecord(PolicyOf(record), record);
-  entry.host = rows_.host(page);
-  if (const PageTimes* times = TimesOf(page)) {
-    entry.eligible_from = times->eligible_from;
-    entry.forced_at = times->forced_at;
-  }
-  return entry;
+void PriceIndex::Impl::SetHostFree(HostId host, Instant free_at) {
+  if (hosts_.SetFree(host, free_at, now_)) SetOpen(hosts_[host]);
 }
 
-double PriceIndex::ExponentOf(PageId page, Instant at) const {
-  DCHECK(Has(page));
-  const IndexRecord& record = rows_.record(page);
-  return freshet::ExponentOf(record, SpeedOf(PolicyOf(record), record), at);
-}
-
-void PriceIndex::SetHostFree(HostId host, Instant free_at) {
-  hosts_.GrowTo(size_t{host.value()} + 1);
-  WaitingHost& gate = hosts_[host.value()];
-  gate.free_at = free_at;
-  const bool blocked = free_at > now_;
-  if (blocked && !free_at.infinite()) {
-    host_alarms_.push_back({free_at, host});
-    std::push_heap(host_alarms_.begin(), host_alarms_.end());
-  }
-  if (blocked == (gate.blocked == 1)) return;
-  gate.blocked = blocked ? 1 : 0;
-  if (blocked) {
-    blocked_pages_ += gate.pages;
-  } else {
-    blocked_pages_ -= gate.pages;
-    barren_ = false;
-  }
-  if (gate.pool != 0) pools_.SetOpen(gate.pool, !blocked, Turns());
+// The host has become free, or is not any more.
+void PriceIndex::Impl::SetOpen(const IndexHost& host) {
+  if (!host.blocked) none_eligible_ = false;
+  if (host.pool != 0) pools_.SetOpen(host.pool, !host.blocked, Turns());
 }
 
 // --- Time ---
 
-bool PriceIndex::AlarmRings() const {
-  return Rings(host_alarms_, now_) || Rings(alarms_, now_) || Rings(expiries_, t_);
+bool PriceIndex::Impl::AlarmRings() const {
+  return hosts_.Rings(now_) || alarms_.Rings(now_) || expiries_.Rings(t_);
 }
 
-void PriceIndex::RingAlarms() {
-  while (Rings(host_alarms_, now_)) {
-    const HostId host = host_alarms_.front().id;
-    std::pop_heap(host_alarms_.begin(), host_alarms_.end());
-    host_alarms_.pop_back();
-    WaitingHost& gate = hosts_[host.value()];
-    if (gate.blocked == 0 || gate.free_at > now_) continue;
-    gate.blocked = 0;
-    blocked_pages_ -= gate.pages;
-    barren_ = false;
-    if (gate.pool != 0) pools_.SetOpen(gate.pool, true, Turns());
-  }
-  while (Rings(alarms_, now_)) {
-    const PageAlarm alarm = alarms_.front();
-    std::pop_heap(alarms_.begin(), alarms_.end());
-    alarms_.pop_back();
-    const PageTimes* times = Has(alarm.id) ? TimesOf(alarm.id) : nullptr;
-    if (times == nullptr || PlaceOf(alarm.id) == Place::kWithheld) continue;
+void PriceIndex::Impl::RingAlarms() {
+  while (const std::optional<HostId> host = hosts_.NextFree(now_)) SetOpen(hosts_[*host]);
+  while (alarms_.Rings(now_)) {
+    const auto alarm = alarms_.Pop();
+    const PageTimes* times = pages_.Has(alarm.id) ? pages_.TimesOf(alarm.id) : nullptr;
+    if (times == nullptr || pages_.PlaceOf(alarm.id) == Place::kSuspended) continue;
     if (times->eligible_from != alarm.at && times->forced_at != alarm.at) continue;
-    barren_ = false;
-    const PageRow row = rows_[alarm.id];
+    none_eligible_ = false;
+    const PageRow row = pages_[alarm.id];
     File(row, Unfile(row));
   }
-  while (Rings(expiries_, t_)) {
-    const auto expiry = expiries_.front();
-    std::pop_heap(expiries_.begin(), expiries_.end());
-    expiries_.pop_back();
-    const PageRow row = rows_[expiry.id];
+  while (expiries_.Rings(t_)) {
+    const auto expiry = expiries_.Pop();
+    const PageRow row = pages_[expiry.id];
     if (row.record().place() != Place::kWaiting || row.record().tag() != expiry.tag) continue;
     File(row, Unfile(row));
   }
 }
 
-void PriceIndex::OpenDue() {
+void PriceIndex::Impl::OpenDue() {
   for (;;) {
     const std::optional<OpenedBucket> opened = calendars_.Open(t_, due_.Room());
     if (!opened) return;
@@ -254,89 +156,91 @@ void PriceIndex::OpenDue() {
       continue;
     }
     while (t_ >= due_.by()) WakeDue(kWakeBatch);
-    if (band_.size() > awake_limit_) RaiseClaim();
+    if (band_.size() > awake_limit_) RaiseThreshold();
   }
 }
 
-// --- The claim ---
+// --- The threshold ---
 
-size_t PriceIndex::TargetAwake() const {
-  const double root = std::sqrt(static_cast<double>(size_));
+size_t PriceIndex::Impl::TargetAwake() const {
+  const double root = std::sqrt(static_cast<double>(pages_.size()));
   return static_cast<size_t>(std::clamp(root, 32.0, 16384.0));
 }
 
-void PriceIndex::MoveClaim(double log_claim) {
-  const double before = claim_.log();
-  claim_.Set(log_claim);
-  const double rise = claim_.log() - before;
-  calendars_.MoveClaim(rise, t_);
-  if (rise < 0) due_.ClaimFell(-rise);
+void PriceIndex::Impl::MoveThreshold(double log_threshold) {
+  const double before = threshold_.log();
+  threshold_.Set(log_threshold);
+  const double rise = threshold_.log() - before;
+  calendars_.MoveThreshold(rise, t_);
+  if (rise < 0) due_.ThresholdFell(-rise);
 }
 
-// Moves rarely: each time the claim falls and rises again, calendars wake pages earlier than they
-// need (docs/index.md).
-void PriceIndex::SteerClaim() {
+// Moves rarely: each time the threshold falls and rises again, calendars wake pages earlier than
+// they need (docs/index.md).
+void PriceIndex::Impl::SteerThreshold() {
   const size_t target = TargetAwake();
-  const size_t above = band_.CountAtLeast(claim_.value());
-  if (above > 4 * target || band_.size() > 8 * target) RaiseClaim();
+  const size_t above = band_.CountAtLeast(threshold_.value());
+  if (above > 4 * target || band_.size() > 8 * target) RaiseThreshold();
   if (4 * above < target) descending_ = true;
   if (above >= target) descending_ = false;
   // So far that about as many pages wake as are picked.
-  if (descending_) (void)LowerClaim(kWakeBatch / static_cast<double>(size_), 0);
+  if (descending_) (void)LowerThreshold(kWakeBatch / static_cast<double>(pages_.size()), 0);
 }
 
-void PriceIndex::RaiseClaim() {
+void PriceIndex::Impl::RaiseThreshold() {
   const double value = band_.ValueAtRank(TargetAwake());
   awake_limit_ = std::max(awake_limit_, 2 * band_.size());
-  if (!(value > claim_.value()) || std::isinf(value)) return;
-  MoveClaim(std::log(value));
+  if (!(value > threshold_.value()) || std::isinf(value)) return;
+  MoveThreshold(std::log(value));
 }
 
-bool PriceIndex::LowerClaim(double step, double enough) {
-  if (asleep_ == 0 || claim_.lowest()) return false;
-  double log_claim = claim_.log() - step;
+bool PriceIndex::Impl::LowerThreshold(double step, double enough) {
+  if (asleep_ == 0 || threshold_.lowest()) return false;
+  double log_threshold = threshold_.log() - step;
   // Lower than what there is to beat is of no use.
-  if (enough > 0) log_claim = std::max(log_claim, std::min(std::log(enough), claim_.log()) - 1e-6);
-  MoveClaim(log_claim);
+  if (enough > 0)
+    log_threshold = std::max(log_threshold, std::min(std::log(enough), threshold_.log()) - 1e-6);
+  MoveThreshold(log_threshold);
   OpenDue();
   while (t_ >= due_.by()) WakeDue(kWakeBatch);
   return true;
 }
 
-void PriceIndex::FileAll() {
+void PriceIndex::Impl::FileAll() {
   filed_ = true;
   RenewCalendars();
-  // A first claim from a sample of values that move; any would do, at a cost.
+  // A first threshold from a sample of values that move; any would do, at a cost.
   std::vector<double> sample;
   const bool few = unfiled_pages_.size() < kFewUnfiled;
   const auto page_at = [&](size_t i) {
     return few ? unfiled_pages_[i] : PageId(static_cast<uint32_t>(i));
   };
-  size_t end = few ? unfiled_pages_.size() : rows_.size();
-  while (!few && end > 0 && !Has(page_at(end - 1))) --end;
+  size_t end = few ? unfiled_pages_.size() : pages_.room();
+  while (!few && end > 0 && !pages_.Has(page_at(end - 1))) --end;
   for (size_t i = 0; i < end; i += std::max<size_t>(1, end / 4096)) {
     const PageId page = page_at(i);
-    if (PlaceOf(page) != Place::kUnfiled) continue;
-    const IndexEntry entry = *Find(page);
+    if (pages_.PlaceOf(page) != Place::kUnfiled) continue;
+    const IndexEntry entry = *pages_.Find(page);
     const double value = CrawlValue(ValueOf(entry), ExponentAt(entry, now_));
     if (value > 0 && std::isfinite(value)) sample.push_back(value);
   }
   if (!sample.empty()) {
-    const double share = static_cast<double>(2 * TargetAwake()) / static_cast<double>(size_);
+    const double share =
+        static_cast<double>(2 * TargetAwake()) / static_cast<double>(pages_.size());
     const auto rank = std::min(static_cast<size_t>(share * static_cast<double>(sample.size())),
                                sample.size() - 1);
     std::nth_element(sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(rank),
                      sample.end(), std::greater<>());
-    const double log_claim = std::log(sample[rank]);
-    claim_.Rebase(log_claim);
+    const double log_threshold = std::log(sample[rank]);
+    threshold_.Rebase(log_threshold);
   }
   awake_limit_ = 16 * TargetAwake();
   for (size_t i = 0; i < end; ++i) {
     const PageId page = page_at(i);
-    if (PlaceOf(page) != Place::kUnfiled) continue;
+    if (pages_.PlaceOf(page) != Place::kUnfiled) continue;
     --unfiled_;
-    File(rows_[page], {});
-    if (band_.size() > awake_limit_) RaiseClaim();
+    File(pages_[page], {});
+    if (band_.size() > awake_limit_) RaiseThreshold();
   }
   unfiled_pages_ = {};
   DCHECK(unfiled_ == 0);
@@ -354,29 +258,29 @@ ValueJet PlainPageJet(const AwakePage& page, double elapsed) {
 
 }  // namespace
 
-ValueJet PriceIndex::Evaluate(uint32_t slot) {
+ValueJet PriceIndex::Impl::Evaluate(uint32_t slot) {
   ++evaluations_;
   const AwakePage& page = band_[slot];
   const double elapsed = std::max((now_ - Instant::FromMicros(page.turn)).seconds(), 0.0);
   if (page.plain) return PlainPageJet(page, elapsed);
   if (!page.prepared) {
-    const IndexRecord& record = rows_.record(page.page);
-    band_.Prepare(slot, ValueOf(PolicyOf(record), record));
+    const IndexRecord& record = pages_.record(page.page);
+    band_.Prepare(slot, ValueOf(pages_.PolicyOf(record), record));
   }
   const ValueParameters& value = band_.value(slot);
   if (page.running) return CrawlValueJet(value, value.speed * elapsed);
-  return CrawlValueJet(value, StandingExponent(rows_.record(page.page)));
+  return CrawlValueJet(value, StandingExponent(pages_.record(page.page)));
 }
 
 // Inlined early, as what it calls: see PageRows.
-[[gnu::always_inline]] inline void PriceIndex::PrefetchHot() const {
+[[gnu::always_inline]] inline void PriceIndex::Impl::PrefetchHot() const {
   for (const uint32_t slot : band_.hot()) {
-    rows_.PrefetchRecord(band_[slot].page);
-    if (blocked_pages_ > 0) rows_.PrefetchHost(band_[slot].page);
+    pages_.PrefetchRecord(band_[slot].page);
+    if (hosts_.blocked_pages() > 0) pages_.PrefetchHost(band_[slot].page);
   }
 }
 
-void PriceIndex::SplitWarm(double shorter, std::optional<double> reach) {
+void PriceIndex::Impl::SplitWarm(double shorter, std::optional<double> reach) {
   pace_.BeginHot();
   const AwakeBand::Period hot = pace_.Hot(shorter, reach.value_or(0));
   band_.SplitWarm(t_, now_, hot);
@@ -384,15 +288,15 @@ void PriceIndex::SplitWarm(double shorter, std::optional<double> reach) {
   if (!reach && band_.PrepareDue(t_, pace_.Warm(1, 0))) unexamined_ = kExamineCalls;
 }
 
-void PriceIndex::Examine() {
+void PriceIndex::Impl::Examine() {
   --unexamined_;
   band_.Prepare(t_, now_, pace_.Warm(1, 0), pace_.Hot(1, 0).length / kExamineCalls,
                 [this](uint32_t slot) { return Evaluate(slot); });
   DCHECK(band_.Holds());
 }
 
-void PriceIndex::Split(double shorter, std::optional<double> reach) {
-  pace_.Begin(t_, size_);
+void PriceIndex::Impl::Split(double shorter, std::optional<double> reach) {
+  pace_.Begin(t_, pages_.size());
   band_.Split(t_, now_, pace_.Warm(shorter, reach.value_or(0)),
               pace_.Hot(shorter, reach.value_or(0)),
               [this](uint32_t slot) { return Evaluate(slot); });
@@ -402,53 +306,52 @@ void PriceIndex::Split(double shorter, std::optional<double> reach) {
   if (!reach) untidy_ = kTidyCalls;
 }
 
-void PriceIndex::Tidy() {
+void PriceIndex::Impl::Tidy() {
   if (untidy_-- == kTidyCalls) {
     RenewCalendars();
     awake_limit_ = 16 * TargetAwake();
-    SteerClaim();
+    SteerThreshold();
     return;
   }
-  // What the claim has left behind sleeps again, a few at a time. Pages that woke a bucket early
-  // stay: they would wake again at once.
+  // What the threshold has left behind sleeps again, a few at a time. Pages that woke a bucket
+  // early stay: they would wake again at once.
   slots_.clear();
   const double early = 6 / static_cast<double>(calendars_.buckets());
   const bool crowded = band_.size() > 8 * TargetAwake();
-  band_.ListBelow(claim_.level_price() * std::exp(-early), crowded ? kTidiedOfACrowd : kTidiedACall,
-                  &slots_);
+  band_.ListBelow(threshold_.level_price() * std::exp(-early),
+                  crowded ? kTidiedOfACrowd : kTidiedACall, &slots_);
   for (const uint32_t slot : slots_) {
-    const PageRow row = rows_[band_[slot].page];
+    const PageRow row = pages_[band_[slot].page];
     (void)Unfile(row);
     File(row, {});
   }
 }
 
-std::optional<IndexPick> PriceIndex::BestForced() {
+std::optional<IndexPick> PriceIndex::Impl::BestForced() {
   while (!forced_.empty()) {
-    const PageAlarm top = forced_.front();
-    const PageTimes* times = Has(top.id) ? TimesOf(top.id) : nullptr;
+    const auto top = forced_.First();
+    const PageTimes* times = pages_.Has(top.id) ? pages_.TimesOf(top.id) : nullptr;
     const bool current =
-        times != nullptr && PlaceOf(top.id) == Place::kForced && times->forced_at == top.at;
-    const HostId host = current ? rows_.host(top.id) : HostId();
-    if (current && !Blocked(host)) return IndexPick{top.id, kInfinity};
-    std::pop_heap(forced_.begin(), forced_.end());
-    forced_.pop_back();
+        times != nullptr && pages_.PlaceOf(top.id) == Place::kForced && times->forced_at == top.at;
+    const HostId host = current ? pages_.host(top.id) : HostId();
+    if (current && !hosts_.Blocked(host)) return IndexPick{top.id, kInfinity};
+    (void)forced_.Pop();
     if (!current) continue;
-    WaitingHost& gate = hosts_[host.value()];
+    IndexHost& gate = hosts_[host];
     if (gate.pool == 0) gate.pool = pools_.Make();
-    Wait(rows_[top.id], gate.pool, kInfinity, kInfinity);
+    Wait(pages_[top.id], gate.pool, kInfinity, kInfinity);
   }
   return std::nullopt;
 }
 
-std::optional<IndexPick> PriceIndex::BestAwake() {
+std::optional<IndexPick> PriceIndex::Impl::BestAwake() {
   AwakeBand::Leader leader = band_.ReadBounds(t_);
   size_t tightened = 0;
   for (;; leader = band_.Top()) {
     const uint32_t slot = leader.slot;
     if (slot == AwakeBand::kNone) return std::nullopt;
     const AwakePage& page = band_[slot];
-    if (blocked_pages_ > 0 && Blocked(rows_.host(page.page))) {
+    if (hosts_.blocked_pages() > 0 && hosts_.Blocked(pages_.host(page.page))) {
       ParkAwake(slot);
       continue;
     }
@@ -465,7 +368,7 @@ std::optional<IndexPick> PriceIndex::BestAwake() {
   }
 }
 
-void PriceIndex::TightenAbove(double value) {
+void PriceIndex::Impl::TightenAbove(double value) {
   slots_.clear();
   band_.ListAbove(value, &slots_);
   for (const uint32_t slot : slots_) {
@@ -478,45 +381,45 @@ void PriceIndex::TightenAbove(double value) {
   }
 }
 
-void PriceIndex::ParkAwake(uint32_t slot) {
-  const PageRow row = rows_[band_[slot].page];
+void PriceIndex::Impl::ParkAwake(uint32_t slot) {
+  const PageRow row = pages_[band_[slot].page];
   IndexRecord& record = row.record();
   const ValueJet jet = Evaluate(slot);
   const ValueParameters value =
-      band_[slot].prepared ? band_.value(slot) : ValueOf(PolicyOf(record), record);
+      band_[slot].prepared ? band_.value(slot) : ValueOf(pages_.PolicyOf(record), record);
   (void)Unfile(row);
   record.NextTag();
   Park(row, value, jet);
 }
 
-void PriceIndex::WakeFirst(uint32_t pool, double rival) {
-  const PageRow row = rows_[pools_.First(pool).page()];
+void PriceIndex::Impl::WakeFirst(uint32_t pool, double rival) {
+  const PageRow row = pages_[pools_.First(pool).page()];
   if (pool != 0) pools_.price(pool) = rival;
   (void)Unfile(row);
   File(row, {}, rival);
 }
 
-bool PriceIndex::WakeRival(const std::optional<IndexPick>& best) {
+bool PriceIndex::Impl::WakeRival(const std::optional<IndexPick>& best) {
   const uint32_t pool = pools_.Top();
   if (pool == BoundPools::kNone) return false;
   const double reach = best ? best->value : -1;
   const WaitingPage& first = pools_.First(pool);
   const bool may_win =
       best ? BoundPools::Precedes(first, {reach, best->page}, Turns()) : first.bound() > reach;
-  const bool lowest = asleep_ == 0 || claim_.lowest();
-  // Below the claim sleeping pages come first.
-  if (!may_win || !(first.bound() >= claim_.value() || lowest || reach >= claim_.value())) {
+  const bool lowest = asleep_ == 0 || threshold_.lowest();
+  // Below the threshold sleeping pages come first.
+  if (!may_win || !(first.bound() >= threshold_.value() || lowest || reach >= threshold_.value())) {
     return false;
   }
-  WakeFirst(pool, best ? reach : lowest ? -1 : claim_.value());
+  WakeFirst(pool, best ? reach : lowest ? -1 : threshold_.value());
   return true;
 }
 
-bool PriceIndex::Advance() {
+bool PriceIndex::Impl::Advance() {
   if (AlarmRings()) RingAlarms();
-  if (size_ == 0) return false;
+  if (pages_.size() == 0) return false;
   if (!filed_) FileAll();
-  if (blocked_pages_ == size_ || barren_) return false;
+  if (hosts_.blocked_pages() == pages_.size() || none_eligible_) return false;
   // What may wait a pick does, so that no pick has all the work.
   bool busy = true;
   if (t_ > band_.warm_end() || pace_.late()) {
@@ -540,7 +443,7 @@ bool PriceIndex::Advance() {
   return true;
 }
 
-std::optional<IndexPick> PriceIndex::Best(Instant at) {
+std::optional<IndexPick> PriceIndex::Impl::Best(Instant at) {
   CHECK(at >= now_, "time steps back from {} to {}", now_.micros(), at.micros());
   if (!filed_) origin_ = at;
   if (at != now_) pace_.Tick();
@@ -574,15 +477,36 @@ std::optional<IndexPick> PriceIndex::Best(Instant at) {
       continue;
     }
     if (WakeRival(best)) continue;
-    if (reach < claim_.value()) {
+    if (reach < threshold_.value()) {
       step = step > 0 ? 2 * step : 0.25 / static_cast<double>(TargetAwake());
-      if (LowerClaim(step, best ? reach : 0)) continue;
+      if (LowerThreshold(step, best ? reach : 0)) continue;
     }
     if (best) pace_.Note(best->value);
-    barren_ = !best;
+    none_eligible_ = !best;
     DCHECK(HoldsForNext(4));
     return best;
   }
 }
+
+// --- What users call ---
+
+PriceIndex::PriceIndex() : impl_(std::make_unique<Impl>()) {}
+PriceIndex::~PriceIndex() = default;
+void PriceIndex::GrowTo(size_t pages, size_t hosts) { impl_->GrowTo(pages, hosts); }
+void PriceIndex::Put(PageId page, const IndexEntry& entry) { impl_->Put(page, entry); }
+void PriceIndex::Restart(PageId page, double exponent, Instant since) {
+  impl_->Restart(page, exponent, since);
+}
+void PriceIndex::Remove(PageId page) { impl_->Remove(page); }
+void PriceIndex::Suspend(PageId page) { impl_->Suspend(page); }
+void PriceIndex::Resume(PageId page) { impl_->Resume(page); }
+void PriceIndex::SetHostFree(HostId host, Instant free_at) { impl_->SetHostFree(host, free_at); }
+std::optional<IndexPick> PriceIndex::Best(Instant at) { return impl_->Best(at); }
+std::optional<IndexEntry> PriceIndex::Find(PageId page) const { return impl_->Find(page); }
+double PriceIndex::ExponentOf(PageId page, Instant at) const { return impl_->ExponentOf(page, at); }
+size_t PriceIndex::size() const { return impl_->size(); }
+size_t PriceIndex::awake() const { return impl_->awake(); }
+uint64_t PriceIndex::evaluations() const { return impl_->evaluations(); }
+uint64_t PriceIndex::entries() const { return impl_->entries(); }
 
 }  // namespace freshet

@@ -123,14 +123,14 @@ double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>
   return opened > 0 ? due_at : std::numeric_limits<double>::infinity();
 }
 
-void WakeCalendar::ClaimFell(double d, double now) {
+void WakeCalendar::ThresholdFell(double d, double now) {
   const double shift = slow_high_ * d * (1 + kRelative);
   offset_ += shift;
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));
   FindNextOpen();
 }
 
-void WakeCalendar::ClaimRose(double d, double now) {
+void WakeCalendar::ThresholdRose(double d, double now) {
   const double shift = slow_low_ * d * (1 - kRelative);
   offset_ -= shift;
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));

@@ -1,11 +1,12 @@
-// Sleeping pages in the order in which they may have to wake, under a claim that moves.
+// Sleeping pages in the order in which they may have to wake, under a threshold that moves.
 //
-// All pages of one calendar climb alike: near the claim, the value V of each needs at least
+// All pages of one calendar climb alike: near the threshold, the value V of each needs at least
 // `slow_low` and at most `slow_high` seconds to grow by one unit of ln V (docs/index.md says where
 // these come from). A calendar has a clock of its own, C = t + offset, and a page that reaches the
-// claim no sooner than T is filed at C(T). When ln(claim) falls by d, the clock is put forward by
-// slow_high d: no page reaches the lower claim before the clock shows the time it is filed at. When
-// it rises by d, the clock is put back by slow_low d. So a moving claim files nothing anew.
+// threshold no sooner than T is filed at C(T). When ln(threshold) falls by d, the clock is put
+// forward by slow_high d: no page reaches the lower threshold before the clock shows the time it is
+// filed at. When it rises by d, the clock is put back by slow_low d. So a moving threshold files
+// nothing anew.
 //
 // Times share buckets. There are two kinds: wide ones, and the narrow ones into which the next wide
 // one has been spread, and the one behind it in part. So a calendar of many pages wakes them at the
@@ -37,18 +38,19 @@ class WakeCalendar {
   // `buckets` narrow ones span `span` seconds; a power of two, at least 2 kSteps.
   WakeCalendar(double slow_low, double slow_high, double span, uint32_t buckets, double now);
 
-  // When Open has something to do next if the claim stays: one bucket before its entries are due.
+  // When Open has something to do next if the threshold stays: one bucket before its entries are
+  // due.
   [[nodiscard]] double next_open() const { return next_open_; }
   // When its entries are due.
   [[nodiscard]] double next_due() const { return next_due_; }
   // False: the time has come already, nothing is filed.
   [[nodiscard]] bool File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now);
   // Appends the entries of a narrow bucket that is due at `now`, or the next to be. The time from
-  // which they may be due if the claim does not fall; infinite: there is no such bucket.
+  // which they may be due if the threshold does not fall; infinite: there is no such bucket.
   [[nodiscard]] double Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due);
-  // ln(claim) has moved by d >= 0.
-  void ClaimFell(double d, double now);
-  void ClaimRose(double d, double now);
+  // ln(threshold) has moved by d >= 0.
+  void ThresholdFell(double d, double now);
+  void ThresholdRose(double d, double now);
   // Keeps of the next wide bucket in turn what `keep(entry)` says; fetch(page) is called for all of
   // them first. `room` is for what is kept meanwhile.
   template <typename Fetch, typename Keep>

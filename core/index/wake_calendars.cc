@@ -107,10 +107,10 @@ std::optional<OpenedBucket> WakeCalendars::Open(double now, std::vector<WakeEntr
   return opened;
 }
 
-void WakeCalendars::MoveClaim(double rise, double now) {
+void WakeCalendars::MoveThreshold(double rise, double now) {
   for (size_t i = 0; i < calendars_.size(); ++i) {
-    if (rise > 0) calendars_[i].ClaimRose(rise, now);
-    if (rise < 0) calendars_[i].ClaimFell(-rise, now);
+    if (rise > 0) calendars_[i].ThresholdRose(rise, now);
+    if (rise < 0) calendars_[i].ThresholdFell(-rise, now);
     Note(i);
   }
   FindNext();

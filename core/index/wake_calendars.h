@@ -15,12 +15,12 @@ namespace freshet {
 
 enum class Sleeping : uint8_t {
   kFiled,  // the page has its place
-  kDue,    // it may reach the claim before the next bucket is opened
+  kDue,    // it may reach the threshold before the next bucket is opened
   kUnfit,  // no calendar can tell when it wakes
 };
 
 // A bucket that was opened: its entries may be due from `by` on, and earlier by `slow_high` seconds
-// for each unit by which ln(claim) falls meanwhile. Value type, thread-compatible.
+// for each unit by which ln(threshold) falls meanwhile. Value type, thread-compatible.
 struct OpenedBucket {
   double by = 0;
   double slow_high = 0;
@@ -37,18 +37,18 @@ class WakeCalendars {
   // Narrow buckets of a new calendar: so many that one that is busy has a few dozen pages in each.
   [[nodiscard]] size_t buckets() const;
 
-  // Files a page that may reach the claim from `at` on. `slow_low` and `slow_high` bound the time
-  // in which it grows by one unit of ln V. Numbers and not a Slowness, which would go through
+  // Files a page that may reach the threshold from `at` on. `slow_low` and `slow_high` bound the
+  // time in which it grows by one unit of ln V. Numbers and not a Slowness, which would go through
   // memory and be read before it has arrived there as a whole. Precondition: Renew was called.
   [[nodiscard]] Sleeping File(PageId page, uint8_t tag, double slow_low, double slow_high,
                               double at, double now);
-  // When Open has something to do next if the claim stays, and when it must have been called.
+  // When Open has something to do next if the threshold stays, and when it must have been called.
   [[nodiscard]] double next_open() const { return next_open_; }
   [[nodiscard]] double next_due() const { return next_due_; }
   // Appends the entries of a bucket that is due at `now` or soon; none: there is no such bucket.
   [[nodiscard]] std::optional<OpenedBucket> Open(double now, std::vector<WakeEntry>* due);
-  // ln(claim) has risen by so much.
-  void MoveClaim(double rise, double now);
+  // ln(threshold) has risen by so much.
+  void MoveThreshold(double rise, double now);
 
   // Of pages that left, too.
   [[nodiscard]] uint64_t entries() const { return chunks_.entries(); }

@@ -164,17 +164,17 @@ void PlanQueue::Remove(PageId page) {
   --size_;
 }
 
-void PlanQueue::Withhold(PageId page) {
+void PlanQueue::Suspend(PageId page) {
   CHECK(Has(page), "page {} is not in the queue", page.value());
   Unfile(page.value());
-  pages_[page.value()].withheld = 1;
+  pages_[page.value()].suspended = 1;
   File(page.value());
 }
 
-void PlanQueue::Offer(PageId page) {
+void PlanQueue::Resume(PageId page) {
   CHECK(Has(page), "page {} is not in the queue", page.value());
   Unfile(page.value());
-  pages_[page.value()].withheld = 0;
+  pages_[page.value()].suspended = 0;
   File(page.value());
 }
 
@@ -193,7 +193,7 @@ void PlanQueue::SetHostFree(HostId host, Instant free_at) {
 void PlanQueue::File(uint32_t page) {
   Page& filed = pages_[page];
   filed.place = static_cast<uint8_t>(Place::kIdle) & 7;
-  if (filed.withheld != 0) return;
+  if (filed.suspended != 0) return;
   const Times& times = TimesOf(filed);
   if (times.eligible_from > now_) return SetAlarm(page, times.eligible_from);
   if (times.forced_at <= now_) {

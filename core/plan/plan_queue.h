@@ -17,7 +17,7 @@
 // blocked looks at more than one path of a few heaps, whatever the number of pages.
 //
 // Invariants: a page lies in the heap that its times say as of the last call, in none when it is
-// withheld, before its eligible_from or has no job; a host lies in the heaps of hosts by its first
+// suspended, before its eligible_from or has no job; a host lies in the heaps of hosts by its first
 // pages, in those that picks are taken from only while it is free.
 #ifndef FRESHET_CORE_PLAN_PLAN_QUEUE_H_
 #define FRESHET_CORE_PLAN_PLAN_QUEUE_H_
@@ -52,7 +52,7 @@ struct PlanPick {
 
 // Owner thread only. At most limits::kMaxPagesPerShard pages. Memory: 36 bytes a page, 32 more for
 // one with an instant in its entry and 12 more while that is to come, 80 a host. Add, Update,
-// Crawled, Remove, Withhold, Offer and SetHostFree are a few heap operations. So is a pick, but for
+// Crawled, Remove, Suspend, Resume and SetHostFree are a few heap operations. So is a pick, but for
 // those that pages which were released, became eligible or were forced since the last one cost,
 // each its own: about one a tick in the long run.
 class PlanQueue {
@@ -70,9 +70,9 @@ class PlanQueue {
   void Crawled(PageId page, Instant now);
   void Remove(PageId page);
   [[nodiscard]] bool Has(PageId page) const;
-  // No pick until Offer. Precondition of both: the page is in.
-  void Withhold(PageId page);
-  void Offer(PageId page);
+  // No pick until Resume. Precondition of both: the page is in.
+  void Suspend(PageId page);
+  void Resume(PageId page);
   // The pages of the host may be picked from `free_at` on.
   void SetHostFree(HostId host, Instant free_at);
 
@@ -90,7 +90,7 @@ class PlanQueue {
  private:
   enum class Place : uint8_t {
     kNone,     // not in
-    kIdle,     // withheld, delayed, or without a job
+    kIdle,     // suspended, delayed, or without a job
     kReady,    // released
     kWaiting,  // for its release
   };
@@ -100,7 +100,7 @@ class PlanQueue {
     uint32_t host = 0;
     uint32_t position = 0;  // in the heap of its host
     uint32_t place : 3 = 0;
-    uint32_t withheld : 1 = 0;
+    uint32_t suspended : 1 = 0;
     uint32_t times : 28 = 0;  // 1 + the place in times_; 0: none
   };
   // Of pages that have any.

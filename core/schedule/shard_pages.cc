@@ -142,9 +142,9 @@ void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
   if (held == held_before) return;
   // What is being made ready need not have the page yet.
   if (index && (!PlanInForce() || index->Find(id))) {
-    held ? index->Withhold(id) : index->Offer(id);
+    held ? index->Suspend(id) : index->Resume(id);
   }
-  if (queue && queue->Has(id)) held ? queue->Withhold(id) : queue->Offer(id);
+  if (queue && queue->Has(id)) held ? queue->Suspend(id) : queue->Resume(id);
 }
 
 void ShardState::Impl::FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const {
@@ -159,7 +159,7 @@ void ShardState::Impl::File(PageId id, const PageToLoad& page, const IndexEntry&
   page.gone ? freshness.Remove(id) : freshness.Put(id, pages.fingerprint(id), page.believed);
   if (FilesInIndex()) {
     index->Put(id, entry);
-    if (pages.IsAny(id, kNotToBePicked)) index->Withhold(id);
+    if (pages.IsAny(id, kNotToBePicked)) index->Suspend(id);
   }
   if (FilesInQueue()) FileInPlan(id, entry, asked_at);
   SetGone(id, page.gone);

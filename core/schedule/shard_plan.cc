@@ -197,7 +197,7 @@ void ShardState::Impl::FileInPlan(PageId id, const IndexEntry& entry, Instant as
     fresh_at = share > 0 ? latest - Duration::FromSeconds(part / share) : latest;
   }
   queue->Add(id, filed, fresh_at, latest);
-  if (pages.IsAny(id, kNotToBePicked)) queue->Withhold(id);
+  if (pages.IsAny(id, kNotToBePicked)) queue->Suspend(id);
 }
 
 double ShardState::Impl::AssignedValue(const PageRecord& page, const LeasePage& event) const {

@@ -66,15 +66,15 @@ class IndexTwins {
         break;
       case 8:
         if (twin_.Find(page)) {
-          product_.Withhold(page);
-          twin_.Withhold(page);
+          product_.Suspend(page);
+          twin_.Suspend(page);
         }
         break;
       case 9:
       case 10:
         if (twin_.Find(page)) {
-          product_.Offer(page);
-          twin_.Offer(page);
+          product_.Resume(page);
+          twin_.Resume(page);
         }
         break;
       case 11:

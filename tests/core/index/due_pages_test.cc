@@ -49,14 +49,14 @@ TEST(DuePages, ABatchThatIsBegunWaitsForOneThatIsDueBefore) {
   EXPECT_EQ(due.First().fetched, 3u);
 }
 
-TEST(DuePages, WhenTheClaimFallsSlowPagesMoveFurther) {
+TEST(DuePages, WhenTheThresholdFallsSlowPagesMoveFurther) {
   DuePages due;
   AddPages(due, {1}, 20, 2);
   AddPages(due, {2}, 30, 10);
-  due.ClaimFell(1);
+  due.ThresholdFell(1);
   EXPECT_LE(due.by(), 18);
   EXPECT_NEAR(due.by(), 18, 1e-7);
-  due.ClaimFell(0.5);
+  due.ThresholdFell(0.5);
   EXPECT_LE(due.by(), 15);
   EXPECT_NEAR(due.by(), 15, 1e-7);
   EXPECT_THAT(TakeFirst(due), testing::ElementsAre(2));

@@ -12,6 +12,7 @@
 
 #include "core/base/random.h"
 #include "core/index/brute_index.h"
+#include "core/index/wake_threshold.h"
 #include "core/model/policy.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"
@@ -201,7 +202,7 @@ TEST(PriceIndex, FilesAtTheFirstPickWhatWasPutAnywhere) {
       index.Put(page_of(i), entry);
       index.Put(page_of(i), entry);
     }
-    index.Withhold(page_of(pages - 1));
+    index.Suspend(page_of(pages - 1));
     index.Remove(page_of(pages - 2));
     for (uint32_t i = pages - 2; i-- > 0;) {
       const auto best = index.Best(now);
@@ -210,7 +211,7 @@ TEST(PriceIndex, FilesAtTheFirstPickWhatWasPutAnywhere) {
       index.Remove(best->page);
     }
     EXPECT_FALSE(index.Best(now));
-    EXPECT_EQ(index.size(), 1u) << "the one withheld";
+    EXPECT_EQ(index.size(), 1u) << "the one suspended";
   }
 }
 

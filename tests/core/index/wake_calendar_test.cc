@@ -37,11 +37,11 @@ class CalendarModel {
       now_ += random_.Below(20) == 0 ? 20 * random_.Uniform() : 0.1 * random_.Uniform();
     } else if (what < 94) {
       const double d = random_.Uniform();
-      calendar_.ClaimFell(d, now_);
+      calendar_.ThresholdFell(d, now_);
       for (auto& [page, at] : due_) at -= kSlowHigh * d;
     } else if (what < 98) {
       const double d = random_.Uniform();
-      calendar_.ClaimRose(d, now_);
+      calendar_.ThresholdRose(d, now_);
       for (auto& [page, at] : due_) at += kSlowLow * d;
     } else {
       size_t fetched = 0;

@@ -67,11 +67,11 @@ TEST(PlanQueue, ForcedPagesGoFirstAndPagesOfRateZeroOnlyThen) {
   const auto forced = queue.Best(Tick(5, 1));
   EXPECT_EQ(forced->page, PageId(1));
   EXPECT_TRUE(std::isinf(forced->urgency));
-  queue.Withhold(PageId(1));
+  queue.Suspend(PageId(1));
   EXPECT_EQ(queue.Best(Tick(6, 1))->page, PageId(0));
-  queue.Withhold(PageId(0));
+  queue.Suspend(PageId(0));
   EXPECT_FALSE(queue.Best(Tick(7, 1)));
-  queue.Offer(PageId(1));
+  queue.Resume(PageId(1));
   EXPECT_EQ(queue.Best(Tick(8, 1))->page, PageId(1));
 }
 
@@ -141,7 +141,7 @@ TEST(PlanQueue, ForcedPagesGoInTheOrderInWhichTheyAreForced) {
   }
   for (uint32_t i = 0; i < 5; ++i) {
     EXPECT_EQ(queue.Best(Tick(20, 1))->page, PageId(4 - i));
-    queue.Withhold(PageId(4 - i));
+    queue.Suspend(PageId(4 - i));
   }
 }
 
@@ -152,7 +152,7 @@ class PlainQueue {
     PlanEntry entry;
     Instant due = Instant::Infinite();
     bool in = false;
-    bool withheld = false;
+    bool suspended = false;
   };
 
   PlainQueue(size_t pages, size_t hosts) : pages_(pages), free_at_(hosts) {}
@@ -229,7 +229,7 @@ class PlainQueue {
   [[nodiscard]] std::optional<Turn> TurnOf(uint32_t i) const {
     const Page& page = pages_[i];
     const PlanEntry& entry = page.entry;
-    if (!page.in || page.withheld || entry.eligible_from > now_) return {};
+    if (!page.in || page.suspended || entry.eligible_from > now_) return {};
     if (free_at_[entry.host.value()] > now_) return {};
     if (entry.forced_at <= now_) return Turn{0, entry.forced_at, i};
     if (DueOf(page).infinite()) return {};
@@ -320,8 +320,8 @@ class Twins {
       queue_.Update(page, entry, now_);
       plain_.Update(page, entry, now_);
     } else if (kind < 0.95) {
-      plain_[page].withheld = !plain_[page].withheld;
-      plain_[page].withheld ? queue_.Withhold(page) : queue_.Offer(page);
+      plain_[page].suspended = !plain_[page].suspended;
+      plain_[page].suspended ? queue_.Suspend(page) : queue_.Resume(page);
     } else {
       queue_.Remove(page);
       plain_[page].in = false;

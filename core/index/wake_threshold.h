@@ -1,6 +1,7 @@
-// The claim of a price index: a value a little under the price, below which pages may sleep.
-#ifndef FRESHET_CORE_INDEX_CLAIM_H_
-#define FRESHET_CORE_INDEX_CLAIM_H_
+// The wake threshold of a price index: a value a little under the price, below which pages may
+// sleep.
+#ifndef FRESHET_CORE_INDEX_WAKE_THRESHOLD_H_
+#define FRESHET_CORE_INDEX_WAKE_THRESHOLD_H_
 
 #include <algorithm>
 #include <bit>
@@ -64,14 +65,15 @@ class Crossing {
   bool filed_ = false;
 };
 
-// Value type, thread-compatible. Next to the claim itself it keeps the level of a grid of ln V that
-// is at or below it. Levels have numbers of 16 bits, counted from a base, so that a page can say
-// for which level its crossing was computed; 0 stands for levels that are too far away to have one.
-class Claim {
+// Value type, thread-compatible. Next to the threshold itself it keeps the level of a grid of ln V
+// that is at or below it. Levels have numbers of 16 bits, counted from a base, so that a page can
+// say for which level its crossing was computed; 0 stands for levels that are too far away to have
+// one.
+class WakeThreshold {
  public:
-  Claim() { Set(0); }
+  WakeThreshold() { Set(0); }
 
-  // Moves the claim to e^log_value; -700 and 700 are its ends.
+  // Moves the threshold to e^log_value; -700 and 700 are its ends.
   void Set(double log_value) {
     log_ = std::clamp(log_value, kLowest, -kLowest);
     value_ = std::exp(log_);
@@ -91,9 +93,9 @@ class Claim {
   [[nodiscard]] double value() const { return value_; }
   // At its lowest no page may sleep.
   [[nodiscard]] bool lowest() const { return log_ <= kLowest; }
-  // The number of the level, and its value: crossings are computed for it and not for the claim
-  // itself, so that they serve again while the claim moves within one step of the grid, and by the
-  // bounds of docs/index.md for levels near it.
+  // The number of the level, and its value: crossings are computed for it and not for the threshold
+  // itself, so that they serve again while the threshold moves within one step of the grid, and by
+  // the bounds of docs/index.md for levels near it.
   [[nodiscard]] uint16_t code() const { return code_; }
   [[nodiscard]] double level_price() const { return level_price_; }
   // The value of a level near the present one, at most 64 steps from it.
@@ -105,7 +107,7 @@ class Claim {
     constexpr double kFifth = 1.0 / 5;
     return level_price_ * (1 + y * (1 + y / 2 * (1 + y * kThird * (1 + y / 4 * (1 + y * kFifth)))));
   }
-  // By how much ln(claim) is above the level of a number; 0: the present one.
+  // By how much ln(threshold) is above the level of a number; 0: the present one.
   [[nodiscard]] double Above(uint16_t code) const {
     const int64_t level = code == 0 ? level_ : base_ + int64_t{code};
     return log_ - static_cast<double>(level) * kStep;
@@ -125,4 +127,4 @@ class Claim {
 
 }  // namespace freshet
 
-#endif  // FRESHET_CORE_INDEX_CLAIM_H_
+#endif  // FRESHET_CORE_INDEX_WAKE_THRESHOLD_H_
