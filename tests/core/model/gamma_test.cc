@@ -1,9 +1,13 @@
 // The incomplete gamma function against tables of 20 digits and against its own recurrences.
 #include "core/model/gamma.h"
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 #include <string>
 
+#include "boost/math/special_functions/gamma.hpp"
+#include "fmt/format.h"
 #include "gtest/gtest.h"
 #include "tests/core/model/reference_table.h"
 
@@ -26,6 +30,27 @@ TEST(Gamma, MatchesReference) {
     ExpectRelative(actual, smaller, smaller > 1e-15 ? 1e-13 : 2e-12, what);
     ExpectRelative(gamma.density, row["weight"], 2e-12, what);
     ExpectRelative(PoissonWeight(row["a"], row["x"]), row["weight"], 2e-12, what);
+  }
+}
+
+// Another implementation, at random points of all sizes: orders around the diagonal and far from
+// it.
+TEST(Gamma, AgreesWithBoost) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int i = 0; i < 100'000; ++i) {
+    const double a = 1 + std::floor(std::exp(uniform(random) * 12));
+    const double x = a * 2 * uniform(random);
+    const IncompleteGamma gamma = RegularizedGamma(a, x);
+    const double lower = boost::math::gamma_p(a, x);
+    const double upper = boost::math::gamma_q(a, x);
+    const std::string what = fmt::format("a = {}, x = {}", a, x);
+    ASSERT_NEAR(gamma.lower, lower, 4e-15) << what;
+    ASSERT_NEAR(gamma.upper, upper, 4e-15) << what;
+    const double smaller = std::min(lower, upper);
+    if (smaller < 1e-15) continue;
+    ExpectRelative(lower < upper ? gamma.lower : gamma.upper, smaller, 2e-13, what);
+    ASSERT_FALSE(HasFailure()) << what;
   }
 }
 
