@@ -11,7 +11,7 @@
 #include "bench/commands.h"
 #include "core/plan/planner.h"
 #include "fmt/format.h"
-#include "tools/common/parallel.h"
+#include "tools/common/threaded_for.h"
 
 namespace freshet {
 namespace {

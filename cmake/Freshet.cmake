@@ -53,11 +53,21 @@ function(freshet_program NAME)
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 endfunction()
 
+# freshet_part(LABEL TARGET...): the target tests_LABEL builds what the tests with that label need.
+function(freshet_part LABEL)
+  if(NOT TARGET tests_${LABEL})
+    add_custom_target(tests_${LABEL})
+  endif()
+  if(ARGN)
+    add_dependencies(tests_${LABEL} ${ARGN})
+  endif()
+endfunction()
+
 # freshet_test(NAME SOURCES x_test.cc y_test.cc DEPS z LABELS l TIMEOUT s SHARDS x_test=4 PRECOMPILED kind): the tests of
 # a folder as one GoogleTest program, which links once, and a ctest entry for each source, by its name and that of the
 # folder in front where FOLDER is given: so they run side by side. SHARDS makes several entries of a source, with a part
 # of its tests each. A limit is ten times what the longest takes on a quiet machine, and more, in seconds. PRECOMPILED:
-# `test` unless said otherwise. The target tests_LABEL builds what has the label.
+# `test` unless said otherwise. What has a label is a part (freshet_part).
 function(freshet_test NAME)
   cmake_parse_arguments(ARG "" "TIMEOUT;PRECOMPILED;FOLDER" "SOURCES;DEPS;LABELS;SHARDS" ${ARGN})
   if(NOT ARG_PRECOMPILED)
@@ -74,10 +84,7 @@ function(freshet_test NAME)
     FRESHET_SOURCE_DIR="${PROJECT_SOURCE_DIR}" FRESHET_BIN_DIR="${PROJECT_BINARY_DIR}/bin")
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   foreach(label ${ARG_LABELS})
-    if(NOT TARGET tests_${label})
-      add_custom_target(tests_${label})
-    endif()
-    add_dependencies(tests_${label} ${NAME})
+    freshet_part(${label} ${NAME})
   endforeach()
   foreach(source ${ARG_SOURCES})
     if(source MATCHES "_test\\.cc$")
@@ -148,4 +155,5 @@ function(freshet_fuzzer NAME)
   add_test(NAME ${NAME}
     COMMAND ${NAME} --seconds 1 --max-len ${ARG_MAX_LEN} --seeds ${seeds})
   set_tests_properties(${NAME} PROPERTIES TIMEOUT 300 LABELS fuzz)
+  freshet_part(fuzz ${NAME})
 endfunction()

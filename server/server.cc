@@ -20,9 +20,9 @@
 #include "server/engine/plan_runner.h"
 #include "server/engine/shard_loader.h"
 #include "server/ops/health.h"
-#include "server/ops/history.h"
 #include "server/ops/http.h"
 #include "server/ops/metrics.h"
+#include "server/ops/status_history.h"
 #include "server/ops/store_watch.h"
 #include "server/ports/descriptors.h"
 #include "server/ports/grpc_port.h"
@@ -105,7 +105,7 @@ class Server::Impl {
   HandlerCounters counters_;
   Slots listings_{limits::kMaxListings};
   Annotations annotations_;
-  History history_;
+  StatusHistory history_;
   std::unique_ptr<Store> store_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::optional<Router> router_;

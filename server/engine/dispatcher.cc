@@ -46,7 +46,7 @@ struct Dispatcher::Refill {
   std::vector<LeaseTerms> terms;
   std::vector<WorkerId> workers;                       // by term
   std::vector<std::optional<Assignment>> assignments;  // by term
-  std::vector<OfferRanking::Offer> offers;             // by shard
+  std::vector<ShardBid> bids;                          // by shard
   std::atomic<size_t> left{0};                         // shards that have not answered
 };
 
@@ -513,38 +513,38 @@ void Dispatcher::Send(const std::shared_ptr<Refill>& refill) {
     shards.front()->Submit(std::move(request));
     return;
   }
-  refill->offers.resize(shards.size());
+  refill->bids.resize(shards.size());
   refill->left = shards.size();
   std::vector<Instant> ticks;
   for (const LeaseTerms& terms : refill->terms) ticks.push_back(terms.at);
   for (size_t shard = 0; shard < shards.size(); ++shard) {
-    OfferRequest request{.at = ticks, .done = {}};
+    BidRequest request{.at = ticks, .done = {}};
     request.done = [this, refill, shard](std::vector<Pick> picks) {
-      refill->offers[shard].picks = std::move(picks);
-      if (refill->left.fetch_sub(1, std::memory_order_acq_rel) == 1) SettleOffers(refill);
+      refill->bids[shard].picks = std::move(picks);
+      if (refill->left.fetch_sub(1, std::memory_order_acq_rel) == 1) SettleBids(refill);
     };
     shards[shard]->Submit(std::move(request));
   }
 }
 
-void Dispatcher::SettleOffers(const std::shared_ptr<Refill>& refill) {
+void Dispatcher::SettleBids(const std::shared_ptr<Refill>& refill) {
   const auto& shards = router_.shards();
   std::vector<SettleRequest> requests(shards.size());
   std::vector<std::vector<size_t>> places(shards.size());
   for (size_t shard = 0; shard < shards.size(); ++shard) {
-    refill->offers[shard].pages = shards[shard]->snapshot().counters.pages;
+    refill->bids[shard].pages = shards[shard]->snapshot().counters.pages;
   }
-  const std::vector<size_t> ranked = ranking_.Rank(refill->offers, refill->terms.size());
+  const std::vector<size_t> ranked = ranking_.Rank(refill->bids, refill->terms.size());
   for (size_t term = 0; term < ranked.size(); ++term) {
     const size_t shard = ranked[term];
     requests[shard].leases.push_back(
-        {.pick = refill->offers[shard].picks[places[shard].size()], .terms = refill->terms[term]});
+        {.pick = refill->bids[shard].picks[places[shard].size()], .terms = refill->terms[term]});
     places[shard].push_back(term);
   }
   refill->assignments.resize(refill->terms.size());
   refill->left = shards.size();
   for (size_t shard = 0; shard < shards.size(); ++shard) {
-    const std::vector<Pick>& picks = refill->offers[shard].picks;
+    const std::vector<Pick>& picks = refill->bids[shard].picks;
     for (size_t i = places[shard].size(); i < picks.size(); ++i) {
       requests[shard].put_back.push_back(picks[i].page);
     }

@@ -22,7 +22,7 @@
 #include "server/base/log_limit.h"
 #include "server/base/mutex.h"
 #include "server/base/system_clock.h"
-#include "server/engine/offers.h"
+#include "server/engine/bids.h"
 #include "server/engine/router.h"
 #include "server/engine/worker_allowance.h"
 
@@ -179,12 +179,12 @@ class Dispatcher {
   void Perform(Actions& actions);
 
   void Send(const std::shared_ptr<Refill>& refill);
-  void SettleOffers(const std::shared_ptr<Refill>& refill);
+  void SettleBids(const std::shared_ptr<Refill>& refill);
   void Finish(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(mutex_);
 
   Router& router_;
   Clock& clock_;
-  OfferRanking ranking_;  // for the refill under way
+  BidRanking ranking_;  // for the refill under way
   std::thread thread_;
   mutable Mutex mutex_;
   Condition condition_;

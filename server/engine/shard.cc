@@ -110,10 +110,10 @@ void Shard::Submit(TakeRequest&& request) {
   left.done(std::vector<std::optional<Assignment>>(left.terms.size()));
 }
 
-void Shard::Submit(OfferRequest&& request) {
+void Shard::Submit(BidRequest&& request) {
   Request boxed = std::move(request);
   if (mailbox_.PushAlways(std::move(boxed)) == PushOutcome::kTaken) return;
-  std::get<OfferRequest>(boxed).done({});
+  std::get<BidRequest>(boxed).done({});
 }
 
 void Shard::Submit(SettleRequest&& request) {
@@ -214,8 +214,8 @@ void Shard::Accept(Request& request, Turn& turn) {
     turn.Add(std::move(batch->events), std::move(batch->done));
   } else if (auto* take = std::get_if<TakeRequest>(&request)) {
     AcceptTake(*take, turn);
-  } else if (auto* offer = std::get_if<OfferRequest>(&request)) {
-    AcceptOffer(*offer);
+  } else if (auto* bid = std::get_if<BidRequest>(&request)) {
+    AcceptBid(*bid);
   } else if (auto* settle = std::get_if<SettleRequest>(&request)) {
     AcceptSettle(*settle, turn);
   } else {
@@ -223,7 +223,7 @@ void Shard::Accept(Request& request, Turn& turn) {
   }
 }
 
-void Shard::AcceptOffer(OfferRequest& request) {
+void Shard::AcceptBid(BidRequest& request) {
   std::vector<Pick> picks;
   for (const Instant at : request.at) {
     if (!failure_.ok()) break;

@@ -1,6 +1,7 @@
 // One shard: the thread that alone changes the pages of its slots. It takes what waits in its
 // mailbox, reads the records that this needs in one go, steps the state machine, commits with one
-// sync, and only then installs and answers. Design.md calls this the path of one crawl.
+// sync, and only then installs and answers. docs/architecture.md follows one
+// crawl along this path.
 #ifndef FRESHET_SERVER_ENGINE_SHARD_H_
 #define FRESHET_SERVER_ENGINE_SHARD_H_
 
@@ -50,12 +51,12 @@ struct TakeRequest {
 
 // The best pages for these ticks, taken out of the index but not leased: so that the dearest over
 // several shards can be found. Answered before the next commit; shorter than `at` when pages lack.
-struct OfferRequest {
+struct BidRequest {
   std::vector<Instant> at;
   std::function<void(std::vector<Pick>)> done;
 };
 
-// Leases some of the pages offered and puts the others back.
+// Leases some of the pages of a bid and puts the others back.
 struct SettleRequest {
   struct Lease {
     Pick pick;
@@ -122,7 +123,7 @@ class Shard {
   // requests are answered at once, with nothing; queries and events are dropped.
   void SubmitAlways(EventBatch&& batch);
   void Submit(TakeRequest&& request);
-  void Submit(OfferRequest&& request);
+  void Submit(BidRequest&& request);
   void Submit(SettleRequest&& request);
   // Returns false, and does not call `query`, when the shard is stopped.
   bool Query(ShardQuery query);
@@ -142,7 +143,7 @@ class Shard {
   [[nodiscard]] ShardSnapshot snapshot() const FRESHET_EXCLUDES(mutex_);
 
  private:
-  using Request = std::variant<EventBatch, TakeRequest, OfferRequest, SettleRequest, ShardQuery>;
+  using Request = std::variant<EventBatch, TakeRequest, BidRequest, SettleRequest, ShardQuery>;
 
   // From drained requests, or the shard's own events, to replies.
   struct Turn;
@@ -158,7 +159,7 @@ class Shard {
   [[nodiscard]] Duration IdleTime(Instant now) const;
   void Accept(Request& request, Turn& turn);
   void AcceptTake(TakeRequest& request, Turn& turn);
-  void AcceptOffer(OfferRequest& request);
+  void AcceptBid(BidRequest& request);
   void AcceptSettle(SettleRequest& request, Turn& turn);
   [[nodiscard]] Status ReadPages(Turn& turn);
   void StepAll(Turn& turn);

@@ -15,7 +15,7 @@
 namespace freshet::cli {
 namespace {
 
-TEST(ParseTest, Times) {
+TEST(ParseTest, ReadsTimesAndRefusesWhatIsNone) {
   const std::vector<std::pair<const char*, int64_t>> good = {
       {"0", 0},
       {"1700000000", 1'700'000'000},
@@ -43,7 +43,7 @@ TEST(ParseTest, Times) {
   }
 }
 
-TEST(ParseTest, Durations) {
+TEST(ParseTest, ReadsDurationsAndRefusesWhatIsNone) {
   EXPECT_EQ(ParseDuration("90")->seconds(), 90);
   EXPECT_EQ(ParseDuration("1h30m")->seconds(), 5400);
   EXPECT_EQ(ParseDuration("7d")->seconds(), 7 * 86400);
@@ -56,7 +56,7 @@ TEST(ParseTest, Durations) {
   }
 }
 
-TEST(ParseTest, NumbersAndWords) {
+TEST(ParseTest, ReadsNumbersAndWordsAndRefusesWhatIsNone) {
   EXPECT_EQ(*ParseNumber("-1.5e3"), -1500);
   EXPECT_EQ(*ParseCount("18446744073709551615"), UINT64_MAX);
   EXPECT_EQ(*ParseOutcome("Gone"), v1::CRAWL_OUTCOME_GONE);

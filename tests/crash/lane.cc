@@ -27,7 +27,7 @@ politeness: {min_delay: 0, max_in_flight: 0, min_page_interval: 0, throttle_back
 void RestMicros(int64_t micros) { std::this_thread::sleep_for(std::chrono::microseconds(micros)); }
 
 std::map<std::string, v1::Page> ListAll(const std::shared_ptr<grpc::Channel>& channel,
-                                        World* world) {
+                                        Knowledge* knowledge) {
   const auto stub = v1::PagesService::NewStub(channel);
   grpc::ClientContext call;
   const auto stream = stub->ListPages(&call, {});
@@ -35,13 +35,13 @@ std::map<std::string, v1::Page> ListAll(const std::shared_ptr<grpc::Channel>& ch
   v1::ListPagesResponse response;
   while (stream->Read(&response)) {
     for (const v1::Page& page : response.pages()) {
-      if (!all.emplace(World::KeyOf(page.crawl_id(), page.url()), page).second) {
-        world->Fail(page.url() + " is listed twice");
+      if (!all.emplace(Knowledge::KeyOf(page.crawl_id(), page.url()), page).second) {
+        knowledge->Fail(page.url() + " is listed twice");
       }
     }
   }
   const grpc::Status status = stream->Finish();
-  if (!status.ok()) world->Fail("pages cannot be listed: " + status.error_message());
+  if (!status.ok()) knowledge->Fail("pages cannot be listed: " + status.error_message());
   return all;
 }
 
@@ -70,10 +70,10 @@ void Lane::BeginLife(uint64_t life) {
   if (!data_dir_.empty()) std::filesystem::remove_all(data_dir_, error);
   data_dir_ = fmt::format("{}/life{}", directory_, life);
   daemon_ = std::make_unique<Daemon>(data_dir_, directory_ + "/log");
-  world_ = std::make_unique<World>(seed_ + life, kHosts, kPages);
-  world_->rate.value = kFirstRate;
-  world_->policy.value = "default";
-  world_->sources = {"cdn", "feed", "indexnow", "sitemap"};
+  knowledge_ = std::make_unique<Knowledge>(seed_ + life, kHosts, kPages);
+  knowledge_->rate.value = kFirstRate;
+  knowledge_->policy.value = "default";
+  knowledge_->sources = {"cdn", "feed", "indexnow", "sitemap"};
 }
 
 std::string Lane::Run(uint64_t run) {
@@ -87,7 +87,7 @@ std::string Lane::Run(uint64_t run) {
   sync_ = Below(10) < 7;
   if (Below(10) < 2) KillWhileStarting();
   const int64_t before = NowMicros();
-  if (world_->failure().empty()) {
+  if (knowledge_->failure().empty()) {
     daemon_->Spawn(Flags());
     if (const std::string wrong = daemon_->AwaitReady(); !wrong.empty()) {
       Fail(wrong);
@@ -97,17 +97,17 @@ std::string Lane::Run(uint64_t run) {
       shards_ = shards_now;
     }
   }
-  if (world_->failure().empty()) {
-    load_ = std::make_unique<Load>(world_.get(), daemon_->channel());
-    const uint64_t acknowledged = world_->acknowledged;
-    world_->stopping = false;
+  if (knowledge_->failure().empty()) {
+    load_ = std::make_unique<Load>(knowledge_.get(), daemon_->channel());
+    const uint64_t acknowledged = knowledge_->acknowledged;
+    knowledge_->stopping = false;
     load_->Start();
     load_->AwaitTraffic();
     Finish(PickEnd());
     load_.reset();
-    tally_.acknowledged += world_->acknowledged - acknowledged;
+    tally_.acknowledged += knowledge_->acknowledged - acknowledged;
   }
-  return world_->failure();
+  return knowledge_->failure();
 }
 
 // --- Ends
@@ -120,8 +120,8 @@ void Lane::Kill() {
 
 void Lane::RequestStop() {
   {
-    const std::lock_guard<std::mutex> lock(world_->mutex);
-    world_->stopping = true;
+    const std::lock_guard<std::mutex> lock(knowledge_->mutex);
+    knowledge_->stopping = true;
   }
   daemon_->RequestStop();
 }
@@ -227,7 +227,7 @@ Lane::Export Lane::ReadAll(const std::shared_ptr<grpc::Channel>& channel) {
       record.mutable_page()->clear_unanswered_leases();
       record.clear_estimates();
       const v1::Page& page = record.page();
-      all[World::KeyOf(page.crawl_id(), page.url())] = record.SerializeAsString();
+      all[Knowledge::KeyOf(page.crawl_id(), page.url())] = record.SerializeAsString();
     }
   }
   const grpc::Status status = stream->Finish();
@@ -258,15 +258,15 @@ void Lane::CompareExports(const Export& before, const Export& after, const std::
 }
 
 void Lane::Compare(int64_t before) {
-  const std::map<std::string, v1::Page> pages = ListAll(daemon_->channel(), world_.get());
+  const std::map<std::string, v1::Page> pages = ListAll(daemon_->channel(), knowledge_.get());
   const int64_t after = NowMicros();
   if (daemon_->pages() != pages.size()) {
     Fail(
         fmt::format("the ready line says {} pages, {} are listed", daemon_->pages(), pages.size()));
   }
   {
-    const std::lock_guard<std::mutex> lock(world_->mutex);
-    world_->Compare(pages, before, after, shards_ == 1);
+    const std::lock_guard<std::mutex> lock(knowledge_->mutex);
+    knowledge_->Compare(pages, before, after, shards_ == 1);
   }
   CompareHosts(pages, after);
   CompareSettings(pages, after);
@@ -281,7 +281,7 @@ void Lane::CompareHosts(const std::map<std::string, v1::Page>& pages, int64_t af
     ++most;
     if (MicrosOf(page.lease().deadline()) > after + 10'000'000) ++least;
   }
-  for (auto& [name, setting] : world_->hosts) {
+  for (auto& [name, setting] : knowledge_->hosts) {
     v1::GetHostRequest request;
     v1::GetHostResponse response;
     request.set_host(name);
@@ -336,20 +336,20 @@ void Lane::CompareSettings(const std::map<std::string, v1::Page>& pages, int64_t
     Fail(fmt::format("statistics count {} pages and {} leases, listed are {} and {}",
                      statistics.pages().pages(), schedule.open_leases(), pages.size(), most));
   }
-  if (!world_->rate.Allows(schedule.crawl_rate_per_second())) {
+  if (!knowledge_->rate.Allows(schedule.crawl_rate_per_second())) {
     Fail(fmt::format("the rate is {}, expected {}", schedule.crawl_rate_per_second(),
-                     world_->rate.value));
+                     knowledge_->rate.value));
   }
-  if (!world_->policy.Allows(schedule.policy())) {
-    Fail(fmt::format("the policy is {}, expected {}", schedule.policy(), world_->policy.value));
+  if (!knowledge_->policy.Allows(schedule.policy())) {
+    Fail(fmt::format("the policy is {}, expected {}", schedule.policy(), knowledge_->policy.value));
   }
-  if (!world_->paused.Allows(schedule.paused())) Fail("the pause is not what it was");
-  world_->rate.Settle(schedule.crawl_rate_per_second());
-  world_->policy.Settle(schedule.policy());
-  world_->paused.Settle(schedule.paused());
+  if (!knowledge_->paused.Allows(schedule.paused())) Fail("the pause is not what it was");
+  knowledge_->rate.Settle(schedule.crawl_rate_per_second());
+  knowledge_->policy.Settle(schedule.policy());
+  knowledge_->paused.Settle(schedule.paused());
   std::set<std::string> known;
   for (const v1::Source& source : sources.sources()) known.insert(source.source());
-  for (const std::string& source : world_->sources) {
+  for (const std::string& source : knowledge_->sources) {
     if (!known.contains(source)) Fail("the source " + source + " is lost");
   }
 }

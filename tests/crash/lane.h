@@ -12,8 +12,8 @@
 
 #include "freshet/v1/pages.pb.h"
 #include "tests/crash/daemon.h"
+#include "tests/crash/knowledge.h"
 #include "tests/crash/load.h"
-#include "tests/crash/world.h"
 
 namespace freshet::crash {
 
@@ -59,7 +59,7 @@ class Lane {
   void CompareExports(const Export& before, const Export& after, const std::string& what);
   void Kill();
   void RequestStop();
-  void Fail(const std::string& what) { world_->Fail(what); }
+  void Fail(const std::string& what) { knowledge_->Fail(what); }
   [[nodiscard]] int64_t Below(int64_t n) {
     return static_cast<int64_t>(random_() % static_cast<uint64_t>(n));
   }
@@ -70,7 +70,7 @@ class Lane {
   Tally& tally_;
   std::mt19937_64 random_;
   std::string data_dir_;
-  std::unique_ptr<World> world_;
+  std::unique_ptr<Knowledge> knowledge_;
   std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<Load> load_;
   int shards_ = 1;

@@ -22,15 +22,15 @@ void Rest(int millis) { std::this_thread::sleep_for(std::chrono::milliseconds(mi
 
 }  // namespace
 
-Load::Load(World* world, std::shared_ptr<grpc::Channel> channel)
-    : world_(*world), channel_(std::move(channel)) {}
+Load::Load(Knowledge* knowledge, std::shared_ptr<grpc::Channel> channel)
+    : knowledge_(*knowledge), channel_(std::move(channel)) {}
 
 Load::~Load() { Abandon(); }
 
 void Load::Start() {
   {
-    const std::lock_guard<std::mutex> lock(world_.mutex);
-    first_acknowledged_ = world_.acknowledged;
+    const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+    first_acknowledged_ = knowledge_.acknowledged;
   }
   for (const auto client : {&Load::Upserts, &Load::Signals, &Load::Reports, &Load::Work,
                             &Load::Next, &Load::Removals, &Load::Operate}) {
@@ -42,7 +42,7 @@ void Load::Run(void (Load::*client)()) {
   try {
     (this->*client)();
   } catch (const std::exception& error) {
-    world_.Fail(fmt::format("a client failed: {}", error.what()));
+    knowledge_.Fail(fmt::format("a client failed: {}", error.what()));
   }
 }
 
@@ -50,12 +50,12 @@ void Load::AwaitTraffic() const {
   const int64_t end = NowMicros() + 20'000'000;
   while (NowMicros() < end) {
     {
-      const std::lock_guard<std::mutex> lock(world_.mutex);
-      if (world_.acknowledged > first_acknowledged_ + 20) return;
+      const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+      if (knowledge_.acknowledged > first_acknowledged_ + 20) return;
     }
     Rest(kPause);
   }
-  world_.Fail("nothing is acknowledged");
+  knowledge_.Fail("nothing is acknowledged");
 }
 
 void Load::Stop() {
@@ -96,8 +96,8 @@ void Load::Pump(Stream& stream, Build build) {
       Request request;
       Sent sent;
       {
-        const std::lock_guard<std::mutex> lock(world_.mutex);
-        const uint64_t batch = ++world_.batches;
+        const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+        const uint64_t batch = ++knowledge_.batches;
         build(&request, &sent);
         for (const auto& [page, op] : sent) op->batch = batch;
       }
@@ -112,8 +112,8 @@ void Load::Pump(Stream& stream, Build build) {
     }
     Response response;
     if (!stream.Read(&response)) return;
-    const std::lock_guard<std::mutex> lock(world_.mutex);
-    world_.Acknowledge(open.front(), response.ack());
+    const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+    knowledge_.Acknowledge(open.front(), response.ack());
     open.pop_front();
   }
   stream.WritesDone();
@@ -131,13 +131,13 @@ void Load::Upserts() {
   using Stream = grpc::ClientReaderWriter<v1::UpsertPagesRequest, v1::UpsertPagesResponse>;
   Pump<Stream, v1::UpsertPagesRequest, v1::UpsertPagesResponse>(
       *stream, [this](v1::UpsertPagesRequest* request, Sent* sent) {
-        request->set_reset_unset_settings(world_.Chance(20));
-        for (uint64_t n = 1 + world_.Below(20); n > 0; --n) {
-          Page* page = world_.Pick(kUpserts, World::Want::kAny);
+        request->set_reset_unset_settings(knowledge_.Chance(20));
+        for (uint64_t n = 1 + knowledge_.Below(20); n > 0; --n) {
+          Page* page = knowledge_.Pick(kUpserts, Knowledge::Want::kAny);
           if (page == nullptr) continue;
-          auto op = RandomUpsert(*page, request->reset_unset_settings(), &world_);
+          auto op = RandomUpsert(*page, request->reset_unset_settings(), &knowledge_);
           *request->add_pages() = op->spec;
-          world_.Send(page, kUpserts, std::move(op), sent);
+          knowledge_.Send(page, kUpserts, std::move(op), sent);
         }
       });
   Leave(&call);
@@ -151,14 +151,14 @@ void Load::Signals() {
   using Stream = grpc::ClientReaderWriter<v1::SignalChangesRequest, v1::SignalChangesResponse>;
   Pump<Stream, v1::SignalChangesRequest, v1::SignalChangesResponse>(
       *stream, [this](v1::SignalChangesRequest* request, Sent* sent) {
-        const uint32_t poll_size = world_.Chance(50) ? 1 : 20;
+        const uint32_t poll_size = knowledge_.Chance(50) ? 1 : 20;
         request->set_poll_size(poll_size);
-        for (uint64_t n = 1 + world_.Below(20); n > 0; --n) {
-          Page* page = world_.Pick(kSignals, World::Want::kKnown);
+        for (uint64_t n = 1 + knowledge_.Below(20); n > 0; --n) {
+          Page* page = knowledge_.Pick(kSignals, Knowledge::Want::kKnown);
           if (page == nullptr) continue;
-          auto op = RandomSignal(*page, poll_size, &world_);
+          auto op = RandomSignal(*page, poll_size, &knowledge_);
           *request->add_signals() = op->signal;
-          world_.Send(page, kSignals, std::move(op), sent);
+          knowledge_.Send(page, kSignals, std::move(op), sent);
         }
       });
   Leave(&call);
@@ -174,27 +174,29 @@ void Load::Reports() {
       *stream, [this](v1::ReportCrawlsRequest* request, Sent* sent) {
         const auto add = [&](Page* page, std::shared_ptr<Op> op) {
           *request->add_results() = op->result;
-          world_.Send(page, kReports, std::move(op), sent);
+          knowledge_.Send(page, kReports, std::move(op), sent);
         };
-        for (uint64_t n = 1 + world_.Below(15); n > 0; --n) {
+        for (uint64_t n = 1 + knowledge_.Below(15); n > 0; --n) {
           // The result of a lease that is over once more, perhaps from before a crash.
-          Page* over = world_.Chance(20) ? world_.Pick(kReports, World::Want::kLive) : nullptr;
+          Page* over =
+              knowledge_.Chance(20) ? knowledge_.Pick(kReports, Knowledge::Want::kLive) : nullptr;
           if (over != nullptr && over->facts.last_lease != 0) {
-            auto op = RandomResult(*over, over->facts.last_lease, &world_);
+            auto op = RandomResult(*over, over->facts.last_lease, &knowledge_);
             op->result.clear_url();
             op->result.clear_crawl_id();
             add(over, std::move(op));
             continue;
           }
-          const bool held = world_.Chance(50);
-          Page* page = world_.Pick(kReports, held ? World::Want::kHeld : World::Want::kQuiet);
+          const bool held = knowledge_.Chance(50);
+          Page* page =
+              knowledge_.Pick(kReports, held ? Knowledge::Want::kHeld : Knowledge::Want::kQuiet);
           if (page == nullptr) continue;
           // One in five under a lease does not say so: it still does what the lease is for.
-          const uint64_t lease = held && world_.Chance(80) ? page->facts.lease.id : 0;
-          auto op = RandomResult(*page, lease, &world_);
+          const uint64_t lease = held && knowledge_.Chance(80) ? page->facts.lease.id : 0;
+          auto op = RandomResult(*page, lease, &knowledge_);
           auto again = std::make_shared<Op>(*op);
           add(page, std::move(op));
-          if (world_.Chance(10)) add(page, std::move(again));
+          if (knowledge_.Chance(10)) add(page, std::move(again));
         }
       });
   Leave(&call);
@@ -218,30 +220,31 @@ void Load::Work() {
     v1::CrawlRequest results;
     v1::CrawlRequest returns;
     {
-      const std::lock_guard<std::mutex> lock(world_.mutex);
+      const std::lock_guard<std::mutex> lock(knowledge_.mutex);
       for (const v1::BatchAck* ack : {&response.result_ack(), &response.return_ack()}) {
         if (ack->item_count() == 0) continue;
-        world_.Acknowledge(open.at(ack->sequence()), *ack);
+        knowledge_.Acknowledge(open.at(ack->sequence()), *ack);
         open.erase(ack->sequence());
       }
       Sent reported;
       Sent returned;
       for (const v1::Assignment& assignment : response.assignments().assignments()) {
-        Page* page = world_.OnAssignment(assignment, "stream");
+        Page* page = knowledge_.OnAssignment(assignment, "stream");
         // Others are kept, for the clients that report by themselves, or until they expire.
-        if (page == nullptr || !page->pending.empty() || !Going() || world_.Chance(30)) continue;
-        if (world_.Chance(15)) {
+        if (page == nullptr || !page->pending.empty() || !Going() || knowledge_.Chance(30))
+          continue;
+        if (knowledge_.Chance(15)) {
           auto op = Return(assignment.lease_id());
           returns.mutable_returned_leases()->add_lease_ids(op->lease);
-          world_.Send(page, kWorker, std::move(op), &returned);
+          knowledge_.Send(page, kWorker, std::move(op), &returned);
         } else {
-          auto op = RandomResult(*page, assignment.lease_id(), &world_);
+          auto op = RandomResult(*page, assignment.lease_id(), &knowledge_);
           *results.mutable_results()->add_results() = op->result;
-          world_.Send(page, kWorker, std::move(op), &reported);
+          knowledge_.Send(page, kWorker, std::move(op), &reported);
         }
       }
       const auto number = [&](Sent sent) {
-        const uint64_t batch = ++world_.batches;
+        const uint64_t batch = ++knowledge_.batches;
         for (const auto& [page, op] : sent) op->batch = batch;
         open[batch] = std::move(sent);
         return batch;
@@ -277,9 +280,9 @@ void Load::Next() {
     const grpc::Status status = stub->Next(&call, request, &response);
     Leave(&call);
     if (!status.ok()) return;
-    const std::lock_guard<std::mutex> lock(world_.mutex);
+    const std::lock_guard<std::mutex> lock(knowledge_.mutex);
     for (const v1::Assignment& assignment : response.assignments()) {
-      (void)world_.OnAssignment(assignment, "next");
+      (void)knowledge_.OnAssignment(assignment, "next");
     }
   }
 }
@@ -293,20 +296,21 @@ void Load::Removals() {
     v1::RecheckPagesRequest recheck;
     Sent sent;
     {
-      const std::lock_guard<std::mutex> lock(world_.mutex);
-      const bool remove = world_.Chance(40);
-      const std::string crawl_id = world_.Chance(80) ? "DEFAULT" : "other";
+      const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+      const bool remove = knowledge_.Chance(40);
+      const std::string crawl_id = knowledge_.Chance(80) ? "DEFAULT" : "other";
       removal.set_crawl_id(crawl_id);
       recheck.set_crawl_id(crawl_id);
-      const uint64_t batch = ++world_.batches;
-      for (uint64_t n = 1 + world_.Below(6); n > 0; --n) {
-        Page* page = world_.Pick(kRemovals, remove ? World::Want::kKnown : World::Want::kLive);
+      const uint64_t batch = ++knowledge_.batches;
+      for (uint64_t n = 1 + knowledge_.Below(6); n > 0; --n) {
+        Page* page =
+            knowledge_.Pick(kRemovals, remove ? Knowledge::Want::kKnown : Knowledge::Want::kLive);
         if (page == nullptr || page->crawl_id != crawl_id) continue;
         auto op = std::make_shared<Op>();
         op->kind = remove ? Op::Kind::kRemove : Op::Kind::kRecheck;
         op->batch = batch;
         remove ? removal.add_urls(page->url) : recheck.add_urls(page->url);
-        world_.Send(page, kRemovals, std::move(op), &sent);
+        knowledge_.Send(page, kRemovals, std::move(op), &sent);
       }
     }
     if (sent.empty()) {
@@ -322,8 +326,8 @@ void Load::Removals() {
                                     : stub->RecheckPages(&call, recheck, &rechecked);
     Leave(&call);
     if (!status.ok()) return;
-    const std::lock_guard<std::mutex> lock(world_.mutex);
-    world_.Acknowledge(sent, removal.urls_size() > 0 ? removed.ack() : rechecked.ack());
+    const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+    knowledge_.Acknowledge(sent, removal.urls_size() > 0 ? removed.ack() : rechecked.ack());
   }
 }
 
@@ -332,7 +336,7 @@ void Load::Operate() {
   while (Going()) {
     grpc::ClientContext call;
     Enter(&call);
-    const bool fine = OperateOnce(*stub, &call, &world_);
+    const bool fine = OperateOnce(*stub, &call, &knowledge_);
     Leave(&call);
     if (!fine) return;
     Rest(kPause);
@@ -343,7 +347,7 @@ void Load::Operate() {
     abandoned = abandoned_;
   }
   // A worker that waits for assignments notices by this that it is to stop.
-  if (!abandoned) TogglePause(*stub, &world_);
+  if (!abandoned) TogglePause(*stub, &knowledge_);
 }
 
 }  // namespace freshet::crash

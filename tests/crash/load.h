@@ -12,14 +12,14 @@
 #include <thread>
 #include <vector>
 
-#include "tests/crash/world.h"
+#include "tests/crash/knowledge.h"
 
 namespace freshet::crash {
 
 // Thread-compatible.
 class Load {
  public:
-  Load(World* world, std::shared_ptr<grpc::Channel> channel);
+  Load(Knowledge* knowledge, std::shared_ptr<grpc::Channel> channel);
   ~Load();
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
@@ -48,7 +48,7 @@ class Load {
   [[nodiscard]] bool Going() const { return !stopping_; }
   void Run(void (Load::*client)());
 
-  World& world_;
+  Knowledge& knowledge_;
   const std::shared_ptr<grpc::Channel> channel_;
   std::vector<std::thread> threads_;
   std::atomic<bool> stopping_{false};

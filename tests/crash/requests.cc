@@ -21,53 +21,53 @@ using Stub = v1::AdminService::Stub;
 
 // Announces a value, calls, and settles which one is in force.
 template <typename T, typename Call>
-bool Change(World* world, Setting<T>* setting, const T& value, Call call) {
+bool Change(Knowledge* knowledge, Setting<T>* setting, const T& value, Call call) {
   {
-    const std::lock_guard<std::mutex> lock(world->mutex);
+    const std::lock_guard<std::mutex> lock(knowledge->mutex);
     setting->pending = value;
   }
   const grpc::Status status = call();
   if (!status.ok()) return false;
-  const std::lock_guard<std::mutex> lock(world->mutex);
+  const std::lock_guard<std::mutex> lock(knowledge->mutex);
   setting->Settle(value);
   return true;
 }
 
-bool ChangeRate(Stub& stub, grpc::ClientContext* call, uint64_t dice, World* world) {
+bool ChangeRate(Stub& stub, grpc::ClientContext* call, uint64_t dice, Knowledge* knowledge) {
   v1::SetCrawlRateRequest request;
   v1::SetCrawlRateResponse response;
   const double rate = 500 + static_cast<double>(dice % 3000) + 0.25;
   request.set_crawl_rate_per_second(rate);
-  return Change(world, &world->rate, rate,
+  return Change(knowledge, &knowledge->rate, rate,
                 [&] { return stub.SetCrawlRate(call, request, &response); });
 }
 
-bool ChangePolicy(Stub& stub, grpc::ClientContext* call, uint64_t dice, World* world) {
+bool ChangePolicy(Stub& stub, grpc::ClientContext* call, uint64_t dice, Knowledge* knowledge) {
   static constexpr const char* kPolicies[] = {"default", "greedy", "greedy_ncis", "greedy_cis"};
   v1::SetPolicyRequest request;
   v1::SetPolicyResponse response;
   request.set_policy(kPolicies[dice % std::size(kPolicies)]);
-  return Change(world, &world->policy, request.policy(),
+  return Change(knowledge, &knowledge->policy, request.policy(),
                 [&] { return stub.SetPolicy(call, request, &response); });
 }
 
-bool ChangePause(Stub& stub, grpc::ClientContext* call, bool pause, World* world) {
+bool ChangePause(Stub& stub, grpc::ClientContext* call, bool pause, Knowledge* knowledge) {
   v1::PauseResponse paused;
   v1::ResumeResponse resumed;
-  return Change(world, &world->paused, pause, [&] {
+  return Change(knowledge, &knowledge->paused, pause, [&] {
     return pause ? stub.Pause(call, {}, &paused) : stub.Resume(call, {}, &resumed);
   });
 }
 
-bool ChangeHost(Stub& stub, grpc::ClientContext* call, uint64_t dice, World* world) {
+bool ChangeHost(Stub& stub, grpc::ClientContext* call, uint64_t dice, Knowledge* knowledge) {
   v1::SetHostPolitenessRequest request;
   v1::SetHostPolitenessResponse response;
   Setting<HostFacts>* host = nullptr;
   HostFacts facts;
   {
-    const std::lock_guard<std::mutex> lock(world->mutex);
-    auto it = world->hosts.begin();
-    std::advance(it, dice % world->hosts.size());
+    const std::lock_guard<std::mutex> lock(knowledge->mutex);
+    auto it = knowledge->hosts.begin();
+    std::advance(it, dice % knowledge->hosts.size());
     request.set_host(it->first);
     host = &it->second;
     facts = host->value;
@@ -97,23 +97,23 @@ bool ChangeHost(Stub& stub, grpc::ClientContext* call, uint64_t dice, World* wor
     facts.blocked_until = dice % 2 == 0 ? NowMicros() + kHour : 0;
     SetMicros(std::max<int64_t>(facts.blocked_until, kSecond), request.mutable_blocked_until());
   }
-  return Change(world, host, facts,
+  return Change(knowledge, host, facts,
                 [&] { return stub.SetHostPoliteness(call, request, &response); });
 }
 
-bool AddSource(Stub& stub, grpc::ClientContext* call, uint64_t dice, World* world) {
+bool AddSource(Stub& stub, grpc::ClientContext* call, uint64_t dice, Knowledge* knowledge) {
   v1::RegisterSourceRequest request;
   v1::RegisterSourceResponse response;
   request.set_source(fmt::format("source{}", dice % 20));
   if (!stub.RegisterSource(call, request, &response).ok()) return false;
-  const std::lock_guard<std::mutex> lock(world->mutex);
-  world->sources.insert(request.source());
+  const std::lock_guard<std::mutex> lock(knowledge->mutex);
+  knowledge->sources.insert(request.source());
   return true;
 }
 
 }  // namespace
 
-std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, World* world) {
+std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, Knowledge* knowledge) {
   auto op = std::make_shared<Op>();
   op->kind = Op::Kind::kUpsert;
   op->reset = reset;
@@ -121,58 +121,58 @@ std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, World* world) {
   Name(page, spec);
   if (page.quiet) {
     spec->set_importance(0);
-  } else if (world->Chance(70)) {
-    spec->set_importance(0.5 + static_cast<double>(world->Below(1000)));
+  } else if (knowledge->Chance(70)) {
+    spec->set_importance(0.5 + static_cast<double>(knowledge->Below(1000)));
   }
   // Sometimes they contradict each other, or what is stored, and are refused.
-  if (world->Chance(15))
-    SetMicros(static_cast<int64_t>(world->Below(90)) * kSecond, spec->mutable_min_interval());
-  if (!page.quiet && world->Chance(15)) {
-    SetMicros(static_cast<int64_t>(world->Below(900)) * kSecond, spec->mutable_max_interval());
+  if (knowledge->Chance(15))
+    SetMicros(static_cast<int64_t>(knowledge->Below(90)) * kSecond, spec->mutable_min_interval());
+  if (!page.quiet && knowledge->Chance(15)) {
+    SetMicros(static_cast<int64_t>(knowledge->Below(900)) * kSecond, spec->mutable_max_interval());
   }
-  if (world->Chance(10)) {
-    const int64_t time = world->Chance(50) ? NowMicros() + kHour : kSecond;
+  if (knowledge->Chance(10)) {
+    const int64_t time = knowledge->Chance(50) ? NowMicros() + kHour : kSecond;
     SetMicros(time, spec->mutable_not_before());
   }
-  if (world->Chance(10))
-    spec->set_known_change_rate_per_day(0.5 + static_cast<double>(world->Below(9)));
-  if (world->Chance(10)) spec->set_complete_signals(world->Chance(50));
-  if (world->Chance(10)) {
-    SetMicros(NowMicros() - 10 * kHour - static_cast<int64_t>(world->Below(kHour)),
+  if (knowledge->Chance(10))
+    spec->set_known_change_rate_per_day(0.5 + static_cast<double>(knowledge->Below(9)));
+  if (knowledge->Chance(10)) spec->set_complete_signals(knowledge->Chance(50));
+  if (knowledge->Chance(10)) {
+    SetMicros(NowMicros() - 10 * kHour - static_cast<int64_t>(knowledge->Below(kHour)),
               spec->mutable_last_crawl_time());
   }
   return op;
 }
 
-std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size, World* world) {
+std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size, Knowledge* knowledge) {
   static constexpr const char* kSources[] = {"cdn", "feed", "sitemap"};
   auto op = std::make_shared<Op>();
   op->kind = Op::Kind::kSignal;
   op->poll_size = poll_size;
   Name(page, &op->signal);
-  op->signal.set_source(kSources[world->Below(std::size(kSources))]);
+  op->signal.set_source(kSources[knowledge->Below(std::size(kSources))]);
   const int64_t now = NowMicros();
   const KnownLease& lease = page.facts.lease;
   if (lease.id != 0 && page.pending.empty() && lease.deadline > now + 10 * kSecond &&
-      world->Chance(50)) {
+      knowledge->Chance(50)) {
     // Of a change that no fetch under this lease can have seen: it must outlive the result.
     SetMicros(now + 200 * kSecond, op->signal.mutable_change_time());
-  } else if (world->Chance(30)) {
-    SetMicros(now - static_cast<int64_t>(world->Below(20 * kHour)),
+  } else if (knowledge->Chance(30)) {
+    SetMicros(now - static_cast<int64_t>(knowledge->Below(20 * kHour)),
               op->signal.mutable_change_time());
   }
-  if (world->Chance(20)) op->signal.set_signal_id(fmt::format("s{}", UniqueMicros()));
+  if (knowledge->Chance(20)) op->signal.set_signal_id(fmt::format("s{}", UniqueMicros()));
   return op;
 }
 
-std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, World* world) {
+std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, Knowledge* knowledge) {
   auto op = std::make_shared<Op>();
   op->kind = Op::Kind::kResult;
   v1::CrawlResult* result = &op->result;
   result->set_lease_id(lease);
-  if (lease == 0 || world->Chance(50)) Name(page, result);
+  if (lease == 0 || knowledge->Chance(50)) Name(page, result);
   SetMicros(UniqueMicros(), result->mutable_fetch_time());
-  const uint64_t dice = world->Below(100);
+  const uint64_t dice = knowledge->Below(100);
   if (dice < 45) {
     result->set_outcome(v1::CRAWL_OUTCOME_CHANGED);
     result->set_http_status(200);
@@ -186,12 +186,13 @@ std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, World* world)
     result->set_http_status(dice < 96 ? 404 : 301);
     if (dice >= 98) result->set_moved_to(fmt::format("http://moved.test/{}", dice));
   }
-  if (world->Chance(50)) result->set_content_digest(world->Chance(50) ? "digest-a" : "digest-b");
-  if (world->Chance(50)) result->set_etag(fmt::format("\"{}\"", world->Below(1'000'000)));
+  if (knowledge->Chance(50))
+    result->set_content_digest(knowledge->Chance(50) ? "digest-a" : "digest-b");
+  if (knowledge->Chance(50)) result->set_etag(fmt::format("\"{}\"", knowledge->Below(1'000'000)));
   // What a site makes up costs nothing but itself.
-  if (world->Chance(3)) result->set_etag(std::string(600, 'e'));
-  if (world->Chance(30)) {
-    SetMicros(NowMicros() - static_cast<int64_t>(world->Below(1000)) * kHour,
+  if (knowledge->Chance(3)) result->set_etag(std::string(600, 'e'));
+  if (knowledge->Chance(30)) {
+    SetMicros(NowMicros() - static_cast<int64_t>(knowledge->Below(1000)) * kHour,
               result->mutable_last_modified());
   }
   return op;
@@ -204,32 +205,32 @@ std::shared_ptr<Op> Return(uint64_t lease) {
   return op;
 }
 
-void TogglePause(v1::AdminService::Stub& stub, World* world) {
+void TogglePause(v1::AdminService::Stub& stub, Knowledge* knowledge) {
   bool paused = false;
   {
-    const std::lock_guard<std::mutex> lock(world->mutex);
-    paused = world->paused.value;
+    const std::lock_guard<std::mutex> lock(knowledge->mutex);
+    paused = knowledge->paused.value;
   }
   grpc::ClientContext call;
-  if (!ChangePause(stub, &call, !paused, world)) world->Fail("the pause cannot be changed");
+  if (!ChangePause(stub, &call, !paused, knowledge)) knowledge->Fail("the pause cannot be changed");
 }
 
-bool OperateOnce(v1::AdminService::Stub& stub, grpc::ClientContext* call, World* world) {
+bool OperateOnce(v1::AdminService::Stub& stub, grpc::ClientContext* call, Knowledge* knowledge) {
   uint64_t dice = 0;
   uint64_t kind = 0;
   bool paused = false;
   {
-    const std::lock_guard<std::mutex> lock(world->mutex);
-    kind = world->Below(100);
-    dice = world->random() >> 1;
-    paused = world->paused.value;
+    const std::lock_guard<std::mutex> lock(knowledge->mutex);
+    kind = knowledge->Below(100);
+    dice = knowledge->random() >> 1;
+    paused = knowledge->paused.value;
   }
-  if (paused && kind < 50) return ChangePause(stub, call, false, world);
-  if (kind < 5) return ChangePause(stub, call, true, world);
-  if (kind < 25) return ChangeRate(stub, call, dice, world);
-  if (kind < 30) return ChangePolicy(stub, call, dice, world);
-  if (kind < 85) return ChangeHost(stub, call, dice, world);
-  if (kind < 95) return AddSource(stub, call, dice, world);
+  if (paused && kind < 50) return ChangePause(stub, call, false, knowledge);
+  if (kind < 5) return ChangePause(stub, call, true, knowledge);
+  if (kind < 25) return ChangeRate(stub, call, dice, knowledge);
+  if (kind < 30) return ChangePolicy(stub, call, dice, knowledge);
+  if (kind < 85) return ChangeHost(stub, call, dice, knowledge);
+  if (kind < 95) return AddSource(stub, call, dice, knowledge);
   v1::RunEpochResponse response;
   return stub.RunEpoch(call, {}, &response).ok();
 }

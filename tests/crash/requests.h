@@ -7,22 +7,24 @@
 #include <memory>
 
 #include "freshet/v1/admin.grpc.pb.h"
-#include "tests/crash/world.h"
+#include "tests/crash/knowledge.h"
 
 namespace freshet::crash {
 
-// The caller holds the World's mutex for the first four; the last two take it.
-[[nodiscard]] std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, World* world);
-[[nodiscard]] std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size, World* world);
+// The caller holds the Knowledge's mutex for the first four; the last two take it.
+[[nodiscard]] std::shared_ptr<Op> RandomUpsert(const Page& page, bool reset, Knowledge* knowledge);
+[[nodiscard]] std::shared_ptr<Op> RandomSignal(const Page& page, uint32_t poll_size,
+                                               Knowledge* knowledge);
 // `lease` zero: a crawl that the server did not order.
-[[nodiscard]] std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease, World* world);
+[[nodiscard]] std::shared_ptr<Op> RandomResult(const Page& page, uint64_t lease,
+                                               Knowledge* knowledge);
 [[nodiscard]] std::shared_ptr<Op> Return(uint64_t lease);
 
 // Pauses a server that is not paused, or the other way round: every worker is told.
-void TogglePause(v1::AdminService::Stub& stub, World* world);
+void TogglePause(v1::AdminService::Stub& stub, Knowledge* knowledge);
 // Changes one setting of the server or of a host, or runs an epoch. False: the call failed.
 [[nodiscard]] bool OperateOnce(v1::AdminService::Stub& stub, grpc::ClientContext* call,
-                               World* world);
+                               Knowledge* knowledge);
 
 }  // namespace freshet::crash
 

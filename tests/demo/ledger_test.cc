@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/demo/small_world.h"
+#include "tests/demo/small_history.h"
 #include "tools/demo/truth.h"
 #include "tools/demo/uniform.h"
 
@@ -15,23 +15,24 @@ constexpr uint32_t kC = 2;
 
 class LedgerTest : public ::testing::Test {
  protected:
-  const World world_{ThreePages(), TenDays()};
+  const ReplayedHistory replayed_{ThreePages(), TenDays()};
   const LastCrawls all_crawled_ = {kWallBegin, kWallBegin, std::nullopt};
 };
 
-TEST_F(LedgerTest, WorldHoldsWhatHappensDuringTheReplay) {
-  ASSERT_EQ(world_.pages().size(), 3U);
-  EXPECT_EQ(world_.Find("https://x.example/c"), kC);
-  EXPECT_EQ(world_.Find("https://x.example/later"), std::nullopt);
-  EXPECT_EQ(world_.pages()[kA].born_micros, kWallBegin);
-  EXPECT_EQ(world_.pages()[kC].born_micros, WallDay(4));
-  EXPECT_EQ(world_.events().size(), 5U);
-  EXPECT_TRUE(world_.ChangedWithin(kA, WallDay(1.9), WallDay(2)));
-  EXPECT_FALSE(world_.ChangedWithin(kA, WallDay(2), WallDay(5.9)));
-  EXPECT_FALSE(world_.ChangedWithin(kA, WallDay(6.1), WallDay(10))) << "a minor touch is no change";
+TEST_F(LedgerTest, ReplayedHistoryHoldsWhatHappensDuringTheReplay) {
+  ASSERT_EQ(replayed_.pages().size(), 3U);
+  EXPECT_EQ(replayed_.Find("https://x.example/c"), kC);
+  EXPECT_EQ(replayed_.Find("https://x.example/later"), std::nullopt);
+  EXPECT_EQ(replayed_.pages()[kA].born_micros, kWallBegin);
+  EXPECT_EQ(replayed_.pages()[kC].born_micros, WallDay(4));
+  EXPECT_EQ(replayed_.events().size(), 5U);
+  EXPECT_TRUE(replayed_.ChangedWithin(kA, WallDay(1.9), WallDay(2)));
+  EXPECT_FALSE(replayed_.ChangedWithin(kA, WallDay(2), WallDay(5.9)));
+  EXPECT_FALSE(replayed_.ChangedWithin(kA, WallDay(6.1), WallDay(10)))
+      << "a minor touch is no change";
 }
 
-TEST_F(LedgerTest, WorldFindsOtherSpellingsOfAUrl) {
+TEST_F(LedgerTest, ReplayedHistoryFindsOtherSpellingsOfAUrl) {
   const std::vector<std::string> urls = {"https://X.example/%",       "https://x.example/[[",
                                          "https://x.example/C%2b%2B", "https://x.example/100%25",
                                          "https://x.example/a/./..",  "https://x.example/b/."};
@@ -39,20 +40,20 @@ TEST_F(LedgerTest, WorldFindsOtherSpellingsOfAUrl) {
   for (const std::string& url : urls) {
     pages.push_back({.url = url, .first_seen_seconds = HistoryDay(0)});
   }
-  const World world(pages, TenDays());
-  for (uint32_t page = 0; page < urls.size(); ++page) EXPECT_EQ(world.Find(urls[page]), page);
-  EXPECT_EQ(world.Find("https://x.example/%25"), 0U);
-  EXPECT_EQ(world.Find("https://x.example/%5B%5B"), 1U);
-  EXPECT_EQ(world.Find("https://x.example/C++"), 2U);
-  EXPECT_EQ(world.Find("https://x.example/c++"), std::nullopt);
-  EXPECT_EQ(world.Find("https://x.example/100%"), 3U);
-  EXPECT_EQ(world.Find("https://x.example/"), 4U);
-  EXPECT_EQ(world.Find("https://x.example/b/"), 5U);
-  EXPECT_EQ(world.Find("https://x.example/%5"), std::nullopt);
+  const ReplayedHistory replayed(pages, TenDays());
+  for (uint32_t page = 0; page < urls.size(); ++page) EXPECT_EQ(replayed.Find(urls[page]), page);
+  EXPECT_EQ(replayed.Find("https://x.example/%25"), 0U);
+  EXPECT_EQ(replayed.Find("https://x.example/%5B%5B"), 1U);
+  EXPECT_EQ(replayed.Find("https://x.example/C++"), 2U);
+  EXPECT_EQ(replayed.Find("https://x.example/c++"), std::nullopt);
+  EXPECT_EQ(replayed.Find("https://x.example/100%"), 3U);
+  EXPECT_EQ(replayed.Find("https://x.example/"), 4U);
+  EXPECT_EQ(replayed.Find("https://x.example/b/"), 5U);
+  EXPECT_EQ(replayed.Find("https://x.example/%5"), std::nullopt);
 }
 
 TEST_F(LedgerTest, AgreesWithACalculationByHand) {
-  Ledger ledger(world_, all_crawled_, kWallBegin);
+  Ledger ledger(replayed_, all_crawled_, kWallBegin);
   EXPECT_EQ(ledger.pages(), 2U);
   ledger.AdvanceTo(WallDay(3));  // a stale from day 2
   EXPECT_DOUBLE_EQ(ledger.Current().plain, 0.5);
@@ -72,14 +73,14 @@ TEST_F(LedgerTest, AgreesWithACalculationByHand) {
 
 TEST_F(LedgerTest, StartsInTheMiddleFromWhatWasCrawled) {
   // a was crawled before its change of day 6, c after its change of day 5.
-  const Ledger ledger(world_, {WallDay(5.9), std::nullopt, WallDay(5.1)}, WallDay(7));
+  const Ledger ledger(replayed_, {WallDay(5.9), std::nullopt, WallDay(5.1)}, WallDay(7));
   EXPECT_EQ(ledger.pages(), 3U);
   EXPECT_DOUBLE_EQ(ledger.Current().plain, 1.0 / 3);
   EXPECT_DOUBLE_EQ(ledger.Current().weighted, 4.0 / 8);
 }
 
 TEST_F(LedgerTest, TimeNeverStepsBack) {
-  Ledger ledger(world_, all_crawled_, kWallBegin);
+  Ledger ledger(replayed_, all_crawled_, kWallBegin);
   ledger.AdvanceTo(WallDay(3));
   ledger.Fetch(kA, WallDay(1));
   EXPECT_EQ(ledger.now_micros(), WallDay(3));
@@ -88,7 +89,7 @@ TEST_F(LedgerTest, TimeNeverStepsBack) {
 }
 
 TEST_F(LedgerTest, SumsGiveTheMeanOfAnyPeriod) {
-  Ledger ledger(world_, all_crawled_, kWallBegin);
+  Ledger ledger(replayed_, all_crawled_, kWallBegin);
   ledger.AdvanceTo(WallDay(1));
   const FreshnessSum earlier = ledger.sum();
   ledger.AdvanceTo(WallDay(3));
@@ -98,7 +99,7 @@ TEST_F(LedgerTest, SumsGiveTheMeanOfAnyPeriod) {
 
 TEST_F(LedgerTest, TruthTellsChangedFromUnchanged) {
   int64_t now = WallDay(1);
-  Truth truth(world_, all_crawled_, kWallBegin, [&now] { return now; });
+  Truth truth(replayed_, all_crawled_, kWallBegin, [&now] { return now; });
   EXPECT_FALSE(truth.Fetch(kA, kWallBegin)->changed);
   now = WallDay(2.5);
   const std::optional<Fetched> second = truth.Fetch(kA, WallDay(1));
@@ -117,7 +118,7 @@ TEST_F(LedgerTest, TruthTellsChangedFromUnchanged) {
 
 TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
   // Crawls on days 1.5 (b, crawled longest ago), 3 (a), 4.5 (c, new), 6 (b), 7.5 (a), 9 (c).
-  UniformSchedule uniform(world_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin);
+  UniformSchedule uniform(replayed_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin);
   uniform.AdvanceTo(WallDay(6), 4);
   uniform.AdvanceTo(WallDay(9), 2);
   uniform.AdvanceTo(WallDay(9.5), 0);
@@ -129,7 +130,7 @@ TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
 }
 
 TEST_F(LedgerTest, UniformWithoutAnyCrawlOnlyLooksOn) {
-  UniformSchedule uniform(world_, all_crawled_, kWallBegin);
+  UniformSchedule uniform(replayed_, all_crawled_, kWallBegin);
   uniform.AdvanceTo(WallDay(3), 0);
   EXPECT_DOUBLE_EQ(uniform.ledger().Current().weighted, 0.25);
 }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/demo/small_world.h"
+#include "tests/demo/small_history.h"
 
 namespace freshet::demo {
 namespace {
@@ -12,8 +12,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(PollPlanTest, FindsEachDaysBirthsAndTouchesOnce) {
-  const World world(ThreePages(), TenDays());
-  PollPlan plan(world, kWallBegin);
+  const ReplayedHistory replayed(ThreePages(), TenDays());
+  PollPlan plan(replayed, kWallBegin);
   std::vector<Poll> polls;
   while (!plan.done()) polls.push_back(plan.Next());
   ASSERT_EQ(polls.size(), 10U);
@@ -32,21 +32,21 @@ TEST(PollPlanTest, APageTouchedTwiceADayIsFoundOnceWithItsLatestTouch) {
   std::vector<HistoryPage> pages = ThreePages();
   pages[0].touches = {{HistoryDay(2.1), true}, {HistoryDay(2.7), false}};
   pages[1].touches = {{HistoryDay(2.4), true}};
-  const World world(pages, TenDays());
-  PollPlan plan(world, WallDay(2));
+  const ReplayedHistory replayed(pages, TenDays());
+  PollPlan plan(replayed, WallDay(2));
   EXPECT_THAT(plan.Next().touched,
               ElementsAre(TouchedPage{1, WallDay(2.4)}, TouchedPage{0, WallDay(2.7)}));
 }
 
 TEST(PollPlanTest, GoesOnAfterTheLastPoll) {
-  const World world(ThreePages(), TenDays());
-  PollPlan at_a_poll(world, WallDay(5));
+  const ReplayedHistory replayed(ThreePages(), TenDays());
+  PollPlan at_a_poll(replayed, WallDay(5));
   EXPECT_EQ(at_a_poll.next_micros(), WallDay(6));
-  PollPlan between(world, WallDay(5.5));
+  PollPlan between(replayed, WallDay(5.5));
   EXPECT_EQ(between.next_micros(), WallDay(6));
   EXPECT_THAT(between.Next().touched, ElementsAre(TouchedPage{0, WallDay(6)}));
   EXPECT_FALSE(between.done());
-  const PollPlan over(world, WallDay(10));
+  const PollPlan over(replayed, WallDay(10));
   EXPECT_TRUE(over.done());
 }
 

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/demo/small_world.h"
+#include "tests/demo/small_history.h"
+#include "tools/demo/replayed_history.h"
 #include "tools/demo/uniform.h"
-#include "tools/demo/world.h"
 
 namespace freshet::demo {
 namespace {
@@ -15,11 +15,11 @@ using ::testing::HasSubstr;
 const Setting kSetting = {.title = "three.tsv", .timeline = TenDays(), .crawl_rate_per_second = 2};
 
 // A replay whose two crawls a day are all in vain, a sample a day.
-std::vector<Sample> DailySamples(const World& world) {
+std::vector<Sample> DailySamples(const ReplayedHistory& replayed) {
   std::vector<Sample> samples;
   const LastCrawls crawls = {kWallBegin, kWallBegin, std::nullopt};
-  Ledger ledger(world, crawls, kWallBegin);
-  UniformSchedule uniform(world, crawls, kWallBegin);
+  Ledger ledger(replayed, crawls, kWallBegin);
+  UniformSchedule uniform(replayed, crawls, kWallBegin);
   for (int day = 0; day <= 10; ++day) {
     ledger.AdvanceTo(WallDay(day));
     uniform.AdvanceTo(WallDay(day), day == 0 ? 0 : 2);
@@ -49,8 +49,8 @@ TEST(ReportTest, PaceIsPerSecondAndPerCrawl) {
 }
 
 TEST(ReportTest, TableKeepsItsHeightAndNamesItsNumbers) {
-  const World world(ThreePages(), TenDays());
-  const std::vector<Sample> samples = DailySamples(world);
+  const ReplayedHistory replayed(ThreePages(), TenDays());
+  const std::vector<Sample> samples = DailySamples(replayed);
   const auto early = TableLines(kSetting, samples[0], samples[1]);
   const auto late = TableLines(kSetting, samples[9], samples[10]);
   EXPECT_EQ(early.size(), late.size());
@@ -64,16 +64,16 @@ TEST(ReportTest, TableKeepsItsHeightAndNamesItsNumbers) {
 }
 
 TEST(ReportTest, StatusLineIsOneLine) {
-  const World world(ThreePages(), TenDays());
-  const std::vector<Sample> samples = DailySamples(world);
+  const ReplayedHistory replayed(ThreePages(), TenDays());
+  const std::vector<Sample> samples = DailySamples(replayed);
   const std::string line = StatusLine(kSetting, samples[5], samples[6]);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   EXPECT_THAT(line, HasSubstr("1997-05-25       2 crawls/s   50.0 % changed"));
 }
 
 TEST(ReportTest, AnnotationsAreOneJsonObjectOfNumbers) {
-  const World world(ThreePages(), TenDays());
-  const std::vector<Sample> samples = DailySamples(world);
+  const ReplayedHistory replayed(ThreePages(), TenDays());
+  const std::vector<Sample> samples = DailySamples(replayed);
   const std::string json = AnnotationJson(kSetting, samples[5], samples[6]);
   EXPECT_EQ(json.front(), '{');
   EXPECT_EQ(json.back(), '}');
@@ -83,8 +83,8 @@ TEST(ReportTest, AnnotationsAreOneJsonObjectOfNumbers) {
 }
 
 TEST(ReportTest, SummaryAveragesOverTimeAndPeriods) {
-  const World world(ThreePages(), TenDays());
-  const std::vector<Sample> samples = DailySamples(world);
+  const ReplayedHistory replayed(ThreePages(), TenDays());
+  const std::vector<Sample> samples = DailySamples(replayed);
   const std::string text = Summary(kSetting, samples);
   EXPECT_THAT(text, HasSubstr("from 1997-05-19 to 1997-05-29 in 10.0 s: 3 pages"));
   EXPECT_THAT(text, HasSubstr("20 crawls (2 a second of 2 allowed), 25.0 % of them"));
@@ -99,8 +99,8 @@ TEST(ReportTest, SummaryAveragesOverTimeAndPeriods) {
 }
 
 TEST(ReportTest, WhatTheServerHasNotComputedYetIsADash) {
-  const World world(ThreePages(), TenDays());
-  std::vector<Sample> samples = DailySamples(world);
+  const ReplayedHistory replayed(ThreePages(), TenDays());
+  std::vector<Sample> samples = DailySamples(replayed);
   for (int day = 0; day <= 5; ++day) samples[day].believed.reset();
   EXPECT_THAT(StatusLine(kSetting, samples[0], samples[1]), HasSubstr("believed       -,"));
   EXPECT_THAT(Summary(kSetting, samples),

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/demo/small_world.h"
+#include "tests/demo/small_history.h"
 #include "tools/demo/prepare.h"
 
 namespace freshet::demo {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "tests/demo/small_world.h"
+#include "tests/demo/small_history.h"
 
 namespace freshet::demo {
 namespace {

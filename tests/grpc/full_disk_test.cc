@@ -41,7 +41,7 @@ httplib::Result Get(const TestServer& server, const char* path) {
 
 // Changes are refused with a delay, what was handed out stays so, looking goes on, and once there
 // is space everything does, without a restart.
-TEST(FullDisk, IsSurvived) {
+TEST(FullDisk, RefusesChangesUntilThereIsSpaceAndLosesNothing) {
   FaultyEnv faulty(1);
   TestServer server([](ServerConfig* config) { config->durability = "sync"; }, faulty.env());
   server.UpsertMany(10);

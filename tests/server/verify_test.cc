@@ -215,7 +215,7 @@ TEST_F(Verify, ASourceThatIsNotRegisteredIsSaidOnce) {
                                                   "so have 1 other pages")));
 }
 
-TEST_P(Verify, FindsAndNames) {
+TEST_P(Verify, ADamagedStoreHasItsProblemNamed) {
   {
     RawDatabase raw(dir_ / "db");
     GetParam().tamper(raw);

@@ -88,7 +88,7 @@ TEST(SimEstimate, DefaultNamesTheRowThatItCannotUse) {
   EXPECT_THAT(result.err, ::testing::HasSubstr("half"));
 }
 
-TEST(SimEstimate, Mle) {
+TEST(SimEstimate, MleAgreesWithTheReference) {
   const auto rows = EstimateAll("--method mle");
   for (size_t i = 0; i < rows.size(); ++i) {
     const json& expected = Cases()[i]["est"];
@@ -107,7 +107,7 @@ TEST(SimEstimate, Mle) {
   }
 }
 
-TEST(SimEstimate, Signals) {
+TEST(SimEstimate, SignalsAgreesWithTheReference) {
   const auto rows = EstimateAll("--method signals");
   for (size_t i = 0; i < rows.size(); ++i) {
     const json& expected = Cases()[i]["est"];
@@ -125,7 +125,7 @@ TEST(SimEstimate, Signals) {
   }
 }
 
-TEST(SimEstimate, ChoGarciaMolina) {
+TEST(SimEstimate, ChoGmAgreesWithTheReference) {
   const auto smoothed = EstimateAll("--method cho_gm");
   const auto plain = EstimateAll("--method cho_gm --smoothing 0");
   for (size_t i = 0; i < smoothed.size(); ++i) {
@@ -140,7 +140,7 @@ TEST(SimEstimate, ChoGarciaMolina) {
   }
 }
 
-TEST(SimEstimate, Moment) {
+TEST(SimEstimate, MomentAgreesWithTheReference) {
   size_t seen = 0;
   std::map<std::pair<double, double>, int> bounds;
   for (const json& c : Cases()) ++bounds[{c["ximin"], c["ximax"]}];
@@ -176,7 +176,7 @@ TEST(SimEstimate, Moment) {
   }
 }
 
-TEST(SimEstimate, ClosedForms) {
+TEST(SimEstimate, ClosedFormsAgreeWithTheReference) {
   const auto complete = EstimateAll("--method complete");
   const auto closed = EstimateAll("--method closed_form");
   const auto lower = EstimateAll("--method lower_bound");

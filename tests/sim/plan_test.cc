@@ -48,7 +48,7 @@ json RunJson(const std::string& flags, const std::string& table) {
   return json::parse(result.out);
 }
 
-TEST(SimPlan, LambdaCrawlVectors) {
+TEST(SimPlan, LambdaCrawlAgreesWithTheReference) {
   const std::vector<std::pair<const char*, const char*>> methods = {
       {"LC", "lambda_crawl"},         {"LC-CO", "lc_compl"}, {"LC-IO", "lc_incompl"},
       {"LCA", "lambda_crawl_approx"}, {"BLC", "blc"},        {"LCA-IO", "lambda_crawl_approx"},
@@ -105,7 +105,7 @@ TEST(SimPlan, RowsAddUpToTheRate) {
   }
 }
 
-TEST(SimPlan, FronteraVectors) {
+TEST(SimPlan, FronteraAgreesWithTheReference) {
   const json vectors = Load("frontera.json");
   for (const json& instance : vectors["instances"]) {
     std::string table = "id\timportance\tchange_rate\tcomplete\n";

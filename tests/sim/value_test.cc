@@ -74,7 +74,7 @@ TEST(SimValue, CarriesRowsAndColumnsAlong) {
             "value\na b\t0\t3\t0\t0\t2\t1\tgreedy\t0.49132436738166774\n");
 }
 
-TEST(SimValue, SeveralSources) {
+TEST(SimValue, ASourceThatTellsNothingChangesNoValue) {
   // A source that tells nothing changes nothing, wherever it stands; no source at all is greedy.
   const double one = ValueOf("greedy_ncis\t1\t2\t0.5\t0.3\t0.3\t1");
   EXPECT_NEAR(ValueOf("greedy_ncis\t1\t2\t0.5,0\t0.3,0.7\t0.3\t1,4"), one, 1e-14);
@@ -86,7 +86,7 @@ TEST(SimValue, SeveralSources) {
   EXPECT_EQ(ValueOf("greedy_cis\t1\t2\t0.5,0.2\t0.3,0.1\t0.3\t0,1"), 0.5);
 }
 
-TEST(SimValue, BadInputIsNamed) {
+TEST(SimValue, ABadCellIsRefusedWithItsRowAndReason) {
   const std::vector<std::pair<std::string, std::string>> bad = {
       {"greedy\t1\tnan\t0\t0\t3\t0", "change_rate: 'nan'"},
       {"greedy\t-1\t2\t0\t0\t3\t0", "importance: '-1' is negative"},
@@ -112,7 +112,7 @@ TEST(SimValue, BadInputIsNamed) {
   }
 }
 
-TEST(SimValue, BadUsage) {
+TEST(SimValue, BadUsageHasAnExitCodeOfItsOwn) {
   const std::string twice = std::string(kHeader, sizeof kHeader - 2) + "\trecall\n";
   const std::vector<std::pair<std::string, std::string>> headers = {
       {"", "no header"},

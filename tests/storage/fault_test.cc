@@ -164,19 +164,19 @@ class FaultAtEveryOperation : public testing::TestWithParam<uint64_t> {
   }
 };
 
-TEST_P(FaultAtEveryOperation, PowerIsCutWhileCreating) {
+TEST_P(FaultAtEveryOperation, APowerCutWhileCreatingLosesNothingAcknowledged) {
   Each(1, [](uint64_t seed) { StrikeInTurn(seed, GetParam(), CutPower).OfCreating(); });
 }
 
-TEST_P(FaultAtEveryOperation, PowerIsCutWhileFilling) {
+TEST_P(FaultAtEveryOperation, APowerCutWhileFillingLosesNothingAcknowledged) {
   Each(1, [](uint64_t seed) { StrikeInTurn(seed, GetParam(), CutPower).OfFilling(); });
 }
 
-TEST_P(FaultAtEveryOperation, CreatingFailsOnce) {
+TEST_P(FaultAtEveryOperation, AFailureWhileCreatingLosesNothingAcknowledged) {
   Each(1001, [](uint64_t seed) { StrikeInTurn(seed, GetParam(), FailOnce).OfCreating(); });
 }
 
-TEST_P(FaultAtEveryOperation, FillingFailsOnce) {
+TEST_P(FaultAtEveryOperation, AFailureWhileFillingLosesNothingAcknowledged) {
   Each(1001, [](uint64_t seed) { StrikeInTurn(seed, GetParam(), FailOnce).OfFilling(); });
 }
 
@@ -272,7 +272,7 @@ TEST(Fault, AFullDeviceIsSurvived) {
   }
 }
 
-TEST(Fault, PowerCutWhileResuming) {
+TEST(Fault, APowerCutWhileAFullDiskRecoversLosesNothingAcknowledged) {
   const Script script(10, 4);
   for (uint64_t k = 1; k <= 60; ++k) {
     SCOPED_TRACE(fmt::format("operation {}", k));

@@ -344,7 +344,7 @@ fs::path DatabaseOf(uint32_t format) { return kGolden / fmt::format("format-{}",
 // Written by the release that had this format, brought up to date when it is opened.
 class GoldenDatabase : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(GoldenDatabase, Opens) {
+TEST_P(GoldenDatabase, AReleasedFormatOpensWithAllItsContents) {
   StoreOptions options;
   options.reserve_bytes = 0;
   options.fingerprint_secret = GoldenSecret();

@@ -23,8 +23,8 @@ std::string Describe(const v1::ItemError& error) {
 }
 
 // Marks what the server lists.
-void Take(const v1::Page& page, const World& world, KnownPages* pages) {
-  const std::optional<uint32_t> position = world.Find(page.url());
+void Take(const v1::Page& page, const ReplayedHistory& replayed, KnownPages* pages) {
+  const std::optional<uint32_t> position = replayed.Find(page.url());
   if (!position) {
     ++pages->foreign;
     return;
@@ -92,15 +92,15 @@ StatusOr<v1::GetStatisticsResponse> Connection::Statistics() {
   return response;
 }
 
-StatusOr<KnownPages> Connection::ListKnownPages(const World& world) {
-  const size_t count = world.pages().size();
+StatusOr<KnownPages> Connection::ListKnownPages(const ReplayedHistory& replayed) {
+  const size_t count = replayed.pages().size();
   KnownPages pages{.known = std::vector<bool>(count), .last_crawls = LastCrawls(count)};
   grpc::ClientContext context;
   SetTimeout(context, kCallTimeout);
   const auto reader = pages_->ListPages(&context, {});
   v1::ListPagesResponse response;
   while (reader->Read(&response)) {
-    for (const v1::Page& page : response.pages()) Take(page, world, &pages);
+    for (const v1::Page& page : response.pages()) Take(page, replayed, &pages);
   }
   RETURN_IF_ERROR(FromGrpc(reader->Finish(), "listing pages"));
   return pages;

@@ -17,7 +17,7 @@
 #include "freshet/v1/pages.grpc.pb.h"
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "tools/demo/ledger.h"
-#include "tools/demo/world.h"
+#include "tools/demo/replayed_history.h"
 
 namespace freshet::demo {
 
@@ -32,12 +32,12 @@ namespace freshet::demo {
 // leases that are over are fine. The error carries the first reason.
 [[nodiscard]] Status CheckAck(const v1::BatchAck& ack, std::string_view what);
 
-// Which pages of a world a server has, and when they were last crawled. Value type,
+// Which pages of a history a server has, and when they were last crawled. Value type,
 // thread-compatible.
 struct KnownPages {
   std::vector<bool> known;
   LastCrawls last_crawls;
-  uint64_t foreign = 0;  // pages of the server that are not of this world
+  uint64_t foreign = 0;  // pages of the server that are not of this history
 };
 
 // Thread-safe.
@@ -49,7 +49,7 @@ class Connection {
 
   // Calls with a deadline of ten seconds.
   [[nodiscard]] StatusOr<v1::GetStatisticsResponse> Statistics();
-  [[nodiscard]] StatusOr<KnownPages> ListKnownPages(const World& world);
+  [[nodiscard]] StatusOr<KnownPages> ListKnownPages(const ReplayedHistory& replayed);
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] v1::SchedulerService::Stub& scheduler() { return *scheduler_; }

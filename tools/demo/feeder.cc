@@ -14,12 +14,12 @@ constexpr std::string_view kSource = "sitemap";
 
 }  // namespace
 
-Feeder::Feeder(Connection& connection, const World& world, int64_t polled_until_micros,
+Feeder::Feeder(Connection& connection, const ReplayedHistory& replayed, int64_t polled_until_micros,
                NowMicros now, Stop& stop)
-    : world_(world),
+    : replayed_(replayed),
       now_(std::move(now)),
       stop_(stop),
-      plan_(world, polled_until_micros),
+      plan_(replayed, polled_until_micros),
       polled_until_(polled_until_micros),
       upserts_(connection.pages().UpsertPages(&upsert_context_)),
       signals_(connection.ingest().SignalChanges(&signal_context_)) {}
@@ -30,10 +30,10 @@ void Feeder::Cancel() {
 }
 
 Status Feeder::AddMissing() {
-  const int64_t until = std::max(polled_until_.load(), world_.timeline().wall_begin_micros);
+  const int64_t until = std::max(polled_until_.load(), replayed_.timeline().wall_begin_micros);
   std::vector<uint32_t> missing;
   for (uint32_t page = 0; page < added_.size(); ++page) {
-    if (!added_[page] && world_.pages()[page].born_micros <= until) missing.push_back(page);
+    if (!added_[page] && replayed_.pages()[page].born_micros <= until) missing.push_back(page);
   }
   return AddPages(missing);
 }
@@ -43,11 +43,11 @@ v1::UpsertPagesRequest Feeder::UpsertOf(const std::vector<uint32_t>& pages, size
   request.set_sequence(++sequence_);
   const size_t end = std::min(first + kPagesPerBatch, pages.size());
   for (size_t i = first; i < end; ++i) {
-    const WorldPage& page = world_.pages()[pages[i]];
+    const ReplayedPage& page = replayed_.pages()[pages[i]];
     v1::PageSpec* spec = request.add_pages();
     spec->set_url(page.url);
     spec->set_importance(page.importance);
-    const int64_t begin = world_.timeline().wall_begin_micros;
+    const int64_t begin = replayed_.timeline().wall_begin_micros;
     if (page.born_micros <= begin) *spec->mutable_last_crawl_time() = ToTimestamp(begin);
   }
   return request;
@@ -137,7 +137,7 @@ Status Feeder::SendSignals(const Poll& poll) {
 
 v1::ChangeSignal Feeder::SignalOf(const TouchedPage& touched) const {
   v1::ChangeSignal signal;
-  signal.set_url(world_.pages()[touched.page].url);
+  signal.set_url(replayed_.pages()[touched.page].url);
   signal.set_source(std::string(kSource));
   *signal.mutable_change_time() = ToTimestamp(touched.lastmod_micros);
   // A poll that is made again after a restart announces the same touch: it counts once.

@@ -23,13 +23,13 @@ namespace freshet::demo {
 class Feeder {
  public:
   // Everything given outlives the feeder. Polls start after `polled_until_micros`.
-  Feeder(Connection& connection, const World& world, int64_t polled_until_micros, NowMicros now,
-         Stop& stop);
+  Feeder(Connection& connection, const ReplayedHistory& replayed, int64_t polled_until_micros,
+         NowMicros now, Stop& stop);
 
   // Adds those of the pages of earlier polls that the server does not know, those that exist since
   // the start as crawled then. Then makes the polls of the history when they are due, until it is
   // over or stopped: new pages are added first, then a signal is sent for every other page that was
-  // touched. A failure stops everything. `known` has one entry for each page of the world.
+  // touched. A failure stops everything. `known` has one entry for each page of the history.
   void Run(const std::vector<bool>& known);
 
   // Wall time up to which everything that the polls found is acknowledged.
@@ -55,7 +55,7 @@ class Feeder {
   using SignalStream =
       grpc::ClientReaderWriter<v1::SignalChangesRequest, v1::SignalChangesResponse>;
 
-  const World& world_;
+  const ReplayedHistory& replayed_;
   const NowMicros now_;
   Stop& stop_;
   PollPlan plan_;

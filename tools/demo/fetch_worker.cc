@@ -26,9 +26,13 @@ v1::CrawlResult ResultOf(const v1::Assignment& assignment, const Fetched& fetche
 
 }  // namespace
 
-FetchWorker::FetchWorker(std::string name, Connection& connection, const World& world, Truth& truth,
-                         Stop& stop)
-    : name_(std::move(name)), connection_(connection), world_(world), truth_(truth), stop_(stop) {}
+FetchWorker::FetchWorker(std::string name, Connection& connection, const ReplayedHistory& replayed,
+                         Truth& truth, Stop& stop)
+    : name_(std::move(name)),
+      connection_(connection),
+      replayed_(replayed),
+      truth_(truth),
+      stop_(stop) {}
 
 void FetchWorker::Run() {
   const auto stream = connection_.scheduler().Crawl(&context_);
@@ -110,7 +114,7 @@ Status FetchWorker::HandleAssignments(Stream& stream, const v1::AssignmentBatch&
 
 StatusOr<std::optional<v1::CrawlResult>> FetchWorker::Fetch(const v1::Assignment& assignment) {
   if (stop_.requested()) return std::optional<v1::CrawlResult>();
-  const std::optional<uint32_t> page = world_.Find(assignment.url());
+  const std::optional<uint32_t> page = replayed_.Find(assignment.url());
   if (!page) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "the server assigned {}, which is not a URL of the history",

@@ -19,8 +19,8 @@ namespace freshet::demo {
 class FetchWorker {
  public:
   // Everything given outlives the worker.
-  FetchWorker(std::string name, Connection& connection, const World& world, Truth& truth,
-              Stop& stop);
+  FetchWorker(std::string name, Connection& connection, const ReplayedHistory& replayed,
+              Truth& truth, Stop& stop);
 
   // Works until stopped, then gives back what it still receives until its credit is used up. A
   // failure stops everything.
@@ -44,7 +44,7 @@ class FetchWorker {
 
   const std::string name_;
   Connection& connection_;
-  const World& world_;
+  const ReplayedHistory& replayed_;
   Truth& truth_;
   Stop& stop_;
   grpc::ClientContext context_;

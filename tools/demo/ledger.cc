@@ -17,32 +17,32 @@ Freshness FreshnessSum::Mean() const {
   return {.weighted = weighted_micros / span, .plain = plain_micros / span};
 }
 
-Ledger::Ledger(const World& world, LastCrawls last_crawls, int64_t start_micros)
-    : world_(&world),
+Ledger::Ledger(const ReplayedHistory& replayed, LastCrawls last_crawls, int64_t start_micros)
+    : replayed_(&replayed),
       last_crawls_(std::move(last_crawls)),
-      exists_(world.pages().size()),
-      fresh_(world.pages().size()),
+      exists_(replayed.pages().size()),
+      fresh_(replayed.pages().size()),
       now_(start_micros) {
-  last_crawls_.resize(world.pages().size());
-  for (uint32_t page = 0; page < world.pages().size(); ++page) {
-    if (world.pages()[page].born_micros > start_micros) continue;
+  last_crawls_.resize(replayed.pages().size());
+  for (uint32_t page = 0; page < replayed.pages().size(); ++page) {
+    if (replayed.pages()[page].born_micros > start_micros) continue;
     const std::optional<int64_t> crawl = last_crawls_[page];
-    Add(page, crawl && !world.ChangedWithin(page, *crawl, start_micros));
+    Add(page, crawl && !replayed.ChangedWithin(page, *crawl, start_micros));
   }
-  const std::vector<WorldEvent>& events = world.events();
+  const std::vector<ReplayedEvent>& events = replayed.events();
   while (next_event_ < events.size() && events[next_event_].time_micros <= start_micros) {
     ++next_event_;
   }
 }
 
 void Ledger::AdvanceTo(int64_t now_micros) {
-  const std::vector<WorldEvent>& events = world_->events();
+  const std::vector<ReplayedEvent>& events = replayed_->events();
   for (; next_event_ < events.size() && events[next_event_].time_micros <= now_micros;
        ++next_event_) {
-    const WorldEvent& event = events[next_event_];
-    if (event.kind == WorldEventKind::kMinorTouch) continue;
+    const ReplayedEvent& event = events[next_event_];
+    if (event.kind == ReplayedEventKind::kMinorTouch) continue;
     Integrate(event.time_micros);
-    if (event.kind == WorldEventKind::kBirth) {
+    if (event.kind == ReplayedEventKind::kBirth) {
       Add(event.page, false);
     } else {
       SetFresh(event.page, false);
@@ -77,14 +77,14 @@ void Ledger::Integrate(int64_t until_micros) {
 void Ledger::Add(uint32_t page, bool fresh) {
   exists_[page] = true;
   ++pages_;
-  importance_ += world_->pages()[page].importance;
+  importance_ += replayed_->pages()[page].importance;
   SetFresh(page, fresh);
 }
 
 void Ledger::SetFresh(uint32_t page, bool fresh) {
   if (fresh_[page] == fresh) return;
   fresh_[page] = fresh;
-  const double importance = world_->pages()[page].importance;
+  const double importance = replayed_->pages()[page].importance;
   fresh_pages_ += fresh ? 1 : -1;
   fresh_importance_ += fresh ? importance : -importance;
 }

@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "tools/demo/world.h"
+#include "tools/demo/replayed_history.h"
 
 namespace freshet::demo {
 
-// Wall time of the last crawl of each page of a World; nothing: never crawled.
+// Wall time of the last crawl of each page of a ReplayedHistory; nothing: never crawled.
 using LastCrawls = std::vector<std::optional<int64_t>>;
 
 // Share of the existing pages that are fresh, 0 to 1; 1 when there is none. Value type,
@@ -37,8 +37,8 @@ struct FreshnessSum {
 class Ledger {
  public:
   // The state at `start_micros`: pages born by then exist, last crawled as given (one entry for
-  // each page of the world). The world outlives the ledger.
-  Ledger(const World& world, LastCrawls last_crawls, int64_t start_micros);
+  // each page of the history). The history outlives the ledger.
+  Ledger(const ReplayedHistory& replayed, LastCrawls last_crawls, int64_t start_micros);
 
   // Lets births and changes happen up to that time, inclusive.
   void AdvanceTo(int64_t now_micros);
@@ -51,7 +51,7 @@ class Ledger {
   [[nodiscard]] const FreshnessSum& sum() const { return sum_; }
   [[nodiscard]] int64_t now_micros() const { return now_; }
   [[nodiscard]] uint64_t pages() const { return pages_; }
-  // State of every page of the world, for another ledger that starts now.
+  // State of every page of the history, for another ledger that starts now.
   [[nodiscard]] const LastCrawls& last_crawls() const { return last_crawls_; }
 
  private:
@@ -59,11 +59,11 @@ class Ledger {
   void Add(uint32_t page, bool fresh);
   void SetFresh(uint32_t page, bool fresh);
 
-  const World* world_;
+  const ReplayedHistory* replayed_;
   LastCrawls last_crawls_;
   std::vector<bool> exists_;
   std::vector<bool> fresh_;
-  size_t next_event_ = 0;  // of the world
+  size_t next_event_ = 0;  // of the history
   int64_t now_;
   uint64_t pages_ = 0;
   uint64_t fresh_pages_ = 0;

@@ -38,11 +38,11 @@ StatusOr<bool> Begin(const std::string& path, SavedRun* run, int64_t now_micros)
 }
 
 // Pages that exist since the start count as crawled then, unless the server says otherwise.
-LastCrawls StartingCrawls(const World& world, const KnownPages& pages) {
+LastCrawls StartingCrawls(const ReplayedHistory& replayed, const KnownPages& pages) {
   LastCrawls crawls = pages.last_crawls;
-  const int64_t begin = world.timeline().wall_begin_micros;
+  const int64_t begin = replayed.timeline().wall_begin_micros;
   for (uint32_t page = 0; page < crawls.size(); ++page) {
-    if (!pages.known[page] && world.pages()[page].born_micros <= begin) crawls[page] = begin;
+    if (!pages.known[page] && replayed.pages()[page].born_micros <= begin) crawls[page] = begin;
   }
   return crawls;
 }
@@ -59,14 +59,14 @@ std::optional<Freshness> Believed(const v1::PageStatistics& pages) {
 // The threads of one replay. Owner thread only.
 class Crew {
  public:
-  Crew(Connection& connection, const World& world, Truth& truth, const SavedRun& run,
+  Crew(Connection& connection, const ReplayedHistory& replayed, Truth& truth, const SavedRun& run,
        const PlayOptions& options, Stop& stop)
       : now_(options.now),
         stop_(stop),
-        feeder_(connection, world, run.polled_until_micros, options.now, stop) {
+        feeder_(connection, replayed, run.polled_until_micros, options.now, stop) {
     for (int i = 1; i <= options.workers; ++i) {
       workers_.push_back(std::make_unique<FetchWorker>(fmt::format("fetcher-{}", i), connection,
-                                                       world, truth, stop));
+                                                       replayed, truth, stop));
     }
   }
 
@@ -249,21 +249,21 @@ Status Play(const PlayOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection,
                    Connection::Open(options.server, kConnectMicros));
   ASSIGN_OR_RETURN(const bool resumed, Begin(path, &run, options.now()));
-  const World world(history, run.timeline);
-  ASSIGN_OR_RETURN(const KnownPages pages, connection->ListKnownPages(world));
+  const ReplayedHistory replayed(history, run.timeline);
+  ASSIGN_OR_RETURN(const KnownPages pages, connection->ListKnownPages(replayed));
   RETURN_IF_ERROR(CheckForeign(pages, options.run_dir));
 
-  const LastCrawls crawls = StartingCrawls(world, pages);
+  const LastCrawls crawls = StartingCrawls(replayed, pages);
   const int64_t start = resumed ? options.now() : run.timeline.wall_begin_micros;
-  Truth truth(world, crawls, start, options.now);
-  UniformSchedule uniform(world, crawls, start);
+  Truth truth(replayed, crawls, start, options.now);
+  UniformSchedule uniform(replayed, crawls, start);
   const Setting setting{.title = std::filesystem::path(run.history).filename().string(),
                         .timeline = run.timeline,
                         .crawl_rate_per_second = run.crawl_rate_per_second,
                         .colour = options.terminal};
   Stop stop;
   Watch watch(*connection, truth, uniform, setting, options);
-  Crew crew(*connection, world, truth, run, options, stop);
+  Crew crew(*connection, replayed, truth, run, options, stop);
   crew.Start(pages.known);
   const bool over = WatchHistory(options, path, run, crew, watch, stop);
   const int64_t polled_until = crew.feeder().polled_until_micros();

@@ -6,19 +6,20 @@
 
 namespace freshet::demo {
 
-PollPlan::PollPlan(const World& world, int64_t polled_until_micros) : world_(&world) {
-  const Timeline& timeline = world.timeline();
+PollPlan::PollPlan(const ReplayedHistory& replayed, int64_t polled_until_micros)
+    : replayed_(&replayed) {
+  const Timeline& timeline = replayed.timeline();
   const int64_t from = std::max(polled_until_micros, timeline.wall_begin_micros);
   const auto elapsed = static_cast<double>(from - timeline.wall_begin_micros);
   day_ = static_cast<int64_t>(std::floor(elapsed / timeline.wall_micros_per_day));
   while (TimeOf(day_) <= from) ++day_;
   next_micros_ = TimeOf(day_);
-  const std::vector<WorldEvent>& events = world.events();
+  const std::vector<ReplayedEvent>& events = replayed.events();
   while (next_event_ < events.size() && events[next_event_].time_micros <= from) ++next_event_;
 }
 
 int64_t PollPlan::TimeOf(int64_t day) const {
-  const Timeline& timeline = world_->timeline();
+  const Timeline& timeline = replayed_->timeline();
   return timeline.wall_begin_micros +
          static_cast<int64_t>(std::floor(static_cast<double>(day) * timeline.wall_micros_per_day));
 }
@@ -26,11 +27,11 @@ int64_t PollPlan::TimeOf(int64_t day) const {
 Poll PollPlan::Next() {
   Poll poll{.time_micros = next_micros_};
   std::unordered_map<uint32_t, int64_t> lastmod;
-  const std::vector<WorldEvent>& events = world_->events();
+  const std::vector<ReplayedEvent>& events = replayed_->events();
   for (; next_event_ < events.size() && events[next_event_].time_micros <= next_micros_;
        ++next_event_) {
-    const WorldEvent& event = events[next_event_];
-    if (event.kind == WorldEventKind::kBirth) {
+    const ReplayedEvent& event = events[next_event_];
+    if (event.kind == ReplayedEventKind::kBirth) {
       poll.births.push_back(event.page);
     } else {
       lastmod[event.page] = event.time_micros;
@@ -45,6 +46,6 @@ Poll PollPlan::Next() {
   return poll;
 }
 
-bool PollPlan::done() const { return TimeOf(day_ - 1) >= world_->timeline().wall_end_micros(); }
+bool PollPlan::done() const { return TimeOf(day_ - 1) >= replayed_->timeline().wall_end_micros(); }
 
 }  // namespace freshet::demo

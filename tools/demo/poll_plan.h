@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tools/demo/world.h"
+#include "tools/demo/replayed_history.h"
 
 namespace freshet::demo {
 
@@ -27,8 +27,8 @@ struct Poll {
 // One poll for each day of the history, at the end of the day. Thread-compatible.
 class PollPlan {
  public:
-  // The polls after `polled_until_micros`. The world outlives the plan.
-  PollPlan(const World& world, int64_t polled_until_micros);
+  // The polls after `polled_until_micros`. The history outlives the plan.
+  PollPlan(const ReplayedHistory& replayed, int64_t polled_until_micros);
 
   // When the next poll takes place.
   [[nodiscard]] int64_t next_micros() const { return next_micros_; }
@@ -40,7 +40,7 @@ class PollPlan {
  private:
   [[nodiscard]] int64_t TimeOf(int64_t day) const;
 
-  const World* world_;
+  const ReplayedHistory* replayed_;
   size_t next_event_ = 0;
   int64_t day_ = 0;
   int64_t next_micros_ = 0;

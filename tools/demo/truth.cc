@@ -5,16 +5,18 @@
 
 namespace freshet::demo {
 
-Truth::Truth(const World& world, const LastCrawls& last_crawls, int64_t start_micros, NowMicros now)
-    : world_(&world), now_(std::move(now)), ledger_(world, last_crawls, start_micros) {}
+Truth::Truth(const ReplayedHistory& replayed, const LastCrawls& last_crawls, int64_t start_micros,
+             NowMicros now)
+    : replayed_(&replayed), now_(std::move(now)), ledger_(replayed, last_crawls, start_micros) {}
 
 std::optional<Fetched> Truth::Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const int64_t now = now_();
-  if (now > world_->timeline().wall_end_micros()) return std::nullopt;
+  if (now > replayed_->timeline().wall_end_micros()) return std::nullopt;
   ledger_.Fetch(page, now);
   const int64_t time = ledger_.now_micros();
-  const bool changed = !last_crawl_micros || world_->ChangedWithin(page, *last_crawl_micros, time);
+  const bool changed =
+      !last_crawl_micros || replayed_->ChangedWithin(page, *last_crawl_micros, time);
   ++crawls_;
   if (changed) ++changed_;
   return Fetched{.time_micros = time, .changed = changed};
@@ -22,7 +24,7 @@ std::optional<Fetched> Truth::Fetch(uint32_t page, std::optional<int64_t> last_c
 
 TruthSnapshot Truth::Look() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  ledger_.AdvanceTo(std::min(now_(), world_->timeline().wall_end_micros()));
+  ledger_.AdvanceTo(std::min(now_(), replayed_->timeline().wall_end_micros()));
   return {.time_micros = ledger_.now_micros(),
           .pages = ledger_.pages(),
           .crawls = crawls_,

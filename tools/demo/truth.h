@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "tools/demo/ledger.h"
-#include "tools/demo/world.h"
+#include "tools/demo/replayed_history.h"
 
 namespace freshet::demo {
 
@@ -35,8 +35,9 @@ struct TruthSnapshot {
 // Thread-safe.
 class Truth {
  public:
-  // As a Ledger of these. The world outlives the truth.
-  Truth(const World& world, const LastCrawls& last_crawls, int64_t start_micros, NowMicros now);
+  // As a Ledger of these. The history outlives the truth.
+  Truth(const ReplayedHistory& replayed, const LastCrawls& last_crawls, int64_t start_micros,
+        NowMicros now);
 
   // Fetches a page now. It is changed if its content changed after `last_crawl_micros`, or if it
   // was never crawled. Times never step back from fetch to fetch. Nothing once the history is over.
@@ -46,7 +47,7 @@ class Truth {
   [[nodiscard]] TruthSnapshot Look();
 
  private:
-  const World* world_;
+  const ReplayedHistory* replayed_;
   const NowMicros now_;
   std::mutex mutex_;
   // Guarded by mutex_:

@@ -6,18 +6,18 @@
 
 namespace freshet::demo {
 
-UniformSchedule::UniformSchedule(const World& world, const LastCrawls& last_crawls,
+UniformSchedule::UniformSchedule(const ReplayedHistory& replayed, const LastCrawls& last_crawls,
                                  int64_t start_micros)
-    : world_(&world), ledger_(world, last_crawls, start_micros) {
-  for (uint32_t page = 0; page < world.pages().size(); ++page) {
-    if (world.pages()[page].born_micros <= start_micros) turn_.push_back(page);
+    : replayed_(&replayed), ledger_(replayed, last_crawls, start_micros) {
+  for (uint32_t page = 0; page < replayed.pages().size(); ++page) {
+    if (replayed.pages()[page].born_micros <= start_micros) turn_.push_back(page);
   }
   const auto crawled = [this](uint32_t page) {
     return ledger_.last_crawls()[page].value_or(std::numeric_limits<int64_t>::min());
   };
   std::stable_sort(turn_.begin(), turn_.end(),
                    [&](uint32_t a, uint32_t b) { return crawled(a) < crawled(b); });
-  const std::vector<WorldEvent>& events = world.events();
+  const std::vector<ReplayedEvent>& events = replayed.events();
   while (next_event_ < events.size() && events[next_event_].time_micros <= start_micros) {
     ++next_event_;
   }
@@ -33,11 +33,11 @@ void UniformSchedule::AdvanceTo(int64_t now_micros, uint64_t crawls) {
 }
 
 void UniformSchedule::Crawl(int64_t now_micros) {
-  const std::vector<WorldEvent>& events = world_->events();
+  const std::vector<ReplayedEvent>& events = replayed_->events();
   for (; next_event_ < events.size() && events[next_event_].time_micros <= now_micros;
        ++next_event_) {
-    const WorldEvent& event = events[next_event_];
-    if (event.kind == WorldEventKind::kBirth) turn_.push_front(event.page);
+    const ReplayedEvent& event = events[next_event_];
+    if (event.kind == ReplayedEventKind::kBirth) turn_.push_front(event.page);
   }
   if (turn_.empty()) return;
   const uint32_t page = turn_.front();

@@ -6,7 +6,7 @@
 #include <deque>
 
 #include "tools/demo/ledger.h"
-#include "tools/demo/world.h"
+#include "tools/demo/replayed_history.h"
 
 namespace freshet::demo {
 
@@ -16,8 +16,9 @@ namespace freshet::demo {
 class UniformSchedule {
  public:
   // Starts at `start_micros` with pages crawled as given, those crawled longest ago first. The
-  // world outlives the schedule.
-  UniformSchedule(const World& world, const LastCrawls& last_crawls, int64_t start_micros);
+  // history outlives the schedule.
+  UniformSchedule(const ReplayedHistory& replayed, const LastCrawls& last_crawls,
+                  int64_t start_micros);
 
   // Makes `crawls` crawls at equal distances from the time advanced to before to this one.
   void AdvanceTo(int64_t now_micros, uint64_t crawls);
@@ -28,10 +29,10 @@ class UniformSchedule {
  private:
   void Crawl(int64_t now_micros);
 
-  const World* world_;
+  const ReplayedHistory* replayed_;
   Ledger ledger_;
   std::deque<uint32_t> turn_;
-  size_t next_event_ = 0;  // of the world
+  size_t next_event_ = 0;  // of the history
 };
 
 }  // namespace freshet::demo

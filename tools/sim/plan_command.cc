@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/plan/planner.h"
-#include "tools/common/parallel.h"
+#include "tools/common/threaded_for.h"
 #include "tools/sim/commands.h"
 #include "tools/sim/tsv.h"
 

@@ -34,10 +34,10 @@ struct Arrival {
   ReplaySignal signal;
 };
 
-// The state of the world: what a crawl would find, and how long pages were stale.
-class World {
+// The pages as they are: what a crawl would find, and how long pages were stale.
+class ReplayedPages {
  public:
-  World(const std::vector<ReplayPage>& pages, Instant begin, Instant end)
+  ReplayedPages(const std::vector<ReplayPage>& pages, Instant begin, Instant end)
       : pages_(pages), begin_(begin), end_(end), copies_(pages.size()) {}
 
   // Pages before this one have appeared by `now`. Pages are in order of first_seen.
@@ -183,7 +183,7 @@ StatusOr<ReplayResult> Replay(const std::vector<ReplayPage>& pages, const Replay
   if (begin >= end) return InvalidArgument("from, to: the span is empty");
   if (pages.front().first_seen >= end) return InvalidArgument("to: no page exists before it");
 
-  World world(pages, begin, end);
+  ReplayedPages replayed(pages, begin, end);
   const std::vector<Arrival> arrivals = Arrivals(pages, options, begin, end);
   ReplayResult result;
   uint64_t changed = 0;
@@ -193,12 +193,13 @@ StatusOr<ReplayResult> Replay(const std::vector<ReplayPage>& pages, const Replay
   // Lets everything happen that is due before the crawl at `now`.
   const auto catch_up = [&](Instant now) {
     while (true) {
-      const Instant page_at = known < pages.size() ? world.AppearsAt(known) : Instant::Infinite();
+      const Instant page_at =
+          known < pages.size() ? replayed.AppearsAt(known) : Instant::Infinite();
       const Instant poll_at =
           arrived < arrivals.size() ? arrivals[arrived].at : Instant::Infinite();
       if (std::min(page_at, poll_at) > now || (page_at.infinite() && poll_at.infinite())) return;
       if (page_at <= poll_at) {
-        world.Appear(known);
+        replayed.Appear(known);
         policy.Add(known++, page_at);
         continue;
       }
@@ -218,13 +219,13 @@ StatusOr<ReplayResult> Replay(const std::vector<ReplayPage>& pages, const Replay
     const std::optional<size_t> page = policy.Pick(now);
     if (!page) continue;
     CHECK(*page < known, "page {} of {}", *page, known);
-    const bool was_stale = world.Crawl(*page, now);
+    const bool was_stale = replayed.Crawl(*page, now);
     policy.Crawled(*page, now, was_stale);
     ++result.crawls;
     changed += was_stale ? 1 : 0;
   }
-  known = world.Known(end, known);
-  world.AddUp(known, &result);
+  known = replayed.Known(end, known);
+  replayed.AddUp(known, &result);
   if (result.crawls > 0) {
     result.changed_share = static_cast<double>(changed) / static_cast<double>(result.crawls);
   }

@@ -12,7 +12,7 @@
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "tools/sim/commands.h"
-#include "tools/sim/worlds.h"
+#include "tools/sim/synthetic_worlds.h"
 
 namespace freshet {
 namespace {
@@ -127,7 +127,7 @@ Status Validate(const RunFlags& flags) {
 Status Run(const RunFlags& flags) {
   RETURN_IF_ERROR(Validate(flags));
   ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(flags.policy));
-  ASSIGN_OR_RETURN(const World world, ParseWorld(flags.world));
+  ASSIGN_OR_RETURN(const SyntheticWorld world, ParseSyntheticWorld(flags.world));
   const auto started = std::chrono::steady_clock::now();
   Random seeds(flags.seed);
   Mean accuracy;

@@ -39,7 +39,7 @@ TEST(PlainVector, PopsFromTheEnd) {
   EXPECT_TRUE(vector.empty());
 }
 
-TEST(PlainVector, Moves) {
+TEST(PlainVector, KeepsItsElementsWhenItMoves) {
   PlainVector<int> from;
   from.push_back(5);
   PlainVector<int> to = std::move(from);

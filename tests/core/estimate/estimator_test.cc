@@ -133,7 +133,7 @@ TEST(Estimator, LearnsTheRatesOfPages) {
   EXPECT_GT(covered / 800, 0.8);
 }
 
-TEST(Estimator, RatesAreConsistent) {
+TEST(Estimator, TheRatesOfAPageAddUp) {
   World world(300, 0.5, 0.8, 10);
   world.Run(120, 30);
   for (const PageRecord& page : world.pages()) {
@@ -290,7 +290,7 @@ TEST(Estimator, TheModelSurvivesTheStore) {
 }
 
 // The window of observations is bounded; what falls out of it still counts.
-TEST(Estimator, ForgetsIntoSums) {
+TEST(Estimator, OldObservationsGoOnInSumsAndTrustIsLearnedAllTheSame) {
   World world(300, 0.5, 0.8, 2);
   world.Run(200, 50);
   for (size_t p = 0; p < world.pages().size(); ++p) {

@@ -43,9 +43,9 @@ void ExpectNear(double actual, const json& expected, const json& c, double toler
       << "case " << c["id"];
 }
 
-TEST(EstimatorVectors, HaveEveryCase) { EXPECT_EQ(Cases().size(), 300u); }
+TEST(EstimatorVectors, AllCasesAreThere) { EXPECT_EQ(Cases().size(), 300u); }
 
-TEST(EstimatorVectors, ChoGarciaMolina) {
+TEST(EstimatorVectors, ChoGmAgreesWithTheReference) {
   for (const json& c : Cases()) {
     const Observations observations = Load(c);
     const json& expected = c["est"];
@@ -62,7 +62,7 @@ TEST(EstimatorVectors, ChoGarciaMolina) {
   }
 }
 
-TEST(EstimatorVectors, Moment) {
+TEST(EstimatorVectors, MomentAgreesWithTheReference) {
   for (const json& c : Cases()) {
     const Observations observations = Load(c);
     const json& expected = c["est"];
@@ -83,7 +83,7 @@ TEST(EstimatorVectors, Moment) {
   }
 }
 
-TEST(EstimatorVectors, TwoParameterMaximumLikelihood) {
+TEST(EstimatorVectors, MleAgreesWithTheReference) {
   for (const json& c : Cases()) {
     const Observations observations = Load(c);
     const json& expected = c["est"];
@@ -103,7 +103,7 @@ TEST(EstimatorVectors, TwoParameterMaximumLikelihood) {
   }
 }
 
-TEST(EstimatorVectors, SignalQuality) {
+TEST(EstimatorVectors, SignalQualityAgreesWithTheReference) {
   int seen = 0;
   for (const json& c : Cases()) {
     const Observations observations = Load(c);
@@ -136,7 +136,7 @@ TEST(EstimatorVectors, SignalQuality) {
   EXPECT_GT(seen, 100);
 }
 
-TEST(EstimatorVectors, ClosedForms) {
+TEST(EstimatorVectors, ClosedFormsAgreeWithTheReference) {
   for (const json& c : Cases()) {
     const Observations observations = Load(c);
     const json& expected = c["est"];

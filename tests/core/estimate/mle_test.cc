@@ -79,7 +79,7 @@ double KktResidual(const Observations& observations, const SignalEstimate& estim
   return worst;
 }
 
-TEST(Mle, NamesEveryCase) {
+TEST(Mle, HistoriesWithoutAnInteriorOptimumHaveAStatusAndAnAnswer) {
   EXPECT_EQ(EstimateMle(Observations()).status, EstimateStatus::kNoObservations);
   EXPECT_TRUE(std::isnan(EstimateMle(Observations()).unsignalled_rate));
 

@@ -91,14 +91,14 @@ TEST(RateEquation, IntervalEndsWhereTheLikelihoodHasFallen) {
   EXPECT_NEAR(none.high, drop / 4, 1e-9);
 }
 
-TEST(RateEquation, DropsAreChiSquareQuantiles) {
+TEST(RateEquation, LikelihoodDropsAreChiSquareQuantiles) {
   EXPECT_NEAR(LikelihoodDrop(0.05), 3.841458820694124 / 2, 1e-13);
   EXPECT_NEAR(LikelihoodDrop(0.3173105078629141), 0.5, 1e-13);
   EXPECT_NEAR(LikelihoodDrop(1e-10), 20.910728182380652, 1e-12);
   EXPECT_NEAR(std::erfc(std::sqrt(LikelihoodDrop(0.999))), 0.999, 1e-14);
 }
 
-TEST(RateEquation, PoissonIntervals) {
+TEST(RateEquation, PoissonIntervalsEndWhereTheLikelihoodHasFallen) {
   for (const double events : {0.5, 1.0, 7.0, 1e6}) {
     const RateInterval interval = PoissonLikelihoodInterval(events, 3, 1.92);
     const auto log_likelihood = [&](double x) { return events * std::log(x * 3 / events) - x * 3; };
@@ -112,7 +112,7 @@ TEST(RateEquation, PoissonIntervals) {
   EXPECT_EQ(PoissonLikelihoodInterval(0, 4, 2).high, 0.5);
 }
 
-TEST(ChoGm, CasesWithoutFiniteOptimum) {
+TEST(ChoGm, WithoutAFiniteOptimumTheAnswerIsTheLimitAndNamed) {
   EXPECT_EQ(EstimateChoGm(Observations(), 0).status, EstimateStatus::kNoObservations);
   EXPECT_TRUE(std::isnan(EstimateChoGm(Observations(), 0).change_rate));
   EXPECT_NEAR(EstimateChoGm(Observations(), 2).change_rate, std::log(2.0) / 2, 1e-14);
@@ -200,7 +200,7 @@ TEST(Moment, Lemma3HoldsAndIsInfiniteWithoutABound) {
   EXPECT_EQ(MomentInterval(one, EstimateMoment(one), {}, 0.05).high, HUGE_VAL);
 }
 
-TEST(ClosedForm, CasesAndIntervals) {
+TEST(ClosedForm, EveryCaseHasItsAnswerAndIntervalsHoldTheEstimate) {
   EXPECT_EQ(EstimateClosedForm(Make({{1, true}, {2, false}})).status,
             EstimateStatus::kUnequalIntervals);
   EXPECT_EQ(EstimateClosedForm(Make({{1, true}})).change_rate, HUGE_VAL);

@@ -58,7 +58,7 @@ void ExpectHighest(const HighestValue& found, std::vector<double> values) {
   EXPECT_EQ(found.next, values.size() > 1 ? values[1] : -kInfinity);
 }
 
-TEST(LineKernels, Advances) {
+TEST(LineKernels, AdvanceMovesEveryLineByItsSlope) {
   ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
     std::vector<double> moved = sample.base;
     kernels.advance(moved.data(), sample.slope.data(), n, 0.3);
@@ -108,7 +108,7 @@ TEST(LineKernels, SelectsByLevel) {
   });
 }
 
-TEST(LineKernels, WidestComesLast) {
+TEST(LineKernels, TheBestOfThisMachineIsTheWidest) {
   const std::vector<NamedLineKernels> all = AllKernels();
   ASSERT_FALSE(all.empty());
   EXPECT_EQ(all.back().kernels, &BestLineKernels());

@@ -45,7 +45,7 @@ double PaperValue(const std::string& policy_name, const PaperRates& paper, doubl
 
 PaperRates Paper(const json& c) { return {c["mu"], c["Delta"], c["lam"], c["nu"]}; }
 
-TEST(ValueVectors, EveryPolicyOnEveryCase) {
+TEST(ValueVectors, EveryPolicyHasTheReferenceValueInEveryCase) {
   ASSERT_EQ(Cases().size(), 290u);
   const std::vector<std::pair<std::string, std::string>> columns = {
       {"greedy", "V_greedy"},         {"greedy_cis", "V_cis"},
@@ -60,7 +60,7 @@ TEST(ValueVectors, EveryPolicyOnEveryCase) {
   }
 }
 
-TEST(ValueVectors, IntervalFreshTimeAndFrequency) {
+TEST(ValueVectors, IntervalFreshTimeAndCrawlRateAreThoseOfTheReference) {
   int compared = 0;
   for (const json& c : Cases()) {
     if (c["psi"].is_null() || c["iota"].is_null()) continue;
@@ -80,7 +80,7 @@ TEST(ValueVectors, IntervalFreshTimeAndFrequency) {
   EXPECT_GT(compared, 200);
 }
 
-TEST(CrawlValue, PoliciesWithoutVectors) {
+TEST(CrawlValue, PoliciesThatNoVectorHasFollowTheirFormulas) {
   const PaperRates paper{2, 0.5, 0.8, 0.1};
   const double x = 0.5 * 3;
   EXPECT_NEAR(PaperValue("new_content", paper, 3, 7), 2 * (1 - (1 + x) * std::exp(-x)), 1e-15);

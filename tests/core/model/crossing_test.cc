@@ -178,7 +178,7 @@ TEST(Crossing, IsExactCloseToTheCeiling) {
   }
 }
 
-TEST(Crossing, EndsOfTheDomain) {
+TEST(Crossing, PricesOfZeroAndOfTheCeilingAreReachedAtOnceAndNever) {
   PageRates rates;
   rates.change_rate = 2;
   rates.unsignalled_rate = 1;

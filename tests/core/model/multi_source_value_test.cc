@@ -52,7 +52,7 @@ TEST(MultiSource, AgreesWithOneSource) {
 }
 
 // A source whose weight is beyond s counts only by its rate: its first signal ends the interval.
-TEST(MultiSource, CertainSource) {
+TEST(MultiSource, ASourceThatNeverErrsCountsAsOneOfGreatWeight) {
   const MultiSourcePage page{1, 0.5, {{1, 0.4}, {0.25, HUGE_VAL}}};
   const MultiSourcePage heavy{1, 0.5, {{1, 0.4}, {0.25, 100}}};
   const MultiSourceOutcome a = EvaluateMultiSource(page, 2).value();
@@ -128,7 +128,7 @@ TEST(MultiSource, MatchesMonteCarlo) {
   }
 }
 
-TEST(MultiSource, FromPaperAndPooled) {
+TEST(MultiSource, RatesFollowFromPrecisionAndRecallApartAndPooled) {
   const std::vector<PaperSource> sources = {{0.5, 0.2}, {0.25, 0}};
   const MultiSourcePage page = MultiSourceFromPaper(1, 2, sources);
   EXPECT_DOUBLE_EQ(page.unsignalled_rate, 2 * 0.5 * 0.75);

@@ -105,7 +105,7 @@ TEST(NcisValue, IsContinuousAcrossItsEvaluations) {
 }
 
 // floor(iota/beta) of 10^4 and far beyond: with 10^12 terms a loop over them would not end.
-TEST(NcisValue, LongSumsAreBounded) {
+TEST(NcisValue, AnyNumberOfTermsTendsToTheFluidLimit) {
   for (const double count : {1e2, 1e4, 1e8, 1e12, 1e20}) {
     for (const double b : {1e-6, 1e-2, 1.0, 5.0, 50.0, 1e4, 1e9, 1e15}) {
       const double s = 2;
@@ -121,7 +121,7 @@ TEST(NcisValue, LongSumsAreBounded) {
   }
 }
 
-TEST(NcisValue, CertainSignalsOnly) {
+TEST(NcisValue, APageThatOnlySignalsChangeHasTheSumInClosedForm) {
   // alpha = 0: V = mu/gamma ((1 - r^n)/(1 - r) - n r^n) at s = n kappa.
   const double gamma = 0.7;
   const double kappa = 0.4;
@@ -137,7 +137,7 @@ TEST(NcisValue, CertainSignalsOnly) {
   EXPECT_EQ(TimeToReach(page, 50 * kappa, page.ceiling / 2), 0);
 }
 
-TEST(NcisValue, ThresholdOfPlainAndSilentPages) {
+TEST(NcisValue, ThresholdsOfPagesWithoutSignalsAndOfThoseNeverCrawledAreExact) {
   const ThresholdOutcome plain = EvaluateThreshold(Rates(2, 0, 0), 3);
   EXPECT_DOUBLE_EQ(plain.interval, 1.5);
   EXPECT_DOUBLE_EQ(plain.fresh_time, (1 - std::exp(-3.0)) / 2);

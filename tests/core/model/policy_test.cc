@@ -31,7 +31,7 @@ TEST(Policy, OtherNamesAreRefused) {
   }
 }
 
-TEST(Policy, SignalsThatCount) {
+TEST(Policy, SignalsCountForPoliciesThatUseThemUnlessTheyComeTooEarly) {
   EXPECT_FALSE(CountsSignal({PolicyKind::kGreedy, 1}, 100, 5));
   EXPECT_FALSE(CountsSignal({PolicyKind::kHarmonic, 1}, 100, 5));
   EXPECT_FALSE(CountsSignal({PolicyKind::kNewContent, 1}, 100, 5));
@@ -40,7 +40,7 @@ TEST(Policy, SignalsThatCount) {
   EXPECT_TRUE(CountsSignal({PolicyKind::kGreedyNcisDelay, 1}, 5.1, 5));
 }
 
-TEST(Policy, GoodSignals) {
+TEST(Policy, SignalsAreGoodAboveBothThresholdsOnly) {
   EXPECT_TRUE(SignalsAreGood(0.71, 0.61));
   EXPECT_FALSE(SignalsAreGood(0.7, 0.61));
   EXPECT_FALSE(SignalsAreGood(0.71, 0.6));

@@ -110,7 +110,7 @@ void ExpectMean(double sum, int repeats, const json& row) {
   EXPECT_NEAR(sum / repeats, row["mean"].get<double>(), 3 * error) << row;
 }
 
-TEST(Learners, OptimumOfTheRegretInstance) {
+TEST(Learners, KnownRatesGiveTheOptimumOfTheVectors) {
   const RegretInstance instance = LoadRegret();
   const double crawl_rate = instance.expected["R"];
   const StatusOr<RatePlan> best =

@@ -85,7 +85,7 @@ void Check(const std::string& name, const PlanPages& pages, const StatusOr<RateP
   }
 }
 
-TEST(LambdaCrawlVectors, EveryPlanOfEveryDataSet) {
+TEST(LambdaCrawlVectors, EveryPlanOfEveryDataSetIsThatOfTheReference) {
   const std::vector<std::pair<std::string, PlanMethod>> methods = {
       {"LC", PlanMethod::kLambdaCrawl},
       {"LC-CO", PlanMethod::kLcComplete},
@@ -141,13 +141,13 @@ void CheckFrontera(const json& item, double tolerance) {
   }
 }
 
-TEST(FronteraVectors, Instances) {
+TEST(FronteraVectors, EveryInstanceHasThePlanOfTheReference) {
   const json instances = Load("frontera.json")["instances"];
   EXPECT_EQ(instances.size(), 5u);
   for (const json& instance : instances) CheckFrontera(instance, 1e-8);
 }
 
-TEST(FronteraVectors, TwoPageSweepThroughTheThreshold) {
+TEST(FronteraVectors, ThePageOfLessWeightIsCrawledFromTheThresholdOfTheReferenceOn) {
   const json sweep = Load("frontera.json")["sweep"];
   for (const json& point : sweep["points"]) CheckFrontera(point, 1e-8);
   const std::vector<double> w = {1, 5};

@@ -203,7 +203,7 @@ class Collisions : public testing::TestWithParam<int> {
   std::vector<Assignment> out_;
 };
 
-TEST_P(Collisions, ChangeNothing) {
+TEST_P(Collisions, EqualFingerprintsChangeNoAnswer) {
   Twins twins(GetParam());
   Instant now = kStart;
   for (int step = 0; step < 3000; ++step) {

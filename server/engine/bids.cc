@@ -1,4 +1,4 @@
-#include "server/engine/offers.h"
+#include "server/engine/bids.h"
 
 #include <algorithm>
 #include <array>
@@ -10,20 +10,19 @@
 namespace freshet {
 namespace {
 
-// What shards of one kind, by value or by plan, have left to offer.
+// What shards of one kind, by value or by plan, have left to bid.
 struct Kind {
   std::optional<size_t> shard;  // with the dearest pick
   double value = 0;             // of that pick
-  uint64_t pages = 0;           // of all shards that offered
+  uint64_t pages = 0;           // of all shards that bid
   [[nodiscard]] bool forced() const { return shard && std::isinf(value); }
 };
 
 // By value, by plan. `taken`: how many picks of each shard are taken.
-std::array<Kind, 2> NextOf(const std::vector<OfferRanking::Offer>& offers,
-                           const std::vector<size_t>& taken) {
+std::array<Kind, 2> NextOf(const std::vector<ShardBid>& bids, const std::vector<size_t>& taken) {
   std::array<Kind, 2> kinds;
-  for (size_t shard = 0; shard < offers.size(); ++shard) {
-    const auto& [picks, pages] = offers[shard];
+  for (size_t shard = 0; shard < bids.size(); ++shard) {
+    const auto& [picks, pages] = bids[shard];
     if (picks.empty()) continue;
     Kind& kind = kinds[picks.front().planned ? 1 : 0];
     kind.pages += pages;
@@ -39,7 +38,7 @@ std::array<Kind, 2> NextOf(const std::vector<OfferRanking::Offer>& offers,
 
 }  // namespace
 
-bool OfferRanking::TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages) {
+bool BidRanking::TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages) {
   const uint64_t pages = std::max<uint64_t>(1, planned_pages + valued_pages);
   owed_to_plans_ += static_cast<double>(planned_pages) / static_cast<double>(pages);
   if (owed_to_plans_ < 0.5) return false;
@@ -47,11 +46,11 @@ bool OfferRanking::TurnOfPlans(uint64_t planned_pages, uint64_t valued_pages) {
   return true;
 }
 
-std::vector<size_t> OfferRanking::Rank(const std::vector<Offer>& offers, size_t ticks) {
+std::vector<size_t> BidRanking::Rank(const std::vector<ShardBid>& bids, size_t ticks) {
   std::vector<size_t> ranked;
-  std::vector<size_t> taken(offers.size(), 0);
+  std::vector<size_t> taken(bids.size(), 0);
   while (ranked.size() < ticks) {
-    const auto [valued, planned] = NextOf(offers, taken);
+    const auto [valued, planned] = NextOf(bids, taken);
     if (!valued.shard && !planned.shard) break;
     bool by_plan = !valued.shard;
     if (valued.shard && planned.shard) {

@@ -1,13 +1,13 @@
 // A history small enough to work out by hand, on a wall clock where a day takes one second.
-#ifndef FRESHET_TESTS_DEMO_SMALL_WORLD_H_
-#define FRESHET_TESTS_DEMO_SMALL_WORLD_H_
+#ifndef FRESHET_TESTS_DEMO_SMALL_HISTORY_H_
+#define FRESHET_TESTS_DEMO_SMALL_HISTORY_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "tools/common/history.h"
+#include "tools/demo/replayed_history.h"
 #include "tools/demo/timeline.h"
-#include "tools/demo/world.h"
 
 namespace freshet::demo {
 
@@ -50,4 +50,4 @@ inline std::vector<HistoryPage> ThreePages() {
 
 }  // namespace freshet::demo
 
-#endif  // FRESHET_TESTS_DEMO_SMALL_WORLD_H_
+#endif  // FRESHET_TESTS_DEMO_SMALL_HISTORY_H_

@@ -1,8 +1,8 @@
 // Synthetic worlds of the noisy-signals paper (Busa-Fekete et al.), simulated in virtual time:
 // pages with known rates, one crawl per slot of 1/R. Every page starts fresh and the whole horizon
 // counts.
-#ifndef FRESHET_TOOLS_SIM_WORLDS_H_
-#define FRESHET_TOOLS_SIM_WORLDS_H_
+#ifndef FRESHET_TOOLS_SIM_SYNTHETIC_WORLDS_H_
+#define FRESHET_TOOLS_SIM_SYNTHETIC_WORLDS_H_
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ namespace freshet {
 
 // How the parameters of a world's pages are drawn. All: importance and change rate uniform on (0,
 // 1).
-struct World {
+struct SyntheticWorld {
   std::string name;
   bool signals = false;        // recall ~ Beta(1/4, 1/4); otherwise no signal is ever sent
   bool false_signals = false;  // false signal rate uniform on (0.1, 0.6); otherwise 0
@@ -26,10 +26,11 @@ struct World {
 
 // ncis-fig2 (no signals), ncis-fig3 (no false signals), ncis-fig4 (noisy), ncis-fig8 (noisy and
 // late). InvalidArgument, with all names, for any other.
-[[nodiscard]] StatusOr<World> ParseWorld(std::string_view name);
+[[nodiscard]] StatusOr<SyntheticWorld> ParseSyntheticWorld(std::string_view name);
 
 // Precondition: pages >= 1.
-[[nodiscard]] std::vector<PaperRates> DrawPages(const World& world, int pages, Random random);
+[[nodiscard]] std::vector<PaperRates> DrawPages(const SyntheticWorld& world, int pages,
+                                                Random random);
 
 // Which page the policy picks at every slot. Owner thread only.
 class SlotPolicy {
@@ -44,9 +45,9 @@ class SlotPolicy {
 // Share of requests (weight importance) that find the page as it is, over (0, horizon]: the
 // expectation over requests, without their noise. `crawl_rate` > 0 and `horizon` > 0 in the same
 // unit of time.
-[[nodiscard]] double Simulate(const World& world, const std::vector<PaperRates>& pages,
+[[nodiscard]] double Simulate(const SyntheticWorld& world, const std::vector<PaperRates>& pages,
                               double crawl_rate, double horizon, Random random, SlotPolicy& policy);
 
 }  // namespace freshet
 
-#endif  // FRESHET_TOOLS_SIM_WORLDS_H_
+#endif  // FRESHET_TOOLS_SIM_SYNTHETIC_WORLDS_H_

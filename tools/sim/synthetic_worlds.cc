@@ -1,4 +1,4 @@
-#include "tools/sim/worlds.h"
+#include "tools/sim/synthetic_worlds.h"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,8 @@ struct Happening {
 // The truth: when each page changes, and what of it is signalled.
 class Truth {
  public:
-  Truth(const World& world, const std::vector<PaperRates>& pages, double slot, Random random)
+  Truth(const SyntheticWorld& world, const std::vector<PaperRates>& pages, double slot,
+        Random random)
       : world_(world), pages_(pages), slot_(slot), random_(random), pages_state_(pages.size()) {
     for (uint32_t i = 0; i < pages.size(); ++i) {
       Push(i, Kind::kChange, random_.Exponential(pages[i].change_rate));
@@ -98,7 +99,7 @@ class Truth {
     Push(cause.page, Kind::kArrival, cause.time + slot_ * random_.Poisson(kMeanDelaySlots));
   }
 
-  const World& world_;
+  const SyntheticWorld& world_;
   const std::vector<PaperRates>& pages_;
   double slot_;
   Random random_;
@@ -109,19 +110,19 @@ class Truth {
 
 }  // namespace
 
-StatusOr<World> ParseWorld(std::string_view name) {
-  const std::array<World, 4> worlds = {
+StatusOr<SyntheticWorld> ParseSyntheticWorld(std::string_view name) {
+  const std::array<SyntheticWorld, 4> worlds = {
       {{.name = "ncis-fig2"},
        {.name = "ncis-fig3", .signals = true},
        {.name = "ncis-fig4", .signals = true, .false_signals = true},
        {.name = "ncis-fig8", .signals = true, .false_signals = true, .delayed = true}}};
-  for (const World& world : worlds) {
+  for (const SyntheticWorld& world : worlds) {
     if (world.name == name) return world;
   }
   return InvalidArgument("world: '{}' is none of ncis-fig2, ncis-fig3, ncis-fig4, ncis-fig8", name);
 }
 
-std::vector<PaperRates> DrawPages(const World& world, int pages, Random random) {
+std::vector<PaperRates> DrawPages(const SyntheticWorld& world, int pages, Random random) {
   CHECK(pages >= 1, "{} pages", pages);
   std::vector<PaperRates> drawn(static_cast<size_t>(pages));
   for (PaperRates& page : drawn) {
@@ -135,8 +136,8 @@ std::vector<PaperRates> DrawPages(const World& world, int pages, Random random) 
   return drawn;
 }
 
-double Simulate(const World& world, const std::vector<PaperRates>& pages, double crawl_rate,
-                double horizon, Random random, SlotPolicy& policy) {
+double Simulate(const SyntheticWorld& world, const std::vector<PaperRates>& pages,
+                double crawl_rate, double horizon, Random random, SlotPolicy& policy) {
   CHECK(crawl_rate > 0 && horizon > 0);
   Truth truth(world, pages, 1 / crawl_rate, random);
   const auto slots = static_cast<int64_t>(std::floor(horizon * crawl_rate * (1 + 1e-12)));

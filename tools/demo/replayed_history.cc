@@ -1,4 +1,4 @@
-#include "tools/demo/world.h"
+#include "tools/demo/replayed_history.h"
 
 #include <algorithm>
 #include <cctype>
@@ -50,7 +50,7 @@ std::string PlainUrl(std::string_view url) {
 
 }  // namespace
 
-World::World(const std::vector<HistoryPage>& history, const Timeline& timeline)
+ReplayedHistory::ReplayedHistory(const std::vector<HistoryPage>& history, const Timeline& timeline)
     : timeline_(timeline) {
   pages_.reserve(history.size());
   for (const HistoryPage& row : history) {
@@ -59,16 +59,16 @@ World::World(const std::vector<HistoryPage>& history, const Timeline& timeline)
     const int64_t begin = timeline.wall_begin_micros;
     const int64_t born = std::max(begin, timeline.ToWallMicros(row.first_seen_seconds));
     pages_.push_back({.url = row.url, .importance = row.importance, .born_micros = born});
-    if (born > begin) events_.push_back({born, WorldEventKind::kBirth, page});
+    if (born > begin) events_.push_back({born, ReplayedEventKind::kBirth, page});
     for (const Touch& touch : row.touches) {
       const int64_t time = timeline.ToWallMicros(touch.unix_seconds);
       if (time <= born || touch.unix_seconds > timeline.history_end_seconds) continue;
       if (touch.change) pages_.back().changes_micros.push_back(time);
       events_.push_back(
-          {time, touch.change ? WorldEventKind::kChange : WorldEventKind::kMinorTouch, page});
+          {time, touch.change ? ReplayedEventKind::kChange : ReplayedEventKind::kMinorTouch, page});
     }
   }
-  std::sort(events_.begin(), events_.end(), [](const WorldEvent& a, const WorldEvent& b) {
+  std::sort(events_.begin(), events_.end(), [](const ReplayedEvent& a, const ReplayedEvent& b) {
     return std::tie(a.time_micros, a.kind, a.page) < std::tie(b.time_micros, b.kind, b.page);
   });
   for (uint32_t page = 0; page < pages_.size(); ++page) {
@@ -77,14 +77,15 @@ World::World(const std::vector<HistoryPage>& history, const Timeline& timeline)
   }
 }
 
-std::optional<uint32_t> World::Find(std::string_view url) const {
+std::optional<uint32_t> ReplayedHistory::Find(std::string_view url) const {
   if (const auto it = page_of_url_.find(url); it != page_of_url_.end()) return it->second;
   const auto it = page_of_plain_url_.find(PlainUrl(url));
   if (it == page_of_plain_url_.end()) return std::nullopt;
   return it->second;
 }
 
-bool World::ChangedWithin(uint32_t page, int64_t after_micros, int64_t until_micros) const {
+bool ReplayedHistory::ChangedWithin(uint32_t page, int64_t after_micros,
+                                    int64_t until_micros) const {
   const std::vector<int64_t>& changes = pages_[page].changes_micros;
   const auto next = std::upper_bound(changes.begin(), changes.end(), after_micros);
   return next != changes.end() && *next <= until_micros;

@@ -1,4 +1,4 @@
-#include "tools/common/parallel.h"
+#include "tools/common/threaded_for.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 // The last minutes as series, for the operator page: one sample a second.
-#ifndef FRESHET_SERVER_OPS_HISTORY_H_
-#define FRESHET_SERVER_OPS_HISTORY_H_
+#ifndef FRESHET_SERVER_OPS_STATUS_HISTORY_H_
+#define FRESHET_SERVER_OPS_STATUS_HISTORY_H_
 
 #include <deque>
 #include <map>
@@ -29,7 +29,7 @@ class Annotations {
 };
 
 // Thread-safe.
-class History {
+class StatusHistory {
  public:
   static constexpr size_t kMaxSamples = 600;
 
@@ -65,10 +65,10 @@ class History {
 
 // The operator page's data: status, history, recent assignments, annotations.
 [[nodiscard]] std::string RenderStatusJson(const ServerStatus& status,
-                                           const std::deque<History::Sample>& history,
+                                           const std::deque<StatusHistory::Sample>& history,
                                            const std::vector<RecentAssignment>& recent,
                                            const std::map<std::string, double>& annotations);
 
 }  // namespace freshet
 
-#endif  // FRESHET_SERVER_OPS_HISTORY_H_
+#endif  // FRESHET_SERVER_OPS_STATUS_HISTORY_H_

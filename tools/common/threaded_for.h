@@ -1,6 +1,6 @@
 // Threads for the long passes of core/plan.
-#ifndef FRESHET_TOOLS_COMMON_PARALLEL_H_
-#define FRESHET_TOOLS_COMMON_PARALLEL_H_
+#ifndef FRESHET_TOOLS_COMMON_THREADED_FOR_H_
+#define FRESHET_TOOLS_COMMON_THREADED_FOR_H_
 
 #include "core/plan/parallel.h"
 
@@ -13,4 +13,4 @@ namespace freshet {
 
 }  // namespace freshet
 
-#endif  // FRESHET_TOOLS_COMMON_PARALLEL_H_
+#endif  // FRESHET_TOOLS_COMMON_THREADED_FOR_H_

@@ -1,4 +1,4 @@
-#include "server/ops/history.h"
+#include "server/ops/status_history.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,15 +24,15 @@ double Seconds(Instant time) { return static_cast<double>(time.micros()) * 1e-6;
 json Number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
 template <typename Get>
-json Series(const std::deque<History::Sample>& history, Get get) {
+json Series(const std::deque<StatusHistory::Sample>& history, Get get) {
   json series = json::array();
-  for (const History::Sample& sample : history) series.push_back(Number(get(sample)));
+  for (const StatusHistory::Sample& sample : history) series.push_back(Number(get(sample)));
   return series;
 }
 
-json HistoryJson(const std::deque<History::Sample>& history,
+json HistoryJson(const std::deque<StatusHistory::Sample>& history,
                  const std::map<std::string, double>& annotations) {
-  using Sample = History::Sample;
+  using Sample = StatusHistory::Sample;
   json out;
   out["time"] = Series(history, [](const Sample& s) { return Seconds(s.at); });
   out["crawls_per_second"] = Series(history, [](const Sample& s) { return s.crawls_per_second; });
@@ -137,7 +137,7 @@ std::map<std::string, double> Annotations::values() const {
   return values_;
 }
 
-void History::Add(const ServerStatus& status, std::map<std::string, double> annotations) {
+void StatusHistory::Add(const ServerStatus& status, std::map<std::string, double> annotations) {
   const MutexLock lock(mutex_);
   const ShardCounters& now = status.counters;
   const ShardCounters& then = counters_before_;
@@ -165,7 +165,7 @@ void History::Add(const ServerStatus& status, std::map<std::string, double> anno
   before_ = status.now;
 }
 
-std::deque<History::Sample> History::samples() const {
+std::deque<StatusHistory::Sample> StatusHistory::samples() const {
   const MutexLock lock(mutex_);
   return samples_;
 }
@@ -181,7 +181,8 @@ std::string RenderStartingJson(const RecoveryStatus& recovery) {
       .dump();
 }
 
-std::string RenderStatusJson(const ServerStatus& status, const std::deque<History::Sample>& history,
+std::string RenderStatusJson(const ServerStatus& status,
+                             const std::deque<StatusHistory::Sample>& history,
                              const std::vector<RecentAssignment>& recent,
                              const std::map<std::string, double>& annotations) {
   json out = StatusJson(status);

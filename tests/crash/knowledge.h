@@ -1,7 +1,7 @@
 // Everything that the clients of the crash test know: what was acknowledged, what is still under
 // way, and what a server that comes back may therefore show.
-#ifndef FRESHET_TESTS_CRASH_WORLD_H_
-#define FRESHET_TESTS_CRASH_WORLD_H_
+#ifndef FRESHET_TESTS_CRASH_KNOWLEDGE_H_
+#define FRESHET_TESTS_CRASH_KNOWLEDGE_H_
 
 #include <cstdint>
 #include <map>
@@ -20,7 +20,7 @@
 
 namespace freshet::crash {
 
-// One page and its twin. Guarded by the World's mutex.
+// One page and its twin. Guarded by the Knowledge's mutex.
 //
 // Invariant: what is under way for a page comes from one sender, so that its order is known.
 struct Page {
@@ -61,9 +61,9 @@ struct Setting {
 using Sent = std::vector<std::pair<Page*, std::shared_ptr<Op>>>;
 
 // Thread-safe where it says so; else the caller holds `mutex`.
-class World {
+class Knowledge {
  public:
-  World(uint64_t seed, int hosts, int pages);
+  Knowledge(uint64_t seed, int hosts, int pages);
 
   std::mutex mutex;
   std::mt19937_64 random;
@@ -134,4 +134,4 @@ class World {
 
 }  // namespace freshet::crash
 
-#endif  // FRESHET_TESTS_CRASH_WORLD_H_
+#endif  // FRESHET_TESTS_CRASH_KNOWLEDGE_H_

@@ -1,5 +1,5 @@
 // The simulated worlds against accuracies that were computed independently of the project.
-#include "tools/sim/worlds.h"
+#include "tools/sim/synthetic_worlds.h"
 
 #include <algorithm>
 #include <array>

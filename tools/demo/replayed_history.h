@@ -1,6 +1,6 @@
 // The real pages and their history on the wall clock: what there is to be found by crawling.
-#ifndef FRESHET_TOOLS_DEMO_WORLD_H_
-#define FRESHET_TOOLS_DEMO_WORLD_H_
+#ifndef FRESHET_TOOLS_DEMO_REPLAYED_HISTORY_H_
+#define FRESHET_TOOLS_DEMO_REPLAYED_HISTORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace freshet::demo {
 
 // One page. Value type, thread-compatible.
-struct WorldPage {
+struct ReplayedPage {
   std::string url;
   double importance = 1;
   int64_t born_micros = 0;              // wall time; never before the start
@@ -24,27 +24,27 @@ struct WorldPage {
 };
 
 // What happens to a page; in this order at equal times.
-enum class WorldEventKind : uint8_t { kBirth, kChange, kMinorTouch };
+enum class ReplayedEventKind : uint8_t { kBirth, kChange, kMinorTouch };
 
 // Value type, thread-compatible.
-struct WorldEvent {
+struct ReplayedEvent {
   int64_t time_micros = 0;
-  WorldEventKind kind = WorldEventKind::kBirth;
-  uint32_t page = 0;  // position in World::pages()
+  ReplayedEventKind kind = ReplayedEventKind::kBirth;
+  uint32_t page = 0;  // position in ReplayedHistory::pages()
 };
 
 // Constant after construction: may be read from any thread. Thread-compatible.
-class World {
+class ReplayedHistory {
  public:
   // Pages that the history does not know before its end are left out, as is what happened to a
   // page before the start. Pages that exist at the start are born then. The timeline must be fixed
   // on the wall clock.
-  World(const std::vector<HistoryPage>& history, const Timeline& timeline);
+  ReplayedHistory(const std::vector<HistoryPage>& history, const Timeline& timeline);
 
   [[nodiscard]] const Timeline& timeline() const { return timeline_; }
-  [[nodiscard]] const std::vector<WorldPage>& pages() const { return pages_; }
+  [[nodiscard]] const std::vector<ReplayedPage>& pages() const { return pages_; }
   // Everything after the start, by time.
-  [[nodiscard]] const std::vector<WorldEvent>& events() const { return events_; }
+  [[nodiscard]] const std::vector<ReplayedEvent>& events() const { return events_; }
   // Position of the page with that URL; nothing if there is none. Finds pages by the server's
   // canonical form of their URL, too, where that differs in escapes or the case of the host.
   [[nodiscard]] std::optional<uint32_t> Find(std::string_view url) const;
@@ -54,12 +54,12 @@ class World {
 
  private:
   Timeline timeline_;
-  std::vector<WorldPage> pages_;
-  std::vector<WorldEvent> events_;
+  std::vector<ReplayedPage> pages_;
+  std::vector<ReplayedEvent> events_;
   std::unordered_map<std::string_view, uint32_t> page_of_url_;  // views into pages_
   std::unordered_map<std::string, uint32_t> page_of_plain_url_;
 };
 
 }  // namespace freshet::demo
 
-#endif  // FRESHET_TOOLS_DEMO_WORLD_H_
+#endif  // FRESHET_TOOLS_DEMO_REPLAYED_HISTORY_H_

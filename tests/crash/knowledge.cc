@@ -1,4 +1,4 @@
-#include "tests/crash/world.h"
+#include "tests/crash/knowledge.h"
 
 #include <algorithm>
 
@@ -18,14 +18,14 @@ bool Opens(const Op& op) {
 
 }  // namespace
 
-World::World(uint64_t seed, int host_count, int pages) : random(seed) {
+Knowledge::Knowledge(uint64_t seed, int host_count, int pages) : random(seed) {
   for (int i = 0; i < host_count; ++i) hosts[fmt::format("h{}.test", i)] = {};
   for (int i = 0; i < pages; ++i) {
     AddPage(fmt::format("h{}.test", Below(static_cast<uint64_t>(host_count))), i % 2 == 0);
   }
 }
 
-void World::AddPage(const std::string& host, bool quiet) {
+void Knowledge::AddPage(const std::string& host, bool quiet) {
   auto page = std::make_unique<Page>();
   page->url = fmt::format("http://{}/{}/{}", host, quiet ? "quiet" : "live", added_);
   page->crawl_id = added_ % 5 == 0 ? "other" : "DEFAULT";
@@ -36,17 +36,17 @@ void World::AddPage(const std::string& host, bool quiet) {
   pages_.push_back(std::move(page));
 }
 
-void World::Fail(const std::string& what) {
+void Knowledge::Fail(const std::string& what) {
   const std::lock_guard<std::mutex> lock(failure_mutex_);
   if (failure_.empty()) failure_ = what;
 }
 
-std::string World::failure() {
+std::string Knowledge::failure() {
   const std::lock_guard<std::mutex> lock(failure_mutex_);
   return failure_;
 }
 
-Page* World::Pick(int sender, Want want) {
+Page* Knowledge::Pick(int sender, Want want) {
   const int64_t now = NowMicros();
   for (int attempt = 0; attempt < 20; ++attempt) {
     Page* page = pages_[Below(pages_.size())].get();
@@ -63,7 +63,7 @@ Page* World::Pick(int sender, Want want) {
   return nullptr;
 }
 
-void World::Send(Page* page, int sender, std::shared_ptr<Op> op, Sent* sent) {
+void Knowledge::Send(Page* page, int sender, std::shared_ptr<Op> op, Sent* sent) {
   op->sent = NowMicros();
   page->sender = sender;
   // A live page never comes back, so that a late assignment cannot be taken for a new one.
@@ -75,7 +75,7 @@ void World::Send(Page* page, int sender, std::shared_ptr<Op> op, Sent* sent) {
   sent->emplace_back(page, std::move(op));
 }
 
-void World::Acknowledge(const Sent& sent, const v1::BatchAck& ack) {
+void Knowledge::Acknowledge(const Sent& sent, const v1::BatchAck& ack) {
   const int64_t now = NowMicros();
   if (ack.has_error()) return Fail("a batch was refused: " + ack.error().reason());
   std::vector<v1::ItemOutcome> outcomes(sent.size(), v1::ITEM_OUTCOME_APPLIED);
@@ -106,7 +106,7 @@ void World::Acknowledge(const Sent& sent, const v1::BatchAck& ack) {
   }
 }
 
-void World::Settle(Page* page, size_t count) {
+void Knowledge::Settle(Page* page, size_t count) {
   const int64_t now = NowMicros();
   for (size_t i = 0; i < count; ++i) {
     Op& op = *page->pending[i];
@@ -116,7 +116,7 @@ void World::Settle(Page* page, size_t count) {
   page->pending.erase(page->pending.begin(), page->pending.begin() + static_cast<ptrdiff_t>(count));
 }
 
-Page* World::OnAssignment(const v1::Assignment& assignment, const std::string& worker) {
+Page* Knowledge::OnAssignment(const v1::Assignment& assignment, const std::string& worker) {
   const auto wrong = [&](const char* what) {
     Fail(fmt::format("lease {} of {} {}", assignment.lease_id(), assignment.url(), what));
     return nullptr;
@@ -146,8 +146,8 @@ Page* World::OnAssignment(const v1::Assignment& assignment, const std::string& w
 
 // --- After a crash
 
-void World::Compare(const std::map<std::string, v1::Page>& seen, int64_t before, int64_t after,
-                    bool one_shard) {
+void Knowledge::Compare(const std::map<std::string, v1::Page>& seen, int64_t before, int64_t after,
+                        bool one_shard) {
   for (const auto& [key, page] : seen) {
     if (!by_key_.contains(key)) return Fail(key + " is there, but was never added");
   }
@@ -172,7 +172,7 @@ void World::Compare(const std::map<std::string, v1::Page>& seen, int64_t before,
   });
 }
 
-void World::CompareGroup(const std::vector<Page*>& pages, const Reading& reading) {
+void Knowledge::CompareGroup(const std::vector<Page*>& pages, const Reading& reading) {
   std::set<uint64_t, std::greater<>> cuts = {0};
   for (const Page* page : pages) {
     for (const auto& op : page->pending) cuts.insert(op->batch);
@@ -192,8 +192,8 @@ void World::CompareGroup(const std::vector<Page*>& pages, const Reading& reading
   Fail(fmt::format("{} ({} operations of its group under way)", difference, cuts.size() - 1));
 }
 
-std::string World::Fits(Page* page, uint64_t cut, const Reading& reading,
-                        std::vector<Settled>* settled) const {
+std::string Knowledge::Fits(Page* page, uint64_t cut, const Reading& reading,
+                            std::vector<Settled>* settled) const {
   std::vector<Facts> states = {page->facts};
   for (const auto& op : page->pending) {
     if (op->batch > cut) break;
@@ -219,8 +219,8 @@ std::string World::Fits(Page* page, uint64_t cut, const Reading& reading,
   return page->url + ": " + difference;
 }
 
-std::string World::LeaseDifference(const Page& page, const Facts& facts, const v1::Page* seen,
-                                   const Reading& reading) const {
+std::string Knowledge::LeaseDifference(const Page& page, const Facts& facts, const v1::Page* seen,
+                                       const Reading& reading) const {
   const KnownLease& known = facts.lease;
   if (seen == nullptr || !seen->has_lease()) {
     if (known.id == 0 || known.deadline <= reading.after) return {};
@@ -243,7 +243,7 @@ std::string World::LeaseDifference(const Page& page, const Facts& facts, const v
   return fmt::format("has the lease {} again", lease.lease_id());
 }
 
-void World::TakeOver(const Settled& settled, const Reading& reading) {
+void Knowledge::TakeOver(const Settled& settled, const Reading& reading) {
   Page* page = settled.page;
   page->facts = settled.facts;
   for (const auto& op : page->pending) op->done = true;
