@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/commands.h"
+#include "bench/lease_best.h"
 #include "bench/resources.h"
 #include "bench/scratch_dir.h"
 #include "bench/stack.h"
@@ -125,14 +126,11 @@ void TakeAndReport(const IngestFlags& flags, BenchStack& stack, Window& window,
   for (uint64_t i = 0; i * flags.batch < flags.items; ++i) {
     window.Enter();
     Shard* const shard = shards[i % shards.size()];
-    TakeRequest request;
-    request.terms.assign(
-        flags.batch,
-        LeaseTerms{.at = stack.clock.Now(), .worker = "bench", .lease = Duration::Hours(1)});
-    request.done = [&, shard](const std::vector<std::optional<Assignment>>& assignments) {
-      ReportLeased(assignments, *shard, window, applied);
-    };
-    shard->Submit(std::move(request));
+    const LeaseTerms terms{.at = stack.clock.Now(), .worker = "bench", .lease = Duration::Hours(1)};
+    LeaseBest(*shard, std::vector<LeaseTerms>(flags.batch, terms),
+              [&, shard](const std::vector<std::optional<Assignment>>& assignments) {
+                ReportLeased(assignments, *shard, window, applied);
+              });
   }
   window.WaitUntilEmpty();
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/commands.h"
+#include "bench/lease_best.h"
 #include "bench/resources.h"
 #include "bench/scratch_dir.h"
 #include "bench/stack.h"
@@ -94,13 +95,11 @@ class Client {
   std::optional<Assignment> Take() {
     std::promise<std::optional<Assignment>> answer;
     std::future<std::optional<Assignment>> taken = answer.get_future();
-    TakeRequest request;
-    request.terms.push_back({.at = clock_.Now(), .worker = "bench", .lease = Duration::Hours(1)});
-    request.done = [&answer, this](auto assignments) {
-      shard_cpu_ms_ = ThreadCpuMs();
-      answer.set_value(std::move(assignments.front()));
-    };
-    shard_.Submit(std::move(request));
+    LeaseBest(shard_, {{.at = clock_.Now(), .worker = "bench", .lease = Duration::Hours(1)}},
+              [&answer, this](auto assignments) {
+                shard_cpu_ms_ = ThreadCpuMs();
+                answer.set_value(std::move(assignments.front()));
+              });
     return taken.get();
   }
 

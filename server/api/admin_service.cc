@@ -14,8 +14,10 @@
 #include "core/base/text.h"
 #include "core/base/url.h"
 #include "core/model/policy.h"
-#include "server/api/convert.h"
+#include "server/api/faults.h"
+#include "server/api/from_proto.h"
 #include "server/api/status.h"
+#include "server/api/to_proto.h"
 #include "server/base/mutex.h"
 #include "server/engine/epochs_of_all.h"
 
@@ -180,14 +182,12 @@ void GetHost(const ServerContext& context,
 void SetHostPoliteness(
     const ServerContext& context,
     UnaryCall<v1::SetHostPolitenessRequest, v1::SetHostPolitenessResponse>* call) {
-  SetHost event;
-  if (const Fault fault = ConvertPoliteness(call->request(), context.clock.Now(), &event)) {
-    return call->Answer(GrpcStatusOf(*fault));
-  }
-  const std::string host = event.host;
-  const bool pages = event.min_page_interval.has_value();
+  StatusOr<SetHost> event = ConvertPoliteness(call->request(), context.clock.Now());
+  if (!event.ok()) return call->Answer(GrpcStatusOf(event.status()));
+  const std::string host = event->host;
+  const bool pages = event->min_page_interval.has_value();
   context.router.SubmitAlways(
-      SlotOfHost(host), std::move(event), [&context, call, host, pages](Reply reply) {
+      SlotOfHost(host), *std::move(event), [&context, call, host, pages](Reply reply) {
         if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
         // Calls that come while a pass runs share the next one, so nobody waits for it here.
         if (pages) {
@@ -212,10 +212,8 @@ void GetPolitenessDefaults(
 void SetPolitenessDefaults(
     const ServerContext& context,
     UnaryCall<v1::SetPolitenessDefaultsRequest, v1::SetPolitenessDefaultsResponse>* call) {
-  std::function<void(Settings*)> convert;
-  if (const Fault fault = ConvertDefaults(call->request(), &convert)) {
-    return call->Answer(GrpcStatusOf(*fault));
-  }
+  const StatusOr<std::function<void(Settings*)>> set = ConvertDefaults(call->request());
+  if (!set.ok()) return call->Answer(GrpcStatusOf(set.status()));
   // As the change itself sees them: others may come before it.
   struct Outcome {
     PolitenessDefaults before;
@@ -223,9 +221,9 @@ void SetPolitenessDefaults(
   };
   const auto outcome = std::make_shared<Outcome>();
   const PolitenessDefaults& configured = context.config.politeness;
-  const auto change = [convert, outcome, &configured](Settings* settings) {
+  const auto change = [set = *set, outcome, &configured](Settings* settings) {
     outcome->before = PolitenessIn(*settings, configured);
-    convert(settings);
+    set(settings);
     outcome->now = PolitenessIn(*settings, configured);
   };
   context.settings.Change(change, [&context, call, outcome](Reply reply) {

@@ -5,40 +5,40 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "server/api/faults.h"
+#include "server/api/to_proto.h"
 
 namespace freshet {
 
-Batch::Batch(uint64_t sequence, size_t items) {
+Batch::Batch(uint64_t sequence, int items) {
+  CHECK(items > 0 && items <= limits::kMaxItemsPerMessage, "{} items", items);
   ack_.set_sequence(sequence);
   ack_.set_item_count(static_cast<uint32_t>(items));
-  events_.reserve(items);
-  places_.reserve(items);
+  events_.reserve(static_cast<size_t>(items));
+  places_.reserve(static_cast<size_t>(items));
 }
 
-void Batch::Add(size_t index, RoutedEvent event) {
-  places_.push_back(static_cast<uint32_t>(index));
-  for (std::string& note : event.notes) notes_.emplace_back(events_.size(), std::move(note));
-  event.notes.clear();
-  events_.push_back(std::move(event));
-}
-
-void Batch::Refuse(size_t index, v1::ItemError fault) {
-  v1::ItemStatus* status = ack_.add_statuses();
-  status->set_index(static_cast<uint32_t>(index));
-  status->set_outcome(v1::ITEM_OUTCOME_REFUSED);
-  *status->mutable_error() = std::move(fault);
-}
-
-void Batch::Convert(size_t index, const std::function<Fault(RoutedEvent*)>& convert) {
-  RoutedEvent event;
-  if (Fault fault = convert(&event)) {
-    Refuse(index, *std::move(fault));
-  } else {
-    Add(index, std::move(event));
+void Batch::Add(int index, StatusOr<RoutedEvent> item) {
+  CHECK(index == added_ && index < static_cast<int>(ack_.item_count()), "item {} after {} of {}",
+        index, added_, ack_.item_count());
+  ++added_;
+  const auto place = static_cast<uint32_t>(index);
+  if (!item.ok()) {
+    v1::ItemStatus* status = ack_.add_statuses();
+    status->set_index(place);
+    status->set_outcome(v1::ITEM_OUTCOME_REFUSED);
+    *status->mutable_error() = FaultOf(item.status());
+    return;
   }
+  for (std::string& note : item->notes) notes_.emplace_back(events_.size(), std::move(note));
+  item->notes.clear();
+  places_.push_back(place);
+  events_.push_back(*std::move(item));
 }
 
 bool Batch::Submit(Router& router, Done done) && {
+  CHECK(added_ == static_cast<int>(ack_.item_count()), "{} of {} items", added_, ack_.item_count());
+  CHECK(events_.size() == places_.size(), "{} events of {} items", events_.size(), places_.size());
   struct Rest {
     v1::BatchAck ack;
     std::vector<uint32_t> places;
@@ -74,34 +74,37 @@ bool Batch::Submit(Router& router, Done done) && {
   });
 }
 
-v1::BatchAck RefusedBatch(uint64_t sequence, size_t items, v1::ItemError fault) {
+v1::BatchAck RefusedBatch(uint64_t sequence, size_t items, const Status& why) {
   v1::BatchAck ack;
   ack.set_sequence(sequence);
   ack.set_item_count(static_cast<uint32_t>(items));
-  *ack.mutable_error() = std::move(fault);
+  *ack.mutable_error() = FaultOf(why);
   return ack;
 }
 
-Fault CheckItemCount(std::string_view field, int items) {
-  if (items == 0) return MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, field, "is empty");
+Status CheckItemCount(std::string_view field, int items) {
+  if (items == 0) return InvalidArgument("{}: is empty", field);
   if (items > limits::kMaxItemsPerMessage) {
-    return MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, field,
-                     fmt::format("{} items, at most {} are allowed in a message", items,
-                                 limits::kMaxItemsPerMessage));
+    return InvalidArgument("{}: {} items, at most {} are allowed in a message", field, items,
+                           limits::kMaxItemsPerMessage);
   }
-  return std::nullopt;
+  return absl::OkStatus();
 }
 
-const TextFault* FindTextFault(const std::vector<TextFault>& faults, size_t item) {
-  const auto place = static_cast<int>(item);
+const TextFault* FindTextFault(const std::vector<TextFault>& faults, int item) {
   const auto it =
-      std::lower_bound(faults.begin(), faults.end(), place,
+      std::lower_bound(faults.begin(), faults.end(), item,
                        [](const TextFault& fault, int wanted) { return fault.item < wanted; });
-  return it == faults.end() || it->item != place ? nullptr : &*it;
+  return it == faults.end() || it->item != item ? nullptr : &*it;
 }
 
-v1::ItemError FaultOf(const TextFault& fault) {
-  return MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, fault.field, "is not valid UTF-8");
+Status StatusOf(const TextFault& fault) {
+  return InvalidArgument("{}: is not valid UTF-8", fault.field);
+}
+
+Status CheckTexts(const std::vector<TextFault>& faults, int item) {
+  const TextFault* fault = FindTextFault(faults, item);
+  return fault == nullptr ? absl::OkStatus() : StatusOf(*fault);
 }
 
 }  // namespace freshet

@@ -14,24 +14,24 @@
 
 namespace freshet {
 
+// `Items` is what a method makes of its messages. There is one for each stream, used by one thread
+// at a time but for Count:
+//   using Request, Response                     of the method
+//   explicit Items(const ServerContext&)
+//   static constexpr const char* kField         the name of the items of a message
+//   static int Size(const Request&)             their number
+//   StatusOr<Batch> Convert(const Request&, const std::vector<TextFault>&)
+//                                               all items, or why the whole message is refused
+//   void Count(const BatchCounts&)              what became of items
+//
 // Thread-safe.
-template <typename Request, typename Response>
-class BatchStream : public MessageStream {
+template <typename Items>
+class BatchStream final : public MessageStream {
  public:
-  explicit BatchStream(const ServerContext& context) : context_(context) {}
+  using Request = typename Items::Request;
+  using Response = typename Items::Response;
 
- protected:
-  // Name and number of the items of a message.
-  [[nodiscard]] virtual const char* ItemField() const = 0;
-  [[nodiscard]] virtual int ItemCount(const Request& request) const = 0;
-  // A fault of the message as a whole.
-  [[nodiscard]] virtual Fault CheckMessage(const Request&) const { return std::nullopt; }
-  // Gives every item of the message a place in the batch.
-  virtual void FillBatch(const Request& request, const std::vector<TextFault>& faults,
-                         Batch* batch) = 0;
-  virtual void Count(const BatchCounts& counts) = 0;
-
-  const ServerContext& context_;
+  explicit BatchStream(const ServerContext& context) : context_(context), items_(context) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
@@ -40,27 +40,27 @@ class BatchStream : public MessageStream {
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
     MessageFaults faults;
     if (const Status status = ParseMessage(bytes, &request, &faults); !status.ok()) {
-      Count({.refused = faults.items});
-      Answer(place, RefusedBatch(request.sequence(), faults.items, FaultOf(status)));
-      return;
+      return Refuse(place, request, faults.items, status);
     }
-    const int items = ItemCount(request);
-    Fault fault = CheckItemCount(ItemField(), items);
-    if (!fault) fault = CheckMessage(request);
-    if (fault) {
-      Count({.refused = static_cast<uint64_t>(items)});
-      Answer(place, RefusedBatch(request.sequence(), static_cast<size_t>(items), *fault));
-      return;
+    const int size = Items::Size(request);
+    if (const Status status = CheckItemCount(Items::kField, size); !status.ok()) {
+      return Refuse(place, request, static_cast<size_t>(size), status);
     }
-    Batch batch(request.sequence(), static_cast<size_t>(items));
-    FillBatch(request, faults.texts, &batch);
+    StatusOr<Batch> batch = items_.Convert(request, faults.texts);
+    if (!batch.ok()) return Refuse(place, request, static_cast<size_t>(size), batch.status());
     auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
-    const bool go_on = std::move(batch).Submit(
-        context_.router, [self, place](v1::BatchAck ack, const BatchCounts& counts) {
-          self->Count(counts);
-          self->Answer(place, std::move(ack));
-        });
+    const bool go_on =
+        (*std::move(batch))
+            .Submit(context_.router, [self, place](v1::BatchAck ack, const BatchCounts& counts) {
+              self->items_.Count(counts);
+              self->Answer(place, std::move(ack));
+            });
     if (!go_on) HoldReading();
+  }
+
+  void Refuse(uint64_t place, const Request& request, size_t items, const Status& why) {
+    items_.Count({.refused = items});
+    Answer(place, RefusedBatch(request.sequence(), items, why));
   }
 
   void Answer(uint64_t place, v1::BatchAck ack) {
@@ -68,7 +68,19 @@ class BatchStream : public MessageStream {
     *response.mutable_ack() = std::move(ack);
     Acknowledge(place, SerialiseMessage(response));
   }
+
+  const ServerContext& context_;
+  Items items_;
 };
+
+// A stream of the call, which gRPC owns.
+template <typename Items>
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartBatchStream(
+    const ServerContext& context) {
+  const auto stream = std::make_shared<BatchStream<Items>>(context);
+  stream->Begin(&context.streams);
+  return stream.get();
+}
 
 }  // namespace freshet
 

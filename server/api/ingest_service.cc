@@ -1,136 +1,130 @@
 #include "server/api/ingest_service.h"
 
-#include <memory>
-#include <optional>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fmt/format.h"
 #include "server/api/batch_stream.h"
+#include "server/api/from_proto.h"
 
 namespace freshet {
 namespace {
 
-class ReportStream final : public BatchStream<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse> {
+class Reports {
  public:
-  using BatchStream::BatchStream;
+  using Request = v1::ReportCrawlsRequest;
+  using Response = v1::ReportCrawlsResponse;
+  static constexpr const char* kField = "results";
 
- private:
-  const char* ItemField() const override { return "results"; }
-  int ItemCount(const v1::ReportCrawlsRequest& request) const override {
-    return request.results_size();
+  explicit Reports(const ServerContext& context) : context_(context) {}
+
+  static int Size(const Request& request) { return request.results_size(); }
+  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults) const {
+    return ConvertResults(context_, request.sequence(), request.results(), faults);
   }
-  void FillBatch(const v1::ReportCrawlsRequest& request, const std::vector<TextFault>& faults,
-                 Batch* batch) override {
-    FillResults(request.results(), faults, context_, batch);
-  }
-  void Count(const BatchCounts& counts) override {
+  void Count(const BatchCounts& counts) const {
     context_.counters.results_refused += counts.refused;
   }
-};
-
-class SignalStream final : public BatchStream<v1::SignalChangesRequest, v1::SignalChangesResponse> {
- public:
-  explicit SignalStream(const ServerContext& context)
-      : BatchStream(context), serial_(++context.counters.signal_streams) {}
 
  private:
-  const char* ItemField() const override { return "signals"; }
-  int ItemCount(const v1::SignalChangesRequest& request) const override {
-    return request.signals_size();
-  }
-  Fault CheckMessage(const v1::SignalChangesRequest& request) const override {
-    if (!request.has_poll_size() || request.poll_size() > 0) return std::nullopt;
-    return MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, "poll_size", "is 0");
-  }
-  void FillBatch(const v1::SignalChangesRequest& request, const std::vector<TextFault>& faults,
-                 Batch* batch) override {
-    const Instant now = context_.clock.Now();
-    for (int i = 0; i < request.signals_size(); ++i) {
-      const auto place = static_cast<size_t>(i);
-      if (const TextFault* fault = FindTextFault(faults, place)) {
-        batch->Refuse(place, FaultOf(*fault));
-        continue;
-      }
-      batch->Convert(place, [&](RoutedEvent* event) {
-        return ConvertSignal(request.signals(i), context_.sources, now, event);
-      });
+  const ServerContext& context_;
+};
+
+class Signals {
+ public:
+  using Request = v1::SignalChangesRequest;
+  using Response = v1::SignalChangesResponse;
+  static constexpr const char* kField = "signals";
+
+  explicit Signals(const ServerContext& context)
+      : context_(context), serial_(++context.counters.signal_streams) {}
+
+  static int Size(const Request& request) { return request.signals_size(); }
+  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults) {
+    if (request.has_poll_size() && request.poll_size() == 0) {
+      return InvalidArgument("poll_size: is 0");
     }
+    const Instant now = context_.clock.Now();
+    Batch batch(request.sequence(), request.signals_size());
+    for (int i = 0; i < request.signals_size(); ++i) {
+      const Status texts = CheckTexts(faults, i);
+      batch.Add(i, texts.ok() ? ConvertSignal(request.signals(i), context_.sources, now) : texts);
+    }
+    SetPolls(OriginOf(request), &batch.events());
+    for (const RoutedEvent& event : batch.events()) {
+      context_.sources.CountSignals(std::get<SignalChange>(event.event).source, 1);
+    }
+    return batch;
+  }
+  void Count(const BatchCounts& counts) const {
+    context_.counters.signals_refused += counts.refused;
+  }
+
+ private:
+  PollOrigin OriginOf(const Request& request) {
     ++messages_;
     PollOrigin origin;
     if (request.has_poll_size()) origin.size = request.poll_size();
     origin.name = request.poll_id() > 0 ? fmt::format("{} poll {}", serial_, request.poll_id())
                                         : fmt::format("{} message {}", serial_, messages_);
-    SetPolls(origin, &batch->events());
-    for (const RoutedEvent& event : batch->events()) {
-      context_.sources.CountSignals(std::get<SignalChange>(event.event).source, 1);
-    }
-  }
-  void Count(const BatchCounts& counts) override {
-    context_.counters.signals_refused += counts.refused;
+    return origin;
   }
 
+  const ServerContext& context_;
   const uint64_t serial_;  // of the stream
   uint64_t messages_ = 0;
 };
 
-// Texts that are not UTF-8 and come from the site that was crawled are left out of the result, and
-// noted; the fault of another text, if there is one.
-const TextFault* LeaveOutTextsOfTheSite(const std::vector<TextFault>& faults, int item,
-                                        v1::CrawlResult* result, std::vector<std::string>* notes) {
+// A result of which some texts are not UTF-8. Those that come from the site that was crawled are
+// left out of it, and noted; others are refused.
+StatusOr<RoutedEvent> ConvertMended(const v1::CrawlResult& result,
+                                    const std::vector<TextFault>& faults, int item,
+                                    uint32_t generation, Instant now) {
+  v1::CrawlResult mended = result;
+  std::vector<std::string> notes;
   for (const TextFault& fault : faults) {
     if (fault.item != item) continue;
     if (fault.field == "etag") {
-      result->clear_etag();
+      mended.clear_etag();
     } else if (fault.field == "moved_to") {
-      result->clear_moved_to();
+      mended.clear_moved_to();
     } else {
-      return &fault;
+      return StatusOf(fault);
     }
-    notes->push_back(fault.field + ": is not valid UTF-8; left out");
+    notes.push_back(fault.field + ": is not valid UTF-8; left out");
   }
-  return nullptr;
-}
-
-template <typename Stream>
-grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Open(const ServerContext& context) {
-  const auto stream = std::make_shared<Stream>(context);
-  stream->Begin(&context.streams);
-  return stream.get();
+  ASSIGN_OR_RETURN(RoutedEvent event, ConvertResult(mended, generation, now));
+  event.notes.insert(event.notes.begin(), std::make_move_iterator(notes.begin()),
+                     std::make_move_iterator(notes.end()));
+  return event;
 }
 
 }  // namespace
 
-void FillResults(const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
-                 const std::vector<TextFault>& faults, const ServerContext& context, Batch* batch) {
+Batch ConvertResults(const ServerContext& context, uint64_t sequence,
+                     const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
+                     const std::vector<TextFault>& faults) {
   const Instant now = context.clock.Now();
   const auto generation = static_cast<uint32_t>(context.store.generation());
+  Batch batch(sequence, results.size());
   for (int i = 0; i < results.size(); ++i) {
-    const auto place = static_cast<size_t>(i);
-    std::vector<std::string> notes;
-    std::optional<v1::CrawlResult> mended;
-    if (FindTextFault(faults, place) != nullptr) {
-      mended = results[i];
-      if (const TextFault* fault = LeaveOutTextsOfTheSite(faults, i, &*mended, &notes)) {
-        batch->Refuse(place, FaultOf(*fault));
-        continue;
-      }
-    }
-    batch->Convert(place, [&](RoutedEvent* event) {
-      event->notes = std::move(notes);
-      return ConvertResult(mended ? *mended : results[i], generation, now, event);
-    });
+    const bool whole = FindTextFault(faults, i) == nullptr;
+    batch.Add(i, whole ? ConvertResult(results[i], generation, now)
+                       : ConvertMended(results[i], faults, i, generation, now));
   }
+  return batch;
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::ReportCrawls(
     grpc::CallbackServerContext*) {
-  return Open<ReportStream>(context_);
+  return StartBatchStream<Reports>(context_);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::SignalChanges(
     grpc::CallbackServerContext*) {
-  return Open<SignalStream>(context_);
+  return StartBatchStream<Signals>(context_);
 }
 
 }  // namespace freshet

@@ -2,6 +2,7 @@
 #ifndef FRESHET_SERVER_API_INGEST_SERVICE_H_
 #define FRESHET_SERVER_API_INGEST_SERVICE_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "freshet/v1/ingest.grpc.pb.h"
@@ -27,9 +28,11 @@ class IngestService final : public IngestServiceBase {
   const ServerContext& context_;
 };
 
-// Gives every result a place in the batch.
-void FillResults(const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
-                 const std::vector<TextFault>& faults, const ServerContext& context, Batch* batch);
+// The results of one message; there are as many as CheckItemCount allows.
+[[nodiscard]] Batch ConvertResults(
+    const ServerContext& context, uint64_t sequence,
+    const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
+    const std::vector<TextFault>& faults);
 
 }  // namespace freshet
 

@@ -17,7 +17,9 @@
 #include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
 #include "server/api/batch.h"
-#include "server/api/convert.h"
+#include "server/api/faults.h"
+#include "server/api/from_proto.h"
+#include "server/api/to_proto.h"
 #include "server/api/wire.h"
 
 namespace freshet {
@@ -83,7 +85,7 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     MessageFaults faults;
     const Status status = ParseMessage(&shared, &request, &faults);
     if (!status.ok()) return Finish(GrpcStatusOf(status));
-    if (!faults.texts.empty()) return Finish(GrpcStatusOf(FaultOf(faults.texts.front())));
+    if (!faults.texts.empty()) return Finish(GrpcStatusOf(StatusOf(faults.texts.front())));
     if (request.has_limit()) left_ = request.limit();
     if (left_ == 0) return Finish(GrpcStatusOf(InvalidArgument("limit: is 0")));
     StatusOr<ListQuery> query = MakeQuery(request.filter());

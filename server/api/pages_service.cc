@@ -1,68 +1,62 @@
 #include "server/api/pages_service.h"
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/url.h"
 #include "server/api/batch_stream.h"
-#include "server/api/convert.h"
+#include "server/api/faults.h"
+#include "server/api/from_proto.h"
 #include "server/api/page_lister.h"
+#include "server/api/to_proto.h"
 
 namespace freshet {
 namespace {
 
-class UpsertStream final : public BatchStream<v1::UpsertPagesRequest, v1::UpsertPagesResponse> {
+class Upserts {
  public:
-  using BatchStream::BatchStream;
+  using Request = v1::UpsertPagesRequest;
+  using Response = v1::UpsertPagesResponse;
+  static constexpr const char* kField = "pages";
 
- private:
-  const char* ItemField() const override { return "pages"; }
-  int ItemCount(const v1::UpsertPagesRequest& request) const override {
-    return request.pages_size();
-  }
-  void FillBatch(const v1::UpsertPagesRequest& request, const std::vector<TextFault>& faults,
-                 Batch* batch) override {
+  explicit Upserts(const ServerContext& context) : context_(context) {}
+
+  static int Size(const Request& request) { return request.pages_size(); }
+  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults) const {
     const Instant now = context_.clock.Now();
+    const bool reset = request.reset_unset_settings();
+    Batch batch(request.sequence(), request.pages_size());
     for (int i = 0; i < request.pages_size(); ++i) {
-      const auto place = static_cast<size_t>(i);
-      if (const TextFault* fault = FindTextFault(faults, place)) {
-        batch->Refuse(place, FaultOf(*fault));
-        continue;
-      }
-      batch->Convert(place, [&](RoutedEvent* event) {
-        return ConvertPage(request.pages(i), request.reset_unset_settings(), now, event);
-      });
+      const Status texts = CheckTexts(faults, i);
+      batch.Add(i, texts.ok() ? ConvertPage(request.pages(i), reset, now) : texts);
     }
+    return batch;
   }
-  void Count(const BatchCounts& counts) override {
+  void Count(const BatchCounts& counts) const {
     context_.counters.upserts_applied += counts.unrefused;
     context_.counters.upserts_refused += counts.refused;
   }
+
+ private:
+  const ServerContext& context_;
 };
 
 // The urls of a unary request as one batch; the call is answered when all is durable.
 template <typename Request, typename Response>
 void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
-             Fault (*convert)(std::string_view, std::string_view, RoutedEvent*)) {
+             StatusOr<RoutedEvent> (*convert)(std::string_view, std::string_view)) {
   const Request& request = call->request();
-  if (const Fault fault = CheckItemCount("urls", request.urls_size())) {
-    return call->Answer(GrpcStatusOf(*fault));
+  if (const Status count = CheckItemCount("urls", request.urls_size()); !count.ok()) {
+    return call->Answer(GrpcStatusOf(count));
   }
   if (const auto id = CanonicalCrawlId(request.crawl_id()); !id.ok()) {
     return call->Answer(GrpcStatusOf(id.status()));
   }
-  Batch batch(0, static_cast<size_t>(request.urls_size()));
+  Batch batch(0, request.urls_size());
   for (int i = 0; i < request.urls_size(); ++i) {
-    const auto place = static_cast<size_t>(i);
-    if (const TextFault* fault = FindTextFault(call->text_faults(), place)) {
-      batch.Refuse(place, FaultOf(*fault));
-      continue;
-    }
-    batch.Convert(place, [&](RoutedEvent* event) {
-      return convert(request.urls(i), request.crawl_id(), event);
-    });
+    const Status texts = CheckTexts(call->text_faults(), i);
+    batch.Add(i, texts.ok() ? convert(request.urls(i), request.crawl_id()) : texts);
   }
   (void)std::move(batch).Submit(context.router, [call](v1::BatchAck ack, BatchCounts) {
     *call->response()->mutable_ack() = std::move(ack);
@@ -113,16 +107,13 @@ grpc::Status DescribePage(const ServerContext& context, const PageKey& key, cons
 
 void GetPage(const ServerContext& context,
              UnaryCall<v1::GetPageRequest, v1::GetPageResponse>* call) {
-  PageKey key;
-  std::string host;
-  if (const Fault fault =
-          ConvertKey(call->request().url(), call->request().crawl_id(), &key, &host)) {
-    return call->Answer(GrpcStatusOf(*fault));
-  }
-  const PushOutcome asked =
-      context.router.OwnerOf(SlotOfHost(host)).Read([&context, call, key](const ShardView& view) {
-        call->Answer(DescribePage(context, key, view, call->response()));
-      });
+  const v1::GetPageRequest& request = call->request();
+  const StatusOr<HostedKey> named = ConvertKey(request.url(), request.crawl_id());
+  if (!named.ok()) return call->Answer(GrpcStatusOf(named.status()));
+  const auto describe = [&context, call, key = named->key](const ShardView& view) {
+    call->Answer(DescribePage(context, key, view, call->response()));
+  };
+  const PushOutcome asked = context.router.OwnerOf(SlotOfHost(named->host)).Read(describe);
   if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
 }
 
@@ -130,9 +121,7 @@ void GetPage(const ServerContext& context,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PagesService::UpsertPages(
     grpc::CallbackServerContext*) {
-  const auto stream = std::make_shared<UpsertStream>(context_);
-  stream->Begin(&context_.streams);
-  return stream.get();
+  return StartBatchStream<Upserts>(context_);
 }
 
 grpc::ServerUnaryReactor* PagesService::RemovePages(grpc::CallbackServerContext*,

@@ -12,9 +12,11 @@
 #include "core/base/url.h"
 #include "google/protobuf/arena.h"
 #include "server/api/batch.h"
-#include "server/api/convert.h"
+#include "server/api/faults.h"
+#include "server/api/from_proto.h"
 #include "server/api/ingest_service.h"
 #include "server/api/stream.h"
+#include "server/api/to_proto.h"
 #include "server/api/wire.h"
 
 namespace freshet {
@@ -108,7 +110,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
     auto& request = *google::protobuf::Arena::CreateMessage<v1::CrawlRequest>(&arena);
     MessageFaults faults;
     if (const Status status = ParseMessage(bytes, &request, &faults); !status.ok()) {
-      return Refuse(request, faults.items, FaultOf(status));
+      return Refuse(request, faults.items, status);
     }
     switch (request.message_case()) {
       case v1::CrawlRequest::kHello:
@@ -124,24 +126,24 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
         OnReturns(request.returned_leases());
         return;
       case v1::CrawlRequest::MESSAGE_NOT_SET:
-        SendRefusal(MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, "message", "is unset"));
+        SendRefusal(InvalidArgument("message: is unset"));
         return;
     }
   }
 
   // Answers a message of which only the numbers are known.
-  void Refuse(const v1::CrawlRequest& request, size_t items, v1::ItemError fault) {
+  void Refuse(const v1::CrawlRequest& request, size_t items, const Status& why) {
     if (request.has_results()) {
       const uint64_t place = OpenAck();
       context_.counters.results_refused += items;
       const uint64_t sequence = request.results().sequence();
-      AnswerResults(place, RefusedBatch(sequence, items, std::move(fault)));
+      AnswerResults(place, RefusedBatch(sequence, items, why));
     } else if (request.has_returned_leases()) {
       const uint64_t place = OpenAck();
       const uint64_t sequence = request.returned_leases().sequence();
-      AnswerReturns(place, RefusedBatch(sequence, items, std::move(fault)));
+      AnswerReturns(place, RefusedBatch(sequence, items, why));
     } else {
-      SendRefusal(std::move(fault));
+      SendRefusal(why);
     }
   }
 
@@ -152,20 +154,18 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
 
   void OnHello(const v1::WorkerHello& hello, const std::vector<TextFault>& faults) {
     if (worker_ != kNone) {
-      SendRefusal(MakeFault(v1::ERROR_CODE_FAILED_PRECONDITION, "hello",
-                            "the worker has introduced itself already"));
+      SendRefusal(MakeStatus(absl::StatusCode::kFailedPrecondition,
+                             "hello: the worker has introduced itself already"));
       return;
     }
-    if (!faults.empty()) return SendRefusal(FaultOf(faults.front()));
-    if (hello.worker().empty()) {
-      return SendRefusal(MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, "worker", "is empty"));
-    }
+    if (!faults.empty()) return SendRefusal(StatusOf(faults.front()));
+    if (hello.worker().empty()) return SendRefusal(InvalidArgument("worker: is empty"));
     const Status name = ValidateText("worker", hello.worker(), limits::kMaxWorkerNameBytes);
-    if (!name.ok()) return SendRefusal(FaultOf(name));
+    if (!name.ok()) return SendRefusal(name);
     const ServerConfig& config = context_.config;
     const StatusOr<Duration> lease = ConvertLease(
         hello.has_lease_duration(), hello.lease_duration(), config.default_lease, config.max_lease);
-    if (!lease.ok()) return SendRefusal(FaultOf(lease.status()));
+    if (!lease.ok()) return SendRefusal(lease.status());
     Enter(hello.worker(), *lease);
   }
 
@@ -174,7 +174,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
     const StatusOr<WorkerId> worker =
         context_.dispatcher.Join({.name = name, .lease = lease, .waits_until = {}}, self,
                                  static_cast<size_t>(context_.config.max_workers));
-    if (!worker.ok()) return SendRefusal(FaultOf(worker.status()));
+    if (!worker.ok()) return SendRefusal(worker.status());
     WorkerId none = kNone;
     if (!worker_.compare_exchange_strong(none, *worker)) {
       context_.dispatcher.Leave(*worker);  // the client went away meanwhile
@@ -193,7 +193,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
     const WorkerId worker = worker_;
     if (worker == kNone) return SendRefusal(NotIntroduced());
     if (credit.assignments() == 0) {
-      return SendRefusal(MakeFault(v1::ERROR_CODE_INVALID_ARGUMENT, "assignments", "is 0"));
+      return SendRefusal(InvalidArgument("assignments: is 0"));
     }
     context_.dispatcher.Grant(worker, credit.assignments());
   }
@@ -201,14 +201,13 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
   void OnResults(const v1::ResultBatch& results, const std::vector<TextFault>& faults) {
     const uint64_t place = OpenAck();
     const auto items = static_cast<size_t>(results.results_size());
-    Fault fault = CheckItemCount("results", results.results_size());
+    Status fault = CheckItemCount("results", results.results_size());
     if (worker_ == kNone) fault = NotIntroduced();
-    if (fault) {
+    if (!fault.ok()) {
       context_.counters.results_refused += items;
-      return AnswerResults(place, RefusedBatch(results.sequence(), items, *fault));
+      return AnswerResults(place, RefusedBatch(results.sequence(), items, fault));
     }
-    Batch batch(results.sequence(), items);
-    FillResults(results.results(), faults, context_, &batch);
+    Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
     const bool go_on = std::move(batch).Submit(
         context_.router, [self, place](v1::BatchAck ack, const BatchCounts& counts) {
@@ -220,16 +219,15 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
 
   void OnReturns(const v1::LeaseReturn& returns) {
     const uint64_t place = OpenAck();
-    const auto items = static_cast<size_t>(returns.lease_ids_size());
-    Fault fault = CheckItemCount("lease_ids", returns.lease_ids_size());
+    const int items = returns.lease_ids_size();
+    Status fault = CheckItemCount("lease_ids", items);
     if (worker_ == kNone) fault = NotIntroduced();
-    if (fault) return AnswerReturns(place, RefusedBatch(returns.sequence(), items, *fault));
-    Batch batch(returns.sequence(), items);
-    for (size_t i = 0; i < items; ++i) {
-      batch.Convert(i, [&](RoutedEvent* event) {
-        return ConvertReturn(returns.lease_ids(static_cast<int>(i)), event);
-      });
+    if (!fault.ok()) {
+      return AnswerReturns(place,
+                           RefusedBatch(returns.sequence(), static_cast<size_t>(items), fault));
     }
+    Batch batch(returns.sequence(), items);
+    for (int i = 0; i < items; ++i) batch.Add(i, ConvertReturn(returns.lease_ids(i)));
     // A lease that is not open any more needs no return.
     batch.SetReview([](Reply* reply) {
       if (reply->status.code() == absl::StatusCode::kNotFound) {
@@ -260,16 +258,16 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
     response.mutable_notice()->set_text(text);
     Send(SerialiseMessage(response));
   }
-  void SendRefusal(v1::ItemError fault) {
+  void SendRefusal(const Status& why) {
     v1::CrawlResponse response;
     response.mutable_notice()->set_kind(v1::NOTICE_KIND_REFUSED);
     response.mutable_notice()->set_text("The message was refused.");
-    *response.mutable_notice()->mutable_error() = std::move(fault);
+    *response.mutable_notice()->mutable_error() = FaultOf(why);
     Send(SerialiseMessage(response));
   }
-  static v1::ItemError NotIntroduced() {
-    return MakeFault(v1::ERROR_CODE_FAILED_PRECONDITION, "hello",
-                     "the first message of a worker must be its hello");
+  static Status NotIntroduced() {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "hello: the first message of a worker must be its hello");
   }
 
   static constexpr WorkerId kNone = 0;

@@ -4,7 +4,7 @@
 
 #include "core/base/check.h"
 #include "fmt/format.h"
-#include "server/api/convert.h"
+#include "server/api/to_proto.h"
 #include "server/engine/epochs_of_all.h"
 
 namespace freshet {

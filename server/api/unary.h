@@ -10,7 +10,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "server/api/batch.h"
 #include "server/api/context.h"
-#include "server/api/convert.h"
+#include "server/api/faults.h"
 #include "server/api/wire.h"
 
 namespace freshet {
@@ -31,7 +31,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
     // Those of items are for whoever answers item by item.
     const auto& texts = faults_.texts;
     if (texts.empty() || texts.front().item >= 0) return grpc::Status::OK;
-    return GrpcStatusOf(FaultOf(texts.front()));
+    return GrpcStatusOf(StatusOf(texts.front()));
   }
   [[nodiscard]] const Request& request() const { return request_; }
   // By rising item.

@@ -1,7 +1,6 @@
 #include "server/engine/dispatcher.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "core/base/limits.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
+#include "server/base/countdown.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
@@ -42,12 +42,15 @@ size_t MostWaiters(size_t max_workers) {
 }  // namespace
 
 struct Dispatcher::Refill {
+  explicit Refill(size_t shards) : bid(shards), settled(shards), bids(shards) {}
+
+  Countdown bid;      // shards that have said what they have
+  Countdown settled;  // shards that have leased what they were told to
   Instant asked;
   std::vector<LeaseTerms> terms;
   std::vector<WorkerId> workers;                       // by term
   std::vector<std::optional<Assignment>> assignments;  // by term
   std::vector<ShardBid> bids;                          // by shard
-  std::atomic<size_t> left{0};                         // shards that have not answered
 };
 
 struct Dispatcher::Actions {
@@ -115,6 +118,7 @@ void Dispatcher::Stop() {
 
 StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
                                     size_t max_workers) {
+  CHECK(sink != nullptr, "assignments go somewhere");
   const MutexLock lock(mutex_);
   if (stopping_) {
     return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
@@ -178,6 +182,7 @@ bool Dispatcher::Linger(WorkerId id, Duration patience) {
 }
 
 void Dispatcher::EndWait(WorkerId id, const Worker& worker) {
+  DCHECK(worker.terms.waiter || worker.lingers, "worker {} waits for nothing", id);
   const auto [first, last] = waiters_.equal_range(worker.terms.waits_until);
   const auto own = std::find_if(first, last, [&](const auto& w) { return w.second == id; });
   if (own != last) waiters_.erase(own);
@@ -423,6 +428,8 @@ void Dispatcher::Release(Instant now, Actions* actions) {
     const auto it = workers_.find(ready.worker);
     CHECK(it != workers_.end(), "ready for a worker that is gone");
     Worker& worker = it->second;
+    CHECK(worker.credit > 0 && worker.reserved > 0, "worker {}: {} set aside of {}", ready.worker,
+          worker.reserved, worker.credit);
     --worker.credit;
     --worker.reserved;
     worker.served = true;
@@ -457,10 +464,11 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   const Instant first = TickAfter(ready_.size(), now);
   if (first > now + Scaled(lookahead_, 0.75)) return;
   const double ticks = (now + lookahead_ - first).seconds() * pacer_.rate().per_second();
+  CHECK(ready_.size() <= limits::kMaxReadyAssignments, "{} are ready", ready_.size());
   const double room = static_cast<double>(
       std::min(limits::kMaxEventsPerCommit, limits::kMaxReadyAssignments - ready_.size()));
   const auto count = static_cast<size_t>(std::min(std::floor(ticks) + 1, room));
-  auto refill = std::make_shared<Refill>();
+  auto refill = std::make_shared<Refill>(router_.shards().size());
   refill->asked = now;
   for (size_t i = 0; i < count; ++i) {
     const std::optional<WorkerId> id = NextHungry();
@@ -504,24 +512,13 @@ void Dispatcher::Perform(Actions& actions) {
 
 void Dispatcher::Send(const std::shared_ptr<Refill>& refill) {
   const auto& shards = router_.shards();
-  if (shards.size() == 1) {
-    TakeRequest request{.terms = refill->terms, .done = {}};
-    request.done = [this, refill](std::vector<std::optional<Assignment>> assignments) {
-      refill->assignments = std::move(assignments);
-      Finish(refill);
-    };
-    shards.front()->Submit(std::move(request));
-    return;
-  }
-  refill->bids.resize(shards.size());
-  refill->left = shards.size();
   std::vector<Instant> ticks;
   for (const LeaseTerms& terms : refill->terms) ticks.push_back(terms.at);
   for (size_t shard = 0; shard < shards.size(); ++shard) {
     BidRequest request{.at = ticks, .done = {}};
     request.done = [this, refill, shard](std::vector<Pick> picks) {
       refill->bids[shard].picks = std::move(picks);
-      if (refill->left.fetch_sub(1, std::memory_order_acq_rel) == 1) SettleBids(refill);
+      if (refill->bid.Arrive()) SettleBids(refill);
     };
     shards[shard]->Submit(std::move(request));
   }
@@ -537,12 +534,13 @@ void Dispatcher::SettleBids(const std::shared_ptr<Refill>& refill) {
   const std::vector<size_t> ranked = ranking_.Rank(refill->bids, refill->terms.size());
   for (size_t term = 0; term < ranked.size(); ++term) {
     const size_t shard = ranked[term];
+    CHECK(places[shard].size() < refill->bids[shard].picks.size(), "shard {} bids {} pages", shard,
+          refill->bids[shard].picks.size());
     requests[shard].leases.push_back(
         {.pick = refill->bids[shard].picks[places[shard].size()], .terms = refill->terms[term]});
     places[shard].push_back(term);
   }
   refill->assignments.resize(refill->terms.size());
-  refill->left = shards.size();
   for (size_t shard = 0; shard < shards.size(); ++shard) {
     const std::vector<Pick>& picks = refill->bids[shard].picks;
     for (size_t i = places[shard].size(); i < picks.size(); ++i) {
@@ -550,10 +548,12 @@ void Dispatcher::SettleBids(const std::shared_ptr<Refill>& refill) {
     }
     requests[shard].done = [this, refill, place = std::move(places[shard])](
                                std::vector<std::optional<Assignment>> assignments) {
+      CHECK(assignments.size() == place.size(), "{} answers to {} picks", assignments.size(),
+            place.size());
       for (size_t i = 0; i < place.size(); ++i) {
         refill->assignments[place[i]] = std::move(assignments[i]);
       }
-      if (refill->left.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish(refill);
+      if (refill->settled.Arrive()) Finish(refill);
     };
     shards[shard]->Submit(std::move(requests[shard]));
   }
@@ -563,6 +563,9 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
   Actions actions;
   {
     const MutexLock lock(mutex_);
+    CHECK(in_refill_ == refill->terms.size() && refill->assignments.size() == in_refill_,
+          "{} answers to {} terms of {}", refill->assignments.size(), refill->terms.size(),
+          in_refill_);
     const Instant now = clock_.Now();
     in_refill_ = 0;
     bool short_of_pages = false;

@@ -6,6 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/schedule/crawl_policy.h"
+#include "server/base/countdown.h"
 #include "server/base/mutex.h"
 
 namespace freshet {
@@ -13,13 +14,14 @@ namespace {
 
 // What several shards report of one epoch, until the last has.
 struct EpochGather {
+  explicit EpochGather(size_t shards) : left(shards) {}
+
+  Countdown left;
   Mutex mutex;
-  size_t left FRESHET_GUARDED_BY(mutex) = 0;
   EpochResult result FRESHET_GUARDED_BY(mutex);
   Status status FRESHET_GUARDED_BY(mutex);
 
-  // Whether this was the last shard.
-  bool Add(const StatusOr<EpochResult>& shard) {
+  void Add(const StatusOr<EpochResult>& shard) {
     const MutexLock lock(mutex);
     if (!shard.ok()) {
       status = shard.status();
@@ -30,7 +32,6 @@ struct EpochGather {
       result.ended = std::max(result.ended, shard->ended);
       result.took = std::max(result.took, shard->took);
     }
-    return --left == 0;
   }
 };
 
@@ -38,13 +39,10 @@ struct EpochGather {
 void AskAll(const Router& router,
             const std::function<void(const ShardView&, const EpochRunner::Done&)>& ask,
             std::function<void(const Status&, const EpochResult&)> done) {
-  auto gather = std::make_shared<EpochGather>();
-  {
-    const MutexLock lock(gather->mutex);
-    gather->left = router.shards().size();
-  }
+  auto gather = std::make_shared<EpochGather>(router.shards().size());
   const auto report = [gather, done = std::move(done)](const StatusOr<EpochResult>& result) {
-    if (!gather->Add(result)) return;
+    gather->Add(result);
+    if (!gather->left.Arrive()) return;
     Status status;
     EpochResult sum;
     {

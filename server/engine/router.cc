@@ -1,10 +1,12 @@
 #include "server/engine/router.h"
 
-#include <atomic>
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/limits.h"
+#include "server/base/countdown.h"
 
 namespace freshet {
 namespace {
@@ -12,12 +14,12 @@ namespace {
 // Collects the replies of several shards. Each writes its own elements; the last one to finish
 // tells.
 struct Gather {
+  Countdown left;
   std::vector<Reply> replies;
-  std::atomic<size_t> left{0};
   std::function<void(std::vector<Reply>)> done;
 
   void Finish() {
-    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) done(std::move(replies));
+    if (left.Arrive()) done(std::move(replies));
   }
 };
 
@@ -31,9 +33,13 @@ Status RefusalOf(PushOutcome outcome) {
 
 }  // namespace
 
-Router::Router(std::vector<Shard*> shards) : shards_(std::move(shards)) { CHECK(!shards_.empty()); }
+Router::Router(std::vector<Shard*> shards) : shards_(std::move(shards)) {
+  CHECK(!shards_.empty() && shards_.size() <= limits::kSlots, "{} shards", shards_.size());
+  for (const Shard* shard : shards_) CHECK(shard != nullptr);
+}
 
 bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done) {
+  CHECK(done, "somebody is told of the replies");
   std::vector<EventBatch> batches(shards_.size());
   std::vector<std::vector<size_t>> places(shards_.size());
   for (size_t i = 0; i < events.size(); ++i) {
@@ -41,15 +47,18 @@ bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vec
     batches[shard].events.push_back(std::move(events[i].event));
     places[shard].push_back(i);
   }
-  auto gather = std::make_shared<Gather>();
-  gather->replies.resize(events.size());
-  gather->left = 1;  // this call's own share: nothing is told before all are sent
-  gather->done = std::move(done);
+  const auto asked = std::count_if(places.begin(), places.end(),
+                                   [](const auto& of_shard) { return !of_shard.empty(); });
+  // This call counts as well: nothing is told before all are sent.
+  const std::shared_ptr<Gather> gather(new Gather{.left = Countdown(static_cast<size_t>(asked) + 1),
+                                                  .replies = std::vector<Reply>(events.size()),
+                                                  .done = std::move(done)});
   bool go_on = true;
   for (size_t shard = 0; shard < shards_.size(); ++shard) {
     if (places[shard].empty()) continue;
-    gather->left.fetch_add(1, std::memory_order_relaxed);
     batches[shard].done = [gather, place = places[shard]](std::vector<Reply> replies) {
+      CHECK(replies.size() == place.size(), "{} replies to {} events", replies.size(),
+            place.size());
       for (size_t i = 0; i < place.size(); ++i) gather->replies[place[i]] = std::move(replies[i]);
       gather->Finish();
     };
@@ -71,6 +80,7 @@ void Router::SubmitAlways(Slot slot, Event event, std::function<void(Reply)> don
   EventBatch batch;
   batch.events.push_back(std::move(event));
   batch.done = [done = std::move(done)](std::vector<Reply> replies) {
+    CHECK(replies.size() == 1, "{} replies to one event", replies.size());
     if (done) done(std::move(replies.front()));
   };
   OwnerOf(slot).SubmitAlways(std::move(batch));
@@ -78,19 +88,19 @@ void Router::SubmitAlways(Slot slot, Event event, std::function<void(Reply)> don
 
 void Router::QueryAll(std::function<void(size_t, const ShardView&)> query,
                       std::function<void()> done) {
+  CHECK(query && done, "asks something, and tells somebody");
   struct Pending {
-    std::atomic<size_t> left{1};
+    Countdown left;
     std::function<void(size_t, const ShardView&)> query;
     std::function<void()> done;
     void Finish() {
-      if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) done();
+      if (left.Arrive()) done();
     }
   };
-  auto pending = std::make_shared<Pending>();
-  pending->query = std::move(query);
-  pending->done = std::move(done);
+  // This call counts as well: nothing is told before all are asked.
+  const std::shared_ptr<Pending> pending(new Pending{
+      .left = Countdown(shards_.size() + 1), .query = std::move(query), .done = std::move(done)});
   for (size_t shard = 0; shard < shards_.size(); ++shard) {
-    pending->left.fetch_add(1, std::memory_order_relaxed);
     const bool asked = shards_[shard]->ReadMany([pending, shard](const ShardView& view) {
       pending->query(shard, view);
       pending->Finish();

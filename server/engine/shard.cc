@@ -103,13 +103,6 @@ PushOutcome Shard::Submit(EventBatch&& batch) {
 
 void Shard::SubmitAlways(EventBatch&& batch) { (void)mailbox_.PushAlways(std::move(batch)); }
 
-void Shard::Submit(TakeRequest&& request) {
-  Request boxed = std::move(request);
-  if (mailbox_.PushAlways(std::move(boxed)) == PushOutcome::kTaken) return;
-  auto& left = std::get<TakeRequest>(boxed);
-  left.done(std::vector<std::optional<Assignment>>(left.terms.size()));
-}
-
 void Shard::Submit(BidRequest&& request) {
   Request boxed = std::move(request);
   if (mailbox_.PushAlways(std::move(boxed)) == PushOutcome::kTaken) return;
@@ -212,8 +205,6 @@ void Shard::Accept(Request& request, Turn& turn) {
   if (auto* batch = std::get_if<EventBatch>(&request)) {
     turn.stirred = true;
     turn.Add(std::move(batch->events), std::move(batch->done));
-  } else if (auto* take = std::get_if<TakeRequest>(&request)) {
-    AcceptTake(*take, turn);
   } else if (auto* bid = std::get_if<BidRequest>(&request)) {
     AcceptBid(*bid);
   } else if (auto* settle = std::get_if<SettleRequest>(&request)) {
@@ -233,23 +224,6 @@ void Shard::AcceptBid(BidRequest& request) {
   }
   came_short_ = picks.size() < request.at.size();
   request.done(std::move(picks));
-}
-
-void Shard::AcceptTake(TakeRequest& request, Turn& turn) {
-  SettleRequest settle;
-  const size_t wanted = request.terms.size();
-  for (LeaseTerms& terms : request.terms) {
-    if (!failure_.ok()) break;
-    const std::optional<Pick> pick = state_.Take(terms.at);
-    if (!pick) break;
-    settle.leases.push_back({.pick = *pick, .terms = std::move(terms)});
-  }
-  came_short_ = settle.leases.size() < wanted;
-  settle.done = [wanted, done = std::move(request.done)](auto assignments) {
-    assignments.resize(wanted);
-    done(std::move(assignments));
-  };
-  AcceptSettle(settle, turn);
 }
 
 void Shard::AcceptSettle(SettleRequest& request, Turn& turn) {

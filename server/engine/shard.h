@@ -42,13 +42,6 @@ struct LeaseTerms {
   Duration lease;
 };
 
-// The best pages for these ticks, leased and durable: answered in order, with nothing where there
-// was no page.
-struct TakeRequest {
-  std::vector<LeaseTerms> terms;
-  std::function<void(std::vector<std::optional<Assignment>>)> done;
-};
-
 // The best pages for these ticks, taken out of the index but not leased: so that the dearest over
 // several shards can be found. Answered before the next commit; shorter than `at` when pages lack.
 struct BidRequest {
@@ -122,7 +115,6 @@ class Shard {
   // For the server itself: not subject to the limits of the mailbox. When the shard is stopped,
   // requests are answered at once, with nothing; queries and events are dropped.
   void SubmitAlways(EventBatch&& batch);
-  void Submit(TakeRequest&& request);
   void Submit(BidRequest&& request);
   void Submit(SettleRequest&& request);
   // Returns false, and does not call `query`, when the shard is stopped.
@@ -143,7 +135,7 @@ class Shard {
   [[nodiscard]] ShardSnapshot snapshot() const FRESHET_EXCLUDES(mutex_);
 
  private:
-  using Request = std::variant<EventBatch, TakeRequest, BidRequest, SettleRequest, ShardQuery>;
+  using Request = std::variant<EventBatch, BidRequest, SettleRequest, ShardQuery>;
 
   // From drained requests, or the shard's own events, to replies.
   struct Turn;
@@ -158,7 +150,6 @@ class Shard {
   void KeepOwnEvents(const Turn& turn);
   [[nodiscard]] Duration IdleTime(Instant now) const;
   void Accept(Request& request, Turn& turn);
-  void AcceptTake(TakeRequest& request, Turn& turn);
   void AcceptBid(BidRequest& request);
   void AcceptSettle(SettleRequest& request, Turn& turn);
   [[nodiscard]] Status ReadPages(Turn& turn);

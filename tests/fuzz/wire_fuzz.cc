@@ -16,7 +16,8 @@
 #include "google/protobuf/arena.h"
 #include "google/protobuf/descriptor.h"
 #include "server/api/batch.h"
-#include "server/api/convert.h"
+#include "server/api/faults.h"
+#include "server/api/from_proto.h"
 #include "server/api/wire.h"
 #include "server/engine/sources.h"
 #include "server/logging.h"
@@ -37,17 +38,18 @@ void AddFieldNames(const Descriptor& type, std::set<std::string>* names) {
   }
 }
 
-void CheckFault(const Fault& fault, const std::set<std::string>& fields) {
-  if (!fault) return;
-  CHECK(fault->code() != v1::ERROR_CODE_UNSPECIFIED && fault->code() != v1::ERROR_CODE_INTERNAL,
-        "{}", fault->ShortDebugString());
-  CHECK(!fault->reason().empty() || !fault->field().empty());
-  CHECK(fault->field().empty() || fields.contains(fault->field()), "{}", fault->field());
+void CheckStatus(const Status& status, const std::set<std::string>& fields) {
+  if (status.ok()) return;
+  const v1::ItemError fault = FaultOf(status);
+  CHECK(fault.code() != v1::ERROR_CODE_UNSPECIFIED && fault.code() != v1::ERROR_CODE_INTERNAL, "{}",
+        fault.ShortDebugString());
+  CHECK(!fault.reason().empty() || !fault.field().empty());
+  CHECK(fault.field().empty() || fields.contains(fault.field()), "{}", fault.field());
 }
 
-void CheckEvent(const Fault& fault, const RoutedEvent& event, const std::set<std::string>& fields) {
-  CheckFault(fault, fields);
-  if (!fault) CHECK(event.slot.value() < limits::kSlots);
+void CheckEvent(const StatusOr<RoutedEvent>& event, const std::set<std::string>& fields) {
+  CheckStatus(event.status(), fields);
+  if (event.ok()) CHECK(event->slot.value() < limits::kSlots);
 }
 
 // Sources as a server knows them.
@@ -66,16 +68,14 @@ const Sources& KnownSources() {
 
 void Convert(const v1::UpsertPagesRequest& request, const std::set<std::string>& fields) {
   for (const v1::PageSpec& page : request.pages()) {
-    RoutedEvent event;
-    CheckEvent(ConvertPage(page, request.reset_unset_settings(), kNow, &event), event, fields);
+    CheckEvent(ConvertPage(page, request.reset_unset_settings(), kNow), fields);
   }
 }
 
 void ConvertResults(const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
                     const std::set<std::string>& fields) {
   for (const v1::CrawlResult& result : results) {
-    RoutedEvent event;
-    CheckEvent(ConvertResult(result, 7, kNow, &event), event, fields);
+    CheckEvent(ConvertResult(result, 7, kNow), fields);
   }
 }
 
@@ -86,10 +86,9 @@ void Convert(const v1::ReportCrawlsRequest& request, const std::set<std::string>
 void Convert(const v1::SignalChangesRequest& request, const std::set<std::string>& fields) {
   std::vector<RoutedEvent> events;
   for (const v1::ChangeSignal& signal : request.signals()) {
-    RoutedEvent event;
-    const Fault fault = ConvertSignal(signal, KnownSources(), kNow, &event);
-    CheckEvent(fault, event, fields);
-    if (!fault) events.push_back(std::move(event));
+    StatusOr<RoutedEvent> event = ConvertSignal(signal, KnownSources(), kNow);
+    CheckEvent(event, fields);
+    if (event.ok()) events.push_back(*std::move(event));
   }
   PollOrigin origin{.size = std::nullopt, .name = "poll"};
   if (request.poll_size() > 0) origin.size = request.poll_size();
@@ -99,8 +98,7 @@ void Convert(const v1::SignalChangesRequest& request, const std::set<std::string
 void Convert(const v1::CrawlRequest& request, const std::set<std::string>& fields) {
   ConvertResults(request.results().results(), fields);
   for (const uint64_t lease : request.returned_leases().lease_ids()) {
-    RoutedEvent event;
-    CheckEvent(ConvertReturn(lease, &event), event, fields);
+    CheckEvent(ConvertReturn(lease), fields);
   }
   const v1::WorkerHello& hello = request.hello();
   (void)ConvertLease(hello.has_lease_duration(), hello.lease_duration(), Duration::Seconds(300),
@@ -115,22 +113,18 @@ void Convert(const v1::NextRequest& request, const std::set<std::string>& /*fiel
 
 void Convert(const v1::RemovePagesRequest& request, const std::set<std::string>& fields) {
   for (const std::string& url : request.urls()) {
-    RoutedEvent event;
-    CheckEvent(ConvertRemove(url, request.crawl_id(), &event), event, fields);
+    CheckEvent(ConvertRemove(url, request.crawl_id()), fields);
   }
 }
 
 void Convert(const v1::RecheckPagesRequest& request, const std::set<std::string>& fields) {
   for (const std::string& url : request.urls()) {
-    RoutedEvent event;
-    CheckEvent(ConvertRecheck(url, request.crawl_id(), &event), event, fields);
+    CheckEvent(ConvertRecheck(url, request.crawl_id()), fields);
   }
 }
 
 void Convert(const v1::GetPageRequest& request, const std::set<std::string>& fields) {
-  PageKey key;
-  std::string host;
-  CheckFault(ConvertKey(request.url(), request.crawl_id(), &key, &host), fields);
+  CheckStatus(ConvertKey(request.url(), request.crawl_id()).status(), fields);
 }
 
 void Convert(const v1::GetHostRequest& request, const std::set<std::string>& /*fields*/) {
@@ -138,8 +132,7 @@ void Convert(const v1::GetHostRequest& request, const std::set<std::string>& /*f
 }
 
 void Convert(const v1::SetHostPolitenessRequest& request, const std::set<std::string>& fields) {
-  SetHost event;
-  CheckFault(ConvertPoliteness(request, kNow, &event), fields);
+  CheckStatus(ConvertPoliteness(request, kNow).status(), fields);
 }
 
 // Messages that need no conversion.
@@ -164,14 +157,14 @@ void TakeIn(std::string_view bytes) {
   if (!status.ok()) {
     CHECK(faults.texts.empty());
     CHECK(absl::IsInvalidArgument(status), "{}", status.ToString());
-    CheckFault(FaultOf(status), *kFields);
+    CheckStatus(status, *kFields);
     return;
   }
   int item = -1;
   for (const TextFault& fault : faults.texts) {
     CHECK(fault.item >= item && fault.item < limits::kMaxItemsPerMessage);
     CHECK(kFields->contains(fault.field), "{}", fault.field);
-    const TextFault* found = FindTextFault(faults.texts, static_cast<size_t>(fault.item));
+    const TextFault* found = FindTextFault(faults.texts, fault.item);
     CHECK(fault.item < 0 || (found != nullptr && found->item == fault.item));
     item = fault.item;
   }

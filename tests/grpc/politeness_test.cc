@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "server/api/from_proto.h"
 #include "tests/grpc/test_server.h"
 
 namespace freshet {

@@ -15,7 +15,7 @@
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/api/convert.h"
+#include "server/api/to_proto.h"
 #include "server/base/system_clock.h"
 #include "server/config.h"
 #include "server/logging.h"

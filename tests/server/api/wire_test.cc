@@ -229,10 +229,10 @@ TEST_F(WireTest, BoundsTheFaultsOfTexts) {
   MessageFaults faults;
   ASSERT_TRUE(Parse(bytes, &read, &faults).ok());
   ASSERT_EQ(faults.texts.size(), 2000u);
-  for (size_t item = 0; item < 1000; ++item) {
+  for (int item = 0; item < 1000; ++item) {
     const TextFault* fault = FindTextFault(faults.texts, item);
     ASSERT_NE(fault, nullptr);
-    EXPECT_EQ(fault->item, static_cast<int>(item));
+    EXPECT_EQ(fault->item, item);
     EXPECT_EQ(fault->field, "url");
   }
   EXPECT_EQ(FindTextFault(faults.texts, 1000), nullptr);

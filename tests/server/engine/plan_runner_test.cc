@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/lease_best.h"
 #include "gtest/gtest.h"
 #include "tests/server/engine/test_shards.h"
 
@@ -26,11 +27,9 @@ class PlanRunnerTest : public testing::Test {
   }
   bool Take() {
     std::promise<bool> answer;
-    TakeRequest request;
-    request.terms.push_back(
-        {.at = shards_.clock().Now(), .worker = "w", .lease = Duration::Hours(1)});
-    request.done = [&](auto assignments) { answer.set_value(assignments.front().has_value()); };
-    shards_[0].Submit(std::move(request));
+    LeaseBest(shards_[0],
+              {{.at = shards_.clock().Now(), .worker = "w", .lease = Duration::Hours(1)}},
+              [&](auto assignments) { answer.set_value(assignments.front().has_value()); });
     return answer.get_future().get();
   }
   // Waits until pages that the plan had filed anew are; a slice is done with every look.

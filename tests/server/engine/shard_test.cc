@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/lease_best.h"
 #include "gtest/gtest.h"
 #include "storage/store.h"
 #include "tests/support/faulty_env.h"
@@ -72,12 +73,10 @@ class FullDiskShardTest : public testing::Test {
   }
   std::optional<Assignment> Take() {
     std::promise<std::optional<Assignment>> answer;
-    TakeRequest request;
-    request.terms.push_back({.at = clock_.Now(), .worker = "w", .lease = Duration::Seconds(10)});
-    request.done = [&answer](std::vector<std::optional<Assignment>> assignments) {
-      answer.set_value(std::move(assignments.front()));
-    };
-    shard_->Submit(std::move(request));
+    LeaseBest(*shard_, {{.at = clock_.Now(), .worker = "w", .lease = Duration::Seconds(10)}},
+              [&answer](std::vector<std::optional<Assignment>> assignments) {
+                answer.set_value(std::move(assignments.front()));
+              });
     return answer.get_future().get();
   }
   // Runs on the shard's thread, after its turn.

@@ -1,6 +1,8 @@
 // What the HTTP port serves, and to whom.
 #include "server/ops/http.h"
 
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -70,6 +72,13 @@ TEST_F(HttpTest, ServesMetricsAndStatus) {
 TEST_F(HttpTest, ServesThePageForItselfAlone) {
   const RawClient::Answer page = Ask(Get("/"));
   EXPECT_THAT(page.body, HasSubstr("<title>Freshet</title>"));
+  // The parts that it is made of, as they are.
+  for (const std::string part : {"page.css", "page.js"}) {
+    std::ifstream file(FRESHET_SOURCE_DIR "/server/ops/page/" + part);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    ASSERT_FALSE(text.empty());
+    EXPECT_THAT(page.body, HasSubstr(">\n" + text + "</"));
+  }
   EXPECT_THAT(page.head, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(page.head, HasSubstr("X-Frame-Options: DENY\r\n"));
   EXPECT_THAT(page.head, HasSubstr("X-Content-Type-Options: nosniff\r\n"));

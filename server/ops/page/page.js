@@ -1,62 +1,3 @@
-#include "server/ops/ops_page.h"
-
-namespace freshet {
-namespace {
-
-// Style, then markup, then script. The script draws every chart as one SVG path for each series;
-// numbers come from /status.json alone.
-constexpr std::string_view kPage = R"page(<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Freshet</title>
-<style>
-:root { --ground:#f6f7f4; --card:#fff; --ink:#1c2420; --soft:#66706a; --line:#dde2dc;
-  --a:#14735a; --b:#c4622d; --c:#3b62b5; --d:#8a5aa8; --e:#9a8a1f; --bad:#b3261e; --good:#14735a; }
-@media (prefers-color-scheme: dark) { :root { --ground:#141816; --card:#1c211e; --ink:#e6ebe7;
-  --soft:#93a098; --line:#2e3631; --a:#4cc09a; --b:#e58f5d; --c:#86a6ea; --d:#c39ade; --e:#d4c352;
-  --bad:#f2867e; --good:#4cc09a; } }
-* { box-sizing:border-box }
-body { margin:0; background:var(--ground); color:var(--ink);
-  font:15px/1.45 system-ui, sans-serif; font-variant-numeric:tabular-nums }
-main { max-width:1180px; margin:0 auto; padding:20px }
-header { display:flex; flex-wrap:wrap; gap:8px 16px; align-items:baseline; margin-bottom:16px }
-h1 { font-size:22px; margin:0 }
-h2 { font-size:13px; margin:0 0 6px; color:var(--soft); font-weight:600 }
-.chip { padding:1px 9px; border-radius:10px; border:1px solid var(--line); font-size:13px }
-.chip.good { color:var(--good); border-color:var(--good) }
-.chip.bad { color:var(--bad); border-color:var(--bad) }
-.soft { color:var(--soft); font-size:13px }
-.tiles, .charts { display:grid; gap:12px; margin-bottom:12px }
-.tiles { grid-template-columns:repeat(auto-fill, minmax(150px, 1fr)) }
-.charts { grid-template-columns:repeat(auto-fill, minmax(340px, 1fr)) }
-.card { background:var(--card); border:1px solid var(--line); border-radius:8px; padding:10px 14px;
-  min-width:0 }
-.card b { display:block; font-size:22px; font-weight:600 }
-svg { display:block; width:100%; height:120px }
-svg path { fill:none; stroke-width:1.6; vector-effect:non-scaling-stroke }
-svg line { stroke:var(--line); vector-effect:non-scaling-stroke }
-.legend { display:flex; flex-wrap:wrap; gap:2px 14px; font-size:13px; min-height:20px }
-.legend i { display:inline-block; width:10px; height:3px; margin-right:5px; vertical-align:middle }
-.scale { display:flex; justify-content:space-between; color:var(--soft); font-size:12px }
-table { border-collapse:collapse; width:100%; font-size:13px }
-td, th { text-align:left; padding:3px 10px 3px 0; border-top:1px solid var(--line);
-  white-space:nowrap }
-th { color:var(--soft); font-weight:600; border:0 }
-td.url { width:100%; max-width:0; overflow:hidden; text-overflow:ellipsis }
-.num { text-align:right }
-</style></head><body><main>
-<header><h1>Freshet</h1><span id="state" class="chip">connecting</span>
-<span id="about" class="soft"></span></header>
-<section class="tiles" id="tiles"></section>
-<section class="charts" id="charts"></section>
-<section class="charts">
-<div class="card"><h2>Results</h2><table id="results"></table></div>
-<div class="card"><h2>Signals</h2><table id="signals"></table></div>
-<div class="card"><h2>Unused ticks of the crawl rate</h2><table id="ticks"></table></div>
-</section>
-<section class="card"><h2>Latest assignments</h2><table id="recent"></table></section>
-</main>
-<script>
 "use strict";
 const $ = id => document.getElementById(id);
 const colours = ["--a", "--b", "--c", "--d", "--e"];
@@ -178,11 +119,3 @@ async function tick() {
   setTimeout(tick, 1000);
 }
 tick();
-</script></body></html>
-)page";
-
-}  // namespace
-
-std::string_view OpsPage() { return kPage; }
-
-}  // namespace freshet

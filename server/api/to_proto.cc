@@ -1,4 +1,5 @@
-// From core structs to messages.
+#include "server/api/to_proto.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -6,7 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/units.h"
-#include "server/api/convert.h"
+#include "server/api/faults.h"
 
 namespace freshet {
 namespace {

@@ -1,18 +1,21 @@
-#include "server/api/convert.h"
+#include "server/api/from_proto.h"
 
-#include <cmath>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "core/base/url.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/api/faults.h"
+#include "server/api/to_proto.h"
 
 namespace freshet {
 namespace {
 
 constexpr Instant kNow = Instant::FromUnixSeconds(1'700'000'000);
 
-TEST(Convert, InstantsKeepTheirMicrosecond) {
+TEST(FromProto, InstantsKeepTheirMicrosecond) {
   for (const int64_t us : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{1'700'000'000'123'456},
                            int64_t{-5'000'000}, int64_t{-5'000'001}}) {
     google::protobuf::Timestamp time;
@@ -25,7 +28,7 @@ TEST(Convert, InstantsKeepTheirMicrosecond) {
   }
 }
 
-TEST(Convert, RefusesImpossibleTimes) {
+TEST(FromProto, RefusesImpossibleTimes) {
   google::protobuf::Timestamp time;
   time.set_nanos(1'000'000'000);
   EXPECT_FALSE(FromProto(time).ok());
@@ -44,24 +47,7 @@ TEST(Convert, RefusesImpossibleTimes) {
   EXPECT_FALSE(FromProto(mixed).ok());
 }
 
-TEST(Convert, SplitsFieldsOffStatuses) {
-  v1::ItemError error = FaultOf(InvalidArgument("url: is empty"));
-  EXPECT_EQ(error.field(), "url");
-  EXPECT_EQ(error.reason(), "is empty");
-  EXPECT_FALSE(error.retryable());
-  error = FaultOf(NotFound("lease_id: 7 is not open"));
-  EXPECT_EQ(error.code(), v1::ERROR_CODE_UNKNOWN_LEASE);
-  error = FaultOf(NotFound("Nothing of this kind: really"));
-  EXPECT_EQ(error.field(), "");
-  EXPECT_EQ(error.reason(), "Nothing of this kind: really");
-  error = FaultOf(MakeStatus(absl::StatusCode::kResourceExhausted, "full"));
-  EXPECT_TRUE(error.retryable());
-  EXPECT_EQ(error.retry_after().seconds(), 1);
-  EXPECT_EQ(GrpcStatusOf(NotFound("url: gone")).error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(GrpcStatusOf(FaultOf(InvalidArgument("url: bad"))).error_message(), "url: bad");
-}
-
-TEST(Convert, HostsComeFromHostsAndUrls) {
+TEST(FromProto, HostsComeFromHostsAndUrls) {
   for (const char* text : {"Example.TEST", "http://example.test:99/x?y", "example.test:80",
                            "example.test.", "https://example.test.:99/"}) {
     const StatusOr<std::string> host = ConvertHost(text);
@@ -73,92 +59,97 @@ TEST(Convert, HostsComeFromHostsAndUrls) {
   EXPECT_FALSE(ConvertHost("ftp://x.test/").ok());
 }
 
-TEST(Convert, ResultsByLeaseGoToTheSlotOfTheLease) {
+TEST(FromProto, ResultsByLeaseGoToTheSlotOfTheLease) {
   v1::CrawlResult result;
   result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + 77);
   result.set_outcome(v1::CRAWL_OUTCOME_ERROR);
   result.mutable_retry_after()->set_seconds(30);
   result.set_http_status(503);
-  RoutedEvent event;
-  ASSERT_FALSE(ConvertResult(result, 3, kNow, &event).has_value());
-  EXPECT_EQ(event.slot, Slot(77));
-  const auto& report = std::get<ReportCrawl>(event.event);
+  const StatusOr<RoutedEvent> event = ConvertResult(result, 3, kNow);
+  ASSERT_TRUE(event.ok()) << event.status();
+  EXPECT_EQ(event->slot, Slot(77));
+  const auto& report = std::get<ReportCrawl>(event->event);
   EXPECT_FALSE(report.key.has_value());
   EXPECT_EQ(report.fetched, kNow);
   EXPECT_EQ(report.retry_after, Duration::Seconds(30));
   EXPECT_EQ(report.outcome, CrawlOutcome::kError);
 
   // What no run can have issued is told from what is just over.
-  EXPECT_EQ(ConvertResult(result, 2, kNow, &event)->code(), v1::ERROR_CODE_UNKNOWN_LEASE);
+  EXPECT_EQ(FaultOf(ConvertResult(result, 2, kNow).status()).code(), v1::ERROR_CODE_UNKNOWN_LEASE);
   result.set_lease_id(12345);
-  EXPECT_EQ(ConvertResult(result, 3, kNow, &event)->reason(), "12345 was never issued");
+  EXPECT_EQ(ConvertResult(result, 3, kNow).status(), NotFound("lease_id: 12345 was never issued"));
 }
 
 // The shard of a lease decides whether its page is meant: a page of an earlier release goes by the
 // text that it was stored under.
-TEST(Convert, ALeaseTellsWhereItsPageIsWhateverItIsCalled) {
+TEST(FromProto, ALeaseTellsWhereItsPageIsWhateverItIsCalled) {
   const std::string url = "http://a.test/?q='x'";
   const Slot slot = SlotOfHost("a.test");
   v1::CrawlResult result;
   result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + slot.value());
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
   result.set_url(url);
-  RoutedEvent event;
-  const auto convert = [&] { return ConvertResult(result, 3, kNow, &event); };
-  const auto report = [&] { return std::get<ReportCrawl>(event.event); };
-  ASSERT_FALSE(convert().has_value());
+  StatusOr<RoutedEvent> event = RoutedEvent();
+  const auto convert = [&] {
+    event = ConvertResult(result, 3, kNow);
+    return event.ok();
+  };
+  const auto report = [&] { return std::get<ReportCrawl>(event->event); };
+  const auto field = [&] { return FaultOf(event.status()).field(); };
+  ASSERT_TRUE(convert()) << event.status();
   EXPECT_EQ(report().key, (PageKey{"DEFAULT", "http://a.test/?q=%27x%27"}));
   EXPECT_EQ(report().as_sent, (PageKey{"DEFAULT", url}));
   result.set_url(report().key->url);
-  ASSERT_FALSE(convert().has_value());
+  ASSERT_TRUE(convert()) << event.status();
   EXPECT_FALSE(report().as_sent.has_value());
   for (const std::string text : {"http://of-another-slot.test/", "http://300.1.1.1/"}) {
     result.set_url(text);
-    ASSERT_FALSE(convert().has_value());
-    EXPECT_EQ(event.slot, slot);
+    ASSERT_TRUE(convert()) << event.status();
+    EXPECT_EQ(event->slot, slot);
     EXPECT_FALSE(report().key.has_value());
     EXPECT_EQ(report().as_sent, (PageKey{"DEFAULT", text}));
   }
   // Without a lease nothing else can tell the page.
   result.set_lease_id(0);
-  EXPECT_EQ(convert()->field(), "url");
+  EXPECT_FALSE(convert());
+  EXPECT_EQ(field(), "url");
   result.set_url(url);
-  ASSERT_FALSE(convert().has_value());
-  EXPECT_EQ(event.slot, slot);
+  ASSERT_TRUE(convert()) << event.status();
+  EXPECT_EQ(event->slot, slot);
   EXPECT_EQ(report().as_sent, (PageKey{"DEFAULT", url}));
   result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + slot.value());
   result.set_url("http://a.test/" + std::string(10'000, 'a'));
-  EXPECT_EQ(convert()->field(), "url");
+  EXPECT_FALSE(convert());
+  EXPECT_EQ(field(), "url");
   result.set_url("http://a.test/\xff");
-  EXPECT_EQ(convert()->field(), "url");
+  EXPECT_FALSE(convert());
+  EXPECT_EQ(field(), "url");
 }
 
-TEST(Convert, TimesMayBeAheadByTheSkewAndNoMore) {
+TEST(FromProto, TimesMayBeAheadByTheSkewAndNoMore) {
   v1::CrawlResult result;
   result.set_url("http://a.test/");
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
-  RoutedEvent event;
   ToProto(kNow + Duration::Seconds(300), result.mutable_fetch_time());
-  EXPECT_FALSE(ConvertResult(result, 3, kNow, &event).has_value());
+  EXPECT_TRUE(ConvertResult(result, 3, kNow).ok());
   ToProto(kNow + Duration::Seconds(301), result.mutable_fetch_time());
-  EXPECT_EQ(ConvertResult(result, 3, kNow, &event)->field(), "fetch_time");
+  EXPECT_EQ(FaultOf(ConvertResult(result, 3, kNow).status()).field(), "fetch_time");
   result.mutable_fetch_time()->set_seconds(0);
   result.mutable_fetch_time()->set_nanos(0);
-  EXPECT_EQ(ConvertResult(result, 3, kNow, &event)->reason(), "is before 1990");
+  EXPECT_EQ(ConvertResult(result, 3, kNow).status(), InvalidArgument("fetch_time: is before 1990"));
 }
 
 // Under a lease, which bounds it, no time is refused.
-TEST(Convert, TimesUnderALeaseAreTakenAndNoted) {
+TEST(FromProto, TimesUnderALeaseAreTakenAndNoted) {
   v1::CrawlResult result;
   result.set_lease_id((uint64_t{3} << 44) + 4096 * 5 + 77);
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
   const auto fetched = [&](int64_t seconds, int32_t nanos) {
     result.mutable_fetch_time()->set_seconds(seconds);
     result.mutable_fetch_time()->set_nanos(nanos);
-    RoutedEvent event;
-    EXPECT_FALSE(ConvertResult(result, 3, kNow, &event).has_value());
-    EXPECT_EQ(event.notes.size(), 1u);
-    return std::get<ReportCrawl>(event.event).fetched;
+    const StatusOr<RoutedEvent> event = ConvertResult(result, 3, kNow);
+    EXPECT_EQ(event.value().notes.size(), 1u);
+    return std::get<ReportCrawl>(event->event).fetched;
   };
   EXPECT_EQ(fetched(kNow.micros() / 1'000'000 + 400, 0), kNow);
   EXPECT_EQ(fetched(0, 0), Instant::FromUnixSeconds(631'152'000));
@@ -167,7 +158,7 @@ TEST(Convert, TimesUnderALeaseAreTakenAndNoted) {
   EXPECT_EQ(fetched(INT64_MAX, 0), kNow);
 }
 
-TEST(Convert, SignalIdsAreThoseOfTheirSourceAndPage) {
+TEST(FromProto, SignalIdsAreThoseOfTheirSourceAndPage) {
   Sources sources;
   sources.Add({.name = "a", .index = 3});
   sources.Add({.name = "b", .index = 4});
@@ -176,9 +167,8 @@ TEST(Convert, SignalIdsAreThoseOfTheirSourceAndPage) {
     signal.set_source(source);
     signal.set_url(url);
     signal.set_signal_id(id);
-    RoutedEvent event;
-    EXPECT_FALSE(ConvertSignal(signal, sources, kNow, &event).has_value());
-    return std::get<SignalChange>(event.event).signal_id_hash;
+    return std::get<SignalChange>(ConvertSignal(signal, sources, kNow).value().event)
+        .signal_id_hash;
   };
   const uint64_t id = hash("a", "http://x.test/", "1");
   EXPECT_EQ(id, hash("a", "http://x.test/", "1"));
@@ -188,7 +178,7 @@ TEST(Convert, SignalIdsAreThoseOfTheirSourceAndPage) {
   EXPECT_EQ(hash("a", "http://x.test/", ""), 0u);
 }
 
-TEST(Convert, PollsAreCountedByHostAndSource) {
+TEST(FromProto, PollsAreCountedByHostAndSource) {
   Sources sources;
   sources.Add({.name = "a", .index = 0});
   sources.Add({.name = "b", .index = 1});
@@ -197,7 +187,7 @@ TEST(Convert, PollsAreCountedByHostAndSource) {
     v1::ChangeSignal signal;
     signal.set_source(source);
     signal.set_url(url);
-    EXPECT_FALSE(ConvertSignal(signal, sources, kNow, &events.emplace_back()).has_value());
+    events.push_back(ConvertSignal(signal, sources, kNow).value());
   };
   for (int i = 0; i < 5; ++i) add("a", "http://x.test/" + std::to_string(i));
   add("a", "http://x.test/0");
@@ -224,39 +214,20 @@ TEST(Convert, PollsAreCountedByHostAndSource) {
   EXPECT_NE(poll(0), x_by_a) << "another poll";
 }
 
-TEST(Convert, APollIsOfOneMachineWhateverItsPortsAndDots) {
+TEST(FromProto, APollIsOfOneMachineWhateverItsPortsAndDots) {
   std::vector<RoutedEvent> events;
   for (const std::string url : {"http://x.test/a", "http://x.test.:81/b", "https://X.test:82/?c"}) {
+    const StatusOr<HostedKey> named = ConvertKey(url, "");
+    ASSERT_TRUE(named.ok()) << named.status();
     SignalChange signal;
-    std::string host;
-    ASSERT_FALSE(ConvertKey(url, "", &signal.key, &host).has_value());
-    events.push_back({SlotOfHost(host), std::move(signal)});
+    signal.key = named->key;
+    events.push_back({.slot = SlotOfHost(named->host), .event = std::move(signal), .notes = {}});
   }
   SetPolls({.name = "1"}, &events);
   for (const RoutedEvent& event : events) {
     EXPECT_EQ(event.slot, events[0].slot);
     EXPECT_EQ(std::get<SignalChange>(event.event).pages_in_poll, 3u);
   }
-}
-
-TEST(Convert, RepliesThatNeedNoWordAreNotListed) {
-  EXPECT_FALSE(ToProto(Reply{.disposition = Disposition::kApplied}, 1).has_value());
-  EXPECT_FALSE(ToProto(Reply{.disposition = Disposition::kCreated}, 1).has_value());
-  const auto stale = ToProto(Reply{.disposition = Disposition::kStale}, 4);
-  EXPECT_EQ(stale->index(), 4u);
-  EXPECT_EQ(stale->outcome(), v1::ITEM_OUTCOME_STALE);
-}
-
-TEST(Convert, AssignmentsOfForcedPagesHaveNoValue) {
-  Assignment assignment;
-  assignment.value = HUGE_VAL;
-  assignment.last_modified = std::to_string(1'000'000'123'456);
-  v1::Assignment out;
-  ToProto(assignment, &out);
-  EXPECT_TRUE(out.forced());
-  EXPECT_EQ(out.expected_value(), 0);
-  EXPECT_EQ(out.last_modified().seconds(), 1'000'000);
-  EXPECT_EQ(out.last_modified().nanos(), 123'456'000);
 }
 
 }  // namespace

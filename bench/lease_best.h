@@ -1,0 +1,39 @@
+// The best pages of one shard, leased as the dispatcher does it: the shard bids, and all of its bid
+// is leased.
+#ifndef FRESHET_BENCH_LEASE_BEST_H_
+#define FRESHET_BENCH_LEASE_BEST_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "server/engine/shard.h"
+
+namespace freshet {
+
+// `done` gets an assignment for each of the terms in their order, or none where there is no page;
+// on the shard's thread, once they are durable. Thread-safe.
+inline void LeaseBest(Shard& shard, std::vector<LeaseTerms> terms,
+                      std::function<void(std::vector<std::optional<Assignment>>)> done) {
+  BidRequest bid;
+  for (const LeaseTerms& each : terms) bid.at.push_back(each.at);
+  bid.done = [&shard, terms = std::move(terms),
+              done = std::move(done)](const std::vector<Pick>& picks) {
+    SettleRequest settle;
+    for (size_t i = 0; i < picks.size(); ++i) {
+      settle.leases.push_back({.pick = picks[i], .terms = terms[i]});
+    }
+    settle.done = [count = terms.size(), done](std::vector<std::optional<Assignment>> assignments) {
+      assignments.resize(count);
+      done(std::move(assignments));
+    };
+    shard.Submit(std::move(settle));
+  };
+  shard.Submit(std::move(bid));
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_BENCH_LEASE_BEST_H_

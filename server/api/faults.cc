@@ -1,0 +1,77 @@
+#include "server/api/faults.h"
+
+#include <string>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "core/base/text.h"
+#include "server/api/to_proto.h"
+
+namespace freshet {
+namespace {
+
+// "field: reason", where the field is a name as in the .proto.
+std::pair<std::string_view, std::string_view> SplitField(const Status& status) {
+  const std::string_view message(status.message().data(), status.message().size());
+  const size_t end = message.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
+  const bool named = end != std::string_view::npos && end > 0 && message.substr(end, 2) == ": ";
+  if (!named) return {{}, message};
+  return {message.substr(0, end), message.substr(end + 2)};
+}
+
+v1::ErrorCode CodeOf(const Status& status, std::string_view field) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kOutOfRange:
+      return v1::ERROR_CODE_INVALID_ARGUMENT;
+    case absl::StatusCode::kNotFound:
+      if (field == "lease_id") return v1::ERROR_CODE_UNKNOWN_LEASE;
+      return field == "source" ? v1::ERROR_CODE_UNKNOWN_SOURCE : v1::ERROR_CODE_NOT_FOUND;
+    case absl::StatusCode::kResourceExhausted:
+      return v1::ERROR_CODE_RESOURCE_EXHAUSTED;
+    case absl::StatusCode::kUnavailable:
+      return v1::ERROR_CODE_UNAVAILABLE;
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kAlreadyExists:
+      return v1::ERROR_CODE_FAILED_PRECONDITION;
+    default:
+      return v1::ERROR_CODE_INTERNAL;
+  }
+}
+
+}  // namespace
+
+std::string_view ReasonOf(const Status& status) { return SplitField(status).second; }
+
+Status InField(std::string_view field, const Status& status) {
+  return MakeStatus(status.code(), "{}: {}", field, ReasonOf(status));
+}
+
+v1::ItemError FaultOf(const Status& status) {
+  CHECK(!status.ok(), "what is well is no fault");
+  const auto [field, whole] = SplitField(status);
+  std::string reason(whole);
+  // A reason quotes what was sent: a thousand items with long URLs are not sent back.
+  if (reason.size() > limits::kMaxReasonBytes) {
+    const std::string_view start = std::string_view(reason).substr(0, limits::kMaxReasonBytes);
+    reason.replace(ValidUtf8Prefix(start), std::string::npos, "...");
+  }
+  v1::ItemError error;
+  error.set_code(CodeOf(status, field));
+  error.set_field(std::string(field));
+  error.set_reason(std::move(reason));
+  if (error.code() == v1::ERROR_CODE_RESOURCE_EXHAUSTED ||
+      error.code() == v1::ERROR_CODE_UNAVAILABLE) {
+    error.set_retryable(true);
+    ToProto(Duration::Seconds(1), error.mutable_retry_after());
+  }
+  return error;
+}
+
+grpc::Status GrpcStatusOf(const Status& status) {
+  // Both number their codes alike.
+  return {static_cast<grpc::StatusCode>(status.raw_code()), std::string(status.message())};
+}
+
+}  // namespace freshet

@@ -1,0 +1,452 @@
+#include "server/api/from_proto.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "core/base/fingerprint.h"
+#include "core/base/limits.h"
+#include "core/base/text.h"
+#include "core/base/url.h"
+#include "core/schedule/http_status.h"
+#include "core/schedule/leases.h"
+#include "server/api/faults.h"
+
+namespace freshet {
+namespace {
+
+constexpr int64_t kYear1990 = 631'152'000;
+constexpr Duration kMaxSkew = Duration::Seconds(limits::kMaxClockSkewSeconds);
+constexpr Duration kMaxInterval = Duration::Seconds(limits::kMaxIntervalSeconds);
+constexpr Duration kMaxBlock = Duration::Seconds(limits::kMaxBlockSeconds);
+
+Status CheckNumber(std::string_view field, double value, double max) {
+  if (std::isnan(value)) return InvalidArgument("{}: is not a number (NaN)", field);
+  if (value < 0) return InvalidArgument("{}: {} is negative", field, value);
+  if (value > max) return InvalidArgument("{}: {} is over the limit of {}", field, value, max);
+  return absl::OkStatus();
+}
+
+// A span from zero to `max`.
+StatusOr<Duration> ConvertSpan(std::string_view field, const google::protobuf::Duration& span,
+                               Duration max) {
+  const StatusOr<Duration> duration = FromProto(span);
+  if (!duration.ok()) return InField(field, duration.status());
+  if (*duration < Duration()) return InvalidArgument("{}: is negative", field);
+  if (*duration > max) {
+    return InvalidArgument("{}: {} s is over the limit of {} s", field, duration->seconds(),
+                           max.seconds());
+  }
+  return *duration;
+}
+
+// An instant that something happened at: not before 1990, hardly after now.
+StatusOr<Instant> ConvertPast(std::string_view field, const google::protobuf::Timestamp& time,
+                              Instant now) {
+  const StatusOr<Instant> instant = FromProto(time);
+  if (!instant.ok()) return InField(field, instant.status());
+  if (*instant < Instant::FromUnixSeconds(kYear1990)) {
+    return InvalidArgument("{}: is before 1990", field);
+  }
+  if (*instant > now + kMaxSkew) {
+    return InvalidArgument("{}: is {:.0f} s in the server's future, at most {} are allowed", field,
+                           (*instant - now).seconds(), limits::kMaxClockSkewSeconds);
+  }
+  return *instant;
+}
+
+// What is wrong of a field that comes from the site, or from a worker's clock, costs no result.
+void Note(std::string_view field, std::string_view reason, std::vector<std::string>* notes) {
+  notes->push_back(fmt::format("{}: {}", field, reason));
+}
+void NoteDropped(std::string_view field, const Status& fault, std::vector<std::string>* notes) {
+  Note(field, fmt::format("{}; left out", ReasonOf(fault)), notes);
+}
+
+// The time of a fetch. Under a lease, which bounds it, any is taken.
+StatusOr<Instant> ConvertFetchTime(const v1::CrawlResult& result, Instant now,
+                                   std::vector<std::string>* notes) {
+  if (!result.has_fetch_time()) return now;
+  const StatusOr<Instant> time = ConvertPast("fetch_time", result.fetch_time(), now);
+  if (time.ok() || LeaseId(result.lease_id()) == LeaseId()) return time;
+  const bool early =
+      FromProto(result.fetch_time()).ok() && result.fetch_time().seconds() < kYear1990;
+  const std::string_view taken = early ? "; taken as then" : "; taken as now";
+  Note("fetch_time", fmt::format("{}{}", ReasonOf(time.status()), taken), notes);
+  return early ? Instant::FromUnixSeconds(kYear1990) : now;
+}
+
+// What a worker says became of the page; nothing: the digest or the status decides it.
+StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& result,
+                                                     const ReportCrawl& report,
+                                                     std::vector<std::string>* notes) {
+  const bool leased = report.lease != LeaseId();
+  switch (result.outcome()) {
+    case v1::CRAWL_OUTCOME_UNSPECIFIED:
+      // Under an open lease it is decided one way or another.
+      if (report.digest.empty() && report.http_status != 304 && !leased &&
+          !IsFailure(report.http_status)) {
+        return InvalidArgument("outcome: is unset and there is no digest to decide it by");
+      }
+      return std::nullopt;
+    case v1::CRAWL_OUTCOME_CHANGED:
+      return CrawlOutcome::kChanged;
+    case v1::CRAWL_OUTCOME_UNCHANGED:
+      return CrawlOutcome::kUnchanged;
+    case v1::CRAWL_OUTCOME_ERROR:
+      return CrawlOutcome::kError;
+    case v1::CRAWL_OUTCOME_GONE:
+      return CrawlOutcome::kGone;
+    case v1::CRAWL_OUTCOME_MOVED:
+      return CrawlOutcome::kMoved;
+    default:
+      break;
+  }
+  Status unknown =
+      InvalidArgument("outcome: {} is no known outcome", static_cast<int>(result.outcome()));
+  if (!leased) return unknown;
+  NoteDropped("outcome", unknown, notes);
+  return std::nullopt;
+}
+
+// Without its digest nothing can be compared: where nothing else is said, new content is the worse.
+void DropDigest(const v1::CrawlResult& result, ReportCrawl* report,
+                std::vector<std::string>* notes) {
+  Note("content_digest",
+       fmt::format("{} bytes, at most {} are allowed; left out", result.content_digest().size(),
+                   limits::kMaxValidatorBytes),
+       notes);
+  if (report->outcome || report->http_status == 304) return;
+  report->outcome = CrawlOutcome::kChanged;
+  Note("outcome", "is unset and there is no digest to decide it by: counts as changed", notes);
+}
+
+// What a worker wants back with the next assignment.
+void ConvertValidators(const v1::CrawlResult& result, ReportCrawl* report,
+                       std::vector<std::string>* notes) {
+  const Status etag = ValidateText("etag", result.etag(), limits::kMaxValidatorBytes);
+  if (etag.ok()) {
+    report->etag = result.etag();
+  } else {
+    NoteDropped("etag", etag, notes);
+  }
+  if (!result.has_last_modified()) return;
+  if (const StatusOr<Instant> time = FromProto(result.last_modified()); time.ok()) {
+    report->last_modified = std::to_string(time->micros());
+  } else {
+    NoteDropped("last_modified", time.status(), notes);
+  }
+}
+
+void ConvertStatus(const v1::CrawlResult& result, ReportCrawl* report,
+                   std::vector<std::string>* notes) {
+  if (!result.has_http_status()) return;
+  if (result.http_status() < 100 || result.http_status() > 599) {
+    Note("http_status", fmt::format("{} is not 100 to 599; left out", result.http_status()), notes);
+    return;
+  }
+  report->http_status = static_cast<uint16_t>(result.http_status());
+}
+
+void ConvertRetryAfter(const v1::CrawlResult& result, ReportCrawl* report,
+                       std::vector<std::string>* notes) {
+  if (!result.has_retry_after()) return;
+  const StatusOr<Duration> wait = ConvertSpan("retry_after", result.retry_after(), kMaxBlock);
+  if (wait.ok()) {
+    report->retry_after = *wait;
+    return;
+  }
+  const StatusOr<Duration> span = FromProto(result.retry_after());
+  if (!span.ok() || *span < Duration()) return NoteDropped("retry_after", wait.status(), notes);
+  report->retry_after = kMaxBlock;
+  Note("retry_after", fmt::format("{}, which counts", ReasonOf(wait.status())), notes);
+}
+
+// Where a page has moved to; `report` has the rest.
+void ConvertMovedTo(const v1::CrawlResult& result, ReportCrawl* report,
+                    std::vector<std::string>* notes) {
+  if (result.moved_to().empty()) return;
+  if (report->outcome != CrawlOutcome::kMoved) {
+    return Note("moved_to", "is not of a page that has moved; left out", notes);
+  }
+  StatusOr<CanonicalUrl> url = Canonicalise(result.moved_to());
+  if (!url.ok()) return NoteDropped("moved_to", url.status(), notes);
+  if (report->key && report->key->url == url->text) {
+    return Note("moved_to", "is the page itself; left out", notes);
+  }
+  report->moved_to = std::move(url->text);
+}
+
+// What was sent, as it is.
+StatusOr<PageKey> ConvertAsSent(std::string_view url, std::string_view crawl_id) {
+  RETURN_IF_ERROR(ValidateText("url", url, limits::kMaxUrlBytes));
+  ASSIGN_OR_RETURN(std::string id, CanonicalCrawlId(crawl_id));
+  return PageKey{.crawl_id = std::move(id), .url = std::string(url)};
+}
+
+// Sets the page that a result names, and gives the slot to ask for it: that of the lease, if there
+// is one. Its shard compares names, because the page may be one of an earlier release, which kept
+// what was canonical then: another text, or one that is no URL any more, or under another host.
+StatusOr<Slot> ConvertResultKey(const v1::CrawlResult& result, ReportCrawl* report) {
+  const bool leased = report->lease != LeaseId();
+  const Slot slot_of_lease = SlotOfLease(report->lease);
+  if (leased && result.url().empty()) return slot_of_lease;
+  StatusOr<HostedKey> named = ConvertKey(result.url(), result.crawl_id());
+  if (!leased && !named.ok()) return named.status();
+  const Slot slot = leased ? slot_of_lease : SlotOfHost(named->host);
+  const bool found = named.ok() && SlotOfHost(named->host) == slot;
+  if (!found || named->key.url != result.url()) {
+    ASSIGN_OR_RETURN(report->as_sent, ConvertAsSent(result.url(), result.crawl_id()));
+  }
+  if (found) report->key = std::move(named->key);
+  return slot;
+}
+
+}  // namespace
+
+StatusOr<Duration> FromProto(const google::protobuf::Duration& duration) {
+  constexpr int64_t kMost = 315'576'000'000;  // 10,000 years, as the type says
+  const bool fits = duration.seconds() >= -kMost && duration.seconds() <= kMost &&
+                    duration.nanos() > -1'000'000'000 && duration.nanos() < 1'000'000'000 &&
+                    (duration.seconds() == 0 || duration.nanos() == 0 ||
+                     (duration.seconds() > 0) == (duration.nanos() > 0));
+  if (!fits) {
+    return InvalidArgument("{} s and {} ns are no valid duration", duration.seconds(),
+                           duration.nanos());
+  }
+  return Duration::Seconds(duration.seconds()) + Duration::Micros(duration.nanos() / 1000);
+}
+
+StatusOr<Instant> FromProto(const google::protobuf::Timestamp& time) {
+  // Years 1 to 9999, as the type says.
+  const bool fits = time.seconds() >= -62'135'596'800 && time.seconds() <= 253'402'300'799 &&
+                    time.nanos() >= 0 && time.nanos() < 1'000'000'000;
+  if (!fits) {
+    return InvalidArgument("{} s and {} ns are no valid time", time.seconds(), time.nanos());
+  }
+  return Instant::FromUnixSeconds(time.seconds()) + Duration::Micros(time.nanos() / 1000);
+}
+
+StatusOr<HostedKey> ConvertKey(std::string_view url, std::string_view crawl_id) {
+  ASSIGN_OR_RETURN(CanonicalUrl canonical, Canonicalise(url));
+  ASSIGN_OR_RETURN(std::string id, CanonicalCrawlId(crawl_id));
+  return HostedKey{.key = {.crawl_id = std::move(id), .url = std::move(canonical.text)},
+                   .host = std::move(canonical.host)};
+}
+
+StatusOr<RoutedEvent> ConvertPage(const v1::PageSpec& page, bool reset, Instant now) {
+  ASSIGN_OR_RETURN(HostedKey named, ConvertKey(page.url(), page.crawl_id()));
+  const Slot slot = SlotOfHost(named.host);
+  UpsertPage upsert;
+  upsert.key = std::move(named.key);
+  upsert.host = std::move(named.host);
+  upsert.reset = reset;
+  if (page.has_importance()) {
+    RETURN_IF_ERROR(CheckNumber("importance", page.importance(), limits::kMaxImportance));
+    upsert.importance = page.importance();
+  }
+  if (page.has_min_interval()) {
+    ASSIGN_OR_RETURN(upsert.min_interval,
+                     ConvertSpan("min_interval", page.min_interval(), kMaxInterval));
+  }
+  if (page.has_max_interval()) {
+    ASSIGN_OR_RETURN(upsert.max_interval,
+                     ConvertSpan("max_interval", page.max_interval(), kMaxInterval));
+  }
+  if (page.has_not_before()) {
+    const StatusOr<Instant> time = FromProto(page.not_before());
+    if (!time.ok()) return InField("not_before", time.status());
+    upsert.not_before = std::max(*time, Instant());
+  }
+  if (page.has_known_change_rate_per_day()) {
+    const double rate = page.known_change_rate_per_day();
+    RETURN_IF_ERROR(CheckNumber("known_change_rate_per_day", rate, limits::kMaxChangesPerDay));
+    upsert.known_change_rate = Rate::PerDay(rate);
+  }
+  if (page.has_complete_signals()) upsert.complete_signals = page.complete_signals();
+  if (page.has_last_crawl_time()) {
+    ASSIGN_OR_RETURN(upsert.last_crawl,
+                     ConvertPast("last_crawl_time", page.last_crawl_time(), now));
+  }
+  return RoutedEvent{.slot = slot, .event = std::move(upsert), .notes = {}};
+}
+
+StatusOr<RoutedEvent> ConvertRemove(std::string_view url, std::string_view crawl_id) {
+  ASSIGN_OR_RETURN(HostedKey named, ConvertKey(url, crawl_id));
+  RemovePage remove;
+  if (named.key.url != url) {
+    ASSIGN_OR_RETURN(remove.as_sent, ConvertAsSent(url, crawl_id));
+  }
+  remove.key = std::move(named.key);
+  return RoutedEvent{.slot = SlotOfHost(named.host), .event = std::move(remove), .notes = {}};
+}
+
+StatusOr<RoutedEvent> ConvertRecheck(std::string_view url, std::string_view crawl_id) {
+  ASSIGN_OR_RETURN(HostedKey named, ConvertKey(url, crawl_id));
+  RecheckPage recheck;
+  recheck.key = std::move(named.key);
+  return RoutedEvent{.slot = SlotOfHost(named.host), .event = std::move(recheck), .notes = {}};
+}
+
+StatusOr<RoutedEvent> ConvertResult(const v1::CrawlResult& result, uint32_t generation,
+                                    Instant now) {
+  ReportCrawl report;
+  report.lease = LeaseId(result.lease_id());
+  if (report.lease != LeaseId() && !MayHaveIssued(generation, report.lease)) {
+    return NotFound("lease_id: {} was never issued", result.lease_id());
+  }
+  std::vector<std::string> notes;
+  ASSIGN_OR_RETURN(const Slot slot, ConvertResultKey(result, &report));
+  ASSIGN_OR_RETURN(report.fetched, ConvertFetchTime(result, now, &notes));
+  ConvertStatus(result, &report, &notes);
+  const bool long_digest = result.content_digest().size() > limits::kMaxValidatorBytes;
+  if (!long_digest) report.digest = result.content_digest();
+  if (!long_digest || result.outcome() != v1::CRAWL_OUTCOME_UNSPECIFIED) {
+    ASSIGN_OR_RETURN(report.outcome, ConvertOutcome(result, report, &notes));
+  }
+  if (long_digest) DropDigest(result, &report, &notes);
+  ConvertValidators(result, &report, &notes);
+  ConvertRetryAfter(result, &report, &notes);
+  ConvertMovedTo(result, &report, &notes);
+  return RoutedEvent{.slot = slot, .event = std::move(report), .notes = std::move(notes)};
+}
+
+StatusOr<RoutedEvent> ConvertSignal(const v1::ChangeSignal& signal, const Sources& sources,
+                                    Instant now) {
+  ASSIGN_OR_RETURN(HostedKey named, ConvertKey(signal.url(), signal.crawl_id()));
+  if (signal.source().empty()) return InvalidArgument("source: is empty");
+  if (const Status name = ValidateSourceName(signal.source()); !name.ok()) {
+    return InField("source", name);
+  }
+  const std::optional<uint8_t> source = sources.Find(signal.source());
+  if (!source) return NotFound("source: {} is not registered", signal.source());
+  SignalChange change;
+  change.key = std::move(named.key);
+  change.source = *source;
+  if (signal.has_change_time()) {
+    ASSIGN_OR_RETURN(change.changed, ConvertPast("change_time", signal.change_time(), now));
+  }
+  RETURN_IF_ERROR(ValidateText("signal_id", signal.signal_id(), limits::kMaxSignalIdBytes));
+  if (!signal.signal_id().empty()) {
+    // Within source and page: their names are part of what is hashed.
+    const std::string scope =
+        fmt::format("{} {} {}", signal.source(), change.key.crawl_id, change.key.url);
+    change.signal_id_hash = std::max<uint64_t>(1, HashOfTexts(scope, signal.signal_id()));
+  }
+  return RoutedEvent{.slot = SlotOfHost(named.host), .event = std::move(change), .notes = {}};
+}
+
+StatusOr<RoutedEvent> ConvertReturn(uint64_t lease_id) {
+  if (lease_id == 0) return InvalidArgument("lease_ids: a lease id is never 0");
+  const LeaseId lease(lease_id);
+  return RoutedEvent{.slot = SlotOfLease(lease), .event = ReturnLease{lease}, .notes = {}};
+}
+
+StatusOr<std::string> ConvertHost(std::string_view text) {
+  if (text.empty()) return InvalidArgument("host: is empty");
+  const bool url = text.find("://") != std::string_view::npos;
+  const StatusOr<CanonicalUrl> canonical =
+      Canonicalise(url ? std::string(text) : fmt::format("http://{}/", text));
+  if (!canonical.ok()) return InField("host", canonical.status());
+  return canonical->host;
+}
+
+StatusOr<SetHost> ConvertPoliteness(const v1::SetHostPolitenessRequest& request, Instant now) {
+  SetHost event;
+  ASSIGN_OR_RETURN(event.host, ConvertHost(request.host()));
+  if (request.reset()) {
+    event.min_delay.emplace();
+    event.max_in_flight.emplace();
+    event.min_page_interval.emplace();
+    event.blocked_until = Instant();
+  }
+  if (request.has_min_delay()) {
+    ASSIGN_OR_RETURN(event.min_delay, ConvertSpan("min_delay", request.min_delay(), kMaxInterval));
+  }
+  if (request.has_max_in_flight()) event.max_in_flight.emplace(request.max_in_flight());
+  if (request.has_min_page_interval()) {
+    ASSIGN_OR_RETURN(event.min_page_interval,
+                     ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval));
+  }
+  if (request.has_blocked_until()) {
+    const StatusOr<Instant> until = FromProto(request.blocked_until());
+    if (!until.ok()) return InField("blocked_until", until.status());
+    if (*until > now + kMaxBlock) {
+      return InvalidArgument("blocked_until: is more than {} days ahead",
+                             limits::kMaxBlockSeconds / 86400);
+    }
+    event.blocked_until = *until <= now ? Instant() : *until;
+  }
+  return event;
+}
+
+StatusOr<std::function<void(Settings*)>> ConvertDefaults(
+    const v1::SetPolitenessDefaultsRequest& request) {
+  std::optional<Duration> delay;
+  std::optional<Duration> interval;
+  if (request.has_min_delay()) {
+    ASSIGN_OR_RETURN(delay, ConvertSpan("min_delay", request.min_delay(), kMaxInterval));
+  }
+  if (request.has_min_page_interval()) {
+    ASSIGN_OR_RETURN(interval,
+                     ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval));
+  }
+  std::optional<uint32_t> limit;
+  if (request.has_max_in_flight()) limit = request.max_in_flight();
+  return [reset = request.reset(), delay, limit, interval](Settings* settings) {
+    const auto put = [reset](const auto& value, auto* setting) {
+      if (reset || value) *setting = value;
+    };
+    put(delay, &settings->min_delay);
+    put(limit, &settings->max_in_flight);
+    put(interval, &settings->min_page_interval);
+  };
+}
+
+StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& lease, Duration unset,
+                                Duration max) {
+  if (!has) return unset;
+  const StatusOr<Duration> duration = FromProto(lease);
+  if (!duration.ok()) return InField("lease_duration", duration.status());
+  if (*duration < Duration::Seconds(1) || *duration > max) {
+    return InvalidArgument("lease_duration: {} s is not 1 to {} s", duration->seconds(),
+                           max.seconds());
+  }
+  return *duration;
+}
+
+void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals) {
+  constexpr uint64_t kMost = UINT32_MAX;
+  // Unrelated single pings are what ConvertSignal makes of them.
+  if (origin.size && *origin.size < 2) return;
+  // Pages of one host share a slot but not the other way round, so the URL tells the host.
+  const auto part_of = [](const SignalChange& signal) {
+    return std::pair(signal.source, HostOfCanonical(signal.key.url));
+  };
+  absl::flat_hash_map<std::pair<uint8_t, std::string_view>, std::vector<SignalChange*>> parts;
+  for (RoutedEvent& event : *signals) {
+    auto& signal = std::get<SignalChange>(event.event);
+    parts[part_of(signal)].push_back(&signal);
+  }
+  for (const auto& [part, members] : parts) {
+    uint64_t pages = origin.size.value_or(0);
+    if (!origin.size) {
+      absl::flat_hash_set<PageKey> distinct;
+      for (const SignalChange* signal : members) distinct.insert(signal->key);
+      pages = distinct.size();
+    }
+    uint64_t poll = 0;
+    if (pages > 1) {
+      poll = std::max<uint64_t>(
+          1, HashOfTexts(fmt::format("{} {}", part.first, part.second), origin.name));
+    }
+    for (SignalChange* signal : members) {
+      signal->pages_in_poll = static_cast<uint32_t>(std::min(pages, kMost));
+      signal->poll = poll;
+    }
+  }
+}
+
+}  // namespace freshet

@@ -1,0 +1,55 @@
+// What clients are shown: core structs as messages.
+//
+// All functions are thread-safe.
+#ifndef FRESHET_SERVER_API_TO_PROTO_H_
+#define FRESHET_SERVER_API_TO_PROTO_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/units.h"
+#include "core/model/page.h"
+#include "core/schedule/event.h"
+#include "core/schedule/shard_state.h"
+#include "freshet/v1/admin.pb.h"
+#include "freshet/v1/pages.pb.h"
+#include "freshet/v1/types.pb.h"
+#include "server/engine/sources.h"
+
+namespace freshet {
+
+void ToProto(Instant time, google::protobuf::Timestamp* out);
+void ToProto(Duration duration, google::protobuf::Duration* out);
+[[nodiscard]] v1::BurstClass ToProto(BurstClass burst);
+void ToProto(const Assignment& assignment, v1::Assignment* out);
+// An outcome that needs no word (applied, without notes) is nothing.
+[[nodiscard]] std::optional<v1::ItemStatus> ToProto(const Reply& reply, uint32_t index);
+void ToProto(const PageRecord& page, const std::optional<LeaseRecord>& lease,
+             const Sources& sources, v1::Page* out);
+void ToProto(const PageEstimate& estimate, const PageRecord& page, v1::PageEstimates* out);
+void ToProto(const CrawlObservation& observation, const Sources& sources, v1::Observation* out);
+
+void ToProto(const PolitenessDefaults& defaults, v1::PolitenessDefaults* out);
+// What is there to be said of a host beside what is stored.
+struct HostContext {
+  uint32_t in_flight = 0;
+  int throttles = 0;  // ThrottlesAt
+  PolitenessDefaults defaults;
+  Instant now;
+};
+void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* out);
+
+// What the explanation of a page needs beside the page.
+struct ExplanationContext {
+  std::string policy;
+  std::string standstill;  // why nothing at all is assigned; empty: something is
+  PolitenessDefaults defaults;
+  Instant now;
+};
+void ToProto(const Explanation& explanation, const PageRecord& page,
+             const ExplanationContext& context, const Sources& sources, v1::Explanation* out);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_TO_PROTO_H_

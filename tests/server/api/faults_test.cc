@@ -1,0 +1,43 @@
+#include "server/api/faults.h"
+
+#include <string>
+
+#include "core/base/limits.h"
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+TEST(Faults, SplitsFieldsOffStatuses) {
+  v1::ItemError error = FaultOf(InvalidArgument("url: is empty"));
+  EXPECT_EQ(error.field(), "url");
+  EXPECT_EQ(error.reason(), "is empty");
+  EXPECT_FALSE(error.retryable());
+  error = FaultOf(NotFound("lease_id: 7 is not open"));
+  EXPECT_EQ(error.code(), v1::ERROR_CODE_UNKNOWN_LEASE);
+  error = FaultOf(NotFound("Nothing of this kind: really"));
+  EXPECT_EQ(error.field(), "");
+  EXPECT_EQ(error.reason(), "Nothing of this kind: really");
+  error = FaultOf(MakeStatus(absl::StatusCode::kResourceExhausted, "full"));
+  EXPECT_TRUE(error.retryable());
+  EXPECT_EQ(error.retry_after().seconds(), 1);
+  EXPECT_EQ(GrpcStatusOf(NotFound("url: gone")).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(GrpcStatusOf(InvalidArgument("url: bad")).error_message(), "url: bad");
+}
+
+TEST(Faults, ReasonsMoveToOtherFieldsWithTheirCode) {
+  EXPECT_EQ(ReasonOf(InvalidArgument("url: host is missing")), "host is missing");
+  EXPECT_EQ(ReasonOf(InvalidArgument("5 s and -1 ns are no time")), "5 s and -1 ns are no time");
+  const Status moved = InField("host", NotFound("url: is gone"));
+  EXPECT_EQ(moved, NotFound("host: is gone"));
+  EXPECT_EQ(InField("span", InvalidArgument("is odd")), InvalidArgument("span: is odd"));
+}
+
+TEST(Faults, LongReasonsAreCutBetweenCharacters) {
+  std::string text(limits::kMaxReasonBytes - 1, 'a');
+  EXPECT_EQ(FaultOf(InvalidArgument("url: {}", text)).reason(), text);
+  EXPECT_EQ(FaultOf(InvalidArgument("url: {}\u00e4", text)).reason(), text + "...");
+}
+
+}  // namespace
+}  // namespace freshet
