@@ -1,7 +1,6 @@
 #include "server/maintenance.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 
 #include "fmt/format.h"
@@ -60,12 +59,12 @@ int PrintReport(std::string_view done, const std::string& dir, const VerifyRepor
 }  // namespace
 
 int RunVerify(const ServerConfig& config) {
-  // Opening would create a store where there is none.
-  if (!std::filesystem::exists(config.data_dir)) {
-    return Failed("cannot verify", NotFound("{}: does not exist", config.data_dir));
-  }
-  const StatusOr<std::unique_ptr<Store>> store = Reporting<std::unique_ptr<Store>>(
-      config, [&](const StoreOptions& options) { return Store::Open(config.data_dir, options); });
+  const StatusOr<std::unique_ptr<Store>> store =
+      Reporting<std::unique_ptr<Store>>(config, [&](const StoreOptions& options) {
+        StoreOptions existing = options;
+        existing.create_if_missing = false;
+        return Store::Open(config.data_dir, existing);
+      });
   if (!store.ok()) {
     if (absl::IsDataLoss(store.status())) {
       fmt::print("problem: {}\n", std::string(store.status().message()));

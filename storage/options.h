@@ -79,6 +79,8 @@ struct StoreOptions {
   // Compactions wait for Store::StartCompactions. Default off. The server sets it, so that what a
   // killed process left to compact does not take the cores that loading needs. Simulation: off.
   bool hold_compactions = false;
+  // Opening a directory without a store makes one; else it is NotFound, and nothing is written.
+  bool create_if_missing = true;
 
   // Full-file checksums are verified at opening. Default off: reads verify every block anyway, and
   // start-up must not read cold data. Simulation: both.

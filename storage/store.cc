@@ -103,6 +103,14 @@ void Store::Impl::Enter(OpenStage stage) const {
   if (options_.progress != nullptr) options_.progress->stage = stage;
 }
 
+Status Store::Impl::CheckExists() const {
+  const rocksdb::Status found = env_->FileExists(dir_);
+  if (found.IsNotFound()) return NotFound("{}: does not exist", dir_);
+  RETURN_IF_ERROR(FromRocksDb(found, "looking for " + dir_));
+  ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
+  return exists ? absl::OkStatus() : NotFound("{}: holds no store", dir_);
+}
+
 Status Store::Impl::Lock() {
   RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(dir_), "creating " + dir_));
   return storage::LockDirectory(env_, dir_, &lock_);
@@ -405,6 +413,7 @@ Status Store::Impl::health() const {
 StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& dir, const StoreOptions& options) {
   ASSIGN_OR_RETURN(std::string absolute, storage::AbsolutePath(dir));
   auto impl = std::make_unique<Impl>(std::move(absolute), options);
+  if (!options.create_if_missing) RETURN_IF_ERROR(impl->CheckExists());
   RETURN_IF_ERROR(impl->Lock());
   RETURN_IF_ERROR(impl->OpenDatabase());
   RETURN_IF_ERROR(impl->CheckFormat());

@@ -25,6 +25,8 @@ class Store::Impl {
   ~Impl();
 
   // Opening, in this order.
+  // NotFound where there is no store; writes nothing.
+  [[nodiscard]] Status CheckExists() const;
   [[nodiscard]] Status Lock();
   [[nodiscard]] Status OpenDatabase();
   [[nodiscard]] Status CheckFormat();

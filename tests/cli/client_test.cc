@@ -491,7 +491,7 @@ TEST(TrustTest, SaysThatNoSourceWasSeen) {
   const Outcome run = server.Run({"trust"});
   EXPECT_EQ(run.code, kAccepted);
   EXPECT_EQ(run.out, "");
-  EXPECT_THAT(run.err, StartsWith("no source has been seen yet"));
+  EXPECT_THAT(run.err, StartsWith("nothing has been learned of any source yet"));
   EXPECT_EQ(server.Run({"trust", "--json"}).err, "");
 }
 

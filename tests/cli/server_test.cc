@@ -120,6 +120,20 @@ TEST(RealServerTest, ShowsAfterACrashWhatWasAcknowledged) {
   EXPECT_TRUE(WIFEXITED(server.Stop(SIGTERM)));
 }
 
+TEST(RealServerTest, ReportsWhatTheStatusCodeSays) {
+  const TempDir dir;
+  RealServer server(dir.path());
+  ASSERT_EQ(server.Run({"upsert", "https://example.org/"}).code, kAccepted);
+  const Outcome reported = server.Run({"report"}, "url\thttp_status\nhttps://example.org/\t503\n");
+  EXPECT_EQ(reported.code, kAccepted) << reported.err;
+  EXPECT_EQ(server.RunJson({"get", "https://example.org/"})["page"]["last_outcome"],
+            "CRAWL_OUTCOME_ERROR");
+  // 200 leaves open whether the page has changed.
+  const Outcome open = server.Run({"report"}, "url\thttp_status\nhttps://example.org/\t200\n");
+  EXPECT_EQ(open.code, kRefused);
+  EXPECT_THAT(open.err, HasSubstr("outcome"));
+}
+
 // One bad item of each kind costs neither its neighbours nor the server.
 TEST(RealServerTest, NamesWhatItRefusesAndGoesOn) {
   const TempDir dir;

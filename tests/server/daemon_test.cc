@@ -290,6 +290,13 @@ TEST(Daemon, RefusesMaintenanceOfWhatIsNotThere) {
   EXPECT_EQ(testing::RunProgram("freshetd --verify --repair --data-dir " + missing, "").exit_code,
             2);
   EXPECT_FALSE(std::ifstream(missing).good());
+  // Nor is a store made of a directory that holds something else.
+  const testing::ProgramResult other =
+      RunScript(dir,
+                "mkdir $dir/other; echo notes >$dir/other/notes\n"
+                "$freshetd --verify --data-dir $dir/other; echo code $?; ls $dir/other\n");
+  EXPECT_EQ(other.out, "code 1\nnotes\n");
+  EXPECT_THAT(other.err, HasSubstr("/other: holds no store"));
 }
 
 }  // namespace

@@ -158,9 +158,12 @@ ExitCode Report(Session& session, const ReportOptions& options) {
       return absl::InvalidArgumentError(
           fmt::format("row {}: url: missing, and so is lease_id", row.number));
     }
-    if (row.Find("outcome") == nullptr && row.Find("content_digest") == nullptr) {
-      return absl::InvalidArgumentError(
-          fmt::format("row {}: outcome: missing, and so is content_digest", row.number));
+    // The server tells the outcome by either of the others; http_status says enough from 400 on,
+    // which is for it to judge.
+    if (row.Find("outcome") == nullptr && row.Find("content_digest") == nullptr &&
+        row.Find("http_status") == nullptr) {
+      return absl::InvalidArgumentError(fmt::format(
+          "row {}: outcome: missing, and so are content_digest and http_status", row.number));
     }
     return FillItem(row, SetResultField, result);
   };

@@ -130,7 +130,9 @@ ExitCode Trust(Session& session, const std::string& source) {
     return kAccepted;
   }
   if (response.sources().empty()) {
-    session.Note("no source has been seen yet: crawl pages that were signalled");
+    session.Note(
+        "nothing has been learned of any source yet: it takes crawls of pages that were signalled, "
+        "and the next learning round (freshet epoch)");
     return kAccepted;
   }
   Table table(session.out(), {{"source"},
