@@ -89,6 +89,8 @@ class PageTable {
     kGone = 4,    // the last crawl that said so found it gone or moved
     kNever = 8,   // no time makes it worth a crawl
   };
+  // Each keeps a page out of the picks.
+  static constexpr int kNotToBePicked = kTaken | kLeased | kNever;
 
   // Precondition: the number is not in the table; the serial is not 0.
   PageId Add(PageNumber number, uint64_t fingerprint);

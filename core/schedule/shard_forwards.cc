@@ -42,7 +42,7 @@ void ShardState::Want(const Event& event, std::vector<PageNumber>* numbers) cons
 }
 
 Reply ShardState::Step(const Event& event, Instant now, Transaction& txn) {
-  impl_->latest = std::max(impl_->latest, now);
+  impl_->picks.Hear(now);
   return std::visit([&](const auto& e) { return impl_->Step(e, now, txn); }, event);
 }
 
@@ -57,6 +57,30 @@ std::optional<Pick> ShardState::Peek(Instant at) { return impl_->Peek(at); }
 std::optional<Pick> ShardState::Take(Instant at) { return impl_->Take(at); }
 void ShardState::PutBack(PageNumber page) { impl_->PutBack(page); }
 double ShardState::price() const { return impl_->price; }
+
+bool ShardState::SetPolicy(const CrawlPolicy& policy) { return impl_->picks.SetPolicy(policy); }
+bool ShardState::MakeRoom() { return impl_->picks.MakeRoom(); }
+void ShardState::FinishFiling(const CrawlPolicy& filed_by) { impl_->picks.FinishFiling(filed_by); }
+std::vector<std::shared_ptr<void>> ShardState::TakeRetired() { return impl_->picks.TakeRetired(); }
+const CrawlPolicy& ShardState::policy() const { return impl_->picks.policy(); }
+const CrawlPolicy& ShardState::in_force() const { return impl_->picks.in_force(); }
+
+uint32_t ShardState::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {
+  return impl_->picks.CollectPlan(first, count, columns);
+}
+
+bool ShardState::BeginPlan(Rate newcomer_rate) { return impl_->picks.BeginPlan(newcomer_rate); }
+
+bool ShardState::StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now) {
+  return impl_->picks.StagePlan(first, crawls, now);
+}
+
+bool ShardState::FinishPlan(bool* refile) {
+  if (!impl_->picks.FinishPlan(refile)) return false;
+  // The urgency of what a plan picks is no price.
+  impl_->price = 0;
+  return true;
+}
 
 void ShardState::SetPoliteness(const PolitenessDefaults& defaults) {
   impl_->SetPoliteness(defaults);

@@ -1,40 +1,46 @@
-// The inside of ShardState, shared by its source files: shard_state.cc (start-up, installing,
-// picks, timers), shard_pages.cc (how a page is filed), shard_plan.cc (rate plans), shard_steps.cc
-// (one function per event), shard_waits.cc (how long what was not fetched waits) and shard_view.cc
-// (looking). Not for others.
+// The inside of ShardState: the pages and hosts of a shard, and what each event does to them. What
+// it is made of has files of its own: the names of pages (page_table.h), what picks are taken from,
+// index or plan (pick_source.h), which hosts are free (host_gate.h), what is out with workers
+// (leases.h, pages_out.h), which signals were taken (signal_ids.h), when rates change by age
+// (edge_calendar.h), how fresh the pages are believed to be (freshness_sample.h).
+//
+//   shard_state.cc     start-up, installing, picks, timers, politeness
+//   shard_steps.cc     one function per event: what it stages
+//   shard_pages.cc     how a page is filed: what index and plan are told of its record
+//   shard_waits.cc     how long what was not fetched waits
+//   shard_view.cc      looking: why a page is, or is not, crawled now
+//   shard_forwards.cc  ShardState's own functions, as calls of these
+//
+// Not for others.
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_IMPL_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_IMPL_H_
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
-#include <queue>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "core/index/price_index.h"
-#include "core/plan/plan_queue.h"
+#include "core/index/index_entry.h"
 #include "core/schedule/edge_calendar.h"
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/page_table.h"
+#include "core/schedule/pages_out.h"
+#include "core/schedule/pick_source.h"
 #include "core/schedule/shard_state.h"
+#include "core/schedule/signal_ids.h"
 
 namespace freshet {
 
 // Owner thread only.
 //
-// Invariants: every known page is in what picks are taken from, the index or the plan's queue,
-// there withheld exactly when it is leased or taken, or no time makes it worth a crawl; it is in
-// `out` exactly when it is leased or taken. Of index and queue one is there; both only while a new
-// policy is made ready beside the old one. What is made ready has pages only once there is room for
-// all.
+// Invariants: every known page is in `picks`, there suspended exactly when it is leased or taken, or
+// no time makes it worth a crawl; it is in `out` exactly when it is leased or taken, and leased
+// exactly when its lease there is open.
 class ShardState::Impl {
  public:
   explicit Impl(const ShardOptions& shard_options);
@@ -52,15 +58,6 @@ class ShardState::Impl {
   [[nodiscard]] std::optional<Pick> Take(Instant at);
   void PutBack(PageNumber number);
   void FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const;
-
-  // --- shard_plan.cc
-  [[nodiscard]] bool SetPolicy(const CrawlPolicy& policy);
-  [[nodiscard]] bool MakeRoom();
-  void FinishFiling(const CrawlPolicy& policy);
-  uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
-  [[nodiscard]] bool BeginPlan(Rate rate);
-  [[nodiscard]] bool StagePlan(uint32_t first, std::span<const PlannedCrawls> crawls, Instant now);
-  [[nodiscard]] bool FinishPlan(bool* refile_pages);
 
   // --- shard_steps.cc: stage what one event does
   // ------------------------------------------------------
@@ -107,18 +104,6 @@ class ShardState::Impl {
   [[nodiscard]] Instant ReachesPrice(const IndexEntry& entry, Instant now) const;
   [[nodiscard]] std::optional<LeaseRecord> LeaseOut(PageId id) const;
 
-  // A page that is with a worker or on its way to one.
-  struct Out {
-    LeaseId lease;  // zero: picked, lease not installed yet
-    HostId host;
-    bool planned = false;  // picked by a plan
-  };
-  struct LeaseEnd {
-    Instant at;
-    LeaseId lease;
-    bool operator>(const LeaseEnd& other) const { return at > other.at; }
-  };
-
   // --- helpers of several files
   // What is known of a page without its host.
   [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state,
@@ -127,48 +112,19 @@ class ShardState::Impl {
   [[nodiscard]] IndexEntry EntryOf(const PageSpec& spec, const PageState& state, HostId host) const;
   // Has the page wait until so long after its last crawl; epoch: it does not hold.
   static void Hold(IndexEntry* entry, Instant last_crawl, Duration interval);
-  // Takes over spec and state of a page and files it in index and queue, whichever are there.
+  // Takes over spec and state of a page, and files it.
   void Refile(PageId id, HostId host, const PageSpec& spec, const PageState& state);
   // Takes over what was computed of a page. `asked_at`: see AskedAt.
   // `entry`: that of the page, held by the page interval of its host.
   void File(PageId id, const PageToLoad& page, const IndexEntry& entry, Instant asked_at);
-  // The page of highest value, or the first of the plan.
-  [[nodiscard]] std::optional<IndexPick> Best(Instant at);
-  // The host under which the page is filed.
-  [[nodiscard]] HostId HostOf(PageId id) const;
-  [[nodiscard]] bool PlanInForce() const { return in_force.plan.has_value(); }
-  // What the plan has for the page, as PlanFacts holds it; newcomers have their rate.
-  [[nodiscard]] float ShareOf(PageId id) const;
-  // Whether a page with this share is crawled when signals ask for it.
-  [[nodiscard]] static bool AsksBySignal(float share) { return share < 0 && share != kUnplanned; }
-  void FileInPlan(PageId id, const IndexEntry& entry, Instant asked_at);
   // What a worker is told that the page is worth: its crawl value, also where a plan picked it.
   [[nodiscard]] double AssignedValue(const PageRecord& page, const LeasePage& event) const;
   // When a signal since the last crawl asked for a crawl by the plan; infinite: none did. A page
   // that the plan crawls on signals alone and nobody has crawled yet asked when it was first seen.
   [[nodiscard]] Instant AskedAt(PageId id, const PageState& state) const;
-  // Index and queue without pages, beside the one that picks are taken from.
-  void StartIndex();
-  void StartQueue();
-  void StartRoom();
-  // Those that are not needed any more; taking them apart is left to others.
-  void RetireIndex();
-  void RetireQueue();
-  // Whether the one picks are taken from, or the one that is made ready, is the index; likewise the
-  // queue. Both take what they have room for.
-  [[nodiscard]] bool FilesInIndex() const { return index && (roomy || !PlanInForce()); }
-  [[nodiscard]] bool FilesInQueue() const { return queue && (roomy || PlanInForce()); }
-  [[nodiscard]] bool HasRoomFor(HostId host) const { return roomy || host.value() < room_hosts; }
-  // An index that was made ready beside a plan takes over once it has every page.
-  void TakeOverByIndex();
   void SetPoliteness(const PolitenessDefaults& defaults);
   // A slice of the hosts that are to follow new defaults.
   void FollowPoliteness();
-  void FreeHost(HostId host) {
-    const bool room = HasRoomFor(host);
-    if (index && (room || !PlanInForce())) index->SetHostFree(host, hosts.FreeAt(host));
-    if (queue && (room || PlanInForce())) queue->SetHostFree(host, hosts.FreeAt(host));
-  }
   [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint, HostId host);
   // `field` is what the request is refused for, if there is one.
   [[nodiscard]] Status TooManyPages(std::string_view field) const {
@@ -178,8 +134,10 @@ class ShardState::Impl {
   }
   void DropPage(PageId id);
   void SetGone(PageId id, bool gone);
-  // Sets a flag, and withholds or offers the page accordingly.
+  // Sets a flag, and suspends or resumes the page accordingly.
   void Mark(PageId id, PageTable::Flag flag, bool value);
+  // Installs the lease of a page that was picked.
+  void HandOut(PageId id, const LeaseRecord& lease);
   // The page is not out any more. Its host may be free with that.
   void TakeBack(PageId id);
   // And files it again.
@@ -216,48 +174,21 @@ class ShardState::Impl {
   // The lease that is open on the page, as the batch sees it.
   [[nodiscard]] LeaseId LeaseOf(PageNumber page, Transaction& txn) const;
 
-  ShardOptions options;
+  ShardOptions options;  // of which the policy is that of the start; see picks.policy()
   Estimator estimator;
   HostGate hosts;
   Leases leases;
   ShardCounters counters;
-  double price = 0;
+  double price = 0;  // value of the last page taken by an index
   uint64_t epoch = 0;
   PageTable pages;
-  absl::flat_hash_map<PageId, Out> out;
+  PickSource picks;
+  PagesOut out;
   EdgeCalendar edges;
   FreshnessSample freshness;
-  static constexpr int kNotToBePicked = PageTable::kTaken | PageTable::kLeased | PageTable::kNever;
-  // The share of a page that came after the plan; no probability is below -1.
-  static constexpr float kUnplanned = -2;
-  // Until the first plan all pages are crawled equally often, the one that waits longest first.
-  static constexpr float kUnplannedRate = 1.0F / (30 * 86400);
-  // What plans are made of, and what became of it.
-  struct PlanFacts {
-    float importance = 0;
-    float change_rate = 0;     // sign bit: every change is signalled
-    float share = kUnplanned;  // rate per second or, below zero, - probability or kUnplanned
-  };
-  std::unique_ptr<PriceIndex> index;
-  std::unique_ptr<PlanQueue> queue;
-  CrawlPolicy in_force;             // with a plan: picks are taken from the queue
-  SegmentedArray<PlanFacts> facts;  // by PageId, with the queue
-  bool refile = false;              // the plan staged has pages asked for that were not before
-  // What is made ready has room for every page and knows every host; until then it has room for
-  // pages below room_pages, and knows hosts below room_hosts.
-  bool roomy = true;
-  uint32_t room_pages = 0;
-  uint32_t room_hosts = 0;
-  std::vector<std::shared_ptr<void>> retired;  // for others to destroy
-  float newcomer_rate = kUnplannedRate;
+  SignalIds signal_ids;
   uint32_t following = UINT32_MAX;  // hosts from here on are still to follow new defaults
-  Instant latest;                   // the latest instant heard of
-  Instant picked;                   // that of the latest pick, never later than the next one's
-  absl::flat_hash_map<Slot, uint64_t> next_serial;
-  std::priority_queue<LeaseEnd, std::vector<LeaseEnd>, std::greater<>> lease_ends;
-  absl::flat_hash_set<uint64_t> signal_ids;
-  std::vector<uint64_t> signal_id_ring;  // oldest at `signal_id_next` once full
-  size_t signal_id_next = 0;
+  absl::flat_hash_map<Slot, uint64_t> next_serial;  // of the next page of the slot
 };
 
 }  // namespace freshet

@@ -1,9 +1,10 @@
-// What is held in memory of a page, and how: by index or queue, believed freshness, age edges,
-// hosts.
+// What is held in memory of a page, and how: what picks are taken from, believed freshness, age
+// edges, hosts.
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/check.h"
+#include "core/base/random.h"
 #include "core/base/url.h"
 #include "core/schedule/shard_impl.h"
 
@@ -40,12 +41,13 @@ Instant IntervalStart(const PageState& state) {
 IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& state,
                                        HostId host) const {
   IndexEntry entry;
-  entry.policy = options.policy.index;
+  const Policy& policy = picks.policy().index;
+  entry.policy = policy;
   entry.rates = MakeIndexRates(spec.importance, state.rates);
   const bool fresh_once = std::isfinite(state.staleness) || state.crawled();
   const double elapsed = state.crawled() ? (state.carried_at - state.last_crawl).seconds() : 0;
   // A page that nobody has fetched yet is worth what a page that is surely stale is worth.
-  entry.exponent = fresh_once ? PolicyExponent(options.policy.index, state.rates, state.staleness,
+  entry.exponent = fresh_once ? PolicyExponent(policy, state.rates, state.staleness,
                                                std::max(0.0, elapsed), !state.signals.empty())
                               : kNeverCrawledStaleness;
   entry.since = state.carried_at;
@@ -101,12 +103,9 @@ PageId ShardState::Impl::AddPage(PageNumber number, uint64_t fingerprint, HostId
 }
 
 void ShardState::Impl::DropPage(PageId id) {
-  if (out.contains(id)) TakeBack(id);
-  hosts.RemovePage(HostOf(id));
-  if (index) index->Remove(id);
-  if (queue) queue->Remove(id);
-  // A later page may be given the id.
-  if (id.value() < facts.size()) facts[id.value()] = PlanFacts();
+  if (out.Has(id)) TakeBack(id);
+  hosts.RemovePage(picks.HostOf(id));
+  picks.Remove(id);
   edges.Set(id, Instant::Infinite());
   SetGone(id, false);
   freshness.Remove(id);
@@ -121,12 +120,9 @@ void ShardState::Impl::SetGone(PageId id, bool gone) {
 }
 
 void ShardState::Impl::TakeBack(PageId id) {
-  const auto it = out.find(id);
-  CHECK(it != out.end(), "page {} is not out", id.value());
-  const Out what = it->second;
-  out.erase(it);
+  const PagesOut::Out what = out.End(id);
   what.lease == LeaseId() ? hosts.PutBack(what.host) : hosts.EndLease(what.host);
-  FreeHost(what.host);
+  picks.HostChanged(what.host);
 }
 
 void ShardState::Impl::ComeBack(PageId id) {
@@ -136,15 +132,17 @@ void ShardState::Impl::ComeBack(PageId id) {
 }
 
 void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
-  const bool held_before = pages.IsAny(id, kNotToBePicked);
+  const bool held_before = pages.IsAny(id, PageTable::kNotToBePicked);
   pages.Set(id, flag, value);
-  const bool held = pages.IsAny(id, kNotToBePicked);
-  if (held == held_before) return;
-  // What is being made ready need not have the page yet.
-  if (index && (!PlanInForce() || index->Find(id))) {
-    held ? index->Suspend(id) : index->Resume(id);
-  }
-  if (queue && queue->Has(id)) held ? queue->Suspend(id) : queue->Resume(id);
+  const bool held = pages.IsAny(id, PageTable::kNotToBePicked);
+  if (held != held_before) held ? picks.Suspend(id) : picks.Resume(id);
+}
+
+void ShardState::Impl::HandOut(PageId id, const LeaseRecord& lease) {
+  leases.Put(lease);
+  Mark(id, PageTable::kLeased, true);
+  Mark(id, PageTable::kTaken, false);
+  hosts.OpenLease(out.Lease(id, lease.id, lease.deadline).host, lease.assigned);
 }
 
 void ShardState::Impl::FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const {
@@ -157,11 +155,7 @@ void ShardState::Impl::File(PageId id, const PageToLoad& page, const IndexEntry&
   edges.Set(id, page.edge);
   // There is no copy of a page that is gone to be fresh or stale.
   page.gone ? freshness.Remove(id) : freshness.Put(id, pages.fingerprint(id), page.believed);
-  if (FilesInIndex()) {
-    index->Put(id, entry);
-    if (pages.IsAny(id, kNotToBePicked)) index->Suspend(id);
-  }
-  if (FilesInQueue()) FileInPlan(id, entry, asked_at);
+  picks.File(id, entry, asked_at);
   SetGone(id, page.gone);
   Mark(id, PageTable::kNever, page.never);
 }
@@ -172,6 +166,21 @@ void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
   IndexEntry entry = page.entry;
   Hold(&entry, page.last_crawl, hosts.PageInterval(host));
   File(id, page, entry, AskedAt(id, state));
+}
+
+Instant ShardState::Impl::AskedAt(PageId id, const PageState& state) const {
+  const float probability = picks.SignalProbability(id);
+  if (probability == 0) return Instant::Infinite();
+  // Signals tell of changes since the last crawl: before the first nothing is known of the page.
+  if (!state.crawled()) return state.first_seen;
+  int signals = 0;
+  for (const SignalCounts::Entry& entry : state.signals.entries()) signals += entry.count;
+  // One draw a signal, the same whenever it is asked for: it must survive a restart.
+  Random draws(pages.number(id).value() ^ static_cast<uint64_t>(state.last_crawl.micros()));
+  for (int i = 0; i < signals; ++i) {
+    if (draws.Uniform() < probability) return state.last_event;
+  }
+  return Instant::Infinite();
 }
 
 PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,

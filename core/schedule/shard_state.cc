@@ -23,10 +23,8 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
       estimator(shard_options.estimator),
       hosts(shard_options.politeness, shard_options.host_backoff.quiet),
       leases(shard_options.generation),
-      edges(shard_options.estimator.day) {
-  in_force = options.policy;
-  PlanInForce() ? StartQueue() : StartIndex();
-}
+      picks(pages, hosts, shard_options.policy),
+      edges(shard_options.estimator.day) {}
 
 // --- Start-up ---
 
@@ -53,14 +51,11 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
   const std::optional<PageId> id = pages.Find(lease.page);
   // The page may have been removed by a release that left its lease behind; the lease then just
   // ends.
-  if (!id || out.contains(*id)) return;
-  const HostId host = HostOf(*id);
-  out[*id] = {.lease = lease.id, .host = host};
-  Mark(*id, PageTable::kLeased, true);
+  if (!id || out.Has(*id)) return;
+  const HostId host = picks.HostOf(*id);
+  out.Pick(*id, host, /*planned=*/false);
   hosts.Pick(host, lease.assigned);
-  hosts.OpenLease(host, lease.assigned);
-  leases.Put(lease);
-  lease_ends.push({lease.deadline, lease.id});
+  HandOut(*id, lease);
 }
 
 std::vector<PageNumber> ShardState::Impl::FinishLoad() {
@@ -68,7 +63,7 @@ std::vector<PageNumber> ShardState::Impl::FinishLoad() {
   for (const PageId id : pages.FinishAppending(kMostShared)) shared.push_back(pages.number(id));
   leases.SortRemembered();
   for (uint32_t i = 0; i < hosts.id_limit(); ++i) {
-    FreeHost(HostId(i));
+    picks.HostChanged(HostId(i));
     hosts.Rest(HostId(i));
   }
   counters.hosts = hosts.size();
@@ -83,15 +78,7 @@ void ShardState::Impl::Install(Transaction& txn) {
   // Pages first: one whose lease ends is then filed once, as it is now.
   InstallPages(txn);
   InstallLeases(txn);
-  for (const uint64_t id : txn.signal_ids) {
-    if (!signal_ids.insert(id).second) continue;
-    if (signal_id_ring.size() < limits::kMaxRememberedSignalIds) {
-      signal_id_ring.push_back(id);
-      continue;
-    }
-    signal_ids.erase(std::exchange(signal_id_ring[signal_id_next], id));
-    signal_id_next = (signal_id_next + 1) % limits::kMaxRememberedSignalIds;
-  }
+  for (const uint64_t id : txn.signal_ids) signal_ids.Add(id);
   counters.hosts = hosts.size();
   counters.leases = leases.size();
 }
@@ -99,7 +86,7 @@ void ShardState::Impl::Install(Transaction& txn) {
 void ShardState::Impl::InstallHosts(Transaction& txn) {
   for (const HostRecord& record : txn.hosts()) {
     const HostId host = hosts.Put(record);
-    FreeHost(host);
+    picks.HostChanged(host);
     hosts.Rest(host);
   }
   for (const std::string& name : txn.forgotten_hosts()) {
@@ -107,7 +94,7 @@ void ShardState::Impl::InstallHosts(Transaction& txn) {
     CHECK(host, "host {} is not known", name);
     hosts.Forget(*host);
     // For whoever has the id next.
-    FreeHost(*host);
+    picks.HostChanged(*host);
   }
 }
 
@@ -125,10 +112,10 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
       id = AddPage(record.number, options.fingerprinter.Of(record.key.crawl_id, record.key.url),
                    host);
     }
-    if (page.fetched && queue && queue->Has(*id)) queue->Crawled(*id, latest);
+    if (page.fetched) picks.Crawled(*id);
     Refile(*id, host, record.spec, record.state);
   }
-  if (index && PlanInForce()) TakeOverByIndex();
+  picks.TakeOverByIndex();
 }
 
 void ShardState::Impl::InstallLeases(Transaction& txn) {
@@ -146,15 +133,12 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
       }
       continue;
     }
-    leases.Put(lease.record);
-    if (was_open) continue;
+    if (was_open) {
+      leases.Put(lease.record);
+      continue;
+    }
     CHECK(id && pages.Is(*id, PageTable::kTaken), "a lease without a pick");
-    Mark(*id, PageTable::kLeased, true);
-    Mark(*id, PageTable::kTaken, false);
-    Out& leased = out.at(*id);
-    leased.lease = lease.record.id;
-    hosts.OpenLease(leased.host, lease.record.assigned);
-    lease_ends.push({lease.record.deadline, lease.record.id});
+    HandOut(*id, lease.record);
   }
   for (const LeaseRecord& lease : txn.late_leases) leases.MarkReported(lease.id);
   for (const LeaseId id : txn.forgotten_leases) {
@@ -167,13 +151,10 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
 
 void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>* events) {
   FollowPoliteness();
-  for (; !lease_ends.empty() && lease_ends.top().at <= now && max > 0; lease_ends.pop()) {
-    const LeaseEnd end = lease_ends.top();
-    const LeaseRecord* lease = leases.Find(end.lease);
-    if (lease == nullptr || lease->deadline != end.at) continue;
-    events->push_back(ExpireLease{end.lease});
-    --max;
-  }
+  std::vector<LeaseId> expired;
+  out.TakeExpired(now, leases, max, &expired);
+  for (const LeaseId lease : expired) events->push_back(ExpireLease{lease});
+  max -= expired.size();
   std::vector<PageId> due;
   edges.TakeDue(now, max, &due);
   for (const PageId id : due) events->push_back(CrossAgeEdge{pages.number(id)});
@@ -187,40 +168,30 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
 
 Instant ShardState::Impl::next_timer() const {
   if (estimator.has_reweighed() || following < hosts.id_limit()) return Instant();
-  const Instant next = std::min(edges.next(), hosts.next_rested());
-  return lease_ends.empty() ? next : std::min(next, lease_ends.top().at);
+  return std::min({edges.next(), hosts.next_rested(), out.next_deadline()});
 }
 
 // --- Picks ---
 
-std::optional<IndexPick> ShardState::Impl::Best(Instant at) {
-  latest = std::max(latest, at);
-  picked = std::max(picked, at);
-  if (!PlanInForce()) return index->Best(at);
-  const std::optional<PlanPick> first = queue->Best(at);
-  if (!first) return std::nullopt;
-  return IndexPick{first->page, first->urgency};
-}
-
 std::optional<Pick> ShardState::Impl::Peek(Instant at) {
-  const std::optional<IndexPick> best = Best(at);
+  const std::optional<IndexPick> best = picks.Best(at);
   if (!best) return std::nullopt;
-  return Pick{pages.number(best->page), best->value, PlanInForce()};
+  return Pick{pages.number(best->page), best->value, picks.plan_in_force()};
 }
 
 std::optional<Pick> ShardState::Impl::Take(Instant at) {
   if (leases.size() >= limits::kMaxLeasesPerShard) return std::nullopt;
-  const std::optional<IndexPick> best = Best(at);
+  const std::optional<IndexPick> best = picks.Best(at);
   if (!best) return std::nullopt;
   const PageId id = best->page;
-  CHECK(!out.contains(id), "picked a page that is out");
-  const HostId host = HostOf(id);
-  out[id] = {.lease = LeaseId(), .host = host, .planned = PlanInForce()};
+  const HostId host = picks.HostOf(id);
+  const bool planned = picks.plan_in_force();
+  out.Pick(id, host, planned);
   Mark(id, PageTable::kTaken, true);
   hosts.Pick(host, at);
-  FreeHost(host);
-  if (!PlanInForce() && !std::isinf(best->value)) price = best->value;
-  return Pick{pages.number(id), best->value, PlanInForce()};
+  picks.HostChanged(host);
+  if (!planned && !std::isinf(best->value)) price = best->value;
+  return Pick{pages.number(id), best->value, planned};
 }
 
 void ShardState::Impl::PutBack(PageNumber number) {
@@ -239,7 +210,7 @@ void ShardState::Impl::FollowPoliteness() {
   // Some milliseconds.
   constexpr size_t kSlice = size_t{1} << 14;
   const auto end = static_cast<uint32_t>(std::min<size_t>(hosts.id_limit(), following + kSlice));
-  while (following < end) FreeHost(HostId(following++));
+  while (following < end) picks.HostChanged(HostId(following++));
   if (following >= hosts.id_limit()) following = UINT32_MAX;
 }
 

@@ -191,7 +191,7 @@ std::optional<Leases::Past> ShardState::Impl::PastLease(LeaseId id, Transaction&
 LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
   const std::optional<PageId> id = pages.Find(page);
   if (id && pages.Is(*id, PageTable::kLeased)) {
-    const LeaseId lease = out.at(*id).lease;
+    const LeaseId lease = out.Find(*id)->lease;
     if (OpenLease(lease, txn) != nullptr) return lease;
   }
   // One that this batch has opened is not installed yet.
@@ -307,7 +307,7 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     return std::find(txn.signal_ids.begin(), txn.signal_ids.end(), id) != txn.signal_ids.end();
   };
   const uint64_t id = event.signal_id_hash;
-  if (id != 0 && (signal_ids.contains(id) || staged(id))) {
+  if (id != 0 && (signal_ids.Contains(id) || staged(id))) {
     ++counters.signals_duplicate;
     return {.disposition = Disposition::kDuplicate};
   }
@@ -334,8 +334,9 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     return {.disposition = Disposition::kDuplicate};
   }
   const double since_crawl = state.crawled() ? (now - state.last_crawl).seconds() : HUGE_VAL;
-  if (options.policy.index.kind == PolicyKind::kGreedyNcisDelay &&
-      !CountsSignal(options.policy.index, since_crawl, options.signal_delay.seconds())) {
+  const Policy& policy = picks.policy().index;
+  if (policy.kind == PolicyKind::kGreedyNcisDelay &&
+      !CountsSignal(policy, since_crawl, options.signal_delay.seconds())) {
     ++counters.signals_stale;
     return {.disposition = Disposition::kStale};
   }
@@ -359,6 +360,15 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
 
 // --- Leases
 // -------------------------------------------------------------------------------------------
+
+double ShardState::Impl::AssignedValue(const PageRecord& page, const LeasePage& event) const {
+  const std::optional<PageId> id = pages.Find(page.number);
+  const PagesOut::Out* picked = id ? out.Find(*id) : nullptr;
+  if (picked == nullptr || !picked->planned || std::isinf(event.value)) return event.value;
+  PageState state = page.state;
+  estimator.Advance(state, event.at);
+  return DecidingValue(EntryOf(page.spec, state, picked->host), event.at);
+}
 
 Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) {
   Transaction::Page* page = txn.Find(event.page);

@@ -122,7 +122,7 @@ Instant ShardState::Impl::ReachesPrice(const IndexEntry& entry, Instant now) con
 
 std::optional<LeaseRecord> ShardState::Impl::LeaseOut(PageId id) const {
   if (!pages.Is(id, PageTable::kLeased)) return std::nullopt;
-  return *leases.Find(out.at(id).lease);
+  return *leases.Find(out.Find(id)->lease);
 }
 
 Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const {
@@ -146,13 +146,13 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   const ValueParameters value = ValueOf(entry);
   result.value = DecidingValue(entry, value, now);
   result.eligible_from = entry.eligible_from;
-  const bool in_plan = PlanInForce() && queue->Has(*id);
+  const std::optional<Instant> by_plan = picks.PlannedAt(*id);
   result.host = hosts.record(*host);
   result.host_in_flight = hosts.in_flight(*host);
   result.host_free = hosts.FreeAt(*host);
   result.host_throttles = ThrottlesAt(options.host_backoff, result.host, now);
   result.lease = LeaseOut(*id);
-  result.next_crawl = in_plan ? std::max(now, queue->Due(*id)) : ReachesPrice(entry, now);
+  result.next_crawl = by_plan ? std::max(now, *by_plan) : ReachesPrice(entry, now);
   result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
   result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
   const bool leaving = pages.Is(*id, PageTable::kTaken);
@@ -173,7 +173,7 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
     result.verdict = result.next_crawl <= now ? Verdict::kDue : Verdict::kBelowPrice;
   }
   result.why = leaving ? "it has been picked and is about to be handed out"
-                       : Why(page, result, in_plan, now);
+                       : Why(page, result, by_plan.has_value(), now);
   return result;
 }
 

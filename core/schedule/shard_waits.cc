@@ -121,9 +121,9 @@ void ShardState::Impl::WaitReturned(Instant now, PageState& state) const {
 Duration ShardState::Impl::NormalInterval(const PageRecord& page) const {
   double seconds = HUGE_VAL;
   const std::optional<PageId> id = pages.Find(page.number);
-  if (PlanInForce()) {
-    const float share = id ? ShareOf(*id) : newcomer_rate;
-    if (share > 0) seconds = 1 / static_cast<double>(share);
+  if (picks.plan_in_force()) {
+    const Rate rate = picks.PlannedRate(id);
+    if (rate > Rate()) seconds = 1 / rate.per_second();
   } else {
     PageState fresh = page.state;
     fresh.staleness = 0;

@@ -1,0 +1,61 @@
+// The pages that are with workers or on their way to one, and when their leases end.
+#ifndef FRESHET_CORE_SCHEDULE_PAGES_OUT_H_
+#define FRESHET_CORE_SCHEDULE_PAGES_OUT_H_
+
+#include <cstddef>
+#include <functional>
+#include <queue>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/units.h"
+#include "core/model/page.h"
+#include "core/schedule/leases.h"
+
+namespace freshet {
+
+// Owner thread only. Life of a page that is out: Pick, Lease once the lease is installed, End; or
+// Pick and End, when it is put back. A hash lookup a call, unless said otherwise.
+//
+// A lease that ends before its deadline leaves its deadline behind until that has passed: 16 bytes
+// a lease.
+class PagesOut {
+ public:
+  struct Out {
+    LeaseId lease;         // zero: picked, lease not installed yet
+    HostId host;           // under which it was picked
+    bool planned = false;  // picked by a plan
+  };
+
+  // Precondition: the page is not out.
+  void Pick(PageId page, HostId host, bool planned);
+  // The lease of a page that was picked is installed. Precondition: it has none.
+  const Out& Lease(PageId page, LeaseId lease, Instant deadline);
+  // The page is not out any more. Precondition: it is.
+  Out End(PageId page);
+  // nullptr: the page is not out. Valid until the next Pick or End.
+  [[nodiscard]] const Out* Find(PageId page) const;
+  [[nodiscard]] bool Has(PageId page) const { return out_.contains(page); }
+
+  // Appends the leases whose deadline has come, of those that are open, at most `max`. Each is told
+  // once. A heap operation for each, and for each that ended before.
+  void TakeExpired(Instant now, const Leases& leases, size_t max, std::vector<LeaseId>* expired);
+  // When TakeExpired may have something to do; infinite: no lease was given out.
+  [[nodiscard]] Instant next_deadline() const {
+    return deadlines_.empty() ? Instant::Infinite() : deadlines_.top().at;
+  }
+
+ private:
+  struct Deadline {
+    Instant at;
+    LeaseId lease;
+    bool operator>(const Deadline& other) const { return at > other.at; }
+  };
+
+  absl::flat_hash_map<PageId, Out> out_;
+  std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_PAGES_OUT_H_

@@ -1,0 +1,86 @@
+#include "core/schedule/pages_out.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
+
+Instant At(int seconds) { return kStart + Duration::Seconds(seconds); }
+
+LeaseRecord Lease(uint64_t id, Instant deadline) {
+  LeaseRecord lease;
+  lease.id = LeaseId(id);
+  lease.deadline = deadline;
+  return lease;
+}
+
+class PagesOutTest : public testing::Test {
+ protected:
+  void Open(uint32_t page, uint64_t lease, Instant deadline) {
+    out_.Pick(PageId(page), HostId(0), /*planned=*/false);
+    (void)out_.Lease(PageId(page), LeaseId(lease), deadline);
+    leases_.Put(Lease(lease, deadline));
+  }
+  std::vector<LeaseId> Expired(Instant now, size_t max = 100) {
+    std::vector<LeaseId> expired;
+    out_.TakeExpired(now, leases_, max, &expired);
+    return expired;
+  }
+
+  Leases leases_{1};
+  PagesOut out_;
+};
+
+TEST_F(PagesOutTest, APageIsOutFromItsPickOn) {
+  EXPECT_EQ(out_.Find(PageId(3)), nullptr);
+  out_.Pick(PageId(3), HostId(7), /*planned=*/true);
+  ASSERT_NE(out_.Find(PageId(3)), nullptr);
+  EXPECT_EQ(out_.Find(PageId(3))->lease, LeaseId());
+  EXPECT_EQ(out_.next_deadline(), Instant::Infinite()) << "no lease yet";
+  EXPECT_EQ(out_.Lease(PageId(3), LeaseId(5), At(60)).host, HostId(7));
+  EXPECT_EQ(out_.next_deadline(), At(60));
+  const PagesOut::Out ended = out_.End(PageId(3));
+  EXPECT_EQ(ended.lease, LeaseId(5));
+  EXPECT_EQ(ended.host, HostId(7));
+  EXPECT_TRUE(ended.planned);
+  EXPECT_FALSE(out_.Has(PageId(3)));
+}
+
+TEST_F(PagesOutTest, TellsEachLeaseThatRanOutOnceInOrder) {
+  Open(1, 11, At(60));
+  Open(2, 12, At(40));
+  Open(3, 13, At(50));
+  Open(4, 14, At(80));
+  EXPECT_TRUE(Expired(At(39)).empty());
+  EXPECT_EQ(Expired(At(60), 2), (std::vector{LeaseId(12), LeaseId(13)}));
+  EXPECT_EQ(Expired(At(60)), std::vector{LeaseId(11)});
+  EXPECT_TRUE(Expired(At(60)).empty());
+  EXPECT_EQ(out_.next_deadline(), At(80));
+  EXPECT_TRUE(out_.Has(PageId(1))) << "until its lease is closed";
+}
+
+TEST_F(PagesOutTest, SaysNothingOfLeasesThatEndedBefore) {
+  Open(1, 11, At(40));
+  Open(2, 12, At(50));
+  leases_.Drop(LeaseId(11));
+  (void)out_.End(PageId(1));
+  EXPECT_EQ(Expired(At(60), 1), std::vector{LeaseId(12)}) << "what has ended counts for nothing";
+  EXPECT_EQ(out_.next_deadline(), Instant::Infinite());
+}
+
+using PagesOutDeathTest = PagesOutTest;
+
+TEST_F(PagesOutDeathTest, NoPageIsOutTwice) {
+  out_.Pick(PageId(1), HostId(0), /*planned=*/false);
+  EXPECT_DEATH(out_.Pick(PageId(1), HostId(0), /*planned=*/false), "page 1 is out");
+  (void)out_.Lease(PageId(1), LeaseId(11), At(60));
+  EXPECT_DEATH((void)out_.Lease(PageId(1), LeaseId(12), At(60)), "has lease");
+  EXPECT_DEATH((void)out_.End(PageId(2)), "is not out");
+}
+
+}  // namespace
+}  // namespace freshet
