@@ -1,9 +1,9 @@
 // Time, rates and identifiers as types of their own, and the only conversions between them.
 //
-// Instants and durations are whole microseconds: fine enough that two picks at any crawl rate fall
-// on different instants (index.md: one-second stamps pick another page 97% of the time). Rates are
-// per second. The formulas of core/model take plain doubles in any one unit; the callers of this
-// project always pass seconds.
+// Instants and durations are whole microseconds. Seconds would not do: a value grows with the time
+// since the crawl, so of equal pages crawled within one second none would be worth more than the
+// others, and chance would pick. Rates are per second. The formulas of core/model take plain
+// doubles in any one unit; the callers of this project always pass seconds.
 #ifndef FRESHET_CORE_BASE_UNITS_H_
 #define FRESHET_CORE_BASE_UNITS_H_
 

@@ -274,7 +274,7 @@ void PriceIndex::MoveClaim(double log_claim) {
 }
 
 // Moves rarely: each time the claim falls and rises again, calendars wake pages earlier than they
-// need (docs/index.md).
+// need (docs/index-tuning.md).
 void PriceIndex::SteerClaim() {
   const size_t target = TargetAwake();
   const size_t above = band_.CountAtLeast(claim_.value());

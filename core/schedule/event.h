@@ -18,7 +18,6 @@
 namespace freshet {
 
 // --- Events
-// ---------------------------------------------------------------------------------------
 
 // Adds a page or changes what its owner asked for: what is unset stays as it is, or at the default
 // of PageSpec for a new page. State and estimates of a known page stay; a page that was found gone
@@ -145,7 +144,6 @@ using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, Sig
                            ChangeSettings, CrossAgeEdge, ReweighSignals, Reestimate>;
 
 // --- Replies
-// --------------------------------------------------------------------------------------
 
 enum class Disposition : uint8_t {
   kApplied,       // state has changed accordingly

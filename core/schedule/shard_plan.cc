@@ -12,7 +12,6 @@
 namespace freshet {
 
 // --- Policies
-// --------------------------------------------------------------------------------------
 
 bool ShardState::Impl::SetPolicy(const CrawlPolicy& policy) {
   if (policy.plan) {
@@ -43,7 +42,6 @@ void ShardState::Impl::FinishFiling(const CrawlPolicy& policy) {
 }
 
 // --- What is made ready
-// ------------------------------------------------------------------------------------
 
 namespace {
 
@@ -129,7 +127,6 @@ HostId ShardState::Impl::HostOf(PageId id) const {
 }
 
 // --- Plans
-// -----------------------------------------------------------------------------------------
 
 uint32_t ShardState::Impl::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {
   if (!queue || !options.policy.plan) return 0;
@@ -250,7 +247,6 @@ bool ShardState::Impl::FinishPlan(bool* refile_pages) {
 }
 
 // --- ShardState: forwards
-// -----------------------------------------------------------------------------
 
 bool ShardState::SetPolicy(const CrawlPolicy& policy) { return impl_->SetPolicy(policy); }
 bool ShardState::MakeRoom() { return impl_->MakeRoom(); }
