@@ -54,10 +54,14 @@ class Instant {
   constexpr Instant() = default;
   static constexpr Instant FromMicros(int64_t us) { return Instant(us); }
   static constexpr Instant FromUnixSeconds(int64_t s) { return Instant(s * 1'000'000); }
+  // Earlier than every real instant: what is held where there is no time, "none" in comments. It is
+  // the Unix epoch, the default, and what the store holds for it.
+  static constexpr Instant None() { return Instant(); }
   // Later than every real instant: "never".
   static constexpr Instant Infinite() { return Instant(std::numeric_limits<int64_t>::max()); }
 
   [[nodiscard]] constexpr int64_t micros() const { return us_; }
+  [[nodiscard]] constexpr bool is_none() const { return *this == None(); }
   [[nodiscard]] constexpr bool infinite() const { return *this == Infinite(); }
 
   constexpr auto operator<=>(const Instant&) const = default;

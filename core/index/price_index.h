@@ -67,7 +67,7 @@ class PriceIndex {
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
 
   // The canonical form of what was put and restarted, also while the page is withheld; none: not
-  // in. An eligible_from that had passed when it was put is the epoch.
+  // in. An eligible_from that had passed when it was put is none.
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
   // Precondition: the page is in.
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;

@@ -146,7 +146,7 @@ void PlanQueue::Crawled(PageId page, Instant now) {
   }
   const Duration interval = IntervalOf(filed.rate);
   if (!interval.infinite()) {
-    const Instant front = front_ == Instant() ? now : front_;
+    const Instant front = front_.is_none() ? now : front_;
     // The schedule itself never leaves these bounds where every page is eligible.
     filed.due = std::max(filed.due, Before(front, interval)) + interval;
     filed.due = std::min(filed.due, now + interval + interval);

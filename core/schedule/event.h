@@ -104,7 +104,7 @@ struct SetHost {
   std::optional<std::optional<Duration>> min_delay;      // outer unset: leave as it is
   std::optional<std::optional<uint32_t>> max_in_flight;  // inner unset: back to the default
   std::optional<std::optional<Duration>> min_page_interval;
-  // Epoch: the host is as if it had never asked to be left alone.
+  // None: the host is as if it had never asked to be left alone.
   std::optional<Instant> blocked_until;
 };
 
@@ -161,7 +161,7 @@ struct Assignment {
   LeaseId lease;
   Instant at;  // the tick; not sent before it
   Instant deadline;
-  Instant last_crawl;  // epoch: never crawled
+  Instant last_crawl;  // none: never crawled
   std::string etag;
   std::string last_modified;
   std::string digest;
