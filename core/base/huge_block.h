@@ -8,11 +8,12 @@
 
 namespace freshet {
 
-// Owns `bytes` of zeroed memory that begins at a multiple of kHugePage. Memory is taken from the
-// system when it is first touched: by ordinary pages where a huge one's worth is not in use as a
-// whole, else by a huge page. So what is small stays small, and of what grows no rest of a huge
-// page is wasted. A system without huge pages uses ordinary ones. Throws std::bad_alloc when there
-// is no address space left. Thread-compatible.
+// Owns `bytes` of zeroed memory for an array that grows from its beginning, which lies at a
+// multiple of kHugePage. The system gives memory only when it is touched. Each stretch of kHugePage
+// bytes that is in use as a whole is one huge page; the last stretch, in use in part, consists of
+// ordinary pages until it is full. So a small array takes little memory, and a large one has huge
+// pages without wasting the unused end of the last. On a system without huge pages all pages are
+// ordinary. Throws std::bad_alloc when there is no address space left. Thread-compatible.
 class HugeBlock {
  public:
   static constexpr size_t kHugePage = size_t{1} << 21;
@@ -20,17 +21,18 @@ class HugeBlock {
   explicit HugeBlock(size_t bytes);
 
   [[nodiscard]] void* data() const { return data_.get(); }
-  // To be called before more than the first so many bytes as the last call said are touched: the
-  // first `bytes` are in use from now on. Ordinary pages that with this make up a huge one become
-  // one: they are copied, once. The huge page is taken a little earlier, so that no call that adds
-  // a few bytes takes half a millisecond. Huge pages of which nothing was in use take no copy.
+  // Says that the first `bytes` are in use from now on; called before any of them is touched that
+  // no earlier call has named. A stretch that is full with this becomes a huge page: what its
+  // ordinary pages hold is copied, once; a stretch of which nothing was in use needs no copy.
+  // Taking a huge page from the system and copying into it takes half a millisecond in all, so it
+  // is taken by an earlier call, when the stretch is full but for its last kAhead bytes.
   void Use(size_t bytes) {
     if (bytes >= next_step_) Step(bytes);
     used_ = bytes;
   }
 
  private:
-  // The share of a huge page at its end that is left to be used when it is taken.
+  // How much of a stretch is still unused when the huge page for it is taken.
   static constexpr size_t kAhead = kHugePage / 32;
   struct Unmap {
     size_t bytes;
@@ -44,7 +46,7 @@ class HugeBlock {
   void MakeHuge(size_t first);
 
   Mapping data_;
-  Mapping next_;  // will be the huge page that `used_` is in
+  Mapping next_;  // the huge page, if taken, for the stretch that `used_` lies in
   size_t used_ = 0;
   size_t next_step_ = kHugePage - kAhead;
 };

@@ -9,8 +9,9 @@
 namespace freshet::limits {
 
 // --- Text that clients send
-// ----------------------------------------------------------------------- Longer URLs exist but
-// none that a crawler should revisit; 8 KiB is what common web servers accept.
+
+// Longer URLs exist but none that a crawler should revisit; 8 KiB is what common web servers
+// accept.
 inline constexpr size_t kMaxUrlBytes = 8192;
 // In ASCII and without a trailing dot; no longer name can be looked up in the DNS (RFC 1035).
 inline constexpr size_t kMaxHostBytes = 253;
@@ -23,7 +24,7 @@ inline constexpr size_t kMaxWorkerNameBytes = 128;
 inline constexpr size_t kMaxValidatorBytes = 512;
 
 // --- Numbers that clients send
-// --------------------------------------------------------------------
+
 inline constexpr double kMaxImportance = 1e15;
 // Events per day; a page that changes more than once a second is not a page.
 inline constexpr double kMaxChangesPerDay = 86400.0;
@@ -37,7 +38,7 @@ inline constexpr int64_t kMaxBlockSeconds = int64_t{366} * 86400;
 inline constexpr int64_t kMaxIntervalSeconds = int64_t{100} * 366 * 86400;
 
 // --- Streams and batches
-// --------------------------------------------------------------------------
+
 inline constexpr int kMaxItemsPerMessage = 1000;
 // Messages of one stream that were read and not yet acknowledged; past it the stream is not read.
 inline constexpr int kMaxUnackedMessagesPerStream = 64;
@@ -62,8 +63,9 @@ inline constexpr int64_t kMaxUnackedBytes = int64_t{128} << 20;
 inline constexpr int kMaxListPageSize = 1000;
 
 // --- Queues inside the server
-// --------------------------------------------------------------------- Events that wait for one
-// shard; past it producers wait, then are refused with RESOURCE_EXHAUSTED.
+
+// Events that wait for one shard; past it producers wait, then are refused with
+// RESOURCE_EXHAUSTED.
 inline constexpr size_t kMaxMailboxEvents = 16'384;
 inline constexpr int kMailboxWaitMillis = 2000;
 // Events that one drain takes, and so the most that one write batch and one sync cover.
@@ -78,8 +80,8 @@ inline constexpr size_t kReadsPerTurn = 16;
 inline constexpr size_t kMaxListings = 64;
 
 // --- The HTTP port and the configuration
-// -------------------------------------------------------- What goes over is answered with 431 and
-// 413.
+
+// What goes over is answered with 431 and 413.
 inline constexpr size_t kMaxHttpHeaderBytes = 8 << 10;
 inline constexpr size_t kMaxHttpBodyBytes = 16 << 10;
 // Requests that wait for an answer which takes a while; past it they get 503.
@@ -90,7 +92,7 @@ inline constexpr int64_t kMaxHttpConnections = 10'000;
 inline constexpr size_t kMaxConfigBytes = 256 << 10;
 
 // --- State
-// ------------------------------------------------------------------------------------------
+
 inline constexpr uint16_t kSlots = 4096;
 inline constexpr size_t kMaxShards = 64;
 // Of each page the queue of a rate plan may have to keep times, which it numbers by 28 bits.

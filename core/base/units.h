@@ -1,9 +1,9 @@
 // Time, rates and identifiers as types of their own, and the only conversions between them.
 //
-// Instants and durations are whole microseconds: fine enough that two picks at any crawl rate fall
-// on different instants (index.md: one-second stamps pick another page 97% of the time). Rates are
-// per second. The formulas of core/model take plain doubles in any one unit; the callers of this
-// project always pass seconds.
+// Instants and durations are whole microseconds. Seconds would not do: a value grows with the time
+// since the crawl, so of equal pages crawled within one second none would be worth more than the
+// others, and chance would pick. Rates are per second. The formulas of core/model take plain
+// doubles in any one unit; the callers of this project always pass seconds.
 #ifndef FRESHET_CORE_BASE_UNITS_H_
 #define FRESHET_CORE_BASE_UNITS_H_
 
@@ -54,10 +54,14 @@ class Instant {
   constexpr Instant() = default;
   static constexpr Instant FromMicros(int64_t us) { return Instant(us); }
   static constexpr Instant FromUnixSeconds(int64_t s) { return Instant(s * 1'000'000); }
+  // Earlier than every real instant: what is held where there is no time, "none" in comments. It is
+  // the Unix epoch, the default, and what the store holds for it.
+  static constexpr Instant None() { return Instant(); }
   // Later than every real instant: "never".
   static constexpr Instant Infinite() { return Instant(std::numeric_limits<int64_t>::max()); }
 
   [[nodiscard]] constexpr int64_t micros() const { return us_; }
+  [[nodiscard]] constexpr bool is_none() const { return *this == None(); }
   [[nodiscard]] constexpr bool infinite() const { return *this == Infinite(); }
 
   constexpr auto operator<=>(const Instant&) const = default;

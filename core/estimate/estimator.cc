@@ -414,7 +414,7 @@ void Estimator::Impl::FinishEpoch() {
     hosts_[number] = learner_hosts_[i];
     numbers_.emplace(learner_hosts_[i], static_cast<uint16_t>(number));
   }
-  if (last_mark_ != Instant()) {
+  if (!last_mark_.is_none()) {
     const double fade = Fading(mark_ - last_mark_, kCurveHalfLifeDays, options_.day);
     for (AgeCounts& counts : counts_) counts.Fade(fade);
   }

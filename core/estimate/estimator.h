@@ -17,7 +17,7 @@
 namespace freshet {
 
 enum class EstimatorKind : uint8_t {
-  kDefault,  // model.md, "Real pages change in bursts": pooled, classed, in operational time
+  kDefault,  // docs/model.md, "The default estimator": pooled over pages
   kMle,      // per page: unsignalled rate and signal weight by maximum likelihood
   kChoGm,    // per page: change rate alone, signals ignored
 };

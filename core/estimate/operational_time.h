@@ -1,7 +1,7 @@
 // Operational time: real pages change in bursts, so the chance of the next event depends on the age
 // u of the last one. The curve G(u), pooled over a site, is the intensity of events at age u
 // relative to the page's own mean rate; in its own operational time, dt' = G(u) dt, every page is
-// Poisson (docs/model.md, "Real pages change in bursts", point 4; Cox and Lewis, "The statistical
+// Poisson (docs/model.md, "The default estimator"; Cox and Lewis, "The statistical
 // analysis of series of events", 1966, call it a modulated renewal process).
 #ifndef FRESHET_CORE_ESTIMATE_OPERATIONAL_TIME_H_
 #define FRESHET_CORE_ESTIMATE_OPERATIONAL_TIME_H_

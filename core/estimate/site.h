@@ -1,6 +1,6 @@
 // What all pages of a site teach: how rates of change are spread over pages, what each class of
 // signals is worth, and how events cluster. Real pages are mostly seen a few times only, so nearly
-// all that is known of one comes from here (docs/model.md, "Real pages change in bursts").
+// all that is known of one comes from here (docs/model.md, "The default estimator").
 //
 // The method is parametric empirical Bayes (Robbins 1956; Efron and Morris 1973; for this
 // Gamma-Poisson form Gelman et al., "Bayesian Data Analysis", section 2.7): the change rate of a

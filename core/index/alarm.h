@@ -52,8 +52,8 @@ class AlarmHeap {
   PlainVector<Entry> alarms_;
 };
 
-// Of a page that may not be picked before an instant, or has to be from one on: the epoch and
-// infinity where it is neither. Value type, thread-compatible.
+// Of a page that may not be picked before an instant, or has to be from one on: none and
+// infinite where it is neither. Value type, thread-compatible.
 struct PageTimes {
   Instant eligible_from;
   Instant forced_at = Instant::Infinite();

@@ -19,8 +19,9 @@
 //  2. Until warm_end, every page that is not warm is below the warm level: its line says so, or
 //  said so when the period began.
 //  3. Until hot_end <= warm_end, every warm page that is not hot is below the hot level, likewise.
-//  4. The lines that were examined for the next period come first, last until its end and are below
-//  its level until then if they are not among those gathered.
+//  4. While the next period of warm pages is prepared, the lines examined for it so far are the
+//  first ones. Each of them expires no sooner than that period ends, and its page is either among
+//  the warm pages gathered for it or stays below its level until its end.
 #ifndef FRESHET_CORE_INDEX_AWAKE_BAND_H_
 #define FRESHET_CORE_INDEX_AWAKE_BAND_H_
 

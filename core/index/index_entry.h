@@ -36,7 +36,7 @@ struct IndexEntry {
   double exponent = 0;  // at `since`; >= 0, may be infinite
   Instant since;
   HostId host;
-  Instant eligible_from;                    // never picked before; epoch: any time
+  Instant eligible_from;                    // never picked before; none: any time
   Instant forced_at = Instant::Infinite();  // from then on its value is infinite
 };
 

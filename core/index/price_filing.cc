@@ -46,8 +46,8 @@ inline Slowness PlainSlowness(double x) {
   return {slow * (1 - 1e-12), slow * (1 + 3e-6)};
 }
 
-// Bounds of V/(dV/ds): `low` at and above the crossing x, `high` at and below it. docs/index.md,
-// "How slowly a value climbs".
+// Bounds of V/(dV/ds): `low` at and above the crossing x, `high` at and below it.
+// docs/index-proofs.md, "How slowly a value climbs".
 Slowness SlownessAt(ValueShape shape, double x) {
   switch (shape) {
     case ValueShape::kGreedy:
@@ -75,7 +75,7 @@ ValueShape ShapeOf(const Policy& policy) {
 }
 
 // What bounds the value from now on of a page whose exponent is u beyond the crossing x of `price`;
-// u >= -x. docs/index.md, "Lines without evaluation".
+// u >= -x. docs/index-proofs.md, "Lines without evaluation".
 ValueJet JetFromCrossing(ValueShape shape, double x, double price, const Slowness& slow, double u,
                          double speed) {
   if (shape != ValueShape::kGreedy) {

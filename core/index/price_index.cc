@@ -176,7 +176,7 @@ void PriceIndex::Impl::MoveThreshold(double log_threshold) {
 }
 
 // Moves rarely: each time the threshold falls and rises again, calendars wake pages earlier than
-// they need (docs/index.md).
+// they need (docs/index-tuning.md).
 void PriceIndex::Impl::SteerThreshold() {
   const size_t target = TargetAwake();
   const size_t above = band_.CountAtLeast(threshold_.value());

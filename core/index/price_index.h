@@ -8,7 +8,7 @@
 // towards the wake threshold, and awake pages of hosts that are not free wait in heaps under a
 // bound (BoundPools).
 //
-// docs/index.md says why no page can be missed, and derives the bounds.
+// docs/index.md says why no page can be missed, docs/index-proofs.md derives the bounds.
 #ifndef FRESHET_CORE_INDEX_PRICE_INDEX_H_
 #define FRESHET_CORE_INDEX_PRICE_INDEX_H_
 
@@ -54,7 +54,7 @@ class PriceIndex {
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
 
   // The canonical form of what was put and restarted, also while the page is suspended; none: not
-  // in. An eligible_from that had passed when it was put is the epoch.
+  // in. An eligible_from that had passed when it was put is none.
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
   // Precondition: the page is in.
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;

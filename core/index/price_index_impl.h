@@ -9,7 +9,8 @@
 //  5. A pick is answered only when its exact value is at least the threshold, every bound of an
 //  open
 //     pool and every line; else the threshold is lowered, which wakes what becomes due.
-// Hence the answer is what a full scan (BruteIndex) would give. docs/index.md derives the bounds.
+// Hence the answer is what a full scan (BruteIndex) would give. docs/index-proofs.md derives the
+// bounds.
 #ifndef FRESHET_CORE_INDEX_PRICE_INDEX_IMPL_H_
 #define FRESHET_CORE_INDEX_PRICE_INDEX_IMPL_H_
 

@@ -1,12 +1,12 @@
 // Sleeping pages in the order in which they may have to wake, under a threshold that moves.
 //
 // All pages of one calendar climb alike: near the threshold, the value V of each needs at least
-// `slow_low` and at most `slow_high` seconds to grow by one unit of ln V (docs/index.md says where
-// these come from). A calendar has a clock of its own, C = t + offset, and a page that reaches the
-// threshold no sooner than T is filed at C(T). When ln(threshold) falls by d, the clock is put
-// forward by slow_high d: no page reaches the lower threshold before the clock shows the time it is
-// filed at. When it rises by d, the clock is put back by slow_low d. So a moving threshold files
-// nothing anew.
+// `slow_low` and at most `slow_high` seconds to grow by one unit of ln V (docs/index-proofs.md says
+// where these come from). A calendar has a clock of its own, C = t + offset, and a page that
+// reaches the threshold no sooner than T is filed at C(T). When ln(threshold) falls by d, the clock
+// is put forward by slow_high d: no page reaches the lower threshold before the clock shows the
+// time it is filed at. When it rises by d, the clock is put back by slow_low d. So a moving
+// threshold files nothing anew.
 //
 // Times share buckets. There are two kinds: wide ones, and the narrow ones into which the next wide
 // one has been spread, and the one behind it in part. So a calendar of many pages wakes them at the

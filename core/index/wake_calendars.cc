@@ -86,7 +86,8 @@ int32_t WakeCalendars::NumberFor(double slow_low, double slow_high, double now) 
 
 int32_t WakeCalendars::Make(double slow_low, double slow_high, double ratio, double now) {
   const double high = slow_high * (1 + 1e-9);
-  // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds (docs/index.md).
+  // From a crawl to the crossing a page needs x/speed <= 2 slow_low seconds, as V/s^2 never
+  // rises (docs/index-proofs.md).
   calendars_.emplace_back(slow_low * (1 - 1e-9), high * ratio, 2 * high,
                           static_cast<uint32_t>(buckets()), now);
   open_at_.push_back(kInfinity);

@@ -27,8 +27,8 @@ struct OpenedBucket {
 };
 
 // Owner thread only. Classes are two an octave of the slowness, by groups of how far its bounds are
-// apart (docs/index.md); a class has a calendar once a page needs it. Times are seconds on the
-// clock of the index. No call allocates once each class that occurs has its calendar.
+// apart (docs/index-proofs.md); a class has a calendar once a page needs it. Times are seconds on
+// the clock of the index. No call allocates once each class that occurs has its calendar.
 class WakeCalendars {
  public:
   // Calendars for so many pages. No-op if those there are were made for not far fewer; else each

@@ -95,7 +95,7 @@ class WakeThreshold {
   [[nodiscard]] bool lowest() const { return log_ <= kLowest; }
   // The number of the level, and its value: crossings are computed for it and not for the threshold
   // itself, so that they serve again while the threshold moves within one step of the grid, and by
-  // the bounds of docs/index.md for levels near it.
+  // the bounds of docs/index-proofs.md for levels near it.
   [[nodiscard]] uint16_t code() const { return code_; }
   [[nodiscard]] double level_price() const { return level_price_; }
   // The value of a level near the present one, at most 64 steps from it.

@@ -37,7 +37,7 @@ struct PageSpec {
   double importance = 1;  // request rate or any weight; finite, >= 0
   Duration min_interval;  // zero: none. Never crawled again sooner than this.
   Duration max_interval;  // zero: none. Crawled at the latest this long after the last crawl.
-  Instant not_before;     // epoch: none. Not crawled before this instant.
+  Instant not_before;     // none: at once. Not crawled before this instant.
   std::optional<Rate> known_change_rate;  // set: used instead of an estimate
   bool complete_signals = false;          // every change of this page is signalled
   bool operator==(const PageSpec&) const = default;
@@ -74,7 +74,7 @@ struct BurstSignal {
 // What changes with every crawl and signal: fixed width, read at start-up for every page.
 struct PageState {
   Instant first_seen;
-  Instant last_crawl;  // epoch: never crawled
+  Instant last_crawl;  // none: never crawled
   // Staleness exponent at `carried_at`; it grows by rates.staleness_rate per second from there.
   double staleness = kNeverCrawledStaleness;
   Instant carried_at;
@@ -90,8 +90,8 @@ struct PageState {
   double exposure = 0;
   float evidence = 0;
   float evidence_exposure = 0;
-  Instant newest_claim;  // newest change time that a source has claimed; epoch: none
-  // Epoch: none. After an error or a lease that came to nothing, not crawled before this instant;
+  Instant newest_claim;  // newest change time that a source has claimed; none: no source has
+  // None: at once. After an error or a lease that came to nothing, not crawled before this instant;
   // of a page that is gone, when it is looked for again, and infinite: never.
   Instant retry_at;
   bool recheck = false;  // asked for out of turn: crawled as soon as politeness allows
@@ -103,7 +103,7 @@ struct PageState {
   uint8_t returned = 0;
   uint8_t times_gone = 0;
   bool operator==(const PageState&) const = default;
-  [[nodiscard]] bool crawled() const { return last_crawl != Instant(); }
+  [[nodiscard]] bool crawled() const { return !last_crawl.is_none(); }
 };
 
 enum class CrawlOutcome : uint8_t {
@@ -141,19 +141,19 @@ struct PageRecord {
   bool operator==(const PageRecord&) const = default;
 };
 
-// Politeness of one host. Zero and epoch mean "as the configuration says" where noted.
+// Politeness of one host, and what became of it.
 struct HostRecord {
   std::string host;
   std::optional<Duration> min_delay;      // between two assignments; unset: configured default
   std::optional<uint32_t> max_in_flight;  // unset: configured default; 0: no limit
   // Between two crawls of a page; unset: configured default.
   std::optional<Duration> min_page_interval;
-  Instant blocked_until;    // epoch: not blocked
-  Instant last_assignment;  // epoch: never
+  Instant blocked_until;    // none: not blocked
+  Instant last_assignment;  // none: never
   // Answers in a row that said that the host is fetched too often or cannot answer now, as of the
   // last of them (core/schedule/host_backoff.h).
   uint8_t throttles = 0;
-  Instant last_throttled;  // epoch: never
+  Instant last_throttled;  // none: never
   bool operator==(const HostRecord&) const = default;
 };
 

@@ -1,6 +1,6 @@
 // Signal sources and their burst classes. How many pages of a site one poll names together says how
-// much a signal is worth (model.md, findings, point 3), so every (source, size class) pair counts
-// as a source of its own.
+// much a signal is worth (docs/model.md, "The default estimator"), so every (source, burst class)
+// pair counts as a source of its own.
 #ifndef FRESHET_CORE_MODEL_SIGNAL_H_
 #define FRESHET_CORE_MODEL_SIGNAL_H_
 

@@ -29,7 +29,6 @@ Instant Before(Instant instant, Duration span) {
 }  // namespace
 
 // --- What is known of a page
-// ------------------------------------------------------------------------------
 
 bool PlanQueue::Has(PageId page) const {
   return page.value() < pages_.size() && PlaceOf(page.value()) != Place::kNone;
@@ -91,7 +90,6 @@ Instant PlanQueue::Due(PageId page) const {
 }
 
 // --- Changes
-// -------------------------------------------------------------------------------------------
 
 void PlanQueue::GrowTo(size_t pages, size_t hosts) {
   pages_.GrowTo(pages);
@@ -148,7 +146,7 @@ void PlanQueue::Crawled(PageId page, Instant now) {
   }
   const Duration interval = IntervalOf(filed.rate);
   if (!interval.infinite()) {
-    const Instant front = front_ == Instant() ? now : front_;
+    const Instant front = front_.is_none() ? now : front_;
     // The schedule itself never leaves these bounds where every page is eligible.
     filed.due = std::max(filed.due, Before(front, interval)) + interval;
     filed.due = std::min(filed.due, now + interval + interval);
@@ -188,7 +186,6 @@ void PlanQueue::SetHostFree(HostId host, Instant free_at) {
 }
 
 // --- Heaps
-// ---------------------------------------------------------------------------------------------
 
 void PlanQueue::File(uint32_t page) {
   Page& filed = pages_[page];
@@ -274,7 +271,6 @@ void PlanQueue::SetHostAlarm(uint32_t host, Instant at) {
 }
 
 // --- Picks
-// ---------------------------------------------------------------------------------------------
 
 void PlanQueue::Advance(Instant at) {
   now_ = std::max(now_, at);

@@ -81,7 +81,7 @@ class PlanQueue {
   [[nodiscard]] std::optional<PlanPick> Best(Instant at);
   // When the page's job is due; infinite: never. Precondition of this and Entry: the page is in.
   [[nodiscard]] Instant Due(PageId page) const;
-  // As given; an eligible_from that had passed is the epoch.
+  // As given; an eligible_from that had passed is none.
   [[nodiscard]] PlanEntry Entry(PageId page) const;
   [[nodiscard]] size_t size() const { return size_; }
   // Entries of heaps looked at so far: what everything cost, whatever the machine.

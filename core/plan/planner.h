@@ -1,4 +1,4 @@
-// Every rate plan by name: the list of model.md's second table and nothing else.
+// Every rate plan by name: the methods of docs/model.md, "Plans", and nothing else.
 #ifndef FRESHET_CORE_PLAN_PLANNER_H_
 #define FRESHET_CORE_PLAN_PLANNER_H_
 

@@ -18,7 +18,6 @@
 namespace freshet {
 
 // --- Events
-// ---------------------------------------------------------------------------------------
 
 // Adds a page or changes what its owner asked for: what is unset stays as it is, or at the default
 // of PageSpec for a new page. State and estimates of a known page stay; a page that was found gone
@@ -105,7 +104,7 @@ struct SetHost {
   std::optional<std::optional<Duration>> min_delay;      // outer unset: leave as it is
   std::optional<std::optional<uint32_t>> max_in_flight;  // inner unset: back to the default
   std::optional<std::optional<Duration>> min_page_interval;
-  // Epoch: the host is as if it had never asked to be left alone.
+  // None: the host is as if it had never asked to be left alone.
   std::optional<Instant> blocked_until;
 };
 
@@ -145,7 +144,6 @@ using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, Sig
                            ChangeSettings, CrossAgeEdge, ReweighSignals, Reestimate>;
 
 // --- Replies
-// --------------------------------------------------------------------------------------
 
 enum class Disposition : uint8_t {
   kApplied,       // state has changed accordingly
@@ -163,7 +161,7 @@ struct Assignment {
   LeaseId lease;
   Instant at;  // the tick; not sent before it
   Instant deadline;
-  Instant last_crawl;  // epoch: never crawled
+  Instant last_crawl;  // none: never crawled
   std::string etag;
   std::string last_modified;
   std::string digest;

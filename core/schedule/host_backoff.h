@@ -35,7 +35,7 @@ struct HostBackoff {
 [[nodiscard]] Duration AskedPause(const HostBackoff& backoff, std::string_view host,
                                   Duration asked);
 
-// When the host was last not to be fetched because of a throttled answer; epoch: it stands for
+// When the host was last not to be fetched because of a throttled answer; none: it stands for
 // none.
 [[nodiscard]] Instant QuietSince(const HostRecord& host);
 

@@ -96,7 +96,7 @@ class HostGate {
     HostId host;
     bool operator>(const Resting& other) const { return until > other.until; }
   };
-  // When the delay since an assignment is over; epoch: there was none.
+  // When the delay since an assignment is over; none: there was no assignment.
   [[nodiscard]] Instant Delayed(const HostRecord& record, Instant last) const;
   // When neither delay nor block is running any more.
   [[nodiscard]] Instant RestedAt(const HostRecord& record) const;

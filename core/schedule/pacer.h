@@ -12,9 +12,10 @@ namespace freshet {
 
 // Owner thread only.
 //
-// Guarantee: let an assignment leave at the instant Leave() allowed. Then in any window of w
-// seconds at most floor(R w) + 2 leave for R <= 1000 per second, which is ceil(R w) + 1 unless R w
-// is whole; above that rate, where a thread cannot wake exactly, R times one millisecond more.
+// Guarantee: let each assignment leave between the instant of its tick, which Use() returns, and
+// lateness() after it. Then in any window of w seconds at most floor(R w) + 2 leave for R <= 1000
+// per second, which is ceil(R w) + 1 unless R w is whole; above that rate, where a thread cannot
+// wake exactly, R times one millisecond more.
 class Pacer {
  public:
   // Rate zero: no tick ever.

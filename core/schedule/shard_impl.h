@@ -38,8 +38,8 @@ namespace freshet {
 
 // Owner thread only.
 //
-// Invariants: every known page is in `picks`, there suspended exactly when it is leased or taken, or
-// no time makes it worth a crawl; it is in `out` exactly when it is leased or taken, and leased
+// Invariants: every known page is in `picks`, there suspended exactly when it is leased or taken,
+// or no time makes it worth a crawl; it is in `out` exactly when it is leased or taken, and leased
 // exactly when its lease there is open.
 class ShardState::Impl {
  public:

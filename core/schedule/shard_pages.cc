@@ -30,8 +30,8 @@ Instant LookedForAt(const PageSpec& spec, const PageState& state) {
   return worth && state.times_gone > 0 ? state.retry_at : Instant::Infinite();
 }
 
-// The crawl that a page interval counts from; epoch: none holds the page back. Who asks for a page
-// out of turn asks for it within that interval too.
+// The crawl that a page interval counts from; none: no interval holds the page back. Who asks for a
+// page out of turn asks for it within that interval too.
 Instant IntervalStart(const PageState& state) {
   return state.recheck ? Instant() : state.last_crawl;
 }

@@ -106,7 +106,7 @@ struct PageToLoad {
   PageNumber number;
   uint64_t fingerprint = 0;
   IndexEntry entry;
-  Instant last_crawl;  // the page interval of its host counts from here; epoch: it does not hold
+  Instant last_crawl;  // the page interval of its host counts from here; none: it does not hold
   Instant edge;        // infinite: its rates do not change by age
   std::array<BurstSignal, 2> bursts;
   FreshnessSample::Page believed;
@@ -133,7 +133,7 @@ struct Explanation {
   double effective_elapsed_seconds = 0;  // infinite when no unsignalled change ever happens
   PageEstimate estimate;
   Instant next_crawl;     // expected if no signal comes; infinite: not at this price
-  Instant eligible_from;  // epoch: now
+  Instant eligible_from;  // none: now
   std::optional<LeaseRecord> lease;
   HostRecord host;
   uint32_t host_in_flight = 0;
@@ -159,7 +159,7 @@ class ShardState {
   // others load hosts, pages and leases.
   [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                        const PageSpec& spec, const PageState& state) const;
-  // `now`: no pick is asked for an earlier instant; epoch: not known. Internal when a number is
+  // `now`: no pick is asked for an earlier instant; none: not known. Internal when a number is
   // taken by another page, ResourceExhausted beyond max_pages.
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch, Instant now = {});
   void LoadLease(const LeaseRecord& lease);

@@ -208,7 +208,6 @@ HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& t
 }
 
 // --- Pages
-// --------------------------------------------------------------------------------------------
 
 Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& txn) {
   if (Transaction::Page* page = txn.Find(event.key)) {
@@ -300,7 +299,6 @@ Reply ShardState::Impl::Step(const Reestimate& event, Instant now, Transaction& 
 }
 
 // --- Signals
-// ------------------------------------------------------------------------------------------
 
 Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction& txn) {
   const auto staged = [&](uint64_t id) {
@@ -359,7 +357,6 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
 }
 
 // --- Leases
-// -------------------------------------------------------------------------------------------
 
 double ShardState::Impl::AssignedValue(const PageRecord& page, const LeasePage& event) const {
   const std::optional<PageId> id = pages.Find(page.number);
@@ -429,7 +426,6 @@ Reply ShardState::Impl::Step(const ExpireLease& event, Instant now, Transaction&
 }
 
 // --- Results
-// ------------------------------------------------------------------------------------------
 
 bool ShardState::Impl::Observe(const ReportCrawl& report, bool changed, const SignalCounts& signals,
                                Transaction::Page& page) {
@@ -603,7 +599,6 @@ void ShardState::Impl::Take(const ReportCrawl& report, CrawlOutcome outcome,
 }
 
 // --- Hosts, sources, settings
-// ---------------------------------------------------------------------------
 
 Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) {
   HostRecord* host = StagedHost(event.host, txn);

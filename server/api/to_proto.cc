@@ -51,7 +51,7 @@ void SignalsToProto(const SignalCounts& signals, const Sources& sources, Repeate
 }
 
 // Whether anything was ever reported of the page.
-bool Reported(const PageRecord& page) { return page.detail.last_result != Instant(); }
+bool Reported(const PageRecord& page) { return !page.detail.last_result.is_none(); }
 
 void SpecToProto(const PageSpec& spec, v1::Page* out) {
   out->set_importance(spec.importance);
@@ -64,10 +64,10 @@ void SpecToProto(const PageSpec& spec, v1::Page* out) {
   out->set_complete_signals(spec.complete_signals);
 }
 
-// The instant from which politeness lets the next page of the host out; epoch: now.
+// The instant from which politeness lets the next page of the host out; none: now.
 Instant HostFreeFrom(const HostRecord& host, const PolitenessDefaults& defaults) {
   Instant free = host.blocked_until;
-  if (host.last_assignment != Instant()) {
+  if (!host.last_assignment.is_none()) {
     free = std::max(free, host.last_assignment + host.min_delay.value_or(defaults.min_delay));
   }
   return free;
@@ -122,7 +122,7 @@ void ToProto(const Assignment& assignment, v1::Assignment* out) {
   out->set_crawl_id(assignment.key.crawl_id);
   out->set_lease_id(assignment.lease.value());
   ToProto(assignment.deadline, out->mutable_deadline());
-  if (assignment.last_crawl != Instant()) {
+  if (!assignment.last_crawl.is_none()) {
     ToProto(assignment.last_crawl, out->mutable_last_crawl_time());
   }
   out->set_etag(assignment.etag);
@@ -232,7 +232,7 @@ void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* 
   }
   out->set_customised(host.min_delay || host.max_in_flight || host.min_page_interval);
   out->set_throttled_answers(static_cast<uint32_t>(context.throttles));
-  if (host.last_throttled != Instant()) {
+  if (!host.last_throttled.is_none()) {
     ToProto(host.last_throttled, out->mutable_last_throttled_time());
   }
 }

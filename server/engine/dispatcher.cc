@@ -352,7 +352,7 @@ void Dispatcher::SetStalled(const Status& why) {
     const MutexLock lock(mutex_);
     stalled_ = why;
     for (auto& [id, worker] : workers_) sinks.push_back(worker.sink);
-    if (why.ok()) barren_until_ = Instant();
+    if (why.ok()) barren_until_ = Instant::None();
     condition_.NotifyOne();
   }
   for (const auto& sink : sinks) sink->OnStall(why);
@@ -361,7 +361,7 @@ void Dispatcher::SetStalled(const Status& why) {
 void Dispatcher::Poke() {
   const MutexLock lock(mutex_);
   if (!barren_ || !stalled_.ok()) return;
-  barren_until_ = Instant();
+  barren_until_ = Instant::None();
   condition_.NotifyOne();
 }
 
@@ -590,7 +590,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
         short_of_pages && barren_ ? std::min(barren_wait_ * 2, kMaxBarrenWait) : kMinBarrenWait;
     if (!stalled_.ok()) barren_wait_ = kStalledWait;
     barren_ = short_of_pages;
-    barren_until_ = short_of_pages ? now + barren_wait_ : Instant();
+    barren_until_ = short_of_pages ? now + barren_wait_ : Instant::None();
     condition_.NotifyOne();
     refilled_.NotifyAll();
   }

@@ -129,7 +129,7 @@ void EpochRunner::Cancel(Instant now) {
 }
 
 void EpochRunner::Notify() {
-  if (cancelled_) Cancel(Instant());
+  if (cancelled_) Cancel(Instant::None());
   for (const auto& notice : std::exchange(notices_, {})) notice();
 }
 

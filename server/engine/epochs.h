@@ -28,7 +28,7 @@ struct EpochResult {
   uint64_t number = 0;  // of the last one, over all starts; zero: there was none
   uint64_t epochs = 0;  // ended since the start
   uint64_t pages = 0;   // re-estimated by the last one
-  Instant ended;        // epoch: none has
+  Instant ended;        // none: no epoch has
   Duration took;
 };
 

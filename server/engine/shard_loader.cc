@@ -164,7 +164,7 @@ class Load::Range final : public LoadVisitor {
     batch.hosts.clear();
     for (PageToLoad& page : batch.pages) page.entry.host = batch.ids[page.entry.host.value()];
     RETURN_IF_ERROR(
-        target.state->LoadPages(batch.pages, load_.now_.infinite() ? Instant() : load_.now_));
+        target.state->LoadPages(batch.pages, load_.now_.infinite() ? Instant::None() : load_.now_));
     load_.progress_.pages.fetch_add(batch.pages.size(), std::memory_order_relaxed);
     batch.pages.clear();
     for (const LeaseRecord& lease : batch.leases) target.state->LoadLease(lease);

@@ -145,7 +145,7 @@ void StatusHistory::Add(const ServerStatus& status, std::map<std::string, double
   const auto rate = [&](uint64_t after, uint64_t before) {
     return static_cast<double>(after - std::min(after, before)) / elapsed;
   };
-  if (before_ != Instant()) {
+  if (!before_.is_none()) {
     const double changed = rate(now.changed, then.changed);
     const double fetched = changed + rate(now.unchanged, then.unchanged);
     samples_.push_back({.at = status.now,

@@ -22,7 +22,7 @@ ShardReplay::ShardReplay(const std::vector<ReplayPage>& pages, const ShardOption
 
 void ShardReplay::CatchUp(Instant now) {
   shard_.RunTimers(now);
-  if (last_epoch_ == Instant()) last_epoch_ = now;
+  if (last_epoch_.is_none()) last_epoch_ = now;
   if (now - last_epoch_ < epoch_) return;
   last_epoch_ = now;
   shard_.RunEpoch(now);

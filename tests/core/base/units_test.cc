@@ -20,5 +20,12 @@ TEST(Instant, NeverStaysNever) {
   EXPECT_EQ(Instant::FromUnixSeconds(3) - Instant::FromUnixSeconds(1), Duration::Seconds(2));
 }
 
+TEST(Instant, NoneIsTheDefaultAndNoOtherInstant) {
+  EXPECT_TRUE(Instant().is_none());
+  EXPECT_FALSE(Instant::FromMicros(1).is_none());
+  EXPECT_LT(Instant::None(), Instant::FromMicros(1));
+  EXPECT_FALSE(Instant::Infinite().is_none());
+}
+
 }  // namespace
 }  // namespace freshet
