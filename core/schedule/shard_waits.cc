@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/model/crossing.h"
 #include "core/schedule/http_status.h"
@@ -19,6 +20,7 @@ constexpr int kNeverFound = 4;
 
 // `first`, doubled `times` - 1 times, at most `most`.
 Duration Doubled(Duration first, int times, Duration most) {
+  CHECK(first >= Duration() && most >= Duration(), "a wait below zero");
   Duration wait = first;
   for (int i = 1; i < times && wait < most; ++i) wait = wait + wait;
   return std::min(wait, most);
