@@ -112,11 +112,13 @@ Status Store::Impl::CheckExists() const {
 }
 
 Status Store::Impl::Lock() {
+  CHECK(lock_ == nullptr, "{} is locked", dir_);
   RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(dir_), "creating " + dir_));
   return storage::LockDirectory(env_, dir_, &lock_);
 }
 
 Status Store::Impl::OpenDatabase() {
+  CHECK(lock_ != nullptr && db_ == nullptr, "{} is opened without its lock, or twice", dir_);
   rocksdb::DBOptions db_options = storage::MakeDbOptions(options_);
   statistics_ = db_options.statistics;
   listener_ = std::make_shared<Listener>();
@@ -205,6 +207,7 @@ Status Store::Impl::WriteFirstRows() {
 
 Status Store::Impl::MigrateFrom(uint32_t format) {
   if (format == storage::kFormatVersion) return absl::OkStatus();
+  CHECK(format < storage::kFormatVersion, "format {}", format);
   ASSIGN_OR_RETURN(const FingerprintSecret secret, NewSecret());
   const storage::MigrationContext context{.db = db_.get(),
                                           .families = handles_,
@@ -232,6 +235,7 @@ Status Store::Impl::ReadSecret() {
 }
 
 Status Store::Impl::StartGeneration() {
+  CHECK(options_.generation_step >= 1, "the leases of this run would have ids of the last");
   const std::string key = MetaKeyOf(MetaKey::kGeneration);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(key));
   generation_ = before.value_or(0) + options_.generation_step;
@@ -319,6 +323,7 @@ Status Store::Impl::Commit(const Changes& changes) {
 }
 
 Status Store::Impl::Write(rocksdb::WriteBatch* batch, bool sync) {
+  CHECK(db_ != nullptr, "{} is closed", dir_);
   // Nobody reads RocksDB's counters of one call, and keeping them costs a few percent.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   rocksdb::WriteOptions write;
@@ -346,6 +351,7 @@ Status Store::Impl::NoteWriteError(const rocksdb::Status& status) {
 }
 
 Status Store::Impl::NoteFailure(const Status& error) {
+  CHECK(!error.ok(), "a failure without an error");
   // What is final must not look as if it could pass.
   const Status final =
       absl::IsResourceExhausted(error)

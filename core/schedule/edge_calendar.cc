@@ -31,7 +31,9 @@ void EdgeCalendar::Set(PageId page, Instant edge) {
 void EdgeCalendar::TakeDue(Instant now, size_t max, std::vector<PageId>* pages) {
   while (max > 0 && next() <= now) {
     const Bucket bucket = order_.top();
-    std::vector<uint32_t>& entries = buckets_[bucket];
+    const auto found = buckets_.find(bucket);
+    CHECK(found != buckets_.end(), "bucket {} is gone", bucket);
+    std::vector<uint32_t>& entries = found->second;
     while (!entries.empty() && max > 0) {
       const uint32_t page = entries.back();
       entries.pop_back();
@@ -41,7 +43,7 @@ void EdgeCalendar::TakeDue(Instant now, size_t max, std::vector<PageId>* pages) 
       --max;
     }
     if (!entries.empty()) return;
-    buckets_.erase(bucket);
+    buckets_.erase(found);
     order_.pop();
   }
 }

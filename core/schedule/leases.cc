@@ -26,7 +26,10 @@ LeaseId Leases::NextId(Slot slot) {
                  (static_cast<uint64_t>(sequence_) << kSlotBits) | slot.value());
 }
 
-void Leases::Put(const LeaseRecord& lease) { open_[lease.id] = lease; }
+void Leases::Put(const LeaseRecord& lease) {
+  CHECK(!lease.over, "lease {:x} is over", lease.id.value());
+  open_[lease.id] = lease;
+}
 
 void Leases::Close(const LeaseRecord& lease, bool reported) {
   open_.erase(lease.id);
@@ -47,7 +50,8 @@ void Leases::SortRemembered() {
 
 void Leases::ForgetOldest() {
   CHECK(!past_order_.empty());
-  past_.erase(past_order_.front());
+  const size_t erased = past_.erase(past_order_.front());
+  CHECK(erased == 1, "lease {:x} is not remembered", past_order_.front().value());
   past_order_.pop_front();
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/check.h"
+
 namespace freshet {
 namespace {
 
@@ -45,6 +47,9 @@ StatusOr<std::vector<PlannedCrawls>> PlanCrawls(PlanMethod method, const PlanCol
   const bool gaps = size < columns.page.size();
   if (gaps) dense = OnlyPages(columns, size, options.parallel);
   const PlanColumns& used = gaps ? dense : columns;
+  CHECK(used.importance.size() == used.page.size() && used.change_rate.size() == used.page.size() &&
+            used.complete.size() == used.page.size(),
+        "columns of unequal length");
   const PlanPages pages = {used.importance, used.change_rate, used.complete};
   ASSIGN_OR_RETURN(const RatePlan plan, MakePlan(method, pages, rate.per_second(), options));
   std::vector<PlannedCrawls> crawls(columns.page.size());

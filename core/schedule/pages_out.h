@@ -36,6 +36,7 @@ class PagesOut {
   // nullptr: the page is not out. Valid until the next Pick or End.
   [[nodiscard]] const Out* Find(PageId page) const;
   [[nodiscard]] bool Has(PageId page) const { return out_.contains(page); }
+  [[nodiscard]] size_t size() const { return out_.size(); }
 
   // Appends the leases whose deadline has come, of those that are open, at most `max`. Each is told
   // once. A heap operation for each, and for each that ended before.

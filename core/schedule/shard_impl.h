@@ -38,16 +38,14 @@ namespace freshet {
 
 // Owner thread only.
 //
-// Invariants: every known page is in `picks`, there suspended exactly when it is leased or taken,
-// or no time makes it worth a crawl; it is in `out` exactly when it is leased or taken, and leased
+// Invariants: every known page is in `picks`, there withheld exactly when it is leased or taken, or
+// no time makes it worth a crawl; it is in `out` exactly when it is leased or taken, and leased
 // exactly when its lease there is open.
 class ShardState::Impl {
  public:
   explicit Impl(const ShardOptions& shard_options);
 
-  // --- shard_state.cc
-  [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
-                                       const PageSpec& spec, const PageState& state) const;
+  // --- shard_state.cc: start-up, installing, picks, timers, politeness
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch, Instant now);
   void LoadLease(const LeaseRecord& lease);
   [[nodiscard]] std::vector<PageNumber> FinishLoad();
@@ -57,10 +55,51 @@ class ShardState::Impl {
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
   [[nodiscard]] std::optional<Pick> Take(Instant at);
   void PutBack(PageNumber number);
-  void FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const;
+  void SetPoliteness(const PolitenessDefaults& defaults);
+  // A slice of the hosts that are to follow new defaults.
+  void FollowPoliteness();
+  void InstallHosts(Transaction& txn);
+  void InstallPages(Transaction& txn);
+  void InstallLeases(Transaction& txn);
+  // `field` is what the request is refused for, if there is one.
+  [[nodiscard]] Status TooManyPages(std::string_view field) const {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{}a shard has at most {} pages: the server needs more shards", field,
+                      options.max_pages);
+  }
 
-  // --- shard_steps.cc: stage what one event does
-  // ------------------------------------------------------
+  // --- shard_pages.cc: how a page is filed
+  [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
+                                       const PageSpec& spec, const PageState& state) const;
+  void FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const;
+  // What is known of a page without its host.
+  [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state,
+                                     HostId host) const;
+  // All of it.
+  [[nodiscard]] IndexEntry EntryOf(const PageSpec& spec, const PageState& state, HostId host) const;
+  // Has the page wait until so long after its last crawl; none: it does not hold.
+  static void Hold(IndexEntry* entry, Instant last_crawl, Duration interval);
+  // Takes over spec and state of a page, and files it.
+  void Refile(PageId id, HostId host, const PageSpec& spec, const PageState& state);
+  // Takes over what was computed of a page. `asked_at`: see AskedAt.
+  // `entry`: that of the page, held by the page interval of its host.
+  void File(PageId id, const PageToLoad& page, const IndexEntry& entry, Instant asked_at);
+  // When a signal since the last crawl asked for a crawl by the plan; infinite: none did. A page
+  // that the plan crawls on signals alone and nobody has crawled yet asked when it was first seen.
+  [[nodiscard]] Instant AskedAt(PageId id, const PageState& state) const;
+  [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint, HostId host);
+  void DropPage(PageId id);
+  void SetGone(PageId id, bool gone);
+  // Sets a flag, and withholds or offers the page accordingly.
+  void Mark(PageId id, PageTable::Flag flag, bool value);
+  // Installs the lease of a page that was picked.
+  void HandOut(PageId id, const LeaseRecord& lease);
+  // The page is not out any more. Its host may be free with that.
+  void TakeBack(PageId id);
+  // And files it again.
+  void ComeBack(PageId id);
+
+  // --- shard_steps.cc: stages what one event does
   void Want(const Event& event, std::vector<PageNumber>* numbers) const;
   [[nodiscard]] Reply Step(const UpsertPage& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const RemovePage& event, Instant now, Transaction& txn);
@@ -77,74 +116,6 @@ class ShardState::Impl {
   [[nodiscard]] Reply Step(const CrossAgeEdge& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ReweighSignals& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const Reestimate& event, Instant now, Transaction& txn);
-
-  // --- shard_waits.cc: not to be crawled before some instant
-  // A crawl failed.
-  void WaitAfterError(const ReportCrawl& report, Instant now, PageRecord& page) const;
-  // A crawl found the page gone or moved.
-  void WaitWhileGone(CrawlOutcome outcome, Duration asked, Instant now, PageRecord& page) const;
-  // A page that a release found gone which never looked again gets its turn; `state` is the page's.
-  void PlanLookForGone(Instant now, const PageRecord& page, PageState& state) const;
-  // Somebody has reason to believe that a page which was gone is there.
-  void BringBack(Instant now, PageRecord& page) const;
-  // Between two fetches of the page, whatever comes of them.
-  [[nodiscard]] Duration LeastInterval(const PageRecord& page) const;
-  // How long a page that is gone is not looked for.
-  [[nodiscard]] Duration GoneWait(const PageRecord& page) const;
-  // A lease ran out. True: so many did in a row that the page waits for its normal turn.
-  [[nodiscard]] bool WaitUnanswered(Instant now, PageRecord& page) const;
-  // A lease was given back.
-  void WaitReturned(Instant now, PageState& state) const;
-  // About how long after a crawl the page is crawled again at the present price, or by the plan.
-  [[nodiscard]] Duration NormalInterval(const PageRecord& page) const;
-
-  // --- shard_view.cc
-  [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
-  // When the value of the page is the price, or was already: then now.
-  [[nodiscard]] Instant ReachesPrice(const IndexEntry& entry, Instant now) const;
-  [[nodiscard]] std::optional<LeaseRecord> LeaseOut(PageId id) const;
-
-  // --- helpers of several files
-  // What is known of a page without its host.
-  [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state,
-                                     HostId host) const;
-  // All of it.
-  [[nodiscard]] IndexEntry EntryOf(const PageSpec& spec, const PageState& state, HostId host) const;
-  // Has the page wait until so long after its last crawl; epoch: it does not hold.
-  static void Hold(IndexEntry* entry, Instant last_crawl, Duration interval);
-  // Takes over spec and state of a page, and files it.
-  void Refile(PageId id, HostId host, const PageSpec& spec, const PageState& state);
-  // Takes over what was computed of a page. `asked_at`: see AskedAt.
-  // `entry`: that of the page, held by the page interval of its host.
-  void File(PageId id, const PageToLoad& page, const IndexEntry& entry, Instant asked_at);
-  // What a worker is told that the page is worth: its crawl value, also where a plan picked it.
-  [[nodiscard]] double AssignedValue(const PageRecord& page, const LeasePage& event) const;
-  // When a signal since the last crawl asked for a crawl by the plan; infinite: none did. A page
-  // that the plan crawls on signals alone and nobody has crawled yet asked when it was first seen.
-  [[nodiscard]] Instant AskedAt(PageId id, const PageState& state) const;
-  void SetPoliteness(const PolitenessDefaults& defaults);
-  // A slice of the hosts that are to follow new defaults.
-  void FollowPoliteness();
-  [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint, HostId host);
-  // `field` is what the request is refused for, if there is one.
-  [[nodiscard]] Status TooManyPages(std::string_view field) const {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{}a shard has at most {} pages: the server needs more shards", field,
-                      options.max_pages);
-  }
-  void DropPage(PageId id);
-  void SetGone(PageId id, bool gone);
-  // Sets a flag, and suspends or resumes the page accordingly.
-  void Mark(PageId id, PageTable::Flag flag, bool value);
-  // Installs the lease of a page that was picked.
-  void HandOut(PageId id, const LeaseRecord& lease);
-  // The page is not out any more. Its host may be free with that.
-  void TakeBack(PageId id);
-  // And files it again.
-  void ComeBack(PageId id);
-  void InstallHosts(Transaction& txn);
-  void InstallPages(Transaction& txn);
-  void InstallLeases(Transaction& txn);
   // The staged lease, or the installed one staged now; nullptr: not open.
   [[nodiscard]] Transaction::Lease* OpenLease(LeaseId id, Transaction& txn) const;
   // Ends a staged lease; of those remembered the oldest may make room for it.
@@ -173,6 +144,36 @@ class ShardState::Impl {
                                   Transaction& txn);
   // The lease that is open on the page, as the batch sees it.
   [[nodiscard]] LeaseId LeaseOf(PageNumber page, Transaction& txn) const;
+  // What a worker is told that the page is worth: its crawl value, also where a plan picked it.
+  [[nodiscard]] double AssignedValue(const PageRecord& page, const LeasePage& event) const;
+
+  // --- shard_waits.cc: not to be crawled before some instant
+  // A crawl failed.
+  void WaitAfterError(const ReportCrawl& report, Instant now, PageRecord& page) const;
+  // A crawl found the page gone or moved.
+  void WaitWhileGone(CrawlOutcome outcome, Duration asked, Instant now, PageRecord& page) const;
+  // A page that a release found gone which never looked again gets its turn; `state` is the page's.
+  void PlanLookForGone(Instant now, const PageRecord& page, PageState& state) const;
+  // Somebody has reason to believe that a page which was gone is there.
+  void BringBack(Instant now, PageRecord& page) const;
+  // Between two fetches of any page of its host.
+  [[nodiscard]] Duration PageInterval(const PageRecord& page) const;
+  // Between two fetches of the page, whatever comes of them.
+  [[nodiscard]] Duration LeastInterval(const PageRecord& page) const;
+  // How long a page that is gone is not looked for.
+  [[nodiscard]] Duration GoneWait(const PageRecord& page) const;
+  // A lease ran out. True: so many did in a row that the page waits for its normal turn.
+  [[nodiscard]] bool WaitUnanswered(Instant now, PageRecord& page) const;
+  // A lease was given back.
+  void WaitReturned(Instant now, PageState& state) const;
+  // About how long after a crawl the page is crawled again at the present price, or by the plan.
+  [[nodiscard]] Duration NormalInterval(const PageRecord& page) const;
+
+  // --- shard_view.cc: looking
+  [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
+  // When the value of the page is the price, or was already: then now.
+  [[nodiscard]] Instant ReachesPrice(const IndexEntry& entry, Instant now) const;
+  [[nodiscard]] std::optional<LeaseRecord> LeaseOut(PageId id) const;
 
   ShardOptions options;  // of which the policy is that of the start; see picks.policy()
   Estimator estimator;

@@ -111,11 +111,13 @@ void ShardState::Impl::DropPage(PageId id) {
   freshness.Remove(id);
   pages.Remove(id);
   --counters.pages;
+  CHECK(counters.pages == pages.size(), "{} pages, {} in the table", counters.pages, pages.size());
 }
 
 void ShardState::Impl::SetGone(PageId id, bool gone) {
   if (pages.Is(id, PageTable::kGone) == gone) return;
   pages.Set(id, PageTable::kGone, gone);
+  CHECK(gone || counters.gone_pages > 0, "more pages come back than are gone");
   gone ? ++counters.gone_pages : --counters.gone_pages;
 }
 
@@ -126,6 +128,7 @@ void ShardState::Impl::TakeBack(PageId id) {
 }
 
 void ShardState::Impl::ComeBack(PageId id) {
+  CHECK(pages.IsAny(id, PageTable::kTaken | PageTable::kLeased), "page {} is not out", id.value());
   Mark(id, PageTable::kTaken, false);
   Mark(id, PageTable::kLeased, false);
   TakeBack(id);
@@ -139,6 +142,7 @@ void ShardState::Impl::Mark(PageId id, PageTable::Flag flag, bool value) {
 }
 
 void ShardState::Impl::HandOut(PageId id, const LeaseRecord& lease) {
+  CHECK(pages.number(id) == lease.page, "lease {:x} is of another page", lease.id.value());
   leases.Put(lease);
   Mark(id, PageTable::kLeased, true);
   Mark(id, PageTable::kTaken, false);
@@ -186,6 +190,7 @@ Instant ShardState::Impl::AskedAt(PageId id, const PageState& state) const {
 PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                          const PageSpec& spec, const PageState& state) const {
   const IndexEntry entry = MakeEntry(spec, state, host);
+  DCHECK(entry.exponent >= 0);
   return {.number = number,
           .fingerprint = fingerprint,
           .entry = entry,

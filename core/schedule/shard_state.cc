@@ -43,6 +43,7 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch, Instant no
     File(id, page, entry, Instant::Infinite());
   }
   counters.pages += batch.size();
+  CHECK(counters.pages == pages.size(), "{} pages, {} in the table", counters.pages, pages.size());
   return absl::OkStatus();
 }
 
@@ -61,6 +62,7 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
 std::vector<PageNumber> ShardState::Impl::FinishLoad() {
   std::vector<PageNumber> shared;
   for (const PageId id : pages.FinishAppending(kMostShared)) shared.push_back(pages.number(id));
+  CHECK(leases.size() <= out.size(), "{} leases of {} pages", leases.size(), out.size());
   leases.SortRemembered();
   for (uint32_t i = 0; i < hosts.id_limit(); ++i) {
     picks.HostChanged(HostId(i));
@@ -79,6 +81,8 @@ void ShardState::Impl::Install(Transaction& txn) {
   InstallPages(txn);
   InstallLeases(txn);
   for (const uint64_t id : txn.signal_ids) signal_ids.Add(id);
+  // Others are picked, and their leases still to be committed.
+  CHECK(leases.size() <= out.size(), "{} leases of {} pages", leases.size(), out.size());
   counters.hosts = hosts.size();
   counters.leases = leases.size();
 }
@@ -115,6 +119,7 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     if (page.fetched) picks.Crawled(*id);
     Refile(*id, host, record.spec, record.state);
   }
+  CHECK(counters.pages == pages.size(), "{} pages, {} in the table", counters.pages, pages.size());
   picks.TakeOverByIndex();
 }
 
@@ -154,6 +159,7 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
   std::vector<LeaseId> expired;
   out.TakeExpired(now, leases, max, &expired);
   for (const LeaseId lease : expired) events->push_back(ExpireLease{lease});
+  CHECK(expired.size() <= max, "{} leases ran out of {}", expired.size(), max);
   max -= expired.size();
   std::vector<PageId> due;
   edges.TakeDue(now, max, &due);
@@ -184,6 +190,7 @@ std::optional<Pick> ShardState::Impl::Take(Instant at) {
   const std::optional<IndexPick> best = picks.Best(at);
   if (!best) return std::nullopt;
   const PageId id = best->page;
+  DCHECK(!pages.IsAny(id, PageTable::kNotToBePicked));
   const HostId host = picks.HostOf(id);
   const bool planned = picks.plan_in_force();
   out.Pick(id, host, planned);

@@ -173,6 +173,7 @@ void ShardState::Impl::End(Transaction::Lease& lease, bool reported, Transaction
     const size_t kept = leases.remembered() + txn.newly_remembered() - forgotten.size();
     if (kept <= limits::kMaxRememberedLeases) break;
     forgotten.push_back(leases.Remembered(forgotten.size()));
+    DCHECK(leases.FindPast(forgotten.back()) != nullptr);
   }
 }
 
@@ -191,7 +192,9 @@ std::optional<Leases::Past> ShardState::Impl::PastLease(LeaseId id, Transaction&
 LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
   const std::optional<PageId> id = pages.Find(page);
   if (id && pages.Is(*id, PageTable::kLeased)) {
-    const LeaseId lease = out.Find(*id)->lease;
+    const PagesOut::Out* leased = out.Find(*id);
+    CHECK(leased != nullptr, "a leased page is not out");
+    const LeaseId lease = leased->lease;
     if (OpenLease(lease, txn) != nullptr) return lease;
   }
   // One that this batch has opened is not installed yet.
@@ -442,6 +445,8 @@ bool ShardState::Impl::Observe(const ReportCrawl& report, bool changed, const Si
 
 void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
                                const LeaseRecord* lease, Instant now, Transaction::Page& page) {
+  CHECK(Fetched(outcome), "outcome {}", static_cast<int>(outcome));
+  CHECK(lease == nullptr || lease->assigned <= report.fetched, "fetched before its lease");
   PageRecord& record = page.record;
   PageState& state = record.state;
   const bool changed = outcome == CrawlOutcome::kChanged;
@@ -492,6 +497,7 @@ void ShardState::Impl::HeedHost(const ReportCrawl& report, CrawlOutcome outcome,
 
 void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now,
                             Transaction::Page& page) {
+  CHECK(!Fetched(outcome), "outcome {}", static_cast<int>(outcome));
   PageState& state = page.record.state;
   // Carried first: a page that fails for long would otherwise jump at its next look.
   estimator.Advance(state, now);
@@ -535,7 +541,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   const bool answer = lease != nullptr && event.lease != LeaseId();
   if (!answer && (reported || AlreadyTaken(record, event))) {
     ++counters.duplicate_results;
-    if (lease != nullptr) End(*lease, /*reported=*/false, txn);
+    // A lease that is open goes on: it is another fetch than the one that is told again.
     return {.disposition = Disposition::kDuplicate, .outcome = record.detail.last_outcome};
   }
   Reply reply;

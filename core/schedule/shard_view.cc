@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/check.h"
 #include "core/model/crossing.h"
 #include "core/schedule/shard_impl.h"
 
@@ -122,7 +123,10 @@ Instant ShardState::Impl::ReachesPrice(const IndexEntry& entry, Instant now) con
 
 std::optional<LeaseRecord> ShardState::Impl::LeaseOut(PageId id) const {
   if (!pages.Is(id, PageTable::kLeased)) return std::nullopt;
-  return *leases.Find(out.Find(id)->lease);
+  const PagesOut::Out* leased = out.Find(id);
+  const LeaseRecord* lease = leased == nullptr ? nullptr : leases.Find(leased->lease);
+  CHECK(lease != nullptr, "a leased page has no lease");
+  return *lease;
 }
 
 Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const {

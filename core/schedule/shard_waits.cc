@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/check.h"
 #include "core/base/random.h"
 #include "core/model/crossing.h"
 #include "core/schedule/http_status.h"
@@ -19,6 +20,7 @@ constexpr int kNeverFound = 4;
 
 // `first`, doubled `times` - 1 times, at most `most`.
 Duration Doubled(Duration first, int times, Duration most) {
+  CHECK(first >= Duration() && most >= Duration(), "a wait below zero");
   Duration wait = first;
   for (int i = 1; i < times && wait < most; ++i) wait = wait + wait;
   return std::min(wait, most);
@@ -87,16 +89,21 @@ void ShardState::Impl::BringBack(Instant now, PageRecord& page) const {
   PageState& state = page.state;
   if (!state.gone) return;
   state.gone = false;
-  // A page that is not there was never crawled, and is still not asked for all the time.
+  // A page that is not there was never crawled, and is still not asked for all the time. When it
+  // was looked for is as the worker said, whose clock may be behind.
   const Duration interval = LeastInterval(page);
+  const Instant by_worker = std::min(now, page.detail.last_result) + interval;
   state.retry_at =
-      interval > Duration() ? std::min(now, page.detail.last_result) + interval : Instant();
+      interval > Duration() ? std::max(by_worker, now + PageInterval(page)) : Instant();
+}
+
+Duration ShardState::Impl::PageInterval(const PageRecord& page) const {
+  const std::optional<HostId> host = hosts.Find(page.host);
+  return host ? hosts.PageInterval(*host) : hosts.defaults().min_page_interval;
 }
 
 Duration ShardState::Impl::LeastInterval(const PageRecord& page) const {
-  const std::optional<HostId> host = hosts.Find(page.host);
-  const Duration polite = host ? hosts.PageInterval(*host) : hosts.defaults().min_page_interval;
-  return std::max(polite, page.spec.min_interval);
+  return std::max(PageInterval(page), page.spec.min_interval);
 }
 
 bool ShardState::Impl::WaitUnanswered(Instant now, PageRecord& page) const {

@@ -43,7 +43,8 @@ Transaction::Page* Transaction::Create(PageRecord record) {
   ++created_;
   page.record = std::move(record);
   page.created = page.state_changed = page.detail_changed = page.reindex = true;
-  by_number_[page.record.number] = &page;
+  const bool is_new = by_number_.try_emplace(page.record.number, &page).second;
+  CHECK(is_new, "page {:x} exists", page.record.number.value());
   by_key_[page.record.key] = &page;
   if (!forgotten_hosts_.empty()) forgotten_hosts_.erase(page.record.host);
   return &page;
@@ -60,6 +61,7 @@ LeaseId Transaction::LeaseOf(PageNumber page) const {
 }
 
 Transaction::Lease* Transaction::PutLease(LeaseRecord record) {
+  CHECK(record.id != LeaseId() && !record.over, "lease {:x} is not open", record.id.value());
   Lease*& lease = by_lease_[record.id];
   if (lease == nullptr) lease = &leases_.emplace_back();
   lease_of_[record.page] = record.id;

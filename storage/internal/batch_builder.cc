@@ -13,6 +13,7 @@ namespace freshet {
 using storage::Family;
 
 Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
+  CHECK(batch_.Count() == 0, "a batch is of one commit");
   for (const HostRecord& host : changes.hosts) RETURN_IF_ERROR(AddHost(host));
   for (const PageWrite& write : changes.pages) RETURN_IF_ERROR(AddPage(write));
   for (const PageRecord* page : changes.removed_pages) AddRemoval(*page);
@@ -58,6 +59,8 @@ Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {
   const PageRecord& page = *write.record;
   const std::string key = storage::PageKeyOf(page.number);
   const Slot slot = SlotOf(page.number);
+  DCHECK(slot == SlotOfHost(page.host), "page {:x} is not in the slot of {}", page.number.value(),
+         page.host);
   if (write.created) {
     const std::string url_key = storage::UrlKeyOf(slot, page.key.crawl_id, page.host, page.key.url);
     storage::EncodeUrl(url_key, SerialOf(page.number), &value_);
@@ -82,6 +85,7 @@ Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {
 void Store::Impl::BatchBuilder::AddRemoval(const PageRecord& page) {
   const Slot slot = SlotOf(page.number);
   const std::string key = storage::PageKeyOf(page.number);
+  CHECK(SerialOf(page.number) >= 1, "page {:x} has no serial", page.number.value());
   Delete(Family::kUrls, storage::UrlKeyOf(slot, page.key.crawl_id, page.host, page.key.url));
   Delete(Family::kTexts, key);
   Delete(Family::kStates, key);
@@ -101,6 +105,8 @@ Status Store::Impl::BatchBuilder::AddHost(const HostRecord& host) {
 
 // A later host of the slot may be given its serial: no page has it.
 void Store::Impl::BatchBuilder::AddHostRemoval(const std::string& host) {
+  // Its row would go, and what was written with its serial stay.
+  CHECK(!new_hosts_.contains(host), "host {} is written and removed", host);
   Delete(Family::kHosts, storage::HostKeyOf(SlotOfHost(host), host));
   removed_hosts_.push_back(host);
 }
@@ -119,6 +125,7 @@ StatusOr<uint32_t> Store::Impl::BatchBuilder::HostSerial(Slot slot, const std::s
   }
   uint32_t& serial = next_host_serials_.try_emplace(slot, next).first->second;
   const uint32_t given = serial++;
+  CHECK(given >= 1, "slot {} has no host serials left", slot.value());
   new_hosts_[host] = {.slot = slot, .serial = given};
   if (write_new) {
     const std::string key = storage::HostKeyOf(slot, host);
@@ -154,7 +161,8 @@ void Store::Impl::BatchBuilder::Install() {
   for (auto& [name, host] : new_hosts_) {
     SlotHosts& hosts = (*store_.slot_hosts_)[host.slot.value()];
     const absl::MutexLock lock(&hosts.mutex);
-    hosts.serials.emplace(name, host.serial);
+    const bool is_new = hosts.serials.emplace(name, host.serial).second;
+    CHECK(hosts.loaded && is_new, "two commits of slot {} at a time", host.slot.value());
     hosts.next_serial = std::max(hosts.next_serial, host.serial + 1);
   }
 }

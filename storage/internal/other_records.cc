@@ -2,6 +2,7 @@
 // docs/storage-format.md.
 #include <algorithm>
 
+#include "core/base/check.h"
 #include "storage/internal/codec.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
@@ -136,6 +137,7 @@ Status DecodeHost(std::string_view key, std::string_view value, HostRow* row) {
 }
 
 void EncodeLease(std::string_view key, const LeaseRecord& record, std::string* value) {
+  CHECK(record.assigned <= record.deadline, "lease {:x} ends before it begins", record.id.value());
   BeginValue(kLeaseVersion, value);
   FieldWriter fields(value);
   fields.Unsigned(kLeasePage, record.page.value());
@@ -201,6 +203,7 @@ Status DecodeLease(std::string_view key, std::string_view value, LeaseRecord* re
 }
 
 void EncodeSource(std::string_view key, const SourceRecord& record, std::string* value) {
+  DCHECK(ParseSourceKey(key) == record.index, "source {} under another key", record.index);
   BeginValue(kSourceVersion, value);
   FieldWriter fields(value);
   fields.Bytes(kName, record.name);
@@ -280,6 +283,8 @@ Status DecodeSettings(std::string_view key, std::string_view value, Settings* se
 }
 
 void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value) {
+  DCHECK(ParseMetaKey(MetaKey::kEpoch, key) == epoch.shard, "shard {} under another key",
+         epoch.shard);
   BeginValue(kMetaVersion, value);
   FieldWriter fields(value);
   fields.Unsigned(kEpochNumber, epoch.number);

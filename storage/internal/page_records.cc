@@ -393,6 +393,7 @@ Status DecodeState(std::string_view key, std::string_view value, StateRow* row) 
 }
 
 void EncodeDetail(std::string_view key, const PageDetail& detail, std::string* value) {
+  CHECK(detail.changes <= detail.crawls, "{} changes in {} crawls", detail.changes, detail.crawls);
   BeginValue(kDetailVersion, value);
   FieldWriter fields(value);
   fields.Bytes(kEtag, detail.etag);

@@ -138,6 +138,7 @@ Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
 }
 
 Status Store::Impl::LoadSlotHosts(Slot slot, SlotHosts& hosts) const {
+  CHECK(!hosts.loaded, "hosts of slot {} are loaded", slot.value());
   const std::string prefix = storage::SlotPrefix(slot);
   Cursor cursor(db_.get(), handle(Family::kHosts), prefix);
   for (; cursor.At(prefix); cursor.Next()) {

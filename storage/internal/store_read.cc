@@ -200,6 +200,7 @@ StatusOr<ScanResult> Store::Impl::ScanPages(PageNumber from, PageNumber end, siz
       db_->NewIterators(
           read, {handle(Family::kTexts), handle(Family::kStates), handle(Family::kDetails)}, &raw),
       "scanning pages"));
+  CHECK(raw.size() == 3, "{} iterators", raw.size());
   const std::unique_ptr<rocksdb::Iterator> texts(raw[0]);
   const std::unique_ptr<rocksdb::Iterator> states(raw[1]);
   const std::unique_ptr<rocksdb::Iterator> details(raw[2]);

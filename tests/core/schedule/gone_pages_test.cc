@@ -67,11 +67,21 @@ TEST_F(PoliteGonePagesTest, PingsDoNotHaveAPageThatIsGoneFetchedAllTheTime) {
   Apply(SignalChange{.key = Key("a")}, 2);
   EXPECT_FALSE(Page("a").state.gone);
   EXPECT_FALSE(Next(3));
-  EXPECT_FALSE(Next(60));
-  Crawl("a", CrawlOutcome::kGone, 61);
-  Apply(Upsert("a"), 62);
-  EXPECT_FALSE(Next(63));
-  EXPECT_TRUE(Next(121));
+  EXPECT_FALSE(Next(61));
+  Crawl("a", CrawlOutcome::kGone, 62);
+  Apply(Upsert("a"), 63);
+  EXPECT_FALSE(Next(122));
+  EXPECT_TRUE(Next(123));
+}
+
+TEST_F(PoliteGonePagesTest, AClockThatIsBehindDoesNotHaveItFetchedAllTheTime) {
+  Apply(Upsert("a"), 0);
+  const auto first = Next(1);
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(Apply(Result(*first, CrawlOutcome::kGone, At(1 - kHour)), 1).status.ok());
+  Apply(SignalChange{.key = Key("a")}, 2);
+  EXPECT_FALSE(Next(61));
+  EXPECT_TRUE(Next(62));
 }
 
 TEST_F(PoliteGonePagesTest, ARecheckAsksAtOnce) {

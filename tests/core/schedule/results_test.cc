@@ -125,6 +125,18 @@ TEST_F(ResultsTest, ARepetitionIsKnownByLeaseAndByTheTimeThatWasSaid) {
   EXPECT_EQ(Page("a"), before);
 }
 
+// It is told again while the page is out anew; nobody has answered for that.
+TEST_F(ResultsTest, ARepetitionByUrlLeavesALaterLeaseOpen) {
+  AddCrawled("a", 0);
+  (void)Out(100);
+  ReportCrawl by_url{.key = Key("a"), .fetched = At(390)};
+  by_url.outcome = CrawlOutcome::kChanged;
+  EXPECT_EQ(Apply(by_url, 101).disposition, Disposition::kApplied);
+  (void)Out(200);
+  EXPECT_EQ(Apply(by_url, 201).disposition, Disposition::kDuplicate);
+  EXPECT_EQ(counters().leases, 1u);
+}
+
 TEST_F(ResultsTest, AResultByUrlFromBeforeTheLeaseIsNotItsAnswer) {
   AddCrawled("a", 0);
   const Assignment assignment = Out(100);
