@@ -4,10 +4,10 @@
 #define FRESHET_BENCH_COMMANDS_H_
 
 #include <functional>
-#include <string>
 
 #include "CLI/CLI.hpp"
 #include "core/base/status.h"
+#include "nlohmann/json.hpp"
 
 namespace freshet {
 
@@ -15,9 +15,9 @@ namespace freshet {
 // 2), any other error a failure (exit code 1); both print one line on standard error.
 using BenchAction = std::function<Status()>;
 
-// JSON members that every line of every benchmark carries, so that numbers can be compared later:
-// "commit" (of the sources as configured), "cpu" and "cores". Without braces.
-[[nodiscard]] std::string BenchContext();
+// Prints a result as a line of JSON, with what every line of every benchmark carries so that
+// numbers can be compared later: "commit" (of the sources as configured), "cpu" and "cores".
+void PrintLine(nlohmann::ordered_json line);
 
 // Largest resident memory of this process so far, in megabytes (2^20 bytes); 0 if unknown.
 [[nodiscard]] double PeakMemoryMb();

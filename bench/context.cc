@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iostream>
 #include <string>
 #include <thread>
 
 #include "bench/commands.h"
 #include "bench/resources.h"
-#include "fmt/format.h"
 
 namespace freshet {
 namespace {
@@ -19,20 +19,18 @@ std::string CpuName() {
   while (std::getline(info, line)) {
     const size_t colon = line.find(": ");
     if (!line.starts_with("model name") || colon == std::string::npos) continue;
-    std::string name;
-    for (const char c : line.substr(colon + 2)) {
-      if (c != '"' && c != '\\' && static_cast<unsigned char>(c) >= ' ') name += c;
-    }
-    return name;
+    return line.substr(colon + 2);
   }
   return "unknown";
 }
 
 }  // namespace
 
-std::string BenchContext() {
-  return fmt::format(R"("commit":"{}","cpu":"{}","cores":{})", FRESHET_COMMIT, CpuName(),
-                     std::thread::hardware_concurrency());
+void PrintLine(nlohmann::ordered_json line) {
+  line["commit"] = FRESHET_COMMIT;
+  line["cpu"] = CpuName();
+  line["cores"] = std::thread::hardware_concurrency();
+  std::cout << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
 }
 
 double PeakMemoryMb() {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <ctime>
-#include <iostream>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +21,7 @@
 #include "core/model/crossing.h"
 #include "core/model/policy.h"
 #include "fmt/format.h"
+#include "tools/common/rounded.h"
 
 namespace freshet {
 namespace {
@@ -464,22 +464,28 @@ void Report(const BenchIndexFlags& flags, const Contender& contender, const Meas
     return seconds > 0 ? static_cast<double>(n) / seconds : 0.0;
   };
   const auto picks = static_cast<double>(m.picks);
-  std::cout
-      << fmt::format(
-             R"({{"pages":{},"policy":"{}","structure":"{}","picks_per_second":{:.0f},)"
-             R"("p50_ns":{:.0f},"p999_ns":{:.0f},"max_ns":{:.0f},)"
-             R"("slow_picks":{:.6f},"machine_slow_picks":{:.6f},)"
-             R"("evaluations_per_pick":{:.2f},"signals_per_second":{:.0f},"edges_per_second":{:.0f},)"
-             R"("bytes_per_page":{:.1f},"build_seconds":{:.3f},"picks":{},"signals":{},"disturbed":{:.3f},)"
-             R"("hosts":{},"rate_factor":{},"seed":{},"digest":"{:016x}",{}}})",
-             flags.pages, flags.policy, contender.name(), rate(m.picks, m.pick_seconds),
-             m.times.Quantile(0.5), m.times.Quantile(0.999), m.times.highest(),
-             static_cast<double>(m.slow_picks) / picks,
-             InterruptionsPerSecond() * m.pick_seconds / picks, evaluations / picks,
-             rate(m.signals, m.signal_seconds), rate(m.edges, m.edge_seconds), bytes, build,
-             m.picks, m.signals, static_cast<double>(m.disturbed) / static_cast<double>(m.batches),
-             flags.hosts, flags.rate_factor, flags.seed, digest, BenchContext())
-      << std::endl;
+  PrintLine(
+      {{"pages", flags.pages},
+       {"policy", flags.policy},
+       {"structure", contender.name()},
+       {"picks_per_second", Rounded(rate(m.picks, m.pick_seconds), 0)},
+       {"p50_ns", Rounded(m.times.Quantile(0.5), 0)},
+       {"p999_ns", Rounded(m.times.Quantile(0.999), 0)},
+       {"max_ns", Rounded(m.times.highest(), 0)},
+       {"slow_picks", Rounded(static_cast<double>(m.slow_picks) / picks, 6)},
+       {"machine_slow_picks", Rounded(InterruptionsPerSecond() * m.pick_seconds / picks, 6)},
+       {"evaluations_per_pick", Rounded(evaluations / picks, 2)},
+       {"signals_per_second", Rounded(rate(m.signals, m.signal_seconds), 0)},
+       {"edges_per_second", Rounded(rate(m.edges, m.edge_seconds), 0)},
+       {"bytes_per_page", Rounded(bytes, 1)},
+       {"build_seconds", Rounded(build, 3)},
+       {"picks", m.picks},
+       {"signals", m.signals},
+       {"disturbed", Rounded(static_cast<double>(m.disturbed) / static_cast<double>(m.batches), 3)},
+       {"hosts", flags.hosts},
+       {"rate_factor", flags.rate_factor},
+       {"seed", flags.seed},
+       {"digest", fmt::format("{:016x}", digest)}});
 }
 
 void Measure(const BenchIndexFlags& flags, const World& world, Contender& contender) {

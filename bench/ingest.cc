@@ -3,7 +3,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +21,7 @@
 #include "server/base/mutex.h"
 #include "server/engine/router.h"
 #include "storage/store.h"
+#include "tools/common/rounded.h"
 
 namespace freshet {
 namespace {
@@ -154,19 +154,22 @@ Status RunMode(const IngestFlags& flags, const std::string& mode, BenchStack& st
   const double cpu_seconds = CpuSeconds() - cpu_before;
   const StoreStats after = stack.store->Stats();
   const auto items = static_cast<double>(flags.items);
-  std::cout << fmt::format(
-                   R"({{"mode":"{0}","pages":{1},"items":{2},"applied":{3},"seconds":{4:.4f},)"
-                   R"("{0}_per_second":{5:.0f},"syncs_per_second":{6:.1f},)"
-                   R"("items_per_sync":{7:.1f},"cpu_s_per_million":{8:.3f},)"
-                   R"("log_bytes_per_item":{9:.1f},"shards":{10},"batch":{11},)"
-                   R"("durability":"{12}",{13}}})",
-                   mode, flags.synthetic.pages, flags.items, applied.load(), seconds,
-                   items / seconds, static_cast<double>(after.syncs - before.syncs) / seconds,
-                   items / static_cast<double>(std::max<uint64_t>(1, after.syncs - before.syncs)),
-                   cpu_seconds / items * 1e6,
-                   static_cast<double>(after.wal_written_bytes - before.wal_written_bytes) / items,
-                   flags.shards, flags.batch, flags.durability, BenchContext())
-            << std::endl;
+  const uint64_t syncs = after.syncs - before.syncs;
+  const auto logged = static_cast<double>(after.wal_written_bytes - before.wal_written_bytes);
+  PrintLine(
+      {{"mode", mode},
+       {"pages", flags.synthetic.pages},
+       {"items", flags.items},
+       {"applied", applied.load()},
+       {"seconds", Rounded(seconds, 4)},
+       {fmt::format("{}_per_second", mode), Rounded(items / seconds, 0)},
+       {"syncs_per_second", Rounded(static_cast<double>(syncs) / seconds, 1)},
+       {"items_per_sync", Rounded(items / static_cast<double>(std::max<uint64_t>(1, syncs)), 1)},
+       {"cpu_s_per_million", Rounded(cpu_seconds / items * 1e6, 3)},
+       {"log_bytes_per_item", Rounded(logged / items, 1)},
+       {"shards", flags.shards},
+       {"batch", flags.batch},
+       {"durability", flags.durability}});
   return {};
 }
 

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <string>
@@ -11,6 +10,7 @@
 #include "bench/commands.h"
 #include "core/plan/planner.h"
 #include "fmt/format.h"
+#include "tools/common/rounded.h"
 #include "tools/common/threaded_for.h"
 
 namespace freshet {
@@ -75,15 +75,17 @@ Status RunPlanBench(const BenchPlanFlags& flags) {
     ASSIGN_OR_RETURN(const RatePlan plan, MakePlan(method, pages.pages(), rate, options));
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    std::cout << fmt::format(
-                     R"({{"pages":{},"method":"{}","seconds":{:.4f},"pages_per_second":{:.0f},)"
-                     R"("passes":{},"kkt_residual":{:.3g},"budget_error":{:.3g},"peak_mb":{:.0f},)"
-                     R"("rate":{},"seed":{},"digest":"{:016x}",{}}})",
-                     flags.pages, PlanMethodName(method), seconds,
-                     static_cast<double>(flags.pages) / seconds, plan.iterations, plan.kkt_residual,
-                     plan.used / rate - 1, PeakMemoryMb(), rate, flags.seed, PlanDigest(plan),
-                     BenchContext())
-              << std::endl;
+    PrintLine({{"pages", flags.pages},
+               {"method", PlanMethodName(method)},
+               {"seconds", Rounded(seconds, 4)},
+               {"pages_per_second", Rounded(static_cast<double>(flags.pages) / seconds, 0)},
+               {"passes", plan.iterations},
+               {"kkt_residual", Significant(plan.kkt_residual, 3)},
+               {"budget_error", Significant(plan.used / rate - 1, 3)},
+               {"peak_mb", Rounded(PeakMemoryMb(), 0)},
+               {"rate", rate},
+               {"seed", flags.seed},
+               {"digest", fmt::format("{:016x}", PlanDigest(plan))}});
   }
   return {};
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,9 +10,9 @@
 #include "bench/resources.h"
 #include "bench/scratch_dir.h"
 #include "bench/synthetic_store.h"
-#include "fmt/format.h"
 #include "server/engine/shard_loader.h"
 #include "storage/store.h"
+#include "tools/common/rounded.h"
 
 namespace freshet {
 namespace {
@@ -81,17 +80,19 @@ Status RunRecoverBench(RecoverFlags flags) {
   uint64_t pages = 0;
   for (const ShardState* shard : shards) pages += shard->counters().pages;
   const double seconds = open_seconds + load_seconds;
-  std::cout << fmt::format(R"({{"pages":{},"seconds":{:.4f},"pages_per_second":{:.0f},)"
-                           R"("open_seconds":{:.4f},"load_seconds":{:.4f},"cpu_seconds":{:.4f},)"
-                           R"("first_pick_seconds":{:.4f},"resident_bytes_per_page":{:.1f},)"
-                           R"("shards":{},"log_rows":{},"policy":"{}","first_value":{:.6g},)"
-                           R"("prepare_seconds":{:.2f},{}}})",
-                           pages, seconds, static_cast<double>(pages) / seconds, open_seconds,
-                           load_seconds, cpu_seconds, first_pick_seconds,
-                           resident / static_cast<double>(pages), flags.shards,
-                           flags.synthetic.log_rows, flags.policy, first_value, prepare_seconds,
-                           BenchContext())
-            << std::endl;
+  PrintLine({{"pages", pages},
+             {"seconds", Rounded(seconds, 4)},
+             {"pages_per_second", Rounded(static_cast<double>(pages) / seconds, 0)},
+             {"open_seconds", Rounded(open_seconds, 4)},
+             {"load_seconds", Rounded(load_seconds, 4)},
+             {"cpu_seconds", Rounded(cpu_seconds, 4)},
+             {"first_pick_seconds", Rounded(first_pick_seconds, 4)},
+             {"resident_bytes_per_page", Rounded(resident / static_cast<double>(pages), 1)},
+             {"shards", flags.shards},
+             {"log_rows", flags.synthetic.log_rows},
+             {"policy", flags.policy},
+             {"first_value", Significant(first_value, 6)},
+             {"prepare_seconds", Rounded(prepare_seconds, 2)}});
   return {};
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -20,6 +19,7 @@
 #include "core/schedule/transaction.h"
 #include "fmt/format.h"
 #include "tools/common/history.h"
+#include "tools/common/rounded.h"
 
 namespace freshet {
 namespace {
@@ -305,23 +305,27 @@ class StoreBench {
     };
     const uint64_t written =
         before.wal_written_bytes + before.flushed_bytes + before.compacted_bytes;
-    std::cout << fmt::format(
-                     R"({{"phase":"{}","pages":{},"crawls_per_page":{},)"
-                     R"("signals_per_crawl":{},"signal_sources":{},"bytes_per_page":{:.1f},)"
-                     R"("urls_bytes":{:.1f},"texts_bytes":{:.1f},"states_bytes":{:.1f},)"
-                     R"("details_bytes":{:.1f},"bytes_per_page_before_compaction":{:.1f},)"
-                     R"("wal_bytes":{},"flushed_bytes":{},"compacted_bytes":{},)"
-                     R"("write_amplification":{:.2f},"rows":{},"durability":"{}",)"
-                     R"("seconds":{:.2f},"seed":{},{}}})",
-                     phase, live_, crawls, flags_.signals_per_crawl, flags_.signal_sources,
-                     per_page(after.table_bytes), family(storage::Family::kUrls),
-                     family(storage::Family::kTexts), family(storage::Family::kStates),
-                     family(storage::Family::kDetails), per_page(bytes_before),
-                     before.wal_written_bytes, before.flushed_bytes, before.compacted_bytes,
-                     static_cast<double>(written) /
-                         static_cast<double>(std::max<uint64_t>(before.wal_written_bytes, 1)),
-                     rows, flags_.durability, Seconds(), flags_.seed, BenchContext())
-              << std::endl;
+    const uint64_t logged = std::max<uint64_t>(before.wal_written_bytes, 1);
+    PrintLine({{"phase", phase},
+               {"pages", live_},
+               {"crawls_per_page", crawls},
+               {"signals_per_crawl", flags_.signals_per_crawl},
+               {"signal_sources", flags_.signal_sources},
+               {"bytes_per_page", Rounded(per_page(after.table_bytes), 1)},
+               {"urls_bytes", Rounded(family(storage::Family::kUrls), 1)},
+               {"texts_bytes", Rounded(family(storage::Family::kTexts), 1)},
+               {"states_bytes", Rounded(family(storage::Family::kStates), 1)},
+               {"details_bytes", Rounded(family(storage::Family::kDetails), 1)},
+               {"bytes_per_page_before_compaction", Rounded(per_page(bytes_before), 1)},
+               {"wal_bytes", before.wal_written_bytes},
+               {"flushed_bytes", before.flushed_bytes},
+               {"compacted_bytes", before.compacted_bytes},
+               {"write_amplification",
+                Rounded(static_cast<double>(written) / static_cast<double>(logged), 2)},
+               {"rows", rows},
+               {"durability", flags_.durability},
+               {"seconds", Rounded(Seconds(), 2)},
+               {"seed", flags_.seed}});
     return absl::OkStatus();
   }
 

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <future>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,12 +20,12 @@
 #include "bench/stack.h"
 #include "bench/synthetic_store.h"
 #include "core/schedule/crawl_policy.h"
-#include "fmt/format.h"
 #include "server/base/mutex.h"
 #include "server/engine/epochs_of_all.h"
 #include "server/engine/plan_runner.h"
 #include "server/engine/router.h"
 #include "storage/store.h"
+#include "tools/common/rounded.h"
 
 namespace freshet {
 namespace {
@@ -156,19 +155,21 @@ Status Measure(const SwitchFlags& flags, const std::string& before, const std::s
   const Gaps gaps = Summarise(client.TakeGaps());
   const double longest_commit_ms = stack.TakeLongestCommit().seconds() * 1e3;
   const auto pages = static_cast<double>(flags.synthetic.pages);
-  std::cout << fmt::format(R"({{"pages":{},"from":"{}","to":"{}","seconds":{:.3f},)"
-                           R"("assignments":{},"p50_ms":{:.4f},"p999_ms":{:.3f},)"
-                           R"("longest_gap_ms":{:.3f},"longest_gap_ms_per_10m_pages":{:.3f},)"
-                           R"("longest_gap_cpu_ms":{:.3f},)"
-                           R"("longest_commit_ms":{:.3f},)"
-                           R"("before_p50_ms":{:.4f},"before_longest_gap_ms":{:.3f},)"
-                           R"("resident_bytes_per_page":{:.1f},"durability":"{}",{}}})",
-                           flags.synthetic.pages, before, name, seconds, gaps.assignments,
-                           gaps.p50_ms, gaps.p999_ms, gaps.longest_ms,
-                           gaps.longest_ms * 1e7 / pages, gaps.longest_cpu_ms, longest_commit_ms,
-                           quiet.p50_ms, quiet.longest_ms, ResidentBytes() / pages,
-                           flags.durability, BenchContext())
-            << std::endl;
+  PrintLine({{"pages", flags.synthetic.pages},
+             {"from", before},
+             {"to", name},
+             {"seconds", Rounded(seconds, 3)},
+             {"assignments", gaps.assignments},
+             {"p50_ms", Rounded(gaps.p50_ms, 4)},
+             {"p999_ms", Rounded(gaps.p999_ms, 3)},
+             {"longest_gap_ms", Rounded(gaps.longest_ms, 3)},
+             {"longest_gap_ms_per_10m_pages", Rounded(gaps.longest_ms * 1e7 / pages, 3)},
+             {"longest_gap_cpu_ms", Rounded(gaps.longest_cpu_ms, 3)},
+             {"longest_commit_ms", Rounded(longest_commit_ms, 3)},
+             {"before_p50_ms", Rounded(quiet.p50_ms, 4)},
+             {"before_longest_gap_ms", Rounded(quiet.longest_ms, 3)},
+             {"resident_bytes_per_page", Rounded(ResidentBytes() / pages, 1)},
+             {"durability", flags.durability}});
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/base/check.h"
 #include "core/base/fingerprint.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"
@@ -292,6 +293,7 @@ StatusOr<RoutedEvent> ConvertRecheck(std::string_view url, std::string_view craw
 
 StatusOr<RoutedEvent> ConvertResult(const v1::CrawlResult& result, uint32_t generation,
                                     Instant now) {
+  DCHECK(generation > 0, "every run has a number");
   ReportCrawl report;
   report.lease = LeaseId(result.lease_id());
   if (report.lease != LeaseId() && !MayHaveIssued(generation, report.lease)) {
@@ -407,6 +409,7 @@ StatusOr<std::function<void(Settings*)>> ConvertDefaults(
 
 StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& lease, Duration unset,
                                 Duration max) {
+  DCHECK(max >= Duration::Seconds(1), "no lease is allowed");
   if (!has) return unset;
   const StatusOr<Duration> duration = FromProto(lease);
   if (!duration.ok()) return InField("lease_duration", duration.status());

@@ -177,6 +177,7 @@ void MessageStream::Acknowledge(uint64_t place, grpc::ByteBuffer message) {
     const MutexLock lock(mutex_);
     CHECK(place >= first_ack_ && place - first_ack_ < acks_.size(), "no such acknowledgement");
     Place& own = acks_[place - first_ack_];
+    CHECK(!own.ack, "acknowledged twice");
     own.ack = std::move(message);
     resumed = LetGo(std::exchange(own.bytes, 0));
     while (!acks_.empty() && acks_.front().ack) {
@@ -193,6 +194,7 @@ void MessageStream::Acknowledge(uint64_t place, grpc::ByteBuffer message) {
 
 std::vector<std::shared_ptr<MessageStream>> MessageStream::LetGo(size_t bytes) {
   if (bytes == 0) return {};
+  CHECK(bytes <= unacked_bytes_, "{} bytes of {}", bytes, unacked_bytes_);
   unacked_bytes_ -= bytes;
   return streams_->Release(bytes);
 }
@@ -271,6 +273,7 @@ void MessageStream::OnReadDone(bool ok) {
   const size_t bytes = ok ? incoming_.Length() : 0;
   {
     const MutexLock lock(mutex_);
+    CHECK(reading_ && !handling_, "one message at a time");
     reading_ = false;
     handling_ = true;
     if (!ok) reads_ended_ = true;
@@ -310,6 +313,7 @@ void MessageStream::OnWriteDone(bool ok) {
   Steps steps;
   {
     const MutexLock lock(mutex_);
+    CHECK(in_write_, "nothing is written");
     in_write_ = false;
     broken_ |= !ok;
     sent = std::exchange(writing_sent_, nullptr);

@@ -4,8 +4,10 @@
 #ifndef FRESHET_SERVER_API_UNARY_H_
 #define FRESHET_SERVER_API_UNARY_H_
 
+#include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/api/batch.h"
@@ -40,6 +42,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 
   // Ends the call, with the response if the status is OK. The last use of this object.
   void Answer(const grpc::Status& status) {
+    CHECK(!std::exchange(answered_, true), "answered twice");
     if (status.ok()) *reply_ = SerialiseMessage(response_);
     Finish(status);
   }
@@ -50,6 +53,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   Request request_;
   Response response_;
   MessageFaults faults_;
+  bool answered_ = false;
 };
 
 // Why a shard does not take what is to be read.

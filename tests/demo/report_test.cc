@@ -78,7 +78,7 @@ TEST(ReportTest, AnnotationsAreOneJsonObjectOfNumbers) {
   EXPECT_EQ(json.front(), '{');
   EXPECT_EQ(json.back(), '}');
   EXPECT_THAT(json, HasSubstr("\"true_freshness\":0.333333,"));
-  EXPECT_THAT(json, HasSubstr("\"changed_share\":0.500000,"));
+  EXPECT_THAT(json, HasSubstr("\"changed_share\":0.5,"));
   EXPECT_THAT(json, HasSubstr("\"history_year\":1997.39"));
 }
 

@@ -28,7 +28,7 @@ forbid '#include [<"](grpc|google/protobuf|freshet/v1|rocksdb|spdlog|prometheus|
 forbid '#include [<"](grpc|google/protobuf|freshet/v1|server/|tools/)' storage -- 'storage/ knows neither RPC nor the server'
 forbid '#include "(core|storage|server)/' tools/cli -- 'the clients link the API only'
 # The folders of the server, and its files on top, in the order in which they may use each other.
-top='(server|logging|maintenance|store_options|verify)\.h'
+top='(server|logging|maintenance|monitor|serving|starting|store_options|verify)\.h'
 forbid '#include "server/([^/]*"|(engine|ports|api|ops)/)' server/base -- 'server/base is below all else of the server'
 forbid '#include "server/([^/]*"|(ports|api|ops)/)|#include [<"](grpc|google/protobuf|freshet/v1)' server/engine -- \
   'the engine knows neither RPC nor what is above it'

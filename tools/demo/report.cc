@@ -5,6 +5,8 @@
 #include <iterator>
 
 #include "fmt/format.h"
+#include "nlohmann/json.hpp"
+#include "tools/common/rounded.h"
 
 namespace freshet::demo {
 namespace {
@@ -163,12 +165,15 @@ std::string AnnotationJson(const Setting& setting, const Sample& earlier, const 
   const CrawlPace pace = PaceBetween(earlier.truth, now.truth);
   const double days =
       static_cast<double>(setting.timeline.ToHistorySeconds(now.truth.time_micros)) / kDaySeconds;
-  return fmt::format(
-      "{{\"true_freshness_weighted\":{:.6f},\"true_freshness\":{:.6f},"
-      "\"uniform_freshness_weighted\":{:.6f},\"uniform_freshness\":{:.6f},"
-      "\"changed_share\":{:.6f},\"fetched_per_second\":{:.3f},\"history_year\":{:.3f}}}",
-      now.truth.current.weighted, now.truth.current.plain, now.uniform.weighted, now.uniform.plain,
-      pace.changed_share, pace.crawls_per_second, 1970 + days / 365.2425);
+  const nlohmann::ordered_json figures = {
+      {"true_freshness_weighted", Rounded(now.truth.current.weighted, 6)},
+      {"true_freshness", Rounded(now.truth.current.plain, 6)},
+      {"uniform_freshness_weighted", Rounded(now.uniform.weighted, 6)},
+      {"uniform_freshness", Rounded(now.uniform.plain, 6)},
+      {"changed_share", Rounded(pace.changed_share, 6)},
+      {"fetched_per_second", Rounded(pace.crawls_per_second, 3)},
+      {"history_year", Rounded(1970 + days / 365.2425, 3)}};
+  return figures.dump();
 }
 
 std::string Summary(const Setting& setting, const std::vector<Sample>& samples) {

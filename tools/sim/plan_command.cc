@@ -1,12 +1,13 @@
 // freshet-sim plan: how often each page of a table is crawled under a rate plan.
 #include <chrono>
-#include <cmath>
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/plan/planner.h"
+#include "nlohmann/json.hpp"
+#include "tools/common/rounded.h"
 #include "tools/common/threaded_for.h"
 #include "tools/sim/commands.h"
 #include "tools/sim/tsv.h"
@@ -61,20 +62,15 @@ StatusOr<PlanTable> ReadPlanTable(std::istream& input) {
   }
 }
 
-// JSON has no infinity and no NaN: both are null.
-std::string JsonNumber(double value) {
-  return std::isfinite(value) ? fmt::format("{:.17g}", value) : "null";
-}
-
 void PrintJson(const PlanFlags& flags, const PlanPages& pages, const RatePlan& plan,
                const PlanCosts& costs, double seconds) {
-  std::cout << fmt::format(
-      R"({{"method":"{}","rate":{},"pages":{},"j_h":{},"j_b":{},"accuracy":{},"price":{},)"
-      R"("seconds":{:.6f},"used":{},"kkt_residual":{}}})"
-      "\n",
-      flags.method, JsonNumber(flags.rate), pages.size(), JsonNumber(costs.j_h),
-      JsonNumber(costs.j_b), JsonNumber(costs.accuracy), JsonNumber(plan.price), seconds,
-      JsonNumber(plan.used), JsonNumber(plan.kkt_residual));
+  const nlohmann::ordered_json line = {
+      {"method", flags.method}, {"rate", flags.rate},
+      {"pages", pages.size()},  {"j_h", costs.j_h},
+      {"j_b", costs.j_b},       {"accuracy", costs.accuracy},
+      {"price", plan.price},    {"seconds", Rounded(seconds, 6)},
+      {"used", plan.used},      {"kkt_residual", plan.kkt_residual}};
+  std::cout << line.dump() << '\n';
 }
 
 Status RunPlan(std::istream& input, const PlanFlags& flags) {

@@ -1,0 +1,62 @@
+// What operators see of a server, and when: the HTTP port, which answers from the first moment of a
+// start to the end, and the samples that are taken while the server serves.
+#ifndef FRESHET_SERVER_MONITOR_H_
+#define FRESHET_SERVER_MONITOR_H_
+
+#include <atomic>
+#include <string>
+
+#include "core/base/status.h"
+#include "server/base/ticker.h"
+#include "server/ops/health.h"
+#include "server/ops/http.h"
+#include "server/ops/metrics.h"
+#include "server/ops/status_history.h"
+#include "server/ops/store_watch.h"
+#include "server/ports/http_port.h"
+#include "server/serving.h"
+#include "server/starting.h"
+
+namespace freshet {
+
+// Thread-safe. Start once.
+class Monitor {
+ public:
+  // At most `connections` of HTTP are open at a time. All that is referred to outlives this.
+  Monitor(const std::string& listen, int connections, const StartProgress& progress,
+          const Metrics& metrics, Health& health);
+  ~Monitor() { Stop(); }
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+  // Answers probes. Returns the port.
+  [[nodiscard]] StatusOr<int> Start() { return http_port_.Start(listen_); }
+  // From here on it shows this, which must live until Stop has returned.
+  void Show(Serving* serving) { serving_ = serving; }
+  // Nothing is looked at any more. Idempotent.
+  void Stop();
+
+ private:
+  [[nodiscard]] HttpContent Content();
+  [[nodiscard]] RecoveryStatus Recovery() const;
+  [[nodiscard]] ServerStatus Gather(const Serving& serving) const;
+  // Why requests are not taken; empty: they are.
+  [[nodiscard]] std::string NotReady() const;
+  [[nodiscard]] std::string StatusJson() const;
+  void Sample();
+
+  const std::string listen_;
+  const StartProgress& progress_;
+  const Metrics& metrics_;
+  Health& health_;
+  std::atomic<Serving*> serving_{nullptr};  // null while the server starts
+  Annotations annotations_;
+  StatusHistory history_;
+  HttpPort http_port_;
+  StoreWatch watch_;
+  Ticker sampler_;  // last: it uses all of them
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_MONITOR_H_

@@ -1,0 +1,149 @@
+#include "server/serving.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// How long calls that neither end nor can be ended in order are waited for.
+constexpr Duration kShutdownDeadline = Duration::Seconds(5);
+
+std::vector<Shard*> Pointers(const std::vector<std::unique_ptr<Shard>>& shards) {
+  std::vector<Shard*> pointers;
+  for (const auto& shard : shards) pointers.push_back(shard.get());
+  return pointers;
+}
+
+Rate RateOf(const Settings& settings, const ServerConfig& config) {
+  const Rate rate = settings.crawl_rate.value_or(config.crawl_rate);
+  if (rate != config.crawl_rate) {
+    spdlog::info("crawl rate {:g}, set at run time, wins over {:g}", rate.per_second(),
+                 config.crawl_rate.per_second());
+  }
+  return rate;
+}
+
+}  // namespace
+
+Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
+                 Health& health, LoadedStore loaded)
+    : config_(config),
+      health_(health),
+      store_(std::move(loaded.store)),
+      shards_(std::move(loaded.shards)),
+      router_(Pointers(shards_)),
+      settings_(loaded.globals.settings, loaded.policy_name,
+                [this](const Settings& settings, RuntimeSettings::Done done) {
+                  router_.SubmitAlways(Slot(), ChangeSettings{settings}, std::move(done));
+                }),
+      streams_({.streams = static_cast<size_t>(config.max_streams),
+                .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
+      listings_(limits::kMaxListings),
+      dispatcher_(router_, clock, RateOf(loaded.globals.settings, config),
+                  static_cast<uint64_t>(config.max_open_leases)),
+      plans_({.interval = config.epoch_interval}, router_, [this] { return dispatcher_.rate(); }),
+      context_{.config = config,
+               .clock = clock,
+               .store = *store_,
+               .router = router_,
+               .dispatcher = dispatcher_,
+               .sources = sources_,
+               .settings = settings_,
+               .streams = streams_,
+               .background = background_,
+               .plans = plans_,
+               .counters = counters_,
+               .listings = listings_,
+               .started = clock.Now()},
+      scheduler_service_(context_),
+      ingest_service_(context_),
+      pages_service_(context_),
+      admin_service_(context_),
+      grpc_port_(config, static_cast<size_t>(connections), clock) {
+  for (const SourceRecord& source : loaded.globals.sources) sources_.Add(source);
+  if (loaded.globals.settings.paused) {
+    dispatcher_.SetPaused(true, "paused before the last restart");
+  }
+  metrics.SetHandlers(
+      [&health](uint16_t shard, const Status& status) {
+        spdlog::critical("shard {} stops taking changes: {}", shard, status.ToString());
+        health.ReportFailure();
+      },
+      [this] { dispatcher_.Poke(); },
+      [this](const LeaseTallies& tallies) { dispatcher_.OnLeases(tallies); });
+  for (const auto& shard : shards_) shard->Start();
+  dispatcher_.Start();
+  if (loaded.policy.plan) plans_.SetMethod(loaded.policy.plan, nullptr);
+}
+
+Status Serving::AddConfiguredSources() {
+  for (const std::string& name : config_.sources) {
+    // One that an operator has unregistered stays so.
+    if (sources_.Knows(name)) continue;
+    ASSIGN_OR_RETURN(const SourceRecord record, sources_.Propose(name));
+    // Durable before it is used: signals are stored under its index.
+    Changes changes;
+    changes.sources.push_back(record);
+    RETURN_IF_ERROR(store_->Commit(changes));
+    sources_.Add(record);
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<int> Serving::Open() {
+  RETURN_IF_ERROR(AddConfiguredSources());
+  ASSIGN_OR_RETURN(const int port, grpc_port_.Start({&scheduler_service_, &ingest_service_,
+                                                     &pages_service_, &admin_service_}));
+  health_.Serve(grpc_port_.server(),
+                {v1::SchedulerService::service_full_name(), v1::IngestService::service_full_name(),
+                 v1::PagesService::service_full_name(), v1::AdminService::service_full_name()});
+  return port;
+}
+
+ServerStatus Serving::Gather() const {
+  ServerStatus status = GatherStatus(context_);
+  status.connections = grpc_port_.connections();
+  return status;
+}
+
+uint64_t Serving::pages() const {
+  uint64_t pages = 0;
+  for (const auto& shard : shards_) pages += shard->snapshot().counters.pages;
+  return pages;
+}
+
+void Serving::StopServing() {
+  // First the assignments: those leased ahead go back while their shards still work.
+  dispatcher_.Stop();
+  if (grpc_port_.server() == nullptr) return;
+  // Workers may still report what they have in hand; then every stream ends with what was read from
+  // it acknowledged.
+  streams_.NoticeDraining();
+  (void)streams_.WaitUntilEmpty(config_.shutdown_grace);
+  streams_.EndAll();
+  for (const auto& shard : shards_) {
+    (void)shard->Query([](const ShardView& view) { view.epochs.Cancel(view.now); });
+  }
+  (void)streams_.WaitUntilEmpty(kShutdownDeadline);
+  // A change of policy that waits for its plan ends with a status.
+  plans_.Stop();
+  grpc_port_.Stop();
+}
+
+Status Serving::Close() {
+  dispatcher_.Stop();
+  plans_.Stop();
+  // Nobody asks for anything any more.
+  background_.Stop();
+  for (const auto& shard : shards_) shard->Stop();
+  const Status health = store_->health();
+  const Status closed = store_->Close();
+  // A full disk has lost nothing that was acknowledged.
+  return health.ok() || absl::IsResourceExhausted(health) ? closed : health;
+}
+
+}  // namespace freshet

@@ -1,0 +1,75 @@
+// What exists while a server serves: shards that run, who hands out their pages, and the services.
+#ifndef FRESHET_SERVER_SERVING_H_
+#define FRESHET_SERVER_SERVING_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "server/api/admin_service.h"
+#include "server/api/context.h"
+#include "server/api/ingest_service.h"
+#include "server/api/pages_service.h"
+#include "server/api/scheduler_service.h"
+#include "server/api/status.h"
+#include "server/ops/health.h"
+#include "server/ops/metrics.h"
+#include "server/ports/grpc_port.h"
+#include "server/starting.h"
+
+namespace freshet {
+
+// Thread-safe but for Open, StopServing and Close, which are called once, in this order; the later
+// ones also without those before.
+class Serving {
+ public:
+  // Sets the shards and their threads going. At most `connections` of gRPC are open at a time. All
+  // that is referred to outlives this; the handlers of `metrics` are set here.
+  Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
+          Health& health, LoadedStore loaded);
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+
+  // Answers calls, and says so. Returns the port.
+  [[nodiscard]] StatusOr<int> Open();
+  // Takes no more calls, lets those that are open come to their end, and gives back what was leased
+  // ahead.
+  void StopServing();
+  // Ends all threads and closes the store. Not OK when the store had failed or does not close.
+  [[nodiscard]] Status Close();
+
+  // All but what is known of the HTTP port and of the start.
+  [[nodiscard]] ServerStatus Gather() const;
+  [[nodiscard]] uint64_t pages() const;
+  [[nodiscard]] Store& store() { return *store_; }
+  [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
+
+ private:
+  [[nodiscard]] Status AddConfiguredSources();
+
+  const ServerConfig& config_;
+  Health& health_;
+  // Later members use earlier ones.
+  const std::unique_ptr<Store> store_;
+  const std::vector<std::unique_ptr<Shard>> shards_;
+  Router router_;
+  RuntimeSettings settings_;
+  Sources sources_;
+  StreamSet streams_;
+  HandlerCounters counters_;
+  Slots listings_;
+  Dispatcher dispatcher_;
+  Background background_;
+  PlanRunner plans_;
+  const ServerContext context_;
+  SchedulerService scheduler_service_;
+  IngestService ingest_service_;
+  PagesService pages_service_;
+  AdminService admin_service_;
+  GrpcPort grpc_port_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_SERVING_H_

@@ -1,0 +1,141 @@
+#include "server/starting.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "server/base/reporting.h"
+#include "server/engine/runtime_settings.h"
+#include "server/store_options.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+
+Status StartProgress::GoOn() const {
+  return stop_requested ? MakeStatus(absl::StatusCode::kCancelled, "stopped while starting")
+                        : absl::OkStatus();
+}
+
+RecoveryStatus StartProgress::Recovery() const {
+  RecoveryStatus recovery = RecoveryOf(open);
+  recovery.pages = load.pages;
+  recovery.expected_pages = load.expected_pages;
+  recovery.share = load.slots / static_cast<double>(limits::kSlots);
+  recovery.stored_twice = load.stored_twice;
+  return recovery;
+}
+
+StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, int table_files) {
+  LoadedStore loaded;
+  RETURN_IF_ERROR(OpenStore(env, table_files, &loaded));
+  RETURN_IF_ERROR(progress_.GoOn());
+  ChoosePolicy(&loaded);
+  for (int i = 0; i < config_.shards; ++i) {
+    loaded.shards.push_back(
+        std::make_unique<Shard>(SettingsOf(loaded, i), *loaded.store, clock_, observer_));
+  }
+  // First of all: what a shard has learned says when rates change by age.
+  LoadModels(loaded);
+  RETURN_IF_ERROR(LoadPages(loaded));
+  RETURN_IF_ERROR(loaded.store->StartCompactions());
+  RETURN_IF_ERROR(progress_.GoOn());
+  return loaded;
+}
+
+Status Starter::OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loaded) {
+  std::error_code error;
+  std::filesystem::create_directories(config_.data_dir, error);
+  if (error) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "data_dir: cannot create {}: {}",
+                      config_.data_dir, error.message());
+  }
+  StoreOptions options = StoreOptionsOf(config_);
+  options.env = env;
+  options.hold_compactions = true;
+  options.progress = &progress_.open;
+  options.max_open_tables = table_files;
+  StatusOr<std::unique_ptr<Store>> opened = nullptr;
+  RunReporting({[&] { opened = Store::Open(config_.data_dir, options); }}, kReportInterval,
+               [this] { LogRecovery(); });
+  ASSIGN_OR_RETURN(loaded->store, std::move(opened));
+  RETURN_IF_ERROR(loaded->store->SetShards(static_cast<uint32_t>(config_.shards)));
+  ASSIGN_OR_RETURN(loaded->globals, loaded->store->LoadGlobals());
+  return absl::OkStatus();
+}
+
+void Starter::ChoosePolicy(LoadedStore* loaded) const {
+  std::string& name = loaded->policy_name;
+  name = loaded->globals.settings.policy.value_or(config_.policy);
+  if (name != config_.policy) {
+    spdlog::info("policy '{}', set at run time, wins over '{}'", name, config_.policy);
+  }
+  StatusOr<CrawlPolicy> policy = ResolvePolicy(name);
+  if (!policy.ok()) {
+    spdlog::warn("the stored policy '{}' is not known to this release: using {}", name,
+                 config_.policy);
+    name = config_.policy;
+    policy = ResolvePolicy(name);
+  }
+  CHECK(policy.ok(), "the configuration was validated");
+  loaded->policy = *policy;
+}
+
+ShardSettings Starter::SettingsOf(const LoadedStore& loaded, int shard) const {
+  ShardSettings settings;
+  settings.state.policy = loaded.policy;
+  settings.state.estimator = {.kind = config_.estimator, .day = config_.day};
+  settings.state.politeness = PolitenessIn(loaded.globals.settings, config_.politeness);
+  settings.state.host_backoff = config_.host_backoff;
+  settings.state.error_backoff = config_.error_backoff;
+  settings.state.max_error_backoff = config_.max_error_backoff;
+  settings.state.lease_backoff = config_.lease_backoff;
+  settings.state.max_lease_backoff = config_.max_lease_backoff;
+  settings.state.max_unanswered = config_.max_unanswered_leases;
+  settings.state.gone_backoff = config_.gone_backoff;
+  settings.state.max_gone_backoff = config_.max_gone_backoff;
+  settings.state.retire_moved = config_.retire_moved;
+  settings.state.signal_delay = config_.signal_delay;
+  settings.state.shard = static_cast<uint16_t>(shard);
+  settings.state.generation = static_cast<uint32_t>(loaded.store->generation());
+  settings.epochs.first_slot = Slot(static_cast<uint16_t>(shard));
+  settings.epochs.stride = static_cast<uint16_t>(config_.shards);
+  settings.epochs.interval = config_.epoch_interval;
+  settings.mailbox = {.weight = config_.mailbox_events,
+                      .hard_weight = 2 * config_.mailbox_events,
+                      .patience = config_.mailbox_patience};
+  return settings;
+}
+
+void Starter::LoadModels(const LoadedStore& loaded) const {
+  for (const EpochRecord& epoch : loaded.globals.epochs) {
+    if (epoch.shard >= loaded.shards.size()) continue;
+    const Status status = loaded.shards[epoch.shard]->state().LoadEpoch(epoch);
+    // The next epoch learns it again from the pages.
+    if (!status.ok()) {
+      spdlog::warn("the model of shard {} is dropped: {}", epoch.shard,
+                   std::string(status.message()));
+    }
+  }
+}
+
+Status Starter::LoadPages(const LoadedStore& loaded) {
+  std::vector<ShardState*> states;
+  for (const auto& shard : loaded.shards) states.push_back(&shard->state());
+  LoadOptions options;
+  options.now = clock_.Now();
+  options.report = [this] { LogRecovery(); };
+  options.cancelled = &progress_.stop_requested;
+  RETURN_IF_ERROR(LoadShards(*loaded.store, states, options, progress_.load));
+  spdlog::info("loaded {} pages in {:.1f} s", progress_.load.pages.load(),
+               (clock_.Now() - begun_).seconds());
+  return absl::OkStatus();
+}
+
+void Starter::LogRecovery() const {
+  spdlog::info("{}; {:.0f} s since the start", Describe(progress_.Recovery()),
+               (clock_.Now() - begun_).seconds());
+}
+
+}  // namespace freshet

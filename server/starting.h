@@ -1,0 +1,85 @@
+// What exists while a server starts: how far it has come, and how a store becomes shards that hold
+// every page.
+#ifndef FRESHET_SERVER_STARTING_H_
+#define FRESHET_SERVER_STARTING_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/schedule/crawl_policy.h"
+#include "server/api/status.h"
+#include "server/base/system_clock.h"
+#include "server/config.h"
+#include "server/engine/shard.h"
+#include "server/engine/shard_loader.h"
+#include "storage/open_progress.h"
+#include "storage/store.h"
+
+namespace rocksdb {
+class Env;
+}  // namespace rocksdb
+
+namespace freshet {
+
+// How far a start has come, for others to see, and whether it goes on. Thread-safe.
+struct StartProgress {
+  OpenProgress open;
+  LoadProgress load;
+  std::atomic<bool> stop_requested{false};
+
+  void RequestStop() {
+    stop_requested = true;
+    open.cancelled = true;
+  }
+  // Cancelled once that was requested.
+  [[nodiscard]] Status GoOn() const;
+  // `ready` is left false: whether the server serves is not known here.
+  [[nodiscard]] RecoveryStatus Recovery() const;
+};
+
+// A store, and shards that hold all that is in it and do not run yet. Thread-compatible.
+struct LoadedStore {
+  std::unique_ptr<Store> store;
+  GlobalRecords globals;
+  std::string policy_name;
+  CrawlPolicy policy;
+  std::vector<std::unique_ptr<Shard>> shards;  // use the store
+};
+
+// Owner thread only.
+class Starter {
+ public:
+  // `begun` is when the server was started. All that is referred to outlives this; `clock` and
+  // `observer`, which is that of the shards, what is loaded as well.
+  Starter(const ServerConfig& config, Clock& clock, Instant begun, StartProgress& progress,
+          ShardObserver& observer)
+      : config_(config), clock_(clock), begun_(begun), progress_(progress), observer_(observer) {}
+
+  // Opens the store, makes the shards and loads them. `env` is the store's, null for the machine's
+  // own; at most `table_files` of it are open at a time, -1: all. Cancelled when a stop is
+  // requested meanwhile.
+  [[nodiscard]] StatusOr<LoadedStore> Load(rocksdb::Env* env, int table_files);
+
+ private:
+  [[nodiscard]] Status OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loaded);
+  // What an operator has set wins over flags and files, which are for new databases.
+  void ChoosePolicy(LoadedStore* loaded) const;
+  [[nodiscard]] ShardSettings SettingsOf(const LoadedStore& loaded, int shard) const;
+  void LoadModels(const LoadedStore& loaded) const;
+  [[nodiscard]] Status LoadPages(const LoadedStore& loaded);
+  void LogRecovery() const;
+
+  const ServerConfig& config_;
+  Clock& clock_;
+  const Instant begun_;
+  StartProgress& progress_;
+  ShardObserver& observer_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_STARTING_H_
