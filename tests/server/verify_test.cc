@@ -52,12 +52,12 @@ LeaseRecord LeaseOf(const PageRecord& page, uint64_t sequence, uint64_t generati
 }
 
 const PageRecord& First() {
-  static const PageRecord page = PageOf(kHost, 1);
-  return page;
+  static const PageRecord kPage = PageOf(kHost, 1);
+  return kPage;
 }
 const PageRecord& Second() {
-  static const PageRecord page = PageOf(kHost, 2);
-  return page;
+  static const PageRecord kPage = PageOf(kHost, 2);
+  return kPage;
 }
 
 std::string UrlKeyOf(const PageRecord& page) {
@@ -143,10 +143,10 @@ class Verify : public testing::TestWithParam<Case> {
  protected:
   Verify() {
     // Made once: opening and closing stores is what takes the time.
-    static const TempDir made;
-    static const bool filled = (Fill(made / "db"), true);
-    EXPECT_TRUE(filled);
-    std::filesystem::copy(made / "db", dir_ / "db", std::filesystem::copy_options::recursive);
+    static const TempDir kMade;
+    static const bool kFilled = (Fill(kMade / "db"), true);
+    EXPECT_TRUE(kFilled);
+    std::filesystem::copy(kMade / "db", dir_ / "db", std::filesystem::copy_options::recursive);
   }
   static void Fill(const std::string& dir) {
     auto store = Store::Open(dir, Options());

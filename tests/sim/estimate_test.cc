@@ -19,11 +19,11 @@ using testing::RunProgram;
 using Row = std::map<std::string, std::string>;
 
 const json& Cases() {
-  static const json cases = [] {
+  static const json kCases = [] {
     std::ifstream in(FRESHET_SOURCE_DIR "/tests/vectors/estimators.json");
     return json::parse(in).at("cases");
   }();
-  return cases;
+  return kCases;
 }
 
 // One table of all histories, or of those that `keep` selects.

@@ -20,8 +20,8 @@ constexpr int kLaterEdition = 3;  // exit codes of node_urls.mjs and the shell
 constexpr int kNoSuchProgram = 127;
 
 const std::vector<std::string>& Corpus() {
-  static const auto* const corpus = new std::vector<std::string>(UrlCorpus());
-  return *corpus;
+  static const auto* const kCorpus = new std::vector<std::string>(UrlCorpus());
+  return *kCorpus;
 }
 
 std::string Answer(const std::string& text) {

@@ -19,11 +19,11 @@ namespace {
 using nlohmann::json;
 
 const json& Cases() {
-  static const json cases = [] {
+  static const json kCases = [] {
     std::ifstream in(FRESHET_SOURCE_DIR "/tests/vectors/estimators.json");
     return json::parse(in).at("cases");
   }();
-  return cases;
+  return kCases;
 }
 
 Observations Load(const json& c) {

@@ -21,11 +21,11 @@ using nlohmann::json;
 using testing::ExpectRelative;
 
 const json& Cases() {
-  static const json cases = [] {
+  static const json kCases = [] {
     std::ifstream in(FRESHET_SOURCE_DIR "/tests/vectors/value_vectors.json");
     return json::parse(in).at("cases");
   }();
-  return cases;
+  return kCases;
 }
 
 // s of a page by time and signals, as the scheduler adds it up.
