@@ -8,7 +8,9 @@ target_include_directories(freshet_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(freshet_flags INTERFACE
   # Designated initialisers leave out what keeps its default, on purpose.
   -Wall -Wextra -Wno-missing-field-initializers -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wunused
-  -Werror=unused-result -Werror=return-type -Werror=switch -fno-omit-frame-pointer)
+  -Werror=unused-result -Werror=return-type -Werror=switch -fno-omit-frame-pointer
+  # Some libraries ask for it; precompiled headers are shared by who has them and who has not.
+  -pthread)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   target_compile_options(freshet_flags INTERFACE -Werror=thread-safety)
 endif()
