@@ -53,8 +53,6 @@ std::string Run(const Options& options, const std::string& directory) {
   }
   std::vector<Script> scripts;
   for (const Script& script : kScripts) {
-    // Alone: beside the others it can keep an honest worker waiting for 20 s.
-    if (options.Wants("drips") && std::string(script.name) == "resets") continue;
     if (options.Wants(script.name)) scripts.push_back(script);
   }
   if (scripts.empty()) return {};
