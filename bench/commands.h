@@ -1,19 +1,14 @@
-// The subcommands of freshet-bench. Each lives in a file of its own (tools/bench_NAME.cc), declares
+// The subcommands of freshet-bench. Each lives in a file of its own (bench/NAME.cc), declares
 // its flags on the application and sets the action that runs it.
 #ifndef FRESHET_BENCH_COMMANDS_H_
 #define FRESHET_BENCH_COMMANDS_H_
 
-#include <functional>
-
 #include "CLI/CLI.hpp"
 #include "core/base/status.h"
 #include "nlohmann/json.hpp"
+#include "tools/common/command_line.h"
 
 namespace freshet {
-
-// What main runs once the command line is understood. InvalidArgument means bad usage (exit code
-// 2), any other error a failure (exit code 1); both print one line on standard error.
-using BenchAction = std::function<Status()>;
 
 // Prints a result as a line of JSON, with what every line of every benchmark carries so that
 // numbers can be compared later: "commit" (of the sources as configured), "cpu" and "cores".
@@ -22,12 +17,12 @@ void PrintLine(nlohmann::ordered_json line);
 // Largest resident memory of this process so far, in megabytes (2^20 bytes); 0 if unknown.
 [[nodiscard]] double PeakMemoryMb();
 
-void AddIndexBench(CLI::App& app, BenchAction& action);
-void AddIngestBench(CLI::App& app, BenchAction& action);
-void AddPlanBench(CLI::App& app, BenchAction& action);
-void AddStoreBench(CLI::App& app, BenchAction& action);
-void AddRecoverBench(CLI::App& app, BenchAction& action);
-void AddSwitchBench(CLI::App& app, BenchAction& action);
+void AddIndexBench(CLI::App& app, CommandAction& action);
+void AddIngestBench(CLI::App& app, CommandAction& action);
+void AddPlanBench(CLI::App& app, CommandAction& action);
+void AddStoreBench(CLI::App& app, CommandAction& action);
+void AddRecoverBench(CLI::App& app, CommandAction& action);
+void AddSwitchBench(CLI::App& app, CommandAction& action);
 
 }  // namespace freshet
 

@@ -546,7 +546,7 @@ Status RunIndexBench(BenchIndexFlags flags) {
 
 }  // namespace
 
-void AddIndexBench(CLI::App& app, BenchAction& action) {
+void AddIndexBench(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("index", "Picks and signals of the price index");
   auto flags = std::make_shared<BenchIndexFlags>();
   command->add_option("--pages", flags->pages, "Number of pages")

@@ -188,7 +188,7 @@ Status RunIngestBench(IngestFlags flags) {
 
 }  // namespace
 
-void AddIngestBench(CLI::App& app, BenchAction& action) {
+void AddIngestBench(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("ingest", "Durable signals and results, without network");
   auto flags = std::make_shared<IngestFlags>();
   command->add_option("--mode", flags->modes, "signals, results, crawls (pages leased, reported)")

@@ -98,7 +98,7 @@ Status RunRecoverBench(RecoverFlags flags) {
 
 }  // namespace
 
-void AddRecoverBench(CLI::App& app, BenchAction& action) {
+void AddRecoverBench(CLI::App& app, CommandAction& action) {
   CLI::App* command =
       app.add_subcommand("recover", "Time from a killed process to one that can serve");
   auto flags = std::make_shared<RecoverFlags>();

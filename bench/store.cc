@@ -364,7 +364,7 @@ Status RunStoreBench(const StoreFlags& flags) {
 
 }  // namespace
 
-void AddStoreBench(CLI::App& app, BenchAction& action) {
+void AddStoreBench(CLI::App& app, CommandAction& action) {
   CLI::App* command =
       app.add_subcommand("store", "Bytes per page and write amplification of the store");
   auto flags = std::make_shared<StoreFlags>();

@@ -207,7 +207,7 @@ Status RunSwitchBench(SwitchFlags flags) {
 
 }  // namespace
 
-void AddSwitchBench(CLI::App& app, BenchAction& action) {
+void AddSwitchBench(CLI::App& app, CommandAction& action) {
   CLI::App* command =
       app.add_subcommand("switch", "How long changes of policy stop assignments; one shard");
   auto flags = std::make_shared<SwitchFlags>();

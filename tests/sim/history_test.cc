@@ -111,8 +111,7 @@ TEST(ParseHistoryRowTest, SaysWhatIsWrong) {
 }
 
 TEST(ShippedHistoryTest, HasTheCountsThatItsDescriptionNames) {
-  const auto pages =
-      ReadHistory(std::string(FRESHET_SOURCE_DIR) + "/examples/histories/php.tsv.gz");
+  const auto pages = ReadHistory(FRESHET_SOURCE_DIR "/examples/histories/php.tsv.gz");
   ASSERT_TRUE(pages.ok()) << pages.status();
   size_t touches = 0;
   size_t changes = 0;

@@ -226,7 +226,7 @@ Status CheckFlags(const EstimateFlags& flags) {
 
 }  // namespace
 
-void AddEstimateCommand(CLI::App& app, SimAction& action) {
+void AddEstimateCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command =
       app.add_subcommand("estimate", "Change rates and signal weights from crawl histories");
   auto flags = std::make_shared<EstimateFlags>();

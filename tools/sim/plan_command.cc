@@ -106,7 +106,7 @@ Status CheckPlanFlags(const PlanFlags& flags) {
 
 }  // namespace
 
-void AddPlanCommand(CLI::App& app, SimAction& action) {
+void AddPlanCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command =
       app.add_subcommand("plan", "Crawl rates, or probabilities of a crawl on a signal");
   auto flags = std::make_shared<PlanFlags>();

@@ -119,7 +119,7 @@ Status RunReplay(const ReplayFlags& flags) {
 
 }  // namespace
 
-void AddReplayCommand(CLI::App& app, SimAction& action) {
+void AddReplayCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("replay", "Freshness of a policy on a real history");
   auto flags = std::make_shared<ReplayFlags>();
   command->add_option("--history", flags->history, "History file, plain or gzip")->required();

@@ -154,7 +154,7 @@ Status Run(const RunFlags& flags) {
 
 }  // namespace
 
-void AddRunCommand(CLI::App& app, SimAction& action) {
+void AddRunCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("run", "Accuracy of a policy in a synthetic world");
   auto flags = std::make_shared<RunFlags>();
   command->add_option("--policy", flags->policy, "Index policy")->capture_default_str();

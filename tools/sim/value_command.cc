@@ -92,7 +92,7 @@ Status PrintValues(std::istream& input) {
 
 }  // namespace
 
-void AddValueCommand(CLI::App& app, SimAction& action) {
+void AddValueCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("value", "Crawl value of every row of a table");
   auto input = std::make_shared<std::string>("-");
   command->add_option("input", *input, "Table to read; - is standard input")->capture_default_str();
