@@ -79,7 +79,8 @@ function(freshet_test NAME)
     set(ARG_TIMEOUT 300)
   endif()
   add_executable(${NAME} ${ARG_SOURCES})
-  target_link_libraries(${NAME} PRIVATE freshet_flags ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  # fmt as well: it is among the precompiled headers.
+  target_link_libraries(${NAME} PRIVATE freshet_flags ${ARG_DEPS} fmt::fmt GTest::gmock GTest::gtest_main)
   target_link_options(${NAME} PRIVATE ${freshet_plain_link})
   freshet_use_precompiled(${NAME} ${ARG_PRECOMPILED})
   target_compile_definitions(${NAME} PRIVATE

@@ -14,8 +14,8 @@ set(freshet_headers_rpc ${freshet_headers_base}
 set(freshet_headers_test ${freshet_headers_base} <gmock/gmock.h> <gtest/gtest.h>)
 set(freshet_headers_rpc_test ${freshet_headers_rpc} <gmock/gmock.h> <gtest/gtest.h>)
 
-# freshet_precompiled(KIND DEPS x y): parses freshet_headers_KIND; targets that are compiled alike share them by
-# freshet_use_precompiled(TARGET KIND).
+# freshet_precompiled(KIND DEPS x y): parses freshet_headers_KIND; DEPS has what it needs beyond base. Targets that are
+# compiled alike share the result by freshet_use_precompiled(TARGET KIND).
 function(freshet_precompiled KIND)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
   set(source ${PROJECT_BINARY_DIR}/precompiled/${KIND}.cc)
@@ -23,7 +23,8 @@ function(freshet_precompiled KIND)
     file(WRITE ${source} "")
   endif()
   add_library(freshet_precompiled_${KIND} OBJECT ${source})
-  target_link_libraries(freshet_precompiled_${KIND} PRIVATE freshet_flags ${ARG_DEPS})
+  target_link_libraries(freshet_precompiled_${KIND} PRIVATE freshet_flags absl::flat_hash_map absl::flat_hash_set
+    absl::statusor absl::strings fmt::fmt ${ARG_DEPS})
   target_precompile_headers(freshet_precompiled_${KIND} PRIVATE ${freshet_headers_${KIND}})
 endfunction()
 

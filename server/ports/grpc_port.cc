@@ -17,7 +17,6 @@ namespace {
 constexpr Duration kMinPingInterval = Duration::Seconds(1);
 // A connection that has not said what it wants by then is closed.
 constexpr Duration kHandshake = Duration::Seconds(20);
-
 // When stopping, connections whose clients do not read are cut after this.
 constexpr Duration kCutAfter = Duration::Seconds(3);
 
@@ -78,10 +77,7 @@ void GrpcPort::Stop() {
   connections_.Stop();
   if (server_ == nullptr || std::exchange(stopped_, true)) return;
   // gRPC waits for ever for a connection to take what is written to it, pings included.
-  bool cut = false;
-  Ticker cutter(kCutAfter, [this, &cut] {
-    if (!std::exchange(cut, true)) connections_.CutAll();
-  });
+  Ticker cutter(kCutAfter, [this] { connections_.CutAll(); });
   server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
   server_->Wait();
   cutter.Stop();

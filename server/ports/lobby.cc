@@ -11,12 +11,11 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "server/ports/refusal.h"
 
 namespace freshet {
 namespace {
 
-// What every client of HTTP/2 says first (RFC 9113, 3.4).
-constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // Connections that are looked at before the thread looks at anything else.
 constexpr int kEventsAtOnce = 64;
 
@@ -63,7 +62,7 @@ std::vector<int> Lobby::Spoken() {
       Forget(socket);
       close(socket);
     } else {
-      WakeAt(socket, static_cast<int>(kPreface.size()));
+      WakeAt(socket, static_cast<int>(kHttp2Preface.size()));
     }
   }
   return spoken;
@@ -92,12 +91,12 @@ std::optional<Instant> Lobby::next_overdue() const {
 }
 
 Lobby::Said Lobby::Listen(int socket) {
-  char bytes[kPreface.size()];
+  char bytes[kHttp2Preface.size()];
   const ssize_t n = recv(socket, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
   if (n <= 0) return Said::kNothing;
   const std::string_view said(bytes, static_cast<size_t>(n));
-  if (!kPreface.starts_with(said)) return Said::kSomethingElse;
-  return said.size() == kPreface.size() ? Said::kPreface : Said::kPart;
+  if (!kHttp2Preface.starts_with(said)) return Said::kSomethingElse;
+  return said.size() == kHttp2Preface.size() ? Said::kPreface : Said::kPart;
 }
 
 void Lobby::Forget(int socket) {

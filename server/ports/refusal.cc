@@ -15,7 +15,6 @@ constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kEndHeaders = 4;
 constexpr char kEnhanceYourCalm = 11;
 constexpr size_t kHeadBytes = 9;
-constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 // One byte says how long a text is.
 constexpr size_t kMaxReasonBytes = 126;
 
@@ -44,7 +43,7 @@ void AppendHeader(std::string_view name, std::string_view value, std::string* ou
 
 }  // namespace
 
-Refusal::Refusal(std::string reason) : reason_(std::move(reason)), skip_(kPreface.size()) {
+Refusal::Refusal(std::string reason) : reason_(std::move(reason)), skip_(kHttp2Preface.size()) {
   CHECK(reason_.size() <= kMaxReasonBytes, "{}", reason_);
 }
 

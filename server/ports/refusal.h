@@ -10,6 +10,9 @@
 
 namespace freshet {
 
+// What every client of HTTP/2 says first (RFC 9113, 3.4).
+inline constexpr std::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
 // One connection that is refused: what to send, in answer to what has come. Holds no more than the
 // head of one frame, whatever comes. Thread-compatible.
 class Refusal {

@@ -41,8 +41,8 @@ TEST(ValidateText, NamesTheFirstByteAtFault) {
 TEST(ValidateSourceName, TakesSmallLettersDigitsAndAFewSigns) {
   EXPECT_TRUE(ValidateSourceName("sitemap-2.example_com").ok());
   EXPECT_TRUE(ValidateSourceName(std::string(64, 'a')).ok());
-  for (const std::string name : {std::string(), std::string(65, 'a'), std::string("A"),
-                                 std::string("a b"), std::string("\xc3\xa9")}) {
+  for (const std::string& name : {std::string(), std::string(65, 'a'), std::string("A"),
+                                  std::string("a b"), std::string("\xc3\xa9")}) {
     EXPECT_FALSE(ValidateSourceName(name).ok()) << name;
   }
 }
