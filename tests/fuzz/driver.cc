@@ -153,7 +153,8 @@ class Mutator {
   uint64_t Below(uint64_t n) { return random_() % n; }
   const std::string& Any(const std::vector<std::string>& of) { return of[Below(of.size())]; }
   char Byte() {
-    constexpr std::string_view kTelling("\0\x01\x7f\x80\xff %&/:?#[]@.\r\n\t\"'\\{}-0aA", 30);
+    using std::string_view_literals::operator""sv;
+    constexpr std::string_view kTelling = "\0\x01\x7f\x80\xff %&/:?#[]@.\r\n\t\"'\\{}-0aA"sv;
     return Below(2) == 0 ? kTelling[Below(kTelling.size())] : static_cast<char>(random_());
   }
 

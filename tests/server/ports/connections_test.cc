@@ -256,6 +256,8 @@ TEST_F(ConnectionsTest, SurvivesAFloodOfTooMany) {
 }
 
 TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
+  // UBSan looks through a pipe at the first object of a type, and there will be none.
+  spdlog::warn("no descriptor will be left");
   Connections connections(10, clock_);
   Start(connections);
   const RawSocket client = Client();

@@ -1,0 +1,16 @@
+#ifndef FRESHET_TESTS_SUPPORT_SANITIZED_H_
+#define FRESHET_TESTS_SUPPORT_SANITIZED_H_
+
+namespace freshet {
+
+// Sanitizers keep what is freed and shadows of all memory: what a process takes says nothing then.
+#if defined(__has_feature)
+inline constexpr bool kSanitized =
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace freshet
+
+#endif  // FRESHET_TESTS_SUPPORT_SANITIZED_H_
