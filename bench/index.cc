@@ -40,9 +40,9 @@ struct BenchIndexFlags {
   uint64_t seed = 1;
 };
 
-using Clock = std::chrono::steady_clock;
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+using SteadyClock = std::chrono::steady_clock;
+double SecondsSince(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
 // The pages of world ncis-fig4 with a unit of time that makes `signals_per_pick` the mean number of
@@ -283,13 +283,13 @@ constexpr double kDisturbance = 5e-6;
 // the clock, and does not say so: as much of a tail is not the picks'.
 double InterruptionsPerSecond() {
   constexpr double kSeconds = 0.25;
-  const auto start = Clock::now();
+  const auto start = SteadyClock::now();
   auto last = start;
   auto checked = start;
   double processor = ProcessorSeconds();
   int interruptions = 0;
   while (std::chrono::duration<double>(last - start).count() < kSeconds) {
-    const auto now = Clock::now();
+    const auto now = SteadyClock::now();
     if (std::chrono::duration<double>(now - last).count() >= kSlowPick) {
       const double own = ProcessorSeconds();
       const double wall = std::chrono::duration<double>(now - checked).count();
@@ -307,9 +307,9 @@ double ClockSeconds() {
   constexpr int kReadings = 4096;
   double least = 1;
   for (int round = 0; round < 16; ++round) {
-    const auto start = Clock::now();
+    const auto start = SteadyClock::now();
     auto last = start;
-    for (int i = 0; i < kReadings; ++i) last = Clock::now();
+    for (int i = 0; i < kReadings; ++i) last = SteadyClock::now();
     const double took = std::chrono::duration<double>(last - start).count();
     least = std::min(least, took / kReadings);
   }
@@ -349,7 +349,7 @@ class Drive {
   // Picks, with signals in between, for so long; at most `max_picks`.
   Measurement Run(double seconds, uint64_t max_picks) {
     Measurement result;
-    const auto start = Clock::now();
+    const auto start = SteadyClock::now();
     uint64_t picks = 0;
     while (picks < max_picks && SecondsSince(start) < seconds) {
       const int batch = static_cast<int>(std::min<uint64_t>(kBatch, max_picks - picks));
@@ -383,7 +383,7 @@ class Drive {
     double signal_seconds = 0;
     double edge_seconds = 0;
     const double processor = ProcessorSeconds();
-    const auto start = Clock::now();
+    const auto start = SteadyClock::now();
     auto before = start;
     for (int i = 0; i < picks; ++i) {
       now_seconds_ += step_seconds_ / factor_;
@@ -393,7 +393,7 @@ class Drive {
       };
       // Adds the time since it was last asked.
       const auto lap = [this, &before](double& seconds) {
-        const auto after = Clock::now();
+        const auto after = SteadyClock::now();
         seconds += std::chrono::duration<double>(after - before).count() - clock_seconds_;
         before = after;
       };
@@ -410,7 +410,7 @@ class Drive {
         lap(edge_seconds);
       }
       const PageId page = contender_.Pick(now);
-      const auto after = Clock::now();
+      const auto after = SteadyClock::now();
       taken_[static_cast<size_t>(i)] =
           std::chrono::duration<double>(after - before).count() - clock_seconds_;
       pick_seconds += taken_[static_cast<size_t>(i)];
@@ -497,11 +497,11 @@ void Measure(const BenchIndexFlags& flags, const World& world, Contender& conten
     slice.clear();
     const uint32_t end = std::min<uint64_t>(flags.pages, uint64_t{first} + slice.capacity());
     for (uint32_t i = first; i < end; ++i) slice.push_back(world.Entry(i));
-    const auto start = Clock::now();
+    const auto start = SteadyClock::now();
     for (uint32_t i = first; i < end; ++i) contender.Add(PageId(i), slice[i - first]);
     build += SecondsSince(start);
   }
-  const auto start = Clock::now();
+  const auto start = SteadyClock::now();
   contender.Ready(world.start());
   build += SecondsSince(start);
   Drive drive(flags, world, contender);

@@ -14,9 +14,14 @@ set(freshet_headers_rpc ${freshet_headers_base}
 set(freshet_headers_test ${freshet_headers_base} <gmock/gmock.h> <gtest/gtest.h>)
 set(freshet_headers_rpc_test ${freshet_headers_rpc} <gmock/gmock.h> <gtest/gtest.h>)
 
+option(FRESHET_PRECOMPILED "Parse the headers of libraries once; linters do without" ON)
+
 # freshet_precompiled(KIND DEPS x y): parses freshet_headers_KIND; DEPS has what it needs beyond base. Targets that are
 # compiled alike share the result by freshet_use_precompiled(TARGET KIND).
 function(freshet_precompiled KIND)
+  if(NOT FRESHET_PRECOMPILED)
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
   set(source ${PROJECT_BINARY_DIR}/precompiled/${KIND}.cc)
   if(NOT EXISTS ${source})
@@ -29,5 +34,14 @@ function(freshet_precompiled KIND)
 endfunction()
 
 function(freshet_use_precompiled TARGET KIND)
-  target_precompile_headers(${TARGET} REUSE_FROM freshet_precompiled_${KIND})
+  if(FRESHET_PRECOMPILED)
+    target_precompile_headers(${TARGET} REUSE_FROM freshet_precompiled_${KIND})
+  endif()
+endfunction()
+
+# For a target that is compiled unlike all others, or needs what no other does.
+function(freshet_precompile_alone TARGET KIND)
+  if(FRESHET_PRECOMPILED)
+    target_precompile_headers(${TARGET} PRIVATE ${freshet_headers_${KIND}})
+  endif()
 endfunction()

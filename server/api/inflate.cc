@@ -33,7 +33,7 @@ StatusOr<std::string> Inflate(std::string_view gzip, size_t most) {
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
     stream.avail_out = static_cast<uInt>(out.size() - before);
     const int result = inflate(&stream, Z_NO_FLUSH);
-    out.resize(out.size() - stream.avail_out);
+    out.erase(out.size() - stream.avail_out);
     if (out.size() > most) {
       return InvalidArgument("the message inflates to more than {} bytes", most);
     }

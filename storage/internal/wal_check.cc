@@ -16,7 +16,7 @@ namespace {
 // RocksDB's log format: blocks of 32 KiB; in them records of a masked CRC-32C (4 bytes) over type
 // and payload, the payload's length (2) and a type (1). A record never crosses a block: a longer
 // one is cut into FIRST, MIDDLE, ..., LAST. Fewer than 7 bytes at the end of a block are zeros.
-constexpr size_t kBlockBytes = 32768;
+constexpr size_t kLogBlockBytes = 32768;
 constexpr size_t kHeaderBytes = 7;
 constexpr size_t kSectorBytes = 512;
 enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
@@ -50,7 +50,7 @@ Header ReadHeader(std::string_view log, size_t offset) {
   header.crc = Unmask(ReadFixed<uint32_t>(log.substr(offset)));
   header.length = ReadFixed<uint16_t>(log.substr(offset + 4));
   header.type = static_cast<uint8_t>(log[offset + 6]);
-  const size_t block_end = (offset / kBlockBytes + 1) * kBlockBytes;
+  const size_t block_end = (offset / kLogBlockBytes + 1) * kLogBlockBytes;
   header.cut_by_file = log.size() < block_end;
   header.room = std::min(block_end, log.size()) - offset - kHeaderBytes;
   return header;
@@ -83,7 +83,7 @@ bool LengthWasDamaged(std::string_view log, size_t offset, const Header& header)
 // followed by later writes.
 bool IntactRecordBehind(std::string_view log, size_t offset, size_t smallest) {
   for (size_t at = offset + 1; at + kHeaderBytes <= log.size(); ++at) {
-    const size_t block_rest = kBlockBytes - at % kBlockBytes;
+    const size_t block_rest = kLogBlockBytes - at % kLogBlockBytes;
     if (block_rest < kHeaderBytes) continue;
     const Header header = ReadHeader(log, at);
     if (header.type != kFull && header.type != kFirst) continue;
@@ -123,7 +123,7 @@ class WalWalker {
 
  private:
   void Step() {
-    const size_t block_rest = kBlockBytes - offset_ % kBlockBytes;
+    const size_t block_rest = kLogBlockBytes - offset_ % kLogBlockBytes;
     if (block_rest < kHeaderBytes) {
       offset_ += block_rest;
       return;

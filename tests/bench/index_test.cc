@@ -10,15 +10,13 @@ namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::RunBench;
-using testing::RunProgram;
 
-std::vector<json> Bench(const std::string& flags) {
+std::vector<json> BenchIndex(const std::string& flags) {
   return RunBench("index --seconds 0.05 " + flags);
 }
 
 TEST(BenchIndex, ReportsTheIndexAndItsRivals) {
-  const auto lines = Bench("--pages 2000 --policy greedy_ncis --against brute,heap");
+  const auto lines = BenchIndex("--pages 2000 --policy greedy_ncis --against brute,heap");
   ASSERT_EQ(lines.size(), 3u);
   const char* names[] = {"index", "brute", "heap"};
   for (size_t i = 0; i < 3; ++i) {
@@ -37,13 +35,13 @@ TEST(BenchIndex, ReportsTheIndexAndItsRivals) {
 }
 
 TEST(BenchIndex, HoldsHostsBack) {
-  const auto lines = Bench("--pages 2000 --hosts 200 --host-delay 1 --against brute");
+  const auto lines = BenchIndex("--pages 2000 --hosts 200 --host-delay 1 --against brute");
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0]["digest"], lines[1]["digest"]);
 }
 
 TEST(BenchIndex, ChangesRatesUnderDefault) {
-  const auto lines = Bench("--pages 2000 --policy default --against brute");
+  const auto lines = BenchIndex("--pages 2000 --policy default --against brute");
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_GT(lines[0]["edges_per_second"].get<double>(), 0);
   EXPECT_EQ(lines[0]["digest"], lines[1]["digest"]);

@@ -10,8 +10,6 @@ namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::RunBench;
-using testing::RunProgram;
 
 TEST(BenchIngest, AppliesEveryItemOfBothModes) {
   const std::vector<json> lines = RunBench("ingest --pages 3000 --items 6000 --batch 100");

@@ -11,14 +11,11 @@ namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::ProgramResult;
-using testing::RunBench;
-using testing::RunProgram;
 
-std::vector<json> Bench(const std::string& flags) { return RunBench("plan " + flags); }
+std::vector<json> BenchPlans(const std::string& flags) { return RunBench("plan " + flags); }
 
 TEST(BenchPlan, ReportsEveryMethodAskedFor) {
-  const auto lines = Bench("--pages 100000 --method lambda_crawl,blc,lds,frontera");
+  const auto lines = BenchPlans("--pages 100000 --method lambda_crawl,blc,lds,frontera");
   ASSERT_EQ(lines.size(), 4u);
   for (const json& line : lines) {
     EXPECT_EQ(line["pages"], 100000);
@@ -32,9 +29,9 @@ TEST(BenchPlan, ReportsEveryMethodAskedFor) {
 }
 
 TEST(BenchPlan, DigestDependsOnTheSeedAlone) {
-  const auto one = Bench("--pages 50000 --method lds --threads 1");
-  const auto two = Bench("--pages 50000 --method lds --threads 2");
-  const auto other = Bench("--pages 50000 --method lds --seed 2");
+  const auto one = BenchPlans("--pages 50000 --method lds --threads 1");
+  const auto two = BenchPlans("--pages 50000 --method lds --threads 2");
+  const auto other = BenchPlans("--pages 50000 --method lds --seed 2");
   EXPECT_EQ(one[0]["digest"], two[0]["digest"]);
   EXPECT_NE(one[0]["digest"], other[0]["digest"]);
 }

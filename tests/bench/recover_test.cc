@@ -10,8 +10,6 @@ namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::RunBench;
-using testing::RunProgram;
 
 json Recover(const std::string& flags) {
   const std::vector<json> lines = RunBench("recover " + flags);

@@ -10,8 +10,6 @@ namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::RunBench;
-using testing::RunProgram;
 
 // The most that a page without validators may take on the device, on average.
 constexpr double kMaxBytesPerPage = 250;

@@ -10,8 +10,6 @@ namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::RunBench;
-using testing::RunProgram;
 
 TEST(BenchSwitch, ReportsEveryChange) {
   const std::vector<json> lines =

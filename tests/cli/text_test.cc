@@ -95,20 +95,20 @@ TEST(JsonTest, FollowsTheStandardForm) {
   page.mutable_min_interval()->set_nanos(1'500'000);
   page.mutable_first_seen_time()->set_seconds(1);
   record.add_observations()->set_changed(true);
-  const auto json = ToJson(record);
-  EXPECT_EQ(json["page"]["url"], "http://a.test/\xC3\xA4\"");
-  EXPECT_EQ(json["page"]["importance"], "Infinity");
-  EXPECT_EQ(json["page"]["known_change_rate_per_day"], 0.0);
-  EXPECT_EQ(json["page"]["content_digest"], "AP8=");
-  EXPECT_EQ(json["page"]["last_outcome"], "CRAWL_OUTCOME_GONE");
-  EXPECT_EQ(json["page"]["crawls"], "9007199254740993");
-  EXPECT_EQ(json["page"]["changes"], 9007199254740992);
-  EXPECT_EQ(json["page"]["min_interval"], "0.001500s");
-  EXPECT_EQ(json["page"]["first_seen_time"], "1970-01-01T00:00:01Z");
-  EXPECT_EQ(json["page"]["complete_signals"], false);
-  EXPECT_FALSE(json["page"].contains("max_interval"));
-  EXPECT_FALSE(json["page"].contains("http_status"));
-  EXPECT_EQ(json["observations"][0]["changed"], true);
+  const auto printed = ToJson(record);
+  EXPECT_EQ(printed["page"]["url"], "http://a.test/\xC3\xA4\"");
+  EXPECT_EQ(printed["page"]["importance"], "Infinity");
+  EXPECT_EQ(printed["page"]["known_change_rate_per_day"], 0.0);
+  EXPECT_EQ(printed["page"]["content_digest"], "AP8=");
+  EXPECT_EQ(printed["page"]["last_outcome"], "CRAWL_OUTCOME_GONE");
+  EXPECT_EQ(printed["page"]["crawls"], "9007199254740993");
+  EXPECT_EQ(printed["page"]["changes"], 9007199254740992);
+  EXPECT_EQ(printed["page"]["min_interval"], "0.001500s");
+  EXPECT_EQ(printed["page"]["first_seen_time"], "1970-01-01T00:00:01Z");
+  EXPECT_EQ(printed["page"]["complete_signals"], false);
+  EXPECT_FALSE(printed["page"].contains("max_interval"));
+  EXPECT_FALSE(printed["page"].contains("http_status"));
+  EXPECT_EQ(printed["observations"][0]["changed"], true);
   EXPECT_EQ(ToJsonLine(record).find('\n'), std::string::npos);
 }
 

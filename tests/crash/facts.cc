@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMicros = 1'000'000;
 // Fetches are dated this far ahead, so that what was acknowledged before them is older by any
 // clock; what comes so soon after them may count as older too.
-constexpr int64_t kAhead = 2'000;
+constexpr int64_t kClockAhead = 2'000;
 constexpr int64_t kNear = 50'000;
 constexpr size_t kMaxAhead = 16;
 // A longer ETag is left out, whatever the rest of the result says.
@@ -188,7 +188,7 @@ int64_t NowMicros() {
 
 int64_t UniqueMicros() {
   static std::atomic<int64_t> last{0};
-  const int64_t now = NowMicros() + kAhead;
+  const int64_t now = NowMicros() + kClockAhead;
   int64_t before = last;
   while (!last.compare_exchange_weak(before, std::max(now, before + 1))) {
   }

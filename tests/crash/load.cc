@@ -15,7 +15,7 @@ namespace {
 
 enum Sender { kUpserts, kSignals, kReports, kWorker, kRemovals };
 
-constexpr size_t kAhead = 4;
+constexpr size_t kLeasesAhead = 4;
 constexpr int kPause = 1;  // milliseconds, where there is nothing to do
 
 void Rest(int millis) { std::this_thread::sleep_for(std::chrono::milliseconds(millis)); }
@@ -92,7 +92,7 @@ template <typename Stream, typename Request, typename Response, typename Build>
 void Load::Pump(Stream& stream, Build build) {
   std::deque<Sent> open;
   while (true) {
-    while (Going() && open.size() < kAhead) {
+    while (Going() && open.size() < kLeasesAhead) {
       Request request;
       Sent sent;
       {

@@ -30,8 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   };
-  freshet::testing::IndexTwins twins(*freshet::ParsePolicy(policy), {.pages = pages, .hosts = 5},
-                                     draw);
+  freshet::IndexTwins twins(*freshet::ParsePolicy(policy), {.pages = pages, .hosts = 5}, draw);
   for (int step = 0; step < 2000 && (next < size || step < 50); ++step) {
     const std::string difference = twins.Step();
     CHECK(difference.empty(), "{}: step {}: {}", policy, step, difference);

@@ -70,7 +70,7 @@ TEST(Descriptors, StoreHasItsDescriptorsWhateverConnects) {
   EXPECT_EQ(statistics.pages().pages(), 5000u);
   daemon.RequestStop();
   EXPECT_EQ(daemon.AwaitEnd(), "");
-  EXPECT_THAT(testing::ReadWholeFile(dir / "log"),
+  EXPECT_THAT(ReadWholeFile(dir / "log"),
               HasSubstr("as the process may open no more than 256 files"));
 }
 
@@ -80,7 +80,7 @@ TEST(Descriptors, TooFewAreRefusedAtTheStart) {
   daemon.LimitFiles(100);
   daemon.Spawn({});
   EXPECT_EQ(daemon.AwaitReady(), "instead of getting ready, freshetd ended with exit code 1");
-  EXPECT_THAT(testing::ReadWholeFile(dir / "log"),
+  EXPECT_THAT(ReadWholeFile(dir / "log"),
               HasSubstr("cannot start: the process may open 100 files, at least "));
 }
 

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
 
-constexpr int kPages = 3000;
+constexpr int kStoredPages = 3000;
 
 // A store with pages in tables, a gate before them, and a server that is to start on it.
 // Thread-compatible.
@@ -22,7 +22,7 @@ class Readiness : public testing::Test {
  protected:
   Readiness() {
     TestServer filled([this](ServerConfig* config) { Configure(config); });
-    filled.UpsertMany(kPages, 500);
+    filled.UpsertMany(kStoredPages, 500);
     EXPECT_TRUE(filled.Stop().ok());
     Configure(&config_);
     config_.listen = config_.http_listen = "127.0.0.1:0";
@@ -85,7 +85,7 @@ TEST_F(Readiness, SaysHowFarLoadingHasComeAndServesWhenAllIsThere) {
   env_.Open();
   const StatusOr<ServingInfo> info = start_.get();
   ASSERT_TRUE(info.ok()) << info.status().ToString();
-  EXPECT_EQ(info->pages, uint64_t{kPages});
+  EXPECT_EQ(info->pages, uint64_t{kStoredPages});
   EXPECT_EQ(info->http_address, server_->http_address());
   EXPECT_EQ(Get("/readyz")->status, 200);
   const std::string served = Get("/metrics")->body;
@@ -115,7 +115,7 @@ TEST_F(Readiness, AStartThatIsToEndDoesNotLoadEverything) {
   Server again(config_, clock_);
   const StatusOr<ServingInfo> info = again.Start();
   ASSERT_TRUE(info.ok()) << info.status().ToString();
-  EXPECT_EQ(info->pages, uint64_t{kPages});
+  EXPECT_EQ(info->pages, uint64_t{kStoredPages});
   EXPECT_TRUE(again.Stop().ok());
 }
 
@@ -129,7 +129,7 @@ double ValueOf(const std::string& metrics, const std::string& name) {
 // What a kill would leave: everything is in the log.
 ServerConfig AfterACrash(const std::string& data_dir) {
   TestServer killed([&](ServerConfig* config) { config->durability = "wal"; });
-  killed.UpsertMany(kPages, 500);
+  killed.UpsertMany(kStoredPages, 500);
   std::filesystem::copy(killed.config.data_dir, data_dir);
   ServerConfig config;
   config.data_dir = data_dir;
@@ -160,14 +160,14 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   }
   const std::string replaying = get("/metrics");
   const double bytes = ValueOf(replaying, "freshet_recovery_log_bytes");
-  EXPECT_GT(bytes, 100.0 * kPages);
+  EXPECT_GT(bytes, 100.0 * kStoredPages);
   EXPECT_EQ(ValueOf(replaying, "freshet_recovered_log_bytes{step=\"check\"}"), bytes);
   EXPECT_LT(ValueOf(replaying, "freshet_recovered_log_bytes{step=\"replay\"}"), bytes);
   EXPECT_THAT(get("/status.json"), HasSubstr("\"stage\":\"replaying_log\""));
   env.Open();
   const StatusOr<ServingInfo> info = start.get();
   ASSERT_TRUE(info.ok()) << info.status().ToString();
-  EXPECT_EQ(info->pages, uint64_t{kPages});
+  EXPECT_EQ(info->pages, uint64_t{kStoredPages});
   // All but the frames of the records.
   EXPECT_GT(ValueOf(get("/metrics"), "freshet_recovered_log_bytes{step=\"replay\"}"), 0.95 * bytes);
 }
@@ -198,7 +198,7 @@ TEST(ReadinessAfterACrash, AStartThatIsToEndDoesNotReplayTheWholeLog) {
     Server again(config, clock);
     const StatusOr<ServingInfo> info = again.Start();
     ASSERT_TRUE(info.ok()) << info.status().ToString();
-    EXPECT_EQ(info->pages, uint64_t{kPages});
+    EXPECT_EQ(info->pages, uint64_t{kStoredPages});
     EXPECT_TRUE(again.Stop().ok());
   }
 }

@@ -21,7 +21,7 @@ TEST(Daemon, RefusesBadUsageWithOneLine) {
        {"--crawl-rate -1", "--crawl-rate nan", "--crawl-rate x", "--policy clever", "--listen here",
         "--shards 0", "--durability maybe", "--config /nowhere.yaml", "--config /", "--unknown",
         "extra", "--log-level loud", "--data-dir ''", "--crawl-rate"}) {
-    const testing::ProgramResult result = testing::RunProgram("freshetd " + flags, "");
+    const ProgramResult result = RunProgram("freshetd " + flags, "");
     EXPECT_EQ(result.exit_code, 2) << flags;
     EXPECT_EQ(result.out, "") << flags;
     EXPECT_THAT(result.err, MatchesRegex("freshetd: [^\n]+\n")) << flags;
@@ -29,8 +29,8 @@ TEST(Daemon, RefusesBadUsageWithOneLine) {
 }
 
 TEST(Daemon, TellsHelpAndVersion) {
-  EXPECT_EQ(testing::RunProgram("freshetd --help", "").exit_code, 0);
-  const testing::ProgramResult version = testing::RunProgram("freshetd --version", "");
+  EXPECT_EQ(RunProgram("freshetd --help", "").exit_code, 0);
+  const ProgramResult version = RunProgram("freshetd --version", "");
   EXPECT_EQ(version.exit_code, 0);
   EXPECT_THAT(version.out, MatchesRegex("freshetd [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
@@ -38,20 +38,19 @@ TEST(Daemon, TellsHelpAndVersion) {
 TEST(Daemon, FailsWithOneWhenItCannotServe) {
   const TempDir dir;
   const std::string ports = " --listen 127.0.0.1:0 --http-listen 127.0.0.1:0";
-  testing::ProgramResult result =
-      testing::RunProgram("freshetd --data-dir /proc/nothing" + ports, "");
+  ProgramResult result = RunProgram("freshetd --data-dir /proc/nothing" + ports, "");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("cannot start: data_dir: "));
   // An address that no machine has.
-  result = testing::RunProgram(
+  result = RunProgram(
       "freshetd --listen 192.0.2.1:1 --http-listen 127.0.0.1:0 --data-dir " + (dir / "d"), "");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("cannot start: listen: "));
 }
 
 // Runs a script that finds the program in $freshetd and an empty directory in $dir.
-testing::ProgramResult RunScript(const TempDir& dir, const std::string& script) {
+ProgramResult RunScript(const TempDir& dir, const std::string& script) {
   std::ofstream(dir / "script") << "freshetd='" FRESHET_BIN_DIR "/freshetd'; dir='" << dir.path()
                                 << "'\nports='--listen 127.0.0.1:0 --http-listen 127.0.0.1:0'\n"
                                 // Waits for the ready line in file $1 of process $2.
@@ -62,14 +61,14 @@ testing::ProgramResult RunScript(const TempDir& dir, const std::string& script) 
       "bash " + (dir / "script") + " >" + (dir / "out") + " 2>" + (dir / "err");
   const int status = std::system(line.c_str());
   return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-          .out = testing::ReadWholeFile(dir / "out"),
-          .err = testing::ReadWholeFile(dir / "err")};
+          .out = ReadWholeFile(dir / "out"),
+          .err = ReadWholeFile(dir / "err")};
 }
 
 TEST(Daemon, SaysThatItIsReadyAndEndsCleanly) {
   for (const std::string signal : {"TERM", "INT"}) {
     const TempDir dir;
-    const testing::ProgramResult result = RunScript(
+    const ProgramResult result = RunScript(
         dir,
         "$freshetd $ports --data-dir $dir/d >$dir/d.out & pid=$!; ready $dir/d.out $pid; kill -" +
             signal + " $pid; wait $pid; code=$?; cat $dir/d.out; exit $code\n");
@@ -92,7 +91,7 @@ constexpr char kHeldOpening[] =
 
 TEST(Daemon, EndsWhileItStarts) {
   const TempDir dir;
-  const testing::ProgramResult result = RunScript(
+  const ProgramResult result = RunScript(
       dir, std::string(kHeldOpening) +
                // The reader has the pipe, whoever comes later the file.
                "cp $dir/current $dir/again; exec 3>$dir/d/CURRENT; mv $dir/again $dir/d/CURRENT\n"
@@ -105,7 +104,7 @@ TEST(Daemon, EndsWhileItStarts) {
 
 TEST(Daemon, EndsAtOnceAtTheSecondSignal) {
   const TempDir dir;
-  const testing::ProgramResult result =
+  const ProgramResult result =
       RunScript(dir, std::string(kHeldOpening) +
                          // One that comes with the first belongs to it.
                          "until grep -q 'a second signal' $dir/e.err; do kill -INT $pid; done\n"
@@ -116,7 +115,7 @@ TEST(Daemon, EndsAtOnceAtTheSecondSignal) {
 
 TEST(Daemon, KeepsItsFilesToItself) {
   const TempDir dir;
-  const testing::ProgramResult result =
+  const ProgramResult result =
       RunScript(dir,
                 "$freshetd $ports --data-dir $dir/d --log-level off >$dir/d.out & pid=$!\n"
                 "ready $dir/d.out $pid; kill $pid; wait $pid\n"
@@ -127,7 +126,7 @@ TEST(Daemon, KeepsItsFilesToItself) {
 
 TEST(Daemon, SharesNoPort) {
   const TempDir dir;
-  const testing::ProgramResult result =
+  const ProgramResult result =
       RunScript(dir,
                 "$freshetd $ports --data-dir $dir/d >$dir/d.out & pid=$!; ready $dir/d.out $pid\n"
                 "grpc=$(sed 's/.*grpc=\\([^ ]*\\).*/\\1/' $dir/d.out)\n"
@@ -144,7 +143,7 @@ TEST(Daemon, SharesNoPort) {
 
 TEST(Daemon, SaysWhyItCannotReadOrWriteAFile) {
   const TempDir dir;
-  const testing::ProgramResult result =
+  const ProgramResult result =
       RunScript(dir,
                 "echo x >$dir/file; mkdir $dir/locked; chmod 555 $dir/locked; chmod 711 $dir\n"
                 "nobody() { if [ $(id -u) = 0 ]; then setpriv --reuid=65534 --clear-groups "
@@ -168,7 +167,7 @@ TEST(Daemon, SaysWhyItCannotReadOrWriteAFile) {
 
 TEST(Daemon, LeavesADirectoryThatIsInUse) {
   const TempDir dir;
-  const testing::ProgramResult result =
+  const ProgramResult result =
       RunScript(dir,
                 "$freshetd $ports --data-dir $dir/d >$dir/d.out & pid=$!; ready $dir/d.out $pid\n"
                 "$freshetd $ports --data-dir $dir/d; code=$?; kill $pid; wait $pid; exit $code\n");
@@ -190,7 +189,7 @@ constexpr char kServeOnce[] =
 // Every relative name used to mean the working directory itself.
 TEST(Daemon, ARelativeDataDirectoryIsInTheWorkingDirectory) {
   const TempDir dir;
-  const testing::ProgramResult result =
+  const ProgramResult result =
       RunScript(dir, std::string(kServeOnce) +
                          "mkdir -p $dir/w/sub && cd $dir/w && ln -s sub link\n"
                          "serve data/a '' one.test; serve ./data/b '' two.test\n"
@@ -212,7 +211,7 @@ TEST(Daemon, ARelativeDataDirectoryIsInTheWorkingDirectory) {
 
 TEST(Daemon, MaintenanceTakesRelativeDirectories) {
   const TempDir dir;
-  const testing::ProgramResult result = RunScript(
+  const ProgramResult result = RunScript(
       dir,
       std::string(kServeOnce) +
           "mkdir $dir/w && cd $dir/w\n"
@@ -250,7 +249,7 @@ constexpr char kFill[] =
 
 TEST(Daemon, VerifiesRestoresAndRepairs) {
   const TempDir dir;
-  const testing::ProgramResult result =
+  const ProgramResult result =
       RunScript(dir, std::string(kFill) +
                          "$freshetd --verify --data-dir $dir/d 2>/dev/null; echo verify $?\n"
                          "mv $dir/d/checkpoints/backup $dir/backup\n"
@@ -278,20 +277,18 @@ TEST(Daemon, VerifiesRestoresAndRepairs) {
 TEST(Daemon, RefusesMaintenanceOfWhatIsNotThere) {
   const TempDir dir;
   const std::string missing = dir / "missing";
-  const testing::ProgramResult restored =
+  const ProgramResult restored =
       RunScript(dir, "$freshetd --restore $dir/missing --data-dir $dir/d; echo code $?\n");
   EXPECT_EQ(restored.out, "code 1\n");
   EXPECT_EQ(restored.err, "freshetd: cannot restore: " + missing + ": does not exist\n");
-  EXPECT_EQ(testing::RunProgram("freshetd --verify --data-dir " + missing, "").exit_code, 1);
-  EXPECT_EQ(testing::RunProgram("freshetd --repair --data-dir " + missing, "").exit_code, 1);
-  EXPECT_EQ(testing::RunProgram("freshetd --restore " + missing + " --data-dir " + (dir / "d"), "")
-                .exit_code,
-            1);
-  EXPECT_EQ(testing::RunProgram("freshetd --verify --repair --data-dir " + missing, "").exit_code,
-            2);
+  EXPECT_EQ(RunProgram("freshetd --verify --data-dir " + missing, "").exit_code, 1);
+  EXPECT_EQ(RunProgram("freshetd --repair --data-dir " + missing, "").exit_code, 1);
+  EXPECT_EQ(
+      RunProgram("freshetd --restore " + missing + " --data-dir " + (dir / "d"), "").exit_code, 1);
+  EXPECT_EQ(RunProgram("freshetd --verify --repair --data-dir " + missing, "").exit_code, 2);
   EXPECT_FALSE(std::ifstream(missing).good());
   // Nor is a store made of a directory that holds something else.
-  const testing::ProgramResult other =
+  const ProgramResult other =
       RunScript(dir,
                 "mkdir $dir/other; echo notes >$dir/other/notes\n"
                 "$freshetd --verify --data-dir $dir/other; echo code $?; ls $dir/other\n");

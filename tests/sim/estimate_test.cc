@@ -13,9 +13,6 @@ namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::ParseTsv;
-using testing::ProgramResult;
-using testing::RunProgram;
 using Row = std::map<std::string, std::string>;
 
 const json& Cases() {

@@ -16,9 +16,6 @@ namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::ParseTsv;
-using testing::ProgramResult;
-using testing::RunProgram;
 
 json Load(const std::string& name) {
   std::ifstream in(FRESHET_SOURCE_DIR "/tests/vectors/" + name);
@@ -27,7 +24,7 @@ json Load(const std::string& name) {
 
 std::string LoadTable(const std::string& file) {
   const std::string path = FRESHET_SOURCE_DIR "/tests/vectors/" + file;
-  return testing::ReadMaybeGzip(std::ifstream(path).good() ? path : path + ".gz");
+  return ReadMaybeGzip(std::ifstream(path).good() ? path : path + ".gz");
 }
 
 // The rows of a table that say so are kept; `complete_as`, if any, replaces every flag.

@@ -14,7 +14,7 @@
 namespace freshet {
 namespace {
 
-nlohmann::json RunProgram(const std::string& arguments) {
+nlohmann::json RunSimulation(const std::string& arguments) {
   const std::string command = std::string(FRESHET_BIN_DIR) + "/freshet-sim run " + arguments;
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), &pclose);
   std::string output;
@@ -38,7 +38,7 @@ class WorldsTest : public testing::TestWithParam<Expected> {};
 TEST_P(WorldsTest, AccuracyIsThatOfTheIndependentSimulation) {
   const Expected& expected = GetParam();
   constexpr int kRepeats = 4;
-  const auto line = RunProgram("--world " + std::string(expected.world) + " --policy " +
+  const auto line = RunSimulation("--world " + std::string(expected.world) + " --policy " +
                                expected.policy + " --pages " + std::to_string(expected.pages) +
                                " --repeats " + std::to_string(kRepeats));
   const double error = std::hypot(expected.error, expected.error * std::sqrt(30.0 / kRepeats));
@@ -65,13 +65,13 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(Worlds, TheBaselineIsAboutWhatGreedyReaches) {
-  const auto line = RunProgram("--world ncis-fig2 --policy greedy --pages 300 --repeats 2");
+  const auto line = RunSimulation("--world ncis-fig2 --policy greedy --pages 300 --repeats 2");
   EXPECT_NEAR(line["accuracy_mean"].get<double>(), line["baseline_mean"].get<double>(), 0.003);
 }
 
 TEST(Worlds, TheSameSeedGivesTheSameRun) {
   const std::string flags = "--pages 100 --repeats 1 --horizon 100 --seed 5";
-  EXPECT_EQ(RunProgram(flags)["accuracy_mean"], RunProgram(flags)["accuracy_mean"]);
+  EXPECT_EQ(RunSimulation(flags)["accuracy_mean"], RunSimulation(flags)["accuracy_mean"]);
 }
 
 }  // namespace

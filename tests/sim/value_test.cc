@@ -17,9 +17,6 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-using testing::ParseTsv;
-using testing::ProgramResult;
-using testing::RunProgram;
 
 constexpr char kHeader[] =
     "policy\timportance\tchange_rate\trecall\tfalse_signal_rate\telapsed\tsignals\n";

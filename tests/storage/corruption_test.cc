@@ -16,9 +16,9 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-constexpr size_t kCommits = 10;
+constexpr size_t kCorruptCommits = 10;
 
-StoreOptions Options() {
+StoreOptions LittleCache() {
   StoreOptions options;
   options.reserve_bytes = 0;
   options.block_cache_bytes = 64 << 10;
@@ -28,8 +28,8 @@ StoreOptions Options() {
 // A store that was closed: everything is in table files.
 class CorruptionTest : public testing::Test {
  protected:
-  CorruptionTest() : script_(3, kCommits) {
-    auto store = Store::Open(dir_ / "db", Options());
+  CorruptionTest() : script_(3, kCorruptCommits) {
+    auto store = Store::Open(dir_ / "db", LittleCache());
     EXPECT_TRUE(store.ok()) << store.status();
     for (const ScriptedCommit& commit : script_.commits()) {
       EXPECT_TRUE((*store)->Commit(commit.changes).ok());
@@ -54,14 +54,14 @@ class CorruptionTest : public testing::Test {
 
   // Nothing wrong is served, and unless everything is right, something says so.
   void ExpectFoundOrHarmless(const std::string& dir, const std::string& name, bool must_be_found) {
-    const auto store = Store::Open(dir, Options());
+    const auto store = Store::Open(dir, LittleCache());
     if (!store.ok()) {
       EXPECT_TRUE(absl::IsDataLoss(store.status())) << store.status();
       return;
     }
     const auto contents = ReadContents(**store);
     if (contents.ok()) {
-      EXPECT_EQ(contents->DifferenceFrom(script_.After(kCommits)), "");
+      EXPECT_EQ(contents->DifferenceFrom(script_.After(kCorruptCommits)), "");
     } else {
       EXPECT_TRUE(absl::IsDataLoss(contents.status())) << contents.status();
     }
@@ -107,7 +107,7 @@ TEST_F(CorruptionTest, ADamagedRowIsNamedWithFileAndOffset) {
     };
     return size(a) < size(b);
   });
-  const auto store = Store::Open(CopyWithFlip(file, 20, 3), Options());
+  const auto store = Store::Open(CopyWithFlip(file, 20, 3), LittleCache());
   ASSERT_TRUE(store.ok()) << store.status();
   const auto contents = ReadContents(**store);
   ASSERT_TRUE(absl::IsDataLoss(contents.status())) << contents.status();
@@ -128,7 +128,7 @@ TEST_F(CorruptionTest, AFlippedBitElsewhereIsFoundOrHarmless) {
       const std::string copy = CopyWithFlip(file, at, bit);
       ExpectFoundOrHarmless(copy, name, false);
       if (name.starts_with("MANIFEST")) {
-        EXPECT_THAT(std::string(Store::Open(copy, Options()).status().message()),
+        EXPECT_THAT(std::string(Store::Open(copy, LittleCache()).status().message()),
                     AnyOf(testing::IsEmpty(), HasSubstr("MANIFEST")));
       }
     }
@@ -142,7 +142,7 @@ TEST_F(CorruptionTest, AMissingTableIsFound) {
     std::filesystem::remove_all(copy);
     std::filesystem::copy(dir_ / "db", copy);
     std::filesystem::remove(copy / file.filename());
-    const auto store = Store::Open(copy, Options());
+    const auto store = Store::Open(copy, LittleCache());
     ASSERT_FALSE(store.ok());
     EXPECT_THAT(std::string(store.status().message()), HasSubstr(file.filename().stem()));
   }

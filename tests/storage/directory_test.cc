@@ -7,6 +7,7 @@
 #include "rocksdb/env.h"
 #include "storage/repair.h"
 #include "storage/store.h"
+#include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet::storage {
@@ -14,13 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-StoreOptions Options(rocksdb::Env* env = nullptr) {
-  StoreOptions options;
-  options.reserve_bytes = 0;
-  options.env = env;
-  return options;
-}
 
 TEST(AbsolutePath, KeepsWhatIsAbsoluteAndPutsTheRestIntoTheWorkingDirectory) {
   const std::string here = std::filesystem::current_path().string();
@@ -75,23 +69,23 @@ TEST(LockDirectory, SaysWhatIsWrong) {
       EXPECT_THAT(std::string(status.message()), Not(HasSubstr("in use")));
     }
     EXPECT_EQ(lock, nullptr);
-    EXPECT_EQ(Store::Open(dir / "db", Options(&env)).status().code(), code);
+    EXPECT_EQ(Store::Open(dir / "db", SmallStore(&env)).status().code(), code);
   }
 }
 
 TEST(LockDirectory, RepairSaysTheSame) {
   const TempDir dir;
-  EXPECT_TRUE((*Store::Open(dir / "db", Options()))->Close().ok());
+  EXPECT_TRUE((*Store::Open(dir / "db", SmallStore()))->Close().ok());
   NoLockEnv env(rocksdb::Status::IOError("while open a file for lock: x: Permission denied"));
-  const Status status = Repair(dir / "db", Options(&env)).status();
+  const Status status = Repair(dir / "db", SmallStore(&env)).status();
   EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
 }
 
 TEST(LockDirectory, TwoStoresOfOneProcessDoNotShareADirectory) {
   const TempDir dir;
-  const auto store = Store::Open(dir / "db", Options());
+  const auto store = Store::Open(dir / "db", SmallStore());
   ASSERT_TRUE(store.ok()) << store.status();
-  EXPECT_THAT(std::string(Store::Open(dir / "db", Options()).status().message()),
+  EXPECT_THAT(std::string(Store::Open(dir / "db", SmallStore()).status().message()),
               HasSubstr("in use by this process"));
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr size_t kCommits = 5;
+constexpr size_t kFaultyCommits = 5;
 // Between these the script closes and opens the store, copies it, or makes it rewrite its tables.
 constexpr size_t kReopenAfter = 2;
 constexpr size_t kCheckpointAfter = 3;
@@ -32,7 +32,7 @@ uint64_t Scripts() {
   return asked == nullptr ? 1 : std::stoull(asked);
 }
 
-StoreOptions Options(FaultyEnv& env, Durability durability = Durability::kSync) {
+StoreOptions FaultyStore(FaultyEnv& env, Durability durability = Durability::kSync) {
   StoreOptions options;
   options.durability = durability;
   options.write_buffer_bytes = 64 << 10;
@@ -114,9 +114,9 @@ class StrikeInTurn {
   using Inject = std::function<void(FaultyEnv& env, uint64_t operation)>;
 
   StrikeInTurn(uint64_t seed, uint64_t rest, Inject inject)
-      : script_(seed, kCommits), rest_(rest), inject_(std::move(inject)) {
+      : script_(seed, kFaultyCommits), rest_(rest), inject_(std::move(inject)) {
     FaultyEnv env(seed);
-    EXPECT_EQ(RunScript(script_, 0, 1, created_ / "db", Options(env)).acknowledged, 1U);
+    EXPECT_EQ(RunScript(script_, 0, 1, created_ / "db", FaultyStore(env)).acknowledged, 1U);
   }
 
   void OfCreating() {
@@ -124,7 +124,7 @@ class StrikeInTurn {
     EXPECT_GT(operations, 50U);
   }
   void OfFilling() {
-    const uint64_t operations = RunPart(1, kCommits);
+    const uint64_t operations = RunPart(1, kFaultyCommits);
     EXPECT_GT(operations, 100U);
   }
 
@@ -137,11 +137,11 @@ class StrikeInTurn {
       FaultyEnv env(k);
       if (first > 0) std::filesystem::copy(created_ / "db", dir / "db");
       inject_(env, k);
-      const Progress progress = RunScript(script_, first, end, dir / "db", Options(env));
+      const Progress progress = RunScript(script_, first, end, dir / "db", FaultyStore(env));
       const bool fired = env.fired();
       env.Crash();
-      ExpectIntact(script_, progress, dir / "db", Options(env));
-      ExpectCheckpoint(script_, progress, dir / "db", Options(env));
+      ExpectIntact(script_, progress, dir / "db", FaultyStore(env));
+      ExpectCheckpoint(script_, progress, dir / "db", FaultyStore(env));
       if (!fired) return k - 1;
     }
     return 0;
@@ -186,7 +186,7 @@ TEST(Fault, AFailedLogSyncEndsWriting) {
   const Script script(3, 6);
   TempDir dir;
   FaultyEnv env(1);
-  auto store = Store::Open(dir / "db", Options(env));
+  auto store = Store::Open(dir / "db", FaultyStore(env));
   ASSERT_TRUE(store.ok()) << store.status();
   ASSERT_TRUE((*store)->Commit(script.commits()[0].changes).ok());
   env.FailLogSyncAt(1);
@@ -202,14 +202,14 @@ TEST(Fault, AFailedLogSyncEndsWriting) {
   EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script.After(1)), "");
   *store = nullptr;
   env.Crash();
-  ExpectIntact(script, {.acknowledged = 1, .tried_one_more = true}, dir / "db", Options(env));
+  ExpectIntact(script, {.acknowledged = 1, .tried_one_more = true}, dir / "db", FaultyStore(env));
 }
 
 TEST(Fault, AFailedLogAppendEndsWriting) {
   const Script script(4, 6);
   TempDir dir;
   FaultyEnv env(1);
-  auto store = Store::Open(dir / "db", Options(env));
+  auto store = Store::Open(dir / "db", FaultyStore(env));
   ASSERT_TRUE(store.ok()) << store.status();
   ASSERT_TRUE((*store)->Commit(script.commits()[0].changes).ok());
   env.FailLogAppendAt(1);
@@ -218,7 +218,7 @@ TEST(Fault, AFailedLogAppendEndsWriting) {
   EXPECT_EQ((*store)->Commit(script.commits()[1].changes), failed);
   *store = nullptr;
   env.Crash();
-  ExpectIntact(script, {.acknowledged = 1, .tried_one_more = true}, dir / "db", Options(env));
+  ExpectIntact(script, {.acknowledged = 1, .tried_one_more = true}, dir / "db", FaultyStore(env));
 }
 
 // Space runs out after every possible number of bytes, and comes back.
@@ -228,7 +228,7 @@ TEST(Fault, AFullDeviceIsSurvived) {
     SCOPED_TRACE(fmt::format("{} bytes", bytes));
     TempDir dir;
     FaultyEnv env(bytes);
-    auto store = Store::Open(dir / "db", Options(env));
+    auto store = Store::Open(dir / "db", FaultyStore(env));
     ASSERT_TRUE(store.ok()) << store.status();
     env.SetFreeBytes(bytes);
     size_t done = 0;
@@ -249,7 +249,7 @@ TEST(Fault, AFullDeviceIsSurvived) {
         *store = nullptr;
         env.Crash();
         ExpectIntact(script, {.acknowledged = done, .tried_one_more = true}, dir / "db",
-                     Options(env));
+                     FaultyStore(env));
         continue;
       }
       env.ClearFaults();
@@ -268,7 +268,8 @@ TEST(Fault, AFullDeviceIsSurvived) {
     env.DieAt(1);
     *store = nullptr;
     env.Crash();
-    ExpectIntact(script, {.acknowledged = done, .tried_one_more = false}, dir / "db", Options(env));
+    ExpectIntact(script, {.acknowledged = done, .tried_one_more = false}, dir / "db",
+                 FaultyStore(env));
   }
 }
 
@@ -278,7 +279,7 @@ TEST(Fault, APowerCutWhileAFullDiskRecoversLosesNothingAcknowledged) {
     SCOPED_TRACE(fmt::format("operation {}", k));
     TempDir dir;
     FaultyEnv env(k);
-    auto store = Store::Open(dir / "db", Options(env));
+    auto store = Store::Open(dir / "db", FaultyStore(env));
     ASSERT_TRUE(store.ok()) << store.status();
     size_t done = 0;
     while (done < 2 && (*store)->Commit(script.commits()[done].changes).ok()) ++done;
@@ -291,7 +292,7 @@ TEST(Fault, APowerCutWhileAFullDiskRecoversLosesNothingAcknowledged) {
     const bool died = env.fired();
     env.Crash();
     ExpectIntact(script, {.acknowledged = done, .tried_one_more = done < 4}, dir / "db",
-                 Options(env));
+                 FaultyStore(env));
     if (!died) break;
   }
 }
@@ -300,7 +301,7 @@ TEST(Fault, AReserveIsKeptFree) {
   const Script script(6, 2);
   TempDir dir;
   FaultyEnv env(1);
-  StoreOptions options = Options(env);
+  StoreOptions options = FaultyStore(env);
   options.reserve_bytes = 1 << 20;
   auto store = Store::Open(dir / "db", options);
   ASSERT_TRUE(store.ok()) << store.status();
@@ -319,41 +320,41 @@ TEST(Fault, AReserveIsKeptFree) {
 
 // Without sync a power cut may lose the newest commits, but never one before another, nor a part.
 TEST(Fault, WithoutSyncAPrefixSurvives) {
-  const Script script(7, kCommits);
+  const Script script(7, kFaultyCommits);
   for (const Durability durability : {Durability::kWal, Durability::kNone}) {
     for (uint64_t k = 2; k <= 120; k += 9) {
       SCOPED_TRACE(fmt::format("{}, operation {}", DurabilityName(durability), k));
       TempDir dir;
       FaultyEnv env(k);
       {
-        auto store = Store::Open(dir / "db", Options(env, durability));
+        auto store = Store::Open(dir / "db", FaultyStore(env, durability));
         ASSERT_TRUE(store.ok()) << store.status();
         env.DieAt(k);
-        for (size_t i = 0; i < kCommits; ++i) {
+        for (size_t i = 0; i < kFaultyCommits; ++i) {
           if (i == kCompactAfter && !(*store)->Compact().ok()) break;
           if (!(*store)->Commit(script.commits()[i].changes).ok()) break;
         }
         if (!env.fired()) env.DieAt(1);
       }
       env.Crash();
-      const auto store = Store::Open(dir / "db", Options(env, durability));
+      const auto store = Store::Open(dir / "db", FaultyStore(env, durability));
       ASSERT_TRUE(store.ok()) << store.status();
       EXPECT_EQ((*store)->generation(), 2U);
       const auto contents = ReadContents(**store);
       ASSERT_TRUE(contents.ok()) << contents.status();
       bool prefix = false;
-      for (size_t n = 0; n <= kCommits; ++n) prefix |= *contents == script.After(n);
+      for (size_t n = 0; n <= kFaultyCommits; ++n) prefix |= *contents == script.After(n);
       EXPECT_TRUE(prefix);
     }
   }
 }
 
 TEST(Fault, AProcessThatDiesLosesNothingWithoutSync) {
-  const Script script(8, kCommits);
+  const Script script(8, kFaultyCommits);
   TempDir dir;
   FaultyEnv env(1);
   {
-    auto store = Store::Open(dir / "db", Options(env, Durability::kWal));
+    auto store = Store::Open(dir / "db", FaultyStore(env, Durability::kWal));
     ASSERT_TRUE(store.ok()) << store.status();
     for (const ScriptedCommit& commit : script.commits()) {
       ASSERT_TRUE((*store)->Commit(commit.changes).ok());
@@ -363,8 +364,8 @@ TEST(Fault, AProcessThatDiesLosesNothingWithoutSync) {
   }
   // The process is gone, the machine is not: nothing of what was written is lost.
   env.ClearFaults();
-  ExpectIntact(script, {.acknowledged = kCommits, .tried_one_more = false}, dir / "db",
-               Options(env, Durability::kWal));
+  ExpectIntact(script, {.acknowledged = kFaultyCommits, .tried_one_more = false}, dir / "db",
+               FaultyStore(env, Durability::kWal));
 }
 
 TEST(Fault, OneSyncServesAllThatWait) {
@@ -378,7 +379,7 @@ TEST(Fault, OneSyncServesAllThatWait) {
     const auto end = steady_clock::now() + std::chrono::milliseconds(3);
     while (steady_clock::now() < end) std::this_thread::yield();
   });
-  auto store = Store::Open(dir / "db", Options(env));
+  auto store = Store::Open(dir / "db", FaultyStore(env));
   ASSERT_TRUE(store.ok()) << store.status();
   const uint64_t syncs_before = env.log_syncs();
   std::vector<std::thread> threads;
@@ -399,7 +400,7 @@ TEST(Fault, OneSyncServesAllThatWait) {
   EXPECT_LE(syncs, uint64_t{kThreads} * kRounds / 2);
   *store = nullptr;
   env.Crash();
-  store = Store::Open(dir / "db", Options(env));
+  store = Store::Open(dir / "db", FaultyStore(env));
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_EQ(ReadContents(**store)->hosts.size(), size_t{kThreads} * kRounds);
 }
@@ -408,7 +409,7 @@ TEST(Fault, ACheckpointTakenDuringWritesIsAPrefix) {
   const Script script(9, 40);
   TempDir dir;
   FaultyEnv env(1);
-  auto store = Store::Open(dir / "db", Options(env));
+  auto store = Store::Open(dir / "db", FaultyStore(env));
   ASSERT_TRUE(store.ok()) << store.status();
   std::atomic<size_t> acknowledged = 0;
   std::thread writer([&] {
@@ -428,7 +429,7 @@ TEST(Fault, ACheckpointTakenDuringWritesIsAPrefix) {
   env.Crash();  // a finished checkpoint is durable
   for (size_t i = 0; i < bounds.size(); ++i) {
     SCOPED_TRACE(i);
-    const auto copy = Store::Open(dir / fmt::format("copy{}", i), Options(env));
+    const auto copy = Store::Open(dir / fmt::format("copy{}", i), FaultyStore(env));
     ASSERT_TRUE(copy.ok()) << copy.status();
     EXPECT_EQ((*copy)->generation(), 2U);  // not a new one
     const auto contents = ReadContents(**copy);

@@ -11,6 +11,7 @@
 #include "storage/restore.h"
 #include "storage/store.h"
 #include "tests/storage/raw_database.h"
+#include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/temp_dir.h"
 
@@ -20,16 +21,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-StoreOptions Options() {
-  StoreOptions options;
-  options.reserve_bytes = 0;
-  return options;
-}
-
 class MigrateTest : public testing::Test {
  protected:
   MigrateTest() {
-    auto store = Store::Open(dir_ / "db", Options());
+    auto store = Store::Open(dir_ / "db", SmallStore());
     EXPECT_TRUE(store.ok()) << store.status();
     EXPECT_TRUE((*store)->Commit(script_.commits()[0].changes).ok());
   }
@@ -91,7 +86,7 @@ TEST_F(MigrateTest, AMissingStepIsRefused) {
 
 TEST_F(MigrateTest, ANewerFormatIsRefusedAndLeftAlone) {
   { RawDatabase(dir_ / "db").SetFormat(kFormatVersion + 1); }
-  const auto store = Store::Open(dir_ / "db", Options());
+  const auto store = Store::Open(dir_ / "db", SmallStore());
   EXPECT_TRUE(absl::IsFailedPrecondition(store.status())) << store.status();
   EXPECT_THAT(std::string(store.status().message()), HasSubstr("newer release"));
   EXPECT_EQ(RawDatabase(dir_ / "db").Format(), kFormatVersion + 1);
@@ -103,7 +98,7 @@ TEST_F(MigrateTest, AMissingFormatRecordIsDamage) {
     ASSERT_TRUE(
         raw.db->Delete(rocksdb::WriteOptions(), raw.handles[0], MetaKeyOf(MetaKey::kFormat)).ok());
   }
-  EXPECT_TRUE(absl::IsDataLoss(Store::Open(dir_ / "db", Options()).status()));
+  EXPECT_TRUE(absl::IsDataLoss(Store::Open(dir_ / "db", SmallStore()).status()));
 }
 
 TEST_F(MigrateTest, AnUnknownColumnFamilyIsRefused) {
@@ -113,13 +108,13 @@ TEST_F(MigrateTest, AnUnknownColumnFamilyIsRefused) {
     ASSERT_TRUE(raw.db->CreateColumnFamily(rocksdb::ColumnFamilyOptions(), "future", &extra).ok());
     ASSERT_TRUE(raw.db->DestroyColumnFamilyHandle(extra).ok());
   }
-  const auto store = Store::Open(dir_ / "db", Options());
+  const auto store = Store::Open(dir_ / "db", SmallStore());
   EXPECT_TRUE(absl::IsFailedPrecondition(store.status())) << store.status();
   EXPECT_THAT(std::string(store.status().message()), HasSubstr("future"));
 }
 
 TEST_F(MigrateTest, AStoreOfThisFormatKeepsItsContents) {
-  const auto store = Store::Open(dir_ / "db", Options());
+  const auto store = Store::Open(dir_ / "db", SmallStore());
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script_.After(1)), "");
 }
@@ -127,13 +122,13 @@ TEST_F(MigrateTest, AStoreOfThisFormatKeepsItsContents) {
 // --- Format 1 to 2: fingerprints with a secret
 
 constexpr FingerprintSecret kSecret = {9, 8, 7};
-constexpr size_t kCommits = 20;
+constexpr size_t kOldCommits = 20;
 
 // A store of format 1: no secret, and fingerprints that mean nothing now.
 class FingerprintsTest : public testing::Test {
  protected:
-  FingerprintsTest() : script_(3, kCommits) {
-    auto store = Store::Open(dir_ / "db", Options());
+  FingerprintsTest() : script_(3, kOldCommits) {
+    auto store = Store::Open(dir_ / "db", SmallStore());
     EXPECT_TRUE(store.ok()) << store.status();
     for (const ScriptedCommit& commit : script_.commits()) {
       EXPECT_TRUE((*store)->Commit(commit.changes).ok());
@@ -159,12 +154,12 @@ class FingerprintsTest : public testing::Test {
     }
   }
   static StoreOptions Fixed() {
-    StoreOptions options = Options();
+    StoreOptions options = SmallStore();
     options.fingerprint_secret = kSecret;
     return options;
   }
   void ExpectWhole(const Store& store) {
-    EXPECT_EQ(ReadContents(store)->DifferenceFrom(script_.After(kCommits)), "");
+    EXPECT_EQ(ReadContents(store)->DifferenceFrom(script_.After(kOldCommits)), "");
     const auto report = store.Verify();
     EXPECT_TRUE(report.ok() && report->ok()) << report->problems.front();
   }
@@ -175,7 +170,7 @@ class FingerprintsTest : public testing::Test {
 
 TEST_F(FingerprintsTest, AreMadeAnewWithASecretThatStays) {
   std::vector<std::string> lines;
-  StoreOptions options = Options();
+  StoreOptions options = SmallStore();
   options.log = [&](char, std::string_view line) { lines.emplace_back(line); };
   uint64_t drawn = 0;
   {
@@ -186,8 +181,9 @@ TEST_F(FingerprintsTest, AreMadeAnewWithASecretThatStays) {
     EXPECT_NE(drawn, Fingerprinter().Of("c", "u"));
   }
   EXPECT_THAT(lines, testing::Contains("migrating from format 1 to 2"));
-  EXPECT_THAT(lines, testing::Contains(HasSubstr(fmt::format(
-                         "fingerprints of {} pages anew", script_.After(kCommits).pages.size()))));
+  EXPECT_THAT(lines,
+              testing::Contains(HasSubstr(fmt::format("fingerprints of {} pages anew",
+                                                      script_.After(kOldCommits).pages.size()))));
   lines.clear();
   const auto again = Store::Open(dir_ / "db", options);
   ASSERT_TRUE(again.ok()) << again.status();
@@ -197,7 +193,7 @@ TEST_F(FingerprintsTest, AreMadeAnewWithASecretThatStays) {
 
 TEST_F(FingerprintsTest, AMigrationThatIsCalledOffIsRepeated) {
   OpenProgress progress;
-  StoreOptions options = Options();
+  StoreOptions options = SmallStore();
   options.progress = &progress;
   options.log = [&](char, std::string_view line) {
     if (line.starts_with("migrating")) progress.cancelled = true;
@@ -230,7 +226,7 @@ TEST_F(FingerprintsTest, AStepThatWasInterruptedIsRepeated) {
     });
   }
   {
-    const auto store = Store::Open(dir_ / "db", Options());
+    const auto store = Store::Open(dir_ / "db", SmallStore());
     ASSERT_TRUE(store.ok()) << store.status();
     ExpectWhole(**store);
     EXPECT_EQ((*store)->fingerprinter().Of("c", "u"), Fingerprinter(kSecret).Of("c", "u"));
@@ -240,20 +236,20 @@ TEST_F(FingerprintsTest, AStepThatWasInterruptedIsRepeated) {
     raw.SetFormat(1);
     raw.Delete(Family::kMeta, MetaKeyOf(MetaKey::kSecret));
   }
-  const auto store = Store::Open(dir_ / "db", Options());
+  const auto store = Store::Open(dir_ / "db", SmallStore());
   ASSERT_TRUE(store.ok()) << store.status();
   ExpectWhole(**store);
 }
 
 TEST_F(FingerprintsTest, ADamagedRowStaysToBeFound) {
-  const PageNumber page = script_.After(kCommits).pages.begin()->first;
+  const PageNumber page = script_.After(kOldCommits).pages.begin()->first;
   for (const Family family : {Family::kTexts, Family::kStates}) {
     RawDatabase raw(dir_ / "db");
     std::string value = raw.Get(family, PageKeyOf(page));
     value.back() = static_cast<char>(value.back() ^ 1);
     raw.Put(family, PageKeyOf(page), value);
   }
-  const auto store = Store::Open(dir_ / "db", Options());
+  const auto store = Store::Open(dir_ / "db", SmallStore());
   ASSERT_TRUE(store.ok()) << store.status();
   const auto report = (*store)->Verify();
   ASSERT_TRUE(report.ok()) << report.status();
@@ -263,22 +259,22 @@ TEST_F(FingerprintsTest, ADamagedRowStaysToBeFound) {
 }
 
 TEST_F(FingerprintsTest, AStoreWithoutItsSecretIsDamaged) {
-  { ASSERT_TRUE(Store::Open(dir_ / "db", Options()).ok()); }
+  { ASSERT_TRUE(Store::Open(dir_ / "db", SmallStore()).ok()); }
   { RawDatabase(dir_ / "db").Delete(Family::kMeta, MetaKeyOf(MetaKey::kSecret)); }
-  const Status status = Store::Open(dir_ / "db", Options()).status();
+  const Status status = Store::Open(dir_ / "db", SmallStore()).status();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("the secret of the fingerprints is missing"));
-  const auto repaired = Repair(dir_ / "db", Options());
+  const auto repaired = Repair(dir_ / "db", SmallStore());
   ASSERT_TRUE(repaired.ok()) << repaired.status();
-  const auto store = Store::Open(dir_ / "db", Options());
+  const auto store = Store::Open(dir_ / "db", SmallStore());
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_TRUE((*store)->Verify()->ok());
 }
 
 TEST_F(FingerprintsTest, TheSecretGoesWithCheckpointsAndRepairsAndIsNeverSaid) {
   std::string said;
-  StoreOptions options = Options();
+  StoreOptions options = SmallStore();
   options.log = [&](char, std::string_view line) { said += line; };
   uint64_t of_store = 0;
   {
@@ -292,7 +288,7 @@ TEST_F(FingerprintsTest, TheSecretGoesWithCheckpointsAndRepairsAndIsNeverSaid) {
   {
     RawDatabase raw(dir_ / "db");
     secret = raw.Get(Family::kMeta, MetaKeyOf(MetaKey::kSecret)).substr(1, 16);
-    raw.Delete(Family::kDetails, PageKeyOf(script_.After(kCommits).pages.begin()->first));
+    raw.Delete(Family::kDetails, PageKeyOf(script_.After(kOldCommits).pages.begin()->first));
   }
   const auto repaired = Repair(dir_ / "db", options);
   ASSERT_TRUE(repaired.ok() && !repaired->intact) << repaired.status();
@@ -309,8 +305,8 @@ TEST_F(FingerprintsTest, TheSecretGoesWithCheckpointsAndRepairsAndIsNeverSaid) {
 
 TEST(SharedFingerprints, AreStoredAndLoadedAsOthersAre) {
   const TempDir dir;
-  const Script script(5, kCommits);
-  StoreOptions options = Options();
+  const Script script(5, kOldCommits);
+  StoreOptions options = SmallStore();
   options.fingerprint_bits = 1;
   for (int opening = 0; opening < 2; ++opening) {
     const auto store = Store::Open(dir / "db", options);
@@ -319,12 +315,12 @@ TEST(SharedFingerprints, AreStoredAndLoadedAsOthersAre) {
       if (opening == 1) break;
       ASSERT_TRUE((*store)->Commit(commit.changes).ok());
     }
-    EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script.After(kCommits)), "");
+    EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script.After(kOldCommits)), "");
     EXPECT_TRUE((*store)->Verify()->ok());
   }
   {
     RawDatabase(dir / "db")
-        .Delete(Family::kSources, SourceKeyOf(script.After(kCommits).sources.begin()->first));
+        .Delete(Family::kSources, SourceKeyOf(script.After(kOldCommits).sources.begin()->first));
   }
   const auto report = Repair(dir / "db", options);
   ASSERT_TRUE(report.ok()) << report.status();

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "storage/restore.h"
 #include "storage/store.h"
+#include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/flip_bit.h"
 #include "tests/support/temp_dir.h"
@@ -17,20 +18,13 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-constexpr size_t kCommits = 30;
-
-StoreOptions Options() {
-  StoreOptions options;
-  options.reserve_bytes = 0;
-  options.block_cache_bytes = 1 << 20;
-  return options;
-}
+constexpr size_t kRepairedCommits = 30;
 
 // A closed store in `db`, most of it in tables.
 class RepairTest : public testing::Test {
  protected:
-  RepairTest() : script_(11, kCommits) {
-    auto store = Store::Open(db(), Options());
+  RepairTest() : script_(11, kRepairedCommits) {
+    auto store = Store::Open(db(), SmallStore());
     EXPECT_TRUE(store.ok()) << store.status();
     for (const ScriptedCommit& commit : script_.commits()) {
       EXPECT_TRUE((*store)->Commit(commit.changes).ok());
@@ -65,7 +59,7 @@ class RepairTest : public testing::Test {
     return files;
   }
   StoreContents Read() {
-    const auto store = Store::Open(db(), Options());
+    const auto store = Store::Open(db(), SmallStore());
     EXPECT_TRUE(store.ok()) << store.status();
     if (!store.ok()) return {};
     const auto report = (*store)->Verify();
@@ -81,18 +75,18 @@ class RepairTest : public testing::Test {
 
 TEST_F(RepairTest, AnIntactStoreIsLeftAlone) {
   const auto before = Snapshot(db());
-  const auto report = Repair(db(), Options());
+  const auto report = Repair(db(), SmallStore());
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->intact);
-  EXPECT_EQ(report->pages, script_.After(kCommits).pages.size());
+  EXPECT_EQ(report->pages, script_.After(kRepairedCommits).pages.size());
   EXPECT_EQ(Snapshot(db()), before);
   EXPECT_FALSE(fs::exists(db() + "/repair.tmp"));
-  EXPECT_EQ(Read().DifferenceFrom(script_.After(kCommits)), "");
+  EXPECT_EQ(Read().DifferenceFrom(script_.After(kRepairedCommits)), "");
 }
 
 // Whatever table is damaged, wherever: the store is usable again, and what it holds is right.
 TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
-  const StoreContents all = script_.After(kCommits);
+  const StoreContents all = script_.After(kRepairedCommits);
   const fs::path intact = dir_ / "intact";
   fs::copy(db(), intact);
   for (const fs::path& table : Files(".sst")) {
@@ -103,7 +97,7 @@ TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
       fs::copy(intact, db());
       FlipBit(table, at, 5);
       const auto damaged = Snapshot(db());
-      const auto report = Repair(db(), Options());
+      const auto report = Repair(db(), SmallStore());
       ASSERT_TRUE(report.ok()) << report.status();
       ASSERT_FALSE(report->intact);
       EXPECT_FALSE(report->notes.empty());
@@ -134,11 +128,11 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
       const std::string name = entry.path().filename();
       if (name.starts_with(lost)) fs::resize_file(entry.path(), lost == "CURRENT" ? 0 : 100);
     }
-    ASSERT_FALSE(Store::Open(db(), Options()).ok());
-    const auto report = Repair(db(), Options());
+    ASSERT_FALSE(Store::Open(db(), SmallStore()).ok());
+    const auto report = Repair(db(), SmallStore());
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_FALSE(report->intact);
-    StoreContents expected = script_.After(kCommits);
+    StoreContents expected = script_.After(kRepairedCommits);
     expected.epochs.clear();  // learned anew
     // The script has one source, and pages with signals of any: as if other rows had been lost.
     const StoreContents saved = Read();
@@ -153,17 +147,17 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
 }
 
 TEST_F(RepairTest, LeaseIdsAreNeverGivenAgain) {
-  const auto generation = [&] { return (*Store::Open(db(), Options()))->generation(); };
+  const auto generation = [&] { return (*Store::Open(db(), SmallStore()))->generation(); };
   const uint64_t before = generation();
   FlipBit(Files(".sst").front(), 30, 5);
-  ASSERT_TRUE(Repair(db(), Options()).ok());
+  ASSERT_TRUE(Repair(db(), SmallStore()).ok());
   EXPECT_GT(generation(), before + 1000);
 }
 
 TEST_F(RepairTest, RefusesWhatIsInUseOrNotThere) {
-  const auto store = Store::Open(db(), Options());
-  EXPECT_TRUE(absl::IsFailedPrecondition(Repair(db(), Options()).status()));
-  EXPECT_TRUE(absl::IsNotFound(Repair(dir_ / "nothing", Options()).status()));
+  const auto store = Store::Open(db(), SmallStore());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Repair(db(), SmallStore()).status()));
+  EXPECT_TRUE(absl::IsNotFound(Repair(dir_ / "nothing", SmallStore()).status()));
 }
 
 // --- Restoring
@@ -172,36 +166,36 @@ TEST_F(RepairTest, ACheckpointIsRestored) {
   const std::string checkpoint = dir_ / "checkpoint";
   uint64_t generation = 0;
   {
-    const auto store = Store::Open(db(), Options());
+    const auto store = Store::Open(db(), SmallStore());
     ASSERT_TRUE((*store)->Checkpoint(checkpoint).ok());
     generation = (*store)->generation();
   }
   const auto before = Snapshot(checkpoint);
   fs::remove_all(db());
-  const auto report = Restore(checkpoint, db(), Options());
+  const auto report = Restore(checkpoint, db(), SmallStore());
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->ok());
-  EXPECT_EQ(report->pages, script_.After(kCommits).pages.size());
+  EXPECT_EQ(report->pages, script_.After(kRepairedCommits).pages.size());
   {
-    const auto store = Store::Open(db(), Options());
+    const auto store = Store::Open(db(), SmallStore());
     ASSERT_TRUE(store.ok()) << store.status();
     EXPECT_GT((*store)->generation(), generation + 1000);
-    EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script_.After(kCommits)), "");
+    EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script_.After(kRepairedCommits)), "");
     Changes changes;
-    const StoreContents contents = script_.After(kCommits);
+    const StoreContents contents = script_.After(kRepairedCommits);
     for (const auto& [number, page] : contents.pages) changes.removed_pages.push_back(&page);
     ASSERT_TRUE((*store)->Commit(changes).ok());
     ASSERT_TRUE((*store)->Compact().ok());
   }
   EXPECT_EQ(Snapshot(checkpoint), before);  // it can be restored again
-  EXPECT_TRUE(absl::IsAlreadyExists(Restore(checkpoint, db(), Options()).status()));
-  EXPECT_TRUE(absl::IsNotFound(Restore(dir_ / "none", dir_ / "other", Options()).status()));
+  EXPECT_TRUE(absl::IsAlreadyExists(Restore(checkpoint, db(), SmallStore()).status()));
+  EXPECT_TRUE(absl::IsNotFound(Restore(dir_ / "none", dir_ / "other", SmallStore()).status()));
 }
 
 TEST_F(RepairTest, ADamagedCheckpointIsNotRestored) {
   FlipBit(Files(".sst").back(), 30, 5);
   const std::string target = dir_ / "target";
-  const auto report = Restore(db(), target, Options());
+  const auto report = Restore(db(), target, SmallStore());
   EXPECT_FALSE(report.ok() && report->ok());
   EXPECT_TRUE(!fs::exists(target) || fs::is_empty(target));
 }

@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace freshet::testing {
+namespace freshet {
 
 // The whole content of a file, decompressed if it is a gzip file.
 inline std::string ReadMaybeGzip(const std::string& path) {
@@ -42,6 +42,6 @@ inline std::string Gzip(const std::string& text) {
   return bytes;
 }
 
-}  // namespace freshet::testing
+}  // namespace freshet
 
 #endif  // FRESHET_TESTS_SUPPORT_GZIP_H_

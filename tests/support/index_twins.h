@@ -17,7 +17,7 @@
 #include "core/model/policy.h"
 #include "fmt/format.h"
 
-namespace freshet::testing {
+namespace freshet {
 
 struct TwinOptions {
   uint32_t pages = 700;
@@ -252,6 +252,6 @@ class IndexTwins {
   uint64_t picks_ = 0;
 };
 
-}  // namespace freshet::testing
+}  // namespace freshet
 
 #endif  // FRESHET_TESTS_SUPPORT_INDEX_TWINS_H_

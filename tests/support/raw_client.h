@@ -15,7 +15,7 @@
 
 #include "gtest/gtest.h"
 
-namespace freshet::testing {
+namespace freshet {
 
 // One connection to a port of this machine. Owner thread only. Reads wait for a minute at most.
 class RawClient {
@@ -114,6 +114,6 @@ class RawClient {
   bool ended_ = false;
 };
 
-}  // namespace freshet::testing
+}  // namespace freshet
 
 #endif  // FRESHET_TESTS_SUPPORT_RAW_CLIENT_H_

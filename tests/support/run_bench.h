@@ -10,7 +10,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/support/run_program.h"
 
-namespace freshet::testing {
+namespace freshet {
 
 // The lines that `freshet-bench ARGUMENTS` prints; a run that fails is a failure of the test.
 inline std::vector<nlohmann::json> RunBench(const std::string& arguments) {
@@ -22,6 +22,6 @@ inline std::vector<nlohmann::json> RunBench(const std::string& arguments) {
   return lines;
 }
 
-}  // namespace freshet::testing
+}  // namespace freshet
 
 #endif  // FRESHET_TESTS_SUPPORT_RUN_BENCH_H_

@@ -15,7 +15,7 @@
 
 #include "gtest/gtest.h"
 
-namespace freshet::testing {
+namespace freshet {
 
 struct ProgramResult {
   int exit_code = -1;
@@ -79,6 +79,6 @@ inline std::vector<std::map<std::string, std::string>> ParseTsv(const std::strin
   return rows;
 }
 
-}  // namespace freshet::testing
+}  // namespace freshet
 
 #endif  // FRESHET_TESTS_SUPPORT_RUN_PROGRAM_H_

@@ -8,7 +8,7 @@
 #include "core/base/random.h"
 #include "fmt/format.h"
 
-namespace freshet::testing {
+namespace freshet {
 namespace {
 
 using Texts = std::vector<std::string_view>;
@@ -372,4 +372,4 @@ std::vector<std::string> UrlCorpus() {
   return collector.Take();
 }
 
-}  // namespace freshet::testing
+}  // namespace freshet

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-namespace freshet::testing {
+namespace freshet {
 
 inline constexpr size_t kCorpusSize = 100'000;
 
 // kCorpusSize texts of valid UTF-8 without line feeds; no two are the same.
 std::vector<std::string> UrlCorpus();
 
-}  // namespace freshet::testing
+}  // namespace freshet
 
 #endif  // FRESHET_TESTS_URL_CORPUS_H_

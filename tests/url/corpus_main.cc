@@ -4,5 +4,5 @@
 #include "tests/url/corpus.h"
 
 int main() {
-  for (const std::string& text : freshet::testing::UrlCorpus()) std::printf("%s\n", text.c_str());
+  for (const std::string& text : freshet::UrlCorpus()) std::printf("%s\n", text.c_str());
 }

@@ -12,7 +12,7 @@
 #include "tests/support/run_program.h"
 #include "tests/url/corpus.h"
 
-namespace freshet::testing {
+namespace freshet {
 namespace {
 
 constexpr size_t kBlock = 100;    // texts of one digest
@@ -105,4 +105,4 @@ TEST(Whatwg, HasACorpusOfManyPages) {
 }
 
 }  // namespace
-}  // namespace freshet::testing
+}  // namespace freshet

@@ -17,9 +17,9 @@ namespace freshet::cli {
 namespace {
 
 // Prints `name   value` lines of a report.
-class Facts {
+class FactPrinter {
  public:
-  explicit Facts(std::ostream& out) : out_(out) {}
+  explicit FactPrinter(std::ostream& out) : out_(out) {}
   void Say(std::string_view name, std::string_view value) {
     out_ << fmt::format("  {:<22}{}\n", name, value);
   }
@@ -37,7 +37,7 @@ std::string ShowBurst(v1::BurstClass burst) {
   return ShowEnum(v1::BurstClass_Name(burst), "BURST_CLASS_");
 }
 
-void PrintSettings(const v1::Page& page, Facts& facts) {
+void PrintSettings(const v1::Page& page, FactPrinter& facts) {
   facts.Say("crawl id", ShowText(page.crawl_id()));
   facts.Say("importance", ShowNumber(page.importance()));
   if (page.has_min_interval()) facts.Say("min interval", ShowDuration(page.min_interval()));
@@ -49,7 +49,7 @@ void PrintSettings(const v1::Page& page, Facts& facts) {
   if (page.complete_signals()) facts.Say("complete signals", "yes");
 }
 
-void PrintCrawls(const v1::Page& page, Facts& facts) {
+void PrintCrawls(const v1::Page& page, FactPrinter& facts) {
   facts.Say("first seen", ShowTime(page.first_seen_time(), page.has_first_seen_time()));
   facts.Say("last crawl", ShowTime(page.last_crawl_time(), page.has_last_crawl_time()));
   if (page.last_outcome() != v1::CRAWL_OUTCOME_UNSPECIFIED) {
@@ -83,7 +83,7 @@ void PrintCrawls(const v1::Page& page, Facts& facts) {
   }
 }
 
-void PrintEstimates(const v1::PageEstimates& estimates, Facts& facts) {
+void PrintEstimates(const v1::PageEstimates& estimates, FactPrinter& facts) {
   facts.Say("changes per day",
             fmt::format("{}, {}, from {} intervals between crawls",
                         ShowEstimate(estimates.change_rate_per_day()),
@@ -94,7 +94,7 @@ void PrintEstimates(const v1::PageEstimates& estimates, Facts& facts) {
                         ShowNumber(estimates.signal_weight())));
 }
 
-void PrintExplanation(const v1::Explanation& why, Facts& facts) {
+void PrintExplanation(const v1::Explanation& why, FactPrinter& facts) {
   facts.Say("decision", ShowEnum(v1::Decision_Name(why.decision()), "DECISION_"));
   facts.Say("value", fmt::format("{}, price {} ({})", ShowNumber(why.value()),
                                  ShowNumber(why.price()), ShowText(why.policy())));
@@ -117,7 +117,7 @@ void PrintPage(const Session& session, const v1::GetPageResponse& response) {
   }
   session.out() << ShowText(response.page().url()) << '\n'
                 << "  " << ShowText(response.explanation().why()) << "\n";
-  Facts facts(session.out());
+  FactPrinter facts(session.out());
   PrintSettings(response.page(), facts);
   PrintCrawls(response.page(), facts);
   PrintExplanation(response.explanation(), facts);

@@ -15,7 +15,6 @@ namespace {
 constexpr double kDayMicros = 16'000;  // ten years take a minute
 constexpr double kCrawlsPerPageAndDay = 2.0 / 1000;
 constexpr double kDaysPerEpoch = 30;
-constexpr double kMicrosPerSecond = 1e6;
 
 Status Failure(const std::string& path, const std::error_code& error) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition, "{}: {}", path, error.message());

@@ -12,7 +12,6 @@ namespace freshet::demo {
 namespace {
 
 constexpr size_t kPeriods = 4;
-constexpr double kMicrosPerSecond = 1e6;
 
 std::string Bold(const Setting& setting, const std::string& text) {
   return setting.colour ? "\x1b[1m" + text + "\x1b[0m" : text;

@@ -13,6 +13,7 @@ namespace freshet::demo {
 
 // Seconds of a history day.
 inline constexpr int64_t kDaySeconds = 86400;
+inline constexpr double kMicrosPerSecond = 1e6;
 
 // History times are Unix seconds, wall times Unix microseconds. Value type, thread-compatible.
 struct Timeline {

@@ -35,27 +35,17 @@ check_proto() {
   install_buf && build/lint/node_modules/.bin/buf lint
 }
 
-# Sources of the paths that are built, largest first, so that no long file is left over at the end.
-sources_of() {
-  local file
-  while read -r file; do
-    grep -qF "\"$root/$file\"" build/release/compile_commands.json && printf '%s\n' "$file"
-  done < <(tracked "$@" | xargs -r wc -c | sort -rn | awk '$2 != "total" { print $2 }')
-  return 0
-}
-
-# The build's commands without its precompiled headers, which are another compiler's: so it is noticed, too, when a
-# source includes less than it uses.
-write_compile_commands() {
-  mkdir -p build/lint
-  sed -E 's/ -Winvalid-pch / /; s/ -include [^ ]*cmake_pch\.hxx / /' build/release/compile_commands.json >build/lint/compile_commands.json
+# What the build compiles at these paths, largest first, so that no long file is left over at the end.
+compiled() {
+  awk -F '"' '$2 == "file" { print $4 }' build/lint/compile_commands.json | grep -E "^$root/($1)" | xargs -r wc -c |
+    sort -rn | awk '$2 != "total" { print $2 }'
 }
 
 # Reads names of sources. Lock annotations (server/base/mutex.h) are held to by clang alone, so it is done here.
 run_clang_tidy() {
-  local extra=(-Wno-unknown-warning-option -Wthread-safety -Werror=thread-safety "$@")
-  write_compile_commands
-  xargs -r -P "$(nproc)" -n 1 clang-tidy-14 -p build/lint --quiet "${extra[@]/#/--extra-arg=}" 2> >(
+  local arguments=(-p build/lint --quiet --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety
+    --extra-arg=-Werror=thread-safety "$@")
+  xargs -r -P "$(nproc)" -n 1 clang-tidy-14 "${arguments[@]}" 2> >(
     grep -vE '^[0-9]+ warnings?( and [0-9]+ errors?)? generated|^Suppressed |^Use -header-filter' >&2
   )
 }
@@ -63,13 +53,13 @@ run_clang_tidy() {
 # Headers are checked through the sources that include them. The analyzer explores a tenth of the states per function
 # that it would by default: in code full of templates the rest takes most of the time of a file.
 check_tidy() {
-  sources_of core/'*.cc' storage/'*.cc' server/'*.cc' tools/'*.cc' bench/'*.cc' |
-    run_clang_tidy -Xclang -analyzer-config -Xclang max-nodes=20000
+  compiled 'core|storage|server|tools|bench' |
+    run_clang_tidy --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=20000
 }
 
-# With the light profile of tests/.clang-tidy.
+# With a light profile, and the sources of a folder as one, whose headers take most of the time.
 check_tests() {
-  sources_of tests/'*.cc' | run_clang_tidy
+  compiled 'tests|build/lint/tests' | run_clang_tidy --config-file=tests/.clang-tidy
 }
 
 failed=()

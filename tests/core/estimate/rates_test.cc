@@ -15,7 +15,7 @@
 namespace freshet {
 namespace {
 
-Observations Make(const std::vector<std::pair<double, bool>>& items) {
+Observations WithoutSignals(const std::vector<std::pair<double, bool>>& items) {
   Observations observations(0);
   for (const auto& [elapsed, changed] : items) {
     EXPECT_TRUE(observations.Add(elapsed, {}, changed).ok());
@@ -116,12 +116,12 @@ TEST(ChoGm, WithoutAFiniteOptimumTheAnswerIsTheLimitAndNamed) {
   EXPECT_EQ(EstimateChoGm(Observations(), 0).status, EstimateStatus::kNoObservations);
   EXPECT_TRUE(std::isnan(EstimateChoGm(Observations(), 0).change_rate));
   EXPECT_NEAR(EstimateChoGm(Observations(), 2).change_rate, std::log(2.0) / 2, 1e-14);
-  EXPECT_EQ(EstimateChoGm(Make({{1, true}}), 0).status, EstimateStatus::kAllChanged);
-  EXPECT_EQ(EstimateChoGm(Make({{1, true}}), 0).change_rate, HUGE_VAL);
-  EXPECT_EQ(EstimateChoGm(Make({{1, false}}), 0).status, EstimateStatus::kAllUnchanged);
-  EXPECT_EQ(EstimateChoGm(Make({{1, false}}), 0).change_rate, 0);
+  EXPECT_EQ(EstimateChoGm(WithoutSignals({{1, true}}), 0).status, EstimateStatus::kAllChanged);
+  EXPECT_EQ(EstimateChoGm(WithoutSignals({{1, true}}), 0).change_rate, HUGE_VAL);
+  EXPECT_EQ(EstimateChoGm(WithoutSignals({{1, false}}), 0).status, EstimateStatus::kAllUnchanged);
+  EXPECT_EQ(EstimateChoGm(WithoutSignals({{1, false}}), 0).change_rate, 0);
   for (const bool changed : {false, true}) {
-    const RateEstimate estimate = EstimateChoGm(Make({{1e6, changed}}));
+    const RateEstimate estimate = EstimateChoGm(WithoutSignals({{1e6, changed}}));
     EXPECT_EQ(estimate.status, EstimateStatus::kOk);
     EXPECT_TRUE(std::isfinite(estimate.change_rate));
     EXPECT_GT(estimate.change_rate, 0);
@@ -148,18 +148,18 @@ TEST(ChoGm, IntervalCoversTheTruthAsOftenAsItSays) {
 }
 
 TEST(Moment, ClipsAndSaysSo) {
-  const Observations mixed = Make({{1, true}, {2, false}, {3, true}});
+  const Observations mixed = WithoutSignals({{1, true}, {2, false}, {3, true}});
   const double root = EstimateMoment(mixed).change_rate;
   EXPECT_NEAR((std::exp(-root) + std::exp(-2 * root) + std::exp(-3 * root)) / 3, 1.0 / 3, 1e-14);
   EXPECT_EQ(EstimateMoment(mixed, {2 * root, 9}).status, EstimateStatus::kClippedLow);
   EXPECT_EQ(EstimateMoment(mixed, {2 * root, 9}).change_rate, 2 * root);
   EXPECT_EQ(EstimateMoment(mixed, {0, root / 2}).status, EstimateStatus::kClippedHigh);
   EXPECT_EQ(EstimateMoment(mixed, {0, root / 2}).change_rate, root / 2);
-  EXPECT_EQ(EstimateMoment(Make({{1, true}}), {0, 5}).change_rate, 5);
-  EXPECT_EQ(EstimateMoment(Make({{1, true}})).status, EstimateStatus::kAllChanged);
-  EXPECT_EQ(EstimateMoment(Make({{1, false}}), {0.25, 5}).change_rate, 0.25);
-  EXPECT_EQ(EstimateMoment(Make({{1, false}})).status, EstimateStatus::kAllUnchanged);
-  EXPECT_TRUE(std::isnan(EstimateMoment(Make({})).change_rate));
+  EXPECT_EQ(EstimateMoment(WithoutSignals({{1, true}}), {0, 5}).change_rate, 5);
+  EXPECT_EQ(EstimateMoment(WithoutSignals({{1, true}})).status, EstimateStatus::kAllChanged);
+  EXPECT_EQ(EstimateMoment(WithoutSignals({{1, false}}), {0.25, 5}).change_rate, 0.25);
+  EXPECT_EQ(EstimateMoment(WithoutSignals({{1, false}})).status, EstimateStatus::kAllUnchanged);
+  EXPECT_TRUE(std::isnan(EstimateMoment(WithoutSignals({})).change_rate));
 }
 
 TEST(Moment, StandsLengthsOfTwelveDecades) {
@@ -194,19 +194,19 @@ TEST(Moment, Lemma3HoldsAndIsInfiniteWithoutABound) {
     covered += interval.low <= 0.7 && 0.7 <= interval.high ? 1 : 0;
   }
   EXPECT_GE(covered, 800);
-  const Observations one = Make({{1, false}});
+  const Observations one = WithoutSignals({{1, false}});
   EXPECT_EQ(MomentHalfWidth(one, {}, 0.05), HUGE_VAL);
   EXPECT_EQ(MomentHalfWidth(Observations(0), bounds, 0.05), HUGE_VAL);
   EXPECT_EQ(MomentInterval(one, EstimateMoment(one), {}, 0.05).high, HUGE_VAL);
 }
 
 TEST(ClosedForm, EveryCaseHasItsAnswerAndIntervalsHoldTheEstimate) {
-  EXPECT_EQ(EstimateClosedForm(Make({{1, true}, {2, false}})).status,
+  EXPECT_EQ(EstimateClosedForm(WithoutSignals({{1, true}, {2, false}})).status,
             EstimateStatus::kUnequalIntervals);
-  EXPECT_EQ(EstimateClosedForm(Make({{1, true}})).change_rate, HUGE_VAL);
-  EXPECT_EQ(EstimateClosedForm(Make({{1, false}})).change_rate, 0);
-  EXPECT_EQ(EstimateClosedForm(Make({})).status, EstimateStatus::kNoObservations);
-  const Observations equal = Make({{4, true}, {4, true}, {4, false}});
+  EXPECT_EQ(EstimateClosedForm(WithoutSignals({{1, true}})).change_rate, HUGE_VAL);
+  EXPECT_EQ(EstimateClosedForm(WithoutSignals({{1, false}})).change_rate, 0);
+  EXPECT_EQ(EstimateClosedForm(WithoutSignals({})).status, EstimateStatus::kNoObservations);
+  const Observations equal = WithoutSignals({{4, true}, {4, true}, {4, false}});
   const RateEstimate closed = EstimateClosedForm(equal);
   EXPECT_NEAR(closed.change_rate, EstimateChoGm(equal, 0).change_rate, 1e-15);
   EXPECT_NEAR(closed.change_rate, EstimateMoment(equal).change_rate, 1e-15);
@@ -214,10 +214,10 @@ TEST(ClosedForm, EveryCaseHasItsAnswerAndIntervalsHoldTheEstimate) {
   EXPECT_LT(interval.low, closed.change_rate);
   EXPECT_GT(interval.high, closed.change_rate);
   EXPECT_LT(EstimateLowerBound(equal).change_rate, closed.change_rate);
-  EXPECT_EQ(EstimateLowerBound(Make({{2, false}})).status, EstimateStatus::kAllUnchanged);
-  EXPECT_EQ(LowerBoundInterval(Make({{2, false}}), 0.05).low, 0);
-  EXPECT_EQ(LowerBoundInterval(Make({}), 0.05).high, HUGE_VAL);
-  EXPECT_EQ(EstimateComplete(Make({})).change_rate, 1);
+  EXPECT_EQ(EstimateLowerBound(WithoutSignals({{2, false}})).status, EstimateStatus::kAllUnchanged);
+  EXPECT_EQ(LowerBoundInterval(WithoutSignals({{2, false}}), 0.05).low, 0);
+  EXPECT_EQ(LowerBoundInterval(WithoutSignals({}), 0.05).high, HUGE_VAL);
+  EXPECT_EQ(EstimateComplete(WithoutSignals({})).change_rate, 1);
   EXPECT_LT(CompleteInterval(equal, 0.05).low, EstimateComplete(equal).change_rate);
   EXPECT_GT(CompleteInterval(equal, 0.05).high, EstimateComplete(equal).change_rate);
 }

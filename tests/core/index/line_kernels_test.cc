@@ -12,8 +12,6 @@
 namespace freshet {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 struct Sample {
   explicit Sample(size_t n, uint64_t seed) : base(n), slope(n) {
     Random random(seed);
@@ -21,7 +19,7 @@ struct Sample {
       // Few distinct numbers, so that some are equal.
       base[i] = static_cast<double>(random.Below(20)) - 10;
       // A page that is surely stale may be worth any amount.
-      if (random.Below(50) == 0) base[i] = kInfinity;
+      if (random.Below(50) == 0) base[i] = HUGE_VAL;
       slope[i] = static_cast<double>(random.Below(3));
     }
   }
@@ -55,7 +53,7 @@ void ExpectHighest(const HighestValue& found, std::vector<double> values) {
   EXPECT_EQ(values[found.place], found.value);
   std::sort(values.rbegin(), values.rend());
   EXPECT_EQ(found.value, values[0]);
-  EXPECT_EQ(found.next, values.size() > 1 ? values[1] : -kInfinity);
+  EXPECT_EQ(found.next, values.size() > 1 ? values[1] : -HUGE_VAL);
 }
 
 TEST(LineKernels, AdvanceMovesEveryLineByItsSlope) {
@@ -71,7 +69,7 @@ TEST(LineKernels, EvaluatesAndFindsTheHighest) {
     if (n == 0) return;
     std::vector<double> expected(n);
     for (size_t i = 0; i < n; ++i) expected[i] = sample.base[i] + sample.slope[i] * 0.3;
-    std::vector<double> base = Padded(sample.base, -kInfinity);
+    std::vector<double> base = Padded(sample.base, -HUGE_VAL);
     std::vector<double> slope = Padded(sample.slope, 1e300);
     std::vector<double> values(n + kLinePadding);
     ExpectHighest(kernels.evaluate(base.data(), slope.data(), n, 0.3, values.data()), expected);
@@ -83,7 +81,7 @@ TEST(LineKernels, EvaluatesAndFindsTheHighest) {
 TEST(LineKernels, FindsTheHighestAndTheNext) {
   ForEach([](const LineKernels& kernels, size_t n, const Sample& sample) {
     if (n == 0) return;
-    std::vector<double> values = Padded(sample.base, -kInfinity);
+    std::vector<double> values = Padded(sample.base, -HUGE_VAL);
     ExpectHighest(kernels.find_highest(values.data(), n), sample.base);
   });
 }

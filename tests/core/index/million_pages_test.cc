@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-constexpr uint32_t kPages = 1'000'000;
+constexpr uint32_t kMillion = 1'000'000;
 constexpr int kChecked = 100;  // for each of two policies
 constexpr int kBetween = 100;  // picks from one that is checked to the next
 
@@ -37,7 +37,7 @@ TEST_P(MillionPagesTest, PicksWhatAFullScanPicks) {
   Instant now = Instant::FromUnixSeconds(1'000'000'000);
   PriceIndex index;
   BruteIndex scan;
-  for (uint32_t i = 0; i < kPages; ++i) {
+  for (uint32_t i = 0; i < kMillion; ++i) {
     const IndexEntry entry = MakeEntry(policy, random, now);
     index.Put(PageId(i), entry);
     scan.Put(PageId(i), entry);
@@ -48,7 +48,7 @@ TEST_P(MillionPagesTest, PicksWhatAFullScanPicks) {
   };
   for (int i = 1; i <= kChecked * kBetween; ++i) {
     now = now + Duration::Millis(1);
-    const PageId signalled(static_cast<uint32_t>(random.Below(kPages)));
+    const PageId signalled(static_cast<uint32_t>(random.Below(kMillion)));
     restart(signalled, scan.ExponentOf(signalled, now) + 0.5);
     const auto best = index.Best(now);
     ASSERT_TRUE(best);

@@ -21,9 +21,6 @@
 namespace freshet {
 namespace {
 
-using testing::IndexTwins;
-using testing::TwinOptions;
-
 constexpr const char* kPolicies[] = {"greedy",          "greedy_cis", "greedy_ncis",
                                      "ncis_approx_2",   "harmonic",   "harmonic_ncis",
                                      "greedy_cis_plus", "new_content"};

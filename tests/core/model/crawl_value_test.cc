@@ -18,7 +18,6 @@ namespace freshet {
 namespace {
 
 using nlohmann::json;
-using testing::ExpectRelative;
 
 const json& Cases() {
   static const json kCases = [] {

@@ -14,9 +14,6 @@
 namespace freshet {
 namespace {
 
-using testing::ExpectRelative;
-using testing::ReadReference;
-
 TEST(Gamma, MatchesReference) {
   const auto rows = ReadReference("gamma_reference.tsv");
   ASSERT_EQ(rows.size(), 250u);

@@ -11,8 +11,6 @@
 namespace freshet {
 namespace {
 
-using testing::ExpectRelative;
-
 PageRates OneSource(double alpha, double gamma, double kappa) {
   PageRates rates;
   rates.unsignalled_rate = alpha;

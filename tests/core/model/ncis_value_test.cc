@@ -14,10 +14,6 @@
 namespace freshet {
 namespace {
 
-using testing::ExpectRelative;
-using testing::ReadReference;
-using testing::ReferenceRow;
-
 PageRates Rates(double alpha, double gamma, double kappa) {
   PageRates rates;
   rates.unsignalled_rate = alpha;

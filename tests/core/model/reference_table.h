@@ -11,7 +11,7 @@
 
 #include "gtest/gtest.h"
 
-namespace freshet::testing {
+namespace freshet {
 
 struct ReferenceRow {
   std::map<std::string, std::string> cells;
@@ -46,6 +46,6 @@ inline void ExpectRelative(double actual, double expected, double tolerance,
       << what << ": " << actual << " where " << expected << " is right";
 }
 
-}  // namespace freshet::testing
+}  // namespace freshet
 
 #endif  // FRESHET_TESTS_CORE_MODEL_REFERENCE_TABLE_H_

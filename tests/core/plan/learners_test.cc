@@ -86,8 +86,8 @@ RegretInstance LoadRegret() {
   RegretInstance instance;
   std::ifstream in(FRESHET_SOURCE_DIR "/tests/vectors/regret.json");
   instance.expected = json::parse(in);
-  for (auto& row : testing::ParseTsv(
-           testing::ReadWholeFile(FRESHET_SOURCE_DIR "/tests/vectors/regret_instance.tsv"))) {
+  for (auto& row :
+       ParseTsv(ReadWholeFile(FRESHET_SOURCE_DIR "/tests/vectors/regret_instance.tsv"))) {
     instance.change_rate.push_back(std::stod(row["xi"]));
     instance.importance.push_back(std::stod(row["zeta"]));
   }

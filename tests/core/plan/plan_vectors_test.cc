@@ -9,6 +9,7 @@
 #include "core/plan/planner.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tests/core/plan/plan_columns.h"
 #include "tests/support/gzip.h"
 #include "tests/support/run_program.h"
 
@@ -22,18 +23,11 @@ json Load(const std::string& name) {
   return json::parse(in);
 }
 
-struct Columns {
-  std::vector<double> importance;
-  std::vector<double> change_rate;
-  std::vector<uint8_t> complete;
-  [[nodiscard]] PlanPages pages() const { return {importance, change_rate, complete}; }
-};
-
-Columns LoadPages(const std::string& file, bool only_complete) {
+PlanColumns LoadPages(const std::string& file, bool only_complete) {
   const std::string path = FRESHET_SOURCE_DIR "/tests/vectors/" + file;
-  const std::string text = testing::ReadMaybeGzip(std::ifstream(path).good() ? path : path + ".gz");
-  Columns columns;
-  for (auto& row : testing::ParseTsv(text)) {
+  const std::string text = ReadMaybeGzip(std::ifstream(path).good() ? path : path + ".gz");
+  PlanColumns columns;
+  for (auto& row : ParseTsv(text)) {
     const bool complete = row["complete"] == "1";
     if (only_complete && !complete) continue;
     columns.importance.push_back(std::stod(row["importance"]));
@@ -101,7 +95,7 @@ TEST(LambdaCrawlVectors, EveryPlanOfEveryDataSetIsThatOfTheReference) {
   const json vectors = Load("lambdacrawl.json");
   for (const json& data : vectors["datasets"]) {
     for (const char* scope : {"full", "complete_only"}) {
-      const Columns columns =
+      const PlanColumns columns =
           LoadPages(data["file"].get<std::string>(), scope == std::string("complete_only"));
       const double crawl_rate = data["scopes"][scope]["R"];
       const json& expected = data["scopes"][scope]["own"];

@@ -13,22 +13,16 @@
 #include "core/plan/page_pass.h"
 #include "core/plan/planner.h"
 #include "gtest/gtest.h"
+#include "tests/core/plan/plan_columns.h"
 
 namespace freshet {
 namespace {
 
-struct Columns {
-  std::vector<double> importance;
-  std::vector<double> change_rate;
-  std::vector<uint8_t> complete;
-  [[nodiscard]] PlanPages pages() const { return {importance, change_rate, complete}; }
-};
-
 // Pages over several decades; every fifth with complete signals, some without importance or change.
-Columns RandomPages(size_t size, uint64_t seed) {
+PlanColumns RandomPages(size_t size, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
-  Columns columns;
+  PlanColumns columns;
   for (size_t i = 0; i < size; ++i) {
     columns.importance.push_back(random() % 17 == 0 ? 0 : std::exp(2 * normal(random)));
     columns.change_rate.push_back(random() % 23 == 0 ? 0 : std::exp(2 * normal(random)));
@@ -71,7 +65,7 @@ constexpr PlanMethod kOptimal[] = {PlanMethod::kLds,         PlanMethod::kFronte
                                    PlanMethod::kLambdaCrawl, PlanMethod::kLcIncomplete};
 
 TEST(Plans, NoExchangeBetweenTwoPagesImprovesAnOptimalPlan) {
-  const Columns columns = RandomPages(200, 1);
+  const PlanColumns columns = RandomPages(200, 1);
   const PlanPages pages = columns.pages();
   std::mt19937_64 random(2);
   for (const PlanMethod method : kOptimal) {
@@ -100,7 +94,7 @@ TEST(Plans, NoExchangeBetweenTwoPagesImprovesAnOptimalPlan) {
 }
 
 TEST(Plans, SolvesCrawlRatesOverTwentyDecades) {
-  const Columns columns = RandomPages(500, 3);
+  const PlanColumns columns = RandomPages(500, 3);
   for (const PlanMethod method : AllPlanMethods()) {
     for (double crawl_rate = 1e-10; crawl_rate < 1e11; crawl_rate *= 7) {
       const StatusOr<RatePlan> plan = MakePlan(method, columns.pages(), crawl_rate);
@@ -122,7 +116,7 @@ TEST(Plans, SolvesCrawlRatesOverTwentyDecades) {
 }
 
 TEST(Plans, SumsDoNotDependOnTheExecutor) {
-  const Columns columns = RandomPages(200'000, 4);
+  const PlanColumns columns = RandomPages(200'000, 4);
   PlanOptions two;
   two.parallel = [](size_t chunks, const std::function<void(size_t)>& body) {
     std::thread odd([&] {
@@ -148,7 +142,7 @@ TEST(Plans, SumsDoNotDependOnTheExecutor) {
 
 TEST(Plans, GiveUpWhereverTheyAreToldTo) {
   // Enough for several passes, one of them over a sample.
-  const Columns columns = RandomPages(5 * kPlanChunk, 5);
+  const PlanColumns columns = RandomPages(5 * kPlanChunk, 5);
   for (const PlanMethod method : AllPlanMethods()) {
     size_t looks = 0;
     size_t allowed = SIZE_MAX;
@@ -182,7 +176,7 @@ TEST(Plans, OnePageGetsEverything) {
   for (const PlanMethod method : AllPlanMethods()) {
     if (method == PlanMethod::kLcComplete) continue;
     for (const double crawl_rate : {1e-6, 1.0, 1e6}) {
-      const Columns one{{2}, {3}, {}};
+      const PlanColumns one{{2}, {3}, {}};
       const StatusOr<RatePlan> plan = MakePlan(method, one.pages(), crawl_rate);
       ASSERT_TRUE(plan.ok());
       EXPECT_NEAR(plan->rate[0] / crawl_rate, 1, 1e-12) << PlanMethodName(method);
@@ -194,7 +188,7 @@ TEST(Plans, EqualPagesGetEqualRates) {
   for (const PlanMethod method : AllPlanMethods()) {
     if (method == PlanMethod::kLcComplete) continue;
     for (const double crawl_rate : {1e-6, 7.0, 1e6}) {
-      const Columns equal{std::vector<double>(7, 0.3), std::vector<double>(7, 0.2), {}};
+      const PlanColumns equal{std::vector<double>(7, 0.3), std::vector<double>(7, 0.2), {}};
       const StatusOr<RatePlan> plan = MakePlan(method, equal.pages(), crawl_rate);
       ASSERT_TRUE(plan.ok());
       for (const double rate : plan->rate) {
@@ -205,7 +199,7 @@ TEST(Plans, EqualPagesGetEqualRates) {
 }
 
 TEST(Plans, RateZeroCrawlsNothingAtTheHighestPrice) {
-  const Columns columns{{2, 3, 0}, {4, 1, 1}, {0, 1, 0}};
+  const PlanColumns columns{{2, 3, 0}, {4, 1, 1}, {0, 1, 0}};
   const std::vector<std::pair<PlanMethod, double>> prices = {
       {PlanMethod::kLds, 3},
       {PlanMethod::kBlc, 3},
@@ -229,7 +223,7 @@ TEST(Plans, RateZeroCrawlsNothingAtTheHighestPrice) {
 }
 
 TEST(Plans, PagesWithoutUseGetNothing) {
-  const Columns columns{{0, 5, 0}, {3, 0, 0}, {}};
+  const PlanColumns columns{{0, 5, 0}, {3, 0, 0}, {}};
   for (const PlanMethod method :
        {PlanMethod::kLds, PlanMethod::kBlc, PlanMethod::kFrontera, PlanMethod::kFronteraClustered,
         PlanMethod::kLambdaCrawl, PlanMethod::kLcIncomplete}) {
@@ -244,12 +238,12 @@ TEST(Plans, PagesWithoutUseGetNothing) {
   // A plan by importance needs no change rate, one by change rate no importance.
   EXPECT_EQ(PlanLambdaCrawlApprox(columns.pages(), 10)->rate[1], 10);
   EXPECT_EQ(PlanChangeRate(columns.pages(), 10)->rate[0], 10);
-  const Columns still{{1, 1}, {0, 0}, {}};
+  const PlanColumns still{{1, 1}, {0, 0}, {}};
   EXPECT_EQ(PlanChangeRate(still.pages(), 10)->used, 0);
 }
 
 TEST(Plans, RateAboveAllChangesSaturatesSignalsAndPollsTheRest) {
-  const Columns only_signals{{1, 2}, {3, 4}, {1, 1}};
+  const PlanColumns only_signals{{1, 2}, {3, 4}, {1, 1}};
   const StatusOr<RatePlan> saturated = PlanLambdaCrawl(only_signals.pages(), 100);
   ASSERT_TRUE(saturated.ok());
   EXPECT_EQ(saturated->probability, (std::vector<double>{1, 1}));
@@ -259,7 +253,7 @@ TEST(Plans, RateAboveAllChangesSaturatesSignalsAndPollsTheRest) {
   EXPECT_EQ(costs.j_h, 0);
   EXPECT_EQ(costs.accuracy, 1);
 
-  const Columns mixed{{1, 2, 1}, {3, 4, 5}, {1, 1, 0}};
+  const PlanColumns mixed{{1, 2, 1}, {3, 4, 5}, {1, 1, 0}};
   for (const PlanMethod method : {PlanMethod::kLambdaCrawl, PlanMethod::kLambdaCrawlApprox}) {
     const StatusOr<RatePlan> plan = MakePlan(method, mixed.pages(), 1000);
     ASSERT_TRUE(plan.ok());
@@ -269,7 +263,7 @@ TEST(Plans, RateAboveAllChangesSaturatesSignalsAndPollsTheRest) {
 }
 
 TEST(Plans, ChangelessPagesWithCompleteSignalsAreFree) {
-  const Columns columns{{1, 0, 1}, {0, 0, 2}, {1, 1, 1}};
+  const PlanColumns columns{{1, 0, 1}, {0, 0, 2}, {1, 1, 1}};
   const StatusOr<RatePlan> plan = PlanLambdaCrawl(columns.pages(), 1);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->probability[0], 1);
@@ -278,7 +272,7 @@ TEST(Plans, ChangelessPagesWithCompleteSignalsAreFree) {
 }
 
 TEST(Plans, ApproximateSplitIsTheBestOne) {
-  const Columns columns = RandomPages(300, 5);
+  const PlanColumns columns = RandomPages(300, 5);
   const PlanPages pages = columns.pages();
   const double crawl_rate = 60;
   const StatusOr<RatePlan> plan = PlanLambdaCrawlApprox(pages, crawl_rate);
@@ -288,7 +282,7 @@ TEST(Plans, ApproximateSplitIsTheBestOne) {
   for (const double rate : plan->rate) polled += rate;
   for (const double factor : {0.9, 0.999, 1.001, 1.1}) {
     // The same shape with another split: polled pages scaled, signalled pages re-solved.
-    Columns signalled = columns;
+    PlanColumns signalled = columns;
     for (size_t i = 0; i < 300; ++i) {
       if (columns.complete[i] == 0) signalled.importance[i] = 0;
     }
@@ -301,7 +295,7 @@ TEST(Plans, ApproximateSplitIsTheBestOne) {
 }
 
 TEST(Plans, FloorOfOneIsUniformAndOfZeroIsPlainBlc) {
-  const Columns columns = RandomPages(100, 6);
+  const PlanColumns columns = RandomPages(100, 6);
   const StatusOr<RatePlan> uniform = PlanUniform(columns.pages(), 30);
   const StatusOr<RatePlan> one = PlanBlcWithFloor(columns.pages(), 30, 1);
   const StatusOr<RatePlan> zero = PlanBlcWithFloor(columns.pages(), 30, 0);
@@ -314,7 +308,7 @@ TEST(Plans, FloorOfOneIsUniformAndOfZeroIsPlainBlc) {
 }
 
 TEST(Plans, RefusesBadInputNamingThePage) {
-  const auto message = [](const Columns& columns, double crawl_rate) {
+  const auto message = [](const PlanColumns& columns, double crawl_rate) {
     const StatusOr<RatePlan> plan = PlanLds(columns.pages(), crawl_rate);
     EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(plan.status().message());
@@ -331,7 +325,7 @@ TEST(Plans, RefusesBadInputNamingThePage) {
 }
 
 TEST(Plans, ExtremesOfTheAllowedRangeAreSolved) {
-  const Columns columns{{1e-60, 1e60, 1, 1e60}, {1e-60, 1e60, 1, 1e-60}, {0, 1, 0, 0}};
+  const PlanColumns columns{{1e-60, 1e60, 1, 1e60}, {1e-60, 1e60, 1, 1e-60}, {0, 1, 0, 0}};
   for (const PlanMethod method : AllPlanMethods()) {
     for (const double crawl_rate : {1e-60, 1.0, 1e60}) {
       const StatusOr<RatePlan> plan = MakePlan(method, columns.pages(), crawl_rate);
@@ -343,7 +337,7 @@ TEST(Plans, ExtremesOfTheAllowedRangeAreSolved) {
 }
 
 TEST(Frontera, ClustersLoseLittleAndNothingWhenWeightsAreFew) {
-  Columns columns = RandomPages(20'000, 7);
+  PlanColumns columns = RandomPages(20'000, 7);
   const PlanPages pages = columns.pages();
   const StatusOr<RatePlan> exact = PlanFrontera(pages, 3000);
   const double best = FronteraValue(pages, *exact);

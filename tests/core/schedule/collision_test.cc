@@ -12,14 +12,14 @@
 #include "core/schedule/transaction.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 
 namespace freshet {
 namespace {
 
-constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
-constexpr Duration kLease = Duration::Seconds(30);
-constexpr int kHosts = 3;
-constexpr int kPages = 60;
+constexpr Duration kShortLease = Duration::Seconds(30);
+constexpr int kFewHosts = 3;
+constexpr int kColliding = 60;
 
 ShardOptions WithBits(int bits) {
   ShardOptions options;
@@ -57,7 +57,7 @@ class OrderedShard {
     event.page = pick->page;
     event.worker = "w";
     event.at = at;
-    event.lease = kLease;
+    event.lease = kShortLease;
     event.value = pick->value;
     Reply reply = Apply({event}, at).front();
     if (!reply.assignment) state_.PutBack(pick->page);
@@ -155,9 +155,9 @@ class Twins {
 class Collisions : public testing::TestWithParam<int> {
  protected:
   PageKey AnyKey() {
-    const uint64_t i = random_.Below(kPages);
+    const uint64_t i = random_.Below(kColliding);
     return {random_.Below(4) == 0 ? "other" : "DEFAULT",
-            "https://host" + std::to_string(i % kHosts) + ".test/" + std::to_string(i)};
+            "https://host" + std::to_string(i % kFewHosts) + ".test/" + std::to_string(i)};
   }
   static std::string HostOf(const PageKey& key) {
     return key.url.substr(8, key.url.find('/', 8) - 8);

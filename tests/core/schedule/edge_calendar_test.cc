@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 
 namespace freshet {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
 const Duration kBucket = Duration::Seconds(86400 / 64);
 
 std::vector<PageId> Due(EdgeCalendar& calendar, Instant now, size_t max = 1000) {

@@ -6,14 +6,13 @@
 
 #include "core/schedule/http_status.h"
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 
 namespace freshet {
 namespace {
 
 constexpr HostBackoff kBackoff = {
     .first = Duration::Seconds(30), .longest = Duration::Hours(1), .quiet = Duration::Seconds(600)};
-
-Instant At(int64_t seconds) { return Instant::FromUnixSeconds(1'700'000'000 + seconds); }
 
 // An answer to a fetch of just now.
 void Throttle(HostRecord* host, Instant now, Duration asked = {}) {

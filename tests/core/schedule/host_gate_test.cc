@@ -6,11 +6,10 @@
 
 #include "core/schedule/leases.h"
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 
 namespace freshet {
 namespace {
-
-Instant At(int64_t seconds) { return Instant::FromUnixSeconds(seconds); }
 
 TEST(HostGate, DelayCountsFromTheAssignment) {
   HostGate gate({.min_delay = Duration::Seconds(2)});

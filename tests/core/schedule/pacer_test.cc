@@ -9,10 +9,10 @@
 namespace freshet {
 namespace {
 
-Instant At(double seconds) { return Instant() + Duration::FromSeconds(seconds); }
+Instant Since1970(double seconds) { return Instant() + Duration::FromSeconds(seconds); }
 
 TEST(Pacer, TicksAreNeverEarlyAndNeverDrift) {
-  Pacer pacer(Rate::PerSecond(3), At(0));
+  Pacer pacer(Rate::PerSecond(3), Since1970(0));
   for (int i = 1; i <= 1'000'000; ++i) {
     const Instant tick = pacer.Use();
     const double exact = i / 3.0 * 1e6;
@@ -22,31 +22,31 @@ TEST(Pacer, TicksAreNeverEarlyAndNeverDrift) {
 }
 
 TEST(Pacer, MissedTicksAreGone) {
-  Pacer pacer(Rate::PerSecond(100), At(0));
-  EXPECT_EQ(pacer.SkipMissed(At(0.015)), 0);
-  EXPECT_EQ(pacer.Use(), At(0.01));
-  EXPECT_EQ(pacer.SkipMissed(At(10.005)), 998);
-  EXPECT_EQ(pacer.next(), At(10));
+  Pacer pacer(Rate::PerSecond(100), Since1970(0));
+  EXPECT_EQ(pacer.SkipMissed(Since1970(0.015)), 0);
+  EXPECT_EQ(pacer.Use(), Since1970(0.01));
+  EXPECT_EQ(pacer.SkipMissed(Since1970(10.005)), 998);
+  EXPECT_EQ(pacer.next(), Since1970(10));
 }
 
 TEST(Pacer, RateZeroNeverTicks) {
-  Pacer pacer(Rate(), At(5));
+  Pacer pacer(Rate(), Since1970(5));
   EXPECT_TRUE(pacer.next().infinite());
-  EXPECT_EQ(pacer.SkipMissed(At(100)), 0);
-  pacer.SetRate(Rate::PerSecond(2), At(100));
-  EXPECT_EQ(pacer.next(), At(100.5));
-  pacer.SetRate(Rate(), At(101));
+  EXPECT_EQ(pacer.SkipMissed(Since1970(100)), 0);
+  pacer.SetRate(Rate::PerSecond(2), Since1970(100));
+  EXPECT_EQ(pacer.next(), Since1970(100.5));
+  pacer.SetRate(Rate(), Since1970(101));
   EXPECT_TRUE(pacer.next().infinite());
 }
 
 TEST(Pacer, ChangingTheRateKeepsTheShareOfATickThatPassed) {
-  Pacer pacer(Rate::PerSecond(1), At(0));
-  pacer.SetRate(Rate::PerSecond(10), At(0.5));
-  EXPECT_EQ(pacer.Use(), At(0.55));
-  pacer.SetRate(Rate::PerSecond(1e-9), At(0.55));
-  EXPECT_GT(pacer.next(), At(1e6));
-  pacer.SetRate(Rate::PerSecond(1), At(1000));
-  EXPECT_LE(pacer.next(), At(1001));
+  Pacer pacer(Rate::PerSecond(1), Since1970(0));
+  pacer.SetRate(Rate::PerSecond(10), Since1970(0.5));
+  EXPECT_EQ(pacer.Use(), Since1970(0.55));
+  pacer.SetRate(Rate::PerSecond(1e-9), Since1970(0.55));
+  EXPECT_GT(pacer.next(), Since1970(1e6));
+  pacer.SetRate(Rate::PerSecond(1), Since1970(1000));
+  EXPECT_LE(pacer.next(), Since1970(1001));
 }
 
 // A driver that wakes late at random, as a thread does: the promise over windows must hold all the
@@ -55,9 +55,9 @@ TEST(Pacer, KeepsItsPromiseOverEveryWindow) {
   for (const double rate : {0.7, 10.0, 333.3, 1000.0}) {
     std::mt19937_64 random(11);
     std::exponential_distribution<double> delay(1 / 0.0008);
-    Pacer pacer(Rate::PerSecond(rate), At(0));
+    Pacer pacer(Rate::PerSecond(rate), Since1970(0));
     std::vector<Instant> left;
-    Instant now = At(0);
+    Instant now = Since1970(0);
     int64_t skipped = 0;
     while (left.size() < 5000) {
       now = std::max(now, pacer.next()) + Duration::FromSeconds(delay(random));

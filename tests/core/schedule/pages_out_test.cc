@@ -3,13 +3,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 
 namespace freshet {
 namespace {
-
-constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
-
-Instant At(int seconds) { return kStart + Duration::Seconds(seconds); }
 
 LeaseRecord Lease(uint64_t id, Instant deadline) {
   LeaseRecord lease;

@@ -8,17 +8,15 @@
 
 #include "core/base/random.h"
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 
 namespace freshet {
 namespace {
 
-constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
 constexpr Duration kDelay = Duration::Seconds(10);
 constexpr Instant kNever = Instant::Infinite();
 const CrawlPolicy kGreedy(Policy{.kind = PolicyKind::kGreedy});
 const CrawlPolicy kUniform(PlanMethod::kUniform);
-
-Instant At(double seconds) { return kStart + Duration::FromSeconds(seconds); }
 
 class PickSourceTest : public testing::Test {
  protected:

@@ -8,14 +8,12 @@
 #include "core/schedule/shard_state.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 #include "tools/sim/memory_shard.h"
 
 namespace freshet {
 
 inline constexpr Duration kLease = Duration::Seconds(60);
-inline constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
-
-inline Instant At(double seconds) { return kStart + Duration::FromSeconds(seconds); }
 
 inline PageKey Key(const std::string& path) { return {"DEFAULT", "https://example.com/" + path}; }
 

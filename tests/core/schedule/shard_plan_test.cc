@@ -7,12 +7,12 @@
 #include "core/base/url.h"
 #include "core/schedule/crawl_policy.h"
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 #include "tools/sim/memory_shard.h"
 
 namespace freshet {
 namespace {
 
-constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
 constexpr Duration kPlanned = Duration::Seconds(1000);
 constexpr Duration kNewcomer = Duration::Seconds(100);
 

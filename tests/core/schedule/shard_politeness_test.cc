@@ -6,6 +6,7 @@
 #include "core/schedule/shard_state.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 #include "tools/sim/memory_shard.h"
 
 namespace freshet {
@@ -13,10 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Duration kLease = Duration::Seconds(600);
-constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
-
-Instant At(double seconds) { return kStart + Duration::FromSeconds(seconds); }
+constexpr Duration kLongLease = Duration::Seconds(600);
 
 class ShardPolitenessTest : public testing::Test {
  protected:
@@ -39,7 +37,7 @@ class ShardPolitenessTest : public testing::Test {
     ASSERT_TRUE(Apply(event, 0).status.ok());
   }
   Reply Apply(const Event& event, double at) { return shard_.Apply(event, At(at)); }
-  std::optional<Assignment> Next(double at) { return shard_.Next(At(at), kLease, "w"); }
+  std::optional<Assignment> Next(double at) { return shard_.Next(At(at), kLongLease, "w"); }
   // The result of an assignment, at `at`; no outcome: it is for the server to decide.
   Reply Report(const Assignment& assignment, double at, std::optional<CrawlOutcome> outcome,
                uint16_t http_status = 0, Duration retry_after = {}) {
@@ -179,13 +177,13 @@ TEST_F(ShardPolitenessTest, RetryAfterHoldsWithEveryOutcome) {
       shard.Apply(UpsertPage{.key = Key("a.example" + std::string(path)), .host = "a.example"},
                   At(0));
     }
-    const auto first = shard.Next(At(1), kLease);
+    const auto first = shard.Next(At(1), kLongLease);
     ReportCrawl report{.lease = first->lease, .fetched = At(2)};
     report.outcome = outcome;
     report.retry_after = Duration::Seconds(500);
     ASSERT_TRUE(shard.Apply(report, At(2)).status.ok());
-    EXPECT_FALSE(shard.Next(At(501.9), kLease)) << static_cast<int>(outcome);
-    EXPECT_TRUE(shard.Next(At(552), kLease)) << static_cast<int>(outcome);
+    EXPECT_FALSE(shard.Next(At(501.9), kLongLease)) << static_cast<int>(outcome);
+    EXPECT_TRUE(shard.Next(At(552), kLongLease)) << static_cast<int>(outcome);
   }
 }
 

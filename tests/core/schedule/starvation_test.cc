@@ -7,12 +7,12 @@
 
 #include "core/schedule/crawl_policy.h"
 #include "gtest/gtest.h"
+#include "tests/core/schedule/instants.h"
 #include "tools/sim/memory_shard.h"
 
 namespace freshet {
 namespace {
 
-constexpr Instant kStart = Instant::FromUnixSeconds(1'700'000'000);
 constexpr int kPages = 60;
 constexpr Duration kTick = Duration::Hours(1);
 

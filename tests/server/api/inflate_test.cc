@@ -16,7 +16,7 @@ TEST(Inflate, GivesBackWhatWasCompressed) {
     std::string text;
     while (text.size() < size) text += std::to_string(text.size() * 7919) + "\n";
     text.resize(size);
-    const std::string gzip = testing::Gzip(text);
+    const std::string gzip = Gzip(text);
     EXPECT_TRUE(IsGzip(gzip));
     const StatusOr<std::string> inflated = Inflate(gzip, size);
     ASSERT_TRUE(inflated.ok()) << inflated.status().ToString();
@@ -27,15 +27,15 @@ TEST(Inflate, GivesBackWhatWasCompressed) {
 }
 
 TEST(Inflate, StopsAtTheLimit) {
-  const std::string gzip = testing::Gzip(std::string(50 << 20, '\0'));
+  const std::string gzip = Gzip(std::string(50 << 20, '\0'));
   EXPECT_LT(gzip.size(), size_t{100} << 10);
   const Status status = Inflate(gzip, 1 << 20).status();
   EXPECT_EQ(status.message(), "the message inflates to more than 1048576 bytes");
-  EXPECT_FALSE(Inflate(testing::Gzip("ab"), 1).ok());
+  EXPECT_FALSE(Inflate(Gzip("ab"), 1).ok());
 }
 
 TEST(Inflate, RefusesWhatIsDamaged) {
-  const std::string gzip = testing::Gzip(std::string(1000, 'x'));
+  const std::string gzip = Gzip(std::string(1000, 'x'));
   for (size_t length = 0; length < gzip.size(); ++length) {
     EXPECT_FALSE(Inflate(gzip.substr(0, length), 10'000).ok()) << length;
   }

@@ -13,7 +13,6 @@ namespace freshet {
 namespace {
 
 using ::testing::HasSubstr;
-using testing::RawClient;
 
 std::string Get(const std::string& path) {
   return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";

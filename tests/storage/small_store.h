@@ -1,0 +1,19 @@
+#ifndef FRESHET_TESTS_STORAGE_SMALL_STORE_H_
+#define FRESHET_TESTS_STORAGE_SMALL_STORE_H_
+
+#include "storage/store.h"
+
+namespace freshet::storage {
+
+// How tests open stores: without a reserve on a disk that is not theirs. `env` as in StoreOptions.
+inline StoreOptions SmallStore(rocksdb::Env* env = nullptr) {
+  StoreOptions options;
+  options.reserve_bytes = 0;
+  options.block_cache_bytes = 1 << 20;
+  options.env = env;
+  return options;
+}
+
+}  // namespace freshet::storage
+
+#endif  // FRESHET_TESTS_STORAGE_SMALL_STORE_H_
