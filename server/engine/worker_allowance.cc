@@ -12,11 +12,7 @@ std::optional<uint64_t> WorkerAllowances::Apply(const std::string& worker,
   const bool was_whole = whole(entry.allowance);
   entry.open += tally.opened;
   entry.allowance = std::min(most_, entry.allowance + tally.answered);
-  for (uint32_t i = 0; i < tally.expired; ++i) {
-    // Of what it holds, not of what it might: or a worker that is gone would lose little by each.
-    const uint64_t held = std::max<uint64_t>(entry.open - std::min<uint64_t>(i, entry.open), 1);
-    entry.allowance = std::max<uint64_t>(1, std::min(entry.allowance, held) / 2);
-  }
+  for (uint32_t i = 0; i < tally.expired && entry.allowance > 1; ++i) entry.allowance /= 2;
   entry.open -= std::min<uint64_t>(tally.ended, entry.open);
   if (was_whole && !whole(entry.allowance)) ++reduced_;
   if (!was_whole && whole(entry.allowance)) --reduced_;

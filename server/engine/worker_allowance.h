@@ -1,6 +1,6 @@
 // How many leases a worker may have open. A worker whose leases run out without a result does not
-// get its share of the crawl rate for ever: each that does halves what it may hold, each result
-// gives one back.
+// get its share of the crawl rate for ever: each that does halves its allowance, down to one, and
+// each result gives one back.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 #define FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 

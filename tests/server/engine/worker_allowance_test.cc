@@ -36,24 +36,26 @@ TEST(WorkerAllowances, CountWhatIsSetAside) {
   EXPECT_TRUE(allowances.Reserve("w"));
 }
 
+// The allowance, not what is held: who holds little and loses one lease is not gone.
 TEST(WorkerAllowances, AreHalvedByEachLeaseThatRunsOut) {
   WorkerAllowances allowances(kMost, 10);
-  EXPECT_EQ(Open(allowances, "w", 64), 64u);
-  // Of what it holds: a worker that is gone loses much by each.
-  EXPECT_EQ(allowances.Apply("w", {.ended = 1, .expired = 1}), Told(32));
-  EXPECT_EQ(allowances.Apply("w", {.ended = 1, .expired = 1}), Told(16));
-  EXPECT_EQ(allowances.Apply("w", {.ended = 2, .expired = 2}), Told(4));
-  EXPECT_FALSE(allowances.HasRoom("w"));
-  EXPECT_EQ(allowances.Apply("w", {.ended = 60, .expired = 60}), Told(1));
+  EXPECT_EQ(Open(allowances, "w", 4), 4u);
+  EXPECT_EQ(allowances.Apply("w", {.ended = 1, .expired = 1}), Told(500));
+  EXPECT_EQ(allowances.Apply("w", {.ended = 1, .expired = 1}), Told(250));
+  EXPECT_EQ(allowances.Apply("w", {.ended = 2, .expired = 2}), Told(62));
   EXPECT_EQ(allowances.reduced(), 1u);
+  EXPECT_EQ(Open(allowances, "w", 1000), 62u);
+  EXPECT_EQ(allowances.Apply("w", {.ended = 60, .expired = 60}), Told(1));
   // Never to nothing: a worker that is back can show it.
+  EXPECT_EQ(Open(allowances, "w", 10), 0u) << "it holds two";
+  EXPECT_EQ(allowances.Apply("w", {.ended = 2, .expired = 2}), Told());
   EXPECT_EQ(Open(allowances, "w", 10), 1u);
 }
 
 TEST(WorkerAllowances, GrowWithResults) {
   WorkerAllowances allowances(64, 10);
-  ASSERT_EQ(Open(allowances, "w", 2), 2u);
-  ASSERT_EQ(allowances.Apply("w", {.ended = 2, .expired = 2}), Told(1));
+  ASSERT_EQ(Open(allowances, "w", 6), 6u);
+  ASSERT_EQ(allowances.Apply("w", {.ended = 6, .expired = 6}), Told(1));
   std::vector<uint64_t> told;
   for (int results = 0; allowances.reduced() > 0; ++results) {
     ASSERT_LT(results, 64);
@@ -81,7 +83,7 @@ TEST(WorkerAllowances, OfAWorkerThatLosesOneNowAndThenStayLarge) {
 
 TEST(WorkerAllowances, OfLeasesFromBeforeTheStartAreHalvedToo) {
   WorkerAllowances allowances(kMost, 10);
-  EXPECT_EQ(allowances.Apply("w", {.expired = 1}), Told(1));
+  EXPECT_EQ(allowances.Apply("w", {.expired = 9}), Told(1));
   EXPECT_EQ(Open(allowances, "w", 10), 1u);
 }
 
