@@ -381,10 +381,22 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       if (!status.ok() || call_->IsCancelled()) unsent = std::move(delivered_);
       if (context_.dispatcher.paused() || context_.dispatcher.rate() == Rate()) {
         ToProto(kPausedRetry, response()->mutable_retry_after());
+      } else if (status.ok() && delivered_.empty()) {
+        SayWhatIsHeld();
       }
     }
     context_.dispatcher.GiveBack(unsent);
     Answer(status);
+  }
+
+  // Nothing came: it may be that nothing may.
+  void SayWhatIsHeld() {
+    const auto full = context_.dispatcher.FullBy(name_, address_);
+    if (!full) return;
+    v1::AllowanceUse& use = *response()->mutable_allowance();
+    use.set_max_open_leases(static_cast<uint32_t>(full->most));
+    use.set_open_leases(static_cast<uint32_t>(full->held));
+    use.set_newcomers(full->newcomers);
   }
 
   const ServerContext& context_;
