@@ -185,6 +185,8 @@ const std::map<std::string, Setter>& Setters() {
       {"limits.workers", Count(&ServerConfig::max_workers, 1, kMost)},
       {"workers.max_open_leases",
        Count(&ServerConfig::max_open_leases, 1, limits::kMaxOpenLeasesPerWorker)},
+      {"workers.max_newcomer_leases",
+       Count(&ServerConfig::max_newcomer_leases, 1, limits::kMaxOpenLeasesPerWorker)},
       {"workers.half_closed_wait", Span(&ServerConfig::half_closed_wait)},
       {"shutdown.grace", Span(&ServerConfig::shutdown_grace)},
   };

@@ -77,10 +77,11 @@ struct ServerConfig {
   // How long a client may leave a part of a list or an export unread.
   Duration list_write_timeout = Duration::Seconds(30);
 
-  // Workers: of those there may be, what each may have open at most, and how long one that has said
-  // all it will waits for its next assignment.
+  // Workers: of those there may be, what each may have open at most and those of which no result
+  // has come together, and how long one that has said all it will waits for its next assignment.
   int max_workers = limits::kMaxWorkers;
   int max_open_leases = limits::kMaxOpenLeasesPerWorker;
+  int max_newcomer_leases = limits::kNewcomerLeases;
   Duration half_closed_wait = Duration::Seconds(30);
 
   // Caps that tests lower to drive them over their edge.

@@ -55,6 +55,9 @@ inline constexpr int64_t kMaxCreditPerWorker = 10'000;
 inline constexpr int kMaxAssignmentsPerNext = 1000;
 inline constexpr int kMaxWorkers = 10'000;
 inline constexpr int kMaxOpenLeasesPerWorker = 10'000;
+// Leases of all workers of which no result has come. Those of one address have half of them: as
+// many as one call of Next may ask for.
+inline constexpr int kNewcomerLeases = 2 * kMaxAssignmentsPerNext;
 inline constexpr int kMaxConnections = 10'000;
 inline constexpr int kMaxStreams = 10'000;
 inline constexpr int kMaxStreamsPerConnection = 1000;

@@ -28,6 +28,20 @@ PagesOut::Out PagesOut::End(PageId page) {
   return ended;
 }
 
+void PagesOut::Orphan(PageId page) {
+  const Out removed = End(page);
+  CHECK(removed.lease != LeaseId(), "page {} is not leased", page.value());
+  orphans_.emplace(removed.lease, removed.host);
+}
+
+HostId PagesOut::EndOrphan(LeaseId lease) {
+  const auto it = orphans_.find(lease);
+  CHECK(it != orphans_.end(), "lease {:x} is of no removed page", lease.value());
+  const HostId host = it->second;
+  orphans_.erase(it);
+  return host;
+}
+
 const PagesOut::Out* PagesOut::Find(PageId page) const {
   const auto it = out_.find(page);
   return it == out_.end() ? nullptr : &it->second;

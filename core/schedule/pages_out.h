@@ -1,4 +1,5 @@
-// The pages that are with workers or on their way to one, and when their leases end.
+// The pages that are with workers or on their way to one, and when their leases end. A page that is
+// removed meanwhile is fetched all the same: its lease is out until it ends.
 #ifndef FRESHET_CORE_SCHEDULE_PAGES_OUT_H_
 #define FRESHET_CORE_SCHEDULE_PAGES_OUT_H_
 
@@ -33,10 +34,16 @@ class PagesOut {
   const Out& Lease(PageId page, LeaseId lease, Instant deadline);
   // The page is not out any more. Precondition: it is.
   Out End(PageId page);
+  // The page is removed, its lease goes on. Precondition: it is leased.
+  void Orphan(PageId page);
+  // The lease of a removed page ends; the host under which it was picked. Precondition: it is one.
+  HostId EndOrphan(LeaseId lease);
+  [[nodiscard]] bool IsOrphan(LeaseId lease) const { return orphans_.contains(lease); }
   // nullptr: the page is not out. Valid until the next Pick or End.
   [[nodiscard]] const Out* Find(PageId page) const;
   [[nodiscard]] bool Has(PageId page) const { return out_.contains(page); }
-  [[nodiscard]] size_t size() const { return out_.size(); }
+  // Removed pages whose leases go on included.
+  [[nodiscard]] size_t size() const { return out_.size() + orphans_.size(); }
 
   // Appends the leases whose deadline has come, of those that are open, at most `max`. Each is told
   // once. A heap operation for each, and for each that ended before.
@@ -54,6 +61,7 @@ class PagesOut {
   };
 
   absl::flat_hash_map<PageId, Out> out_;
+  absl::flat_hash_map<LeaseId, HostId> orphans_;  // leases of removed pages
   std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_;
 };
 

@@ -40,7 +40,7 @@ namespace freshet {
 //
 // Invariants: every known page is in `picks`, there withheld exactly when it is leased or taken, or
 // no time makes it worth a crawl; it is in `out` exactly when it is leased or taken, and leased
-// exactly when its lease there is open.
+// exactly when its lease there is open. The other leases in `out` are of removed pages.
 class ShardState::Impl {
  public:
   explicit Impl(const ShardOptions& shard_options);
@@ -96,6 +96,10 @@ class ShardState::Impl {
   void HandOut(PageId id, const LeaseRecord& lease);
   // The page is not out any more. Its host may be free with that.
   void TakeBack(PageId id);
+  // The page is about to be removed, and its lease, staged now or before, goes on.
+  void Orphan(const Transaction::Lease& lease);
+  // Such a lease has ended. Its host may be free with that, or be forgotten.
+  void EndOrphan(LeaseId lease);
   // And files it again.
   void ComeBack(PageId id);
 
@@ -118,7 +122,8 @@ class ShardState::Impl {
   [[nodiscard]] Reply Step(const Reestimate& event, Instant now, Transaction& txn);
   // The staged lease, or the installed one staged now; nullptr: not open.
   [[nodiscard]] Transaction::Lease* OpenLease(LeaseId id, Transaction& txn) const;
-  // Ends a staged lease; of those remembered the oldest may make room for it.
+  // Ends a staged lease; of those remembered the oldest may make room for it. That of a removed
+  // page is not remembered.
   void End(Transaction::Lease& lease, bool reported, Transaction& txn) const;
   // What is known of a lease that is over, also by this batch.
   [[nodiscard]] std::optional<Leases::Past> PastLease(LeaseId id, Transaction& txn) const;

@@ -127,6 +127,20 @@ void ShardState::Impl::TakeBack(PageId id) {
   picks.HostChanged(what.host);
 }
 
+void ShardState::Impl::Orphan(const Transaction::Lease& lease) {
+  const std::optional<PageId> id = pages.Find(lease.record.page);
+  if (!id || lease.closed) return;
+  if (leases.Find(lease.record.id) == nullptr) HandOut(*id, lease.record);
+  out.Orphan(*id);
+}
+
+void ShardState::Impl::EndOrphan(LeaseId lease) {
+  const HostId host = out.EndOrphan(lease);
+  hosts.EndLease(host);
+  hosts.Rest(host);
+  picks.HostChanged(host);
+}
+
 void ShardState::Impl::ComeBack(PageId id) {
   CHECK(pages.IsAny(id, PageTable::kTaken | PageTable::kLeased), "page {} is not out", id.value());
   Mark(id, PageTable::kTaken, false);

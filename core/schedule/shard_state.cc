@@ -77,6 +77,9 @@ std::vector<PageNumber> ShardState::Impl::FinishLoad() {
 
 void ShardState::Impl::Install(Transaction& txn) {
   InstallHosts(txn);
+  for (const Transaction::Lease& lease : txn.leases()) {
+    if (lease.orphan) Orphan(lease);
+  }
   // Pages first: one whose lease ends is then filed once, as it is now.
   InstallPages(txn);
   InstallLeases(txn);
@@ -136,6 +139,7 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
         lease.forgotten ? leases.Drop(lease.record.id) : leases.Close(lease.record, lease.reported);
         if (id) ComeBack(*id);
       }
+      if (out.IsOrphan(lease.record.id)) EndOrphan(lease.record.id);
       continue;
     }
     if (was_open) {

@@ -161,11 +161,17 @@ Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) co
     const LeaseRecord* installed = leases.Find(id);
     if (installed == nullptr) return nullptr;
     staged = txn.PutLease(*installed);
+    staged->orphan = out.IsOrphan(id);
   }
   return staged->closed ? nullptr : staged;
 }
 
 void ShardState::Impl::End(Transaction::Lease& lease, bool reported, Transaction& txn) const {
+  if (lease.orphan) {
+    lease.closed = lease.forgotten = true;
+    lease.reported = reported;
+    return;
+  }
   txn.Close(lease, reported);
   // After a change of the number of shards there may be too many: two go for each that comes.
   std::vector<LeaseId>& forgotten = txn.forgotten_leases;
@@ -256,7 +262,8 @@ Reply ShardState::Impl::Step(const RemovePage& event, Instant, Transaction& txn)
   Transaction::Page* page = FindEither(event.key, event.as_sent, txn);
   if (page == nullptr) return UnknownPage(event.key);
   if (Transaction::Lease* lease = OpenLease(LeaseOf(page->record.number, txn), txn)) {
-    lease->closed = lease->forgotten = true;
+    // Its worker fetches the page all the same: until it answers, its host is not free for another.
+    lease->orphan = true;
   }
   page->removed = true;
   return {};
@@ -516,6 +523,11 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
 
 Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) {
   Transaction::Lease* lease = OpenLease(event.lease, txn);
+  if (lease != nullptr && lease->orphan) {
+    // Of a page that is not there any more; one that was added under its URL since is another.
+    End(*lease, /*reported=*/true, txn);
+    lease = nullptr;
+  }
   const std::optional<Leases::Past> past = PastLease(event.lease, txn);
   Transaction::Page* page = lease != nullptr ? txn.Find(lease->record.page)
                             : event.key      ? FindEither(*event.key, event.as_sent, txn)

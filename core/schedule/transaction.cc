@@ -110,7 +110,7 @@ Changes Transaction::Finish() {
     }
   }
   for (const Lease& lease : leases_) {
-    if (lease.forgotten) {
+    if (lease.forgotten || lease.orphan) {
       changes.closed_leases.push_back(lease.record.id);
     } else if (lease.closed) {
       changes.leases.push_back(Over(lease.record, lease.reported));

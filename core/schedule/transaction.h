@@ -37,8 +37,10 @@ class Transaction {
     bool closed = false;
     bool reported = false;   // by a result under it
     bool forgotten = false;  // closed, and not to be remembered
-    bool expired = false;    // closed by its deadline
-    bool given_up = false;   // expired, and its page waits for its normal turn
+    // Its page is removed: the store need not know it any more, but the fetch goes on.
+    bool orphan = false;
+    bool expired = false;   // closed by its deadline
+    bool given_up = false;  // expired, and its page waits for its normal turn
   };
 
   // Takes a record as the store holds it. Loading the same page twice keeps the first copy. Of two

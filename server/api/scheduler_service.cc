@@ -42,7 +42,8 @@ std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments) {
 // One worker.
 class CrawlStream final : public MessageStream, public AssignmentSink {
  public:
-  explicit CrawlStream(const ServerContext& context) : context_(context) {}
+  CrawlStream(const ServerContext& context, std::string address)
+      : context_(context), address_(std::move(address)) {}
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     if (!assignments.empty()) SendAssignments(assignments);
@@ -171,9 +172,9 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
 
   void Enter(const std::string& name, Duration lease) {
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
-    const StatusOr<WorkerId> worker =
-        context_.dispatcher.Join({.name = name, .lease = lease, .waits_until = {}}, self,
-                                 static_cast<size_t>(context_.config.max_workers));
+    const StatusOr<WorkerId> worker = context_.dispatcher.Join(
+        {.name = name, .address = address_, .lease = lease, .waits_until = {}}, self,
+        static_cast<size_t>(context_.config.max_workers));
     if (!worker.ok()) return SendRefusal(worker.status());
     WorkerId none = kNone;
     if (!worker_.compare_exchange_strong(none, *worker)) {
@@ -274,6 +275,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
   static constexpr WorkerId kGone = UINT64_MAX;
 
   const ServerContext& context_;
+  const std::string address_;
   std::atomic<WorkerId> worker_{kNone};
 };
 
@@ -348,8 +350,11 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       OnStall(why);
       return grpc::Status::OK;
     }
+    address_ = PeerWithoutPort(call_->peer());
+    name_ = request.worker().empty() ? address_ : request.worker();
     const StatusOr<WorkerId> worker = context_.dispatcher.Join(
-        {.name = request.worker().empty() ? PeerWithoutPort(call_->peer()) : request.worker(),
+        {.name = name_,
+         .address = address_,
          .lease = *lease,
          .waiter = true,
          .waits_until = context_.clock.Now() + std::max(*wait, kMinNextWait)},
@@ -376,14 +381,28 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       if (!status.ok() || call_->IsCancelled()) unsent = std::move(delivered_);
       if (context_.dispatcher.paused() || context_.dispatcher.rate() == Rate()) {
         ToProto(kPausedRetry, response()->mutable_retry_after());
+      } else if (status.ok() && delivered_.empty()) {
+        SayWhatIsHeld();
       }
     }
     context_.dispatcher.GiveBack(unsent);
     Answer(status);
   }
 
+  // Nothing came: it may be that nothing may.
+  void SayWhatIsHeld() {
+    const auto full = context_.dispatcher.FullBy(name_, address_);
+    if (!full) return;
+    v1::AllowanceUse& use = *response()->mutable_allowance();
+    use.set_max_open_leases(static_cast<uint32_t>(full->most));
+    use.set_open_leases(static_cast<uint32_t>(full->held));
+    use.set_newcomers(full->newcomers);
+  }
+
   const ServerContext& context_;
   grpc::CallbackServerContext* const call_;
+  std::string name_;  // both are set before the call waits
+  std::string address_;
   std::atomic<WorkerId> worker_{0};
   std::shared_ptr<NextCall> self_;  // until OnDone
   Mutex mutex_;
@@ -394,8 +413,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
 }  // namespace
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SchedulerService::Crawl(
-    grpc::CallbackServerContext*) {
-  const auto stream = std::make_shared<CrawlStream>(context_);
+    grpc::CallbackServerContext* call) {
+  const auto stream = std::make_shared<CrawlStream>(context_, PeerWithoutPort(call->peer()));
   stream->Begin(&context_.streams);
   return stream.get();
 }

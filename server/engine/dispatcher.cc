@@ -27,6 +27,12 @@ constexpr Duration kIdle = Duration::Millis(500);
 constexpr size_t kRecentAssignments = 50;
 // Of workers whose allowance is remembered: those that can be there, and as many that were.
 constexpr size_t kRememberedNames = 2 * limits::kMaxWorkers;
+// While workers that have answered want pages, newcomers get every fourth: names are free, and any
+// number of them must not take the crawl rate from who does the work.
+constexpr int kProvenInRow = 3;
+// Newcomers that are looked at when one of their leases ends. Those that still may not hold more
+// wait behind the others.
+constexpr size_t kLookedAt = 64;
 // For what is on its way when the time of one that lingers is over.
 constexpr Duration kLastWait = Duration::Millis(100);
 
@@ -75,11 +81,15 @@ struct Dispatcher::Actions {
   }
 };
 
-Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate, uint64_t max_open_leases)
+Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate, uint64_t max_open_leases,
+                       uint64_t max_newcomer_leases)
     : router_(router),
       clock_(clock),
       pacer_(rate, clock.Now()),
-      allowances_(max_open_leases, kRememberedNames),
+      allowances_({.most = max_open_leases,
+                   .newcomers = max_newcomer_leases,
+                   .proven_names = kRememberedNames,
+                   .newcomer_names = kRememberedNames}),
       barren_wait_(kMinBarrenWait),
       lookahead_(kMinLookahead) {}
 
@@ -200,7 +210,9 @@ void Dispatcher::Dismiss(WorkerId id) {
   Worker& worker = it->second;
   if (worker.terms.waiter) --waiting_;
   if (worker.terms.waiter || worker.lingers) EndWait(id, worker);
-  if (const auto full = full_.find(worker.terms.name); worker.full && full != full_.end()) {
+  if (worker.crowded) {
+    std::erase(crowded_, id);
+  } else if (const auto full = full_.find(worker.terms.name); worker.full && full != full_.end()) {
     std::erase(full->second, id);
     if (full->second.empty()) full_.erase(full);
   }
@@ -216,10 +228,13 @@ void Dispatcher::OnLeases(const LeaseTallies& tallies) {
   std::vector<News> news;
   {
     const MutexLock lock(mutex_);
+    const uint64_t newcomer_leases = allowances_.newcomer_leases();
     for (const auto& [name, tally] : tallies) {
       const size_t reduced = allowances_.reduced();
+      const bool was_proven = allowances_.proven(name);
       const std::optional<uint64_t> told = allowances_.Apply(name, tally);
       LetIn(name);
+      if (!was_proven && allowances_.proven(name)) LetInProven(name);
       if (allowances_.reduced() != reduced) LogAllowance(name, allowances_.reduced() > reduced);
       if (!told) continue;
       for (const auto& [id, worker] : workers_) {
@@ -227,6 +242,7 @@ void Dispatcher::OnLeases(const LeaseTallies& tallies) {
         news.push_back({worker.sink, *told, allowances_.whole(*told)});
       }
     }
+    LetInNewcomers(newcomer_leases);
   }
   for (const News& each : news) each.sink->OnAllowance(each.leases, each.whole);
 }
@@ -245,13 +261,50 @@ void Dispatcher::LogAllowance(const std::string& name, bool reduced) {
 
 void Dispatcher::LetIn(const std::string& name) {
   const auto full = full_.find(name);
-  if (full == full_.end() || !allowances_.HasRoom(name)) return;
+  if (full == full_.end()) return;
+  // All of one name are full by the same leases, wherever they come from.
+  const auto why = allowances_.FullBy(name, {});
+  if (why && !why->newcomers) return;
   for (const WorkerId id : full->second) {
-    workers_.at(id).full = false;
-    hungry_.push_back(id);
+    Worker& worker = workers_.at(id);
+    worker.full = false;
+    PutInTurn(id, worker);
   }
   full_.erase(full);
   condition_.NotifyOne();
+}
+
+void Dispatcher::LetInProven(const std::string& name) {
+  std::deque<WorkerId> others;
+  for (const WorkerId id : crowded_) {
+    Worker& worker = workers_.at(id);
+    if (worker.terms.name != name) {
+      others.push_back(id);
+      continue;
+    }
+    worker.full = worker.crowded = false;
+    PutInTurn(id, worker);
+  }
+  crowded_ = std::move(others);
+  condition_.NotifyOne();
+}
+
+void Dispatcher::LetInNewcomers(uint64_t before) {
+  if (allowances_.newcomer_leases() >= before || crowded_.empty()) return;
+  for (size_t left = std::min(kLookedAt, crowded_.size()); left > 0; --left) {
+    const WorkerId id = crowded_.front();
+    crowded_.pop_front();
+    Worker& worker = workers_.at(id);
+    worker.full = worker.crowded = false;
+    PutInTurn(id, worker);
+  }
+  condition_.NotifyOne();
+}
+
+std::optional<WorkerAllowances::Full> Dispatcher::FullBy(const std::string& name,
+                                                         const std::string& address) const {
+  const MutexLock lock(mutex_);
+  return allowances_.FullBy(name, address);
 }
 
 void Dispatcher::GiveBack(const std::vector<LeaseId>& leases) {
@@ -263,21 +316,40 @@ void Dispatcher::GiveBack(const std::vector<LeaseId>& leases) {
 void Dispatcher::Queue(WorkerId id, Worker& worker) {
   if (worker.queued || !worker.hungry()) return;
   worker.queued = true;
-  hungry_.push_back(id);
+  PutInTurn(id, worker);
+}
+
+void Dispatcher::PutInTurn(WorkerId id, const Worker& worker) {
+  (allowances_.proven(worker.terms.name) ? hungry_ : hungry_newcomers_).push_back(id);
 }
 
 std::optional<WorkerId> Dispatcher::NextHungry() {
-  while (!hungry_.empty()) {
-    const WorkerId id = hungry_.front();
-    hungry_.pop_front();
+  const bool newcomer_first = proven_in_row_ >= kProvenInRow;
+  std::optional<WorkerId> id = NextOf(newcomer_first ? hungry_newcomers_ : hungry_);
+  const bool found = id.has_value();
+  if (!found) id = NextOf(newcomer_first ? hungry_ : hungry_newcomers_);
+  const bool newcomer = found == newcomer_first;
+  if (id) proven_in_row_ = newcomer ? 0 : std::min(proven_in_row_ + 1, kProvenInRow);
+  return id;
+}
+
+std::optional<WorkerId> Dispatcher::NextOf(std::deque<WorkerId>& queue) {
+  while (!queue.empty()) {
+    const WorkerId id = queue.front();
+    queue.pop_front();
     const auto it = workers_.find(id);
     if (it == workers_.end()) continue;
     Worker& worker = it->second;
     worker.queued = false;
     if (!worker.hungry()) continue;
-    if (allowances_.Reserve(worker.terms.name)) return id;
+    const auto why = allowances_.FullBy(worker.terms.name, worker.terms.address);
+    if (!why) {
+      allowances_.Reserve(worker.terms.name, worker.terms.address);
+      return id;
+    }
     worker.queued = worker.full = true;
-    full_[worker.terms.name].push_back(id);
+    worker.crowded = why->newcomers;
+    worker.crowded ? crowded_.push_back(id) : full_[worker.terms.name].push_back(id);
   }
   return std::nullopt;
 }
@@ -450,7 +522,7 @@ void Dispatcher::Release(Instant now, Actions* actions) {
 }
 
 bool Dispatcher::CanPlan(Instant now) const {
-  return !paused_ && !stopping_ && in_refill_ == 0 && !hungry_.empty() &&
+  return !paused_ && !stopping_ && in_refill_ == 0 && AnyHungry() &&
          pacer_.rate().per_second() > 0 && barren_until_ <= now;
 }
 
@@ -493,7 +565,7 @@ Instant Dispatcher::NextWake(Instant now) const {
   if (!ready_.empty()) {
     wake = std::min(wake, std::max(pacer_.next(), ready_.front().assignment.at));
   }
-  if (in_refill_ == 0 && !hungry_.empty() && ready_.size() < limits::kMaxReadyAssignments) {
+  if (in_refill_ == 0 && AnyHungry() && ready_.size() < limits::kMaxReadyAssignments) {
     const Instant plan = TickAfter(ready_.size(), now) - Scaled(lookahead_, 0.75);
     wake = std::min(wake, std::max(plan, barren_until_));
   }
@@ -569,6 +641,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
     const Instant now = clock_.Now();
     in_refill_ = 0;
     bool short_of_pages = false;
+    const uint64_t newcomer_leases = allowances_.newcomer_leases();
     for (size_t i = 0; i < refill->workers.size(); ++i) {
       const WorkerId worker = refill->workers[i];
       std::optional<Assignment>& assignment = refill->assignments[i];
@@ -584,6 +657,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
         ready_.push_back({.assignment = *std::move(assignment), .worker = worker});
       }
     }
+    LetInNewcomers(newcomer_leases);
     const Duration target = std::clamp((now - refill->asked) * 2, kMinLookahead, kMaxLookahead);
     lookahead_ = std::max(target, Scaled(lookahead_, 0.9) + Scaled(target, 0.1));
     barren_wait_ =
@@ -624,6 +698,7 @@ DispatchStats Dispatcher::stats() const {
     stats.workers_at_allowance += worker.full ? 1 : 0;
   }
   stats.allowances_reduced = allowances_.reduced();
+  stats.newcomer_leases = allowances_.newcomer_leases();
   stats.ready = ready_.size();
   stats.lookahead = lookahead_;
   stats.rate = pacer_.rate();

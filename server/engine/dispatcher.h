@@ -54,6 +54,7 @@ class AssignmentSink {
 
 struct WorkerTerms {
   std::string name;
+  std::string address;  // where it comes from, without the port
   Duration lease;
   // A waiter is served once: after its first assignments only what is set aside for it already
   // follows, and at `waits_until` it is told that nothing came.
@@ -72,6 +73,7 @@ struct DispatchStats {
   uint64_t credit = 0;
   size_t workers_at_allowance = 0;  // have credit, and as many open leases as they may
   size_t allowances_reduced = 0;    // names of workers
+  uint64_t newcomer_leases = 0;     // of workers of which no result has come
   size_t ready = 0;
   Duration lookahead;
   Rate rate;
@@ -89,9 +91,10 @@ struct RecentAssignment {
 // Thread-safe. Start once, Stop before the shards are stopped.
 class Dispatcher {
  public:
-  // A worker may have `max_open_leases` leases open.
+  // A worker may have `max_open_leases` leases open, newcomers `max_newcomer_leases` together.
   Dispatcher(Router& router, Clock& clock, Rate rate,
-             uint64_t max_open_leases = limits::kMaxOpenLeasesPerWorker);
+             uint64_t max_open_leases = limits::kMaxOpenLeasesPerWorker,
+             uint64_t max_newcomer_leases = limits::kNewcomerLeases);
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
@@ -131,6 +134,10 @@ class Dispatcher {
   [[nodiscard]] Status stalled() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] Rate rate() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] DispatchStats stats() const FRESHET_EXCLUDES(mutex_);
+  // What keeps a worker from another lease, if anything does.
+  [[nodiscard]] std::optional<WorkerAllowances::Full> FullBy(const std::string& name,
+                                                             const std::string& address) const
+      FRESHET_EXCLUDES(mutex_);
   // The latest ones, newest first.
   [[nodiscard]] std::vector<RecentAssignment> recent() const FRESHET_EXCLUDES(mutex_);
 
@@ -141,8 +148,9 @@ class Dispatcher {
     uint64_t credit = 0;              // assignments that may still be delivered
     uint64_t reserved = 0;            // of these, set aside for what is being leased or is ready
     bool served = false;              // of a waiter
-    bool queued = false;              // is in hungry_, or in full_
-    bool full = false;                // is in full_
+    bool queued = false;              // is in one of the queues, or in full_
+    bool full = false;                // is in full_ or crowded_
+    bool crowded = false;             // is in crowded_
     std::optional<Duration> lingers;  // its patience
     [[nodiscard]] bool hungry() const { return credit > reserved && !(terms.waiter && served); }
   };
@@ -164,10 +172,20 @@ class Dispatcher {
   [[nodiscard]] Instant TickAfter(size_t ticks, Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool CanPlan(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::optional<WorkerId> NextHungry() FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] std::optional<WorkerId> NextOf(std::deque<WorkerId>& queue)
+      FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] bool AnyHungry() const FRESHET_REQUIRES(mutex_) {
+    return !hungry_.empty() || !hungry_newcomers_.empty();
+  }
+  void PutInTurn(WorkerId id, const Worker& worker) FRESHET_REQUIRES(mutex_);
   void Queue(WorkerId id, Worker& worker) FRESHET_REQUIRES(mutex_);
   void Unreserve(WorkerId id, Actions* actions) FRESHET_REQUIRES(mutex_);
   // Workers of this name that held all they might may hold more, if there is room.
   void LetIn(const std::string& name) FRESHET_REQUIRES(mutex_);
+  // A result of this name has come: no newcomer keeps it out.
+  void LetInProven(const std::string& name) FRESHET_REQUIRES(mutex_);
+  // Newcomers hold less than `before`: some that wait may hold more.
+  void LetInNewcomers(uint64_t before) FRESHET_REQUIRES(mutex_);
   // Says in the log that an allowance was reduced, or is whole again: names are what clients make
   // up.
   void LogAllowance(const std::string& name, bool reduced) FRESHET_REQUIRES(mutex_);
@@ -196,7 +214,10 @@ class Dispatcher {
   Status stalled_ FRESHET_GUARDED_BY(mutex_);
   WorkerId next_worker_ FRESHET_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<WorkerId, Worker> workers_ FRESHET_GUARDED_BY(mutex_);
-  std::deque<WorkerId> hungry_ FRESHET_GUARDED_BY(mutex_);  // in turn; may hold some that are not
+  // In turn; may hold some that are not.
+  std::deque<WorkerId> hungry_ FRESHET_GUARDED_BY(mutex_);
+  std::deque<WorkerId> hungry_newcomers_ FRESHET_GUARDED_BY(mutex_);
+  int proven_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;  // were served since the last newcomer
   std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);  // and who lingers
   size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;                        // waiters among workers_
   WorkerAllowances allowances_ FRESHET_GUARDED_BY(mutex_);
@@ -204,6 +225,8 @@ class Dispatcher {
   LogLimit log_restored_ FRESHET_GUARDED_BY(mutex_);
   // Hungry workers that hold all they may, by name.
   absl::flat_hash_map<std::string, std::vector<WorkerId>> full_ FRESHET_GUARDED_BY(mutex_);
+  // Hungry newcomers for whom newcomers hold too much, in turn.
+  std::deque<WorkerId> crowded_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick
   size_t in_refill_ FRESHET_GUARDED_BY(mutex_) = 0;     // terms of the refill under way
   Instant last_at_ FRESHET_GUARDED_BY(mutex_);          // latest tick asked of the shards

@@ -1,6 +1,7 @@
 #include "server/engine/worker_allowance.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/check.h"
 
@@ -8,16 +9,13 @@ namespace freshet {
 
 std::optional<uint64_t> WorkerAllowances::Apply(const std::string& worker,
                                                 const LeaseTally& tally) {
-  Entry& entry = Find(worker);
+  if (tally.answered > 0) Prove(worker);
+  Entry& entry = FindOrAdd(worker);
   const bool was_whole = whole(entry.allowance);
-  entry.open += tally.opened;
-  entry.allowance = std::min(most_, entry.allowance + tally.answered);
-  for (uint32_t i = 0; i < tally.expired; ++i) {
-    // Of what it holds, not of what it might: or a worker that is gone would lose little by each.
-    const uint64_t held = std::max<uint64_t>(entry.open - std::min<uint64_t>(i, entry.open), 1);
-    entry.allowance = std::max<uint64_t>(1, std::min(entry.allowance, held) / 2);
-  }
-  entry.open -= std::min<uint64_t>(tally.ended, entry.open);
+  entry.allowance = std::min(limits_.most, entry.allowance + tally.answered);
+  for (uint32_t i = 0; i < tally.expired && entry.allowance > 1; ++i) entry.allowance /= 2;
+  const uint64_t open = entry.open + tally.opened;
+  SetHeld(worker, entry, open - std::min<uint64_t>(tally.ended, open), entry.reserved);
   if (was_whole && !whole(entry.allowance)) ++reduced_;
   if (!was_whole && whole(entry.allowance)) --reduced_;
   std::optional<uint64_t> told;
@@ -29,50 +27,103 @@ std::optional<uint64_t> WorkerAllowances::Apply(const std::string& worker,
   return told;
 }
 
-bool WorkerAllowances::Reserve(const std::string& worker) {
-  if (!HasRoom(worker)) return false;
-  ++Find(worker).reserved;
-  return true;
+std::optional<WorkerAllowances::Full> WorkerAllowances::FullBy(const std::string& worker,
+                                                               const std::string& address) const {
+  const Entry* entry = Find(worker);
+  const uint64_t held = entry == nullptr ? 0 : entry->held();
+  if (entry != nullptr && held >= entry->allowance) return Full{held, entry->allowance};
+  if (proven(worker)) return std::nullopt;
+  const uint64_t of_address = HeldByNewcomersOf(held > 0 ? entry->address : address);
+  if (of_address + newcomer_leases_ < limits_.newcomers) return std::nullopt;
+  // What others hold is not for this address, and of the rest it leaves half.
+  const uint64_t others = newcomer_leases_ - of_address;
+  const uint64_t left = limits_.newcomers - std::min(limits_.newcomers, others);
+  return Full{of_address, (left + 1) / 2, /*newcomers=*/true};
+}
+
+void WorkerAllowances::Reserve(const std::string& worker, const std::string& address) {
+  DCHECK(!FullBy(worker, address), "worker {} holds all that it may", worker);
+  Entry& entry = FindOrAdd(worker);
+  if (entry.held() == 0) entry.address = address;
+  SetHeld(worker, entry, entry.open, entry.reserved + 1);
 }
 
 void WorkerAllowances::Settle(const std::string& worker) {
-  const auto it = entries_.find(worker);
-  if (it == entries_.end()) return;  // made room for another
-  if (it->second.reserved > 0) --it->second.reserved;
+  const Entry* found = Find(worker);
+  if (found == nullptr) return;  // made room for another
+  Entry& entry = FindOrAdd(worker);
+  if (entry.reserved > 0) SetHeld(worker, entry, entry.open, entry.reserved - 1);
   Forget(worker);
 }
 
-bool WorkerAllowances::HasRoom(const std::string& worker) const {
-  const auto it = entries_.find(worker);
-  return it == entries_.end() || it->second.open + it->second.reserved < it->second.allowance;
+const WorkerAllowances::Entry* WorkerAllowances::Find(const std::string& worker) const {
+  if (const auto it = proven_.find(worker); it != proven_.end()) return &it->second;
+  const auto it = newcomers_.find(worker);
+  return it == newcomers_.end() ? nullptr : &it->second;
 }
 
-WorkerAllowances::Entry& WorkerAllowances::Find(const std::string& worker) {
-  if (const auto it = entries_.find(worker); it != entries_.end()) return it->second;
-  if (entries_.size() >= names_) MakeRoom();
-  return entries_.emplace(worker, Entry{.allowance = most_, .told = most_}).first->second;
+WorkerAllowances::Entry& WorkerAllowances::FindOrAdd(const std::string& worker) {
+  if (const auto it = proven_.find(worker); it != proven_.end()) return it->second;
+  if (const auto it = newcomers_.find(worker); it != newcomers_.end()) return it->second;
+  MakeRoom(newcomers_, limits_.newcomer_names);
+  Entry& entry = newcomers_[worker];
+  entry.allowance = entry.told = limits_.most;
+  return entry;
 }
 
-// A worker of which there is nothing to remember is as good as a new one.
+void WorkerAllowances::Prove(const std::string& worker) {
+  if (proven(worker)) return;
+  Entry entry = FindOrAdd(worker);
+  AddToNewcomers(entry.address, 0, entry.held());
+  entry.address.clear();
+  newcomers_.erase(worker);
+  MakeRoom(proven_, limits_.proven_names);
+  proven_.emplace(worker, std::move(entry));
+}
+
+void WorkerAllowances::SetHeld(const std::string& worker, Entry& entry, uint64_t open,
+                               uint64_t reserved) {
+  if (!proven(worker)) AddToNewcomers(entry.address, open + reserved, entry.held());
+  entry.open = open;
+  entry.reserved = reserved;
+}
+
+void WorkerAllowances::AddToNewcomers(const std::string& address, uint64_t more, uint64_t less) {
+  if (more == less) return;
+  uint64_t& held = by_address_[address];
+  CHECK(held >= less && newcomer_leases_ >= less, "newcomers of {} hold {} leases, not {}", address,
+        held, less);
+  held += more - less;
+  newcomer_leases_ += more - less;
+  if (held == 0) by_address_.erase(address);
+}
+
+uint64_t WorkerAllowances::HeldByNewcomersOf(const std::string& address) const {
+  const auto it = by_address_.find(address);
+  return it == by_address_.end() ? 0 : it->second;
+}
+
+// A newcomer of which there is nothing to remember is as good as a new one.
 void WorkerAllowances::Forget(const std::string& worker) {
-  const auto it = entries_.find(worker);
-  CHECK(it != entries_.end());
-  const Entry& entry = it->second;
-  if (entry.open == 0 && entry.reserved == 0 && whole(entry.allowance)) entries_.erase(it);
+  const auto it = newcomers_.find(worker);
+  if (it == newcomers_.end()) return;
+  if (it->second.held() == 0 && whole(it->second.allowance)) newcomers_.erase(it);
 }
 
 // Rather one that holds nothing; which one is left to chance.
-void WorkerAllowances::MakeRoom() {
+void WorkerAllowances::MakeRoom(Entries& entries, size_t most) {
+  if (entries.size() < most) return;
   constexpr int kLookedAt = 64;
-  auto victim = entries_.begin();
+  auto victim = entries.begin();
   int looked = 0;
-  for (auto it = entries_.begin(); it != entries_.end() && looked < kLookedAt; ++it, ++looked) {
-    if (it->second.open + it->second.reserved > 0) continue;
+  for (auto it = entries.begin(); it != entries.end() && looked < kLookedAt; ++it, ++looked) {
+    if (it->second.held() > 0) continue;
     victim = it;
     break;
   }
   if (!whole(victim->second.allowance)) --reduced_;
-  entries_.erase(victim);
+  if (&entries == &newcomers_) AddToNewcomers(victim->second.address, 0, victim->second.held());
+  entries.erase(victim);
 }
 
 }  // namespace freshet

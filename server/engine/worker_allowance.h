@@ -1,6 +1,10 @@
 // How many leases a worker may have open. A worker whose leases run out without a result does not
-// get its share of the crawl rate for ever: each that does halves what it may hold, each result
-// gives one back.
+// get its share of the crawl rate for ever: each that does halves its allowance, down to one, and
+// each result gives one back.
+//
+// Names cost nothing, so a worker that lets its leases run out could come back under another one.
+// Newcomers, names of which no result has come yet, therefore hold only so many leases together;
+// those of one address no more than are left for others.
 #ifndef FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 #define FRESHET_SERVER_ENGINE_WORKER_ALLOWANCE_H_
 
@@ -14,29 +18,47 @@
 
 namespace freshet {
 
+// Value type, thread-compatible.
+struct AllowanceLimits {
+  uint64_t most = 0;          // open leases of one name
+  uint64_t newcomers = 0;     // open leases of all newcomers
+  size_t proven_names = 0;    // that are remembered; one more makes a name a newcomer again
+  size_t newcomer_names = 0;  // likewise
+};
+
 // Workers are told apart by name: those that share one share an allowance, and one that comes back
 // finds what it left. Thread-compatible.
 class WorkerAllowances {
  public:
-  // `most` open leases a worker; `names` are remembered, of more some are treated as if new.
-  WorkerAllowances(uint64_t most, size_t names) : most_(most), names_(names) {}
+  explicit WorkerAllowances(const AllowanceLimits& limits) : limits_(limits) {}
 
   // Takes in what happened. Returns the allowance of the worker when that has halved or doubled
   // since it was last returned, or is whole again: then the worker should know.
   std::optional<uint64_t> Apply(const std::string& worker, const LeaseTally& tally);
 
-  // Sets one lease that is about to be asked for aside, until Settle; false: the worker holds all
-  // that it may.
-  [[nodiscard]] bool Reserve(const std::string& worker);
+  // What keeps a worker from another lease.
+  struct Full {
+    uint64_t held = 0;
+    uint64_t most = 0;
+    bool newcomers = false;  // these are numbers of all newcomers of its address
+  };
+  // Unset: it may have one more open.
+  [[nodiscard]] std::optional<Full> FullBy(const std::string& worker,
+                                           const std::string& address) const;
+  // Sets one lease that is about to be asked for aside, until Settle. Precondition: no FullBy.
+  void Reserve(const std::string& worker, const std::string& address);
   // The lease is open and tallied, or did not come about.
   void Settle(const std::string& worker);
-  [[nodiscard]] bool HasRoom(const std::string& worker) const;
-  [[nodiscard]] bool whole(uint64_t allowance) const { return allowance >= most_; }
 
+  [[nodiscard]] bool whole(uint64_t allowance) const { return allowance >= limits_.most; }
+  // Whether a result of the worker has come.
+  [[nodiscard]] bool proven(const std::string& worker) const { return proven_.contains(worker); }
   // Names with less than a whole allowance.
   [[nodiscard]] size_t reduced() const { return reduced_; }
+  // Leases that newcomers hold.
+  [[nodiscard]] uint64_t newcomer_leases() const { return newcomer_leases_; }
   // Of whatever worker there is something to remember.
-  [[nodiscard]] size_t remembered() const { return entries_.size(); }
+  [[nodiscard]] size_t remembered() const { return proven_.size() + newcomers_.size(); }
 
  private:
   struct Entry {
@@ -44,15 +66,27 @@ class WorkerAllowances {
     uint64_t reserved = 0;
     uint64_t allowance = 0;
     uint64_t told = 0;
+    std::string address;  // of a newcomer that holds anything: for whom it counts
+    [[nodiscard]] uint64_t held() const { return open + reserved; }
   };
+  using Entries = absl::flat_hash_map<std::string, Entry>;
 
-  Entry& Find(const std::string& worker);
+  [[nodiscard]] const Entry* Find(const std::string& worker) const;
+  // Adds a newcomer where the name is unknown.
+  Entry& FindOrAdd(const std::string& worker);
+  void Prove(const std::string& worker);
+  void SetHeld(const std::string& worker, Entry& entry, uint64_t open, uint64_t reserved);
+  // The newcomers of the address hold more, or less.
+  void AddToNewcomers(const std::string& address, uint64_t more, uint64_t less);
+  [[nodiscard]] uint64_t HeldByNewcomersOf(const std::string& address) const;
   void Forget(const std::string& worker);
-  void MakeRoom();
+  void MakeRoom(Entries& entries, size_t most);
 
-  const uint64_t most_;
-  const size_t names_;
-  absl::flat_hash_map<std::string, Entry> entries_;
+  const AllowanceLimits limits_;
+  Entries proven_;
+  Entries newcomers_;
+  uint64_t newcomer_leases_ = 0;
+  absl::flat_hash_map<std::string, uint64_t> by_address_;  // of these; none are zero
   size_t reduced_ = 0;
 };
 

@@ -132,6 +132,8 @@ void WriteClients(const ServerStatus& status, FamilyWriter& out) {
       .Add(uint64_t{status.dispatch.workers_at_allowance});
   out.Gauge("freshet_reduced_allowances", "Names of workers that lost leases without a result.")
       .Add(uint64_t{status.dispatch.allowances_reduced});
+  out.Gauge("freshet_newcomer_leases", "Leases of workers of which no result has come yet.")
+      .Add(status.dispatch.newcomer_leases);
 }
 
 void WriteHttp(const HttpStats& http, FamilyWriter& out) {

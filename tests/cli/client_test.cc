@@ -463,6 +463,20 @@ TEST(NextTest, PrintsAssignments) {
   EXPECT_THAT(server.Run({"next"}).out, HasSubstr("1152921504606846977  2023-11-14 22:13:20Z"));
 }
 
+TEST(NextTest, SaysThatTheWorkerHoldsAllThatItMay) {
+  FakeServer server;
+  v1::AllowanceUse& use = *server.scheduler.response.mutable_allowance();
+  use.set_max_open_leases(5);
+  use.set_open_leases(6);
+  EXPECT_EQ(server.Run({"next"}).out,
+            "no page is assigned: 6 of 5 leases that workers of this name may have are open: "
+            "`freshet report` their results, or wait until they run out\n");
+  use.set_newcomers(true);
+  EXPECT_THAT(server.Run({"next"}).out,
+              HasSubstr("workers of this address that have reported nothing yet"));
+  EXPECT_EQ(server.Run({"next", "--json"}).out, "");
+}
+
 TEST(GetTest, ShowsPagesAndSaysWhichAreUnknown) {
   FakeServer server;
   const Outcome run = server.Run({"get", "http://a.test/", "http://unknown.test/"});

@@ -179,5 +179,48 @@ TEST(Allowance, IsHalvedWhenLeasesRunOutAndGrowsWithResults) {
   worker.Cancel();
 }
 
+TEST(Allowance, NextSaysThatItIsUsedUp) {
+  TestServer server([](ServerConfig* config) {
+    config->max_open_leases = 3;
+    config->max_newcomer_leases = 10;
+  });
+  server.UpsertMany(50);
+  const auto next = [&](const std::string& worker, uint32_t most) {
+    v1::NextRequest request;
+    request.set_worker(worker);
+    request.set_max_assignments(most);
+    request.mutable_max_wait()->set_nanos(200'000'000);
+    v1::NextResponse response;
+    grpc::ClientContext call;
+    EXPECT_TRUE(server.scheduler->Next(&call, request, &response).ok());
+    return response;
+  };
+  std::vector<v1::Assignment> held;
+  while (held.size() < 3) {
+    const v1::NextResponse some = next("a", 3);
+    held.insert(held.end(), some.assignments().begin(), some.assignments().end());
+  }
+  v1::NextResponse none = next("a", 1);
+  EXPECT_EQ(none.assignments_size(), 0);
+  EXPECT_EQ(none.allowance().max_open_leases(), 3u);
+  EXPECT_EQ(none.allowance().open_leases(), 3u);
+  EXPECT_FALSE(none.allowance().newcomers());
+  // New names from the same address get two more, and not one for each.
+  EXPECT_EQ(next("b", 1).assignments_size(), 1);
+  EXPECT_FALSE(next("c", 1).has_allowance());
+  none = next("d", 1);
+  EXPECT_EQ(none.assignments_size(), 0);
+  EXPECT_EQ(none.allowance().max_open_leases(), 5u);
+  EXPECT_EQ(none.allowance().open_leases(), 5u);
+  EXPECT_TRUE(none.allowance().newcomers());
+  // A result makes room for its worker and for newcomers.
+  v1::CrawlResult result;
+  result.set_lease_id(held[0].lease_id());
+  result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  EXPECT_EQ(server.Report(result).statuses_size(), 0);
+  EXPECT_EQ(next("a", 1).assignments_size(), 1);
+  EXPECT_EQ(next("d", 1).assignments_size(), 1);
+}
+
 }  // namespace
 }  // namespace freshet

@@ -56,7 +56,7 @@ TEST(Config, ReadsWhatClientsMayHold) {
   const Status status = ApplyYaml(R"(
 keepalive: { interval: 2s, timeout: 500ms }
 limits: { connections: 7, streams: 6, streams_per_connection: 5, unacknowledged_bytes: 33554432, workers: 4, list_write_timeout: 2m }
-workers: { max_open_leases: 3, half_closed_wait: 1s }
+workers: { max_open_leases: 3, max_newcomer_leases: 2, half_closed_wait: 1s }
 )",
                                   &config);
   ASSERT_TRUE(status.ok()) << status;
@@ -69,6 +69,7 @@ workers: { max_open_leases: 3, half_closed_wait: 1s }
   EXPECT_EQ(config.max_workers, 4);
   EXPECT_EQ(config.list_write_timeout, Duration::Seconds(120));
   EXPECT_EQ(config.max_open_leases, 3);
+  EXPECT_EQ(config.max_newcomer_leases, 2);
   EXPECT_EQ(config.half_closed_wait, Duration::Seconds(1));
   EXPECT_TRUE(Validate(config).ok());
   // No pings at all.
@@ -76,7 +77,7 @@ workers: { max_open_leases: 3, half_closed_wait: 1s }
   for (const std::string wrong :
        {"limits: { connections: 0 }", "limits: { streams: 1000001 }", "limits: { workers: x }",
         "limits: { streams_per_connection: -1 }", "limits: { unacknowledged_bytes: 16777215 }",
-        "workers: { max_open_leases: 10001 }", "workers: { half_closed_wait: 2h }",
+        "workers: { max_open_leases: 10001 }", "workers: { max_newcomer_leases: 0 }", "workers: { half_closed_wait: 2h }",
         "keepalive: { interval: 1ms }", "keepalive: { timeout: 0 }", "limits: { more: 1 }",
         "limits: { list_write_timeout: 0 }"}) {
     const std::string error = ErrorOf(Apply(wrong));
@@ -247,6 +248,7 @@ TEST(Config, TheExampleShowsTheDefaults) {
   EXPECT_EQ(config->max_workers, defaults.max_workers);
   EXPECT_EQ(config->list_write_timeout, defaults.list_write_timeout);
   EXPECT_EQ(config->max_open_leases, defaults.max_open_leases);
+  EXPECT_EQ(config->max_newcomer_leases, defaults.max_newcomer_leases);
   EXPECT_EQ(config->half_closed_wait, defaults.half_closed_wait);
   EXPECT_EQ(config->sources, defaults.sources);
 }

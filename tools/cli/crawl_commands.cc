@@ -48,6 +48,16 @@ void PrintAssignments(const Session& session, const v1::NextResponse& response) 
     for (const auto& a : response.assignments()) session.out() << ToJsonLine(a) << '\n';
     return;
   }
+  if (response.has_allowance()) {
+    const v1::AllowanceUse& use = response.allowance();
+    session.out() << fmt::format(
+        "no page is assigned: {} of {} leases that {} may have are open: `freshet report` their "
+        "results, or wait until they run out\n",
+        use.open_leases(), use.max_open_leases(),
+        use.newcomers() ? "workers of this address that have reported nothing yet"
+                        : "workers of this name");
+    return;
+  }
   if (response.assignments().empty()) {
     session.out() << (response.has_retry_after()
                           ? "no page is due: crawling is paused, or the crawl rate is 0\n"

@@ -64,6 +64,7 @@ TEST_F(ForgottenHostsTest, NotBeforeTheirDelayIsOver) {
   Apply(On("a.test"), 0);
   const auto assignment = Next(1);
   ASSERT_TRUE(assignment);
+  Apply(ReturnLease{assignment->lease}, 1);
   Apply(From("a.test"), 2);
   EXPECT_EQ(HostsAt(10), 1u);
   // Who adds the page again is held by the same delay.
@@ -72,6 +73,23 @@ TEST_F(ForgottenHostsTest, NotBeforeTheirDelayIsOver) {
   Apply(From("a.test"), 10.6);
   EXPECT_EQ(shard_.state().next_timer(), At(11));
   EXPECT_EQ(HostsAt(11), 0u);
+}
+
+TEST_F(ForgottenHostsTest, NotWhileAPageThatWasRemovedIsFetched) {
+  Apply(On("a.test"), 0);
+  const auto assignment = Next(1);
+  ASSERT_TRUE(assignment);
+  Apply(From("a.test"), 2);
+  EXPECT_EQ(HostsAt(60), 1u);
+  Apply(ReturnLease{assignment->lease}, 60.5);
+  EXPECT_EQ(HostsAt(60.6), 0u);
+  // Or until its deadline.
+  Apply(On("a.test"), 100);
+  ASSERT_TRUE(Next(100));
+  Apply(From("a.test"), 101);
+  EXPECT_EQ(HostsAt(159), 1u);
+  shard_.RunTimers(At(160));
+  EXPECT_EQ(HostsAt(160), 0u);
 }
 
 TEST_F(ForgottenHostsTest, NotBeforeTheirBlockIsOver) {
@@ -114,7 +132,9 @@ TEST_F(ForgottenHostsTest, NotInTheBatchThatBringsThemBack) {
     const double at = first ? 100 : 3;
     shard_.Apply(batch, At(at));
     EXPECT_EQ(counters().hosts, 1u);
-    EXPECT_TRUE(Next(at + 50));
+    const auto assignment = Next(at + 50);
+    ASSERT_TRUE(assignment);
+    Apply(ReturnLease{assignment->lease}, at + 50);
     Apply(From("a.test"), at + 51);
   }
   // Added and removed by one batch, it is forgotten by the next.

@@ -69,6 +69,24 @@ TEST_F(PagesOutTest, SaysNothingOfLeasesThatEndedBefore) {
   EXPECT_EQ(out_.next_deadline(), Instant::Infinite());
 }
 
+TEST_F(PagesOutTest, TheLeaseOfARemovedPageGoesOn) {
+  out_.Pick(PageId(1), HostId(7), /*planned=*/false);
+  (void)out_.Lease(PageId(1), LeaseId(11), At(40));
+  leases_.Put(Lease(11, At(40)));
+  out_.Orphan(PageId(1));
+  EXPECT_FALSE(out_.Has(PageId(1)));
+  // Another page has its id.
+  Open(1, 12, At(50));
+  EXPECT_EQ(out_.size(), 2u);
+  EXPECT_TRUE(out_.IsOrphan(LeaseId(11)));
+  EXPECT_FALSE(out_.IsOrphan(LeaseId(12)));
+  EXPECT_EQ(Expired(At(40)), std::vector{LeaseId(11)});
+  EXPECT_EQ(out_.EndOrphan(LeaseId(11)), HostId(7));
+  EXPECT_FALSE(out_.IsOrphan(LeaseId(11)));
+  EXPECT_EQ(out_.size(), 1u);
+  EXPECT_EQ(out_.Find(PageId(1))->lease, LeaseId(12));
+}
+
 using PagesOutDeathTest = PagesOutTest;
 
 TEST_F(PagesOutDeathTest, NoPageIsOutTwice) {
@@ -77,6 +95,7 @@ TEST_F(PagesOutDeathTest, NoPageIsOutTwice) {
   (void)out_.Lease(PageId(1), LeaseId(11), At(60));
   EXPECT_DEATH((void)out_.Lease(PageId(1), LeaseId(12), At(60)), "has lease");
   EXPECT_DEATH((void)out_.End(PageId(2)), "is not out");
+  EXPECT_DEATH((void)out_.EndOrphan(LeaseId(11)), "of no removed page");
 }
 
 }  // namespace

@@ -313,6 +313,52 @@ TEST_F(ShardPolitenessTest, SaysWhatAPageWaitsFor) {
   EXPECT_THAT(Why(other, 3), HasSubstr("blocked"));
 }
 
+// Its worker fetches a removed page all the same, so adding it again must not free its host.
+TEST_F(ShardPolitenessTest, ARemovedPageIsInFlightUntilItsLeaseEnds) {
+  const auto in_flight = [&] {
+    uint32_t pages = 99;
+    EXPECT_TRUE(shard_.state().FindHost("a.example", &pages).ok());
+    return pages;
+  };
+  const auto remove_and_add = [&](double at) {
+    ASSERT_TRUE(Apply(RemovePage{Key("a.example/1")}, at).status.ok());
+    EXPECT_FALSE(Next(at + 5));
+    UpsertPage again{.key = Key("a.example/1"), .host = "a.example"};
+    ASSERT_EQ(Apply(again, at + 6).disposition, Disposition::kCreated);
+    EXPECT_FALSE(Next(at + 10)) << "the page of before is still fetched";
+    EXPECT_EQ(in_flight(), 1u);
+  };
+  Add("a.example/1");
+  // Answered: of a page that is not there any more, and never of the one that came for it.
+  auto out = Next(1);
+  remove_and_add(2);
+  ReportCrawl by_lease{.lease = out->lease, .fetched = At(20)};
+  by_lease.outcome = CrawlOutcome::kChanged;
+  EXPECT_FALSE(Apply(by_lease, 20).status.ok());
+  EXPECT_EQ(in_flight(), 0u);
+  EXPECT_FALSE(shard_.Find(Key("a.example/1"))->state.crawled());
+  const auto second = Next(21);
+  ASSERT_TRUE(second);
+  ReportCrawl by_url{.key = Key("a.example/1"), .lease = out->lease, .fetched = At(22)};
+  by_url.outcome = CrawlOutcome::kChanged;
+  EXPECT_EQ(Apply(by_url, 22).disposition, Disposition::kObservedOnly);
+  EXPECT_EQ(in_flight(), 1u) << "the lease of the new page is open";
+  // Given back, once.
+  remove_and_add(30);
+  EXPECT_TRUE(Apply(ReturnLease{second->lease}, 41).status.ok());
+  EXPECT_FALSE(Apply(ReturnLease{second->lease}, 41).status.ok());
+  EXPECT_EQ(in_flight(), 0u);
+  // Never heard of again.
+  ASSERT_TRUE(Next(50));
+  remove_and_add(60);
+  shard_.RunTimers(At(649));
+  EXPECT_EQ(in_flight(), 1u);
+  shard_.RunTimers(At(650));
+  EXPECT_EQ(in_flight(), 0u);
+  EXPECT_EQ(shard_.state().counters().expired_leases, 1u);
+  EXPECT_TRUE(Next(651));
+}
+
 // With several shards most picks are put back.
 TEST_F(ShardPolitenessTest, APickThatIsPutBackCostsItsHostNothing) {
   Add("a.example/1");

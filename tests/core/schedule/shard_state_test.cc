@@ -342,10 +342,11 @@ TEST_F(ShardStateTest, ARemovedPageIsGoneFromEverything) {
   Apply(Upsert("a"), 0);
   const auto assignment = Next(1);
   EXPECT_TRUE(Apply(RemovePage{Key("a")}, 2).status.ok());
-  EXPECT_EQ(counters().leases, 0u);
   EXPECT_EQ(counters().pages, 0u);
   EXPECT_EQ(shard_.Find(Key("a")), nullptr);
+  EXPECT_EQ(counters().leases, 1u) << "but for the fetch that is under way";
   EXPECT_FALSE(Apply(Result(*assignment, CrawlOutcome::kChanged, At(3)), 3).status.ok());
+  EXPECT_EQ(counters().leases, 0u);
   EXPECT_EQ(Apply(Upsert("a"), 4).disposition, Disposition::kCreated);
   EXPECT_TRUE(Next(5));
 }
@@ -378,15 +379,28 @@ class SameBatchTest : public ShardStateTest {
   }
 };
 
-TEST_F(SameBatchTest, ARemovalEndsTheLeaseThatWasOpenedBeforeIt) {
+TEST_F(SameBatchTest, ARemovalDoesNotEndTheLeaseThatWasOpenedBeforeIt) {
   Apply(Upsert("a"), 0);
   const std::vector<Event> batch = {Pick(10), RemovePage{Key("a")}};
   const std::vector<Reply> replies = shard_.Apply(batch, At(10));
   ASSERT_TRUE(replies[0].assignment);
+  EXPECT_EQ(counters().leases, 1u) << "a worker was told to fetch the page";
+  EXPECT_EQ(InFlight(), 1u);
+  shard_.RunTimers(At(10) + kLease);
+  EXPECT_EQ(counters().expired_leases, 1u);
   EXPECT_EQ(counters().leases, 0u);
   EXPECT_EQ(InFlight(), 0u);
-  shard_.RunTimers(At(1000));  // the deadline finds nothing to end
-  EXPECT_EQ(counters().expired_leases, 0u);
+}
+
+TEST_F(SameBatchTest, ALeaseEndsAfterItsPageIsRemoved) {
+  Apply(Upsert("a"), 0);
+  const auto assignment = Next(10);
+  const std::vector<Event> batch = {RemovePage{Key("a")}, ReturnLease{assignment->lease},
+                                    Upsert("a")};
+  for (const Reply& reply : shard_.Apply(batch, At(11))) EXPECT_TRUE(reply.status.ok());
+  EXPECT_EQ(counters().leases, 0u);
+  EXPECT_EQ(InFlight(), 0u);
+  EXPECT_TRUE(Next(12));
 }
 
 TEST_F(SameBatchTest, AResultByUrlEndsTheLeaseThatWasOpenedBeforeIt) {

@@ -1,4 +1,6 @@
-// Workers that take all they can get and are never heard of again.
+// Workers that take all they can get and are never heard of again, many under names that are never
+// used twice.
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -18,11 +20,27 @@ void Swallow(Attack attack) {
   }
 }
 
+// A new name for every call.
+void Invent(Attack attack) {
+  const auto stub = v1::SchedulerService::NewStub(attack.Connect());
+  while (!attack.Over()) {
+    v1::NextRequest request;
+    request.set_worker("invented " + std::to_string(attack.Below(UINT64_MAX)));
+    request.set_max_assignments(1 + static_cast<uint32_t>(attack.Below(1000)));
+    request.mutable_lease_duration()->set_seconds(attack.OneIn(2) ? 1 : 5);
+    v1::NextResponse response;
+    const auto call = attack.Call();
+    (void)stub->Next(call.get(), request, &response);
+    for (const v1::Assignment& one : response.assignments()) attack.target().ledger->Note(one);
+  }
+}
+
 }  // namespace
 
 void BlackHoles(Attack& attack) {
   std::vector<std::thread> holes;
   for (int i = 0; i < 3; ++i) holes.emplace_back(Swallow, attack.Split());
+  for (int i = 0; i < 8; ++i) holes.emplace_back(Invent, attack.Split());
   for (std::thread& hole : holes) hole.join();
 }
 

@@ -1,5 +1,7 @@
 #include "server/engine/dispatcher.h"
 
+#include <algorithm>
+#include <atomic>
 #include <future>
 #include <map>
 #include <memory>
@@ -19,6 +21,7 @@ class CountingSink final : public AssignmentSink {
  public:
   explicit CountingSink(size_t wanted) : wanted_(wanted) {}
   void Deliver(std::vector<Assignment> assignments, Outlook /*outlook*/) override {
+    if (!assignments.empty()) served_ = true;
     for (const Assignment& assignment : assignments) {
       ++by_host_[assignment.host];
       if (--wanted_ == 0) done_.set_value(by_host_);
@@ -27,9 +30,11 @@ class CountingSink final : public AssignmentSink {
   void OnPause(bool /*paused*/) override {}
   void OnStall(const Status& /*why*/) override {}
   std::map<std::string, int> Await() { return done_.get_future().get(); }
+  [[nodiscard]] bool served() const { return served_; }
 
  private:
   size_t wanted_;
+  std::atomic<bool> served_{false};
   std::map<std::string, int> by_host_;
   std::promise<std::map<std::string, int>> done_;
 };
@@ -83,6 +88,89 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   tallies["w"].ended = 1;
   dispatcher.OnLeases(tallies);
   dispatcher.Leave(*first);
+}
+
+// Whoever invents names takes neither all pages nor all ticks, and those who come later get in.
+TEST(Dispatcher, BoundsWhatInventedNamesTake) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
+  }
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), 1000, 8);
+  shards.TellLeases([&](const LeaseTallies& tallies) { dispatcher.OnLeases(tallies); });
+  dispatcher.Start();
+  std::vector<WorkerId> all;
+  const auto join = [&](const std::string& name, const std::string& address, size_t wanted) {
+    auto sink = std::make_shared<CountingSink>(wanted);
+    const auto worker =
+        dispatcher.Join({.name = name, .address = address, .lease = Duration::Hours(1)}, sink, 100);
+    EXPECT_TRUE(worker.ok());
+    dispatcher.Grant(*worker, wanted);
+    all.push_back(*worker);
+    return sink;
+  };
+  for (int i = 0; i < 4; ++i) (void)join("invented " + std::to_string(i), "here", 1)->Await();
+  const auto late = join("one too many", "here", 1);
+  EXPECT_TRUE(dispatcher.FullBy("one too many", "here"));
+  (void)join("elsewhere", "there", 1)->Await();
+  EXPECT_EQ(dispatcher.stats().workers_at_allowance, 1u);
+  EXPECT_EQ(dispatcher.stats().newcomer_leases, 5u);
+  // Whose results have come is served.
+  LeaseTallies answered;
+  answered["proven"].answered = 1;
+  dispatcher.OnLeases(answered);
+  (void)join("proven", "here", 20)->Await();
+  EXPECT_FALSE(late->served());
+  // A lease ends: the next of those that wait has its place.
+  LeaseTallies ended;
+  ended["invented 2"] = {.ended = 1, .expired = 1};
+  dispatcher.OnLeases(ended);
+  (void)late->Await();
+  // One that has waited need not wait any more when its result comes.
+  const auto waiting = join("late", "here", 1);
+  while (dispatcher.stats().workers_at_allowance == 0) {
+  }
+  answered.clear();
+  answered["late"].answered = 1;
+  dispatcher.OnLeases(answered);
+  (void)waiting->Await();
+  for (const WorkerId id : all) dispatcher.Leave(id);
+  dispatcher.Stop();
+}
+
+// However many new names there are.
+TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  for (int i = 0; i < 400; ++i) {
+    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
+  }
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
+  LeaseTallies answered;
+  answered["proven"].answered = 1;
+  dispatcher.OnLeases(answered);
+  std::vector<WorkerId> all;
+  const auto join = [&](const std::string& name, const std::shared_ptr<CountingSink>& sink) {
+    const auto worker =
+        dispatcher.Join({.name = name, .address = "here", .lease = Duration::Hours(1)}, sink, 100);
+    ASSERT_TRUE(worker.ok());
+    dispatcher.Grant(*worker, 100);
+    all.push_back(*worker);
+  };
+  for (int i = 0; i < 30; ++i) {
+    join("invented " + std::to_string(i), std::make_shared<CountingSink>(1000));
+  }
+  const auto sink = std::make_shared<CountingSink>(60);
+  join("proven", sink);
+  dispatcher.Start();
+  (void)sink->Await();
+  std::vector<std::string> order;
+  for (const RecentAssignment& one : dispatcher.recent()) order.push_back(one.worker);
+  // The last of the 60 lies somewhere within what was handed out by now.
+  const auto last = std::find(order.begin(), order.end(), "proven");
+  ASSERT_LT(last + 20, order.end());
+  EXPECT_EQ(std::count(last, last + 20, "proven"), 15);
+  for (const WorkerId id : all) dispatcher.Leave(id);
+  dispatcher.Stop();
 }
 
 // Calls of Next that wait leave places to workers on streams.

@@ -3,6 +3,7 @@
 #define FRESHET_TESTS_SERVER_ENGINE_TEST_SHARDS_H_
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -67,6 +68,10 @@ class TestShards {
     const std::string host = HostOf(shard);
     return {.key = {"DEFAULT", "https://" + host + "/" + path}, .host = host};
   }
+  // What becomes of leases from now on. Before the first lease.
+  void TellLeases(std::function<void(const LeaseTallies&)> tell) {
+    observer_.tell_leases = std::move(tell);
+  }
   Reply Apply(size_t shard, const Event& event) {
     std::promise<Reply> answer;
     shards_[shard]->SubmitAlways({.events = {event}, .done = [&answer](std::vector<Reply> replies) {
@@ -93,16 +98,20 @@ class TestShards {
   }
 
  private:
-  class NoObserver final : public ShardObserver {
+  class Observer final : public ShardObserver {
    public:
     void OnCommit(Duration, size_t) override {}
     void OnFailure(uint16_t, const Status&) override {}
     void OnPagesMayBeDue() override {}
+    void OnLeases(const LeaseTallies& tallies) override {
+      if (tell_leases) tell_leases(tallies);
+    }
+    std::function<void(const LeaseTallies&)> tell_leases;
   };
 
   TempDir dir_;
   SystemClock clock_;
-  NoObserver observer_;
+  Observer observer_;
   std::unique_ptr<Store> store_;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::optional<Router> router_;

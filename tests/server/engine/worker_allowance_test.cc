@@ -6,12 +6,19 @@ namespace freshet {
 namespace {
 
 constexpr uint64_t kMost = 1000;
+constexpr const char* kHere = "ipv4:192.0.2.1";
 using Told = std::optional<uint64_t>;
 
+AllowanceLimits Limits(uint64_t most, uint64_t newcomers = 1'000'000, size_t names = 10) {
+  return {.most = most, .newcomers = newcomers, .proven_names = names, .newcomer_names = names};
+}
+
 // Sets aside and opens as many leases as there is room for, up to `wanted`; returns how many.
-uint64_t Open(WorkerAllowances& allowances, const std::string& worker, uint64_t wanted) {
+uint64_t Open(WorkerAllowances& allowances, const std::string& worker, uint64_t wanted,
+              const std::string& address = kHere) {
   uint64_t opened = 0;
-  while (opened < wanted && allowances.Reserve(worker)) {
+  while (opened < wanted && !allowances.FullBy(worker, address)) {
+    allowances.Reserve(worker, address);
     (void)allowances.Apply(worker, {.opened = 1});
     allowances.Settle(worker);
     ++opened;
@@ -19,41 +26,52 @@ uint64_t Open(WorkerAllowances& allowances, const std::string& worker, uint64_t 
   return opened;
 }
 
+void Prove(WorkerAllowances& allowances, const std::string& worker) {
+  (void)allowances.Apply(worker, {.answered = 1});
+}
+
 TEST(WorkerAllowances, BoundWhatASilentWorkerHolds) {
-  WorkerAllowances allowances(kMost, 10);
+  WorkerAllowances allowances(Limits(kMost));
   EXPECT_EQ(Open(allowances, "silent", 5000), kMost);
-  EXPECT_FALSE(allowances.HasRoom("silent"));
-  EXPECT_TRUE(allowances.HasRoom("other"));
+  const auto full = allowances.FullBy("silent", kHere);
+  ASSERT_TRUE(full);
+  EXPECT_EQ(full->held, kMost);
+  EXPECT_EQ(full->most, kMost);
+  EXPECT_FALSE(full->newcomers);
+  EXPECT_FALSE(allowances.FullBy("other", kHere));
   EXPECT_EQ(allowances.reduced(), 0u);
 }
 
 TEST(WorkerAllowances, CountWhatIsSetAside) {
-  WorkerAllowances allowances(2, 10);
-  EXPECT_TRUE(allowances.Reserve("w"));
-  EXPECT_TRUE(allowances.Reserve("w"));
-  EXPECT_FALSE(allowances.Reserve("w"));
+  WorkerAllowances allowances(Limits(2));
+  allowances.Reserve("w", kHere);
+  EXPECT_FALSE(allowances.FullBy("w", kHere));
+  allowances.Reserve("w", kHere);
+  EXPECT_TRUE(allowances.FullBy("w", kHere));
   allowances.Settle("w");  // did not come about
-  EXPECT_TRUE(allowances.Reserve("w"));
+  EXPECT_FALSE(allowances.FullBy("w", kHere));
 }
 
+// The allowance, not what is held: who holds little and loses one lease is not gone.
 TEST(WorkerAllowances, AreHalvedByEachLeaseThatRunsOut) {
-  WorkerAllowances allowances(kMost, 10);
-  EXPECT_EQ(Open(allowances, "w", 64), 64u);
-  // Of what it holds: a worker that is gone loses much by each.
-  EXPECT_EQ(allowances.Apply("w", {.ended = 1, .expired = 1}), Told(32));
-  EXPECT_EQ(allowances.Apply("w", {.ended = 1, .expired = 1}), Told(16));
-  EXPECT_EQ(allowances.Apply("w", {.ended = 2, .expired = 2}), Told(4));
-  EXPECT_FALSE(allowances.HasRoom("w"));
-  EXPECT_EQ(allowances.Apply("w", {.ended = 60, .expired = 60}), Told(1));
+  WorkerAllowances allowances(Limits(kMost));
+  EXPECT_EQ(Open(allowances, "w", 4), 4u);
+  EXPECT_EQ(allowances.Apply("w", {.ended = 1, .expired = 1}), Told(500));
+  EXPECT_EQ(allowances.Apply("w", {.ended = 1, .expired = 1}), Told(250));
+  EXPECT_EQ(allowances.Apply("w", {.ended = 2, .expired = 2}), Told(62));
   EXPECT_EQ(allowances.reduced(), 1u);
+  EXPECT_EQ(Open(allowances, "w", 1000), 62u);
+  EXPECT_EQ(allowances.Apply("w", {.ended = 60, .expired = 60}), Told(1));
   // Never to nothing: a worker that is back can show it.
+  EXPECT_EQ(Open(allowances, "w", 10), 0u) << "it holds two";
+  EXPECT_EQ(allowances.Apply("w", {.ended = 2, .expired = 2}), Told());
   EXPECT_EQ(Open(allowances, "w", 10), 1u);
 }
 
 TEST(WorkerAllowances, GrowWithResults) {
-  WorkerAllowances allowances(64, 10);
-  ASSERT_EQ(Open(allowances, "w", 2), 2u);
-  ASSERT_EQ(allowances.Apply("w", {.ended = 2, .expired = 2}), Told(1));
+  WorkerAllowances allowances(Limits(64));
+  ASSERT_EQ(Open(allowances, "w", 6), 6u);
+  ASSERT_EQ(allowances.Apply("w", {.ended = 6, .expired = 6}), Told(1));
   std::vector<uint64_t> told;
   for (int results = 0; allowances.reduced() > 0; ++results) {
     ASSERT_LT(results, 64);
@@ -63,11 +81,11 @@ TEST(WorkerAllowances, GrowWithResults) {
   }
   EXPECT_EQ(told, (std::vector<uint64_t>{2, 4, 8, 16, 32, 64}));
   EXPECT_TRUE(allowances.whole(64));
-  EXPECT_EQ(allowances.remembered(), 0u);
+  EXPECT_TRUE(allowances.proven("w")) << "that is remembered";
 }
 
 TEST(WorkerAllowances, OfAWorkerThatLosesOneNowAndThenStayLarge) {
-  WorkerAllowances allowances(kMost, 10);
+  WorkerAllowances allowances(Limits(kMost));
   ASSERT_EQ(Open(allowances, "w", 100), 100u);
   uint64_t held = 100;
   for (int i = 0; i < 100'000; ++i) {
@@ -80,19 +98,80 @@ TEST(WorkerAllowances, OfAWorkerThatLosesOneNowAndThenStayLarge) {
 }
 
 TEST(WorkerAllowances, OfLeasesFromBeforeTheStartAreHalvedToo) {
-  WorkerAllowances allowances(kMost, 10);
-  EXPECT_EQ(allowances.Apply("w", {.expired = 1}), Told(1));
+  WorkerAllowances allowances(Limits(kMost));
+  EXPECT_EQ(allowances.Apply("w", {.expired = 9}), Told(1));
   EXPECT_EQ(Open(allowances, "w", 10), 1u);
 }
 
 TEST(WorkerAllowances, RememberABoundedNumberOfNames) {
-  WorkerAllowances allowances(kMost, 10);
+  WorkerAllowances allowances(Limits(kMost));
   for (int i = 0; i < 1000; ++i) {
     (void)allowances.Apply("w" + std::to_string(i), {.expired = 1});
     EXPECT_LE(allowances.remembered(), 10u);
     EXPECT_LE(allowances.reduced(), 10u);
   }
   EXPECT_EQ(allowances.reduced(), 10u);
+}
+
+// --- Newcomers
+
+TEST(WorkerAllowances, NewNamesHoldOnlySoMuchTogether) {
+  WorkerAllowances allowances(Limits(kMost, 100, 10'000));
+  uint64_t held = 0;
+  for (int i = 0; i < 5000; ++i) held += Open(allowances, "invented " + std::to_string(i), 1);
+  EXPECT_EQ(held, 50u) << "an address leaves half for others";
+  EXPECT_EQ(allowances.newcomer_leases(), 50u);
+  const auto full = allowances.FullBy("yet another", kHere);
+  ASSERT_TRUE(full);
+  EXPECT_TRUE(full->newcomers);
+  EXPECT_EQ(full->held, 50u);
+  EXPECT_EQ(full->most, 50u);
+  // From elsewhere there is always room, for a smaller part of the rest each time.
+  EXPECT_EQ(Open(allowances, "honest", 1000, "ipv4:192.0.2.2"), 25u);
+  EXPECT_EQ(Open(allowances, "third", 1000, "ipv4:192.0.2.3"), 13u);
+  EXPECT_TRUE(allowances.FullBy("honest", kHere)) << "the name counts where it began";
+  // What ends makes room, however it ends.
+  (void)allowances.Apply("invented 0", {.ended = 1, .expired = 1});
+  (void)allowances.Apply("invented 1", {.ended = 1});
+  EXPECT_EQ(allowances.newcomer_leases(), 86u);
+  EXPECT_FALSE(allowances.FullBy("fourth", "ipv4:192.0.2.4"));
+}
+
+TEST(WorkerAllowances, OneResultProvesAName) {
+  WorkerAllowances allowances(Limits(kMost, 100, 10'000));
+  EXPECT_EQ(Open(allowances, "honest", 1000), 50u);
+  EXPECT_FALSE(allowances.proven("honest"));
+  (void)allowances.Apply("honest", {.ended = 1, .answered = 1});
+  EXPECT_TRUE(allowances.proven("honest"));
+  EXPECT_EQ(allowances.newcomer_leases(), 0u) << "what it holds is its own";
+  EXPECT_EQ(Open(allowances, "honest", 5000), kMost - 49);
+  EXPECT_EQ(Open(allowances, "invented", 1000), 50u);
+  // With nothing open it is known all the same, whatever others do.
+  (void)allowances.Apply("honest", {.ended = 1000, .answered = 1000});
+  for (int i = 0; i < 20'000; ++i) {
+    (void)allowances.Apply("invented " + std::to_string(i), {.expired = 1});
+  }
+  EXPECT_TRUE(allowances.proven("honest"));
+  EXPECT_FALSE(allowances.FullBy("honest", kHere));
+}
+
+TEST(WorkerAllowances, ForgetProvenNamesWhenThereAreMore) {
+  WorkerAllowances allowances(Limits(kMost, 100, 10));
+  for (int i = 0; i < 1000; ++i) {
+    Prove(allowances, "w" + std::to_string(i));
+    EXPECT_LE(allowances.remembered(), 10u);
+  }
+  EXPECT_TRUE(allowances.proven("w999"));
+}
+
+// A newcomer that is forgotten counts no more, nor when its leases end.
+TEST(WorkerAllowances, ForgetNewcomersThatHoldLeases) {
+  WorkerAllowances allowances(Limits(kMost, 100, 10));
+  for (int i = 0; i < 30; ++i) EXPECT_EQ(Open(allowances, "w" + std::to_string(i), 1), 1u);
+  EXPECT_EQ(allowances.newcomer_leases(), 10u);
+  for (int i = 0; i < 30; ++i) (void)allowances.Apply("w" + std::to_string(i), {.ended = 1});
+  EXPECT_EQ(allowances.newcomer_leases(), 0u);
+  EXPECT_EQ(allowances.remembered(), 0u);
 }
 
 }  // namespace
