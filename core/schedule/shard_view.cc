@@ -69,6 +69,27 @@ std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   return fmt::format("its host is blocked, by Retry-After or an operator: {:.3f} s to go", left);
 }
 
+// `in`: how long it is to the next crawl, empty where none is expected at this price.
+std::string WhyBelowPrice(const PageRecord& page, const Explanation& explanation,
+                          const std::string& in) {
+  const double share = explanation.price > 0 ? explanation.value / explanation.price : 0;
+  const std::string value = fmt::format(
+      "its value is {:.3g} of the price, what the last page handed out was worth", share);
+  // Nothing makes it staler than it is.
+  if (std::isinf(explanation.staleness) && !page.state.crawled()) {
+    const std::string stays = "it was never crawled, and " + value +
+                              "; neither time nor a signal adds to it: it does not reach the price";
+    return in.empty() ? stays + ", but goes out when no page is worth more"
+                      : stays + ", but goes out in about " + in +
+                            ", when its maximal interval is over, or when no page is worth more";
+  }
+  return in.empty() ? value +
+                          "; it does not reach that without a signal, but goes out when no "
+                          "page is worth more"
+                    : value + "; it reaches that in about " + in +
+                          " without a signal, and goes out sooner when no page is worth more";
+}
+
 // One sentence for a person, to the verdict.
 std::string Why(const PageRecord& page, const Explanation& explanation, bool planned, Instant now) {
   const bool expected = !explanation.next_crawl.infinite();
@@ -97,17 +118,7 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
   if (planned) {
     return expected ? "the plan has it crawled in about " + in : "the plan does not poll it";
   }
-  const double share = explanation.price > 0 ? explanation.value / explanation.price : 0;
-  if (expected) {
-    return fmt::format(
-        "its value is {:.3g} of the price, what the last page handed out was worth; it reaches "
-        "that in about {} without a signal, and goes out sooner when no page is worth more",
-        share, in);
-  }
-  return fmt::format(
-      "its value is {:.3g} of the price, what the last page handed out was worth; it does not "
-      "reach that without a signal, but goes out when no page is worth more",
-      share);
+  return WhyBelowPrice(page, explanation, in);
 }
 
 }  // namespace
