@@ -69,6 +69,13 @@ std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   return fmt::format("its host is blocked, by Retry-After or an operator: {:.3f} s to go", left);
 }
 
+// What else a page waits for whose host waits longer, or nobody knows how long.
+std::string WhyPageWaitsToo(const PageRecord& page, const Explanation& explanation, Instant now) {
+  if (explanation.eligible_from <= now) return {};
+  return fmt::format("; besides, {}: {}", WaitText(page, explanation.eligible_from),
+                     InHow(explanation.eligible_from, now));
+}
+
 // `in`: how long it is to the next crawl, empty where none is expected at this price.
 std::string WhyBelowPrice(const PageRecord& page, const Explanation& explanation,
                           const std::string& in) {
@@ -100,10 +107,12 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
     case Verdict::kNever:
       return NeverText(page);
     case Verdict::kHostBusy:
-      return WhyHostWaits(explanation, now);
+      return WhyHostWaits(explanation, now) + WhyPageWaitsToo(page, explanation, now);
     case Verdict::kTooEarly:
-      return fmt::format("{}: {}", WaitText(page, explanation.eligible_from),
-                         InHow(explanation.eligible_from, now));
+      return fmt::format(
+          "{}: {}{}", WaitText(page, explanation.eligible_from),
+          InHow(explanation.eligible_from, now),
+          explanation.host_free > now ? "; besides, " + WhyHostWaits(explanation, now) : "");
     case Verdict::kForced:
       if (page.state.gone) return GoneText(page) + "; it is looked for with the next ticks";
       return page.state.recheck ? "a recheck was asked for: it goes out as soon as a worker asks"
@@ -177,7 +186,8 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   } else if (pages.Is(*id, PageTable::kNever)) {
     result.verdict = Verdict::kNever;
     result.next_crawl = Instant::Infinite();
-  } else if (result.host_free > now && !leaving) {
+  } else if (result.host_free > now && result.host_free >= entry.eligible_from && !leaving) {
+    // Of two waits the one that ends last decides.
     result.verdict = Verdict::kHostBusy;
     result.next_crawl = std::max(result.next_crawl, result.host_free);
   } else if (entry.eligible_from > now) {
