@@ -103,6 +103,26 @@ TEST(Daemon, EndsWhileItStarts) {
   EXPECT_THAT(result.err, HasSubstr("stopped before it served"));
 }
 
+// A supervisor may stop what it has only just started. The configuration is a pipe: reading it
+// waits until the test has sent the signal.
+TEST(Daemon, EndsInOrderBeforeItHasReadItsConfiguration) {
+  for (const std::string signal : {"TERM", "INT"}) {
+    const TempDir dir;
+    const testing::ProgramResult result =
+        RunScript(dir,
+                  "mkfifo $dir/c; trap - INT; set -m\n"
+                  "$freshetd $ports --data-dir $dir/d --config $dir/c 2>$dir/e.err & pid=$!\n"
+                  "exec 3>$dir/c; kill -" +
+                      signal +
+                      " $pid; echo 'crawl_rate: 5' >&3; exec 3>&-\n"
+                      "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr("stopping"));
+    EXPECT_THAT(result.err, HasSubstr("stopped before it served"));
+  }
+}
+
 TEST(Daemon, EndsAtOnceAtTheSecondSignal) {
   const TempDir dir;
   const testing::ProgramResult result =
