@@ -268,6 +268,25 @@ constexpr char kFill[] =
     "$freshet --server $address checkpoint backup >/dev/null\n"
     "kill $pid; wait $pid; set +e\n";
 
+TEST(Daemon, SaysAtTheStartThatItIsPausedAndWhy) {
+  const TempDir dir;
+  const testing::ProgramResult result = RunScript(
+      dir, std::string(kFill) +
+               "run() {\n"
+               "  $freshetd $ports --data-dir $dir/d >$dir/d.out 2>$dir/d.err & pid=$!\n"
+               "  ready $dir/d.out $pid\n"
+               "  server=$(sed 's/.*grpc=\\([^ ]*\\) .*/\\1/' $dir/d.out)\n"
+               "  \"$@\"; kill $pid; wait $pid; grep paused $dir/d.err\n"
+               "}\n"
+               "pause() { $freshet --server $server pause --reason 'new disk'; }\n"
+               "show() { $freshet --server $server stats | grep -o 'paused: new disk'; }\n"
+               "run pause; run show\n");
+  EXPECT_THAT(result.out, MatchesRegex("(.*\n)?paused\npaused: new disk\n"
+                                       "[^\n]*warn[^\n]* assignments are paused, as they were "
+                                       "before the start: new disk; [^\n]*\n"))
+      << result.err;
+}
+
 TEST(Daemon, VerifiesRestoresAndRepairs) {
   const TempDir dir;
   const testing::ProgramResult result =
