@@ -311,6 +311,8 @@ TEST(Daemon, VerifiesRestoresAndRepairs) {
   EXPECT_THAT(result.out, HasSubstr("intact " + dir.path() + "/r: pages=10"));
   EXPECT_THAT(result.out, HasSubstr("problem: "));
   EXPECT_THAT(result.out, HasSubstr("verify 1\n"));
+  EXPECT_THAT(result.out, ContainsRegex("lost: tables=([0-9]+) of [0-9]+, [0-9]+ bytes that cannot "
+                                        "be read at all: how many pages"));
   EXPECT_THAT(result.out, HasSubstr("repaired " + dir.path() + "/r\nrepair 0\n")) << result.err;
 }
 
