@@ -35,6 +35,8 @@ struct Maintenance {
   bool verify = false;
   bool repair = false;
   std::string checkpoint;
+
+  [[nodiscard]] bool asked() const { return verify || repair || !checkpoint.empty(); }
 };
 
 void AddMaintenanceFlags(CLI::App& app, Maintenance& maintenance) {
@@ -63,14 +65,20 @@ void AddFlags(CLI::App& app, CommandLine& line) {
   app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off (info)");
 }
 
-// SIGTERM and SIGINT, blocked for this thread and those that it starts.
-sigset_t BlockEndSignals() {
+// SIGTERM and SIGINT.
+sigset_t EndingSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   return signals;
+}
+
+// Holds them back, `how` = SIG_BLOCK, from this thread and those that it starts, or lets them
+// through again, SIG_UNBLOCK, those that have come meanwhile included.
+void MaskEndSignals(int how) {
+  const sigset_t signals = EndingSignals();
+  pthread_sigmask(how, &signals, nullptr);
 }
 
 // Hears signals that every other thread has blocked: the first one asks for the end, the second one
@@ -78,10 +86,8 @@ sigset_t BlockEndSignals() {
 class EndSignals {
  public:
   // `on_first` is called on a thread of its own.
-  EndSignals(const sigset_t& signals, Clock& clock, std::function<void()> on_first)
-      : signals_(signals),
-        clock_(clock),
-        thread_([this, first = std::move(on_first)] { Run(first); }) {}
+  EndSignals(Clock& clock, std::function<void()> on_first)
+      : clock_(clock), thread_([this, first = std::move(on_first)] { Run(first); }) {}
   ~EndSignals() {
     over_ = true;
     pthread_kill(thread_.native_handle(), SIGINT);
@@ -115,7 +121,7 @@ class EndSignals {
     }
   }
 
-  const sigset_t signals_;
+  const sigset_t signals_ = EndingSignals();
   Clock& clock_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> come_ = false;
@@ -135,13 +141,12 @@ int Stop(Server& server) {
 }
 
 int Run(const ServerConfig& config) {
-  const sigset_t end = BlockEndSignals();
   // A client that goes away must not end the server.
   std::signal(SIGPIPE, SIG_IGN);
 
   SystemClock clock;
   Server server(config, clock);
-  EndSignals signals(end, clock, [&server] { server.RequestStop(); });
+  EndSignals signals(clock, [&server] { server.RequestStop(); });
   const StatusOr<ServingInfo> info = server.Start();
   if (absl::IsCancelled(info.status())) {
     spdlog::info("stopped before it served");
@@ -161,7 +166,17 @@ int Run(const ServerConfig& config) {
   return Stop(server);
 }
 
+int RunMaintenance(const ServerConfig& config, const Maintenance& maintenance) {
+  // It works on copies, or only reads: there is nothing to end in order.
+  MaskEndSignals(SIG_UNBLOCK);
+  if (maintenance.verify) return RunVerify(config);
+  if (maintenance.repair) return RunRepair(config);
+  return RunRestore(config, maintenance.checkpoint);
+}
+
 int Main(int argc, char** argv) {
+  // First of all: who stops the server before it has read its configuration is heard all the same.
+  MaskEndSignals(SIG_BLOCK);
   // What is stored is the owner's alone: pages, and the secret that fingerprints depend on.
   umask(S_IRWXG | S_IRWXO);
   CLI::App app("Freshet, the recrawl scheduler: serves which page to fetch next.", "freshetd");
@@ -190,10 +205,7 @@ int Main(int argc, char** argv) {
   }
   config->data_dir = *data_dir;
   StartLogging(config->log_level);
-  if (maintenance.verify) return RunVerify(*config);
-  if (maintenance.repair) return RunRepair(*config);
-  if (!maintenance.checkpoint.empty()) return RunRestore(*config, maintenance.checkpoint);
-  return Run(*config);
+  return maintenance.asked() ? RunMaintenance(*config, maintenance) : Run(*config);
 }
 
 }  // namespace

@@ -56,6 +56,27 @@ int PrintReport(std::string_view done, const std::string& dir, const VerifyRepor
   return report.ok() ? kWhole : kNotWhole;
 }
 
+// Whole lines, for people; empty where no table was damaged.
+std::string DescribeTables(const storage::TableDamage& tables) {
+  std::string text;
+  if (tables.unreadable > 0) {
+    text += fmt::format(
+        "lost: tables={} of {}, {} bytes that cannot be read at all: how many pages and other rows "
+        "they held is not known, and what stood there alone is not among the numbers above\n",
+        tables.unreadable, tables.tables, tables.unreadable_bytes);
+  }
+  if (tables.damaged > 0) {
+    text += fmt::format(
+        "damaged: tables={} of {}, {} rows in {} bytes, of which those that can be read are "
+        "saved\n",
+        tables.damaged, tables.tables, tables.damaged_rows, tables.damaged_bytes);
+  }
+  if (!tables.complete) {
+    text += "The list of tables is lost: whether any are missing is not known\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 int RunVerify(const ServerConfig& config) {
@@ -95,11 +116,12 @@ int RunRepair(const ServerConfig& config) {
       "saved: pages={} hosts={} leases={}, of which URLs rebuilt: {}\n"
       "lost: pages={} states={} (kept as never crawled, with default settings) details={} (kept "
       "without validators and observations) leases={} other_rows={}\n"
+      "{}"
       "The damaged files are, unchanged, in {}\n"
       "repaired {}\n",
       report->pages, report->hosts, report->leases, report->rebuilt_texts, report->lost_pages,
       report->lost_states, report->lost_details, report->lost_leases, report->lost_rows,
-      report->original, config.data_dir);
+      DescribeTables(report->tables), report->original, config.data_dir);
   return kWhole;
 }
 

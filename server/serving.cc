@@ -66,9 +66,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       admin_service_(context_),
       grpc_port_(config, static_cast<size_t>(connections), clock) {
   for (const SourceRecord& source : loaded.globals.sources) sources_.Add(source);
-  if (loaded.globals.settings.paused) {
-    dispatcher_.SetPaused(true, "paused before the last restart");
-  }
+  TakeOverPause(loaded.globals.settings);
   metrics.SetHandlers(
       [&health](uint16_t shard, const Status& status) {
         spdlog::critical("shard {} stops taking changes: {}", shard, status.ToString());
@@ -79,6 +77,15 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
   for (const auto& shard : shards_) shard->Start();
   dispatcher_.Start();
   if (loaded.policy.plan) plans_.SetMethod(loaded.policy.plan, nullptr);
+}
+
+void Serving::TakeOverPause(const Settings& settings) {
+  if (!settings.paused) return;
+  dispatcher_.SetPaused(true, settings.pause_reason);
+  spdlog::warn(
+      "assignments are paused, as they were before the start{}{}; they go on once somebody "
+      "resumes them",
+      settings.pause_reason.empty() ? "" : ": ", settings.pause_reason);
 }
 
 Status Serving::AddConfiguredSources() {

@@ -46,6 +46,7 @@ class Serving {
   [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
 
  private:
+  void TakeOverPause(const Settings& settings);
   [[nodiscard]] Status AddConfiguredSources();
 
   const ServerConfig& config_;

@@ -387,6 +387,7 @@ class Repairer {
     ASSIGN_OR_RETURN(const std::unique_ptr<DamagedDatabase> source,
                      DamagedDatabase::Open(Work("source"), options_,
                                            [this](std::string text) { Note(std::move(text)); }));
+    report_.tables = source->tables();
     // Fingerprints stay what they were, where that is known.
     const std::string secret_key = MetaKeyOf(MetaKey::kSecret);
     FingerprintSecret secret;

@@ -27,6 +27,20 @@
 
 namespace freshet::storage {
 
+// Tables, the files that hold most rows. Of one that cannot be read at all nobody knows what it
+// held: neither how many pages nor that they were there. Value type, thread-compatible.
+struct TableDamage {
+  uint64_t tables = 0;      // that there were, or should have been
+  uint64_t unreadable = 0;  // of them, as a whole; missing ones included
+  uint64_t unreadable_bytes = 0;
+  uint64_t damaged = 0;  // of them, in parts
+  uint64_t damaged_bytes = 0;
+  uint64_t damaged_rows = 0;  // that those held, what could be read included
+  // Whether it is known which tables there should have been. Else those that are missing are not
+  // counted.
+  bool complete = true;
+};
+
 // Value type, thread-compatible.
 struct RepairReport {
   bool intact = false;  // nothing was wrong, nothing was done
@@ -40,6 +54,8 @@ struct RepairReport {
   uint64_t lost_details = 0;
   uint64_t lost_leases = 0;
   uint64_t lost_rows = 0;  // others that were there but could not be read
+  // What stood in there and is neither saved nor counted above cannot be told from what never was.
+  TableDamage tables;
   // What could be saved although a row of it was lost.
   uint64_t rebuilt_texts = 0;
   std::vector<std::string> notes;  // what was found, one line each, at most kMaxNotes

@@ -49,6 +49,8 @@ inline constexpr int kMaxMessageBytes = 16 << 20;
 inline constexpr size_t kMaxUnwrittenBytesPerStream = size_t{256} << 10;
 // Of the text that says why an item was refused.
 inline constexpr size_t kMaxReasonBytes = 300;
+// Of the text that says why assignments are paused.
+inline constexpr size_t kMaxPauseReasonBytes = 256;
 // Fields of clients that are newer than the server, which protobuf keeps one by one.
 inline constexpr size_t kMaxUnknownFieldsPerMessage = 16'000;
 inline constexpr int64_t kMaxCreditPerWorker = 10'000;

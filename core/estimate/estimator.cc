@@ -50,6 +50,7 @@ class Estimator::Impl {
 
   PageEstimate Estimate(const PageRecord& page, Instant now) const;
   PageEstimate EstimateAlone(const PageRecord& page, Instant now) const;
+  PageRates RatesBeforeFirstCrawl(const PageState& state) const;
   double SignalWeight(const PageSpec& spec, const PageState& state, SourceClass source_class) const;
   void Advance(PageState& state, Instant now) const;
   Instant NextEdge(const PageState& state) const;
@@ -161,6 +162,25 @@ PageEstimate Estimator::Impl::Estimate(const PageRecord& page, Instant now) cons
     rates.staleness_rate *= site.curve().Level(rates.age_bin) / site.curve().Ahead(rates.age_bin);
   }
   return estimate;
+}
+
+PageRates Estimator::Impl::RatesBeforeFirstCrawl(const PageState& state) const {
+  PageRates rates = state.rates;
+  if (rates.age_bin == kAgeless || state.evidence == 0) return rates;
+  // Without crawls and signals the posterior mean has a closed form.
+  const SiteModel& site = Site(rates.site);
+  const double day = options_.day.seconds();
+  const RatePrior& prior = site.prior();
+  const double exposure = site.burst_signals_per_change() * state.evidence_exposure / day;
+  const double mean = prior.shape / (prior.shape / prior.mean + exposure);
+  const int bin = AgeCurve::BinOf(std::max(0.0, Days(state.carried_at - state.first_seen)));
+  const double factor = mean * site.curve().Ahead(bin) / day / rates.change_rate;
+  if (!(factor < 1)) return rates;
+  rates.change_rate *= factor;
+  rates.unsignalled_rate *= factor;
+  rates.signal_rate *= factor;
+  rates.staleness_rate *= factor;
+  return rates;
 }
 
 double Estimator::Impl::SignalWeight(const PageSpec& spec, const PageState& state,
@@ -493,6 +513,9 @@ Estimator::~Estimator() = default;
 
 PageEstimate Estimator::Estimate(const PageRecord& page, Instant now) const {
   return impl_->Estimate(page, now);
+}
+PageRates Estimator::RatesBeforeFirstCrawl(const PageState& state) const {
+  return impl_->RatesBeforeFirstCrawl(state);
 }
 double Estimator::SignalWeight(const PageSpec& spec, const PageState& state,
                                SourceClass source_class) const {

@@ -60,6 +60,12 @@ class Estimator {
   // but for signal_weight, which may be infinite. A page without any observation gets the prior.
   [[nodiscard]] PageEstimate Estimate(const PageRecord& page, Instant now) const;
 
+  // The rates that a page nobody has crawled is valued at: those in its state, but for what its
+  // signals have said, age included. Its value is importance over change rate, and signals are
+  // evidence of changes: there is no copy yet that they could make staler, and they must not make
+  // the first crawl worth less. Needs nothing but the fixed-width state, carried to the instant.
+  [[nodiscard]] PageRates RatesBeforeFirstCrawl(const PageState& state) const;
+
   // kappa of one more signal of this class for a page in this state: what the scheduler adds to
   // the staleness. >= 0, may be infinite (complete signals).
   [[nodiscard]] double SignalWeight(const PageSpec& spec, const PageState& state,

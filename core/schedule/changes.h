@@ -17,6 +17,7 @@ struct Settings {
   std::optional<Rate> crawl_rate;     // unset: as configured
   std::optional<std::string> policy;  // unset: as configured
   bool paused = false;
+  std::string pause_reason;  // empty: none was given, or not paused
   // Politeness of hosts that have none of their own. Unset: as configured.
   std::optional<Duration> min_delay;
   std::optional<uint32_t> max_in_flight;

@@ -43,8 +43,9 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
   IndexEntry entry;
   const Policy& policy = picks.policy().index;
   entry.policy = policy;
-  entry.rates = MakeIndexRates(spec.importance, state.rates);
   const bool fresh_once = std::isfinite(state.staleness) || state.crawled();
+  entry.rates = MakeIndexRates(spec.importance,
+                               fresh_once ? state.rates : estimator.RatesBeforeFirstCrawl(state));
   const double elapsed = state.crawled() ? (state.carried_at - state.last_crawl).seconds() : 0;
   // A page that nobody has fetched yet is worth what a page that is surely stale is worth.
   entry.exponent = fresh_once ? PolicyExponent(policy, state.rates, state.staleness,

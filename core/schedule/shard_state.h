@@ -119,7 +119,7 @@ enum class Verdict : uint8_t {
   kDue,         // among the next, by value or by the plan
   kBelowPrice,  // or later by the plan
   kLeased,      // out, or picked and about to be
-  kHostBusy,
+  kHostBusy,    // and no other wait ends later
   kTooEarly,
   kForced,
   kNever,  // at no time, or not unless somebody asks for it

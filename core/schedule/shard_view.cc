@@ -69,6 +69,34 @@ std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   return fmt::format("its host is blocked, by Retry-After or an operator: {:.3f} s to go", left);
 }
 
+// What else a page waits for whose host waits longer, or nobody knows how long.
+std::string WhyPageWaitsToo(const PageRecord& page, const Explanation& explanation, Instant now) {
+  if (explanation.eligible_from <= now) return {};
+  return fmt::format("; besides, {}: {}", WaitText(page, explanation.eligible_from),
+                     InHow(explanation.eligible_from, now));
+}
+
+// `in`: how long it is to the next crawl, empty where none is expected at this price.
+std::string WhyBelowPrice(const PageRecord& page, const Explanation& explanation,
+                          const std::string& in) {
+  const double share = explanation.price > 0 ? explanation.value / explanation.price : 0;
+  const std::string value = fmt::format(
+      "its value is {:.3g} of the price, what the last page handed out was worth", share);
+  // Nothing makes it staler than it is.
+  if (std::isinf(explanation.staleness) && !page.state.crawled()) {
+    const std::string stays = "it was never crawled, and " + value +
+                              "; neither time nor a signal adds to it: it does not reach the price";
+    return in.empty() ? stays + ", but goes out when no page is worth more"
+                      : stays + ", but goes out in about " + in +
+                            ", when its maximal interval is over, or when no page is worth more";
+  }
+  return in.empty() ? value +
+                          "; it does not reach that without a signal, but goes out when no "
+                          "page is worth more"
+                    : value + "; it reaches that in about " + in +
+                          " without a signal, and goes out sooner when no page is worth more";
+}
+
 // One sentence for a person, to the verdict.
 std::string Why(const PageRecord& page, const Explanation& explanation, bool planned, Instant now) {
   const bool expected = !explanation.next_crawl.infinite();
@@ -79,10 +107,12 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
     case Verdict::kNever:
       return NeverText(page);
     case Verdict::kHostBusy:
-      return WhyHostWaits(explanation, now);
+      return WhyHostWaits(explanation, now) + WhyPageWaitsToo(page, explanation, now);
     case Verdict::kTooEarly:
-      return fmt::format("{}: {}", WaitText(page, explanation.eligible_from),
-                         InHow(explanation.eligible_from, now));
+      return fmt::format(
+          "{}: {}{}", WaitText(page, explanation.eligible_from),
+          InHow(explanation.eligible_from, now),
+          explanation.host_free > now ? "; besides, " + WhyHostWaits(explanation, now) : "");
     case Verdict::kForced:
       if (page.state.gone) return GoneText(page) + "; it is looked for with the next ticks";
       return page.state.recheck ? "a recheck was asked for: it goes out as soon as a worker asks"
@@ -97,17 +127,7 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
   if (planned) {
     return expected ? "the plan has it crawled in about " + in : "the plan does not poll it";
   }
-  const double share = explanation.price > 0 ? explanation.value / explanation.price : 0;
-  if (expected) {
-    return fmt::format(
-        "its value is {:.3g} of the price, what the last page handed out was worth; it reaches "
-        "that in about {} without a signal, and goes out sooner when no page is worth more",
-        share, in);
-  }
-  return fmt::format(
-      "its value is {:.3g} of the price, what the last page handed out was worth; it does not "
-      "reach that without a signal, but goes out when no page is worth more",
-      share);
+  return WhyBelowPrice(page, explanation, in);
 }
 
 }  // namespace
@@ -166,7 +186,8 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   } else if (pages.Is(*id, PageTable::kNever)) {
     result.verdict = Verdict::kNever;
     result.next_crawl = Instant::Infinite();
-  } else if (result.host_free > now && !leaving) {
+  } else if (result.host_free > now && result.host_free >= entry.eligible_from && !leaving) {
+    // Of two waits the one that ends last decides.
     result.verdict = Verdict::kHostBusy;
     result.next_crawl = std::max(result.next_crawl, result.host_free);
   } else if (entry.eligible_from > now) {

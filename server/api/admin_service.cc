@@ -24,8 +24,6 @@
 namespace freshet {
 namespace {
 
-constexpr size_t kMaxReasonBytes = 256;
-
 grpc::Status StoppingStatus() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
@@ -239,9 +237,12 @@ void SetPolitenessDefaults(
 
 void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseResponse>* call) {
   const std::string reason = call->request().reason();
-  const Status valid = ValidateText("reason", reason, kMaxReasonBytes);
+  const Status valid = ValidateText("reason", reason, limits::kMaxPauseReasonBytes);
   if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
-  const auto change = [](Settings* settings) { settings->paused = true; };
+  const auto change = [reason](Settings* settings) {
+    settings->paused = true;
+    settings->pause_reason = reason;
+  };
   context.settings.Change(change, [&context, call, reason](Reply reply) {
     if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
     call->response()->set_was_paused(context.dispatcher.SetPaused(true, reason));
@@ -250,7 +251,10 @@ void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseRe
 }
 
 void Resume(const ServerContext& context, UnaryCall<v1::ResumeRequest, v1::ResumeResponse>* call) {
-  const auto change = [](Settings* settings) { settings->paused = false; };
+  const auto change = [](Settings* settings) {
+    settings->paused = false;
+    settings->pause_reason.clear();
+  };
   context.settings.Change(change, [&context, call](Reply reply) {
     if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
     call->response()->set_was_paused(context.dispatcher.SetPaused(false, {}));

@@ -351,8 +351,12 @@ StatusOr<std::string> ConvertHost(std::string_view text) {
   const bool url = text.find("://") != std::string_view::npos;
   const StatusOr<CanonicalUrl> canonical =
       Canonicalise(url ? std::string(text) : fmt::format("http://{}/", text));
-  if (!canonical.ok()) return InField("host", canonical.status());
-  return canonical->host;
+  if (canonical.ok()) return canonical->host;
+  // Said of a URL, whose host is a part of it; here the host is the field.
+  std::string_view reason = ReasonOf(canonical.status());
+  constexpr std::string_view kPart = "host ";
+  if (reason.starts_with(kPart)) reason.remove_prefix(kPart.size());
+  return InvalidArgument("host: {}", reason);
 }
 
 StatusOr<SetHost> ConvertPoliteness(const v1::SetHostPolitenessRequest& request, Instant now) {

@@ -1,5 +1,6 @@
 #include "server/api/pages_service.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,7 +76,9 @@ void RecheckPages(const ServerContext& context,
 }
 
 std::string Standstill(const Dispatcher& dispatcher) {
-  if (dispatcher.paused()) return "assignments are paused";
+  if (const std::optional<std::string> reason = dispatcher.pause(); reason) {
+    return reason->empty() ? "assignments are paused" : "assignments are paused: " + *reason;
+  }
   return dispatcher.rate() == Rate() ? "the crawl rate is 0" : "";
 }
 

@@ -678,6 +678,11 @@ bool Dispatcher::paused() const {
   return paused_;
 }
 
+std::optional<std::string> Dispatcher::pause() const {
+  const MutexLock lock(mutex_);
+  return paused_ ? std::optional(pause_reason_) : std::nullopt;
+}
+
 Status Dispatcher::stalled() const {
   const MutexLock lock(mutex_);
   return stalled_;

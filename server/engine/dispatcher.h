@@ -131,6 +131,8 @@ class Dispatcher {
   void Poke() FRESHET_EXCLUDES(mutex_);
 
   [[nodiscard]] bool paused() const FRESHET_EXCLUDES(mutex_);
+  // Why assignments are paused, empty: for no reason given; nullopt: they are not.
+  [[nodiscard]] std::optional<std::string> pause() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] Status stalled() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] Rate rate() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] DispatchStats stats() const FRESHET_EXCLUDES(mutex_);

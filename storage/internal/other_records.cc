@@ -48,6 +48,7 @@ enum SettingsTag : int {
   kDefaultMinDelay = 5,         // microseconds + 1
   kDefaultMaxInFlight = 6,      // + 1
   kDefaultMinPageInterval = 7,  // microseconds + 1
+  kPauseReason = 8,
 };
 enum EpochTag : int {
   kEpochNumber = 1,
@@ -241,6 +242,7 @@ void EncodeSettings(std::string_view key, const Settings& settings, std::string*
   WriteSpan(kDefaultMinDelay, settings.min_delay, fields);
   WriteLimit(kDefaultMaxInFlight, settings.max_in_flight, fields);
   WriteSpan(kDefaultMinPageInterval, settings.min_page_interval, fields);
+  if (!settings.pause_reason.empty()) fields.Bytes(kPauseReason, settings.pause_reason);
   SealValue(Family::kMeta, key, value);
 }
 
@@ -273,6 +275,9 @@ Status DecodeSettings(std::string_view key, std::string_view value, Settings* se
         break;
       case kDefaultMinPageInterval:
         settings->min_page_interval = ReadSpan(fields);
+        break;
+      case kPauseReason:
+        settings->pause_reason = std::string(fields.Bytes());
         break;
       default:
         fields.Fail();

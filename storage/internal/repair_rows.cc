@@ -5,6 +5,10 @@
 
 #include "rocksdb/cache.h"
 #include "rocksdb/env.h"
+#include "rocksdb/options.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/table_properties.h"
+#include "storage/internal/file_copy.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/sealing.h"
 #include "storage/internal/tuning.h"
@@ -79,21 +83,89 @@ Status DamagedDatabase::TryOpen(const std::string& dir, const StoreOptions& opti
   return absl::OkStatus();
 }
 
+StatusOr<DamagedDatabase::Tables> DamagedDatabase::ReadTables(rocksdb::Env* env,
+                                                              const std::string& dir) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, DatabaseFiles(env, dir));
+  rocksdb::Options options;
+  options.env = env;
+  Tables tables;
+  for (const std::string& name : files) {
+    if (!name.ends_with(".sst")) continue;
+    const std::string path = dir + "/" + name;
+    Table& table = tables[name];
+    RETURN_IF_ERROR(FromRocksDb(env->GetFileSize(path, &table.bytes), "looking at " + path));
+    rocksdb::SstFileReader reader(options);
+    rocksdb::Status status = reader.Open(path);
+    table.opens = status.ok();
+    if (table.opens) {
+      table.rows = reader.GetTableProperties()->num_entries;
+      status = reader.VerifyChecksum();
+    }
+    table.status = FromRocksDb(status, "reading it");
+  }
+  return tables;
+}
+
+void DamagedDatabase::CountTable(const std::string& name, const std::string& family,
+                                 const Table& table) {
+  ++damage_.tables;
+  if (table.status.ok()) return;
+  const std::string what = family.empty() ? name : fmt::format("{} of {}", name, family);
+  const std::string why(table.status.message());
+  if (!table.opens) {
+    ++damage_.unreadable;
+    damage_.unreadable_bytes += table.bytes;
+    note_(fmt::format("table {}, {} bytes, cannot be read at all: {}", what, table.bytes, why));
+    return;
+  }
+  ++damage_.damaged;
+  damage_.damaged_bytes += table.bytes;
+  damage_.damaged_rows += table.rows;
+  note_(fmt::format("table {}, {} rows in {} bytes, is damaged: {}", what, table.rows, table.bytes,
+                    why));
+}
+
+void DamagedDatabase::CountTables(rocksdb::Env* env, const std::string& dir, const Tables& tables) {
+  if (!damage_.complete) {
+    for (const auto& [name, table] : tables) CountTable(name, "", table);
+    return;
+  }
+  std::vector<rocksdb::LiveFileMetaData> live;
+  db_->GetLiveFilesMetaData(&live);
+  for (const rocksdb::LiveFileMetaData& file : live) {
+    const auto found = tables.find(file.relative_filename);
+    if (found != tables.end()) {
+      Table table = found->second;
+      table.bytes = file.size;  // before it was cut
+      CountTable(found->first, file.column_family_name, table);
+    } else if (!env->FileExists(dir + "/" + file.relative_filename).ok()) {
+      CountTable(file.relative_filename, file.column_family_name,
+                 {.bytes = file.size, .status = NotFound("it is missing")});
+    }
+  }
+}
+
 StatusOr<std::unique_ptr<DamagedDatabase>> DamagedDatabase::Open(const std::string& dir,
                                                                  const StoreOptions& options,
                                                                  const RepairNote& note) {
   std::unique_ptr<DamagedDatabase> database(new DamagedDatabase(note));
   rocksdb::Env* env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  ASSIGN_OR_RETURN(const Tables tables, ReadTables(env, dir));
   const auto log = [&](char, std::string_view line) { note(std::string(line)); };
   Status status = CheckLogs(env, dir, WalPolicy::kCut, log);
   if (status.ok()) status = database->TryOpen(dir, options);
-  if (status.ok()) return database;
+  if (status.ok()) {
+    database->CountTables(env, dir, tables);
+    return database;
+  }
   if (absl::IsFailedPrecondition(status)) return status;
   note(fmt::format("{}; trying again with the tables that can be read",
                    std::string(status.message())));
   RETURN_IF_ERROR(FromRocksDb(rocksdb::RepairDB(dir, RepairOptions(options), Families(options)),
                               "making a new MANIFEST in " + dir));
   RETURN_IF_ERROR(database->TryOpen(dir, options));
+  database->damage_.complete = false;
+  database->CountTables(env, dir, tables);
   return database;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "rocksdb/db.h"
 #include "storage/format.h"
 #include "storage/options.h"
+#include "storage/repair.h"
 
 namespace freshet::storage {
 
@@ -32,6 +34,9 @@ class DamagedDatabase {
   DamagedDatabase(const DamagedDatabase&) = delete;
   DamagedDatabase& operator=(const DamagedDatabase&) = delete;
 
+  // What the tables were like before anything was done.
+  [[nodiscard]] const TableDamage& tables() const { return damage_; }
+
   using Visit = std::function<void(std::string_view key, std::string_view value)>;
   // Every row of a family that can be read, in order. Gaps are noted.
   void ForEach(Family family, const Visit& visit);
@@ -42,13 +47,28 @@ class DamagedDatabase {
   [[nodiscard]] Status Close();
 
  private:
+  struct Table {
+    uint64_t bytes = 0;
+    uint64_t rows = 0;
+    Status status;
+    bool opens = false;
+  };
+  using Tables = std::map<std::string, Table>;  // by file name
+
   DamagedDatabase(RepairNote note) : note_(std::move(note)) {}
+  // Every table in `dir`, read to the end.
+  [[nodiscard]] static StatusOr<Tables> ReadTables(rocksdb::Env* env, const std::string& dir);
+  // `family`: of the table, empty where that is not known.
+  void CountTable(const std::string& name, const std::string& family, const Table& table);
+  // Counts the tables that the open database names, or, without its MANIFEST, those that there are.
+  void CountTables(rocksdb::Env* env, const std::string& dir, const Tables& tables);
   [[nodiscard]] Status TryOpen(const std::string& dir, const StoreOptions& options);
   [[nodiscard]] bool Readable(Family family, const std::string& key);
   // The smallest key, found by steps that double, behind which reading works again.
   [[nodiscard]] std::optional<std::string> BehindGap(Family family, const std::string& key);
 
   const RepairNote note_;
+  TableDamage damage_;
   std::unique_ptr<rocksdb::DB> db_;
   std::array<rocksdb::ColumnFamilyHandle*, kFamilies> handles_{};
 };

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/base/limits.h"
+#include "core/base/text.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
 #include "storage/internal/keys.h"
@@ -198,6 +199,11 @@ Status ValidateSettings(const Settings& settings) {
                            limits::kMaxCrawlsPerSecond);
   }
   if (settings.policy && settings.policy->empty()) return InvalidArgument("policy: is empty");
+  if (!settings.paused && !settings.pause_reason.empty()) {
+    return InvalidArgument("pause_reason: is given without a pause");
+  }
+  RETURN_IF_ERROR(
+      freshet::ValidateText("pause_reason", settings.pause_reason, limits::kMaxPauseReasonBytes));
   if (settings.min_delay) RETURN_IF_ERROR(InInterval("min_delay", *settings.min_delay));
   if (settings.min_page_interval) {
     RETURN_IF_ERROR(InInterval("min_page_interval", *settings.min_page_interval));

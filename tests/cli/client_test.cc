@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/fake_server.h"
@@ -227,6 +228,33 @@ TEST(ConnectionTest, SaysWhenTheServerIsNotReachable) {
                                   "http://a.test/\n");
     EXPECT_EQ(run.code, kUnreachable) << command;
     EXPECT_EQ(run.err, "freshet: 127.0.0.1:1: not reachable within 0.05 s\n") << command;
+  }
+}
+
+TEST(ConnectionTest, SaysWhatAnAddressLacks) {
+  const std::map<std::string, std::string> lacks = {
+      {"somehost", "'somehost' has no port: give host:port, such as somehost:7071"},
+      {"somehost:", "'somehost:' has no port: give host:port, such as somehost:7071"},
+      {"10.0.0.1", "'10.0.0.1' has no port: give host:port, such as 10.0.0.1:7071"},
+      {"[::1]", "'[::1]' has no port: give host:port, such as [::1]:7071"},
+      {"::1",
+       "'::1' is no address: give [host]:port where the host holds colons, such as "
+       "[::1]:7071"},
+      {":7071", "':7071' names no host: give host:port"},
+      {"somehost:x", "'somehost:x': the port is not 1 to 65535"},
+      {"somehost:70710", "'somehost:70710': the port is not 1 to 65535"},
+      {"http://somehost:7071",
+       "'http://somehost:7071' is no address: give host:port, without a scheme"}};
+  for (const auto& [address, message] : lacks) {
+    const Outcome run = RunClient({"--server", address, "stats"}, "");
+    EXPECT_EQ(run.code, kBadUsage) << address;
+    EXPECT_THAT(run.err, HasSubstr(message)) << address;
+    EXPECT_THAT(run.err, HasSubstr("--server: ")) << address;
+  }
+  for (const char* address : {"127.0.0.1:1", "[::1]:1", "unix:/nowhere", "dns:///127.0.0.1:1"}) {
+    EXPECT_EQ(RunClient({"--server", address, "--connect-timeout", "0.05", "stats"}, "").code,
+              kUnreachable)
+        << address;
   }
 }
 

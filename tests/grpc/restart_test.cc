@@ -20,6 +20,7 @@ namespace {
 using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 TEST(Restart, GoesOnWithEverythingAcknowledged) {
   TestServer server([](ServerConfig* config) { config->durability = "wal"; });
@@ -89,6 +90,32 @@ TEST(Restart, GoesOnWithEverythingAcknowledged) {
   late.set_outcome(v1::CRAWL_OUTCOME_UNCHANGED);
   EXPECT_EQ(server.Report(late).statuses_size(), 0);
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
+}
+
+TEST(Restart, StaysPausedForTheSameReason) {
+  TestServer server;
+  server.UpsertMany(1);
+  for (const std::string reason : {"moving the store", ""}) {
+    v1::PauseRequest pause;
+    pause.set_reason(reason);
+    v1::PauseResponse paused;
+    grpc::ClientContext pause_call;
+    ASSERT_TRUE(server.admin->Pause(&pause_call, pause, &paused).ok());
+    for (int start = 0; start < 2; ++start) {
+      EXPECT_TRUE(server.Statistics().schedule().paused());
+      EXPECT_EQ(server.Statistics().schedule().pause_reason(), reason);
+      EXPECT_THAT(server.Get(TestServer::Url(0)).explanation().why(),
+                  StartsWith(reason.empty() ? "assignments are paused; "
+                                            : "assignments are paused: " + reason + "; "));
+      server.Restart();
+    }
+  }
+  v1::ResumeResponse resumed;
+  grpc::ClientContext resume_call;
+  ASSERT_TRUE(server.admin->Resume(&resume_call, {}, &resumed).ok());
+  server.Restart();
+  EXPECT_FALSE(server.Statistics().schedule().paused());
+  EXPECT_EQ(server.Statistics().schedule().pause_reason(), "");
 }
 
 TEST(Restart, GoesOnCountingEpochs) {

@@ -77,9 +77,9 @@ workers: { max_open_leases: 3, max_newcomer_leases: 2, half_closed_wait: 1s }
   for (const std::string wrong :
        {"limits: { connections: 0 }", "limits: { streams: 1000001 }", "limits: { workers: x }",
         "limits: { streams_per_connection: -1 }", "limits: { unacknowledged_bytes: 16777215 }",
-        "workers: { max_open_leases: 10001 }", "workers: { max_newcomer_leases: 0 }", "workers: { half_closed_wait: 2h }",
-        "keepalive: { interval: 1ms }", "keepalive: { timeout: 0 }", "limits: { more: 1 }",
-        "limits: { list_write_timeout: 0 }"}) {
+        "workers: { max_open_leases: 10001 }", "workers: { max_newcomer_leases: 0 }",
+        "workers: { half_closed_wait: 2h }", "keepalive: { interval: 1ms }",
+        "keepalive: { timeout: 0 }", "limits: { more: 1 }", "limits: { list_write_timeout: 0 }"}) {
     const std::string error = ErrorOf(Apply(wrong));
     EXPECT_NE(error, "") << wrong;
     EXPECT_EQ(error.substr(0, error.find('.')), wrong.substr(0, wrong.find(':'))) << error;

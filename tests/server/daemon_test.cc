@@ -102,6 +102,26 @@ TEST(Daemon, EndsWhileItStarts) {
   EXPECT_THAT(result.err, HasSubstr("stopped before it served"));
 }
 
+// A supervisor may stop what it has only just started. The configuration is a pipe: reading it
+// waits until the test has sent the signal.
+TEST(Daemon, EndsInOrderBeforeItHasReadItsConfiguration) {
+  for (const std::string signal : {"TERM", "INT"}) {
+    const TempDir dir;
+    const testing::ProgramResult result =
+        RunScript(dir,
+                  "mkfifo $dir/c; trap - INT; set -m\n"
+                  "$freshetd $ports --data-dir $dir/d --config $dir/c 2>$dir/e.err & pid=$!\n"
+                  "exec 3>$dir/c; kill -" +
+                      signal +
+                      " $pid; echo 'crawl_rate: 5' >&3; exec 3>&-\n"
+                      "wait $pid; code=$?; cat $dir/e.err >&2; exit $code\n");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr("stopping"));
+    EXPECT_THAT(result.err, HasSubstr("stopped before it served"));
+  }
+}
+
 TEST(Daemon, EndsAtOnceAtTheSecondSignal) {
   const TempDir dir;
   const ProgramResult result =
@@ -247,6 +267,25 @@ constexpr char kFill[] =
     "$freshet --server $address checkpoint backup >/dev/null\n"
     "kill $pid; wait $pid; set +e\n";
 
+TEST(Daemon, SaysAtTheStartThatItIsPausedAndWhy) {
+  const TempDir dir;
+  const testing::ProgramResult result = RunScript(
+      dir, std::string(kFill) +
+               "run() {\n"
+               "  $freshetd $ports --data-dir $dir/d >$dir/d.out 2>$dir/d.err & pid=$!\n"
+               "  ready $dir/d.out $pid\n"
+               "  server=$(sed 's/.*grpc=\\([^ ]*\\) .*/\\1/' $dir/d.out)\n"
+               "  \"$@\"; kill $pid; wait $pid; grep paused $dir/d.err\n"
+               "}\n"
+               "pause() { $freshet --server $server pause --reason 'new disk'; }\n"
+               "show() { $freshet --server $server stats | grep -o 'paused: new disk'; }\n"
+               "run pause; run show\n");
+  EXPECT_THAT(result.out, MatchesRegex("(.*\n)?paused\npaused: new disk\n"
+                                       "[^\n]*warn[^\n]* assignments are paused, as they were "
+                                       "before the start: new disk; [^\n]*\n"))
+      << result.err;
+}
+
 TEST(Daemon, VerifiesRestoresAndRepairs) {
   const TempDir dir;
   const ProgramResult result =
@@ -271,6 +310,8 @@ TEST(Daemon, VerifiesRestoresAndRepairs) {
   EXPECT_THAT(result.out, HasSubstr("intact " + dir.path() + "/r: pages=10"));
   EXPECT_THAT(result.out, HasSubstr("problem: "));
   EXPECT_THAT(result.out, HasSubstr("verify 1\n"));
+  EXPECT_THAT(result.out, ContainsRegex("lost: tables=([0-9]+) of [0-9]+, [0-9]+ bytes that cannot "
+                                        "be read at all: how many pages"));
   EXPECT_THAT(result.out, HasSubstr("repaired " + dir.path() + "/r\nrepair 0\n")) << result.err;
 }
 

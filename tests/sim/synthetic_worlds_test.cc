@@ -39,8 +39,8 @@ TEST_P(WorldsTest, AccuracyIsThatOfTheIndependentSimulation) {
   const Expected& expected = GetParam();
   constexpr int kRepeats = 4;
   const auto line = RunSimulation("--world " + std::string(expected.world) + " --policy " +
-                               expected.policy + " --pages " + std::to_string(expected.pages) +
-                               " --repeats " + std::to_string(kRepeats));
+                                  expected.policy + " --pages " + std::to_string(expected.pages) +
+                                  " --repeats " + std::to_string(kRepeats));
   const double error = std::hypot(expected.error, expected.error * std::sqrt(30.0 / kRepeats));
   EXPECT_NEAR(line["accuracy_mean"].get<double>(), expected.accuracy, 3 * error);
   EXPECT_EQ(line["repeats"], kRepeats);

@@ -159,6 +159,8 @@ Settings GoldenSettings() {
   return {.crawl_rate = Rate::PerSecond(12.5), .policy = "greedy_ncis", .paused = true};
 }
 
+Settings GoldenPause() { return {.paused = true, .pause_reason = "moving the store"}; }
+
 FingerprintSecret GoldenSecret() {
   FingerprintSecret secret;
   for (size_t i = 0; i < secret.size(); ++i) secret[i] = static_cast<uint8_t>(0xF0 + i);
@@ -218,6 +220,21 @@ std::vector<Row> PageRows() {
   return rows;
 }
 
+void AddSettings(std::vector<Row>* rows) {
+  const std::string key = MetaKeyOf(MetaKey::kSettings);
+  const auto add = [&](const char* name, const Settings& settings) {
+    std::string value;
+    EncodeSettings(key, settings, &value);
+    rows->push_back({name, key, value, [settings](auto k, auto bytes) {
+                       Settings decoded;
+                       return DecodeSettings(k, bytes, &decoded).ok() && decoded == settings;
+                     }});
+  };
+  add("settings.v1", GoldenSettings());
+  add("settings_politeness.v1", GoldenPoliteness());
+  add("settings_pause.v1", GoldenPause());
+}
+
 std::vector<Row> AllRows() {
   std::vector<Row> rows = PageRows();
   std::string value;
@@ -257,18 +274,7 @@ std::vector<Row> AllRows() {
                     SourceRecord source;
                     return DecodeSource(k, bytes, &source).ok() && source == retired;
                   }});
-  key = MetaKeyOf(MetaKey::kSettings);
-  EncodeSettings(key, GoldenSettings(), &value);
-  rows.push_back({"settings.v1", key, value, [](auto k, auto bytes) {
-                    Settings settings;
-                    return DecodeSettings(k, bytes, &settings).ok() && settings == GoldenSettings();
-                  }});
-  EncodeSettings(key, GoldenPoliteness(), &value);
-  rows.push_back({"settings_politeness.v1", key, value, [](auto k, auto bytes) {
-                    Settings settings;
-                    return DecodeSettings(k, bytes, &settings).ok() &&
-                           settings == GoldenPoliteness();
-                  }});
+  AddSettings(&rows);
   key = MetaKeyOf(MetaKey::kEpoch, 2);
   EncodeEpoch(key, GoldenEpoch(), &value);
   rows.push_back({"epoch.v1", key, value, [](auto k, auto bytes) {

@@ -172,6 +172,7 @@ Settings RandomRecords::RandomSettings() {
   if (Chance(50)) settings.min_delay = Duration::Micros(static_cast<int64_t>(Below(1 << 30)));
   if (Chance(50)) settings.max_in_flight = static_cast<uint32_t>(Below(9));
   if (Chance(50)) settings.min_page_interval = Duration::Seconds(static_cast<int64_t>(Below(99)));
+  if (settings.paused) settings.pause_reason = Text(limits::kMaxPauseReasonBytes);
   return settings;
 }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -16,6 +17,8 @@ namespace freshet::storage {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 constexpr size_t kRepairedCommits = 30;
@@ -105,6 +108,11 @@ TEST_F(RepairTest, ADamagedTableLosesWhatStoodThereAlone) {
       const StoreContents saved = Read();
       EXPECT_EQ(saved.pages.size() + report->lost_pages, all.pages.size());
       EXPECT_EQ(report->lost_pages, 0U);  // URLs stand twice
+      // What the end of a table has to spare loses nothing.
+      EXPECT_LE(report->tables.unreadable + report->tables.damaged, 1U);
+      if (at == size / 3) {
+        EXPECT_EQ(report->tables.unreadable_bytes + report->tables.damaged_bytes, size);
+      }
       for (const auto& [number, page] : saved.pages) {
         const PageRecord& original = all.pages.at(number);
         EXPECT_EQ(page.key, original.key);
@@ -132,6 +140,8 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
     const auto report = Repair(db(), SmallStore());
     ASSERT_TRUE(report.ok()) << report.status();
     EXPECT_FALSE(report->intact);
+    EXPECT_FALSE(report->tables.complete);
+    EXPECT_EQ(report->tables.unreadable, 0U);
     StoreContents expected = script_.After(kRepairedCommits);
     expected.epochs.clear();  // learned anew
     // The script has one source, and pages with signals of any: as if other rows had been lost.
@@ -144,6 +154,50 @@ TEST_F(RepairTest, WithoutManifestTheTablesAreUsed) {
   }
   EXPECT_TRUE(fs::exists(db() + "/damaged-1"));
   EXPECT_TRUE(fs::exists(db() + "/damaged-2"));
+}
+
+// Nothing is left of the pages that could be counted: what is known is said, and that it is not
+// all.
+TEST_F(RepairTest, TablesThatCannotBeReadAtAllAreSaid) {
+  const fs::path intact = dir_ / "intact";
+  fs::copy(db(), intact);
+  const auto damage = [&](auto act) {
+    fs::remove_all(db());
+    fs::copy(intact, db());
+    for (const fs::path& table : Files(".sst")) act(table);
+    const auto report = Repair(db(), SmallStore());
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? *report : RepairReport();
+  };
+  uint64_t bytes = 0;
+  for (const fs::path& table : Files(".sst")) bytes += fs::file_size(table);
+  const uint64_t tables = Files(".sst").size();
+  ASSERT_GT(tables, 3U);
+  const std::map<std::string, std::function<void(const fs::path&)>> acts = {
+      {"overwritten", [](const fs::path& table) { FlipBit(table, fs::file_size(table) - 1, 3); }},
+      {"cut", [](const fs::path& table) { fs::resize_file(table, 0); }},
+      {"missing", [](const fs::path& table) { fs::remove(table); }}};
+  for (const auto& [name, act] : acts) {
+    SCOPED_TRACE(name);
+    const RepairReport report = damage(act);
+    EXPECT_FALSE(report.intact);
+    EXPECT_EQ(report.pages, 0U);
+    EXPECT_TRUE(report.tables.complete);
+    EXPECT_EQ(report.tables.tables, tables);
+    EXPECT_EQ(report.tables.unreadable, tables);
+    EXPECT_EQ(report.tables.unreadable_bytes, bytes);
+    EXPECT_EQ(report.tables.damaged, 0U);
+    EXPECT_THAT(report.notes, Contains(ContainsRegex("table .*\\.sst of urls, [0-9]+ bytes, cannot "
+                                                     "be read at all: ")));
+  }
+  const RepairReport parts =
+      damage([](const fs::path& table) { FlipBit(table, fs::file_size(table) / 3, 3); });
+  EXPECT_FALSE(parts.intact);
+  // In a small table this may have hit what everything else in it is found by.
+  EXPECT_EQ(parts.tables.unreadable + parts.tables.damaged, tables);
+  EXPECT_EQ(parts.tables.unreadable_bytes + parts.tables.damaged_bytes, bytes);
+  EXPECT_GT(parts.tables.damaged, 0U);
+  EXPECT_GE(parts.tables.damaged_rows, parts.tables.damaged);
 }
 
 TEST_F(RepairTest, LeaseIdsAreNeverGivenAgain) {

@@ -159,4 +159,35 @@ absl::StatusOr<std::string> ParseBytes(std::string_view text) {
   return bytes;
 }
 
+std::string CheckServerAddress(const std::string& address) {
+  constexpr std::string_view kPort = "7071";  // unless configured otherwise
+  for (const std::string_view scheme : {"unix:", "unix-abstract:", "dns:", "ipv4:", "ipv6:"}) {
+    if (address.starts_with(scheme)) return {};
+  }
+  if (address.find("://") != std::string::npos) {
+    return fmt::format("{} is no address: give host:port, without a scheme", Shown(address));
+  }
+  const bool bracketed = address.starts_with('[');
+  const size_t colons = static_cast<size_t>(std::count(address.begin(), address.end(), ':'));
+  if (!bracketed && colons > 1) {
+    return fmt::format(
+        "{} is no address: give [host]:port where the host holds colons, such as "
+        "[::1]:{}",
+        Shown(address), kPort);
+  }
+  const size_t colon = bracketed ? address.rfind("]:") + 1 : address.find(':');
+  const std::string host = address.substr(0, bracketed ? address.find(']') + 1 : colon);
+  if (host.empty()) return fmt::format("{} names no host: give host:port", Shown(address));
+  const bool has_port = bracketed ? colon != 0 : colon != std::string::npos;
+  if (!has_port || colon + 1 == address.size()) {
+    return fmt::format("{} has no port: give host:port, such as {}:{}", Shown(address), host,
+                       kPort);
+  }
+  const absl::StatusOr<uint64_t> port = ParseCount(std::string_view(address).substr(colon + 1));
+  if (!port.ok() || *port == 0 || *port > 65535) {
+    return fmt::format("{}: the port is not 1 to 65535", Shown(address));
+  }
+  return {};
+}
+
 }  // namespace freshet::cli

@@ -43,6 +43,10 @@ namespace freshet::cli {
 // Base64, as in the JSON form of the API.
 [[nodiscard]] absl::StatusOr<std::string> ParseBytes(std::string_view text);
 
+// What is wrong with the address of a server, for people, or nothing: "host:port", "[::1]:port" or
+// what gRPC takes with a scheme, such as unix:/path. Without a port gRPC would take that of HTTPS.
+[[nodiscard]] std::string CheckServerAddress(const std::string& address);
+
 }  // namespace freshet::cli
 
 #endif  // FRESHET_TOOLS_CLI_PARSE_H_

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
 
 namespace freshet::cli {
 namespace {
@@ -19,6 +20,7 @@ constexpr const char* kFooter =
 void AddGlobalOptions(CLI::App& app, Settings& settings) {
   app.add_option("--server", settings.server, "Address of the server")
       ->envname("FRESHET_SERVER")
+      ->check(CheckServerAddress)
       ->capture_default_str();
   app.add_flag("--json", settings.json, "Print JSON, one object a line");
   app.add_option("--connect-timeout", settings.connect_seconds,

@@ -26,7 +26,77 @@ TEST_F(ExplanationTest, APageNeverCrawledCanBeBelowThePrice) {
   EXPECT_EQ(cheap.verdict, Verdict::kBelowPrice);
   EXPECT_THAT(cheap.why, Not(HasSubstr("has reached")));
   EXPECT_THAT(cheap.why, HasSubstr("does not reach"));
+  EXPECT_THAT(cheap.why, HasSubstr("neither time nor a signal adds to it"));
   EXPECT_TRUE(cheap.next_crawl.infinite());
+  UpsertPage often = Upsert("often", 1);
+  often.max_interval = Duration::Days(4);
+  Apply(often, 2);
+  EXPECT_THAT(Explain("often", 2).why, HasSubstr("in about 4 days, when its maximal interval"));
+  AddCrawled("crawled", 2);
+  EXPECT_THAT(Explain("crawled", 3).why, HasSubstr("without a signal"));
+}
+
+// Of what its host waits for and what it waits for itself the one that ends last is said.
+TEST_F(ExplanationTest, TheWaitThatEndsLastIsSaid) {
+  ShardOptions options;
+  options.politeness = {.min_delay = Duration::Seconds(5),
+                        .max_in_flight = 1,
+                        .min_page_interval = Duration::Seconds(60)};
+  MemoryShard shard(options);
+  const auto explain = [&](const std::string& path, double at) {
+    return shard.state().Explain(*shard.Find(Key(path)), At(at));
+  };
+  shard.Apply(Upsert("a", 2), At(0));
+  shard.Apply(Upsert("b", 1), At(0));
+  const auto first = shard.Next(At(0), kLease, "w");
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->key, Key("a"));
+  shard.Apply(Result(*first, CrawlOutcome::kUnchanged, At(1)), At(1));
+  const Explanation crawled = explain("a", 2);
+  EXPECT_EQ(crawled.verdict, Verdict::kTooEarly);
+  EXPECT_THAT(crawled.why, HasSubstr("least time between two crawls of any page"));
+  EXPECT_THAT(crawled.why, HasSubstr("59.000 s to go; besides, the delay between two crawls"));
+  EXPECT_GE(crawled.next_crawl, At(61));
+  EXPECT_EQ(explain("b", 2).verdict, Verdict::kHostBusy);
+  EXPECT_THAT(explain("b", 2).why, HasSubstr("3.000 s to go"));
+  EXPECT_THAT(explain("b", 2).why, Not(HasSubstr("besides")));
+  // How long a page is out nobody knows: both are said.
+  ASSERT_TRUE(shard.Next(At(5), kLease, "w"));
+  EXPECT_EQ(explain("a", 6).verdict, Verdict::kHostBusy);
+  EXPECT_THAT(explain("a", 6).why,
+              HasSubstr("has a page in flight, which is its limit; besides, "));
+  EXPECT_THAT(explain("a", 6).why, HasSubstr("55.000 s to go"));
+}
+
+// A page that was never crawled is worth its importance over its change rate, and signals are
+// evidence of changes. They do not make it worth less for all that, whenever they come.
+TEST_F(ExplanationTest, ASignalLowersNoPageThatWasNeverCrawled) {
+  constexpr double kDay = 86400;
+  for (const PolicyKind kind :
+       {PolicyKind::kGreedyNcis, PolicyKind::kGreedy, PolicyKind::kGreedyCisPlus,
+        PolicyKind::kNcisApprox, PolicyKind::kNewContent}) {
+    ShardOptions options;
+    options.policy = CrawlPolicy(Policy{.kind = kind});
+    MemoryShard shard(options);
+    const auto value = [&](const std::string& path, double at) {
+      return shard.state().Explain(*shard.Find(Key(path)), At(at)).value;
+    };
+    shard.Apply(Upsert("signalled"), At(0));
+    shard.Apply(Upsert("quiet"), At(0));
+    for (const double day : {0.01, 0.02, 0.5, 2.0, 2.1, 20.0, 70.0, 200.0, 201.0, 400.0}) {
+      SCOPED_TRACE(fmt::format("policy {}, day {}", static_cast<int>(kind), day));
+      const double at = day * kDay;
+      const double before = value("signalled", at);
+      ASSERT_EQ(shard.Apply(Signal("signalled"), At(at)).disposition, Disposition::kApplied);
+      EXPECT_GE(value("signalled", at), before * (1 - 1e-6));
+      // Nor does it, once an epoch has made of it what it proves.
+      shard.RunEpoch(At(at + 60));
+      EXPECT_GE(value("signalled", at + 60), value("quiet", at + 60) * (1 - 1e-6));
+    }
+    // What they have said of the page counts from its first crawl on.
+    const PageRecord& page = *shard.Find(Key("signalled"));
+    EXPECT_GT(page.state.evidence, 0);
+  }
 }
 
 // At any price and staleness, also where they differ by roundings alone.
