@@ -18,9 +18,9 @@
 #include "core/base/random.h"
 #include "core/base/url.h"
 #include "fmt/format.h"
-#include "server/base/mutex.h"
 #include "server/engine/router.h"
 #include "storage/store.h"
+#include "sync/mutex.h"
 #include "tools/common/rounded.h"
 
 namespace freshet {

@@ -8,10 +8,10 @@
 
 #include "core/base/status.h"
 #include "core/schedule/crawl_policy.h"
-#include "server/base/mutex.h"
 #include "server/base/system_clock.h"
 #include "server/engine/shard.h"
 #include "storage/store.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 

@@ -20,11 +20,11 @@
 #include "bench/stack.h"
 #include "bench/synthetic_store.h"
 #include "core/schedule/crawl_policy.h"
-#include "server/base/mutex.h"
 #include "server/engine/epochs_of_all.h"
 #include "server/engine/plan_runner.h"
 #include "server/engine/router.h"
 #include "storage/store.h"
+#include "sync/mutex.h"
 #include "tools/common/rounded.h"
 
 namespace freshet {

@@ -186,7 +186,7 @@ const std::map<std::string, Setter>& Setters() {
       {"workers.max_open_leases",
        Count(&ServerConfig::max_open_leases, 1, limits::kMaxOpenLeasesPerWorker)},
       {"workers.max_newcomer_leases",
-       Count(&ServerConfig::max_newcomer_leases, 1, limits::kMaxOpenLeasesPerWorker)},
+       Count(&ServerConfig::max_newcomer_leases, 1, limits::kMaxNewcomerLeases)},
       {"workers.half_closed_wait", Span(&ServerConfig::half_closed_wait)},
       {"shutdown.grace", Span(&ServerConfig::shutdown_grace)},
   };

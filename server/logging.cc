@@ -8,10 +8,10 @@
 #include "google/protobuf/stubs/logging.h"
 #include "grpc/support/log.h"
 #include "server/base/log_limit.h"
-#include "server/base/mutex.h"
 #include "server/base/system_clock.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {

@@ -13,7 +13,6 @@
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
 #include "server/api/context.h"
-#include "server/base/mutex.h"
 #include "server/base/system_clock.h"
 #include "server/config.h"
 #include "server/logging.h"
@@ -21,6 +20,7 @@
 #include "server/server.h"
 #include "spdlog/spdlog.h"
 #include "storage/directory.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {

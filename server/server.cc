@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "core/base/check.h"
-#include "server/base/mutex.h"
 #include "server/monitor.h"
 #include "server/ports/descriptors.h"
 #include "server/ports/listen.h"
 #include "server/serving.h"
 #include "server/starting.h"
 #include "spdlog/spdlog.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {

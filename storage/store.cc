@@ -357,7 +357,7 @@ Status Store::Impl::NoteFailure(const Status& error) {
       absl::IsResourceExhausted(error)
           ? MakeStatus(absl::StatusCode::kUnavailable, "{}", std::string(error.message()))
           : error;
-  const absl::MutexLock lock(&mutex_);
+  const MutexLock lock(mutex_);
   if (failure_.ok()) {
     failure_ = final;
     failed_ = true;
@@ -380,7 +380,7 @@ Status Store::Impl::EnsureSpace() {
 // After the device was full RocksDB stays read-only until it is told to flush what it holds and
 // start a new log. It takes a failure to do so for final, so there must be room enough before.
 Status Store::Impl::Resume() {
-  const absl::MutexLock lock(&resume_mutex_);
+  const MutexLock lock(resume_mutex_);
   if (!full_) return absl::OkStatus();
   uint64_t memtable_bytes = 0;
   db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &memtable_bytes);
@@ -400,7 +400,7 @@ Status Store::Impl::Resume() {
 
 Status Store::Impl::health() const {
   if (failed_) {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     return failure_;
   }
   if (listener_->sync_failed() || listener_->background_failed()) {

@@ -58,8 +58,9 @@ inline constexpr int kMaxAssignmentsPerNext = 1000;
 inline constexpr int kMaxWorkers = 10'000;
 inline constexpr int kMaxOpenLeasesPerWorker = 10'000;
 // Leases of all workers of which no result has come. Those of one address have half of them: as
-// many as one call of Next may ask for.
-inline constexpr int kNewcomerLeases = 2 * kMaxAssignmentsPerNext;
+// many as one worker may have.
+inline constexpr int kNewcomerLeases = 2 * kMaxOpenLeasesPerWorker;
+inline constexpr int kMaxNewcomerLeases = 10 * kMaxOpenLeasesPerWorker;
 inline constexpr int kMaxConnections = 10'000;
 inline constexpr int kMaxStreams = 10'000;
 inline constexpr int kMaxStreamsPerConnection = 1000;

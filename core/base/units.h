@@ -7,6 +7,7 @@
 #ifndef FRESHET_CORE_BASE_UNITS_H_
 #define FRESHET_CORE_BASE_UNITS_H_
 
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,9 @@ class Duration {
   static constexpr Duration Infinite() { return Duration(std::numeric_limits<int64_t>::max()); }
 
   [[nodiscard]] constexpr int64_t micros() const { return us_; }
+  [[nodiscard]] constexpr std::chrono::microseconds chrono() const {
+    return std::chrono::microseconds(us_);
+  }
   [[nodiscard]] constexpr double seconds() const { return static_cast<double>(us_) * 1e-6; }
   [[nodiscard]] constexpr bool infinite() const { return *this == Infinite(); }
 

@@ -1,4 +1,4 @@
-// Pages that calendars have handed out ahead of time and that are filed a few at every pick.
+// Pages that wheels have handed out ahead of time and that are filed a few at every pick.
 #ifndef FRESHET_CORE_INDEX_DUE_PAGES_H_
 #define FRESHET_CORE_INDEX_DUE_PAGES_H_
 

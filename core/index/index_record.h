@@ -19,7 +19,7 @@ enum class ClockKind : uint8_t {
 enum class PagePlace : uint8_t {
   kNone,       // not in
   kUnfiled,    // put before the first pick
-  kAsleep,     // in a calendar
+  kAsleep,     // in a wheel
   kWaiting,    // in a pool
   kAwake,      // in the band
   kForced,     // past its forced_at
@@ -46,7 +46,7 @@ struct alignas(32) IndexRecord {
   [[nodiscard]] PagePlace place() const { return static_cast<PagePlace>(Part(kPlace, 7)); }
   // Which of the policies that the index knows, below 4.
   [[nodiscard]] size_t policy() const { return Part(kPolicy, 3); }
-  // Of the calendar entry that counts, below 8.
+  // Of the wheel entry that counts, below 8.
   [[nodiscard]] uint8_t tag() const { return static_cast<uint8_t>(Part(kTag, 7)); }
 
   void SetClock(int64_t clock, ClockKind kind) {
@@ -57,7 +57,7 @@ struct alignas(32) IndexRecord {
   void set_place(PagePlace place) { SetPart(kPlace, 7, static_cast<uint64_t>(place)); }
   void set_policy(size_t policy) { SetPart(kPolicy, 3, policy); }
   void set_tag(uint8_t tag) { SetPart(kTag, 7, tag & 7u); }
-  // Older calendar entries count no longer. To be called whenever the page is filed anew, also
+  // Older wheel entries count no longer. To be called whenever the page is filed anew, also
   // where it is not to sleep.
   void NextTag() { word_ += uint64_t{1} << kTag; }
 

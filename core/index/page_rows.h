@@ -55,7 +55,7 @@ class PageRows {
   }
 
   // Precondition of all: page < size(). A page has its row from the first Put on, and keeps it when
-  // it goes: its tag must not start anew while calendars hold entries of it.
+  // it goes: its tag must not start anew while wheels hold entries of it.
   [[nodiscard]] PageRow operator[](PageId page) { return {groups_[page.value() / kGroup], page}; }
   [[nodiscard]] const IndexRecord& record(PageId page) const { return Of(page).records[At(page)]; }
   [[nodiscard]] HostId host(PageId page) const { return HostId(Of(page).hosts[At(page)]); }

@@ -1,4 +1,4 @@
-// Where a page belongs: calendar, pool or band.
+// Where a page belongs: wheel, pool or band.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -272,7 +272,7 @@ Sleeping PriceIndex::Impl::Sleep(PageRow row, Crossing crossing, double due, con
   const double zero = Seconds(Instant::FromMicros(record.clock()));
   const double at = zero + due * seconds * kEarlier - kEarlierSeconds;
   const Sleeping sleeping =
-      calendars_.File(row.page(), record.tag(), slow.low * seconds, slow.high * seconds, at, t_);
+      wheels_.File(row.page(), record.tag(), slow.low * seconds, slow.high * seconds, at, t_);
   if (sleeping != Sleeping::kFiled) return sleeping;
   ++asleep_;
   // Mostly it is there, and what is not touched need not be fetched.
@@ -369,9 +369,9 @@ void PriceIndex::Impl::WakeDue(size_t max) {
   }
 }
 
-void PriceIndex::Impl::RenewCalendars() {
-  calendars_.Renew(pages_.size());
-  near_ = std::max(3 / static_cast<double>(calendars_.buckets()),
+void PriceIndex::Impl::RenewWheels() {
+  wheels_.Renew(pages_.size());
+  near_ = std::max(3 / static_cast<double>(wheels_.buckets()),
                    1 / std::sqrt(static_cast<double>(pages_.size())));
 }
 

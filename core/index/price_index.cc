@@ -9,7 +9,7 @@ namespace freshet {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Pages that a calendar hands out ahead of time are filed a few at every pick.
+// Pages that a wheel hands out ahead of time are filed a few at every pick.
 constexpr size_t kWakeAPick = 4;
 constexpr size_t kWakeBatch = 32;
 // After each split the threshold is steered in one pick and the band tidied in the others of so
@@ -37,9 +37,9 @@ void PriceIndex::Impl::SetPlace(PageRow row, Place place, uint32_t position) {
 Crossing PriceIndex::Impl::TakeOut(PageRow row) {
   const bool slept = row.record().place() == Place::kAsleep;
   const Crossing crossing = Unfile(row);
-  // Its calendar still has an entry of it, which does not count any more.
+  // Its wheel still has an entry of it, which does not count any more.
   if (slept) {
-    calendars_.Sweep(
+    wheels_.Sweep(
         asleep_, [this](PageId page) { pages_.PrefetchRecord(page); },
         [this](const WakeEntry& entry) {
           const IndexRecord& record = pages_.record(entry.page);
@@ -147,12 +147,12 @@ void PriceIndex::Impl::RingAlarms() {
 
 void PriceIndex::Impl::OpenDue() {
   for (;;) {
-    const std::optional<OpenedBucket> opened = calendars_.Open(t_, due_.Room());
+    const std::optional<OpenedBucket> opened = wheels_.Open(t_, due_.Room());
     if (!opened) return;
     due_.Add(opened->by, opened->slow_high);
     if (t_ < opened->by) {
       // Other buckets that are not due either can wait for the next pick.
-      if (t_ < calendars_.next_due()) return;
+      if (t_ < wheels_.next_due()) return;
       continue;
     }
     while (t_ >= due_.by()) WakeDue(kWakeBatch);
@@ -171,11 +171,11 @@ void PriceIndex::Impl::MoveThreshold(double log_threshold) {
   const double before = threshold_.log();
   threshold_.Set(log_threshold);
   const double rise = threshold_.log() - before;
-  calendars_.MoveThreshold(rise, t_);
+  wheels_.MoveThreshold(rise, t_);
   if (rise < 0) due_.ThresholdFell(-rise);
 }
 
-// Moves rarely: each time the threshold falls and rises again, calendars wake pages earlier than
+// Moves rarely: each time the threshold falls and rises again, wheels wake pages earlier than
 // they need (docs/index-tuning.md).
 void PriceIndex::Impl::SteerThreshold() {
   const size_t target = TargetAwake();
@@ -208,7 +208,7 @@ bool PriceIndex::Impl::LowerThreshold(double step, double enough) {
 
 void PriceIndex::Impl::FileAll() {
   filed_ = true;
-  RenewCalendars();
+  RenewWheels();
   // A first threshold from a sample of values that move; any would do, at a cost.
   std::vector<double> sample;
   const bool few = unfiled_pages_.size() < kFewUnfiled;
@@ -308,7 +308,7 @@ void PriceIndex::Impl::Split(double shorter, std::optional<double> reach) {
 
 void PriceIndex::Impl::Tidy() {
   if (untidy_-- == kTidyCalls) {
-    RenewCalendars();
+    RenewWheels();
     awake_limit_ = 16 * TargetAwake();
     SteerThreshold();
     return;
@@ -316,7 +316,7 @@ void PriceIndex::Impl::Tidy() {
   // What the threshold has left behind sleeps again, a few at a time. Pages that woke a bucket
   // early stay: they would wake again at once.
   slots_.clear();
-  const double early = 6 / static_cast<double>(calendars_.buckets());
+  const double early = 6 / static_cast<double>(wheels_.buckets());
   const bool crowded = band_.size() > 8 * TargetAwake();
   band_.ListBelow(threshold_.level_price() * std::exp(-early),
                   crowded ? kTidiedOfACrowd : kTidiedACall, &slots_);
@@ -434,7 +434,7 @@ bool PriceIndex::Impl::Advance() {
     busy = false;
   }
   // What is opened now is filed from the next pick on: its records are on their way till then.
-  if (t_ >= calendars_.next_open()) {
+  if (t_ >= wheels_.next_open()) {
     busy = true;
     OpenDue();
   }

@@ -1,12 +1,12 @@
 // Exact argmax of the crawl value without touching all pages.
 //
 // The value of the page picked, the price, moves slowly. So a page whose value is below a wake
-// threshold a little under the price cannot be picked: it sleeps in a calendar until the earliest
-// time at which it can reach the wake threshold, whatever the wake threshold does meanwhile
-// (WakeCalendar). Those that the wake threshold has let through are awake and compete by upper
-// bounds that a few evaluations make exact (AwakeBand). Pages whose value stands still, or crawls
-// towards the wake threshold, and awake pages of hosts that are not free wait in heaps under a
-// bound (BoundPools).
+// threshold a little under the price cannot be picked: it sleeps in a timer wheel until the
+// earliest time at which it can reach the wake threshold, whatever the wake threshold does
+// meanwhile (WakeWheel). Those that the wake threshold has let through are awake and compete by
+// upper bounds that a few evaluations make exact (AwakeBand). Pages whose value stands still, or
+// crawls towards the wake threshold, and awake pages of hosts that are not free wait in heaps under
+// a bound (BoundPools).
 //
 // docs/index.md says why no page can be missed, docs/index-proofs.md derives the bounds.
 #ifndef FRESHET_CORE_INDEX_PRICE_INDEX_H_
@@ -23,7 +23,7 @@
 namespace freshet {
 
 // Owner thread only. Pages are filed at the first pick, so that loading many costs little and needs
-// no guess of the price; 38 bytes a page, and 5 to 9 in the calendars. No call allocates in steady
+// no guess of the price; 38 bytes a page, and 5 to 9 in the wheels. No call allocates in steady
 // state.
 class PriceIndex {
  public:
@@ -60,7 +60,7 @@ class PriceIndex {
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
   // Pages that are in, suspended ones too.
   [[nodiscard]] size_t size() const;
-  // Pages that compete, exact evaluations so far, entries of calendars (of pages that left, too).
+  // Pages that compete, exact evaluations so far, entries of wheels (of pages that left, too).
   [[nodiscard]] size_t awake() const;
   [[nodiscard]] uint64_t evaluations() const;
   [[nodiscard]] uint64_t entries() const;

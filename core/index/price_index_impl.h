@@ -1,9 +1,9 @@
 // The inside of the price index; core/index/price_index.h says what it is for.
 //
 // Invariants, for every page that is in, at the instant of the last pick and any later one:
-//  1. Exactly one place holds it: calendar, pool, band, or none because it is delayed, forced or
+//  1. Exactly one place holds it: wheel, pool, band, or none because it is delayed, forced or
 //     suspended.
-//  2. A sleeping page is worth less than the threshold until its calendar hands it out.
+//  2. A sleeping page is worth less than the threshold until its wheel hands it out.
 //  3. A waiting page is worth at most its bound until its expiry comes.
 //  4. The line of an awake page is at least its value (AwakeBand).
 //  5. A pick is answered only when its exact value is at least the threshold, every bound of an
@@ -26,8 +26,8 @@
 #include "core/index/index_pages.h"
 #include "core/index/pick_pace.h"
 #include "core/index/price_index.h"
-#include "core/index/wake_calendars.h"
 #include "core/index/wake_threshold.h"
+#include "core/index/wake_wheels.h"
 
 namespace freshet {
 
@@ -49,7 +49,7 @@ class PriceIndex::Impl {
   [[nodiscard]] size_t size() const { return pages_.size(); }
   [[nodiscard]] size_t awake() const { return band_.size(); }
   [[nodiscard]] uint64_t evaluations() const { return evaluations_; }
-  [[nodiscard]] uint64_t entries() const { return calendars_.entries(); }
+  [[nodiscard]] uint64_t entries() const { return wheels_.entries(); }
 
  private:
   using Place = PagePlace;
@@ -96,9 +96,9 @@ class PriceIndex::Impl {
   [[nodiscard]] auto Placed() {
     return [this](PageId page, uint32_t position) { pages_[page].record().position = position; };
   }
-  // Files anew up to `max` of the pages that calendars have handed out.
+  // Files anew up to `max` of the pages that wheels have handed out.
   void WakeDue(size_t max);
-  void RenewCalendars();
+  void RenewWheels();
 
   // --- index_checks.cc: for debug builds ---
   // Whether invariants 2 to 4 hold at the instant of the pick that ends: of some pages, in turn.
@@ -107,7 +107,7 @@ class PriceIndex::Impl {
 
   // --- price_index.cc: the pick ---
   [[nodiscard]] ValueJet Evaluate(uint32_t slot);
-  // Brings alarms, splits and calendars up to now. False: nothing can be eligible.
+  // Brings alarms, splits and wheels up to now. False: nothing can be eligible.
   [[nodiscard]] bool Advance();
   [[nodiscard]] bool AlarmRings() const;
   void RingAlarms();
@@ -118,7 +118,7 @@ class PriceIndex::Impl {
   void SplitWarm(double shorter, std::optional<double> reach);
   // Prepares the next period of warm pages: some times after each split of them, near the end.
   void Examine();
-  // Keeps threshold, band and calendars in shape: some times after each split.
+  // Keeps threshold, band and wheels in shape: some times after each split.
   void Tidy();
   void MoveThreshold(double log_threshold);
   void SteerThreshold();
@@ -138,7 +138,7 @@ class PriceIndex::Impl {
   IndexPages pages_;
   IndexHosts hosts_;
 
-  WakeCalendars calendars_;
+  WakeWheels wheels_;
   BoundPools pools_;
   AwakeBand band_;
   AlarmHeap<Instant, PageId> forced_;

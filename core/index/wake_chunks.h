@@ -12,8 +12,8 @@
 
 namespace freshet {
 
-// A sleeping page as calendars know it: with a tag of 3 bits, which tells entries that count from
-// older ones of the same page, and a number of 5 bits that is the calendar's. After eight changes
+// A sleeping page as wheels know it: with a tag of 3 bits, which tells entries that count from
+// older ones of the same page, and a number of 5 bits that is the wheel's. After eight changes
 // an old entry's tag agrees with the record again by chance: the page wakes early then, which costs
 // time and nothing else. Value type, thread-compatible.
 struct WakeEntry {
@@ -60,7 +60,7 @@ class WakeChunks {
     for (const uint32_t chunk : bucket.chunks) PrefetchChunk(chunk);
   }
 
-  // Of all calendars, as they count them.
+  // Of all wheels, as they count them.
   [[nodiscard]] uint64_t entries() const { return entries_; }
   void CountEntries(int64_t change) { entries_ += static_cast<uint64_t>(change); }
 

@@ -18,7 +18,7 @@ namespace freshet {
 //
 // The code is the upper part of the exponent as a double, counted from 2^-59, so that encoding is a
 // shift and rounds down. Smaller exponents are so near to a crawl that nothing sleeps for them;
-// kEnd and more is where no calendar can tell when a page wakes. Value type, thread-compatible.
+// kEnd and more is where no wheel can tell when a page wakes. Value type, thread-compatible.
 class Crossing {
  public:
   Crossing() = default;

@@ -121,7 +121,7 @@ struct SetSource {
 
 // The page crosses an age edge of its operational time: staleness is carried, rates change. Derived
 // from stored state alone, so it writes nothing.
-struct CrossAgeEdge {
+struct EnterAgeBin {
   PageNumber page;
 };
 
@@ -141,7 +141,7 @@ struct ChangeSettings {
 
 using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, SignalChange,
                            LeasePage, ReturnLease, ExpireLease, SetHost, ForgetHost, SetSource,
-                           ChangeSettings, CrossAgeEdge, ReweighSignals, Reestimate>;
+                           ChangeSettings, EnterAgeBin, ReweighSignals, Reestimate>;
 
 // --- Replies
 

@@ -2,7 +2,7 @@
 // it is made of has files of its own: the names of pages (page_table.h), what picks are taken from,
 // index or plan (pick_source.h), which hosts are free (host_gate.h), what is out with workers
 // (leases.h, pages_out.h), which signals were taken (signal_ids.h), when rates change by age
-// (edge_calendar.h), how fresh the pages are believed to be (freshness_sample.h).
+// (age_bin_wheel.h), how fresh the pages are believed to be (freshness_sample.h).
 //
 //   shard_state.cc     start-up, installing, picks, timers, politeness
 //   shard_steps.cc     one function per event: what it stages
@@ -24,7 +24,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/index/index_entry.h"
-#include "core/schedule/edge_calendar.h"
+#include "core/schedule/age_bin_wheel.h"
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/leases.h"
@@ -117,7 +117,7 @@ class ShardState::Impl {
   [[nodiscard]] Reply Step(const ForgetHost& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const SetSource& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ChangeSettings& event, Instant now, Transaction& txn);
-  [[nodiscard]] Reply Step(const CrossAgeEdge& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const EnterAgeBin& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const ReweighSignals& event, Instant now, Transaction& txn);
   [[nodiscard]] Reply Step(const Reestimate& event, Instant now, Transaction& txn);
   // The staged lease, or the installed one staged now; nullptr: not open.
@@ -190,7 +190,7 @@ class ShardState::Impl {
   PageTable pages;
   PickSource picks;
   PagesOut out;
-  EdgeCalendar edges;
+  AgeBinWheel edges;
   FreshnessSample freshness;
   SignalIds signal_ids;
   uint32_t following = UINT32_MAX;  // hosts from here on are still to follow new defaults

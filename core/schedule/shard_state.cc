@@ -167,7 +167,7 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
   max -= expired.size();
   std::vector<PageId> due;
   edges.TakeDue(now, max, &due);
-  for (const PageId id : due) events->push_back(CrossAgeEdge{pages.number(id)});
+  for (const PageId id : due) events->push_back(EnterAgeBin{pages.number(id)});
   std::vector<PageNumber> reweighed;
   estimator.TakeReweighed(max - due.size(), &reweighed);
   for (const PageNumber page : reweighed) events->push_back(ReweighSignals{page});

@@ -142,7 +142,7 @@ void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers
   if (const auto* recheck = std::get_if<RecheckPage>(&event)) want_key(recheck->key);
   if (const auto* signal = std::get_if<SignalChange>(&event)) want_key(signal->key);
   if (const auto* lease = std::get_if<LeasePage>(&event)) want_page(lease->page);
-  if (const auto* edge = std::get_if<CrossAgeEdge>(&event)) want_page(edge->page);
+  if (const auto* edge = std::get_if<EnterAgeBin>(&event)) want_page(edge->page);
   if (const auto* burst = std::get_if<ReweighSignals>(&event)) want_page(burst->page);
   if (const auto* again = std::get_if<Reestimate>(&event)) want_page(again->page);
   if (const auto* returned = std::get_if<ReturnLease>(&event)) want_lease(returned->lease);
@@ -281,7 +281,7 @@ Reply ShardState::Impl::Step(const RecheckPage& event, Instant, Transaction& txn
   return {};
 }
 
-Reply ShardState::Impl::Step(const CrossAgeEdge& event, Instant now, Transaction& txn) {
+Reply ShardState::Impl::Step(const EnterAgeBin& event, Instant now, Transaction& txn) {
   // Recomputed from stored state at every start, so there is nothing to write.
   if (Transaction::Page* page = txn.Find(event.page)) {
     estimator.Advance(page->record.state, now);

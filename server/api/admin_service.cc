@@ -18,8 +18,8 @@
 #include "server/api/from_proto.h"
 #include "server/api/status.h"
 #include "server/api/to_proto.h"
-#include "server/base/mutex.h"
 #include "server/engine/epochs_of_all.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {

@@ -93,7 +93,7 @@ void StreamSet::EndAll() {
 
 bool StreamSet::WaitUntilEmpty(Duration timeout) {
   const MutexLock lock(mutex_);
-  if (!streams_.empty()) empty_.WaitFor(mutex_, timeout);
+  if (!streams_.empty()) empty_.WaitFor(mutex_, timeout.chrono());
   return streams_.empty();
 }
 

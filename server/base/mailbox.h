@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "server/base/mutex.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
@@ -54,7 +54,7 @@ class Mailbox {
   // Waits until there is something to take, Wake was called, or `timeout` has passed.
   void Wait(Duration timeout) FRESHET_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
-    if (entries_.empty() && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout);
+    if (entries_.empty() && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
     woken_ = false;
   }
   void Wake() FRESHET_EXCLUDES(mutex_) {

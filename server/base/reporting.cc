@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "server/base/mutex.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
@@ -23,7 +23,7 @@ void RunReporting(const std::vector<std::function<void()>>& work, Duration inter
   }
   MutexLock lock(mutex);
   while (running > 0) {
-    ended.WaitFor(mutex, interval);
+    ended.WaitFor(mutex, interval.chrono());
     if (running == 0 || !report) continue;
     lock.Unlock();
     report();

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/units.h"
-#include "server/base/mutex.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
@@ -36,7 +36,7 @@ class Ticker {
     while (true) {
       {
         const MutexLock lock(mutex_);
-        if (!stops_) wake_.WaitFor(mutex_, interval_);
+        if (!stops_) wake_.WaitFor(mutex_, interval_.chrono());
         if (stops_) return;
       }
       tick_();

@@ -314,20 +314,20 @@ void Dispatcher::GiveBack(const std::vector<LeaseId>& leases) {
 }
 
 void Dispatcher::Queue(WorkerId id, Worker& worker) {
-  if (worker.queued || !worker.hungry()) return;
+  if (worker.queued || !worker.has_credit()) return;
   worker.queued = true;
   PutInTurn(id, worker);
 }
 
 void Dispatcher::PutInTurn(WorkerId id, const Worker& worker) {
-  (allowances_.proven(worker.terms.name) ? hungry_ : hungry_newcomers_).push_back(id);
+  (allowances_.proven(worker.terms.name) ? in_turn_ : newcomers_in_turn_).push_back(id);
 }
 
-std::optional<WorkerId> Dispatcher::NextHungry() {
+std::optional<WorkerId> Dispatcher::NextInTurn() {
   const bool newcomer_first = proven_in_row_ >= kProvenInRow;
-  std::optional<WorkerId> id = NextOf(newcomer_first ? hungry_newcomers_ : hungry_);
+  std::optional<WorkerId> id = NextOf(newcomer_first ? newcomers_in_turn_ : in_turn_);
   const bool found = id.has_value();
-  if (!found) id = NextOf(newcomer_first ? hungry_ : hungry_newcomers_);
+  if (!found) id = NextOf(newcomer_first ? in_turn_ : newcomers_in_turn_);
   const bool newcomer = found == newcomer_first;
   if (id) proven_in_row_ = newcomer ? 0 : std::min(proven_in_row_ + 1, kProvenInRow);
   return id;
@@ -341,7 +341,7 @@ std::optional<WorkerId> Dispatcher::NextOf(std::deque<WorkerId>& queue) {
     if (it == workers_.end()) continue;
     Worker& worker = it->second;
     worker.queued = false;
-    if (!worker.hungry()) continue;
+    if (!worker.has_credit()) continue;
     const auto why = allowances_.FullBy(worker.terms.name, worker.terms.address);
     if (!why) {
       allowances_.Reserve(worker.terms.name, worker.terms.address);
@@ -450,7 +450,7 @@ void Dispatcher::Run() {
       CountMissed(now);
       Release(now, &actions);
       Plan(now, &actions);
-      if (actions.empty()) condition_.WaitFor(mutex_, NextWake(now) - clock_.Now());
+      if (actions.empty()) condition_.WaitFor(mutex_, (NextWake(now) - clock_.Now()).chrono());
     }
     Perform(actions);
   }
@@ -522,7 +522,7 @@ void Dispatcher::Release(Instant now, Actions* actions) {
 }
 
 bool Dispatcher::CanPlan(Instant now) const {
-  return !paused_ && !stopping_ && in_refill_ == 0 && AnyHungry() &&
+  return !paused_ && !stopping_ && in_refill_ == 0 && AnyInTurn() &&
          pacer_.rate().per_second() > 0 && barren_until_ <= now;
 }
 
@@ -543,7 +543,7 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   auto refill = std::make_shared<Refill>(router_.shards().size());
   refill->asked = now;
   for (size_t i = 0; i < count; ++i) {
-    const std::optional<WorkerId> id = NextHungry();
+    const std::optional<WorkerId> id = NextInTurn();
     if (!id) break;
     Worker& worker = workers_.at(*id);
     ++worker.reserved;
@@ -565,7 +565,7 @@ Instant Dispatcher::NextWake(Instant now) const {
   if (!ready_.empty()) {
     wake = std::min(wake, std::max(pacer_.next(), ready_.front().assignment.at));
   }
-  if (in_refill_ == 0 && AnyHungry() && ready_.size() < limits::kMaxReadyAssignments) {
+  if (in_refill_ == 0 && AnyInTurn() && ready_.size() < limits::kMaxReadyAssignments) {
     const Instant plan = TickAfter(ready_.size(), now) - Scaled(lookahead_, 0.75);
     wake = std::min(wake, std::max(plan, barren_until_));
   }

@@ -20,11 +20,11 @@
 #include "core/schedule/event.h"
 #include "core/schedule/pacer.h"
 #include "server/base/log_limit.h"
-#include "server/base/mutex.h"
 #include "server/base/system_clock.h"
 #include "server/engine/bids.h"
 #include "server/engine/router.h"
 #include "server/engine/worker_allowance.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
@@ -154,7 +154,7 @@ class Dispatcher {
     bool full = false;                // is in full_ or crowded_
     bool crowded = false;             // is in crowded_
     std::optional<Duration> lingers;  // its patience
-    [[nodiscard]] bool hungry() const { return credit > reserved && !(terms.waiter && served); }
+    [[nodiscard]] bool has_credit() const { return credit > reserved && !(terms.waiter && served); }
   };
   struct Ready {
     Assignment assignment;
@@ -173,11 +173,11 @@ class Dispatcher {
   [[nodiscard]] Instant NextWake(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Instant TickAfter(size_t ticks, Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool CanPlan(Instant now) const FRESHET_REQUIRES(mutex_);
-  [[nodiscard]] std::optional<WorkerId> NextHungry() FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] std::optional<WorkerId> NextInTurn() FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::optional<WorkerId> NextOf(std::deque<WorkerId>& queue)
       FRESHET_REQUIRES(mutex_);
-  [[nodiscard]] bool AnyHungry() const FRESHET_REQUIRES(mutex_) {
-    return !hungry_.empty() || !hungry_newcomers_.empty();
+  [[nodiscard]] bool AnyInTurn() const FRESHET_REQUIRES(mutex_) {
+    return !in_turn_.empty() || !newcomers_in_turn_.empty();
   }
   void PutInTurn(WorkerId id, const Worker& worker) FRESHET_REQUIRES(mutex_);
   void Queue(WorkerId id, Worker& worker) FRESHET_REQUIRES(mutex_);
@@ -217,17 +217,17 @@ class Dispatcher {
   WorkerId next_worker_ FRESHET_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<WorkerId, Worker> workers_ FRESHET_GUARDED_BY(mutex_);
   // In turn; may hold some that are not.
-  std::deque<WorkerId> hungry_ FRESHET_GUARDED_BY(mutex_);
-  std::deque<WorkerId> hungry_newcomers_ FRESHET_GUARDED_BY(mutex_);
+  std::deque<WorkerId> in_turn_ FRESHET_GUARDED_BY(mutex_);
+  std::deque<WorkerId> newcomers_in_turn_ FRESHET_GUARDED_BY(mutex_);
   int proven_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;  // were served since the last newcomer
   std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);  // and who lingers
   size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;                        // waiters among workers_
   WorkerAllowances allowances_ FRESHET_GUARDED_BY(mutex_);
   LogLimit log_reduced_ FRESHET_GUARDED_BY(mutex_);
   LogLimit log_restored_ FRESHET_GUARDED_BY(mutex_);
-  // Hungry workers that hold all they may, by name.
+  // Workers with credit that hold all they may, by name.
   absl::flat_hash_map<std::string, std::vector<WorkerId>> full_ FRESHET_GUARDED_BY(mutex_);
-  // Hungry newcomers for whom newcomers hold too much, in turn.
+  // Newcomers with credit for whom newcomers hold too much, in turn.
   std::deque<WorkerId> crowded_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick
   size_t in_refill_ FRESHET_GUARDED_BY(mutex_) = 0;     // terms of the refill under way

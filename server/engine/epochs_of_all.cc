@@ -7,7 +7,7 @@
 #include "core/base/check.h"
 #include "core/schedule/crawl_policy.h"
 #include "server/base/countdown.h"
-#include "server/base/mutex.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {

@@ -94,7 +94,7 @@ void PlanRunner::WaitForWork() {
       continue;
     }
     const Duration wait = std::min(left, options_.look);
-    wake_.WaitFor(mutex_, wait);
+    wake_.WaitFor(mutex_, wait.chrono());
     if (!left.infinite()) left = left - wait;
     if (Pages() > planned_pages_ + planned_pages_ / 2) return;
   }

@@ -12,8 +12,8 @@
 #include "core/base/status.h"
 #include "core/plan/planner.h"
 #include "core/schedule/page_plan.h"
-#include "server/base/mutex.h"
 #include "server/engine/router.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 

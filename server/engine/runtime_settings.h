@@ -10,7 +10,7 @@
 #include "core/schedule/changes.h"
 #include "core/schedule/event.h"
 #include "core/schedule/host_gate.h"
-#include "server/base/mutex.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 

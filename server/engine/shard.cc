@@ -195,7 +195,7 @@ void Shard::KeepOwnEvents(const Turn& turn) {
   CHECK(again_.empty());
   again_.assign(turn.events.end() - static_cast<ptrdiff_t>(turn.own), turn.events.end());
   // An edge files the page anew and writes nothing.
-  for (const PageNumber page : turn.filed_anew) again_.emplace_back(CrossAgeEdge{page});
+  for (const PageNumber page : turn.filed_anew) again_.emplace_back(EnterAgeBin{page});
   again_at_ = turn.now + kAgain;
 }
 

@@ -19,13 +19,13 @@
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
 #include "server/base/mailbox.h"
-#include "server/base/mutex.h"
 #include "server/base/reaper.h"
 #include "server/base/system_clock.h"
 #include "server/engine/epochs.h"
 #include "server/engine/lease_tally.h"
 #include "server/engine/shard_reads.h"
 #include "storage/store.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 

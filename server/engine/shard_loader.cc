@@ -9,9 +9,9 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
-#include "server/base/mutex.h"
 #include "server/base/reporting.h"
 #include "spdlog/spdlog.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/base/limits.h"
 #include "core/base/status.h"
 #include "core/model/page.h"
-#include "server/base/mutex.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 

@@ -9,7 +9,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "server/api/status.h"
-#include "server/base/mutex.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 

@@ -18,10 +18,10 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "server/base/log_limit.h"
-#include "server/base/mutex.h"
 #include "server/base/system_clock.h"
 #include "server/ports/lobby.h"
 #include "server/ports/refusal.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "server/base/mutex.h"
 #include "server/ports/http_message.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 

@@ -117,7 +117,7 @@ StatusOr<uint32_t> Store::Impl::BatchBuilder::HostSerial(Slot slot, const std::s
   uint32_t next = 0;
   {
     SlotHosts& hosts = (*store_.slot_hosts_)[slot.value()];
-    const absl::MutexLock lock(&hosts.mutex);
+    const MutexLock lock(hosts.mutex);
     if (!hosts.loaded) RETURN_IF_ERROR(store_.LoadSlotHosts(slot, hosts));
     const auto it = hosts.serials.find(host);
     if (it != hosts.serials.end()) return it->second;
@@ -150,7 +150,7 @@ void Store::Impl::BatchBuilder::AddSerialMarks() {
 void Store::Impl::BatchBuilder::Install() {
   for (const std::string& host : removed_hosts_) {
     SlotHosts& hosts = (*store_.slot_hosts_)[SlotOfHost(host).value()];
-    const absl::MutexLock lock(&hosts.mutex);
+    const MutexLock lock(hosts.mutex);
     hosts.serials.erase(host);
   }
   for (const auto& [slot, highest] : removed_up_to_) {
@@ -160,7 +160,7 @@ void Store::Impl::BatchBuilder::Install() {
   }
   for (auto& [name, host] : new_hosts_) {
     SlotHosts& hosts = (*store_.slot_hosts_)[host.slot.value()];
-    const absl::MutexLock lock(&hosts.mutex);
+    const MutexLock lock(hosts.mutex);
     const bool is_new = hosts.serials.emplace(name, host.serial).second;
     CHECK(hosts.loaded && is_new, "two commits of slot {} at a time", host.slot.value());
     hosts.next_serial = std::max(hosts.next_serial, host.serial + 1);

@@ -9,12 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
 #include "storage/store.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
@@ -59,10 +58,10 @@ class Store::Impl {
  private:
   // Hosts of one slot by name. Filled when first needed.
   struct SlotHosts {
-    absl::Mutex mutex;
-    bool loaded ABSL_GUARDED_BY(mutex) = false;
-    uint32_t next_serial ABSL_GUARDED_BY(mutex) = 1;
-    absl::flat_hash_map<std::string, uint32_t> serials ABSL_GUARDED_BY(mutex);
+    Mutex mutex;
+    bool loaded FRESHET_GUARDED_BY(mutex) = false;
+    uint32_t next_serial FRESHET_GUARDED_BY(mutex) = 1;
+    absl::flat_hash_map<std::string, uint32_t> serials FRESHET_GUARDED_BY(mutex);
   };
   // One commit on its way into a write batch.
   class BatchBuilder;
@@ -84,7 +83,7 @@ class Store::Impl {
   [[nodiscard]] Status MigrateFrom(uint32_t format);
   [[nodiscard]] Status ReadSecret();
   [[nodiscard]] Status LoadSlotHosts(Slot slot, SlotHosts& hosts) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(hosts.mutex);
+      FRESHET_REQUIRES(hosts.mutex);
 
   // Writes a batch, durably if `sync` says so; takes note of failures.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);
@@ -117,9 +116,9 @@ class Store::Impl {
   std::atomic<uint64_t> commits_ = 0;
   std::atomic<uint64_t> refused_commits_ = 0;
 
-  mutable absl::Mutex mutex_;
-  Status failure_ ABSL_GUARDED_BY(mutex_);
-  absl::Mutex resume_mutex_;
+  mutable Mutex mutex_;
+  Status failure_ FRESHET_GUARDED_BY(mutex_);
+  Mutex resume_mutex_;
 };
 
 }  // namespace freshet

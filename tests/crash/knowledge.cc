@@ -37,12 +37,12 @@ void Knowledge::AddPage(const std::string& host, bool quiet) {
 }
 
 void Knowledge::Fail(const std::string& what) {
-  const std::lock_guard<std::mutex> lock(failure_mutex_);
+  const MutexLock lock(failure_mutex_);
   if (failure_.empty()) failure_ = what;
 }
 
 std::string Knowledge::failure() {
-  const std::lock_guard<std::mutex> lock(failure_mutex_);
+  const MutexLock lock(failure_mutex_);
   return failure_;
 }
 

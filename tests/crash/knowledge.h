@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <set>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "freshet/v1/types.pb.h"
+#include "sync/mutex.h"
 #include "tests/crash/facts.h"
 
 namespace freshet::crash {
@@ -65,7 +65,7 @@ class Knowledge {
  public:
   Knowledge(uint64_t seed, int hosts, int pages);
 
-  std::mutex mutex;
+  Mutex mutex;
   std::mt19937_64 random;
   std::map<std::string, Setting<HostFacts>> hosts;
   Setting<double> rate;
@@ -128,7 +128,7 @@ class Knowledge {
   std::map<std::string, Page*> by_key_;
   std::unordered_set<uint64_t> lease_ids_;
   uint64_t added_ = 0;
-  std::mutex failure_mutex_;
+  Mutex failure_mutex_;
   std::string failure_;
 };
 

@@ -120,7 +120,7 @@ void Lane::Kill() {
 
 void Lane::RequestStop() {
   {
-    const std::lock_guard<std::mutex> lock(knowledge_->mutex);
+    const MutexLock lock(knowledge_->mutex);
     knowledge_->stopping = true;
   }
   daemon_->RequestStop();
@@ -265,7 +265,7 @@ void Lane::Compare(int64_t before) {
         fmt::format("the ready line says {} pages, {} are listed", daemon_->pages(), pages.size()));
   }
   {
-    const std::lock_guard<std::mutex> lock(knowledge_->mutex);
+    const MutexLock lock(knowledge_->mutex);
     knowledge_->Compare(pages, before, after, shards_ == 1);
   }
   CompareHosts(pages, after);

@@ -29,7 +29,7 @@ Load::~Load() { Abandon(); }
 
 void Load::Start() {
   {
-    const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+    const MutexLock lock(knowledge_.mutex);
     first_acknowledged_ = knowledge_.acknowledged;
   }
   for (const auto client : {&Load::Upserts, &Load::Signals, &Load::Reports, &Load::Work,
@@ -50,7 +50,7 @@ void Load::AwaitTraffic() const {
   const int64_t end = NowMicros() + 20'000'000;
   while (NowMicros() < end) {
     {
-      const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+      const MutexLock lock(knowledge_.mutex);
       if (knowledge_.acknowledged > first_acknowledged_ + 20) return;
     }
     Rest(kPause);
@@ -67,7 +67,7 @@ void Load::Stop() {
 void Load::Abandon() {
   stopping_ = true;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     abandoned_ = true;
     for (grpc::ClientContext* call : calls_) call->TryCancel();
   }
@@ -76,13 +76,13 @@ void Load::Abandon() {
 }
 
 void Load::Enter(grpc::ClientContext* call) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   calls_.insert(call);
   if (abandoned_) call->TryCancel();
 }
 
 void Load::Leave(grpc::ClientContext* call) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   calls_.erase(call);
 }
 
@@ -96,7 +96,7 @@ void Load::Pump(Stream& stream, Build build) {
       Request request;
       Sent sent;
       {
-        const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+        const MutexLock lock(knowledge_.mutex);
         const uint64_t batch = ++knowledge_.batches;
         build(&request, &sent);
         for (const auto& [page, op] : sent) op->batch = batch;
@@ -112,7 +112,7 @@ void Load::Pump(Stream& stream, Build build) {
     }
     Response response;
     if (!stream.Read(&response)) return;
-    const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+    const MutexLock lock(knowledge_.mutex);
     knowledge_.Acknowledge(open.front(), response.ack());
     open.pop_front();
   }
@@ -220,7 +220,7 @@ void Load::Work() {
     v1::CrawlRequest results;
     v1::CrawlRequest returns;
     {
-      const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+      const MutexLock lock(knowledge_.mutex);
       for (const v1::BatchAck* ack : {&response.result_ack(), &response.return_ack()}) {
         if (ack->item_count() == 0) continue;
         knowledge_.Acknowledge(open.at(ack->sequence()), *ack);
@@ -280,7 +280,7 @@ void Load::Next() {
     const grpc::Status status = stub->Next(&call, request, &response);
     Leave(&call);
     if (!status.ok()) return;
-    const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+    const MutexLock lock(knowledge_.mutex);
     for (const v1::Assignment& assignment : response.assignments()) {
       (void)knowledge_.OnAssignment(assignment, "next");
     }
@@ -296,7 +296,7 @@ void Load::Removals() {
     v1::RecheckPagesRequest recheck;
     Sent sent;
     {
-      const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+      const MutexLock lock(knowledge_.mutex);
       const bool remove = knowledge_.Chance(40);
       const std::string crawl_id = knowledge_.Chance(80) ? "DEFAULT" : "other";
       removal.set_crawl_id(crawl_id);
@@ -326,7 +326,7 @@ void Load::Removals() {
                                     : stub->RecheckPages(&call, recheck, &rechecked);
     Leave(&call);
     if (!status.ok()) return;
-    const std::lock_guard<std::mutex> lock(knowledge_.mutex);
+    const MutexLock lock(knowledge_.mutex);
     knowledge_.Acknowledge(sent, removal.urls_size() > 0 ? removed.ack() : rechecked.ack());
   }
 }
@@ -343,7 +343,7 @@ void Load::Operate() {
   }
   bool abandoned = false;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     abandoned = abandoned_;
   }
   // A worker that waits for assignments notices by this that it is to stop.

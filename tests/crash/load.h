@@ -6,12 +6,12 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "sync/mutex.h"
 #include "tests/crash/knowledge.h"
 
 namespace freshet::crash {
@@ -53,7 +53,7 @@ class Load {
   std::vector<std::thread> threads_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> first_acknowledged_{0};
-  std::mutex mutex_;  // of what follows
+  Mutex mutex_;  // of what follows
   std::set<grpc::ClientContext*> calls_;
   bool abandoned_ = false;
 };

@@ -23,12 +23,12 @@ using Stub = v1::AdminService::Stub;
 template <typename T, typename Call>
 bool Change(Knowledge* knowledge, Setting<T>* setting, const T& value, Call call) {
   {
-    const std::lock_guard<std::mutex> lock(knowledge->mutex);
+    const MutexLock lock(knowledge->mutex);
     setting->pending = value;
   }
   const grpc::Status status = call();
   if (!status.ok()) return false;
-  const std::lock_guard<std::mutex> lock(knowledge->mutex);
+  const MutexLock lock(knowledge->mutex);
   setting->Settle(value);
   return true;
 }
@@ -65,7 +65,7 @@ bool ChangeHost(Stub& stub, grpc::ClientContext* call, uint64_t dice, Knowledge*
   Setting<HostFacts>* host = nullptr;
   HostFacts facts;
   {
-    const std::lock_guard<std::mutex> lock(knowledge->mutex);
+    const MutexLock lock(knowledge->mutex);
     auto it = knowledge->hosts.begin();
     std::advance(it, dice % knowledge->hosts.size());
     request.set_host(it->first);
@@ -106,7 +106,7 @@ bool AddSource(Stub& stub, grpc::ClientContext* call, uint64_t dice, Knowledge* 
   v1::RegisterSourceResponse response;
   request.set_source(fmt::format("source{}", dice % 20));
   if (!stub.RegisterSource(call, request, &response).ok()) return false;
-  const std::lock_guard<std::mutex> lock(knowledge->mutex);
+  const MutexLock lock(knowledge->mutex);
   knowledge->sources.insert(request.source());
   return true;
 }
@@ -208,7 +208,7 @@ std::shared_ptr<Op> Return(uint64_t lease) {
 void TogglePause(v1::AdminService::Stub& stub, Knowledge* knowledge) {
   bool paused = false;
   {
-    const std::lock_guard<std::mutex> lock(knowledge->mutex);
+    const MutexLock lock(knowledge->mutex);
     paused = knowledge->paused.value;
   }
   grpc::ClientContext call;
@@ -220,7 +220,7 @@ bool OperateOnce(v1::AdminService::Stub& stub, grpc::ClientContext* call, Knowle
   uint64_t kind = 0;
   bool paused = false;
   {
-    const std::lock_guard<std::mutex> lock(knowledge->mutex);
+    const MutexLock lock(knowledge->mutex);
     kind = knowledge->Below(100);
     dice = knowledge->random() >> 1;
     paused = knowledge->paused.value;

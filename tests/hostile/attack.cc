@@ -8,7 +8,7 @@
 namespace freshet::hostile {
 
 void Ledger::Note(const v1::Assignment& assignment) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   ++fetches_[assignment.url()];
   if (!leases_.insert(assignment.lease_id()).second && wrong_.empty()) {
     wrong_ = fmt::format("lease {} was given out twice", assignment.lease_id());
@@ -16,7 +16,7 @@ void Ledger::Note(const v1::Assignment& assignment) {
 }
 
 std::pair<std::string, uint64_t> Ledger::Worst() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto worst = std::max_element(
       fetches_.begin(), fetches_.end(),
       [](const auto& left, const auto& right) { return left.second < right.second; });
@@ -25,17 +25,17 @@ std::pair<std::string, uint64_t> Ledger::Worst() const {
 }
 
 uint64_t Ledger::assignments() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return leases_.size();
 }
 
 void Ledger::Fail(const std::string& what) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (wrong_.empty()) wrong_ = what;
 }
 
 std::string Ledger::wrong() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return wrong_;
 }
 

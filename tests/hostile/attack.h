@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_set>
 
 #include "core/base/random.h"
 #include "freshet/v1/types.pb.h"
+#include "sync/mutex.h"
 
 namespace freshet::hostile {
 
@@ -33,7 +33,7 @@ class Ledger {
   void Fail(const std::string& what);
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, uint64_t> fetches_;
   std::unordered_set<uint64_t> leases_;
   std::string wrong_;

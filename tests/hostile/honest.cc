@@ -200,12 +200,12 @@ std::string Honest::CheckPages() {
 }
 
 void Honest::Fail(const std::string& what) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (wrong_.empty()) wrong_ = what;
 }
 
 std::string Honest::wrong() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return wrong_;
 }
 

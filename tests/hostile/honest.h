@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "sync/mutex.h"
 #include "tests/hostile/attack.h"
 
 namespace freshet::hostile {
@@ -70,8 +70,8 @@ class Honest {
   std::vector<Served> served_ = {{"worker"}, {"ingester"}, {"prober"}};
   std::vector<std::string> acknowledged_;  // of the ingester's thread
   std::atomic<bool> stopping_{false};
-  mutable std::mutex mutex_;
-  std::string wrong_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::string wrong_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet::hostile

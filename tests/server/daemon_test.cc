@@ -107,7 +107,7 @@ TEST(Daemon, EndsWhileItStarts) {
 TEST(Daemon, EndsInOrderBeforeItHasReadItsConfiguration) {
   for (const std::string signal : {"TERM", "INT"}) {
     const TempDir dir;
-    const testing::ProgramResult result =
+    const ProgramResult result =
         RunScript(dir,
                   "mkfifo $dir/c; trap - INT; set -m\n"
                   "$freshetd $ports --data-dir $dir/d --config $dir/c 2>$dir/e.err & pid=$!\n"
@@ -269,7 +269,7 @@ constexpr char kFill[] =
 
 TEST(Daemon, SaysAtTheStartThatItIsPausedAndWhy) {
   const TempDir dir;
-  const testing::ProgramResult result = RunScript(
+  const ProgramResult result = RunScript(
       dir, std::string(kFill) +
                "run() {\n"
                "  $freshetd $ports --data-dir $dir/d >$dir/d.out 2>$dir/d.err & pid=$!\n"

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/system_clock.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
@@ -84,7 +84,7 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
   // --- Faults ---
   template <typename Function>
   auto Locked(Function function) const {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     return function();
   }
   void ClearFaults() {
@@ -120,7 +120,7 @@ class FaultyEnv::Disk : public rocksdb::FileSystemWrapper {
   IOStatus GetFreeSpace(const std::string& path, const IOOptions& options, uint64_t* bytes,
                         IODebugContext* dbg) override;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // All below: guarded by mutex_.
   Random random_;
   uint64_t operations_ = 0;
@@ -210,7 +210,7 @@ class FaultyEnv::Directory : public FSDirectory {
 
 IOStatus FaultyEnv::Disk::Append(const std::string& path, FSWritableFile* file, const Slice& data,
                                  const IOOptions& options, IODebugContext* dbg) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool was_dead = dead_;
   IOStatus verdict = Begin(path);
   if (verdict.ok() && IsLog(path) && fail_log_append_.Strike()) {
@@ -233,7 +233,7 @@ IOStatus FaultyEnv::Disk::Sync(const std::string& path) {
   std::function<void()> hook;
   if (IsLog(path)) hook = Locked([&] { return on_log_sync_; });
   if (hook) hook();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   IOStatus verdict = Begin(path);
   if (IsLog(path)) {
     ++log_syncs_;
@@ -250,7 +250,7 @@ IOStatus FaultyEnv::Disk::Sync(const std::string& path) {
 }
 
 IOStatus FaultyEnv::Disk::SyncDirectory(const std::string& dir) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const IOStatus verdict = Begin(dir);
   if (verdict.ok()) std::erase_if(entries_, [&](const Entry& e) { return ParentOf(e.now) == dir; });
   return verdict;
@@ -258,7 +258,7 @@ IOStatus FaultyEnv::Disk::SyncDirectory(const std::string& dir) {
 
 IOStatus FaultyEnv::Disk::Truncate(const std::string& path, FSWritableFile* file, uint64_t size,
                                    const IOOptions& options, IODebugContext* dbg) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   IOStatus status = Begin(path);
   if (status.ok()) status = file->Truncate(size, options, dbg);
   if (!status.ok()) return status;
@@ -280,7 +280,7 @@ IOStatus FaultyEnv::Disk::NewWritableFile(const std::string& path, const FileOpt
                                           std::unique_ptr<FSWritableFile>* result,
                                           IODebugContext* dbg) {
   if (IsOptions(path)) return IOStatus::NotSupported("no option files", path);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   IOStatus status = Begin(path);
   std::unique_ptr<FSWritableFile> file;
   if (status.ok()) status = target()->NewWritableFile(path, options, &file, dbg);
@@ -293,7 +293,7 @@ IOStatus FaultyEnv::Disk::NewWritableFile(const std::string& path, const FileOpt
 IOStatus FaultyEnv::Disk::ReopenWritableFile(const std::string& path, const FileOptions& options,
                                              std::unique_ptr<FSWritableFile>* result,
                                              IODebugContext* dbg) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   IOStatus status = Begin(path);
   std::unique_ptr<FSWritableFile> file;
   if (status.ok()) status = target()->ReopenWritableFile(path, options, &file, dbg);
@@ -312,7 +312,7 @@ IOStatus FaultyEnv::Disk::NewDirectory(const std::string& name, const IOOptions&
 
 IOStatus FaultyEnv::Disk::DeleteFile(const std::string& path, const IOOptions& options,
                                      IODebugContext* dbg) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   IOStatus status = Begin(path);
   if (status.ok()) status = target()->DeleteFile(path, options, dbg);
   if (!status.ok()) return status;
@@ -323,7 +323,7 @@ IOStatus FaultyEnv::Disk::DeleteFile(const std::string& path, const IOOptions& o
 
 IOStatus FaultyEnv::Disk::RenameFile(const std::string& from, const std::string& to,
                                      const IOOptions& options, IODebugContext* dbg) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   IOStatus status = Begin(to);
   if (!status.ok()) return status;
   Entry entry{.path = to, .now = to, .renamed_from = from, .replaced = {}};
@@ -346,7 +346,7 @@ IOStatus FaultyEnv::Disk::RenameFile(const std::string& from, const std::string&
 
 IOStatus FaultyEnv::Disk::LinkFile(const std::string& from, const std::string& to,
                                    const IOOptions& options, IODebugContext* dbg) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   IOStatus status = Begin(to);
   if (status.ok()) status = target()->LinkFile(from, to, options, dbg);
   if (!status.ok()) return status;
@@ -358,14 +358,14 @@ IOStatus FaultyEnv::Disk::LinkFile(const std::string& from, const std::string& t
 
 IOStatus FaultyEnv::Disk::GetFreeSpace(const std::string& path, const IOOptions& options,
                                        uint64_t* bytes, IODebugContext* dbg) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (free_bytes_ == kUnlimited) return target()->GetFreeSpace(path, options, bytes, dbg);
   *bytes = free_bytes_;
   return IOStatus::OK();
 }
 
 void FaultyEnv::Disk::Crash() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [path, state] : files_) {
     if (state.durable >= state.size || !std::filesystem::exists(path)) continue;
     const uint64_t kept = state.durable + random_.Below(state.size - state.durable + 1);

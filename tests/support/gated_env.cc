@@ -1,8 +1,8 @@
 #include "tests/support/gated_env.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <utility>
+
+#include "sync/mutex.h"
 
 namespace freshet {
 
@@ -10,41 +10,41 @@ namespace freshet {
 class GatedEnv::Gate {
  public:
   void Close() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
   }
   void Open() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = false;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   void Pass() {
-    std::unique_lock<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!closed_) return;
     ++waiting_;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return !closed_ || passes_ > 0; });
+    changed_.NotifyAll();
+    while (closed_ && passes_ == 0) changed_.Wait(mutex_);
     --waiting_;
     if (passes_ > 0) --passes_;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   void AwaitVisitor() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return waiting_ > 0; });
+    const MutexLock lock(mutex_);
+    while (waiting_ == 0) changed_.Wait(mutex_);
   }
   void LetOnePass() {
-    std::unique_lock<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     ++passes_;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return passes_ == 0; });
+    changed_.NotifyAll();
+    while (passes_ > 0) changed_.Wait(mutex_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool closed_ = false;
-  int waiting_ = 0;
-  int passes_ = 0;
+  Mutex mutex_;
+  Condition changed_;
+  bool closed_ FRESHET_GUARDED_BY(mutex_) = false;
+  int waiting_ FRESHET_GUARDED_BY(mutex_) = 0;
+  int passes_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
 // Thread-safe as the file below is.

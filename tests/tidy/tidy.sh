@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
 failures=0
 # Working copies without git (a release archive) are checked all the same.
-list() { find core storage server tools bench tests -name "$1" -not -path '*/golden/*' 2>/dev/null | sort; }
+list() { find core sync storage server tools bench tests -name "$1" -not -path '*/golden/*' 2>/dev/null | sort; }
 fail() {
   printf 'tidy: %s\n' "$*"
   failures=$((failures + 1))
@@ -25,6 +25,9 @@ forbid() {
 # --- Layers -----------------------------------------------------------------------------------------
 forbid '#include [<"](grpc|google/protobuf|freshet/v1|rocksdb|spdlog|prometheus|thread>|mutex>|shared_mutex>|condition_variable>|future>|fstream>|iostream>|filesystem>|storage/|server/|tools/)' \
   core -- 'core/ has no I/O, threads, RPC, store or logging; pass values in, return values out'
+forbid '#include "' sync -- 'sync/ is what the standard library lacks, and uses nothing of ours'
+forbid '(std::(mutex|shared_mutex|recursive_mutex|condition_variable)|absl::(Mutex|CondVar))\b' \
+  core storage server tools bench tests -- 'lock by sync/mutex.h, whose annotations clang checks'
 forbid '#include [<"](grpc|google/protobuf|freshet/v1|server/|tools/)' storage -- 'storage/ knows neither RPC nor the server'
 forbid '#include "(core|storage|server)/' tools/cli -- 'the clients link the API only'
 # The folders of the server, and its files on top, in the order in which they may use each other.

@@ -25,21 +25,21 @@ Progress::Progress(ProgressStyle style, std::string what)
 
 Progress::~Progress() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stop_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   thread_.join();
+  const MutexLock lock(mutex_);
   Hide();
 }
 
 void Progress::Print(std::string_view line) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Hide();
   *style_.out << line << '\n';
 }
 
-// Called with mutex_ held, or when no other thread is left.
 void Progress::Hide() {
   if (shown_) *style_.out << kEraseLine << std::flush;
   shown_ = false;
@@ -47,15 +47,18 @@ void Progress::Hide() {
 
 void Progress::Run() {
   const steady_clock::time_point start = steady_clock::now();
-  milliseconds wait = kQuiet;
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, wait, [this] { return stop_; })) {
-    Show(std::chrono::duration<double>(steady_clock::now() - start).count());
-    wait = style_.terminal ? kTerminalPeriod : kLogPeriod;
+  steady_clock::time_point next = start + kQuiet;
+  const MutexLock lock(mutex_);
+  while (!stop_) {
+    const steady_clock::time_point now = steady_clock::now();
+    if (now >= next) {
+      Show(std::chrono::duration<double>(now - start).count());
+      next = now + (style_.terminal ? kTerminalPeriod : kLogPeriod);
+    }
+    wake_.WaitUntil(mutex_, next);
   }
 }
 
-// Called with mutex_ held.
 void Progress::Show(double seconds) {
   const uint64_t done = done_.load(std::memory_order_relaxed);
   const std::string count = done == 0

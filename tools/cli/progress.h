@@ -3,13 +3,13 @@
 #define FRESHET_TOOLS_CLI_PROGRESS_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <thread>
+
+#include "sync/mutex.h"
 
 namespace freshet::cli {
 
@@ -36,16 +36,16 @@ class Progress {
 
  private:
   void Run();
-  void Show(double seconds);
-  void Hide();
+  void Show(double seconds) FRESHET_REQUIRES(mutex_);
+  void Hide() FRESHET_REQUIRES(mutex_);
 
   const ProgressStyle style_;
   const std::string what_;
   std::atomic<uint64_t> done_ = 0;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false;   // guarded by mutex_
-  bool shown_ = false;  // guarded by mutex_: a line is on the terminal
+  Mutex mutex_;
+  Condition wake_;
+  bool stop_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool shown_ FRESHET_GUARDED_BY(mutex_) = false;  // a line is on the terminal
   std::thread thread_;
 };
 

@@ -3,15 +3,14 @@
 #define FRESHET_TOOLS_CLI_UPLOAD_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 
+#include "sync/mutex.h"
 #include "tools/cli/item_batch.h"
 #include "tools/cli/session.h"
 #include "tools/cli/tally.h"
@@ -58,17 +57,17 @@ class Uploader {
     while (SendAgain()) {
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       closing_ = true;
       last_ack_ = Clock::now();
     }
     stream_->WritesDone();
     reader_.join();
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       finished_ = true;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     watchdog_.join();
     grpc::Status status = stream_->Finish();
     if (status.ok() && unacknowledged() > 0) {
@@ -79,6 +78,7 @@ class Uploader {
 
   // Number of items that were sent and not acknowledged. For use after Finish.
   [[nodiscard]] uint64_t unacknowledged() const {
+    const MutexLock lock(mutex_);
     uint64_t items = 0;
     for (const auto& batch : in_flight_) items += batch->rows.size();
     for (const auto& [due, batch] : waiting_) items += batch.rows.size();
@@ -89,20 +89,20 @@ class Uploader {
   using Clock = std::chrono::steady_clock;
 
   size_t Waiting() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return waiting_.size();
   }
 
   // Sends the next batch that waits for another attempt, once it is due. False when there is none
   // and none can come any more, or when the stream is broken.
   bool SendAgain() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return broken_ || in_flight_.empty() || !waiting_.empty(); });
+    MutexLock lock(mutex_);
+    while (!broken_ && !in_flight_.empty() && waiting_.empty()) changed_.Wait(mutex_);
     if (broken_ || waiting_.empty()) return false;
     auto [due, batch] = std::move(waiting_.front());
     waiting_.pop_front();
-    changed_.wait_until(lock, due, [this] { return broken_; });
-    lock.unlock();
+    while (!broken_ && Clock::now() < due) changed_.WaitUntil(mutex_, due);
+    lock.Unlock();
     return SendNow(std::move(batch));
   }
 
@@ -110,8 +110,8 @@ class Uploader {
     const auto batch = std::make_shared<Batch<Request>>(std::move(unsent));
     batch->request.set_sequence(++sequence_);
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return broken_ || in_flight_.size() < kMaxBatchesInFlight; });
+      const MutexLock lock(mutex_);
+      while (!broken_ && in_flight_.size() >= kMaxBatchesInFlight) changed_.Wait(mutex_);
       if (in_flight_.empty()) last_ack_ = Clock::now();
       in_flight_.push_back(batch);  // Counts as unacknowledged even if the stream is broken.
       if (broken_) return false;
@@ -124,17 +124,17 @@ class Uploader {
     while (stream_->Read(&response) && TakeAck(response.ack())) {
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       broken_ = true;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   // False if the acknowledgement is not that of the oldest batch: then nothing can be believed.
   bool TakeAck(const v1::BatchAck& ack) {
     std::shared_ptr<Batch<Request>> batch;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (in_flight_.empty() || in_flight_.front()->request.sequence() != ack.sequence()) {
         context_.TryCancel();
         return false;
@@ -143,18 +143,19 @@ class Uploader {
     }
     auto [again, delay] = Book(*batch, ack, tally_);
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       last_ack_ = Clock::now();
       if (!again.rows.empty()) waiting_.emplace_back(last_ack_ + delay, std::move(again));
       in_flight_.pop_front();
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     return true;
   }
 
   void Watch() {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, timeout_ / 4, [this] { return finished_ || broken_; })) {
+    const MutexLock lock(mutex_);
+    while (!finished_ && !broken_) {
+      changed_.WaitFor(mutex_, timeout_ / 4);
       const bool owed = closing_ || !in_flight_.empty();
       if (owed && Clock::now() - last_ack_ > timeout_) context_.TryCancel();
     }
@@ -165,14 +166,14 @@ class Uploader {
   grpc::ClientContext context_;
   std::unique_ptr<Stream> stream_;
   uint64_t sequence_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<Batch<Request>>> in_flight_;             // guarded by mutex_
-  std::deque<std::pair<Clock::time_point, Batch<Request>>> waiting_;  // guarded by mutex_
-  Clock::time_point last_ack_;                                        // guarded by mutex_
-  bool closing_ = false;                                              // guarded by mutex_
-  bool broken_ = false;                                               // guarded by mutex_
-  bool finished_ = false;                                             // guarded by mutex_
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::deque<std::shared_ptr<Batch<Request>>> in_flight_ FRESHET_GUARDED_BY(mutex_);
+  std::deque<std::pair<Clock::time_point, Batch<Request>>> waiting_ FRESHET_GUARDED_BY(mutex_);
+  Clock::time_point last_ack_ FRESHET_GUARDED_BY(mutex_);
+  bool closing_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool broken_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::thread reader_;
   std::thread watchdog_;
 };

@@ -3,12 +3,11 @@
 #define FRESHET_TOOLS_DEMO_STOP_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 
 #include "core/base/status.h"
+#include "sync/mutex.h"
 
 namespace freshet::demo {
 
@@ -20,36 +19,37 @@ class Stop {
 
   // Ends with that error, unless it already has ended.
   void Fail(Status status) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     if (requested_) return;
     requested_ = true;
     status_ = std::move(status);
-    wake_.notify_all();
+    wake_.NotifyAll();
   }
 
   [[nodiscard]] bool requested() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     return requested_;
   }
 
   // Why it ended; OK while it has not.
   [[nodiscard]] Status status() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     return status_;
   }
 
   // Waits that long, or until stopped; true if stopped.
   bool WaitFor(int64_t micros) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    return wake_.wait_for(lock, std::chrono::microseconds(micros), [this] { return requested_; });
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(micros);
+    const MutexLock lock(mutex_);
+    while (!requested_ && std::chrono::steady_clock::now() < end) wake_.WaitUntil(mutex_, end);
+    return requested_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  // Guarded by mutex_:
-  bool requested_ = false;
-  Status status_;
+  mutable Mutex mutex_;
+  Condition wake_;
+  bool requested_ FRESHET_GUARDED_BY(mutex_) = false;
+  Status status_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet::demo

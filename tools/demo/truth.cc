@@ -10,7 +10,7 @@ Truth::Truth(const ReplayedHistory& replayed, const LastCrawls& last_crawls, int
     : replayed_(&replayed), now_(std::move(now)), ledger_(replayed, last_crawls, start_micros) {}
 
 std::optional<Fetched> Truth::Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const int64_t now = now_();
   if (now > replayed_->timeline().wall_end_micros()) return std::nullopt;
   ledger_.Fetch(page, now);
@@ -23,7 +23,7 @@ std::optional<Fetched> Truth::Fetch(uint32_t page, std::optional<int64_t> last_c
 }
 
 TruthSnapshot Truth::Look() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   ledger_.AdvanceTo(std::min(now_(), replayed_->timeline().wall_end_micros()));
   return {.time_micros = ledger_.now_micros(),
           .pages = ledger_.pages(),

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 
+#include "sync/mutex.h"
 #include "tools/demo/ledger.h"
 #include "tools/demo/replayed_history.h"
 
@@ -49,11 +49,10 @@ class Truth {
  private:
   const ReplayedHistory* replayed_;
   const NowMicros now_;
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  Ledger ledger_;
-  uint64_t crawls_ = 0;
-  uint64_t changed_ = 0;
+  Mutex mutex_;
+  Ledger ledger_ FRESHET_GUARDED_BY(mutex_);
+  uint64_t crawls_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint64_t changed_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace freshet::demo

@@ -41,7 +41,7 @@ compiled() {
     sort -rn | awk '$2 != "total" { print $2 }'
 }
 
-# Reads names of sources. Lock annotations (server/base/mutex.h) are held to by clang alone, so it is done here.
+# Reads names of sources. Lock annotations (sync/mutex.h) are held to by clang alone, so it is done here.
 run_clang_tidy() {
   local arguments=(-p build/lint --quiet --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety
     --extra-arg=-Werror=thread-safety "$@")

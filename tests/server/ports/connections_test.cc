@@ -4,13 +4,12 @@
 #include <sys/resource.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <set>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "spdlog/spdlog.h"
+#include "sync/mutex.h"
 #include "tests/support/raw_socket.h"
 
 namespace freshet {
@@ -22,18 +21,21 @@ using testing::HasSubstr;
 class Holder {
  public:
   void Take(int descriptor) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     held_.insert(descriptor);
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   bool Await(size_t count, int millis = 60'000) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::milliseconds(millis),
-                             [&] { return held_.size() >= count; });
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(millis);
+    const MutexLock lock(mutex_);
+    while (held_.size() < count && std::chrono::steady_clock::now() < end) {
+      changed_.WaitUntil(mutex_, end);
+    }
+    return held_.size() >= count;
   }
   // So many bytes that came on the first one, or fewer if they do not come.
   std::string Read(size_t bytes) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     std::string read;
     while (read.size() < bytes) {
       pollfd ready{.fd = *held_.begin(), .events = POLLIN, .revents = 0};
@@ -44,7 +46,7 @@ class Holder {
     return read;
   }
   void CloseOne() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     close(*held_.begin());
     held_.erase(held_.begin());
   }
@@ -53,9 +55,9 @@ class Holder {
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::set<int> held_;
+  Mutex mutex_;
+  Condition changed_;
+  std::set<int> held_ FRESHET_GUARDED_BY(mutex_);
 };
 
 class ConnectionsTest : public testing::Test {

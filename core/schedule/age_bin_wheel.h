@@ -3,8 +3,8 @@
 // An edge need not be met to the second: the exponent is carried through it exactly whenever the
 // page is looked at next, and until then only its rates are those of the younger age. So pages are
 // kept in buckets of one 64th of a day, and come out at the end of their bucket.
-#ifndef FRESHET_CORE_SCHEDULE_EDGE_CALENDAR_H_
-#define FRESHET_CORE_SCHEDULE_EDGE_CALENDAR_H_
+#ifndef FRESHET_CORE_SCHEDULE_AGE_BIN_WHEEL_H_
+#define FRESHET_CORE_SCHEDULE_AGE_BIN_WHEEL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace freshet {
 
 // Owner thread only. Memory: two bytes a page and four for each entry. A page whose edge moved
 // leaves its old entry behind until that is due; it is then void.
-class EdgeCalendar {
+class AgeBinWheel {
  public:
   // `day` is the unit of the age edges (EstimatorOptions::day), at least 64 us.
-  explicit EdgeCalendar(Duration day);
+  explicit AgeBinWheel(Duration day);
 
   // The page's next edge; infinite: none. Never taken before it, nor later than a bucket after.
   void Set(PageId page, Instant edge);
@@ -48,4 +48,4 @@ class EdgeCalendar {
 
 }  // namespace freshet
 
-#endif  // FRESHET_CORE_SCHEDULE_EDGE_CALENDAR_H_
+#endif  // FRESHET_CORE_SCHEDULE_AGE_BIN_WHEEL_H_

@@ -1,4 +1,4 @@
-#include "core/schedule/edge_calendar.h"
+#include "core/schedule/age_bin_wheel.h"
 
 #include "core/base/check.h"
 
@@ -9,11 +9,11 @@ constexpr int64_t kBucketsPerDay = 64;
 
 }  // namespace
 
-EdgeCalendar::EdgeCalendar(Duration day) : width_(Duration::Micros(day.micros() / kBucketsPerDay)) {
+AgeBinWheel::AgeBinWheel(Duration day) : width_(Duration::Micros(day.micros() / kBucketsPerDay)) {
   CHECK(width_ > Duration(), "a day of {} us", day.micros());
 }
 
-void EdgeCalendar::Set(PageId page, Instant edge) {
+void AgeBinWheel::Set(PageId page, Instant edge) {
   if (page.value() >= tags_.size()) tags_.GrowTo(page.value() + size_t{1});
   uint16_t& tag = tags_[page.value()];
   if (edge.infinite()) {
@@ -28,7 +28,7 @@ void EdgeCalendar::Set(PageId page, Instant edge) {
   it->second.push_back(page.value());
 }
 
-void EdgeCalendar::TakeDue(Instant now, size_t max, std::vector<PageId>* pages) {
+void AgeBinWheel::TakeDue(Instant now, size_t max, std::vector<PageId>* pages) {
   while (max > 0 && next() <= now) {
     const Bucket bucket = order_.top();
     const auto found = buckets_.find(bucket);
@@ -48,7 +48,7 @@ void EdgeCalendar::TakeDue(Instant now, size_t max, std::vector<PageId>* pages) 
   }
 }
 
-Instant EdgeCalendar::next() const {
+Instant AgeBinWheel::next() const {
   if (order_.empty()) return Instant::Infinite();
   return Instant::FromMicros(order_.top() * width_.micros());
 }

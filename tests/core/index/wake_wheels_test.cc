@@ -1,5 +1,5 @@
-// Calendars together, at instants about the edges of their buckets.
-#include "core/index/wake_calendars.h"
+// Wheels together, at instants about the edges of their buckets.
+#include "core/index/wake_wheels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,10 +15,10 @@
 namespace freshet {
 namespace {
 
-TEST(WakeCalendarsTest, NothingIsLateOrLostAtTheEdgesOfBuckets) {
+TEST(WakeWheelsTest, NothingIsLateOrLostAtTheEdgesOfBuckets) {
   Random random(11);
-  WakeCalendars calendars;
-  calendars.Renew(100000);
+  WakeWheels wheels;
+  wheels.Renew(100000);
   std::map<uint32_t, double> due;
   double now = 1e5;
   uint32_t next_page = 0;
@@ -27,30 +27,30 @@ TEST(WakeCalendarsTest, NothingIsLateOrLostAtTheEdgesOfBuckets) {
     for (uint64_t left = random.Below(4); left > 0; --left) {
       const double slow = std::exp(3 * random.Uniform());
       const double at = now + 2 * slow * random.Uniform();
-      if (calendars.File(PageId(next_page), 0, slow, slow, at, now) == Sleeping::kFiled) {
+      if (wheels.File(PageId(next_page), 0, slow, slow, at, now) == Sleeping::kFiled) {
         due[next_page] = at;
       }
       ++next_page;
     }
-    const double edge = random.Below(2) == 0 ? calendars.next_open() : calendars.next_due();
+    const double edge = random.Below(2) == 0 ? wheels.next_open() : wheels.next_due();
     if (std::isinf(edge)) continue;
     const uint64_t where = random.Below(3);
     const double towards = where == 0 ? 0 : std::numeric_limits<double>::infinity();
     now = std::max(now, where == 1 ? edge : std::nextafter(edge, towards));
     for (;;) {
       std::vector<WakeEntry> entries;
-      const std::optional<OpenedBucket> opened = calendars.Open(now, &entries);
+      const std::optional<OpenedBucket> opened = wheels.Open(now, &entries);
       if (!opened) break;
       for (const WakeEntry& entry : entries) {
         ASSERT_EQ(due.erase(entry.page.value()), 1U) << "page " << entry.page.value();
       }
     }
     // Opened or not: the edge is met again.
-    idle += now >= calendars.next_open() ? 1 : 0;
-    ASSERT_EQ(calendars.entries(), due.size());
+    idle += now >= wheels.next_open() ? 1 : 0;
+    ASSERT_EQ(wheels.entries(), due.size());
     for (const auto& [page, at] : due) ASSERT_GT(at, now) << "page " << page << " is late";
   }
-  EXPECT_GT(idle, 0U) << "no calendar asked in vain";
+  EXPECT_GT(idle, 0U) << "no wheel asked in vain";
 }
 
 }  // namespace

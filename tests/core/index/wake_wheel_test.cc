@@ -1,5 +1,5 @@
-// A calendar against a list of what was filed: nothing may come late, and nothing is lost.
-#include "core/index/wake_calendar.h"
+// A wheel against a list of what was filed: nothing may come late, and nothing is lost.
+#include "core/index/wake_wheel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +17,10 @@ constexpr double kSlowLow = 1;
 constexpr double kSlowHigh = 4;
 
 // Opens buckets as soon as it can, or (`late`) not before it must.
-class CalendarModel {
+class WheelModel {
  public:
-  CalendarModel(uint64_t seed, bool late)
-      : random_(seed), calendar_(kSlowLow, kSlowHigh, 2 * kSlowHigh, 128, 5), late_(late) {}
+  WheelModel(uint64_t seed, bool late)
+      : random_(seed), wheel_(kSlowLow, kSlowHigh, 2 * kSlowHigh, 128, 5), late_(late) {}
 
   // Some hundred pages with times close together.
   void Crowd() {
@@ -37,17 +37,17 @@ class CalendarModel {
       now_ += random_.Below(20) == 0 ? 20 * random_.Uniform() : 0.1 * random_.Uniform();
     } else if (what < 94) {
       const double d = random_.Uniform();
-      calendar_.ThresholdFell(d, now_);
+      wheel_.ThresholdFell(d, now_);
       for (auto& [page, at] : due_) at -= kSlowHigh * d;
     } else if (what < 98) {
       const double d = random_.Uniform();
-      calendar_.ThresholdRose(d, now_);
+      wheel_.ThresholdRose(d, now_);
       for (auto& [page, at] : due_) at += kSlowLow * d;
     } else {
       size_t fetched = 0;
       std::vector<WakeEntry> room;
       const auto fetch = [&fetched](PageId) { ++fetched; };
-      calendar_.SweepNext(chunks_, &room, fetch, [&](const WakeEntry& entry) {
+      wheel_.SweepNext(chunks_, &room, fetch, [&](const WakeEntry& entry) {
         EXPECT_EQ(fetched, room.size());
         if (entry.page.value() % 5 != 0) return true;
         EXPECT_EQ(due_.erase(entry.page.value()), 1U);
@@ -57,9 +57,9 @@ class CalendarModel {
     Open();
     for (const auto& [page, at] : due_) {
       EXPECT_GT(at, now_) << "page " << page << " comes late";
-      EXPECT_GE(at, calendar_.next_due() - 1e-9) << "page " << page;
+      EXPECT_GE(at, wheel_.next_due() - 1e-9) << "page " << page;
     }
-    EXPECT_EQ(calendar_.entries(), due_.size());
+    EXPECT_EQ(wheel_.entries(), due_.size());
     EXPECT_EQ(chunks_.entries(), due_.size());
   }
   [[nodiscard]] bool early() const { return early_; }
@@ -68,13 +68,13 @@ class CalendarModel {
   void File(double ahead) {
     const PageId page(next_page_++);
     const auto tag = static_cast<uint8_t>(page.value() % 8);
-    if (calendar_.File(chunks_, page, tag, now_ + ahead, now_)) due_[page.value()] = now_ + ahead;
+    if (wheel_.File(chunks_, page, tag, now_ + ahead, now_)) due_[page.value()] = now_ + ahead;
   }
   void Open() {
-    EXPECT_LE(calendar_.next_open(), calendar_.next_due());
-    while (now_ >= (late_ ? calendar_.next_due() : calendar_.next_open())) {
+    EXPECT_LE(wheel_.next_open(), wheel_.next_due());
+    while (now_ >= (late_ ? wheel_.next_due() : wheel_.next_open())) {
       std::vector<WakeEntry> opened;
-      const double due_at = calendar_.Open(chunks_, now_, &opened);
+      const double due_at = wheel_.Open(chunks_, now_, &opened);
       if (std::isinf(due_at)) break;
       for (const WakeEntry& entry : opened) {
         EXPECT_EQ(entry.tag(), entry.page.value() % 8);
@@ -89,7 +89,7 @@ class CalendarModel {
 
   Random random_;
   WakeChunks chunks_;
-  WakeCalendar calendar_;
+  WakeWheel wheel_;
   std::map<uint32_t, double> due_;
   double now_ = 5;
   uint32_t next_page_ = 0;
@@ -97,21 +97,21 @@ class CalendarModel {
   bool early_ = false;
 };
 
-TEST(WakeCalendar, NothingComesLate) {
+TEST(WakeWheel, NothingComesLate) {
   bool early = false;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    CalendarModel model(seed, seed % 2 == 0);
+    WheelModel model(seed, seed % 2 == 0);
     for (int i = 0; i < 2000 && !testing::Test::HasFailure(); ++i) model.Step();
     early = early || model.early();
   }
   EXPECT_TRUE(early) << "no entry was handed out ahead of time";
 }
 
-TEST(WakeCalendar, NothingComesLateOfACrowd) {
+TEST(WakeWheel, NothingComesLateOfACrowd) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    CalendarModel model(seed, seed % 2 == 0);
+    WheelModel model(seed, seed % 2 == 0);
     for (int i = 0; i < 400 && !testing::Test::HasFailure(); ++i) {
       if (i % 20 == 0) model.Crowd();
       model.Step();

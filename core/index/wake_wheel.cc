@@ -1,4 +1,4 @@
-#include "core/index/wake_calendar.h"
+#include "core/index/wake_wheel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +19,7 @@ constexpr uint32_t kPiece = 288;
 
 }  // namespace
 
-WakeCalendar::WakeCalendar(double slow_low, double slow_high, double span, uint32_t buckets,
-                           double now)
+WakeWheel::WakeWheel(double slow_low, double slow_high, double span, uint32_t buckets, double now)
     : slow_low_(slow_low),
       slow_high_(slow_high),
       per_second_(buckets / span),
@@ -32,19 +31,19 @@ WakeCalendar::WakeCalendar(double slow_low, double slow_high, double span, uint3
   CHECK(slow_low <= slow_high && span > 0);
 }
 
-int64_t WakeCalendar::NumberAt(double at) const {
+int64_t WakeWheel::NumberAt(double at) const {
   const double number = std::clamp((at - start_ + offset_) * per_second_, -1e18, 1e18);
   // As std::floor, which is a call on processors without SSE 4.1.
   const auto whole = static_cast<int64_t>(number);
   return whole - (static_cast<double>(whole) > number ? 1 : 0);
 }
 
-double WakeCalendar::TimeOf(int64_t number) const {
+double WakeWheel::TimeOf(int64_t number) const {
   const double at = static_cast<double>(number) * width_ - offset_ + start_;
   return at - kRounding * (std::abs(at) + std::abs(offset_) + std::abs(start_));
 }
 
-void WakeCalendar::FindNextOpen() {
+void WakeWheel::FindNextOpen() {
   if (entries_ == 0) {
     next_open_ = std::numeric_limits<double>::infinity();
     next_due_ = next_open_;
@@ -55,12 +54,12 @@ void WakeCalendar::FindNextOpen() {
   }
 }
 
-void WakeCalendar::SkipTo(int64_t current) {
+void WakeWheel::SkipTo(int64_t current) {
   next_ = std::max(next_, current + 2);
   spread_ = std::max(spread_, WideOf(next_));
 }
 
-bool WakeCalendar::File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now) {
+bool WakeWheel::File(WakeChunks& chunks, PageId page, uint8_t tag, double at, double now) {
   bool first = entries_ == 0;
   if (first) SkipTo(NumberAt(now));
   const int64_t number = NumberAt(at);
@@ -80,12 +79,12 @@ bool WakeCalendar::File(WakeChunks& chunks, PageId page, uint8_t tag, double at,
   return true;
 }
 
-void WakeCalendar::Spread(WakeChunks& chunks, uint32_t wanted) {
+void WakeWheel::Spread(WakeChunks& chunks, uint32_t wanted) {
   const std::span<WakeBucket, kSteps> narrow(&Narrow(spread_ * kSteps), kSteps);
   narrow_entries_ += chunks.Spread(Wide(spread_), wanted, narrow);
 }
 
-void WakeCalendar::SpreadAhead(WakeChunks& chunks) {
+void WakeWheel::SpreadAhead(WakeChunks& chunks) {
   const uint32_t count = Wide(spread_).count;
   if (count <= kPiece) return;
   const int64_t left = std::max<int64_t>(spread_ * kSteps - next_, 1);
@@ -93,7 +92,7 @@ void WakeCalendar::SpreadAhead(WakeChunks& chunks) {
   chunks.Prefetch(Wide(spread_));
 }
 
-double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due) {
+double WakeWheel::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>* due) {
   const int64_t current = NumberAt(now);
   chunks.Flush();
   uint32_t opened = 0;
@@ -123,14 +122,14 @@ double WakeCalendar::Open(WakeChunks& chunks, double now, std::vector<WakeEntry>
   return opened > 0 ? due_at : std::numeric_limits<double>::infinity();
 }
 
-void WakeCalendar::ThresholdFell(double d, double now) {
+void WakeWheel::ThresholdFell(double d, double now) {
   const double shift = slow_high_ * d * (1 + kRelative);
   offset_ += shift;
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));
   FindNextOpen();
 }
 
-void WakeCalendar::ThresholdRose(double d, double now) {
+void WakeWheel::ThresholdRose(double d, double now) {
   const double shift = slow_low_ * d * (1 - kRelative);
   offset_ -= shift;
   offset_ += kRounding * (std::abs(offset_) + std::abs(now));

@@ -1,6 +1,6 @@
-// All calendars of an index: one for each class of pages that climb alike.
-#ifndef FRESHET_CORE_INDEX_WAKE_CALENDARS_H_
-#define FRESHET_CORE_INDEX_WAKE_CALENDARS_H_
+// All wheels of an index: one for each class of pages that climb alike.
+#ifndef FRESHET_CORE_INDEX_WAKE_WHEELS_H_
+#define FRESHET_CORE_INDEX_WAKE_WHEELS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -8,15 +8,15 @@
 #include <optional>
 #include <vector>
 
-#include "core/index/wake_calendar.h"
 #include "core/index/wake_chunks.h"
+#include "core/index/wake_wheel.h"
 
 namespace freshet {
 
 enum class Sleeping : uint8_t {
   kFiled,  // the page has its place
   kDue,    // it may reach the threshold before the next bucket is opened
-  kUnfit,  // no calendar can tell when it wakes
+  kUnfit,  // no wheel can tell when it wakes
 };
 
 // A bucket that was opened: its entries may be due from `by` on, and earlier by `slow_high` seconds
@@ -27,14 +27,14 @@ struct OpenedBucket {
 };
 
 // Owner thread only. Classes are two an octave of the slowness, by groups of how far its bounds are
-// apart (docs/index-proofs.md); a class has a calendar once a page needs it. Times are seconds on
-// the clock of the index. No call allocates once each class that occurs has its calendar.
-class WakeCalendars {
+// apart (docs/index-proofs.md); a class has a wheel once a page needs it. Times are seconds on
+// the clock of the index. No call allocates once each class that occurs has its wheel.
+class WakeWheels {
  public:
-  // Calendars for so many pages. No-op if those there are were made for not far fewer; else each
+  // Wheels for so many pages. No-op if those there are were made for not far fewer; else each
   // class gets a new one when it needs one next, and the old ones drain.
   void Renew(size_t pages);
-  // Narrow buckets of a new calendar: so many that one that is busy has a few dozen pages in each.
+  // Narrow buckets of a new wheel: so many that one that is busy has a few dozen pages in each.
   [[nodiscard]] size_t buckets() const;
 
   // Files a page that may reach the threshold from `at` on. `slow_low` and `slow_high` bound the
@@ -59,18 +59,18 @@ class WakeCalendars {
   void Sweep(size_t asleep, const Fetch& fetch, const Keep& keep);
 
  private:
-  // -1: there is no calendar for pages so slow.
+  // -1: there is no wheel for pages so slow.
   [[nodiscard]] int32_t NumberFor(double slow_low, double slow_high, double now);
   // Makes one for pages at least so slow and at most `ratio` times as slow.
   [[nodiscard]] int32_t Make(double slow_low, double slow_high, double ratio, double now);
-  // To be called when the times of a calendar may have changed.
+  // To be called when the times of a wheel may have changed.
   void Note(size_t number);
   void FindNext();
 
   WakeChunks chunks_;
-  std::vector<WakeCalendar> calendars_;
+  std::vector<WakeWheel> wheels_;
   std::vector<int32_t> number_of_;  // by class; -1: none
-  // Of each calendar, together: all are passed over to find the next.
+  // Of each wheel, together: all are passed over to find the next.
   std::vector<double> open_at_;
   std::vector<double> due_at_;
   std::vector<WakeEntry> swept_;
@@ -81,12 +81,12 @@ class WakeCalendars {
 };
 
 template <typename Fetch, typename Keep>
-void WakeCalendars::Sweep(size_t asleep, const Fetch& fetch, const Keep& keep) {
+void WakeWheels::Sweep(size_t asleep, const Fetch& fetch, const Keep& keep) {
   constexpr size_t kFew = 4096;
   if (entries() < asleep + asleep / 8 + kFew) return;
-  calendars_[sweep_next_++ % calendars_.size()].SweepNext(chunks_, &swept_, fetch, keep);
+  wheels_[sweep_next_++ % wheels_.size()].SweepNext(chunks_, &swept_, fetch, keep);
 }
 
 }  // namespace freshet
 
-#endif  // FRESHET_CORE_INDEX_WAKE_CALENDARS_H_
+#endif  // FRESHET_CORE_INDEX_WAKE_WHEELS_H_

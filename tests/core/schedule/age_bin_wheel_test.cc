@@ -1,4 +1,4 @@
-#include "core/schedule/edge_calendar.h"
+#include "core/schedule/age_bin_wheel.h"
 
 #include <algorithm>
 #include <map>
@@ -17,29 +17,29 @@ using ::testing::IsEmpty;
 
 const Duration kBucket = Duration::Seconds(86400 / 64);
 
-std::vector<PageId> Due(EdgeCalendar& calendar, Instant now, size_t max = 1000) {
+std::vector<PageId> Due(AgeBinWheel& wheel, Instant now, size_t max = 1000) {
   std::vector<PageId> pages;
-  calendar.TakeDue(now, max, &pages);
+  wheel.TakeDue(now, max, &pages);
   return pages;
 }
 
-TEST(EdgeCalendar, NeverEarlyAndAtMostABucketLate) {
+TEST(AgeBinWheel, NeverEarlyAndAtMostABucketLate) {
   Random random(11);
-  EdgeCalendar calendar(Duration::Days(1));
+  AgeBinWheel wheel(Duration::Days(1));
   std::map<uint32_t, Instant> edges;
   Instant now = kStart;
   for (int step = 0; step < 20'000; ++step) {
     const auto page = static_cast<uint32_t>(random.Below(500));
     if (random.Below(10) == 0) {
-      calendar.Set(PageId(page), Instant::Infinite());
+      wheel.Set(PageId(page), Instant::Infinite());
       edges.erase(page);
     } else {
       const Instant edge = now + Duration::FromSeconds(random.Uniform(0, 86400 * 30));
-      calendar.Set(PageId(page), edge);
+      wheel.Set(PageId(page), edge);
       edges[page] = edge;
     }
     now = now + Duration::FromSeconds(random.Uniform(0, 2000));
-    for (const PageId due : Due(calendar, now)) {
+    for (const PageId due : Due(wheel, now)) {
       ASSERT_TRUE(edges.contains(due.value())) << "an edge that was moved or taken";
       ASSERT_LE(edges[due.value()], now);
       edges.erase(due.value());
@@ -48,24 +48,24 @@ TEST(EdgeCalendar, NeverEarlyAndAtMostABucketLate) {
   }
 }
 
-TEST(EdgeCalendar, GivesNoMoreThanAskedFor) {
-  EdgeCalendar calendar(Duration::Days(1));
-  for (uint32_t i = 0; i < 10; ++i) calendar.Set(PageId(i), kStart);
-  EXPECT_GT(calendar.next(), kStart);
-  EXPECT_THAT(Due(calendar, kStart), IsEmpty());
+TEST(AgeBinWheel, GivesNoMoreThanAskedFor) {
+  AgeBinWheel wheel(Duration::Days(1));
+  for (uint32_t i = 0; i < 10; ++i) wheel.Set(PageId(i), kStart);
+  EXPECT_GT(wheel.next(), kStart);
+  EXPECT_THAT(Due(wheel, kStart), IsEmpty());
   const Instant later = kStart + kBucket;
-  EXPECT_EQ(Due(calendar, later, 4).size(), 4u);
-  EXPECT_LE(calendar.next(), later);
-  EXPECT_EQ(Due(calendar, later, 100).size(), 6u);
-  EXPECT_TRUE(calendar.next().infinite());
+  EXPECT_EQ(Due(wheel, later, 4).size(), 4u);
+  EXPECT_LE(wheel.next(), later);
+  EXPECT_EQ(Due(wheel, later, 100).size(), 6u);
+  EXPECT_TRUE(wheel.next().infinite());
 }
 
-TEST(EdgeCalendar, APageHasOneEdge) {
-  EdgeCalendar calendar(Duration::Days(1));
-  calendar.Set(PageId(3), kStart);
-  calendar.Set(PageId(3), kStart + Duration::Days(2));
-  calendar.Set(PageId(3), kStart);
-  EXPECT_THAT(Due(calendar, kStart + Duration::Days(3)), ElementsAre(PageId(3)));
+TEST(AgeBinWheel, APageHasOneEdge) {
+  AgeBinWheel wheel(Duration::Days(1));
+  wheel.Set(PageId(3), kStart);
+  wheel.Set(PageId(3), kStart + Duration::Days(2));
+  wheel.Set(PageId(3), kStart);
+  EXPECT_THAT(Due(wheel, kStart + Duration::Days(3)), ElementsAre(PageId(3)));
 }
 
 }  // namespace

@@ -1,18 +1,19 @@
-// Sleeping pages in the order in which they may have to wake, under a threshold that moves.
+// A timer wheel: sleeping pages in the order in which they may have to wake, under a threshold that
+// moves.
 //
-// All pages of one calendar climb alike: near the threshold, the value V of each needs at least
+// All pages of one wheel climb alike: near the threshold, the value V of each needs at least
 // `slow_low` and at most `slow_high` seconds to grow by one unit of ln V (docs/index-proofs.md says
-// where these come from). A calendar has a clock of its own, C = t + offset, and a page that
+// where these come from). A wheel has a clock of its own, C = t + offset, and a page that
 // reaches the threshold no sooner than T is filed at C(T). When ln(threshold) falls by d, the clock
 // is put forward by slow_high d: no page reaches the lower threshold before the clock shows the
 // time it is filed at. When it rises by d, the clock is put back by slow_low d. So a moving
 // threshold files nothing anew.
 //
 // Times share buckets. There are two kinds: wide ones, and the narrow ones into which the next wide
-// one has been spread, and the one behind it in part. So a calendar of many pages wakes them at the
+// one has been spread, and the one behind it in part. So a wheel of many pages wakes them at the
 // right time, and one of few pages does not waste a chunk for each of many buckets.
-#ifndef FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
-#define FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
+#ifndef FRESHET_CORE_INDEX_WAKE_WHEEL_H_
+#define FRESHET_CORE_INDEX_WAKE_WHEEL_H_
 
 #include <cmath>
 #include <cstdint>
@@ -33,10 +34,10 @@ struct Slowness {
 //
 // Invariant: an entry is taken out by Open no later than the clock shows the time it was filed at.
 // It may be taken out sooner: times too far ahead share the last bucket.
-class WakeCalendar {
+class WakeWheel {
  public:
   // `buckets` narrow ones span `span` seconds; a power of two, at least 2 kSteps.
-  WakeCalendar(double slow_low, double slow_high, double span, uint32_t buckets, double now);
+  WakeWheel(double slow_low, double slow_high, double span, uint32_t buckets, double now);
 
   // When Open has something to do next if the threshold stays: one bucket before its entries are
   // due.
@@ -59,7 +60,7 @@ class WakeCalendar {
 
   [[nodiscard]] uint64_t entries() const { return entries_; }
   [[nodiscard]] double slow_high() const { return slow_high_; }
-  // Precision is lost when the clock has been moved very far; such a calendar is to be drained.
+  // Precision is lost when the clock has been moved very far; such a wheel is to be drained.
   [[nodiscard]] bool worn() const { return std::abs(offset_) > 1e6 * slow_high_; }
 
  private:
@@ -108,8 +109,8 @@ class WakeCalendar {
 };
 
 template <typename Fetch, typename Keep>
-void WakeCalendar::SweepNext(WakeChunks& chunks, std::vector<WakeEntry>* room, const Fetch& fetch,
-                             const Keep& keep) {
+void WakeWheel::SweepNext(WakeChunks& chunks, std::vector<WakeEntry>* room, const Fetch& fetch,
+                          const Keep& keep) {
   chunks.Flush();
   WakeBucket& bucket = Wide(swept_++);
   room->clear();
@@ -125,4 +126,4 @@ void WakeCalendar::SweepNext(WakeChunks& chunks, std::vector<WakeEntry>* room, c
 
 }  // namespace freshet
 
-#endif  // FRESHET_CORE_INDEX_WAKE_CALENDAR_H_
+#endif  // FRESHET_CORE_INDEX_WAKE_WHEEL_H_

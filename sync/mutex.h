@@ -1,13 +1,13 @@
-// std::mutex with the annotations that let clang prove which lock guards which field. (Abseil's own
-// mutex is invisible to ThreadSanitizer where Abseil comes as a package.)
-#ifndef FRESHET_SERVER_BASE_MUTEX_H_
-#define FRESHET_SERVER_BASE_MUTEX_H_
+// The one way to lock, for all but core, which has no threads: std::mutex with the annotations that
+// let clang prove which lock guards which field. (Abseil's own mutex is invisible to
+// ThreadSanitizer where Abseil comes as a package.)
+#ifndef FRESHET_SYNC_MUTEX_H_
+#define FRESHET_SYNC_MUTEX_H_
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-
-#include "core/base/units.h"
 
 #if defined(__clang__)
 #define FRESHET_THREAD_ANNOTATION(x) __attribute__((x))
@@ -70,13 +70,20 @@ class Condition {
     condition_.wait(lock);
     lock.release();
   }
-  // Returns when notified or after `timeout`, which may be zero, negative or infinite.
-  void WaitFor(Mutex& mutex, Duration timeout) FRESHET_REQUIRES(mutex) {
-    if (timeout <= Duration()) return;
+  // Returns when notified or after `timeout`, which may be zero, negative or the largest.
+  void WaitFor(Mutex& mutex, std::chrono::microseconds timeout) FRESHET_REQUIRES(mutex) {
+    if (timeout <= timeout.zero()) return;
     // A year stands for ever: larger values overflow inside the standard library.
-    if (timeout > Duration::Days(365)) timeout = Duration::Days(365);
+    timeout = std::min<std::chrono::microseconds>(timeout, std::chrono::hours(24 * 365));
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-    condition_.wait_for(lock, std::chrono::microseconds(timeout.micros()));
+    condition_.wait_for(lock, timeout);
+    lock.release();
+  }
+  // Likewise, at `until` at the latest.
+  void WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point until)
+      FRESHET_REQUIRES(mutex) {
+    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
+    condition_.wait_until(lock, until);
     lock.release();
   }
   void NotifyOne() { condition_.notify_one(); }
@@ -88,4 +95,4 @@ class Condition {
 
 }  // namespace freshet
 
-#endif  // FRESHET_SERVER_BASE_MUTEX_H_
+#endif  // FRESHET_SYNC_MUTEX_H_
