@@ -526,6 +526,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   if (lease != nullptr && lease->orphan) {
     // Of a page that is not there any more; one that was added under its URL since is another.
     End(*lease, /*reported=*/true, txn);
+    lease->answered = true;
     lease = nullptr;
   }
   const std::optional<Leases::Past> past = PastLease(event.lease, txn);
@@ -581,6 +582,7 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
   // As it was said: whoever says it again says the same.
   record.detail.last_result = event.fetched;
   End(*lease, /*reported=*/answer, txn);
+  lease->answered = true;
   return reply;
 }
 

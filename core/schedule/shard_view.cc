@@ -31,8 +31,12 @@ std::string WaitText(const PageRecord& page, Instant eligible_from) {
                          state.unanswered);
     }
     if (state.errors > 0) return "it waits after a failed crawl";
-    return fmt::format("workers gave it back {} times in a row; it waits before the next",
-                       state.returned);
+    if (state.returned > 0) {
+      return fmt::format("workers gave it back {} times in a row; it waits before the next",
+                         state.returned);
+    }
+    return "it was looked for not long ago, and is back after it was gone: the least time between "
+           "two crawls has not passed";
   }
   if (page.spec.not_before == eligible_from) return "it is not to be crawled before its time";
   if (page.spec.importance == 0) return "it is worth nothing, and its maximal interval is not over";

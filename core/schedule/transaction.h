@@ -36,6 +36,7 @@ class Transaction {
     LeaseRecord record;
     bool closed = false;
     bool reported = false;   // by a result under it
+    bool answered = false;   // closed by a result, under it or by URL
     bool forgotten = false;  // closed, and not to be remembered
     // Its page is removed: the store need not know it any more, but the fetch goes on.
     bool orphan = false;

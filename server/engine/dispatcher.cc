@@ -275,6 +275,14 @@ void Dispatcher::LetIn(const std::string& name) {
 }
 
 void Dispatcher::LetInProven(const std::string& name) {
+  const auto is_proven = [&](WorkerId id) {
+    const auto it = workers_.find(id);
+    return it != workers_.end() && it->second.terms.name == name;
+  };
+  const auto proven = std::stable_partition(newcomers_in_turn_.begin(), newcomers_in_turn_.end(),
+                                            [&](WorkerId id) { return !is_proven(id); });
+  in_turn_.insert(in_turn_.end(), proven, newcomers_in_turn_.end());
+  newcomers_in_turn_.erase(proven, newcomers_in_turn_.end());
   std::deque<WorkerId> others;
   for (const WorkerId id : crowded_) {
     Worker& worker = workers_.at(id);
@@ -323,13 +331,16 @@ void Dispatcher::PutInTurn(WorkerId id, const Worker& worker) {
   (allowances_.proven(worker.terms.name) ? in_turn_ : newcomers_in_turn_).push_back(id);
 }
 
+void Dispatcher::CountInRow(bool newcomer, int& proven) {
+  proven = newcomer ? 0 : std::min(proven + 1, kProvenInRow);
+}
+
 std::optional<WorkerId> Dispatcher::NextInTurn() {
-  const bool newcomer_first = proven_in_row_ >= kProvenInRow;
+  const bool newcomer_first = planned_in_row_ >= kProvenInRow;
   std::optional<WorkerId> id = NextOf(newcomer_first ? newcomers_in_turn_ : in_turn_);
   const bool found = id.has_value();
   if (!found) id = NextOf(newcomer_first ? in_turn_ : newcomers_in_turn_);
-  const bool newcomer = found == newcomer_first;
-  if (id) proven_in_row_ = newcomer ? 0 : std::min(proven_in_row_ + 1, kProvenInRow);
+  if (id) CountInRow(/*newcomer=*/found == newcomer_first, planned_in_row_);
   return id;
 }
 
@@ -542,6 +553,7 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   const auto count = static_cast<size_t>(std::min(std::floor(ticks) + 1, room));
   auto refill = std::make_shared<Refill>(router_.shards().size());
   refill->asked = now;
+  planned_in_row_ = proven_in_row_;
   for (size_t i = 0; i < count; ++i) {
     const std::optional<WorkerId> id = NextInTurn();
     if (!id) break;
@@ -654,6 +666,8 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
         actions.give_back.push_back(assignment->lease);
         Unreserve(worker, &actions);
       } else {
+        // Where pages are scarce most terms get none: whose turn it is goes by those that do.
+        CountInRow(!allowances_.proven(refill->terms[i].worker), proven_in_row_);
         ready_.push_back({.assignment = *std::move(assignment), .worker = worker});
       }
     }

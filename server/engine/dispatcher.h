@@ -174,6 +174,7 @@ class Dispatcher {
   [[nodiscard]] Instant TickAfter(size_t ticks, Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool CanPlan(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::optional<WorkerId> NextInTurn() FRESHET_REQUIRES(mutex_);
+  static void CountInRow(bool newcomer, int& proven);
   [[nodiscard]] std::optional<WorkerId> NextOf(std::deque<WorkerId>& queue)
       FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool AnyInTurn() const FRESHET_REQUIRES(mutex_) {
@@ -219,7 +220,8 @@ class Dispatcher {
   // In turn; may hold some that are not.
   std::deque<WorkerId> in_turn_ FRESHET_GUARDED_BY(mutex_);
   std::deque<WorkerId> newcomers_in_turn_ FRESHET_GUARDED_BY(mutex_);
-  int proven_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;  // were served since the last newcomer
+  int proven_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;   // were served since the last newcomer
+  int planned_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;  // or will be if every term gets a page
   std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);  // and who lingers
   size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;                        // waiters among workers_
   WorkerAllowances allowances_ FRESHET_GUARDED_BY(mutex_);

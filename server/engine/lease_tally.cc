@@ -13,7 +13,7 @@ LeaseTallies TallyLeases(const ShardState& state, Transaction& txn, uint32_t gen
     if (!was_open || !lease.closed) continue;
     LeaseTally& tally = tallies[lease.record.worker];
     if (GenerationOfLease(lease.record.id) == generation % kLeaseGenerations) ++tally.ended;
-    if (lease.reported) {
+    if (lease.answered) {
       ++tally.answered;
     } else if (lease.expired) {
       ++tally.expired;

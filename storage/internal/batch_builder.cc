@@ -15,8 +15,9 @@ using storage::Family;
 Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
   CHECK(batch_.Count() == 0, "a batch is of one commit");
   for (const HostRecord& host : changes.hosts) RETURN_IF_ERROR(AddHost(host));
-  for (const PageWrite& write : changes.pages) RETURN_IF_ERROR(AddPage(write));
+  // Removals first: a page that is removed and added again has another number and the same URL.
   for (const PageRecord* page : changes.removed_pages) AddRemoval(*page);
+  for (const PageWrite& write : changes.pages) RETURN_IF_ERROR(AddPage(write));
   for (const std::string& host : changes.removed_hosts) AddHostRemoval(host);
   AddSerialMarks();
   for (const LeaseRecord& lease : changes.leases) {

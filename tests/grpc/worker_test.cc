@@ -219,7 +219,36 @@ TEST(Allowance, NextSaysThatItIsUsedUp) {
   result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
   EXPECT_EQ(server.Report(result).statuses_size(), 0);
   EXPECT_EQ(next("a", 1).assignments_size(), 1);
+  // One by URL does, too.
+  v1::CrawlResult by_url;
+  by_url.set_url(held[1].url());
+  by_url.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  EXPECT_EQ(server.Report(by_url).statuses_size(), 0);
+  EXPECT_EQ(next("a", 1).assignments_size(), 1);
   EXPECT_EQ(next("d", 1).assignments_size(), 1);
+}
+
+TEST(Allowance, AResultByUrlProvesItsWorker) {
+  TestServer server([](ServerConfig* config) { config->max_newcomer_leases = 2; });
+  server.UpsertMany(5);
+  const auto next = [&] {
+    v1::NextRequest request;
+    request.set_worker("a");
+    request.mutable_max_wait()->set_nanos(500'000'000);
+    v1::NextResponse response;
+    grpc::ClientContext call;
+    EXPECT_TRUE(server.scheduler->Next(&call, request, &response).ok());
+    return response;
+  };
+  const v1::NextResponse first = next();
+  ASSERT_EQ(first.assignments_size(), 1);
+  EXPECT_TRUE(next().allowance().newcomers()) << "one at a time, until it has answered";
+  v1::CrawlResult by_url;
+  by_url.set_url(first.assignments(0).url());
+  by_url.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  EXPECT_EQ(server.Report(by_url).statuses_size(), 0);
+  EXPECT_EQ(next().assignments_size(), 1);
+  EXPECT_EQ(next().assignments_size(), 1);
 }
 
 }  // namespace

@@ -133,6 +133,14 @@ void Script::AddPage(ScriptedCommit& commit) {
       {.record = &commit.records.back(), .created = true, .state = true, .detail = true});
 }
 
+void Script::AddAgain(const PageRecord& page, ScriptedCommit& commit) {
+  const uint64_t index = next_index_++;
+  PageRecord& again = commit.records.emplace_back(random_.Page(page.host, index, index));
+  again.key = page.key;
+  commit.changes.pages.push_back(
+      {.record = &again, .created = true, .state = true, .detail = true});
+}
+
 void Script::Write() {
   const StoreContents& before = after_.back();
   ScriptedCommit& commit = commits_.emplace_back();
@@ -146,6 +154,7 @@ void Script::Write() {
                     [&, wanted = number](const auto& l) { return l.second.page == wanted; });
     if (dice == 0 && !leased && before.pages.size() > 4) {
       changes.removed_pages.push_back(&commit.records.emplace_back(page));
+      if (random_.Chance(50)) AddAgain(page, commit);
     } else {
       PageRecord& changed = commit.records.emplace_back(page);
       changed.spec = random_.Spec();

@@ -50,6 +50,8 @@ class Script {
  private:
   void Write();
   void AddPage(ScriptedCommit& commit);
+  // Under the URL of a page that the same commit removes.
+  void AddAgain(const PageRecord& page, ScriptedCommit& commit);
 
   RandomRecords random_;
   uint64_t next_index_ = 1;

@@ -217,6 +217,27 @@ TEST_F(StoreTest, RemovedPagesVanishAndTheirNumbersAreNotGivenAgain) {
   EXPECT_GT(all.next_serials.at(slot), SerialOf(highest));
 }
 
+TEST_F(StoreTest, APageRemovedAndAddedAgainInOneCommitIsThere) {
+  {
+    const auto store = OpenOrDie(dir_ / "db");
+    const std::vector<PageRecord> pages = Fill(*store, 3);
+    PageRecord again = random_.Page(pages[0].host, 0, 1000);
+    again.key = pages[0].key;
+    ASSERT_NE(again.number, pages[0].number);
+    Changes changes;
+    changes.removed_pages.push_back(&pages[0]);
+    changes.pages.push_back(Created(again));
+    ASSERT_TRUE(store->Commit(changes).ok());
+    const auto found = store->FindPage(again.key, again.host);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(*found, again.number);
+  }
+  const auto store = OpenOrDie(dir_ / "db");
+  EXPECT_EQ(LoadAll(*store).pages.size(), 3U);
+  const auto report = store->Verify();
+  EXPECT_TRUE(report.ok() && report->ok()) << report->problems.front();
+}
+
 TEST_F(StoreTest, ListsByCrawlIdHostAndPrefixAndResumes) {
   const auto store = OpenOrDie(dir_ / "db");
   std::vector<PageRecord> pages = Fill(*store, 60);

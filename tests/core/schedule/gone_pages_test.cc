@@ -74,6 +74,15 @@ TEST_F(PoliteGonePagesTest, PingsDoNotHaveAPageThatIsGoneFetchedAllTheTime) {
   EXPECT_TRUE(Next(123));
 }
 
+TEST_F(PoliteGonePagesTest, TheWaitAfterItCameBackIsExplained) {
+  Apply(Upsert("a"), 0);
+  Crawl("a", CrawlOutcome::kGone, 1);
+  Apply(Signal("a"), 2);
+  const Explanation explanation = Explain("a", 3);
+  EXPECT_EQ(explanation.verdict, Verdict::kTooEarly);
+  EXPECT_THAT(explanation.why, testing::HasSubstr("is back after it was gone"));
+}
+
 TEST_F(PoliteGonePagesTest, AClockThatIsBehindDoesNotHaveItFetchedAllTheTime) {
   Apply(Upsert("a"), 0);
   const auto first = Next(1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <map>
 #include <memory>
@@ -170,6 +171,61 @@ TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   ASSERT_LT(last + 20, order.end());
   EXPECT_EQ(std::count(last, last + 20, "proven"), 15);
   for (const WorkerId id : all) dispatcher.Leave(id);
+  dispatcher.Stop();
+}
+
+// Asks for a page for each that it gets. Thread-safe.
+class AskingAgain final : public AssignmentSink {
+ public:
+  AskingAgain(Dispatcher& dispatcher, size_t wanted) : dispatcher_(dispatcher), wanted_(wanted) {}
+  void Serve(WorkerId id, int64_t credit) {
+    id_ = id;
+    dispatcher_.Grant(id, credit);
+  }
+  void Deliver(std::vector<Assignment> assignments, Outlook /*outlook*/) override {
+    for (size_t i = 0; i < assignments.size(); ++i) {
+      dispatcher_.Grant(id_, 1);
+      if (wanted_ > 0 && --wanted_ == 0) done_.set_value();
+    }
+  }
+  void OnPause(bool /*paused*/) override {}
+  void OnStall(const Status& /*why*/) override {}
+  [[nodiscard]] bool Served() {
+    return done_.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  }
+
+ private:
+  Dispatcher& dispatcher_;
+  std::atomic<WorkerId> id_ = 0;
+  size_t wanted_;
+  std::promise<void> done_;
+};
+
+// Most terms of a round get no page where a host gives one now and then. Whose turn it is must go
+// by who got one, or the first of each round would get them all.
+TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
+  }
+  SetHost slow{.host = shards.HostOf(0)};
+  slow.min_delay = Duration::Millis(20);
+  ASSERT_TRUE(shards.Apply(0, slow).status.ok());
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
+  LeaseTallies answered;
+  answered["proven"].answered = 1;
+  dispatcher.OnLeases(answered);
+  const auto proven = std::make_shared<AskingAgain>(dispatcher, 0);
+  const auto newcomer = std::make_shared<AskingAgain>(dispatcher, 3);
+  const auto first = dispatcher.Join({.name = "proven", .lease = Duration::Hours(1)}, proven, 9);
+  const auto second = dispatcher.Join({.name = "new", .lease = Duration::Hours(1)}, newcomer, 9);
+  ASSERT_TRUE(first.ok() && second.ok());
+  proven->Serve(*first, 5);
+  newcomer->Serve(*second, 50);
+  dispatcher.Start();
+  EXPECT_TRUE(newcomer->Served());
+  dispatcher.Leave(*first);
+  dispatcher.Leave(*second);
   dispatcher.Stop();
 }
 
