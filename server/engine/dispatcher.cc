@@ -275,14 +275,13 @@ void Dispatcher::LetIn(const std::string& name) {
 }
 
 void Dispatcher::LetInProven(const std::string& name) {
-  const auto is_proven = [&](WorkerId id) {
+  std::deque<WorkerId> newcomers;
+  for (const WorkerId id : newcomers_in_turn_) {
     const auto it = workers_.find(id);
-    return it != workers_.end() && it->second.terms.name == name;
-  };
-  const auto proven = std::stable_partition(newcomers_in_turn_.begin(), newcomers_in_turn_.end(),
-                                            [&](WorkerId id) { return !is_proven(id); });
-  in_turn_.insert(in_turn_.end(), proven, newcomers_in_turn_.end());
-  newcomers_in_turn_.erase(proven, newcomers_in_turn_.end());
+    const bool proven = it != workers_.end() && it->second.terms.name == name;
+    (proven ? in_turn_ : newcomers).push_back(id);
+  }
+  newcomers_in_turn_ = std::move(newcomers);
   std::deque<WorkerId> others;
   for (const WorkerId id : crowded_) {
     Worker& worker = workers_.at(id);
