@@ -11,6 +11,7 @@
 #include "spdlog/spdlog.h"
 #include "sync/mutex.h"
 #include "tests/support/raw_socket.h"
+#include "tests/support/sanitized.h"
 
 namespace freshet {
 namespace {
@@ -258,8 +259,7 @@ TEST_F(ConnectionsTest, SurvivesAFloodOfTooMany) {
 }
 
 TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
-  // UBSan looks through a pipe at the first object of a type, and there will be none.
-  spdlog::warn("no descriptor will be left");
+  if (kSanitized) GTEST_SKIP() << "UBSan looks at objects through a pipe, and there is none";
   Connections connections(10, clock_);
   Start(connections);
   const RawSocket client = Client();
