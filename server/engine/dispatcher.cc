@@ -266,12 +266,16 @@ void Dispatcher::LetIn(const std::string& name) {
   const auto why = allowances_.FullBy(name, {});
   if (why && !why->newcomers) return;
   for (const WorkerId id : full->second) {
-    Worker& worker = workers_.at(id);
-    worker.full = false;
-    PutInTurn(id, worker);
+    Readmit(id);
   }
   full_.erase(full);
   condition_.NotifyOne();
+}
+
+void Dispatcher::Readmit(WorkerId id) {
+  Worker& worker = workers_.at(id);
+  worker.full = worker.crowded = false;
+  PutInTurn(id, worker);
 }
 
 void Dispatcher::LetInProven(const std::string& name) {
@@ -284,13 +288,7 @@ void Dispatcher::LetInProven(const std::string& name) {
   newcomers_in_turn_ = std::move(newcomers);
   std::deque<WorkerId> others;
   for (const WorkerId id : crowded_) {
-    Worker& worker = workers_.at(id);
-    if (worker.terms.name != name) {
-      others.push_back(id);
-      continue;
-    }
-    worker.full = worker.crowded = false;
-    PutInTurn(id, worker);
+    workers_.at(id).terms.name == name ? Readmit(id) : others.push_back(id);
   }
   crowded_ = std::move(others);
   condition_.NotifyOne();
@@ -301,9 +299,7 @@ void Dispatcher::LetInNewcomers(uint64_t before) {
   for (size_t left = std::min(kLookedAt, crowded_.size()); left > 0; --left) {
     const WorkerId id = crowded_.front();
     crowded_.pop_front();
-    Worker& worker = workers_.at(id);
-    worker.full = worker.crowded = false;
-    PutInTurn(id, worker);
+    Readmit(id);
   }
   condition_.NotifyOne();
 }

@@ -185,6 +185,8 @@ class Dispatcher {
   void Unreserve(WorkerId id, Actions* actions) FRESHET_REQUIRES(mutex_);
   // Workers of this name that held all they might may hold more, if there is room.
   void LetIn(const std::string& name) FRESHET_REQUIRES(mutex_);
+  // One of those that held all they might takes its turn again.
+  void Readmit(WorkerId id) FRESHET_REQUIRES(mutex_);
   // A result of this name has come: no newcomer keeps it out.
   void LetInProven(const std::string& name) FRESHET_REQUIRES(mutex_);
   // Newcomers hold less than `before`: some that wait may hold more.

@@ -34,10 +34,6 @@ constexpr Duration kStopTime = Duration::Seconds(1);
 // What a client may still send to a connection that is done.
 constexpr size_t kMaxLingeringBytes = 1 << 20;
 
-std::chrono::microseconds Micros(Duration duration) {
-  return std::chrono::microseconds(duration.micros());
-}
-
 // As in HttpStats. Counted by the loop's thread, read by any.
 struct HttpCounters {
   std::atomic<size_t> open = 0;
@@ -168,7 +164,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   }
 
   void SetDeadline(Duration after) {
-    deadline_.expires_after(Micros(after));
+    deadline_.expires_after(after.chrono());
     deadline_.async_wait([self = shared_from_this(), turn = ++deadline_turn_](const error_code& e) {
       if (!e && turn == self->deadline_turn_) self->OnDeadline();
     });
@@ -347,7 +343,7 @@ void HttpPort::Impl::BeginStop() {
   // Closing takes a connection out of the list.
   for (auto it = connections_.begin(); it != connections_.end();) (*it++)->OnStop();
   if (connections_.empty()) return;
-  stop_timer_.expires_after(Micros(kStopTime));
+  stop_timer_.expires_after(kStopTime.chrono());
   stop_timer_.async_wait([this](const error_code& error) {
     if (!error) CloseAll();
   });
@@ -383,12 +379,12 @@ void HttpPort::Impl::PauseAccepting(const std::string& reason) {
   if (!connections_.empty()) connections_.front()->Evict();
   if (!std::exchange(silent_, true)) {
     spdlog::warn("http: cannot accept a connection: {}", reason);
-    silence_.expires_after(Micros(kComplaintInterval));
+    silence_.expires_after(kComplaintInterval.chrono());
     silence_.async_wait([this](const error_code& error) {
       if (!error) silent_ = false;
     });
   }
-  pause_.expires_after(Micros(kAcceptPause));
+  pause_.expires_after(kAcceptPause.chrono());
   pause_.async_wait([this](const error_code& error) {
     if (!error && !stopping_) Accept();
   });

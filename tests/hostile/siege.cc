@@ -10,17 +10,10 @@
 #include "tests/hostile/honest.h"
 #include "tests/hostile/socket.h"
 #include "tests/hostile/usage.h"
+#include "tests/support/sanitized.h"
 
 namespace freshet::hostile {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 
 // Beyond what the server takes before the attack.
 constexpr uint64_t kMostMib = 600;

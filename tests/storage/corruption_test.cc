@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "storage/store.h"
+#include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/flip_bit.h"
 #include "tests/support/temp_dir.h"
@@ -19,8 +20,7 @@ using testing::HasSubstr;
 constexpr size_t kCorruptCommits = 10;
 
 StoreOptions LittleCache() {
-  StoreOptions options;
-  options.reserve_bytes = 0;
+  StoreOptions options = SmallStore();
   options.block_cache_bytes = 64 << 10;
   return options;
 }

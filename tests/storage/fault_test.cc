@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "storage/store.h"
+#include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
 #include "tests/support/faulty_env.h"
 #include "tests/support/temp_dir.h"
@@ -33,14 +34,11 @@ uint64_t Scripts() {
 }
 
 StoreOptions FaultyStore(FaultyEnv& env, Durability durability = Durability::kSync) {
-  StoreOptions options;
+  StoreOptions options = SmallStore(env.env());
   options.durability = durability;
   options.write_buffer_bytes = 64 << 10;
   options.table_file_bytes = 64 << 10;
-  options.block_cache_bytes = 1 << 20;
   options.background_jobs = 1;
-  options.reserve_bytes = 0;
-  options.env = env.env();
   return options;
 }
 

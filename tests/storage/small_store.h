@@ -3,7 +3,7 @@
 
 #include "storage/store.h"
 
-namespace freshet::storage {
+namespace freshet {
 
 // How tests open stores: without a reserve on a disk that is not theirs. `env` as in StoreOptions.
 inline StoreOptions SmallStore(rocksdb::Env* env = nullptr) {
@@ -14,6 +14,6 @@ inline StoreOptions SmallStore(rocksdb::Env* env = nullptr) {
   return options;
 }
 
-}  // namespace freshet::storage
+}  // namespace freshet
 
 #endif  // FRESHET_TESTS_STORAGE_SMALL_STORE_H_

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "storage/internal/keys.h"
 #include "tests/storage/random_records.h"
+#include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -21,11 +22,9 @@ namespace {
 using testing::HasSubstr;
 
 StoreOptions SmallOptions() {
-  StoreOptions options;
+  StoreOptions options = SmallStore();
   options.write_buffer_bytes = 64 << 10;
   options.table_file_bytes = 64 << 10;
-  options.block_cache_bytes = 1 << 20;
-  options.reserve_bytes = 0;
   return options;
 }
 

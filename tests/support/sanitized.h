@@ -4,7 +4,9 @@
 namespace freshet {
 
 // Sanitizers keep what is freed and shadows of all memory: what a process takes says nothing then.
-#if defined(__has_feature)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
 inline constexpr bool kSanitized =
     __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
 #else

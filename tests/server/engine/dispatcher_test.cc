@@ -43,11 +43,8 @@ class CountingSink final : public AssignmentSink {
 // As in the middle of a change of policy: one shard has its plan, the other still its index.
 TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}, CrawlPolicy(PlanMethod::kUniform)});
-  for (int i = 0; i < 60; ++i) {
-    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
-    if (i % 3 > 0) continue;
-    ASSERT_TRUE(shards.Apply(1, shards.PageOf(1, std::to_string(i))).status.ok());
-  }
+  shards.Fill(0, 60);
+  shards.Fill(1, 20);
   Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
   dispatcher.Start();
   const auto sink = std::make_shared<CountingSink>(40);
@@ -63,9 +60,7 @@ TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
 // Shards outlive the dispatcher, and tell of leases that end.
 TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
-  for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
-  }
+  shards.Fill(0, 5);
   Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), 1);
   dispatcher.Start();
   const auto sink = std::make_shared<CountingSink>(1);
@@ -94,9 +89,7 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
 // Whoever invents names takes neither all pages nor all ticks, and those who come later get in.
 TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
-  for (int i = 0; i < 100; ++i) {
-    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
-  }
+  shards.Fill(0, 100);
   Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), 1000, 8);
   shards.TellLeases([&](const LeaseTallies& tallies) { dispatcher.OnLeases(tallies); });
   dispatcher.Start();
@@ -142,9 +135,7 @@ TEST(Dispatcher, BoundsWhatInventedNamesTake) {
 // However many new names there are.
 TEST(Dispatcher, NewcomersGetEveryFourthPageWhileOthersWantThem) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
-  for (int i = 0; i < 400; ++i) {
-    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
-  }
+  shards.Fill(0, 400);
   Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
   LeaseTallies answered;
   answered["proven"].answered = 1;
@@ -205,9 +196,7 @@ class AskingAgain final : public AssignmentSink {
 // by who got one, or the first of each round would get them all.
 TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
-  for (int i = 0; i < 100; ++i) {
-    ASSERT_TRUE(shards.Apply(0, shards.PageOf(0, std::to_string(i))).status.ok());
-  }
+  shards.Fill(0, 100);
   SetHost slow{.host = shards.HostOf(0)};
   slow.min_delay = Duration::Millis(20);
   ASSERT_TRUE(shards.Apply(0, slow).status.ok());

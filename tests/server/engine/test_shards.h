@@ -79,6 +79,12 @@ class TestShards {
                                   }});
     return answer.get_future().get();
   }
+  // Gives the shard `pages` pages, all on one host.
+  void Fill(size_t shard, int pages) {
+    for (int i = 0; i < pages; ++i) {
+      EXPECT_TRUE(Apply(shard, PageOf(shard, std::to_string(i))).status.ok());
+    }
+  }
   // What `ask` returns on the shard's thread.
   template <typename Function>
   auto Ask(size_t shard, const Function& ask) {
