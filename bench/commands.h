@@ -17,6 +17,7 @@ void PrintLine(nlohmann::ordered_json line);
 // Largest resident memory of this process so far, in megabytes (2^20 bytes); 0 if unknown.
 [[nodiscard]] double PeakMemoryMb();
 
+void AddEpochBench(CLI::App& app, CommandAction& action);
 void AddIndexBench(CLI::App& app, CommandAction& action);
 void AddIngestBench(CLI::App& app, CommandAction& action);
 void AddPlanBench(CLI::App& app, CommandAction& action);

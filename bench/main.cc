@@ -5,6 +5,7 @@ namespace freshet {
 namespace {
 
 void AddBenchmarks(CLI::App& app, CommandAction& action) {
+  AddEpochBench(app, action);
   AddIndexBench(app, action);
   AddIngestBench(app, action);
   AddPlanBench(app, action);

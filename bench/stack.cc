@@ -29,6 +29,7 @@ Status BenchStack::Start(const std::string& dir, const Options& options) {
   store_options.durability = options.durability;
   ASSIGN_OR_RETURN(store, Store::Open(dir, store_options));
   std::vector<ShardState*> states;
+  const auto exchange = std::make_shared<EpochExchange>(static_cast<size_t>(options.shards));
   for (int i = 0; i < options.shards; ++i) {
     ShardSettings settings;
     settings.state.policy = options.policy;
@@ -36,6 +37,7 @@ Status BenchStack::Start(const std::string& dir, const Options& options) {
     settings.state.generation = static_cast<uint32_t>(store->generation());
     settings.epochs.first_slot = Slot(static_cast<uint16_t>(i));
     settings.epochs.stride = static_cast<uint16_t>(options.shards);
+    settings.epochs.exchange = exchange;
     settings.mailbox = {.weight = limits::kMaxMailboxEvents,
                         .hard_weight = 2 * limits::kMaxMailboxEvents,
                         .patience = Duration::Seconds(60)};

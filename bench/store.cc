@@ -123,14 +123,17 @@ class StoredShard {
     PageNumber from;
     for (bool done = false; !done;) {
       ASSIGN_OR_RETURN(ScanResult scan, store_.ScanPages(from, PageNumber(UINT64_MAX), kBatch));
-      for (const PageRecord& page : scan.pages) {
-        state_.CollectForEpoch(page);
+      for (PageRecord& page : scan.pages) {
+        (void)state_.CollectForEpoch(page, now);
         numbers.push_back(page.number);
       }
       from = scan.next;
       done = scan.done;
     }
-    state_.FinishEpoch(now, txn_);
+    state_.EndCollecting();
+    LearnedSites learned = state_.LearnEpoch(state_.CollectedInEpoch(), false);
+    txn_.epoch = state_.RecordOf(learned, now);
+    state_.FinishEpoch(std::move(learned));
     RETURN_IF_ERROR(Commit());
     std::vector<Event> events;
     for (const PageNumber number : numbers) {

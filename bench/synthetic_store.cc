@@ -26,6 +26,37 @@ constexpr int kWriters = 2;
 constexpr int kObservations = 8;
 constexpr size_t kFillBufferBytes = size_t{128} << 20;
 
+// What a page has shown after some crawls, of which few pages have many.
+void AddVaried(const SyntheticOptions& options, Random& random, PageRecord& page) {
+  PageState& state = page.state;
+  const double rate = state.rates.change_rate;
+  const bool signalled = random.Below(3) == 0;
+  const auto count = static_cast<int>(random.Below(1 + random.Below(limits::kMaxObservations + 1)));
+  if (count == 0 && random.Below(2) == 0) return;  // never crawled
+  Instant at = state.first_seen + Duration::FromSeconds(random.Uniform(0, 30 * 86400.0));
+  page.detail.crawls = 1;
+  for (int k = 0; k < count; ++k) {
+    CrawlObservation observation;
+    const double left = (options.now - at).seconds() / (count - k + 1);
+    observation.elapsed = CoarseSpan(Duration::FromSeconds(left * random.Uniform(0.2, 1.2)));
+    at = at + observation.elapsed;
+    observation.fetched = at;
+    observation.exposure = CoarseExposure(observation.elapsed.seconds());
+    observation.changed = random.Uniform() < -std::expm1(-rate * observation.elapsed.seconds());
+    if (signalled && random.Uniform() < (observation.changed ? 0.6 : 0.1)) {
+      observation.signals.Add(
+          SourceClass(static_cast<uint8_t>(random.Below(2)), BurstClassOf(1 + random.Below(5))));
+    }
+    page.detail.changes += observation.changed ? 1 : 0;
+    ++page.detail.crawls;
+    page.detail.statistics.recent.push_back(observation);
+  }
+  state.last_crawl = state.carried_at = page.detail.last_result = at;
+  state.last_event = at;
+  state.staleness = 0;
+  state.evidence_exposure = static_cast<float>((at - state.first_seen).seconds());
+}
+
 PageRecord MakePage(const SyntheticOptions& options, uint64_t i, PageNumber number) {
   Random random(options.seed ^ (i * 0x9E3779B97F4A7C15u));
   PageRecord page;
@@ -44,6 +75,10 @@ PageRecord MakePage(const SyntheticOptions& options, uint64_t i, PageNumber numb
   rates.signal_rate = change_rate - rates.unsignalled_rate + 0.1 * change_rate;
   rates.signal_weight = std::log1p((change_rate - rates.unsignalled_rate) / (0.1 * change_rate));
   rates.staleness_rate = rates.unsignalled_rate;
+  if (options.varied) {
+    AddVaried(options, random, page);
+    return page;
+  }
   if (random.Below(10) == 0) return page;
   state.last_crawl = options.now - Duration::FromSeconds(random.Uniform(0, 30 * 86400));
   state.carried_at = state.last_crawl;

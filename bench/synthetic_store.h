@@ -19,6 +19,9 @@ struct SyntheticOptions {
   Instant now;  // no page was crawled after it
   // Rows of the write-ahead log that the next opening has to replay: states written once more.
   uint64_t log_rows = 0;
+  // Crawls at growing intervals, 0 to 24 of which are kept, with signals of two sources that one
+  // page in three has; else 8 at one interval, without any.
+  bool varied = false;
 };
 
 // The text of page `i` and of its host. Two pages never share one.

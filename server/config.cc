@@ -147,6 +147,7 @@ const std::map<std::string, Setter>& Setters() {
       {"http.max_connections",
        Count(&ServerConfig::max_http_connections, 1, limits::kMaxHttpConnections)},
       {"crawl_rate", SetCrawlRate},
+      {"pacing.max_lateness", Span(&ServerConfig::max_lateness)},
       {"policy", Text(&ServerConfig::policy)},
       {"estimator", SetEstimator},
       {"durability", Text(&ServerConfig::durability)},
@@ -278,6 +279,8 @@ Status ValidateSpans(const ServerConfig& config) {
   RETURN_IF_ERROR(CheckSpan("gone.backoff", config.gone_backoff, second, kYear));
   RETURN_IF_ERROR(
       CheckSpan("gone.max_backoff", config.max_gone_backoff, config.gone_backoff, kYear));
+  RETURN_IF_ERROR(
+      CheckSpan("pacing.max_lateness", config.max_lateness, Pacer::kUsualLateness, second));
   RETURN_IF_ERROR(CheckSpan("signals.delay", config.signal_delay, Duration(), kYear));
   RETURN_IF_ERROR(CheckSpan("horizons.day", config.day, Duration::Millis(1), kYear));
   RETURN_IF_ERROR(CheckSpan("epochs.interval", config.epoch_interval, Duration(), kYear));
@@ -382,7 +385,8 @@ Status Validate(const ServerConfig& config) {
     return InvalidArgument("crawl_rate: {} is not within 0 and {} per second", rate,
                            limits::kMaxCrawlsPerSecond);
   }
-  RETURN_IF_ERROR(ResolvePolicy(config.policy).status());  // names its field itself
+  RETURN_IF_ERROR(
+      ResolvePolicy(config.policy, config.signal_delay).status());  // names its field itself
   if (config.durability != "sync" && config.durability != "wal" && config.durability != "none") {
     return InvalidArgument("durability: '{}' is none of sync, wal, none", config.durability);
   }

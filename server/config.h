@@ -16,6 +16,7 @@
 #include "core/schedule/crawl_policy.h"
 #include "core/schedule/host_backoff.h"
 #include "core/schedule/host_gate.h"
+#include "core/schedule/pacer.h"
 
 namespace freshet {
 
@@ -25,6 +26,7 @@ struct ServerConfig {
   std::string listen = "127.0.0.1:7071";       // gRPC; port 0: any that is free
   std::string http_listen = "127.0.0.1:7072";  // metrics and operator page; port 0 likewise
   Rate crawl_rate = Rate::PerSecond(10);
+  Duration max_lateness = Pacer::kUsualLateness;  // of an assignment, or one tick if that is more
   std::string policy = "default";
   EstimatorKind estimator = EstimatorKind::kDefault;
   std::string durability = "sync";  // sync, wal or none

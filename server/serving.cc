@@ -1,9 +1,11 @@
 #include "server/serving.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "server/base/stopping.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
@@ -27,6 +29,17 @@ Rate RateOf(const Settings& settings, const ServerConfig& config) {
   return rate;
 }
 
+// How many signals of late were true is what an operator asks first.
+void LogQuarantine(const QuarantineNews& news, const Sources& sources) {
+  const SourceStanding& lately = news.standing;
+  const double share = 100 / std::max(lately.signals, 1e-9);
+  spdlog::log(news.begun ? spdlog::level::warn : spdlog::level::info,
+              "source '{}' is {} at host {}: {:.0f}% of its signals of late stood for a change, "
+              "{:.0f}% were expected to",
+              sources.NameOf(lately.source), news.begun ? "in quarantine" : "trusted again",
+              lately.host, share * lately.proved, share * lately.believed);
+}
+
 }  // namespace
 
 Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
@@ -45,7 +58,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       listings_(limits::kMaxListings),
       dispatcher_(router_, clock, RateOf(loaded.globals.settings, config),
                   static_cast<uint64_t>(config.max_open_leases),
-                  static_cast<uint64_t>(config.max_newcomer_leases)),
+                  static_cast<uint64_t>(config.max_newcomer_leases), config.max_lateness),
       plans_({.interval = config.epoch_interval}, router_, [this] { return dispatcher_.rate(); }),
       context_{.config = config,
                .clock = clock,
@@ -73,7 +86,8 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
         health.ReportFailure();
       },
       [this] { dispatcher_.Poke(); },
-      [this](const LeaseTallies& tallies) { dispatcher_.OnLeases(tallies); });
+      [this](const LeaseTallies& tallies) { dispatcher_.OnLeases(tallies); },
+      [this](const QuarantineNews& news) { LogQuarantine(news, sources_); });
   for (const auto& shard : shards_) shard->Start();
   dispatcher_.Start();
   if (loaded.policy.plan) plans_.SetMethod(loaded.policy.plan, nullptr);
@@ -134,7 +148,8 @@ void Serving::StopServing() {
   (void)streams_.WaitUntilEmpty(config_.shutdown_grace);
   streams_.EndAll();
   for (const auto& shard : shards_) {
-    (void)shard->Query([](const ShardView& view) { view.epochs.Cancel(view.now); });
+    (void)shard->Query(
+        [](const ShardView& view) { view.epochs.Cancel(view.now, ServerIsStopping()); });
   }
   (void)streams_.WaitUntilEmpty(kShutdownDeadline);
   // A change of policy that waits for its plan ends with a status.

@@ -32,9 +32,11 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, int table_files) {
   RETURN_IF_ERROR(OpenStore(env, table_files, &loaded));
   RETURN_IF_ERROR(progress_.GoOn());
   ChoosePolicy(&loaded);
+  const auto exchange = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
   for (int i = 0; i < config_.shards; ++i) {
-    loaded.shards.push_back(
-        std::make_unique<Shard>(SettingsOf(loaded, i), *loaded.store, clock_, observer_));
+    ShardSettings settings = SettingsOf(loaded, i);
+    settings.epochs.exchange = exchange;
+    loaded.shards.push_back(std::make_unique<Shard>(settings, *loaded.store, clock_, observer_));
   }
   // First of all: what a shard has learned says when rates change by age.
   LoadModels(loaded);
@@ -71,12 +73,12 @@ void Starter::ChoosePolicy(LoadedStore* loaded) const {
   if (name != config_.policy) {
     spdlog::info("policy '{}', set at run time, wins over '{}'", name, config_.policy);
   }
-  StatusOr<CrawlPolicy> policy = ResolvePolicy(name);
+  StatusOr<CrawlPolicy> policy = ResolvePolicy(name, config_.signal_delay);
   if (!policy.ok()) {
-    spdlog::warn("the stored policy '{}' is not known to this release: using {}", name,
-                 config_.policy);
+    spdlog::warn("the policy set at run time cannot be used ({}): using {}",
+                 std::string(policy.status().message()), config_.policy);
     name = config_.policy;
-    policy = ResolvePolicy(name);
+    policy = ResolvePolicy(name, config_.signal_delay);
   }
   CHECK(policy.ok(), "the configuration was validated");
   loaded->policy = *policy;
@@ -85,7 +87,7 @@ void Starter::ChoosePolicy(LoadedStore* loaded) const {
 ShardSettings Starter::SettingsOf(const LoadedStore& loaded, int shard) const {
   ShardSettings settings;
   settings.state.policy = loaded.policy;
-  settings.state.estimator = {.kind = config_.estimator, .day = config_.day};
+  settings.state.estimator = {.kind = config_.estimator, .day = config_.day, .since = begun_};
   settings.state.politeness = PolitenessIn(loaded.globals.settings, config_.politeness);
   settings.state.host_backoff = config_.host_backoff;
   settings.state.error_backoff = config_.error_backoff;

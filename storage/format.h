@@ -18,8 +18,9 @@ inline constexpr uint32_t kFormatVersion = 2;
 // Version byte of each value, in its first byte.
 inline constexpr uint8_t kUrlVersion = 1;
 inline constexpr uint8_t kTextVersion = 1;
-// Version 1 lacks the last three bytes of version 2; it is read and not written any more.
-inline constexpr uint8_t kStateVersion = 2;
+// Version 1 lacks the last three bytes of version 2, which lacks the class of each burst; both are
+// read and not written any more.
+inline constexpr uint8_t kStateVersion = 3;
 inline constexpr uint8_t kDetailVersion = 1;
 inline constexpr uint8_t kHostVersion = 1;
 inline constexpr uint8_t kLeaseVersion = 1;

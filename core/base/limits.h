@@ -118,10 +118,18 @@ inline constexpr int kMaxObservations = 24;
 // Pages of which the fit of a rate prior keeps what they showed, and sites of a shard that have a
 // model of their own.
 inline constexpr size_t kMaxPriorSamples = 4096;
-inline constexpr size_t kMaxSiteModels = 1024;
+inline constexpr size_t kMaxSiteModels = 4096;
 // Bursts of signals of which a shard remembers what they proved worth, and pages waiting in them.
 inline constexpr size_t kMaxBursts = 65'536;
 inline constexpr size_t kMaxBurstPages = 4'000'000;
+// Hosts and sources of which a shard remembers what their last crawls proved.
+inline constexpr size_t kMaxWatchedSources = 16'384;
+// Quarantines that began or ended and wait to be logged.
+inline constexpr size_t kMaxQuarantineNews = 64;
+// Hosts and sources of one trust report.
+inline constexpr int kMaxTrustRows = 1000;
+// Hosts and sources whose single signals of the last hours a shard counts together.
+inline constexpr size_t kMaxSignalWindows = 65'536;
 // Signals that arrive while a page is leased and may be newer than the fetch.
 inline constexpr int kMaxSignalsDuringLease = 16;
 // Ids of recent signals kept per shard for deduplication.

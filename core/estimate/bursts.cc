@@ -9,31 +9,37 @@
 namespace freshet {
 namespace {
 
-// The pages of a burst are weighed anew once its weight has moved by this share: each crawl of a
-// large burst moves it less than the one before, so that this happens some ten times, not once a
-// crawl.
+// The pages of a burst are weighed anew once the odds of its signals have moved by this factor:
+// each crawl of a large burst moves them less than the one before, so that this happens some ten
+// times, not once a crawl.
 constexpr double kNotable = 0.2;
-// No burst is taken for certain: its pages would all seem stale for sure and equally urgent.
-constexpr double kMaxPrecision = 0.999;
+// No page is taken for certain before it was crawled.
+constexpr double kLeastDoubt = 1e-3;
 
-double WeightOf(double precision) { return -std::log1p(-std::min(precision, kMaxPrecision)); }
+// The maximum over b of truth ln p + (crawled - truth) ln(1 - p) - (b - start)^2/(2 s^2), p the
+// logistic function of logit + b. Newton, whose steps are limited; the function is concave.
+double BestShift(double crawled, double truth, double logit, double start) {
+  constexpr double kInverseVariance = 1 / (kBurstDeviation * kBurstDeviation);
+  double shift = start;
+  for (int i = 0; i < 50; ++i) {
+    const double p = 1 / (1 + std::exp(-(logit + shift)));
+    const double slope = truth - crawled * p - (shift - start) * kInverseVariance;
+    const double curve = crawled * p * (1 - p) + kInverseVariance;
+    const double step = std::clamp(slope / curve, -1.0, 1.0);
+    shift += step;
+    if (std::abs(step) < 1e-6) break;
+  }
+  return shift;
+}
 
 }  // namespace
-
-Bursts::Burst& Bursts::Start(uint32_t number, double precision) {
-  CHECK(precision > 0 && precision < 1, "precision {}", precision);
-  Burst& burst = bursts_[number];
-  burst.prior = precision;
-  burst.weighed = WeightOf(precision);
-  return burst;
-}
 
 void Bursts::AddPage(Burst& burst, PageNumber page) {
   burst.pages.push_back(page);
   ++pages_;
 }
 
-uint32_t Bursts::Join(uint64_t poll, double class_precision, PageNumber page) {
+uint32_t Bursts::Join(uint64_t poll, PageNumber page) {
   CHECK(poll > 0);
   const auto [it, started] = by_poll_.try_emplace(poll, 0);
   if (started) {
@@ -41,7 +47,7 @@ uint32_t Bursts::Join(uint64_t poll, double class_precision, PageNumber page) {
       ++last_;  // wraps after four billion polls
     } while (last_ == 0 || bursts_.contains(last_));
     it->second = last_;
-    Start(last_, class_precision);
+    bursts_[last_] = Burst();
     ages_.push_back({last_, poll});
   }
   const uint32_t number = it->second;
@@ -50,18 +56,16 @@ uint32_t Bursts::Join(uint64_t poll, double class_precision, PageNumber page) {
   return number;
 }
 
-void Bursts::Restore(uint32_t burst, double weight, PageNumber page) {
+void Bursts::Restore(uint32_t burst, double shift, PageNumber page) {
   if (burst == 0) return;
   last_ = std::max(last_, burst);
-  const auto found = bursts_.find(burst);
-  if (found != bursts_.end()) {
-    AddPage(found->second, page);
-  } else {
+  const auto [found, started] = bursts_.try_emplace(burst);
+  if (started) {
     // What was learned of it so far becomes its prior.
-    const double precision = -std::expm1(-weight);
-    AddPage(Start(burst, std::clamp(precision, 1e-9, kMaxPrecision)), page);
+    found->second.start = found->second.shift = found->second.weighed = shift;
     ages_.push_back({burst, 0});
   }
+  AddPage(found->second, page);
   Shrink();
 }
 
@@ -78,19 +82,17 @@ void Bursts::Shrink() {
   }
 }
 
-double Bursts::Weight(uint32_t burst) const {
-  const Burst& b = bursts_.at(burst);
-  return WeightOf((b.truth + kBurstConcentration * b.prior) / (b.crawled + kBurstConcentration));
-}
-
-void Bursts::Observe(uint32_t burst, double truth) {
-  CHECK(truth >= 0 && truth <= 1, "truth {}", truth);
+void Bursts::Observe(uint32_t burst, double precision, double truth) {
+  CHECK(precision >= 0 && precision <= 1 && truth >= 0 && truth <= 1, "{}, {}", precision, truth);
   const auto found = bursts_.find(burst);
   if (found == bursts_.end()) return;
   Burst& b = found->second;
   b.crawled += 1;
+  b.precision += std::clamp(precision, kLeastDoubt, 1 - kLeastDoubt);
   b.truth += truth;
-  if (b.queued || std::abs(Weight(burst) - b.weighed) < kNotable * b.weighed) return;
+  const double mean = b.precision / b.crawled;
+  b.shift = BestShift(b.crawled, b.truth, std::log(mean / (1 - mean)), b.start);
+  if (b.queued || std::abs(b.shift - b.weighed) < kNotable) return;
   b.queued = true;
   reweighed_.push_back(burst);
 }
@@ -100,7 +102,7 @@ void Bursts::TakeReweighed(size_t max, std::vector<PageNumber>* pages) {
     const auto found = bursts_.find(reweighed_.front());
     if (found != bursts_.end()) {
       Burst& b = found->second;
-      if (done_ == 0) b.weighed = Weight(reweighed_.front());
+      if (done_ == 0) b.weighed = b.shift;
       const size_t take = std::min(max, b.pages.size() - std::min(done_, b.pages.size()));
       const auto from = b.pages.begin() + static_cast<std::ptrdiff_t>(done_);
       pages->insert(pages->end(), from, from + static_cast<std::ptrdiff_t>(take));

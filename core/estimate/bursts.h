@@ -1,13 +1,14 @@
 // What single bursts of signals have proved worth. Pages that one poll names together mostly share
-// one cause: a release that changed them all, or a new footer that changed none. So the precision
-// of a burst is its own, spread around that of its class like a beta distribution, and every crawl
-// of one of its pages tells something of all the others that wait:
+// one cause: a release that changed them all, or a new footer that changed none. So the odds that a
+// signal stands for a change are those of its page and class times a factor e^b of its burst, and
+// every crawl of one of its pages tells something of all the others that wait:
 //
-//   p = (t + n0 p_class)/(n + n0),   kappa = -ln(1 - p),
+//   b = argmax  sum over crawled pages [t_i ln p_i(b) + (1 - t_i) ln(1 - p_i(b))] - b^2/(2 s^2),
+//   logit p_i(b) = logit p_i + b,
 //
-// n pages of the burst crawled, t of them changed because of it, n0 = kBurstConcentration: the
-// posterior mean of a beta-binomial (Skellam 1948; empirical Bayes for it: Griffin and Krutchkoff
-// 1971). docs/experiments.md says what this buys, and that n0 hardly matters.
+// t_i the probability that the signal stood for a change, s = kBurstDeviation: a logistic
+// regression with a random intercept for each burst (Gelman and Hill 2006, chapter 14), solved with
+// the mean of p_i over the crawled pages in place of each. docs/experiments.md says what this buys.
 #ifndef FRESHET_CORE_ESTIMATE_BURSTS_H_
 #define FRESHET_CORE_ESTIMATE_BURSTS_H_
 
@@ -22,8 +23,8 @@
 
 namespace freshet {
 
-// Prior weight of the class, in crawls.
-inline constexpr double kBurstConcentration = 2;
+// Standard deviation of b over bursts.
+inline constexpr double kBurstDeviation = 2.5;
 
 // The bursts of late, and the pages that wait in each. Numbers are durable (PageState::bursts);
 // what the crawls of a burst have proved is durable as the weight that its waiting pages carry, so
@@ -33,20 +34,21 @@ inline constexpr double kBurstConcentration = 2;
 // Owner thread only.
 class Bursts {
  public:
-  // A page of the poll `poll` (> 0) joins its burst, which starts now with the precision
-  // `class_precision`, in (0, 1), unless it is known. Returns the number of the burst, > 0.
-  uint32_t Join(uint64_t poll, double class_precision, PageNumber page);
-  // At start-up: a stored page that waits in `burst`, whose signal weighs `weight` so far. No-op
-  // for burst 0.
-  void Restore(uint32_t burst, double weight, PageNumber page);
+  // A page of the poll `poll` (> 0) joins its burst, which starts now unless it is known. Returns
+  // the number of the burst, > 0.
+  uint32_t Join(uint64_t poll, PageNumber page);
+  // At start-up: a stored page that waits in `burst`, whose shift was `shift` so far. No-op for
+  // burst 0.
+  void Restore(uint32_t burst, double shift, PageNumber page);
 
-  // kappa of a signal of that burst. Precondition: Knows(burst).
-  [[nodiscard]] double Weight(uint32_t burst) const;
+  // b. Precondition: Knows(burst).
+  [[nodiscard]] double Shift(uint32_t burst) const { return bursts_.at(burst).shift; }
   [[nodiscard]] bool Knows(uint32_t burst) const { return bursts_.contains(burst); }
 
-  // A page of the burst was crawled: `truth`, in [0, 1], is the probability that the burst's signal
-  // stood for a change. No-op for a burst that is not known.
-  void Observe(uint32_t burst, double truth);
+  // A page of the burst was crawled, whose signal stood for a change with the probability
+  // `precision` before, but for the burst, and `truth` after the crawl; both in [0, 1]. No-op for a
+  // burst that is not known.
+  void Observe(uint32_t burst, double precision, double truth);
 
   // Moves at most `max` pages to `pages` whose burst has become worth notably more or less than
   // when its pages were weighed last. They may have been crawled, or have gone, since they joined.
@@ -57,15 +59,16 @@ class Bursts {
 
  private:
   struct Burst {
-    double prior = 0;     // precision of the class when it began
-    double crawled = 0;   // n
-    double truth = 0;     // t
-    double weighed = 0;   // kappa when its pages were weighed last
-    bool queued = false;  // in reweighed_
+    double start = 0;      // the shift when the process started
+    double crawled = 0;    // number of pages
+    double precision = 0;  // their sum of precisions
+    double truth = 0;      // and of truths
+    double shift = 0;      // b
+    double weighed = 0;    // b when its pages were weighed last
+    bool queued = false;   // in reweighed_
     std::vector<PageNumber> pages;
   };
 
-  Burst& Start(uint32_t number, double precision);
   void AddPage(Burst& burst, PageNumber page);
   // Forgets the oldest until the limits hold.
   void Shrink();

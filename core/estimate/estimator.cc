@@ -1,110 +1,192 @@
 #include "core/estimate/estimator.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_split.h"
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/estimate/bursts.h"
 #include "core/estimate/classic_page.h"
+#include "core/estimate/host_trust.h"
+#include "core/estimate/life.h"
 #include "core/estimate/operational_time.h"
 #include "core/estimate/page_estimator.h"
-#include "core/estimate/site.h"
+#include "core/estimate/quarantine.h"
+#include "core/estimate/site_table.h"
 
 namespace freshet {
 namespace {
 
-constexpr std::string_view kModelHeader = "freshet-site-models 1";
-// A host of fewer pages shares the model of its shard.
-constexpr uint64_t kMinPagesOfSite = 200;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kCurveHalfLifeDays = 3000;
-constexpr double kNormal95 = 1.959963985;
+constexpr double kLow95 = 0.025;
+constexpr double kHigh95 = 0.975;
+// A signal counts as an event of operational time where it is more likely true than not: where its
+// kappa is above ln 2.
+constexpr double kCredibleWeight = M_LN2;
+// A class of which fewer signals than this stand for a change is left out of the value: hundreds of
+// worthless signals would cost terms and change nothing.
+constexpr double kLeastPrecision = 0.03;
+// An interval in which more changes than this are expected says nothing of their ages.
+constexpr double kMaxChangesForAge = 0.7;
 
-bool IsBurst(SourceClass source_class) { return source_class.burst() != BurstClass::kMass; }
+// kappa of a signal whose odds a burst moves by e^shift.
+double ShiftedWeight(double weight, double shift) {
+  if (shift == 0 || std::isinf(weight)) return weight;
+  return std::log1p(std::expm1(weight) * std::exp(shift));
+}
 
-// Precision 95% interval: the Wilson score interval of a proportion.
-void SetPrecisionInterval(const ClassTrust& trust, SourceTrust* out) {
-  const double n = trust.signals + 1;
-  const double p = trust.precision;
-  const double z2 = kNormal95 * kNormal95;
-  const double centre = (p + z2 / (2 * n)) / (1 + z2 / n);
-  const double half = kNormal95 / (1 + z2 / n) * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n));
-  out->precision_low = std::max(0.0, centre - half);
-  out->precision_high = std::min(1.0, centre + half);
+// Signals that stand for a change, per change of the page.
+double ToldOf(const PagePosterior& posterior, const SiteModel& site) {
+  return posterior.unsignalled == 0 ? 1 : site.told();
+}
+
+// Forgets crawls since `begin`, which did not become the copy of the page: the interval that begins
+// there holds theirs.
+void DropLate(Instant begin, PageStatistics& statistics) {
+  auto& recent = statistics.recent;
+  while (!recent.empty() && recent.back().fetched > begin) recent.pop_back();
+}
+
+// What the value takes for one source: the classes that tell something, with their summed signal
+// rate and common recall. Changes that the others tell of are as good as unsignalled.
+void SetSignalRates(const PagePosterior& posterior, double change_rate, double per_second,
+                    PageRates* rates) {
+  double all = 0;
+  double truth = 0;
+  double untold = posterior.unsignalled * change_rate;
+  for (const PageClass& page_class : posterior.classes) {
+    const double told = page_class.recall * change_rate;
+    const double gamma = told + page_class.false_rate * per_second;
+    if (told <= kLeastPrecision * gamma) {
+      untold += told;
+      continue;
+    }
+    all += gamma;
+    truth += told;
+  }
+  rates->unsignalled_rate = std::min(change_rate, untold);
+  rates->signal_rate = all;
+  rates->signal_weight = all > 0 ? std::log1p(truth / std::max(all - truth, 1e-9 * all)) : 0;
 }
 
 }  // namespace
 
-// Sites are numbered: 0 is the whole shard, the others are hosts of many pages. A number keeps its
-// meaning for pages that were not re-estimated since; one that lost its host stands for the shard
-// until it is given anew.
 class Estimator::Impl {
  public:
-  explicit Impl(EstimatorOptions options) : options_(options), hosts_(1), sites_(1), counts_(1) {}
+  explicit Impl(EstimatorOptions options)
+      : options_(options), windows_(options.day), mark_(options.since) {}
 
   PageEstimate Estimate(const PageRecord& page, Instant now) const;
-  PageEstimate EstimateAlone(const PageRecord& page, Instant now) const;
   PageRates RatesBeforeFirstCrawl(const PageState& state) const;
-  double SignalWeight(const PageSpec& spec, const PageState& state, SourceClass source_class) const;
   void Advance(PageState& state, Instant now) const;
   Instant NextEdge(const PageState& state) const;
   void RecordCrawl(PageRecord& page, CrawlObservation observation);
-  void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant now);
+  void RecordLateCrawl(PageRecord& page, CrawlObservation observation) const;
+  void RecordGone(const PageRecord& page, Instant now);
+  void RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned);
+  double AliveChance(const PageState& state, Instant at) const;
+  double returns() const { return Site(0).life().returns; }
+  void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant changed,
+                    Instant now);
+  bool RecordLateSignal(PageRecord& page, SourceClass source_class, Instant changed) const;
   bool Reweigh(PageState& state) const;
-  // A crawl ends the wait in the bursts of `state`; its outcome tells of them.
-  void LearnBursts(const PageState& state, bool page_changed);
   Bursts& bursts() { return bursts_; }
+  SignalWindows& windows() { return windows_; }
   void BeginEpoch(Instant now);
   void Collect(const PageRecord& page);
-  void FinishEpoch();
-  std::string SerialiseModel() const;
+  std::optional<PageEstimate> CollectAndEstimate(PageRecord& page, Instant now);
+  void EndCollecting();
+  [[nodiscard]] EpochSums Collected() const { return sites_.Sums(); }
+  [[nodiscard]] LearnedSites Learn(const EpochSums& all, const std::atomic<bool>& stop) const {
+    LearnedSites learned = sites_.Learn(all, FadeOfEpoch(), stop);
+    learned.text += quarantine_text_;
+    return learned;
+  }
+  void FinishEpoch(LearnedSites learned);
+  [[nodiscard]] SiteMemory site_memory() const { return {sites_.size(), sites_.Bytes()}; }
+  std::string SerialiseModel() const { return sites_.Serialise() + quarantine_.Serialise(); }
   Status RestoreModel(std::string_view text);
   std::vector<SourceTrust> Trust() const;
+  std::vector<HostTrust> TrustByHost(const std::string& host, SourceSet sources, size_t max) const {
+    return WorstHosts(sites_, quarantine_, host, sources, max);
+  }
+  std::vector<QuarantineNews> TakeQuarantineNews() { return std::exchange(news_, {}); }
+  QuarantineCounts quarantine_counts() const { return {quarantine_.quarantined(), begun_}; }
 
  private:
-  const SiteModel& Site(uint16_t number) const {
-    return sites_[number < sites_.size() ? number : 0];
-  }
-  uint16_t SiteOf(const std::string& host) const {
-    const auto found = numbers_.find(host);
-    return found == numbers_.end() ? 0 : found->second;
-  }
+  const SiteModel& Site(uint16_t number) const { return sites_.model(number); }
   double Days(Duration d) const { return d.seconds() / options_.day.seconds(); }
   // The span of `days` days, for edges: exact in microseconds.
   Duration Span(double days) const { return Duration::FromSeconds(days * options_.day.seconds()); }
+  bool Pools(const PageSpec& spec) const {
+    return options_.kind == EstimatorKind::kDefault || spec.complete_signals ||
+           spec.known_change_rate.has_value();
+  }
+  PageEstimate EstimateAlone(const PageRecord& page, Instant now) const;
+  // Given what is believed of the page, whose site is `number`.
+  PageEstimate EstimateOf(const PageRecord& page, uint16_t number, const PagePosterior& posterior,
+                          Instant now) const;
+  [[nodiscard]] bool Collects(const PageRecord& page) const {
+    return Pools(page.spec) && !page.state.gone;
+  }
+  // Of a page that is collected and was carried to the mark: what is believed of it as of then.
+  // `number`: of its site, in and out.
+  PagePosterior CollectCarried(const PageRecord& page, uint16_t* number);
+  [[nodiscard]] double FadeOfEpoch() const {
+    return Fading(mark_ - last_mark_, kCurveHalfLifeDays, options_.day);
+  }
+  PagePosterior Posterior(const SiteModel& site, const PageRecord& page, Instant now) const {
+    PagePosterior posterior =
+        EstimatePage(site, page.spec, page.state, page.detail.statistics, now, options_.day);
+    for (const SourceShift& shift : quarantine_.ShiftsOf(page.host)) {
+      for (PageClass& of_page : posterior.classes) {
+        if (of_page.source_class.source() == shift.source) of_page.shift = shift.shift;
+      }
+    }
+    return posterior;
+  }
+  PagePosterior Posterior(const PageRecord& page, Instant now) const {
+    return Posterior(Site(sites_.NumberOf(page.host)), page, now);
+  }
+  double StalenessOf(const PageRecord& page, const PagePosterior& posterior) const;
   // Multiplies the rates of `state` by what lies between its age bin and `bin`.
   void MoveToBin(PageState& state, uint8_t bin) const;
   // Moves the sums by `dt` in operational time that runs at `level`.
   void Carry(PageState& state, Duration dt, double level) const;
-  // Takes an event at `now` into the age counts and starts the age of the page anew.
-  void StartAge(PageState& state, Instant now);
-  void CollectInto(std::span<SiteLearner* const> learners, const SiteModel& site,
-                   const PageRecord& page, const PagePosterior& posterior) const;
-  SiteLearner* NewHostLearner(const std::string& host);
-  void Forget(PageStatistics& statistics, const SiteModel& site, double rate) const;
+  // The age of the page starts anew at `event`.
+  void StartAge(PageState& state, Instant event, Instant now) const;
+  void CountAges(const PageRecord& page, const CrawlObservation& observation,
+                 const PagePosterior& posterior, double told_weight);
+  // A crawl ends the wait in the bursts of the page; its outcome tells of them.
+  void LearnBursts(const PageRecord& page, const PagePosterior& posterior, bool page_changed);
+  void CountLife(const PageRecord& page, Instant fetched, bool found);
+  // And of the sources that signalled it.
+  void LearnSources(const PageRecord& page, const CrawlObservation& observation,
+                    const PagePosterior& posterior);
+  void ObserveSource(const std::string& host, uint8_t source, const SignalledInterval& interval,
+                     Instant now);
+  void Forget(PageRecord& page, const PagePosterior& posterior) const;
 
   EstimatorOptions options_;
-  std::vector<std::string> hosts_;  // of each site; empty: none
-  std::vector<SiteModel> sites_;
-  // Age counts of each site, filled by events and epochs; those of site 0 exclude the others' until
-  // FinishEpoch adds them up.
-  std::vector<AgeCounts> counts_;
-  absl::flat_hash_map<std::string, uint16_t> numbers_;
+  SiteTable sites_;
+  SignalWindows windows_;
   Bursts bursts_;
-
-  // The epoch under way. Age exposure before `mark_` has been collected.
+  Quarantine quarantine_;
+  std::string quarantine_text_;  // as of the end of collecting
+  std::vector<QuarantineNews> news_;
+  uint64_t begun_ = 0;
+  // Age exposure before `mark_` has been collected. After a start what came before is not known to
+  // have been, and neither are the events: both are left out.
   Instant mark_;
   Instant last_mark_;
   bool collecting_ = false;
-  std::vector<SiteLearner> learners_;  // by site number; the hosts that are new come last
-  std::vector<std::string> learner_hosts_;
-  absl::flat_hash_map<std::string, uint16_t> learner_numbers_;
 };
 
 // Known rates and complete signals do not occur here: they are the same for every estimator.
@@ -115,81 +197,85 @@ PageEstimate Estimator::Impl::EstimateAlone(const PageRecord& page, Instant now)
                                       : EstimateByMle(statistics, page.state, now, options_.day);
   PageEstimate estimate;
   estimate.rates = classic.rates;
-  const double rate = classic.rates.change_rate;
-  estimate.low = GammaQuantile(rate, classic.changed, -kNormal95);
-  estimate.high = GammaQuantile(rate, classic.changed, kNormal95);
+  estimate.shape = classic.changed;
   estimate.observations = static_cast<double>(statistics.recent.size());
+  estimate.staleness = page.state.staleness;
   return estimate;
 }
 
 PageEstimate Estimator::Impl::Estimate(const PageRecord& page, Instant now) const {
-  if (options_.kind != EstimatorKind::kDefault && !page.spec.complete_signals &&
-      !page.spec.known_change_rate) {
-    return EstimateAlone(page, now);
-  }
-  const uint16_t number = SiteOf(page.host);
+  if (!Pools(page.spec)) return EstimateAlone(page, now);
+  const uint16_t number = sites_.NumberOf(page.host);
+  return EstimateOf(page, number, Posterior(Site(number), page, now), now);
+}
+
+PageEstimate Estimator::Impl::EstimateOf(const PageRecord& page, uint16_t number,
+                                         const PagePosterior& posterior, Instant now) const {
   const SiteModel& site = Site(number);
   PageEstimate estimate;
   PageRates& rates = estimate.rates;
   rates.site = number;
   const double per_second = 1 / options_.day.seconds();
-  if (page.spec.known_change_rate.has_value()) {
-    rates.change_rate = page.spec.known_change_rate->per_second();
-    estimate.low = estimate.high = rates.change_rate;
-  } else {
-    const PagePosterior posterior =
-        EstimatePage(site, page.detail.statistics, page.state, now, options_.day);
+  double level = 1;  // of the near future and of now
+  double ahead = 1;
+  if (!page.spec.known_change_rate.has_value()) {
     const int bin = AgeCurve::BinOf(std::max(0.0, Days(now - page.state.last_event)));
     rates.age_bin = static_cast<uint8_t>(bin);
-    rates.change_rate = posterior.mean * site.curve().Ahead(bin) * per_second;
+    ahead = site.curve().Ahead(bin);
+    level = site.curve().Level(bin);
     estimate.observations = posterior.observations;
-    const double scale = site.curve().Ahead(bin) * per_second;
-    estimate.low = scale * GammaQuantile(posterior.mean, posterior.shape, -kNormal95);
-    estimate.high = scale * GammaQuantile(posterior.mean, posterior.shape, kNormal95);
   }
+  const double scale = ahead * per_second;
+  rates.change_rate = posterior.mean * scale;
+  estimate.shape = posterior.teaches_rate ? posterior.shape : kInfinity;
   if (page.spec.complete_signals) {
     rates.signal_rate = rates.change_rate;
-    rates.signal_weight = std::numeric_limits<double>::infinity();
-    return estimate;
+    rates.signal_weight = kInfinity;
+  } else {
+    SetSignalRates(posterior, rates.change_rate, per_second, &rates);
+    rates.staleness_rate = posterior.unsignalled * posterior.mean * per_second * level;
   }
-  const double recall = site.recall();
-  rates.unsignalled_rate = (1 - recall) * rates.change_rate;
-  rates.signal_rate = site.signals_per_change() * rates.change_rate;
-  // The one source that stands for all: recall and signal rate summed.
-  rates.signal_weight = recall > 0 ? -std::log1p(-recall / site.signals_per_change()) : 0;
-  rates.staleness_rate = rates.unsignalled_rate;
-  if (rates.age_bin != kAgeless) {
-    rates.staleness_rate *= site.curve().Level(rates.age_bin) / site.curve().Ahead(rates.age_bin);
-  }
+  estimate.staleness = StalenessOf(page, posterior);
   return estimate;
+}
+
+double Estimator::Impl::StalenessOf(const PageRecord& page, const PagePosterior& posterior) const {
+  const PageState& state = page.state;
+  if (!state.crawled()) return kNeverCrawledStaleness;
+  if (page.spec.complete_signals) return state.signals.empty() ? 0 : kInfinity;
+  double s = posterior.unsignalled * posterior.mean * state.exposure / options_.day.seconds();
+  for (const SignalCounts::Entry& entry : state.signals.entries()) {
+    if (entry.count > 0) s += entry.count * posterior.Weight(entry.source_class);
+  }
+  for (const BurstSignal& signal : state.bursts) {
+    if (signal.burst == 0) continue;
+    const double weight = posterior.Weight(signal.source_class);
+    s += ShiftedWeight(weight, signal.shift) - weight;
+  }
+  return std::max(0.0, s);
 }
 
 PageRates Estimator::Impl::RatesBeforeFirstCrawl(const PageState& state) const {
   PageRates rates = state.rates;
-  if (rates.age_bin == kAgeless || state.evidence == 0) return rates;
+  if (rates.age_bin == kAgeless) return rates;
+  // Nor is there a copy that signals would tell of: what approximates their part of the value must
+  // not set pages of which the site knows classes below others.
+  rates.unsignalled_rate = rates.change_rate;
+  rates.signal_rate = rates.signal_weight = 0;
+  if (state.signals.empty()) return rates;
   // Without crawls and signals the posterior mean has a closed form.
   const SiteModel& site = Site(rates.site);
   const double day = options_.day.seconds();
   const RatePrior& prior = site.prior();
-  const double exposure = site.burst_signals_per_change() * state.evidence_exposure / day;
+  const double exposure = site.told() * state.evidence_exposure / day;
   const double mean = prior.shape / (prior.shape / prior.mean + exposure);
   const int bin = AgeCurve::BinOf(std::max(0.0, Days(state.carried_at - state.first_seen)));
   const double factor = mean * site.curve().Ahead(bin) / day / rates.change_rate;
   if (!(factor < 1)) return rates;
   rates.change_rate *= factor;
   rates.unsignalled_rate *= factor;
-  rates.signal_rate *= factor;
   rates.staleness_rate *= factor;
   return rates;
-}
-
-double Estimator::Impl::SignalWeight(const PageSpec& spec, const PageState& state,
-                                     SourceClass source_class) const {
-  if (spec.complete_signals) return std::numeric_limits<double>::infinity();
-  if (options_.kind != EstimatorKind::kDefault && !spec.known_change_rate) {
-    return state.rates.signal_weight;
-  }
-  return Site(state.rates.site).Weight(source_class);
 }
 
 Instant Estimator::Impl::NextEdge(const PageState& state) const {
@@ -209,15 +295,17 @@ void Estimator::Impl::MoveToBin(PageState& state, uint8_t bin) const {
 }
 
 void Estimator::Impl::Carry(PageState& state, Duration dt, double level) const {
+  state.carried_at = state.carried_at + dt;
+  // What is not there does not change.
+  if (state.gone) return;
   const double seconds = dt.seconds();
   state.staleness += state.rates.staleness_rate * seconds;
   state.exposure += level * seconds;
-  const double half_life = kSignalHalfLifeDays * options_.day.seconds();
+  const double half_life = kSignalledHalfLifeDays * options_.day.seconds();
   const double fade = std::exp2(-seconds / half_life);
   state.evidence = static_cast<float>(state.evidence * fade);
   state.evidence_exposure =
       static_cast<float>(state.evidence_exposure * fade + level * (1 - fade) * half_life / M_LN2);
-  state.carried_at = state.carried_at + dt;
 }
 
 void Estimator::Impl::Advance(PageState& state, Instant now) const {
@@ -236,274 +324,339 @@ void Estimator::Impl::Advance(PageState& state, Instant now) const {
   }
 }
 
-void Estimator::Impl::StartAge(PageState& state, Instant now) {
-  if (state.rates.age_bin != kAgeless && now > state.last_event) {
-    const size_t number = state.rates.site < counts_.size() ? state.rates.site : 0;
-    AgeCounts& counts = counts_[number];
-    const double age = Days(now - state.last_event);
-    const double rate = state.rates.change_rate * options_.day.seconds() /
-                        sites_[number].curve().Ahead(state.rates.age_bin);
-    counts.AddEvent(age);
-    counts.AddExposure(rate, std::max(0.0, Days(mark_ - state.last_event)), age);
-    MoveToBin(state, 0);
-  }
-  state.last_event = std::max(state.last_event, now);
+void Estimator::Impl::StartAge(PageState& state, Instant event, Instant now) const {
+  if (event <= state.last_event) return;
+  state.last_event = event;
+  if (state.rates.age_bin == kAgeless) return;
+  MoveToBin(state, static_cast<uint8_t>(AgeCurve::BinOf(std::max(0.0, Days(now - event)))));
 }
 
 void Estimator::Impl::RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll,
-                                   Instant now) {
+                                   Instant changed, Instant now) {
   PageState& state = page.state;
-  double weight = SignalWeight(page.spec, state, source_class);
+  if (mark_.is_none()) mark_ = now;
+  double shift = 0;
   // A page that came alone shares its cause with nobody, and one whose source is complete has
   // nothing to learn.
   if (poll != 0 && options_.kind == EstimatorKind::kDefault && !page.spec.complete_signals) {
-    const double precision = Site(state.rates.site).trust(source_class).precision;
-    const uint32_t burst = bursts_.Join(poll, precision, page.number);
-    weight = bursts_.Weight(burst);
+    const uint32_t burst = bursts_.Join(poll, page.number);
+    shift = bursts_.Shift(burst);
     if (burst != state.bursts[0].burst) {
-      state.bursts = {BurstSignal{burst, static_cast<float>(weight)}, state.bursts[0]};
+      state.bursts = {
+          BurstSignal{
+              .burst = burst, .shift = static_cast<float>(shift), .source_class = source_class},
+          state.bursts[0]};
     }
   }
-  state.staleness += weight;
-  if (!IsBurst(source_class)) return;
-  state.evidence += 1;
-  StartAge(state, now);
+  if (!Pools(page.spec)) {
+    state.staleness += state.rates.signal_weight;
+    return;
+  }
+  // A mass edit says little of when its single pages are edited next.
+  if (source_class.burst() == BurstClass::kMass) return;
+  const Instant event = std::min(std::max(changed, state.last_crawl), now);
+  if (event <= state.last_event) return;
+  const PagePosterior posterior = Posterior(page, now);
+  const double weight = page.spec.complete_signals ? kInfinity : posterior.Weight(source_class);
+  if (ShiftedWeight(weight, shift) <= kCredibleWeight) return;
+  if (state.rates.age_bin != kAgeless) {
+    AgeCounts& counts = sites_.counts(state.rates.site, page.number).ages;
+    const double age = Days(event - state.last_event);
+    counts.AddEvent(age);
+    counts.AddExposure(posterior.even_rate * ToldOf(posterior, Site(state.rates.site)),
+                       std::max(0.0, Days(mark_ - state.last_event)), age);
+  }
+  StartAge(state, event, now);
+}
+
+bool Estimator::Impl::RecordLateSignal(PageRecord& page, SourceClass source_class,
+                                       Instant changed) const {
+  auto& recent = page.detail.statistics.recent;
+  const auto interval = std::find_if(recent.rbegin(), recent.rend(), [&](const auto& observation) {
+    return changed <= observation.fetched && changed > observation.fetched - observation.elapsed;
+  });
+  if (interval == recent.rend()) return false;
+  interval->signals.Add(source_class);
+  return true;
 }
 
 bool Estimator::Impl::Reweigh(PageState& state) const {
   bool changed = false;
   for (BurstSignal& signal : state.bursts) {
     if (signal.burst == 0 || !bursts_.Knows(signal.burst)) continue;
-    const auto weight = static_cast<float>(bursts_.Weight(signal.burst));
-    if (weight == signal.weight) continue;
-    state.staleness = std::max(0.0, state.staleness + (weight - signal.weight));
-    signal.weight = weight;
-    changed = true;
+    const auto shift = static_cast<float>(bursts_.Shift(signal.burst));
+    changed = changed || shift != signal.shift;
+    signal.shift = shift;
   }
   return changed;
 }
 
-void Estimator::Impl::LearnBursts(const PageState& state, bool page_changed) {
-  const double chance = std::max(-std::expm1(-state.staleness), 1e-9);
-  for (const BurstSignal& signal : state.bursts) {
+void Estimator::Impl::LearnBursts(const PageRecord& page, const PagePosterior& posterior,
+                                  bool page_changed) {
+  const double chance = std::max(-std::expm1(-StalenessOf(page, posterior)), 1e-9);
+  for (const BurstSignal& signal : page.state.bursts) {
     if (signal.burst == 0) continue;
-    const double precision = -std::expm1(-static_cast<double>(signal.weight));
-    bursts_.Observe(signal.burst, page_changed ? std::min(1.0, precision / chance) : 0);
+    const double weight = posterior.Weight(signal.source_class);
+    const double shifted = -std::expm1(-ShiftedWeight(weight, signal.shift));
+    bursts_.Observe(signal.burst, -std::expm1(-weight),
+                    page_changed ? std::min(1.0, shifted / chance) : 0);
   }
 }
 
-void Estimator::Impl::Forget(PageStatistics& statistics, const SiteModel& site, double rate) const {
-  const CrawlObservation& oldest = statistics.recent.front();
-  double changes = 0;
-  double exposure = oldest.exposure;
-  if (oldest.changed) {
-    const double slope = (1 - site.recall()) / options_.day.seconds();
-    const IntervalEvidence proof =
-        ChangedEvidence(slope * rate * oldest.exposure, SignalStaleness(site, oldest.signals));
-    changes = proof.changes;
-    exposure = rate > 0 ? proof.expected / (slope * rate) : 0;
+void Estimator::Impl::LearnSources(const PageRecord& page, const CrawlObservation& observation,
+                                   const PagePosterior& posterior) {
+  if (options_.kind != EstimatorKind::kDefault || page.spec.complete_signals) return;
+  struct OfSource {
+    uint8_t source;
+    double weight = 0;  // as in force
+    SignalledInterval interval;
+  };
+  absl::InlinedVector<OfSource, 2> sources;
+  double s = posterior.unsignalled * posterior.mean * double{observation.exposure} /
+             options_.day.seconds();
+  for (const SignalCounts::Entry& entry : observation.signals.entries()) {
+    const PageClass* of_page = entry.count > 0 ? posterior.Find(entry.source_class) : nullptr;
+    if (of_page == nullptr) continue;
+    const uint8_t source = entry.source_class.source();
+    auto at = std::find_if(sources.begin(), sources.end(),
+                           [&](const OfSource& known) { return known.source == source; });
+    if (at == sources.end()) at = sources.insert(sources.end(), OfSource{.source = source});
+    const auto add = [&](double odds, double count) {
+      at->interval.signals.push_back({odds * std::exp(-of_page->shift), count});
+      at->weight += count * std::log1p(odds);
+      s += count * std::log1p(odds);
+    };
+    const double odds = of_page->Odds(posterior.mean);
+    double count = entry.count;
+    for (const BurstSignal& signal : page.state.bursts) {
+      if (signal.burst == 0 || signal.source_class != entry.source_class || count < 1) continue;
+      add(odds * std::exp(double{signal.shift}), 1);
+      --count;
+    }
+    if (count > 0) add(odds, count);
   }
+  for (OfSource& of_source : sources) {
+    of_source.interval.rest = std::max(0.0, s - of_source.weight);
+    of_source.interval.changed = observation.changed;
+    ObserveSource(page.host, of_source.source, of_source.interval, observation.fetched);
+  }
+}
+
+void Estimator::Impl::ObserveSource(const std::string& host, uint8_t source,
+                                    const SignalledInterval& interval, Instant now) {
+  const QuarantineChange change = quarantine_.Observe(host, source, interval, now);
+  if (change == QuarantineChange::kNone) return;
+  const bool begun = change == QuarantineChange::kBegun;
+  begun_ += begun ? 1 : 0;
+  if (news_.size() >= limits::kMaxQuarantineNews) news_.erase(news_.begin());
+  news_.push_back({.begun = begun, .standing = *quarantine_.Find(host, source)});
+}
+
+void Estimator::Impl::Forget(PageRecord& page, const PagePosterior& posterior) const {
+  PageStatistics& statistics = page.detail.statistics;
+  const CrawlObservation& oldest = statistics.recent.front();
+  const OldEvidence evidence = EvidenceOf(oldest, posterior, options_.day);
   const double fade =
-      Fading(statistics.recent[1].fetched - oldest.fetched, kCrawlHalfLifeDays, options_.day);
-  statistics.old_changes = static_cast<float>((statistics.old_changes + changes) * fade);
-  statistics.old_exposure = static_cast<float>((statistics.old_exposure + exposure) * fade);
+      Fading(statistics.recent[1].fetched - oldest.fetched, kUnsignalledHalfLifeDays, options_.day);
+  statistics.old_changes =
+      static_cast<float>((statistics.old_changes + evidence.unsignalled) * fade);
+  statistics.old_exposure = static_cast<float>((statistics.old_exposure + oldest.exposure) * fade);
+  page.state.evidence +=
+      static_cast<float>(evidence.signalled * Fading(page.state.carried_at - oldest.fetched,
+                                                     kSignalledHalfLifeDays, options_.day));
   statistics.recent.erase(statistics.recent.begin());
+}
+
+// Changes that nobody told of are watched for by crawls: between two of them at an age that is not
+// known exactly.
+void Estimator::Impl::CountAges(const PageRecord& page, const CrawlObservation& observation,
+                                const PagePosterior& posterior, double told_weight) {
+  const PageState& state = page.state;
+  if (state.rates.age_bin == kAgeless) return;
+  const Instant since = std::max(observation.fetched - observation.elapsed, state.last_event);
+  const double rate = posterior.even_rate * posterior.unsignalled;
+  const double from = Days(since - state.last_event);
+  const double to = Days(observation.fetched - state.last_event);
+  if (!(from < to) || rate * (to - from) > kMaxChangesForAge) return;
+  AgeCounts& counts = sites_.counts(state.rates.site, page.number).ages;
+  if (observation.changed && told_weight <= kCredibleWeight) {
+    counts.AddCensored(rate, from, to);
+  } else {
+    counts.AddExposure(rate, from, to);
+  }
 }
 
 void Estimator::Impl::RecordCrawl(PageRecord& page, CrawlObservation observation) {
   PageStatistics& statistics = page.detail.statistics;
   PageState& state = page.state;
   if (observation.elapsed <= Duration()) return;
+  DropLate(observation.fetched - observation.elapsed, statistics);
   if (!statistics.recent.empty() && observation.fetched <= statistics.recent.back().fetched) return;
-  const SiteModel& site = Site(state.rates.site);
-  const double day = options_.day.seconds();
-  const double ahead =
-      state.rates.age_bin == kAgeless ? 1 : site.curve().Ahead(state.rates.age_bin);
-  const double rate = state.rates.change_rate * day / ahead;
+  if (mark_.is_none()) mark_ = observation.fetched;
   observation.exposure = static_cast<float>(state.exposure);
-  const Instant fetched = observation.fetched;
-
-  LearnBursts(state, observation.changed);
-  if (statistics.recent.size() >= limits::kMaxObservations) Forget(statistics, site, rate);
-  statistics.recent.push_back(Coarse(observation, statistics));
-  bool told = false;
+  const PagePosterior posterior = Posterior(page, observation.fetched);
+  double told_weight = 0;
   for (const SignalCounts::Entry& entry : observation.signals.entries()) {
-    told = told || (entry.count > 0 && IsBurst(entry.source_class));
+    if (entry.count > 0) told_weight = std::max(told_weight, posterior.Weight(entry.source_class));
   }
-  if (observation.changed && !told) StartAge(state, fetched);
+  for (const BurstSignal& signal : state.bursts) {
+    if (signal.burst == 0) continue;
+    const double weight = posterior.Weight(signal.source_class);
+    told_weight = std::max(told_weight, ShiftedWeight(weight, signal.shift));
+  }
+  CountLife(page, observation.fetched, /*found=*/true);
+  CountAges(page, observation, posterior, told_weight);
+  LearnSources(page, observation, posterior);
+  LearnBursts(page, posterior, observation.changed);
+  if (statistics.recent.size() >= limits::kMaxObservations) Forget(page, posterior);
+  statistics.recent.push_back(Coarse(observation, statistics));
+  if (observation.changed && told_weight <= kCredibleWeight) {
+    const Duration half = Duration::Micros(observation.elapsed.micros() / 2);
+    StartAge(state, observation.fetched - half, observation.fetched);
+  }
+}
+
+double Estimator::Impl::AliveChance(const PageState& state, Instant at) const {
+  const double silent = Days(at - std::max(state.last_crawl, state.last_event));
+  if (!state.crawled() || !(silent > 0) || options_.kind != EstimatorKind::kDefault) return 1;
+  // Signals that are not believed are no sign of life.
+  const bool believed = state.rates.signal_weight > kCredibleWeight;
+  const double signs = believed ? state.rates.signal_rate * options_.day.seconds() : 0;
+  return freshet::AliveChance(Site(state.rates.site).life().death_rate, signs, silent);
+}
+
+void Estimator::Impl::CountLife(const PageRecord& page, Instant fetched, bool found) {
+  const PageState& state = page.state;
+  if (!state.crawled() || state.gone) return;
+  sites_.counts(state.rates.site, page.number)
+      .lives.AddCrawl(Site(state.rates.site).life(), AliveChance(state, fetched), found);
+}
+
+void Estimator::Impl::RecordGone(const PageRecord& page, Instant now) {
+  CountLife(page, now, /*found=*/false);
+}
+
+void Estimator::Impl::RecordLook(const PageRecord& page, Duration gone, Duration waited,
+                                 bool returned) {
+  sites_.counts(page.state.rates.site, page.number)
+      .lives.AddLook(Days(gone), Days(waited), returned);
+}
+
+void Estimator::Impl::RecordLateCrawl(PageRecord& page, CrawlObservation observation) const {
+  PageStatistics& statistics = page.detail.statistics;
+  if (observation.elapsed <= Duration()) return;
+  DropLate(observation.fetched - observation.elapsed, statistics);
+  PageState state = page.state;
+  Advance(state, observation.fetched);
+  // What has been added since the fetch came at the pace of the whole.
+  const double known = (state.carried_at - (observation.fetched - observation.elapsed)).seconds();
+  observation.exposure =
+      static_cast<float>(state.exposure * std::min(1.0, observation.elapsed.seconds() / known));
+  if (statistics.recent.size() >= limits::kMaxObservations) {
+    Forget(page, Posterior(page, observation.fetched));
+  }
+  statistics.recent.push_back(Coarse(observation, statistics));
 }
 
 void Estimator::Impl::BeginEpoch(Instant now) {
   last_mark_ = collecting_ ? last_mark_ : mark_;
+  if (last_mark_.is_none()) last_mark_ = now;
   mark_ = now;
   collecting_ = true;
-  learners_.assign(sites_.size(), SiteLearner());
-  learner_hosts_.clear();
-  learner_numbers_.clear();
+  sites_.Begin();
 }
 
-void Estimator::Impl::CollectInto(std::span<SiteLearner* const> learners, const SiteModel& site,
-                                  const PageRecord& page, const PagePosterior& posterior) const {
-  for (SiteLearner* learner : learners) {
-    learner->AddPage({.changes = posterior.changes, .exposure = posterior.exposure});
+PagePosterior Estimator::Impl::CollectCarried(const PageRecord& page, uint16_t* number) {
+  const SiteModel& site = Site(*number);
+  const PageState& state = page.state;
+  PagePosterior posterior = Posterior(site, page, mark_);
+  if (state.last_event < mark_ && state.rates.age_bin != kAgeless) {
+    sites_.counts(*number, page.number)
+        .ages.AddExposure(posterior.even_rate * ToldOf(posterior, site),
+                          std::max(0.0, Days(last_mark_ - state.last_event)),
+                          Days(mark_ - state.last_event));
   }
-  const double slope = (1 - site.recall()) * posterior.mean / options_.day.seconds();
-  for (const CrawlObservation& observation : page.detail.statistics.recent) {
-    if (!observation.changed && observation.signals.empty()) continue;
-    const double fade = Fading(mark_ - observation.fetched, kCrawlHalfLifeDays, options_.day);
-    const double own = slope * observation.exposure;
-    const double s = own + SignalStaleness(site, observation.signals);
-    const double truth =
-        observation.changed ? 1 / std::max(-std::expm1(-s), 1e-9) : 0;  // per prior probability
-    for (SiteLearner* learner : learners) learner->AddUnsignalled(fade * own * truth);
-    for (const SignalCounts::Entry& entry : observation.signals.entries()) {
-      if (entry.count == 0) continue;
-      const double share = std::min(1.0, site.trust(entry.source_class).precision * truth);
-      for (SiteLearner* learner : learners) {
-        learner->AddSignals(entry.source_class, fade * entry.count, fade * entry.count * share);
-      }
-    }
-  }
-}
-
-// The learner of a host without a model of its own; nullptr: it has the model of the shard for now.
-SiteLearner* Estimator::Impl::NewHostLearner(const std::string& host) {
-  auto found = learner_numbers_.find(host);
-  if (found == learner_numbers_.end()) {
-    if (learners_.size() >= limits::kMaxSiteModels) return nullptr;
-    found = learner_numbers_.emplace(host, static_cast<uint16_t>(learners_.size())).first;
-    learners_.emplace_back();
-    learner_hosts_.push_back(host);
-  }
-  return &learners_[found->second];
+  *number = sites_.Collect(page.host, page.number, posterior);
+  return posterior;
 }
 
 void Estimator::Impl::Collect(const PageRecord& page) {
   CHECK(collecting_);
-  if (page.spec.known_change_rate.has_value()) return;
-  const uint16_t number = SiteOf(page.host);
-  const SiteModel& site = Site(number);
-  const PagePosterior posterior =
-      EstimatePage(site, page.detail.statistics, page.state, mark_, options_.day);
-  SiteLearner* const of_host = number != 0 ? &learners_[number] : NewHostLearner(page.host);
-  const std::array<SiteLearner*, 2> learners = {&learners_[0], of_host};
-  CollectInto(std::span(learners).first(of_host == nullptr ? 1 : 2), site, page, posterior);
-  if (page.state.last_event < mark_) {
-    counts_[number].AddExposure(posterior.mean,
-                                std::max(0.0, Days(last_mark_ - page.state.last_event)),
-                                Days(mark_ - page.state.last_event));
-  }
+  if (!Collects(page)) return;
+  PageRecord carried = page;
+  Advance(carried.state, mark_);
+  uint16_t number = sites_.NumberOf(page.host);
+  (void)CollectCarried(carried, &number);
 }
 
-void Estimator::Impl::FinishEpoch() {
+std::optional<PageEstimate> Estimator::Impl::CollectAndEstimate(PageRecord& page, Instant now) {
+  CHECK(collecting_);
+  uint16_t number = sites_.NumberOf(page.host);
+  const bool known = sites_.learned() || !Pools(page.spec);
+  // Evidence fades by next to nothing from the mark until now: what is believed of a page as of
+  // then holds, unless something happened to it since.
+  const bool before = page.state.carried_at <= mark_;
+  Advance(page.state, mark_);
+  std::optional<PageEstimate> estimate;
+  if (Collects(page)) {
+    const PagePosterior posterior = CollectCarried(page, &number);
+    Advance(page.state, now);
+    if (before && known) estimate = EstimateOf(page, number, posterior, now);
+  }
+  Advance(page.state, now);
+  if (!estimate && known) estimate = Estimate(page, now);
+  return estimate;
+}
+
+void Estimator::Impl::EndCollecting() {
+  CHECK(collecting_);
+  sites_.EndCollecting();
+  quarantine_text_ = quarantine_.Serialise();
+}
+
+void Estimator::Impl::FinishEpoch(LearnedSites learned) {
   CHECK(collecting_);
   collecting_ = false;
-  AgeCounts all;
-  for (const AgeCounts& counts : counts_) all.Add(counts);
-  const size_t known = sites_.size();
-  sites_[0] = learners_[0].Fit(SiteModel(), all, SiteLearner::Strength::kWeak);
-  std::vector<uint16_t> free_numbers;
-  for (size_t number = 1; number < known; ++number) {
-    if (!hosts_[number].empty() && learners_[number].pages() < kMinPagesOfSite) {
-      numbers_.erase(hosts_[number]);
-      hosts_[number].clear();
-      counts_[0].Add(counts_[number]);
-      counts_[number] = AgeCounts();
-    }
-    if (hosts_[number].empty()) {
-      sites_[number] = sites_[0];
-      free_numbers.push_back(static_cast<uint16_t>(number));
-      continue;
-    }
-    sites_[number] =
-        learners_[number].Fit(sites_[0], counts_[number], SiteLearner::Strength::kStrong);
-  }
-  for (size_t i = 0; i < learner_hosts_.size(); ++i) {
-    const SiteLearner& learner = learners_[known + i];
-    if (learner.pages() < kMinPagesOfSite) continue;
-    size_t number = sites_.size();
-    if (!free_numbers.empty()) {
-      number = free_numbers.back();
-      free_numbers.pop_back();
-    } else {
-      hosts_.emplace_back();
-      sites_.emplace_back();
-      counts_.emplace_back();
-    }
-    sites_[number] = learner.Fit(sites_[0], counts_[number], SiteLearner::Strength::kStrong);
-    hosts_[number] = learner_hosts_[i];
-    numbers_.emplace(learner_hosts_[i], static_cast<uint16_t>(number));
-  }
-  if (!last_mark_.is_none()) {
-    const double fade = Fading(mark_ - last_mark_, kCurveHalfLifeDays, options_.day);
-    for (AgeCounts& counts : counts_) counts.Fade(fade);
-  }
-  learners_.clear();
-  learner_hosts_.clear();
-  learner_numbers_.clear();
-}
-
-// One line a site, the shard first; numbers are not kept.
-std::string Estimator::Impl::SerialiseModel() const {
-  std::string out = fmt::format("{}\n", kModelHeader);
-  for (size_t number = 0; number < sites_.size(); ++number) {
-    if (number > 0 && hosts_[number].empty()) continue;
-    out += SerialiseSite(hosts_[number], sites_[number], counts_[number]);
-    out += '\n';
-  }
-  return out;
+  sites_.Finish(std::move(learned), FadeOfEpoch());
 }
 
 Status Estimator::Impl::RestoreModel(std::string_view text) {
-  const std::vector<std::string> lines =
-      absl::StrSplit(absl::string_view(text.data(), text.size()), '\n', absl::SkipEmpty());
-  if (lines.size() < 2 || lines[0] != kModelHeader) {
-    return InvalidArgument("site models: not of version '{}'", kModelHeader);
-  }
-  if (lines.size() - 1 > limits::kMaxSiteModels) {
-    return InvalidArgument("site models: {} of them, not at most {}", lines.size() - 1,
-                           limits::kMaxSiteModels);
-  }
-  std::vector<std::string> hosts;
-  std::vector<SiteModel> sites;
-  std::vector<AgeCounts> counts;
-  absl::flat_hash_map<std::string, uint16_t> numbers;
-  for (size_t i = 1; i < lines.size(); ++i) {
-    std::string host;
-    SiteModel site;
-    AgeCounts site_counts;
-    RETURN_IF_ERROR(ParseSite(lines[i], &host, &site, &site_counts));
-    const bool shard = i == 1;
-    if (shard != host.empty() ||
-        (!shard && !numbers.emplace(host, static_cast<uint16_t>(i - 1)).second)) {
-      return InvalidArgument("site models: host '{}' on line {}", host, i + 1);
+  std::string of_sites;
+  Quarantine quarantine;
+  for (const auto line : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
+    const std::string_view view(line.data(), line.size());
+    if (Quarantine::IsLine(view)) {
+      RETURN_IF_ERROR(quarantine.AddLine(view));
+    } else {
+      of_sites.append(view).append("\n");
     }
-    hosts.push_back(std::move(host));
-    sites.push_back(site);
-    counts.push_back(site_counts);
   }
-  hosts_ = std::move(hosts);
-  sites_ = std::move(sites);
-  counts_ = std::move(counts);
-  numbers_ = std::move(numbers);
+  RETURN_IF_ERROR(sites_.Restore(of_sites));
+  quarantine_ = std::move(quarantine);
   collecting_ = false;
+  mark_ = options_.since;
   return absl::OkStatus();
 }
 
 std::vector<SourceTrust> Estimator::Impl::Trust() const {
   std::vector<SourceTrust> all;
-  for (size_t k = 0; k < kSourceClasses; ++k) {
+  for (const ClassModel& model : Site(0).classes()) {
+    if (!(model.signals > 0)) continue;
     SourceTrust out;
-    out.source_class = SourceClass(static_cast<uint8_t>(k));
-    const ClassTrust& trust = sites_[0].trust(out.source_class);
-    if (!(trust.signals > 0)) continue;
-    out.signals = trust.signals;
-    out.precision = trust.precision;
-    out.recall = trust.recall;
-    SetPrecisionInterval(trust, &out);
+    out.source_class = model.source_class;
+    out.signals = model.signals;
+    out.recall = model.recall;
+    SetPrecision(model.signals, model.truth, &out);
     all.push_back(out);
   }
   return all;
+}
+
+std::pair<double, double> PageEstimate::Interval95() const {
+  const double rate = rates.change_rate;
+  if (std::isinf(shape)) return {rate, rate};
+  if (!(rate > 0 && shape > 0)) return {0, rate};
+  return {GammaQuantile(rate, shape, kLow95), GammaQuantile(rate, shape, kHigh95)};
 }
 
 Estimator::Estimator(EstimatorOptions options) : impl_(std::make_unique<Impl>(options)) {
@@ -517,18 +670,33 @@ PageEstimate Estimator::Estimate(const PageRecord& page, Instant now) const {
 PageRates Estimator::RatesBeforeFirstCrawl(const PageState& state) const {
   return impl_->RatesBeforeFirstCrawl(state);
 }
-double Estimator::SignalWeight(const PageSpec& spec, const PageState& state,
-                               SourceClass source_class) const {
-  return impl_->SignalWeight(spec, state, source_class);
-}
 void Estimator::Advance(PageState& state, Instant now) const { impl_->Advance(state, now); }
 Instant Estimator::NextEdge(const PageState& state) const { return impl_->NextEdge(state); }
 void Estimator::RecordCrawl(PageRecord& page, const CrawlObservation& observation) {
   impl_->RecordCrawl(page, observation);
 }
+void Estimator::RecordLateCrawl(PageRecord& page, const CrawlObservation& observation) const {
+  impl_->RecordLateCrawl(page, observation);
+}
+void Estimator::RecordGone(const PageRecord& page, Instant now) { impl_->RecordGone(page, now); }
+void Estimator::RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned) {
+  impl_->RecordLook(page, gone, waited, returned);
+}
+double Estimator::AliveChance(const PageState& state, Instant at) const {
+  return impl_->AliveChance(state, at);
+}
+double Estimator::returns() const { return impl_->returns(); }
+PlacedSignal Estimator::PlaceSignal(const std::string& host, uint8_t source, uint64_t poll,
+                                    uint32_t pages, Instant now) {
+  return impl_->windows().Place(host, source, poll, pages, now);
+}
 void Estimator::RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll,
-                             Instant now) {
-  impl_->RecordSignal(page, source_class, poll, now);
+                             Instant changed, Instant now) {
+  impl_->RecordSignal(page, source_class, poll, changed, now);
+}
+bool Estimator::RecordLateSignal(PageRecord& page, SourceClass source_class,
+                                 Instant changed) const {
+  return impl_->RecordLateSignal(page, source_class, changed);
 }
 void Estimator::TakeReweighed(size_t max, std::vector<PageNumber>* pages) {
   impl_->bursts().TakeReweighed(max, pages);
@@ -537,14 +705,35 @@ bool Estimator::has_reweighed() const { return impl_->bursts().has_reweighed(); 
 bool Estimator::Reweigh(PageState& state) const { return impl_->Reweigh(state); }
 void Estimator::RestoreSignals(std::span<const BurstSignal> bursts, PageNumber page) {
   for (const BurstSignal& signal : bursts) {
-    impl_->bursts().Restore(signal.burst, signal.weight, page);
+    impl_->bursts().Restore(signal.burst, signal.shift, page);
   }
 }
 void Estimator::BeginEpoch(Instant now) { impl_->BeginEpoch(now); }
 void Estimator::Collect(const PageRecord& page) { impl_->Collect(page); }
-void Estimator::FinishEpoch() { impl_->FinishEpoch(); }
+Estimator::SiteMemory Estimator::site_memory() const { return impl_->site_memory(); }
+std::optional<PageEstimate> Estimator::CollectAndEstimate(PageRecord& page, Instant now) {
+  return impl_->CollectAndEstimate(page, now);
+}
+void Estimator::EndCollecting() { impl_->EndCollecting(); }
+EpochSums Estimator::Collected() const { return impl_->Collected(); }
+LearnedSites Estimator::Learn(const EpochSums& all, const std::atomic<bool>& stop) const {
+  return impl_->Learn(all, stop);
+}
+void Estimator::FinishEpoch(LearnedSites learned) { impl_->FinishEpoch(std::move(learned)); }
+void Estimator::FinishEpoch() {
+  EndCollecting();
+  FinishEpoch(Learn(Collected(), false));
+}
 std::string Estimator::SerialiseModel() const { return impl_->SerialiseModel(); }
 Status Estimator::RestoreModel(std::string_view text) { return impl_->RestoreModel(text); }
 std::vector<SourceTrust> Estimator::Trust() const { return impl_->Trust(); }
+std::vector<HostTrust> Estimator::TrustByHost(const std::string& host, SourceSet sources,
+                                              size_t max) const {
+  return impl_->TrustByHost(host, sources, max);
+}
+std::vector<QuarantineNews> Estimator::TakeQuarantineNews() { return impl_->TakeQuarantineNews(); }
+Estimator::QuarantineCounts Estimator::quarantine_counts() const {
+  return impl_->quarantine_counts();
+}
 
 }  // namespace freshet

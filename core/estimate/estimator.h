@@ -3,15 +3,24 @@
 #ifndef FRESHET_CORE_ESTIMATE_ESTIMATOR_H_
 #define FRESHET_CORE_ESTIMATE_ESTIMATOR_H_
 
+#include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "core/estimate/epoch_sums.h"
+#include "core/estimate/quarantine.h"
+#include "core/estimate/signal_windows.h"
+#include "core/estimate/site_table.h"
 #include "core/model/page.h"
 
 namespace freshet {
@@ -27,14 +36,20 @@ struct EstimatorOptions {
   // The length of a day. Half-lives and age edges are counted in days, so that accelerated time
   // needs this one number only.
   Duration day = Duration::Days(1);
+  // Every event from here on is recorded; none: from the first recorded one on.
+  Instant since;
 };
 
 // What is believed of one page.
 struct PageEstimate {
   PageRates rates;
-  double low = 0;  // 95% interval of the change rate, per second
-  double high = 0;
+  double staleness = 0;  // of the page's state under these rates; infinite before the first crawl
+  // Of the gamma distribution that is believed of the change rate; infinite: it is known.
+  double shape = 0;
   double observations = 0;  // effective number of crawl intervals behind it, after fading
+
+  // Bounds of the 95% interval of the change rate, per second. Some microseconds.
+  [[nodiscard]] std::pair<double, double> Interval95() const;
 };
 
 // What the signals of one (source, burst class) have proved worth.
@@ -47,7 +62,32 @@ struct SourceTrust {
   double recall = 0;  // share of all changes that this class signals
 };
 
-// Owner thread only.
+// The same of a source at one host: over all burst classes, and of the last few dozen crawls. A
+// host without a model of its own has the latter alone.
+struct HostTrust {
+  std::string host;
+  uint8_t source = 0;
+  double signals = 0;  // effective number counted, after fading
+  double precision = 0;
+  double precision_low = 0;
+  double precision_high = 0;
+  double recall = 0;
+  SourceStanding lately;
+};
+
+// By index.
+using SourceSet = std::bitset<limits::kMaxSources>;
+
+// Worse ones first: in quarantine, then by the upper end of the precision, host and source.
+[[nodiscard]] bool IsWorse(const HostTrust& a, const HostTrust& b);
+
+// A quarantine that began or ended.
+struct QuarantineNews {
+  bool begun = false;
+  SourceStanding standing;
+};
+
+// Owner thread only, but for what says otherwise.
 class Estimator {
  public:
   explicit Estimator(EstimatorOptions options);
@@ -55,9 +95,11 @@ class Estimator {
   Estimator(const Estimator&) = delete;
   Estimator& operator=(const Estimator&) = delete;
 
-  // The rates of `page` as of `now`, from its statistics, its signals and the current site model.
-  // A known change rate or complete signals in the spec win over estimates. Always finite and >= 0
-  // but for signal_weight, which may be infinite. A page without any observation gets the prior.
+  // The rates of `page` as of `now`, from its statistics, its signals and the current site model,
+  // and its staleness: what it is worth to have been signalled changes with every crawl of the page
+  // and, at an epoch, of its site. A known change rate or complete signals in the spec win over
+  // estimates. Always finite and >= 0 but for signal_weight and the staleness, which may be
+  // infinite. A page without any observation gets the prior.
   [[nodiscard]] PageEstimate Estimate(const PageRecord& page, Instant now) const;
 
   // The rates that a page nobody has crawled is valued at: those in its state, but for what its
@@ -66,10 +108,12 @@ class Estimator {
   // the first crawl worth less. Needs nothing but the fixed-width state, carried to the instant.
   [[nodiscard]] PageRates RatesBeforeFirstCrawl(const PageState& state) const;
 
-  // kappa of one more signal of this class for a page in this state: what the scheduler adds to
-  // the staleness. >= 0, may be infinite (complete signals).
-  [[nodiscard]] double SignalWeight(const PageSpec& spec, const PageState& state,
-                                    SourceClass source_class) const;
+  // The probability that the page is there at `at`, if there is no sign of life of it by then; 1
+  // for one that was never crawled, and for the classic estimators. Needs nothing but the
+  // fixed-width state. core/estimate/life.h.
+  [[nodiscard]] double AliveChance(const PageState& state, Instant at) const;
+  // c of core/estimate/life.h: a page that has been gone for T comes back at the rate c/T.
+  [[nodiscard]] double returns() const;
 
   // Carries the staleness of `state` and the estimator's sums in it to `now` through every age edge
   // in between, and leaves the rates that are in force at `now`. No-op for now <= carried_at. Needs
@@ -87,33 +131,89 @@ class Estimator {
   // crawl found a change that no signal had told of. Call Estimate afterwards. An observation that
   // is not newer than the last one is ignored.
   void RecordCrawl(PageRecord& page, const CrawlObservation& observation);
-  // RecordSignal: an applied signal of the poll `poll` (zero: alone). Changes the state alone: its
-  // staleness, its burst and sums, `last_event` and, for the new age, its rates. No Estimate is
-  // needed; the epochs make what it proves count in full.
-  void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant now);
+  // RecordLateCrawl: a crawl that did not become the copy of the page. Its interval counts until
+  // the next crawl, whose own holds it.
+  void RecordLateCrawl(PageRecord& page, const CrawlObservation& observation) const;
+  // RecordGone: a crawl at `now` found that the page is gone; call before the state says so.
+  // RecordLook: so did, or did not, one of a page that had been gone for `gone`, `waited` of that
+  // since the crawl before. Both teach how pages live (core/estimate/life.h).
+  void RecordGone(const PageRecord& page, Instant now);
+  void RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned);
+  // PlaceSignal: the class of a signal that came with the poll `poll` (zero: none) of `pages` pages
+  // of the host, and the burst that it is recorded with. Once a signal.
+  // RecordSignal: an applied signal of the poll `poll` (zero: alone), which told of a change at
+  // `changed`; the owner then adds it to the state's signals. Changes the state alone: its burst
+  // and, where the signal is more likely true than not, `last_event` and with it the rates. Call
+  // Estimate afterwards.
+  [[nodiscard]] PlacedSignal PlaceSignal(const std::string& host, uint8_t source, uint64_t poll,
+                                         uint32_t pages, Instant now);
+  void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant changed,
+                    Instant now);
+
+  // RecordLateSignal: a signal that told of a change at `changed`, before the last crawl. It is
+  // counted with the interval it belongs to, which would otherwise seem to have ended in a change
+  // that nobody tells of. False: that interval is not kept.
+  bool RecordLateSignal(PageRecord& page, SourceClass source_class, Instant changed) const;
 
   // Bursts (core/estimate/bursts.h). A crawl of one page of a burst may change what the signals of
   // its other pages are worth: those are handed out here, at most `max` a call, and Reweigh brings
-  // the staleness of one up to date; false if there is nothing to change.
+  // the bursts of one up to date; false if there is nothing to change, else call Estimate.
   void TakeReweighed(size_t max, std::vector<PageNumber>* pages);
   [[nodiscard]] bool has_reweighed() const;
   [[nodiscard]] bool Reweigh(PageState& state) const;
   // At start-up, for every stored page: the bursts it waits in.
   void RestoreSignals(std::span<const BurstSignal> bursts, PageNumber page);
 
-  // An epoch: BeginEpoch, Collect every page once (in any order, in slices), FinishEpoch, which
-  // makes the learned model current; then the owner re-estimates every page. A second BeginEpoch
-  // drops an unfinished one.
+  // An epoch: BeginEpoch, Collect every page once (in any order, in slices), EndCollecting, Learn,
+  // FinishEpoch, which makes the learned model current; then the owner re-estimates the pages of
+  // the slots whose models have moved. A second BeginEpoch drops an unfinished one.
+  //
+  // Pages may be divided by slot among several estimators. `all` is then the sum of what each has
+  // collected, its own among them, and what they learn is exactly what one alone would have
+  // (core/estimate/site_table.h), given the same instants.
   void BeginEpoch(Instant now);
   void Collect(const PageRecord& page);
+  // The same, and carries the state of `page` to `now`, and says what Estimate would: one look at
+  // the evidence does for both. nullopt: no epoch has ended yet, so that there is
+  // nothing but defaults to estimate by; this one then has every slot moved.
+  [[nodiscard]] std::optional<PageEstimate> CollectAndEstimate(PageRecord& page, Instant now);
+  void EndCollecting();
+  // These two take long. Between EndCollecting and FinishEpoch they may run on another thread while
+  // the owner goes on with all but BeginEpoch, Collect and RestoreModel. Learn breaks off, with
+  // something to be thrown away, once `stop` is set.
+  [[nodiscard]] EpochSums Collected() const;
+  [[nodiscard]] LearnedSites Learn(const EpochSums& all, const std::atomic<bool>& stop) const;
+  void FinishEpoch(LearnedSites learned);
+  // From EndCollecting on, in one go, alone.
   void FinishEpoch();
+
+  // Sites that have a model, that of all included, and the memory that they take; as of the last
+  // epoch, or start.
+  struct SiteMemory {
+    size_t models = 0;
+    size_t bytes = 0;
+  };
+  [[nodiscard]] SiteMemory site_memory() const;
 
   // The current model, for the store; and back. InvalidArgument for text of another version.
   [[nodiscard]] std::string SerialiseModel() const;
   [[nodiscard]] Status RestoreModel(std::string_view text);
 
-  // Trust in every source class that has sent anything, for the trust report.
+  // Trust in every source class that has sent anything, over all shards, for the trust report.
   [[nodiscard]] std::vector<SourceTrust> Trust() const;
+  // The worst `max` of this shard's hosts and of these sources, in order of IsWorse; of `host`
+  // alone, unless empty. O(sites and sources watched), some milliseconds where there are as many as
+  // can be.
+  [[nodiscard]] std::vector<HostTrust> TrustByHost(const std::string& host, SourceSet sources,
+                                                   size_t max) const;
+
+  // Quarantines that began or ended since the last call, the newest limits::kMaxQuarantineNews.
+  [[nodiscard]] std::vector<QuarantineNews> TakeQuarantineNews();
+  struct QuarantineCounts {
+    size_t now = 0;
+    uint64_t begun = 0;  // since the start
+  };
+  [[nodiscard]] QuarantineCounts quarantine_counts() const;
 
  private:
   class Impl;

@@ -1,5 +1,5 @@
 // The unsignalled change rate of a page and the weight of its signals by maximum likelihood: the
-// model of "Learning to crawl with noisy change-indicating signals", one source or several.
+// model of the noisy-signals paper (Busa-Fekete et al., docs/model.md), one source or several.
 #ifndef FRESHET_CORE_ESTIMATE_MLE_H_
 #define FRESHET_CORE_ESTIMATE_MLE_H_
 
@@ -26,7 +26,7 @@ struct SignalEstimate {
 //
 //   l(alpha, kappa) = sum_{z=1} ln(1 - e^-s_j) - sum_{z=0} s_j,    s_j = alpha tau_j + kappa . n_j
 //
-// (one seed paper prints P(z=1) inverted). l is concave, so a point where the gradient vanishes, or
+// (one paper prints P(z=1) inverted). l is concave, so a point where the gradient vanishes, or
 // points outward at a bound, is the optimum. Cases, in this order:
 //
 //   kNoObservations  alpha, kappa NaN.

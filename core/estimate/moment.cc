@@ -2,40 +2,96 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
 
 #include "core/base/check.h"
+#include "core/base/root.h"
 
 namespace freshet {
 namespace {
 
-// The root of ln mean e^(-x tau) = ln p for 0 < p < 1. The left side is convex and falling in x
-// (log-sum-exp), and by Jensen -ln p / mean tau is not above the root, so Newton's method rises to
-// the root from there and never passes it. Exact at once for equal intervals.
-double SolveMoment(const Observations& observations, double p) {
+// A sum whose rounding does not grow with the number of its terms (Neumaier).
+class CompensatedSum {
+ public:
+  void Add(double term) {
+    const double sum = sum_ + term;
+    lost_ += std::abs(sum_) >= std::abs(term) ? (sum_ - sum) + term : (term - sum) + sum_;
+    sum_ = sum;
+  }
+  [[nodiscard]] double value() const { return sum_ + lost_; }
+
+ private:
+  double sum_ = 0;
+  double lost_ = 0;
+};
+
+// The equation of p for 0 < p < 1, times N: sum_i e^(-x tau_i) = U, U the number of intervals
+// without change.
+class MomentEquation {
+ public:
+  explicit MomentEquation(const Observations& observations)
+      : observations_(observations),
+        unchanged_(static_cast<double>(observations.unchanged_count())) {}
+
+  // ln U - ln sum e^(-x tau), which rises in x and is concave (log-sum-exp), and its derivative.
+  //
+  // The difference inside is taken apart: a term near 1 is 1 less what is missing from it, so
+  // that nothing but whole numbers and small terms are added, of which none has lost digits. It is
+  // exact to rounding even where the sum is within 1e-12 of U whatever x, because every interval
+  // is either far shorter or far longer than 1/x.
+  [[nodiscard]] ValueAndSlope operator()(double x) const {
+    CompensatedSum excess;
+    double whole = -unchanged_;
+    double weighted = 0;
+    for (size_t i = 0; i < observations_.size(); ++i) {
+      const double tau = observations_.elapsed(i);
+      const bool mostly_whole = x * tau < 0.5;
+      const double term = mostly_whole ? std::expm1(-x * tau) : std::exp(-x * tau);
+      const double offset = mostly_whole ? 1 : 0;
+      excess.Add(term);
+      whole += offset;
+      weighted += tau * (offset + term);
+    }
+    excess.Add(whole);
+    const double share = excess.value() / unchanged_;
+    return {-std::log1p(share), weighted / (unchanged_ * (1 + share))};
+  }
+
+ private:
+  const Observations& observations_;
+  const double unchanged_;
+};
+
+// The root for 0 < p < 1. It lies between -ln p/tau for the longest and the shortest interval, and
+// by Jensen not below that for the mean one, where the search starts. The lengths may differ by
+// many decades and so may the two ends: it is a search for ln x, with one of Newton's steps in x at
+// its end, which squares what error is left and takes away what the logarithm has rounded.
+double SolveMoment(const Observations& observations) {
+  constexpr double kSlack = 1e-6;   // more than the ends are rounded by
+  constexpr double kEnough = 1e-7;  // the step after one this small is exact
+  const MomentEquation equation(observations);
   const auto count = static_cast<double>(observations.size());
-  const double target = std::log(p);
   double shortest = std::numeric_limits<double>::infinity();
+  double longest = 0;
   for (size_t i = 0; i < observations.size(); ++i) {
     shortest = std::min(shortest, observations.elapsed(i));
+    longest = std::max(longest, observations.elapsed(i));
   }
-  double x = -target / (observations.total_elapsed() / count);
-  for (int step = 0; step < 200; ++step) {
-    // Relative to the largest term, so that no sum underflows.
-    double sum = 0;
-    double weighted = 0;
-    for (size_t i = 0; i < observations.size(); ++i) {
-      const double tau = observations.elapsed(i);
-      const double term = std::exp(-x * (tau - shortest));
-      sum += term;
-      weighted += tau * term;
-    }
-    const double value = std::log(sum / count) - x * shortest - target;
-    const double move = value * sum / weighted;
-    if (!(x + move > 0)) return x;
-    x += move;
-    if (std::abs(move) <= 1e-9 * x) return x;
-  }
-  return x;
+  const double log_events =
+      std::log(-std::log1p(-static_cast<double>(observations.changed_count()) / count));
+  const auto by_logarithm = [&](double log_x) {
+    const double x = std::exp(log_x);
+    const ValueAndSlope at = equation(x);
+    return ValueAndSlope{at.value, at.slope * x};
+  };
+  const double x =
+      std::exp(FindRoot(by_logarithm, log_events - std::log(longest) - kSlack,
+                        log_events - std::log(shortest) + kSlack,
+                        log_events - std::log(observations.total_elapsed() / count), kEnough));
+  const ValueAndSlope at = equation(x);
+  const double next = x - at.value / at.slope;
+  return next > 0 && std::isfinite(next) ? next : x;
 }
 
 }  // namespace
@@ -55,9 +111,7 @@ RateEstimate EstimateMoment(const Observations& observations, RateBounds bounds)
     estimate.status = EstimateStatus::kAllChanged;
     return estimate;
   }
-  const double p = static_cast<double>(observations.unchanged_count()) /
-                   static_cast<double>(observations.size());
-  const double root = SolveMoment(observations, p);
+  const double root = SolveMoment(observations);
   estimate.change_rate = std::clamp(root, bounds.min, bounds.max);
   estimate.status = root < bounds.min   ? EstimateStatus::kClippedLow
                     : root > bounds.max ? EstimateStatus::kClippedHigh

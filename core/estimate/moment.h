@@ -18,7 +18,9 @@ struct RateBounds {
 
 // The root xi of p = (1/N) sum_i e^(-xi tau_i), p = share of intervals without change, clipped to
 // [bounds.min, bounds.max]. Equation (6) of the paper with o = 1 for changed; as printed, equation
-// (1) has o the other way round. Relative error about 1e-14.
+// (1) has o the other way round. Relative error below 1e-14, however close p is to 0 or 1 and
+// however different the lengths are: a test holds it to 4e-15. Some ten to twenty passes over the
+// intervals.
 //
 // p = 0 (all changed): the root is infinite, so bounds.max with kAllChanged; p = 1: the root is 0,
 // so bounds.min with kAllUnchanged; else kOk, kClippedLow or kClippedHigh. NaN without

@@ -58,6 +58,18 @@ void AgeCounts::AddExposure(double rate, double from, double to) {
   }
 }
 
+void AgeCounts::AddCensored(double rate, double from, double to) {
+  DCHECK(from < to);
+  const double span = to - from;
+  for (int bin = AgeCurve::BinOf(from); from < to; ++bin) {
+    const double end = std::min(to, AgeCurve::EndOf(bin));
+    const size_t b = static_cast<size_t>(bin);
+    events[b] += (end - from) / span;
+    expected[b] += rate * (end - from) * (to - (from + end) / 2) / span;
+    from = end;
+  }
+}
+
 void AgeCounts::Add(const AgeCounts& other) {
   for (size_t bin = 0; bin < kAgeBins; ++bin) {
     events[bin] += other.events[bin];
@@ -74,14 +86,26 @@ void AgeCounts::Fade(double factor) {
 
 AgeCurve AgeCounts::Fit(const AgeCurve& prior) const {
   const double all_events = std::accumulate(events.begin(), events.end(), 0.0);
-  const double all_expected = std::accumulate(expected.begin(), expected.end(), 0.0);
-  if (!(all_events > 0) || !(all_expected > 0)) return prior;
-  const double scale = all_events / all_expected;
-  AgeCurve::Levels levels;
+  double by_prior_in_all = 0;
+  for (int bin = 0; bin < kAgeBins; ++bin) {
+    by_prior_in_all += expected[static_cast<size_t>(bin)] * prior.Level(bin);
+  }
+  if (!(all_events > 0) || !(by_prior_in_all > 0)) return prior;
+  const double scale = all_events / by_prior_in_all;
+  double deviance = 0;
+  std::array<double, kAgeBins> logs;
   for (int bin = 0; bin < kAgeBins; ++bin) {
     const size_t b = static_cast<size_t>(bin);
-    levels[b] =
-        (events[b] + kPriorEvents * prior.Level(bin)) / (scale * expected[b] + kPriorEvents);
+    const double by_prior = scale * expected[b] * prior.Level(bin);
+    if (events[b] > 0 && by_prior > 0) deviance += 2 * events[b] * std::log(events[b] / by_prior);
+    deviance -= 2 * (events[b] - by_prior);
+    logs[b] = std::log((events[b] + kPriorEvents) / (by_prior + kPriorEvents));
+  }
+  const double keep = kAgeCurveKept * std::max(0.0, 1 - (kAgeBins - 1) / std::max(deviance, 1e-9));
+  AgeCurve::Levels levels;
+  for (int bin = 0; bin < kAgeBins; ++bin) {
+    levels[static_cast<size_t>(bin)] =
+        prior.Level(bin) * std::exp(keep * logs[static_cast<size_t>(bin)]);
   }
   return AgeCurve(levels);
 }

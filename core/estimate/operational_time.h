@@ -12,6 +12,10 @@
 namespace freshet {
 
 inline constexpr int kAgeBins = 8;
+// Of the logarithm of a learned curve, what is kept at most: part of how events cluster is in the
+// rates of pages already, which rise with every event and fade. docs/experiments.md has what it
+// buys.
+inline constexpr double kAgeCurveKept = 0.7;
 // Ages, in days, at which the curve steps. Bin b reaches from kAgeEdges[b - 1] to kAgeEdges[b]; the
 // last has no end.
 inline constexpr std::array<double, kAgeBins - 1> kAgeEdges = {1, 3, 10, 30, 100, 300, 1000};
@@ -56,13 +60,18 @@ struct AgeCounts {
   // Adds a page of `rate` events a day that was watched from age `from` to age `to`, in days.
   void AddExposure(double rate, double from, double to);
   void AddEvent(double age) { events[static_cast<size_t>(AgeCurve::BinOf(age))] += 1; }
+  // Adds an event that came at some age between `from` and `to`, of which nobody knows more: as
+  // likely at any of them, and watched for until then. Precondition: from < to.
+  void AddCensored(double rate, double from, double to);
   void Add(const AgeCounts& other);
   // Multiplies every count by `factor` in [0, 1].
   void Fade(double factor);
 
-  // G = (events + 5 prior)/(c expected + 5) in each bin, c = all events/all expected: a ratio of
-  // rates shrunk towards that of `prior`, relative to the mean over all ages, so that it does not
-  // matter which share of a page's events `rate` stands for.
+  // The curve relative to `prior`: G/prior = (events + 5)/(c prior expected + 5) in each bin, c
+  // such that both add up alike, so that it does not matter which share of a page's events `rate`
+  // stands for. Its logarithm is then shrunk towards 0 by the factor max(0, 1 - (bins -
+  // 1)/deviance) (James and Stein 1961), deviance that of the counts from `prior`: where events
+  // come evenly, noise is not taken for a curve.
   [[nodiscard]] AgeCurve Fit(const AgeCurve& prior) const;
 };
 

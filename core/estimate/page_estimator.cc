@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+#include <utility>
 
+#include "boost/math/distributions/gamma.hpp"
 #include "core/base/limits.h"
 
 namespace freshet {
@@ -11,12 +14,489 @@ namespace {
 
 constexpr double kMinRate = 1e-9;  // per day
 constexpr double kMaxRate = limits::kMaxChangesPerDay;
+constexpr double kMinChance = 1e-9;
+constexpr double kMinInformation = 1e-3;
+constexpr int kMaxSteps = 60;
+// Steps of expectation-maximisation are lengthened to where the secant through the last two of them
+// meets zero, by this factor at most: a fixed point is reached in a third of the steps.
+constexpr double kLongest = 8;
+constexpr double kTolerance = 1e-4;
 
-// A changed interval: weight, slope c and offset k of its exponent c Delta + k.
-struct ChangedInterval {
-  double weight;
-  double slope;
-  double offset;
+// A crawl interval. Evidence fades at different paces.
+struct Interval {
+  double exposure;  // operational days
+  double signalled_weight;
+  double unsignalled_weight;
+  double false_weight;
+  double recall_weight;
+  const SignalCounts* signals;
+};
+
+// The classes of a page by their packed number, and what one step of the maximisation needs.
+struct Classes {
+  std::array<int16_t, kSourceClasses> position;
+  absl::InlinedVector<double, 6> precision;     // lambda Delta/gamma
+  absl::InlinedVector<double, 6> weight;        // kappa
+  absl::InlinedVector<double, 6> surely_false;  // of crawls that found nothing
+  absl::InlinedVector<double, 6> open;          // signals since the last crawl
+};
+
+// What an interval that ended in a change is made of, given the rates of a step.
+struct Split {
+  double s;
+  double chance;       // p = 1 - e^-s
+  double unsignalled;  // expected unsignalled changes
+};
+
+// The same given how many of them are expected, `own`, and the exponent `s` of the interval.
+Split SplitOf(double own, double s) {
+  const double chance = s < 40 ? std::max(-std::expm1(-s), kMinChance) : 1;
+  return {.s = s, .chance = chance, .unsignalled = std::min(own / chance, 1 + own)};
+}
+
+// How many of `count` signals of that precision stood for a change, in an interval that ended in
+// one with the chance `chance`.
+double TruthOf(int count, double precision, double chance) {
+  return count * std::min(1.0, precision / chance);
+}
+
+double DaysOf(double seconds, Duration day) { return seconds / day.seconds(); }
+
+// Sum over `days` before now of 2^-(age/half-life), for something that came at an even pace, as a
+// share of what came.
+double EvenFading(double days, double half_life) {
+  const double x = days / half_life * M_LN2;
+  return x < 1e-6 ? 1 : -std::expm1(-x) / x;
+}
+
+// A step lengthened by what it and the one before it, which moved by `moved`, tell.
+double Accelerated(double step, double step_before, double moved) {
+  const double slope = (step - step_before) / moved;
+  if (!(slope < -1 / kLongest)) return 2 * step;
+  return std::clamp(-step / slope, -std::abs(kLongest * step), std::abs(kLongest * step));
+}
+
+// What an interval tells of silent changes counts by e^(-kDoubt sum kappa n).
+constexpr double kDoubt = 6;
+
+// Pages wake up and fall asleep: evidence of the rate from before `since` counts with `weight`.
+struct RateShift {
+  Instant since;
+  double weight = 1;
+  [[nodiscard]] bool found() const { return weight < 1; }
+};
+
+// A rate that has shifted explains what came since by so much more, in log likelihood, than the one
+// of the whole; and what is left of evidence from before then.
+constexpr double kShiftGain = 6;
+constexpr double kShiftWeight = 0.05;
+constexpr double kClustered = 1;
+
+class Maximisation {
+ public:
+  Maximisation(const SiteModel& site, const PageStatistics& statistics, const PageState& state,
+               Instant now, Duration day, const RateShift& shift = {})
+      : site_(site), now_(now), day_(day), recent_(statistics.recent), shift_(shift) {
+    told_ = site.told();
+    untold_ = site.unsignalled();
+    classes_.position.fill(-1);
+    for (const ClassModel& model : site.classes()) AddClass(model);
+    AddOld(statistics, state, now);
+    for (const CrawlObservation& observation : statistics.recent) AddInterval(observation, now);
+    AddOpen(state, now);
+    for (PageClass& page_class : result_.classes) {
+      if (!page_class.seen) page_class.false_rate = FalseRate(page_class);
+    }
+  }
+
+  // Every signal stands for a change, and every change is signalled.
+  PagePosterior RunComplete() {
+    double signals = old_signalled_;
+    for (const double open : classes_.open) signals += open_signalled_ * open;
+    for (const CrawlObservation& observation : recent_) {
+      signals += Fading(now_ - observation.fetched, kSignalledHalfLifeDays, day_) *
+                 observation.signals.Total();
+    }
+    const RatePrior& prior = site_.prior();
+    result_.changes = signals;
+    result_.exposure = signalled_exposure_;
+    result_.shape = prior.shape + signals;
+    result_.mean = std::clamp(result_.shape / (prior.shape / prior.mean + signalled_exposure_),
+                              kMinRate, kMaxRate);
+    result_.unsignalled = 0;
+    result_.false_exposure = 0;
+    result_.even_rate = result_.mean;
+    result_.classes.clear();
+    return std::move(result_);
+  }
+
+  // The change rate is known, so all evidence is of the signals.
+  PagePosterior RunWith(double rate) {
+    rate_ = std::clamp(rate, kMinRate, kMaxRate);
+    result_.unsignalled = untold_;
+    Expect();
+    Finish();
+    result_.teaches_rate = false;
+    result_.mean = rate;
+    return std::move(result_);
+  }
+
+  // `shift`, not null: where the rate of the page seems to have shifted, when; else not found().
+  PagePosterior Run(RateShift* shift = nullptr) {
+    double log_rate = std::log(std::clamp(site_.prior().mean, kMinRate, kMaxRate));
+    double log_before = 0;
+    double step_before = 0;
+    result_.unsignalled = untold_;
+    for (int i = 0; i < kMaxSteps; ++i) {
+      rate_ = std::exp(log_rate);
+      Expect();
+      const double step =
+          std::log(std::clamp((site_.prior().shape + signalled_ + unsignalled_) / Exposure(),
+                              kMinRate, kMaxRate)) -
+          log_rate;
+      if (std::abs(step) < kTolerance) break;
+      const double next =
+          log_rate + (i == 0 ? step : Accelerated(step, step_before, log_rate - log_before));
+      log_before = log_rate;
+      step_before = step;
+      log_rate = std::clamp(next, std::log(kMinRate), std::log(kMaxRate));
+    }
+    Expect();
+    if (shift != nullptr) *shift = FindShift();
+    Finish();
+    return std::move(result_);
+  }
+
+ private:
+  int AddClass(const ClassModel& model) {
+    const int position = static_cast<int>(result_.classes.size());
+    classes_.position[model.source_class.packed()] = static_cast<int16_t>(position);
+    result_.classes.push_back({.source_class = model.source_class,
+                               .recall = model.recall,
+                               .false_rate = model.false_rate.mean,
+                               .prior = model.false_rate});
+    for (auto* column :
+         {&classes_.precision, &classes_.weight, &classes_.surely_false, &classes_.open}) {
+      column->push_back(0);
+    }
+    return position;
+  }
+  // A class that the site has not been seen to use yet has the defaults, as signals of it come.
+  size_t Position(SourceClass source_class) {
+    int position = classes_.position[source_class.packed()];
+    if (position < 0) {
+      const ClassModel unknown{.source_class = source_class};
+      position = AddClass(unknown);
+      told_ += unknown.recall;
+      untold_ *= 1 - unknown.recall;
+    }
+    result_.classes[static_cast<size_t>(position)].seen = true;
+    return static_cast<size_t>(position);
+  }
+
+  void AddOld(const PageStatistics& statistics, const PageState& state, Instant now) {
+    const double fade = Fading(now - state.carried_at, kSignalledHalfLifeDays, day_);
+    old_signalled_ = state.evidence * fade;
+    signalled_exposure_ = DaysOf(state.evidence_exposure, day_) * fade;
+    const double known = (now - state.first_seen).seconds() / day_.seconds();
+    const double even = known * EvenFading(known, kSignalledHalfLifeDays);
+    if (signalled_exposure_ > 0 && even > 0) even_ = even / signalled_exposure_;
+    if (shift_.found()) {
+      const double days = std::max(0.0, (now - shift_.since).seconds() / day_.seconds());
+      const double recent =
+          std::min(signalled_exposure_, days * EvenFading(days, kSignalledHalfLifeDays));
+      signalled_exposure_ = recent + shift_.weight * (signalled_exposure_ - recent);
+      old_signalled_ *= shift_.weight;
+    }
+    evened_ = 2 / (1 + Fading(now - state.first_seen, kSignalledHalfLifeDays, day_));
+    if (statistics.recent.empty()) return;
+    const double since = shift_.weight * Fading(now - statistics.recent.front().fetched,
+                                                kUnsignalledHalfLifeDays, day_);
+    old_unsignalled_ = statistics.old_changes * since;
+    unsignalled_exposure_ = DaysOf(statistics.old_exposure, day_) * since;
+  }
+
+  void AddInterval(const CrawlObservation& observation, Instant now) {
+    const Duration age = now - observation.fetched;
+    // One exponential for all four: their half-lives are whole parts of the longest.
+    static_assert(kSignalledHalfLifeDays * 10 == kUnsignalledHalfLifeDays &&
+                  kRecallHalfLifeDays * 8 == kUnsignalledHalfLifeDays &&
+                  kFalseHalfLifeDays * 5 == kSignalledHalfLifeDays);
+    const double w = Fading(age, kUnsignalledHalfLifeDays, day_);
+    const double w2 = w * w;
+    const double w8 = w2 * w2 * w2 * w2;
+    const double w10 = w8 * w2;
+    Interval interval{
+        .exposure = DaysOf(observation.exposure, day_),
+        .signalled_weight = w10,
+        .unsignalled_weight = w,
+        .false_weight = w10 * w10 * w10 * w10 * w10,
+        .recall_weight = w8,
+        .signals = &observation.signals,
+    };
+    if (shift_.found() && observation.fetched <= shift_.since) {
+      interval.signalled_weight *= shift_.weight;
+      interval.unsignalled_weight *= shift_.weight;
+    }
+    result_.observations += interval.unsignalled_weight;
+    crawled_exposure_ += interval.recall_weight * interval.exposure;
+    unsignalled_exposure_ += interval.unsignalled_weight * interval.exposure;
+    result_.false_exposure += interval.false_weight * interval.exposure;
+    for (const SignalCounts::Entry& entry : observation.signals.entries()) {
+      if (entry.count == 0) continue;
+      const size_t k = Position(entry.source_class);
+      result_.classes[k].signals += interval.recall_weight * entry.count;
+      if (!observation.changed) classes_.surely_false[k] += interval.false_weight * entry.count;
+    }
+    (observation.changed ? changed_ : unchanged_).push_back(interval);
+  }
+
+  // Signals since the last crawl came at an even pace, as far as is known.
+  void AddOpen(const PageState& state, Instant now) {
+    const Instant since = state.crawled() ? state.last_crawl : state.first_seen;
+    const double days = std::max(0.0, (now - since).seconds() / day_.seconds());
+    const double exposure = state.crawled() ? DaysOf(state.exposure, day_) : days;
+    open_exposure_ = exposure;
+    open_signalled_ = EvenFading(days, kSignalledHalfLifeDays);
+    open_false_ = EvenFading(days, kFalseHalfLifeDays);
+    result_.false_exposure += exposure * open_false_;
+    for (const SignalCounts::Entry& entry : state.signals.entries()) {
+      if (entry.count > 0) classes_.open[Position(entry.source_class)] += entry.count;
+    }
+  }
+
+  // What the prior is worth, as operational days without a change.
+  double PriorDays() const { return site_.prior().shape / site_.prior().mean; }
+  double Exposure() const {
+    return PriorDays() + told_ * signalled_exposure_ + result_.unsignalled * unsignalled_exposure_;
+  }
+
+  // alpha x, the unsignalled changes that were expected of an interval.
+  double OwnOf(const Interval& interval) const {
+    return result_.unsignalled * rate_ * interval.exposure;
+  }
+  // `s` and what the signals of the interval add to it.
+  double WithSignals(double s, const Interval& interval) const {
+    for (const SignalCounts::Entry& entry : interval.signals->entries()) {
+      if (entry.count > 0) s += entry.count * classes_.weight[At(entry.source_class)];
+    }
+    return s;
+  }
+  Split SplitOfInterval(const Interval& interval) const {
+    const double own = OwnOf(interval);
+    return SplitOf(own, WithSignals(own, interval));
+  }
+  size_t At(SourceClass source_class) const {
+    return static_cast<size_t>(classes_.position[source_class.packed()]);
+  }
+
+  double Truth(const SignalCounts::Entry& entry, double chance) const {
+    return TruthOf(entry.count, classes_.precision[At(entry.source_class)], chance);
+  }
+
+  [[nodiscard]] double FalseRate(const PageClass& page_class) const {
+    const RatePrior& prior = page_class.prior;
+    return (prior.shape + page_class.false_signals) /
+           (prior.shape / prior.mean + result_.false_exposure);
+  }
+
+  // The expectation under the rates of now, and the false rates that follow from it.
+  void Expect() {
+    signalled_ = old_signalled_;
+    unsignalled_ = old_unsignalled_;
+    for (size_t k = 0; k < result_.classes.size(); ++k) {
+      PageClass& page_class = result_.classes[k];
+      // No interval has signals of such a class, nor does its false rate depend on any step.
+      if (!page_class.seen) continue;
+      classes_.weight[k] = page_class.Weight(rate_);
+      const double told = page_class.recall * rate_;
+      classes_.precision[k] = told / (told + page_class.false_rate);
+      const double truth = classes_.open[k] * classes_.precision[k];
+      signalled_ += open_signalled_ * truth;
+      page_class.false_signals =
+          classes_.surely_false[k] + open_false_ * (classes_.open[k] - truth);
+    }
+    for (const Interval& interval : changed_) {
+      const Split split = SplitOfInterval(interval);
+      unsignalled_ += interval.unsignalled_weight * split.unsignalled;
+      for (const SignalCounts::Entry& entry : interval.signals->entries()) {
+        if (entry.count == 0) continue;
+        const double truth = Truth(entry, split.chance);
+        signalled_ += interval.signalled_weight * truth;
+        result_.classes[At(entry.source_class)].false_signals +=
+            interval.false_weight * (entry.count - truth);
+      }
+    }
+    for (PageClass& page_class : result_.classes) {
+      if (!page_class.seen) continue;
+      page_class.false_rate = FalseRate(page_class);
+    }
+  }
+
+  // Changes that an interval which ended in one is believed to have had.
+  double ChangesIn(const CrawlObservation& observation) const {
+    const Interval interval{.exposure = DaysOf(observation.exposure, day_),
+                            .signals = &observation.signals};
+    const Split split = SplitOfInterval(interval);
+    double changes = split.unsignalled;
+    for (const SignalCounts::Entry& entry : observation.signals.entries()) {
+      if (entry.count > 0) changes += Truth(entry, split.chance);
+    }
+    return changes;
+  }
+
+  // The likelihood ratio of a change point (Hinkley 1970) at the best of the crawls that are kept:
+  // c ln(c/e) - c + e, of c changes since then where e were to be expected; where c is more, of one
+  // more than were, as changes come in clusters.
+  RateShift FindShift() const {
+    RateShift best;
+    double most = kShiftGain;
+    double changes = 0;
+    for (size_t k = 0; k < result_.classes.size(); ++k) {
+      changes += classes_.open[k] * classes_.precision[k];
+    }
+    double exposure = told_ * open_exposure_;
+    const auto consider = [&](Instant since) {
+      double expected = rate_ * exposure;
+      if (changes > expected) expected = std::min(changes, expected + kClustered);
+      double gain = expected - changes;
+      if (changes > 0) gain += changes * std::log(changes / expected);
+      if (gain <= most) return;
+      most = gain;
+      best = {.since = since, .weight = kShiftWeight};
+    };
+    for (auto it = recent_.rbegin(); it != recent_.rend(); ++it) {
+      if (it == recent_.rbegin() || it->changed) consider(it->fetched);
+      exposure += (told_ + result_.unsignalled) * DaysOf(it->exposure, day_);
+      if (!it->changed) continue;
+      changes += ChangesIn(*it);
+      consider(it->fetched - it->elapsed);
+    }
+    return best;
+  }
+
+  // -d2/d(ln Delta)2 of an interval that ended in a change, its signals included.
+  double Information(const Interval& interval) const {
+    const double own = OwnOf(interval);
+    const double s = WithSignals(own, interval);
+    double slope = own;  // ds/d ln Delta
+    double doubt = 0;    // sum n q (1 - q)
+    for (const SignalCounts::Entry& entry : interval.signals->entries()) {
+      if (entry.count == 0) continue;
+      const size_t k = At(entry.source_class);
+      slope += entry.count * classes_.precision[k];
+      doubt += entry.count * classes_.precision[k] * (1 - classes_.precision[k]);
+    }
+    const double weight =
+        interval.signals->empty() ? interval.unsignalled_weight : interval.signalled_weight;
+    if (!(s < 40)) return -weight * doubt;
+    const double growth = std::max(std::expm1(s), kMinChance);
+    const double curved = slope * slope * (growth + 1) / (growth * growth);
+    return weight * (curved - (own + doubt) / growth - doubt);
+  }
+
+  void Finish() {
+    double information = told_ * signalled_exposure_ * rate_;
+    double settled_exposure = unsignalled_exposure_;  // of intervals without a change
+    for (size_t k = 0; k < result_.classes.size(); ++k) {
+      const double q = classes_.precision[k];
+      information -= open_signalled_ * classes_.open[k] * q * (1 - q);
+    }
+    for (const Interval& interval : changed_) {
+      information += Information(interval);
+      settled_exposure -= interval.unsignalled_weight * interval.exposure;
+      AddRecall(interval);
+    }
+    information += result_.unsignalled * std::max(settled_exposure, 0.0) * rate_;
+    FitRatePair(information);
+    const double of_prior = PriorDays() * rate_;
+    information = std::max(information, 0.0);
+    result_.mean = rate_;
+    result_.expected_changes = rate_ * crawled_exposure_;
+    for (const Interval& interval : unchanged_) {
+      result_.untold_exposure +=
+          interval.recall_weight * Unexplained(interval) * rate_ * interval.exposure;
+    }
+    const double seen_days = Exposure() - PriorDays();
+    result_.even_rate = rate_ * (PriorDays() + seen_days) / (PriorDays() + seen_days * even_);
+    result_.shape = std::max(information + of_prior, kMinInformation);
+  }
+
+  // The Poisson count and exposure that stand for the data: those of the expectation, less what of
+  // their information is missing, so that they have the score of the data. Where most is missing,
+  // that extrapolates to rates far beyond those that the data are about, so it goes no further than
+  // where half is. A sum that fades varies less than a count of its size: over a time in which its
+  // weights fall to w, by the factor (1 + w)/2; else rates would seem to be all alike.
+  void FitRatePair(double information) {
+    constexpr double kLeastShare = 0.5;
+    const double exposure = Exposure() - PriorDays();
+    if (!(exposure > 0)) return;
+    const double share = std::clamp(information / (exposure * rate_), 0.0, 1.0);
+    const double step = std::max(share, kLeastShare);
+    const double rate = rate_ + ((signalled_ + unsignalled_) / exposure - rate_) / step;
+    const double signalled = told_ * signalled_exposure_ / exposure;
+    result_.exposure = share * exposure * (1 + signalled * (evened_ - 1));
+    result_.changes = std::max(0.0, rate) * result_.exposure;
+  }
+
+  // How far an interval can tell of changes that nobody signals. Where its signals explain much, a
+  // change that they told of cannot be told from a silent one: there the outcomes bear out any
+  // recall that is believed, so that it would never be unlearned.
+  double Unexplained(const Interval& interval) const {
+    return std::exp(-kDoubt * WithSignals(0, interval));
+  }
+
+  void AddRecall(const Interval& interval) {
+    const Split split = SplitOfInterval(interval);
+    double told = 0;  // by the source that told most
+    for (const SignalCounts::Entry& entry : interval.signals->entries()) {
+      if (entry.count == 0) continue;
+      result_.classes[At(entry.source_class)].truth +=
+          interval.recall_weight * Truth(entry, split.chance);
+      double of_source = 0;
+      for (const SignalCounts::Entry& other : interval.signals->entries()) {
+        const bool same = other.source_class.source() == entry.source_class.source();
+        if (other.count > 0 && same) of_source += Truth(other, split.chance);
+      }
+      told = std::max(told, of_source);
+    }
+    result_.told_changes += interval.recall_weight * told;
+    // The pair of a count and its expectation that has the score and the information of this
+    // interval in the logarithm of the share: next to nothing where signals explain the change.
+    const double own = OwnOf(interval);
+    if (!(split.s < 40)) return;
+    const double gain = split.s < 1e-9 ? 1 : own / std::expm1(split.s);
+    const double fall = split.s < 1e-9 ? split.s / 2 : own / split.chance - 1;
+    const double expected = gain * std::max(fall, 0.0);
+    const double weight = interval.recall_weight * Unexplained(interval);
+    result_.untold_changes += weight * (gain + expected);
+    result_.untold_exposure += weight * expected / result_.unsignalled;
+  }
+
+  const SiteModel& site_;
+  const Instant now_;
+  const Duration day_;
+  std::span<const CrawlObservation> recent_;
+  const RateShift shift_;
+  double open_exposure_ = 0;  // operational days since the last crawl
+  PagePosterior result_;
+  Classes classes_;
+  absl::InlinedVector<Interval, limits::kMaxObservations> changed_;
+  absl::InlinedVector<Interval, limits::kMaxObservations> unchanged_;
+  double crawled_exposure_ = 0;  // for the recall: of all intervals
+  double even_ = 1;              // wall-clock time over operational time, of late
+  double evened_ = 1;            // variance of a count over that of a fading sum of its mean
+  double rate_ = 0;
+  double told_ = 0;
+  double untold_ = 1;
+  double old_signalled_ = 0;
+  double old_unsignalled_ = 0;
+  double signalled_exposure_ = 0;
+  double unsignalled_exposure_ = 0;
+  double open_signalled_ = 1;
+  double open_false_ = 1;
+  double signalled_ = 0;    // C1 of this step
+  double unsignalled_ = 0;  // C2
 };
 
 }  // namespace
@@ -26,86 +506,65 @@ double Fading(Duration elapsed, double half_life_days, Duration day) {
   return std::exp2(-elapsed.seconds() / (half_life_days * day.seconds()));
 }
 
-double GammaQuantile(double mean, double shape, double deviations) {
-  const double root = 1 - 1 / (9 * shape) + deviations / (3 * std::sqrt(shape));
-  return root > 0 ? mean * root * root * root : 0;
+double GammaQuantile(double mean, double shape, double probability) {
+  return boost::math::quantile(boost::math::gamma_distribution<double>(shape, mean / shape),
+                               probability);
 }
 
-IntervalEvidence ChangedEvidence(double own, double offset) {
-  const double s = own + offset;
-  if (!(s < 40)) return {};
-  const double gain = s < 1e-9 ? 1 : own / std::expm1(s);
-  const double fall = s < 1e-9 ? s / 2 : own / -std::expm1(-s) - 1;
-  const double expected = gain * std::max(fall, 0.0);
-  return {.changes = gain + expected, .expected = expected};
+double PageClass::Odds(double change_rate) const {
+  constexpr double kLeastFalseRate = 1e-9;
+  const double odds = recall * change_rate / std::max(false_rate, kLeastFalseRate);
+  return shift == 0 ? odds : odds * std::exp(shift);
 }
 
-double SignalStaleness(const SiteModel& site, const SignalCounts& signals) {
-  double sum = 0;
-  for (const SignalCounts::Entry& entry : signals.entries()) {
-    if (entry.count > 0) sum += entry.count * site.Weight(entry.source_class);
+double PageClass::Weight(double change_rate) const { return std::log1p(Odds(change_rate)); }
+
+const PageClass* PagePosterior::Find(SourceClass source_class) const {
+  for (const PageClass& page_class : classes) {
+    if (page_class.source_class == source_class) return &page_class;
   }
-  return sum;
+  return nullptr;
 }
 
-PagePosterior EstimatePage(const SiteModel& site, const PageStatistics& statistics,
-                           const PageState& state, Instant now, Duration day) {
-  const double day_seconds = day.seconds();
-  const double recall = site.recall();
-  const double missed = 1 - recall;
-  PagePosterior result;
+double PagePosterior::Weight(SourceClass source_class) const {
+  if (const PageClass* found = Find(source_class)) return found->Weight(mean);
+  const ClassModel unknown;
+  return PageClass{.recall = unknown.recall, .false_rate = unknown.false_rate.mean}.Weight(mean);
+}
 
-  // Terms linear in ln Delta (shape) and in Delta (exposure).
-  const double signal_fade = Fading(now - state.carried_at, kSignalHalfLifeDays, day);
-  const double signal_exposure = state.evidence_exposure * signal_fade / day_seconds;
-  double shape = state.evidence * signal_fade;
-  double exposure = site.burst_signals_per_change() * signal_exposure;
+PagePosterior EstimatePage(const SiteModel& site, const PageSpec& spec, const PageState& state,
+                           const PageStatistics& statistics, Instant now, Duration day) {
+  Maximisation maximisation(site, statistics, state, now, day);
+  if (spec.known_change_rate.has_value()) {
+    return maximisation.RunWith(spec.known_change_rate->per_second() * day.seconds());
+  }
+  if (spec.complete_signals) return maximisation.RunComplete();
+  RateShift shift;
+  PagePosterior posterior = maximisation.Run(&shift);
+  if (!shift.found()) return posterior;
+  return Maximisation(site, statistics, state, now, day, shift).Run();
+}
 
-  std::array<ChangedInterval, limits::kMaxObservations> changed;
-  size_t changed_count = 0;
-  if (!statistics.recent.empty()) {
-    const double fade = Fading(now - statistics.recent.front().fetched, kCrawlHalfLifeDays, day);
-    shape += fade * statistics.old_changes;
-    exposure += missed * fade * statistics.old_exposure / day_seconds;
+OldEvidence EvidenceOf(const CrawlObservation& observation, const PagePosterior& posterior,
+                       Duration day) {
+  OldEvidence evidence;
+  // Of a page whose signals are complete all are true.
+  if (posterior.unsignalled == 0)
+    return {.signalled = static_cast<double>(observation.signals.Total())};
+  if (!observation.changed) return evidence;
+  const double own = posterior.unsignalled * posterior.mean * DaysOf(observation.exposure, day);
+  double s = own;
+  for (const SignalCounts::Entry& entry : observation.signals.entries()) {
+    if (entry.count > 0) s += entry.count * posterior.Weight(entry.source_class);
   }
-  for (const CrawlObservation& observation : statistics.recent) {
-    const double fade = Fading(now - observation.fetched, kCrawlHalfLifeDays, day);
-    const double slope = missed * observation.exposure / day_seconds;
-    result.observations += fade;
-    if (observation.changed && changed_count < changed.size()) {
-      changed[changed_count++] = {fade, slope, SignalStaleness(site, observation.signals)};
-    } else {
-      exposure += fade * slope;
-    }
+  const Split split = SplitOf(own, s);
+  evidence.unsignalled = split.unsignalled;
+  for (const SignalCounts::Entry& entry : observation.signals.entries()) {
+    if (entry.count == 0) continue;
+    const double precision = -std::expm1(-posterior.Weight(entry.source_class));
+    evidence.signalled += TruthOf(entry.count, precision, split.chance);
   }
-
-  const double prior_rate = site.prior().shape / site.prior().mean;
-  double log_rate = std::log(site.prior().mean);
-  double information = 0;
-  for (int i = 0; i < 20; ++i) {
-    const double rate = std::exp(log_rate);
-    double score = site.prior().shape + shape - (prior_rate + exposure) * rate;
-    information = (prior_rate + exposure) * rate;
-    for (size_t j = 0; j < changed_count; ++j) {
-      const IntervalEvidence proof = ChangedEvidence(changed[j].slope * rate, changed[j].offset);
-      score += changed[j].weight * (proof.changes - proof.expected);
-      information += changed[j].weight * proof.expected;
-    }
-    const double step = std::clamp(score / std::max(information, 0.1), -2.0, 2.0);
-    log_rate = std::clamp(log_rate + step, std::log(kMinRate), std::log(kMaxRate));
-    if (std::abs(step) < 1e-5) break;
-  }
-  result.mean = std::exp(log_rate);
-  result.shape = std::max(information, 1e-3);
-  result.changes = shape;
-  result.exposure = exposure;
-  for (size_t j = 0; j < changed_count; ++j) {
-    const IntervalEvidence proof =
-        ChangedEvidence(changed[j].slope * result.mean, changed[j].offset);
-    result.changes += changed[j].weight * proof.changes;
-    result.exposure += changed[j].weight * proof.expected / result.mean;
-  }
-  return result;
+  return evidence;
 }
 
 }  // namespace freshet

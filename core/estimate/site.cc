@@ -1,8 +1,7 @@
 #include "core/estimate/site.h"
 
-#include <math.h>
-
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <span>
@@ -17,54 +16,8 @@
 namespace freshet {
 namespace {
 
-// Strength of the priors of precision and recall, in signals and in changes.
-constexpr double kWeakSignals = 4;
-constexpr double kWeakChanges = 2;
-constexpr double kStrongSignals = 20;
-
-constexpr double kMinShape = 0.02;
-constexpr double kMaxShape = 50;
-constexpr double kMinMean = 1e-7;
-constexpr double kMaxMean = 1e4;
-
-// ln Gamma(a + c) - ln Gamma(a). lgamma_r, because lgamma writes a global.
-double LogRising(double a, double c) {
-  int sign = 0;
-  return lgamma_r(a + c, &sign) - lgamma_r(a, &sign);
-}
-
-// The mean that solves sum_i a (c_i - x_i m)/(a + x_i m) = 0, by Newton in ln m; the function falls
-// monotonically in m.
-double BestMean(const std::vector<RateSample>& samples, double shape, double start) {
-  double log_mean = std::log(start);
-  for (int i = 0; i < 30; ++i) {
-    const double mean = std::exp(log_mean);
-    double score = 0;
-    double slope = 0;
-    for (const RateSample& s : samples) {
-      const double scale = 1 / (shape + s.exposure * mean);
-      score += (s.changes - s.exposure * mean) * scale;
-      slope += s.exposure * mean * (shape + s.changes) * scale * scale;
-    }
-    if (!(slope > 0)) break;
-    const double step = std::clamp(score / slope, -2.0, 2.0);
-    log_mean = std::clamp(log_mean + step, std::log(kMinMean), std::log(kMaxMean));
-    if (std::abs(step) < 1e-6) break;
-  }
-  return std::exp(log_mean);
-}
-
-double LogLikelihood(const std::vector<RateSample>& samples, double shape, double mean) {
-  const double b = shape / mean;
-  double sum = 0;
-  for (const RateSample& s : samples) {
-    sum -= shape * std::log1p(s.exposure / b);
-    if (s.changes > 0) {
-      sum += LogRising(shape, s.changes) + s.changes * std::log(s.exposure / (b + s.exposure));
-    }
-  }
-  return sum;
-}
+// No host begins so.
+constexpr std::string_view kSlotPrefix = "#slot ";
 
 absl::string_view Text(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -81,122 +34,100 @@ bool ParseDoubles(std::string_view text, char separator, std::span<double> out) 
   return at == end;
 }
 
+bool Near(double a, double b) {
+  constexpr double kNotable = 0.02;
+  return std::abs(a - b) <= kNotable * std::max(a, b);
+}
+
+bool Near(const RatePrior& a, const RatePrior& b) {
+  return Near(a.mean, b.mean) && Near(a.shape, b.shape);
+}
+
+constexpr size_t kCountFields = 3;
+
+std::string CountsText(const SiteCounts& counts) {
+  const LifeCounts& lives = counts.lives;
+  return fmt::format("{}\t{}\t{} {} {} {}", fmt::join(counts.ages.events, " "),
+                     fmt::join(counts.ages.expected, " "), lives.deaths, lives.exposure,
+                     lives.returns, lives.looks);
+}
+
+bool ParseCounts(std::span<const std::string> fields, SiteCounts* counts) {
+  std::array<double, 4> lives;
+  if (!ParseDoubles(fields[0], ' ', counts->ages.events) ||
+      !ParseDoubles(fields[1], ' ', counts->ages.expected) ||
+      !ParseDoubles(fields[2], ' ', lives)) {
+    return false;
+  }
+  counts->lives = {
+      .deaths = lives[0], .exposure = lives[1], .returns = lives[2], .looks = lives[3]};
+  return true;
+}
+
 }  // namespace
 
-SiteModel::SiteModel(const RatePrior& prior, const AgeCurve& curve, const Classes& classes)
-    : prior_(prior), curve_(curve), classes_(classes) {
-  double recall = 0;
-  for (size_t k = 0; k < kSourceClasses; ++k) {
-    const ClassTrust& trust = classes_[k];
-    DCHECK(trust.precision > 0 && trust.precision < 1);
-    weights_[k] = -std::log1p(-trust.precision);
-    recall += trust.recall;
-    signals_per_change_ += trust.recall / trust.precision;
-    if (SourceClass(static_cast<uint8_t>(k)).burst() != BurstClass::kMass) {
-      burst_signals_per_change_ += trust.recall / trust.precision;
+double UnsignalledShare(std::span<const ClassModel> classes) {
+  double share = 1;
+  for (size_t i = 0; i < classes.size();) {
+    const uint8_t source = classes[i].source_class.source();
+    double told = 0;
+    for (; i < classes.size() && classes[i].source_class.source() == source; ++i) {
+      told += classes[i].recall;
     }
+    share *= std::max(0.0, 1 - told);
   }
-  recall_ = std::min(recall, kMaxRecall);
+  return std::max(share, kMinUnsignalled);
 }
 
-RatePrior FitRatePrior(const std::vector<RateSample>& samples, const RatePrior& base) {
-  // One page of average exposure that showed what the base expects keeps every sum above zero.
-  std::vector<RateSample> used;
-  used.reserve(samples.size() + 1);
-  double exposure = 0;
-  for (const RateSample& s : samples) {
-    if (!(s.exposure > 0)) continue;
-    used.push_back(s);
-    exposure += s.exposure;
+SiteModel::SiteModel(const RatePrior& prior, const AgeCurve& curve, const LifeModel& life,
+                     std::vector<ClassModel> classes)
+    : prior_(prior),
+      curve_(curve),
+      life_(life),
+      classes_(std::move(classes)),
+      unsignalled_(UnsignalledShare(classes_)) {
+  for (const ClassModel& model : classes_) {
+    DCHECK(model.recall >= 0 && model.recall < 1 && model.false_rate.mean > 0);
+    told_ += model.recall;
   }
-  if (used.empty()) return base;
-  exposure /= static_cast<double>(used.size());
-  used.push_back({.changes = base.mean * exposure, .exposure = exposure});
+}
 
-  // Golden-section search of the profile likelihood over ln shape.
-  const double ratio = (std::sqrt(5.0) - 1) / 2;
-  double low = std::log(kMinShape);
-  double high = std::log(kMaxShape);
-  double mean = base.mean;
-  const auto profile = [&](double log_shape) {
-    const double shape = std::exp(log_shape);
-    mean = BestMean(used, shape, mean);
-    return LogLikelihood(used, shape, mean);
+const ClassModel* SiteModel::Find(SourceClass source_class) const {
+  for (const ClassModel& model : classes_) {
+    if (model.source_class == source_class) return &model;
+  }
+  return nullptr;
+}
+
+bool MovedNotably(const SiteModel& was, const SiteModel& is) {
+  const auto near_classes = [](const ClassModel& a, const ClassModel& b) {
+    return a.source_class == b.source_class && Near(a.recall, b.recall) &&
+           Near(a.false_rate, b.false_rate);
   };
-  double left = high - ratio * (high - low);
-  double right = low + ratio * (high - low);
-  double at_left = profile(left);
-  double at_right = profile(right);
-  while (high - low > 0.02) {
-    if (at_left > at_right) {
-      high = std::exchange(right, left);
-      at_right = at_left;
-      left = high - ratio * (high - low);
-      at_left = profile(left);
-    } else {
-      low = std::exchange(left, right);
-      at_left = at_right;
-      right = low + ratio * (high - low);
-      at_right = profile(right);
-    }
-  }
-  const double shape = std::exp((low + high) / 2);
-  return {.mean = BestMean(used, shape, mean), .shape = shape};
+  const auto near_levels = [](double a, double b) { return Near(a, b); };
+  const auto same = [](const auto& a, const auto& b, const auto& near) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), near);
+  };
+  return !Near(was.prior(), is.prior()) || !Near(was.unsignalled(), is.unsignalled()) ||
+         !same(was.classes(), is.classes(), near_classes) ||
+         !same(was.curve().levels(), is.curve().levels(), near_levels);
 }
 
-void SiteLearner::AddPage(const RateSample& sample) {
-  if (pages_++ % stride_ != 0) return;
-  if (samples_.size() == limits::kMaxPriorSamples) {
-    for (size_t i = 0; 2 * i < samples_.size(); ++i) samples_[i] = samples_[2 * i];
-    samples_.resize((samples_.size() + 1) / 2);
-    stride_ *= 2;
-    if ((pages_ - 1) % stride_ != 0) return;
-  }
-  samples_.push_back(sample);
-}
-
-void SiteLearner::AddSignals(SourceClass source_class, double signals, double truth) {
-  DCHECK(truth <= signals * (1 + 1e-9));
-  ClassSums& sums = classes_[source_class.packed()];
-  sums.signals += signals;
-  sums.truth += truth;
-}
-
-SiteModel SiteLearner::Fit(const SiteModel& base, const AgeCounts& counts,
-                           Strength strength) const {
-  SiteModel::Classes classes;
-  const bool weak = strength == Strength::kWeak;
-  const double precision_strength = weak ? kWeakSignals : kStrongSignals;
-  const double recall_strength = weak ? kWeakChanges : kStrongSignals;
-  double changes = unsignalled_;
-  for (const ClassSums& sums : classes_) changes += sums.truth;
-  for (size_t k = 0; k < kSourceClasses; ++k) {
-    const ClassTrust& from = base.trust(SourceClass(static_cast<uint8_t>(k)));
-    const ClassSums& sums = classes_[k];
-    ClassTrust& trust = classes[k];
-    trust.signals = sums.signals;
-    trust.precision =
-        (sums.truth + precision_strength * from.precision) / (sums.signals + precision_strength);
-    trust.recall = (sums.truth + recall_strength * from.recall) / (changes + recall_strength);
-  }
-  return SiteModel(FitRatePrior(samples_, base.prior()), counts.Fit(base.curve()), classes);
-}
-
-std::string SerialiseSite(const std::string& host, const SiteModel& site, const AgeCounts& counts) {
-  std::string out = fmt::format("{}\t{} {}\t{}\t{}\t{}\t", host, site.prior().mean,
+std::string SerialiseSite(const std::string& host, const SiteModel& site,
+                          const SiteCounts& counts) {
+  std::string out = fmt::format("{}\t{} {}\t{}\t{} {}\t{}\t", host, site.prior().mean,
                                 site.prior().shape, fmt::join(site.curve().levels(), " "),
-                                fmt::join(counts.events, " "), fmt::join(counts.expected, " "));
-  for (size_t k = 0; k < kSourceClasses; ++k) {
-    const ClassTrust& trust = site.trust(SourceClass(static_cast<uint8_t>(k)));
-    if (trust.recall == 0 && trust.signals == 0) continue;
-    out += fmt::format("{}:{}:{}:{} ", k, trust.signals, trust.precision, trust.recall);
+                                site.life().death_rate, site.life().returns, CountsText(counts));
+  for (const ClassModel& model : site.classes()) {
+    out += fmt::format("{}:{}:{}:{}:{}:{} ", model.source_class.packed(), model.recall,
+                       model.false_rate.mean, model.false_rate.shape, model.signals, model.truth);
   }
   return out;
 }
 
-Status ParseSite(std::string_view line, std::string* host, SiteModel* site, AgeCounts* counts) {
+Status ParseSite(std::string_view line, std::string* host, SiteModel* site, SiteCounts* counts) {
   const std::vector<std::string> fields = absl::StrSplit(Text(line), '\t');
-  if (fields.size() != 6) return InvalidArgument("site model: {} fields, not 6", fields.size());
+  if (fields.size() != 8) return InvalidArgument("site model: {} fields, not 8", fields.size());
   std::array<double, 2> prior;
   if (!ParseDoubles(fields[1], ' ', prior) || !(prior[0] > 0) || !(prior[1] > 0)) {
     return InvalidArgument("site model: prior '{}'", fields[1]);
@@ -206,24 +137,55 @@ Status ParseSite(std::string_view line, std::string* host, SiteModel* site, AgeC
       *std::min_element(levels.begin(), levels.end()) <= 0) {
     return InvalidArgument("site model: curve '{}'", fields[2]);
   }
-  SiteModel::Classes classes;
-  AgeCounts read_counts;
-  if (!ParseDoubles(fields[3], ' ', read_counts.events) ||
-      !ParseDoubles(fields[4], ' ', read_counts.expected)) {
-    return InvalidArgument("site model: counts '{}', '{}'", fields[3], fields[4]);
+  std::array<double, 2> life;
+  if (!ParseDoubles(fields[3], ' ', life) || !(life[0] > 0) || !(life[1] > 0)) {
+    return InvalidArgument("site model: life '{}'", fields[3]);
   }
-  for (const auto item : absl::StrSplit(fields[5], ' ', absl::SkipEmpty())) {
-    std::array<double, 4> n;
-    if (!ParseDoubles(std::string_view(item.data(), item.size()), ':', n) ||
-        n[0] >= kSourceClasses || n[0] != std::floor(n[0]) || !(n[2] > 0) || n[2] >= 1 ||
-        n[3] > 1) {
+  SiteCounts read_counts;
+  if (!ParseCounts(std::span(fields).subspan(4, kCountFields), &read_counts)) {
+    return InvalidArgument("site model: counts of '{}'", fields[0]);
+  }
+  std::vector<ClassModel> classes;
+  for (const auto item : absl::StrSplit(fields[7], ' ', absl::SkipEmpty())) {
+    std::array<double, 6> n;
+    const bool read = ParseDoubles(std::string_view(item.data(), item.size()), ':', n);
+    const double least = classes.empty() ? 0 : classes.back().source_class.packed() + 1;
+    if (!read || n[0] < least || n[0] >= kSourceClasses || n[0] != std::floor(n[0]) || n[1] >= 1 ||
+        !(n[2] > 0) || !(n[3] > 0)) {
       return InvalidArgument("site model: class '{}'", std::string(item));
     }
-    classes[static_cast<size_t>(n[0])] = {.signals = n[1], .precision = n[2], .recall = n[3]};
+    classes.push_back({.source_class = SourceClass(static_cast<uint8_t>(n[0])),
+                       .recall = n[1],
+                       .false_rate = {.mean = n[2], .shape = n[3]},
+                       .signals = n[4],
+                       .truth = n[5]});
   }
   *host = fields[0];
-  *site = SiteModel({.mean = prior[0], .shape = prior[1]}, AgeCurve(levels), classes);
+  *site = SiteModel({.mean = prior[0], .shape = prior[1]}, AgeCurve(levels),
+                    {.death_rate = life[0], .returns = life[1]}, std::move(classes));
   *counts = read_counts;
+  return absl::OkStatus();
+}
+
+std::string SerialiseSlot(Slot slot, const SiteCounts& counts) {
+  return fmt::format("{}{}\t{}", kSlotPrefix, slot.value(), CountsText(counts));
+}
+
+bool IsSlotLine(std::string_view line) { return line.substr(0, kSlotPrefix.size()) == kSlotPrefix; }
+
+Status ParseSlot(std::string_view line, Slot* slot, SiteCounts* counts) {
+  if (!IsSlotLine(line)) return InvalidArgument("slot: '{}'", line);
+  const std::vector<std::string> fields =
+      absl::StrSplit(Text(line.substr(kSlotPrefix.size())), '\t');
+  std::array<double, 1> number;
+  SiteCounts read;
+  if (fields.size() != 1 + kCountFields || !ParseDoubles(fields[0], ' ', number) ||
+      number[0] >= limits::kSlots || number[0] != std::floor(number[0]) ||
+      !ParseCounts(std::span(fields).subspan(1), &read)) {
+    return InvalidArgument("slot: '{}'", line);
+  }
+  *slot = Slot(static_cast<uint16_t>(number[0]));
+  *counts = read;
   return absl::OkStatus();
 }
 

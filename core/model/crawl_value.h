@@ -14,8 +14,8 @@
 //   harmonic_ncis                 Delta tau_eff                  (mu/Delta) (s - 1 + e^-s)
 //   new_content                   Delta tau                      mu R^1(s)
 //
-// with R^i(x) = P(i + 1, x) (core/model/gamma.h) and, iota = s/alpha (Kolobov et al. and the
-// noisy-signals paper, proposition on threshold policies; symbols as in docs/model.md),
+// with R^i(x) = P(i + 1, x) (core/model/gamma.h) and, iota = s/alpha (Busa-Fekete et al. on
+// threshold policies; docs/model.md names the paper and explains the symbols),
 //
 //   V_ncis = mu (w(iota) - e^-s psi(iota)) = mu Integral_0^s e^-u psi(u/alpha) du.
 //

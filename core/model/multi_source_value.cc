@@ -51,8 +51,12 @@ class VectorSum {
             double s, double largest)
       : sources_(sources), total_rate_(total_rate), odds_(odds), s_(s), largest_(largest) {}
 
-  // False if the limit was hit.
-  bool Run() { return Visit(0, 0, 0, 1); }
+  // False if the limit was hit. They are counted first, which takes a tenth of the time.
+  bool Run() {
+    if (!Visit(0, 0, 0, 1)) return false;
+    counting_ = false;
+    return Visit(0, 0, 0, 1);
+  }
 
   [[nodiscard]] double fresh() const { return fresh_; }
   [[nodiscard]] double reached() const { return reached_; }
@@ -76,7 +80,7 @@ class VectorSum {
   }
 
   bool Add(double count, double weight, double share) {
-    if (++vectors_ > kMaxCountVectors) return false;
+    if (counting_) return ++vectors_ <= kMaxCountVectors;
     const SignalTerm term = EvaluateSignalTerm(odds_, count, s_ - weight);
     fresh_ += share * std::exp(-weight) * term.fresh;
     reached_ += share * term.reached;
@@ -88,6 +92,7 @@ class VectorSum {
   const SignalOdds odds_;
   const double s_;
   const double largest_;
+  bool counting_ = true;
   double fresh_ = 0;
   double reached_ = 0;
   size_t vectors_ = 0;
@@ -101,7 +106,10 @@ MultiSourceOutcome PlainOutcome(const MultiSourcePage& page, double s) {
   rates.change_rate = page.unsignalled_rate;
   const ValueParameters plain =
       MakeValueParameters({PolicyKind::kGreedy, 1}, page.importance, rates);
-  return {CrawlValue(plain, s), threshold.interval, threshold.fresh_time, 1};
+  return {.value = CrawlValue(plain, s),
+          .interval = threshold.interval,
+          .fresh_time = threshold.fresh_time,
+          .vectors = 1};
 }
 
 }  // namespace
@@ -155,6 +163,7 @@ StatusOr<MultiSourceOutcome> EvaluateMultiSource(const MultiSourcePage& page, do
                         page.unsignalled_rate / total};
   VectorSum sum(sources, gamma, odds, s, LargestCount(odds, s, terms));
   if (!sum.Run()) {
+    if (terms == kAllTerms) return EvaluateMultiSourceOnGrid(page, s);
     return MakeStatus(absl::StatusCode::kOutOfRange,
                       "{} sources at staleness {} need more than {} count vectors", sources.size(),
                       s, kMaxCountVectors);

@@ -63,11 +63,13 @@ struct PageRates {
 
 inline constexpr double kNeverCrawledStaleness = std::numeric_limits<double>::infinity();
 
-// The burst that a signal came with (core/estimate/bursts.h), zero: none; and what the signal adds
-// to the staleness of its page, which moves as other pages of the burst are crawled.
+// The burst that a signal of that class came with (core/estimate/bursts.h), zero: none; and the
+// logarithm of the factor by which the burst moves the odds that its signals stand for a change,
+// which changes as other pages of the burst are crawled.
 struct BurstSignal {
   uint32_t burst = 0;
-  float weight = 0;
+  float shift = 0;
+  SourceClass source_class;
   bool operator==(const BurstSignal&) const = default;
 };
 
@@ -79,14 +81,15 @@ struct PageState {
   double staleness = kNeverCrawledStaleness;
   Instant carried_at;
   PageRates rates;
-  // The last event of the page's operational time: a signal that was no mass edit, an observed
-  // change, or being first seen.
+  // The last event of the page's operational time: a signal that was more likely true than not, a
+  // change that a crawl found without one, or being first seen.
   Instant last_event;
   SignalCounts signals;                 // applied since the last crawl
   std::array<BurstSignal, 2> bursts{};  // of the newest of them, the newest first
   // The estimator's sums, as of `carried_at`. `exposure`: operational seconds since the last crawl,
-  // zero after it. `evidence`: signals but for mass edits, fading;
-  // `evidence_exposure`: the operational seconds, fading alike, in which they came.
+  // zero after it. `evidence`: signalled changes of the observations that PageStatistics keeps no
+  // more, fading; `evidence_exposure`: the operational seconds since the page is known, fading
+  // alike.
   double exposure = 0;
   float evidence = 0;
   float evidence_exposure = 0;

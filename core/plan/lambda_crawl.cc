@@ -168,15 +168,15 @@ class ApproximateSplit {
   [[nodiscard]] double PolledShare(size_t i) const { return pages_.importance[i] / importance_; }
   [[nodiscard]] bool any_polled() const { return importance_ > 0; }
 
-  // What one more crawl for the polled group gains when it has `rate`, and the derivative.
+  // What one more crawl for the polled group gains when it has `rate`, and the derivative. A page's
+  // part of the gain is mu share Delta/(rho (rho + Delta)) with rho = rate share.
   [[nodiscard]] ValueAndSlope PolledGain(double rate) const {
     const RateSum sum = SumPages(pages_.size(), 1, parallel_, [&](size_t i) {
       if (!polled(i) || pages_.change_rate[i] == 0) return RateSum{};
-      const double share = PolledShare(i);
       const double delta = pages_.change_rate[i];
-      const double rho = rate * share;
-      const double gain = pages_.importance[i] * share * delta / (rho * (rho + delta));
-      return RateSum{gain, -gain * share * (2 * rho + delta) / (rho * (rho + delta))};
+      const double rho = rate * PolledShare(i);
+      const double gain = pages_.importance[i] / rate * (delta / (rho + delta));
+      return RateSum{gain, -gain / rate * ((2 * rho + delta) / (rho + delta))};
     });
     return {sum.rate, sum.slope};
   }
@@ -192,17 +192,21 @@ class ApproximateSplit {
     return {sum.rate, sum.slope};
   }
 
-  // The polled group's part of `crawl_rate`.
+  // The polled group's part of `crawl_rate`, sought by its logarithm: it may be many decades below
+  // the whole, where its pages hardly change, but not below sqrt(mu Delta/price).
   [[nodiscard]] double Solve(double crawl_rate, int* iterations) const {
-    const auto surplus = [&](double rate) {
+    constexpr double kSmallestPart = 1e-150;
+    const auto surplus = [&](double log_rate) {
       if (parallel_.given_up()) return ValueAndSlope{0, 1};
       ++*iterations;
+      const double rate = std::exp(log_rate);
       const ValueAndSlope gain = PolledGain(rate);
       const ValueAndSlope use = SignalledUse(gain.value);
       const double slope = use.slope == 0 ? 1 : 1 + use.slope * gain.slope;
-      return ValueAndSlope{use.value + rate - crawl_rate, slope};
+      return ValueAndSlope{use.value + rate - crawl_rate, slope * rate};
     };
-    return FindRoot(surplus, 0, crawl_rate, 0.5 * crawl_rate, 1e-14);
+    const double most = std::log(crawl_rate);
+    return std::exp(FindRoot(surplus, std::log(kSmallestPart), most, most - 1));
   }
 
  private:
@@ -211,6 +215,22 @@ class ApproximateSplit {
   const ParallelFor& parallel_;
   double importance_ = 0;  // of all polled pages
 };
+
+// LCA where no polled page changes, so that crawls of them gain nothing: they share what the
+// signalled pages cannot use.
+StatusOr<RatePlan> PlanApproxWithoutGain(const PlanPages& pages, double crawl_rate,
+                                         const ApproximateSplit& split,
+                                         const ParallelFor& parallel) {
+  ASSIGN_OR_RETURN(RatePlan plan, PlanHarmonic(pages, crawl_rate, Scope::kByFlag, parallel));
+  const double rest = crawl_rate - plan.used;
+  if (plan.price > 0 || !(rest > 0)) return plan;
+  plan.used += SumPages(pages.size(), 1, parallel, [&](size_t i) {
+                 if (!split.polled(i)) return RateSum{};
+                 plan.rate[i] = rest * split.PolledShare(i);
+                 return RateSum{plan.rate[i], 0};
+               }).rate;
+  return plan;
+}
 
 }  // namespace
 
@@ -236,12 +256,11 @@ StatusOr<RatePlan> PlanLambdaCrawlApprox(const PlanPages& pages, double crawl_ra
   const Overview overview = Summarise(pages, roles);
   const ApproximateSplit split(pages, roles, parallel);
   if (!split.any_polled()) return PlanHarmonic(pages, crawl_rate, Scope::kByFlag, parallel);
+  if (!overview.any_polled) return PlanApproxWithoutGain(pages, crawl_rate, split, parallel);
   RatePlan plan = EmptyPlan(pages, Scope::kByFlag);
   double polled = crawl_rate;
   if (crawl_rate > 0 && overview.any_signalled) polled = split.Solve(crawl_rate, &plan.iterations);
-  plan.price = crawl_rate > 0                                  ? split.PolledGain(polled).value
-               : overview.any_polled || overview.any_signalled ? kInfinity
-                                                               : 0;
+  plan.price = crawl_rate > 0 ? split.PolledGain(polled).value : kInfinity;
   plan.used = FinishPages(pages.size(), parallel, [&](size_t i) {
                 double crawls = 0;
                 if (roles.Of(i) == Role::kSignalled) {

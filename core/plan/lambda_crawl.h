@@ -42,7 +42,8 @@ namespace freshet {
 // optimal one, where the gain of R_i, sum mu Delta/(rho (Delta + rho)) mu/sum mu, equals the price
 // of the signalled pages. The signalled pages are solved at exactly that gain, so the KKT residual
 // is the relative difference between R and what is used. Degenerate input as PlanLambdaCrawl, but a
-// polled page gets its share whether it changes or not.
+// polled page gets its share whether it changes or not. If none of them changes, R_i is what the
+// signalled pages leave.
 [[nodiscard]] StatusOr<RatePlan> PlanLambdaCrawlApprox(const PlanPages& pages, double crawl_rate,
                                                        const ParallelFor& parallel = SerialFor);
 

@@ -28,6 +28,9 @@ Status ValidateOptions(const LearnerOptions& options) {
   if (!(options.epsilon >= 0 && options.epsilon <= 1)) {
     return InvalidArgument("epsilon: {} is not between 0 and 1", options.epsilon);
   }
+  if (!(options.floor >= 0 && options.floor <= 1)) {
+    return InvalidArgument("floor: {} is not between 0 and 1", options.floor);
+  }
   if (!(options.smoothing > 0) || !std::isfinite(options.smoothing)) {
     return InvalidArgument("smoothing: {} is not a finite time above 0", options.smoothing);
   }
@@ -149,8 +152,10 @@ void Learner::Plan() {
   const PlanPages pages{importance_, change_rates_, complete_};
   switch (options_.kind) {
     case LearnerKind::kExploreCommit:
-    case LearnerKind::kBinaryLearn:
       plan_ = Made(PlanBlc(pages, rate, options_.parallel));
+      return;
+    case LearnerKind::kBinaryLearn:
+      plan_ = Made(PlanBlcWithFloor(pages, rate, options_.floor, options_.parallel));
       return;
     case LearnerKind::kEpsGreedy: {
       const double greedy = 1 - options_.epsilon;

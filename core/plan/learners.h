@@ -29,8 +29,8 @@ enum class LearnerKind : uint8_t {
   // polled pages, (U + 0.5)/(T + 0.5) for those with complete signals.
   kLambdaLearn,
   kLambdaLearnApprox,  // "lambda_learn_approx" (LLCA): the same with lambda_crawl_approx
-  // "binary_learn" (BLLC): the same with blc, every page polled. A page starved on a wrong estimate
-  // is not seen again, so the estimate stays wrong; kEpsGreedy does not have that weakness.
+  // "binary_learn" (BLLC): the same with blc_eps, every page polled. The floor keeps every page
+  // observed: what blc starves on a wrong estimate it would never see again.
   kBinaryLearn,
 };
 
@@ -42,6 +42,7 @@ struct LearnerOptions {
   LearnerKind kind = LearnerKind::kLambdaLearn;
   double crawl_rate = 0;               // crawls per unit of time
   double epsilon = 0.1;                // kEpsGreedy: share of uniform crawls, 0..1
+  double floor = 0.2;                  // kBinaryLearn: smallest rate, as a part of R/m, 0..1
   RateBounds bounds{1e-9, 25};         // moment estimates are clipped to it
   double smoothing = kChoGmSmoothing;  // cho_gm's imaginary interval, > 0: also the prior
   ParallelFor parallel = SerialFor;
@@ -52,8 +53,8 @@ struct LearnerOptions {
 // them): 17 bytes a crawl. Thread-compatible.
 class Learner {
  public:
-  // InvalidArgument unless the pages and the crawl rate are valid for a plan, epsilon lies in 0..1,
-  // smoothing is finite and > 0, and 0 < bounds.min <= bounds.max within what plans allow.
+  // InvalidArgument unless the pages and the crawl rate are valid for a plan, epsilon and floor lie
+  // in 0..1, smoothing is finite and > 0, and 0 < bounds.min <= bounds.max within what plans allow.
   // `complete` may be empty: no page has complete signals.
   static StatusOr<Learner> Create(std::vector<double> importance, std::vector<uint8_t> complete,
                                   LearnerOptions options);

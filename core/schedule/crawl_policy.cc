@@ -11,13 +11,30 @@ StatusOr<CrawlPolicy> ParseCrawlPolicy(std::string_view name) {
 }
 
 StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name) {
-  if (name == "default") return CrawlPolicy(Policy{.kind = PolicyKind::kGreedyNcis});
+  if (name == "default") {
+    CrawlPolicy policy(Policy{.kind = PolicyKind::kGreedyNcis});
+    policy.is_default = true;
+    return policy;
+  }
   StatusOr<CrawlPolicy> policy = ParseCrawlPolicy(name);
   if (policy.ok()) return policy;
   return InvalidArgument("{}, default", std::string(policy.status().message()));
 }
 
+StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name, Duration signal_delay) {
+  ASSIGN_OR_RETURN(const CrawlPolicy policy, ResolvePolicy(name));
+  if (!policy.plan && policy.index.kind == PolicyKind::kGreedyNcisDelay &&
+      signal_delay <= Duration()) {
+    return InvalidArgument(
+        "policy: '{}' discards signals that come within signals.delay after a crawl, and "
+        "signals.delay is 0: set it, or use greedy_ncis",
+        name);
+  }
+  return policy;
+}
+
 std::string CrawlPolicyName(const CrawlPolicy& policy) {
+  if (policy.is_default) return "default";
   return policy.plan ? std::string(PlanMethodName(*policy.plan)) : PolicyName(policy.index);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/base/units.h"
 #include "core/model/policy.h"
 #include "core/plan/planner.h"
 
@@ -21,13 +22,21 @@ struct CrawlPolicy {
   explicit CrawlPolicy(PlanMethod method) : plan(method) {}
 
   Policy index;  // in force while there is no plan; what explanations speak of
+  // Of the pages that are worth more than the price those go first that lose most by waiting
+  // (core/schedule/urgency.h), not those of highest value; and pages count as far as they are
+  // likely there (core/estimate/life.h).
+  bool is_default = false;
   std::optional<PlanMethod> plan;
   bool operator==(const CrawlPolicy&) const = default;
 };
 
-// The policy that a name stands for which operators give: `default` is greedy_ncis, other names are
-// those of ParseCrawlPolicy.
+// The policy that a name stands for which operators give: `default` is greedy_ncis by urgency,
+// other names are those of ParseCrawlPolicy.
 [[nodiscard]] StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name);
+// The same for a policy that is to come into force where signals are discarded for `signal_delay`
+// after a crawl. InvalidArgument also for greedy_ncis_d without a delay: it would be greedy_ncis
+// under another name.
+[[nodiscard]] StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name, Duration signal_delay);
 // The names of ParsePolicy and of ParsePlanMethod. InvalidArgument, with all names, for any other.
 [[nodiscard]] StatusOr<CrawlPolicy> ParseCrawlPolicy(std::string_view name);
 [[nodiscard]] std::string CrawlPolicyName(const CrawlPolicy& policy);

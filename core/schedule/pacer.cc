@@ -14,7 +14,9 @@ constexpr int64_t kMaxTicksFromAnchor = int64_t{1} << 40;
 
 }  // namespace
 
-Pacer::Pacer(Rate rate, Instant now) : rate_(rate), anchor_(now) {
+Pacer::Pacer(Rate rate, Instant now, Duration max_lateness)
+    : max_lateness_(max_lateness), rate_(rate), anchor_(now) {
+  CHECK(max_lateness >= Duration(), "lateness {}", max_lateness.seconds());
   CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
 }
 
@@ -37,8 +39,13 @@ Instant Pacer::Use() {
 }
 
 Duration Pacer::lateness() const {
-  if (rate_.per_second() == 0) return Duration::Millis(1);
-  return std::max(Duration::Millis(1), Duration::FromSeconds(0.999 / rate_.per_second()));
+  if (rate_.per_second() == 0) return max_lateness_;
+  return std::max(max_lateness_, Duration::FromSeconds(0.999 / rate_.per_second()));
+}
+
+int64_t Pacer::Overdue(Instant now) const {
+  if (next() >= now) return 0;
+  return static_cast<int64_t>((now - next()).seconds() * rate_.per_second());
 }
 
 int64_t Pacer::SkipMissed(Instant now) {

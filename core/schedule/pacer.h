@@ -1,6 +1,6 @@
 // The constant crawl rate: ticks at anchor + k / R. A tick that is not used in time is gone;
-// nothing is ever caught up, so a pause of workers or of the process is not followed by a burst at
-// the sites.
+// nothing older is ever caught up, so a pause of workers or of the process is not followed by a
+// burst at the sites.
 #ifndef FRESHET_CORE_SCHEDULE_PACER_H_
 #define FRESHET_CORE_SCHEDULE_PACER_H_
 
@@ -13,13 +13,15 @@ namespace freshet {
 // Owner thread only.
 //
 // Guarantee: let each assignment leave between the instant of its tick, which Use() returns, and
-// lateness() after it. Then in any window of w seconds at most floor(R w) + 2 leave for R <= 1000
-// per second, which is ceil(R w) + 1 unless R w is whole; above that rate, where a thread cannot
-// wake exactly, R times one millisecond more.
+// lateness() after it. Then in any window of w seconds at most floor(R w) + 2 leave where a tick is
+// longer than `max_lateness`, which is ceil(R w) + 1 unless R w is whole; at higher rates, where a
+// thread cannot wake exactly, R times `max_lateness` more.
 class Pacer {
  public:
+  static constexpr Duration kUsualLateness = Duration::Millis(1);
+
   // Rate zero: no tick ever.
-  Pacer(Rate rate, Instant now);
+  Pacer(Rate rate, Instant now, Duration max_lateness = kUsualLateness);
 
   // Changes the rate from now on; the time since the last tick counts in proportion.
   void SetRate(Rate rate, Instant now);
@@ -31,10 +33,13 @@ class Pacer {
   Instant Use();
   // Gives up every tick that lies further in the past than lateness(); returns how many.
   int64_t SkipMissed(Instant now);
-  // How late a tick may be used: just under one tick, at least one millisecond.
+  // How late a tick may be used: just under one tick, or `max_lateness` if that is more.
   [[nodiscard]] Duration lateness() const;
+  // Whole ticks that lie between the next one and now: what a driver that is behind may still use.
+  [[nodiscard]] int64_t Overdue(Instant now) const;
 
  private:
+  Duration max_lateness_;
   Rate rate_;
   Instant anchor_;
   int64_t used_ = 0;  // ticks used or skipped since the anchor

@@ -99,6 +99,8 @@ class PickSource {
   [[nodiscard]] HostId HostOf(PageId id) const {
     return plan_in_force() ? queue_->Entry(id).host : index_->Find(id)->host;
   }
+  // As filed. Precondition: it is filed, and no plan is in force.
+  [[nodiscard]] IndexRates RatesOf(PageId id) const { return index_->Find(id)->rates; }
   // The host may be free from another instant on than before, HostGate::FreeAt.
   void HostChanged(HostId host) {
     const bool room = roomy_ || host.value() < room_hosts_;

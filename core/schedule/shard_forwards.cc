@@ -27,6 +27,7 @@ Status ShardState::LoadEpoch(const EpochRecord& epoch) {
     RETURN_IF_ERROR(impl_->estimator.RestoreModel(epoch.site_model));
   }
   impl_->epoch = epoch.number;
+  impl_->CountSites();
   return absl::OkStatus();
 }
 
@@ -89,15 +90,33 @@ const PolitenessDefaults& ShardState::politeness() const { return impl_->hosts.d
 const HostBackoff& ShardState::host_backoff() const { return impl_->options.host_backoff; }
 
 void ShardState::BeginEpoch(Instant now) { impl_->estimator.BeginEpoch(now); }
-void ShardState::CollectForEpoch(const PageRecord& page) { impl_->estimator.Collect(page); }
+bool ShardState::CollectForEpoch(PageRecord& page, Instant now) {
+  return impl_->CollectForEpoch(page, now);
+}
+void ShardState::EndCollecting() { impl_->estimator.EndCollecting(); }
 
-void ShardState::FinishEpoch(Instant now, Transaction& txn) {
-  impl_->estimator.FinishEpoch();
+EpochSums ShardState::CollectedInEpoch() const { return impl_->estimator.Collected(); }
+
+LearnedSites ShardState::LearnEpoch(const EpochSums& all, const std::atomic<bool>& stop) const {
+  return impl_->estimator.Learn(all, stop);
+}
+
+EpochRecord ShardState::RecordOf(const LearnedSites& learned, Instant now) const {
+  return {.shard = impl_->options.shard,
+          .number = impl_->epoch + 1,
+          .finished = now,
+          .site_model = learned.text};
+}
+
+void ShardState::FinishEpoch(LearnedSites learned) {
+  impl_->estimator.FinishEpoch(std::move(learned));
+  impl_->CountSites();
   ++impl_->counters.epochs;
-  txn.epoch = EpochRecord{.shard = impl_->options.shard,
-                          .number = ++impl_->epoch,
-                          .finished = now,
-                          .site_model = impl_->estimator.SerialiseModel()};
+  ++impl_->epoch;
+}
+
+bool ShardState::TakeNewRates(PageRecord& page, Instant now) const {
+  return impl_->TakeNewRates(page, now);
 }
 
 uint64_t ShardState::epoch() const { return impl_->epoch; }
@@ -129,6 +148,13 @@ BelievedFreshness ShardState::Believed(Instant now) const {
   return impl_->freshness.Sum(now, impl_->pages.size() - impl_->counters.gone_pages);
 }
 std::vector<SourceTrust> ShardState::Trust() const { return impl_->estimator.Trust(); }
+std::vector<HostTrust> ShardState::TrustByHost(const std::string& host, SourceSet sources,
+                                               size_t max) const {
+  return impl_->estimator.TrustByHost(host, sources, max);
+}
+std::vector<QuarantineNews> ShardState::TakeQuarantineNews() {
+  return impl_->estimator.TakeQuarantineNews();
+}
 const ShardCounters& ShardState::counters() const { return impl_->counters; }
 
 }  // namespace freshet

@@ -33,6 +33,7 @@
 #include "core/schedule/pick_source.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/signal_ids.h"
+#include "core/schedule/urgency.h"
 
 namespace freshet {
 
@@ -75,6 +76,10 @@ class ShardState::Impl {
   // What is known of a page without its host.
   [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state,
                                      HostId host) const;
+  // What `default` makes of it: the value counts as far as the page is likely there, and less where
+  // it can wait.
+  void WeighAsDefault(const PageState& state, IndexEntry* entry) const;
+  void FileAsGone(const PageSpec& spec, const PageState& state, IndexEntry* entry) const;
   // All of it.
   [[nodiscard]] IndexEntry EntryOf(const PageSpec& spec, const PageState& state, HostId host) const;
   // Has the page wait until so long after its last crawl; none: it does not hold.
@@ -128,13 +133,30 @@ class ShardState::Impl {
   // What is known of a lease that is over, also by this batch.
   [[nodiscard]] std::optional<Leases::Past> PastLease(LeaseId id, Transaction& txn) const;
   [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn);
+  // Rates and staleness of a page, whose state was carried to `now`, as they are believed now.
+  void TakeEstimate(PageRecord& page, Instant now) const;
+  // The same where they differ notably; false: they do not.
+  bool TakeNewRates(PageRecord& page, Instant now) const;
+  bool TakeNewRates(const PageEstimate& estimate, Instant now, PageRecord& page) const;
+  bool CollectForEpoch(PageRecord& page, Instant now);
+  void CountSites() {
+    const Estimator::SiteMemory memory = estimator.site_memory();
+    counters.site_models = memory.models;
+    counters.site_model_bytes = memory.bytes;
+    CountQuarantines();
+  }
+  void CountQuarantines() {
+    const Estimator::QuarantineCounts quarantines = estimator.quarantine_counts();
+    counters.quarantined_sources = quarantines.now;
+    counters.quarantines = quarantines.begun;
+  }
   // Records the interval that a successful crawl ended; false where it ended none. The first crawl
-  // of a page has nothing to compare with, so it observes nothing.
-  bool Observe(const ReportCrawl& report, bool changed, const SignalCounts& signals,
-               Transaction::Page& page);
+  // of a page has nothing to compare with, so it observes nothing. A late one is no copy: it counts
+  // until the next crawl.
+  bool Observe(const ReportCrawl& report, bool changed, bool late, Transaction::Page& page);
   // The page was fetched (`outcome` is changed or unchanged): it is fresh as of the fetch.
   void Succeed(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
-               Instant now, Transaction::Page& page);
+               Transaction::Page& page);
   // What the answer says of the host: it may ask to be left alone for a while.
   void HeedHost(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
                 const std::string& host, Instant now, Transaction& txn);
@@ -161,12 +183,18 @@ class ShardState::Impl {
   void PlanLookForGone(Instant now, const PageRecord& page, PageState& state) const;
   // Somebody has reason to believe that a page which was gone is there.
   void BringBack(Instant now, PageRecord& page) const;
+  // A crawl of a page that may be gone teaches how likely such pages come back.
+  void LearnFromLook(const PageRecord& page, Instant at, bool returned);
+  // How long a page that is gone and waits for `wait` has been gone at `at`, as far as is known.
+  [[nodiscard]] static Duration GoneFor(const PageState& state, Instant at, Duration wait);
   // Between two fetches of any page of its host.
   [[nodiscard]] Duration PageInterval(const PageRecord& page) const;
   // Between two fetches of the page, whatever comes of them.
   [[nodiscard]] Duration LeastInterval(const PageRecord& page) const;
   // How long a page that is gone is not looked for.
   [[nodiscard]] Duration GoneWait(const PageRecord& page) const;
+  // The same, but for what the page's spec and its host ask for.
+  [[nodiscard]] Duration GoneWait(const PageState& state) const;
   // A lease ran out. True: so many did in a row that the page waits for its normal turn.
   [[nodiscard]] bool WaitUnanswered(Instant now, PageRecord& page) const;
   // A lease was given back.
@@ -186,6 +214,7 @@ class ShardState::Impl {
   Leases leases;
   ShardCounters counters;
   double price = 0;  // value of the last page taken by an index
+  Urgency urgency;
   uint64_t epoch = 0;
   PageTable pages;
   PickSource picks;

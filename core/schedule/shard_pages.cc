@@ -2,6 +2,7 @@
 // edges, hosts.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/base/check.h"
 #include "core/base/random.h"
@@ -19,8 +20,8 @@ FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
 }
 
 // Whether no time makes the page worth a crawl.
-bool NeverDue(const PageSpec& spec, const PageState& state, const IndexEntry& entry) {
-  return (spec.importance == 0 || state.gone) && entry.forced_at.infinite();
+bool NeverDue(const IndexEntry& entry) {
+  return entry.rates.importance == 0 && entry.forced_at.infinite();
 }
 
 // When a page that is gone is looked for; infinite: not until somebody asks for it.
@@ -30,6 +31,9 @@ Instant LookedForAt(const PageSpec& spec, const PageState& state) {
   return worth && state.times_gone > 0 ? state.retry_at : Instant::Infinite();
 }
 
+// However long a page was silent, it stays worth this part of its value: models are wrong.
+constexpr double kLeastAlive = 1e-3;
+
 // The crawl that a page interval counts from; none: no interval holds the page back. Who asks for a
 // page out of turn asks for it within that interval too.
 Instant IntervalStart(const PageState& state) {
@@ -37,6 +41,42 @@ Instant IntervalStart(const PageState& state) {
 }
 
 }  // namespace
+
+void ShardState::Impl::WeighAsDefault(const PageState& state, IndexEntry* entry) const {
+  // The page is filed anew at its next edge: what it is worth by then is on the safe side.
+  const Instant edge = estimator.NextEdge(state);
+  const double alive = estimator.AliveChance(state, edge.infinite() ? state.carried_at : edge);
+  // What is worth something stays so, however little: what is worth nothing never goes out.
+  const float least = std::min(entry->rates.importance, std::numeric_limits<float>::min());
+  const auto weigh = [&](double share) {
+    const double weighed = share * double{entry->rates.importance};
+    entry->rates.importance = std::max(least, static_cast<float>(weighed));
+  };
+  weigh(std::max(alive, kLeastAlive));
+  weigh(urgency.Share(*entry));
+}
+
+// A page that has been gone for a time T comes back at the rate returns/T (core/estimate/life.h).
+// So a look at it is worth what a crawl is of a page that changes at that rate, competes with
+// crawls by its value, and where pages die all the time, those do not take the crawls of the ones
+// that live.
+void ShardState::Impl::FileAsGone(const PageSpec& spec, const PageState& state,
+                                  IndexEntry* entry) const {
+  const Instant look = LookedForAt(spec, state);
+  if (look.infinite()) entry->eligible_from = spec.not_before;
+  if (look.infinite() || spec.max_interval > Duration()) {
+    entry->rates.importance = 0;
+    entry->forced_at = look;
+    return;
+  }
+  const Duration wait = GoneWait(state);
+  const double rate = estimator.returns() / GoneFor(state, state.retry_at, wait).seconds();
+  PageRates rates;
+  rates.change_rate = rates.unsignalled_rate = rates.staleness_rate = rate;
+  entry->rates = MakeIndexRates(entry->rates.importance, rates);
+  entry->exponent = rate * wait.seconds();
+  entry->since = look;
+}
 
 IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& state,
                                        HostId host) const {
@@ -52,6 +92,7 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
                                                std::max(0.0, elapsed), !state.signals.empty())
                               : kNeverCrawledStaleness;
   entry.since = state.carried_at;
+  if (picks.policy().is_default && !state.gone) WeighAsDefault(state, &entry);
   entry.host = host;
   entry.eligible_from = std::max(spec.not_before, state.retry_at);
   // Without a minimal interval nothing is to be waited for: most pages need no alarm.
@@ -61,12 +102,7 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
   if (spec.max_interval > Duration()) {
     entry.forced_at = (state.crawled() ? state.last_crawl : state.first_seen) + spec.max_interval;
   }
-  if (state.gone) {
-    // Of no value but for a look now and then, whose time its wait is.
-    entry.rates.importance = 0;
-    entry.forced_at = LookedForAt(spec, state);
-    if (entry.forced_at.infinite()) entry.eligible_from = spec.not_before;
-  }
+  if (state.gone) FileAsGone(spec, state, &entry);
   if (state.recheck) {
     // Out of turn: neither the minimal interval nor a back-off holds it, only politeness does.
     entry.eligible_from = spec.not_before;
@@ -77,7 +113,7 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
     }
   }
   // Worth nothing at any time: only what forces it may bring it out, also where nothing competes.
-  if ((spec.importance == 0 || state.gone) && !entry.forced_at.infinite()) {
+  if (entry.rates.importance == 0 && !entry.forced_at.infinite()) {
     entry.eligible_from = std::max(entry.eligible_from, entry.forced_at);
   }
   return entry;
@@ -214,7 +250,7 @@ PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint
           .bursts = state.bursts,
           .believed = BelievedOf(spec, state),
           .gone = state.gone,
-          .never = NeverDue(spec, state, entry)};
+          .never = NeverDue(entry)};
 }
 
 }  // namespace freshet

@@ -201,7 +201,10 @@ std::optional<Pick> ShardState::Impl::Take(Instant at) {
   Mark(id, PageTable::kTaken, true);
   hosts.Pick(host, at);
   picks.HostChanged(host);
-  if (!planned && !std::isinf(best->value)) price = best->value;
+  if (!planned && !std::isinf(best->value)) {
+    price = best->value;
+    urgency.Picked(best->value, static_cast<double>(picks.RatesOf(id).change_rate));
+  }
   return Pick{pages.number(id), best->value, planned};
 }
 

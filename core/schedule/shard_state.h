@@ -14,6 +14,7 @@
 #define FRESHET_CORE_SCHEDULE_SHARD_STATE_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -98,6 +99,10 @@ struct ShardCounters {
   uint64_t signals_duplicate = 0;
   uint64_t signals_unknown_url = 0;
   uint64_t epochs = 0;
+  uint64_t quarantined_sources = 0;  // (host, source) pairs, now
+  uint64_t quarantines = 0;          // that began
+  uint64_t site_models = 0;          // as of the last epoch or start, as are:
+  uint64_t site_model_bytes = 0;
 };
 
 // A stored page, computed as far as is possible without changing the shard. Value type,
@@ -128,6 +133,10 @@ enum class Verdict : uint8_t {
 // Why a page is, or is not, crawled now.
 struct Explanation {
   double value = 0;
+  // What the value of the policy's formula was multiplied with, in (0, 1]: under `default` less
+  // than one for pages that may be gone (core/estimate/life.h), or can wait
+  // (core/schedule/urgency.h).
+  double value_share = 1;
   double price = 0;
   double staleness = 0;
   double effective_elapsed_seconds = 0;  // infinite when no unsignalled change ever happens
@@ -143,7 +152,7 @@ struct Explanation {
   std::string why;  // the same as one sentence for a person
 };
 
-// Owner thread only.
+// Owner thread only, but for what says otherwise.
 class ShardState {
  public:
   explicit ShardState(const ShardOptions& options);
@@ -207,9 +216,28 @@ class ShardState {
 
   // --- Epochs
   void BeginEpoch(Instant now);
-  void CollectForEpoch(const PageRecord& page);
-  // Learns; stages the epoch record. Afterwards the owner sends Reestimate for every page.
-  void FinishEpoch(Instant now, Transaction& txn);
+  // Collects `page`, as stored, and does what TakeNewRates does, by the model of the last epoch;
+  // true: it is to be written.
+  [[nodiscard]] bool CollectForEpoch(PageRecord& page, Instant now);
+  // All are.
+  void EndCollecting();
+  // These two take long. Between EndCollecting and FinishEpoch they may run on another thread while
+  // the owner goes on with all but epochs.
+  //
+  // What was collected, for LearnEpoch of this shard and of the others.
+  [[nodiscard]] EpochSums CollectedInEpoch() const;
+  // Learns from what all shards collected, this one among them. Breaks off, with something to be
+  // thrown away, once `stop` is set.
+  [[nodiscard]] LearnedSites LearnEpoch(const EpochSums& all, const std::atomic<bool>& stop) const;
+  // What the store is to keep of it, before FinishEpoch; from the same thread as those two.
+  [[nodiscard]] EpochRecord RecordOf(const LearnedSites& learned, Instant now) const;
+  // Goes by what was learned from here on. Afterwards the owner has those pages written that
+  // TakeNewRates changes, in the slots whose models have moved: those of others would be changed by
+  // too little. The next epoch takes what little there is.
+  void FinishEpoch(LearnedSites learned);
+  // Gives `page`, as stored, the rates of the current model, if those notably differ from the ones
+  // it has; else it is as it was, but for being carried to `now`.
+  [[nodiscard]] bool TakeNewRates(PageRecord& page, Instant now) const;
   // Number of the last epoch that learned, over all starts; zero: there was none.
   [[nodiscard]] uint64_t epoch() const;
 
@@ -259,6 +287,9 @@ class ShardState {
   [[nodiscard]] const HostBackoff& host_backoff() const;
   [[nodiscard]] BelievedFreshness Believed(Instant now) const;
   [[nodiscard]] std::vector<SourceTrust> Trust() const;
+  [[nodiscard]] std::vector<HostTrust> TrustByHost(const std::string& host, SourceSet sources,
+                                                   size_t max) const;
+  [[nodiscard]] std::vector<QuarantineNews> TakeQuarantineNews();
   [[nodiscard]] const ShardCounters& counters() const;
   [[nodiscard]] const CrawlPolicy& policy() const;
 

@@ -1,6 +1,7 @@
 // What each event does, staged in the transaction. Nothing here changes what a pick or a reader
 // sees.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -94,6 +95,26 @@ CrawlOutcome Assume(const ReportCrawl& report, std::vector<std::string>* notes) 
   notes->emplace_back(
       "outcome: is unset and no digest of the same length is stored: counts as changed");
   return CrawlOutcome::kChanged;
+}
+
+// Takes the bursts of `unseen` signals, the newest of the page, out of its state. Signals do not
+// say which burst is theirs: the newest of their class.
+std::array<BurstSignal, 2> TakeBurstsOf(SignalCounts unseen, PageState& state) {
+  std::array<BurstSignal, 2> taken{};
+  std::array<BurstSignal, 2> left{};
+  size_t takes = 0;
+  size_t leaves = 0;
+  for (const BurstSignal& signal : state.bursts) {
+    const auto& entries = unseen.entries();
+    const bool is_unseen =
+        signal.burst != 0 && std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
+          return entry.count > 0 && entry.source_class == signal.source_class;
+        });
+    if (is_unseen) unseen.Subtract(signal.source_class);
+    (is_unseen ? taken[takes++] : left[leaves++]) = signal;
+  }
+  state.bursts = left;
+  return taken;
 }
 
 // A changed page's old digest says nothing of the new content.
@@ -216,6 +237,46 @@ HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& t
   return txn.PutHost(id ? hosts.record(*id) : record);
 }
 
+void ShardState::Impl::TakeEstimate(PageRecord& page, Instant now) const {
+  const PageEstimate estimate = estimator.Estimate(page, now);
+  page.state.rates = estimate.rates;
+  page.state.staleness = estimate.staleness;
+}
+
+bool ShardState::Impl::TakeNewRates(PageRecord& page, Instant now) const {
+  estimator.Advance(page.state, now);
+  return TakeNewRates(estimator.Estimate(page, now), now, page);
+}
+
+bool ShardState::Impl::CollectForEpoch(PageRecord& page, Instant now) {
+  const std::optional<PageEstimate> estimate = estimator.CollectAndEstimate(page, now);
+  return estimate && TakeNewRates(*estimate, now, page);
+}
+
+// Rates are known within tens of percent. Most epochs change them by far less: what differs by so
+// little is not worth a write of every page.
+bool ShardState::Impl::TakeNewRates(const PageEstimate& estimate, Instant now,
+                                    PageRecord& page) const {
+  constexpr double kNotable = 0.01;
+  const auto near = [](double a, double b) {
+    return a == b || std::abs(a - b) <= kNotable * std::max(std::abs(a), std::abs(b));
+  };
+  PageState& state = page.state;
+  const PageRates& is = estimate.rates;
+  const PageRates& was = state.rates;
+  const bool look = state.gone && state.times_gone == 0;
+  if (!look && is.site == was.site && is.age_bin == was.age_bin &&
+      near(is.change_rate, was.change_rate) && near(is.unsignalled_rate, was.unsignalled_rate) &&
+      near(is.signal_rate, was.signal_rate) && near(is.signal_weight, was.signal_weight) &&
+      near(is.staleness_rate, was.staleness_rate) && near(estimate.staleness, state.staleness)) {
+    return false;
+  }
+  state.rates = estimate.rates;
+  state.staleness = estimate.staleness;
+  PlanLookForGone(now, page, state);
+  return true;
+}
+
 // --- Pages
 
 Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& txn) {
@@ -227,7 +288,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
     estimator.Advance(record.state, now);
     record.spec = spec;
     BringBack(now, record);
-    record.state.rates = estimator.Estimate(record, now).rates;
+    TakeEstimate(record, now);
     page->state_changed = page->reindex = true;
     return {};
   }
@@ -253,7 +314,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
     record.state.carried_at = record.state.first_seen;
     record.state.staleness = 0;
   }
-  record.state.rates = estimator.Estimate(record, now).rates;
+  TakeEstimate(record, now);
   txn.Create(std::move(record));
   return {.disposition = Disposition::kCreated};
 }
@@ -290,20 +351,20 @@ Reply ShardState::Impl::Step(const EnterAgeBin& event, Instant now, Transaction&
   return {};
 }
 
-Reply ShardState::Impl::Step(const ReweighSignals& event, Instant, Transaction& txn) {
+Reply ShardState::Impl::Step(const ReweighSignals& event, Instant now, Transaction& txn) {
   if (Transaction::Page* page = txn.Find(event.page)) {
-    if (estimator.Reweigh(page->record.state)) page->state_changed = page->reindex = true;
+    if (!estimator.Reweigh(page->record.state)) return {};
+    estimator.Advance(page->record.state, now);
+    TakeEstimate(page->record, now);
+    page->state_changed = page->reindex = true;
   }
   return {};
 }
 
 Reply ShardState::Impl::Step(const Reestimate& event, Instant now, Transaction& txn) {
   if (Transaction::Page* page = txn.Find(event.page)) {
-    PageState& state = page->record.state;
-    estimator.Advance(state, now);
-    state.rates = estimator.Estimate(page->record, now).rates;
-    PlanLookForGone(now, page->record, state);
-    page->state_changed = page->reindex = true;
+    page->reindex = true;
+    if (TakeNewRates(page->record, now)) page->state_changed = true;
   }
   return {};
 }
@@ -327,11 +388,20 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
   if (id != 0) txn.signal_ids.push_back(id);
   PageState& state = page->record.state;
   const Instant time = event.changed.value_or(now);
+  const auto place = [&] {
+    return estimator.PlaceSignal(page->record.host, event.source, event.poll, event.pages_in_poll,
+                                 now);
+  };
   if (state.crawled() && time <= state.last_crawl) {
+    // It tells what a crawl has seen, but is evidence of the source: said once, however often.
+    if (event.changed && time > state.newest_claim) {
+      state.newest_claim = time;
+      page->detail_changed = estimator.RecordLateSignal(page->record, place().source_class, time);
+      page->state_changed = true;
+    }
     ++counters.signals_stale;
     return {.disposition = Disposition::kStale};
   }
-  const SourceClass source_class(event.source, BurstClassOf(event.pages_in_poll));
   // A sitemap repeats its lastmod at every poll; only a newer one says something new.
   const auto& counted = state.signals.entries();
   const bool same_source = std::any_of(counted.begin(), counted.end(), [&](const auto& entry) {
@@ -348,18 +418,20 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     ++counters.signals_stale;
     return {.disposition = Disposition::kStale};
   }
+  const PlacedSignal placed = place();
+  const SourceClass source_class = placed.source_class;
   if (Transaction::Lease* lease = OpenLease(LeaseOf(page->record.number, txn), txn)) {
     auto& during = lease->record.signals;
     if (during.size() >= limits::kMaxSignalsDuringLease) during.erase(during.begin());
     during.push_back({time, source_class});
   }
   estimator.Advance(state, now);
-  estimator.RecordSignal(page->record, source_class, event.poll, now);
+  estimator.RecordSignal(page->record, source_class, placed.burst, time, now);
   state.signals.Add(source_class);
   state.newest_claim = std::max(state.newest_claim, time);
   // Not where it is not to be looked for again.
   if (!state.retry_at.infinite()) BringBack(now, page->record);
-  state.rates = estimator.Estimate(page->record, now).rates;
+  TakeEstimate(page->record, now);
   // What a signal says is in the state alone: the detail need not be written.
   page->state_changed = page->reindex = true;
   ++counters.signals_applied;
@@ -437,57 +509,61 @@ Reply ShardState::Impl::Step(const ExpireLease& event, Instant now, Transaction&
 
 // --- Results
 
-bool ShardState::Impl::Observe(const ReportCrawl& report, bool changed, const SignalCounts& signals,
+bool ShardState::Impl::Observe(const ReportCrawl& report, bool changed, bool late,
                                Transaction::Page& page) {
   PageRecord& record = page.record;
   const PageState& state = record.state;
   if (!state.crawled() || report.fetched <= state.last_crawl) return false;
-  estimator.RecordCrawl(record, {.fetched = report.fetched,
-                                 .elapsed = report.fetched - state.last_crawl,
-                                 .signals = signals,
-                                 .changed = changed});
+  // Which of the signals a late fetch could not have seen is not known any more.
+  if (late && !state.signals.empty() && state.newest_claim > report.fetched) return false;
+  const CrawlObservation observation = {.fetched = report.fetched,
+                                        .elapsed = report.fetched - state.last_crawl,
+                                        .signals = state.signals,
+                                        .changed = changed};
+  late ? estimator.RecordLateCrawl(record, observation)
+       : estimator.RecordCrawl(record, observation);
+  CountQuarantines();
   page.detail_changed = true;
   return true;
 }
 
 void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
-                               const LeaseRecord* lease, Instant now, Transaction::Page& page) {
+                               const LeaseRecord* lease, Transaction::Page& page) {
   CHECK(Fetched(outcome), "outcome {}", static_cast<int>(outcome));
   CHECK(lease == nullptr || lease->assigned <= report.fetched, "fetched before its lease");
   PageRecord& record = page.record;
   PageState& state = record.state;
   const bool changed = outcome == CrawlOutcome::kChanged;
-  // Signals that are newer than the fetch speak of what this crawl did not see.
+  // Signals that are newer than the fetch speak of what this crawl did not see, and it not of them.
   SignalCounts carried;
-  double staleness = 0;
-  SignalCounts seen = state.signals;
   if (lease != nullptr) {
     for (const LeaseSignal& signal : lease->signals) {
       if (signal.time <= report.fetched) continue;
       carried.Add(signal.source_class);
-      seen.Subtract(signal.source_class);
-      staleness += estimator.SignalWeight(record.spec, state, signal.source_class);
+      state.signals.Subtract(signal.source_class);
     }
   }
+  const std::array<BurstSignal, 2> waiting = TakeBurstsOf(carried, state);
   estimator.Advance(state, report.fetched);
-  Observe(report, changed, seen, page);
+  Observe(report, changed, /*late=*/false, page);
   if (state.crawled() || record.detail.crawls > 0) record.detail.changes += changed ? 1 : 0;
   ++record.detail.crawls;
   TakeValidators(report, changed, record.detail);
   ++(changed ? counters.changed : counters.unchanged);
   page.fetched = true;
+  LearnFromLook(record, report.fetched, /*returned=*/true);
   state.last_crawl = state.carried_at = report.fetched;
-  state.staleness = staleness;
+  state.staleness = carried.empty() ? 0 : carried.Total() * state.rates.signal_weight;
   state.exposure = 0;
   state.signals = carried;
-  state.bursts = {};
+  state.bursts = waiting;
   state.recheck = false;
   state.gone = false;
   state.errors = 0;
   state.times_gone = 0;
   state.retry_at = Instant();
   record.detail.moved_to.clear();
-  state.rates = estimator.Estimate(record, std::max(now, report.fetched)).rates;
+  TakeEstimate(record, report.fetched);
 }
 
 void ShardState::Impl::HeedHost(const ReportCrawl& report, CrawlOutcome outcome,
@@ -510,6 +586,8 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
   estimator.Advance(state, now);
   state.recheck = false;
   if (outcome != CrawlOutcome::kError) {
+    LearnFromLook(page.record, now, /*returned=*/false);
+    estimator.RecordGone(page.record, now);
     WaitWhileGone(outcome, report.retry_after, now, page.record);
     // A page that has moved to itself has not said where.
     const bool told = outcome == CrawlOutcome::kMoved && report.moved_to != page.record.key.url;
@@ -597,7 +675,7 @@ Reply ShardState::Impl::ObserveOnly(const ReportCrawl& report, CrawlOutcome outc
     if (staged == nullptr) txn.late_leases.push_back({.id = report.lease, .page = record.number});
   }
   const bool changed = outcome == CrawlOutcome::kChanged;
-  const bool observed = Fetched(outcome) && Observe(report, changed, record.state.signals, page);
+  const bool observed = Fetched(outcome) && Observe(report, changed, /*late=*/true, page);
   if (observed) record.detail.last_result = report.fetched;
   return {.disposition = Disposition::kObservedOnly, .outcome = outcome};
 }
@@ -606,7 +684,7 @@ void ShardState::Impl::Take(const ReportCrawl& report, CrawlOutcome outcome,
                             const LeaseRecord* lease, Instant now, Transaction::Page& page) {
   PageRecord& record = page.record;
   if (Fetched(outcome)) {
-    Succeed(report, outcome, lease, now, page);
+    Succeed(report, outcome, lease, page);
   } else {
     Fail(report, outcome, now, page);
   }
@@ -615,6 +693,11 @@ void ShardState::Impl::Take(const ReportCrawl& report, CrawlOutcome outcome,
   record.detail.last_http_status = report.http_status;
   record.detail.last_lease = report.lease;
   record.detail.last_result = report.fetched;
+  // A signal that is newer than the fetch speaks of what it did not see.
+  const bool back = record.state.gone && !record.state.retry_at.infinite() && lease != nullptr &&
+                    std::any_of(lease->signals.begin(), lease->signals.end(),
+                                [&](const auto& signal) { return signal.time > report.fetched; });
+  if (back) BringBack(now, record);
   page.state_changed = page.detail_changed = page.reindex = true;
 }
 

@@ -156,9 +156,10 @@ std::optional<LeaseRecord> ShardState::Impl::LeaseOut(PageId id) const {
 Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const {
   Explanation result;
   result.price = price;
-  PageState state = page.state;
+  PageRecord carried = page;
+  PageState& state = carried.state;
   estimator.Advance(state, now);
-  result.estimate = estimator.Estimate(page, now);
+  result.estimate = estimator.Estimate(carried, now);
   result.staleness = state.staleness;
   const double alpha = state.rates.unsignalled_rate;
   result.effective_elapsed_seconds = alpha > 0             ? state.staleness / alpha
@@ -170,7 +171,15 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
     result.why = "it was removed";
     return result;
   }
-  const IndexEntry entry = EntryOf(page.spec, state, *host);
+  IndexEntry entry = EntryOf(page.spec, state, *host);
+  if (picks.in_force().is_default && !state.gone) {
+    // As it was filed: the price of then decides about a pick.
+    entry.rates.importance = picks.RatesOf(*id).importance;
+    if (page.spec.importance > 0) {
+      result.value_share =
+          std::min(1.0, static_cast<double>(entry.rates.importance) / page.spec.importance);
+    }
+  }
   const ValueParameters value = ValueOf(entry);
   result.value = DecidingValue(entry, value, now);
   result.eligible_from = entry.eligible_from;

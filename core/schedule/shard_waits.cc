@@ -46,9 +46,25 @@ Duration LongestErrorWait(const ShardOptions& options, int http_status) {
 
 }  // namespace
 
+Duration ShardState::Impl::GoneFor(const PageState& state, Instant at, Duration wait) {
+  const Instant seen = state.crawled() ? state.last_crawl : state.first_seen;
+  return std::max(at - seen, wait + wait);
+}
+
+void ShardState::Impl::LearnFromLook(const PageRecord& page, Instant at, bool returned) {
+  const PageState& state = page.state;
+  if (!state.gone || state.retry_at.infinite()) return;
+  const Duration wait = GoneWait(state);
+  estimator.RecordLook(page, GoneFor(state, at, wait), at - state.retry_at + wait, returned);
+}
+
+Duration ShardState::Impl::GoneWait(const PageState& state) const {
+  const int times = state.times_gone + (state.crawled() ? 0 : kNeverFound);
+  return Doubled(options.gone_backoff, times, options.max_gone_backoff);
+}
+
 Duration ShardState::Impl::GoneWait(const PageRecord& page) const {
-  const int times = page.state.times_gone + (page.state.crawled() ? 0 : kNeverFound);
-  Duration wait = Doubled(options.gone_backoff, times, options.max_gone_backoff);
+  Duration wait = GoneWait(page.state);
   if (page.spec.max_interval > Duration()) wait = std::min(wait, page.spec.max_interval);
   return std::max(wait, LeastInterval(page));
 }

@@ -83,19 +83,12 @@ Status MakeCheckpoint(const ServerContext& context, const std::string& name,
 
 using TrustByClass = std::map<std::pair<std::string, BurstClass>, SourceTrust>;
 
-// Shards learn apart: their figures are averaged by the number of signals behind them.
+// Every shard has learned from the pages of all, if not at the same instant: the one that learned
+// from most signals is believed.
 void AddTrust(const SourceTrust& trust, const Sources& sources, TrustByClass* all) {
-  SourceTrust& sum =
+  SourceTrust& best =
       (*all)[{sources.NameOf(trust.source_class.source()), trust.source_class.burst()}];
-  const double total = sum.signals + trust.signals;
-  const double share = total > 0 ? trust.signals / total : 1;
-  const auto mix = [share](double old, double fresh) { return old + share * (fresh - old); };
-  sum.source_class = trust.source_class;
-  sum.precision = mix(sum.precision, trust.precision);
-  sum.precision_low = mix(sum.precision_low, trust.precision_low);
-  sum.precision_high = mix(sum.precision_high, trust.precision_high);
-  sum.recall = mix(sum.recall, trust.recall);
-  sum.signals = total;
+  if (trust.signals > best.signals) best = trust;
 }
 
 void TrustToProto(const std::string& source, const SourceTrust& trust, v1::SourceTrust* out) {
@@ -108,6 +101,34 @@ void TrustToProto(const std::string& source, const SourceTrust& trust, v1::Sourc
   out->set_recall(trust.recall);
   // kappa = -ln(nu/gamma), and precision = 1 - nu/gamma.
   out->set_signal_weight(-std::log1p(-trust.precision));
+}
+
+void HostTrustToProto(const std::string& source, const HostTrust& trust, v1::HostTrust* out) {
+  const SourceStanding& lately = trust.lately;
+  out->set_host(trust.host);
+  out->set_source(source);
+  out->set_signals(trust.signals);
+  out->mutable_precision()->set_value(trust.precision);
+  out->mutable_precision()->set_low(trust.precision_low);
+  out->mutable_precision()->set_high(trust.precision_high);
+  out->set_recall(trust.recall);
+  out->set_recent_signals(lately.signals);
+  if (lately.signals > 0) {
+    out->set_recent_precision(lately.proved / lately.signals);
+    out->set_believed_precision(lately.believed / lately.signals);
+  }
+  if (lately.quarantined()) ToProto(lately.since, out->mutable_quarantined_since());
+}
+
+// Each host is of one shard, each of which gives its worst.
+void HostsToProto(std::vector<HostTrust> hosts, const Sources& sources, size_t limit,
+                  v1::GetTrustReportResponse* response) {
+  std::sort(hosts.begin(), hosts.end(), IsWorse);
+  for (const HostTrust& trust : hosts) {
+    if (static_cast<size_t>(response->hosts_size()) >= limit) break;
+    const std::string name = sources.NameOf(trust.source);
+    if (sources.Find(name)) HostTrustToProto(name, trust, response->add_hosts());
+  }
 }
 
 // --- Crawl rate and policy
@@ -146,6 +167,9 @@ void GetPolicy(const ServerContext& context,
   call->response()->set_pending_policy(now.pending);
   call->response()->add_available_policies("default");
   for (const std::string_view name : CrawlPolicyNames()) {
+    // ncis_approx_J stands for many, and is no policy itself.
+    if (ResolvePolicy(name).ok() && !ResolvePolicy(name, context.config.signal_delay).ok())
+      continue;
     call->response()->add_available_policies(std::string(name));
   }
   call->Answer(grpc::Status::OK);
@@ -154,7 +178,7 @@ void GetPolicy(const ServerContext& context,
 void SetPolicy(const ServerContext& context,
                UnaryCall<v1::SetPolicyRequest, v1::SetPolicyResponse>* call) {
   const std::string name = call->request().policy();
-  const StatusOr<CrawlPolicy> policy = ResolvePolicy(name);
+  const StatusOr<CrawlPolicy> policy = ResolvePolicy(name, context.config.signal_delay);
   if (!policy.ok()) return call->Answer(GrpcStatusOf(policy.status()));
   call->response()->set_policy(name);
   call->response()->set_previous_policy(PolicyNow(context.router, context.settings).in_force);
@@ -299,15 +323,35 @@ void GetTrustReport(const ServerContext& context,
   if (!only.empty() && !context.sources.Find(only)) {
     return call->Answer(GrpcStatusOf(NotFound("source: {} is not registered", only)));
   }
+  constexpr uint32_t kDefaultLimit = 100;
+  const uint32_t limit = call->request().has_limit() ? call->request().limit() : kDefaultLimit;
+  if (limit > limits::kMaxTrustRows) {
+    return call->Answer(
+        GrpcStatusOf(InvalidArgument("limit: {} is more than {}", limit, limits::kMaxTrustRows)));
+  }
+  StatusOr<std::string> host = std::string();
+  if (!call->request().host().empty()) host = ConvertHost(call->request().host());
+  if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
+  // Those that are left out take no place among the worst.
+  SourceSet sources;
+  for (const SourceRecord& source : context.sources.All()) {
+    if (only.empty() || source.name == only) sources.set(source.index);
+  }
   struct Gather {
-    std::vector<std::vector<SourceTrust>> shards;  // each written by its own shard
+    // Each written by its own shard.
+    std::vector<std::vector<SourceTrust>> shards;
+    std::vector<std::vector<HostTrust>> hosts;
   };
   auto gather = std::make_shared<Gather>();
   gather->shards.resize(context.router.shards().size());
+  gather->hosts.resize(context.router.shards().size());
   if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
   context.router.QueryAll(
-      [gather](size_t shard, const ShardView& view) { gather->shards[shard] = view.state.Trust(); },
-      [&context, call, gather, only] {
+      [gather, host = *host, sources, limit](size_t shard, const ShardView& view) {
+        gather->shards[shard] = view.state.Trust();
+        if (limit > 0) gather->hosts[shard] = view.state.TrustByHost(host, sources, limit);
+      },
+      [&context, call, gather, only, limit] {
         TrustByClass all;
         for (const auto& shard : gather->shards) {
           for (const SourceTrust& trust : shard) AddTrust(trust, context.sources, &all);
@@ -319,6 +363,10 @@ void GetTrustReport(const ServerContext& context,
             TrustToProto(name.first, trust, call->response()->add_sources());
           }
         }
+        std::vector<HostTrust> hosts;
+        for (const auto& shard : gather->hosts)
+          hosts.insert(hosts.end(), shard.begin(), shard.end());
+        HostsToProto(std::move(hosts), context.sources, limit, call->response());
         context.listings.Give();
         call->Answer(grpc::Status::OK);
       });

@@ -31,6 +31,10 @@ void Add(const ShardCounters& from, ShardCounters* to) {
   to->signals_duplicate += from.signals_duplicate;
   to->signals_unknown_url += from.signals_unknown_url;
   to->epochs += from.epochs;
+  to->quarantined_sources += from.quarantined_sources;
+  to->quarantines += from.quarantines;
+  to->site_models += from.site_models;
+  to->site_model_bytes += from.site_model_bytes;
 }
 
 void Add(const BelievedFreshness& from, BelievedFreshness* to) {

@@ -197,8 +197,9 @@ void ToProto(const PageEstimate& estimate, const PageRecord& page, v1::PageEstim
                  : estimate.observations > 0 ? v1::ESTIMATE_BASIS_POOLED
                                              : v1::ESTIMATE_BASIS_PRIOR);
   out->mutable_change_rate_per_day()->set_value(estimate.rates.change_rate * kDay);
-  out->mutable_change_rate_per_day()->set_low(estimate.low * kDay);
-  out->mutable_change_rate_per_day()->set_high(estimate.high * kDay);
+  const auto [low, high] = estimate.Interval95();
+  out->mutable_change_rate_per_day()->set_low(low * kDay);
+  out->mutable_change_rate_per_day()->set_high(high * kDay);
   out->set_unsignalled_rate_per_day(estimate.rates.unsignalled_rate * kDay);
   out->set_signal_rate_per_day(estimate.rates.signal_rate * kDay);
   out->set_signal_weight(estimate.rates.signal_weight);
@@ -246,6 +247,7 @@ void ToProto(const Explanation& explanation, const PageRecord& page,
                                                       : explanation.why);
   out->set_policy(context.policy);
   out->set_value(std::isinf(explanation.value) ? 0 : explanation.value);
+  out->set_value_share(explanation.value_share);
   out->set_price(explanation.price);
   if (std::isfinite(explanation.effective_elapsed_seconds)) {
     ToProto(Duration::FromSeconds(std::min(explanation.effective_elapsed_seconds, 1e11)),

@@ -9,6 +9,7 @@
 #include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
 #include "server/base/countdown.h"
+#include "server/base/stopping.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
@@ -82,10 +83,10 @@ struct Dispatcher::Actions {
 };
 
 Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate, uint64_t max_open_leases,
-                       uint64_t max_newcomer_leases)
+                       uint64_t max_newcomer_leases, Duration max_lateness)
     : router_(router),
       clock_(clock),
-      pacer_(rate, clock.Now()),
+      pacer_(rate, clock.Now(), max_lateness),
       allowances_({.most = max_open_leases,
                    .newcomers = max_newcomer_leases,
                    .proven_names = kRememberedNames,
@@ -131,7 +132,7 @@ StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<Assignmen
   CHECK(sink != nullptr, "assignments go somewhere");
   const MutexLock lock(mutex_);
   if (stopping_) {
-    return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
+    return ServerIsStopping();
   }
   if (workers_.size() >= max_workers) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
@@ -537,11 +538,19 @@ Instant Dispatcher::TickAfter(size_t ticks, Instant now) const {
   return next + Duration::FromSeconds(static_cast<double>(ticks) / pacer_.rate().per_second());
 }
 
+size_t Dispatcher::Ahead(Instant now) const {
+  return ready_.size() - std::min(ready_.size(), static_cast<size_t>(pacer_.Overdue(now)));
+}
+
 void Dispatcher::Plan(Instant now, Actions* actions) {
   if (!CanPlan(now)) return;
-  const Instant first = TickAfter(ready_.size(), now);
+  const size_t ahead = Ahead(now);
+  const Instant first = TickAfter(ahead, now);
   if (first > now + Scaled(lookahead_, 0.75)) return;
-  const double ticks = (now + lookahead_ - first).seconds() * pacer_.rate().per_second();
+  // For ticks that have passed and can still be used, and for those up to the lookahead.
+  const auto overdue = static_cast<size_t>(pacer_.Overdue(now)) - (ready_.size() - ahead);
+  const double ticks = (now + lookahead_ - first).seconds() * pacer_.rate().per_second() +
+                       static_cast<double>(overdue);
   CHECK(ready_.size() <= limits::kMaxReadyAssignments, "{} are ready", ready_.size());
   const double room = static_cast<double>(
       std::min(limits::kMaxEventsPerCommit, limits::kMaxReadyAssignments - ready_.size()));
@@ -555,7 +564,7 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
     Worker& worker = workers_.at(*id);
     ++worker.reserved;
     Queue(*id, worker);
-    last_at_ = std::max(last_at_, TickAfter(ready_.size() + i, now));
+    last_at_ = std::max(last_at_, TickAfter(ahead + i - std::min(i, overdue), now));
     refill->workers.push_back(*id);
     refill->terms.push_back(
         {.at = last_at_, .worker = worker.terms.name, .lease = worker.terms.lease});
@@ -573,7 +582,7 @@ Instant Dispatcher::NextWake(Instant now) const {
     wake = std::min(wake, std::max(pacer_.next(), ready_.front().assignment.at));
   }
   if (in_refill_ == 0 && AnyInTurn() && ready_.size() < limits::kMaxReadyAssignments) {
-    const Instant plan = TickAfter(ready_.size(), now) - Scaled(lookahead_, 0.75);
+    const Instant plan = TickAfter(Ahead(now), now) - Scaled(lookahead_, 0.75);
     wake = std::min(wake, std::max(plan, barren_until_));
   }
   return wake;

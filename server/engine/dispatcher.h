@@ -91,10 +91,12 @@ struct RecentAssignment {
 // Thread-safe. Start once, Stop before the shards are stopped.
 class Dispatcher {
  public:
-  // A worker may have `max_open_leases` leases open, newcomers `max_newcomer_leases` together.
+  // A worker may have `max_open_leases` leases open, newcomers `max_newcomer_leases` together. A
+  // tick may be used up to `max_lateness` after its time (Pacer).
   Dispatcher(Router& router, Clock& clock, Rate rate,
              uint64_t max_open_leases = limits::kMaxOpenLeasesPerWorker,
-             uint64_t max_newcomer_leases = limits::kNewcomerLeases);
+             uint64_t max_newcomer_leases = limits::kNewcomerLeases,
+             Duration max_lateness = Pacer::kUsualLateness);
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
@@ -172,6 +174,8 @@ class Dispatcher {
   void Plan(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Instant NextWake(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Instant TickAfter(size_t ticks, Instant now) const FRESHET_REQUIRES(mutex_);
+  // Of what is ready, what no tick that has passed will use.
+  [[nodiscard]] size_t Ahead(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool CanPlan(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::optional<WorkerId> NextInTurn() FRESHET_REQUIRES(mutex_);
   static void CountInRow(bool newcomer, int& proven);

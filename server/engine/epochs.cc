@@ -1,48 +1,84 @@
 #include "server/engine/epochs.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "spdlog/spdlog.h"
 
 namespace freshet {
+namespace {
 
-EpochRunner::EpochRunner(const EpochOptions& options, const Store& store, Instant now)
-    : options_(options),
+// How often a shard looks whether the others have shared, or it has learned.
+constexpr Duration kLook = Duration::Millis(5);
+
+EpochOptions WithExchange(EpochOptions options) {
+  if (options.exchange != nullptr) return options;
+  options.exchange = std::make_shared<EpochExchange>(options.stride);
+  for (size_t i = 0; i < options.stride; ++i) {
+    if (i != options.first_slot.value()) options.exchange->Leave(i);
+  }
+  return options;
+}
+
+}  // namespace
+
+EpochRunner::EpochRunner(const EpochOptions& options, Store& store, Instant now)
+    : options_(WithExchange(options)),
       store_(store),
-      next_start_(options.interval > Duration() ? now + options.interval : Instant::Infinite()) {
+      next_start_(options.interval > Duration() ? now + options.interval : Instant::Infinite()),
+      slice_pages_(options.slice_pages) {
   CHECK(options.stride >= 1 && options.slice_pages >= 1);
 }
+
+EpochRunner::~EpochRunner() { Break(); }
 
 void EpochRunner::Request(Done done) { epoch_waiters_.push_back(std::move(done)); }
 
 void EpochRunner::RequestFiling(Done done) { filing_waiters_.push_back(std::move(done)); }
 
 bool EpochRunner::Due(Instant now) const {
-  if (cancelled_) return false;
+  if (!cancelled_.ok()) return false;
+  if (phase_ == Phase::kShare || phase_ == Phase::kLearn) return next_look_ <= now;
   return running() || !epoch_waiters_.empty() || !filing_waiters_.empty() || next_start_ <= now;
 }
 
-Instant EpochRunner::next_start() const { return next_start_; }
+Instant EpochRunner::next_start() const {
+  return phase_ == Phase::kShare || phase_ == Phase::kLearn ? next_look_ : next_start_;
+}
 
 void EpochRunner::Rewind() {
   slot_ = options_.first_slot.value();
+  while (slot_ < limits::kSlots && !Reads(slot_)) slot_ += options_.stride;
+  cursor_ = FirstNumber(slot_);
+}
+
+void EpochRunner::NextSlot() {
+  do {
+    slot_ += options_.stride;
+  } while (slot_ < limits::kSlots && !Reads(slot_));
   cursor_ = FirstNumber(slot_);
 }
 
 void EpochRunner::Begin(ShardState& state, Instant now) {
   started_ = now;
-  pages_ = 0;
+  pages_ = again_ = changed_ = 0;
   filed_by_ = state.policy();
+  moved_.set();
   Rewind();
   learning_ = !epoch_waiters_.empty() || next_start_ <= now;
   // What was asked for since the last one began is answered by the one that begins now; an epoch
   // files them as well.
+  if (!learning_ || !filing_waiters_.empty() || !(state.in_force() == state.policy())) {
+    file_all_ = true;
+  }
   running_waiters_ = std::exchange(filing_waiters_, {});
   if (learning_) {
     for (Done& done : epoch_waiters_) running_waiters_.push_back(std::move(done));
     epoch_waiters_.clear();
+    options_.exchange->Begin(index());
     state.BeginEpoch(now);
   }
   phase_ = learning_ ? Phase::kCollect : Phase::kFile;
@@ -51,10 +87,9 @@ void EpochRunner::Begin(ShardState& state, Instant now) {
 StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
   while (slot_ < limits::kSlots) {
     ASSIGN_OR_RETURN(ScanResult scan,
-                     store_.ScanPages(cursor_, FirstNumber(slot_ + 1), options_.slice_pages));
+                     store_.ScanPages(cursor_, FirstNumber(slot_ + 1), slice_pages_));
     if (scan.done) {
-      slot_ += options_.stride;
-      cursor_ = FirstNumber(slot_);
+      NextSlot();
     } else {
       cursor_ = scan.next;
     }
@@ -63,49 +98,140 @@ StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
   return std::vector<PageRecord>();
 }
 
-void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn,
-                        std::vector<Event>* events) {
+void EpochRunner::Took(Duration took) {
+  if (read_ == 0) return;
+  // Less at once, as what is written takes several times as long as what is looked at; more by
+  // steps, and only where there were as many pages, which the end of a slot may have prevented.
+  constexpr size_t kMost = 1024;
+  if (took > options_.slice) {
+    const double share = options_.slice.seconds() / took.seconds();
+    slice_pages_ = std::max<size_t>(1, static_cast<size_t>(share * static_cast<double>(read_)));
+  } else if (read_ >= slice_pages_) {
+    slice_pages_ = std::min(kMost, slice_pages_ + (slice_pages_ + 15) / 16);
+  }
+}
+
+Event EpochRunner::Again(PageNumber page) const {
+  // An edge files the page anew and writes nothing.
+  if (learning_) return Reestimate{page};
+  return EnterAgeBin{page};
+}
+
+void EpochRunner::LookAt(ShardState& state, Instant now, std::vector<PageRecord> pages,
+                         Transaction& txn) {
+  const bool collects = phase_ == Phase::kCollect;
+  for (PageRecord& page : pages) {
+    const bool changed =
+        collects ? state.CollectForEpoch(page, now) : learning_ && state.TakeNewRates(page, now);
+    changed_ += changed ? 1 : 0;
+    // What is to be filed anew as it is waits until there is room for it.
+    if (!changed && (collects || !file_all_)) continue;
+    const PageNumber number = page.number;
+    txn.Load(std::move(page));
+    Transaction::Page* loaded = txn.Find(number);
+    loaded->reindex = true;
+    // Else filed anew as it is: nothing to write, so that a change of policy never waits for the
+    // disk.
+    loaded->state_changed = changed;
+  }
+}
+
+void EpochRunner::Slice(ShardState& state, Instant now, Transaction& txn) {
+  read_ = 0;
   if (phase_ == Phase::kIdle) Begin(state, now);
-  if (phase_ == Phase::kFile && !state.MakeRoom()) return;
+  if (phase_ == Phase::kShare) return Learn(state, now);
+  if (phase_ == Phase::kLearn) return TakeLearned(state, now);
+  if (phase_ == Phase::kFile && file_all_ && !state.MakeRoom()) return;
   StatusOr<std::vector<PageRecord>> pages = NextPages();
   if (!pages.ok()) {
     End(now, pages.status());
     return;
   }
-  if (phase_ == Phase::kCollect) {
-    for (const PageRecord& page : *pages) state.CollectForEpoch(page);
-    if (pages->empty()) {
-      state.FinishEpoch(now, txn);
-      number_ = state.epoch();
-      Rewind();
-      phase_ = Phase::kFile;
-    }
-    return;
-  }
-  for (PageRecord& page : *pages) {
-    const PageNumber number = page.number;
-    txn.Load(std::move(page));
-    if (learning_) {
-      events->push_back(Reestimate{number});
-    } else {
-      // Filed anew as it is: nothing to write, so that a change of policy never waits for the disk.
-      txn.Find(number)->reindex = true;
-    }
-  }
-  pages_ += pages->size();
-  if (!pages->empty()) return;
-  state.FinishFiling(filed_by_);
+  read_ = pages->size();
+  (phase_ == Phase::kFile && learning_ ? again_ : pages_) += read_;
+  if (!pages->empty()) return LookAt(state, now, *std::move(pages), txn);
+  if (phase_ == Phase::kCollect) return Share(state, now);
+  if (file_all_) state.FinishFiling(filed_by_);
+  file_all_ = false;
   End(now, absl::OkStatus());
 }
 
+void EpochRunner::Share(ShardState& state, Instant now) {
+  state.EndCollecting();
+  shared_ = false;
+  sharing_ = std::async(std::launch::async, [this, &state] {
+    options_.exchange->Publish(index(), state.CollectedInEpoch());
+    shared_ = true;
+  });
+  phase_ = Phase::kShare;
+  next_look_ = now;
+  share_end_ = now + options_.patience;
+}
+
+bool EpochRunner::WaitsFor(const std::atomic<bool>& done, Instant now) {
+  if (done) return false;
+  next_look_ = now + kLook;
+  return true;
+}
+
+void EpochRunner::Learn(const ShardState& state, Instant now) {
+  if (WaitsFor(shared_, now)) return;
+  if (!options_.exchange->MayLearn(index()) && now < share_end_) {
+    next_look_ = now + kLook;
+    return;
+  }
+  sharing_.get();
+  learned_ = false;
+  learning_from_ = std::async(std::launch::async, [this, &state, now] {
+    StatusOr<LearnedSites> learned = state.LearnEpoch(options_.exchange->All(), break_);
+    if (!break_) {
+      Changes changes;
+      changes.epoch = state.RecordOf(*learned, now);
+      if (Status status = store_.Commit(changes); !status.ok()) learned = std::move(status);
+    }
+    learned_ = true;
+    return learned;
+  });
+  phase_ = Phase::kLearn;
+  next_look_ = now + kLook;
+}
+
+void EpochRunner::TakeLearned(ShardState& state, Instant now) {
+  if (WaitsFor(learned_, now)) return;
+  StatusOr<LearnedSites> learned = learning_from_.get();
+  if (!learned.ok()) return End(now, learned.status());
+  moved_ = learned->moved;
+  state.FinishEpoch(*std::move(learned));
+  number_ = state.epoch();
+  Rewind();
+  // Where a model has moved all of its pages may have to be written.
+  slice_pages_ = std::min(slice_pages_, options_.slice_pages);
+  phase_ = Phase::kFile;
+}
+
+void EpochRunner::Break() {
+  break_ = true;
+  if (sharing_.valid()) sharing_.get();
+  if (learning_from_.valid()) (void)learning_from_.get();
+  break_ = false;
+}
+
 void EpochRunner::End(Instant now, const Status& status) {
+  Break();
+  if (phase_ == Phase::kCollect) options_.exchange->Withdraw(index());
   phase_ = Phase::kIdle;
   if (learning_) {
     next_start_ = options_.interval > Duration() ? now + options_.interval : Instant::Infinite();
+    // Nobody may have asked for it.
+    if (!status.ok() && cancelled_.ok()) {
+      spdlog::error("shard {}: epoch {} failed: {}", index(), last_.number + 1, status.ToString());
+    }
     if (status.ok()) {
       last_ = {.number = number_,
                .epochs = last_.epochs + 1,
                .pages = pages_,
+               .again = again_,
+               .changed = changed_,
                .ended = now,
                .took = now - started_};
     }
@@ -118,18 +244,20 @@ void EpochRunner::End(Instant now, const Status& status) {
   running_waiters_.clear();
 }
 
-void EpochRunner::Cancel(Instant now) {
-  cancelled_ = true;
+void EpochRunner::Cancel(Instant now, const Status& reason) {
+  CHECK(!reason.ok());
+  cancelled_ = reason;
+  options_.exchange->Leave(index());
   for (auto* waiters : {&epoch_waiters_, &filing_waiters_}) {
     for (Done& done : *waiters) running_waiters_.push_back(std::move(done));
     waiters->clear();
   }
-  End(now, MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down"));
+  End(now, reason);
   next_start_ = Instant::Infinite();
 }
 
 void EpochRunner::Notify() {
-  if (cancelled_) Cancel(Instant::None());
+  if (!cancelled_.ok()) Cancel(Instant::None(), Status(cancelled_));
   for (const auto& notice : std::exchange(notices_, {})) notice();
 }
 

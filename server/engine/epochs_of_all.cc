@@ -7,6 +7,7 @@
 #include "core/base/check.h"
 #include "core/schedule/crawl_policy.h"
 #include "server/base/countdown.h"
+#include "server/base/stopping.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -29,6 +30,8 @@ struct EpochGather {
       result.number = std::max(result.number, shard->number);
       result.epochs = std::max(result.epochs, shard->epochs);
       result.pages += shard->pages;
+      result.again += shard->again;
+      result.changed += shard->changed;
       result.ended = std::max(result.ended, shard->ended);
       result.took = std::max(result.took, shard->took);
     }
@@ -54,7 +57,7 @@ void AskAll(const Router& router,
   };
   for (Shard* shard : router.shards()) {
     const bool asked = shard->Query([ask, report](const ShardView& view) { ask(view, report); });
-    if (!asked) report(MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down"));
+    if (!asked) report(ServerIsStopping());
   }
 }
 
@@ -72,6 +75,8 @@ void Confirm(const Router& router, const CrawlPolicy& policy,
 }  // namespace
 
 void RunEpochs(const Router& router, std::function<void(const Status&, const EpochResult&)> done) {
+  // Before any of them begins, so that none learns before all have collected.
+  for (Shard* shard : router.shards()) shard->ExpectEpoch();
   const auto ask = [](const ShardView& view, const EpochRunner::Done& report) {
     view.epochs.Request(report);
   };

@@ -13,8 +13,8 @@
 
 namespace freshet {
 
-// Has every shard run an epoch. `done` is called once, with the sum, when the last has; Unavailable
-// where one is stopped.
+// Has every shard run an epoch, in which all learn from the pages of all as they are now. `done` is
+// called once, with the sum, when the last has; Unavailable where one is stopped.
 void RunEpochs(const Router& router, std::function<void(const Status&, const EpochResult&)> done);
 
 // Has all shards follow `policy`. `done` is called once it is in force on all, or with why it is

@@ -7,14 +7,11 @@
 #include <utility>
 
 #include "core/schedule/page_plan.h"
+#include "server/base/stopping.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
 namespace {
-
-Status Stopping() {
-  return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
-}
 
 Status Superseded() {
   return MakeStatus(absl::StatusCode::kAborted, "policy: another one was set meanwhile");
@@ -44,7 +41,7 @@ uint64_t PlanRunner::BeginChange(std::optional<PlanMethod> method) {
 void PlanRunner::Follow(uint64_t change, Done done) {
   MutexLock lock(mutex_);
   if (stop_ || change != change_) {
-    const Status status = stop_ ? Stopping() : Superseded();
+    const Status status = stop_ ? ServerIsStopping() : Superseded();
     lock.Unlock();
     if (done) done(status);
     return;
@@ -76,7 +73,7 @@ void PlanRunner::Stop() {
 
 Status PlanRunner::GoOn(const Job& job) const {
   const MutexLock lock(mutex_);
-  if (stop_) return Stopping();
+  if (stop_) return ServerIsStopping();
   return change_ == job.change ? absl::OkStatus() : Superseded();
 }
 
@@ -119,7 +116,7 @@ void PlanRunner::Run() {
   }
   const std::vector<Done> waiters = std::exchange(waiters_, {});
   lock.Unlock();
-  for (const Done& done : waiters) done(Stopping());
+  for (const Done& done : waiters) done(ServerIsStopping());
 }
 
 bool PlanRunner::Ask(Shard& shard, const std::function<void(const ShardView&)>& query) {

@@ -7,6 +7,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "server/base/countdown.h"
+#include "server/base/stopping.h"
 
 namespace freshet {
 namespace {
@@ -28,7 +29,7 @@ Status RefusalOf(PushOutcome outcome) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       "the server has more waiting than it can take in");
   }
-  return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
+  return ServerIsStopping();
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "server/engine/shard.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "server/base/stopping.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
@@ -19,6 +22,14 @@ constexpr int64_t kBelievedCostShare = 100;
 constexpr Duration kMaxIdle = Duration::Millis(500);
 // From a refused commit to the next attempt at the shard's own events.
 constexpr Duration kAgain = Duration::Seconds(1);
+
+// What the calling thread has worked: how much a slice does is not to depend on what else the
+// machine is busy with.
+Duration ThreadCpuTime() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return Duration::Micros(int64_t{used.tv_sec} * 1'000'000 + used.tv_nsec / 1'000);
+}
 
 Reply RefusedReply(const Status& status) {
   return {.disposition = Disposition::kRefused, .status = status};
@@ -87,6 +98,8 @@ void Shard::Stop() {
   reads_.Close();
   mailbox_.Close();
   if (thread_.joinable()) thread_.join();
+  epochs_.Cancel(clock_.Now(), ServerIsStopping());
+  epochs_.Notify();
 }
 
 // --- What others ask for
@@ -159,6 +172,7 @@ void Shard::RunOnce(Instant now) {
   for (Request& request : requests) Accept(request, turn);
   if (failure_.ok() && again_.empty()) TakeOwnEvents(turn);
   RunTurn(turn);
+  if (failure_.ok() && again_.empty() && epochs_.Due(now)) RunSlice(now);
   reads_.Serve({state_, epochs_, now});
   PublishBelieved(now);
   reaper_.Destroy(state_.TakeRetired());
@@ -172,6 +186,7 @@ void Shard::RunTurn(Turn& turn) {
     StepAll(turn);
     CommitAndInstall(turn);
   }
+  for (const QuarantineNews& news : state_.TakeQuarantineNews()) observer_.OnQuarantine(news);
   Publish();
   Answer(turn);
 }
@@ -179,23 +194,28 @@ void Shard::RunTurn(Turn& turn) {
 void Shard::TakeOwnEvents(Turn& turn) {
   std::vector<Event> due;
   state_.TakeDueTimers(turn.now, limits::kMaxEventsPerCommit, &due);
-  if (epochs_.Due(turn.now)) {
-    epochs_.Slice(state_, turn.now, turn.txn, &due);
-    for (const Transaction::Page& page : turn.txn.pages()) {
-      if (page.reindex) turn.filed_anew.push_back(page.record.number);
-    }
-  }
   turn.stirred |= !due.empty();
   turn.own = due.size();
   turn.Add(std::move(due), nullptr);
+}
+
+void Shard::RunSlice(Instant now) {
+  Turn turn(now);
+  const Duration start = ThreadCpuTime();
+  epochs_.Slice(state_, now, turn.txn);
+  for (const Transaction::Page& page : turn.txn.pages()) {
+    if (page.reindex) turn.filed_anew.push_back(page.record.number);
+  }
+  turn.stirred = !turn.filed_anew.empty();
+  RunTurn(turn);
+  epochs_.Took(ThreadCpuTime() - start);
 }
 
 void Shard::KeepOwnEvents(const Turn& turn) {
   if (turn.own == 0 && turn.filed_anew.empty()) return;
   CHECK(again_.empty());
   again_.assign(turn.events.end() - static_cast<ptrdiff_t>(turn.own), turn.events.end());
-  // An edge files the page anew and writes nothing.
-  for (const PageNumber page : turn.filed_anew) again_.emplace_back(EnterAgeBin{page});
+  for (const PageNumber page : turn.filed_anew) again_.push_back(epochs_.Again(page));
   again_at_ = turn.now + kAgain;
 }
 
@@ -371,6 +391,9 @@ ShardSnapshot Shard::snapshot() const {
 void Shard::Fail(const Status& status) {
   if (!failure_.ok()) return;
   failure_ = status;
+  epochs_.Cancel(clock_.Now(),
+                 MakeStatus(absl::StatusCode::kUnavailable, "the store cannot be written: {}",
+                            std::string(status.message())));
   {
     const MutexLock lock(mutex_);
     snapshot_.failure = status;

@@ -86,6 +86,7 @@ class ShardObserver {
   virtual void OnPagesMayBeDue() = 0;
   // Before the replies to what opened or ended the leases.
   virtual void OnLeases(const LeaseTallies& /*tallies*/) {}
+  virtual void OnQuarantine(const QuarantineNews& /*news*/) {}
 };
 
 struct ShardSettings {
@@ -119,6 +120,8 @@ class Shard {
   void Submit(SettleRequest&& request);
   // Returns false, and does not call `query`, when the shard is stopped.
   bool Query(ShardQuery query);
+  // An epoch of all shards is about to be asked for (EpochExchange).
+  void ExpectEpoch() { epochs_.Expect(); }
   // Asked after the events of a turn, a few at a time (server/engine/shard_reads.h).
   PushOutcome Read(ShardQuery query) {
     const PushOutcome outcome = reads_.Push(std::move(query));
@@ -141,11 +144,15 @@ class Shard {
   struct Turn;
 
   void Run();
-  // One round of the loop: a turn for what waits, after one for what is to be tried again.
+  // One round of the loop: a turn for what waits, after one for what is to be tried again; then a
+  // slice.
   void RunOnce(Instant now);
   void RunTurn(Turn& turn);
-  // Timers that are due, and a slice of an epoch or of filing pages anew.
+  // Timers that are due.
   void TakeOwnEvents(Turn& turn);
+  // A turn for a slice of an epoch, or of filing pages anew: of its own, so that what clients ask
+  // for waits for the slice that runs when it comes, and not for the next one as well.
+  void RunSlice(Instant now);
   // The turn's commit was refused: its own events are for a later turn.
   void KeepOwnEvents(const Turn& turn);
   [[nodiscard]] Duration IdleTime(Instant now) const;

@@ -166,6 +166,15 @@ void WritePages(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.last_epoch.took.seconds());
   out.Gauge("freshet_epoch_running", "1 while an epoch runs.")
       .Add(status.epoch_running ? 1.0 : 0.0);
+  out.Gauge("freshet_sources_quarantined",
+            "Sources in quarantine, counted once for each host where they are.")
+      .Add(status.counters.quarantined_sources);
+  out.Counter("freshet_quarantines_total", "Quarantines of a source at a host that began.")
+      .Add(status.counters.quarantines);
+  out.Gauge("freshet_site_models", "Models of sites that shards keep.")
+      .Add(status.counters.site_models);
+  out.Gauge("freshet_site_model_bytes", "Memory that they take.")
+      .Add(status.counters.site_model_bytes);
 }
 
 void WriteStore(const ServerStatus& status, FamilyWriter& out) {
@@ -238,10 +247,12 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
 
 void Metrics::SetHandlers(std::function<void(uint16_t, const Status&)> on_failure,
                           std::function<void()> on_pages_may_be_due,
-                          std::function<void(const LeaseTallies&)> on_leases) {
+                          std::function<void(const LeaseTallies&)> on_leases,
+                          std::function<void(const QuarantineNews&)> on_quarantine) {
   on_failure_ = std::move(on_failure);
   on_pages_may_be_due_ = std::move(on_pages_may_be_due);
   on_leases_ = std::move(on_leases);
+  on_quarantine_ = std::move(on_quarantine);
 }
 
 void Metrics::OnCommit(Duration took, size_t events) {
@@ -259,6 +270,10 @@ void Metrics::OnPagesMayBeDue() {
 
 void Metrics::OnLeases(const LeaseTallies& tallies) {
   if (on_leases_) on_leases_(tallies);
+}
+
+void Metrics::OnQuarantine(const QuarantineNews& news) {
+  if (on_quarantine_) on_quarantine_(news);
 }
 
 std::string Metrics::RenderStarting(const RecoveryStatus& recovery) {

@@ -25,12 +25,14 @@ class Metrics final : public ShardObserver {
   // Who else is to be told. Set before the shards start.
   void SetHandlers(std::function<void(uint16_t, const Status&)> on_failure,
                    std::function<void()> on_pages_may_be_due,
-                   std::function<void(const LeaseTallies&)> on_leases);
+                   std::function<void(const LeaseTallies&)> on_leases,
+                   std::function<void(const QuarantineNews&)> on_quarantine);
 
   void OnCommit(Duration took, size_t events) override;
   void OnFailure(uint16_t shard, const Status& status) override;
   void OnPagesMayBeDue() override;
   void OnLeases(const LeaseTallies& tallies) override;
+  void OnQuarantine(const QuarantineNews& news) override;
 
   // What there is to say before the server serves.
   [[nodiscard]] static std::string RenderStarting(const RecoveryStatus& recovery);
@@ -45,6 +47,7 @@ class Metrics final : public ShardObserver {
   std::function<void(uint16_t, const Status&)> on_failure_;
   std::function<void()> on_pages_may_be_due_;
   std::function<void(const LeaseTallies&)> on_leases_;
+  std::function<void(const QuarantineNews&)> on_quarantine_;
 };
 
 }  // namespace freshet

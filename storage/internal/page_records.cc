@@ -20,7 +20,9 @@ constexpr uint8_t kAllFlags = 15;
 
 // Of the payload of a state, by version.
 constexpr size_t StatePayloadBytes(uint8_t version) {
-  return (version == 1 ? kStateValueBytes1 : kStateValueBytes) - 1 - kChecksumBytes;
+  constexpr std::array<size_t, kStateVersion> kBytes = {kStateValueBytes1, kStateValueBytes2,
+                                                        kStateValueBytes};
+  return kBytes[version - 1U] - 1 - kChecksumBytes;
 }
 
 // Tags of a detail. Frozen.
@@ -314,7 +316,8 @@ void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprin
   }
   for (const BurstSignal& signal : state.bursts) {
     writer.U32(signal.burst);
-    writer.F32(signal.weight);
+    writer.F32(signal.shift);
+    writer.U8(signal.source_class.packed());
   }
   writer.Time(state.retry_at);
   writer.Span(spec.min_interval);
@@ -329,7 +332,9 @@ void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprin
 }
 
 Status DecodeState(std::string_view key, std::string_view value, StateRow* row) {
-  const uint8_t version = value.starts_with('\1') ? 1 : kStateVersion;
+  const uint8_t version = value.starts_with('\1') || value.starts_with('\2')
+                              ? static_cast<uint8_t>(value.front())
+                              : kStateVersion;
   ASSIGN_OR_RETURN(const std::string_view payload, OpenValue(Family::kStates, key, value, version));
   // Every start decodes all states: one check of the length stands for one at each field.
   if (payload.size() != StatePayloadBytes(version)) {
@@ -370,7 +375,12 @@ Status DecodeState(std::string_view key, std::string_view value, StateRow* row) 
   state.signals.set_entries(entries);
   for (BurstSignal& signal : state.bursts) {
     signal.burst = reader.U32();
-    signal.weight = reader.F32();
+    signal.shift = reader.F32();
+    if (version == kStateVersion) {
+      signal.source_class = SourceClass(reader.U8());
+    } else {
+      signal = BurstSignal();  // it told a weight, which says nothing here
+    }
   }
   state.retry_at = reader.Time();
   spec.min_interval = reader.Span();

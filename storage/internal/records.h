@@ -47,7 +47,8 @@ struct HostRow {
 };
 
 // Size of every value in `states`, and of one of version 1.
-inline constexpr size_t kStateValueBytes = 205;
+inline constexpr size_t kStateValueBytes = 207;
+inline constexpr size_t kStateValueBytes2 = 205;
 inline constexpr size_t kStateValueBytes1 = 202;
 
 void EncodeUrl(std::string_view key, uint64_t serial, std::string* value);

@@ -98,7 +98,10 @@ Status ValidateState(const PageState& state) {
   RETURN_IF_ERROR(FiniteSum("evidence", state.evidence));
   RETURN_IF_ERROR(FiniteSum("evidence_exposure", state.evidence_exposure));
   for (const BurstSignal& signal : state.bursts) {
-    RETURN_IF_ERROR(FiniteSum("weight of a burst", signal.weight));
+    if (!std::isfinite(signal.shift)) return InvalidArgument("shift of a burst: is not finite");
+    if (signal.source_class.packed() >= kSourceClasses) {
+      return InvalidArgument("class of a burst: {}", signal.source_class.packed());
+    }
   }
   return ValidateSignals(state.signals);
 }

@@ -537,6 +537,21 @@ TEST(TrustTest, SaysThatNoSourceWasSeen) {
   EXPECT_EQ(server.Run({"trust", "--json"}).err, "");
 }
 
+TEST(TrustTest, ShowsHostsWithTheirQuarantine) {
+  FakeServer server;
+  const std::vector<std::string> line = {"trust", "--host",  "a.test", "--source",
+                                         "cdn",   "--limit", "7"};
+  const Outcome run = server.Run(line);
+  EXPECT_EQ(run.code, kAccepted);
+  EXPECT_THAT(run.out, testing::HasSubstr("in quarantine since"));
+  EXPECT_THAT(run.out, testing::HasSubstr("a.test"));
+  EXPECT_THAT(run.out, testing::HasSubstr("0.125"));
+  EXPECT_THAT(run.out, testing::HasSubstr("2023-11-14"));
+  const Outcome json = server.Run({"trust", "--host", "a.test", "--limit", "7", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(json.out)["signals"], 7);
+  EXPECT_NE(server.Run({"trust", "--limit", "1001"}).code, kAccepted);
+}
+
 TEST(ListTest, ARefusedListWasNotCutOff) {
   FakeServer server;
   server.pages.list.clear();

@@ -183,8 +183,17 @@ class FakeAdmin : public v1::AdminService::Service {
     *response->mutable_defaults()->mutable_min_delay() = request->min_delay();
     return grpc::Status::OK;
   }
-  grpc::Status GetTrustReport(grpc::ServerContext*, const v1::GetTrustReportRequest*,
-                              v1::GetTrustReportResponse*) override {
+  grpc::Status GetTrustReport(grpc::ServerContext*, const v1::GetTrustReportRequest* request,
+                              v1::GetTrustReportResponse* response) override {
+    if (request->host().empty()) return grpc::Status::OK;
+    v1::HostTrust* trust = response->add_hosts();
+    trust->set_host(request->host());
+    trust->set_source(request->source());
+    trust->set_signals(request->limit());
+    trust->mutable_precision()->set_value(0.25);
+    trust->set_recent_precision(0.125);
+    trust->set_believed_precision(0.5);
+    trust->mutable_quarantined_since()->set_seconds(1'700'000'000);
     return grpc::Status::OK;
   }
   grpc::Status UnregisterSource(grpc::ServerContext*, const v1::UnregisterSourceRequest* request,

@@ -149,11 +149,14 @@ std::string Mismatch(const char* field, const auto& expected, const auto& seen) 
   return fmt::format("{} is {}, expected {}; ", field, seen, expected);
 }
 
+// By source alone: of signals that come one by one the class is that of what came before them, and
+// that is not kept over a start.
 std::string SignalsText(const std::map<Facts::Signal, uint32_t>& signals) {
+  std::map<std::string, uint32_t> sums;
+  for (const auto& [kind, count] : signals) sums[kind.first] += count;
   std::string text;
-  for (const auto& [kind, count] : signals) {
-    if (count > 0)
-      text += fmt::format("{}/{}:{} ", kind.first, static_cast<int>(kind.second), count);
+  for (const auto& [source, count] : sums) {
+    if (count > 0) text += fmt::format("{}:{} ", source, count);
   }
   return text;
 }

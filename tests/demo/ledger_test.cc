@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/demo/small_history.h"
+#include "tools/demo/rule_schedule.h"
 #include "tools/demo/truth.h"
-#include "tools/demo/uniform.h"
 
 namespace freshet::demo {
 namespace {
@@ -109,19 +109,30 @@ TEST_F(LedgerTest, TruthTellsChangedFromUnchanged) {
   EXPECT_TRUE(truth.Fetch(kC, std::nullopt)->changed) << "the first crawl finds a page changed";
   now = WallDay(11);
   EXPECT_EQ(truth.Fetch(kA, WallDay(2.5)), std::nullopt) << "the history is over";
-  const TruthSnapshot snapshot = truth.Look();
+  std::vector<int64_t> fetched_at;
+  const TruthSnapshot snapshot = truth.Look(&fetched_at);
+  EXPECT_EQ(fetched_at,
+            (std::vector<int64_t>{WallDay(1), WallDay(2.5), WallDay(2.5), WallDay(2.5)}));
+  (void)truth.Look(&fetched_at);
+  EXPECT_TRUE(fetched_at.empty()) << "each is told once";
   EXPECT_EQ(snapshot.time_micros, WallDay(10));
   EXPECT_EQ(snapshot.crawls, 4U);
   EXPECT_EQ(snapshot.changed, 2U);
   EXPECT_EQ(snapshot.pages, 3U);
 }
 
+std::vector<int64_t> WallDays(const std::vector<double>& days) {
+  std::vector<int64_t> times;
+  for (const double day : days) times.push_back(WallDay(day));
+  return times;
+}
+
 TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
-  // Crawls on days 1.5 (b, crawled longest ago), 3 (a), 4.5 (c, new), 6 (b), 7.5 (a), 9 (c).
-  UniformSchedule uniform(replayed_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin);
-  uniform.AdvanceTo(WallDay(6), 4);
-  uniform.AdvanceTo(WallDay(9), 2);
-  uniform.AdvanceTo(WallDay(9.5), 0);
+  RuleSchedule uniform("uniform", replayed_, {WallDay(-1), WallDay(-2), std::nullopt}, kWallBegin);
+  // b, crawled longest ago; a; c, which the poll of day 4 has found; b.
+  uniform.AdvanceTo(WallDay(6), WallDays({1.5, 3, 4.5, 6}));
+  uniform.AdvanceTo(WallDay(9), WallDays({7.5, 9}));
+  uniform.AdvanceTo(WallDay(9.5), {});
   const LastCrawls& crawls = uniform.ledger().last_crawls();
   EXPECT_EQ(crawls[kB], WallDay(6));
   EXPECT_EQ(crawls[kA], WallDay(7.5));
@@ -129,9 +140,23 @@ TEST_F(LedgerTest, UniformCrawlsInTurnAndNewPagesFirst) {
   EXPECT_DOUBLE_EQ(uniform.ledger().Current().plain, 1);
 }
 
+TEST_F(LedgerTest, PingsFirstCrawlsWhatPollsAnnounceByImportance) {
+  RuleSchedule pings("pings_first", replayed_, {WallDay(-1), WallDay(-2), std::nullopt},
+                     kWallBegin);
+  // b and a, nothing being signalled; a, for the poll of day 2; b in turn; c, new on day 4.
+  pings.AdvanceTo(WallDay(4.2), WallDays({0.5, 1.5, 2.5, 3, 4.1}));
+  EXPECT_EQ(pings.ledger().last_crawls(), (LastCrawls{WallDay(2.5), WallDay(3), WallDay(4.1)}));
+  // c changed on day 5, a on day 6: c is of more importance.
+  pings.AdvanceTo(WallDay(6.4), WallDays({6.3}));
+  EXPECT_EQ(pings.ledger().last_crawls()[kC], WallDay(6.3));
+  pings.AdvanceTo(WallDay(7.4), WallDays({6.45, 7.3}));
+  EXPECT_EQ(pings.ledger().last_crawls()[kA], WallDay(7.3)) << "touched again, after its crawl";
+  EXPECT_DOUBLE_EQ(pings.ledger().Current().plain, 1);
+}
+
 TEST_F(LedgerTest, UniformWithoutAnyCrawlOnlyLooksOn) {
-  UniformSchedule uniform(replayed_, all_crawled_, kWallBegin);
-  uniform.AdvanceTo(WallDay(3), 0);
+  RuleSchedule uniform("uniform", replayed_, all_crawled_, kWallBegin);
+  uniform.AdvanceTo(WallDay(3), {});
   EXPECT_DOUBLE_EQ(uniform.ledger().Current().weighted, 0.25);
 }
 

@@ -5,7 +5,7 @@
 
 #include "tests/demo/small_history.h"
 #include "tools/demo/replayed_history.h"
-#include "tools/demo/uniform.h"
+#include "tools/demo/rule_schedule.h"
 
 namespace freshet::demo {
 namespace {
@@ -19,10 +19,14 @@ std::vector<Sample> DailySamples(const ReplayedHistory& replayed) {
   std::vector<Sample> samples;
   const LastCrawls crawls = {kWallBegin, kWallBegin, std::nullopt};
   Ledger ledger(replayed, crawls, kWallBegin);
-  UniformSchedule uniform(replayed, crawls, kWallBegin);
+  RuleSchedule uniform("uniform", replayed, crawls, kWallBegin);
+  RuleSchedule pings_first("pings_first", replayed, crawls, kWallBegin);
   for (int day = 0; day <= 10; ++day) {
     ledger.AdvanceTo(WallDay(day));
-    uniform.AdvanceTo(WallDay(day), day == 0 ? 0 : 2);
+    std::vector<int64_t> at;
+    if (day > 0) at = {WallDay(day - 0.5), WallDay(day)};
+    uniform.AdvanceTo(WallDay(day), at);
+    pings_first.AdvanceTo(WallDay(day), at);
     samples.push_back({.truth = {.time_micros = WallDay(day),
                                  .pages = ledger.pages(),
                                  .crawls = static_cast<uint64_t>(2 * day),
@@ -30,10 +34,11 @@ std::vector<Sample> DailySamples(const ReplayedHistory& replayed) {
                                  .current = ledger.Current(),
                                  .sum = ledger.sum()},
                        .believed = Freshness{.weighted = day <= 5 ? 0.5 : 0.25, .plain = 0.75},
-                       .uniform = uniform.ledger().Current(),
-                       .uniform_sum = uniform.ledger().sum(),
+                       .uniform = {uniform.ledger().Current(), uniform.ledger().sum()},
+                       .pings_first = {pings_first.ledger().Current(), pings_first.ledger().sum()},
                        .signals = static_cast<uint64_t>(day),
-                       .price = 0.5});
+                       .price = 0.5,
+                       .unused = {.late = 1000U * static_cast<uint64_t>(day), .page = 7}});
   }
   return samples;
 }
@@ -92,10 +97,15 @@ TEST(ReportTest, SummaryAveragesOverTimeAndPeriods) {
   EXPECT_THAT(text, HasSubstr("true, under freshetd                   32.5 %"));
   EXPECT_THAT(text, HasSubstr("believed by freshetd                   37.5 %"));
   // Two crawls a day find every change within a day and a half.
-  EXPECT_GT(samples.back().uniform_sum.Mean().weighted, 0.85);
-  EXPECT_LT(samples.back().uniform_sum.Mean().weighted, 1);
-  EXPECT_THAT(text, HasSubstr("1997-05-19 to 1997-05-21          100.0 %       50.0 %"));
-  EXPECT_THAT(text, HasSubstr("1997-05-26 to 1997-05-29           12.5 %       25.0 %"));
+  EXPECT_GT(samples.back().uniform.sum.Mean().weighted, 0.85);
+  EXPECT_LT(samples.back().uniform.sum.Mean().weighted, 1);
+  EXPECT_GT(samples.back().pings_first.sum.Mean().weighted,
+            samples.back().uniform.sum.Mean().weighted);
+  EXPECT_THAT(text, HasSubstr("pings first (simulated) *"));
+  EXPECT_THAT(text,
+              HasSubstr("10,000 for which the server had nothing ready in time, 0 for which"));
+  EXPECT_THAT(text, HasSubstr("1997-05-19 to 1997-05-21     100.0 %     50.0 %       100.0 %"));
+  EXPECT_THAT(text, HasSubstr("1997-05-26 to 1997-05-29      12.5 %     25.0 %"));
 }
 
 TEST(ReportTest, WhatTheServerHasNotComputedYetIsADash) {

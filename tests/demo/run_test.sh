@@ -33,6 +33,7 @@ plays_to_the_end() {
   has '^Played php.tsv.gz from 20[0-9-]+ to 2026-08-2[0-9] in [0-9]+.[0-9] s: 11,329 pages'
   within 'true freshness' "$(percent 'true, under freshetd')" 50 100
   within 'believed freshness' "$(percent 'believed by freshetd')" 1 100
+  within 'freshness of pings first' "$(percent 'pings first')" 50 100
   within 'uniform freshness' "$(percent 'uniform schedule')" 50 100
   local share
   share=$(sed -nE 's/.*allowed\), ([0-9.]+) % of them found a change.*/\1/p' "$scratch/out")

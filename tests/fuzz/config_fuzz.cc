@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CHECK(config.shards >= 1 && config.max_http_connections >= 1);
   CHECK(std::isfinite(config.crawl_rate.per_second()));
   CHECK(config.default_lease <= config.max_lease);
-  CHECK(ResolvePolicy(config.policy).ok());
+  CHECK(ResolvePolicy(config.policy, config.signal_delay).ok());
   CHECK(ParseHostPort(config.listen).ok() && ParseHostPort(config.http_listen).ok());
   return 0;
 }

@@ -1,4 +1,5 @@
 // What operators set and see, over gRPC and HTTP.
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 
@@ -73,6 +74,26 @@ TEST(Admin, ChangesThePolicy) {
   const grpc::Status status = server.admin->SetPolicy(&call, request, &unused);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), testing::StartsWith("policy: 'best' is none of"));
+}
+
+TEST(Admin, APolicyThatNeedsADelayIsRefusedWithoutOne) {
+  TestServer server([](ServerConfig* config) { config->signal_delay = Duration::Seconds(60); });
+  EXPECT_THAT(Call(*server.admin, &Admin::GetPolicy, {}).available_policies(),
+              Contains("greedy_ncis_d"));
+  v1::SetPolicyRequest request;
+  request.set_policy("greedy_ncis_d");
+  EXPECT_EQ(Call(*server.admin, &Admin::SetPolicy, request).policy(), "greedy_ncis_d");
+  server.config.signal_delay = Duration();
+  server.Restart();
+  const auto policy = Call(*server.admin, &Admin::GetPolicy, {});
+  EXPECT_EQ(policy.policy(), "default");
+  EXPECT_THAT(policy.available_policies(), Contains("ncis_approx_J"));
+  EXPECT_THAT(policy.available_policies(), testing::Not(Contains("greedy_ncis_d")));
+  v1::SetPolicyResponse unused;
+  grpc::ClientContext call;
+  const grpc::Status status = server.admin->SetPolicy(&call, request, &unused);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("signals.delay is 0"));
 }
 
 TEST(Admin, FollowsARatePlanOverAllShards) {
@@ -245,14 +266,127 @@ TEST(Admin, ReportsTheTrustInSources) {
   }
   (void)Call(*server.admin, &Admin::RunEpoch, {});
   const auto report = Call(*server.admin, &Admin::GetTrustReport, {});
-  ASSERT_EQ(report.sources_size(), 1);
-  EXPECT_EQ(report.sources(0).source(), "cdn");
-  EXPECT_EQ(report.sources(0).burst_class(), v1::BURST_CLASS_1_TO_2);
-  EXPECT_GE(report.sources(0).precision().value(), report.sources(0).precision().low());
-  EXPECT_LE(report.sources(0).precision().value(), report.sources(0).precision().high());
+  // Each by itself, but of one host within a moment: most were seen to be of a burst.
+  ASSERT_GE(report.sources_size(), 2);
+  EXPECT_NE(report.sources(report.sources_size() - 1).burst_class(), v1::BURST_CLASS_1_TO_2);
+  for (const v1::SourceTrust& trust : report.sources()) {
+    EXPECT_EQ(trust.source(), "cdn");
+    EXPECT_GE(trust.precision().value(), trust.precision().low());
+    EXPECT_LE(trust.precision().value(), trust.precision().high());
+  }
   v1::GetTrustReportRequest other;
   other.set_source("sitemap");
   EXPECT_EQ(Call(*server.admin, &Admin::GetTrustReport, other).sources_size(), 0);
+}
+
+// The machine's, but that days can be let pass. Thread-safe.
+class SteppedClock final : public Clock {
+ public:
+  Instant Now() override { return system_.Now() + Duration::Micros(ahead_); }
+  void Pass(Duration time) { ahead_ += time.micros(); }
+
+ private:
+  SystemClock system_;
+  std::atomic<int64_t> ahead_{0};
+};
+
+// Has all pages signalled, and an hour later crawled, after two days.
+void SignalAndCrawl(TestServer& server, SteppedClock& clock, int pages, bool changed,
+                    const std::string& source = "cdn") {
+  clock.Pass(Duration::Hours(48));
+  v1::SignalChangesRequest signals;
+  for (int i = 0; i < pages; ++i) {
+    v1::ChangeSignal* signal = signals.add_signals();
+    signal->set_url(TestServer::Url(i));
+    signal->set_source(source);
+  }
+  EXPECT_EQ(server.Signal(signals).statuses_size(), 0);
+  clock.Pass(Duration::Hours(1));
+  for (int i = 0; i < pages; ++i) {
+    v1::CrawlResult result;
+    result.set_url(TestServer::Url(i));
+    result.set_outcome(changed ? v1::CRAWL_OUTCOME_CHANGED : v1::CRAWL_OUTCOME_UNCHANGED);
+    EXPECT_EQ(server.Report(result).statuses_size(), 0);
+  }
+}
+
+TEST(Admin, ReportsTheTrustByHostWithItsQuarantine) {
+  SteppedClock clock;
+  TestServer server([](ServerConfig* config) { config->epoch_interval = Duration(); }, nullptr,
+                    &clock);
+  server.UpsertMany(20);
+  for (int round = 0; round < 12; ++round) SignalAndCrawl(server, clock, 20, true);
+  // Rates, recall and false signals are learned from one another.
+  for (int i = 0; i < 4; ++i) (void)Call(*server.admin, &Admin::RunEpoch, {});
+  auto report = Call(*server.admin, &Admin::GetTrustReport, {});
+  ASSERT_EQ(report.hosts_size(), 10);
+  const v1::HostTrust& honest = report.hosts(0);
+  EXPECT_EQ(honest.source(), "cdn");
+  EXPECT_NE(honest.host(), "");
+  EXPECT_GT(honest.signals(), 15);
+  EXPECT_GT(honest.precision().value(), 0.8);
+  EXPECT_LE(honest.precision().low(), honest.precision().value());
+  EXPECT_GE(honest.precision().high(), honest.precision().value());
+  EXPECT_GT(honest.recall(), 0);
+  EXPECT_GT(honest.recent_precision(), 0.8);
+  EXPECT_FALSE(honest.has_quarantined_since());
+  const std::string host = honest.host();
+
+  for (int round = 0; round < 24; ++round) SignalAndCrawl(server, clock, 20, false);
+  report = Call(*server.admin, &Admin::GetTrustReport, {});
+  ASSERT_EQ(report.hosts_size(), 10);
+  EXPECT_TRUE(report.hosts(0).has_quarantined_since()) << report.hosts(0).DebugString();
+  EXPECT_LT(report.hosts(0).recent_precision(), report.hosts(0).believed_precision());
+
+  v1::GetTrustReportRequest request;
+  request.set_host("other.test");
+  EXPECT_EQ(Call(*server.admin, &Admin::GetTrustReport, request).hosts_size(), 0);
+  request.set_host(host);
+  request.set_limit(0);
+  EXPECT_EQ(Call(*server.admin, &Admin::GetTrustReport, request).hosts_size(), 0);
+  request.set_limit(1000);
+  EXPECT_EQ(Call(*server.admin, &Admin::GetTrustReport, request).hosts_size(), 1);
+  request.set_host("HTTPS://" + host + "./any/page");
+  EXPECT_EQ(Call(*server.admin, &Admin::GetTrustReport, request).hosts_size(), 1);
+  const auto refused = [&] {
+    grpc::ClientContext call;
+    v1::GetTrustReportResponse unused;
+    return server.admin->GetTrustReport(&call, request, &unused).error_code();
+  };
+  request.set_limit(1001);
+  EXPECT_EQ(refused(), grpc::StatusCode::INVALID_ARGUMENT);
+  request.set_limit(1);
+  request.set_host("no host");
+  EXPECT_EQ(refused(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// However bad it was.
+TEST(Admin, ASourceThatWasRemovedTakesNoPlaceInTheTrustReport) {
+  SteppedClock clock;
+  TestServer server([](ServerConfig* config) { config->epoch_interval = Duration(); }, nullptr,
+                    &clock);
+  v1::RegisterSourceRequest honest;
+  honest.set_source("honest");
+  (void)Call(*server.admin, &Admin::RegisterSource, honest);
+  server.UpsertMany(20);
+  for (int round = 0; round < 4; ++round) {
+    SignalAndCrawl(server, clock, 20, false);
+    SignalAndCrawl(server, clock, 20, true, "honest");
+  }
+  for (int i = 0; i < 2; ++i) (void)Call(*server.admin, &Admin::RunEpoch, {});
+  v1::GetTrustReportRequest request;
+  request.set_limit(5);
+  const auto rows_of = [&](const std::string& source) {
+    int rows = 0;
+    const auto report = Call(*server.admin, &Admin::GetTrustReport, request);
+    for (const v1::HostTrust& trust : report.hosts()) rows += trust.source() == source ? 1 : 0;
+    return rows;
+  };
+  ASSERT_EQ(rows_of("cdn"), 5) << "they are the worst";
+  v1::UnregisterSourceRequest removed;
+  removed.set_source("cdn");
+  (void)Call(*server.admin, &Admin::UnregisterSource, removed);
+  EXPECT_EQ(rows_of("honest"), 5);
 }
 
 TEST(Standard, ServesHealthAndReflection) {

@@ -174,6 +174,24 @@ TEST(Config, RefusesBadNumbersAndNames) {
   EXPECT_THAT(ErrorOf(MakeConfig(line).status()), HasSubstr("policy: 'clever' is none of"));
 }
 
+TEST(Config, GreedyNcisDNeedsADelay) {
+  ServerConfig config;
+  ASSERT_TRUE(ApplyYaml("policy: greedy_ncis_d", &config).ok());
+  EXPECT_THAT(ErrorOf(Validate(config)), HasSubstr("policy: 'greedy_ncis_d'"));
+  EXPECT_THAT(ErrorOf(Validate(config)), HasSubstr("signals.delay is 0"));
+  ASSERT_TRUE(ApplyYaml("signals: { delay: 1us }", &config).ok());
+  EXPECT_TRUE(Validate(config).ok());
+}
+
+TEST(Config, BoundsHowLateAnAssignmentMayLeave) {
+  ServerConfig config;
+  ASSERT_TRUE(ApplyYaml("pacing: { max_lateness: 250ms }", &config).ok());
+  EXPECT_TRUE(Validate(config).ok());
+  EXPECT_EQ(config.max_lateness, Duration::Millis(250));
+  EXPECT_THAT(ErrorOf(Apply("pacing: { max_lateness: 2s }")), HasSubstr("pacing.max_lateness: "));
+  EXPECT_THAT(ErrorOf(Apply("pacing: { max_lateness: 0s }")), HasSubstr("pacing.max_lateness: "));
+}
+
 TEST(Config, BoundsWhatPagesThatGiveTroubleWaitFor) {
   ServerConfig config;
   const Status status = ApplyYaml(

@@ -54,7 +54,7 @@ ProgramResult RunScript(const TempDir& dir, const std::string& script) {
   std::ofstream(dir / "script") << "freshetd='" FRESHET_BIN_DIR "/freshetd'; dir='" << dir.path()
                                 << "'\nports='--listen 127.0.0.1:0 --http-listen 127.0.0.1:0'\n"
                                 // Waits for the ready line in file $1 of process $2.
-                                << "ready() { until grep -q ready $1; do kill -0 $2 || exit 9; "
+                                << "ready() { until grep -qs ready $1; do kill -0 $2 || exit 9; "
                                    "done; }\n"
                                 << script;
   const std::string line =
@@ -272,6 +272,7 @@ TEST(Daemon, SaysAtTheStartThatItIsPausedAndWhy) {
   const ProgramResult result = RunScript(
       dir, std::string(kFill) +
                "run() {\n"
+               "  rm $dir/d.out\n"  // it tells of the server before
                "  $freshetd $ports --data-dir $dir/d >$dir/d.out 2>$dir/d.err & pid=$!\n"
                "  ready $dir/d.out $pid\n"
                "  server=$(sed 's/.*grpc=\\([^ ]*\\) .*/\\1/' $dir/d.out)\n"

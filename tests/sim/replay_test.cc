@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "fmt/format.h"
 #include "gtest/gtest.h"
-#include "tools/sim/replay_rules.h"
+#include "tools/common/replay_rules.h"
 #include "tools/sim/replay_shard.h"
 
 namespace freshet {
@@ -86,6 +87,92 @@ TEST(Replay, LeavesWorthlessPagesAlone) {
       Play(history, "default", {.crawls_per_day = 1, .to = Instant::FromUnixSeconds(At(20))});
   EXPECT_EQ(result.crawls, 0u);
   EXPECT_EQ(result.weighted_freshness, 1);
+}
+
+// Plays pages 0 .. 9 by the rule, once a day over 40 days; only the first one has a history.
+ReplayResult PlayOne(const std::vector<ReplayPage::Touch>& touches, const char* rule,
+                     std::optional<double> gone_day = {}, std::optional<double> count_from = {}) {
+  std::vector<HistoryPage> history;
+  for (int i = 0; i < 10; ++i) history.push_back(Page(i, 1, {}));
+  std::vector<ReplayPage> pages = PrepareReplay(history).value();
+  pages[0].touches = touches;
+  ReplayOptions options{.crawls_per_day = 1, .to = Instant::FromUnixSeconds(At(40))};
+  if (gone_day) pages[0].gone_at = Instant::FromUnixSeconds(At(*gone_day));
+  if (count_from) options.count_from = Instant::FromUnixSeconds(At(*count_from));
+  const std::unique_ptr<ReplayPolicy> policy = MakeReplayRule(rule, pages);
+  StatusOr<ReplayResult> result = Replay(pages, options, *policy);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return *result;
+}
+
+// By turns page 0 is crawled at days 1, 11, 21 and 31.
+TEST(Replay, SignalsMayBeSilentLateOrUndated) {
+  const Instant at = Instant::FromUnixSeconds(At(2.5));
+  const auto stale_days = [&](const ReplayPage::Touch& touch) {
+    return (1 - PlayOne({touch}, "pings_first").freshness) * 400;
+  };
+  EXPECT_NEAR(stale_days({.at = at, .changed = true}), 0.5, 1e-9);
+  EXPECT_NEAR(stale_days({.at = at, .changed = true, .signalled = false}), 8.5, 1e-9);
+  EXPECT_NEAR(stale_days({.at = at, .changed = true, .delay = Duration::Days(3)}), 3.5, 1e-9);
+  // Crawled by turns at day 11, and then told of what that crawl saw: only without a date is it
+  // crawled again, at day 13, so that the silent change of day 11.5 is found by then.
+  const ReplayPage::Touch late{.at = at, .changed = true, .delay = Duration::Days(10)};
+  ReplayPage::Touch undated = late;
+  undated.dated = false;
+  const ReplayPage::Touch silent{
+      .at = Instant::FromUnixSeconds(At(11.5)), .changed = true, .signalled = false};
+  EXPECT_NEAR((1 - PlayOne({late, silent}, "pings_first").freshness) * 400, 8.5 + 9.5, 1e-9);
+  EXPECT_NEAR((1 - PlayOne({undated, silent}, "pings_first").freshness) * 400, 8.5 + 1.5, 1e-9);
+}
+
+TEST(Replay, APageThatIsGoneCountsNoMore) {
+  const std::vector<ReplayPage::Touch> touches = {
+      {.at = Instant::FromUnixSeconds(At(12)), .changed = true}};
+  // Crawled at day 11, stale from day 12 until it dies at 14.5; the crawl at day 21 finds nothing.
+  const ReplayResult result = PlayOne(touches, "uniform", 14.5);
+  EXPECT_NEAR(result.freshness, 1 - 2.5 / (9 * 40 + 14.5), 1e-9);
+  EXPECT_EQ(result.crawls, 39u);
+  // Every rule drops it, and goes on with the others.
+  for (const char* rule : {"uniform", "importance", "pings_first", "nutch_adaptive"}) {
+    const ReplayResult any = PlayOne(touches, rule, 12.5);
+    EXPECT_EQ(any.crawls, 39u) << rule;
+    EXPECT_NEAR(any.freshness, 1 - 0.5 / (9 * 40 + 12.5), 2e-3) << rule;
+  }
+}
+
+TEST(Replay, NothingIsCrawledOnceAllPagesAreGone) {
+  for (const char* rule : {"uniform", "importance", "pings_first", "nutch_adaptive"}) {
+    std::vector<ReplayPage> pages = PrepareReplay({Page(0, 1, {}), Page(1, 2, {})}).value();
+    for (ReplayPage& page : pages) page.gone_at = Instant::FromUnixSeconds(At(5));
+    const std::unique_ptr<ReplayPolicy> policy = MakeReplayRule(rule, pages);
+    const ReplayOptions options{.crawls_per_day = 1, .to = Instant::FromUnixSeconds(At(20))};
+    EXPECT_EQ(Replay(pages, options, *policy)->crawls, 6u) << rule;
+  }
+}
+
+// A shard is told that a page is gone, and spends its crawls on those that are there.
+TEST(Replay, TheDefaultHearsThatPagesAreGone) {
+  std::vector<ReplayPage> pages = PrepareReplay({Page(0, 1, {}), Page(1, 1, {})}).value();
+  pages[0].gone_at = Instant::FromUnixSeconds(At(5));
+  ShardReplay policy(pages, ShardOptions(), Duration::Days(10), Rate::PerDay(1));
+  const ReplayOptions options{.crawls_per_day = 1, .to = Instant::FromUnixSeconds(At(40))};
+  ASSERT_TRUE(Replay(pages, options, policy).ok());
+  const PageRecord* gone = policy.shard().Find({"replay", pages[0].url});
+  ASSERT_NE(gone, nullptr);
+  EXPECT_TRUE(gone->state.gone);
+  EXPECT_FALSE(policy.shard().Find({"replay", pages[1].url})->state.gone);
+}
+
+TEST(Replay, CountsSettledFreshnessFromItsInstantOn) {
+  // Stale from day 12 to 21, of which 6 days count, of 25 for each page.
+  const std::vector<ReplayPage::Touch> touches = {
+      {.at = Instant::FromUnixSeconds(At(12)), .changed = true, .signalled = false}};
+  const ReplayResult result = PlayOne(touches, "uniform", {}, 15);
+  EXPECT_NEAR(result.freshness, 1 - 9.0 / 400, 1e-9);
+  EXPECT_NEAR(result.settled_freshness, 1 - 6.0 / 250, 1e-9);
+  EXPECT_NEAR(result.settled_weighted_freshness, 1 - 6.0 / 250, 1e-9);
+  EXPECT_TRUE(std::isnan(PlayOne(touches, "uniform").settled_freshness));
+  EXPECT_TRUE(std::isnan(PlayOne(touches, "uniform", {}, 41).settled_weighted_freshness));
 }
 
 TEST(Replay, RefusesWhatMakesNoSense) {

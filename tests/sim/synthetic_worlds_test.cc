@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -50,6 +52,8 @@ INSTANTIATE_TEST_SUITE_P(
     Figures, WorldsTest,
     testing::Values(Expected{"ncis-fig2", "greedy", 100, 0.83115, 0.00188},
                     Expected{"ncis-fig2", "greedy", 500, 0.50714, 0.00227},
+                    Expected{"ncis-fig2", "lds", 100, 0.83062, 0.00191},
+                    Expected{"ncis-fig2", "lds", 500, 0.50698, 0.00222},
                     Expected{"ncis-fig3", "greedy_cis", 100, 0.92241, 0.00182},
                     Expected{"ncis-fig4", "greedy_cis", 500, 0.43793, 0.00228},
                     Expected{"ncis-fig4", "greedy_ncis", 100, 0.90894, 0.00193},
@@ -69,9 +73,44 @@ TEST(Worlds, TheBaselineIsAboutWhatGreedyReaches) {
   EXPECT_NEAR(line["accuracy_mean"].get<double>(), line["baseline_mean"].get<double>(), 0.003);
 }
 
+TEST(Worlds, TheBaselineWithSignalsIsThatOfTheIndependentComputation) {
+  const auto line = RunSimulation("--world ncis-fig4 --pages 500 --repeats 6 --horizon 1");
+  EXPECT_NEAR(line["signal_baseline_mean"].get<double>(), 0.54297, 3 * 0.00226 * std::sqrt(1 + 5));
+}
+
 TEST(Worlds, TheSameSeedGivesTheSameRun) {
   const std::string flags = "--pages 100 --repeats 1 --horizon 100 --seed 5";
   EXPECT_EQ(RunSimulation(flags)["accuracy_mean"], RunSimulation(flags)["accuracy_mean"]);
+}
+
+// Crawls nothing.
+class IdlePolicy final : public SlotPolicy {
+ public:
+  void Signal(uint32_t, double) override {}
+  std::optional<uint32_t> Pick(double time) override {
+    slots.push_back(time);
+    return std::nullopt;
+  }
+  std::vector<double> slots;
+};
+
+TEST(Worlds, SlotsFollowTheCrawlRateAndPartsCoverTheHorizon) {
+  const SyntheticWorld world = *ParseSyntheticWorld("ncis-fig2");
+  const std::vector<PaperRates> pages = DrawPages(world, 300, Random(4));
+  const std::vector<CrawlRateStep> steps = {{0, 2}, {1, 4}, {2.5, 1}};
+  IdlePolicy idle;
+  const std::vector<double> parts = SimulateOverTime(world, pages, steps, 4, 8, Random(5), idle);
+  EXPECT_EQ(idle.slots, (std::vector<double>{0.5, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 3.5}));
+  ASSERT_EQ(parts.size(), 8u);
+  double sum = 0;
+  double fresh = 1;
+  for (const double part : parts) {
+    EXPECT_LT(part, fresh);  // nothing is ever crawled
+    fresh = part;
+    sum += part;
+  }
+  IdlePolicy other;
+  EXPECT_NEAR(sum / 8, Simulate(world, pages, 2, 4, Random(5), other), 1e-12);
 }
 
 }  // namespace

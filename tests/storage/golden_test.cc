@@ -106,6 +106,13 @@ PageState GoldenState2() {
   return state;
 }
 
+PageState GoldenState3() {
+  PageState state = GoldenState2();
+  state.bursts = {BurstSignal{.burst = 0x01020304, .shift = -1.25F, .source_class = SourceClass(5)},
+                  BurstSignal{.burst = 7, .shift = 0.5F, .source_class = SourceClass(127)}};
+  return state;
+}
+
 PageDetail GoldenDetailMoved() {
   PageDetail detail = GoldenPage().detail;
   detail.moved_to = "https://example.org/new";
@@ -205,8 +212,9 @@ std::vector<Row> PageRows() {
     };
   };
   rows.push_back({"state.v1", key, "", decodes(page.state)});
-  EncodeState(key, 77, kOldFingerprint, page.spec, GoldenState2(), &value);
-  rows.push_back({"state.v2", key, value, decodes(GoldenState2())});
+  rows.push_back({"state.v2", key, "", decodes(GoldenState2())});
+  EncodeState(key, 77, kOldFingerprint, page.spec, GoldenState3(), &value);
+  rows.push_back({"state.v3", key, value, decodes(GoldenState3())});
   EncodeDetail(key, page.detail, &value);
   rows.push_back({"detail.v1", key, value, [page](auto k, auto bytes) {
                     PageDetail detail;

@@ -73,7 +73,8 @@ PageState RandomRecords::State() {
   state.evidence_exposure = static_cast<float>(Rate() * 1e6);
   for (BurstSignal& signal : state.bursts) {
     signal.burst = static_cast<uint32_t>(Below(1000));
-    signal.weight = static_cast<float>(Rate());
+    signal.shift = static_cast<float>(signal.burst % 2 == 0 ? Rate() : -Rate());
+    signal.source_class = SourceClass(static_cast<uint8_t>(signal.burst % kSourceClasses));
   }
   state.newest_claim = Time();
   state.retry_at = Time();

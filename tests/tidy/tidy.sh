@@ -39,8 +39,9 @@ forbid '#include "(server/((engine|api|ops)/|'"$top"')|freshet/v1|storage/)' ser
   'what listens knows what a connection is, and the configuration'
 forbid '#include "server/(ops/|'"$top"')' server/api -- 'calls know no operators'
 forbid '#include "server/'"$top" server/ops -- 'the server as a whole is on top'
-# The status header is a vocabulary without code to link.
-forbid '#include "(storage/|server/|core/[^b]|core/base/[^s])' tools/demo tools/common/history.h tools/common/history.cc -- \
+# The headers of status and units are vocabularies without code to link.
+forbid '#include "(storage/|server/|core/[^b]|core/base/([^su]|se|ur))' \
+  tools/demo tools/common/{history,replay_policy,replay_rules}.* -- \
   'the clients link the API only'
 forbid '#include [<"]rocksdb' server tools bench -- 'only storage/ speaks RocksDB'
 forbid '#include "storage/internal' core server tools -- 'what is inside storage is its own'

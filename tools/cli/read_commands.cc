@@ -98,6 +98,10 @@ void PrintExplanation(const v1::Explanation& why, FactPrinter& facts) {
   facts.Say("decision", ShowEnum(v1::Decision_Name(why.decision()), "DECISION_"));
   facts.Say("value", fmt::format("{}, price {} ({})", ShowNumber(why.value()),
                                  ShowNumber(why.price()), ShowText(why.policy())));
+  if (why.value_share() < 0.9995) {
+    facts.Say("value share", fmt::format("{}: it may be gone, or can wait for others",
+                                         ShowShare(why.value_share())));
+  }
   facts.Say("probability fresh", fmt::format("{}, staleness {}", ShowShare(why.probability_fresh()),
                                              ShowNumber(why.staleness())));
   facts.Say("effective elapsed",

@@ -119,17 +119,40 @@ std::string ShowRange(const v1::Estimate& estimate) {
                      ShowNumber(estimate.high()));
 }
 
-ExitCode Trust(Session& session, const std::string& source) {
-  v1::GetTrustReportRequest request;
-  request.set_source(source);
+void PrintHosts(const Session& session, const v1::GetTrustReportResponse& response) {
+  if (response.hosts().empty()) return;
+  session.out() << '\n';
+  Table table(session.out(), {{"host"},
+                              {"source"},
+                              {"signals", Table::Align::kRight},
+                              {"recall", Table::Align::kRight},
+                              {"precision (95%)"},
+                              {"lately", Table::Align::kRight},
+                              {"believed", Table::Align::kRight},
+                              {"in quarantine since"}});
+  const auto share = [](bool known, double value) {
+    return known ? ShowNumber(value) : std::string("-");
+  };
+  for (const v1::HostTrust& trust : response.hosts()) {
+    table.Add({ShowText(trust.host()), ShowText(trust.source()), ShowNumber(trust.signals()),
+               ShowNumber(trust.recall()), ShowRange(trust.precision()),
+               share(trust.has_recent_precision(), trust.recent_precision()),
+               share(trust.has_believed_precision(), trust.believed_precision()),
+               trust.has_quarantined_since() ? ShowTime(trust.quarantined_since()) : "-"});
+  }
+  table.Flush();
+}
+
+ExitCode Trust(Session& session, const v1::GetTrustReportRequest& request) {
   v1::GetTrustReportResponse response;
   const ExitCode code = Fetch(session, &Admin::GetTrustReport, request, &response);
   if (code != kAccepted) return code;
   if (session.json()) {
     for (const auto& trust : response.sources()) session.out() << ToJsonLine(trust) << '\n';
+    for (const auto& trust : response.hosts()) session.out() << ToJsonLine(trust) << '\n';
     return kAccepted;
   }
-  if (response.sources().empty()) {
+  if (response.sources().empty() && response.hosts().empty()) {
     session.Note(
         "nothing has been learned of any source yet: it takes crawls of pages that were signalled, "
         "and the next learning round (freshet epoch)");
@@ -148,15 +171,31 @@ ExitCode Trust(Session& session, const std::string& source) {
                ShowNumber(trust.recall()), ShowRange(trust.precision())});
   }
   table.Flush();
+  PrintHosts(session, response);
   return kAccepted;
 }
 
 void AddTrust(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("trust", "Show how far sources of signals can be trusted");
-  const auto source = std::make_shared<std::string>();
-  command->add_option("--source", *source, "Only this source");
-  command->callback([source, &action] {
-    action = [source](Session& session) { return Trust(session, *source); };
+  struct Flags {
+    std::string source;
+    std::string host;
+    uint32_t limit = 20;
+  };
+  const auto flags = std::make_shared<Flags>();
+  command->add_option("--source", flags->source, "Only this source");
+  command->add_option("--host", flags->host, "Only this host");
+  command->add_option("--limit", flags->limit, "Most hosts and sources, the worst first; 0: none")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  command->callback([flags, &action] {
+    action = [flags](Session& session) {
+      v1::GetTrustReportRequest request;
+      request.set_source(flags->source);
+      request.set_host(flags->host);
+      request.set_limit(flags->limit);
+      return Trust(session, request);
+    };
   });
 }
 

@@ -17,8 +17,8 @@
 #include "tools/demo/operator_page.h"
 #include "tools/demo/prepare.h"
 #include "tools/demo/report.h"
+#include "tools/demo/rule_schedule.h"
 #include "tools/demo/stop.h"
-#include "tools/demo/uniform.h"
 
 namespace freshet::demo {
 namespace {
@@ -55,6 +55,21 @@ std::optional<Freshness> Believed(const v1::PageStatistics& pages) {
   return Freshness{.weighted = pages.weighted_believed_freshness(),
                    .plain = pages.believed_freshness()};
 }
+
+UnusedTicks Unused(const v1::ScheduleStatistics& schedule) {
+  return {.late = schedule.ticks_late(),
+          .credit = schedule.ticks_without_credit(),
+          .page = schedule.ticks_without_page()};
+}
+
+// The simple rules that are shown beside the server.
+struct Rules {
+  Rules(const ReplayedHistory& replayed, const LastCrawls& crawls, int64_t start)
+      : uniform("uniform", replayed, crawls, start),
+        pings_first("pings_first", replayed, crawls, start) {}
+  RuleSchedule uniform;
+  RuleSchedule pings_first;
+};
 
 // The threads of one replay. Owner thread only.
 class Crew {
@@ -126,11 +141,11 @@ class Screen {
 // thread only.
 class Watch {
  public:
-  Watch(Connection& connection, Truth& truth, UniformSchedule& uniform, Setting setting,
+  Watch(Connection& connection, Truth& truth, Rules& rules, Setting setting,
         const PlayOptions& options)
       : connection_(connection),
         truth_(truth),
-        uniform_(uniform),
+        rules_(rules),
         setting_(setting),
         screen_(std::move(setting), options.terminal),
         page_(options.http),
@@ -143,14 +158,14 @@ class Watch {
       return MakeStatus(absl::StatusCode::kUnavailable, "the server cannot write its store: {}",
                         statistics.store().write_error());
     }
-    Sample sample{.truth = truth_.Look(),
+    std::vector<int64_t> fetched_at;
+    Sample sample{.truth = truth_.Look(&fetched_at),
                   .believed = Believed(statistics.pages()),
                   .signals = statistics.ingest().signals_applied(),
-                  .price = statistics.schedule().price()};
-    const uint64_t crawls_before = samples_.empty() ? 0 : samples_.back().truth.crawls;
-    uniform_.AdvanceTo(sample.truth.time_micros, sample.truth.crawls - crawls_before);
-    sample.uniform = uniform_.ledger().Current();
-    sample.uniform_sum = uniform_.ledger().sum();
+                  .price = statistics.schedule().price(),
+                  .unused = Unused(statistics.schedule())};
+    sample.uniform = Advance(rules_.uniform, sample.truth.time_micros, fetched_at);
+    sample.pings_first = Advance(rules_.pings_first, sample.truth.time_micros, fetched_at);
     samples_.push_back(sample);
     if (samples_.size() > 1) Show();
     return absl::OkStatus();
@@ -164,6 +179,11 @@ class Watch {
   [[nodiscard]] const Status& page_status() const { return page_status_; }
 
  private:
+  static RuleSample Advance(RuleSchedule& rule, int64_t now, const std::vector<int64_t>& crawls) {
+    rule.AdvanceTo(now, crawls);
+    return {.current = rule.ledger().Current(), .sum = rule.ledger().sum()};
+  }
+
   // Paces are those of the last second: shorter spans jump about.
   void Show() {
     const size_t last = samples_.size() - 1;
@@ -177,7 +197,7 @@ class Watch {
 
   Connection& connection_;
   Truth& truth_;
-  UniformSchedule& uniform_;
+  Rules& rules_;
   const Setting setting_;
   Screen screen_;
   OperatorPage page_;
@@ -256,13 +276,13 @@ Status Play(const PlayOptions& options) {
   const LastCrawls crawls = StartingCrawls(replayed, pages);
   const int64_t start = resumed ? options.now() : run.timeline.wall_begin_micros;
   Truth truth(replayed, crawls, start, options.now);
-  UniformSchedule uniform(replayed, crawls, start);
+  Rules rules(replayed, crawls, start);
   const Setting setting{.title = std::filesystem::path(run.history).filename().string(),
                         .timeline = run.timeline,
                         .crawl_rate_per_second = run.crawl_rate_per_second,
                         .colour = options.terminal};
   Stop stop;
-  Watch watch(*connection, truth, uniform, setting, options);
+  Watch watch(*connection, truth, rules, setting, options);
   Crew crew(*connection, replayed, truth, run, options, stop);
   crew.Start(pages.known);
   const bool over = WatchHistory(options, path, run, crew, watch, stop);

@@ -50,11 +50,14 @@ struct Means {
   Freshness truth;
   std::optional<Freshness> believed;
   Freshness uniform;
+  Freshness pings_first;
 };
 
 Means MeansBetween(const std::vector<Sample>& samples, size_t first, size_t last) {
-  Means means{.truth = (samples[last].truth.sum - samples[first].truth.sum).Mean(),
-              .uniform = (samples[last].uniform_sum - samples[first].uniform_sum).Mean()};
+  Means means{
+      .truth = (samples[last].truth.sum - samples[first].truth.sum).Mean(),
+      .uniform = (samples[last].uniform.sum - samples[first].uniform.sum).Mean(),
+      .pings_first = (samples[last].pings_first.sum - samples[first].pings_first.sum).Mean()};
   // What the server believes is known at the samples only: each stands for the time since the one
   // before it.
   FreshnessSum believed;
@@ -91,14 +94,27 @@ std::string PeriodRows(const Setting& setting, const std::vector<Sample>& sample
     const Means means = MeansBetween(samples, first, last);
     const TruthSnapshot& from = samples[first].truth;
     const TruthSnapshot& to = samples[last].truth;
-    text += fmt::format("  {} to {}{:>17}{:>13}{:>13}{:>13}\n", DateOf(setting, from.time_micros),
-                        DateOf(setting, to.time_micros), Percent(means.truth, &Freshness::weighted),
-                        Percent(means.believed, &Freshness::weighted),
-                        Percent(means.uniform, &Freshness::weighted),
-                        fmt::format("{:.1f} %", 100 * PaceBetween(from, to).changed_share));
+    text +=
+        fmt::format("  {} to {}{:>12}{:>11}{:>14}{:>11}{:>10}\n", DateOf(setting, from.time_micros),
+                    DateOf(setting, to.time_micros), Percent(means.truth, &Freshness::weighted),
+                    Percent(means.believed, &Freshness::weighted),
+                    Percent(means.pings_first, &Freshness::weighted),
+                    Percent(means.uniform, &Freshness::weighted),
+                    fmt::format("{:.1f} %", 100 * PaceBetween(from, to).changed_share));
     first = last;
   }
   return text;
+}
+
+std::string UnusedLine(const UnusedTicks& earlier, const UnusedTicks& later) {
+  const uint64_t late = later.late - earlier.late;
+  const uint64_t credit = later.credit - earlier.credit;
+  const uint64_t page = later.page - earlier.page;
+  if (late + credit + page == 0) return "";
+  return fmt::format(
+      "  Ticks that went unused: {} for which the server had nothing ready in time, {} for which\n"
+      "    no worker waited, {} without a page that might be crawled.\n",
+      Grouped(late), Grouped(credit), Grouped(page));
 }
 
 }  // namespace
@@ -135,7 +151,8 @@ std::vector<std::string> TableLines(const Setting& setting, const Sample& earlie
       fmt::format("  {:<34}{:>11}{:>13}", "freshness", "weighted", "all pages"),
       Bold(setting, FreshnessRow("true (from the history)", now.truth.current)),
       FreshnessRow("believed by freshetd", now.believed),
-      FreshnessRow("uniform schedule (simulated)", now.uniform),
+      FreshnessRow("pings first (simulated)", now.pings_first.current),
+      FreshnessRow("uniform schedule (simulated)", now.uniform.current),
       "",
       fmt::format("  {:<34}{:>11}", "pages", Grouped(now.truth.pages)),
       fmt::format("  {:<34}{:>11}   {:.1f} a history day", "crawls a second",
@@ -151,13 +168,16 @@ std::vector<std::string> TableLines(const Setting& setting, const Sample& earlie
 std::string StatusLine(const Setting& setting, const Sample& earlier, const Sample& now) {
   const CrawlPace pace = PaceBetween(earlier.truth, now.truth);
   return fmt::format(
-      "{}  {:>6.0f} crawls/s  {:>5.1f} % changed  fresh {:>7} (believed {:>7}, uniform {:>7})  "
+      "{}  {:>6.0f} crawls/s  {:>5.1f} % changed  fresh {:>7} (believed {:>7}, pings first {:>7}, "
+      "uniform {:>7})  "
       "pages "
       "{:>7} (believed {:>7})  {} signals  price {:.3g}",
       DateOf(setting, now.truth.time_micros), pace.crawls_per_second, 100 * pace.changed_share,
       Percent(now.truth.current, &Freshness::weighted), Percent(now.believed, &Freshness::weighted),
-      Percent(now.uniform, &Freshness::weighted), Percent(now.truth.current, &Freshness::plain),
-      Percent(now.believed, &Freshness::plain), Grouped(now.signals), now.price);
+      Percent(now.pings_first.current, &Freshness::weighted),
+      Percent(now.uniform.current, &Freshness::weighted),
+      Percent(now.truth.current, &Freshness::plain), Percent(now.believed, &Freshness::plain),
+      Grouped(now.signals), now.price);
 }
 
 std::string AnnotationJson(const Setting& setting, const Sample& earlier, const Sample& now) {
@@ -167,8 +187,10 @@ std::string AnnotationJson(const Setting& setting, const Sample& earlier, const 
   const nlohmann::ordered_json figures = {
       {"true_freshness_weighted", Rounded(now.truth.current.weighted, 6)},
       {"true_freshness", Rounded(now.truth.current.plain, 6)},
-      {"uniform_freshness_weighted", Rounded(now.uniform.weighted, 6)},
-      {"uniform_freshness", Rounded(now.uniform.plain, 6)},
+      {"pings_first_freshness_weighted", Rounded(now.pings_first.current.weighted, 6)},
+      {"pings_first_freshness", Rounded(now.pings_first.current.plain, 6)},
+      {"uniform_freshness_weighted", Rounded(now.uniform.current.weighted, 6)},
+      {"uniform_freshness", Rounded(now.uniform.current.plain, 6)},
       {"changed_share", Rounded(pace.changed_share, 6)},
       {"fetched_per_second", Rounded(pace.crawls_per_second, 3)},
       {"history_year", Rounded(1970 + days / 365.2425, 3)}};
@@ -192,13 +214,17 @@ std::string Summary(const Setting& setting, const std::vector<Sample>& samples) 
   text += fmt::format("  {:<34}{:>11}{:>13}\n", "mean freshness", "weighted", "all pages");
   text += FreshnessRow("true, under freshetd", means.truth) + "\n";
   text += FreshnessRow("believed by freshetd", means.believed) + "\n";
+  text += FreshnessRow("pings first (simulated) *", means.pings_first) + "\n";
   text += FreshnessRow("uniform schedule (simulated) *", means.uniform) + "\n\n";
-  text += fmt::format("  {:<24}{:>17}{:>13}{:>13}{:>13}\n", "weighted, by period", "true",
-                      "believed", "uniform *", "changed");
+  text += fmt::format("  {:<24}{:>12}{:>11}{:>14}{:>11}{:>10}\n", "weighted, by period", "true",
+                      "believed", "pings first *", "uniform *", "changed");
   text += PeriodRows(setting, samples);
   text +=
-      "\n  * computed here, not by freshetd: the same number of crawls on the same history, every\n"
-      "    page in turn, signals ignored.\n";
+      "\n  * computed here, not by freshetd: crawls of the same history at the same times, of the\n"
+      "    signalled page of highest importance, or of all pages in turn where there is none "
+      "(pings\n"
+      "    first); of all pages in turn, signals ignored (uniform).\n";
+  text += UnusedLine(first.unused, last.unused);
   return text;
 }
 

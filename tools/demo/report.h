@@ -13,14 +13,29 @@
 
 namespace freshet::demo {
 
+// What a simple rule reaches with the same crawls, so far. Value type, thread-compatible.
+struct RuleSample {
+  Freshness current;
+  FreshnessSum sum;
+};
+
+// Ticks of the crawl rate at which the server handed out nothing, by reason. Value type,
+// thread-compatible.
+struct UnusedTicks {
+  uint64_t late = 0;    // nothing was ready in time
+  uint64_t credit = 0;  // no worker waited
+  uint64_t page = 0;    // none could be crawled
+};
+
 // What is known at one moment of the replay. Value type, thread-compatible.
 struct Sample {
   TruthSnapshot truth;
   std::optional<Freshness> believed;  // by the server; nothing: it has not computed it yet
-  Freshness uniform;                  // of a uniform schedule that made as many crawls
-  FreshnessSum uniform_sum;
+  RuleSample uniform;
+  RuleSample pings_first;
   uint64_t signals = 0;  // applied by the server
   double price = 0;
+  UnusedTicks unused;
 };
 
 // What stays the same during a replay. Value type, thread-compatible.

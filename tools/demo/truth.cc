@@ -17,13 +17,15 @@ std::optional<Fetched> Truth::Fetch(uint32_t page, std::optional<int64_t> last_c
   const int64_t time = ledger_.now_micros();
   const bool changed =
       !last_crawl_micros || replayed_->ChangedWithin(page, *last_crawl_micros, time);
+  fetched_at_.push_back(time);
   ++crawls_;
   if (changed) ++changed_;
   return Fetched{.time_micros = time, .changed = changed};
 }
 
-TruthSnapshot Truth::Look() {
+TruthSnapshot Truth::Look(std::vector<int64_t>* fetched_at) {
   const MutexLock lock(mutex_);
+  *fetched_at = std::exchange(fetched_at_, {});
   ledger_.AdvanceTo(std::min(now_(), replayed_->timeline().wall_end_micros()));
   return {.time_micros = ledger_.now_micros(),
           .pages = ledger_.pages(),

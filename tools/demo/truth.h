@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "sync/mutex.h"
 #include "tools/demo/ledger.h"
@@ -43,14 +44,16 @@ class Truth {
   // was never crawled. Times never step back from fetch to fetch. Nothing once the history is over.
   std::optional<Fetched> Fetch(uint32_t page, std::optional<int64_t> last_crawl_micros);
 
-  // The state as of now, or as of the end of the history if that is over.
-  [[nodiscard]] TruthSnapshot Look();
+  // The state as of now, or as of the end of the history if that is over, and when the pages were
+  // fetched since the look before, in order.
+  [[nodiscard]] TruthSnapshot Look(std::vector<int64_t>* fetched_at);
 
  private:
   const ReplayedHistory* replayed_;
   const NowMicros now_;
   Mutex mutex_;
   Ledger ledger_ FRESHET_GUARDED_BY(mutex_);
+  std::vector<int64_t> fetched_at_ FRESHET_GUARDED_BY(mutex_);  // since the last look
   uint64_t crawls_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t changed_ FRESHET_GUARDED_BY(mutex_) = 0;
 };

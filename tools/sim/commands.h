@@ -18,11 +18,13 @@ namespace freshet {
 [[nodiscard]] Status WithInput(const std::string& path,
                                const std::function<Status(std::istream&)>& body);
 
+void AddCompareCommand(CLI::App& app, CommandAction& action);
 void AddEstimateCommand(CLI::App& app, CommandAction& action);
 void AddPlanCommand(CLI::App& app, CommandAction& action);
 void AddReplayCommand(CLI::App& app, CommandAction& action);
 void AddRunCommand(CLI::App& app, CommandAction& action);
 void AddValueCommand(CLI::App& app, CommandAction& action);
+void AddWorldsCommand(CLI::App& app, CommandAction& action);
 
 }  // namespace freshet
 

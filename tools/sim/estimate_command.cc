@@ -174,9 +174,10 @@ Status PrintSiteEstimates(std::istream& input) {
   std::cout << kColumns << '\n';
   for (size_t i = 0; i < pages.size(); ++i) {
     const PageEstimate& page = estimates[i];
+    const auto [low, high] = page.Interval95();
     std::cout << pages[i].id << '\t' << Number(page.rates.change_rate) << '\t'
               << Number(page.rates.unsignalled_rate) << '\t' << Number(page.rates.signal_weight)
-              << '\t' << Number(page.low) << '\t' << Number(page.high) << '\t'
+              << '\t' << Number(low) << '\t' << Number(high) << '\t'
               << (pages[i].observations.empty() ? "prior" : "pooled") << '\n';
   }
   return {};

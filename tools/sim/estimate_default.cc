@@ -71,9 +71,8 @@ void Play(const SitePage& page, const PageKey& key, MemoryShard& shard) {
 }
 
 PageEstimate PerDay(PageEstimate estimate) {
-  for (double* rate :
-       {&estimate.rates.change_rate, &estimate.rates.unsignalled_rate, &estimate.rates.signal_rate,
-        &estimate.rates.staleness_rate, &estimate.low, &estimate.high}) {
+  for (double* rate : {&estimate.rates.change_rate, &estimate.rates.unsignalled_rate,
+                       &estimate.rates.signal_rate, &estimate.rates.staleness_rate}) {
     *rate *= kDaySeconds;
   }
   return estimate;

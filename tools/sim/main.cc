@@ -7,11 +7,13 @@ namespace freshet {
 namespace {
 
 void AddCommands(CLI::App& app, CommandAction& action) {
+  AddCompareCommand(app, action);
   AddEstimateCommand(app, action);
   AddPlanCommand(app, action);
   AddReplayCommand(app, action);
   AddRunCommand(app, action);
   AddValueCommand(app, action);
+  AddWorldsCommand(app, action);
 }
 
 }  // namespace

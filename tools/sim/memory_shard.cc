@@ -60,23 +60,42 @@ void MemoryShard::RunTimers(Instant now) {
   } while (events.size() == kSlice);
 }
 
-void MemoryShard::RunEpoch(Instant now) {
-  // In order of number: a sum must not depend on the order of a hash map.
+std::vector<PageNumber> MemoryShard::Numbers() const {
   std::vector<PageNumber> numbers;
   numbers.reserve(pages_.size());
   for (const auto& [number, page] : pages_) numbers.push_back(number);
   std::sort(numbers.begin(), numbers.end());
-  std::vector<Event> again;
-  again.reserve(numbers.size());
+  return numbers;
+}
+
+void MemoryShard::RunEpoch(Instant now) { FinishEpoch(CollectEpoch(now), now); }
+
+EpochSums MemoryShard::CollectEpoch(Instant now) {
   state_.BeginEpoch(now);
-  for (const PageNumber number : numbers) {
-    state_.CollectForEpoch(pages_.at(number));
-    again.emplace_back(Reestimate{number});
+  for (const PageNumber number : Numbers()) {
+    PageRecord page = pages_.at(number);
+    if (!state_.CollectForEpoch(page, now)) continue;
+    txn_.Load(std::move(page));
+    Transaction::Page* loaded = txn_.Find(number);
+    loaded->state_changed = loaded->reindex = true;
+    Commit();
   }
-  state_.FinishEpoch(now, txn_);
-  Commit();
+  state_.EndCollecting();
+  return state_.CollectedInEpoch();
+}
+
+void MemoryShard::FinishEpoch(const EpochSums& all, Instant now) {
+  LearnedSites learned = state_.LearnEpoch(all, false);
+  const auto moved = learned.moved;
+  state_.FinishEpoch(std::move(learned));
+  std::vector<Event> every;
+  std::vector<Event> again;
+  for (const PageNumber number : Numbers()) {
+    every.emplace_back(Reestimate{number});
+    if (moved[SlotOf(number).value()]) again.push_back(every.back());
+  }
   ApplyInSlices(again, now);
-  if (Plan(now)) ApplyInSlices(again, now);
+  if (Plan(now)) ApplyInSlices(every, now);
 }
 
 void MemoryShard::ApplyInSlices(std::span<const Event> events, Instant now) {

@@ -31,6 +31,10 @@ class MemoryShard {
   void RunTimers(Instant now);
   // Learns from all pages and takes their rates anew; under a rate policy, plans with them.
   void RunEpoch(Instant now);
+  // The same in two steps, for one of several shards that learn together: `all` is the sum of what
+  // each has collected.
+  [[nodiscard]] EpochSums CollectEpoch(Instant now);
+  void FinishEpoch(const EpochSums& all, Instant now);
   // What rate policies plan for; zero: they do not.
   void set_crawl_rate(Rate rate) { crawl_rate_ = rate; }
 
@@ -44,6 +48,8 @@ class MemoryShard {
  private:
   void Load(const Event& event);
   void Commit();
+  // In order: sums must not depend on that of a hash map.
+  [[nodiscard]] std::vector<PageNumber> Numbers() const;
   void ApplyInSlices(std::span<const Event> events, Instant now);
   // Whether the pages are to be filed anew for the plan (ShardState::FinishPlan).
   [[nodiscard]] bool Plan(Instant now);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <tuple>
 #include <utility>
 
 #include "core/base/check.h"
@@ -22,13 +24,6 @@ double HashToUnit(uint64_t seed, uint64_t page, uint64_t touch) {
   return static_cast<double>(x >> 11) * 0x1p-53;
 }
 
-// The first multiple of `period` that is not before `at`; `at` itself for a period of zero.
-Instant NextMultiple(Instant at, Duration period) {
-  if (period <= Duration()) return at;
-  const int64_t polls = (at.micros() + period.micros() - 1) / period.micros();
-  return Instant::FromMicros(polls * period.micros());
-}
-
 struct Arrival {
   Instant at;
   ReplaySignal signal;
@@ -37,8 +32,9 @@ struct Arrival {
 // The pages as they are: what a crawl would find, and how long pages were stale.
 class ReplayedPages {
  public:
-  ReplayedPages(const std::vector<ReplayPage>& pages, Instant begin, Instant end)
-      : pages_(pages), begin_(begin), end_(end), copies_(pages.size()) {}
+  // `settled` is where the settled freshness begins to count.
+  ReplayedPages(const std::vector<ReplayPage>& pages, Instant begin, Instant settled, Instant end)
+      : pages_(pages), begin_(begin), settled_(settled), end_(end), copies_(pages.size()) {}
 
   // Pages before this one have appeared by `now`. Pages are in order of first_seen.
   [[nodiscard]] size_t Known(Instant now, size_t known) const {
@@ -55,36 +51,64 @@ class ReplayedPages {
     Copy& copy = copies_[page];
     const Instant changed = StaleSince(page);
     const bool stale = changed <= now;
-    if (stale) copy.stale_days += Days(now - changed);
+    if (stale) {
+      copy.stale_days += DaysOf(page, changed, now);
+      copy.settled_stale_days += DaysOf(page, std::max(changed, settled_), now);
+    }
     SkipTouches(page, now);
     return stale;
   }
+  [[nodiscard]] bool Gone(size_t page, Instant now) const { return pages_[page].gone_at <= now; }
 
   void AddUp(size_t known, ReplayResult* result) {
-    double time = 0;
-    double weighted_time = 0;
-    double stale = 0;
-    double weighted_stale = 0;
+    Sums all;
+    Sums settled;
     for (size_t page = 0; page < known; ++page) {
       Crawl(page, end_);
-      const double exists = Days(end_ - AppearsAt(page));
-      time += exists;
-      weighted_time += pages_[page].importance * exists;
-      stale += copies_[page].stale_days;
-      weighted_stale += pages_[page].importance * copies_[page].stale_days;
+      const Instant appears = AppearsAt(page);
+      all.Add(pages_[page].importance, DaysOf(page, appears, end_), copies_[page].stale_days);
+      settled.Add(pages_[page].importance, DaysOf(page, std::max(appears, settled_), end_),
+                  copies_[page].settled_stale_days);
     }
     result->pages = known;
-    result->freshness = time > 0 ? 1 - stale / time : 1;
-    result->weighted_freshness = weighted_time > 0 ? 1 - weighted_stale / weighted_time : 1;
+    result->freshness = all.Freshness(1);
+    result->weighted_freshness = all.WeightedFreshness(1);
+    constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+    result->settled_freshness = settled.Freshness(kNothing);
+    result->settled_weighted_freshness = settled.WeightedFreshness(kNothing);
   }
 
  private:
   struct Copy {
     size_t next_touch = 0;  // first that the copy does not show
     double stale_days = 0;
+    double settled_stale_days = 0;
+  };
+  // Page-time, and the stale part of it.
+  struct Sums {
+    double time = 0;
+    double weighted_time = 0;
+    double stale = 0;
+    double weighted_stale = 0;
+
+    void Add(double importance, double exists, double stale_days) {
+      time += exists;
+      weighted_time += importance * exists;
+      stale += stale_days;
+      weighted_stale += importance * stale_days;
+    }
+    [[nodiscard]] double Freshness(double without_time) const {
+      return time > 0 ? 1 - stale / time : without_time;
+    }
+    [[nodiscard]] double WeightedFreshness(double without_time) const {
+      return weighted_time > 0 ? 1 - weighted_stale / weighted_time : without_time;
+    }
   };
 
-  static double Days(Duration d) { return d.seconds() / 86400; }
+  // Of the span those days in which the page was not gone.
+  [[nodiscard]] double DaysOf(size_t page, Instant from, Instant to) const {
+    return std::max(0.0, (std::min(to, pages_[page].gone_at) - from).seconds() / 86400);
+  }
 
   void SkipTouches(size_t page, Instant now) {
     Copy& copy = copies_[page];
@@ -105,6 +129,7 @@ class ReplayedPages {
 
   const std::vector<ReplayPage>& pages_;
   Instant begin_;
+  Instant settled_;
   Instant end_;
   std::vector<Copy> copies_;
 };
@@ -117,21 +142,63 @@ std::vector<Arrival> Arrivals(const std::vector<ReplayPage>& pages, const Replay
     const auto& touches = pages[page].touches;
     for (size_t i = 0; i < touches.size(); ++i) {
       const ReplayPage::Touch& touch = touches[i];
-      if (touch.at <= begin || touch.at > end) continue;
+      if (touch.at <= begin || touch.at > end || !touch.signalled) continue;
       if (touch.changed && HashToUnit(options.seed, page, i) >= options.signal_recall) continue;
-      const Instant at = NextMultiple(touch.at, options.signal_delay);
+      const Instant at = NextPoll(touch.at + touch.delay, options.signal_delay);
       if (at > end) continue;
-      if (!arrivals.empty() && arrivals.back().signal.page == page && arrivals.back().at == at) {
-        arrivals.back().signal.changed = touch.at;
-      } else {
-        arrivals.push_back({at, {.page = page, .changed = touch.at}});
-      }
+      arrivals.push_back({at, {.page = page, .changed = touch.dated ? touch.at : at}});
     }
   }
-  std::stable_sort(arrivals.begin(), arrivals.end(),
-                   [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
+  std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
+    return std::tuple(a.at, a.signal.page, b.signal.changed) <
+           std::tuple(b.at, b.signal.page, a.signal.changed);
+  });
+  // The newest of each page comes first, and stays.
+  const auto last = std::unique(arrivals.begin(), arrivals.end(), [](const auto& a, const auto& b) {
+    return a.at == b.at && a.signal.page == b.signal.page;
+  });
+  arrivals.erase(last, arrivals.end());
   return arrivals;
 }
+
+// Tells the policy what happens: pages that appear, and what polls find.
+class Feed {
+ public:
+  Feed(const std::vector<ReplayPage>& pages, ReplayedPages& replayed, std::vector<Arrival> arrivals,
+       ReplayPolicy& policy)
+      : pages_(pages), replayed_(replayed), arrivals_(std::move(arrivals)), policy_(policy) {}
+
+  // Lets everything happen that is due before the crawl at `now`.
+  void CatchUp(Instant now) {
+    while (true) {
+      const Instant page_at =
+          known_ < pages_.size() ? replayed_.AppearsAt(known_) : Instant::Infinite();
+      const Instant poll_at =
+          arrived_ < arrivals_.size() ? arrivals_[arrived_].at : Instant::Infinite();
+      if (std::min(page_at, poll_at) > now || (page_at.infinite() && poll_at.infinite())) return;
+      if (page_at <= poll_at) {
+        replayed_.Appear(known_);
+        policy_.Add(known_++, page_at);
+        continue;
+      }
+      poll_.clear();
+      for (; arrived_ < arrivals_.size() && arrivals_[arrived_].at == poll_at; ++arrived_) {
+        poll_.push_back(arrivals_[arrived_].signal);
+      }
+      policy_.Signal(poll_, poll_at);
+    }
+  }
+  [[nodiscard]] size_t known() const { return known_; }
+
+ private:
+  const std::vector<ReplayPage>& pages_;
+  ReplayedPages& replayed_;
+  std::vector<Arrival> arrivals_;
+  ReplayPolicy& policy_;
+  size_t known_ = 0;    // pages that have appeared
+  size_t arrived_ = 0;  // arrivals that the policy has seen
+  std::vector<ReplaySignal> poll_;
+};
 
 Status Validate(const ReplayOptions& options) {
   if (!(options.crawls_per_day > 0) || !std::isfinite(options.crawls_per_day)) {
@@ -145,6 +212,12 @@ Status Validate(const ReplayOptions& options) {
 }
 
 }  // namespace
+
+Instant NextPoll(Instant at, Duration period) {
+  if (period <= Duration()) return at;
+  const int64_t polls = (at.micros() + period.micros() - 1) / period.micros();
+  return Instant::FromMicros(polls * period.micros());
+}
 
 StatusOr<std::vector<ReplayPage>> PrepareReplay(const std::vector<HistoryPage>& history) {
   std::vector<ReplayPage> pages;
@@ -183,49 +256,29 @@ StatusOr<ReplayResult> Replay(const std::vector<ReplayPage>& pages, const Replay
   if (begin >= end) return InvalidArgument("from, to: the span is empty");
   if (pages.front().first_seen >= end) return InvalidArgument("to: no page exists before it");
 
-  ReplayedPages replayed(pages, begin, end);
-  const std::vector<Arrival> arrivals = Arrivals(pages, options, begin, end);
+  ReplayedPages replayed(pages, begin, options.count_from.value_or(end), end);
+  Feed feed(pages, replayed, Arrivals(pages, options, begin, end), policy);
   ReplayResult result;
   uint64_t changed = 0;
-  size_t known = 0;
-  size_t arrived = 0;
-  std::vector<ReplaySignal> poll;
-  // Lets everything happen that is due before the crawl at `now`.
-  const auto catch_up = [&](Instant now) {
-    while (true) {
-      const Instant page_at =
-          known < pages.size() ? replayed.AppearsAt(known) : Instant::Infinite();
-      const Instant poll_at =
-          arrived < arrivals.size() ? arrivals[arrived].at : Instant::Infinite();
-      if (std::min(page_at, poll_at) > now || (page_at.infinite() && poll_at.infinite())) return;
-      if (page_at <= poll_at) {
-        replayed.Appear(known);
-        policy.Add(known++, page_at);
-        continue;
-      }
-      poll.clear();
-      for (; arrived < arrivals.size() && arrivals[arrived].at == poll_at; ++arrived) {
-        poll.push_back(arrivals[arrived].signal);
-      }
-      policy.Signal(poll, poll_at);
-    }
-  };
   const double interval = 86400 / options.crawls_per_day;
   for (uint64_t tick = 1;; ++tick) {
     const Instant now = begin + Duration::FromSeconds(interval * static_cast<double>(tick));
     if (now >= end) break;
-    catch_up(now);
-    if (known == 0) continue;
+    feed.CatchUp(now);
+    if (feed.known() == 0) continue;
     const std::optional<size_t> page = policy.Pick(now);
     if (!page) continue;
-    CHECK(*page < known, "page {} of {}", *page, known);
-    const bool was_stale = replayed.Crawl(*page, now);
-    policy.Crawled(*page, now, was_stale);
+    CHECK(*page < feed.known(), "page {} of {}", *page, feed.known());
     ++result.crawls;
+    const bool was_stale = replayed.Crawl(*page, now);
+    if (replayed.Gone(*page, now)) {
+      policy.Gone(*page, now);
+      continue;
+    }
+    policy.Crawled(*page, now, was_stale);
     changed += was_stale ? 1 : 0;
   }
-  known = replayed.Known(end, known);
-  replayed.AddUp(known, &result);
+  replayed.AddUp(replayed.Known(end, feed.known()), &result);
   if (result.crawls > 0) {
     result.changed_share = static_cast<double>(changed) / static_cast<double>(result.crawls);
   }

@@ -1,72 +1,33 @@
-// freshet-sim replay: a policy against a real history of page changes.
+// freshet-sim replay: a policy against a real history of page changes, or a generated world.
 #include <chrono>
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 
-#include "core/model/policy.h"
 #include "nlohmann/json.hpp"
-#include "tools/common/history.h"
 #include "tools/sim/commands.h"
 #include "tools/sim/replay.h"
-#include "tools/sim/replay_rules.h"
-#include "tools/sim/replay_shard.h"
+#include "tools/sim/replay_policies.h"
+#include "tools/sim/worlds.h"
 
 namespace freshet {
 namespace {
 
-// What freshetd does when nothing is configured.
-constexpr const char* kDefaultPolicy = "default";
-
 struct ReplayFlags {
   std::string history;
-  std::string policy = kDefaultPolicy;
-  std::string estimator;  // empty: that of the policy
-  double crawls_per_day = 0;
-  double signal_delay_days = 1;
+  std::string world;
+  ReplayPolicyChoice choice;
+  std::optional<double> crawls_per_day;
+  std::optional<double> signal_delay_days;
   double signal_recall = 1;
   std::optional<int64_t> from;
   std::optional<int64_t> to;
   uint64_t seed = 1;
   double epoch_days = 10;
+  double warm_up_crawls_per_page = 20;
   bool unnamed_polls = false;
 };
-
-StatusOr<EstimatorKind> ParseEstimator(const std::string& name) {
-  if (name == "default") return EstimatorKind::kDefault;
-  if (name == "mle") return EstimatorKind::kMle;
-  if (name == "cho_gm") return EstimatorKind::kChoGm;
-  return InvalidArgument("--estimator {}: not default, mle or cho_gm", name);
-}
-
-// The papers run their policies on their own estimators: one rate where signals are ignored, the
-// two-parameter likelihood where they count.
-EstimatorKind UsualEstimator(PolicyKind kind) {
-  switch (kind) {
-    case PolicyKind::kGreedy:
-    case PolicyKind::kHarmonic:
-    case PolicyKind::kNewContent:
-      return EstimatorKind::kChoGm;
-    default:
-      return EstimatorKind::kMle;
-  }
-}
-
-StatusOr<ShardOptions> OptionsOf(const ReplayFlags& flags) {
-  ShardOptions options;
-  if (flags.policy == kDefaultPolicy) {
-    options.policy = Policy{.kind = PolicyKind::kGreedyNcis};
-    options.estimator.kind = EstimatorKind::kDefault;
-  } else {
-    ASSIGN_OR_RETURN(options.policy, ParseCrawlPolicy(flags.policy));
-    options.estimator.kind =
-        options.policy.plan ? EstimatorKind::kDefault : UsualEstimator(options.policy.index.kind);
-  }
-  if (!flags.estimator.empty()) {
-    ASSIGN_OR_RETURN(options.estimator.kind, ParseEstimator(flags.estimator));
-  }
-  return options;
-}
 
 StatusOr<Instant> ParseBound(int64_t seconds, const char* flag) {
   constexpr int64_t kLastSecond = 253402300799;  // end of the year 9999
@@ -76,43 +37,75 @@ StatusOr<Instant> ParseBound(int64_t seconds, const char* flag) {
   return Instant::FromUnixSeconds(seconds);
 }
 
-Status RunReplay(const ReplayFlags& flags) {
+Status Validate(const ReplayFlags& flags) {
+  if (flags.history.empty() == flags.world.empty()) {
+    return InvalidArgument("--history, --world: one of them is needed, and not both");
+  }
+  if (!flags.history.empty() && !flags.crawls_per_day) {
+    return InvalidArgument("--crawls-per-day: a history has no rate of its own");
+  }
+  if (flags.crawls_per_day && !(*flags.crawls_per_day > 0 && *flags.crawls_per_day <= 1e12)) {
+    return InvalidArgument("--crawls-per-day {}: not in (0, 1e12]", *flags.crawls_per_day);
+  }
+  const double delay = flags.signal_delay_days.value_or(1);
+  if (!(delay >= 0) || delay > 36500) {
+    return InvalidArgument("--signal-delay-days {}: not in [0, 36500]", delay);
+  }
+  return ValidatePace(flags.epoch_days, flags.warm_up_crawls_per_page);
+}
+
+// The world of the flags, or the pages of their history in one that has no truth.
+StatusOr<World> LoadWorld(const ReplayFlags& flags) {
+  if (!flags.world.empty()) return MakeWorld(flags.world, flags.seed);
+  return WorldOfHistory(flags.history);
+}
+
+StatusOr<ReplayOptions> OptionsOf(const ReplayFlags& flags, const World& world) {
   ReplayOptions options;
-  options.crawls_per_day = flags.crawls_per_day;
+  if (world.truth.empty()) {
+    options.crawls_per_day = *flags.crawls_per_day;
+  } else {
+    options = OptionsOf(world);
+    if (flags.crawls_per_day) options.crawls_per_day = *flags.crawls_per_day;
+    options.count_from = SettledAfter(world, flags.warm_up_crawls_per_page, options.crawls_per_day);
+  }
+  if (flags.signal_delay_days) {
+    options.signal_delay = Duration::FromSeconds(*flags.signal_delay_days * 86400);
+  }
   options.signal_recall = flags.signal_recall;
   options.seed = flags.seed;
-  if (!(flags.signal_delay_days >= 0) || flags.signal_delay_days > 36500) {
-    return InvalidArgument("--signal-delay-days {}: not in [0, 36500]", flags.signal_delay_days);
-  }
-  if (!(flags.epoch_days > 0) || flags.epoch_days > 36500) {
-    return InvalidArgument("--epoch-days {}: not in (0, 36500]", flags.epoch_days);
-  }
-  options.signal_delay = Duration::FromSeconds(flags.signal_delay_days * 86400);
   if (flags.from) {
     ASSIGN_OR_RETURN(options.from, ParseBound(*flags.from, "--from"));
   }
   if (flags.to) {
     ASSIGN_OR_RETURN(options.to, ParseBound(*flags.to, "--to"));
   }
-  ASSIGN_OR_RETURN(const std::vector<HistoryPage> history, ReadHistory(flags.history));
-  ASSIGN_OR_RETURN(const std::vector<ReplayPage> pages, PrepareReplay(history));
-  std::unique_ptr<ReplayPolicy> policy = MakeReplayRule(flags.policy, pages);
-  if (policy == nullptr) {
-    ASSIGN_OR_RETURN(const ShardOptions shard, OptionsOf(flags));
-    policy =
-        std::make_unique<ShardReplay>(pages, shard, Duration::FromSeconds(flags.epoch_days * 86400),
-                                      Rate::PerDay(flags.crawls_per_day), !flags.unnamed_polls);
-  }
+  return options;
+}
+
+Status RunReplay(const ReplayFlags& flags) {
+  RETURN_IF_ERROR(Validate(flags));
+  ASSIGN_OR_RETURN(const World world, LoadWorld(flags));
+  ASSIGN_OR_RETURN(const ReplayOptions options, OptionsOf(flags, world));
+  ReplayPolicyChoice choice = flags.choice;
+  choice.crawls_per_day = options.crawls_per_day;
+  choice.epoch = Duration::FromSeconds(flags.epoch_days * 86400);
+  choice.named_polls = !flags.unnamed_polls;
+  ASSIGN_OR_RETURN(const std::unique_ptr<ReplayPolicy> policy, MakeReplayPolicy(choice, world));
   const auto started = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(const ReplayResult result, Replay(pages, options, *policy));
+  ASSIGN_OR_RETURN(const ReplayResult result, Replay(world.pages, options, *policy));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
-  const nlohmann::ordered_json line = {{"policy", flags.policy},
-                                       {"pages", result.pages},
-                                       {"crawls", result.crawls},
-                                       {"freshness", result.freshness},
-                                       {"weighted_freshness", result.weighted_freshness},
-                                       {"changed_share", result.changed_share},
-                                       {"seconds", seconds.count()}};
+  nlohmann::ordered_json line = {{"policy", choice.policy},
+                                 {"pages", result.pages},
+                                 {"crawls", result.crawls},
+                                 {"freshness", result.freshness},
+                                 {"weighted_freshness", result.weighted_freshness},
+                                 {"changed_share", result.changed_share}};
+  if (!world.truth.empty()) {  // null where the span ends before the warm-up
+    line["settled_freshness"] = result.settled_freshness;
+    line["settled_weighted_freshness"] = result.settled_weighted_freshness;
+  }
+  line["seconds"] = seconds.count();
   std::cout << line.dump() << '\n';
   return {};
 }
@@ -120,26 +113,34 @@ Status RunReplay(const ReplayFlags& flags) {
 }  // namespace
 
 void AddReplayCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* command = app.add_subcommand("replay", "Freshness of a policy on a real history");
+  CLI::App* command =
+      app.add_subcommand("replay", "Freshness of a policy on a real history or in a world");
   auto flags = std::make_shared<ReplayFlags>();
-  command->add_option("--history", flags->history, "History file, plain or gzip")->required();
+  command->add_option("--history", flags->history, "History file, plain or gzip");
+  command->add_option("--world", flags->world, "Generated world (freshet-sim worlds lists them)");
   command
       ->add_option(
-          "--policy", flags->policy,
-          "default, an index or rate policy, uniform, importance, pings_first or nutch_adaptive")
+          "--policy", flags->choice.policy,
+          "default, an index or rate policy, uniform, importance, pings_first, nutch_adaptive "
+          "or, in a world, hindsight")
       ->capture_default_str();
-  command->add_option("--estimator", flags->estimator,
+  command->add_option("--estimator", flags->choice.estimator,
                       "default, mle or cho_gm; unset: that of the policy");
-  command->add_option("--crawls-per-day", flags->crawls_per_day, "Crawls a day of all pages")
-      ->required();
-  command->add_option("--signal-delay-days", flags->signal_delay_days, "Days between two polls")
-      ->capture_default_str();
+  command->add_option("--crawls-per-day", flags->crawls_per_day,
+                      "Crawls a day of all pages; unset: those of the world");
+  command->add_option("--signal-delay-days", flags->signal_delay_days,
+                      "Days between two polls; unset: those of the world, of a history 1");
   command->add_option("--signal-recall", flags->signal_recall, "Share of changes signalled")
       ->capture_default_str();
   command->add_option("--from", flags->from, "Begin, Unix seconds");
   command->add_option("--to", flags->to, "End, Unix seconds");
-  command->add_option("--seed", flags->seed, "Seed of the signals dropped")->capture_default_str();
+  command->add_option("--seed", flags->seed, "Seed of the world and of the signals dropped")
+      ->capture_default_str();
   command->add_option("--epoch-days", flags->epoch_days, "Days between two epochs")
+      ->capture_default_str();
+  command
+      ->add_option("--warm-up-crawls-per-page", flags->warm_up_crawls_per_page,
+                   "In a world: crawls of a page before freshness counts as settled")
       ->capture_default_str();
   command->add_flag("--unnamed-polls", flags->unnamed_polls,
                     "Signals do not tell which poll they came with: nothing is learned of bursts");

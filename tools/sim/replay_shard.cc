@@ -66,11 +66,17 @@ std::optional<size_t> ShardReplay::Pick(Instant now) {
 }
 
 void ShardReplay::Crawled(size_t page, Instant now, bool changed) {
+  Report(page, now, changed ? CrawlOutcome::kChanged : CrawlOutcome::kUnchanged);
+}
+
+void ShardReplay::Gone(size_t page, Instant now) { Report(page, now, CrawlOutcome::kGone); }
+
+void ShardReplay::Report(size_t page, Instant now, CrawlOutcome outcome) {
   ReportCrawl report;
   report.key = PageKey{kCrawlId, pages_[page].url};
   report.lease = lease_;
   report.fetched = now;
-  report.outcome = changed ? CrawlOutcome::kChanged : CrawlOutcome::kUnchanged;
+  report.outcome = outcome;
   const Reply reply = shard_.Apply(report, now);
   CHECK(reply.disposition == Disposition::kApplied, "{}", std::string(reply.status.message()));
 }

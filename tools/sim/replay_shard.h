@@ -30,11 +30,13 @@ class ShardReplay : public ReplayPolicy {
   void Signal(std::span<const ReplaySignal> poll, Instant now) override;
   [[nodiscard]] std::optional<size_t> Pick(Instant now) override;
   void Crawled(size_t page, Instant now, bool changed) override;
+  void Gone(size_t page, Instant now) override;
 
   [[nodiscard]] const MemoryShard& shard() const { return shard_; }
 
  private:
   void CatchUp(Instant now);
+  void Report(size_t page, Instant now, CrawlOutcome outcome);
 
   const std::vector<ReplayPage>& pages_;
   MemoryShard shard_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <queue>
 
 #include "core/base/check.h"
@@ -24,14 +25,20 @@ struct Happening {
 // The truth: when each page changes, and what of it is signalled.
 class Truth {
  public:
-  Truth(const SyntheticWorld& world, const std::vector<PaperRates>& pages, double slot,
-        Random random)
-      : world_(world), pages_(pages), slot_(slot), random_(random), pages_state_(pages.size()) {
+  Truth(const SyntheticWorld& world, const std::vector<PaperRates>& pages, Random random)
+      : world_(world),
+        pages_(pages),
+        random_(random),
+        delays_(random.Split()),
+        pages_state_(pages.size()) {
     for (uint32_t i = 0; i < pages.size(); ++i) {
       Push(i, Kind::kChange, random_.Exponential(pages[i].change_rate));
       Push(i, Kind::kFalseSignal, random_.Exponential(pages[i].false_signal_rate));
     }
   }
+
+  // The length of a slot from now on, the unit of delays.
+  void SetSlot(double slot) { slot_ = slot; }
 
   // Everything that happens up to and including `time`; signals go to `policy` as they arrive.
   void RunTo(double time, SlotPolicy& policy) {
@@ -96,13 +103,14 @@ class Truth {
       policy.Signal(cause.page, cause.time);
       return;
     }
-    Push(cause.page, Kind::kArrival, cause.time + slot_ * random_.Poisson(kMeanDelaySlots));
+    Push(cause.page, Kind::kArrival, cause.time + slot_ * delays_.Poisson(kMeanDelaySlots));
   }
 
   const SyntheticWorld& world_;
   const std::vector<PaperRates>& pages_;
-  double slot_;
+  double slot_ = 0;
   Random random_;
+  Random delays_;  // apart, so that events are the same with and without delays
   std::vector<State> pages_state_;
   std::priority_queue<Happening, std::vector<Happening>, std::greater<Happening>> queue_;
   double fresh_time_ = 0;
@@ -138,18 +146,49 @@ std::vector<PaperRates> DrawPages(const SyntheticWorld& world, int pages, Random
 
 double Simulate(const SyntheticWorld& world, const std::vector<PaperRates>& pages,
                 double crawl_rate, double horizon, Random random, SlotPolicy& policy) {
-  CHECK(crawl_rate > 0 && horizon > 0);
-  Truth truth(world, pages, 1 / crawl_rate, random);
-  const auto slots = static_cast<int64_t>(std::floor(horizon * crawl_rate * (1 + 1e-12)));
-  for (int64_t slot = 1; slot <= slots; ++slot) {
-    const double time = static_cast<double>(slot) / crawl_rate;
-    truth.RunTo(time, policy);
-    truth.Crawl(policy.Pick(time), time);
-  }
-  truth.RunTo(horizon, policy);
+  const CrawlRateStep always{.from = 0, .crawl_rate = crawl_rate};
+  return SimulateOverTime(world, pages, {&always, 1}, horizon, 1, random, policy).front();
+}
+
+std::vector<double> SimulateOverTime(const SyntheticWorld& world,
+                                     const std::vector<PaperRates>& pages,
+                                     std::span<const CrawlRateStep> steps, double horizon,
+                                     int parts, Random random, SlotPolicy& policy) {
+  CHECK(!steps.empty() && steps.front().from == 0 && horizon > 0 && parts >= 1);
   double importance = 0;
   for (const PaperRates& page : pages) importance += page.importance;
-  return truth.FreshTime(horizon) / (importance * horizon);
+  Truth truth(world, pages, random);
+  std::vector<double> accuracy;
+  const double length = horizon / parts;
+  double fresh_before = 0;
+  // Ends the parts that end before `time`.
+  const auto end_parts = [&](double time) {
+    while (accuracy.size() < static_cast<size_t>(parts)) {
+      const auto number = static_cast<double>(accuracy.size() + 1);
+      const double end = number == parts ? horizon : number * length;
+      if (end >= time) return;
+      truth.RunTo(end, policy);
+      const double fresh = truth.FreshTime(end);
+      accuracy.push_back((fresh - fresh_before) / (importance * length));
+      fresh_before = fresh;
+    }
+  };
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto [from, crawl_rate] = steps[i];
+    const double until = i + 1 < steps.size() ? steps[i + 1].from : horizon;
+    CHECK(crawl_rate > 0 && from < until && until <= horizon);
+    truth.SetSlot(1 / crawl_rate);
+    const auto slots = static_cast<int64_t>(std::floor((until - from) * crawl_rate * (1 + 1e-12)));
+    for (int64_t slot = 1; slot <= slots; ++slot) {
+      const double time = from + static_cast<double>(slot) / crawl_rate;
+      end_parts(time);
+      truth.RunTo(time, policy);
+      const std::optional<uint32_t> page = policy.Pick(time);
+      if (page.has_value()) truth.Crawl(*page, time);
+    }
+  }
+  end_parts(std::numeric_limits<double>::infinity());
+  return accuracy;
 }
 
 }  // namespace freshet

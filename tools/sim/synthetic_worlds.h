@@ -5,6 +5,8 @@
 #define FRESHET_TOOLS_SIM_SYNTHETIC_WORLDS_H_
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,15 +40,31 @@ class SlotPolicy {
   virtual ~SlotPolicy() = default;
   // A signal of `page` has arrived at `time`; not earlier than any call before.
   virtual void Signal(uint32_t page, double time) = 0;
-  // The page crawled at `time`; it counts as crawled.
-  virtual uint32_t Pick(double time) = 0;
+  // The page crawled at `time`; it counts as crawled. None: the slot stays idle.
+  virtual std::optional<uint32_t> Pick(double time) = 0;
 };
 
 // Share of requests (weight importance) that find the page as it is, over (0, horizon]: the
 // expectation over requests, without their noise. `crawl_rate` > 0 and `horizon` > 0 in the same
-// unit of time.
+// unit of time. What happens in the world depends on `random` alone, not on the policy, and is the
+// same whether signals are delayed or not.
 [[nodiscard]] double Simulate(const SyntheticWorld& world, const std::vector<PaperRates>& pages,
                               double crawl_rate, double horizon, Random random, SlotPolicy& policy);
+
+// From `from` on there is a slot every 1/crawl_rate. Value type, thread-compatible.
+struct CrawlRateStep {
+  double from = 0;
+  double crawl_rate = 0;
+};
+
+// The same share in each of `parts` equal parts of (0, horizon], at a crawl rate that changes.
+// Precondition: steps in order of time, the first from 0, the others before the horizon; parts >=
+// 1.
+[[nodiscard]] std::vector<double> SimulateOverTime(const SyntheticWorld& world,
+                                                   const std::vector<PaperRates>& pages,
+                                                   std::span<const CrawlRateStep> steps,
+                                                   double horizon, int parts, Random random,
+                                                   SlotPolicy& policy);
 
 }  // namespace freshet
 

@@ -1,7 +1,6 @@
 #include "core/estimate/bursts.h"
 
 #include <cmath>
-#include <set>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -10,9 +9,9 @@
 namespace freshet {
 namespace {
 
-double Precision(const Bursts& bursts, uint32_t burst) {
-  return -std::expm1(-bursts.Weight(burst));
-}
+constexpr double kVariance = kBurstDeviation * kBurstDeviation;
+
+double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 std::vector<PageNumber> Take(Bursts& bursts, size_t max = 1000) {
   std::vector<PageNumber> pages;
@@ -20,30 +19,48 @@ std::vector<PageNumber> Take(Bursts& bursts, size_t max = 1000) {
   return pages;
 }
 
-TEST(Bursts, StartAtThePrecisionOfTheirClass) {
+TEST(Bursts, StartWithoutAShift) {
   Bursts bursts;
-  const uint32_t burst = bursts.Join(7, 0.3, PageNumber(1));
+  const uint32_t burst = bursts.Join(7, PageNumber(1));
   EXPECT_NE(burst, 0u);
-  EXPECT_EQ(bursts.Join(7, 0.9, PageNumber(2)), burst) << "one poll, one burst";
-  EXPECT_NE(bursts.Join(8, 0.9, PageNumber(3)), burst);
-  EXPECT_NEAR(Precision(bursts, burst), 0.3, 1e-12);
+  EXPECT_EQ(bursts.Join(7, PageNumber(2)), burst) << "one poll, one burst";
+  EXPECT_NE(bursts.Join(8, PageNumber(3)), burst);
+  EXPECT_EQ(bursts.Shift(burst), 0);
 }
 
-TEST(Bursts, ArePosteriorMeansOfABetaPrior) {
+// The shift is where the derivative of the posterior is zero: true signals beyond those expected,
+// against the pull of the prior.
+TEST(Bursts, ShiftsAreModesOfTheirPosterior) {
   Bursts bursts;
-  const uint32_t burst = bursts.Join(1, 0.4, PageNumber(1));
-  bursts.Observe(burst, 1);
-  EXPECT_NEAR(Precision(bursts, burst), (1 + 2 * 0.4) / 3, 1e-12);
-  bursts.Observe(burst, 0.25);
-  bursts.Observe(burst, 0);
-  EXPECT_NEAR(Precision(bursts, burst), (1.25 + 2 * 0.4) / 5, 1e-12);
+  const uint32_t burst = bursts.Join(1, PageNumber(1));
+  const double logit = std::log(0.4 / 0.6);
+  double crawled = 0;
+  double truth = 0;
+  for (const double outcome : {1.0, 0.25, 0.0, 0.0, 0.0, 1.0}) {
+    bursts.Observe(burst, 0.4, outcome);
+    crawled += 1;
+    truth += outcome;
+    const double shift = bursts.Shift(burst);
+    EXPECT_NEAR(truth - crawled * Logistic(logit + shift), shift / kVariance, 1e-5);
+  }
+}
+
+// A signal of a class that is right now and then is worth much in a burst that was right.
+TEST(Bursts, AFewCrawlsOutweighThePrecisionOfTheClass) {
+  Bursts bursts;
+  const uint32_t good = bursts.Join(1, PageNumber(1));
+  const uint32_t bad = bursts.Join(2, PageNumber(2));
+  for (int i = 0; i < 3; ++i) bursts.Observe(good, 0.1, 1);
+  for (int i = 0; i < 3; ++i) bursts.Observe(bad, 0.9, 0);
+  EXPECT_GT(Logistic(std::log(0.1 / 0.9) + bursts.Shift(good)), 0.7);
+  EXPECT_LT(Logistic(std::log(0.9 / 0.1) + bursts.Shift(bad)), 0.3);
 }
 
 TEST(Bursts, HandOutPagesWhenTheirSignalsAreWorthLess) {
   Bursts bursts;
-  for (uint64_t page = 1; page <= 5; ++page) (void)bursts.Join(1, 0.5, PageNumber(page));
+  for (uint64_t page = 1; page <= 5; ++page) (void)bursts.Join(1, PageNumber(page));
   EXPECT_FALSE(bursts.has_reweighed());
-  bursts.Observe(1, 0);
+  bursts.Observe(1, 0.5, 0);
   ASSERT_TRUE(bursts.has_reweighed());
   EXPECT_EQ(Take(bursts, 2), (std::vector<PageNumber>{PageNumber(1), PageNumber(2)}));
   EXPECT_TRUE(bursts.has_reweighed());
@@ -55,10 +72,10 @@ TEST(Bursts, HandOutPagesWhenTheirSignalsAreWorthLess) {
 // However many crawls a burst gets, its pages are weighed some ten times, not once a crawl.
 TEST(Bursts, AreWeighedRarely) {
   Bursts bursts;
-  for (uint64_t page = 1; page <= 3000; ++page) (void)bursts.Join(1, 0.3, PageNumber(page));
+  for (uint64_t page = 1; page <= 3000; ++page) (void)bursts.Join(1, PageNumber(page));
   int times = 0;
   for (int i = 0; i < 1000; ++i) {
-    bursts.Observe(1, i % 3 == 0 ? 1 : 0);
+    bursts.Observe(1, 0.3, i % 3 == 0 ? 1 : 0);
     if (!bursts.has_reweighed()) continue;
     ++times;
     EXPECT_EQ(Take(bursts, 5000).size(), 3000u);
@@ -68,21 +85,24 @@ TEST(Bursts, AreWeighedRarely) {
 }
 
 TEST(Bursts, NeverBecomeCertain) {
-  Bursts bursts;
-  const uint32_t burst = bursts.Join(1, 0.99, PageNumber(1));
-  for (int i = 0; i < 100'000; ++i) bursts.Observe(burst, 1);
-  EXPECT_LT(bursts.Weight(burst), 7);
-  EXPECT_GT(bursts.Weight(burst), 6);
+  for (const double precision : {0.0, 0.5, 1.0}) {
+    for (const double truth : {0.0, 1.0}) {
+      Bursts bursts;
+      const uint32_t burst = bursts.Join(1, PageNumber(1));
+      for (int i = 0; i < 100'000; ++i) bursts.Observe(burst, precision, truth);
+      EXPECT_LT(std::abs(bursts.Shift(burst)), 20);
+    }
+  }
 }
 
 TEST(Bursts, GoOnFromStoredPages) {
   Bursts bursts;
-  const double weight = -std::log1p(-0.2);
-  bursts.Restore(41, weight, PageNumber(9));
-  bursts.Restore(41, weight, PageNumber(10));
-  EXPECT_NEAR(Precision(bursts, 41), 0.2, 1e-6);
-  EXPECT_GT(bursts.Join(1, 0.5, PageNumber(11)), 41u) << "numbers are not given twice";
-  bursts.Observe(41, 1);
+  bursts.Restore(41, -0.75, PageNumber(9));
+  bursts.Restore(41, -0.75, PageNumber(10));
+  EXPECT_EQ(bursts.Shift(41), -0.75);
+  EXPECT_GT(bursts.Join(1, PageNumber(11)), 41u) << "numbers are not given twice";
+  bursts.Observe(41, 0.5, 1);
+  EXPECT_GT(bursts.Shift(41), 0);
   EXPECT_EQ(Take(bursts).size(), 2u);
   bursts.Restore(0, 0, PageNumber(12));
   EXPECT_EQ(bursts.pages(), 3u);
@@ -90,24 +110,24 @@ TEST(Bursts, GoOnFromStoredPages) {
 
 TEST(Bursts, ForgetTheOldestAtTheLimit) {
   Bursts bursts;
-  const uint32_t first = bursts.Join(1, 0.5, PageNumber(1));
+  const uint32_t first = bursts.Join(1, PageNumber(1));
   for (uint64_t poll = 2; poll <= limits::kMaxBursts; ++poll) {
-    (void)bursts.Join(poll, 0.5, PageNumber(poll));
+    (void)bursts.Join(poll, PageNumber(poll));
   }
   EXPECT_TRUE(bursts.Knows(first));
-  const uint32_t last = bursts.Join(limits::kMaxBursts + 1, 0.5, PageNumber(1));
+  const uint32_t last = bursts.Join(limits::kMaxBursts + 1, PageNumber(1));
   EXPECT_FALSE(bursts.Knows(first));
   EXPECT_TRUE(bursts.Knows(last));
   EXPECT_EQ(bursts.pages(), limits::kMaxBursts);
-  bursts.Observe(first, 1);  // nothing to learn from
+  bursts.Observe(first, 0.5, 1);  // nothing to learn from
   EXPECT_FALSE(bursts.has_reweighed());
 }
 
 TEST(Bursts, ForgetTheOldestWhenTooManyPagesWait) {
   Bursts bursts;
-  const uint32_t first = bursts.Join(1, 0.5, PageNumber(1));
+  const uint32_t first = bursts.Join(1, PageNumber(1));
   for (uint64_t page = 0; page < limits::kMaxBurstPages; ++page) {
-    (void)bursts.Join(2, 0.5, PageNumber(page));
+    (void)bursts.Join(2, PageNumber(page));
   }
   EXPECT_FALSE(bursts.Knows(first));
   EXPECT_EQ(bursts.pages(), limits::kMaxBurstPages);

@@ -1,6 +1,8 @@
 #include "core/estimate/operational_time.h"
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "gtest/gtest.h"
 
@@ -51,7 +53,21 @@ TEST(AgeCounts, ExposureFallsIntoItsBins) {
   EXPECT_DOUBLE_EQ(counts.expected[2], 1.75);
 }
 
-// A thousand events at each age where G said so many were due: the fit finds G, up to its scale.
+// Of an event whose age nobody knows exactly a share falls into each bin, and so does the wait.
+TEST(AgeCounts, AnEventBetweenTwoCrawlsIsSpread) {
+  AgeCounts counts;
+  counts.AddCensored(0.5, 2, 12);
+  EXPECT_DOUBLE_EQ(counts.events[1], 0.1);
+  EXPECT_DOUBLE_EQ(counts.events[2], 0.7);
+  EXPECT_DOUBLE_EQ(counts.events[3], 0.2);
+  // The chance that it has not come yet falls in a line from 1 to 0.
+  EXPECT_DOUBLE_EQ(counts.expected[1], 0.5 * 1 * 0.95);
+  EXPECT_DOUBLE_EQ(counts.expected[2], 0.5 * 7 * 0.55);
+  EXPECT_DOUBLE_EQ(counts.expected[3], 0.5 * 2 * 0.1);
+}
+
+// A thousand events at each age where G said so many were due: the fit finds G, up to its scale and
+// to what is kept of its logarithm.
 TEST(AgeCounts, FitFindsTheCurve) {
   AgeCounts counts;
   for (size_t bin = 0; bin < kAgeBins; ++bin) {
@@ -60,8 +76,22 @@ TEST(AgeCounts, FitFindsTheCurve) {
   }
   const AgeCurve fit = counts.Fit(AgeCurve());
   for (int bin = 1; bin < kAgeBins; ++bin) {
-    EXPECT_NEAR(fit.Level(bin) / fit.Level(0), kFalling[static_cast<size_t>(bin)] / kFalling[0],
-                0.02);
+    const double ratio = kFalling[static_cast<size_t>(bin)] / kFalling[0];
+    EXPECT_NEAR(fit.Level(bin) / fit.Level(0), std::pow(ratio, kAgeCurveKept), 0.02);
+  }
+}
+
+// Which share of a page's events its rate stands for must not matter.
+TEST(AgeCounts, FitDoesNotDependOnTheScaleOfTheRates) {
+  AgeCounts counts;
+  for (size_t bin = 0; bin < kAgeBins; ++bin) {
+    counts.events[bin] = 100 * kFalling[bin];
+    counts.expected[bin] = 100;
+  }
+  AgeCounts scaled = counts;
+  for (double& expected : scaled.expected) expected *= 7;
+  for (int bin = 0; bin < kAgeBins; ++bin) {
+    EXPECT_NEAR(scaled.Fit(AgeCurve()).Level(bin), counts.Fit(AgeCurve()).Level(bin), 1e-9);
   }
 }
 
@@ -69,11 +99,31 @@ TEST(AgeCounts, FitKeepsThePriorWhereNothingWasSeen) {
   const AgeCurve prior(kFalling);
   EXPECT_EQ(AgeCounts().Fit(prior).levels(), prior.levels());
   AgeCounts counts;
-  counts.events[0] = 3;
-  counts.expected[0] = 3;
+  counts.events[0] = counts.expected[0] = 3;
   const AgeCurve fit = counts.Fit(prior);
-  EXPECT_EQ(fit.Level(5), prior.Level(5));
-  EXPECT_NEAR(fit.Level(0), (3 + 5 * 11) / (3.0 + 5), 1e-12);
+  for (int bin = 0; bin < kAgeBins; ++bin) EXPECT_NEAR(fit.Level(bin), prior.Level(bin), 1e-12);
+}
+
+// Counts of events that come evenly differ from what was expected by chance alone.
+TEST(AgeCounts, NoiseIsNoCurve) {
+  std::mt19937_64 random(5);
+  double worst = 0;
+  double sum = 0;
+  constexpr int kTimes = 500;
+  for (int i = 0; i < kTimes; ++i) {
+    AgeCounts counts;
+    for (size_t bin = 0; bin < kAgeBins; ++bin) {
+      counts.expected[bin] = 20;
+      counts.events[bin] = std::poisson_distribution<int>(20)(random);
+    }
+    const AgeCurve fit = counts.Fit(AgeCurve());
+    for (const double level : fit.levels()) {
+      worst = std::max(worst, std::abs(std::log(level)));
+      sum += std::abs(std::log(level)) / (kTimes * kAgeBins);
+    }
+  }
+  EXPECT_LT(sum, 0.06) << "the counts themselves are off by 0.18";
+  EXPECT_LT(worst, 0.6);
 }
 
 }  // namespace

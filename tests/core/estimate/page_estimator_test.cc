@@ -1,9 +1,13 @@
 #include "core/estimate/page_estimator.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
+#include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/core/estimate/source_classes.h"
 
 namespace freshet {
 namespace {
@@ -11,10 +15,13 @@ namespace {
 constexpr Duration kDay = Duration::Days(1);
 constexpr Instant kNow = Instant::FromUnixSeconds(1'700'000'000);
 
-SiteModel Site(double recall, double precision, double mean = 0.05, double shape = 1) {
-  SiteModel::Classes classes{};
-  classes[0] = {.signals = 100, .precision = precision, .recall = recall};
-  return SiteModel({.mean = mean, .shape = shape}, AgeCurve(), classes);
+SiteModel Site(double recall, RatePrior prior = {.mean = 0.05, .shape = 1},
+               RatePrior false_rate = {.mean = 0.02, .shape = 0.5}) {
+  std::vector<ClassModel> classes;
+  if (recall > 0) {
+    classes.push_back({.source_class = kPing, .recall = recall, .false_rate = false_rate});
+  }
+  return SiteModel(prior, AgeCurve(), LifeModel(), classes);
 }
 
 CrawlObservation Interval(double days, bool changed, int signals = 0) {
@@ -23,158 +30,300 @@ CrawlObservation Interval(double days, bool changed, int signals = 0) {
   observation.elapsed = Duration::FromSeconds(days * 86400);
   observation.exposure = static_cast<float>(days * 86400);
   observation.changed = changed;
-  for (int i = 0; i < signals; ++i) observation.signals.Add(SourceClass(0));
+  for (int i = 0; i < signals; ++i) observation.signals.Add(kPing);
   return observation;
 }
 
+// A page that was crawled just now, after these intervals.
+PageState StateAfter(const PageStatistics& statistics) {
+  double seconds = 0;
+  for (const CrawlObservation& observation : statistics.recent) seconds += observation.exposure;
+  PageState state;
+  state.first_seen = kNow - Duration::FromSeconds(seconds);
+  state.last_crawl = state.carried_at = kNow;
+  state.evidence_exposure = static_cast<float>(seconds);
+  return state;
+}
+
 PagePosterior Estimate(const SiteModel& site, const PageStatistics& statistics,
-                       PageState state = {}) {
-  state.carried_at = kNow;
-  return EstimatePage(site, statistics, state, kNow, kDay);
+                       const PageState& state, const PageSpec& spec = {}) {
+  return EstimatePage(site, spec, state, statistics, kNow, kDay);
+}
+
+PagePosterior Estimate(const SiteModel& site, const PageStatistics& statistics) {
+  return Estimate(site, statistics, StateAfter(statistics));
+}
+
+// The log posterior as docs/model.md has it, of a page with one class of signals.
+double LogPosterior(const SiteModel& site, const PageStatistics& statistics, double log_rate,
+                    double log_false) {
+  const ClassModel& model = *site.Find(kPing);
+  const double rate = std::exp(log_rate);
+  const double false_rate = std::exp(log_false);
+  const double gamma = model.recall * rate + false_rate;
+  double sum = site.prior().shape * (log_rate - rate / site.prior().mean) +
+               model.false_rate.shape * (log_false - false_rate / model.false_rate.mean);
+  for (const CrawlObservation& o : statistics.recent) {
+    const double days = o.exposure / 86400;
+    const double n = o.signals.Total();
+    const double s =
+        site.unsignalled() * rate * days + n * std::log1p(model.recall * rate / false_rate);
+    sum += n * std::log(gamma) - gamma * days + (o.changed ? std::log(-std::expm1(-s)) : -s);
+  }
+  return sum;
+}
+
+// The maximum over both, by turns.
+std::pair<double, double> Mode(const SiteModel& site, const PageStatistics& statistics) {
+  const auto best = [](const std::function<double(double)>& f) {
+    double low = -25;
+    double high = 8;
+    while (high - low > 1e-9) {
+      const double left = low + (high - low) / 3;
+      const double right = high - (high - low) / 3;
+      (f(left) < f(right) ? low : high) = f(left) < f(right) ? left : right;
+    }
+    return low;
+  };
+  double log_rate = std::log(0.05);
+  double log_false = std::log(0.02);
+  for (int i = 0; i < 300; ++i) {
+    log_rate = best([&](double x) { return LogPosterior(site, statistics, x, log_false); });
+    log_false = best([&](double y) { return LogPosterior(site, statistics, log_rate, y); });
+  }
+  return {log_rate, log_false};
+}
+
+std::vector<PageStatistics> Histories() {
+  std::vector<PageStatistics> all(4);
+  all[0].recent = {Interval(3, true), Interval(20, false), Interval(40, true)};
+  all[1].recent = {Interval(3, true), Interval(20, false), Interval(40, true, 1),
+                   Interval(7, true, 2), Interval(90, false)};
+  all[2].recent = {Interval(30, false, 4), Interval(20, false, 1), Interval(40, true, 5),
+                   Interval(10, false)};
+  all[3].recent = {Interval(10, true, 1), Interval(15, true, 2), Interval(5, false),
+                   Interval(12, true, 1)};
+  return all;
 }
 
 TEST(EstimatePage, WithoutEvidenceIsThePrior) {
-  const PagePosterior posterior = Estimate(Site(0.5, 0.8), {});
+  const PagePosterior posterior = Estimate(Site(0.5), {});
   EXPECT_NEAR(posterior.mean, 0.05, 1e-6);
   EXPECT_NEAR(posterior.shape, 1, 1e-6);
   EXPECT_EQ(posterior.observations, 0);
+  EXPECT_TRUE(posterior.teaches_rate);
+  ASSERT_EQ(posterior.classes.size(), 1u);
+  EXPECT_FALSE(posterior.classes[0].seen);
+  EXPECT_NEAR(posterior.Weight(kPing), std::log1p(0.5 * 0.05 / 0.02), 1e-6);
 }
 
-// Unchanged intervals alone are a Poisson likelihood, whose posterior is a gamma in closed form.
+// Unchanged intervals alone are a Poisson likelihood, whose posterior is a gamma in closed form;
+// that nobody told of a change is evidence as well.
 TEST(EstimatePage, UnchangedIntervalsGiveTheGammaPosterior) {
   PageStatistics statistics;
   for (const double days : {10.0, 30.0, 60.0}) statistics.recent.push_back(Interval(days, false));
-  const double recall = 0.4;
-  const PagePosterior posterior = Estimate(Site(recall, 0.8), statistics);
-  EXPECT_NEAR(posterior.mean, 1 / (1 / 0.05 + (1 - recall) * 100), 1e-6);
+  const PagePosterior posterior = Estimate(Site(0.4), statistics);
+  EXPECT_NEAR(posterior.mean, 1 / (1 / 0.05 + 0.6 * 100 + 0.4 * 100), 1e-6);
+  EXPECT_NEAR(posterior.shape, 1, 1e-6);
   EXPECT_EQ(posterior.observations, 3);
 }
 
-// The mode of the exact log posterior, found by a fine search.
 TEST(EstimatePage, IsTheModeOfThePosterior) {
-  const SiteModel site = Site(0.5, 0.7, 0.02, 0.6);
-  PageStatistics statistics;
-  statistics.recent = {Interval(3, true), Interval(20, false), Interval(40, true, 1),
-                       Interval(7, true, 2), Interval(90, false)};
-  const auto log_posterior = [&](double log_rate) {
-    const double rate = std::exp(log_rate);
-    double sum = 0.6 * log_rate - 0.6 / 0.02 * rate;
-    for (const CrawlObservation& o : statistics.recent) {
-      const double s = 0.5 * rate * o.exposure / 86400 + o.signals.Total() * -std::log1p(-0.7);
-      sum += o.changed ? std::log(-std::expm1(-s)) : -s;
-    }
-    return sum;
-  };
-  double best = -10;
-  for (double x = -10; x < 3; x += 1e-4) {
-    if (log_posterior(x) > log_posterior(best)) best = x;
+  const SiteModel site = Site(0.5, {.mean = 0.02, .shape = 0.6});
+  for (const PageStatistics& statistics : Histories()) {
+    const auto [log_rate, log_false] = Mode(site, statistics);
+    const PagePosterior posterior = Estimate(site, statistics);
+    EXPECT_NEAR(std::log(posterior.mean), log_rate, 2e-3);
+    EXPECT_NEAR(std::log(posterior.Find(kPing)->false_rate), log_false, 5e-3);
   }
-  const PagePosterior posterior = Estimate(site, statistics);
-  EXPECT_NEAR(std::log(posterior.mean), best, 2e-4);
 }
 
 // The information about ln Delta is what the curvature of the log posterior says.
 TEST(EstimatePage, InformationIsTheCurvature) {
-  PageStatistics statistics;
-  statistics.recent = {Interval(3, true), Interval(20, false), Interval(40, true)};
-  const PagePosterior posterior = Estimate(Site(0.5, 0.7, 0.02, 0.6), statistics);
-  const auto log_posterior = [&](double log_rate) {
-    const double rate = std::exp(log_rate);
-    double sum = 0.6 * log_rate - 0.6 / 0.02 * rate;
-    for (const CrawlObservation& o : statistics.recent) {
-      const double s = 0.5 * rate * o.exposure / 86400;
-      sum += o.changed ? std::log(-std::expm1(-s)) : -s;
+  const SiteModel site = Site(0.5, {.mean = 0.02, .shape = 0.6});
+  for (const PageStatistics& statistics : Histories()) {
+    const PagePosterior posterior = Estimate(site, statistics);
+    const double x = std::log(posterior.mean);
+    const double y = std::log(posterior.Find(kPing)->false_rate);
+    const double h = 1e-3;
+    const double information =
+        -(LogPosterior(site, statistics, x + h, y) - 2 * LogPosterior(site, statistics, x, y) +
+          LogPosterior(site, statistics, x - h, y)) /
+        (h * h);
+    EXPECT_NEAR(posterior.shape / information, 1, 1e-3);
+  }
+}
+
+// What the fit of the prior takes of a page has the score and the information of its data. As many
+// signalled changes as are left of a sum that fades vary less than a count of that size, so both
+// are scaled up: from a weight of 1 down to w, by 2/(1 + w) where all evidence is of signals.
+TEST(EstimatePage, CountAndExposureStandForTheData) {
+  const SiteModel site = Site(0.5, {.mean = 0.02, .shape = 0.6});
+  for (const PageStatistics& statistics : Histories()) {
+    const PagePosterior posterior = Estimate(site, statistics);
+    double days = 0;
+    for (const CrawlObservation& o : statistics.recent) days += o.exposure / 86400;
+    const double oldest = std::exp2(-days / kSignalledHalfLifeDays);
+    // Half of the evidence is of signals, as the recall is one half.
+    const double scale = 0.5 + 0.5 * 2 / (1 + oldest);
+    const double of_data = posterior.shape - 0.6 / 0.02 * posterior.mean;
+    EXPECT_NEAR(posterior.exposure * posterior.mean, scale * of_data, 1e-6);
+    // changes - exposure Delta is the score, which the prior's one cancels at the mode; less of it
+    // where more than half of the information is missing.
+    const double score = -0.6 * (1 - posterior.mean / 0.02);
+    const double found = posterior.changes / scale - of_data;
+    if (of_data >= 0.5 * days * posterior.mean) {
+      EXPECT_NEAR(found, score, 1e-4);
+    } else {
+      EXPECT_GT(found / score, 0.5);
+      EXPECT_LT(found / score, 1);
     }
-    return sum;
-  };
-  const double h = 1e-3;
-  const double x = std::log(posterior.mean);
-  const double information =
-      -(log_posterior(x + h) - 2 * log_posterior(x) + log_posterior(x - h)) / (h * h);
-  EXPECT_NEAR(posterior.shape / information, 1, 1e-3);
+  }
 }
 
-TEST(EstimatePage, SignalsAreEvidence) {
-  PageState state;
+TEST(EstimatePage, SignalledChangesThatLeftTheWindowCount) {
+  PageState state = StateAfter({});
   state.evidence_exposure = static_cast<float>(100 * 86400.0);
-  const SiteModel site = Site(0.5, 0.8);
-  const double quiet = Estimate(site, {}, state).mean;
+  const double quiet = Estimate(Site(0.5), {}, state).mean;
+  EXPECT_NEAR(quiet, 1 / (1 / 0.05 + 0.5 * 100), 1e-6);
   state.evidence = 10;
-  const PagePosterior busy = Estimate(site, {}, state);
-  EXPECT_LT(quiet, 0.05);
-  // gamma/Delta = recall/precision.
-  EXPECT_NEAR(busy.mean, (1 + 10) / (1 / 0.05 + 0.5 / 0.8 * 100), 1e-6);
+  EXPECT_NEAR(Estimate(Site(0.5), {}, state).mean, (1 + 10) / (1 / 0.05 + 0.5 * 100), 1e-6);
 }
 
+// Evidence of the three processes fades at three paces.
 TEST(EstimatePage, EvidenceFades) {
   PageStatistics fresh;
   fresh.recent.push_back(Interval(300, false));
   PageStatistics old = fresh;
   old.recent.front().fetched = kNow - Duration::Days(4000);
-  const SiteModel site = Site(0.5, 0.8);
-  const double near = Estimate(site, fresh).mean;
-  const double far = Estimate(site, old).mean;
+  const double near = Estimate(Site(0), fresh).mean;
+  const double far = Estimate(Site(0), old).mean;
   EXPECT_LT(near, far);
   EXPECT_LT(far, 0.05);
   EXPECT_DOUBLE_EQ(Fading(Duration::Days(2000), 2000, kDay), 0.5);
   EXPECT_EQ(Fading(Duration::Micros(-1), 2000, kDay), 1);
+
+  // Ten false signals of two months ago count half of those of today.
+  PageStatistics lied;
+  lied.recent.push_back(Interval(1, false, 10));
+  const double lied_now = Estimate(Site(0.5), lied).Find(kPing)->false_signals;
+  lied.recent.front().fetched = kNow - Duration::FromSeconds(kFalseHalfLifeDays * 86400);
+  EXPECT_NEAR(lied_now, 10, 1e-6);
+  EXPECT_NEAR(Estimate(Site(0.5), lied).Find(kPing)->false_signals, 5, 1e-6);
 }
 
 TEST(EstimatePage, SumsStandForOldIntervals) {
   PageStatistics statistics;
   statistics.recent.push_back(Interval(10, false));
   statistics.old_exposure = static_cast<float>(90 * 86400.0);
-  EXPECT_NEAR(Estimate(Site(0, 0.5), statistics).mean, 1 / (20.0 + 100), 1e-6);
+  EXPECT_NEAR(Estimate(Site(0), statistics).mean, 1 / (20.0 + 100), 1e-6);
   statistics.old_changes = 4;
-  EXPECT_NEAR(Estimate(Site(0, 0.5), statistics).mean, 5 / (20.0 + 100), 1e-6);
+  EXPECT_NEAR(Estimate(Site(0), statistics).mean, 5 / (20.0 + 100), 1e-6);
+}
+
+// Signals since the last crawl are true with the precision that they have: each page's own, which
+// is low where crawls have found signals false.
+TEST(EstimatePage, OpenSignalsCountByTheirPrecision) {
+  PageStatistics trusted;
+  for (int i = 0; i < 5; ++i) trusted.recent.push_back(Interval(5, true, 1));
+  PageStatistics useless;
+  for (int i = 0; i < 8; ++i) useless.recent.push_back(Interval(5, false, 4));
+  for (const PageStatistics* statistics : {&trusted, &useless}) {
+    PageState state = StateAfter(*statistics);
+    const double before = Estimate(Site(0.5), *statistics, state).mean;
+    for (int i = 0; i < 3; ++i) state.signals.Add(kPing);
+    const double gain = Estimate(Site(0.5), *statistics, state).mean / before;
+    if (statistics == &trusted) {
+      EXPECT_GT(gain, 1.3);
+    } else {
+      EXPECT_LT(gain, 1.1);
+    }
+    EXPECT_GE(gain, 1);
+  }
+}
+
+// A class that the site has not been seen to use has the defaults until an epoch learns it.
+TEST(EstimatePage, AnUnknownClassHasTheDefaults) {
+  const SourceClass other(5, BurstClass::kMany);
+  const PagePosterior without = Estimate(Site(0.5), {});
+  EXPECT_EQ(without.Find(other), nullptr);
+  const ClassModel unknown;
+  EXPECT_NEAR(without.Weight(other),
+              std::log1p(unknown.recall * without.mean / unknown.false_rate.mean), 1e-9);
+  PageState state = StateAfter({});
+  state.signals.Add(other);
+  const PagePosterior with = Estimate(Site(0.5), {}, state);
+  ASSERT_NE(with.Find(other), nullptr);
+  EXPECT_TRUE(with.Find(other)->seen);
+  EXPECT_EQ(with.Find(other)->recall, unknown.recall);
+}
+
+// What leaves the window keeps what it proved.
+TEST(EvidenceOf, IsWhatTheIntervalCountedFor) {
+  const SiteModel site = Site(0.5);
+  PageStatistics statistics = Histories()[1];
+  const PagePosterior posterior = Estimate(site, statistics);
+  EXPECT_EQ(EvidenceOf(Interval(20, false, 3), posterior, kDay).signalled, 0);
+  EXPECT_EQ(EvidenceOf(Interval(20, false, 3), posterior, kDay).unsignalled, 0);
+  const OldEvidence silent = EvidenceOf(Interval(20, true), posterior, kDay);
+  EXPECT_EQ(silent.signalled, 0);
+  const double own = posterior.unsignalled * posterior.mean * 20;
+  EXPECT_NEAR(silent.unsignalled, own / -std::expm1(-own), 1e-6);
+  const OldEvidence told = EvidenceOf(Interval(20, true, 1), posterior, kDay);
+  EXPECT_GT(told.signalled, 0.5);
+  EXPECT_LE(told.signalled, 1);
+  EXPECT_LT(told.unsignalled, silent.unsignalled);
 }
 
 // Whatever a page showed, the estimate is a finite positive rate.
 TEST(EstimatePage, IsFiniteEverywhere) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> unit(0, 1);
-  for (int i = 0; i < 2000; ++i) {
-    const double recall = i % 5 == 0 ? kMaxRecall : unit(random);
-    const SiteModel site = Site(recall, 0.001 + 0.998 * unit(random),
-                                std::exp(-12 + 14 * unit(random)), std::exp(-4 + 8 * unit(random)));
+  for (int i = 0; i < 4000; ++i) {
+    const double recall = i % 5 == 0 ? 0.999 : 0.99 * unit(random);
+    const SiteModel site =
+        Site(recall,
+             {.mean = std::exp(-12 + 14 * unit(random)), .shape = std::exp(-3 + 7 * unit(random))},
+             {.mean = std::exp(-14 + 14 * unit(random)), .shape = 0.2 + 2.8 * unit(random)});
     PageStatistics statistics;
     const int crawls = i % 25;
     for (int j = 0; j < crawls; ++j) {
       statistics.recent.push_back(Interval(std::exp(-10 + 18 * unit(random)), unit(random) < 0.5,
                                            unit(random) < 0.5 ? 0 : i % 300));
     }
-    PageState state;
+    PageState state = StateAfter(statistics);
     state.evidence = static_cast<float>(1000 * unit(random) * (i % 2));
     state.evidence_exposure = static_cast<float>(1e8 * unit(random));
-    const PagePosterior posterior = Estimate(site, statistics, state);
+    for (int j = 0; j < i % 7; ++j) state.signals.Add(kPing);
+    if (i % 3 == 0) {
+      state.last_crawl = kNow - Duration::FromSeconds(1e6 * unit(random));
+      state.exposure = 1e6 * unit(random);
+    }
+    PageSpec spec;
+    spec.complete_signals = i % 11 == 0;
+    if (i % 13 == 0) spec.known_change_rate = Rate::PerSecond(std::exp(-20 + 20 * unit(random)));
+    const PagePosterior posterior = Estimate(site, statistics, state, spec);
     ASSERT_TRUE(std::isfinite(posterior.mean) && posterior.mean > 0) << i;
     ASSERT_TRUE(std::isfinite(posterior.shape) && posterior.shape > 0) << i;
     ASSERT_TRUE(std::isfinite(posterior.changes) && posterior.changes >= 0) << i;
     ASSERT_TRUE(std::isfinite(posterior.exposure) && posterior.exposure >= 0) << i;
-  }
-}
-
-TEST(ChangedEvidence, HasTheDerivativesOfTheLikelihood) {
-  for (const double own : {1e-6, 0.01, 0.3, 2.0, 20.0}) {
-    for (const double offset : {0.0, 0.1, 1.0, 5.0}) {
-      const auto l = [&](double x) { return std::log(-std::expm1(-(own * std::exp(x) + offset))); };
-      const double h = 1e-4;
-      const IntervalEvidence e = ChangedEvidence(own, offset);
-      EXPECT_NEAR(e.changes - e.expected, (l(h) - l(-h)) / (2 * h), 1e-6);
-      const double curvature = -(l(h) - 2 * l(0) + l(-h)) / (h * h);
-      EXPECT_NEAR(e.expected, std::max(0.0, curvature), 1e-5) << own << " " << offset;
+    for (const PageClass& of_page : posterior.classes) {
+      ASSERT_TRUE(std::isfinite(of_page.false_rate) && of_page.false_rate > 0) << i;
+      ASSERT_GE(of_page.truth, 0) << i;
+      ASSERT_LE(of_page.truth, of_page.signals * (1 + 1e-9)) << i;
     }
   }
-  EXPECT_NEAR(ChangedEvidence(1e-12, 0).changes, 1, 1e-6);
-  EXPECT_EQ(ChangedEvidence(100, 0).changes, 0);
 }
 
-// Wilson and Hilferty's approximation is good to some percent from shape 1 on.
-TEST(GammaQuantile, IsCloseToTheExactOne) {
-  EXPECT_NEAR(GammaQuantile(1, 1, 1.959963985), 3.6889, 0.12);  // exponential
-  EXPECT_NEAR(GammaQuantile(5, 5, -1.959963985), 1.6235, 0.02);
-  EXPECT_NEAR(GammaQuantile(5, 5, 1.959963985), 10.2416, 0.05);
-  EXPECT_EQ(GammaQuantile(1, 0.01, -1.96), 0);
+TEST(GammaQuantile, IsExact) {
+  // Of an exponential distribution, and of chi-squared ones with 10 degrees of freedom.
+  EXPECT_NEAR(GammaQuantile(1, 1, 0.975), -std::log(0.025), 1e-9);
+  EXPECT_NEAR(GammaQuantile(2, 1, 0.025), -2 * std::log(0.975), 1e-9);
+  EXPECT_NEAR(GammaQuantile(5, 5, 0.025), 3.24697 / 2, 1e-4);
+  EXPECT_NEAR(GammaQuantile(5, 5, 0.975), 20.48318 / 2, 1e-4);
+  // Of small shapes nearly all of the probability is near zero.
+  EXPECT_LT(GammaQuantile(1, 0.05, 0.025), 1e-20);
+  EXPECT_GT(GammaQuantile(1, 0.05, 0.975), 1);
 }
 
 }  // namespace

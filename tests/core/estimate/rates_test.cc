@@ -178,6 +178,81 @@ TEST(Moment, StandsLengthsOfTwelveDecades) {
   }
 }
 
+// The root of sum e^(-x tau) = U by bisection in extended precision. Terms above 1/2 count as 1
+// less what is missing: beside a million ones even extended precision would lose it.
+long double MomentByBisection(const Observations& observations) {
+  const auto excess = [&](long double x) {
+    long double whole = -static_cast<long double>(observations.unchanged_count());
+    long double sum = 0;
+    for (size_t i = 0; i < observations.size(); ++i) {
+      const long double missing = std::expm1(-x * observations.elapsed(i));
+      whole += missing > -0.5L ? 1 : 0;
+      sum += missing > -0.5L ? missing : std::exp(-x * observations.elapsed(i));
+    }
+    return sum + whole;
+  };
+  long double low = -40;
+  long double high = 40;
+  for (int step = 0; step < 70; ++step) {
+    const long double middle = (low + high) / 2;
+    (excess(std::exp(middle)) > 0 ? low : high) = middle;
+  }
+  return std::exp((low + high) / 2);
+}
+
+Observations RandomIntervals(size_t size, size_t changed, double decades, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> log10(-decades, decades);
+  std::vector<std::pair<double, bool>> items;
+  for (size_t i = 0; i < size; ++i) items.emplace_back(std::pow(10, log10(random)), i < changed);
+  return WithoutSignals(items);
+}
+
+TEST(Moment, IsExactNearBothEndsAndForAllLengths) {
+  for (const double decades : {0.0, 0.3, 2.0, 6.0}) {
+    for (const size_t size : {2, 3, 20, 300, 10'000}) {
+      for (const size_t changed : {size_t{1}, size / 3, size / 2, size - size / 10, size - 1}) {
+        if (changed == 0 || changed == size) continue;
+        const Observations observations = RandomIntervals(size, changed, decades, size + changed);
+        const auto expected = static_cast<double>(MomentByBisection(observations));
+        EXPECT_NEAR(EstimateMoment(observations).change_rate / expected, 1, 4e-15)
+            << changed << " of " << size << " changed, " << decades << " decades";
+      }
+    }
+  }
+}
+
+// As many intervals are far longer than 1/x as have changed: the sum is nearly U whatever x.
+TEST(Moment, IsExactWhereTheSumIsFlat) {
+  for (const double ratio : {1e3, 1e6, 1e12}) {
+    const Observations observations =
+        WithoutSignals({{1, false}, {2, false}, {1.5, true}, {ratio, true}, {3 * ratio, false}});
+    const auto expected = static_cast<double>(MomentByBisection(observations));
+    EXPECT_NEAR(EstimateMoment(observations).change_rate / expected, 1, 4e-15) << ratio;
+  }
+}
+
+// One change in a million intervals: a share of 1 - 1e-6 alone has lost six digits of its
+// logarithm.
+TEST(Moment, IsExactForOneChangeInAMillion) {
+  Observations observations(0);
+  long double total = 0;
+  long double squares = 0;
+  for (int i = 0; i < 1'000'000; ++i) {
+    const double tau = 1 + 1e-6 * i;
+    ASSERT_TRUE(observations.Add(tau, {}, i == 0).ok());
+    total += tau;
+    squares += static_cast<long double>(tau) * tau;
+  }
+  // x total - x^2 squares/2 + x^3 cubes/6 = 1, the cubes those of a mean length.
+  long double x = 1 / total;
+  const long double cubes = 3.75e6L;
+  for (int step = 0; step < 20; ++step) {
+    x = (1 + x * x * squares / 2 - x * x * x * cubes / 6) / total;
+  }
+  EXPECT_NEAR(EstimateMoment(observations).change_rate / static_cast<double>(x), 1, 1e-14);
+}
+
 TEST(Moment, Lemma3HoldsAndIsInfiniteWithoutABound) {
   std::mt19937_64 random(4);
   std::exponential_distribution<double> exponential(1.0);

@@ -73,56 +73,126 @@ TEST(MultiSource, WithoutUsefulSourcesIsGreedy) {
   EXPECT_EQ(MultiSourceValue({3, 0, {{1, 0}}}, 5).value(), 0);
 }
 
-// Changes that nobody signals at rate alpha, and for each source its own changes at rate
+// Mean length of intervals of the threshold policy, and of the fresh part of them, by simulation:
+// changes that nobody signals at rate alpha, and for each source its own changes at rate
 // gamma (1 - e^-kappa) and false signals at rate gamma e^-kappa.
-TEST(MultiSource, MatchesMonteCarlo) {
-  std::mt19937_64 random(3);
+struct Simulated {
+  double mean[2] = {0, 0};
+  double error[2] = {0, 0};
+};
+
+Simulated Simulate(const MultiSourcePage& page, double s, int samples, std::mt19937_64& random) {
   std::exponential_distribution<double> exponential(1);
-  const int samples = 200'000;
-  const MultiSourcePage page{1, 0.3, {{0.5, 0.9}, {1.2, 0.25}, {0.1, 2.5}}};
   double total = 0;
   for (const SourceRates& source : page.sources) total += source.signal_rate;
-  for (const double s : {0.2, 0.7, 1.6, 3.3}) {
-    double sums[2] = {0, 0};
-    double squares[2] = {0, 0};
-    for (int i = 0; i < samples; ++i) {
-      double t = 0;
-      double staleness = 0;
-      double first_change = exponential(random) / page.unsignalled_rate;
-      while (true) {
-        const double wait = exponential(random) / total;
-        const double left = (s - staleness) / page.unsignalled_rate;
-        if (wait >= left) {
-          t += left;
-          break;
-        }
-        t += wait;
-        double pick = total * std::generate_canonical<double, 53>(random);
-        size_t k = 0;
-        while (k + 1 < page.sources.size() && pick >= page.sources[k].signal_rate) {
-          pick -= page.sources[k++].signal_rate;
-        }
-        const double kappa = page.sources[k].signal_weight;
-        if (std::generate_canonical<double, 53>(random) < -std::expm1(-kappa)) {
-          first_change = std::min(first_change, t);
-        }
-        staleness += page.unsignalled_rate * wait + kappa;
-        if (staleness >= s) break;
+  double sums[2] = {0, 0};
+  double squares[2] = {0, 0};
+  for (int i = 0; i < samples; ++i) {
+    double t = 0;
+    double staleness = 0;
+    double first_change = exponential(random) / page.unsignalled_rate;
+    while (true) {
+      const double wait = exponential(random) / total;
+      const double left = (s - staleness) / page.unsignalled_rate;
+      if (wait >= left) {
+        t += left;
+        break;
       }
-      const double results[2] = {t, std::min(t, first_change)};
-      for (int j = 0; j < 2; ++j) {
-        sums[j] += results[j];
-        squares[j] += results[j] * results[j];
+      t += wait;
+      double pick = total * std::generate_canonical<double, 53>(random);
+      size_t k = 0;
+      while (k + 1 < page.sources.size() && pick >= page.sources[k].signal_rate) {
+        pick -= page.sources[k++].signal_rate;
       }
+      const double kappa = page.sources[k].signal_weight;
+      if (std::generate_canonical<double, 53>(random) < -std::expm1(-kappa)) {
+        first_change = std::min(first_change, t);
+      }
+      staleness += page.unsignalled_rate * wait + kappa;
+      if (staleness >= s) break;
     }
-    const MultiSourceOutcome outcome = EvaluateMultiSource(page, s).value();
-    const double expected[2] = {outcome.interval, outcome.fresh_time};
+    const double results[2] = {t, std::min(t, first_change)};
     for (int j = 0; j < 2; ++j) {
-      const double mean = sums[j] / samples;
-      const double error = std::sqrt((squares[j] / samples - mean * mean) / samples);
-      EXPECT_NEAR(expected[j], mean, 4 * error) << "s " << s << " of " << j;
+      sums[j] += results[j];
+      squares[j] += results[j] * results[j];
     }
+  }
+  Simulated simulated;
+  for (int j = 0; j < 2; ++j) {
+    simulated.mean[j] = sums[j] / samples;
+    const double mean = simulated.mean[j];
+    simulated.error[j] = std::sqrt((squares[j] / samples - mean * mean) / samples);
+  }
+  return simulated;
+}
+
+void ExpectSimulated(const MultiSourceOutcome& outcome, const MultiSourcePage& page, double s,
+                     int samples, std::mt19937_64& random) {
+  const Simulated simulated = Simulate(page, s, samples, random);
+  EXPECT_NEAR(outcome.interval, simulated.mean[0], 4 * simulated.error[0]) << "s " << s;
+  EXPECT_NEAR(outcome.fresh_time, simulated.mean[1], 4 * simulated.error[1]) << "s " << s;
+}
+
+TEST(MultiSource, MatchesMonteCarlo) {
+  std::mt19937_64 random(3);
+  const MultiSourcePage page{1, 0.3, {{0.5, 0.9}, {1.2, 0.25}, {0.1, 2.5}}};
+  for (const double s : {0.2, 0.7, 1.6, 3.3}) {
+    const MultiSourceOutcome outcome = EvaluateMultiSource(page, s).value();
+    ExpectSimulated(outcome, page, s, 200'000, random);
     EXPECT_NEAR(outcome.value, outcome.fresh_time - std::exp(-s) * outcome.interval, 1e-14);
+  }
+}
+
+TEST(MultiSource, SixWeakSourcesMatchMonteCarlo) {
+  std::mt19937_64 random(4);
+  const MultiSourcePage page{
+      2, 0.3, {{4, 0.051}, {3, 0.037}, {5, 0.023}, {2, 0.019}, {6, 0.011}, {1, 0.9}}};
+  for (const double s : {0.5, 2.0}) {
+    const MultiSourceOutcome outcome = EvaluateMultiSource(page, s).value();
+    ExpectSimulated(outcome, page, s, 20'000, random);
+    EXPECT_EQ(outcome.vectors > 0, s == 0.5) << "beyond that on a grid";
+    const MultiSourceOutcome grid = EvaluateMultiSourceOnGrid(page, s);
+    EXPECT_LT(grid.accuracy, 1e-5);
+    ExpectRelative(grid.value, outcome.value, grid.accuracy, "V");
+    ExpectRelative(grid.interval, outcome.interval, grid.accuracy, "psi");
+  }
+}
+
+TEST(MultiSource, TheGridAgreesWithTheSums) {
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int i = 0; i < 40; ++i) {
+    MultiSourcePage page{2, std::pow(10, -1 + 2 * uniform(random)), {}};
+    for (int k = 0; k < 1 + i % 3; ++k) {
+      page.sources.push_back({page.unsignalled_rate * std::pow(10, -1 + 2 * uniform(random)),
+                              std::pow(10, -1.5 + 2 * uniform(random))});
+    }
+    if (i % 5 == 0) page.sources[0].signal_weight = HUGE_VAL;
+    const double s = std::pow(10, -1 + 1.8 * uniform(random));
+    const MultiSourceOutcome sums = EvaluateMultiSource(page, s).value();
+    ASSERT_GT(sums.vectors, 0u);
+    const MultiSourceOutcome grid = EvaluateMultiSourceOnGrid(page, s);
+    EXPECT_LT(grid.accuracy, 1e-5) << i;
+    const double tolerance = std::max(grid.accuracy, 1e-9);
+    ExpectRelative(grid.value, sums.value, tolerance, "V " + std::to_string(i));
+    ExpectRelative(grid.interval, sums.interval, tolerance, "psi " + std::to_string(i));
+    ExpectRelative(grid.fresh_time, sums.fresh_time, tolerance, "w " + std::to_string(i));
+  }
+}
+
+// By Wald's equation the interval times the drift is s and what the last signal overshoots.
+TEST(MultiSource, MillionsOfWeakSignalsAreADrift) {
+  for (const double weight : {1e-3, 1e-5, 1e-9}) {
+    const MultiSourcePage page{
+        1, 1, {{10 / weight, weight}, {10 / weight, 1.3 * weight}, {10 / weight, 1.7 * weight}}};
+    const MultiSourceOutcome outcome = EvaluateMultiSource(page, 2).value();
+    EXPECT_EQ(outcome.vectors, 0u);
+    const double drift = 1 + 10 * (1 + 1.3 + 1.7);
+    EXPECT_GE(outcome.interval * drift, 2 * (1 - 1e-9));
+    EXPECT_LE(outcome.interval * drift, 2 + 1.7 * weight + 2e-5);
+    // That of one source whose every signal is heeded at once would be 1/gamma; here it is nearly
+    // that of a page that changes at this rate, unsignalled.
+    EXPECT_NEAR(outcome.value * drift, 1 - 3 * std::exp(-2), 2 * weight + 2e-5);
   }
 }
 
@@ -151,12 +221,13 @@ TEST(MultiSource, RisesWithStaleness) {
   }
 }
 
-TEST(MultiSource, TooManyVectorsAreRefused) {
+TEST(MultiSource, TooManyVectorsOfABoundedSumAreRefused) {
   const MultiSourcePage page{1, 1, {{1e5, 1e-4}, {1e5, 1.3e-4}, {1e5, 1.7e-4}}};
-  const StatusOr<double> value = MultiSourceValue(page, 1);
-  EXPECT_EQ(value.status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_TRUE(MultiSourceValue(page, 1).ok());
+  EXPECT_EQ(MultiSourceValue(page, 1, 1000).status().code(), absl::StatusCode::kOutOfRange);
   // Rare weak signals need few vectors, however many would fit into s.
-  EXPECT_TRUE(MultiSourceValue({1, 1, {{1, 1e-6}, {2, 1.3e-6}, {1, 1.7e-6}}}, 3).ok());
+  const MultiSourcePage rare{1, 1, {{1, 1e-6}, {2, 1.3e-6}, {1, 1.7e-6}}};
+  EXPECT_GT(EvaluateMultiSource(rare, 3).value().vectors, 0u);
 }
 
 }  // namespace

@@ -115,6 +115,52 @@ TEST(Plans, SolvesCrawlRatesOverTwentyDecades) {
   }
 }
 
+// Few pages, so that often a whole group of them is of no importance or never changes.
+TEST(Plans, NeverUseMoreThanTheirRate) {
+  std::mt19937_64 random(8);
+  std::uniform_real_distribution<double> decades(-1, 1);
+  const auto number = [&](double widest) {
+    return random() % 3 == 0 ? 0 : std::pow(10, widest * decades(random));
+  };
+  for (int trial = 0; trial < 3000; ++trial) {
+    PlanColumns columns;
+    const double widest = trial % 2 == 0 ? 3 : 60;
+    const size_t size = 1 + random() % 5;
+    for (size_t i = 0; i < size; ++i) {
+      columns.importance.push_back(number(widest));
+      columns.change_rate.push_back(number(widest));
+      columns.complete.push_back(random() % 2 == 0 ? 1 : 0);
+    }
+    const double crawl_rate = number(widest);
+    for (const PlanMethod method : AllPlanMethods()) {
+      const StatusOr<RatePlan> plan = MakePlan(method, columns.pages(), crawl_rate);
+      ASSERT_TRUE(plan.ok());
+      double total = 0;
+      for (size_t i = 0; i < size; ++i) {
+        const double crawls = Crawls(columns.pages(), *plan, i);
+        ASSERT_GE(crawls, 0) << PlanMethodName(method) << " in trial " << trial;
+        total += crawls;
+      }
+      ASSERT_LE(total, crawl_rate * (1 + 1e-11)) << PlanMethodName(method) << " in trial " << trial;
+      ASSERT_NEAR(plan->used, total, 1e-11 * total) << PlanMethodName(method);
+    }
+  }
+}
+
+TEST(Plans, ApproximateSplitLeavesPagesThatNeverChangeWhatSignalsCannotUse) {
+  const PlanColumns columns{{1e-3, 5, 1}, {0, 2, 3}, {0, 1, 1}};
+  const StatusOr<RatePlan> scarce = PlanLambdaCrawlApprox(columns.pages(), 0.1);
+  ASSERT_TRUE(scarce.ok());
+  EXPECT_EQ(scarce->rate[0], 0);
+  EXPECT_EQ(scarce->probability, PlanLambdaCrawl(columns.pages(), 0.1)->probability);
+  EXPECT_NEAR(scarce->used, 0.1, 1e-13);
+  const StatusOr<RatePlan> plenty = PlanLambdaCrawlApprox(columns.pages(), 7);
+  ASSERT_TRUE(plenty.ok());
+  EXPECT_EQ(plenty->rate[0], 2);
+  EXPECT_EQ(plenty->probability, (std::vector<double>{0, 1, 1}));
+  EXPECT_EQ(plenty->used, 7);
+}
+
 TEST(Plans, SumsDoNotDependOnTheExecutor) {
   const PlanColumns columns = RandomPages(200'000, 4);
   PlanOptions two;

@@ -71,11 +71,13 @@ class OrderedShard {
   void RunEpoch(Instant now) {
     std::vector<Event> again;
     state_.BeginEpoch(now);
-    for (const auto& [number, page] : pages_) {
-      state_.CollectForEpoch(page);
+    for (const auto& [number, stored] : pages_) {
+      PageRecord page = stored;
+      (void)state_.CollectForEpoch(page, now);
       again.emplace_back(Reestimate{number});
     }
-    state_.FinishEpoch(now, txn_);
+    state_.EndCollecting();
+    state_.FinishEpoch(state_.LearnEpoch(state_.CollectedInEpoch(), false));
     (void)Apply(again, now);
   }
   [[nodiscard]] const PageRecord* Find(const PageKey& key) const {

@@ -1,8 +1,11 @@
 // Pages that were not found, or have moved: looked for again with growing pauses.
+#include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/base/url.h"
 #include "core/schedule/transaction.h"
+#include "fmt/format.h"
 #include "tests/core/schedule/shard_cycle.h"
 
 namespace freshet {
@@ -43,12 +46,59 @@ TEST_F(GonePagesTest, OneMistakeCostsAPageAnHour) {
   EXPECT_FALSE(Next(kHour));
   const auto look = Next(3 + kHour);
   ASSERT_TRUE(look);
-  EXPECT_TRUE(std::isinf(look->value)) << "whatever else competes";
+  EXPECT_GT(look->value, 0);
+  EXPECT_TRUE(std::isfinite(look->value)) << "it competes with crawls";
   Apply(Result(*look, CrawlOutcome::kUnchanged, At(3 + kHour)), 3 + kHour);
   EXPECT_FALSE(Page("a").state.gone);
   EXPECT_EQ(Page("a").state.times_gone, 0);
   EXPECT_EQ(Page("a").state.retry_at, Instant());
   EXPECT_EQ(counters().gone_pages, 0u);
+}
+
+// Seconds of freshness times importance: those of a page that changes at the rate of 0.004 in the
+// time that it has been gone, and was waited for so long.
+double WorthOfALook(double importance, double gone, double wait) {
+  const double rate = 0.004 / std::max(gone, 2 * wait);
+  return importance / rate * (1 - (1 + rate * wait) * std::exp(-rate * wait));
+}
+
+// Where pages die all the time looks do not take the crawls of those that live.
+TEST_F(GonePagesTest, LooksCompeteWithCrawlsByWhatTheyAreWorth) {
+  Apply(Upsert("a", 1), 0);
+  Crawl("a", CrawlOutcome::kChanged, 1);
+  Apply(RecheckPage{Key("a")}, 2);
+  Crawl("a", CrawlOutcome::kGone, 3);
+  double wait = kHour;
+  for (int times = 1; times <= 3; ++times) {
+    const double at = LookedForAt("a");
+    const std::string dear = fmt::format("dear{}", times);
+    const std::string cheap = fmt::format("cheap{}", times);
+    // First crawls: worth some 40 s and 0.04 s.
+    Apply(Upsert(dear, 1e-6), at);
+    Apply(Upsert(cheap, 1e-9), at);
+    Crawl(dear, CrawlOutcome::kChanged, at);
+    const auto look = Next(at);
+    ASSERT_TRUE(look);
+    EXPECT_EQ(look->key, Key("a")) << times;
+    EXPECT_NEAR(look->value / WorthOfALook(1, at - 1, wait), 1, 1e-6) << times;
+    Apply(Result(*look, CrawlOutcome::kGone, At(at)), at);
+    EXPECT_EQ(Page("a").state.times_gone, times + 1);
+    Crawl(cheap, CrawlOutcome::kChanged, at);
+    wait *= 2;
+  }
+}
+
+TEST_F(GonePagesTest, ALongestIntervalForcesLooks) {
+  UpsertPage event = Upsert("a", 0.001);
+  event.max_interval = Duration::Hours(10);
+  Apply(event, 0);
+  Apply(RecheckPage{Key("a")}, 0);
+  Crawl("a", CrawlOutcome::kGone, 1);
+  Apply(Upsert("b", 1000), 2);
+  const auto look = Next(LookedForAt("a"));
+  ASSERT_TRUE(look);
+  EXPECT_EQ(look->key, Key("a"));
+  EXPECT_TRUE(std::isinf(look->value)) << "whatever else competes";
 }
 
 class PoliteGonePagesTest : public GonePagesTest {
@@ -137,6 +187,42 @@ TEST_F(GonePagesTest, ASignalARecheckAndAnUpsertBringItBack) {
   Apply(Upsert("a"), 16);
   Crawl("a", CrawlOutcome::kChanged, 17);
   EXPECT_EQ(Page("a").state.times_gone, 0);
+}
+
+TEST_F(GonePagesTest, ASignalBringsBackOneThatHasMoved) {
+  AddCrawled("a", 0);
+  Apply(RecheckPage{Key("a")}, 1);
+  Crawl("a", CrawlOutcome::kMoved, 2);
+  EXPECT_FALSE(Next(3));
+  Apply(Signal("a"), 10);
+  EXPECT_FALSE(Page("a").state.gone);
+  Crawl("a", CrawlOutcome::kMoved, 11);
+  EXPECT_DOUBLE_EQ(LookedForAt("a"), 11 + 2 * kHour) << "pauses go on growing";
+  Apply(Signal("a"), 12);
+  Crawl("a", CrawlOutcome::kUnchanged, 13);
+  EXPECT_EQ(Page("a").state.times_gone, 0);
+}
+
+TEST_F(GonePagesTest, ASignalThatIsNewerThanTheFetchBringsItBack) {
+  for (const CrawlOutcome outcome : {CrawlOutcome::kGone, CrawlOutcome::kMoved}) {
+    const std::string path = outcome == CrawlOutcome::kGone ? "a" : "b";
+    const double t = outcome == CrawlOutcome::kGone ? 0 : 100;
+    AddCrawled(path, t);
+    Apply(RecheckPage{Key(path)}, t + 1);
+    const auto look = Next(t + 2);
+    ASSERT_TRUE(look);
+    Apply(Signal(path), t + 10);
+    ASSERT_TRUE(Apply(Result(*look, outcome, At(t + 5)), t + 11).status.ok());
+    EXPECT_FALSE(Page(path).state.gone);
+    EXPECT_EQ(Page(path).state.times_gone, 1);
+    // One that the fetch has seen says nothing more.
+    const auto again = Next(t + 12);
+    ASSERT_TRUE(again);
+    Apply(Signal(path), t + 13);
+    ASSERT_TRUE(Apply(Result(*again, outcome, At(t + 14)), t + 15).status.ok());
+    EXPECT_TRUE(Page(path).state.gone);
+    EXPECT_DOUBLE_EQ(LookedForAt(path), t + 15 + 2 * kHour);
+  }
 }
 
 TEST_F(GonePagesTest, IntervalsOfThePageBoundThePause) {
@@ -240,6 +326,33 @@ TEST(GonePagesOfReleasesBefore, AreLookedForFromTheFirstEpochOn) {
   EXPECT_TRUE(state.Peek(std::max(planned, At(3600))));
 }
 
+// What is stored of a page that is gone is enough to look for it after a restart.
+TEST(GonePagesAfterARestart, AreLookedForInTheirTimeAndBroughtBackBySignals) {
+  for (const bool signalled : {false, true}) {
+    MemoryShard before{ShardOptions()};
+    before.Apply(Upsert("a"), At(0));
+    const auto first = before.Next(At(1), kLease, "w");
+    ASSERT_TRUE(first);
+    before.Apply(Result(*first, CrawlOutcome::kMoved, At(1)), At(1));
+    const PageRecord page = *before.Find(Key("a"));
+    ShardState state{ShardOptions()};
+    const PageToLoad row = state.PrepareLoad(page.number, 7, state.LoadHost({.host = page.host}),
+                                             page.spec, page.state);
+    ASSERT_TRUE(state.LoadPages({&row, 1}).ok());
+    ASSERT_TRUE(state.FinishLoad().empty());
+    EXPECT_FALSE(state.Peek(At(2)));
+    if (signalled) {
+      Transaction txn;
+      txn.Load(page);
+      ASSERT_TRUE(state.Step(Signal("a"), At(2), txn).status.ok());
+      (void)txn.Finish();
+      state.Install(txn);
+    }
+    EXPECT_EQ(state.Peek(At(3)).has_value(), signalled);
+    EXPECT_TRUE(state.Peek(page.state.retry_at));
+  }
+}
+
 class RetiredPagesTest : public GonePagesTest {
  protected:
   RetiredPagesTest() : GonePagesTest(Retiring()) {}
@@ -265,17 +378,29 @@ TEST_F(RetiredPagesTest, APageThatIsGoneIsLookedForAllTheSame) {
   EXPECT_TRUE(Next(2 + kHour));
 }
 
+class GonePagesOfAPlan : public testing::Test {
+ protected:
+  // The first crawl of the page "a", at 1, ends in `outcome`.
+  void Begin(CrawlOutcome outcome) {
+    shard.set_crawl_rate(Rate::PerSecond(0.1));
+    shard.Apply(Upsert("a"), At(0));
+    shard.RunEpoch(At(0));
+    const auto first = shard.Next(At(1), kLease, "w");
+    ASSERT_TRUE(first);
+    shard.Apply(Result(*first, outcome, At(1)), At(1));
+  }
+  static ShardOptions Uniform() {
+    ShardOptions options;
+    options.policy = CrawlPolicy(PlanMethod::kUniform);
+    return options;
+  }
+
+  MemoryShard shard{Uniform()};
+};
+
 // A plan knows nothing of pages that are gone, and looks for them all the same.
-TEST(GonePagesOfAPlan, AreLookedForInTheirTime) {
-  ShardOptions options;
-  options.policy = CrawlPolicy(PlanMethod::kUniform);
-  MemoryShard shard(options);
-  shard.set_crawl_rate(Rate::PerSecond(0.1));
-  shard.Apply(Upsert("a"), At(0));
-  shard.RunEpoch(At(0));
-  const auto first = shard.Next(At(1), kLease, "w");
-  ASSERT_TRUE(first);
-  shard.Apply(Result(*first, CrawlOutcome::kChanged, At(1)), At(1));
+TEST_F(GonePagesOfAPlan, AreLookedForInTheirTime) {
+  ASSERT_NO_FATAL_FAILURE(Begin(CrawlOutcome::kChanged));
   shard.Apply(RecheckPage{Key("a")}, At(2));
   const auto second = shard.Next(At(3), kLease, "w");
   ASSERT_TRUE(second);
@@ -293,6 +418,13 @@ TEST(GonePagesOfAPlan, AreLookedForInTheirTime) {
   EXPECT_EQ(look->key, Key("a"));
   shard.Apply(Result(*look, CrawlOutcome::kChanged, At(3 + kHour)), At(3 + kHour));
   EXPECT_TRUE(shard.Next(At(3 + 2 * kHour), kLease, "w")) << "it has its turn again";
+}
+
+TEST_F(GonePagesOfAPlan, AreBroughtBackBySignals) {
+  ASSERT_NO_FATAL_FAILURE(Begin(CrawlOutcome::kMoved));
+  EXPECT_FALSE(shard.Next(At(100), kLease, "w"));
+  shard.Apply(Signal("a"), At(100));
+  EXPECT_TRUE(shard.Next(At(111), kLease, "w"));
 }
 
 }  // namespace

@@ -29,6 +29,23 @@ TEST(Pacer, MissedTicksAreGone) {
   EXPECT_EQ(pacer.next(), Since1970(10));
 }
 
+TEST(Pacer, TicksAreUsedAsLateAsIsAllowed) {
+  Pacer pacer(Rate::PerSecond(1000), Since1970(0), Duration::Millis(50));
+  EXPECT_EQ(pacer.SkipMissed(Since1970(0.045)), 0);
+  EXPECT_EQ(pacer.Overdue(Since1970(0.0455)), 44);
+  EXPECT_EQ(pacer.Use(), Since1970(0.001));
+  EXPECT_EQ(pacer.Overdue(Since1970(0.0455)), 43);
+  EXPECT_EQ(pacer.Overdue(Since1970(0.001)), 0) << "the next one is to come";
+  // Of a long pause the last 50 ms.
+  EXPECT_EQ(pacer.SkipMissed(Since1970(10)), 9948);
+  int64_t used = 0;
+  for (; pacer.next() <= Since1970(10); ++used) pacer.Use();
+  EXPECT_EQ(used, 51);
+  Pacer slow(Rate::PerSecond(2), Since1970(0), Duration::Millis(50));
+  EXPECT_EQ(slow.lateness(), Duration::FromSeconds(0.4995)) << "a tick is longer";
+  EXPECT_EQ(Pacer(Rate(), Since1970(0)).Overdue(Since1970(9)), 0);
+}
+
 TEST(Pacer, RateZeroNeverTicks) {
   Pacer pacer(Rate(), Since1970(5));
   EXPECT_TRUE(pacer.next().infinite());

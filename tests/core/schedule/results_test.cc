@@ -181,5 +181,90 @@ TEST_F(ResultsTest, ALateResultThatNothingDecidesIsRefused) {
   EXPECT_THAT(std::string(Apply(silent, 1001).status.message()), HasSubstr("outcome: "));
 }
 
+// The fetch was made before the poll: whatever it found says nothing of what the poll says.
+TEST_F(ResultsTest, AFetchFromBeforeAPollDoesNotJudgeIt) {
+  for (const char* path : {"a", "b", "c"}) AddCrawled(path, 0);
+  const Assignment assignment = Out(10);
+  for (const char* path : {"a", "b", "c"}) {
+    SignalChange signal = Signal(path);
+    signal.pages_in_poll = 3;
+    signal.poll = 99;
+    Apply(signal, 20);
+  }
+  const uint32_t burst = Page("b").state.bursts[0].burst;
+  ASSERT_NE(burst, 0u);
+  Apply(Result(assignment, CrawlOutcome::kUnchanged, At(15)), 25);
+  EXPECT_EQ(Page("a").state.last_crawl, At(15));
+  EXPECT_EQ(Page("a").state.signals.Total(), 1);
+  EXPECT_EQ(Page("a").state.bursts[0].burst, burst) << "it still waits for it";
+  EXPECT_TRUE(Page("a").detail.statistics.recent[0].signals.empty());
+  shard_.RunTimers(At(26));
+  EXPECT_EQ(Page("b").state.bursts[0].shift, 0);
+  // The next fetch has seen what the poll told of.
+  const Assignment next = Out(30);
+  Apply(Result(next, CrawlOutcome::kUnchanged, At(31)), 32);
+  EXPECT_EQ(Page("a").state.bursts[0].burst, 0u);
+  shard_.RunTimers(At(33));
+  EXPECT_LT(Page("b").state.bursts[0].shift, 0);
+}
+
+// Of two polls the one that came before the fetch is judged by it.
+TEST_F(ResultsTest, OfTwoPollsTheOlderIsJudged) {
+  for (const char* path : {"a", "b", "c"}) AddCrawled(path, 0);
+  const auto poll = [&](uint64_t number, double at) {
+    for (const char* path : {"a", "b", "c"}) {
+      SignalChange signal = Signal(path);
+      signal.pages_in_poll = 3;
+      signal.poll = number;
+      Apply(signal, at);
+    }
+  };
+  poll(7, 5);
+  const Assignment assignment = Out(10);
+  poll(8, 20);
+  const auto before = Page("b").state.bursts;
+  ASSERT_NE(before[1].burst, 0u);
+  Apply(Result(assignment, CrawlOutcome::kUnchanged, At(15)), 25);
+  EXPECT_EQ(Page("a").state.bursts[0].burst, before[0].burst);
+  EXPECT_EQ(Page("a").state.bursts[1].burst, 0u);
+  shard_.RunTimers(At(26));
+  EXPECT_EQ(Page("b").state.bursts[0].shift, 0);
+  EXPECT_LT(Page("b").state.bursts[1].shift, 0);
+}
+
+// A late result is no copy of the page: the next crawl finds the same change, and counts for both.
+TEST_F(ResultsTest, AChangeThatALateResultHasSeenCountsOnce) {
+  AddCrawled("a", 0);
+  const Assignment assignment = Out(10);
+  shard_.RunTimers(At(200));
+  const PageState before = Page("a").state;
+  ASSERT_EQ(Apply(Result(assignment, CrawlOutcome::kChanged, At(150)), 1000).disposition,
+            Disposition::kObservedOnly);
+  EXPECT_EQ(Page("a").state, before);
+  const auto& recent = Page("a").detail.statistics.recent;
+  ASSERT_EQ(recent.size(), 1u);
+  EXPECT_EQ(recent[0].fetched, At(150));
+  EXPECT_NEAR(recent[0].exposure, 150, 1);
+  const Assignment next = Out(2000);
+  Apply(Result(next, CrawlOutcome::kChanged, At(2001)), 2001);
+  ASSERT_EQ(Page("a").detail.statistics.recent.size(), 1u);
+  EXPECT_EQ(Page("a").detail.statistics.recent[0].elapsed, CoarseSpan(Duration::Seconds(2001)));
+  EXPECT_NEAR(Page("a").detail.statistics.recent[0].exposure, 2001, 10);
+  const Assignment third = Out(3000);
+  Apply(Result(third, CrawlOutcome::kUnchanged, At(3001)), 3001);
+  EXPECT_EQ(Page("a").detail.statistics.recent.size(), 2u) << "crawls stay";
+}
+
+// What was signalled since the late fetch is not known any more, so it is no evidence of silence.
+TEST_F(ResultsTest, ALateResultFromBeforeASignalProvesNothing) {
+  AddCrawled("a", 0);
+  const Assignment assignment = Out(10);
+  shard_.RunTimers(At(200));
+  Apply(Signal("a"), 300);
+  ASSERT_EQ(Apply(Result(assignment, CrawlOutcome::kUnchanged, At(60)), 1000).disposition,
+            Disposition::kObservedOnly);
+  EXPECT_TRUE(Page("a").detail.statistics.recent.empty());
+}
+
 }  // namespace
 }  // namespace freshet

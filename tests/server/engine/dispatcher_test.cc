@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -216,6 +217,28 @@ TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
   dispatcher.Leave(*first);
   dispatcher.Leave(*second);
   dispatcher.Stop();
+}
+
+// However busy the machine is: what nobody took in time is made up for.
+TEST(Dispatcher, UsesTicksAsLateAsItMay) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  shards.Fill(0, 300);
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000),
+                        limits::kMaxOpenLeasesPerWorker, limits::kNewcomerLeases,
+                        Duration::Hours(1));
+  const Instant begin = shards.clock().Now();
+  dispatcher.Start();
+  const auto sink = std::make_shared<CountingSink>(200);
+  const auto worker = dispatcher.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 1);
+  ASSERT_TRUE(worker.ok());
+  while (shards.clock().Now() < begin + Duration::Millis(150)) std::this_thread::yield();
+  dispatcher.Grant(*worker, 200);
+  (void)sink->Await();
+  dispatcher.Leave(*worker);
+  dispatcher.Stop();
+  const DispatchStats stats = dispatcher.stats();
+  EXPECT_EQ(stats.assignments, 200u);
+  EXPECT_EQ(stats.ticks_late + stats.ticks_without_credit + stats.ticks_without_page, 0u);
 }
 
 // Calls of Next that wait leave places to workers on streams.

@@ -31,6 +31,7 @@ class TestShards {
     store_ = *std::move(store);
     const auto count = static_cast<uint16_t>(policies.size());
     EXPECT_TRUE(store_->SetShards(count).ok());
+    const auto exchange = std::make_shared<EpochExchange>(count);
     std::vector<Shard*> all;
     for (uint16_t i = 0; i < count; ++i) {
       ShardSettings settings;
@@ -38,6 +39,7 @@ class TestShards {
       settings.state.shard = i;
       settings.epochs.first_slot = Slot(i);
       settings.epochs.stride = count;
+      settings.epochs.exchange = exchange;
       settings.mailbox = {.weight = 1000, .hard_weight = 2000, .patience = Duration::Seconds(1)};
       shards_.push_back(std::make_unique<Shard>(settings, *store_, clock_, observer_));
       EXPECT_TRUE(shards_.back()->state().FinishLoad().empty());
@@ -84,6 +86,15 @@ class TestShards {
     for (int i = 0; i < pages; ++i) {
       EXPECT_TRUE(Apply(shard, PageOf(shard, std::to_string(i))).status.ok());
     }
+  }
+  // The numbers of the epochs that the store has, by shard.
+  [[nodiscard]] std::vector<uint64_t> StoredEpochs() const {
+    std::vector<uint64_t> numbers;
+    const StatusOr<GlobalRecords> records = store_->LoadGlobals();
+    EXPECT_TRUE(records.ok()) << records.status().ToString();
+    if (!records.ok()) return numbers;
+    for (const EpochRecord& epoch : records->epochs) numbers.push_back(epoch.number);
+    return numbers;
   }
   // What `ask` returns on the shard's thread.
   template <typename Function>

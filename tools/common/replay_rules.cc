@@ -1,4 +1,4 @@
-#include "tools/sim/replay_rules.h"
+#include "tools/common/replay_rules.h"
 
 #include <algorithm>
 #include <deque>
@@ -9,8 +9,6 @@
 #include <set>
 #include <tuple>
 #include <utility>
-
-#include "core/base/check.h"
 
 namespace freshet {
 namespace {
@@ -23,9 +21,11 @@ class PageQueue {
     times_[page] = at;
     queue_.push({at, page});
   }
-  // The page of the earliest time, of equal ones the one known longest. Precondition: not empty.
-  size_t Front() {
-    while (times_[queue_.top().second] != queue_.top().first) queue_.pop();
+  void Remove(size_t page) { times_[page] = Instant::Infinite(); }
+  // The page of the earliest time, of equal ones the one known longest; none: the queue is empty.
+  std::optional<size_t> Front() {
+    while (!queue_.empty() && times_[queue_.top().second] != queue_.top().first) queue_.pop();
+    if (queue_.empty()) return std::nullopt;
     return queue_.top().second;
   }
 
@@ -41,6 +41,7 @@ class Uniform : public ReplayPolicy {
   void Signal(std::span<const ReplaySignal>, Instant) override {}
   std::optional<size_t> Pick(Instant) override { return queue_.Front(); }
   void Crawled(size_t page, Instant now, bool) override { queue_.Set(page, now); }
+  void Gone(size_t page, Instant) override { queue_.Remove(page); }
 
  private:
   PageQueue queue_;  // by last crawl
@@ -56,19 +57,22 @@ class Importance : public ReplayPolicy {
   // Among pages of equal importance the one crawled longest ago wins, so only the heads compete.
   std::optional<size_t> Pick(Instant now) override {
     double best = -1;
+    picked_ = nullptr;
     for (auto& [importance, queue] : classes_) {
+      if (queue.empty()) continue;
       const double worth = importance * (now - queue.front().second).seconds();
       if (worth <= best) continue;
       best = worth;
       picked_ = &queue;
     }
-    CHECK(picked_ != nullptr);
+    if (picked_ == nullptr) return std::nullopt;
     return picked_->front().first;
   }
   void Crawled(size_t page, Instant now, bool) override {
     picked_->pop_front();
     picked_->push_back({page, now});
   }
+  void Gone(size_t, Instant) override { picked_->pop_front(); }
 
  private:
   using Queue = std::deque<std::pair<size_t, Instant>>;  // page, last crawl; in order of it
@@ -101,6 +105,11 @@ class PingsFirst : public ReplayPolicy {
     crawled_[page] = now;
     queue_.Set(page, now);
   }
+  void Gone(size_t page, Instant) override {
+    pinged_.erase(Ping(page));
+    queue_.Remove(page);
+    crawled_[page] = Instant::Infinite();  // whatever is signalled later is older than that
+  }
 
  private:
   using PingKey = std::tuple<double, Instant, size_t>;
@@ -124,6 +133,7 @@ class NutchAdaptive : public ReplayPolicy {
     days_[page] = std::clamp(days_[page] * (changed ? 0.8 : 1.4), 1.0, 365.0);
     Schedule(page, now);
   }
+  void Gone(size_t page, Instant) override { queue_.Remove(page); }
 
  private:
   static constexpr double kFirstDays = 30;

@@ -1,13 +1,13 @@
 // The simple rules that a replay compares with: what crawlers do that have no model of change. All
-// spend exactly one crawl a tick.
-#ifndef FRESHET_TOOLS_SIM_REPLAY_RULES_H_
-#define FRESHET_TOOLS_SIM_REPLAY_RULES_H_
+// spend exactly one crawl a tick, and drop a page that is gone.
+#ifndef FRESHET_TOOLS_COMMON_REPLAY_RULES_H_
+#define FRESHET_TOOLS_COMMON_REPLAY_RULES_H_
 
 #include <memory>
 #include <string_view>
 #include <vector>
 
-#include "tools/sim/replay.h"
+#include "tools/common/replay_policy.h"
 
 namespace freshet {
 
@@ -25,4 +25,4 @@ namespace freshet {
 
 }  // namespace freshet
 
-#endif  // FRESHET_TOOLS_SIM_REPLAY_RULES_H_
+#endif  // FRESHET_TOOLS_COMMON_REPLAY_RULES_H_

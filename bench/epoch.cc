@@ -1,0 +1,278 @@
+// freshet-bench epoch: how long an epoch takes over many pages, what it is made of, and how long a
+// request waits meanwhile.
+#include <pthread.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/commands.h"
+#include "bench/resources.h"
+#include "bench/scratch_dir.h"
+#include "bench/stack.h"
+#include "bench/synthetic_store.h"
+#include "core/estimate/estimator.h"
+#include "server/engine/epochs_of_all.h"
+#include "server/engine/router.h"
+#include "storage/store.h"
+#include "tools/common/rounded.h"
+
+namespace freshet {
+namespace {
+
+struct EpochFlags {
+  SyntheticOptions synthetic;
+  int shards = 2;
+  int epochs = 3;
+  std::string durability = "none";
+};
+
+using SteadyClock = std::chrono::steady_clock;
+
+// Seconds.
+constexpr double kLongestIdle = 20;
+
+double Elapsed(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
+
+double SecondsOf(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Milliseconds from questions to answers.
+struct Waits {
+  std::vector<double> all;
+  // What the thread of the shard has worked meanwhile: that of the wait which is not the machine's
+  // other work, nor the disk.
+  std::vector<double> worked;
+
+  void Sort() {
+    std::sort(all.begin(), all.end());
+    std::sort(worked.begin(), worked.end());
+  }
+  static double At(const std::vector<double>& sorted, double share) {
+    if (sorted.empty()) return 0;
+    return Rounded(sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))], 3);
+  }
+};
+
+// Asks a shard for next to nothing again and again, and notes how long each answer took.
+// Thread-safe.
+class Prober {
+ public:
+  explicit Prober(Shard& shard) : shard_(shard), thread_([this] { Run(); }) {}
+  ~Prober() { Stop(); }
+  Prober(const Prober&) = delete;
+  Prober& operator=(const Prober&) = delete;
+
+  void Stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  // After Stop.
+  [[nodiscard]] const Waits& waits() const { return waits_; }
+
+ private:
+  // An instant of the shard's thread, as it answers.
+  double Ask(clockid_t* clock) {
+    std::promise<double> answer;
+    (void)shard_.Query([&answer, clock](const ShardView&) {
+      (void)pthread_getcpuclockid(pthread_self(), clock);
+      answer.set_value(SecondsOf(*clock));
+    });
+    return answer.get_future().get();
+  }
+  void Run() {
+    clockid_t clock{};
+    (void)Ask(&clock);
+    while (!stop_) {
+      const auto start = SteadyClock::now();
+      const double worked = SecondsOf(clock);
+      waits_.worked.push_back((Ask(&clock) - worked) * 1e3);
+      waits_.all.push_back(Elapsed(start) * 1e3);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  Shard& shard_;
+  std::atomic<bool> stop_ = false;
+  Waits waits_;  // of the thread, until it has ended
+  std::thread thread_;
+};
+
+// Of all shards from here until Stop.
+class Probers {
+ public:
+  explicit Probers(const Router& router) {
+    for (Shard* shard : router.shards()) probers_.push_back(std::make_unique<Prober>(*shard));
+  }
+  Waits Stop() {
+    Waits waits;
+    for (const auto& prober : probers_) {
+      prober->Stop();
+      const Waits& more = prober->waits();
+      waits.all.insert(waits.all.end(), more.all.begin(), more.all.end());
+      waits.worked.insert(waits.worked.end(), more.worked.begin(), more.worked.end());
+    }
+    waits.Sort();
+    return waits;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Prober>> probers_;
+};
+
+// CPU seconds of single parts.
+struct Parts {
+  double scan = 0;
+  double estimate = 0;
+  double collect = 0;  // and estimate
+  double learn = 0;
+  uint64_t pages = 0;
+  double change_rates = 0;  // their sum
+};
+
+StatusOr<Parts> RunParts(const EpochFlags& flags, const Store& store, Estimator& estimator) {
+  constexpr size_t kBatch = 256;
+  Parts parts;
+  double last = CpuSeconds();
+  const auto lap = [&last](double* part) {
+    const double now = CpuSeconds();
+    *part += now - std::exchange(last, now);
+  };
+  estimator.BeginEpoch(flags.synthetic.now);
+  for (uint32_t slot = 0; slot < limits::kSlots; ++slot) {
+    PageNumber from = FirstNumber(slot);
+    for (bool done = false; !done;) {
+      ASSIGN_OR_RETURN(ScanResult read, store.ScanPages(from, FirstNumber(slot + 1), kBatch));
+      lap(&parts.scan);
+      for (const PageRecord& page : read.pages) {
+        parts.change_rates += estimator.Estimate(page, flags.synthetic.now).rates.change_rate;
+      }
+      lap(&parts.estimate);
+      for (PageRecord& page : read.pages) {
+        (void)estimator.CollectAndEstimate(page, flags.synthetic.now);
+      }
+      lap(&parts.collect);
+      parts.pages += read.pages.size();
+      from = read.next;
+      done = read.done;
+    }
+  }
+  estimator.FinishEpoch();
+  lap(&parts.learn);
+  return parts;
+}
+
+// What single parts cost a page, on one thread without anything else.
+Status MeasureParts(const EpochFlags& flags, const Store& store) {
+  Estimator estimator({});
+  // The first time, all is still to be learned.
+  RETURN_IF_ERROR(RunParts(flags, store, estimator).status());
+  ASSIGN_OR_RETURN(const Parts parts, RunParts(flags, store, estimator));
+  const auto pages = static_cast<double>(std::max<uint64_t>(parts.pages, 1));
+  PrintLine({{"part", "single thread"},
+             {"pages", parts.pages},
+             {"scan_us_per_page", Rounded(parts.scan * 1e6 / pages, 3)},
+             {"estimate_us_per_page", Rounded(parts.estimate * 1e6 / pages, 3)},
+             {"collect_and_estimate_us_per_page", Rounded(parts.collect * 1e6 / pages, 3)},
+             {"learn_ms", Rounded(parts.learn * 1e3, 3)},
+             {"mean_change_rate_per_day", Rounded(parts.change_rates * 86400 / pages, 6)}});
+  return {};
+}
+
+Status MeasureEpoch(const EpochFlags& flags, int number, BenchStack& stack, const Router& router) {
+  Probers probers(router);
+  uint64_t commits = 0;
+  for (Shard* shard : router.shards()) commits += shard->snapshot().commits;
+  (void)stack.TakeLongestCommit();
+  const double cpu = CpuSeconds();
+  const auto start = SteadyClock::now();
+  std::promise<StatusOr<EpochResult>> done;
+  RunEpochs(router, [&done](const Status& status, const EpochResult& result) {
+    if (!status.ok()) return done.set_value(status);
+    done.set_value(result);
+  });
+  ASSIGN_OR_RETURN(const EpochResult result, done.get_future().get());
+  const double seconds = Elapsed(start);
+  const double cpu_seconds = CpuSeconds() - cpu;
+  const Waits waits = probers.Stop();
+  // The same without an epoch, to compare with, as long as it took.
+  Probers idle_probers(router);
+  std::this_thread::sleep_for(std::chrono::duration<double>(std::min(seconds, kLongestIdle)));
+  const Waits idle = idle_probers.Stop();
+  uint64_t commits_after = 0;
+  for (Shard* shard : router.shards()) commits_after += shard->snapshot().commits;
+  const auto pages = static_cast<double>(flags.synthetic.pages);
+  PrintLine({{"epoch", number},
+             {"pages", flags.synthetic.pages},
+             {"shards", flags.shards},
+             {"seconds", Rounded(seconds, 3)},
+             {"seconds_per_10m_pages", Rounded(seconds * 1e7 / pages, 2)},
+             {"cpu_seconds_per_10m_pages", Rounded(cpu_seconds * 1e7 / pages, 2)},
+             {"pages_again", result.again},
+             {"pages_written", result.changed},
+             {"commits", commits_after - commits},
+             {"longest_commit_ms", Rounded(stack.TakeLongestCommit().seconds() * 1e3, 3)},
+             {"wait_p50_ms", Waits::At(waits.all, 0.5)},
+             {"wait_p99_ms", Waits::At(waits.all, 0.99)},
+             {"longest_wait_ms", Waits::At(waits.all, 1)},
+             {"worked_p50_ms", Waits::At(waits.worked, 0.5)},
+             {"worked_p99_ms", Waits::At(waits.worked, 0.99)},
+             {"longest_worked_ms", Waits::At(waits.worked, 1)},
+             {"idle_wait_p99_ms", Waits::At(idle.all, 0.99)},
+             {"idle_longest_wait_ms", Waits::At(idle.all, 1)},
+             {"idle_longest_worked_ms", Waits::At(idle.worked, 1)},
+             {"resident_bytes_per_page", Rounded(ResidentBytes() / pages, 1)},
+             {"durability", flags.durability}});
+  return {};
+}
+
+Status RunEpochBench(EpochFlags flags) {
+  BenchStack::Options options;
+  ASSIGN_OR_RETURN(options.durability, ParseDurability(flags.durability));
+  options.shards = flags.shards;
+  flags.synthetic.varied = true;
+  flags.synthetic.now = SystemClock().Now() - Duration::Hours(1);
+  ASSIGN_OR_RETURN(const ScratchDir scratch, ScratchDir::Make("freshet-epoch"));
+  const std::string dir = scratch.path() + "/store";
+  RETURN_IF_ERROR(MakeSyntheticStore(dir, flags.synthetic));
+  BenchStack stack;
+  RETURN_IF_ERROR(stack.Start(dir, options));
+  RETURN_IF_ERROR(MeasureParts(flags, *stack.store));
+  {
+    const Router router(stack.Shards());
+    for (int i = 1; i <= flags.epochs; ++i) {
+      RETURN_IF_ERROR(MeasureEpoch(flags, i, stack, router));
+    }
+  }
+  return stack.Stop();
+}
+
+}  // namespace
+
+void AddEpochBench(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand("epoch", "How long epochs take, and what waits meanwhile");
+  auto flags = std::make_shared<EpochFlags>();
+  AddSyntheticFlags(*command, flags->synthetic);
+  command->add_option("--shards", flags->shards)->capture_default_str()->check(CLI::Range(1, 64));
+  command->add_option("--epochs", flags->epochs, "One after the other; the first learns everything")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--durability", flags->durability, "none: waits are not those of the disk")
+      ->capture_default_str();
+  command->callback([&action, flags] { action = [flags] { return RunEpochBench(*flags); }; });
+}
+
+}  // namespace freshet

@@ -1,0 +1,52 @@
+#include "core/schedule/urgency.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/check.h"
+#include "core/model/crossing.h"
+
+namespace freshet {
+namespace {
+
+// The price is this quantile of the values of picks, followed by stochastic approximation (Robbins
+// and Monro 1951) of its logarithm, by so much a pick: it can fall by half in a dozen picks.
+constexpr double kQuantile = 0.3;
+constexpr double kPriceStep = 0.1;
+constexpr double kLeastPrice = 1e-300;
+// Of the value of a pick: where crawls were so plenty for long that pages went out which were worth
+// nothing, the price would take thousands of picks to come back.
+constexpr double kLeastShare = 1e-9;
+// Weight of a pick in the mean change rate.
+constexpr double kRateStep = 0.01;
+// h, in mean change rates.
+constexpr double kSpread = 3;
+
+}  // namespace
+
+void Urgency::Picked(double value, double change_rate) {
+  DCHECK(std::isfinite(value) && value >= 0 && std::isfinite(change_rate));
+  if (price_ == 0) {
+    price_ = std::max(value, kLeastPrice);
+    change_rate_ = change_rate;
+    return;
+  }
+  price_ *= std::exp(kPriceStep * (value < price_ ? kQuantile - 1 : kQuantile));
+  price_ = std::max({price_, kLeastPrice, kLeastShare * value});
+  change_rate_ += kRateStep * (change_rate - change_rate_);
+}
+
+double Urgency::Share(const IndexEntry& entry) const {
+  if (price_ == 0 || entry.exponent == 0) return 1;
+  const ValueParameters page = ValueOf(entry);
+  const double value = CrawlValue(page, entry.exponent);
+  if (!(value > price_)) return 1;
+  const double threshold = ExponentReaching(page, price_);
+  const double importance = static_cast<double>(entry.rates.importance);
+  const double change_rate = static_cast<double>(entry.rates.change_rate);
+  const double lost = importance * (std::exp(-threshold) - std::exp(-entry.exponent));
+  const double urgent = price_ + lost / (change_rate + kSpread * change_rate_);
+  return std::min(1.0, urgent / value);
+}
+
+}  // namespace freshet

@@ -1,0 +1,57 @@
+// Where the shards of a store tell each other what their pages showed, so that all learn one model
+// of all hosts (core/estimate/epoch_sums.h).
+#ifndef FRESHET_SERVER_ENGINE_EPOCH_EXCHANGE_H_
+#define FRESHET_SERVER_ENGINE_EPOCH_EXCHANGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/estimate/epoch_sums.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+// Every shard runs its epochs by itself and learns from what it has collected and the last that the
+// others have published. Before it learns it waits for those that owed a publication when its epoch
+// began, or collected when it published: at first all, as nothing is known of them yet, and where
+// an epoch is asked for all again, so that such an epoch learns from the pages of all shards as
+// they are. Nobody waits for a shard that waits for him: what it owes was asked for before his
+// epoch began, so that its own began later. Thread-safe.
+class EpochExchange {
+ public:
+  explicit EpochExchange(size_t shards);
+
+  // The shard is to run an epoch that begins after this call.
+  void Expect(size_t shard) FRESHET_EXCLUDES(mutex_);
+  // It begins one, which ends with Publish, or with Withdraw where there is nothing to publish:
+  // what it published last holds.
+  void Begin(size_t shard) FRESHET_EXCLUDES(mutex_);
+  void Publish(size_t shard, EpochSums sums) FRESHET_EXCLUDES(mutex_);
+  void Withdraw(size_t shard) FRESHET_EXCLUDES(mutex_);
+  // It never will publish again: it is stopped, or its store has failed.
+  void Leave(size_t shard) FRESHET_EXCLUDES(mutex_);
+
+  // Whether a shard that has published need not wait any more.
+  [[nodiscard]] bool MayLearn(size_t shard) const FRESHET_EXCLUDES(mutex_);
+  // What all shards published last.
+  [[nodiscard]] EpochSums All() const FRESHET_EXCLUDES(mutex_);
+
+ private:
+  struct OfShard {
+    // Epochs of the shard, counted: asked for, covered by the one that runs, and over.
+    uint64_t asked = 1;
+    uint64_t answering = 0;
+    uint64_t answered = 0;
+    bool gone = false;
+    std::vector<uint64_t> waits_for;        // so many of every shard are to be over
+    std::shared_ptr<const EpochSums> sums;  // null: none yet
+  };
+  mutable Mutex mutex_;
+  std::vector<OfShard> shards_ FRESHET_GUARDED_BY(mutex_);
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_EPOCH_EXCHANGE_H_

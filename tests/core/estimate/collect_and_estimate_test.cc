@@ -1,0 +1,74 @@
+// An epoch looks at a page once, for what it shows and for its rates.
+#include <optional>
+
+#include "gtest/gtest.h"
+#include "tests/core/estimate/world.h"
+
+namespace freshet {
+namespace {
+
+class CollectAndEstimate : public testing::Test {
+ protected:
+  CollectAndEstimate() { world.Run(100, 50); }
+
+  World world{{.pages = 60}};
+};
+
+TEST_F(CollectAndEstimate, SaysWhatEstimateWould) {
+  Estimator& estimator = world.estimator();
+  estimator.BeginEpoch(world.now());
+  for (const World::Page& page : world.pages) {
+    PageRecord record = page.record;
+    const std::optional<PageEstimate> estimate = estimator.CollectAndEstimate(record, world.now());
+    ASSERT_TRUE(estimate.has_value());
+    const PageEstimate same = estimator.Estimate(record, world.now());
+    EXPECT_EQ(estimate->rates, same.rates);
+    EXPECT_EQ(estimate->staleness, same.staleness);
+    EXPECT_EQ(record.state.carried_at, world.now());
+  }
+}
+
+TEST_F(CollectAndEstimate, LearnsWhatCollectDoes) {
+  World twin({.pages = 60});
+  twin.Run(100, 50);
+  world.estimator().BeginEpoch(world.now());
+  twin.estimator().BeginEpoch(world.now());
+  for (size_t i = 0; i < world.pages.size(); ++i) {
+    PageRecord record = world.pages[i].record;
+    (void)world.estimator().CollectAndEstimate(record, world.now() + Duration::Hours(1));
+    twin.estimator().Collect(twin.pages[i].record);
+  }
+  for (Estimator* estimator : {&world.estimator(), &twin.estimator()}) estimator->FinishEpoch();
+  EXPECT_EQ(world.estimator().SerialiseModel(), twin.estimator().SerialiseModel());
+  EXPECT_NE(world.estimator().SerialiseModel(), world.stored()) << "an epoch learns";
+}
+
+// Something may happen to a page between the beginning of the epoch and its turn.
+TEST_F(CollectAndEstimate, KnowsWhatHappenedSinceTheEpochBegan) {
+  Estimator& estimator = world.estimator();
+  estimator.BeginEpoch(world.now() - Duration::Hours(2));
+  World::Page& page = world.pages[3];
+  world.Crawl(page, true);
+  PageRecord record = page.record;
+  const std::optional<PageEstimate> estimate = estimator.CollectAndEstimate(record, world.now());
+  ASSERT_TRUE(estimate.has_value());
+  EXPECT_EQ(estimate->rates, world.Estimate(page).rates);
+  EXPECT_EQ(estimate->staleness, 0);
+}
+
+// The defaults say less than the epoch that runs is about to learn, and than what a page was last
+// estimated by: after a change of the number of shards all is learned anew.
+TEST_F(CollectAndEstimate, IsSilentWhereNothingWasLearned) {
+  Estimator estimator({});
+  for (const bool learned : {false, true}) {
+    estimator.BeginEpoch(world.now());
+    for (const World::Page& page : world.pages) {
+      PageRecord record = page.record;
+      ASSERT_EQ(estimator.CollectAndEstimate(record, world.now()).has_value(), learned);
+    }
+    estimator.FinishEpoch();
+  }
+}
+
+}  // namespace
+}  // namespace freshet

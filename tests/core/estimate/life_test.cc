@@ -1,0 +1,111 @@
+#include "core/estimate/life.h"
+
+#include <cmath>
+
+#include "core/base/random.h"
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+TEST(AliveChance, IsCertainAtASignOfLife) { EXPECT_EQ(AliveChance(0.01, 0.1, 0), 1); }
+
+TEST(AliveChance, WithoutSignsIsTheLifetimeAlone) {
+  EXPECT_NEAR(AliveChance(0.01, 0, 50), std::exp(-0.5), 1e-15);
+  EXPECT_NEAR(AliveChance(1e-12, 0, 1), 1 - 1e-12, 1e-15) << "no cancellation";
+}
+
+TEST(AliveChance, FallsWithSilenceToNothing) {
+  double before = 1;
+  for (double days = 1; days < 1e5; days *= 2) {
+    const double now = AliveChance(0.005, 0.02, days);
+    EXPECT_LE(now, before);
+    EXPECT_GE(now, 0);
+    before = now;
+  }
+  EXPECT_EQ(before, 0);
+}
+
+// A page that lives for an exponential time and signals at an even rate: of those that were silent
+// for so long, how many are there?
+TEST(AliveChance, IsTheShareOfSilentPagesThatLive) {
+  constexpr double kDeath = 0.004;
+  constexpr double kSigns = 0.02;
+  constexpr double kSilent = 80;
+  Random random(1);
+  int silent = 0;
+  int alive = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    const double dies = random.Exponential(kDeath);
+    const double sign = random.Exponential(kSigns);
+    if (sign < std::min(dies, kSilent)) continue;
+    ++silent;
+    alive += dies > kSilent ? 1 : 0;
+  }
+  const double share = static_cast<double>(alive) / silent;
+  EXPECT_NEAR(AliveChance(kDeath, kSigns, kSilent), share, 4 * std::sqrt(0.25 / silent));
+}
+
+// Pages are crawled when they signal, and rarely else: those that live are seen more often.
+TEST(LifeCounts, CrawlsOfThoseThatLiveDoNotBiasTheDeathRate) {
+  constexpr double kDeath = 0.004;
+  constexpr double kSigns = 0.03;
+  Random random(2);
+  LifeModel model;
+  for (int epoch = 0; epoch < 12; ++epoch) {
+    LifeCounts counts;
+    for (int i = 0; i < 20'000; ++i) {
+      const double dies = random.Exponential(kDeath);
+      const double sign = random.Exponential(kSigns);
+      const bool signals = sign < dies;
+      const double crawl = std::min(signals ? sign : INFINITY, random.Uniform(50, 150));
+      const double silent = signals && sign <= crawl ? 0 : crawl;
+      counts.AddCrawl(model, AliveChance(model.death_rate, kSigns, silent), dies > crawl);
+    }
+    model = counts.FitAll();
+  }
+  EXPECT_NEAR(model.death_rate / kDeath, 1, 0.1);
+}
+
+TEST(LifeCounts, WhereNobodyDiesTheRateFalls) {
+  LifeCounts counts;
+  for (int i = 0; i < 1000; ++i) {
+    counts.AddCrawl(LifeModel(), AliveChance(LifeModel().death_rate, 0.02, 30), true);
+  }
+  EXPECT_LT(counts.FitAll().death_rate, LifeModel().death_rate / 20);
+}
+
+TEST(LifeCounts, AHostIsHeldToAllByAFewDeaths) {
+  const LifeModel all{.death_rate = 0.001, .returns = 0.01};
+  EXPECT_DOUBLE_EQ(LifeCounts().FitHost(all).death_rate, 0.001);
+  EXPECT_EQ(LifeCounts().FitHost(all).returns, 0.01);
+  LifeCounts many;
+  many.deaths = 500;
+  many.exposure = 50'000;
+  EXPECT_NEAR(many.FitHost(all).death_rate, 0.0092, 1e-4);
+}
+
+TEST(LifeCounts, LooksTeachHowOftenPagesReturn) {
+  LifeCounts counts;
+  EXPECT_DOUBLE_EQ(counts.FitAll().returns, LifeModel().returns);
+  for (int i = 0; i < 3000; ++i) counts.AddLook(20, 10, i % 30 == 0);
+  EXPECT_NEAR(counts.FitAll().returns, 100 / 1500., 0.003);
+  const LifeCounts before = counts;
+  counts.AddLook(0, 0, true);
+  counts.AddLook(10, -1, true);
+  EXPECT_EQ(counts.returns, before.returns) << "clocks that stepped back";
+  EXPECT_EQ(counts.looks, before.looks);
+}
+
+TEST(LifeCounts, FadeAndAddUp) {
+  LifeCounts counts{.deaths = 1, .exposure = 2, .returns = 3, .looks = 4};
+  counts.Add(counts);
+  counts.Fade(0.25);
+  EXPECT_EQ(counts.deaths, 0.5);
+  EXPECT_EQ(counts.exposure, 1);
+  EXPECT_EQ(counts.returns, 1.5);
+  EXPECT_EQ(counts.looks, 2);
+}
+
+}  // namespace
+}  // namespace freshet

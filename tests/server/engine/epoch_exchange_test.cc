@@ -1,0 +1,244 @@
+#include "server/engine/epoch_exchange.h"
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "server/engine/epochs_of_all.h"
+#include "tests/server/engine/test_shards.h"
+#include "tests/support/faulty_env.h"
+
+namespace freshet {
+namespace {
+
+TEST(EpochExchange, NobodyLearnsBeforeAllHavePublishedOnce) {
+  EpochExchange exchange(2);
+  exchange.Begin(0);
+  exchange.Publish(0, {});
+  EXPECT_FALSE(exchange.MayLearn(0)) << "nothing is known of the other";
+  exchange.Begin(1);
+  EXPECT_FALSE(exchange.MayLearn(0));
+  exchange.Publish(1, {});
+  EXPECT_TRUE(exchange.MayLearn(0));
+  EXPECT_TRUE(exchange.MayLearn(1));
+  exchange.Begin(0);
+  exchange.Publish(0, {});
+  EXPECT_TRUE(exchange.MayLearn(0)) << "the other is between two epochs";
+}
+
+TEST(EpochExchange, WaitsForWhoCollectsAndForNobodyWhoFailed) {
+  EpochExchange exchange(3);
+  for (size_t i = 0; i < 3; ++i) exchange.Begin(i);
+  exchange.Publish(0, {});
+  exchange.Publish(1, {});
+  EXPECT_FALSE(exchange.MayLearn(0));
+  exchange.Withdraw(2);
+  EXPECT_TRUE(exchange.MayLearn(0));
+  EXPECT_TRUE(exchange.MayLearn(1));
+}
+
+TEST(EpochExchange, AnEpochThatIsAskedForWaitsForAll) {
+  EpochExchange exchange(2);
+  for (size_t i = 0; i < 2; ++i) exchange.Begin(i);
+  for (size_t i = 0; i < 2; ++i) exchange.Publish(i, {});
+  exchange.Expect(0);
+  exchange.Expect(1);
+  exchange.Begin(0);
+  exchange.Publish(0, {});
+  EXPECT_FALSE(exchange.MayLearn(0)) << "the other has not begun yet";
+  exchange.Begin(1);
+  exchange.Publish(1, {});
+  EXPECT_TRUE(exchange.MayLearn(0));
+}
+
+TEST(EpochExchange, OneAskedForMidwayHoldsUpNoneThatRuns) {
+  EpochExchange exchange(2);
+  for (size_t i = 0; i < 2; ++i) exchange.Begin(i);
+  for (size_t i = 0; i < 2; ++i) exchange.Expect(i);
+  for (size_t i = 0; i < 2; ++i) exchange.Publish(i, {});
+  EXPECT_TRUE(exchange.MayLearn(0)) << "else both would wait for each other's next";
+  EXPECT_TRUE(exchange.MayLearn(1));
+  exchange.Begin(0);
+  exchange.Publish(0, {});
+  EXPECT_FALSE(exchange.MayLearn(0));
+}
+
+class EpochsOfAllTest : public testing::Test {
+ protected:
+  StatusOr<EpochResult> Run() {
+    std::promise<StatusOr<EpochResult>> answer;
+    RunEpochs(shards_.router(), [&](const Status& status, const EpochResult& result) {
+      if (status.ok()) return answer.set_value(result);
+      answer.set_value(status);
+    });
+    return answer.get_future().get();
+  }
+  std::vector<SourceTrust> Trust(size_t shard) {
+    return shards_.Ask(shard, [](const ShardView& view) { return view.state.Trust(); });
+  }
+
+  TestShards shards_{
+      std::vector<CrawlPolicy>(3, CrawlPolicy(Policy{.kind = PolicyKind::kGreedyNcis}))};
+};
+
+TEST_F(EpochsOfAllTest, EveryShardLearnsFromThePagesOfAll) {
+  const UpsertPage page = shards_.PageOf(1, "a");
+  ASSERT_TRUE(shards_.Apply(1, page).status.ok());
+  Instant at = shards_.clock().Now() - Duration::Days(40);
+  const auto crawl = [&](CrawlOutcome outcome) {
+    ReportCrawl report{.key = page.key, .fetched = at};
+    report.outcome = outcome;
+    ASSERT_TRUE(shards_.Apply(1, report).status.ok());
+  };
+  crawl(CrawlOutcome::kUnchanged);
+  for (int i = 0; i < 3; ++i) {
+    const SignalChange signal{.key = page.key, .changed = at + Duration::Days(1)};
+    ASSERT_EQ(shards_.Apply(1, signal).disposition, Disposition::kApplied);
+    at = at + Duration::Days(5);
+    crawl(CrawlOutcome::kChanged);
+  }
+  const StatusOr<EpochResult> ran = Run();
+  ASSERT_TRUE(ran.ok()) << ran.status().ToString();
+  EXPECT_EQ(ran->pages, 1u);
+  for (size_t shard = 0; shard < 3; ++shard) {
+    ASSERT_FALSE(Trust(shard).empty()) << "shard " << shard;
+    EXPECT_EQ(Trust(shard).size(), Trust(1).size());
+    EXPECT_EQ(Trust(shard)[0].precision, Trust(1)[0].precision);
+    EXPECT_GT(Trust(shard)[0].signals, 1);
+  }
+}
+
+// Once nothing is learned any more.
+TEST_F(EpochsOfAllTest, LooksAtPagesTwiceOnlyWhereModelsMoved) {
+  for (size_t shard = 0; shard < 3; ++shard) shards_.Fill(shard, 40);
+  StatusOr<EpochResult> ran = Run();
+  ASSERT_TRUE(ran.ok()) << ran.status().ToString();
+  EXPECT_EQ(ran->pages, 120u);
+  EXPECT_EQ(ran->again, 120u) << "the first learns of all of them";
+  for (int i = 0; i < 10 && ran->again > 0; ++i) {
+    ran = Run();
+    ASSERT_TRUE(ran.ok()) << ran.status().ToString();
+    EXPECT_EQ(ran->pages, 120u);
+  }
+  EXPECT_EQ(ran->again, 0u);
+  EXPECT_EQ(ran->changed, 0u);
+}
+
+// What is learned beside the shard's thread is in the store before it counts.
+TEST_F(EpochsOfAllTest, TheStoreHasWhatWasLearned) {
+  for (size_t shard = 0; shard < 3; ++shard) shards_.Fill(shard, 5);
+  for (uint64_t number = 1; number <= 2; ++number) {
+    const StatusOr<EpochResult> ran = Run();
+    ASSERT_TRUE(ran.ok()) << ran.status().ToString();
+    EXPECT_EQ(ran->number, number);
+    EXPECT_EQ(shards_.StoredEpochs(), std::vector<uint64_t>(3, number));
+  }
+}
+
+TEST_F(EpochsOfAllTest, ManyAtATimeAllEnd) {
+  for (size_t shard = 0; shard < 3; ++shard) shards_.Fill(shard, 40);
+  constexpr int kRuns = 20;
+  std::vector<std::promise<Status>> answers(kRuns);
+  for (std::promise<Status>& answer : answers) {
+    RunEpochs(shards_.router(),
+              [&answer](const Status& status, const EpochResult&) { answer.set_value(status); });
+  }
+  for (std::promise<Status>& answer : answers) EXPECT_TRUE(answer.get_future().get().ok());
+}
+
+TEST_F(EpochsOfAllTest, AStoppedShardHoldsUpNobody) {
+  for (size_t shard = 0; shard < 3; ++shard) shards_.Fill(shard, 3);
+  shards_[2].Stop();
+  EXPECT_EQ(Run().status().code(), absl::StatusCode::kUnavailable);
+  std::promise<StatusOr<EpochResult>> answer;
+  ASSERT_TRUE(shards_[0].Query([&](const ShardView& view) {
+    view.epochs.Request([&](const StatusOr<EpochResult>& result) { answer.set_value(result); });
+  }));
+  EXPECT_TRUE(answer.get_future().get().ok());
+}
+
+// Stopped while they collect, share, learn, commit or file.
+TEST(Epochs, EndWhereverTheyAreWhenShardsStop) {
+  constexpr int kHosts = 150;
+  for (int delay = 0; delay < 20; delay += 3) {
+    TestShards shards(std::vector<CrawlPolicy>(2, CrawlPolicy()));
+    for (int i = 0; i < kHosts; ++i) {
+      const std::string host = "h" + std::to_string(i) + ".test";
+      const size_t owner = &shards.router().OwnerOf(SlotOfHost(host)) == &shards[0] ? 0 : 1;
+      const UpsertPage page{.key = {"DEFAULT", "https://" + host + "/"}, .host = host};
+      ASSERT_TRUE(shards.Apply(owner, page).status.ok());
+    }
+    std::promise<Status> epoch;
+    std::promise<Status> filing;
+    RunEpochs(shards.router(),
+              [&](const Status& status, const EpochResult&) { epoch.set_value(status); });
+    ChangePoliteness(shards.router(), {}, /*pages=*/true,
+                     [&](const Status& status) { filing.set_value(status); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(delay));
+    for (size_t i = 0; i < 2; ++i) shards[i].Stop();
+    for (std::promise<Status>* told : {&epoch, &filing}) {
+      const Status status = told->get_future().get();
+      EXPECT_TRUE(status.ok() || absl::IsUnavailable(status)) << status;
+    }
+  }
+}
+
+// What was learned cannot be kept: the epoch counts for nothing, and the next one does.
+TEST(Epochs, AreRunAgainAfterTheDiskWasFull) {
+  TempDir dir;
+  FaultyEnv env(1);
+  StoreOptions store_options;
+  store_options.env = env.env();
+  StatusOr<std::unique_ptr<Store>> opened = Store::Open(dir / "data", store_options);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  Store& store = **opened;
+  ASSERT_TRUE(store.SetShards(1).ok());
+  ShardState state{ShardOptions()};
+  EXPECT_TRUE(state.FinishLoad().empty());
+  Instant now = Instant::FromUnixSeconds(1'700'000'000);
+  EpochRunner epochs({.first_slot = Slot(0), .interval = Duration::Days(1)}, store, now);
+  const auto run = [&] {
+    StatusOr<EpochResult> answer = EpochResult();
+    bool over = false;
+    epochs.Request([&](const StatusOr<EpochResult>& result) {
+      answer = result;
+      over = true;
+    });
+    while (!over) {
+      now = now + Duration::Millis(10);
+      if (epochs.Due(now)) {
+        Transaction txn;
+        epochs.Slice(state, now, txn);
+      }
+      epochs.Notify();
+      std::this_thread::yield();
+    }
+    return answer;
+  };
+  env.SetFreeBytes(0);
+  for (int i = 0; i < 2; ++i) {
+    const StatusOr<EpochResult> failed = run();
+    EXPECT_TRUE(absl::IsResourceExhausted(failed.status())) << failed.status();
+    EXPECT_EQ(state.epoch(), 0u);
+    EXPECT_EQ(epochs.last().epochs, 0u);
+    EXPECT_FALSE(epochs.running());
+    EXPECT_GT(epochs.next_start(), now);
+  }
+  env.ClearFaults();
+  const StatusOr<EpochResult> ran = run();
+  ASSERT_TRUE(ran.ok()) << ran.status();
+  EXPECT_EQ(ran->number, 1u);
+  EXPECT_EQ(state.epoch(), 1u);
+  const StatusOr<GlobalRecords> records = store.LoadGlobals();
+  ASSERT_TRUE(records.ok()) << records.status();
+  ASSERT_EQ(records->epochs.size(), 1u);
+  EXPECT_EQ(records->epochs[0].number, 1u);
+  EXPECT_TRUE(store.Close().ok());
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,56 @@
+// The papers' baselines against what is known of them.
+#include "tools/sim/continuous_optimum.h"
+
+#include <cmath>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tools/sim/synthetic_worlds.h"
+
+namespace freshet {
+namespace {
+
+std::vector<PaperRates> PagesOf(const char* world, int size, uint64_t seed) {
+  return DrawPages(*ParseSyntheticWorld(world), size, Random(seed));
+}
+
+TEST(SignalOptimum, IsThePlainOneWithoutSignals) {
+  for (const double crawl_rate : {1.0, 30.0, 1000.0}) {
+    const std::vector<PaperRates> pages = PagesOf("ncis-fig2", 200, 3);
+    EXPECT_NEAR(SignalOptimum(pages, crawl_rate), *PlainOptimum(pages, crawl_rate), 1e-8);
+  }
+}
+
+TEST(SignalOptimum, SignalsAreWorthSomethingAndMoreCrawlsMore) {
+  const std::vector<PaperRates> pages = PagesOf("ncis-fig4", 200, 3);
+  double before = 0;
+  for (const double crawl_rate : {5.0, 20.0, 80.0, 320.0}) {
+    const double accuracy = SignalOptimum(pages, crawl_rate);
+    EXPECT_GT(accuracy, *PlainOptimum(pages, crawl_rate));
+    EXPECT_GT(accuracy, before);
+    EXPECT_LT(accuracy, 1);
+    before = accuracy;
+  }
+  // Signals that are never false are worth more.
+  EXPECT_GT(SignalOptimum(PagesOf("ncis-fig3", 200, 3), 20), SignalOptimum(pages, 20));
+}
+
+TEST(SignalOptimum, MixesWhereEveryChangeIsSignalled) {
+  // Two pages that change once a unit, all told, no false signals: a page that is crawled at each
+  // signal is always fresh, one that is not never, and of one crawl a unit half are followed.
+  const PaperRates page{.importance = 1, .change_rate = 1, .recall = 1, .false_signal_rate = 0};
+  EXPECT_NEAR(SignalOptimum({page, page}, 1), 0.5, 1e-9);
+  EXPECT_NEAR(SignalOptimum({page, page}, 2), 1, 1e-9);
+  EXPECT_NEAR(SignalOptimum({page, page}, 50), 1, 1e-9);
+}
+
+TEST(SignalOptimum, PagesThatNeverChangeAreFresh) {
+  const PaperRates still{.importance = 1};
+  EXPECT_EQ(SignalOptimum({still, still}, 1), 1);
+  const PaperRates changing{.importance = 1, .change_rate = 1};
+  EXPECT_NEAR(SignalOptimum({still, changing}, 1), (1 + (1 - std::exp(-1))) / 2, 1e-8);
+  EXPECT_TRUE(std::isnan(SignalOptimum({PaperRates{.change_rate = 1}}, 1)));
+}
+
+}  // namespace
+}  // namespace freshet

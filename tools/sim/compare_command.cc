@@ -1,0 +1,97 @@
+// freshet-sim compare: every policy on every history and world, in one table.
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "tools/sim/commands.h"
+#include "tools/sim/compare.h"
+#include "tools/sim/compare_table.h"
+#include "tools/sim/worlds.h"
+
+namespace freshet {
+namespace {
+
+struct CompareFlags {
+  CompareOptions options;
+  std::vector<std::string> histories;
+  std::string format = "markdown";
+  bool json = false;
+  bool quiet = false;
+};
+
+Status ParseHistories(const CompareFlags& flags, CompareOptions* options) {
+  for (const std::string& text : flags.histories) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size() ||
+        text.find('\t') < equals) {
+      return InvalidArgument("--history {}: not NAME=FILE", text);
+    }
+    options->histories.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return {};
+}
+
+Status RunCompare(const CompareFlags& flags) {
+  CompareOptions options = flags.options;
+  RETURN_IF_ERROR(ParseHistories(flags, &options));
+  ASSIGN_OR_RETURN(const TableFormat format, ParseTableFormat(flags.json ? "json" : flags.format));
+  if (options.worlds == std::vector<std::string>{"all"}) {
+    options.worlds.clear();
+    for (const WorldPlan& plan : WorldPlans()) options.worlds.emplace_back(plan.name);
+  }
+  const auto progress = [&](const std::string& line) {
+    if (!flags.quiet) std::cerr << line + "\n";
+  };
+  ASSIGN_OR_RETURN(const std::vector<ComparedRow> rows, Compare(options, progress));
+  std::cout << FormatTable(rows, options, format);
+  return {};
+}
+
+}  // namespace
+
+void AddCompareCommand(CLI::App& app, CommandAction& action) {
+  CLI::App* command =
+      app.add_subcommand("compare", "A table of policies on histories and generated worlds");
+  auto flags = std::make_shared<CompareFlags>();
+  CompareOptions& options = flags->options;
+  options.policies = {"default",        "uniform", "importance", "pings_first",
+                      "nutch_adaptive", "greedy",  "greedy_cis", "hindsight"};
+  options.rates = {0.5, 2, 5, 20};
+  options.recalls = {1, 0.5, 0.2};
+  command->add_option("--history", flags->histories, "NAME=FILE, any number of times");
+  command->add_option("--world", options.worlds, "Generated worlds, or all")->delimiter(',');
+  command
+      ->add_option("--policies", options.policies,
+                   "What to play; hindsight is left out of histories")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--subject", options.subject, "The policy that the others are held against")
+      ->capture_default_str();
+  command->add_option("--rates", options.rates, "Of histories: crawls a day per 1,000 pages")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--recalls", options.recalls, "Of histories: shares of changes signalled")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--seeds", options.seeds, "Instances to average, of seeds 1, 2, ...")
+      ->capture_default_str();
+  command->add_option("--epoch-days", options.epoch_days, "Days between two epochs")
+      ->capture_default_str();
+  command
+      ->add_option("--warm-up-crawls-per-page", options.warm_up_crawls_per_page,
+                   "Of worlds: crawls of a page before staleness counts as settled")
+      ->capture_default_str();
+  command->add_option("--jobs", options.jobs, "Threads; 0: as many as there are cores")
+      ->capture_default_str();
+  command->add_option("--out", options.out, "File of results: what it holds is not played again");
+  command
+      ->add_option("--again", options.again,
+                   "Policies that are played again, whatever --out holds of them")
+      ->delimiter(',');
+  command->add_option("--format", flags->format, "markdown, tsv or json")->capture_default_str();
+  command->add_flag("--json", flags->json, "As --format json");
+  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  command->callback([&action, flags] { action = [flags] { return RunCompare(*flags); }; });
+}
+
+}  // namespace freshet

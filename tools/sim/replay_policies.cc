@@ -1,0 +1,76 @@
+#include "tools/sim/replay_policies.h"
+
+#include "core/model/policy.h"
+#include "tools/common/replay_rules.h"
+#include "tools/sim/replay_hindsight.h"
+#include "tools/sim/replay_shard.h"
+
+namespace freshet {
+namespace {
+
+StatusOr<EstimatorKind> ParseEstimator(const std::string& name) {
+  if (name == "default") return EstimatorKind::kDefault;
+  if (name == "mle") return EstimatorKind::kMle;
+  if (name == "cho_gm") return EstimatorKind::kChoGm;
+  return InvalidArgument("--estimator {}: not default, mle or cho_gm", name);
+}
+
+EstimatorKind UsualEstimator(PolicyKind kind) {
+  switch (kind) {
+    case PolicyKind::kGreedy:
+    case PolicyKind::kHarmonic:
+    case PolicyKind::kNewContent:
+      return EstimatorKind::kChoGm;
+    default:
+      return EstimatorKind::kMle;
+  }
+}
+
+StatusOr<ShardOptions> OptionsOf(const ReplayPolicyChoice& choice) {
+  ShardOptions options;
+  if (choice.policy == "default") {
+    ASSIGN_OR_RETURN(options.policy, ResolvePolicy(choice.policy));
+    options.estimator.kind = EstimatorKind::kDefault;
+  } else {
+    ASSIGN_OR_RETURN(options.policy, ParseCrawlPolicy(choice.policy));
+    options.estimator.kind =
+        options.policy.plan ? EstimatorKind::kDefault : UsualEstimator(options.policy.index.kind);
+  }
+  if (!choice.estimator.empty()) {
+    ASSIGN_OR_RETURN(options.estimator.kind, ParseEstimator(choice.estimator));
+  }
+  return options;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<ReplayPolicy>> MakeReplayPolicy(const ReplayPolicyChoice& choice,
+                                                         const World& world) {
+  std::unique_ptr<ReplayPolicy> policy;
+  if (choice.policy == "hindsight") {
+    if (world.truth.size() != world.pages.size()) {
+      return InvalidArgument("hindsight: nobody knows the true rates of a real history");
+    }
+    policy = std::make_unique<HindsightReplay>(world);
+    return policy;
+  }
+  policy = MakeReplayRule(choice.policy, world.pages);
+  if (policy != nullptr) return policy;
+  ASSIGN_OR_RETURN(const ShardOptions options, OptionsOf(choice));
+  policy = std::make_unique<ShardReplay>(world.pages, options, choice.epoch,
+                                         Rate::PerDay(choice.crawls_per_day), choice.named_polls);
+  return policy;
+}
+
+Status ValidatePace(double epoch_days, double warm_up_crawls_per_page) {
+  if (!(epoch_days > 0 && epoch_days <= 36500)) {
+    return InvalidArgument("--epoch-days {}: not in (0, 36500]", epoch_days);
+  }
+  if (!(warm_up_crawls_per_page >= 0 && warm_up_crawls_per_page <= 1e9)) {
+    return InvalidArgument("--warm-up-crawls-per-page {}: not in [0, 1e9]",
+                           warm_up_crawls_per_page);
+  }
+  return {};
+}
+
+}  // namespace freshet

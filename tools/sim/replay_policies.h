@@ -1,0 +1,36 @@
+// The policies that a replay can play, by name.
+#ifndef FRESHET_TOOLS_SIM_REPLAY_POLICIES_H_
+#define FRESHET_TOOLS_SIM_REPLAY_POLICIES_H_
+
+#include <memory>
+#include <string>
+
+#include "core/base/status.h"
+#include "tools/sim/replay.h"
+#include "tools/sim/worlds.h"
+
+namespace freshet {
+
+// What is to be played, and how. Value type, thread-compatible.
+struct ReplayPolicyChoice {
+  std::string policy = "default";  // what freshetd does when nothing is configured
+  std::string estimator;           // default, mle or cho_gm; empty: that of the policy
+  double crawls_per_day = 0;       // what rate policies plan for
+  Duration epoch = Duration::Days(10);
+  bool named_polls = true;  // as ShardReplay's
+};
+
+// A rule (MakeReplayRule), or else a shard under an index or rate policy. The papers' policies run
+// on the papers' own estimators: one rate where signals are ignored, the two-parameter likelihood
+// where they count. "hindsight" is HindsightReplay. InvalidArgument for a name that is none, and
+// for hindsight where the world has no truth. `world` outlives it.
+[[nodiscard]] StatusOr<std::unique_ptr<ReplayPolicy>> MakeReplayPolicy(
+    const ReplayPolicyChoice& choice, const World& world);
+
+// OK for what --epoch-days and --warm-up-crawls-per-page may be, else InvalidArgument that names
+// the flag.
+[[nodiscard]] Status ValidatePace(double epoch_days, double warm_up_crawls_per_page);
+
+}  // namespace freshet
+
+#endif  // FRESHET_TOOLS_SIM_REPLAY_POLICIES_H_

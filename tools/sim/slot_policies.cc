@@ -1,0 +1,99 @@
+#include "tools/sim/slot_policies.h"
+
+#include <optional>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/index/price_index.h"
+#include "core/model/policy.h"
+#include "core/plan/low_discrepancy.h"
+#include "tools/sim/continuous_optimum.h"
+
+namespace freshet {
+namespace {
+
+// One unit of the paper's time in seconds: so long that a microsecond, the grain of Instant, is
+// nothing.
+constexpr double kUnitSeconds = 1e6;
+// greedy_ncis_d discards signals that arrive within this many slots of a crawl (the paper's figure
+// 8).
+constexpr double kDelaySlots = 5;
+
+Instant InstantOf(double time) { return Instant() + Duration::FromSeconds(time * kUnitSeconds); }
+
+PaperRates PerSecond(PaperRates rates) {
+  rates.change_rate /= kUnitSeconds;
+  rates.false_signal_rate /= kUnitSeconds;
+  return rates;
+}
+
+// Picks the page of highest crawl value, knowing the true rates.
+class ValuePolicy final : public SlotPolicy {
+ public:
+  ValuePolicy(Policy policy, const std::vector<PaperRates>& pages, double crawl_rate)
+      : policy_(policy), delay_(kDelaySlots / crawl_rate), crawled_(pages.size(), 0.0) {
+    for (uint32_t i = 0; i < pages.size(); ++i) {
+      IndexEntry entry;
+      entry.policy = policy;
+      entry.rates = MakeIndexRates(pages[i].importance, RatesFromPaper(PerSecond(pages[i])));
+      index_.Put(PageId(i), entry);
+      jump_.push_back(ValueOf(entry).jump);
+    }
+  }
+
+  void Signal(uint32_t page, double time) override {
+    if (jump_[page] == 0 || !CountsSignal(policy_, time - crawled_[page], delay_)) return;
+    const Instant now = InstantOf(time);
+    index_.Restart(PageId(page), index_.ExponentOf(PageId(page), now) + jump_[page], now);
+  }
+
+  std::optional<uint32_t> Pick(double time) override {
+    const Instant now = InstantOf(time);
+    const auto best = index_.Best(now);
+    CHECK(best.has_value(), "no page to pick");
+    index_.Restart(best->page, 0, now);
+    crawled_[best->page.value()] = time;
+    return best->page.value();
+  }
+
+ private:
+  Policy policy_;
+  double delay_;
+  std::vector<double> crawled_;
+  std::vector<double> jump_;  // what a signal adds to the exponent
+  PriceIndex index_;
+};
+
+// Crawls every page at its planned rate.
+class LdsPolicy final : public SlotPolicy {
+ public:
+  explicit LdsPolicy(LowDiscrepancySchedule schedule) : schedule_(std::move(schedule)) {}
+
+  void Signal(uint32_t, double) override {}
+  std::optional<uint32_t> Pick(double) override {
+    const std::optional<size_t> page = schedule_.Next();
+    if (!page.has_value()) return std::nullopt;
+    return static_cast<uint32_t>(*page);
+  }
+
+ private:
+  LowDiscrepancySchedule schedule_;
+};
+
+}  // namespace
+
+StatusOr<std::unique_ptr<SlotPolicy>> MakeSlotPolicy(const std::string& name,
+                                                     const std::vector<PaperRates>& pages,
+                                                     double crawl_rate) {
+  if (name == "lds") {
+    ASSIGN_OR_RETURN(const PlainPlan plan, PlanWithoutSignals(pages, crawl_rate));
+    ASSIGN_OR_RETURN(LowDiscrepancySchedule schedule,
+                     LowDiscrepancySchedule::Create(plan.rate, crawl_rate));
+    return std::make_unique<LdsPolicy>(std::move(schedule));
+  }
+  const StatusOr<Policy> policy = ParsePolicy(name);
+  if (!policy.ok()) return InvalidArgument("{}; or lds", std::string(policy.status().message()));
+  return std::make_unique<ValuePolicy>(*policy, pages, crawl_rate);
+}
+
+}  // namespace freshet
