@@ -9,6 +9,7 @@ namespace {
 void AddCommands(CLI::App& app, CommandAction& action) {
   AddCompareCommand(app, action);
   AddEstimateCommand(app, action);
+  AddPaperCommand(app, action);
   AddPlanCommand(app, action);
   AddReplayCommand(app, action);
   AddRunCommand(app, action);

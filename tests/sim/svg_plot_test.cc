@@ -1,0 +1,81 @@
+// Plots are well-formed, and nothing is drawn where it does not belong.
+#include "tools/sim/svg_plot.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "pugixml.hpp"
+#include "tools/sim/plot_axis.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::ElementsAre;
+
+pugi::xml_document ParseSvg(const std::string& text) {
+  pugi::xml_document document;
+  const auto parsed = document.load_string(text.c_str());
+  EXPECT_TRUE(parsed) << parsed.description();
+  return document;
+}
+
+TEST(AxisTicks, AreRound) {
+  EXPECT_THAT(AxisTicks(0, 10, false), ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_THAT(AxisTicks(100, 1000, false), ElementsAre(200, 400, 600, 800, 1000));
+  EXPECT_THAT(AxisTicks(-1, 1, false), ElementsAre(-1, -0.5, 0, 0.5, 1));
+  EXPECT_THAT(AxisTicks(100, 1000, true), ElementsAre(100, 200, 500, 1000));
+  EXPECT_EQ(AxisTicks(200, 300, true).size(), 6u);  // less than two decades of 1, 2, 5
+}
+
+TEST(SvgPlot, TextIsEscaped) {
+  const Plot plot{.title = "a < b & c",
+                  .x_label = "<x>",
+                  .y_label = "y & z",
+                  .series = {{"<one>", {{1, 2, 0.1}, {2, 3, 0}}}}};
+  const pugi::xml_document svg = ParseSvg(FormatSvg(plot));
+  EXPECT_STREQ(svg.document_element().child_value("title"), "a < b & c");
+  EXPECT_FALSE(svg.select_node("//text[text()='<one>']").node().empty());
+  EXPECT_FALSE(svg.select_node("//text[text()='<x>']").node().empty());
+}
+
+TEST(SvgPlot, BarsAreWhereThereIsAnError) {
+  Plot plot{.series = {{"one", {{1, 2, 0.5}, {2, 3, 0}}}}};
+  EXPECT_EQ(ParseSvg(FormatSvg(plot)).select_nodes("//path[@class='bar0']").size(), 1u);
+  plot.series[0].points[0].error = 0;
+  EXPECT_TRUE(ParseSvg(FormatSvg(plot)).select_nodes("//path[@class='bar0']").empty());
+}
+
+TEST(SvgPlot, HighValuesAreHighAndLogarithmsAreEven) {
+  Plot plot{.log_x = true, .series = {{"one", {{1, 1, 0}, {10, 2, 0}, {100, 3, 0}}}}};
+  const pugi::xml_document svg = ParseSvg(FormatSvg(plot));
+  double x[3];
+  double y[3];
+  int n = 0;
+  for (const auto& mark : svg.select_nodes("//path[@class='mark0']")) {
+    if (n == 3) break;  // the legend's
+    ASSERT_EQ(std::sscanf(mark.node().attribute("d").value(), "M%lf %lfm", &x[n], &y[n]), 2);
+    ++n;
+  }
+  ASSERT_EQ(n, 3);
+  EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.02);
+  EXPECT_GT(x[1], x[0]);
+  EXPECT_LT(y[2], y[1]);
+}
+
+TEST(SvgPlot, DrawsNothingOfWhatIsNoNumber) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::vector<PlotPoint>& points : std::vector<std::vector<PlotPoint>>{
+           {}, {{1, nan, 0}}, {{1, 1, 0}}, {{1, 0, 0}, {2, 0, 0}}, {{1, 1, 0}, {2, nan, 0}}}) {
+    const std::string text = FormatSvg({.series = {{"one", points}}});
+    ParseSvg(text);
+    EXPECT_EQ(text.find("nan"), std::string::npos);
+    EXPECT_EQ(text.find("inf"), std::string::npos);
+  }
+  ParseSvg(FormatSvg({}));
+}
+
+}  // namespace
+}  // namespace freshet

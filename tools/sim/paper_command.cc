@@ -1,0 +1,89 @@
+// freshet-sim paper: the experiments of the papers, by name.
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "fmt/format.h"
+#include "tools/sim/commands.h"
+#include "tools/sim/paper.h"
+#include "tools/sim/paper_output.h"
+
+namespace freshet {
+namespace {
+
+struct PaperFlags {
+  std::string name;
+  PaperOptions options;
+  std::string out;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Tells how far it is: not before two seconds have passed, then once in two.
+class PaperClock {
+ public:
+  void Tell(const PaperProgress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_ || progress.done == progress.parts) return;
+    next_ = now + kPause;
+    const double spent = std::chrono::duration<double>(now - started_).count();
+    std::cerr << fmt::format("[{}/{}] {:.0f}%, about {:.0f} s left\n", progress.done,
+                             progress.parts, 100 * progress.share,
+                             spent * (1 - progress.share) / progress.share);
+  }
+
+ private:
+  static constexpr std::chrono::seconds kPause{2};
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point next_ = started_ + kPause;
+};
+
+void ListPaperExperiments() {
+  const std::vector<PaperSummary> all = PaperExperiments();
+  size_t width = 0;
+  for (const PaperSummary& one : all) width = std::max(width, one.name.size());
+  for (const PaperSummary& one : all) {
+    std::cout << fmt::format("{:<{}}  {}\n", one.name, width, one.summary);
+  }
+}
+
+Status RunPaper(const PaperFlags& flags) {
+  if (flags.name == "list") {
+    ListPaperExperiments();
+    return {};
+  }
+  PaperClock clock;
+  const auto progress = [&](const PaperProgress& so_far) {
+    if (!flags.quiet) clock.Tell(so_far);
+  };
+  ASSIGN_OR_RETURN(const PaperResult result, PlayPaper(flags.name, flags.options, progress));
+  std::cout << (flags.json ? PaperJson(result, flags.options.seed) : PaperTable(result));
+  if (flags.out.empty()) return {};
+  return WritePaper(result, flags.out);
+}
+
+}  // namespace
+
+void AddPaperCommand(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand("paper", "Experiments of the papers, as tables and plots");
+  auto flags = std::make_shared<PaperFlags>();
+  PaperOptions& options = flags->options;
+  command->add_option("NAME", flags->name, "Which one; list: names them all")->required();
+  command->add_option("--out", flags->out, "Folder for NAME.csv and NAME.svg");
+  command->add_option("--repeats", options.repeats, "Instances to average")->capture_default_str();
+  command->add_option("--seed", options.seed, "Seed of instances and events")
+      ->capture_default_str();
+  command->add_option("--pages", options.pages, "Numbers of pages instead of the experiment's own")
+      ->delimiter(',');
+  command->add_option("--horizon", options.horizon,
+                      "Units of time to play instead of the experiment's own; 0: those");
+  command->add_option("--threads", options.threads, "0: as many as there are cores")
+      ->capture_default_str();
+  command->add_flag("--json", flags->json, "JSON instead of a table");
+  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  command->callback([&action, flags] { action = [flags] { return RunPaper(*flags); }; });
+}
+
+}  // namespace freshet

@@ -1,0 +1,136 @@
+#include "tools/sim/paper_output.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+#include "tools/common/rounded.h"
+#include "tools/sim/svg_plot.h"
+
+namespace freshet {
+namespace {
+
+std::string PaperCell(const MeanAndError& value, const PaperResult& result, bool sign) {
+  const std::string mean =
+      sign ? fmt::format("{:+.5f}", value.mean) : fmt::format("{:.5f}", value.mean);
+  return result.repeats > 1 ? fmt::format("{} ±{:.5f}", mean, value.error) : mean;
+}
+
+// One table, of values or of what is above the reference.
+std::string PaperRows(const PaperResult& result, bool above) {
+  std::string text = fmt::format("| {} |", result.x_name);
+  std::string rule = "|--:|";
+  for (size_t s = 0; s < result.series.size(); ++s) {
+    if (above && s == result.reference) continue;
+    text += fmt::format(" {} |", result.series[s].name);
+    rule += "---|";
+  }
+  text += "\n" + rule + "\n";
+  for (size_t i = 0; i < result.x.size(); ++i) {
+    text += fmt::format("| {:.6g} |", result.x[i]);
+    for (size_t s = 0; s < result.series.size(); ++s) {
+      if (above && s == result.reference) continue;
+      const PaperPoint& point = result.series[s].points[i];
+      text += fmt::format(" {} |", PaperCell(above ? point.above : point.value, result, above));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string PaperCsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+Status WritePaperFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return absl::InternalError(fmt::format("{}: cannot be written", path));
+  return {};
+}
+
+}  // namespace
+
+std::string PaperTable(const PaperResult& result) {
+  std::string text = fmt::format("{}: {} ({}).", result.name, result.title, result.y_label);
+  if (result.repeats > 1) {
+    text += fmt::format(" Means of {} instances and their standard errors.", result.repeats);
+  }
+  text += "\n\n" + PaperRows(result, false);
+  if (!result.reference.has_value()) return text;
+  return text + fmt::format("\nAbove {}, on the same instances:\n\n{}",
+                            result.series[*result.reference].name, PaperRows(result, true));
+}
+
+std::string PaperJson(const PaperResult& result, uint64_t seed) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < result.x.size(); ++i) {
+    nlohmann::ordered_json series = nlohmann::ordered_json::object();
+    for (const PaperSeries& one : result.series) {
+      const PaperPoint& point = one.points[i];
+      series[one.name] = {{"mean", Rounded(point.value.mean, 9)},
+                          {"error", Rounded(point.value.error, 9)}};
+      if (!result.reference.has_value()) continue;
+      series[one.name]["above"] = Rounded(point.above.mean, 9);
+      series[one.name]["above_error"] = Rounded(point.above.error, 9);
+    }
+    rows.push_back({{result.x_name, Significant(result.x[i], 9)}, {"series", std::move(series)}});
+  }
+  nlohmann::ordered_json all = {{"experiment", result.name}, {"title", result.title},
+                                {"x", result.x_label},       {"y", result.y_label},
+                                {"repeats", result.repeats}, {"seed", seed}};
+  all["reference"] = result.reference.has_value()
+                         ? nlohmann::ordered_json(result.series[*result.reference].name)
+                         : nlohmann::ordered_json();
+  all["rows"] = std::move(rows);
+  return all.dump(2) + '\n';
+}
+
+std::string PaperCsv(const PaperResult& result) {
+  std::string text = result.x_name + ",series,mean,standard_error,above,above_error,repeats\n";
+  for (size_t i = 0; i < result.x.size(); ++i) {
+    for (const PaperSeries& series : result.series) {
+      const PaperPoint& point = series.points[i];
+      const std::string above =
+          result.reference.has_value()
+              ? fmt::format("{:.9f},{:.9f}", point.above.mean, point.above.error)
+              : ",";
+      text +=
+          fmt::format("{:.9g},{},{:.9f},{:.9f},{},{}\n", result.x[i], PaperCsvField(series.name),
+                      point.value.mean, point.value.error, above, result.repeats);
+    }
+  }
+  return text;
+}
+
+std::string PaperSvg(const PaperResult& result) {
+  Plot plot{.title = result.title,
+            .x_label = result.x_label,
+            .y_label = result.y_label,
+            .log_x = result.log_x};
+  for (const PaperSeries& series : result.series) {
+    PlotSeries& line = plot.series.emplace_back();
+    line.name = series.name;
+    for (size_t i = 0; i < result.x.size(); ++i) {
+      const MeanAndError& value = series.points[i].value;
+      line.points.push_back({result.x[i], value.mean, value.error});
+    }
+  }
+  return FormatSvg(plot);
+}
+
+Status WritePaper(const PaperResult& result, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return InvalidArgument("--out {}: {}", folder, error.message());
+  const std::string stem = (std::filesystem::path(folder) / result.name).string();
+  RETURN_IF_ERROR(WritePaperFile(stem + ".csv", PaperCsv(result)));
+  return WritePaperFile(stem + ".svg", PaperSvg(result));
+}
+
+}  // namespace freshet
