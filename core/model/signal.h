@@ -4,6 +4,7 @@
 #ifndef FRESHET_CORE_MODEL_SIGNAL_H_
 #define FRESHET_CORE_MODEL_SIGNAL_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -46,9 +47,11 @@ class SourceClass {
 
 inline constexpr int kSourceClasses = limits::kMaxSources * limits::kBurstClasses;
 
-// Counts of signals by source class, in bounded space: six pairs, counts saturate at 255. A seventh
-// source class between two crawls is counted under the last pair: the total stays right, and no
-// site polls seven kinds of source about one page. Value type, thread-compatible.
+// Counts of signals by source class, in bounded space: six pairs, counts saturate at 255. Where they
+// are used up, signals are counted under another pair of their source, and two pairs of one source
+// become one for a source that has none: up to six sources are told apart, whatever their bursts.
+// No site has seven kinds of source about one page; then the total alone is right.
+// Value type, thread-compatible.
 class SignalCounts {
  public:
   static constexpr int kCapacity = 6;
@@ -59,26 +62,14 @@ class SignalCounts {
   };
 
   void Add(SourceClass source_class) {
-    for (int i = 0; i < kCapacity; ++i) {
-      Entry& entry = entries_[i];
+    for (Entry& entry : entries_) {
       if (entry.count == 0) entry.source_class = source_class;
-      if (entry.source_class == source_class || i == kCapacity - 1) {
-        if (entry.count < 255) ++entry.count;
-        return;
-      }
+      if (entry.source_class == source_class) return Count(1, entry);
     }
+    AddToFull(source_class);
   }
-  // Takes one of that source class back, if any is counted.
-  void Subtract(SourceClass source_class) {
-    for (int i = 0; i < kCapacity; ++i) {
-      if (entries_[i].count == 0 || entries_[i].source_class != source_class) continue;
-      if (--entries_[i].count > 0) return;
-      // Used entries stay in front.
-      for (int j = i; j + 1 < kCapacity; ++j) entries_[j] = entries_[j + 1];
-      entries_[kCapacity - 1] = Entry();
-      return;
-    }
-  }
+  // Takes one of that source class back, or of another of its source, if any is counted.
+  void Subtract(SourceClass source_class);
   [[nodiscard]] int Total() const {
     int total = 0;
     for (const Entry& entry : entries_) total += entry.count;
@@ -91,6 +82,11 @@ class SignalCounts {
   bool operator==(const SignalCounts&) const = default;
 
  private:
+  static void Count(int signals, Entry& entry) {
+    entry.count = static_cast<uint8_t>(std::min(255, entry.count + signals));
+  }
+  void AddToFull(SourceClass source_class);
+
   std::array<Entry, kCapacity> entries_{};
 };
 
