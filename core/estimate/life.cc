@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "core/base/check.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 // Strength of the defaults, and of what all hosts show for one of them: deaths and returns.
 constexpr double kDefaultDeaths = 0.1;
-constexpr double kDefaultReturns = 0.2;
+constexpr double kDefaultReturns = 0.02;
 constexpr double kHostDeaths = 5;
 // A page that lives although nobody would have thought so counts as this many days at most.
 constexpr double kMostDays = 1e5;
@@ -22,6 +23,13 @@ double AliveChance(double death_rate, double sign_rate, double silent) {
   const double all = death_rate + sign_rate;
   const double quiet = std::exp(-all * silent);
   return quiet / (quiet - death_rate / all * std::expm1(-all * silent));
+}
+
+double ValueShare(double alive) {
+  DCHECK(alive >= 0 && alive <= 1);
+  constexpr double kLeastWorth = 1 / std::numbers::e;
+  const double below = std::min(1.0, alive / kLeastWorth);
+  return alive * below * below;
 }
 
 void LifeCounts::AddCrawl(const LifeModel& model, double alive, bool found) {

@@ -7,8 +7,14 @@
 //
 //   P = e^(-(delta + r) T) / [e^(-(delta + r) T) + delta/(delta + r) (1 - e^(-(delta + r) T))],
 //
-// and a crawl is worth P times as much. Crawls teach delta: one after such a silence finds the page
-// gone with 1 - P, so that delta is right where as many were found as the sum of 1 - P says,
+// and a crawl is worth P times as much, down to P = 1/e; below, it is best left until there is a
+// sign again. Of a page that nobody signals and that changes at a rate Delta much below delta, what
+// follows a crawl which finds it is worth W = mu e^(-Delta T)/delta where crawls after silences of
+// T are best, and what follows without one mu e^(-Delta T)/(Delta + delta). The crawl costs the
+// price (mu Delta/delta^2) (delta T - 1 + e^(-delta T)) at which T is best: P times the difference
+// of the two pays for it up to delta T = 1 only. Crawls teach delta: one after such a silence finds
+// the page gone with 1 - P, so that delta is right where as many were found as the sum of 1 - P
+// says,
 //
 //   delta = deaths/sum of (1 - P)/delta,
 //
@@ -31,6 +37,10 @@ struct LifeModel {
 
 // P. Precondition: death_rate > 0, sign_rate >= 0, both per day; silent >= 0 days.
 [[nodiscard]] double AliveChance(double death_rate, double sign_rate, double silent);
+
+// What is left of the value of a crawl of a page that is there with the chance `alive` in [0, 1]:
+// `alive` down to 1/e, and its cube below, times e^2, as P is an estimate.
+[[nodiscard]] double ValueShare(double alive);
 
 // What the crawls of a site have found, fading. Value type, thread-compatible.
 struct LifeCounts {

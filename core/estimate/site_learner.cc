@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -25,6 +26,12 @@ constexpr double kDefaultUntold = 0.35;
 constexpr double kDefaultUntoldShare = 0.85;
 constexpr double kDefaultFalseSignals = 0.05;
 constexpr double kDefaultDays = 50;
+// Where nearly all signals of a class are false, crawls tell little of the few that are true, and a
+// recall that is believed to be zero makes every signal false: expectation-maximisation would stay
+// there for ever. So a source is left this recall, divided among its classes as its signals are, as
+// far as the odds that one of them is true stay below these.
+constexpr double kLeastRecall = 0.3;
+constexpr double kLeastOdds = 0.05;
 // A host of fewer pages has the shape of the rates of all.
 constexpr uint64_t kMinPagesForShape = 200;
 
@@ -81,6 +88,17 @@ double LogLikelihood(const std::vector<RateSample>& samples, double shape, doubl
 // Minka's first approximation of the likelihood equation, within 1.5%.
 double ShapeFromLogs(double y) {
   return (3 - y + std::sqrt((y - 3) * (y - 3) + 24 * y)) / (12 * y);
+}
+
+void LeaveRecalls(const RatePrior& prior, std::vector<ClassModel>& classes) {
+  std::array<double, limits::kMaxSources> signals{};
+  for (const ClassModel& model : classes) signals[model.source_class.source()] += model.signals;
+  for (ClassModel& model : classes) {
+    if (!(model.signals > 0)) continue;
+    const double of_source = kLeastRecall * model.signals / signals[model.source_class.source()];
+    const double of_odds = kLeastOdds * model.false_rate.mean / prior.mean;
+    model.recall = std::max(model.recall, std::min(of_source, of_odds));
+  }
 }
 
 }  // namespace
@@ -244,8 +262,9 @@ SiteModel SiteLearner::FitAll(const std::vector<RateSample>& samples, const AgeC
     }
     classes.push_back(model);
   }
-  return SiteModel(FitRatePrior(samples, RatePrior(), kMaxSiteShape), curve, life,
-                   std::move(classes));
+  const RatePrior prior = FitRatePrior(samples, RatePrior(), kMaxSiteShape);
+  LeaveRecalls(prior, classes);
+  return SiteModel(prior, curve, life, std::move(classes));
 }
 
 SiteModel SiteLearner::FitHost(const SiteModel& all, const AgeCurve& curve,
@@ -268,7 +287,9 @@ SiteModel SiteLearner::FitHost(const SiteModel& all, const AgeCurve& curve,
   RatePrior base = all.prior();
   const std::vector<RateSample> samples = samples_.Values();
   if (pages_ >= kMinPagesForShape) base.shape = FitRatePrior(samples, base, kMaxSiteShape).shape;
-  return SiteModel(FitRateMean(samples, base, kHostPages), curve, life, std::move(classes));
+  const RatePrior prior = FitRateMean(samples, base, kHostPages);
+  LeaveRecalls(prior, classes);
+  return SiteModel(prior, curve, life, std::move(classes));
 }
 
 }  // namespace freshet

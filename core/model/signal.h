@@ -47,11 +47,11 @@ class SourceClass {
 
 inline constexpr int kSourceClasses = limits::kMaxSources * limits::kBurstClasses;
 
-// Counts of signals by source class, in bounded space: six pairs, counts saturate at 255. Where they
-// are used up, signals are counted under another pair of their source, and two pairs of one source
-// become one for a source that has none: up to six sources are told apart, whatever their bursts.
-// No site has seven kinds of source about one page; then the total alone is right.
-// Value type, thread-compatible.
+// Counts of signals by source class, in bounded space: six pairs, counts saturate at 255. Where
+// they are used up, signals are counted under another pair of their source, and two pairs of one
+// source become one for a source that has none: up to six sources are told apart, whatever their
+// bursts. No site has seven kinds of source about one page; then the total alone is right. Value
+// type, thread-compatible.
 class SignalCounts {
  public:
   static constexpr int kCapacity = 6;

@@ -32,7 +32,7 @@ Instant LookedForAt(const PageSpec& spec, const PageState& state) {
 }
 
 // However long a page was silent, it stays worth this part of its value: models are wrong.
-constexpr double kLeastAlive = 1e-3;
+constexpr double kLeastWorth = 1e-3;
 
 // The crawl that a page interval counts from; none: no interval holds the page back. Who asks for a
 // page out of turn asks for it within that interval too.
@@ -52,7 +52,7 @@ void ShardState::Impl::WeighAsDefault(const PageState& state, IndexEntry* entry)
     const double weighed = share * double{entry->rates.importance};
     entry->rates.importance = std::max(least, static_cast<float>(weighed));
   };
-  weigh(std::max(alive, kLeastAlive));
+  weigh(std::max(ValueShare(alive), kLeastWorth));
   weigh(urgency.Share(*entry));
 }
 

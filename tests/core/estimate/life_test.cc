@@ -46,6 +46,34 @@ TEST(AliveChance, IsTheShareOfSilentPagesThatLive) {
   EXPECT_NEAR(AliveChance(kDeath, kSigns, kSilent), share, 4 * std::sqrt(0.25 / silent));
 }
 
+TEST(ValueShare, IsTheChanceDownToOneOverEAndLittleBelow) {
+  EXPECT_EQ(ValueShare(1), 1);
+  EXPECT_EQ(ValueShare(0.5), 0.5);
+  EXPECT_NEAR(ValueShare(1 / M_E), 1 / M_E, 1e-15);
+  EXPECT_NEAR(ValueShare(0.1), 0.001 * M_E * M_E, 1e-15);
+  EXPECT_EQ(ValueShare(0), 0);
+}
+
+// Of a page that lives for 200 days and changes every 10,000: at the price that makes crawls after
+// a silence of T best, they are worth more than none at all up to T = 200 only.
+TEST(ValueShare, BeginsToFallWhereNoCrawlIsBestOfAll) {
+  constexpr double kDeath = 0.005;
+  constexpr double kChange = 1e-4;
+  // Worth of what follows a crawl that finds the page fresh, with crawls after silences of `t`.
+  const auto worth = [](double price, double t) {
+    const double both = kDeath + kChange;
+    return (-std::expm1(-both * t) / both - price) / -std::expm1(-kDeath * t);
+  };
+  for (const double t : {20., 100., 190., 210., 400.}) {
+    const double price = -std::expm1(-(kDeath + kChange) * t) / (kDeath + kChange) +
+                         std::exp(-kChange * t) * std::expm1(-kDeath * t) / kDeath;
+    EXPECT_GT(worth(price, t), worth(price, t * 1.1));
+    EXPECT_GT(worth(price, t), worth(price, t / 1.1));
+    EXPECT_EQ(worth(price, t) > 1 / (kDeath + kChange), t < 200) << t;
+    EXPECT_EQ(ValueShare(AliveChance(kDeath, 0, t)) == AliveChance(kDeath, 0, t), t < 200) << t;
+  }
+}
+
 // Pages are crawled when they signal, and rarely else: those that live are seen more often.
 TEST(LifeCounts, CrawlsOfThoseThatLiveDoNotBiasTheDeathRate) {
   constexpr double kDeath = 0.004;

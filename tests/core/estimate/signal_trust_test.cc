@@ -72,6 +72,18 @@ TEST(SignalTrust, ASourceThatStartsToLieIsSeenThroughWithinTwoMonths) {
   EXPECT_LT(believed(), 0.5);
 }
 
+// One signal in seven is true, then: too few to know for sure, but not none. Believed to be zero
+// once, the recall stayed there for ever.
+TEST(SignalTrust, ASourceThatIsFloodedWithFalseSignalsStillTells) {
+  World world({.pages = 400, .mean = 0.02, .false_mean = 0.001, .recall = 0.95, .interval = 40});
+  world.Run(300, 10);
+  for (World::Page& page : world.pages) page.false_rate = 0.1;
+  world.set_source_class({kPing.source(), BurstClass::kMany});
+  world.Run(1500, 10);
+  const HostTrust trust = world.estimator().TrustByHost("", kAllSources, 1).at(0);
+  EXPECT_NEAR(trust.recall, 0.95, 0.1);
+}
+
 TEST(SignalTrust, ASourceThatStartsToLieIsPutInQuarantineAndWeighsLess) {
   World world({.pages = 300, .false_mean = 0.0005, .recall = 0.9, .interval = 7});
   world.Run(300, 10);

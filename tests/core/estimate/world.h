@@ -88,6 +88,9 @@ class World {
     }
   }
 
+  // What signals come as from now on.
+  void set_source_class(SourceClass source_class) { options_.source_class = source_class; }
+
   void Epoch() {
     estimator_->BeginEpoch(now());
     for (Page& page : pages) {
