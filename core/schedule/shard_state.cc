@@ -203,7 +203,10 @@ std::optional<Pick> ShardState::Impl::Take(Instant at) {
   picks.HostChanged(host);
   if (!planned && !std::isinf(best->value)) {
     price = best->value;
-    urgency.Picked(best->value, static_cast<double>(picks.RatesOf(id).change_rate));
+    // What other policies weigh otherwise is no price for it.
+    if (picks.in_force().is_default) {
+      urgency.Picked(best->value, static_cast<double>(picks.RatesOf(id).change_rate));
+    }
   }
   return Pick{pages.number(id), best->value, planned};
 }

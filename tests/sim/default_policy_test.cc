@@ -34,7 +34,7 @@ TEST_P(DefaultPolicy, IsAsGoodAsTheBestRule) {
 // Seeds as many as it takes for their mean to be told from one within some percent.
 INSTANTIATE_TEST_SUITE_P(Worlds, DefaultPolicy,
                          testing::Values(Contest{"liar_alone", 4, 1.05},
-                                         Contest{"critical", 2, 1.02}, Contest{"churn", 2, 1.08},
+                                         Contest{"critical", 2, 1.02}, Contest{"churn", 2, 1.04},
                                          Contest{"no_signals", 1, 1.05},
                                          Contest{"pings_all_daily", 1, 0.7}),
                          [](const auto& named) { return named.param.world; });
