@@ -46,7 +46,8 @@ class CompareTest : public testing::Test {
     CompareOptions options;
     options.histories = {{"small", folder_ + "/small.tsv"}};
     options.worlds = {"liar_alone"};
-    options.policies = {"default", "uniform", "pings_first", "hindsight"};
+    options.policies = {"default",   "uniform",     "pings_first",
+                        "hindsight", "clairvoyant", "bound"};
     options.rates = {20, 50};
     options.recalls = {1, 0.5};
     options.seeds = 2;
@@ -78,15 +79,27 @@ TEST_F(CompareTest, ThreadsDoNotChangeTheTable) {
   EXPECT_THAT(alone, HasSubstr("default of worlds, against hindsight after the warm-up"));
 }
 
-TEST_F(CompareTest, RowsAreInOrderAndHindsightIsForWorlds) {
+TEST_F(CompareTest, RowsAreInOrderWithWhatCouldBeHad) {
   const std::vector<ComparedRow> rows = Play(Options());
   ASSERT_EQ(rows.size(), 5u);
   EXPECT_EQ(rows[1].recall, 1);
   EXPECT_EQ(rows[1].crawls_per_day_per_1000, 50);
   EXPECT_DOUBLE_EQ(rows[1].crawls_per_day, 5);
   EXPECT_EQ(rows[2].recall, 0.5);
-  EXPECT_EQ(rows[0].Find("hindsight"), nullptr);
-  EXPECT_TRUE(std::isnan(rows[0].AgainstHindsight("default")));
+  // Of a history as a whole: nothing of it is settled.
+  ASSERT_NE(rows[0].Find("hindsight"), nullptr);
+  EXPECT_TRUE(std::isnan(rows[0].Find("hindsight")->settled_weighted_staleness.mean));
+  EXPECT_NEAR(rows[0].AgainstHindsight("default"),
+              rows[0].Find("default")->weighted_staleness.mean /
+                  rows[0].Find("hindsight")->weighted_staleness.mean,
+              1e-6);
+  for (const ComparedRow& row : rows) {
+    ASSERT_NE(row.Find("bound"), nullptr);
+    for (const ComparedPolicy& policy : row.policies) {
+      EXPECT_LE(row.Find("bound")->weighted_staleness.mean, policy.weighted_staleness.mean)
+          << row.source << ' ' << policy.policy;
+    }
+  }
   EXPECT_TRUE(rows[4].is_world);
   ASSERT_NE(rows[4].Find("hindsight"), nullptr);
   EXPECT_GT(rows[4].AgainstHindsight("default"), 0);
@@ -101,7 +114,7 @@ TEST_F(CompareTest, KeepsWhatItHasPlayed) {
   options.out = folder_ + "/rows.tsv";
   const std::string first = TableOf(Play(options), options);
   const size_t all = lines_.size();
-  EXPECT_EQ(all, 26u);  // 3 policies x 2 rates x (1 + 2 seeds), and 4 policies x 2 seeds
+  EXPECT_EQ(all, 48u);  // 6 policies: 2 rates x (1 + 2 seeds), and 2 seeds of a world
   EXPECT_EQ(TableOf(Play(options), options), first);
   EXPECT_TRUE(lines_.empty());
   options.again = {"default"};
@@ -114,7 +127,7 @@ TEST_F(CompareTest, KeepsWhatItHasPlayed) {
   std::ofstream(folder_ + "/small.tsv", std::ios::app)
       << "https://site.test/new\t1\t1600000000\t\n";
   (void)Play(options);
-  EXPECT_EQ(lines_.size(), 18u);
+  EXPECT_EQ(lines_.size(), 36u);
 }
 
 TEST_F(CompareTest, RefusesWhatMakesNoSense) {

@@ -13,12 +13,16 @@
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
 #include "tools/sim/compare_results.h"
+#include "tools/sim/replay_clairvoyant.h"
+#include "tools/sim/replay_progress.h"
 
 namespace freshet {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* kHindsight = "hindsight";
+
+using Clock = std::chrono::steady_clock;
 
 // A source with one seed, in memory from the first job that needs it to the last. Thread-safe.
 class Source {
@@ -141,7 +145,6 @@ class Comparison {
     row.is_world = seeds.front()->is_world();
     row.recall = recall;
     for (const std::string& policy : options_.policies) {
-      if (policy == kHindsight && !row.is_world) continue;
       for (Source* source : seeds) {
         jobs_.push_back({source, rows_.size(), row.policies.size(), recall, per_1000});
         source->AddJob();
@@ -186,31 +189,54 @@ class Comparison {
         return outcome;
       }
     }
-    ASSIGN_OR_RETURN(outcome.score, PlayWorld(world, replay, policy));
+    ASSIGN_OR_RETURN(outcome.score, PlayWorld(world, replay, key));
     const MutexLock lock(mutex_);
     ++done_;
+    ++played_;
     RETURN_IF_ERROR(results_.Add(key, outcome.score));
-    progress_(fmt::format("[{}/{}] {} recall {} seed {} {:.4g} crawls/day {}: {:.5f} ({:.1f} s)",
-                          done_, jobs_.size(), key.source, key.recall, key.seed, key.crawls_per_day,
-                          policy, outcome.score.weighted_staleness, outcome.score.seconds));
+    const double share =
+        static_cast<double>(played_) / static_cast<double>(played_ + jobs_.size() - done_);
+    progress_(fmt::format("{}: {:.5f} ({:.1f} s), {}", NameOf(key),
+                          outcome.score.weighted_staleness, outcome.score.seconds,
+                          TimeLeftText(Clock::now() - started_, share)));
     return outcome;
   }
 
+  [[nodiscard]] std::string NameOf(const ReplayKey& key) const FRESHET_REQUIRES(mutex_) {
+    return fmt::format("[{}/{}] {} recall {} seed {} {:.4g} crawls/day {}", done_, jobs_.size(),
+                       key.source, key.recall, key.seed, key.crawls_per_day, key.policy);
+  }
+
   [[nodiscard]] StatusOr<ReplayScore> PlayWorld(const World& world, const ReplayOptions& replay,
-                                                const std::string& name) const {
+                                                const ReplayKey& key) {
+    const Clock::time_point started = Clock::now();
+    const auto seconds = [&started] {
+      return std::chrono::duration<double>(Clock::now() - started).count();
+    };
+    if (key.policy == kBound) {
+      ASSIGN_OR_RETURN(const FreshnessBounds bounds, FreshnessBound(world.pages, replay));
+      return ReplayScore{.weighted_staleness = bounds.weighted_staleness,
+                         .staleness = bounds.staleness,
+                         .settled_weighted_staleness = kNone,
+                         .seconds = seconds()};
+    }
     ReplayPolicyChoice choice;
-    choice.policy = name;
+    choice.policy = key.policy;
     choice.crawls_per_day = replay.crawls_per_day;
+    choice.signal_recall = replay.signal_recall;
     choice.epoch = Duration::FromSeconds(options_.epoch_days * 86400);
     ASSIGN_OR_RETURN(const std::unique_ptr<ReplayPolicy> policy, MakeReplayPolicy(choice, world));
-    const auto started = std::chrono::steady_clock::now();
-    ASSIGN_OR_RETURN(const ReplayResult result, Replay(world.pages, replay, *policy));
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
+    ASSIGN_OR_RETURN(const ReplaySpan span, SpanOf(world.pages, replay));
+    ReplayProgress told(*policy, span, [&](const std::string& text) {
+      const MutexLock lock(mutex_);
+      progress_(NameOf(key) + ": " + text);
+    });
+    ASSIGN_OR_RETURN(const ReplayResult result, Replay(world.pages, replay, told));
     return ReplayScore{.weighted_staleness = Share(result.weighted_freshness),
                        .staleness = Share(result.freshness),
                        .settled_weighted_staleness = Share(result.settled_weighted_freshness),
                        .crawls = result.crawls,
-                       .seconds = seconds.count()};
+                       .seconds = seconds()};
   }
 
   // Turns the outcomes, which are in order of row, policy and seed, into the rows' means.
@@ -247,7 +273,9 @@ class Comparison {
   std::vector<Job> jobs_;
   std::vector<Outcome> outcomes_;  // each written by the thread of its job
   Mutex mutex_;
-  size_t done_ FRESHET_GUARDED_BY(mutex_) = 0;
+  const Clock::time_point started_ = Clock::now();
+  size_t done_ FRESHET_GUARDED_BY(mutex_) = 0;    // known ones included
+  size_t played_ FRESHET_GUARDED_BY(mutex_) = 0;  // those not
   Status failed_;  // the first failure ends all; under the mutex while threads run
   ResultFile results_ FRESHET_GUARDED_BY(mutex_);
   const std::function<void(const std::string&)>& progress_ FRESHET_GUARDED_BY(mutex_);
@@ -265,6 +293,7 @@ Status ValidatePolicies(const CompareOptions& options) {
   RETURN_IF_ERROR(RefuseTwice(options.policies, "--policies"));
   World nothing;
   for (const std::string& policy : options.policies) {
+    if (policy == kBound) continue;
     ReplayPolicyChoice choice;
     choice.policy = policy;
     RETURN_IF_ERROR(MakeReplayPolicy(choice, nothing).status());
@@ -342,6 +371,7 @@ double ComparedRow::AgainstHindsight(const std::string& subject) const {
   const ComparedPolicy* own = Find(subject);
   const ComparedPolicy* hindsight = Find(kHindsight);
   if (own == nullptr || hindsight == nullptr) return kNone;
+  if (!is_world) return Ratio(own->weighted_staleness.mean, hindsight->weighted_staleness.mean);
   return Ratio(own->settled_weighted_staleness.mean, hindsight->settled_weighted_staleness.mean);
 }
 

@@ -56,11 +56,14 @@ struct ComparedRow {
   // Of the simple rules (IsSimpleRule) the one of lowest weighted staleness, of equal ones the
   // first, that is not `subject`; nullptr: none was played.
   [[nodiscard]] const ComparedPolicy* BestRule(const std::string& subject) const;
-  // Weighted staleness of the subject over that of the best rule, and settled over hindsight's. NaN
-  // where one of them is missing.
+  // Weighted staleness of the subject over that of the best rule, and over hindsight's: of worlds
+  // settled, of histories as a whole. NaN where one of them is missing.
   [[nodiscard]] double AgainstBest(const std::string& subject) const;
   [[nodiscard]] double AgainstHindsight(const std::string& subject) const;
 };
+
+// The name among the policies of what none can undercut (FreshnessBound); it cannot be replayed.
+inline constexpr const char* kBound = "bound";
 
 // uniform, importance, pings_first, nutch_adaptive, greedy, greedy_cis: what can be had without
 // this project.

@@ -55,14 +55,15 @@ void AddCompareCommand(CLI::App& app, CommandAction& action) {
   auto flags = std::make_shared<CompareFlags>();
   CompareOptions& options = flags->options;
   options.policies = {"default",        "uniform", "importance", "pings_first",
-                      "nutch_adaptive", "greedy",  "greedy_cis", "hindsight"};
+                      "nutch_adaptive", "greedy",  "greedy_cis", "hindsight",
+                      "clairvoyant",    kBound};
   options.rates = {0.5, 2, 5, 20};
   options.recalls = {1, 0.5, 0.2};
   command->add_option("--history", flags->histories, "NAME=FILE, any number of times");
   command->add_option("--world", options.worlds, "Generated worlds, or all")->delimiter(',');
   command
       ->add_option("--policies", options.policies,
-                   "What to play; hindsight is left out of histories")
+                   "What to play, as replay's; bound: what none can undercut, however it plays")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--subject", options.subject, "The policy that the others are held against")

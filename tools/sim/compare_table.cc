@@ -32,7 +32,8 @@ std::string Sentence(const std::vector<ComparedRow>& rows, bool worlds, RatioKin
   return fmt::format("\n{} of {}, {}: geometric mean {} over {} rows; worst {} ({}).\n", subject,
                      worlds ? "worlds" : "histories",
                      kind == RatioKind::kBest ? "against the best simple rule"
-                                              : "against hindsight after the warm-up",
+                     : worlds                 ? "against hindsight after the warm-up"
+                                              : "against hindsight",
                      PercentText(summary.geometric_mean), summary.rows, PercentText(summary.worst),
                      summary.worst_row);
 }
@@ -45,7 +46,7 @@ std::string Markdown(const std::vector<ComparedRow>& rows, const CompareOptions&
     text += policy == subject ? fmt::format(" **{}** |", policy) : fmt::format(" {} |", policy);
     rule += "---|";
   }
-  text += " against the best | settled, against hindsight |\n" + rule + "---|---|\n";
+  text += " against the best | against hindsight |\n" + rule + "---|---|\n";
   for (const ComparedRow& row : rows) {
     // The recall of a world is its pages' own.
     text += fmt::format("| {} | {} | {:.4g} |", row.source,
@@ -64,9 +65,10 @@ std::string Markdown(const std::vector<ComparedRow>& rows, const CompareOptions&
     text += fmt::format(" {} | {} |\n", PercentText(row.AgainstBest(subject)),
                         PercentText(row.AgainstHindsight(subject)));
   }
+  text += Sentence(rows, false, RatioKind::kHindsight, subject);
+  text += Sentence(rows, true, RatioKind::kHindsight, subject);
   text += Sentence(rows, false, RatioKind::kBest, subject);
   text += Sentence(rows, true, RatioKind::kBest, subject);
-  text += Sentence(rows, true, RatioKind::kHindsight, subject);
   return text;
 }
 
@@ -130,6 +132,8 @@ nlohmann::ordered_json JsonOf(const ComparedRow& row, const std::string& subject
 std::string Json(const std::vector<ComparedRow>& rows, const std::string& subject) {
   nlohmann::ordered_json all = {{"subject", subject}, {"rows", nlohmann::ordered_json::array()}};
   for (const ComparedRow& row : rows) all["rows"].push_back(JsonOf(row, subject));
+  all["histories_against_hindsight"] =
+      JsonOf(Summarise(rows, false, RatioKind::kHindsight, subject));
   all["histories_against_best"] = JsonOf(Summarise(rows, false, RatioKind::kBest, subject));
   all["worlds_against_best"] = JsonOf(Summarise(rows, true, RatioKind::kBest, subject));
   all["worlds_against_hindsight"] = JsonOf(Summarise(rows, true, RatioKind::kHindsight, subject));

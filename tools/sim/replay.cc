@@ -243,19 +243,24 @@ StatusOr<std::vector<ReplayPage>> PrepareReplay(const std::vector<HistoryPage>& 
   return pages;
 }
 
-StatusOr<ReplayResult> Replay(const std::vector<ReplayPage>& pages, const ReplayOptions& options,
-                              ReplayPolicy& policy) {
+StatusOr<ReplaySpan> SpanOf(const std::vector<ReplayPage>& pages, const ReplayOptions& options) {
   RETURN_IF_ERROR(Validate(options));
   CHECK(!pages.empty());
   Instant last = pages.front().first_seen;
   for (const ReplayPage& page : pages) {
     last = std::max({last, page.first_seen, page.touches.empty() ? last : page.touches.back().at});
   }
-  const Instant begin = options.from.value_or(pages.front().first_seen);
-  const Instant end = options.to.value_or(last);
-  if (begin >= end) return InvalidArgument("from, to: the span is empty");
-  if (pages.front().first_seen >= end) return InvalidArgument("to: no page exists before it");
+  const ReplaySpan span{options.from.value_or(pages.front().first_seen), options.to.value_or(last)};
+  if (span.begin >= span.end) return InvalidArgument("from, to: the span is empty");
+  if (pages.front().first_seen >= span.end) return InvalidArgument("to: no page exists before it");
+  return span;
+}
 
+StatusOr<ReplayResult> Replay(const std::vector<ReplayPage>& pages, const ReplayOptions& options,
+                              ReplayPolicy& policy) {
+  ASSIGN_OR_RETURN(const ReplaySpan span, SpanOf(pages, options));
+  const Instant begin = span.begin;
+  const Instant end = span.end;
   ReplayedPages replayed(pages, begin, options.count_from.value_or(end), end);
   Feed feed(pages, replayed, Arrivals(pages, options, begin, end), policy);
   ReplayResult result;

@@ -51,6 +51,17 @@ struct ReplayResult {
 // epoch; at a period of zero, `at` itself.
 [[nodiscard]] Instant NextPoll(Instant at, Duration period);
 
+// From when to when a replay goes. Value type, thread-compatible.
+struct ReplaySpan {
+  Instant begin;
+  Instant end;
+};
+
+// The span of a replay of `pages`, at least one. InvalidArgument for options out of their range or
+// a span in which no page exists.
+[[nodiscard]] StatusOr<ReplaySpan> SpanOf(const std::vector<ReplayPage>& pages,
+                                          const ReplayOptions& options);
+
 // Replays `pages`, at least one. Semantics: a page exists from its first_seen, or from the begin of
 // the span if that is later, and is fresh then. It is stale from its first content change after the
 // last crawl until the next crawl. The k-th crawl happens at begin + k days / crawls_per_day, k =
@@ -58,8 +69,7 @@ struct ReplayResult {
 // as stale, but nobody is told before a crawl finds out. Signals are all touches that are
 // signalled, minor ones included; a content change is not signalled with probability 1 -
 // signal_recall either, decided by a hash of seed, page and touch alone, so that every policy sees
-// the same signals. InvalidArgument for options out of their range or a span in which no page
-// exists.
+// the same signals. Errors as SpanOf.
 [[nodiscard]] StatusOr<ReplayResult> Replay(const std::vector<ReplayPage>& pages,
                                             const ReplayOptions& options, ReplayPolicy& policy);
 

@@ -9,6 +9,7 @@
 #include "tools/sim/commands.h"
 #include "tools/sim/replay.h"
 #include "tools/sim/replay_policies.h"
+#include "tools/sim/replay_progress.h"
 #include "tools/sim/worlds.h"
 
 namespace freshet {
@@ -27,6 +28,7 @@ struct ReplayFlags {
   double epoch_days = 10;
   double warm_up_crawls_per_page = 20;
   bool unnamed_polls = false;
+  bool quiet = false;
 };
 
 StatusOr<Instant> ParseBound(int64_t seconds, const char* flag) {
@@ -85,15 +87,21 @@ StatusOr<ReplayOptions> OptionsOf(const ReplayFlags& flags, const World& world) 
 
 Status RunReplay(const ReplayFlags& flags) {
   RETURN_IF_ERROR(Validate(flags));
-  ASSIGN_OR_RETURN(const World world, LoadWorld(flags));
+  ASSIGN_OR_RETURN(World world, LoadWorld(flags));
   ASSIGN_OR_RETURN(const ReplayOptions options, OptionsOf(flags, world));
+  world.signal_delay = options.signal_delay;
   ReplayPolicyChoice choice = flags.choice;
   choice.crawls_per_day = options.crawls_per_day;
+  choice.signal_recall = options.signal_recall;
   choice.epoch = Duration::FromSeconds(flags.epoch_days * 86400);
   choice.named_polls = !flags.unnamed_polls;
   ASSIGN_OR_RETURN(const std::unique_ptr<ReplayPolicy> policy, MakeReplayPolicy(choice, world));
+  ASSIGN_OR_RETURN(const ReplaySpan span, SpanOf(world.pages, options));
+  ReplayProgress told(*policy, span, [&flags](const std::string& text) {
+    if (!flags.quiet) std::cerr << text + "\n";
+  });
   const auto started = std::chrono::steady_clock::now();
-  ASSIGN_OR_RETURN(const ReplayResult result, Replay(world.pages, options, *policy));
+  ASSIGN_OR_RETURN(const ReplayResult result, Replay(world.pages, options, told));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
   nlohmann::ordered_json line = {{"policy", choice.policy},
                                  {"pages", result.pages},
@@ -121,8 +129,8 @@ void AddReplayCommand(CLI::App& app, CommandAction& action) {
   command
       ->add_option(
           "--policy", flags->choice.policy,
-          "default, an index or rate policy, uniform, importance, pings_first, nutch_adaptive "
-          "or, in a world, hindsight")
+          "default, an index or rate policy, uniform, importance, pings_first, nutch_adaptive, "
+          "or what can only be had afterwards: hindsight, clairvoyant")
       ->capture_default_str();
   command->add_option("--estimator", flags->choice.estimator,
                       "default, mle or cho_gm; unset: that of the policy");
@@ -144,6 +152,7 @@ void AddReplayCommand(CLI::App& app, CommandAction& action) {
       ->capture_default_str();
   command->add_flag("--unnamed-polls", flags->unnamed_polls,
                     "Signals do not tell which poll they came with: nothing is learned of bursts");
+  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
   command->callback([&action, flags] { action = [flags] { return RunReplay(*flags); }; });
 }
 

@@ -15,12 +15,13 @@ constexpr Policy kPolicy{.kind = PolicyKind::kGreedyNcis};
 
 }  // namespace
 
-HindsightReplay::HindsightReplay(const World& world)
+HindsightReplay::HindsightReplay(const World& world, double signal_recall)
     : world_(world),
+      truth_(TruthOf(world, signal_recall)),
       rates_(world.pages.size(), 0),
       crawled_(world.pages.size(), Instant::Infinite()) {
   for (size_t page = 0; page < world.pages.size(); ++page) {
-    const std::vector<TrueRates>& truth = world.truth[page];
+    const std::vector<TrueRates>& truth = truth_.rates[page];
     for (size_t i = 1; i < truth.size(); ++i) happenings_.push_back({truth[i].from, page, i});
     if (!world.pages[page].gone_at.infinite()) {
       happenings_.push_back({world.pages[page].gone_at, page, truth.size()});
@@ -34,7 +35,7 @@ HindsightReplay::HindsightReplay(const World& world)
 void HindsightReplay::CatchUp(Instant now) {
   for (; next_ < happenings_.size() && happenings_[next_].at <= now; ++next_) {
     const auto& [at, page, rates] = happenings_[next_];
-    if (rates == world_.truth[page].size()) {
+    if (rates == truth_.rates[page].size()) {
       Gone(page, at);
       continue;
     }
@@ -46,7 +47,7 @@ void HindsightReplay::CatchUp(Instant now) {
 }
 
 void HindsightReplay::File(size_t page, double exponent, Instant now) {
-  const TrueRates& truth = world_.truth[page][rates_[page]];
+  const TrueRates& truth = truth_.rates[page][rates_[page]];
   IndexEntry entry;
   entry.policy = kPolicy;
   entry.rates =
@@ -62,8 +63,8 @@ void HindsightReplay::File(size_t page, double exponent, Instant now) {
 
 const TrueRates& HindsightReplay::RatesAt(size_t page, Instant at) const {
   size_t i = rates_[page];
-  while (i > 0 && world_.truth[page][i].from > at) --i;
-  return world_.truth[page][i];
+  while (i > 0 && truth_.rates[page][i].from > at) --i;
+  return truth_.rates[page][i];
 }
 
 void HindsightReplay::Add(size_t page, Instant now) {
@@ -75,8 +76,8 @@ void HindsightReplay::Add(size_t page, Instant now) {
 
 const TrueBurst* HindsightReplay::BurstOf(const std::string& host, Instant now) const {
   const auto before = [](const TrueBurst& burst, Instant at) { return burst.arrives < at; };
-  auto it = std::lower_bound(world_.bursts.begin(), world_.bursts.end(), now, before);
-  for (; it != world_.bursts.end() && it->arrives == now; ++it) {
+  auto it = std::lower_bound(truth_.bursts.begin(), truth_.bursts.end(), now, before);
+  for (; it != truth_.bursts.end() && it->arrives == now; ++it) {
     if (it->host == host) return &*it;
   }
   return nullptr;

@@ -1,4 +1,5 @@
-// The policy that knows what no crawler can know: the true rates of every page of a world.
+// The policy that knows what no crawler can know: the true rates of every page of a world, or those
+// that the whole of a history shows.
 #ifndef FRESHET_TOOLS_SIM_REPLAY_HINDSIGHT_H_
 #define FRESHET_TOOLS_SIM_REPLAY_HINDSIGHT_H_
 
@@ -9,6 +10,7 @@
 
 #include "core/index/price_index.h"
 #include "tools/sim/replay.h"
+#include "tools/sim/replay_truth.h"
 #include "tools/sim/worlds.h"
 
 namespace freshet {
@@ -18,11 +20,12 @@ namespace freshet {
 // each burst what share of it is true, and drops pages when they die. It does not know what
 // changed, nor what rates will be; it takes pages as changing by a Poisson process and signals as
 // coming at once. So it is a mark to measure by, not a bound: where rates jump, edits cluster or
-// signals come late it can be beaten. Owner thread only.
+// signals come late it can be beaten, and the more so in a history, where pages' rates are means
+// over all of it. Owner thread only.
 class HindsightReplay : public ReplayPolicy {
  public:
-  // `world` has a truth, and outlives it.
-  explicit HindsightReplay(const World& world);
+  // `world` outlives it; TruthOf says what is known, for `signal_recall` of the replay.
+  explicit HindsightReplay(const World& world, double signal_recall = 1);
 
   void Add(size_t page, Instant now) override;
   void Signal(std::span<const ReplaySignal> poll, Instant now) override;
@@ -45,6 +48,7 @@ class HindsightReplay : public ReplayPolicy {
   [[nodiscard]] const TrueBurst* BurstOf(const std::string& host, Instant now) const;
 
   const World& world_;
+  const ReplayTruth truth_;
   PriceIndex index_;
   std::vector<Happening> happenings_;  // in order of time
   size_t next_ = 0;

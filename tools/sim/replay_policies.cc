@@ -2,6 +2,7 @@
 
 #include "core/model/policy.h"
 #include "tools/common/replay_rules.h"
+#include "tools/sim/replay_clairvoyant.h"
 #include "tools/sim/replay_hindsight.h"
 #include "tools/sim/replay_shard.h"
 
@@ -48,10 +49,11 @@ StatusOr<std::unique_ptr<ReplayPolicy>> MakeReplayPolicy(const ReplayPolicyChoic
                                                          const World& world) {
   std::unique_ptr<ReplayPolicy> policy;
   if (choice.policy == "hindsight") {
-    if (world.truth.size() != world.pages.size()) {
-      return InvalidArgument("hindsight: nobody knows the true rates of a real history");
-    }
-    policy = std::make_unique<HindsightReplay>(world);
+    policy = std::make_unique<HindsightReplay>(world, choice.signal_recall);
+    return policy;
+  }
+  if (choice.policy == "clairvoyant") {
+    policy = std::make_unique<ClairvoyantReplay>(world, choice.crawls_per_day);
     return policy;
   }
   policy = MakeReplayRule(choice.policy, world.pages);

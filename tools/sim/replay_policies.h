@@ -16,14 +16,15 @@ struct ReplayPolicyChoice {
   std::string policy = "default";  // what freshetd does when nothing is configured
   std::string estimator;           // default, mle or cho_gm; empty: that of the policy
   double crawls_per_day = 0;       // what rate policies plan for
+  double signal_recall = 1;        // of a history: what hindsight knows of its signals
   Duration epoch = Duration::Days(10);
   bool named_polls = true;  // as ShardReplay's
 };
 
 // A rule (MakeReplayRule), or else a shard under an index or rate policy. The papers' policies run
 // on the papers' own estimators: one rate where signals are ignored, the two-parameter likelihood
-// where they count. "hindsight" is HindsightReplay. InvalidArgument for a name that is none, and
-// for hindsight where the world has no truth. `world` outlives it.
+// where they count. "hindsight" is HindsightReplay, "clairvoyant" ClairvoyantReplay. InvalidArgument
+// for a name that is none. `world` outlives it.
 [[nodiscard]] StatusOr<std::unique_ptr<ReplayPolicy>> MakeReplayPolicy(
     const ReplayPolicyChoice& choice, const World& world);
 

@@ -1,0 +1,138 @@
+// What could be had: the truth of a history, the policy that sees every change, and the bound.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tools/sim/replay_clairvoyant.h"
+#include "tools/sim/replay_policies.h"
+#include "tools/sim/replay_truth.h"
+
+namespace freshet {
+namespace {
+
+Instant OnDay(double day) {
+  return Instant::FromUnixSeconds(0) + Duration::FromSeconds(day * 86400);
+}
+
+ReplayPage LimitPage(const std::string& host, int number, double importance,
+                     const std::vector<double>& changes, const std::vector<double>& lies = {}) {
+  ReplayPage page{.url = "https://" + host + "/" + std::to_string(number),
+                  .host = host,
+                  .importance = importance,
+                  .first_seen = OnDay(0)};
+  for (const double day : changes) page.touches.push_back({OnDay(day), true});
+  for (const double day : lies) page.touches.push_back({OnDay(day), false});
+  std::sort(page.touches.begin(), page.touches.end(),
+            [](const auto& a, const auto& b) { return a.at < b.at; });
+  return page;
+}
+
+World LimitWorld(std::vector<ReplayPage> pages) {
+  World world;
+  world.signal_delay = Duration::Days(1);
+  world.pages = std::move(pages);
+  return world;
+}
+
+TEST(ReplayTruth, OfAHistoryIsItsMeans) {
+  std::vector<ReplayPage> pages = {
+      LimitPage("a.test", 0, 1, {10.5, 20.5, 100}, {30.5, 50.2}),
+      LimitPage("a.test", 1, 1, {}, {70.5}),
+  };
+  // A poll that names twelve pages of a host, three of which have changed.
+  for (int i = 0; i < 12; ++i) {
+    const std::vector<double> day = {60.5};
+    pages.push_back(i < 3 ? LimitPage("b.test", i, 1, day) : LimitPage("b.test", i, 1, {}, day));
+  }
+  const ReplayTruth truth = TruthOf(LimitWorld(std::move(pages)), 0.5);
+  ASSERT_EQ(truth.rates.size(), 14u);
+  EXPECT_DOUBLE_EQ(truth.rates[0][0].change_rate, 0.03);
+  EXPECT_DOUBLE_EQ(truth.rates[0][0].false_rate, 0.02);
+  EXPECT_DOUBLE_EQ(truth.rates[0][0].recall, 0.5);
+  EXPECT_DOUBLE_EQ(truth.rates[1][0].change_rate, 0);
+  EXPECT_DOUBLE_EQ(truth.rates[1][0].false_rate, 0.01);
+  ASSERT_EQ(truth.bursts.size(), 1u);
+  EXPECT_EQ(truth.bursts[0].host, "b.test");
+  EXPECT_EQ(truth.bursts[0].arrives, OnDay(61));
+  // Of the changed ones half are told of.
+  EXPECT_DOUBLE_EQ(truth.bursts[0].changed_share, 1.5 / 10.5);
+  EXPECT_DOUBLE_EQ(truth.rates[13][0].false_rate, 0);
+}
+
+TEST(ReplayTruth, OfAWorldIsItsOwn) {
+  const World world = *MakeWorld("liar_alone", 1);
+  const ReplayTruth truth = TruthOf(world, 0.3);
+  ASSERT_EQ(truth.rates.size(), world.pages.size());
+  EXPECT_EQ(truth.rates[5][0].change_rate, world.truth[5][0].change_rate);
+}
+
+ReplayOptions LimitOptions(double crawls_per_day, double days) {
+  return {.crawls_per_day = crawls_per_day, .from = OnDay(0), .to = OnDay(days)};
+}
+
+TEST(FreshnessBound, CountsTheBestSpans) {
+  // A crawl in ten days: of the spans [5, 15) and [15, 40) of page 0 and [12, 40) of page 1 the first
+  // are at 10, 20 and 20. They gain 5, 20 and 2 x 20 of the stale times 35 and 2 x 28.
+  const std::vector<ReplayPage> pages = {LimitPage("a.test", 0, 1, {5, 15}),
+                                         LimitPage("a.test", 1, 2, {12})};
+  ReplayOptions options = LimitOptions(0.1, 40);
+  const FreshnessBounds enough = *FreshnessBound(pages, options);
+  EXPECT_NEAR(enough.weighted_staleness, (35 + 56 - 5 - 20 - 40) / 120.0, 1e-12);
+  EXPECT_NEAR(enough.staleness, (35 + 28 - 5 - 20 - 20) / 80.0, 1e-12);
+  options.crawls_per_day = 1 / 39.0;  // at day 39 for the two that last
+  EXPECT_NEAR(FreshnessBound(pages, options)->weighted_staleness, (35 + 56 - 1 - 2) / 120.0, 1e-12);
+  options.crawls_per_day = 0;
+  EXPECT_FALSE(FreshnessBound(pages, options).ok());
+}
+
+TEST(Clairvoyant, SeesEveryChangeAtOnce) {
+  const World world = LimitWorld({LimitPage("a.test", 0, 1, {3.25, 50}),
+                                  LimitPage("a.test", 1, 1, {3.75, 99}, {1, 2})});
+  ClairvoyantReplay policy(world, 1);
+  const ReplayResult result = *Replay(world.pages, LimitOptions(1, 100), policy);
+  EXPECT_EQ(result.crawls, 4u);  // at 4 and 5, and at 50 and 99 as soon as it happens
+  EXPECT_NEAR(result.freshness, 1 - (0.75 + 1.25) / 200, 1e-9);
+}
+
+TEST(Clairvoyant, ServesWhatGainsMostWhereCrawlsAreScarce) {
+  // Page 1 is twice as important and changes every other day, page 0 every twentieth: mu/Delta is 4
+  // and 20 days. A crawl in four days does not do for both, so that the price is that of page 1.
+  std::vector<double> often;
+  for (int day = 1; day < 200; day += 2) often.push_back(day);
+  std::vector<double> seldom;
+  for (int day = 1; day < 200; day += 20) seldom.push_back(day);
+  const World world =
+      LimitWorld({LimitPage("a.test", 0, 1, seldom), LimitPage("a.test", 1, 2, often)});
+  ClairvoyantReplay scarce(world, 0.25);
+  (void)*Replay(world.pages, LimitOptions(0.25, 200), scarce);
+  EXPECT_NEAR(scarce.price(), 4, 0.2);
+  ClairvoyantReplay plenty(world, 1);
+  (void)*Replay(world.pages, LimitOptions(1, 200), plenty);
+  EXPECT_EQ(plenty.price(), 0);
+}
+
+// In each of these worlds: the bound is below the policy that sees all, that below hindsight.
+class Limits : public testing::TestWithParam<const char*> {};
+
+TEST_P(Limits, AreInOrder) {
+  const World world = *MakeWorld(GetParam(), 1);
+  const ReplayOptions options = OptionsOf(world);
+  const auto staleness = [&](const char* name) {
+    ReplayPolicyChoice choice;
+    choice.policy = name;
+    choice.crawls_per_day = options.crawls_per_day;
+    return 1 - Replay(world.pages, options, **MakeReplayPolicy(choice, world))->weighted_freshness;
+  };
+  const double bound = FreshnessBound(world.pages, options)->weighted_staleness;
+  const double clairvoyant = staleness("clairvoyant");
+  EXPECT_GE(bound, 0);
+  EXPECT_LT(bound, clairvoyant);
+  EXPECT_LT(clairvoyant, staleness("hindsight"));
+}
+INSTANTIATE_TEST_SUITE_P(Worlds, Limits,
+                         testing::Values("perfect_scarce", "fast", "churn", "regimes"));
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,184 @@
+#include "tools/sim/replay_clairvoyant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <tuple>
+
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+constexpr double kDaySeconds = 86400;
+constexpr Duration kPricePeriod = Duration::Days(10);
+
+double DaysBetween(Instant from, Instant to) { return (to - from).seconds() / kDaySeconds; }
+
+// What crawls can gain of a page: its part of the page-time, and one gain for each span.
+class SpanGains {
+ public:
+  SpanGains(const ReplaySpan& span, double crawls_per_day)
+      : span_(span), interval_(1 / crawls_per_day) {}
+
+  void AddPage(const ReplayPage& page, double weight) {
+    const Instant appears = std::max(page.first_seen, span_.begin);
+    const Instant ends = std::min(page.gone_at, span_.end);
+    if (appears >= ends) return;
+    page_time_ += weight * DaysBetween(appears, ends);
+    Instant stale_since = Instant::Infinite();
+    for (const ReplayPage::Touch& touch : page.touches) {
+      if (!touch.changed || touch.at <= appears || touch.at >= ends) continue;
+      if (stale_since.infinite()) stale_time_ += weight * DaysBetween(touch.at, ends);
+      AddSpan(weight, stale_since, touch.at);
+      stale_since = touch.at;
+    }
+    AddSpan(weight, stale_since, ends);
+  }
+
+  // The staleness that is left when the best `crawls` of the gains are had.
+  [[nodiscard]] double Staleness(size_t crawls) {
+    if (page_time_ <= 0) return 0;
+    if (crawls < gains_.size()) {
+      std::nth_element(gains_.begin(), gains_.begin() + static_cast<ptrdiff_t>(crawls),
+                       gains_.end(), std::greater<>());
+      gains_.resize(crawls);
+    }
+    double left = stale_time_;
+    for (const double gain : gains_) left -= gain;
+    return std::max(0.0, left) / page_time_;
+  }
+
+ private:
+  void AddSpan(double weight, Instant from, Instant to) {
+    if (from.infinite() || from >= to) return;
+    const double since_begin = DaysBetween(span_.begin, from);
+    // The first crawl is one interval after the begin.
+    const double crawl = interval_ * std::max(1.0, std::ceil(since_begin / interval_));
+    const double gain = weight * (DaysBetween(span_.begin, to) - crawl);
+    if (gain > 0) gains_.push_back(gain);
+  }
+
+  const ReplaySpan span_;
+  double interval_;  // days between two crawls
+  double page_time_ = 0;
+  double stale_time_ = 0;  // if nothing is crawled
+  std::vector<double> gains_;
+};
+
+}  // namespace
+
+ClairvoyantReplay::ClairvoyantReplay(const World& world, double crawls_per_day)
+    : world_(world), crawls_per_day_(crawls_per_day), pages_(world.pages.size()) {
+  const ReplayTruth truth = TruthOf(world, 1);
+  for (size_t page = 0; page < world.pages.size(); ++page) {
+    for (const TrueRates& rates : truth.rates[page]) {
+      happenings_.push_back({rates.from, page, What::kRates, rates.change_rate});
+    }
+    for (const ReplayPage::Touch& touch : world.pages[page].touches) {
+      if (touch.changed) happenings_.push_back({touch.at, page});
+    }
+    if (!world.pages[page].gone_at.infinite()) {
+      happenings_.push_back({world.pages[page].gone_at, page, What::kDeath});
+    }
+  }
+  std::sort(happenings_.begin(), happenings_.end(), [](const Happening& a, const Happening& b) {
+    return std::tuple(a.at, a.page, a.what) < std::tuple(b.at, b.page, b.what);
+  });
+}
+
+void ClairvoyantReplay::SetStale(size_t page, bool stale) {
+  Page& state = pages_[page];
+  if (state.stale) stale_.erase({-state.urgency, page});
+  state.stale = stale;
+  if (!stale) return;
+  state.urgency = world_.pages[page].importance - price_ * state.change_rate;
+  stale_.insert({-state.urgency, page});
+}
+
+void ClairvoyantReplay::Happen(const Happening& happening) {
+  const size_t page = happening.page;
+  Page& state = pages_[page];
+  switch (happening.what) {
+    case What::kRates:
+      state.change_rate = happening.change_rate;
+      SetStale(page, state.stale);
+      return;
+    case What::kChange:
+      if (state.known) SetStale(page, true);
+      return;
+    case What::kDeath:
+      Gone(page, happening.at);
+      return;
+  }
+}
+
+double ClairvoyantReplay::Price() const {
+  std::vector<std::pair<double, double>> values;  // mu/Delta, Delta
+  for (size_t page = 0; page < pages_.size(); ++page) {
+    const double rate = pages_[page].change_rate;
+    if (!pages_[page].known || rate <= 0) continue;
+    values.emplace_back(world_.pages[page].importance / rate, rate);
+  }
+  std::sort(values.begin(), values.end(), std::greater<>());
+  double crawls = 0;
+  for (const auto& [value, rate] : values) {
+    crawls += rate;
+    if (crawls > crawls_per_day_) return value;
+  }
+  return 0;
+}
+
+void ClairvoyantReplay::CatchUp(Instant now) {
+  for (; next_ < happenings_.size() && happenings_[next_].at <= now; ++next_) {
+    Happen(happenings_[next_]);
+  }
+  if (!price_until_.is_none() && now < price_until_) return;
+  price_until_ = now + kPricePeriod;
+  price_ = Price();
+  const auto old = std::move(stale_);
+  stale_.clear();
+  for (const auto& [urgency, page] : old) {
+    pages_[page].stale = false;
+    SetStale(page, true);
+  }
+}
+
+void ClairvoyantReplay::Add(size_t page, Instant now) {
+  // What has happened to it before is in the copy.
+  CatchUp(now);
+  pages_[page].known = world_.pages[page].gone_at > now;
+}
+
+std::optional<size_t> ClairvoyantReplay::Pick(Instant now) {
+  CatchUp(now);
+  if (stale_.empty()) return std::nullopt;
+  return stale_.begin()->second;
+}
+
+void ClairvoyantReplay::Crawled(size_t page, Instant, bool changed) {
+  DCHECK(changed, "page {}", page);
+  SetStale(page, false);
+}
+
+void ClairvoyantReplay::Gone(size_t page, Instant) {
+  SetStale(page, false);
+  pages_[page].known = false;
+}
+
+StatusOr<FreshnessBounds> FreshnessBound(const std::vector<ReplayPage>& pages,
+                                         const ReplayOptions& options) {
+  ASSIGN_OR_RETURN(const ReplaySpan span, SpanOf(pages, options));
+  SpanGains weighted(span, options.crawls_per_day);
+  SpanGains plain(span, options.crawls_per_day);
+  for (const ReplayPage& page : pages) {
+    weighted.AddPage(page, page.importance);
+    plain.AddPage(page, 1);
+  }
+  const auto crawls = static_cast<size_t>(
+      std::ceil(DaysBetween(span.begin, span.end) * options.crawls_per_day));
+  return FreshnessBounds{weighted.Staleness(crawls), plain.Staleness(crawls)};
+}
+
+}  // namespace freshet
