@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -93,6 +94,21 @@ Learner::Learner(std::vector<double> importance, std::vector<uint8_t> complete,
   Plan();
 }
 
+Status Learner::AddPage(double importance, bool complete) {
+  const double any_rate = 1;
+  RETURN_IF_ERROR(ValidatePlanInput({{&importance, 1}, {&any_rate, 1}, {}}, options_.crawl_rate));
+  if (complete || !complete_.empty()) {
+    complete_.resize(importance_.size(), 0);
+    complete_.push_back(complete ? 1 : 0);
+  }
+  importance_.push_back(importance);
+  observations_.emplace_back(1);
+  plan_.rate.push_back(0);
+  if (!plan_.probability.empty()) plan_.probability.push_back(0);
+  if (change_rates_.empty()) Plan();
+  return {};
+}
+
 CrawlTimes Learner::crawl_times() const {
   const bool exploring = options_.kind == LearnerKind::kExploreCommit && change_rates_.empty();
   return exploring ? CrawlTimes::kEqualIntervals : CrawlTimes::kPoisson;
@@ -134,11 +150,17 @@ double Learner::EstimatePage(size_t page) const {
 }
 
 void Learner::Estimate() {
+  constexpr size_t kNever = std::numeric_limits<size_t>::max();
   change_rates_.resize(importance_.size());
+  estimated_from_.resize(importance_.size(), kNever);
   const size_t chunks = (importance_.size() + kPlanChunk - 1) / kPlanChunk;
   options_.parallel(chunks, [&](size_t chunk) {
     const size_t end = std::min(importance_.size(), (chunk + 1) * kPlanChunk);
-    for (size_t i = chunk * kPlanChunk; i < end; ++i) change_rates_[i] = EstimatePage(i);
+    for (size_t i = chunk * kPlanChunk; i < end; ++i) {
+      if (estimated_from_[i] == observations_[i].size()) continue;
+      estimated_from_[i] = observations_[i].size();
+      change_rates_[i] = EstimatePage(i);
+    }
   });
 }
 

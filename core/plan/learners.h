@@ -48,9 +48,9 @@ struct LearnerOptions {
   ParallelFor parallel = SerialFor;
 };
 
-// One run of a learner over a fixed set of pages. The driver crawls by plan() for an epoch of any
-// length, reports what it saw, and calls EndEpoch. Keeps every observation (the estimators need
-// them): 17 bytes a crawl. Thread-compatible.
+// One run of a learner over a set of pages that may grow. The driver crawls by plan() for an epoch
+// of any length, reports what it saw, and calls EndEpoch. Keeps every observation (the estimators
+// need them): 17 bytes a crawl. Thread-compatible.
 class Learner {
  public:
   // InvalidArgument unless the pages and the crawl rate are valid for a plan, epsilon and floor lie
@@ -63,6 +63,12 @@ class Learner {
   [[nodiscard]] const RatePlan& plan() const { return plan_; }
   [[nodiscard]] CrawlTimes crawl_times() const;
 
+  // One more page, with the next number. While there are no estimates it takes part in a uniform
+  // plan at once, at the cost of a plan; later it has rate 0 until EndEpoch, and for good where
+  // explore_commit has committed.
+  // InvalidArgument, with nothing changed, for an importance that is not valid for a plan.
+  [[nodiscard]] Status AddPage(double importance, bool complete);
+
   // A polled page was crawled `elapsed` after the crawl before it and had changed or not.
   // InvalidArgument for an unknown page or an elapsed time that is not finite and > 0.
   [[nodiscard]] Status ObserveCrawl(size_t page, double elapsed, bool changed);
@@ -70,8 +76,8 @@ class Learner {
   // for a page without complete signals.
   [[nodiscard]] Status ObserveSignals(size_t page, double elapsed, double signals);
 
-  // Re-estimates every page from all that was observed and makes the next epoch's plan.
-  // explore_commit does so once and then keeps its plan.
+  // Re-estimates every page of which something was observed in the epoch, from all that was, and
+  // makes the next epoch's plan. explore_commit does so once and then keeps its plan.
   void EndEpoch();
 
   // Epochs ended so far.
@@ -90,6 +96,7 @@ class Learner {
   std::vector<uint8_t> complete_;
   LearnerOptions options_;
   std::vector<Observations> observations_;
+  std::vector<size_t> estimated_from_;  // how many observations each change rate rests on
   std::vector<double> change_rates_;
   RatePlan plan_;
   int epochs_ = 0;

@@ -73,8 +73,8 @@ ReplayOptions LimitOptions(double crawls_per_day, double days) {
 }
 
 TEST(FreshnessBound, CountsTheBestSpans) {
-  // A crawl in ten days: of the spans [5, 15) and [15, 40) of page 0 and [12, 40) of page 1 the first
-  // are at 10, 20 and 20. They gain 5, 20 and 2 x 20 of the stale times 35 and 2 x 28.
+  // A crawl in ten days: of the spans [5, 15) and [15, 40) of page 0 and [12, 40) of page 1 the
+  // first are at 10, 20 and 20. They gain 5, 20 and 2 x 20 of the stale times 35 and 2 x 28.
   const std::vector<ReplayPage> pages = {LimitPage("a.test", 0, 1, {5, 15}),
                                          LimitPage("a.test", 1, 2, {12})};
   ReplayOptions options = LimitOptions(0.1, 40);
@@ -88,8 +88,8 @@ TEST(FreshnessBound, CountsTheBestSpans) {
 }
 
 TEST(Clairvoyant, SeesEveryChangeAtOnce) {
-  const World world = LimitWorld({LimitPage("a.test", 0, 1, {3.25, 50}),
-                                  LimitPage("a.test", 1, 1, {3.75, 99}, {1, 2})});
+  const World world = LimitWorld(
+      {LimitPage("a.test", 0, 1, {3.25, 50}), LimitPage("a.test", 1, 1, {3.75, 99}, {1, 2})});
   ClairvoyantReplay policy(world, 1);
   const ReplayResult result = *Replay(world.pages, LimitOptions(1, 100), policy);
   EXPECT_EQ(result.crawls, 4u);  // at 4 and 5, and at 50 and 99 as soon as it happens

@@ -176,8 +176,8 @@ StatusOr<FreshnessBounds> FreshnessBound(const std::vector<ReplayPage>& pages,
     weighted.AddPage(page, page.importance);
     plain.AddPage(page, 1);
   }
-  const auto crawls = static_cast<size_t>(
-      std::ceil(DaysBetween(span.begin, span.end) * options.crawls_per_day));
+  const auto crawls =
+      static_cast<size_t>(std::ceil(DaysBetween(span.begin, span.end) * options.crawls_per_day));
   return FreshnessBounds{weighted.Staleness(crawls), plain.Staleness(crawls)};
 }
 

@@ -26,6 +26,7 @@ struct ReplayFlags {
   std::optional<int64_t> to;
   uint64_t seed = 1;
   double epoch_days = 10;
+  double explore_days = 100;
   double warm_up_crawls_per_page = 20;
   bool unnamed_polls = false;
   bool quiet = false;
@@ -52,6 +53,9 @@ Status Validate(const ReplayFlags& flags) {
   const double delay = flags.signal_delay_days.value_or(1);
   if (!(delay >= 0) || delay > 36500) {
     return InvalidArgument("--signal-delay-days {}: not in [0, 36500]", delay);
+  }
+  if (!(flags.explore_days > 0 && flags.explore_days <= 36500)) {
+    return InvalidArgument("--explore-days {}: not in (0, 36500]", flags.explore_days);
   }
   return ValidatePace(flags.epoch_days, flags.warm_up_crawls_per_page);
 }
@@ -94,6 +98,7 @@ Status RunReplay(const ReplayFlags& flags) {
   choice.crawls_per_day = options.crawls_per_day;
   choice.signal_recall = options.signal_recall;
   choice.epoch = Duration::FromSeconds(flags.epoch_days * 86400);
+  choice.explore = Duration::FromSeconds(flags.explore_days * 86400);
   choice.named_polls = !flags.unnamed_polls;
   ASSIGN_OR_RETURN(const std::unique_ptr<ReplayPolicy> policy, MakeReplayPolicy(choice, world));
   ASSIGN_OR_RETURN(const ReplaySpan span, SpanOf(world.pages, options));
@@ -129,8 +134,9 @@ void AddReplayCommand(CLI::App& app, CommandAction& action) {
   command
       ->add_option(
           "--policy", flags->choice.policy,
-          "default, an index or rate policy, uniform, importance, pings_first, nutch_adaptive, "
-          "or what can only be had afterwards: hindsight, clairvoyant")
+          "default, an index or rate policy, a learner (lambda_learn, lambda_learn_approx, "
+          "binary_learn, explore_commit, eps_greedy), uniform, importance, pings_first, "
+          "nutch_adaptive, or what can only be had afterwards: hindsight, clairvoyant")
       ->capture_default_str();
   command->add_option("--estimator", flags->choice.estimator,
                       "default, mle or cho_gm; unset: that of the policy");
@@ -150,6 +156,14 @@ void AddReplayCommand(CLI::App& app, CommandAction& action) {
       ->add_option("--warm-up-crawls-per-page", flags->warm_up_crawls_per_page,
                    "In a world: crawls of a page before freshness counts as settled")
       ->capture_default_str();
+  command
+      ->add_option("--explore-days", flags->explore_days,
+                   "explore_commit: days of uniform crawls before it commits")
+      ->capture_default_str();
+  command->add_option(
+      "--eps", flags->choice.epsilon,
+      "eps_greedy: share of uniform crawls (0.1); binary_learn: smallest rate, as a "
+      "part of the mean (0.2)");
   command->add_flag("--unnamed-polls", flags->unnamed_polls,
                     "Signals do not tell which poll they came with: nothing is learned of bursts");
   command->add_flag("--quiet", flags->quiet, "No progress on standard error");

@@ -1,9 +1,13 @@
 #include "tools/sim/replay_policies.h"
 
+#include <utility>
+
 #include "core/model/policy.h"
+#include "core/plan/learners.h"
 #include "tools/common/replay_rules.h"
 #include "tools/sim/replay_clairvoyant.h"
 #include "tools/sim/replay_hindsight.h"
+#include "tools/sim/replay_learner.h"
 #include "tools/sim/replay_shard.h"
 
 namespace freshet {
@@ -43,6 +47,22 @@ StatusOr<ShardOptions> OptionsOf(const ReplayPolicyChoice& choice) {
   return options;
 }
 
+StatusOr<std::unique_ptr<ReplayPolicy>> MakeLearner(LearnerKind kind,
+                                                    const ReplayPolicyChoice& choice,
+                                                    const World& world) {
+  LearnerOptions options;
+  options.kind = kind;
+  options.crawl_rate = choice.crawls_per_day;
+  if (choice.epsilon)
+    (kind == LearnerKind::kEpsGreedy ? options.epsilon : options.floor) = *choice.epsilon;
+  const bool explores = kind == LearnerKind::kExploreCommit;
+  ASSIGN_OR_RETURN(Learner learner, Learner::Create({}, {}, options));
+  std::unique_ptr<ReplayPolicy> policy = std::make_unique<LearnerReplay>(
+      world, std::move(learner), LearnsFromSignals(kind), choice.signal_recall,
+      explores ? choice.explore : choice.epoch, choice.epoch);
+  return policy;
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<ReplayPolicy>> MakeReplayPolicy(const ReplayPolicyChoice& choice,
@@ -58,6 +78,10 @@ StatusOr<std::unique_ptr<ReplayPolicy>> MakeReplayPolicy(const ReplayPolicyChoic
   }
   policy = MakeReplayRule(choice.policy, world.pages);
   if (policy != nullptr) return policy;
+  if (const StatusOr<LearnerKind> learner = ParseLearner(choice.policy); learner.ok()) {
+    ASSIGN_OR_RETURN(policy, MakeLearner(*learner, choice, world));
+    return policy;
+  }
   ASSIGN_OR_RETURN(const ShardOptions options, OptionsOf(choice));
   policy = std::make_unique<ShardReplay>(world.pages, options, choice.epoch,
                                          Rate::PerDay(choice.crawls_per_day), choice.named_polls);

@@ -3,6 +3,7 @@
 #define FRESHET_TOOLS_SIM_REPLAY_POLICIES_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/status.h"
@@ -19,12 +20,16 @@ struct ReplayPolicyChoice {
   double signal_recall = 1;        // of a history: what hindsight knows of its signals
   Duration epoch = Duration::Days(10);
   bool named_polls = true;  // as ShardReplay's
+  // Of learners (core/plan/learners.h): the first epoch of explore_commit, and for eps_greedy and
+  // binary_learn the share of uniform crawls or the floor, unset: those of LearnerOptions.
+  Duration explore = Duration::Days(100);
+  std::optional<double> epsilon;
 };
 
 // A rule (MakeReplayRule), or else a shard under an index or rate policy. The papers' policies run
 // on the papers' own estimators: one rate where signals are ignored, the two-parameter likelihood
-// where they count. "hindsight" is HindsightReplay, "clairvoyant" ClairvoyantReplay. InvalidArgument
-// for a name that is none. `world` outlives it.
+// where they count. A learner's name is LearnerReplay. "hindsight" is HindsightReplay,
+// "clairvoyant" ClairvoyantReplay. InvalidArgument for a name that is none. `world` outlives it.
 [[nodiscard]] StatusOr<std::unique_ptr<ReplayPolicy>> MakeReplayPolicy(
     const ReplayPolicyChoice& choice, const World& world);
 

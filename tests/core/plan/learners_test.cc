@@ -281,6 +281,35 @@ TEST(Learners, ExploreCommitKeepsItsPlan) {
   EXPECT_EQ(learner->plan().rate, committed);
 }
 
+TEST(Learners, TakeInPagesThatComeLater) {
+  LearnerOptions options;
+  options.crawl_rate = 4;
+  StatusOr<Learner> at_once = Learner::Create({1, 2, 3}, {1, 0, 1}, options);
+  StatusOr<Learner> one_by_one = Learner::Create({}, {}, options);
+  ASSERT_TRUE(at_once.ok() && one_by_one.ok());
+  ASSERT_TRUE(one_by_one->AddPage(1, true).ok());
+  ASSERT_TRUE(one_by_one->AddPage(2, false).ok());
+  ASSERT_TRUE(one_by_one->AddPage(3, true).ok());
+  EXPECT_EQ(one_by_one->plan().rate, std::vector<double>(3, 4 / 3.0));
+  EXPECT_FALSE(one_by_one->AddPage(-1, true).ok());
+  for (Learner* learner : {&*at_once, &*one_by_one}) {
+    EXPECT_TRUE(learner->ObserveCrawl(1, 0.5, true).ok());
+    EXPECT_TRUE(learner->ObserveSignals(2, 10, 7).ok());
+    learner->EndEpoch();
+  }
+  EXPECT_EQ(one_by_one->change_rates(), at_once->change_rates());
+  EXPECT_EQ(one_by_one->plan().rate, at_once->plan().rate);
+  EXPECT_EQ(one_by_one->plan().probability, at_once->plan().probability);
+  ASSERT_TRUE(one_by_one->AddPage(9, false).ok());
+  EXPECT_EQ(one_by_one->plan().rate.back(), 0);
+  one_by_one->EndEpoch();
+  EXPECT_GT(one_by_one->plan().rate.back(), 0);
+  options.kind = LearnerKind::kExploreCommit;
+  StatusOr<Learner> exploring = Learner::Create({1}, {}, options);
+  ASSERT_TRUE(exploring.ok() && exploring->AddPage(5, false).ok());
+  EXPECT_EQ(exploring->plan().rate, std::vector<double>(2, 2));
+}
+
 TEST(Learners, RefuseBadInput) {
   LearnerOptions options;
   options.crawl_rate = 1;
