@@ -46,8 +46,7 @@ class CompareTest : public testing::Test {
     CompareOptions options;
     options.histories = {{"small", folder_ + "/small.tsv"}};
     options.worlds = {"liar_alone"};
-    options.policies = {"default",   "uniform",     "pings_first",
-                        "hindsight", "clairvoyant", "bound"};
+    options.policies = {"default", "uniform", "pings_first", "hindsight", "clairvoyant", "bound"};
     options.rates = {20, 50};
     options.recalls = {1, 0.5};
     options.seeds = 2;

@@ -5,6 +5,8 @@
 
 #include "tools/sim/commands.h"
 #include "tools/sim/compare.h"
+#include "tools/sim/compare_docs.h"
+#include "tools/sim/compare_plot.h"
 #include "tools/sim/compare_table.h"
 #include "tools/sim/worlds.h"
 
@@ -15,6 +17,10 @@ struct CompareFlags {
   CompareOptions options;
   std::vector<std::string> histories;
   std::string format = "markdown";
+  std::string rows;   // file of a table instead of replays
+  std::string plot;   // file
+  std::string docs;   // page, and
+  std::string block;  // the name of the block of it that gets the table
   bool json = false;
   bool quiet = false;
 };
@@ -31,20 +37,67 @@ Status ParseHistories(const CompareFlags& flags, CompareOptions* options) {
   return {};
 }
 
-Status RunCompare(const CompareFlags& flags) {
-  CompareOptions options = flags.options;
-  RETURN_IF_ERROR(ParseHistories(flags, &options));
-  ASSIGN_OR_RETURN(const TableFormat format, ParseTableFormat(flags.json ? "json" : flags.format));
-  if (options.worlds == std::vector<std::string>{"all"}) {
-    options.worlds.clear();
-    for (const WorldPlan& plan : WorldPlans()) options.worlds.emplace_back(plan.name);
+// The rows that are in a file, and the policies that they name.
+StatusOr<std::vector<ComparedRow>> ReadRows(const std::string& file, CompareOptions* options) {
+  std::vector<ComparedRow> rows;
+  RETURN_IF_ERROR(WithInput(file, [&](std::istream& input) -> Status {
+    ASSIGN_OR_RETURN(RecordedComparison recorded, ReadComparison(input));
+    rows = std::move(recorded.rows);
+    options->policies = std::move(recorded.policies);
+    return {};
+  }));
+  return rows;
+}
+
+// The rows of the flags: played, or read.
+StatusOr<std::vector<ComparedRow>> MakeRows(const CompareFlags& flags, CompareOptions* options) {
+  if (!flags.rows.empty()) {
+    if (!flags.histories.empty() || !options->worlds.empty()) {
+      return InvalidArgument(
+          "--rows: nothing is played, so that --history and --world say nothing");
+    }
+    return ReadRows(flags.rows, options);
+  }
+  RETURN_IF_ERROR(ParseHistories(flags, options));
+  if (options->worlds == std::vector<std::string>{"all"}) {
+    options->worlds.clear();
+    for (const WorldPlan& plan : WorldPlans()) options->worlds.emplace_back(plan.name);
   }
   const auto progress = [&](const std::string& line) {
     if (!flags.quiet) std::cerr << line + "\n";
   };
-  ASSIGN_OR_RETURN(const std::vector<ComparedRow> rows, Compare(options, progress));
+  return Compare(*options, progress);
+}
+
+Status RunCompare(const CompareFlags& flags) {
+  CompareOptions options = flags.options;
+  ASSIGN_OR_RETURN(const TableFormat format, ParseTableFormat(flags.json ? "json" : flags.format));
+  if (flags.docs.empty() != flags.block.empty()) {
+    return InvalidArgument("--docs, --block: both are needed to write a table into a page");
+  }
+  ASSIGN_OR_RETURN(const std::vector<ComparedRow> rows, MakeRows(flags, &options));
+  if (!flags.plot.empty()) RETURN_IF_ERROR(WritePlots(ComparePlots(rows, options), flags.plot));
+  if (!flags.docs.empty()) {
+    return ReplaceBlockOfFile(flags.docs, flags.block,
+                              FormatTable(rows, options, TableFormat::kMarkdown));
+  }
   std::cout << FormatTable(rows, options, format);
   return {};
+}
+
+void AddOutputOptions(CLI::App* command, CompareFlags* flags) {
+  command->add_option("--format", flags->format, "markdown, tsv or json")->capture_default_str();
+  command->add_flag("--json", flags->json, "As --format json");
+  command->add_option("--plot", flags->plot,
+                      "SVG file of staleness over rate; with several histories or recalls each has "
+                      "its name before the extension");
+  command->add_option("--rows", flags->rows,
+                      "Plays nothing: the rows of a file that --format tsv has printed");
+  command->add_option("--docs", flags->docs,
+                      "Page whose block gets the table as Markdown, instead of standard output");
+  command->add_option("--block", flags->block,
+                      "Name of that block: <!-- freshet-sim compare: NAME -->");
+  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
 }
 
 }  // namespace
@@ -54,9 +107,8 @@ void AddCompareCommand(CLI::App& app, CommandAction& action) {
       app.add_subcommand("compare", "A table of policies on histories and generated worlds");
   auto flags = std::make_shared<CompareFlags>();
   CompareOptions& options = flags->options;
-  options.policies = {"default",        "uniform", "importance", "pings_first",
-                      "nutch_adaptive", "greedy",  "greedy_cis", "hindsight",
-                      "clairvoyant",    kBound};
+  options.policies = {"default", "uniform",    "importance", "pings_first", "nutch_adaptive",
+                      "greedy",  "greedy_cis", "hindsight",  "clairvoyant", kBound};
   options.rates = {0.5, 2, 5, 20};
   options.recalls = {1, 0.5, 0.2};
   command->add_option("--history", flags->histories, "NAME=FILE, any number of times");
@@ -89,9 +141,7 @@ void AddCompareCommand(CLI::App& app, CommandAction& action) {
       ->add_option("--again", options.again,
                    "Policies that are played again, whatever --out holds of them")
       ->delimiter(',');
-  command->add_option("--format", flags->format, "markdown, tsv or json")->capture_default_str();
-  command->add_flag("--json", flags->json, "As --format json");
-  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  AddOutputOptions(command, flags.get());
   command->callback([&action, flags] { action = [flags] { return RunCompare(*flags); }; });
 }
 

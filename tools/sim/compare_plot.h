@@ -1,0 +1,33 @@
+// What freshet-sim compare draws.
+#ifndef FRESHET_TOOLS_SIM_COMPARE_PLOT_H_
+#define FRESHET_TOOLS_SIM_COMPARE_PLOT_H_
+
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "tools/sim/compare.h"
+#include "tools/sim/svg_plot.h"
+
+namespace freshet {
+
+// Staleness over the crawl rate, a line a policy, of one history at one recall. Value type,
+// thread-compatible.
+struct ComparePlot {
+  std::string name;  // of the history and recall, of letters, digits, dots, - and _ alone
+  Plot plot;
+};
+
+// One for each history and recall, in the order of the rows. The weighted staleness is drawn as its
+// decimal logarithm, since it spans some decades; what is 0 has none. Worlds have one rate each,
+// and are left out.
+[[nodiscard]] std::vector<ComparePlot> ComparePlots(const std::vector<ComparedRow>& rows,
+                                                    const CompareOptions& options);
+
+// One plot: the file of that name; several: each in a file with its name before the extension.
+// InvalidArgument without any; DataLoss for a file that cannot be written.
+[[nodiscard]] Status WritePlots(const std::vector<ComparePlot>& plots, const std::string& file);
+
+}  // namespace freshet
+
+#endif  // FRESHET_TOOLS_SIM_COMPARE_PLOT_H_
