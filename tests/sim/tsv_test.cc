@@ -44,6 +44,20 @@ TEST(Tsv, FindsColumnsByName) {
   EXPECT_FALSE(table->Next().value());
 }
 
+TEST(Tsv, ColumnsMayBeMissingIfTheyAreOptional) {
+  std::istringstream input("b\ta\n2\t1\n");
+  StatusOr<TsvReader> table = TsvReader::Open(input, {"a"}, {"c", "b"});
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_TRUE(table->Has(0));
+  EXPECT_FALSE(table->Has(1));
+  EXPECT_TRUE(table->Has(2));
+  ASSERT_TRUE(table->Next().value());
+  EXPECT_EQ(table->Text(0), "1");
+  EXPECT_EQ(table->Text(2), "2");
+  std::istringstream twice("b\ta\tb\n");
+  EXPECT_FALSE(TsvReader::Open(twice, {"a"}, {"b"}).ok());
+}
+
 TEST(Tsv, RowsHaveTheWidthOfTheHeader) {
   for (const char* row : {"1", "1\t2\t3"}) {
     std::istringstream input(std::string("a\tb\n") + row);

@@ -47,6 +47,7 @@ forbid '#include [<"]rocksdb' server tools bench -- 'only storage/ speaks RocksD
 forbid '#include "storage/internal' core server tools -- 'what is inside storage is its own'
 # Programs share what is in tools/common, nothing else of each other.
 forbid '#include "(server|storage|bench|tools/(cli|demo))/' tools/sim -- 'the simulator links core alone'
+forbid '#include "(server|storage|bench|tools/demo)/' tools/what_if -- 'what-if joins the simulator and the client, nothing else'
 forbid '#include "tools/(cli|demo|sim)/' bench -- 'a program uses nothing of another'
 forbid '#include "(tools|bench|tests)/' storage server -- 'programs are above the service'
 forbid '#include "core/(estimate|index|plan|schedule)/' core/model -- 'the model is below what uses it'

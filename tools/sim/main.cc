@@ -1,7 +1,9 @@
-// freshet-sim: values, estimates, plans and simulations without a server. It links core only.
+// freshet-sim: values, estimates, plans and simulations without a server. Of all that only
+// `what-if` may ask one, over the API.
 #include <iostream>
 
 #include "tools/sim/commands.h"
+#include "tools/what_if/what_if_command.h"
 
 namespace freshet {
 namespace {
@@ -14,6 +16,7 @@ void AddCommands(CLI::App& app, CommandAction& action) {
   AddReplayCommand(app, action);
   AddRunCommand(app, action);
   AddValueCommand(app, action);
+  AddWhatIfCommand(app, action);
   AddWorldsCommand(app, action);
 }
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "core/base/check.h"
 
 namespace freshet {
 namespace {
+
+constexpr size_t kMissingColumn = std::numeric_limits<size_t>::max();
 
 template <typename T>
 StatusOr<T> ParseWhole(std::string_view text, std::string_view kind) {
@@ -61,14 +64,23 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   }
 }
 
-StatusOr<TsvReader> TsvReader::Open(std::istream& input, std::vector<std::string> columns) {
+StatusOr<TsvReader> TsvReader::Open(std::istream& input, std::vector<std::string> columns,
+                                    const std::vector<std::string>& optional) {
+  const size_t required = columns.size();
+  columns.insert(columns.end(), optional.begin(), optional.end());
   TsvReader reader(input, std::move(columns));
   if (!reader.ReadLine(reader.header_)) return InvalidArgument("the input has no header line");
   const std::vector<std::string_view> names = Split(reader.header_, '\t');
   reader.width_ = names.size();
   for (const std::string& column : reader.columns_) {
     const auto found = std::find(names.begin(), names.end(), column);
-    if (found == names.end()) return InvalidArgument("header: column '{}' is missing", column);
+    if (found == names.end()) {
+      if (reader.positions_.size() < required) {
+        return InvalidArgument("header: column '{}' is missing", column);
+      }
+      reader.positions_.push_back(kMissingColumn);
+      continue;
+    }
     if (std::find(found + 1, names.end(), column) != names.end()) {
       return InvalidArgument("header: column '{}' is there twice", column);
     }
@@ -87,8 +99,13 @@ StatusOr<bool> TsvReader::Next() {
   return true;
 }
 
+bool TsvReader::Has(size_t column) const {
+  CHECK(column < positions_.size());
+  return positions_[column] != kMissingColumn;
+}
+
 std::string_view TsvReader::Text(size_t column) const {
-  CHECK(column < positions_.size() && cells_.size() == width_);
+  CHECK(Has(column) && cells_.size() == width_);
   return cells_[positions_[column]];
 }
 

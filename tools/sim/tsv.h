@@ -42,8 +42,13 @@ namespace freshet {
 class TsvReader {
  public:
   // Reads the header. InvalidArgument if a column is missing or twice there, or if there is no
-  // header at all. Cells are then addressed by their position in `columns`.
-  static StatusOr<TsvReader> Open(std::istream& input, std::vector<std::string> columns);
+  // header at all. Cells are then addressed by their position in `columns`, those of `optional`
+  // after them, which may be missing.
+  static StatusOr<TsvReader> Open(std::istream& input, std::vector<std::string> columns,
+                                  const std::vector<std::string>& optional = {});
+
+  // Whether the header has the column, one of `optional`. The cells of others cannot be asked for.
+  [[nodiscard]] bool Has(size_t column) const;
 
   // Moves to the next row; false at the end. InvalidArgument if it has not as many cells as the
   // header.

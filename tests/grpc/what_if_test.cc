@@ -1,0 +1,92 @@
+// freshet-sim what-if asks a running server: what it says of its pages is what they are judged by.
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/grpc/test_server.h"
+#include "tests/support/run_program.h"
+#include "tools/what_if/server_pages.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::HasSubstr;
+
+class WhatIfServerTest : public testing::Test {
+ protected:
+  // Pages of known rates 1, 2, 3 ... a hundredth a day, every second one with complete signals.
+  void Add(int count) {
+    v1::UpsertPagesRequest request;
+    for (int i = 0; i < count; ++i) {
+      v1::PageSpec* page = request.add_pages();
+      page->set_url(TestServer::Url(i));
+      page->set_importance(2);
+      page->set_known_change_rate_per_day(0.01 * (i + 1));
+      page->set_complete_signals(i % 2 == 0);
+    }
+    EXPECT_EQ(server_.Upsert(request).statuses_size(), 0);
+  }
+  [[nodiscard]] cli::Session SessionTo(const std::string& address) {
+    cli::Settings settings;
+    settings.server = address;
+    settings.connect_seconds = 1;
+    return cli::Session(settings, {.input = 0, .out = &out_, .err = &out_, .terminal = false});
+  }
+
+  TestServer server_;
+  std::ostringstream out_;
+};
+
+TEST_F(WhatIfServerTest, ReadsWhatTheServerBelieves) {
+  Add(100);
+  cli::Session session = SessionTo(server_.info.grpc_address);
+  PageSample sample(1000, 1);
+  const StatusOr<ServerPages> pages = ReadServerPages(session, 1000, &sample);
+  ASSERT_TRUE(pages.ok()) << pages.status();
+  EXPECT_EQ(pages->all_pages, 100u);
+  EXPECT_DOUBLE_EQ(pages->crawls_per_day, 200 * 86400);
+  ASSERT_EQ(sample.pages().size(), 100u);
+  double sum = 0;
+  int complete = 0;
+  for (const WhatIfPage& page : sample.pages()) {
+    EXPECT_EQ(page.rates.importance, 2);
+    sum += page.rates.change_rate;
+    complete += page.rates.recall == 1 ? 1 : 0;
+    EXPECT_TRUE(ValidatePaperRates(page.rates).ok());
+  }
+  EXPECT_NEAR(sum, 50.5, 1e-6);
+  EXPECT_GE(complete, 50);
+}
+
+TEST_F(WhatIfServerTest, ReadsNoMoreThanItsLimit) {
+  Add(100);
+  cli::Session session = SessionTo(server_.info.grpc_address);
+  PageSample sample(1000, 1);
+  const StatusOr<ServerPages> pages = ReadServerPages(session, 30, &sample);
+  ASSERT_TRUE(pages.ok()) << pages.status();
+  EXPECT_EQ(sample.seen(), 30u);
+  EXPECT_GE(pages->all_pages, 30u);
+}
+
+TEST_F(WhatIfServerTest, SaysThatNobodyIsThere) {
+  cli::Session session = SessionTo("127.0.0.1:1");
+  PageSample sample(10, 1);
+  EXPECT_EQ(ReadServerPages(session, 30, &sample).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(WhatIfServerTest, IsACommand) {
+  Add(60);
+  const std::string command = "freshet-sim what-if --draws 4 --server " + server_.info.grpc_address;
+  const ProgramResult run = RunProgram(command + " --crawls-per-day 20 --json", "");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto answer = nlohmann::json::parse(run.out);
+  EXPECT_EQ(answer["pages"], 60);
+  EXPECT_EQ(answer["crawls_per_day"], 20);
+  EXPECT_GT(answer["freshness"], answer["freshness_without_signals"]);
+  const ProgramResult own = RunProgram(command, "");
+  EXPECT_THAT(own.out, HasSubstr("1.728e+07 crawls a day"));
+}
+
+}  // namespace
+}  // namespace freshet

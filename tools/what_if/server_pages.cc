@@ -1,0 +1,80 @@
+#include "tools/what_if/server_pages.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "freshet/v1/admin.grpc.pb.h"
+#include "freshet/v1/pages.grpc.pb.h"
+
+namespace freshet {
+namespace {
+
+// The server's word on why not. A client of the API knows no other codes of core.
+Status ServerFailure(const std::string& server, const grpc::Status& status) {
+  const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                    status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  return MakeStatus(away ? absl::StatusCode::kUnavailable : absl::StatusCode::kFailedPrecondition,
+                    "{}: {}", server, status.error_message());
+}
+
+bool IsGone(const v1::Page& page) {
+  return page.last_outcome() == v1::CRAWL_OUTCOME_GONE ||
+         page.last_outcome() == v1::CRAWL_OUTCOME_MOVED;
+}
+
+WhatIfPage PageOf(const v1::PageRecord& record) {
+  const v1::PageEstimates& estimates = record.estimates();
+  const double change_rate = estimates.change_rate_per_day().value();
+  WhatIfPage page;
+  page.low = estimates.change_rate_per_day().low();
+  page.high = estimates.change_rate_per_day().high();
+  page.rates.importance = record.page().importance();
+  page.rates.change_rate = change_rate;
+  if (record.page().complete_signals()) {
+    page.rates.recall = 1;
+    return page;
+  }
+  if (change_rate <= 0) return page;
+  const double signalled =
+      std::clamp(change_rate - estimates.unsignalled_rate_per_day(), 0.0, change_rate);
+  page.rates.recall = signalled / change_rate;
+  page.rates.false_signal_rate = std::max(0.0, estimates.signal_rate_per_day() - signalled);
+  return page;
+}
+
+Status ExportSample(cli::Session& session, uint64_t limit, PageSample* sample) {
+  const auto stub = v1::PagesService::NewStub(session.channel());
+  v1::ExportPagesRequest request;
+  request.set_limit(limit);
+  cli::Progress progress(session.progress_style(), "pages");
+  grpc::ClientContext context;
+  const auto stream = stub->ExportPages(&context, request);
+  v1::ExportPagesResponse part;
+  while (stream->Read(&part)) {
+    for (const v1::PageRecord& record : part.pages()) {
+      if (!IsGone(record.page())) sample->Add(PageOf(record));
+    }
+    progress.Add(static_cast<uint64_t>(part.pages_size()));
+  }
+  const grpc::Status status = stream->Finish();
+  if (!status.ok()) return ServerFailure(session.settings().server, status);
+  return {};
+}
+
+}  // namespace
+
+StatusOr<ServerPages> ReadServerPages(cli::Session& session, uint64_t limit, PageSample* sample) {
+  RETURN_IF_ERROR(session.Connect());
+  const auto admin = v1::AdminService::NewStub(session.channel());
+  v1::GetStatisticsResponse statistics;
+  const grpc::Status status =
+      cli::Call(session, &v1::AdminService::Stub::GetStatistics, *admin, {}, &statistics);
+  if (!status.ok()) return ServerFailure(session.settings().server, status);
+  RETURN_IF_ERROR(ExportSample(session, limit, sample));
+  const v1::PageStatistics& pages = statistics.pages();
+  const uint64_t alive = pages.pages() - std::min(pages.pages(), pages.gone_pages());
+  return ServerPages{.all_pages = std::max(alive, sample->seen()),
+                     .crawls_per_day = statistics.schedule().crawl_rate_per_second() * 86400};
+}
+
+}  // namespace freshet

@@ -1,0 +1,128 @@
+#include "tools/what_if/what_if_command.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "fmt/format.h"
+#include "tools/cli/session.h"
+#include "tools/sim/commands.h"
+#include "tools/sim/replay_progress.h"
+#include "tools/sim/what_if.h"
+#include "tools/sim/what_if_output.h"
+#include "tools/what_if/server_pages.h"
+
+namespace freshet {
+namespace {
+
+struct WhatIfFlags {
+  std::string pages;
+  std::string server;
+  uint64_t limit = 1'000'000;
+  size_t sample = 2000;
+  WhatIfOptions options;
+  std::string plot;
+  bool json = false;
+  bool quiet = false;
+};
+
+Status CheckFlags(const WhatIfFlags& flags) {
+  if (flags.pages.empty() == flags.server.empty()) {
+    return InvalidArgument("--pages, --server: one of them is needed, and not both");
+  }
+  if (!flags.pages.empty() && flags.options.crawls_per_day == 0) {
+    return InvalidArgument("--crawls-per-day: a file has no rate of its own");
+  }
+  if (flags.sample < 1) return InvalidArgument("--sample 0: no page to judge by");
+  if (flags.limit < 1) return InvalidArgument("--limit 0: no page to read");
+  return {};
+}
+
+// Fills the sample and what the flags leave open.
+Status ReadPages(const WhatIfFlags& flags, WhatIfOptions* options, PageSample* sample) {
+  if (!flags.pages.empty()) {
+    RETURN_IF_ERROR(WithInput(flags.pages,
+                              [&](std::istream& input) { return ReadWhatIfPages(input, sample); }));
+    options->all_pages = sample->seen();
+    return {};
+  }
+  cli::Settings settings;
+  settings.server = flags.server;
+  cli::Session session(settings, {.input = STDIN_FILENO,
+                                  .out = &std::cout,
+                                  .err = &std::cerr,
+                                  .terminal = isatty(STDERR_FILENO) == 1});
+  ASSIGN_OR_RETURN(const ServerPages pages, ReadServerPages(session, flags.limit, sample));
+  options->all_pages = pages.all_pages;
+  if (options->crawls_per_day == 0) options->crawls_per_day = pages.crawls_per_day;
+  if (options->crawls_per_day == 0) {
+    return InvalidArgument("--crawls-per-day: the crawl rate of the server is 0");
+  }
+  return {};
+}
+
+Status RunWhatIf(const WhatIfFlags& flags) {
+  RETURN_IF_ERROR(CheckFlags(flags));
+  WhatIfOptions options = flags.options;
+  PageSample sample(flags.sample, options.seed);
+  RETURN_IF_ERROR(ReadPages(flags, &options, &sample));
+  if (sample.seen() == 0) return InvalidArgument("there are no pages");
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point started = Clock::now();
+  Clock::time_point told = started;
+  const auto progress = [&](double share) {
+    if (flags.quiet || Clock::now() - told < std::chrono::seconds(2)) return;
+    told = Clock::now();
+    std::cerr << fmt::format("{:.0f}% computed, {}\n", 100 * share,
+                             TimeLeftText(told - started, share));
+  };
+  ASSIGN_OR_RETURN(const WhatIfAnswer answer, AskWhatIf(sample.pages(), options, progress));
+  if (!flags.plot.empty()) {
+    std::ofstream out(flags.plot, std::ios::binary);
+    out << WhatIfSvg(answer);
+    out.close();
+    if (!out) return MakeStatus(absl::StatusCode::kDataLoss, "{}: cannot be written", flags.plot);
+  }
+  std::cout << (flags.json ? WhatIfJson(answer) : WhatIfTable(answer));
+  return {};
+}
+
+}  // namespace
+
+void AddWhatIfCommand(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand(
+      "what-if", "What other crawl rates, policies and signals would make of some pages");
+  auto flags = std::make_shared<WhatIfFlags>();
+  WhatIfOptions& options = flags->options;
+  command->add_option("--pages", flags->pages,
+                      "Table as of plan, with intervals and signals if known; - is standard input");
+  command->add_option("--server", flags->server, "Address of a running server, host:port");
+  command->add_option("--crawls-per-day", options.crawls_per_day,
+                      "Crawls a day of all pages; unset: those of the server");
+  command->add_option("--factors", options.factors, "The curve's rates, times --crawls-per-day")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option("--starve-days", options.starve_days,
+                   "A page starves that is crawled less than once in so many days")
+      ->capture_default_str();
+  command->add_option("--sample", flags->sample, "Most pages to judge by, chosen at random")
+      ->capture_default_str();
+  command->add_option("--limit", flags->limit, "Most pages to read of a server")
+      ->capture_default_str();
+  command->add_option("--draws", options.draws, "Draws of all rates, for the intervals")
+      ->capture_default_str();
+  command->add_option("--seed", options.seed, "Seed of the draws and of the sample")
+      ->capture_default_str();
+  command->add_option("--threads", options.threads, "0: one a core")->capture_default_str();
+  command->add_option("--plot", flags->plot, "SVG file of the curve");
+  command->add_flag("--json", flags->json, "Print JSON");
+  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  command->callback([&action, flags] { action = [flags] { return RunWhatIf(*flags); }; });
+}
+
+}  // namespace freshet
