@@ -232,5 +232,23 @@ TEST(SimEstimate, RefusesBadInputWithRowAndReason) {
   }
 }
 
+// As many intervals as the burn-in says, of the same lengths, are off by the share at most.
+TEST(SimEstimate, MomentSaysHowLongItBurnsIn) {
+  const std::string four = "1:0:1,1:0:0,1:0:0,1:0:0";
+  const std::string flags = "--method moment --min 0.1 --max 1 --within 0.5 ";
+  const auto once = Estimate(flags, "id\tobservations\na\t" + four + "\nnone\t\n");
+  const double rate = std::stod(once[0].at("change_rate"));
+  const double half = std::stod(once[0].at("half_width"));
+  const double burn_in = std::stod(once[0].at("burn_in"));
+  EXPECT_NEAR(half, std::exp(1.0) * std::sqrt(std::log(40.0) / 8), 1e-12);
+  EXPECT_NEAR(burn_in, 4 * std::pow(half / (0.5 * rate), 2), 1e-9 * burn_in);
+  EXPECT_EQ(once[1].at("burn_in"), "nan");
+  std::string many = four;
+  for (int i = 1; i < static_cast<int>(std::ceil(burn_in / 4)); ++i) many += "," + four;
+  const auto then = Estimate(flags, "id\tobservations\na\t" + many + "\n");
+  EXPECT_NEAR(std::stod(then[0].at("half_width")) / (0.5 * rate), 1, 0.02);
+  EXPECT_EQ(RunProgram("freshet-sim estimate --method moment --within 0", "").exit_code, 2);
+}
+
 }  // namespace
 }  // namespace freshet

@@ -163,5 +163,46 @@ TEST(SimPlan, RefusesBadInputWithRowAndReason) {
   }
 }
 
+// The lengths of exploration and the regrets of the vectors are independent simulations of the
+// same.
+TEST(SimPlan, ExploreCommitFindsTheTimeOfTheVectors) {
+  const json expected = Load("regret.json");
+  std::string table = "id\timportance\tchange_rate\tcomplete\n";
+  double importance = 0;
+  auto pages = ParseTsv(LoadTable("regret_instance.tsv"));
+  for (auto& page : pages) {
+    table += page["id"] + "\t" + page["zeta"] + "\t" + page["xi"] + "\t0\n";
+    importance += std::stod(page["zeta"]);
+  }
+  const double horizon = expected["T"];
+  const std::string flags = fmt::format("--method explore_commit --rate {} --horizon {} ",
+                                        expected["R"].get<double>(), horizon);
+  const json answer = RunJson(flags, table);
+  EXPECT_NEAR(answer["accuracy_of_known_rates"], expected["F_opt"].get<double>() / importance,
+              1e-6);
+  EXPECT_NEAR(answer["accuracy_of_exploration"],
+              expected["F_uniform_interval"].get<double>() / importance, 1e-6);
+  // Of the vectors' lengths 700 is the best, and 500 and 1,000 are as good within the errors.
+  EXPECT_GE(answer["explore_time"], 300);
+  EXPECT_LE(answer["explore_time"], 1500);
+  const auto regret = [&](double accuracy) {
+    return (answer["accuracy_of_known_rates"].get<double>() - accuracy) * importance * horizon /
+           static_cast<double>(pages.size());
+  };
+  const json& best = expected["etc"][7];
+  ASSERT_EQ(best["tau"], 700);
+  EXPECT_NEAR(regret(answer["accuracy"]), best["mean"].get<double>(),
+              4 * best["se"].get<double>() + 100);
+  const ProgramResult all = RunProgram("freshet-sim plan " + flags, table);
+  EXPECT_GT(ParseTsv(all.out).size(), 10u);
+  for (const char* bad :
+       {"--method explore_commit --rate 20", "--method blc --rate 20 --horizon 100",
+        "--method explore_commit --rate 20 --horizon 10",
+        "--method explore_commit --rate 20 --horizon 1e12",
+        "--method explore_commit --rate 20 --horizon 100 --repeats 1"}) {
+    EXPECT_EQ(RunProgram(std::string("freshet-sim plan ") + bad, table).exit_code, 2) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace freshet

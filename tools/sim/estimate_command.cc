@@ -25,6 +25,7 @@ struct EstimateFlags {
   double delta = 0.05;
   RateBounds bounds;
   double smoothing = kChoGmSmoothing;
+  double within = 0.5;
 };
 
 // One line of the answer.
@@ -78,20 +79,23 @@ EstimateRow LowerBoundRow(const Observations& observations, const EstimateFlags&
                         LowerBoundInterval(observations, flags.delta));
 }
 
+// What a method prints besides its estimate.
+enum class MoreColumns : uint8_t { kNone, kQuality, kBurnIn };
+
 struct Method {
   const char* name;
   EstimateRow (*row)(const Observations&, const EstimateFlags&);
-  bool prints_quality;
+  MoreColumns more;
 };
 
 constexpr Method kMethods[] = {
-    {"mle", MleRow, false},
-    {"cho_gm", ChoGmRow, false},
-    {"moment", MomentRow, false},
-    {"complete", CompleteRow, false},
-    {"closed_form", ClosedFormRow, false},
-    {"lower_bound", LowerBoundRow, false},
-    {"signals", MleRow, true},
+    {"mle", MleRow, MoreColumns::kNone},
+    {"cho_gm", ChoGmRow, MoreColumns::kNone},
+    {"moment", MomentRow, MoreColumns::kBurnIn},
+    {"complete", CompleteRow, MoreColumns::kNone},
+    {"closed_form", ClosedFormRow, MoreColumns::kNone},
+    {"lower_bound", LowerBoundRow, MoreColumns::kNone},
+    {"signals", MleRow, MoreColumns::kQuality},
 };
 
 constexpr const char* kDefaultMethod = "default";
@@ -155,6 +159,45 @@ std::string QualityColumns(const Observations& observations, const EstimateRow& 
   return text;
 }
 
+// The further columns of `moment`: the half-width of Lemma 3 of "Learning to Crawl", and the
+// burn-in that follows from it: the number of intervals of the lengths seen after which the
+// estimate is off by no more than --within of itself, with probability 1 - delta. The half-width
+// falls as one over the root of the number.
+std::string BurnInColumns(const Observations& observations, const EstimateRow& row,
+                          const EstimateFlags& flags) {
+  if (observations.empty()) return "\tnan\tnan";
+  const double half = MomentHalfWidth(observations, flags.bounds, flags.delta);
+  const double ratio = half / (flags.within * row.change_rate);
+  return fmt::format("\t{}\t{}", Number(half),
+                     Number(static_cast<double>(observations.size()) * ratio * ratio));
+}
+
+std::string FurtherColumns(const Observations& observations, const EstimateRow& row,
+                           const EstimateFlags& flags, MoreColumns more) {
+  switch (more) {
+    case MoreColumns::kNone:
+      return "";
+    case MoreColumns::kQuality:
+      return QualityColumns(observations, row);
+    case MoreColumns::kBurnIn:
+      return BurnInColumns(observations, row, flags);
+  }
+  return "";
+}
+
+const char* FurtherNames(MoreColumns more) {
+  switch (more) {
+    case MoreColumns::kNone:
+      return "";
+    case MoreColumns::kQuality:
+      return "\tsignal_rate\tfalse_signal_rate\tprecision\trecall"
+             "\tnaive_precision\tnaive_recall";
+    case MoreColumns::kBurnIn:
+      return "\thalf_width\tburn_in";
+  }
+  return "";
+}
+
 constexpr const char* kColumns =
     "id\tchange_rate\tunsignalled_rate\tsignal_weight\tlow\thigh\tstatus";
 
@@ -190,12 +233,7 @@ Status PrintEstimates(std::istream& input, const EstimateFlags& flags) {
                    [&](const Method& candidate) { return flags.method == candidate.name; });
   enum Column : size_t { kId, kObservations };
   ASSIGN_OR_RETURN(TsvReader table, TsvReader::Open(input, {"id", "observations"}));
-  std::cout << kColumns;
-  if (method->prints_quality) {
-    std::cout << "\tsignal_rate\tfalse_signal_rate\tprecision\trecall"
-                 "\tnaive_precision\tnaive_recall";
-  }
-  std::cout << '\n';
+  std::cout << kColumns << FurtherNames(method->more) << '\n';
   while (true) {
     ASSIGN_OR_RETURN(const bool more, table.Next());
     if (!more) return {};
@@ -205,9 +243,8 @@ Status PrintEstimates(std::istream& input, const EstimateFlags& flags) {
     std::cout << table.Text(kId) << '\t' << Number(row.change_rate) << '\t'
               << Number(row.unsignalled_rate) << '\t' << Join(row.signal_weight) << '\t'
               << Number(row.interval.low) << '\t' << Number(row.interval.high) << '\t'
-              << EstimateStatusName(row.status);
-    if (method->prints_quality) std::cout << QualityColumns(*observations, row);
-    std::cout << '\n';
+              << EstimateStatusName(row.status)
+              << FurtherColumns(*observations, row, flags, method->more) << '\n';
   }
 }
 
@@ -218,6 +255,9 @@ Status CheckFlags(const EstimateFlags& flags) {
   if (!(flags.bounds.min >= 0 && flags.bounds.min <= flags.bounds.max)) {
     return InvalidArgument("--min {} and --max {} are not 0 <= min <= max", flags.bounds.min,
                            flags.bounds.max);
+  }
+  if (!(flags.within > 0 && std::isfinite(flags.within))) {
+    return InvalidArgument("--within: {} is not a finite share above 0", flags.within);
   }
   if (!(flags.smoothing >= 0 && std::isfinite(flags.smoothing))) {
     return InvalidArgument("--smoothing: {} is not a finite time of at least 0", flags.smoothing);
@@ -240,6 +280,12 @@ void AddEstimateCommand(CLI::App& app, CommandAction& action) {
       ->capture_default_str();
   command->add_option("--min", flags->bounds.min, "moment: smallest rate")->capture_default_str();
   command->add_option("--max", flags->bounds.max, "moment: largest rate")->capture_default_str();
+  command
+      ->add_option(
+          "--within", flags->within,
+          "moment: burn_in is the number of intervals until the estimate is off by no more "
+          "than this share of itself")
+      ->capture_default_str();
   command
       ->add_option("--smoothing", flags->smoothing,
                    "cho_gm: length of the imaginary intervals; 0: plain maximum likelihood")

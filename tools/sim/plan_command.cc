@@ -10,10 +10,14 @@
 #include "tools/common/rounded.h"
 #include "tools/common/threaded_for.h"
 #include "tools/sim/commands.h"
+#include "tools/sim/exploration.h"
 #include "tools/sim/tsv.h"
 
 namespace freshet {
 namespace {
+
+// Not a plan, but how long to wait for one.
+constexpr const char* kExploreCommit = "explore_commit";
 
 struct PlanFlags {
   std::string method;
@@ -22,6 +26,7 @@ struct PlanFlags {
   bool json = false;
   unsigned threads = 0;
   PlanOptions options;
+  ExplorationOptions exploration;
 };
 
 struct PlanTable {
@@ -73,9 +78,34 @@ void PrintJson(const PlanFlags& flags, const PlanPages& pages, const RatePlan& p
   std::cout << line.dump() << '\n';
 }
 
+// How long explore_commit had better explore.
+Status PrintExploration(const PlanFlags& flags, const PlanPages& pages) {
+  ExplorationOptions options = flags.exploration;
+  options.crawl_rate = flags.rate;
+  ASSIGN_OR_RETURN(const Exploration answer, ExploreBeforeCommitting(pages, options));
+  if (!flags.json) {
+    std::cout << "explore_time\taccuracy\terror\n";
+    for (const ExplorationPoint& point : answer.points) {
+      std::cout << fmt::format("{:.6g}\t{:.7f}\t{:.7f}\n", point.time, point.accuracy, point.error);
+    }
+    return {};
+  }
+  const nlohmann::ordered_json line = {{"horizon", options.horizon},
+                                       {"rate", options.crawl_rate},
+                                       {"pages", pages.size()},
+                                       {"explore_time", Significant(answer.best.time, 6)},
+                                       {"accuracy", Rounded(answer.best.accuracy, 7)},
+                                       {"error", Rounded(answer.best.error, 7)},
+                                       {"accuracy_of_known_rates", Rounded(answer.known, 7)},
+                                       {"accuracy_of_exploration", Rounded(answer.uniform, 7)}};
+  std::cout << line.dump() << '\n';
+  return {};
+}
+
 Status RunPlan(std::istream& input, const PlanFlags& flags) {
-  ASSIGN_OR_RETURN(const PlanMethod method, ParsePlanMethod(flags.method));
   ASSIGN_OR_RETURN(const PlanTable table, ReadPlanTable(input));
+  if (flags.method == kExploreCommit) return PrintExploration(flags, table.pages());
+  ASSIGN_OR_RETURN(const PlanMethod method, ParsePlanMethod(flags.method));
   PlanOptions options = flags.options;
   options.parallel = ThreadedFor(flags.threads);
   const auto start = std::chrono::steady_clock::now();
@@ -100,6 +130,9 @@ Status CheckPlanFlags(const PlanFlags& flags) {
   if (!(flags.options.epsilon >= 0 && flags.options.epsilon <= 1)) {
     return InvalidArgument("--eps: {} is not between 0 and 1", flags.options.epsilon);
   }
+  if ((flags.method == kExploreCommit) != (flags.exploration.horizon != 0)) {
+    return InvalidArgument("--horizon: belongs to --method {}, which needs it", kExploreCommit);
+  }
   RETURN_IF_ERROR(ValidatePlanInput(PlanPages{}, flags.rate));
   return {};
 }
@@ -112,6 +145,7 @@ void AddPlanCommand(CLI::App& app, CommandAction& action) {
   auto flags = std::make_shared<PlanFlags>();
   std::vector<std::string> names;
   for (const PlanMethod method : AllPlanMethods()) names.emplace_back(PlanMethodName(method));
+  names.emplace_back(kExploreCommit);
   command->add_option("--method", flags->method, "Plan")->required()->check(CLI::IsMember(names));
   command->add_option("--rate", flags->rate, "Crawls per unit of time, of all pages together")
       ->required();
@@ -122,6 +156,13 @@ void AddPlanCommand(CLI::App& app, CommandAction& action) {
       ->add_option("--clusters", flags->options.clusters, "frontera_clustered: number of classes")
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, size_t{100'000'000}));
+  command->add_option("--horizon", flags->exploration.horizon,
+                      "explore_commit: time over which exploring is to pay; tells for how long");
+  command
+      ->add_option("--repeats", flags->exploration.repeats, "explore_commit: draws of each length")
+      ->capture_default_str();
+  command->add_option("--seed", flags->exploration.seed, "explore_commit: seed of the draws")
+      ->capture_default_str();
   command->add_option("--threads", flags->threads, "0: one a core")->capture_default_str();
   command->add_option("input", flags->input, "Table to read; - is standard input")
       ->capture_default_str();
