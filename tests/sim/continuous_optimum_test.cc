@@ -44,6 +44,23 @@ TEST(SignalOptimum, MixesWhereEveryChangeIsSignalled) {
   EXPECT_NEAR(SignalOptimum({page, page}, 50), 1, 1e-9);
 }
 
+TEST(SignalOptimum, ItsRatesAddUpAndAreThoseWithoutSignalsWhereThereAreNone) {
+  const auto sum = [](const std::vector<double>& rates) {
+    double all = 0;
+    for (const double rate : rates) all += rate;
+    return all;
+  };
+  const std::vector<PaperRates> plain = PagesOf("ncis-fig2", 100, 3);
+  const OptimalCrawls with = PlanWithSignals(plain, 30);
+  const OptimalCrawls without = *PlanWithoutSignals(plain, 30);
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(with.rate[i], without.rate[i], 1e-7);
+  EXPECT_NEAR(sum(PlanWithSignals(PagesOf("ncis-fig4", 100, 3), 30).rate), 30, 1e-6);
+  // Crawls that are split between pages whose every change is told.
+  const PaperRates page{.importance = 1, .change_rate = 1, .recall = 1, .false_signal_rate = 0};
+  EXPECT_NEAR(PlanWithSignals({page, page}, 1).rate[0], 0.5, 1e-9);
+  EXPECT_NEAR(sum(PlanWithSignals({page, page}, 50).rate), 2, 1e-9);
+}
+
 TEST(SignalOptimum, PagesThatNeverChangeAreFresh) {
   const PaperRates still{.importance = 1};
   EXPECT_EQ(SignalOptimum({still, still}, 1), 1);

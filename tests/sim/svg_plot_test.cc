@@ -1,6 +1,7 @@
 // Plots are well-formed, and nothing is drawn where it does not belong.
-#include "tools/sim/svg_plot.h"
+#include "tools/sim/paper/svg_plot.h"
 
+#include <cstdio>
 #include <limits>
 #include <string>
 #include <vector>
@@ -8,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pugixml.hpp"
-#include "tools/sim/plot_axis.h"
+#include "tools/sim/paper/plot_axis.h"
 
 namespace freshet {
 namespace {
@@ -27,6 +28,7 @@ TEST(AxisTicks, AreRound) {
   EXPECT_THAT(AxisTicks(100, 1000, false), ElementsAre(200, 400, 600, 800, 1000));
   EXPECT_THAT(AxisTicks(-1, 1, false), ElementsAre(-1, -0.5, 0, 0.5, 1));
   EXPECT_THAT(AxisTicks(100, 1000, true), ElementsAre(100, 200, 500, 1000));
+  EXPECT_THAT(AxisTicks(1, 1e4, true), ElementsAre(1, 10, 100, 1000, 10000));
   EXPECT_EQ(AxisTicks(200, 300, true).size(), 6u);  // less than two decades of 1, 2, 5
 }
 
@@ -63,6 +65,54 @@ TEST(SvgPlot, HighValuesAreHighAndLogarithmsAreEven) {
   EXPECT_NEAR(x[1] - x[0], x[2] - x[1], 0.02);
   EXPECT_GT(x[1], x[0]);
   EXPECT_LT(y[2], y[1]);
+}
+
+TEST(SvgPlot, LogarithmicHeightsAreEvenAndBarsStayInside) {
+  const Plot plot{.log_y = true, .series = {{"one", {{1, 1, 2}, {2, 10, 0}, {3, 100, 0}}}}};
+  const pugi::xml_document svg = ParseSvg(FormatSvg(plot));
+  double y[3];
+  int n = 0;
+  for (const auto& mark : svg.select_nodes("//path[@class='mark0']")) {
+    double x = 0;
+    if (n == 3) break;  // the legend's
+    ASSERT_EQ(std::sscanf(mark.node().attribute("d").value(), "M%lf %lfm", &x, &y[n]), 2);
+    ++n;
+  }
+  ASSERT_EQ(n, 3);
+  EXPECT_NEAR(y[0] - y[1], y[1] - y[2], 0.02);
+  double x = 0;
+  double low = 0;
+  const char* bar = svg.select_node("//path[@class='bar0']").node().attribute("d").value();
+  ASSERT_EQ(std::sscanf(bar, "M%lf %lfV", &x, &low), 2);
+  EXPECT_LE(low, 351);  // its lower end, below 0, is at the axis
+}
+
+TEST(SvgPlot, ScatteredPointsHaveADiagonalAndNoLine) {
+  const Plot plot{.form = PlotForm::kScatter, .series = {{"one", {{1, 1, 0}, {2, 3, 0}}}}};
+  const pugi::xml_document svg = ParseSvg(FormatSvg(plot));
+  EXPECT_TRUE(svg.select_nodes("//path[starts-with(@class, 'line ')]").empty());
+  EXPECT_EQ(svg.select_nodes("//path[@class='mark0']").size(), 3u);  // one in the legend
+  EXPECT_EQ(svg.select_nodes("//path[@class='axis']").size(), 2u);
+}
+
+TEST(SvgPlot, BarsStandOnTheAxisUnderTheirCategory) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const Plot plot{.form = PlotForm::kBars,
+                  .categories = {"cost", "share"},
+                  .series = {{"one", {{0, 2, 0.5}, {1, 4, 0}}}, {"two", {{0, infinite, 0}}}}};
+  const pugi::xml_document svg = ParseSvg(FormatSvg(plot));
+  EXPECT_FALSE(svg.select_node("//text[text()='share']").node().empty());
+  EXPECT_FALSE(svg.select_node("//text[text()='∞']").node().empty());
+  double left = 0;
+  double bottom = 0;
+  double top = 0;
+  const char* box = svg.select_node("//path[@class='box0']").node().attribute("d").value();
+  ASSERT_EQ(std::sscanf(box, "M%lf %lfV%lfH", &left, &bottom, &top), 3);
+  EXPECT_EQ(bottom, 350);
+  EXPECT_LT(top, bottom);
+  const char* endless = svg.select_node("//path[@class='box1']").node().attribute("d").value();
+  ASSERT_EQ(std::sscanf(endless, "M%lf %lfV%lfH", &left, &bottom, &top), 3);
+  EXPECT_EQ(top, 40);
 }
 
 TEST(SvgPlot, DrawsNothingOfWhatIsNoNumber) {

@@ -12,6 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tools/sim/slot_policies.h"
 
 namespace freshet {
 namespace {
@@ -111,6 +112,66 @@ TEST(Worlds, SlotsFollowTheCrawlRateAndPartsCoverTheHorizon) {
   }
   IdlePolicy other;
   EXPECT_NEAR(sum / 8, Simulate(world, pages, 2, 4, Random(5), other), 1e-12);
+}
+
+// Crawls pages in turn.
+class RoundPolicy final : public SlotPolicy {
+ public:
+  explicit RoundPolicy(uint32_t pages) : pages_(pages) {}
+  void Signal(uint32_t, double) override {}
+  std::optional<uint32_t> Pick(double) override { return next_++ % pages_; }
+
+ private:
+  uint32_t pages_;
+  uint32_t next_ = 0;
+};
+
+TEST(Worlds, CostsAreWhatPagesCrawledEvenlyCost) {
+  // H(n) of Poisson n of mean x is Ein(x) = integral of (1 - e^-u)/u up to x in the mean.
+  const SyntheticWorld world = *ParseSyntheticWorld("ncis-fig2");
+  const std::vector<PaperRates> pages(200, {.importance = 2, .change_rate = 0.8});
+  RoundPolicy round(200);
+  const SimulatedCosts costs = SimulateCosts(world, pages, 100, 20, 520, Random(5), round);
+  const double x = 0.8 * 2;  // a crawl every 2 units of time
+  double series = 0;
+  double term = 1;  // x^k / k!, with signs
+  for (int k = 1; k < 40; ++k) {
+    term *= (k == 1 ? 1 : -1) * x / k;
+    series += term / k;
+  }
+  // The mean of Ein over an interval.
+  const double harmonic = series - 1 - std::expm1(-x) / x;
+  const double stale = 1 + std::expm1(-x) / x;
+  EXPECT_NEAR(costs.j_h, 2 * harmonic, 0.01);
+  EXPECT_NEAR(costs.j_b, 2 * stale, 0.01);
+  EXPECT_NEAR(costs.accuracy, 1 - stale, 0.005);
+  for (const uint32_t crawls : costs.crawls) EXPECT_EQ(crawls, 260u);
+  RoundPolicy other(200);
+  RoundPolicy whole(200);
+  EXPECT_NEAR(SimulateCosts(world, pages, 100, 0, 50, Random(5), other).accuracy,
+              Simulate(world, pages, 100, 50, Random(5), whole), 1e-12);
+}
+
+TEST(Worlds, PlansAreCrawledAtTheirRatesAndAtSignals) {
+  SyntheticWorld world{.name = "half", .signals = true};
+  std::vector<PaperRates> pages(100, {.importance = 1, .change_rate = 0.5});
+  for (size_t i = 0; i < 50; ++i) pages[i].recall = 1;
+  const auto run = [&](const char* name) {
+    const auto policy = MakeSlotPolicy(name, pages, 60);
+    EXPECT_TRUE(policy.ok()) << policy.status();
+    return SimulateCosts(world, pages, 60, 10, 210, Random(3), **policy);
+  };
+  // Pages that are crawled at each signal: 25 of the 60 crawls, never stale for longer than a slot.
+  const SimulatedCosts heeding = run("lambda_crawl");
+  const SimulatedCosts polling = run("lc_incompl");
+  double signalled = 0;
+  for (size_t i = 0; i < 50; ++i) signalled += heeding.crawls[i];
+  EXPECT_NEAR(signalled / 210, 25, 1.5);
+  EXPECT_GT(heeding.accuracy, polling.accuracy + 0.05);
+  for (const uint32_t crawls : polling.crawls) EXPECT_NEAR(crawls, 0.6 * 210, 1.5);
+  EXPECT_LT(run("blc").j_b, 1);
+  const auto unknown = MakeSlotPolicy("lamda", pages, 60);
+  EXPECT_NE(unknown.status().message().find("lambda_crawl_approx"), std::string::npos);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/model/crossing.h"
 #include "core/model/ncis_value.h"
 #include "core/plan/lds.h"
+#include "tools/sim/slot_policies.h"
 
 namespace freshet {
 namespace {
@@ -21,13 +22,14 @@ struct PricedCrawls {
 class PricedPages {
  public:
   explicit PricedPages(const std::vector<PaperRates>& pages) {
-    for (const PaperRates& page : pages) {
+    for (size_t i = 0; i < pages.size(); ++i) {
+      const PaperRates& page = pages[i];
       importance_ += page.importance;
       const PageRates rates = RatesFromPaper(page);
       const ValueParameters value =
           MakeValueParameters({.kind = PolicyKind::kGreedyNcis}, page.importance, rates);
       if (value.ceiling > 0) {
-        pages_.push_back({page.importance, rates, value});
+        pages_.push_back({i, page.importance, rates, value});
         highest_ = std::max(highest_, value.ceiling);
       } else if (page.change_rate == 0) {
         always_fresh_ += page.importance;
@@ -39,22 +41,32 @@ class PricedPages {
   [[nodiscard]] double highest() const { return highest_; }
   [[nodiscard]] PricedCrawls At(double price) const {
     PricedCrawls sum{.fresh = always_fresh_};
-    for (const auto& [importance, rates, value] : pages_) {
-      const double s = ExponentReaching(value, price);
-      if (std::isinf(s)) continue;
-      const ThresholdOutcome outcome = EvaluateThreshold(rates, s);
+    for (const Page& page : pages_) {
+      const ThresholdOutcome outcome = OutcomeOf(page, price);
       sum.crawl_rate += outcome.crawl_rate;
-      sum.fresh += importance * outcome.fresh_time * outcome.crawl_rate;
+      sum.fresh += page.importance * outcome.fresh_time * outcome.crawl_rate;
     }
     return sum;
+  }
+  // Adds `share` of each page's crawl rate at that price to `rate`.
+  void AddRates(double price, double share, std::vector<double>& rate) const {
+    for (const Page& page : pages_) {
+      rate[page.number] += share * OutcomeOf(page, price).crawl_rate;
+    }
   }
 
  private:
   struct Page {
+    size_t number;
     double importance;
     PageRates rates;
     ValueParameters value;
   };
+  static ThresholdOutcome OutcomeOf(const Page& page, double price) {
+    const double s = ExponentReaching(page.value, price);
+    return std::isinf(s) ? ThresholdOutcome{} : EvaluateThreshold(page.rates, s);
+  }
+
   std::vector<Page> pages_;
   double importance_ = 0;
   double always_fresh_ = 0;
@@ -63,36 +75,38 @@ class PricedPages {
 
 }  // namespace
 
-StatusOr<PlainPlan> PlanWithoutSignals(const std::vector<PaperRates>& pages, double crawl_rate) {
-  std::vector<double> importance;
-  std::vector<double> change_rate;
-  for (const PaperRates& page : pages) {
-    importance.push_back(page.importance);
-    change_rate.push_back(page.change_rate);
-  }
-  const PlanPages columns{.importance = importance, .change_rate = change_rate, .complete = {}};
+StatusOr<OptimalCrawls> PlanWithoutSignals(const std::vector<PaperRates>& pages,
+                                           double crawl_rate) {
+  const RateColumns all = ColumnsOf(pages);
+  const PlanPages columns = all.polled();
   ASSIGN_OR_RETURN(RatePlan plan, PlanLds(columns, crawl_rate));
   const double accuracy = ComputePlanCosts(columns, plan, CrawlTimes::kEqualIntervals).accuracy;
-  return PlainPlan{.rate = std::move(plan.rate), .accuracy = accuracy};
+  return OptimalCrawls{.rate = std::move(plan.rate), .accuracy = accuracy};
 }
 
 StatusOr<double> PlainOptimum(const std::vector<PaperRates>& pages, double crawl_rate) {
-  ASSIGN_OR_RETURN(const PlainPlan plan, PlanWithoutSignals(pages, crawl_rate));
+  ASSIGN_OR_RETURN(const OptimalCrawls plan, PlanWithoutSignals(pages, crawl_rate));
   return plan.accuracy;
 }
 
-double SignalOptimum(const std::vector<PaperRates>& pages, double crawl_rate) {
+OptimalCrawls PlanWithSignals(const std::vector<PaperRates>& pages, double crawl_rate) {
   CHECK(crawl_rate > 0, "crawl rate {}", crawl_rate);
   const PricedPages priced(pages);
+  OptimalCrawls plan{.rate = std::vector<double>(pages.size())};
   double high = priced.highest();  // too few crawls
   PricedCrawls few = priced.At(high);
-  if (high == 0) return few.fresh / priced.importance();
+  plan.accuracy = few.fresh / priced.importance();
+  if (high == 0) return plan;
   double low = high;  // too many
   PricedCrawls many = few;
   while (many.crawl_rate < crawl_rate) {
     low /= 8;
-    // A price of nothing buys all that is of use.
-    if (low < 1e-280) return many.fresh / priced.importance();
+    if (low < 1e-280) {
+      // A price of nothing buys all that is of use.
+      priced.AddRates(low * 8, 1, plan.rate);
+      plan.accuracy = many.fresh / priced.importance();
+      return plan;
+    }
     many = priced.At(low);
   }
   while (high - low > 1e-10 * high) {
@@ -108,7 +122,14 @@ double SignalOptimum(const std::vector<PaperRates>& pages, double crawl_rate) {
   }
   const double between = many.crawl_rate - few.crawl_rate;
   const double share = between > 0 ? (crawl_rate - few.crawl_rate) / between : 1;
-  return (few.fresh + share * (many.fresh - few.fresh)) / priced.importance();
+  priced.AddRates(high, 1 - share, plan.rate);
+  priced.AddRates(low, share, plan.rate);
+  plan.accuracy = (few.fresh + share * (many.fresh - few.fresh)) / priced.importance();
+  return plan;
+}
+
+double SignalOptimum(const std::vector<PaperRates>& pages, double crawl_rate) {
+  return PlanWithSignals(pages, crawl_rate).accuracy;
 }
 
 }  // namespace freshet

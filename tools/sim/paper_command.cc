@@ -7,8 +7,8 @@
 
 #include "fmt/format.h"
 #include "tools/sim/commands.h"
-#include "tools/sim/paper.h"
-#include "tools/sim/paper_output.h"
+#include "tools/sim/paper/paper.h"
+#include "tools/sim/paper/output.h"
 
 namespace freshet {
 namespace {

@@ -1,5 +1,6 @@
 #include "tools/sim/slot_policies.h"
 
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -7,7 +8,8 @@
 #include "core/index/price_index.h"
 #include "core/model/policy.h"
 #include "core/plan/low_discrepancy.h"
-#include "tools/sim/continuous_optimum.h"
+#include "core/plan/planner.h"
+#include "fmt/format.h"
 
 namespace freshet {
 namespace {
@@ -64,13 +66,27 @@ class ValuePolicy final : public SlotPolicy {
   PriceIndex index_;
 };
 
-// Crawls every page at its planned rate.
-class LdsPolicy final : public SlotPolicy {
+// Crawls every page at its planned rate or with its planned probability at a signal.
+class PlanPolicy final : public SlotPolicy {
  public:
-  explicit LdsPolicy(LowDiscrepancySchedule schedule) : schedule_(std::move(schedule)) {}
+  PlanPolicy(LowDiscrepancySchedule schedule, std::vector<double> probability)
+      : schedule_(std::move(schedule)),
+        probability_(std::move(probability)),
+        waits_(probability_.size(), 0) {}
 
-  void Signal(uint32_t, double) override {}
+  void Signal(uint32_t page, double) override {
+    if (probability_.empty() || waits_[page] != 0) return;
+    if (chance_.Uniform() >= probability_[page]) return;
+    waits_[page] = 1;
+    signalled_.push_back(page);
+  }
   std::optional<uint32_t> Pick(double) override {
+    if (!signalled_.empty()) {
+      const uint32_t page = signalled_.front();
+      signalled_.pop_front();
+      waits_[page] = 0;
+      return page;
+    }
     const std::optional<size_t> page = schedule_.Next();
     if (!page.has_value()) return std::nullopt;
     return static_cast<uint32_t>(*page);
@@ -78,22 +94,51 @@ class LdsPolicy final : public SlotPolicy {
 
  private:
   LowDiscrepancySchedule schedule_;
+  std::vector<double> probability_;
+  std::vector<uint8_t> waits_;
+  std::deque<uint32_t> signalled_;
+  Random chance_{1};  // whose signals are heeded
 };
 
+StatusOr<std::unique_ptr<SlotPolicy>> MakePlanPolicy(PlanMethod method,
+                                                     const std::vector<PaperRates>& pages,
+                                                     double crawl_rate) {
+  const RateColumns columns = ColumnsOf(pages);
+  ASSIGN_OR_RETURN(RatePlan plan, MakePlan(method, columns.pages(), crawl_rate));
+  // Polled pages share the slots that signals leave.
+  double polled = 0;
+  for (const double rate : plan.rate) polled += rate;
+  const bool signals = !plan.probability.empty();
+  ASSIGN_OR_RETURN(
+      LowDiscrepancySchedule schedule,
+      LowDiscrepancySchedule::Create(plan.rate, signals && polled > 0 ? polled : crawl_rate));
+  return std::make_unique<PlanPolicy>(std::move(schedule), std::move(plan.probability));
+}
+
 }  // namespace
+
+RateColumns ColumnsOf(const std::vector<PaperRates>& pages) {
+  RateColumns columns;
+  for (const PaperRates& page : pages) {
+    columns.importance.push_back(page.importance);
+    columns.change_rate.push_back(page.change_rate);
+    columns.complete.push_back(HasCompleteSignals(page) ? 1 : 0);
+  }
+  return columns;
+}
 
 StatusOr<std::unique_ptr<SlotPolicy>> MakeSlotPolicy(const std::string& name,
                                                      const std::vector<PaperRates>& pages,
                                                      double crawl_rate) {
-  if (name == "lds") {
-    ASSIGN_OR_RETURN(const PlainPlan plan, PlanWithoutSignals(pages, crawl_rate));
-    ASSIGN_OR_RETURN(LowDiscrepancySchedule schedule,
-                     LowDiscrepancySchedule::Create(plan.rate, crawl_rate));
-    return std::make_unique<LdsPolicy>(std::move(schedule));
-  }
+  const StatusOr<PlanMethod> method = ParsePlanMethod(name);
+  if (method.ok()) return MakePlanPolicy(*method, pages, crawl_rate);
   const StatusOr<Policy> policy = ParsePolicy(name);
-  if (!policy.ok()) return InvalidArgument("{}; or lds", std::string(policy.status().message()));
-  return std::make_unique<ValuePolicy>(*policy, pages, crawl_rate);
+  if (policy.ok()) return std::make_unique<ValuePolicy>(*policy, pages, crawl_rate);
+  std::string plans;
+  for (const PlanMethod plan : AllPlanMethods()) {
+    plans += fmt::format("{}{}", plans.empty() ? "" : ", ", PlanMethodName(plan));
+  }
+  return InvalidArgument("{}; or a plan: {}", std::string(policy.status().message()), plans);
 }
 
 }  // namespace freshet

@@ -2,12 +2,14 @@
 #ifndef FRESHET_TOOLS_SIM_SLOT_POLICIES_H_
 #define FRESHET_TOOLS_SIM_SLOT_POLICIES_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/status.h"
 #include "core/model/crawl_value.h"
+#include "core/plan/plan.h"
 #include "tools/sim/synthetic_worlds.h"
 
 namespace freshet {
@@ -15,10 +17,29 @@ namespace freshet {
 // So long that the times of a run fit an Instant, in units of the papers' time.
 inline constexpr double kLongestHorizon = 4e6;
 
-// An index policy (core/model/policy.h), which picks the page of highest value, or lds: the plan of
-// Azar et al. (core/plan/lds.h) executed by their low-discrepancy schedule. Pages were all crawled
-// at 0. InvalidArgument for a name that is none. Precondition: pages as DrawPages makes them,
-// crawl_rate > 0 and finite.
+// Whether every change of the page is signalled, and nothing else.
+[[nodiscard]] inline bool HasCompleteSignals(const PaperRates& page) {
+  return page.recall == 1 && page.false_signal_rate == 0;
+}
+
+// The columns of a plan. Value type, thread-compatible.
+struct RateColumns {
+  std::vector<double> importance;
+  std::vector<double> change_rate;
+  std::vector<uint8_t> complete;
+
+  // Refer to the columns. Polled: no page has complete signals.
+  [[nodiscard]] PlanPages pages() const { return {importance, change_rate, complete}; }
+  [[nodiscard]] PlanPages polled() const { return {importance, change_rate, {}}; }
+};
+[[nodiscard]] RateColumns ColumnsOf(const std::vector<PaperRates>& pages);
+
+// An index policy (core/model/policy.h), which picks the page of highest value, or a rate plan
+// (core/plan/planner.h) executed by a low-discrepancy schedule (core/plan/low_discrepancy.h). Pages
+// with recall 1 and no false signals have complete signals: plans that heed them crawl such a page
+// when it signals, with the plan's probability and in the order of the signals, before all others.
+// Pages were all crawled at 0. InvalidArgument for a name that is none. Precondition: pages as
+// DrawPages makes them, crawl_rate > 0 and finite.
 [[nodiscard]] StatusOr<std::unique_ptr<SlotPolicy>> MakeSlotPolicy(
     const std::string& name, const std::vector<PaperRates>& pages, double crawl_rate);
 

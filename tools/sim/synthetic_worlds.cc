@@ -69,6 +69,9 @@ class Truth {
     if (state.fresh) return;
     state.fresh = true;
     state.fresh_since = time;
+    PayPenalty(page, time);
+    state.missed = 0;
+    state.penalty = 0;
   }
 
   // Fresh time up to `end`, weighted by importance.
@@ -81,10 +84,23 @@ class Truth {
     return sum;
   }
 
+  // Time up to `end`, weighted by importance and by H(n) of the n changes since the last crawl.
+  [[nodiscard]] double PenaltyTime(double end) const {
+    double sum = penalty_time_;
+    for (size_t i = 0; i < pages_.size(); ++i) {
+      const State& state = pages_state_[i];
+      sum += pages_[i].importance * state.penalty * (end - state.penalty_since);
+    }
+    return sum;
+  }
+
  private:
   struct State {
     bool fresh = true;
+    uint32_t missed = 0;  // changes since the last crawl
     double fresh_since = 0;
+    double penalty = 0;  // H(missed)
+    double penalty_since = 0;
   };
 
   void Push(uint32_t page, Kind kind, double time) {
@@ -93,9 +109,17 @@ class Truth {
 
   void Change(uint32_t page, double time) {
     State& state = pages_state_[page];
+    PayPenalty(page, time);
+    state.penalty += 1.0 / ++state.missed;
     if (!state.fresh) return;
     state.fresh = false;
     fresh_time_ += pages_[page].importance * (time - state.fresh_since);
+  }
+
+  void PayPenalty(uint32_t page, double time) {
+    State& state = pages_state_[page];
+    penalty_time_ += pages_[page].importance * state.penalty * (time - state.penalty_since);
+    state.penalty_since = time;
   }
 
   void Send(const Happening& cause, SlotPolicy& policy) {
@@ -114,6 +138,7 @@ class Truth {
   std::vector<State> pages_state_;
   std::priority_queue<Happening, std::vector<Happening>, std::greater<Happening>> queue_;
   double fresh_time_ = 0;
+  double penalty_time_ = 0;
 };
 
 }  // namespace
@@ -189,6 +214,45 @@ std::vector<double> SimulateOverTime(const SyntheticWorld& world,
   }
   end_parts(std::numeric_limits<double>::infinity());
   return accuracy;
+}
+
+SimulatedCosts SimulateCosts(const SyntheticWorld& world, const std::vector<PaperRates>& pages,
+                             double crawl_rate, double from, double horizon, Random random,
+                             SlotPolicy& policy) {
+  CHECK(crawl_rate > 0 && 0 <= from && from < horizon, "{} to {}", from, horizon);
+  Truth truth(world, pages, random);
+  truth.SetSlot(1 / crawl_rate);
+  SimulatedCosts costs{.crawls = std::vector<uint32_t>(pages.size())};
+  double fresh_before = 0;
+  double penalty_before = 0;
+  bool begun = false;
+  const auto begin_after = [&](double time) {
+    if (begun || time <= from) return;
+    begun = true;
+    truth.RunTo(from, policy);
+    fresh_before = truth.FreshTime(from);
+    penalty_before = truth.PenaltyTime(from);
+  };
+  const auto slots = static_cast<int64_t>(std::floor(horizon * crawl_rate * (1 + 1e-12)));
+  for (int64_t slot = 1; slot <= slots; ++slot) {
+    const double time = static_cast<double>(slot) / crawl_rate;
+    begin_after(time);
+    truth.RunTo(time, policy);
+    const std::optional<uint32_t> page = policy.Pick(time);
+    if (!page.has_value()) continue;
+    truth.Crawl(*page, time);
+    ++costs.crawls[*page];
+  }
+  begin_after(horizon);
+  truth.RunTo(horizon, policy);
+  double importance = 0;
+  for (const PaperRates& page : pages) importance += page.importance;
+  const double length = horizon - from;
+  const auto n = static_cast<double>(pages.size());
+  costs.accuracy = (truth.FreshTime(horizon) - fresh_before) / (importance * length);
+  costs.j_b = (1 - costs.accuracy) * importance / n;
+  costs.j_h = (truth.PenaltyTime(horizon) - penalty_before) / (length * n);
+  return costs;
 }
 
 }  // namespace freshet

@@ -66,6 +66,22 @@ struct CrawlRateStep {
                                                    double horizon, int parts, Random random,
                                                    SlotPolicy& policy);
 
+// What a policy achieves over part of a run, per page as in core/plan/plan.h: measured, not
+// computed. Value type, thread-compatible.
+struct SimulatedCosts {
+  double accuracy = 0;
+  double j_h = 0;                // harmonic penalty: importance x H(changes since the last crawl)
+  double j_b = 0;                // binary penalty: importance where there was a change
+  std::vector<uint32_t> crawls;  // of each page, of the whole run
+};
+
+// The costs over (from, horizon], 0 <= from < horizon, at a constant crawl rate. The rest as
+// Simulate.
+[[nodiscard]] SimulatedCosts SimulateCosts(const SyntheticWorld& world,
+                                           const std::vector<PaperRates>& pages, double crawl_rate,
+                                           double from, double horizon, Random random,
+                                           SlotPolicy& policy);
+
 }  // namespace freshet
 
 #endif  // FRESHET_TOOLS_SIM_SYNTHETIC_WORLDS_H_

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "core/plan/frontera.h"
-#include "tools/sim/paper_noisy_signals.h"
-#include "tools/sim/paper_plan.h"
+#include "tools/sim/paper/noisy_signals.h"
+#include "tools/sim/paper/plan.h"
 
 namespace freshet {
 namespace {

@@ -1,6 +1,6 @@
 // Experiments of the papers: what each one plays, played over all cores, and what comes out.
-#ifndef FRESHET_TOOLS_SIM_PAPER_H_
-#define FRESHET_TOOLS_SIM_PAPER_H_
+#ifndef FRESHET_TOOLS_SIM_PAPER_PAPER_H_
+#define FRESHET_TOOLS_SIM_PAPER_PAPER_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,6 +10,7 @@
 
 #include "core/base/status.h"
 #include "tools/sim/mean_and_error.h"
+#include "tools/sim/paper/svg_plot.h"
 
 namespace freshet {
 
@@ -42,8 +43,11 @@ struct PaperResult {
   std::string x_name;   // as a column: pages, time
   std::string x_label;  // with its unit, as an axis
   std::string y_label;
+  PlotForm form = PlotForm::kLines;
   bool log_x = false;
-  int repeats = 1;  // 1: nothing is left to chance
+  bool log_y = false;
+  std::vector<std::string> categories;  // names of x = 0, 1, ...; of bars only
+  int repeats = 1;                      // 1: nothing is left to chance
   std::vector<double> x;
   std::vector<PaperSeries> series;
   std::optional<size_t> reference;  // the series that the others are held against
@@ -72,4 +76,4 @@ struct PaperSummary {
 
 }  // namespace freshet
 
-#endif  // FRESHET_TOOLS_SIM_PAPER_H_
+#endif  // FRESHET_TOOLS_SIM_PAPER_PAPER_H_

@@ -6,17 +6,17 @@
 #include <string>
 
 #include "core/base/status.h"
-#include "tools/sim/paper.h"
+#include "tools/sim/paper/paper.h"
 
 namespace freshet {
 
 // A Markdown table of means and standard errors, and one of what the series are above the
-// reference, if there is one.
+// reference, if there is one; of a scatter plot how far each series is from the diagonal.
 [[nodiscard]] std::string PaperTable(const PaperResult& result);
-// All of it, with the seed that made it.
+// All of it, with the seed that made it; what is infinite is null.
 [[nodiscard]] std::string PaperJson(const PaperResult& result, uint64_t seed);
 // A header and a line for each x and series; columns above and above_error are empty without a
-// reference.
+// reference. What is infinite is inf, and its error nan.
 [[nodiscard]] std::string PaperCsv(const PaperResult& result);
 // The plot, error bars of one standard error.
 [[nodiscard]] std::string PaperSvg(const PaperResult& result);

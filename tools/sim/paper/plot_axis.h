@@ -1,6 +1,6 @@
 // One axis of a plot: from numbers to places, and the round numbers to mark.
-#ifndef FRESHET_TOOLS_SIM_PLOT_AXIS_H_
-#define FRESHET_TOOLS_SIM_PLOT_AXIS_H_
+#ifndef FRESHET_TOOLS_SIM_PAPER_PLOT_AXIS_H_
+#define FRESHET_TOOLS_SIM_PAPER_PLOT_AXIS_H_
 
 #include <algorithm>
 #include <cmath>
@@ -31,10 +31,10 @@ struct PlotAxis {
 };
 
 // Round numbers from the first at or above `low` to the last at or below `high`, some five of them;
-// of a logarithmic axis longer than a factor of 5: 1, 2, 5 of each decade. Precondition: low <
-// high, low > 0 if logarithmic.
+// of a logarithmic axis longer than a factor of 5: 1, 2, 5 of each decade, beyond three decades 1
+// alone. Precondition: low < high, low > 0 if logarithmic.
 [[nodiscard]] std::vector<double> AxisTicks(double low, double high, bool logarithmic);
 
 }  // namespace freshet
 
-#endif  // FRESHET_TOOLS_SIM_PLOT_AXIS_H_
+#endif  // FRESHET_TOOLS_SIM_PAPER_PLOT_AXIS_H_

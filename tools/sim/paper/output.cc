@@ -1,17 +1,23 @@
-#include "tools/sim/paper_output.h"
+#include "tools/sim/paper/output.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "tools/common/rounded.h"
-#include "tools/sim/svg_plot.h"
+#include "tools/sim/paper/svg_plot.h"
 
 namespace freshet {
 namespace {
 
+std::string NameOfX(const PaperResult& result, size_t i) {
+  return result.categories.empty() ? fmt::format("{:.6g}", result.x[i]) : result.categories[i];
+}
+
 std::string PaperCell(const MeanAndError& value, const PaperResult& result, bool sign) {
+  if (std::isinf(value.mean)) return value.mean > 0 ? "∞" : "-∞";
   const std::string mean =
       sign ? fmt::format("{:+.5f}", value.mean) : fmt::format("{:.5f}", value.mean);
   return result.repeats > 1 ? fmt::format("{} ±{:.5f}", mean, value.error) : mean;
@@ -28,7 +34,7 @@ std::string PaperRows(const PaperResult& result, bool above) {
   }
   text += "\n" + rule + "\n";
   for (size_t i = 0; i < result.x.size(); ++i) {
-    text += fmt::format("| {:.6g} |", result.x[i]);
+    text += fmt::format("| {} |", NameOfX(result, i));
     for (size_t s = 0; s < result.series.size(); ++s) {
       if (above && s == result.reference) continue;
       const PaperPoint& point = result.series[s].points[i];
@@ -39,11 +45,48 @@ std::string PaperRows(const PaperResult& result, bool above) {
   return text;
 }
 
+// How far the points of each series are from the diagonal, instead of all of them.
+std::string ScatterRows(const PaperResult& result) {
+  std::string text = fmt::format(
+      "| series | points | mean of x | mean of y | correlation | rms of y - x |\n"
+      "|---|--:|--:|--:|--:|--:|\n");
+  for (const PaperSeries& series : result.series) {
+    const auto n = static_cast<double>(result.x.size());
+    double x_sum = 0;
+    double y_sum = 0;
+    for (size_t i = 0; i < result.x.size(); ++i) {
+      x_sum += result.x[i];
+      y_sum += series.points[i].value.mean;
+    }
+    double xx = 0;
+    double yy = 0;
+    double xy = 0;
+    double squares = 0;
+    for (size_t i = 0; i < result.x.size(); ++i) {
+      const double x = result.x[i];
+      const double y = series.points[i].value.mean;
+      xx += (x - x_sum / n) * (x - x_sum / n);
+      yy += (y - y_sum / n) * (y - y_sum / n);
+      xy += (x - x_sum / n) * (y - y_sum / n);
+      squares += (y - x) * (y - x);
+    }
+    text += fmt::format("| {} | {} | {:.5f} | {:.5f} | {:.5f} | {:.5f} |\n", series.name,
+                        result.x.size(), x_sum / n, y_sum / n, xy / std::sqrt(xx * yy),
+                        std::sqrt(squares / n));
+  }
+  return text;
+}
+
 std::string PaperCsvField(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + '"';
+}
+
+std::string PaperCsvX(const PaperResult& result, size_t i) {
+  return result.categories.empty() ? fmt::format("{:.9g}", result.x[i])
+                                   : PaperCsvField(result.categories[i]);
 }
 
 Status WritePaperFile(const std::string& path, const std::string& text) {
@@ -61,6 +104,7 @@ std::string PaperTable(const PaperResult& result) {
   if (result.repeats > 1) {
     text += fmt::format(" Means of {} instances and their standard errors.", result.repeats);
   }
+  if (result.form == PlotForm::kScatter) return text + "\n\n" + ScatterRows(result);
   text += "\n\n" + PaperRows(result, false);
   if (!result.reference.has_value()) return text;
   return text + fmt::format("\nAbove {}, on the same instances:\n\n{}",
@@ -79,7 +123,9 @@ std::string PaperJson(const PaperResult& result, uint64_t seed) {
       series[one.name]["above"] = Rounded(point.above.mean, 9);
       series[one.name]["above_error"] = Rounded(point.above.error, 9);
     }
-    rows.push_back({{result.x_name, Significant(result.x[i], 9)}, {"series", std::move(series)}});
+    nlohmann::ordered_json x = Significant(result.x[i], 9);
+    if (!result.categories.empty()) x = result.categories[i];
+    rows.push_back({{result.x_name, std::move(x)}, {"series", std::move(series)}});
   }
   nlohmann::ordered_json all = {{"experiment", result.name}, {"title", result.title},
                                 {"x", result.x_label},       {"y", result.y_label},
@@ -100,9 +146,9 @@ std::string PaperCsv(const PaperResult& result) {
           result.reference.has_value()
               ? fmt::format("{:.9f},{:.9f}", point.above.mean, point.above.error)
               : ",";
-      text +=
-          fmt::format("{:.9g},{},{:.9f},{:.9f},{},{}\n", result.x[i], PaperCsvField(series.name),
-                      point.value.mean, point.value.error, above, result.repeats);
+      text += fmt::format("{},{},{:.9f},{:.9f},{},{}\n", PaperCsvX(result, i),
+                          PaperCsvField(series.name), point.value.mean, point.value.error, above,
+                          result.repeats);
     }
   }
   return text;
@@ -112,7 +158,10 @@ std::string PaperSvg(const PaperResult& result) {
   Plot plot{.title = result.title,
             .x_label = result.x_label,
             .y_label = result.y_label,
-            .log_x = result.log_x};
+            .form = result.form,
+            .log_x = result.log_x,
+            .log_y = result.log_y,
+            .categories = result.categories};
   for (const PaperSeries& series : result.series) {
     PlotSeries& line = plot.series.emplace_back();
     line.name = series.name;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "tools/sim/paper.h"
+#include "tools/sim/paper/paper.h"
 
 namespace freshet {
 
@@ -34,7 +34,8 @@ struct PaperExperiment {
   PaperSummary summary;
   bool random = true;      // takes repeats and a seed
   bool many_sizes = true;  // takes several numbers of pages; otherwise at most one
-  std::function<PaperPlan(const PaperOptions&)> plan;
+  bool timed = true;       // takes a horizon
+  std::function<StatusOr<PaperPlan>(const PaperOptions&)> plan;
 };
 
 // All of them, in the order of the papers.

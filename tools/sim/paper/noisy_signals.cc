@@ -1,4 +1,4 @@
-#include "tools/sim/paper_noisy_signals.h"
+#include "tools/sim/paper/noisy_signals.h"
 
 #include <memory>
 #include <utility>
@@ -7,14 +7,13 @@
 #include "core/model/policy.h"
 #include "fmt/format.h"
 #include "tools/sim/continuous_optimum.h"
+#include "tools/sim/paper/instances.h"
 #include "tools/sim/slot_policies.h"
 #include "tools/sim/synthetic_worlds.h"
 
 namespace freshet {
 namespace {
 
-constexpr double kPaperCrawlRate = 100;
-constexpr double kPaperHorizon = 1000;
 // Stand for policies among the lines of a figure.
 constexpr const char* kOptimum = "continuous optimum";
 constexpr const char* kPlainOptimum = "optimum without signals";
@@ -25,19 +24,6 @@ struct AccuracyLine {
   std::string world;
   std::string policy;
 };
-
-// The seeds of an instance, whatever else is played.
-struct InstanceSeeds {
-  Random pages;
-  Random events;
-};
-InstanceSeeds SeedsOf(uint64_t seed, int pages, int repeat) {
-  Random random(Random(seed).Next() ^ Random(static_cast<uint64_t>(pages)).Next());
-  for (int i = 0; i < repeat; ++i) (void)random.Next();
-  Random own = random.Split();
-  const Random drawn = own.Split();
-  return {drawn, own.Split()};
-}
 
 StatusOr<double> AccuracyOf(const AccuracyLine& line, int size, double horizon,
                             const InstanceSeeds& seeds) {
@@ -254,7 +240,11 @@ PaperExperiment Figure9() {
 }  // namespace
 
 std::vector<PaperExperiment> NoisySignalsExperiments() {
-  return {Figure2(), Figure3(), Figure4(), Figure6(), Figure8(), Figure9()};
+  std::vector<PaperExperiment> all = {Figure2(), Figure3(), Figure4(), NoisyCorpusExperiment(),
+                                      Figure6(), Figure8(), Figure9()};
+  for (PaperExperiment& experiment : NoisyQualityExperiments()) all.push_back(experiment);
+  for (PaperExperiment& experiment : NoisyRatesExperiments()) all.push_back(experiment);
+  return all;
 }
 
 }  // namespace freshet

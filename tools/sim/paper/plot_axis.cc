@@ -1,4 +1,4 @@
-#include "tools/sim/plot_axis.h"
+#include "tools/sim/paper/plot_axis.h"
 
 #include "core/base/check.h"
 
@@ -11,6 +11,12 @@ void PlotAxis::Widen(double share) {
     low -= half;
     high += half;
   }
+  if (logarithmic) {
+    const double factor = std::pow(high / low, share);
+    low /= factor;
+    high *= factor;
+    return;
+  }
   const double more = share * (high - low);
   low -= more;
   high += more;
@@ -22,6 +28,7 @@ std::vector<double> AxisTicks(double low, double high, bool logarithmic) {
   if (logarithmic && high / low > 5) {
     for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high; decade *= 10) {
       for (const double step : {1, 2, 5}) {
+        if (step > 1 && high / low > 1000) break;
         const double tick = step * decade;
         if (tick >= low * (1 - 1e-12) && tick <= high * (1 + 1e-12)) ticks.push_back(tick);
       }

@@ -1,11 +1,11 @@
-#include "tools/sim/paper.h"
+#include "tools/sim/paper/paper.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
-#include "tools/sim/paper_plan.h"
+#include "tools/sim/paper/plan.h"
 #include "tools/sim/slot_policies.h"
 
 namespace freshet {
@@ -32,6 +32,9 @@ Status ValidatePaper(const PaperOptions& options, const PaperExperiment& experim
   }
   if (!experiment.random && (!options.pages.empty() || options.horizon != 0)) {
     return InvalidArgument("--pages, --horizon: {} is a formula and plays nothing", name);
+  }
+  if (!experiment.timed && options.horizon != 0) {
+    return InvalidArgument("--horizon: {} has no length", name);
   }
   if (!experiment.many_sizes && options.pages.size() > 1) {
     return InvalidArgument("--pages: {} has one number of pages", name);
@@ -104,7 +107,7 @@ StatusOr<PaperResult> PlayPaper(const std::string& name, const PaperOptions& opt
     RETURN_IF_ERROR(ValidatePaper(options, experiment));
     PaperOptions played = options;
     if (!experiment.random) played.repeats = 1;
-    PaperPlan plan = experiment.plan(played);
+    ASSIGN_OR_RETURN(PaperPlan plan, experiment.plan(played));
     plan.result.name = name;
     plan.result.repeats = played.repeats;
     const std::vector<double> repeats(static_cast<size_t>(played.repeats));

@@ -4,13 +4,18 @@
 
 #include <vector>
 
-#include "tools/sim/paper_plan.h"
+#include "tools/sim/paper/plan.h"
 
 namespace freshet {
 
 // In the order of its figures. R = 100 crawls per unit of time, importance and change rate uniform
 // on (0, 1), 1,000 units of time unless said.
 [[nodiscard]] std::vector<PaperExperiment> NoisySignalsExperiments();
+
+// Parts of them: figure 5; 10 and 11; 7 and 12 to 14.
+[[nodiscard]] PaperExperiment NoisyCorpusExperiment();
+[[nodiscard]] std::vector<PaperExperiment> NoisyQualityExperiments();
+[[nodiscard]] std::vector<PaperExperiment> NoisyRatesExperiments();
 
 }  // namespace freshet
 
