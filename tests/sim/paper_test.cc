@@ -75,6 +75,7 @@ TEST(Paper, RefusesWhatMakesNoSense) {
   EXPECT_THAT(error("ncis-fig2", {.horizon = -1}), HasSubstr("--horizon -1"));
   EXPECT_THAT(error("ncis-fig2", {.horizon = NAN}), HasSubstr("--horizon nan"));
   EXPECT_THAT(error("ncis-fig10", {.horizon = 5}), HasSubstr("has no length"));
+  EXPECT_THAT(error("learn-fig1b", {.horizon = 5}), HasSubstr("at least 100"));
   EXPECT_THAT(error("ncis-fig9", {.pages = {20, 30}}), HasSubstr("one number of pages"));
   EXPECT_THAT(error("frontera-f1f2", {.pages = {20}}), HasSubstr("plays nothing"));
 }
@@ -109,7 +110,9 @@ void ExpectCsv(const std::string& text, size_t rows) {
 std::string SmallFlags(const std::string& name) {
   if (name == "ncis-fig6" || name == "frontera-f1f2") return "";
   if (name == "ncis-fig10" || name == "ncis-fig11") return " --pages 4";
-  if (name == "ncis-fig5") return " --pages 200 --horizon 20";
+  if (name == "lambda-fig1" || name == "lambda-fig2") return " --pages 200";
+  if (name == "ncis-fig5" || name == "lambda-harmonic") return " --pages 200 --horizon 20";
+  if (name.rfind("learn-", 0) == 0) return " --pages 40 --horizon 320";
   for (const char* several : {"ncis-fig2", "ncis-fig3", "ncis-fig4", "ncis-fig8"}) {
     if (name == several) return " --pages 20,40 --horizon 4";
   }
@@ -137,8 +140,8 @@ TEST(PaperProgram, WritesTableCsvAndPlotOfEveryExperiment) {
         !svg.select_node("//style[contains(text(), 'fill-opacity:.6')]").node().empty();
     EXPECT_EQ(svg.select_nodes("//path[starts-with(@class, 'line ')]").size(), scatter ? 0 : series)
         << one.name;
-    // Crawls without signals do not depend on what happens.
-    const bool certain = formula || one.name == "ncis-fig7";
+    // Crawls without signals do not depend on what happens, and two best times may be the same.
+    const bool certain = formula || one.name == "ncis-fig7" || one.name == "learn-fig1b";
     EXPECT_EQ(svg.select_nodes("//path[starts-with(@class, 'bar')]").empty(), certain) << one.name;
     const std::string text = ReadWholeFile(folder + "/" + one.name + ".svg");
     EXPECT_THAT(text, HasSubstr("prefers-color-scheme:dark"));
@@ -147,6 +150,16 @@ TEST(PaperProgram, WritesTableCsvAndPlotOfEveryExperiment) {
   }
   std::error_code ignored;
   std::filesystem::remove_all(::testing::TempDir() + "freshet_papers", ignored);
+}
+
+TEST(PaperProgram, AFigureOfSeveralPanelsPlaysThemAll) {
+  const ProgramResult run =
+      RunProgram("freshet-sim paper learn-fig1 --pages 5 --horizon 100 --repeats 1 --quiet", "");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  for (const char* panel : {"learn-fig1a:", "learn-fig1b:", "learn-fig1c:"}) {
+    EXPECT_THAT(run.out, HasSubstr(panel));
+  }
+  EXPECT_EQ(RunProgram("freshet-sim paper learn-fig", "").exit_code, 2);
 }
 
 TEST(PaperProgram, PrintsATableAndFailsClearly) {

@@ -4,11 +4,12 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "fmt/format.h"
 #include "tools/sim/commands.h"
-#include "tools/sim/paper/paper.h"
 #include "tools/sim/paper/output.h"
+#include "tools/sim/paper/paper.h"
 
 namespace freshet {
 namespace {
@@ -49,19 +50,37 @@ void ListPaperExperiments() {
   }
 }
 
+// The experiments meant: that of the name, or the panels of a figure, which add a letter to it.
+std::vector<std::string> PaperNames(const std::string& name) {
+  std::vector<std::string> panels;
+  for (const PaperSummary& one : PaperExperiments()) {
+    const bool panel =
+        one.name.size() == name.size() + 1 && one.name.compare(0, name.size(), name) == 0;
+    if (panel && one.name.back() >= 'a' && one.name.back() <= 'z') panels.push_back(one.name);
+  }
+  return panels.empty() ? std::vector<std::string>{name} : panels;
+}
+
+Status PlayOnePaper(const std::string& name, const PaperFlags& flags) {
+  PaperClock clock;
+  const auto progress = [&](const PaperProgress& so_far) {
+    if (!flags.quiet) clock.Tell(so_far);
+  };
+  ASSIGN_OR_RETURN(const PaperResult result, PlayPaper(name, flags.options, progress));
+  std::cout << (flags.json ? PaperJson(result, flags.options.seed) : PaperTable(result));
+  if (flags.out.empty()) return {};
+  return WritePaper(result, flags.out);
+}
+
 Status RunPaper(const PaperFlags& flags) {
   if (flags.name == "list") {
     ListPaperExperiments();
     return {};
   }
-  PaperClock clock;
-  const auto progress = [&](const PaperProgress& so_far) {
-    if (!flags.quiet) clock.Tell(so_far);
-  };
-  ASSIGN_OR_RETURN(const PaperResult result, PlayPaper(flags.name, flags.options, progress));
-  std::cout << (flags.json ? PaperJson(result, flags.options.seed) : PaperTable(result));
-  if (flags.out.empty()) return {};
-  return WritePaper(result, flags.out);
+  for (const std::string& name : PaperNames(flags.name)) {
+    RETURN_IF_ERROR(PlayOnePaper(name, flags));
+  }
+  return {};
 }
 
 }  // namespace
@@ -70,7 +89,9 @@ void AddPaperCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("paper", "Experiments of the papers, as tables and plots");
   auto flags = std::make_shared<PaperFlags>();
   PaperOptions& options = flags->options;
-  command->add_option("NAME", flags->name, "Which one; list: names them all")->required();
+  command
+      ->add_option("NAME", flags->name, "Which one, or a figure of several; list: names them all")
+      ->required();
   command->add_option("--out", flags->out, "Folder for NAME.csv and NAME.svg");
   command->add_option("--repeats", options.repeats, "Instances to average")->capture_default_str();
   command->add_option("--seed", options.seed, "Seed of instances and events")

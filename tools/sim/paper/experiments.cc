@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "core/plan/frontera.h"
+#include "tools/sim/paper/lambda_crawl.h"
+#include "tools/sim/paper/learn_to_crawl.h"
 #include "tools/sim/paper/noisy_signals.h"
 #include "tools/sim/paper/plan.h"
 
@@ -46,6 +48,8 @@ PaperExperiment FronteraTwoPages() {
 
 std::vector<PaperExperiment> MakePaperExperiments() {
   std::vector<PaperExperiment> all = NoisySignalsExperiments();
+  for (PaperExperiment& experiment : LambdaCrawlExperiments()) all.push_back(experiment);
+  for (PaperExperiment& experiment : LearnToCrawlExperiments()) all.push_back(experiment);
   all.push_back(FronteraTwoPages());
   return all;
 }

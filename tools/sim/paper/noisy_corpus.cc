@@ -18,7 +18,7 @@ constexpr double kCorpusCrawlsPerPage = 0.05;
 constexpr double kCorpusHorizon = 200;
 constexpr double kCorruptions[] = {0, 0.1, 0.2};
 
-// What p means; the paper does not say, so both are played.
+// What p does is our reading of the paper: two, so that neither decides what comes out.
 enum class Corruption : uint8_t {
   kRedrawn,  // with probability p precision and recall are drawn anew, as for a noisy page
   kShifted,  // both are off by uniform (-p, p), within their range

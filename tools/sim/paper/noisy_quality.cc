@@ -41,12 +41,11 @@ struct QualityErrors {
 QualityErrors ErrorsOf(const PaperRates& page, const Observations& seen, Quality quality) {
   const PageRates rates = RatesFromPaper(page);
   const bool precision = quality == Quality::kPrecision;
-  const double truth =
-      precision ? page.recall * page.change_rate / rates.signal_rate : page.recall;
+  const double truth = precision ? page.recall * page.change_rate / rates.signal_rate : page.recall;
   const NaiveQuality naive = NaiveSignalQuality(seen, 0);
   const SignalEstimate estimate = EstimateMle(seen);
-  const SignalQuality mle = QualityOf(MleChangeRate(seen, estimate), SignalRate(seen, 0),
-                                      estimate.signal_weight[0]);
+  const SignalQuality mle =
+      QualityOf(MleChangeRate(seen, estimate), SignalRate(seen, 0), estimate.signal_weight[0]);
   return {.naive = (precision ? naive.precision : naive.recall) - truth,
           .mle = (precision ? mle.precision : mle.recall) - truth};
 }
@@ -87,13 +86,13 @@ StatusOr<std::vector<double>> QualityOverCrawls(const QualityLine& line, Quality
 PaperPlan PlanQuality(Quality quality, const PaperOptions& options) {
   const int size = options.pages.empty() ? kQualityPages : options.pages.front();
   const bool precision = quality == Quality::kPrecision;
-  PaperPlan plan{
-      .result = {.title = precision ? "Estimates of precision" : "Estimates of recall",
-                 .x_name = "crawls",
-                 .x_label = "crawls of each page",
-                 .y_label = precision ? "estimated less true precision" : "estimated less true recall",
-                 .log_x = true,
-                 .x = {std::begin(kQualityCrawls), std::end(kQualityCrawls)}}};
+  PaperPlan plan{.result = {.title = precision ? "Estimates of precision" : "Estimates of recall",
+                            .x_name = "crawls",
+                            .x_label = "crawls of each page",
+                            .y_label = precision ? "estimated less true precision"
+                                                 : "estimated less true recall",
+                            .log_x = true,
+                            .x = {std::begin(kQualityCrawls), std::end(kQualityCrawls)}}};
   for (const QualityLine& line : kQualityLines) {
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
       const InstanceSeeds seeds = SeedsOf(options.seed, size, repeat);
@@ -111,18 +110,16 @@ PaperPlan PlanQuality(Quality quality, const PaperOptions& options) {
 }  // namespace
 
 std::vector<PaperExperiment> NoisyQualityExperiments() {
-  return {{.summary = {"ncis-fig10", "estimates of precision: naive and by maximum likelihood"},
-           .many_sizes = false,
-           .timed = false,
-           .plan = [](const PaperOptions& options) {
-             return PlanQuality(Quality::kPrecision, options);
-           }},
-          {.summary = {"ncis-fig11", "estimates of recall: naive and by maximum likelihood"},
-           .many_sizes = false,
-           .timed = false,
-           .plan = [](const PaperOptions& options) {
-             return PlanQuality(Quality::kRecall, options);
-           }}};
+  return {
+      {.summary = {"ncis-fig10", "estimates of precision: naive and by maximum likelihood"},
+       .many_sizes = false,
+       .timed = false,
+       .plan =
+           [](const PaperOptions& options) { return PlanQuality(Quality::kPrecision, options); }},
+      {.summary = {"ncis-fig11", "estimates of recall: naive and by maximum likelihood"},
+       .many_sizes = false,
+       .timed = false,
+       .plan = [](const PaperOptions& options) { return PlanQuality(Quality::kRecall, options); }}};
 }
 
 }  // namespace freshet

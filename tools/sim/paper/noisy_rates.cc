@@ -39,9 +39,8 @@ StatusOr<OptimumByRate> RankByRate(const SyntheticWorld& world,
   }
   OptimumByRate ranked{.page = std::vector<size_t>(pages.size())};
   std::iota(ranked.page.begin(), ranked.page.end(), size_t{0});
-  std::stable_sort(ranked.page.begin(), ranked.page.end(), [&](size_t a, size_t b) {
-    return optimum.rate[a] < optimum.rate[b];
-  });
+  std::stable_sort(ranked.page.begin(), ranked.page.end(),
+                   [&](size_t a, size_t b) { return optimum.rate[a] < optimum.rate[b]; });
   for (const size_t page : ranked.page) ranked.rate.push_back(optimum.rate[page]);
   return ranked;
 }
@@ -98,22 +97,23 @@ PaperExperiment RatesExperiment(PaperSummary summary, RatesFigure figure) {
 }  // namespace
 
 std::vector<PaperExperiment> NoisyRatesExperiments() {
-  return {RatesExperiment({"ncis-fig7", "crawl rates of greedy and lds, page by page, over optimal"},
-                          {.title = "Crawl rates without signals",
-                           .world = "ncis-fig2",
-                           .policies = {"greedy", "lds"}}),
-          RatesExperiment({"ncis-fig12", "the same of greedy_cis with signals that are never false"},
-                          {.title = "Crawl rates with signals that are never false",
-                           .world = "ncis-fig3",
-                           .policies = {"greedy_cis"}}),
-          RatesExperiment({"ncis-fig13", "the same of greedy_ncis with noisy signals"},
-                          {.title = "Crawl rates with noisy signals",
-                           .world = "ncis-fig4",
-                           .policies = {"greedy_ncis"}}),
-          RatesExperiment({"ncis-fig14", "the same of its approximations and of greedy_cis"},
-                          {.title = "Crawl rates with noisy signals, weighed roughly",
-                           .world = "ncis-fig4",
-                           .policies = {"ncis_approx_1", "ncis_approx_2", "greedy_cis"}})};
+  return {
+      RatesExperiment({"ncis-fig7", "crawl rates of greedy and lds, page by page, over optimal"},
+                      {.title = "Crawl rates without signals",
+                       .world = "ncis-fig2",
+                       .policies = {"greedy", "lds"}}),
+      RatesExperiment({"ncis-fig12", "the same of greedy_cis with signals that are never false"},
+                      {.title = "Crawl rates with signals that are never false",
+                       .world = "ncis-fig3",
+                       .policies = {"greedy_cis"}}),
+      RatesExperiment({"ncis-fig13", "the same of greedy_ncis with noisy signals"},
+                      {.title = "Crawl rates with noisy signals",
+                       .world = "ncis-fig4",
+                       .policies = {"greedy_ncis"}}),
+      RatesExperiment({"ncis-fig14", "the same of its approximations and of greedy_cis"},
+                      {.title = "Crawl rates with noisy signals, weighed roughly",
+                       .world = "ncis-fig4",
+                       .policies = {"ncis_approx_1", "ncis_approx_2", "greedy_cis"}})};
 }
 
 }  // namespace freshet

@@ -194,7 +194,9 @@ std::string DrawAxes(const Plot& plot, const PlotFrame& frame) {
                         kPlotBottom);
     note(x.At(tick), kPlotBottom + 18, "middle", fmt::format("{:.6g}", tick));
   }
+  size_t widest = 0;
   for (const double tick : AxisTicks(y.low, y.high, y.logarithmic)) {
+    widest = std::max(widest, fmt::format("{:.6g}", tick).size());
     text += fmt::format("<path class=\"grid\" d=\"M{} {:.2f}H{}\"/>", kPlotLeft, y.At(tick),
                         kPlotRight);
     note(kPlotLeft - 8, y.At(tick) + 4.5, "end", fmt::format("{:.6g}", tick));
@@ -210,8 +212,9 @@ std::string DrawAxes(const Plot& plot, const PlotFrame& frame) {
     }
   }
   note((kPlotLeft + kPlotRight) / 2, kPlotBottom + 40, "middle", plot.x_label);
-  text +=
-      fmt::format("<g transform=\"translate(20 {}) rotate(-90)\">", (kPlotTop + kPlotBottom) / 2);
+  // Beside labels of more digits than most.
+  text += fmt::format("<g transform=\"translate({} {}) rotate(-90)\">", widest > 5 ? 13 : 20,
+                      (kPlotTop + kPlotBottom) / 2);
   note(0, 0, "middle", plot.y_label);
   return text + "</g>\n";
 }
