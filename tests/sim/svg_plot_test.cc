@@ -1,5 +1,5 @@
 // Plots are well-formed, and nothing is drawn where it does not belong.
-#include "tools/sim/paper/svg_plot.h"
+#include "tools/sim/plot/svg_plot.h"
 
 #include <cstdio>
 #include <limits>
@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pugixml.hpp"
-#include "tools/sim/paper/plot_axis.h"
+#include "tools/sim/plot/plot_axis.h"
 
 namespace freshet {
 namespace {

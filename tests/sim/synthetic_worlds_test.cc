@@ -174,5 +174,29 @@ TEST(Worlds, PlansAreCrawledAtTheirRatesAndAtSignals) {
   EXPECT_NE(unknown.status().message().find("lambda_crawl_approx"), std::string::npos);
 }
 
+double AccuracyBy(const char* name, const std::vector<PaperRates>& pages) {
+  const SyntheticWorld world{.name = "half", .signals = true};
+  const auto policy = MakeSlotPolicy(name, pages, 50);
+  EXPECT_TRUE(policy.ok()) << policy.status();
+  return SimulateCosts(world, pages, 50, 200, 600, Random(3), **policy).accuracy;
+}
+
+TEST(Worlds, LearnersComeNearThePlansThatKnowTheRates) {
+  std::vector<PaperRates> pages = DrawPages(*ParseSyntheticWorld("ncis-fig2"), 100, Random(8));
+  const double uniform = AccuracyBy("uniform", pages);
+  const double blc = AccuracyBy("blc", pages);
+  EXPECT_GT(AccuracyBy("explore_commit", pages), uniform);
+  EXPECT_GT(AccuracyBy("eps_greedy", pages), (uniform + blc) / 2);
+  EXPECT_NEAR(AccuracyBy("eps_greedy", pages), blc, 0.03);
+  EXPECT_NEAR(AccuracyBy("binary_learn", pages), AccuracyBy("blc_eps", pages), 0.02);
+  EXPECT_NEAR(AccuracyBy("lambda_learn_approx", pages), AccuracyBy("lambda_crawl_approx", pages),
+              0.01);
+  EXPECT_NEAR(AccuracyBy("lambda_learn", pages), AccuracyBy("lambda_crawl", pages), 0.01);
+  // Complete signals are heeded, and tell the rates.
+  for (size_t i = 0; i < 50; ++i) pages[i].recall = 1;
+  EXPECT_NEAR(AccuracyBy("lambda_learn", pages), AccuracyBy("lambda_crawl", pages), 0.01);
+  EXPECT_GT(AccuracyBy("lambda_learn", pages), AccuracyBy("lc_incompl", pages) + 0.05);
+}
+
 }  // namespace
 }  // namespace freshet

@@ -7,7 +7,7 @@
 
 #include "core/base/status.h"
 #include "tools/sim/compare.h"
-#include "tools/sim/paper/svg_plot.h"
+#include "tools/sim/plot/svg_plot.h"
 
 namespace freshet {
 

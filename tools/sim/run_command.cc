@@ -80,7 +80,8 @@ Status Run(const RunFlags& flags) {
 void AddRunCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("run", "Accuracy of a policy in a synthetic world");
   auto flags = std::make_shared<RunFlags>();
-  command->add_option("--policy", flags->policy, "Index policy, or plan")->capture_default_str();
+  command->add_option("--policy", flags->policy, "Index policy, plan or learner")
+      ->capture_default_str();
   command->add_option("--world", flags->world, "ncis-fig2, -fig3, -fig4 or -fig8")
       ->capture_default_str();
   command->add_option("--pages", flags->pages, "Pages")->capture_default_str();

@@ -1,15 +1,16 @@
 #include "tools/sim/slot_policies.h"
 
-#include <deque>
 #include <optional>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/index/price_index.h"
 #include "core/model/policy.h"
-#include "core/plan/low_discrepancy.h"
+#include "core/plan/learners.h"
 #include "core/plan/planner.h"
 #include "fmt/format.h"
+#include "tools/sim/learner_policy.h"
+#include "tools/sim/plan_execution.h"
 
 namespace freshet {
 namespace {
@@ -66,53 +67,24 @@ class ValuePolicy final : public SlotPolicy {
   PriceIndex index_;
 };
 
-// Crawls every page at its planned rate or with its planned probability at a signal.
 class PlanPolicy final : public SlotPolicy {
  public:
-  PlanPolicy(LowDiscrepancySchedule schedule, std::vector<double> probability)
-      : schedule_(std::move(schedule)),
-        probability_(std::move(probability)),
-        waits_(probability_.size(), 0) {}
+  explicit PlanPolicy(PlanExecution execution) : execution_(std::move(execution)) {}
 
-  void Signal(uint32_t page, double) override {
-    if (probability_.empty() || waits_[page] != 0) return;
-    if (chance_.Uniform() >= probability_[page]) return;
-    waits_[page] = 1;
-    signalled_.push_back(page);
-  }
-  std::optional<uint32_t> Pick(double) override {
-    if (!signalled_.empty()) {
-      const uint32_t page = signalled_.front();
-      signalled_.pop_front();
-      waits_[page] = 0;
-      return page;
-    }
-    const std::optional<size_t> page = schedule_.Next();
-    if (!page.has_value()) return std::nullopt;
-    return static_cast<uint32_t>(*page);
-  }
+  void Signal(uint32_t page, double) override { execution_.Signal(page); }
+  std::optional<uint32_t> Pick(double) override { return execution_.Pick(); }
 
  private:
-  LowDiscrepancySchedule schedule_;
-  std::vector<double> probability_;
-  std::vector<uint8_t> waits_;
-  std::deque<uint32_t> signalled_;
-  Random chance_{1};  // whose signals are heeded
+  PlanExecution execution_;
 };
 
 StatusOr<std::unique_ptr<SlotPolicy>> MakePlanPolicy(PlanMethod method,
                                                      const std::vector<PaperRates>& pages,
                                                      double crawl_rate) {
   const RateColumns columns = ColumnsOf(pages);
-  ASSIGN_OR_RETURN(RatePlan plan, MakePlan(method, columns.pages(), crawl_rate));
-  // Polled pages share the slots that signals leave.
-  double polled = 0;
-  for (const double rate : plan.rate) polled += rate;
-  const bool signals = !plan.probability.empty();
-  ASSIGN_OR_RETURN(
-      LowDiscrepancySchedule schedule,
-      LowDiscrepancySchedule::Create(plan.rate, signals && polled > 0 ? polled : crawl_rate));
-  return std::make_unique<PlanPolicy>(std::move(schedule), std::move(plan.probability));
+  ASSIGN_OR_RETURN(const RatePlan plan, MakePlan(method, columns.pages(), crawl_rate));
+  ASSIGN_OR_RETURN(PlanExecution execution, PlanExecution::Create(plan, crawl_rate));
+  return std::make_unique<PlanPolicy>(std::move(execution));
 }
 
 }  // namespace
@@ -132,13 +104,18 @@ StatusOr<std::unique_ptr<SlotPolicy>> MakeSlotPolicy(const std::string& name,
                                                      double crawl_rate) {
   const StatusOr<PlanMethod> method = ParsePlanMethod(name);
   if (method.ok()) return MakePlanPolicy(*method, pages, crawl_rate);
+  const StatusOr<LearnerKind> learner = ParseLearner(name);
+  if (learner.ok()) return MakeLearnerPolicy(*learner, pages, crawl_rate);
   const StatusOr<Policy> policy = ParsePolicy(name);
   if (policy.ok()) return std::make_unique<ValuePolicy>(*policy, pages, crawl_rate);
   std::string plans;
   for (const PlanMethod plan : AllPlanMethods()) {
     plans += fmt::format("{}{}", plans.empty() ? "" : ", ", PlanMethodName(plan));
   }
-  return InvalidArgument("{}; or a plan: {}", std::string(policy.status().message()), plans);
+  return InvalidArgument(
+      "{}; a plan: {}; or a learner: explore_commit, eps_greedy, lambda_learn, "
+      "lambda_learn_approx, binary_learn",
+      std::string(policy.status().message()), plans);
 }
 
 }  // namespace freshet

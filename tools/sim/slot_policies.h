@@ -1,4 +1,4 @@
-// Who picks the pages of a synthetic world: policies that know the true rates.
+// Who picks the pages of a synthetic world: policies that know the true rates, and learners.
 #ifndef FRESHET_TOOLS_SIM_SLOT_POLICIES_H_
 #define FRESHET_TOOLS_SIM_SLOT_POLICIES_H_
 
@@ -34,12 +34,11 @@ struct RateColumns {
 };
 [[nodiscard]] RateColumns ColumnsOf(const std::vector<PaperRates>& pages);
 
-// An index policy (core/model/policy.h), which picks the page of highest value, or a rate plan
-// (core/plan/planner.h) executed by a low-discrepancy schedule (core/plan/low_discrepancy.h). Pages
-// with recall 1 and no false signals have complete signals: plans that heed them crawl such a page
-// when it signals, with the plan's probability and in the order of the signals, before all others.
-// Pages were all crawled at 0. InvalidArgument for a name that is none. Precondition: pages as
-// DrawPages makes them, crawl_rate > 0 and finite.
+// An index policy (core/model/policy.h), which picks the page of highest value; a rate plan
+// (core/plan/planner.h), executed as tools/sim/plan_execution.h says, where a page of recall 1
+// without false signals has complete ones; or a learner (core/plan/learners.h), which does not know
+// the change rates (tools/sim/learner_policy.h). Pages were all crawled at 0. InvalidArgument for a
+// name that is none. Precondition: pages as DrawPages makes them, crawl_rate > 0 and finite.
 [[nodiscard]] StatusOr<std::unique_ptr<SlotPolicy>> MakeSlotPolicy(
     const std::string& name, const std::vector<PaperRates>& pages, double crawl_rate);
 

@@ -64,14 +64,16 @@ class Truth {
     }
   }
 
-  void Crawl(uint32_t page, double time) {
+  // Whether the page had changed.
+  bool Crawl(uint32_t page, double time) {
     State& state = pages_state_[page];
-    if (state.fresh) return;
+    if (state.fresh) return false;
     state.fresh = true;
     state.fresh_since = time;
     PayPenalty(page, time);
     state.missed = 0;
     state.penalty = 0;
+    return true;
   }
 
   // Fresh time up to `end`, weighted by importance.
@@ -209,7 +211,7 @@ std::vector<double> SimulateOverTime(const SyntheticWorld& world,
       end_parts(time);
       truth.RunTo(time, policy);
       const std::optional<uint32_t> page = policy.Pick(time);
-      if (page.has_value()) truth.Crawl(*page, time);
+      if (page.has_value()) policy.Crawled(*page, time, truth.Crawl(*page, time));
     }
   }
   end_parts(std::numeric_limits<double>::infinity());
@@ -240,7 +242,7 @@ SimulatedCosts SimulateCosts(const SyntheticWorld& world, const std::vector<Pape
     truth.RunTo(time, policy);
     const std::optional<uint32_t> page = policy.Pick(time);
     if (!page.has_value()) continue;
-    truth.Crawl(*page, time);
+    policy.Crawled(*page, time, truth.Crawl(*page, time));
     ++costs.crawls[*page];
   }
   begin_after(horizon);

@@ -42,6 +42,9 @@ class SlotPolicy {
   virtual void Signal(uint32_t page, double time) = 0;
   // The page crawled at `time`; it counts as crawled. None: the slot stays idle.
   virtual std::optional<uint32_t> Pick(double time) = 0;
+  // What that crawl found: whether the page had changed since the crawl before. For those who
+  // learn.
+  virtual void Crawled(uint32_t /*page*/, double /*time*/, bool /*changed*/) {}
 };
 
 // Share of requests (weight importance) that find the page as it is, over (0, horizon]: the

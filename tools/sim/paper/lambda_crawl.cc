@@ -101,9 +101,9 @@ PaperPlan PlanCostFigure(const CostFigure& figure, const PaperOptions& options) 
   for (const CostLine& line : figure.lines) {
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
       const InstanceSeeds seeds = SeedsOf(options.seed, size, repeat);
-      plan.parts.push_back({.series = plan.result.series.size(),
-                            .repeat = repeat,
-                            .play = [=] { return BarsOf(figure, line, size, horizon, seeds); }});
+      plan.parts.push_back({.series = plan.result.series.size(), .repeat = repeat, .play = [=] {
+                              return BarsOf(figure, line, size, horizon, seeds);
+                            }});
     }
     plan.result.series.push_back({.name = line.name});
   }
@@ -111,12 +111,11 @@ PaperPlan PlanCostFigure(const CostFigure& figure, const PaperOptions& options) 
 }
 
 PaperExperiment CostExperiment(PaperSummary summary, CostFigure figure) {
-  return {.summary = std::move(summary),
-          .many_sizes = false,
-          .timed = figure.simulated,
-          .plan = [figure](const PaperOptions& options) {
-            return PlanCostFigure(figure, options);
-          }};
+  return {
+      .summary = std::move(summary),
+      .many_sizes = false,
+      .timed = figure.simulated,
+      .plan = [figure](const PaperOptions& options) { return PlanCostFigure(figure, options); }};
 }
 
 // How the epochs of a learner go; each cost is held against the plan that knows the rates and
@@ -184,12 +183,11 @@ PaperPlan PlanEpochs(const PaperOptions& options) {
                             .x = {},
                             .series = {}}};
   for (int epoch = 0; epoch <= epochs; ++epoch) plan.result.x.push_back(epoch);
-  const std::vector<EpochLine> lines = {
-      {"LLC: J_h over LC's", LearnerKind::kLambdaLearn},
-      {"LLCA: J_h over LC's", LearnerKind::kLambdaLearnApprox},
-      {"BLLC: J_b over BLC's", LearnerKind::kBinaryLearn},
-      {"LCA, rates known", LearnerKind::kLambdaLearnApprox, true},
-      {"BLC_eps, rates known", LearnerKind::kBinaryLearn, true}};
+  const std::vector<EpochLine> lines = {{"LLC: J_h over LC's", LearnerKind::kLambdaLearn},
+                                        {"LLCA: J_h over LC's", LearnerKind::kLambdaLearnApprox},
+                                        {"BLLC: J_b over BLC's", LearnerKind::kBinaryLearn},
+                                        {"LCA, rates known", LearnerKind::kLambdaLearnApprox, true},
+                                        {"BLC_eps, rates known", LearnerKind::kBinaryLearn, true}};
   for (const EpochLine& line : lines) {
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
       const InstanceSeeds seeds = SeedsOf(options.seed, size, repeat);
@@ -206,35 +204,36 @@ PaperPlan PlanEpochs(const PaperOptions& options) {
 }  // namespace
 
 std::vector<PaperExperiment> LambdaCrawlExperiments() {
-  return {CostExperiment({"lambda-fig1", "harmonic and binary cost of rate plans"},
-                         {.title = "Costs of plans, 4% of the pages with complete signals",
-                          .lines = {{"LC", "lambda_crawl"},
-                                    {"LCA", "lambda_crawl_approx"},
-                                    {"BLC", "blc"},
-                                    {"BLC_eps", "blc_eps"},
-                                    {"UC", "uniform"},
-                                    {"CC", "change_rate"}}}),
-          CostExperiment({"lambda-harmonic",
-                          "the same, simulated at a constant rate, and of the policy harmonic"},
-                         {.title = "Costs at a constant rate, 4% of the pages with complete signals",
-                          .pages = kSimulatedPages,
-                          .simulated = true,
-                          .lines = {{"LC", "lambda_crawl"},
-                                    {"LC-IO", "lc_incompl"},
-                                    {"BLC", "blc"},
-                                    {"harmonic", "harmonic"},
-                                    {"harmonic_ncis", "harmonic_ncis"},
-                                    {"greedy", "greedy"}}}),
-          CostExperiment({"lambda-fig2", "costs of plans where all pages have complete signals"},
-                         {.title = "Costs of plans, pages with complete signals",
-                          .complete_only = true,
-                          .lines = {{"LC-CO", "lc_compl"},
-                                    {"LC-IO", "lc_incompl"},
-                                    {"BLC", "blc"},
-                                    {"BLC_eps", "blc_eps"}}}),
-          {.summary = {"lambda-fig3", "LLC, LLCA and BLLC while they learn, epoch by epoch"},
-           .many_sizes = false,
-           .plan = PlanEpochs}};
+  return {
+      CostExperiment({"lambda-fig1", "harmonic and binary cost of rate plans"},
+                     {.title = "Costs of plans, 4% of the pages with complete signals",
+                      .lines = {{"LC", "lambda_crawl"},
+                                {"LCA", "lambda_crawl_approx"},
+                                {"BLC", "blc"},
+                                {"BLC_eps", "blc_eps"},
+                                {"UC", "uniform"},
+                                {"CC", "change_rate"}}}),
+      CostExperiment(
+          {"lambda-harmonic", "the same, simulated at a constant rate, and of the policy harmonic"},
+          {.title = "Costs at a constant rate, 4% of the pages with complete signals",
+           .pages = kSimulatedPages,
+           .simulated = true,
+           .lines = {{"LC", "lambda_crawl"},
+                     {"LC-IO", "lc_incompl"},
+                     {"BLC", "blc"},
+                     {"harmonic", "harmonic"},
+                     {"harmonic_ncis", "harmonic_ncis"},
+                     {"greedy", "greedy"}}}),
+      CostExperiment({"lambda-fig2", "costs of plans where all pages have complete signals"},
+                     {.title = "Costs of plans, pages with complete signals",
+                      .complete_only = true,
+                      .lines = {{"LC-CO", "lc_compl"},
+                                {"LC-IO", "lc_incompl"},
+                                {"BLC", "blc"},
+                                {"BLC_eps", "blc_eps"}}}),
+      {.summary = {"lambda-fig3", "LLC, LLCA and BLLC while they learn, epoch by epoch"},
+       .many_sizes = false,
+       .plan = PlanEpochs}};
 }
 
 }  // namespace freshet

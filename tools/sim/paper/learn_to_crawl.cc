@@ -48,9 +48,8 @@ StatusOr<LearnInstance> DrawInstance(int size, Random random) {
 }
 
 StatusOr<Learner> MakeLearner(const LearnInstance& instance, LearnerKind kind, double epsilon) {
-  return Learner::Create(
-      instance.pages.importance, {},
-      {.kind = kind, .crawl_rate = kPaperCrawlRate, .epsilon = epsilon});
+  return Learner::Create(instance.pages.importance, {},
+                         {.kind = kind, .crawl_rate = kPaperCrawlRate, .epsilon = epsilon});
 }
 
 // The accuracy that the plan made after `time` of exploration loses.
@@ -201,9 +200,8 @@ PaperPlan PlanEstimators(const PaperOptions& options) {
                        std::vector<double> losses;
                        for (const double time : times) {
                          // The same events for every estimator.
-                         ASSIGN_OR_RETURN(
-                             losses.emplace_back(),
-                             EstimatorLoss(instance, estimator, time, events.Split()));
+                         ASSIGN_OR_RETURN(losses.emplace_back(),
+                                          EstimatorLoss(instance, estimator, time, events.Split()));
                        }
                        return losses;
                      }});
@@ -248,9 +246,8 @@ StatusOr<PaperPlan> PlanExploration(bool regret, const PaperOptions& options) {
       .log_y = true};
   result.x = HorizonsUpTo(longest);
   if (result.x.empty()) return InvalidArgument("--horizon {}: at least 100 is needed", longest);
-  const auto play = [regret, horizons = result.x](
-                        const LearnInstance& instance,
-                        Random events) -> StatusOr<std::vector<double>> {
+  const auto play = [regret, horizons = result.x](const LearnInstance& instance,
+                                                  Random events) -> StatusOr<std::vector<double>> {
     ASSIGN_OR_RETURN(const ExplorationCurve curve,
                      ExploreInstance(instance, horizons.back(), events));
     std::vector<double> values;
@@ -332,9 +329,8 @@ PaperPlan PlanPhased(PaperResult result, Parameter parameter, const PaperOptions
     std::vector<double> values;
     for (const double x : all) {
       const PhasedCase played = CaseAt(parameter, x, horizon);
-      ASSIGN_OR_RETURN(values.emplace_back(),
-                       EpsilonRegret(instance, played.epsilon, played.phases, played.horizon,
-                                     events.Split()));
+      ASSIGN_OR_RETURN(values.emplace_back(), EpsilonRegret(instance, played.epsilon, played.phases,
+                                                            played.horizon, events.Split()));
     }
     return values;
   };

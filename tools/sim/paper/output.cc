@@ -7,7 +7,7 @@
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "tools/common/rounded.h"
-#include "tools/sim/paper/svg_plot.h"
+#include "tools/sim/plot/svg_plot.h"
 
 namespace freshet {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/status.h"
 #include "tools/sim/mean_and_error.h"
-#include "tools/sim/paper/svg_plot.h"
+#include "tools/sim/plot/svg_plot.h"
 
 namespace freshet {
 

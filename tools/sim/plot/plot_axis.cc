@@ -1,4 +1,4 @@
-#include "tools/sim/paper/plot_axis.h"
+#include "tools/sim/plot/plot_axis.h"
 
 #include "core/base/check.h"
 

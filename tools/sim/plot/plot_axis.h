@@ -1,6 +1,6 @@
 // One axis of a plot: from numbers to places, and the round numbers to mark.
-#ifndef FRESHET_TOOLS_SIM_PAPER_PLOT_AXIS_H_
-#define FRESHET_TOOLS_SIM_PAPER_PLOT_AXIS_H_
+#ifndef FRESHET_TOOLS_SIM_PLOT_PLOT_AXIS_H_
+#define FRESHET_TOOLS_SIM_PLOT_PLOT_AXIS_H_
 
 #include <algorithm>
 #include <cmath>
@@ -37,4 +37,4 @@ struct PlotAxis {
 
 }  // namespace freshet
 
-#endif  // FRESHET_TOOLS_SIM_PAPER_PLOT_AXIS_H_
+#endif  // FRESHET_TOOLS_SIM_PLOT_PLOT_AXIS_H_

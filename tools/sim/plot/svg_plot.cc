@@ -1,11 +1,11 @@
-#include "tools/sim/paper/svg_plot.h"
+#include "tools/sim/plot/svg_plot.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "fmt/format.h"
-#include "tools/sim/paper/plot_axis.h"
+#include "tools/sim/plot/plot_axis.h"
 
 namespace freshet {
 namespace {

@@ -1,7 +1,7 @@
 // Plots with error bars as SVG: colours, dashes and markers by style sheet, so that one file
 // reads well on paper, on a screen and in dark mode.
-#ifndef FRESHET_TOOLS_SIM_PAPER_SVG_PLOT_H_
-#define FRESHET_TOOLS_SIM_PAPER_SVG_PLOT_H_
+#ifndef FRESHET_TOOLS_SIM_PLOT_SVG_PLOT_H_
+#define FRESHET_TOOLS_SIM_PLOT_SVG_PLOT_H_
 
 #include <cstdint>
 #include <string>
@@ -47,4 +47,4 @@ struct Plot {
 
 }  // namespace freshet
 
-#endif  // FRESHET_TOOLS_SIM_PAPER_SVG_PLOT_H_
+#endif  // FRESHET_TOOLS_SIM_PLOT_SVG_PLOT_H_
