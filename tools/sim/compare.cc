@@ -13,7 +13,7 @@
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
 #include "tools/sim/compare_results.h"
-#include "tools/sim/replay_clairvoyant.h"
+#include "tools/sim/freshness_bound.h"
 #include "tools/sim/replay_progress.h"
 
 namespace freshet {

@@ -1,9 +1,7 @@
 #include "tools/sim/replay_clairvoyant.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <tuple>
 
 #include "core/base/check.h"
@@ -11,61 +9,7 @@
 namespace freshet {
 namespace {
 
-constexpr double kDaySeconds = 86400;
 constexpr Duration kPricePeriod = Duration::Days(10);
-
-double DaysBetween(Instant from, Instant to) { return (to - from).seconds() / kDaySeconds; }
-
-// What crawls can gain of a page: its part of the page-time, and one gain for each span.
-class SpanGains {
- public:
-  SpanGains(const ReplaySpan& span, double crawls_per_day)
-      : span_(span), interval_(1 / crawls_per_day) {}
-
-  void AddPage(const ReplayPage& page, double weight) {
-    const Instant appears = std::max(page.first_seen, span_.begin);
-    const Instant ends = std::min(page.gone_at, span_.end);
-    if (appears >= ends) return;
-    page_time_ += weight * DaysBetween(appears, ends);
-    Instant stale_since = Instant::Infinite();
-    for (const ReplayPage::Touch& touch : page.touches) {
-      if (!touch.changed || touch.at <= appears || touch.at >= ends) continue;
-      if (stale_since.infinite()) stale_time_ += weight * DaysBetween(touch.at, ends);
-      AddSpan(weight, stale_since, touch.at);
-      stale_since = touch.at;
-    }
-    AddSpan(weight, stale_since, ends);
-  }
-
-  // The staleness that is left when the best `crawls` of the gains are had.
-  [[nodiscard]] double Staleness(size_t crawls) {
-    if (page_time_ <= 0) return 0;
-    if (crawls < gains_.size()) {
-      std::nth_element(gains_.begin(), gains_.begin() + static_cast<ptrdiff_t>(crawls),
-                       gains_.end(), std::greater<>());
-      gains_.resize(crawls);
-    }
-    double left = stale_time_;
-    for (const double gain : gains_) left -= gain;
-    return std::max(0.0, left) / page_time_;
-  }
-
- private:
-  void AddSpan(double weight, Instant from, Instant to) {
-    if (from.infinite() || from >= to) return;
-    const double since_begin = DaysBetween(span_.begin, from);
-    // The first crawl is one interval after the begin.
-    const double crawl = interval_ * std::max(1.0, std::ceil(since_begin / interval_));
-    const double gain = weight * (DaysBetween(span_.begin, to) - crawl);
-    if (gain > 0) gains_.push_back(gain);
-  }
-
-  const ReplaySpan span_;
-  double interval_;  // days between two crawls
-  double page_time_ = 0;
-  double stale_time_ = 0;  // if nothing is crawled
-  std::vector<double> gains_;
-};
 
 }  // namespace
 
@@ -165,20 +109,6 @@ void ClairvoyantReplay::Crawled(size_t page, Instant, bool changed) {
 void ClairvoyantReplay::Gone(size_t page, Instant) {
   SetStale(page, false);
   pages_[page].known = false;
-}
-
-StatusOr<FreshnessBounds> FreshnessBound(const std::vector<ReplayPage>& pages,
-                                         const ReplayOptions& options) {
-  ASSIGN_OR_RETURN(const ReplaySpan span, SpanOf(pages, options));
-  SpanGains weighted(span, options.crawls_per_day);
-  SpanGains plain(span, options.crawls_per_day);
-  for (const ReplayPage& page : pages) {
-    weighted.AddPage(page, page.importance);
-    plain.AddPage(page, 1);
-  }
-  const auto crawls =
-      static_cast<size_t>(std::ceil(DaysBetween(span.begin, span.end) * options.crawls_per_day));
-  return FreshnessBounds{weighted.Staleness(crawls), plain.Staleness(crawls)};
 }
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// The policy that sees every change as it happens, and what not even the future can beat.
+// The policy that sees every change as it happens.
 #ifndef FRESHET_TOOLS_SIM_REPLAY_CLAIRVOYANT_H_
 #define FRESHET_TOOLS_SIM_REPLAY_CLAIRVOYANT_H_
 
@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/status.h"
 #include "tools/sim/replay.h"
 #include "tools/sim/replay_truth.h"
 
@@ -73,26 +72,6 @@ class ClairvoyantReplay : public ReplayPolicy {
   double price_ = 0;
   Instant price_until_;
 };
-
-// What no policy can undercut at that rate, however much it knows of the future.
-struct FreshnessBounds {
-  double weighted_staleness = 0;
-  double staleness = 0;
-};
-
-// A crawl is of use only as the first after a change c of a page, and gains importance x the time
-// from the crawl to c', the next change, death or the end: the same for every order of the other
-// crawls. So the best schedule is the heaviest assignment of crawls to such spans [c, c'), and by
-// Lagrangian duality its gain is, for any price lambda >= 0 of a crawl, at most
-//
-//   n lambda + sum over spans of max(0, mu (c' - t(c)) - lambda)
-//
-// for n crawls, t(c) being the first crawl at c or later. The smallest of these bounds makes the n
-// best spans count, each crawled at once: a schedule that makes all its crawls when they are
-// needed, but no more of them. How long pages wait in a queue is not in it, so it is far from any
-// policy where all that can be lost is such waits. Errors as Replay. Cost: a sort of the changes.
-[[nodiscard]] StatusOr<FreshnessBounds> FreshnessBound(const std::vector<ReplayPage>& pages,
-                                                       const ReplayOptions& options);
 
 }  // namespace freshet
 
