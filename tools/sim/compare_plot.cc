@@ -1,7 +1,6 @@
 #include "tools/sim/compare_plot.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -19,11 +18,6 @@ std::string PlotName(const ComparedRow& row) {
   return name;
 }
 
-// Error bars would be as long on both sides only without the logarithm; they are in the table.
-PlotPoint StalenessPoint(const ComparedRow& row, const ComparedPolicy& policy) {
-  return {row.crawls_per_day_per_1000, std::log10(policy.weighted_staleness.mean), 0};
-}
-
 }  // namespace
 
 std::vector<ComparePlot> ComparePlots(const std::vector<ComparedRow>& rows,
@@ -37,14 +31,15 @@ std::vector<ComparePlot> ComparePlots(const std::vector<ComparedRow>& rows,
       plot.name = std::move(name);
       plot.plot.title = fmt::format("{}, recall {:.4g}", row.source, row.recall);
       plot.plot.x_label = "crawls a day per 1,000 pages";
-      plot.plot.y_label = "weighted staleness, log10";
-      plot.plot.log_x = true;
+      plot.plot.y_label = "weighted staleness";
+      plot.plot.log_x = plot.plot.log_y = true;
       for (const std::string& policy : options.policies) plot.plot.series.push_back({policy, {}});
       plots.push_back(std::move(plot));
     }
     for (PlotSeries& series : plots.back().plot.series) {
       const ComparedPolicy* policy = row.Find(series.name);
-      if (policy != nullptr) series.points.push_back(StalenessPoint(row, *policy));
+      if (policy == nullptr || !(policy->weighted_staleness.mean > 0)) continue;
+      series.points.push_back({row.crawls_per_day_per_1000, policy->weighted_staleness.mean});
     }
   }
   for (ComparePlot& plot : plots) {

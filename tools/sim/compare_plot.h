@@ -18,9 +18,8 @@ struct ComparePlot {
   Plot plot;
 };
 
-// One for each history and recall, in the order of the rows. The weighted staleness is drawn as its
-// decimal logarithm, since it spans some decades; what is 0 has none. Worlds have one rate each,
-// and are left out.
+// One for each history and recall, in the order of the rows. Both axes are logarithmic, as
+// staleness spans some decades; what is 0 is left out. Worlds have one rate each, and no plot.
 [[nodiscard]] std::vector<ComparePlot> ComparePlots(const std::vector<ComparedRow>& rows,
                                                     const CompareOptions& options);
 
