@@ -26,7 +26,7 @@ constexpr const char* kExperiments = FRESHET_SOURCE_DIR "/docs/experiments";
 // --block NAME.
 TEST(ExperimentsPage, ShowsTheRecordedRows) {
   const std::string page = ReadWholeFile(std::string(kExperiments) + ".md");
-  for (const std::string name : {"histories", "gallery"}) {
+  for (const std::string name : {"histories", "gallery", "close"}) {
     std::ifstream file(std::string(kExperiments) + "/" + name + ".tsv");
     const StatusOr<RecordedComparison> recorded = ReadComparison(file);
     ASSERT_TRUE(recorded.ok()) << recorded.status();
