@@ -23,7 +23,7 @@ struct PlotStyle {
   const char* dashes;
   const char* marker;  // a path from its middle
 };
-constexpr std::array<PlotStyle, 8> kPlotStyles = {
+constexpr std::array<PlotStyle, 10> kPlotStyles = {
     {{"#0072b2", "#56b4e9", "none", "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z"},
      {"#d55e00", "#ff8f40", "8 3", "m-3.2-3.2h6.4v6.4h-6.4z"},
      {"#00805e", "#2fd0a0", "3 3", "m0-4.4l4 7.2h-8z"},
@@ -31,7 +31,9 @@ constexpr std::array<PlotStyle, 8> kPlotStyles = {
      {"#8a6d00", "#e6c229", "14 4", "m0 4.4l4-7.2h-8z"},
      {"#56616b", "#a9b4be", "5 5", "m-4.5-1h9v2h-9z"},
      {"#6a3fb5", "#b79cf5", "2 5", "m-1-4.5h2v9h-2z"},
-     {"#b02020", "#ff7b72", "12 3 3 3", "m-2-4h4l2 4l-2 4h-4l-2-4z"}}};
+     {"#b02020", "#ff7b72", "12 3 3 3", "m-2-4h4l2 4l-2 4h-4l-2-4z"},
+     {"#1b1f24", "#e6edf3", "1.5 3", "m-3.6-4v8l7.2-4z"},
+     {"#4d7c0f", "#a3d94f", "6 2 2 2 2 2", "m3.6-4v8l-7.2-4z"}}};
 
 std::string PlotColours(const char* ink, const char* back, const char* grid, bool dark,
                         PlotForm form) {

@@ -42,7 +42,7 @@ struct Plot {
   std::vector<PlotSeries> series;
 };
 
-// A whole SVG document. Series beyond the eighth look like the first ones.
+// A whole SVG document. Series beyond the tenth look like the first ones.
 [[nodiscard]] std::string FormatSvg(const Plot& plot);
 
 }  // namespace freshet
