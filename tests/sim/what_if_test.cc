@@ -119,6 +119,35 @@ TEST(WhatIf, IntervalsWidenWithDoubt) {
   EXPECT_GT(Asked(pages, {.crawls_per_day = 2}).curve[0].with_signals.high, 0);
 }
 
+TEST(WhatIf, TakesIntervalsOfAnyWidth) {
+  std::vector<WhatIfPage> pages = SomePages(4);
+  pages[0].high = 1e308;
+  pages[1].rates.change_rate = 0;
+  pages[1].high = 1e307;
+  pages[2].rates.change_rate = 0;
+  pages[2].high = 1e-300;
+  const WhatIfAnswer answer = Asked(pages, {.crawls_per_day = 1, .factors = {1}, .draws = 20});
+  EXPECT_GE(answer.curve[0].with_signals.low, 0);
+  EXPECT_LE(answer.curve[0].with_signals.high, 1);
+}
+
+TEST(WhatIf, RefusesRatesThatPlansDoNotTake) {
+  const std::vector<WhatIfPage> pages = SomePages(4);
+  const auto asked = [&](double crawls_per_day, double factor) {
+    WhatIfOptions options{
+        .crawls_per_day = crawls_per_day, .all_pages = UINT64_MAX, .factors = {factor}, .draws = 2};
+    return AskWhatIf(pages, options, [](double) {}).status().code();
+  };
+  EXPECT_EQ(asked(1e-12, 1e-6), absl::StatusCode::kOk);
+  EXPECT_EQ(asked(1e12, 1e6), absl::StatusCode::kOk);
+  for (const double crawls_per_day : {0., -1., 1e-307, 1e13, double{NAN}, double{INFINITY}}) {
+    EXPECT_EQ(asked(crawls_per_day, 1), absl::StatusCode::kInvalidArgument) << crawls_per_day;
+  }
+  for (const double factor : {0., -1., 1e-307, 1e7, double{NAN}, double{INFINITY}}) {
+    EXPECT_EQ(asked(1, factor), absl::StatusCode::kInvalidArgument) << factor;
+  }
+}
+
 TEST(WhatIf, CountsWhoStarves) {
   // Two pages change a hundred times as often as crawls come, of which blc makes nothing.
   std::vector<WhatIfPage> pages(8, {.rates = {.importance = 1, .change_rate = 0.01}});
@@ -204,6 +233,10 @@ TEST(WhatIfCommand, AnswersAsTableJsonAndPlot) {
   EXPECT_EQ(answer["curve"][1]["crawls_per_day"], 30);
   EXPECT_GT(answer["freshness"], answer["freshness_without_signals"]);
   EXPECT_GT(answer["gain_of_one_crawl_a_day"], 0);
+  const ProgramResult unwritable = RunProgram(command + "--plot " + folder + "/none/w.svg", table);
+  EXPECT_EQ(unwritable.exit_code, 1);
+  EXPECT_THAT(unwritable.err, HasSubstr("none/w.svg: cannot be written"));
+  EXPECT_THAT(unwritable.out, HasSubstr("\n| greedy_ncis | 0."));
   std::filesystem::remove_all(folder);
   EXPECT_EQ(RunProgram("freshet-sim what-if", "").exit_code, 2);
   EXPECT_EQ(RunProgram("freshet-sim what-if --pages - --server x:1", "").exit_code, 2);

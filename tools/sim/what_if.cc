@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/model/crossing.h"
 #include "core/model/ncis_value.h"
+#include "core/plan/plan.h"
 #include "core/plan/planner.h"
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
@@ -37,13 +38,16 @@ double DrawGamma(double shape, Random& random) {
 
 double DrawChangeRate(const WhatIfPage& page, Random& random) {
   const double mean = page.rates.change_rate;
-  if (!(page.high > page.low)) return mean;
+  if (!(page.high > page.low) || (mean == 0 && std::isinf(page.high))) return mean;
+  // However wide the interval, a draw is a number that plans take.
+  constexpr double kLeast = 1e-12;
   // A page that was not seen to change: exponential, with a fortieth above the interval.
-  if (mean == 0) return std::isinf(page.high) ? 0 : page.high / std::log(40) * DrawGamma(1, random);
+  if (mean == 0) {
+    return std::clamp(page.high / std::log(40) * DrawGamma(1, random), kLeast, kLargestPlanNumber);
+  }
   const double deviation = std::isinf(page.high) ? mean : (page.high - page.low) / (2 * kNormal95);
   const double shape = std::clamp(mean / deviation * (mean / deviation), 0.05, 1e6);
-  // Plans take no smaller number but 0.
-  return std::max(mean * DrawGamma(shape, random), 1e-12);
+  return std::clamp(mean * DrawGamma(shape, random), kLeast, kLargestPlanNumber);
 }
 
 std::vector<PaperRates> DrawPages(const std::vector<WhatIfPage>& pages, bool sampled,
@@ -208,15 +212,15 @@ Status Planner::Answer(WhatIfAnswer* answer) const {
 }
 
 Status ValidateOptions(const WhatIfOptions& options, size_t pages) {
-  if (!(options.crawls_per_day > 0 && options.crawls_per_day <= 1e12)) {
-    return InvalidArgument("--crawls-per-day {}: not in (0, 1e12]", options.crawls_per_day);
+  if (!(options.crawls_per_day >= 1e-12 && options.crawls_per_day <= 1e12)) {
+    return InvalidArgument("--crawls-per-day {}: not in 1e-12 .. 1e12", options.crawls_per_day);
   }
   if (options.all_pages < pages) {
     return InvalidArgument("{} pages cannot stand for {}", pages, options.all_pages);
   }
   for (const double factor : options.factors) {
-    if (!(factor > 0 && factor <= 1e6)) {
-      return InvalidArgument("--factors {}: not in (0, 1e6]", factor);
+    if (!(factor >= 1e-6 && factor <= 1e6)) {
+      return InvalidArgument("--factors {}: not in 1e-6 .. 1e6", factor);
     }
   }
   if (options.draws < 2 || options.draws > 10'000) {

@@ -45,9 +45,9 @@ class PageSample {
 
 // Value type, thread-compatible.
 struct WhatIfOptions {
-  double crawls_per_day = 0;  // of all pages together; 0 < and <= 1e12
+  double crawls_per_day = 0;  // of all pages together; 1e-12 .. 1e12
   uint64_t all_pages = 0;     // that the pages given stand for; >= their number
-  // The curve's rates: crawls_per_day times each of these.
+  // The curve's rates: crawls_per_day times each of these; 1e-6 .. 1e6.
   std::vector<double> factors = {0.125, 0.25, 0.5, 1, 2, 4, 8};
   size_t draws = 40;         // for the intervals; 2 .. 10,000
   double starve_days = 365;  // crawled more rarely than that: it starves; > 0

@@ -81,13 +81,14 @@ Status RunWhatIf(const WhatIfFlags& flags) {
                              TimeLeftText(told - started, share));
   };
   ASSIGN_OR_RETURN(const WhatIfAnswer answer, AskWhatIf(sample.pages(), options, progress));
+  // Before the plot: what took minutes to compute is not lost where its file cannot be written.
+  std::cout << (flags.json ? WhatIfJson(answer) : WhatIfTable(answer));
   if (!flags.plot.empty()) {
     std::ofstream out(flags.plot, std::ios::binary);
     out << WhatIfSvg(answer);
     out.close();
     if (!out) return MakeStatus(absl::StatusCode::kDataLoss, "{}: cannot be written", flags.plot);
   }
-  std::cout << (flags.json ? WhatIfJson(answer) : WhatIfTable(answer));
   return {};
 }
 
