@@ -1,4 +1,5 @@
 // freshet-sim what-if asks a running server: what it says of its pages is what they are judged by.
+#include <memory>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -67,6 +68,63 @@ TEST_F(WhatIfServerTest, ReadsNoMoreThanItsLimit) {
   ASSERT_TRUE(pages.ok()) << pages.status();
   EXPECT_EQ(sample.seen(), 30u);
   EXPECT_GE(pages->all_pages, 30u);
+}
+
+// Sends pages as if there were no limit.
+class GenerousPages final : public v1::PagesService::Service {
+ public:
+  grpc::Status ExportPages(grpc::ServerContext* /*context*/, const v1::ExportPagesRequest*,
+                           grpc::ServerWriter<v1::ExportPagesResponse>* writer) override {
+    v1::ExportPagesResponse part;
+    for (int i = 0; i < 10; ++i) part.add_pages()->mutable_page()->set_importance(1);
+    int parts = 0;
+    while (parts < kParts && writer->Write(part)) ++parts;
+    return {};
+  }
+  static constexpr int kParts = 1000;
+};
+
+class SilentAdmin final : public v1::AdminService::Service {
+ public:
+  grpc::Status GetStatistics(grpc::ServerContext* /*context*/, const v1::GetStatisticsRequest*,
+                             v1::GetStatisticsResponse* /*response*/) override {
+    return answer;
+  }
+  grpc::Status answer;
+};
+
+// A server that is none of ours.
+class WhatIfOddServerTest : public WhatIfServerTest {
+ protected:
+  [[nodiscard]] StatusOr<ServerPages> Read(uint64_t limit) {
+    int port = 0;
+    const std::unique_ptr<grpc::Server> odd =
+        grpc::ServerBuilder()
+            .AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port)
+            .RegisterService(&pages_)
+            .RegisterService(&admin_)
+            .BuildAndStart();
+    cli::Session session = SessionTo("127.0.0.1:" + std::to_string(port));
+    return ReadServerPages(session, limit, &sample_);
+  }
+
+  GenerousPages pages_;
+  SilentAdmin admin_;
+  PageSample sample_{1000, 1};
+};
+
+TEST_F(WhatIfOddServerTest, IsNotReadBeyondTheLimit) {
+  const StatusOr<ServerPages> pages = Read(25);
+  ASSERT_TRUE(pages.ok()) << pages.status();
+  EXPECT_EQ(sample_.seen(), 25u);
+  EXPECT_EQ(pages->all_pages, 25u);
+}
+
+TEST_F(WhatIfOddServerTest, CannotMoveTheCursor) {
+  admin_.answer = {grpc::StatusCode::INTERNAL, "all is \x1b[2Jwell"};
+  const std::string error(Read(25).status().message());
+  EXPECT_THAT(error, HasSubstr("[2Jwell"));
+  EXPECT_EQ(error.find('\x1b'), std::string::npos);
 }
 
 TEST_F(WhatIfServerTest, SaysThatNobodyIsThere) {

@@ -5,6 +5,7 @@
 
 #include "freshet/v1/admin.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
+#include "tools/cli/table.h"
 
 namespace freshet {
 namespace {
@@ -14,7 +15,7 @@ Status ServerFailure(const std::string& server, const grpc::Status& status) {
   const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
                     status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
   return MakeStatus(away ? absl::StatusCode::kUnavailable : absl::StatusCode::kFailedPrecondition,
-                    "{}: {}", server, status.error_message());
+                    "{}: {}", server, cli::ShowText(status.error_message()));
 }
 
 bool IsGone(const v1::Page& page) {
@@ -50,13 +51,20 @@ Status ExportSample(cli::Session& session, uint64_t limit, PageSample* sample) {
   grpc::ClientContext context;
   const auto stream = stub->ExportPages(&context, request);
   v1::ExportPagesResponse part;
-  while (stream->Read(&part)) {
-    for (const v1::PageRecord& record : part.pages()) {
+  // A server that sends more than it was asked for is not read to its end, which it may not have.
+  uint64_t left = limit;
+  while (left > 0 && stream->Read(&part)) {
+    const uint64_t used = std::min(left, static_cast<uint64_t>(part.pages_size()));
+    for (int i = 0; i < static_cast<int>(used); ++i) {
+      const v1::PageRecord& record = part.pages(i);
       if (!IsGone(record.page())) sample->Add(PageOf(record));
     }
-    progress.Add(static_cast<uint64_t>(part.pages_size()));
+    left -= used;
+    progress.Add(used);
   }
+  if (left == 0) context.TryCancel();
   const grpc::Status status = stream->Finish();
+  if (left == 0) return {};
   if (!status.ok()) return ServerFailure(session.settings().server, status);
   return {};
 }
