@@ -156,6 +156,7 @@ TEST(PaperRateFigures, CrawlsComeAtTheOptimalRates) {
   EXPECT_GT(CorrelationOf(rough, 1), CorrelationOf(rough, 0));
   EXPECT_GT(CorrelationOf(rough, 0), CorrelationOf(rough, 2));  // greedy_cis
   EXPECT_NE(PaperTable(rough).find("| ncis_approx_1 | 150 |"), std::string::npos);
+  EXPECT_NE(PaperTable(rough).find("Means of 2 runs of one instance."), std::string::npos);
 }
 
 TEST(PaperQualityFigures, NaiveRatiosStayBiasedAndMaximumLikelihoodDoesNot) {

@@ -156,9 +156,9 @@ TEST(PaperProgram, AFigureOfSeveralPanelsPlaysThemAll) {
   const ProgramResult run =
       RunProgram("freshet-sim paper learn-fig1 --pages 5 --horizon 100 --repeats 1 --quiet", "");
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  for (const char* panel : {"learn-fig1a:", "learn-fig1b:", "learn-fig1c:"}) {
-    EXPECT_THAT(run.out, HasSubstr(panel));
-  }
+  EXPECT_THAT(run.out, testing::StartsWith("learn-fig1a:"));
+  EXPECT_THAT(run.out, HasSubstr("\n\nlearn-fig1b:"));
+  EXPECT_THAT(run.out, HasSubstr("\n\nlearn-fig1c:"));
   EXPECT_EQ(RunProgram("freshet-sim paper learn-fig", "").exit_code, 2);
 }
 

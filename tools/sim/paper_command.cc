@@ -10,6 +10,7 @@
 #include "tools/sim/commands.h"
 #include "tools/sim/paper/output.h"
 #include "tools/sim/paper/paper.h"
+#include "tools/sim/replay_progress.h"
 
 namespace freshet {
 namespace {
@@ -29,10 +30,8 @@ class PaperClock {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_ || progress.done == progress.parts) return;
     next_ = now + kPause;
-    const double spent = std::chrono::duration<double>(now - started_).count();
-    std::cerr << fmt::format("[{}/{}] {:.0f}%, about {:.0f} s left\n", progress.done,
-                             progress.parts, 100 * progress.share,
-                             spent * (1 - progress.share) / progress.share);
+    std::cerr << fmt::format("[{}/{}] {:.0f}%, {}\n", progress.done, progress.parts,
+                             100 * progress.share, TimeLeftText(now - started_, progress.share));
   }
 
  private:
@@ -77,7 +76,9 @@ Status RunPaper(const PaperFlags& flags) {
     ListPaperExperiments();
     return {};
   }
-  for (const std::string& name : PaperNames(flags.name)) {
+  const std::vector<std::string> names = PaperNames(flags.name);
+  for (const std::string& name : names) {
+    if (!flags.json && name != names.front()) std::cout << '\n';
     RETURN_IF_ERROR(PlayOnePaper(name, flags));
   }
   return {};

@@ -4,12 +4,17 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "fmt/format.h"
 #include "nlohmann/json.hpp"
+#include "sync/mutex.h"
+#include "tools/common/threaded_for.h"
 #include "tools/sim/commands.h"
 #include "tools/sim/continuous_optimum.h"
 #include "tools/sim/mean_and_error.h"
+#include "tools/sim/replay_progress.h"
 #include "tools/sim/slot_policies.h"
 #include "tools/sim/synthetic_worlds.h"
 #include "tools/sim/worlds.h"
@@ -25,7 +30,11 @@ struct RunFlags {
   double horizon = 1000;
   int repeats = 10;
   uint64_t seed = 1;
+  unsigned threads = 0;
+  bool quiet = false;
 };
+
+constexpr std::chrono::seconds kRunTellsEvery{2};
 
 Status Validate(const RunFlags& flags) {
   if (flags.pages < 1) return InvalidArgument("--pages {}: at least 1 is needed", flags.pages);
@@ -41,6 +50,71 @@ Status Validate(const RunFlags& flags) {
   return {};
 }
 
+// What one instance comes to, and what is reachable in it.
+struct RunOutcome {
+  double accuracy = 0;
+  double baseline = 0;
+  double signal_baseline = 0;
+};
+
+StatusOr<RunOutcome> PlayInstance(const SyntheticWorld& world, const RunFlags& flags,
+                                  const Random& drawn, const Random& events) {
+  RunOutcome outcome;
+  const std::vector<PaperRates> pages = DrawPages(world, flags.pages, drawn);
+  ASSIGN_OR_RETURN(const std::unique_ptr<SlotPolicy> policy,
+                   MakeSlotPolicy(flags.policy, pages, flags.rate));
+  ASSIGN_OR_RETURN(outcome.baseline, PlainOptimum(pages, flags.rate));
+  outcome.signal_baseline = SignalOptimum(pages, flags.rate);
+  outcome.accuracy = Simulate(world, pages, flags.rate, flags.horizon, events, *policy);
+  return outcome;
+}
+
+// Over all threads; the same for any number of them.
+StatusOr<std::vector<RunOutcome>> PlayInstances(const SyntheticWorld& world,
+                                                const RunFlags& flags) {
+  using Clock = std::chrono::steady_clock;
+  const auto repeats = static_cast<size_t>(flags.repeats);
+  Random seeds(flags.seed);
+  std::vector<std::pair<Random, Random>> randoms;
+  for (size_t i = 0; i < repeats; ++i) {
+    const Random drawn = seeds.Split();
+    randoms.emplace_back(drawn, seeds.Split());
+  }
+  std::vector<RunOutcome> outcomes(repeats);
+  const Clock::time_point started = Clock::now();
+  Clock::time_point told = started;
+  Mutex mutex;
+  Status failed;
+  size_t done = 0;
+  ThreadedFor(flags.threads)(repeats, [&](size_t i) {
+    {
+      const MutexLock lock(mutex);
+      if (!failed.ok()) return;
+    }
+    const StatusOr<RunOutcome> played =
+        PlayInstance(world, flags, randoms[i].first, randoms[i].second);
+    const MutexLock lock(mutex);
+    if (!played.ok()) {
+      failed = played.status();
+      return;
+    }
+    outcomes[i] = *played;
+    ++done;
+    if (flags.quiet || done == repeats || Clock::now() - told < kRunTellsEvery) return;
+    told = Clock::now();
+    const double share = static_cast<double>(done) / static_cast<double>(repeats);
+    std::cerr << fmt::format("[{}/{}] {}\n", done, repeats, TimeLeftText(told - started, share));
+  });
+  if (!failed.ok()) return failed;
+  return outcomes;
+}
+
+double MeanOfOutcomes(const std::vector<RunOutcome>& outcomes, double RunOutcome::*figure) {
+  double sum = 0;
+  for (const RunOutcome& outcome : outcomes) sum += outcome.*figure;
+  return sum / static_cast<double>(outcomes.size());
+}
+
 Status Run(const RunFlags& flags) {
   RETURN_IF_ERROR(Validate(flags));
   for (const WorldPlan& plan : WorldPlans()) {
@@ -49,28 +123,20 @@ Status Run(const RunFlags& flags) {
   }
   ASSIGN_OR_RETURN(const SyntheticWorld world, ParseSyntheticWorld(flags.world));
   const auto started = std::chrono::steady_clock::now();
-  Random seeds(flags.seed);
+  ASSIGN_OR_RETURN(const std::vector<RunOutcome> outcomes, PlayInstances(world, flags));
   std::vector<double> accuracy;
-  std::vector<double> baseline;
-  std::vector<double> signal_baseline;
-  for (int repeat = 0; repeat < flags.repeats; ++repeat) {
-    const std::vector<PaperRates> pages = DrawPages(world, flags.pages, seeds.Split());
-    ASSIGN_OR_RETURN(baseline.emplace_back(), PlainOptimum(pages, flags.rate));
-    signal_baseline.push_back(SignalOptimum(pages, flags.rate));
-    ASSIGN_OR_RETURN(const std::unique_ptr<SlotPolicy> policy,
-                     MakeSlotPolicy(flags.policy, pages, flags.rate));
-    accuracy.push_back(Simulate(world, pages, flags.rate, flags.horizon, seeds.Split(), *policy));
-  }
+  for (const RunOutcome& outcome : outcomes) accuracy.push_back(outcome.accuracy);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - started;
-  const nlohmann::ordered_json line = {{"policy", flags.policy},
-                                       {"pages", flags.pages},
-                                       {"rate", flags.rate},
-                                       {"repeats", flags.repeats},
-                                       {"accuracy_mean", MeanOf(accuracy).mean},
-                                       {"accuracy_stderr", MeanOf(accuracy).error},
-                                       {"baseline_mean", MeanOf(baseline).mean},
-                                       {"signal_baseline_mean", MeanOf(signal_baseline).mean},
-                                       {"seconds", seconds.count()}};
+  const nlohmann::ordered_json line = {
+      {"policy", flags.policy},
+      {"pages", flags.pages},
+      {"rate", flags.rate},
+      {"repeats", flags.repeats},
+      {"accuracy_mean", MeanOf(accuracy).mean},
+      {"accuracy_stderr", MeanOf(accuracy).error},
+      {"baseline_mean", MeanOfOutcomes(outcomes, &RunOutcome::baseline)},
+      {"signal_baseline_mean", MeanOfOutcomes(outcomes, &RunOutcome::signal_baseline)},
+      {"seconds", seconds.count()}};
   std::cout << line.dump() << '\n';
   return {};
 }
@@ -89,6 +155,9 @@ void AddRunCommand(CLI::App& app, CommandAction& action) {
   command->add_option("--horizon", flags->horizon, "Units of time")->capture_default_str();
   command->add_option("--repeats", flags->repeats, "Instances to average")->capture_default_str();
   command->add_option("--seed", flags->seed, "Seed of instances and events")->capture_default_str();
+  command->add_option("--threads", flags->threads, "0: as many as there are cores")
+      ->capture_default_str();
+  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
   command->callback([&action, flags] { action = [flags] { return Run(*flags); }; });
 }
 

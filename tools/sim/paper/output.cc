@@ -101,10 +101,14 @@ Status WritePaperFile(const std::string& path, const std::string& text) {
 
 std::string PaperTable(const PaperResult& result) {
   std::string text = fmt::format("{}: {} ({}).", result.name, result.title, result.y_label);
+  if (result.form == PlotForm::kScatter) {
+    if (result.repeats > 1)
+      text += fmt::format(" Means of {} runs of one instance.", result.repeats);
+    return text + "\n\n" + ScatterRows(result);
+  }
   if (result.repeats > 1) {
     text += fmt::format(" Means of {} instances and their standard errors.", result.repeats);
   }
-  if (result.form == PlotForm::kScatter) return text + "\n\n" + ScatterRows(result);
   text += "\n\n" + PaperRows(result, false);
   if (!result.reference.has_value()) return text;
   return text + fmt::format("\nAbove {}, on the same instances:\n\n{}",
