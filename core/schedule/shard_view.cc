@@ -10,7 +10,13 @@
 namespace freshet {
 namespace {
 
-std::string Days(double seconds) { return fmt::format("{:.3g} days", seconds / 86400); }
+// Roughly, in the unit that suits the length.
+std::string AboutHowLong(double seconds) {
+  if (seconds < 120) return fmt::format("{:.2g} s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 2 * 86400) return fmt::format("{:.0f} hours", seconds / 3600);
+  return fmt::format("{:.3g} days", seconds / 86400);
+}
 
 std::string InHow(Instant at, Instant now) {
   return fmt::format("{:.3f} s to go", (at - now).seconds());
@@ -127,7 +133,7 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
     case Verdict::kBelowPrice:
       break;
   }
-  const std::string in = expected ? Days((explanation.next_crawl - now).seconds()) : "";
+  const std::string in = expected ? AboutHowLong((explanation.next_crawl - now).seconds()) : "";
   if (planned) {
     return expected ? "the plan has it crawled in about " + in : "the plan does not poll it";
   }

@@ -543,7 +543,7 @@ TEST(TrustTest, ShowsHostsWithTheirQuarantine) {
                                          "cdn",   "--limit", "7"};
   const Outcome run = server.Run(line);
   EXPECT_EQ(run.code, kAccepted);
-  EXPECT_THAT(run.out, testing::HasSubstr("in quarantine since"));
+  EXPECT_THAT(run.out, testing::HasSubstr("true of late  expected  in quarantine since"));
   EXPECT_THAT(run.out, testing::HasSubstr("a.test"));
   EXPECT_THAT(run.out, testing::HasSubstr("0.125"));
   EXPECT_THAT(run.out, testing::HasSubstr("2023-11-14"));

@@ -127,8 +127,8 @@ void PrintHosts(const Session& session, const v1::GetTrustReportResponse& respon
                               {"signals", Table::Align::kRight},
                               {"recall", Table::Align::kRight},
                               {"precision (95%)"},
-                              {"lately", Table::Align::kRight},
-                              {"believed", Table::Align::kRight},
+                              {"true of late", Table::Align::kRight},
+                              {"expected", Table::Align::kRight},
                               {"in quarantine since"}});
   const auto share = [](bool known, double value) {
     return known ? ShowNumber(value) : std::string("-");

@@ -32,6 +32,9 @@ TEST_F(ExplanationTest, APageNeverCrawledCanBeBelowThePrice) {
   often.max_interval = Duration::Days(4);
   Apply(often, 2);
   EXPECT_THAT(Explain("often", 2).why, HasSubstr("in about 4 days, when its maximal interval"));
+  often.max_interval = Duration::Seconds(5400);
+  Apply(often, 3);
+  EXPECT_THAT(Explain("often", 3).why, HasSubstr("in about 90 min, when its maximal interval"));
   AddCrawled("crawled", 2);
   EXPECT_THAT(Explain("crawled", 3).why, HasSubstr("without a signal"));
 }
