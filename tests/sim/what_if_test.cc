@@ -225,6 +225,7 @@ TEST(WhatIfCommand, AnswersAsTableJsonAndPlot) {
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("50 pages, judged by 20, 10 crawls a day."));
   EXPECT_THAT(text.out, HasSubstr("\n| greedy_ncis | 0."));
+  EXPECT_THAT(text.out, HasSubstr(" of freshness, one a second more 0."));
   EXPECT_THAT(ReadWholeFile(folder + "/w.svg"), HasSubstr("without signals"));
   const ProgramResult printed = RunProgram(command + "--json --factors 1,3", table);
   ASSERT_EQ(printed.exit_code, 0) << printed.err;

@@ -118,8 +118,10 @@ std::string WhatIfTable(const WhatIfAnswer& answer) {
     text += fmt::format("| {:.6g} | {} | {} |\n", rate.crawls_per_day, BandText(rate.with_signals),
                         BandText(rate.without_signals));
   }
-  text += fmt::format("\nOne crawl a day more adds {:.3g}, one a second {:.3g}.\n",
-                      answer.gain_of_one_a_day, answer.gain_of_one_a_second);
+  text += "\nBelow, every rate is taken as it stands; the curve is the mean over what it may be.\n";
+  text +=
+      fmt::format("\nOne crawl a day more adds {:.3g} of freshness, one a second more {:.3g}.\n",
+                  answer.gain_of_one_a_day, answer.gain_of_one_a_second);
   text += SignalSentence(answer);
   text += fmt::format(
       "\n| policy | freshness | never crawled | less than once in {:.4g} days |\n"
