@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,19 @@ TEST(SvgPlot, LogarithmicHeightsAreEvenAndBarsStayInside) {
   const char* bar = svg.select_node("//path[@class='bar0']").node().attribute("d").value();
   ASSERT_EQ(std::sscanf(bar, "M%lf %lfV", &x, &low), 2);
   EXPECT_LE(low, 351);  // its lower end, below 0, is at the axis
+}
+
+// As many as freshet-sim compare plays unless told otherwise.
+TEST(SvgPlot, TenSeriesHaveAMarkerEach) {
+  Plot plot;
+  for (int i = 0; i < 10; ++i) plot.series.push_back({std::to_string(i), {{1, 1.0 + i, 0}}});
+  const pugi::xml_document svg = ParseSvg(FormatSvg(plot));
+  std::set<std::string> markers;
+  for (const auto& mark : svg.select_nodes("//path[starts-with(@class, 'mark')]")) {
+    const std::string path = mark.node().attribute("d").value();
+    markers.insert(path.substr(path.find('m')));
+  }
+  EXPECT_EQ(markers.size(), 10u);
 }
 
 TEST(SvgPlot, ScatteredPointsHaveADiagonalAndNoLine) {

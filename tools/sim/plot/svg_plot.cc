@@ -32,8 +32,8 @@ constexpr std::array<PlotStyle, 10> kPlotStyles = {
      {"#56616b", "#a9b4be", "5 5", "m-4.5-1h9v2h-9z"},
      {"#6a3fb5", "#b79cf5", "2 5", "m-1-4.5h2v9h-2z"},
      {"#b02020", "#ff7b72", "12 3 3 3", "m-2-4h4l2 4l-2 4h-4l-2-4z"},
-     {"#1b1f24", "#e6edf3", "1.5 3", "m-3.6-4v8l7.2-4z"},
-     {"#4d7c0f", "#a3d94f", "6 2 2 2 2 2", "m3.6-4v8l-7.2-4z"}}};
+     {"#4f7a00", "#a6d854", "1 4", "m-4.4 0l7.2-4v8z"},
+     {"#1b1f24", "#e4e7ea", "18 3", "m-1.2-4h2.4v2.8h2.8v2.4h-2.8v2.8h-2.4v-2.8h-2.8v-2.4h2.8z"}}};
 
 std::string PlotColours(const char* ink, const char* back, const char* grid, bool dark,
                         PlotForm form) {
