@@ -133,6 +133,19 @@ TEST(SimPlan, NoPageIsAnEmptyAnswer) {
             "id\trate\tprobability\n");
 }
 
+// Each column that the help names is one that is missed where it is not there.
+TEST(SimPlan, HelpNamesTheColumns) {
+  const std::string help = RunProgram("freshet-sim plan --help", "").out;
+  std::string header = "id";
+  for (const std::string column : {"importance", "change_rate", "complete"}) {
+    EXPECT_NE(help.find(column), std::string::npos);
+    const ProgramResult lacking =
+        RunProgram("freshet-sim plan --method blc --rate 3", header + "\n");
+    EXPECT_NE(lacking.err.find("column '" + column + "' is missing"), std::string::npos);
+    header += "\t" + column;
+  }
+}
+
 TEST(SimPlan, RefusesBadInputWithRowAndReason) {
   const std::string header = "id\timportance\tchange_rate\tcomplete\n";
   const std::string good = header + "a\t1\t1\t0\n";

@@ -290,7 +290,12 @@ void AddEstimateCommand(CLI::App& app, CommandAction& action) {
       ->add_option("--smoothing", flags->smoothing,
                    "cho_gm: length of the imaginary intervals; 0: plain maximum likelihood")
       ->capture_default_str();
-  command->add_option("input", flags->input, "Table to read; - is standard input")
+  command
+      ->add_option(
+          "input", flags->input,
+          "Table of id and observations, separated by a tab: \"5:1:1,2:0:0\" is two crawls, "
+          "each the time since the one before, signals meanwhile (of several sources 1/0), "
+          "changed or not; - is standard input")
       ->capture_default_str();
   command->callback([&action, flags] {
     action = [flags]() -> Status {

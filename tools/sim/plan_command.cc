@@ -164,7 +164,10 @@ void AddPlanCommand(CLI::App& app, CommandAction& action) {
   command->add_option("--seed", flags->exploration.seed, "explore_commit: seed of the draws")
       ->capture_default_str();
   command->add_option("--threads", flags->threads, "0: one a core")->capture_default_str();
-  command->add_option("input", flags->input, "Table to read; - is standard input")
+  command
+      ->add_option("input", flags->input,
+                   "Table of id, importance, change_rate and complete (0 or 1), separated by tabs; "
+                   "- is standard input")
       ->capture_default_str();
   command->callback([&action, flags] {
     action = [flags]() -> Status {

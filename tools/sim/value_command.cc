@@ -95,7 +95,11 @@ Status PrintValues(std::istream& input) {
 void AddValueCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("value", "Crawl value of every row of a table");
   auto input = std::make_shared<std::string>("-");
-  command->add_option("input", *input, "Table to read; - is standard input")->capture_default_str();
+  command
+      ->add_option("input", *input,
+                   "Table of policy, importance, change_rate, recall, false_signal_rate, elapsed "
+                   "and signals, separated by tabs, several sources by commas; - is standard input")
+      ->capture_default_str();
   command->callback(
       [&action, input] { action = [input] { return WithInput(*input, PrintValues); }; });
 }
