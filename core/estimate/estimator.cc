@@ -92,7 +92,7 @@ class Estimator::Impl {
   void RecordGone(const PageRecord& page, Instant now);
   void RecordLook(const PageRecord& page, Duration gone, Duration waited, bool returned);
   double AliveChance(const PageState& state, Instant at) const;
-  double returns() const { return Site(0).life().returns; }
+  double Returns(const PageState& state) const { return Site(state.rates.site).life().returns; }
   void RecordSignal(PageRecord& page, SourceClass source_class, uint64_t poll, Instant changed,
                     Instant now);
   bool RecordLateSignal(PageRecord& page, SourceClass source_class, Instant changed) const;
@@ -685,7 +685,7 @@ void Estimator::RecordLook(const PageRecord& page, Duration gone, Duration waite
 double Estimator::AliveChance(const PageState& state, Instant at) const {
   return impl_->AliveChance(state, at);
 }
-double Estimator::returns() const { return impl_->returns(); }
+double Estimator::Returns(const PageState& state) const { return impl_->Returns(state); }
 PlacedSignal Estimator::PlaceSignal(const std::string& host, uint8_t source, uint64_t poll,
                                     uint32_t pages, Instant now) {
   return impl_->windows().Place(host, source, poll, pages, now);

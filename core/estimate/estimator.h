@@ -113,7 +113,7 @@ class Estimator {
   // fixed-width state. core/estimate/life.h.
   [[nodiscard]] double AliveChance(const PageState& state, Instant at) const;
   // c of core/estimate/life.h: a page that has been gone for T comes back at the rate c/T.
-  [[nodiscard]] double returns() const;
+  [[nodiscard]] double Returns(const PageState& state) const;
 
   // Carries the staleness of `state` and the estimator's sums in it to `now` through every age edge
   // in between, and leaves the rates that are in force at `now`. No-op for now <= carried_at. Needs

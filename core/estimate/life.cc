@@ -13,6 +13,7 @@ namespace {
 constexpr double kDefaultDeaths = 0.1;
 constexpr double kDefaultReturns = 0.02;
 constexpr double kHostDeaths = 5;
+constexpr double kHostReturns = 0.2;
 // A page that lives although nobody would have thought so counts as this many days at most.
 constexpr double kMostDays = 1e5;
 
@@ -65,7 +66,7 @@ LifeModel LifeCounts::FitAll() const {
 
 LifeModel LifeCounts::FitHost(const LifeModel& all) const {
   return {.death_rate = (deaths + kHostDeaths) / (exposure + kHostDeaths / all.death_rate),
-          .returns = all.returns};
+          .returns = (returns + kHostReturns) / (looks + kHostReturns / all.returns)};
 }
 
 }  // namespace freshet

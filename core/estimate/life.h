@@ -60,7 +60,7 @@ struct LifeCounts {
 
   // Of all hosts; where nothing was seen, the defaults above.
   [[nodiscard]] LifeModel FitAll() const;
-  // Of one of them. Returns are those of all.
+  // Of one of them, drawn to all by five deaths and a fifth of a return.
   [[nodiscard]] LifeModel FitHost(const LifeModel& all) const;
 };
 

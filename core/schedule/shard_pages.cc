@@ -70,7 +70,7 @@ void ShardState::Impl::FileAsGone(const PageSpec& spec, const PageState& state,
     return;
   }
   const Duration wait = GoneWait(state);
-  const double rate = estimator.returns() / GoneFor(state, state.retry_at, wait).seconds();
+  const double rate = estimator.Returns(state) / GoneFor(state, state.retry_at, wait).seconds();
   PageRates rates;
   rates.change_rate = rates.unsignalled_rate = rates.staleness_rate = rate;
   entry->rates = MakeIndexRates(entry->rates.importance, rates);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,7 +18,11 @@ ParallelFor ThreadedFor(unsigned threads) {
       for (size_t chunk = next++; chunk < chunks; chunk = next++) body(chunk);
     };
     std::vector<std::thread> others;
-    for (size_t i = 1; i < helpers; ++i) others.emplace_back(work);
+    try {
+      for (size_t i = 1; i < helpers; ++i) others.emplace_back(work);
+    } catch (const std::system_error&) {
+      // As many as can be had.
+    }
     work();
     for (std::thread& other : others) other.join();
   };

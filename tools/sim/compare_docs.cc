@@ -1,9 +1,11 @@
 #include "tools/sim/compare_docs.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <system_error>
 
 #include "tools/sim/tsv.h"
 
@@ -120,11 +122,17 @@ Status ReplaceBlockOfFile(const std::string& path, const std::string& name,
   page << in.rdbuf();
   in.close();
   ASSIGN_OR_RETURN(const std::string replaced, ReplaceBlock(page.str(), name, text));
-  std::ofstream out(path, std::ios::binary);
+  // In one step: a full disk is not to cost the page.
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  const std::string beside = target.string() + ".new";
+  std::ofstream out(beside, std::ios::binary);
   out << replaced;
   out.close();
-  if (!out) return MakeStatus(absl::StatusCode::kDataLoss, "{}: cannot be written", path);
-  return {};
+  if (out && !error) std::filesystem::rename(beside, target, error);
+  if (out && !error) return {};
+  std::filesystem::remove(beside, error);
+  return MakeStatus(absl::StatusCode::kDataLoss, "{}: cannot be written", path);
 }
 
 }  // namespace freshet

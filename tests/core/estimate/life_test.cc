@@ -113,6 +113,20 @@ TEST(LifeCounts, AHostIsHeldToAllByAFewDeaths) {
   EXPECT_NEAR(many.FitHost(all).death_rate, 0.0092, 1e-4);
 }
 
+// One that answers 404 and 200 in turns is not to have everybody else's dead pages looked for.
+TEST(LifeCounts, AHostWhosePagesNeverReturnIsNotHeldToOneWhereAllDo) {
+  LifeCounts flapping;
+  for (int i = 0; i < 10'000; ++i) flapping.AddLook(20, 10, true);
+  LifeCounts honest;
+  for (int i = 0; i < 50; ++i) honest.AddLook(20, 10, false);
+  LifeCounts both = flapping;
+  both.Add(honest);
+  const LifeModel all = both.FitAll();
+  EXPECT_GT(all.returns, 1);
+  EXPECT_GT(flapping.FitHost(all).returns, 1);
+  EXPECT_LT(honest.FitHost(all).returns, 0.01);
+}
+
 TEST(LifeCounts, LooksTeachHowOftenPagesReturn) {
   LifeCounts counts;
   EXPECT_DOUBLE_EQ(counts.FitAll().returns, LifeModel().returns);
