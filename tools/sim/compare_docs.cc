@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "tools/sim/tsv.h"
+#include "tools/sim/write_file.h"
 
 namespace freshet {
 namespace {
@@ -126,11 +127,9 @@ Status ReplaceBlockOfFile(const std::string& path, const std::string& name,
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(path, error);
   const std::string beside = target.string() + ".new";
-  std::ofstream out(beside, std::ios::binary);
-  out << replaced;
-  out.close();
-  if (out && !error) std::filesystem::rename(beside, target, error);
-  if (out && !error) return {};
+  const bool written = WriteFile(beside, replaced).ok();
+  if (written && !error) std::filesystem::rename(beside, target, error);
+  if (written && !error) return {};
   std::filesystem::remove(beside, error);
   return MakeStatus(absl::StatusCode::kDataLoss, "{}: cannot be written", path);
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "absl/strings/ascii.h"
 #include "fmt/format.h"
+#include "tools/sim/write_file.h"
 
 namespace freshet {
 namespace {
@@ -59,12 +59,7 @@ Status WritePlots(const std::vector<ComparePlot>& plots, const std::string& file
         plots.size() == 1 ? path
                           : path.parent_path() / (path.stem().string() + "-" + plot.name +
                                                   path.extension().string());
-    std::ofstream out(own, std::ios::binary);
-    out << FormatSvg(plot.plot);
-    out.close();
-    if (!out) {
-      return MakeStatus(absl::StatusCode::kDataLoss, "{}: cannot be written", own.string());
-    }
+    RETURN_IF_ERROR(WriteFile(own.string(), FormatSvg(plot.plot)));
   }
   return {};
 }

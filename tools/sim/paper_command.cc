@@ -1,6 +1,5 @@
 // freshet-sim paper: the experiments of the papers, by name.
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -10,7 +9,7 @@
 #include "tools/sim/commands.h"
 #include "tools/sim/paper/output.h"
 #include "tools/sim/paper/paper.h"
-#include "tools/sim/replay_progress.h"
+#include "tools/sim/progress_clock.h"
 
 namespace freshet {
 namespace {
@@ -21,23 +20,6 @@ struct PaperFlags {
   std::string out;
   bool json = false;
   bool quiet = false;
-};
-
-// Tells how far it is: not before two seconds have passed, then once in two.
-class PaperClock {
- public:
-  void Tell(const PaperProgress& progress) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_ || progress.done == progress.parts) return;
-    next_ = now + kPause;
-    std::cerr << fmt::format("[{}/{}] {:.0f}%, {}\n", progress.done, progress.parts,
-                             100 * progress.share, TimeLeftText(now - started_, progress.share));
-  }
-
- private:
-  static constexpr std::chrono::seconds kPause{2};
-  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point next_ = started_ + kPause;
 };
 
 void ListPaperExperiments() {
@@ -61,9 +43,13 @@ std::vector<std::string> PaperNames(const std::string& name) {
 }
 
 Status PlayOnePaper(const std::string& name, const PaperFlags& flags) {
-  PaperClock clock;
+  ProgressClock clock;
   const auto progress = [&](const PaperProgress& so_far) {
-    if (!flags.quiet) clock.Tell(so_far);
+    if (flags.quiet || so_far.done == so_far.parts) return;
+    const auto left = clock.TimeLeftIfDue(so_far.share);
+    if (!left) return;
+    std::cerr << fmt::format("[{}/{}] {:.0f}%, {}\n", so_far.done, so_far.parts, 100 * so_far.share,
+                             *left);
   };
   ASSIGN_OR_RETURN(const PaperResult result, PlayPaper(name, flags.options, progress));
   std::cout << (flags.json ? PaperJson(result, flags.options.seed) : PaperTable(result));

@@ -2,19 +2,16 @@
 #ifndef FRESHET_TOOLS_SIM_REPLAY_PROGRESS_H_
 #define FRESHET_TOOLS_SIM_REPLAY_PROGRESS_H_
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 
+#include "tools/sim/progress_clock.h"
 #include "tools/sim/replay.h"
 
 namespace freshet {
-
-// "about 12 s left", "about 3 min left", of work of which that share in (0, 1] is done.
-[[nodiscard]] std::string TimeLeftText(std::chrono::duration<double> elapsed, double share_done);
 
 // Plays a policy as it is, and tells every two seconds of the wall clock what share of the span's
 // time is played and how long the rest will take at that pace. Owner thread only.
@@ -36,13 +33,10 @@ class ReplayProgress : public ReplayPolicy {
   void Gone(size_t page, Instant now) override { policy_.Gone(page, now); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   ReplayPolicy& policy_;
   const ReplaySpan span_;
   const Tell tell_;
-  const Clock::time_point started_;
-  Clock::time_point told_;
+  ProgressClock clock_;
   unsigned picks_ = 0;
 };
 

@@ -14,7 +14,7 @@
 #include "tools/sim/commands.h"
 #include "tools/sim/continuous_optimum.h"
 #include "tools/sim/mean_and_error.h"
-#include "tools/sim/replay_progress.h"
+#include "tools/sim/progress_clock.h"
 #include "tools/sim/slot_policies.h"
 #include "tools/sim/synthetic_worlds.h"
 #include "tools/sim/worlds.h"
@@ -33,8 +33,6 @@ struct RunFlags {
   unsigned threads = 0;
   bool quiet = false;
 };
-
-constexpr std::chrono::seconds kRunTellsEvery{2};
 
 Status Validate(const RunFlags& flags) {
   if (flags.pages < 1) return InvalidArgument("--pages {}: at least 1 is needed", flags.pages);
@@ -72,7 +70,6 @@ StatusOr<RunOutcome> PlayInstance(const SyntheticWorld& world, const RunFlags& f
 // Over all threads; the same for any number of them.
 StatusOr<std::vector<RunOutcome>> PlayInstances(const SyntheticWorld& world,
                                                 const RunFlags& flags) {
-  using Clock = std::chrono::steady_clock;
   const auto repeats = static_cast<size_t>(flags.repeats);
   Random seeds(flags.seed);
   std::vector<std::pair<Random, Random>> randoms;
@@ -81,8 +78,7 @@ StatusOr<std::vector<RunOutcome>> PlayInstances(const SyntheticWorld& world,
     randoms.emplace_back(drawn, seeds.Split());
   }
   std::vector<RunOutcome> outcomes(repeats);
-  const Clock::time_point started = Clock::now();
-  Clock::time_point told = started;
+  ProgressClock clock;
   Mutex mutex;
   Status failed;
   size_t done = 0;
@@ -100,10 +96,11 @@ StatusOr<std::vector<RunOutcome>> PlayInstances(const SyntheticWorld& world,
     }
     outcomes[i] = *played;
     ++done;
-    if (flags.quiet || done == repeats || Clock::now() - told < kRunTellsEvery) return;
-    told = Clock::now();
+    if (flags.quiet || done == repeats) return;
     const double share = static_cast<double>(done) / static_cast<double>(repeats);
-    std::cerr << fmt::format("[{}/{}] {}\n", done, repeats, TimeLeftText(told - started, share));
+    if (const auto left = clock.TimeLeftIfDue(share)) {
+      std::cerr << fmt::format("[{}/{}] {}\n", done, repeats, *left);
+    }
   });
   if (!failed.ok()) return failed;
   return outcomes;

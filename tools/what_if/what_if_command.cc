@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -11,9 +9,10 @@
 #include "fmt/format.h"
 #include "tools/cli/session.h"
 #include "tools/sim/commands.h"
-#include "tools/sim/replay_progress.h"
+#include "tools/sim/progress_clock.h"
 #include "tools/sim/what_if.h"
 #include "tools/sim/what_if_output.h"
+#include "tools/sim/write_file.h"
 #include "tools/what_if/server_pages.h"
 
 namespace freshet {
@@ -71,25 +70,17 @@ Status RunWhatIf(const WhatIfFlags& flags) {
   PageSample sample(flags.sample, options.seed);
   RETURN_IF_ERROR(ReadPages(flags, &options, &sample));
   if (sample.seen() == 0) return InvalidArgument("there are no pages");
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point started = Clock::now();
-  Clock::time_point told = started;
+  ProgressClock clock;
   const auto progress = [&](double share) {
-    if (flags.quiet || Clock::now() - told < std::chrono::seconds(2)) return;
-    told = Clock::now();
-    std::cerr << fmt::format("{:.0f}% computed, {}\n", 100 * share,
-                             TimeLeftText(told - started, share));
+    if (flags.quiet) return;
+    const auto left = clock.TimeLeftIfDue(share);
+    if (left) std::cerr << fmt::format("{:.0f}% computed, {}\n", 100 * share, *left);
   };
   ASSIGN_OR_RETURN(const WhatIfAnswer answer, AskWhatIf(sample.pages(), options, progress));
   // Before the plot: what took minutes to compute is not lost where its file cannot be written.
   std::cout << (flags.json ? WhatIfJson(answer) : WhatIfTable(answer));
-  if (!flags.plot.empty()) {
-    std::ofstream out(flags.plot, std::ios::binary);
-    out << WhatIfSvg(answer);
-    out.close();
-    if (!out) return MakeStatus(absl::StatusCode::kDataLoss, "{}: cannot be written", flags.plot);
-  }
-  return {};
+  if (flags.plot.empty()) return {};
+  return WriteFile(flags.plot, WhatIfSvg(answer));
 }
 
 }  // namespace

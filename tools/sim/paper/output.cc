@@ -2,12 +2,12 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "tools/common/rounded.h"
 #include "tools/sim/plot/svg_plot.h"
+#include "tools/sim/write_file.h"
 
 namespace freshet {
 namespace {
@@ -87,14 +87,6 @@ std::string PaperCsvField(const std::string& text) {
 std::string PaperCsvX(const PaperResult& result, size_t i) {
   return result.categories.empty() ? fmt::format("{:.9g}", result.x[i])
                                    : PaperCsvField(result.categories[i]);
-}
-
-Status WritePaperFile(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) return absl::InternalError(fmt::format("{}: cannot be written", path));
-  return {};
 }
 
 }  // namespace
@@ -182,8 +174,8 @@ Status WritePaper(const PaperResult& result, const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   if (error) return InvalidArgument("--out {}: {}", folder, error.message());
   const std::string stem = (std::filesystem::path(folder) / result.name).string();
-  RETURN_IF_ERROR(WritePaperFile(stem + ".csv", PaperCsv(result)));
-  return WritePaperFile(stem + ".svg", PaperSvg(result));
+  RETURN_IF_ERROR(WriteFile(stem + ".csv", PaperCsv(result)));
+  return WriteFile(stem + ".svg", PaperSvg(result));
 }
 
 }  // namespace freshet
