@@ -105,7 +105,7 @@ Status FillPart(Store& store, const SyntheticOptions& options, int part, bool ag
   const auto commit = [&]() -> Status {
     Changes changes;
     for (const auto& record : records) {
-      changes.pages.push_back({.record = record.get(), .created = !again, .state = true});
+      changes.pages.push_back({.record = record.get(), .created = !again});
     }
     RETURN_IF_ERROR(store.Commit(changes));
     records.clear();

@@ -113,15 +113,13 @@ int RunRepair(const ServerConfig& config) {
     return kWhole;
   }
   fmt::print(
-      "saved: pages={} hosts={} leases={}, of which URLs rebuilt: {}\n"
-      "lost: pages={} states={} (kept as never crawled, with default settings) details={} (kept "
-      "without validators and observations) leases={} other_rows={}\n"
+      "saved: pages={} hosts={} leases={}\n"
+      "lost: pages={} leases={} other_rows={}\n"
       "{}"
       "The damaged files are, unchanged, in {}\n"
       "repaired {}\n",
-      report->pages, report->hosts, report->leases, report->rebuilt_texts, report->lost_pages,
-      report->lost_states, report->lost_details, report->lost_leases, report->lost_rows,
-      DescribeTables(report->tables), report->original, config.data_dir);
+      report->pages, report->hosts, report->leases, report->lost_pages, report->lost_leases,
+      report->lost_rows, DescribeTables(report->tables), report->original, config.data_dir);
   return kWhole;
 }
 

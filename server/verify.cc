@@ -64,18 +64,6 @@ class LoadedShard final : public LoadVisitor {
   std::vector<HostId> ids_;  // of the slot's hosts, by serial
 };
 
-// Pages of one host, however they were found: how many, and which, as a sum of hashes.
-struct PagesOfHost {
-  uint64_t count = 0;
-  uint64_t sum = 0;
-  void Add(PageNumber number, const PageKey& key) {
-    ++count;
-    sum += HashOfTexts(key.crawl_id, key.url) * (2 * number.value() + 1);
-  }
-  bool operator==(const PagesOfHost&) const = default;
-};
-using HostTable = absl::flat_hash_map<std::string, PagesOfHost>;
-
 // Owner thread only.
 class DerivedVerifier {
  public:
@@ -91,7 +79,6 @@ class DerivedVerifier {
     state_.FinishLoad();
     RETURN_IF_ERROR(CheckPages());
     CheckSources();
-    RETURN_IF_ERROR(CheckHosts());
     CheckLeases();
     CheckCounters();
     return absl::OkStatus();
@@ -149,7 +136,6 @@ class DerivedVerifier {
       ++present_;
       importance_ += page.spec.importance;
     }
-    by_text_[page.host].Add(page.number, page.key);
     NoteSources(page, page.state.signals);
     for (const CrawlObservation& seen : page.detail.statistics.recent) {
       NoteSources(page, seen.signals);
@@ -191,29 +177,6 @@ class DerivedVerifier {
                       "other pages",
                       strange.first.value(), source, strange.pages - 1));
     }
-  }
-
-  // What a host lists, through the URLs, is what says that it belongs to it.
-  Status CheckHosts() {
-    HostTable by_url;
-    std::string token;
-    do {
-      ASSIGN_OR_RETURN(ListResult part, store_.List({}, token, kSlice));
-      for (const ListedPage& page : part.pages) by_url[page.host].Add(page.number, page.key);
-      token = std::move(part.next_token);
-    } while (!token.empty());
-    for (const auto& [host, pages] : by_text_) {
-      const auto it = by_url.find(host);
-      if (it != by_url.end() && it->second == pages) continue;
-      Problem(fmt::format("host {}: has {} pages, lists {}{}", host, pages.count,
-                          it == by_url.end() ? 0 : it->second.count,
-                          it == by_url.end() ? "" : "; they are not the same"));
-    }
-    for (const auto& [host, pages] : by_url) {
-      if (by_text_.contains(host)) continue;
-      Problem(fmt::format("host {}: lists {} pages, has none", host, pages.count));
-    }
-    return absl::OkStatus();
   }
 
   void CheckLeases() {
@@ -284,7 +247,6 @@ class DerivedVerifier {
   };
   absl::flat_hash_set<uint8_t> sources_;                                        // indices
   std::array<StrangeSource, UINT8_MAX / limits::kBurstClasses + 1> strange_{};  // by index
-  HostTable by_text_;
   uint64_t pages_ = 0;
   uint64_t present_ = 0;  // those that are not gone
   double importance_ = 0;

@@ -13,15 +13,10 @@ namespace freshet::storage {
 // Version of the whole database: which column families there are and what their keys mean. A store
 // of an older version is migrated at opening (storage/internal/migrate.h), one of a newer version
 // refused.
-inline constexpr uint32_t kFormatVersion = 2;
+inline constexpr uint32_t kFormatVersion = 3;
 
 // Version byte of each value, in its first byte.
-inline constexpr uint8_t kUrlVersion = 1;
-inline constexpr uint8_t kTextVersion = 1;
-// Version 1 lacks the last three bytes of version 2, which lacks the class of each burst; both are
-// read and not written any more.
-inline constexpr uint8_t kStateVersion = 3;
-inline constexpr uint8_t kDetailVersion = 1;
+inline constexpr uint8_t kPageVersion = 1;
 inline constexpr uint8_t kHostVersion = 1;
 inline constexpr uint8_t kLeaseVersion = 1;
 inline constexpr uint8_t kSourceVersion = 1;
@@ -30,17 +25,17 @@ inline constexpr uint8_t kMetaVersion = 1;
 // Column families are opened by name; the number seeds the checksums of the rows.
 enum class Family : uint8_t {
   kMeta = 0,     // RocksDB's own `default`, which every database has
-  kUrls = 1,     // (slot, crawl id, host, url) -> serial
-  kTexts = 2,    // page number -> crawl id, host, url
-  kStates = 3,   // page number -> fixed-width hot record
-  kDetails = 4,  // page number -> validators, statistics
-  kHosts = 5,    // (slot, host) -> host serial, politeness
-  kLeases = 6,   // (slot, lease id) -> open assignment
-  kSources = 7,  // source index -> name
+  kPages = 1,    // page number -> all that is known of the page
+  kHosts = 2,    // (slot, host) -> host serial, politeness
+  kLeases = 3,   // (slot, lease id) -> open assignment
+  kSources = 4,  // source index -> name
 };
-inline constexpr size_t kFamilies = 8;
+inline constexpr size_t kFamilies = 5;
 inline constexpr std::array<std::string_view, kFamilies> kFamilyNames = {
-    "default", "urls", "texts", "states", "details", "hosts", "leases", "sources"};
+    "default", "pages", "hosts", "leases", "sources"};
+// Those of formats 1 and 2, which were never released and are not read any more.
+inline constexpr std::array<std::string_view, 4> kRetiredFamilyNames = {"urls", "texts", "states",
+                                                                        "details"};
 
 constexpr size_t IndexOf(Family family) { return static_cast<size_t>(family); }
 constexpr std::string_view NameOf(Family family) { return kFamilyNames[IndexOf(family)]; }

@@ -4,7 +4,9 @@
 #include <array>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "core/base/limits.h"
 #include "core/schedule/leases.h"
 #include "rocksdb/env.h"
@@ -39,9 +41,7 @@ class Salvage {
     ReadMeta();
     RETURN_IF_ERROR(to_.Commit(changes_));
     changes_ = Changes();
-    ReadTexts();
-    RETURN_IF_ERROR(Flush());
-    ReadUrls();
+    ReadPages();
     RETURN_IF_ERROR(Flush());
     ReadLeases();
     AddLostSources();
@@ -157,79 +157,27 @@ class Salvage {
     changes_.settings = std::move(settings);
   }
 
-  void ReadTexts() {
-    from_.ForEach(Family::kTexts, [&](std::string_view key, std::string_view value) {
-      const std::optional<PageNumber> number = ParsePageKey(key);
-      TextRow text;
-      if (number && Readable(DecodeText(key, value, &text))) {
-        Save(*number, std::move(text.key), std::move(text.host));
-      }
-    });
-    std::sort(saved_.begin(), saved_.end());
-  }
-
-  // Pages whose text could not be read.
-  void ReadUrls() {
-    const std::vector<PageNumber> with_text = saved_;
-    from_.ForEach(Family::kUrls, [&](std::string_view key, std::string_view value) {
-      const std::optional<UrlKeyParts> parts = ParseUrlKey(key);
-      uint64_t serial = 0;
-      if (!parts || !Readable(DecodeUrl(key, value, &serial))) return;
-      const PageNumber number = MakePageNumber(parts->slot, serial);
-      if (std::binary_search(with_text.begin(), with_text.end(), number)) return;
-      ++report_.rebuilt_texts;
-      Save(number, {.crawl_id = std::string(parts->crawl_id), .url = std::string(parts->url)},
-           std::string(parts->host));
-    });
-    std::sort(saved_.begin(), saved_.end());
-    CountLostPages();
-  }
-
-  // Pages of which only the state could be read: how many, and nothing more, is known.
-  void CountLostPages() {
-    from_.ForEach(Family::kStates, [&](std::string_view key, std::string_view) {
-      const std::optional<PageNumber> number = ParsePageKey(key);
-      if (!number || std::binary_search(saved_.begin(), saved_.end(), *number)) return;
+  void ReadPages() {
+    from_.ForEach(Family::kPages, [&](std::string_view key, std::string_view value) {
+      PageRecord page;
+      if (Readable(DecodePage(key, value, &page))) return Save(std::move(page));
       ++report_.lost_pages;
-      Note(fmt::format("page {:#x}: its URL is lost", number->value()));
     });
+    std::sort(saved_.begin(), saved_.end());
   }
 
-  void Save(PageNumber number, PageKey page_key, std::string host) {
+  void Save(PageRecord page) {
     if (!status_.ok()) return;
-    PageRecord page;
-    page.key = std::move(page_key);
-    page.host = std::move(host);
-    page.number = number;
-    const std::string key = PageKeyOf(number);
-    StateRow row;
-    const std::optional<std::string> state = from_.Get(Family::kStates, key);
-    if (state && Readable(DecodeState(key, *state, &row))) {
-      page.spec = row.spec;
-      page.state = row.state;
-    } else {
-      ++report_.lost_states;
-      page.state.first_seen = page.state.carried_at = page.state.last_event = now_;
-    }
-    const std::optional<std::string> detail = from_.Get(Family::kDetails, key);
-    if (!detail || !Readable(DecodeDetail(key, *detail, &page.detail))) {
-      ++report_.lost_details;
-      page.detail = PageDetail();
-    }
-    if (const Status valid = ValidatePage(page); !valid.ok()) {
-      Note(fmt::format("page {:#x} is dropped: {}", number.value(), TextOf(valid)));
-      ++report_.lost_pages;
-      return;
-    }
     if (IsSaved(page)) {
-      Note(fmt::format("page {:#x} is dropped: {} is there already", number.value(), page.key.url));
+      Note(fmt::format("page {:#x} is dropped: {} is there already", page.number.value(),
+                       page.key.url));
       ++report_.lost_pages;
       return;
     }
     SeeLease(page.detail.last_lease);
     SeeSources(page.state.signals);
     for (const CrawlObservation& seen : page.detail.statistics.recent) SeeSources(seen.signals);
-    saved_.push_back(number);
+    saved_.push_back(page.number);
     pages_.push_back(std::move(page));
     if (pages_.size() == kPagesPerCommit) status_.Update(Flush());
   }
@@ -237,14 +185,18 @@ class Salvage {
   // Whether a page of the same URL is saved already.
   bool IsSaved(const PageRecord& page) {
     const uint64_t fingerprint = to_.fingerprinter().Of(page.key.crawl_id, page.key.url);
-    if (fingerprints_.insert(fingerprint).second) return false;
-    status_.Update(Flush());
-    return to_.FindPage(page.key, page.host).ok();
+    absl::InlinedVector<PageNumber, 1>& alike = by_fingerprint_[fingerprint];
+    if (!alike.empty()) status_.Update(Flush());
+    for (const StatusOr<PageRecord>& other : to_.ReadPages(alike)) {
+      if (other.ok() && other->key == page.key) return true;
+    }
+    alike.push_back(page.number);
+    return false;
   }
 
   Status Flush() {
     for (const PageRecord& page : pages_) {
-      changes_.pages.push_back({.record = &page, .created = true, .state = true, .detail = true});
+      changes_.pages.push_back({.record = &page, .created = true});
     }
     report_.pages += pages_.size();
     status_.Update(to_.Commit(changes_));
@@ -281,9 +233,9 @@ class Salvage {
   const RepairChecks& checks_;
   RepairReport& report_;
   Changes changes_;
-  std::vector<PageRecord> pages_;               // not committed yet
-  std::vector<PageNumber> saved_;               // sorted after each phase
-  absl::flat_hash_set<uint64_t> fingerprints_;  // of saved pages
+  std::vector<PageRecord> pages_;  // not committed yet
+  std::vector<PageNumber> saved_;  // sorted after each phase
+  absl::flat_hash_map<uint64_t, absl::InlinedVector<PageNumber, 1>> by_fingerprint_;
   std::vector<std::pair<std::string, std::string>> marks_;
   std::array<bool, limits::kMaxSources> has_source_{};
   unsigned sources_ = 0;  // every index that is named is below

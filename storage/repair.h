@@ -50,14 +50,10 @@ struct RepairReport {
   uint64_t leases = 0;
   // What could not be saved.
   uint64_t lost_pages = 0;  // of which something was left
-  uint64_t lost_states = 0;
-  uint64_t lost_details = 0;
   uint64_t lost_leases = 0;
   uint64_t lost_rows = 0;  // others that were there but could not be read
   // What stood in there and is neither saved nor counted above cannot be told from what never was.
   TableDamage tables;
-  // What could be saved although a row of it was lost.
-  uint64_t rebuilt_texts = 0;
   std::vector<std::string> notes;  // what was found, one line each, at most kMaxNotes
   std::string original;            // directory to which the damaged files were moved
   static constexpr size_t kMaxNotes = 100;

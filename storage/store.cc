@@ -139,6 +139,13 @@ Status Store::Impl::OpenDatabase() {
   }
   for (const std::string& name : stored_names) {
     const auto& known = storage::kFamilyNames;
+    const auto& retired = storage::kRetiredFamilyNames;
+    if (std::find(retired.begin(), retired.end(), name) != retired.end()) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                        "{}: its format is that of a development version and is not read any more: "
+                        "export its pages with the version that wrote it",
+                        dir_);
+    }
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
                         "{}: column family '{}' is unknown: written by a newer release", dir_,
@@ -208,13 +215,8 @@ Status Store::Impl::WriteFirstRows() {
 Status Store::Impl::MigrateFrom(uint32_t format) {
   if (format == storage::kFormatVersion) return absl::OkStatus();
   CHECK(format < storage::kFormatVersion, "format {}", format);
-  ASSIGN_OR_RETURN(const FingerprintSecret secret, NewSecret());
-  const storage::MigrationContext context{.db = db_.get(),
-                                          .families = handles_,
-                                          .new_secret = secret,
-                                          .fingerprint_bits = options_.fingerprint_bits,
-                                          .log = options_.log,
-                                          .progress = options_.progress};
+  const storage::MigrationContext context{
+      .db = db_.get(), .families = handles_, .log = options_.log, .progress = options_.progress};
   return storage::Migrate(context, format, storage::kFormatVersion, storage::Migrations());
 }
 
@@ -442,13 +444,6 @@ Status Store::StartCompactions() { return impl_->StartCompactions(); }
 Status Store::SetShards(uint32_t shards) { return impl_->SetShards(shards); }
 std::vector<StatusOr<PageRecord>> Store::ReadPages(std::span<const PageNumber> numbers) const {
   return impl_->ReadPages(numbers);
-}
-StatusOr<PageNumber> Store::FindPage(const PageKey& key, std::string_view host) const {
-  const PageAddress address{.key = key, .host = std::string(host)};
-  return std::move(impl_->FindPages({&address, 1}).front());
-}
-std::vector<StatusOr<PageNumber>> Store::FindPages(std::span<const PageAddress> addresses) const {
-  return impl_->FindPages(addresses);
 }
 StatusOr<ListResult> Store::List(const ListQuery& query, std::string_view token,
                                  size_t limit) const {

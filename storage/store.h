@@ -54,12 +54,6 @@ struct GlobalRecords {
   uint32_t shards = 0;                // of the last run; zero: none yet
 };
 
-// Names a page by text; `host` is the host part of the canonical URL.
-struct PageAddress {
-  PageKey key;
-  std::string host;
-};
-
 // Which pages List gives. Unset or empty parts do not restrict.
 struct ListQuery {
   std::optional<std::string> crawl_id;
@@ -67,14 +61,8 @@ struct ListQuery {
   std::string url_prefix;
 };
 
-struct ListedPage {
-  PageNumber number;
-  PageKey key;
-  std::string host;
-};
-
 struct ListResult {
-  std::vector<ListedPage> pages;
+  std::vector<PageRecord> pages;
   std::string next_token;  // empty: that was all
 };
 
@@ -159,18 +147,14 @@ class Store {
 
   // --- Reading ---
   // The whole records of these pages, in order, of one moment: NotFound for a number without page,
-  // DataLoss for a damaged row. One batched read over all column families.
+  // DataLoss for a damaged row. One batched read, cheapest for numbers that rise.
   [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(
       std::span<const PageNumber> numbers) const;
-  // The number of a page, by its text. NotFound: the page is not known.
-  [[nodiscard]] StatusOr<PageNumber> FindPage(const PageKey& key, std::string_view host) const;
-  [[nodiscard]] std::vector<StatusOr<PageNumber>> FindPages(
-      std::span<const PageAddress> addresses) const;
 
-  // The next pages that fit the query, at most `limit` >= 1, in the order (slot, crawl id, host,
-  // url): with a host one slot is read, else all are looked at. May give fewer pages, even none,
-  // with a token to go on with. An empty token starts; InvalidArgument for one that List has not
-  // given. Pages created or removed between two calls may be in or out.
+  // The next pages that fit the query, at most `limit` >= 1, by rising number: with a host its slot
+  // is read, else everything. May give fewer pages, even none, with a token to go on with. An empty
+  // token starts; InvalidArgument for one that List has not given. Pages created or removed between
+  // two calls may be in or out.
   [[nodiscard]] StatusOr<ListResult> List(const ListQuery& query, std::string_view token,
                                           size_t limit) const;
   // The next at most `count` >= 1 pages with from <= number < end, by rising number, of one moment.

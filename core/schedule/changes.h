@@ -38,9 +38,7 @@ struct EpochRecord {
 // A page to be written. The record is owned by whoever owns the Changes and outlives the commit.
 struct PageWrite {
   const PageRecord* record = nullptr;
-  bool created = false;  // its URL has no number in the store yet
-  bool state = false;    // spec or state changed (the fixed-width part)
-  bool detail = false;   // detail changed
+  bool created = false;  // the store does not have it yet
 };
 
 // Thread-compatible. One Changes belongs to one slot owner: no page or host occurs twice.

@@ -289,7 +289,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
     record.spec = spec;
     BringBack(now, record);
     TakeEstimate(record, now);
-    page->state_changed = page->reindex = true;
+    page->changed = page->reindex = true;
     return {};
   }
   if (counters.pages + txn.created() >= options.max_pages) return Refused(TooManyPages("url: "));
@@ -338,7 +338,7 @@ Reply ShardState::Impl::Step(const RecheckPage& event, Instant, Transaction& txn
   // What is asked for is tried at once, also of a page that is gone or nobody answered for.
   if (state.gone || state.unanswered > 0 || state.returned > 0) state.retry_at = Instant();
   state.gone = false;
-  page->state_changed = page->reindex = true;
+  page->changed = page->reindex = true;
   return {};
 }
 
@@ -356,7 +356,7 @@ Reply ShardState::Impl::Step(const ReweighSignals& event, Instant now, Transacti
     if (!estimator.Reweigh(page->record.state)) return {};
     estimator.Advance(page->record.state, now);
     TakeEstimate(page->record, now);
-    page->state_changed = page->reindex = true;
+    page->changed = page->reindex = true;
   }
   return {};
 }
@@ -364,7 +364,7 @@ Reply ShardState::Impl::Step(const ReweighSignals& event, Instant now, Transacti
 Reply ShardState::Impl::Step(const Reestimate& event, Instant now, Transaction& txn) {
   if (Transaction::Page* page = txn.Find(event.page)) {
     page->reindex = true;
-    if (TakeNewRates(page->record, now)) page->state_changed = true;
+    if (TakeNewRates(page->record, now)) page->changed = true;
   }
   return {};
 }
@@ -396,8 +396,8 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
     // It tells what a crawl has seen, but is evidence of the source: said once, however often.
     if (event.changed && time > state.newest_claim) {
       state.newest_claim = time;
-      page->detail_changed = estimator.RecordLateSignal(page->record, place().source_class, time);
-      page->state_changed = true;
+      estimator.RecordLateSignal(page->record, place().source_class, time);
+      page->changed = true;
     }
     ++counters.signals_stale;
     return {.disposition = Disposition::kStale};
@@ -432,8 +432,7 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
   // Not where it is not to be looked for again.
   if (!state.retry_at.infinite()) BringBack(now, page->record);
   TakeEstimate(page->record, now);
-  // What a signal says is in the state alone: the detail need not be written.
-  page->state_changed = page->reindex = true;
+  page->changed = page->reindex = true;
   ++counters.signals_applied;
   return {};
 }
@@ -490,7 +489,7 @@ Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction&
   ++counters.returned_leases;
   if (Transaction::Page* page = txn.Find(lease->record.page)) {
     WaitReturned(now, page->record.state);
-    page->state_changed = page->reindex = true;
+    page->changed = page->reindex = true;
   }
   return {};
 }
@@ -501,7 +500,7 @@ Reply ShardState::Impl::Step(const ExpireLease& event, Instant now, Transaction&
     lease->expired = true;
     if (Transaction::Page* page = txn.Find(lease->record.page)) {
       lease->given_up = WaitUnanswered(now, page->record);
-      page->state_changed = page->reindex = true;
+      page->changed = page->reindex = true;
     }
   }
   return {};
@@ -523,7 +522,7 @@ bool ShardState::Impl::Observe(const ReportCrawl& report, bool changed, bool lat
   late ? estimator.RecordLateCrawl(record, observation)
        : estimator.RecordCrawl(record, observation);
   CountQuarantines();
-  page.detail_changed = true;
+  page.changed = true;
   return true;
 }
 
@@ -698,7 +697,7 @@ void ShardState::Impl::Take(const ReportCrawl& report, CrawlOutcome outcome,
                     std::any_of(lease->signals.begin(), lease->signals.end(),
                                 [&](const auto& signal) { return signal.time > report.fetched; });
   if (back) BringBack(now, record);
-  page.state_changed = page.detail_changed = page.reindex = true;
+  page.changed = page.reindex = true;
 }
 
 // --- Hosts, sources, settings

@@ -42,7 +42,7 @@ Transaction::Page* Transaction::Create(PageRecord record) {
   Page& page = pages_.emplace_back();
   ++created_;
   page.record = std::move(record);
-  page.created = page.state_changed = page.detail_changed = page.reindex = true;
+  page.created = page.changed = page.reindex = true;
   const bool is_new = by_number_.try_emplace(page.record.number, &page).second;
   CHECK(is_new, "page {:x} exists", page.record.number.value());
   by_key_[page.record.key] = &page;
@@ -102,11 +102,8 @@ Changes Transaction::Finish() {
     if (page.removed) {
       // Created and removed within one batch: the store never hears of it.
       if (!page.created) changes.removed_pages.push_back(&page.record);
-    } else if (page.created || page.state_changed || page.detail_changed) {
-      changes.pages.push_back({.record = &page.record,
-                               .created = page.created,
-                               .state = page.state_changed,
-                               .detail = page.detail_changed});
+    } else if (page.changed) {
+      changes.pages.push_back({.record = &page.record, .created = page.created});
     }
   }
   for (const Lease& lease : leases_) {

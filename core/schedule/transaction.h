@@ -27,8 +27,7 @@ class Transaction {
     PageRecord record;
     bool created = false;
     bool removed = false;
-    bool state_changed = false;
-    bool detail_changed = false;
+    bool changed = false;
     bool reindex = false;  // its place in the index must be computed anew
     bool fetched = false;  // a crawl of it succeeded
   };

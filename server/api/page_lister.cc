@@ -122,15 +122,7 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
       ASSIGN_OR_RETURN(ListResult list, context_.store.List(query_, token_, most));
       token_ = std::move(list.next_token);
-      std::vector<PageNumber> numbers;
-      for (const ListedPage& page : list.pages) numbers.push_back(page.number);
-      for (StatusOr<PageRecord>& page : context_.store.ReadPages(numbers)) {
-        if (page.ok()) {
-          pages_.push_back(*std::move(page));
-        } else if (page.status().code() != absl::StatusCode::kNotFound) {
-          return page.status();  // one that was removed meanwhile is just not there
-        }
-      }
+      pages_ = std::move(list.pages);
       if (token_.empty()) break;
     }
     Describe();

@@ -132,7 +132,7 @@ void EpochRunner::LookAt(ShardState& state, Instant now, std::vector<PageRecord>
     loaded->reindex = true;
     // Else filed anew as it is: nothing to write, so that a change of policy never waits for the
     // disk.
-    loaded->state_changed = changed;
+    loaded->changed = changed;
   }
 }
 

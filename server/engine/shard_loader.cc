@@ -257,7 +257,7 @@ Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
   const unsigned threads =
       options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
   progress.expected_pages =
-      store.Stats().families[storage::IndexOf(storage::Family::kStates)].estimated_rows;
+      store.Stats().families[storage::IndexOf(storage::Family::kPages)].estimated_rows;
   Load load(store, shards, options, progress);
   load.RunAll(threads, options.report_interval, options.report);
   return load.status();

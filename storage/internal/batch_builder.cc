@@ -62,36 +62,16 @@ Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {
   const Slot slot = SlotOf(page.number);
   DCHECK(slot == SlotOfHost(page.host), "page {:x} is not in the slot of {}", page.number.value(),
          page.host);
-  if (write.created) {
-    const std::string url_key = storage::UrlKeyOf(slot, page.key.crawl_id, page.host, page.key.url);
-    storage::EncodeUrl(url_key, SerialOf(page.number), &value_);
-    Put(Family::kUrls, url_key);
-    storage::EncodeText(key, page.key, page.host, &value_);
-    Put(Family::kTexts, key);
-  }
-  if (write.created || write.state) {
-    ASSIGN_OR_RETURN(const uint32_t host_serial, HostSerial(slot, page.host, true));
-    storage::EncodeState(key, host_serial,
-                         store_.fingerprinter_.Of(page.key.crawl_id, page.key.url), page.spec,
-                         page.state, &value_);
-    Put(Family::kStates, key);
-  }
-  if (write.created || write.detail) {
-    storage::EncodeDetail(key, page.detail, &value_);
-    Put(Family::kDetails, key);
-  }
+  ASSIGN_OR_RETURN(const uint32_t host_serial, HostSerial(slot, page.host, true));
+  storage::EncodePage(key, host_serial, page, &value_);
+  Put(Family::kPages, key);
   return absl::OkStatus();
 }
 
 void Store::Impl::BatchBuilder::AddRemoval(const PageRecord& page) {
-  const Slot slot = SlotOf(page.number);
-  const std::string key = storage::PageKeyOf(page.number);
   CHECK(SerialOf(page.number) >= 1, "page {:x} has no serial", page.number.value());
-  Delete(Family::kUrls, storage::UrlKeyOf(slot, page.key.crawl_id, page.host, page.key.url));
-  Delete(Family::kTexts, key);
-  Delete(Family::kStates, key);
-  Delete(Family::kDetails, key);
-  uint64_t& highest = removed_up_to_[slot];
+  Delete(Family::kPages, storage::PageKeyOf(page.number));
+  uint64_t& highest = removed_up_to_[SlotOf(page.number)];
   highest = std::max(highest, SerialOf(page.number));
 }
 

@@ -9,7 +9,6 @@
 namespace freshet::storage {
 namespace {
 
-constexpr char kSeparator = '\0';
 constexpr size_t kSlotBytes = 2;
 constexpr size_t kPageKeyBytes = 8;
 static_assert(std::endian::native == std::endian::little);
@@ -42,11 +41,6 @@ std::string PageKeyOf(PageNumber number) {
   return key;
 }
 
-std::string UrlKeyOf(Slot slot, std::string_view crawl_id, std::string_view host,
-                     std::string_view url) {
-  return UrlPrefix(slot, crawl_id, host, url);
-}
-
 std::string HostKeyOf(Slot slot, std::string_view host) {
   std::string key = SlotPrefix(slot);
   key.append(host);
@@ -76,29 +70,6 @@ std::string SlotPrefix(Slot slot) {
   return key;
 }
 
-std::string CrawlIdPrefix(Slot slot, std::string_view crawl_id) {
-  CHECK(crawl_id.find(kSeparator) == std::string_view::npos, "crawl id holds a zero byte");
-  std::string key = SlotPrefix(slot);
-  key.append(crawl_id).push_back(kSeparator);
-  return key;
-}
-
-std::string UrlPrefix(Slot slot, std::string_view crawl_id, std::string_view host,
-                      std::string_view url_prefix) {
-  CHECK(host.find(kSeparator) == std::string_view::npos, "host holds a zero byte");
-  std::string key = CrawlIdPrefix(slot, crawl_id);
-  key.append(host).push_back(kSeparator);
-  key.append(url_prefix);
-  return key;
-}
-
-std::string AfterPrefix(std::string_view prefix) {
-  std::string after(prefix);
-  while (!after.empty() && static_cast<unsigned char>(after.back()) == 0xFF) after.pop_back();
-  if (!after.empty()) ++after.back();
-  return after;
-}
-
 std::optional<PageNumber> ParsePageKey(std::string_view key) {
   if (key.size() != kPageKeyBytes) return std::nullopt;
   uint64_t bytes = 0;
@@ -106,20 +77,6 @@ std::optional<PageNumber> ParsePageKey(std::string_view key) {
   const PageNumber number(__builtin_bswap64(bytes));
   if (SlotOf(number).value() >= limits::kSlots || SerialOf(number) == 0) return std::nullopt;
   return number;
-}
-
-std::optional<UrlKeyParts> ParseUrlKey(std::string_view key) {
-  const std::optional<Slot> slot = ParseSlot(key);
-  if (!slot) return std::nullopt;
-  key.remove_prefix(kSlotBytes);
-  const size_t crawl_id_end = key.find(kSeparator);
-  if (crawl_id_end == std::string_view::npos) return std::nullopt;
-  const size_t host_end = key.find(kSeparator, crawl_id_end + 1);
-  if (host_end == std::string_view::npos) return std::nullopt;
-  return UrlKeyParts{.slot = *slot,
-                     .crawl_id = key.substr(0, crawl_id_end),
-                     .host = key.substr(crawl_id_end + 1, host_end - crawl_id_end - 1),
-                     .url = key.substr(host_end + 1)};
 }
 
 std::optional<HostKeyParts> ParseHostKey(std::string_view key) {

@@ -2,8 +2,7 @@
 // key is big endian, so that bytes sort as numbers; every key of a page, host or lease starts with
 // its slot. Grammar:
 //
-//   page   := slot:2 serial:6                            texts, states, details
-//   url    := slot:2 crawl_id 00 host 00 url             urls; crawl_id and host hold no 00
+//   page   := slot:2 serial:6                            pages
 //   host   := slot:2 host                                hosts
 //   lease  := slot:2 lease_id:8                          leases
 //   source := index:1                                    sources
@@ -25,30 +24,16 @@
 namespace freshet::storage {
 
 [[nodiscard]] std::string PageKeyOf(PageNumber number);
-[[nodiscard]] std::string UrlKeyOf(Slot slot, std::string_view crawl_id, std::string_view host,
-                                   std::string_view url);
 [[nodiscard]] std::string HostKeyOf(Slot slot, std::string_view host);
 [[nodiscard]] std::string LeaseKeyOf(Slot slot, LeaseId id);
 [[nodiscard]] std::string SourceKeyOf(uint8_t index);
 [[nodiscard]] std::string MetaKeyOf(MetaKey key);
 [[nodiscard]] std::string MetaKeyOf(MetaKey key, uint16_t shard_or_slot);
 
-// Start of every key of a slot, and of every URL key of (slot, crawl id) or (slot, crawl id, host).
+// Start of every key of a slot.
 [[nodiscard]] std::string SlotPrefix(Slot slot);
-[[nodiscard]] std::string CrawlIdPrefix(Slot slot, std::string_view crawl_id);
-[[nodiscard]] std::string UrlPrefix(Slot slot, std::string_view crawl_id, std::string_view host,
-                                    std::string_view url_prefix);
-
-// The smallest key that is greater than every key with this prefix; empty: there is none.
-[[nodiscard]] std::string AfterPrefix(std::string_view prefix);
 
 // Views into the key that was parsed.
-struct UrlKeyParts {
-  Slot slot;
-  std::string_view crawl_id;
-  std::string_view host;
-  std::string_view url;
-};
 struct HostKeyParts {
   Slot slot;
   std::string_view host;
@@ -60,7 +45,6 @@ struct LeaseKeyParts {
 
 // nullopt for bytes that no function above composes.
 [[nodiscard]] std::optional<PageNumber> ParsePageKey(std::string_view key);
-[[nodiscard]] std::optional<UrlKeyParts> ParseUrlKey(std::string_view key);
 [[nodiscard]] std::optional<HostKeyParts> ParseHostKey(std::string_view key);
 [[nodiscard]] std::optional<LeaseKeyParts> ParseLeaseKey(std::string_view key);
 [[nodiscard]] std::optional<uint8_t> ParseSourceKey(std::string_view key);

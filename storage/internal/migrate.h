@@ -12,7 +12,6 @@
 #include <span>
 #include <string_view>
 
-#include "core/base/fingerprint.h"
 #include "core/base/status.h"
 #include "rocksdb/db.h"
 #include "storage/format.h"
@@ -26,8 +25,6 @@ using FamilyHandles = std::array<rocksdb::ColumnFamilyHandle*, kFamilies>;
 struct MigrationContext {
   rocksdb::DB* db = nullptr;
   const FamilyHandles& families;
-  FingerprintSecret new_secret{};  // for a database that has none
-  int fingerprint_bits = Fingerprinter::kBits;
   std::function<void(char, std::string_view)> log;  // may be unset
   OpenProgress* progress = nullptr;                 // may be null
 };

@@ -1,29 +1,17 @@
-// The records of pages: url, text, state, detail. Layout tables: docs/storage-format.md.
+// The record of a page. Layout tables: docs/storage-format.md.
 #include <bit>
 #include <optional>
 
 #include "core/base/check.h"
 #include "storage/internal/codec.h"
+#include "storage/internal/keys.h"
 #include "storage/internal/records.h"
 #include "storage/internal/sealing.h"
+#include "storage/internal/state_fields.h"
 #include "storage/internal/validate.h"
 
 namespace freshet::storage {
 namespace {
-
-// Bits of the flag byte of a state.
-constexpr uint8_t kCompleteSignals = 1;
-constexpr uint8_t kKnownRate = 2;
-constexpr uint8_t kRecheck = 4;
-constexpr uint8_t kGone = 8;
-constexpr uint8_t kAllFlags = 15;
-
-// Of the payload of a state, by version.
-constexpr size_t StatePayloadBytes(uint8_t version) {
-  constexpr std::array<size_t, kStateVersion> kBytes = {kStateValueBytes1, kStateValueBytes2,
-                                                        kStateValueBytes};
-  return kBytes[version - 1U] - 1 - kChecksumBytes;
-}
 
 // Tags of a detail. Frozen.
 enum DetailTag : int {
@@ -35,7 +23,7 @@ enum DetailTag : int {
   kLastOutcome = 6,
   kLastHttpStatus = 7,
   kLastLease = 8,
-  kLastResult = 9,
+  kLastResult = 9,  // time after the last crawl
   kStatistics = 10,
   kMovedTo = 11,
 };
@@ -241,170 +229,28 @@ bool DecodeStatistics(std::string_view bytes, PageStatistics* statistics) {
   return fields.done();
 }
 
-}  // namespace
-
-void EncodeUrl(std::string_view key, uint64_t serial, std::string* value) {
-  CHECK(serial >= 1 && serial <= kMaxSerial, "serial {}", serial);
-  BeginValue(kUrlVersion, value);
-  Writer(value).Varint(serial);
-  SealValue(Family::kUrls, key, value);
+// The host, which hardly ever is not a part of the URL: where that begins, plus one, and its
+// length; else zero, and the host.
+void WriteHost(std::string_view host, std::string_view url, Writer& writer) {
+  const size_t at = url.find(host);
+  writer.Varint(at == std::string_view::npos ? 0 : at + 1);
+  if (at == std::string_view::npos) return writer.Text(host);
+  writer.Varint(host.size());
 }
 
-Status DecodeUrl(std::string_view key, std::string_view value, uint64_t* serial) {
-  ASSIGN_OR_RETURN(const std::string_view payload,
-                   OpenValue(Family::kUrls, key, value, kUrlVersion));
-  Reader reader(payload);
-  *serial = reader.Varint();
-  if (!reader.done() || *serial < 1 || *serial > kMaxSerial) {
-    return BadRow(Family::kUrls, key, "serial is malformed");
+std::string_view ReadHost(std::string_view url, Reader& reader) {
+  const uint64_t at = reader.Varint();
+  if (at == 0) return reader.Text();
+  const uint64_t size = reader.Varint();
+  if (at > url.size() || size > url.size() - (at - 1)) {
+    reader.Fail();
+    return {};
   }
-  return absl::OkStatus();
+  return url.substr(at - 1, size);
 }
 
-void EncodeText(std::string_view key, const PageKey& page, std::string_view host,
-                std::string* value) {
-  BeginValue(kTextVersion, value);
-  Writer writer(value);
-  writer.Text(page.crawl_id);
-  writer.Text(host);
-  writer.Raw(page.url);
-  SealValue(Family::kTexts, key, value);
-}
-
-Status DecodeText(std::string_view key, std::string_view value, TextRow* row) {
-  ASSIGN_OR_RETURN(const std::string_view payload,
-                   OpenValue(Family::kTexts, key, value, kTextVersion));
-  Reader reader(payload);
-  row->key.crawl_id = reader.Text();
-  row->host = reader.Text();
-  row->key.url = reader.rest();
-  if (!reader.ok()) return BadRow(Family::kTexts, key, "malformed");
-  const Status valid = ValidateText(row->key, row->host);
-  return valid.ok() ? valid : BadRow(Family::kTexts, key, valid);
-}
-
-void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprint,
-                 const PageSpec& spec, const PageState& state, std::string* value) {
-  BeginValue(kStateVersion, value);
-  Writer writer(value);
-  writer.U8(static_cast<uint8_t>((spec.complete_signals ? kCompleteSignals : 0) |
-                                 (spec.known_change_rate ? kKnownRate : 0) |
-                                 (state.recheck ? kRecheck : 0) | (state.gone ? kGone : 0)));
-  writer.U8(state.errors);
-  writer.U32(host_serial);
-  writer.U64(fingerprint);
-  writer.F64(spec.importance);
-  writer.F64(state.rates.change_rate);
-  writer.F64(state.rates.unsignalled_rate);
-  writer.F64(state.rates.staleness_rate);
-  writer.F64(state.rates.signal_rate);
-  writer.F64(state.rates.signal_weight);
-  writer.F32(state.evidence);
-  writer.F32(state.evidence_exposure);
-  writer.Time(state.newest_claim);
-  writer.Time(state.last_event);
-  writer.Time(state.first_seen);
-  writer.Time(state.last_crawl);
-  writer.Time(state.carried_at);
-  writer.U16(state.rates.site);
-  writer.U8(state.rates.age_bin);
-  writer.F64(state.staleness);
-  writer.F64(state.exposure);
-  for (const SignalCounts::Entry& entry : state.signals.entries()) {
-    writer.U8(entry.source_class.packed());
-    writer.U8(entry.count);
-  }
-  for (const BurstSignal& signal : state.bursts) {
-    writer.U32(signal.burst);
-    writer.F32(signal.shift);
-    writer.U8(signal.source_class.packed());
-  }
-  writer.Time(state.retry_at);
-  writer.Span(spec.min_interval);
-  writer.Span(spec.max_interval);
-  writer.Time(spec.not_before);
-  writer.F64(spec.known_change_rate ? spec.known_change_rate->per_second() : 0);
-  writer.U8(state.unanswered);
-  writer.U8(state.returned);
-  writer.U8(state.times_gone);
-  SealValue(Family::kStates, key, value);
-  CHECK(value->size() == kStateValueBytes, "{} bytes", value->size());
-}
-
-Status DecodeState(std::string_view key, std::string_view value, StateRow* row) {
-  const uint8_t version = value.starts_with('\1') || value.starts_with('\2')
-                              ? static_cast<uint8_t>(value.front())
-                              : kStateVersion;
-  ASSIGN_OR_RETURN(const std::string_view payload, OpenValue(Family::kStates, key, value, version));
-  // Every start decodes all states: one check of the length stands for one at each field.
-  if (payload.size() != StatePayloadBytes(version)) {
-    return BadRow(Family::kStates, key, "malformed");
-  }
-  FixedReader reader(payload.data());
-  const uint8_t flags = reader.U8();
-  PageSpec& spec = row->spec;
-  PageState& state = row->state;
-  spec.complete_signals = (flags & kCompleteSignals) != 0;
-  state.recheck = (flags & kRecheck) != 0;
-  state.gone = (flags & kGone) != 0;
-  state.errors = reader.U8();
-  row->host_serial = reader.U32();
-  row->fingerprint = reader.U64();
-  spec.importance = reader.F64();
-  state.rates.change_rate = reader.F64();
-  state.rates.unsignalled_rate = reader.F64();
-  state.rates.staleness_rate = reader.F64();
-  state.rates.signal_rate = reader.F64();
-  state.rates.signal_weight = reader.F64();
-  state.evidence = reader.F32();
-  state.evidence_exposure = reader.F32();
-  state.newest_claim = reader.Time();
-  state.last_event = reader.Time();
-  state.first_seen = reader.Time();
-  state.last_crawl = reader.Time();
-  state.carried_at = reader.Time();
-  state.rates.site = reader.U16();
-  state.rates.age_bin = reader.U8();
-  state.staleness = reader.F64();
-  state.exposure = reader.F64();
-  std::array<SignalCounts::Entry, SignalCounts::kCapacity> entries{};
-  for (SignalCounts::Entry& entry : entries) {
-    entry.source_class = SourceClass(reader.U8());
-    entry.count = reader.U8();
-  }
-  state.signals.set_entries(entries);
-  for (BurstSignal& signal : state.bursts) {
-    signal.burst = reader.U32();
-    signal.shift = reader.F32();
-    if (version == kStateVersion) {
-      signal.source_class = SourceClass(reader.U8());
-    } else {
-      signal = BurstSignal();  // it told a weight, which says nothing here
-    }
-  }
-  state.retry_at = reader.Time();
-  spec.min_interval = reader.Span();
-  spec.max_interval = reader.Span();
-  spec.not_before = reader.Time();
-  const Rate known_rate = Rate::PerSecond(reader.F64());
-  if ((flags & kKnownRate) != 0) {
-    spec.known_change_rate = known_rate;
-  } else {
-    spec.known_change_rate.reset();
-  }
-  state.unanswered = version == 1 ? 0 : reader.U8();
-  state.returned = version == 1 ? 0 : reader.U8();
-  state.times_gone = version == 1 ? 0 : reader.U8();
-  CHECK(reader.at() == payload.data() + payload.size());
-  if (flags > kAllFlags) return BadRow(Family::kStates, key, "malformed");
-  Status valid = ValidateSpec(spec);
-  if (valid.ok()) valid = ValidateState(state);
-  return valid.ok() ? valid : BadRow(Family::kStates, key, valid);
-}
-
-void EncodeDetail(std::string_view key, const PageDetail& detail, std::string* value) {
+void WriteDetail(const PageDetail& detail, Instant last_crawl, std::string* value) {
   CHECK(detail.changes <= detail.crawls, "{} changes in {} crawls", detail.changes, detail.crawls);
-  BeginValue(kDetailVersion, value);
   FieldWriter fields(value);
   fields.Bytes(kEtag, detail.etag);
   fields.Bytes(kLastModified, detail.last_modified);
@@ -415,17 +261,16 @@ void EncodeDetail(std::string_view key, const PageDetail& detail, std::string* v
                   static_cast<uint8_t>(CrawlOutcome::kUnchanged));
   fields.Unsigned(kLastHttpStatus, detail.last_http_status);
   fields.Unsigned(kLastLease, detail.last_lease.value());
-  fields.Time(kLastResult, detail.last_result);
+  fields.Signed(kLastResult, WrappingSubtract(detail.last_result.micros(), last_crawl.micros()));
   fields.Bytes(kStatistics, EncodeStatistics(detail.statistics));
   fields.Bytes(kMovedTo, detail.moved_to);
-  SealValue(Family::kDetails, key, value);
 }
 
-Status DecodeDetail(std::string_view key, std::string_view value, PageDetail* detail) {
-  ASSIGN_OR_RETURN(const std::string_view payload,
-                   OpenValue(Family::kDetails, key, value, kDetailVersion));
+// False: nothing that WriteDetail writes.
+bool ReadDetail(std::string_view bytes, Instant last_crawl, PageDetail* detail) {
   *detail = PageDetail();
-  FieldReader fields(payload);
+  detail->last_result = last_crawl;
+  FieldReader fields(bytes);
   while (fields.Next()) {
     switch (fields.tag()) {
       case kEtag:
@@ -453,7 +298,8 @@ Status DecodeDetail(std::string_view key, std::string_view value, PageDetail* de
         detail->last_lease = LeaseId(fields.Unsigned());
         break;
       case kLastResult:
-        detail->last_result = fields.Time();
+        detail->last_result =
+            Instant::FromMicros(WrappingAdd(last_crawl.micros(), fields.Signed()));
         break;
       case kStatistics:
         if (!DecodeStatistics(fields.Bytes(), &detail->statistics)) fields.Fail();
@@ -465,9 +311,63 @@ Status DecodeDetail(std::string_view key, std::string_view value, PageDetail* de
         fields.Fail();
     }
   }
-  if (!fields.done()) return BadRow(Family::kDetails, key, "malformed");
-  const Status valid = ValidateDetail(*detail);
-  return valid.ok() ? valid : BadRow(Family::kDetails, key, valid);
+  return fields.done();
+}
+
+// The parts of a row in front of the detail; false: nothing that EncodePage writes.
+bool ReadHead(Reader& reader, PageHead* head) {
+  const uint64_t host_serial = reader.Varint();
+  if (host_serial > UINT32_MAX || !ReadStateFields(reader, &head->spec, &head->state)) return false;
+  head->host_serial = static_cast<uint32_t>(host_serial);
+  head->crawl_id = reader.Text();
+  head->url = reader.Text();
+  return reader.ok();
+}
+
+}  // namespace
+
+void EncodePage(std::string_view key, uint32_t host_serial, const PageRecord& page,
+                std::string* value) {
+  BeginValue(kPageVersion, value);
+  Writer writer(value);
+  writer.Varint(host_serial);
+  WriteStateFields(page.spec, page.state, value);
+  writer.Text(page.key.crawl_id);
+  writer.Text(page.key.url);
+  WriteHost(page.host, page.key.url, writer);
+  WriteDetail(page.detail, page.state.last_crawl, value);
+  SealValue(Family::kPages, key, value);
+}
+
+Status DecodePageHead(std::string_view key, std::string_view value, PageHead* head) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kPages, key, value, kPageVersion));
+  Reader reader(payload);
+  if (!ReadHead(reader, head)) return BadRow(Family::kPages, key, "malformed");
+  Status valid = ValidateSpec(head->spec);
+  if (valid.ok()) valid = ValidateState(head->state);
+  return valid.ok() ? valid : BadRow(Family::kPages, key, valid);
+}
+
+Status DecodePage(std::string_view key, std::string_view value, PageRecord* page) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kPages, key, value, kPageVersion));
+  const std::optional<PageNumber> number = ParsePageKey(key);
+  if (!number) return BadRow(Family::kPages, key, "key is malformed");
+  PageHead head;
+  Reader reader(payload);
+  if (!ReadHead(reader, &head)) return BadRow(Family::kPages, key, "malformed");
+  page->host = ReadHost(head.url, reader);
+  if (!reader.ok() || !ReadDetail(reader.rest(), head.state.last_crawl, &page->detail)) {
+    return BadRow(Family::kPages, key, "malformed");
+  }
+  page->number = *number;
+  page->key.crawl_id = head.crawl_id;
+  page->key.url = head.url;
+  page->spec = head.spec;
+  page->state = head.state;
+  const Status valid = ValidatePage(*page);
+  return valid.ok() ? valid : BadRow(Family::kPages, key, valid);
 }
 
 }  // namespace freshet::storage

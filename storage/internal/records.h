@@ -24,19 +24,14 @@
 
 namespace freshet::storage {
 
-// The hot record: all that start-up reads of a page. `host_serial` names a host within the slot.
-struct StateRow {
+// What start-up reads of a page. `host_serial` names a host within the slot; the texts are views
+// into the value.
+struct PageHead {
   uint32_t host_serial = 0;
-  uint64_t fingerprint = 0;
+  std::string_view crawl_id;
+  std::string_view url;
   PageSpec spec;
   PageState state;
-  bool operator==(const StateRow&) const = default;
-};
-
-struct TextRow {
-  PageKey key;
-  std::string host;
-  bool operator==(const TextRow&) const = default;
 };
 
 // The host's name is in the key.
@@ -46,24 +41,11 @@ struct HostRow {
   bool operator==(const HostRow&) const = default;
 };
 
-// Size of every value in `states`, and of one of version 1.
-inline constexpr size_t kStateValueBytes = 207;
-inline constexpr size_t kStateValueBytes2 = 205;
-inline constexpr size_t kStateValueBytes1 = 202;
-
-void EncodeUrl(std::string_view key, uint64_t serial, std::string* value);
-[[nodiscard]] Status DecodeUrl(std::string_view key, std::string_view value, uint64_t* serial);
-
-void EncodeText(std::string_view key, const PageKey& page, std::string_view host,
+void EncodePage(std::string_view key, uint32_t host_serial, const PageRecord& page,
                 std::string* value);
-[[nodiscard]] Status DecodeText(std::string_view key, std::string_view value, TextRow* row);
-
-void EncodeState(std::string_view key, uint32_t host_serial, uint64_t fingerprint,
-                 const PageSpec& spec, const PageState& state, std::string* value);
-[[nodiscard]] Status DecodeState(std::string_view key, std::string_view value, StateRow* row);
-
-void EncodeDetail(std::string_view key, const PageDetail& detail, std::string* value);
-[[nodiscard]] Status DecodeDetail(std::string_view key, std::string_view value, PageDetail* detail);
+[[nodiscard]] Status DecodePage(std::string_view key, std::string_view value, PageRecord* page);
+// Reads no further than it must, and checks no texts.
+[[nodiscard]] Status DecodePageHead(std::string_view key, std::string_view value, PageHead* head);
 
 void EncodeHost(std::string_view key, uint32_t serial, const HostRecord& record,
                 std::string* value);

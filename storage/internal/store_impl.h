@@ -40,8 +40,6 @@ class Store::Impl {
   [[nodiscard]] Status SetShards(uint32_t shards);
   [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(
       std::span<const PageNumber> numbers) const;
-  [[nodiscard]] std::vector<StatusOr<PageNumber>> FindPages(
-      std::span<const PageAddress> addresses) const;
   [[nodiscard]] StatusOr<ListResult> List(const ListQuery& query, std::string_view token,
                                           size_t limit) const;
   [[nodiscard]] StatusOr<ScanResult> ScanPages(PageNumber from, PageNumber end, size_t count) const;

@@ -18,7 +18,7 @@ using storage::MetaKeyOf;
 
 namespace {
 
-// What a cursor over states reads at a time; the other families are small, and what is read ahead
+// What a cursor over pages reads at a time; the other families are small, and what is read ahead
 // of them would be read again by the next range of slots.
 constexpr size_t kReadaheadBytes = 1 << 20;
 
@@ -54,19 +54,21 @@ class Cursor {
   std::unique_ptr<rocksdb::Iterator> it_;
 };
 
-// The rows of hosts, states and leases of a range of slots, side by side. Owner thread only.
+// The rows of hosts, pages and leases of a range of slots, side by side. Owner thread only.
 class SlotReader {
  public:
   SlotReader(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* hosts,
-             rocksdb::ColumnFamilyHandle* states, rocksdb::ColumnFamilyHandle* leases, Slot first)
-      : hosts_(db, hosts, storage::SlotPrefix(first)),
-        states_(db, states, storage::SlotPrefix(first), kReadaheadBytes),
+             rocksdb::ColumnFamilyHandle* pages, rocksdb::ColumnFamilyHandle* leases,
+             const Fingerprinter& fingerprinter, Slot first)
+      : fingerprinter_(fingerprinter),
+        hosts_(db, hosts, storage::SlotPrefix(first)),
+        pages_(db, pages, storage::SlotPrefix(first), kReadaheadBytes),
         leases_(db, leases, storage::SlotPrefix(first)) {}
 
   Status ReadSlot(Slot slot, uint64_t next_serial, LoadVisitor& visitor) {
     const std::string prefix = storage::SlotPrefix(slot);
     RETURN_IF_ERROR(ReadHosts(prefix, visitor));
-    RETURN_IF_ERROR(ReadStates(prefix, visitor, &next_serial));
+    RETURN_IF_ERROR(ReadPages(prefix, visitor, &next_serial));
     for (; leases_.At(prefix); leases_.Next()) {
       LeaseRecord lease;
       RETURN_IF_ERROR(storage::DecodeLease(leases_.key(), leases_.value(), &lease));
@@ -88,36 +90,37 @@ class SlotReader {
     return FromRocksDb(hosts_.status(), "reading hosts");
   }
 
-  Status ReadStates(const std::string& prefix, LoadVisitor& visitor, uint64_t* next_serial) {
-    storage::StateRow row;
+  Status ReadPages(const std::string& prefix, LoadVisitor& visitor, uint64_t* next_serial) {
+    storage::PageHead row;
     const std::string* host = nullptr;
     uint32_t host_serial = 0;
-    for (; states_.At(prefix); states_.Next()) {
-      const std::optional<PageNumber> number = storage::ParsePageKey(states_.key());
-      if (!number) return storage::BadRow(Family::kStates, states_.key(), "key is malformed");
-      RETURN_IF_ERROR(storage::DecodeState(states_.key(), states_.value(), &row));
+    for (; pages_.At(prefix); pages_.Next()) {
+      const std::optional<PageNumber> number = storage::ParsePageKey(pages_.key());
+      if (!number) return storage::BadRow(Family::kPages, pages_.key(), "key is malformed");
+      RETURN_IF_ERROR(storage::DecodePageHead(pages_.key(), pages_.value(), &row));
       if (host == nullptr || host_serial != row.host_serial) {
         const auto it = names_.find(row.host_serial);
         if (it == names_.end()) {
-          return storage::BadRow(Family::kStates, states_.key(),
+          return storage::BadRow(Family::kPages, pages_.key(),
                                  fmt::format("host {} is missing", row.host_serial));
         }
         host = &it->second;
         host_serial = row.host_serial;
       }
       RETURN_IF_ERROR(visitor.OnPage({.number = *number,
-                                      .fingerprint = row.fingerprint,
+                                      .fingerprint = fingerprinter_.Of(row.crawl_id, row.url),
                                       .host = *host,
                                       .host_serial = row.host_serial,
                                       .spec = row.spec,
                                       .state = row.state}));
       *next_serial = std::max(*next_serial, SerialOf(*number) + 1);
     }
-    return FromRocksDb(states_.status(), "reading states");
+    return FromRocksDb(pages_.status(), "reading pages");
   }
 
+  const Fingerprinter& fingerprinter_;
   Cursor hosts_;
-  Cursor states_;
+  Cursor pages_;
   Cursor leases_;
   absl::flat_hash_map<uint32_t, std::string> names_;  // of the slot's hosts, by serial
 };
@@ -128,8 +131,8 @@ Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   CHECK(first <= last && last.value() < limits::kSlots);
   // Nobody reads RocksDB's counters of one call.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  SlotReader reader(db_.get(), handle(Family::kHosts), handle(Family::kStates),
-                    handle(Family::kLeases), first);
+  SlotReader reader(db_.get(), handle(Family::kHosts), handle(Family::kPages),
+                    handle(Family::kLeases), fingerprinter_, first);
   for (uint16_t slot = first.value(); slot <= last.value(); ++slot) {
     const uint64_t mark = (*next_serials_)[slot].load(std::memory_order_relaxed);
     RETURN_IF_ERROR(reader.ReadSlot(Slot(slot), std::max<uint64_t>(mark, 1), visitor));

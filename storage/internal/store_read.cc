@@ -17,214 +17,119 @@ using storage::FromRocksDb;
 
 namespace {
 
-// Keys that one List call looks at: bounds the time of a query that fits few pages.
-constexpr size_t kMaxKeysPerList = 100'000;
+// Pages that one List call looks at: bounds the time of a query that fits few pages.
+constexpr size_t kMaxSeenPerList = 100'000;
 
 Status MissingPage(PageNumber number) { return NotFound("page {:#x}", number.value()); }
 
-// The three rows of a page as a record.
-StatusOr<PageRecord> Assemble(PageNumber number, std::string_view key, std::string_view text,
-                              std::string_view state, std::string_view detail,
-                              const Fingerprinter& fingerprinter) {
-  PageRecord page;
-  storage::TextRow text_row;
-  storage::StateRow state_row;
-  RETURN_IF_ERROR(storage::DecodeText(key, text, &text_row));
-  RETURN_IF_ERROR(storage::DecodeState(key, state, &state_row));
-  RETURN_IF_ERROR(storage::DecodeDetail(key, detail, &page.detail));
-  if (fingerprinter.Of(text_row.key.crawl_id, text_row.key.url) != state_row.fingerprint) {
-    return storage::BadRow(Family::kStates, key, "fingerprint is of another page");
+// The rows of pages from a number on. Owner thread only.
+class PageCursor {
+ public:
+  PageCursor(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* pages, PageNumber from) {
+    rocksdb::ReadOptions read;
+    read.fill_cache = false;
+    it_.reset(db->NewIterator(read, pages));
+    it_->Seek(storage::PageKeyOf(from));
   }
-  page.key = std::move(text_row.key);
-  page.host = std::move(text_row.host);
-  page.number = number;
-  page.spec = state_row.spec;
-  page.state = state_row.state;
-  return page;
-}
-
-// One page's answers out of a batched read.
-StatusOr<PageRecord> AssembleRead(PageNumber number, std::string_view key,
-                                  const rocksdb::PinnableSlice* values,
-                                  const rocksdb::Status* statuses,
-                                  const Fingerprinter& fingerprinter) {
-  int missing = 0;
-  for (int i = 0; i < 3; ++i) {
-    if (statuses[i].IsNotFound()) {
-      ++missing;
-    } else if (!statuses[i].ok()) {
-      return FromRocksDb(statuses[i], "reading a page");
-    }
+  // At a row of a lower number.
+  [[nodiscard]] bool Before(PageNumber end) const {
+    return it_->Valid() && it_->key().ToStringView() < storage::PageKeyOf(end);
   }
-  if (missing == 3) return MissingPage(number);
-  if (missing > 0) return storage::BadRow(Family::kTexts, key, "rows of the page are missing");
-  return Assemble(number, key, values[0].ToStringView(), values[1].ToStringView(),
-                  values[2].ToStringView(), fingerprinter);
-}
+  [[nodiscard]] std::string_view key() const { return it_->key().ToStringView(); }
+  [[nodiscard]] Status Read(PageRecord* page) const {
+    return storage::DecodePage(key(), it_->value().ToStringView(), page);
+  }
+  void Next() { it_->Next(); }
+  [[nodiscard]] Status status() const { return FromRocksDb(it_->status(), "reading pages"); }
 
-// Whether a page of this crawl id, host and URL fits.
-bool Fits(const ListQuery& query, const storage::UrlKeyParts& parts) {
-  if (query.crawl_id && *query.crawl_id != parts.crawl_id) return false;
-  if (!query.host.empty() && query.host != parts.host) return false;
-  return parts.url.starts_with(query.url_prefix);
-}
-
-// The keys of `slot` that may fit.
-struct KeyRange {
-  std::string begin;
-  std::string end;
+ private:
+  std::unique_ptr<rocksdb::Iterator> it_;
 };
-KeyRange RangeInSlot(const ListQuery& query, Slot slot) {
-  std::string prefix = storage::SlotPrefix(slot);
-  if (query.crawl_id) {
-    prefix = query.host.empty()
-                 ? storage::CrawlIdPrefix(slot, *query.crawl_id)
-                 : storage::UrlPrefix(slot, *query.crawl_id, query.host, query.url_prefix);
-  }
-  return {.begin = prefix, .end = storage::AfterPrefix(prefix)};
+
+bool Fits(const ListQuery& query, const PageRecord& page) {
+  if (query.crawl_id && *query.crawl_id != page.key.crawl_id) return false;
+  if (!query.host.empty() && query.host != page.host) return false;
+  return page.key.url.starts_with(query.url_prefix);
 }
 
 }  // namespace
 
 std::vector<StatusOr<PageRecord>> Store::Impl::ReadPages(
     std::span<const PageNumber> numbers) const {
-  constexpr size_t kRows = 3;
-  const std::array<rocksdb::ColumnFamilyHandle*, kRows> families = {
-      handle(Family::kTexts), handle(Family::kStates), handle(Family::kDetails)};
   std::vector<std::string> keys;
   keys.reserve(numbers.size());
-  std::vector<rocksdb::Slice> slices;
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  for (const PageNumber number : numbers) {
-    keys.push_back(storage::PageKeyOf(number));
-    for (rocksdb::ColumnFamilyHandle* family : families) {
-      slices.emplace_back(keys.back());
-      handles.push_back(family);
-    }
-  }
-  std::vector<rocksdb::PinnableSlice> values(slices.size());
-  std::vector<rocksdb::Status> statuses(slices.size());
-  if (!slices.empty()) {
-    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-    db_->MultiGet(rocksdb::ReadOptions(), slices.size(), handles.data(), slices.data(),
-                  values.data(), statuses.data());
-  }
-  std::vector<StatusOr<PageRecord>> pages;
-  pages.reserve(numbers.size());
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    pages.push_back(AssembleRead(numbers[i], keys[i], &values[i * kRows], &statuses[i * kRows],
-                                 fingerprinter_));
-  }
-  return pages;
-}
-
-std::vector<StatusOr<PageNumber>> Store::Impl::FindPages(
-    std::span<const PageAddress> addresses) const {
-  std::vector<std::string> keys;
-  keys.reserve(addresses.size());
-  for (const PageAddress& address : addresses) {
-    keys.push_back(storage::UrlKeyOf(SlotOfHost(address.host), address.key.crawl_id, address.host,
-                                     address.key.url));
-  }
+  for (const PageNumber number : numbers) keys.push_back(storage::PageKeyOf(number));
   const std::vector<rocksdb::Slice> slices(keys.begin(), keys.end());
   std::vector<rocksdb::PinnableSlice> values(keys.size());
   std::vector<rocksdb::Status> statuses(keys.size());
   if (!keys.empty()) {
-    db_->MultiGet(rocksdb::ReadOptions(), handle(Family::kUrls), keys.size(), slices.data(),
-                  values.data(), statuses.data());
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+    db_->MultiGet(rocksdb::ReadOptions(), handle(Family::kPages), keys.size(), slices.data(),
+                  values.data(), statuses.data(), std::is_sorted(keys.begin(), keys.end()));
   }
-  std::vector<StatusOr<PageNumber>> numbers;
-  for (size_t i = 0; i < keys.size(); ++i) {
-    uint64_t serial = 0;
-    Status status = FromRocksDb(statuses[i], "finding a page");
-    if (status.ok()) status = storage::DecodeUrl(keys[i], values[i].ToStringView(), &serial);
+  std::vector<StatusOr<PageRecord>> pages;
+  pages.reserve(numbers.size());
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    PageRecord page;
+    Status status = statuses[i].IsNotFound() ? MissingPage(numbers[i])
+                                             : FromRocksDb(statuses[i], "reading a page");
+    if (status.ok()) status = storage::DecodePage(keys[i], values[i].ToStringView(), &page);
     if (status.ok()) {
-      numbers.emplace_back(MakePageNumber(SlotOfHost(addresses[i].host), serial));
+      pages.emplace_back(std::move(page));
     } else {
-      numbers.emplace_back(std::move(status));
+      pages.emplace_back(std::move(status));
     }
   }
-  return numbers;
+  return pages;
 }
 
 StatusOr<ListResult> Store::Impl::List(const ListQuery& query, std::string_view token,
                                        size_t limit) const {
   CHECK(limit >= 1);
-  uint16_t slot = query.host.empty() ? uint16_t{0} : SlotOfHost(query.host).value();
-  const uint16_t last_slot = query.host.empty() ? static_cast<uint16_t>(limits::kSlots - 1) : slot;
+  PageNumber from;
+  PageNumber end(UINT64_MAX);
+  if (!query.host.empty()) {
+    const uint32_t slot = SlotOfHost(query.host).value();
+    from = FirstNumber(slot);
+    end = FirstNumber(slot + 1);
+  }
   if (!token.empty()) {
-    const std::optional<storage::UrlKeyParts> parts = storage::ParseUrlKey(token);
-    if (!parts || parts->slot.value() < slot || parts->slot.value() > last_slot) {
+    // The page that was looked at last.
+    const std::optional<PageNumber> last = storage::ParsePageKey(token);
+    if (!last || *last < from || *last >= end) {
       return InvalidArgument("page_token: not one that a list has given");
     }
-    slot = parts->slot.value();
+    from = PageNumber(last->value() + 1);
   }
-  rocksdb::ReadOptions read;
-  read.fill_cache = false;
-  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(read, handle(Family::kUrls)));
+  PageCursor cursor(db_.get(), handle(Family::kPages), from);
   ListResult result;
-  size_t seen = 0;
-  for (; slot <= last_slot; ++slot) {
-    const KeyRange range = RangeInSlot(query, Slot(slot));
-    // Just after the token, which was the last key looked at.
-    const std::string after = std::string(token) + '\0';
-    for (it->Seek(token.empty() ? range.begin : std::max(range.begin, after));
-         it->Valid() && it->key().compare(range.end) < 0; it->Next()) {
-      const std::string_view key = it->key().ToStringView();
-      const std::optional<storage::UrlKeyParts> parts = storage::ParseUrlKey(key);
-      if (!parts) return storage::BadRow(Family::kUrls, key, "key is malformed");
-      if (Fits(query, *parts)) {
-        uint64_t serial = 0;
-        RETURN_IF_ERROR(storage::DecodeUrl(key, it->value().ToStringView(), &serial));
-        result.pages.push_back(
-            {.number = MakePageNumber(parts->slot, serial),
-             .key = {.crawl_id = std::string(parts->crawl_id), .url = std::string(parts->url)},
-             .host = std::string(parts->host)});
-      }
-      if (result.pages.size() == limit || ++seen == kMaxKeysPerList) {
-        result.next_token = key;
-        return result;
-      }
+  PageRecord page;
+  for (size_t seen = 0; cursor.Before(end); cursor.Next()) {
+    RETURN_IF_ERROR(cursor.Read(&page));
+    if (Fits(query, page)) result.pages.push_back(std::move(page));
+    if (result.pages.size() == limit || ++seen == kMaxSeenPerList) {
+      result.next_token = cursor.key();
+      return result;
     }
-    RETURN_IF_ERROR(FromRocksDb(it->status(), "listing pages"));
   }
+  RETURN_IF_ERROR(cursor.status());
   return result;
 }
 
 StatusOr<ScanResult> Store::Impl::ScanPages(PageNumber from, PageNumber end, size_t count) const {
   CHECK(count >= 1);
-  rocksdb::ReadOptions read;
-  read.fill_cache = false;
-  std::vector<rocksdb::Iterator*> raw;
-  RETURN_IF_ERROR(FromRocksDb(
-      db_->NewIterators(
-          read, {handle(Family::kTexts), handle(Family::kStates), handle(Family::kDetails)}, &raw),
-      "scanning pages"));
-  CHECK(raw.size() == 3, "{} iterators", raw.size());
-  const std::unique_ptr<rocksdb::Iterator> texts(raw[0]);
-  const std::unique_ptr<rocksdb::Iterator> states(raw[1]);
-  const std::unique_ptr<rocksdb::Iterator> details(raw[2]);
-  const std::string first = storage::PageKeyOf(from);
-  for (const auto& it : raw) it->Seek(first);
   ScanResult result;
-  for (; states->Valid(); texts->Next(), states->Next(), details->Next()) {
-    const std::string_view key = states->key().ToStringView();
-    const std::optional<PageNumber> number = storage::ParsePageKey(key);
-    if (!number) return storage::BadRow(Family::kStates, key, "key is malformed");
-    if (*number >= end) break;
-    result.next = *number;
-    if (result.pages.size() == count) return result;
-    if (!texts->Valid() || !details->Valid() || texts->key() != states->key() ||
-        details->key() != states->key()) {
-      for (const auto& it : raw) RETURN_IF_ERROR(FromRocksDb(it->status(), "scanning pages"));
-      return storage::BadRow(Family::kTexts, key, "rows of the page are missing");
+  PageCursor cursor(db_.get(), handle(Family::kPages), from);
+  for (; cursor.Before(end); cursor.Next()) {
+    if (result.pages.size() == count) {
+      const std::optional<PageNumber> next = storage::ParsePageKey(cursor.key());
+      if (!next) return storage::BadRow(Family::kPages, cursor.key(), "key is malformed");
+      result.next = *next;
+      return result;
     }
-    ASSIGN_OR_RETURN(PageRecord page, Assemble(*number, key, texts->value().ToStringView(),
-                                               states->value().ToStringView(),
-                                               details->value().ToStringView(), fingerprinter_));
-    result.pages.push_back(std::move(page));
+    RETURN_IF_ERROR(cursor.Read(&result.pages.emplace_back()));
   }
-  for (const auto& it : raw) RETURN_IF_ERROR(FromRocksDb(it->status(), "scanning pages"));
+  RETURN_IF_ERROR(cursor.status());
   result.done = true;
   return result;
 }

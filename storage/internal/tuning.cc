@@ -17,9 +17,6 @@ constexpr size_t kBlockBytes = 16 << 10;
 // Share of a memtable that a filter of its keys may take: most pages that are read have no row in
 // the memtable, and a filter says so much faster than a search.
 constexpr double kMemtableFilterShare = 0.02;
-constexpr uint32_t kDictionaryBytes = 8 << 10;
-// Of a table that is being written, held until there is a dictionary.
-constexpr uint64_t kDictionaryBufferBytes = 4 << 20;
 constexpr size_t kSyncStepBytes = 1 << 20;
 constexpr uint64_t kRewriteAfterSeconds = uint64_t{30} * 24 * 3600;
 constexpr size_t kManifestBytes = 1 << 20;
@@ -124,25 +121,11 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
   table.partition_filters = true;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBitsPerKey));
   switch (family) {
-    case Family::kUrls:
-      // Asked for URLs that are not there as often as for those that are: filters on all levels.
-      // Neighbouring keys share the crawl id, the host and most of the URL.
-      table.block_restart_interval = 32;
-      break;
-    case Family::kStates:
+    case Family::kPages:
       // Read in full at every start: LZ4 decodes several times faster than Zstandard.
       cf.bottommost_compression = rocksdb::kLZ4Compression;
-      cf.optimize_filters_for_hits = true;
-      break;
-    case Family::kTexts:
-    case Family::kDetails:
       // Only asked for pages that exist, so the last level, 90% of the data, needs no filter.
       cf.optimize_filters_for_hits = true;
-      // What rows of all blocks have in common is kept once a table.
-      cf.bottommost_compression_opts.enabled = true;
-      cf.bottommost_compression_opts.max_dict_bytes = kDictionaryBytes;
-      cf.bottommost_compression_opts.zstd_max_train_bytes = 100 * kDictionaryBytes;
-      cf.bottommost_compression_opts.max_dict_buffer_bytes = kDictionaryBufferBytes;
       break;
     case Family::kMeta:
     case Family::kHosts:

@@ -220,18 +220,7 @@ Status ValidateEpoch(const EpochRecord& epoch) {
 }
 
 Status ValidateChanges(const Changes& changes) {
-  for (const PageWrite& write : changes.pages) {
-    const PageRecord& page = *write.record;
-    if (SlotOf(page.number) != SlotOfHost(page.host) || SerialOf(page.number) == 0) {
-      return InvalidArgument("number: {:#x} is not one of host {}", page.number.value(), page.host);
-    }
-    if (write.created) RETURN_IF_ERROR(ValidateText(page.key, page.host));
-    if (write.created || write.state) {
-      RETURN_IF_ERROR(ValidateSpec(page.spec));
-      RETURN_IF_ERROR(ValidateState(page.state));
-    }
-    if (write.created || write.detail) RETURN_IF_ERROR(ValidateDetail(page.detail));
-  }
+  for (const PageWrite& write : changes.pages) RETURN_IF_ERROR(ValidatePage(*write.record));
   for (const PageRecord* page : changes.removed_pages) {
     RETURN_IF_ERROR(ValidateText(page->key, page->host));
     if (SlotOf(page->number) != SlotOfHost(page->host)) {

@@ -160,7 +160,7 @@ TEST(ReadinessAfterACrash, SaysHowFarTheLogIsCheckedAndReplayed) {
   }
   const std::string replaying = get("/metrics");
   const double bytes = ValueOf(replaying, "freshet_recovery_log_bytes");
-  EXPECT_GT(bytes, 100.0 * kStoredPages);
+  EXPECT_GT(bytes, 50.0 * kStoredPages);
   EXPECT_EQ(ValueOf(replaying, "freshet_recovered_log_bytes{step=\"check\"}"), bytes);
   EXPECT_LT(ValueOf(replaying, "freshet_recovered_log_bytes{step=\"replay\"}"), bytes);
   EXPECT_THAT(get("/status.json"), HasSubstr("\"stage\":\"replaying_log\""));

@@ -159,7 +159,7 @@ TEST(Restart, GoesOnWithPagesThatEarlierReleasesNamedOtherwise) {
     }
     Changes changes;
     for (const PageRecord& page : pages) {
-      changes.pages.push_back({.record = &page, .created = true, .state = true, .detail = true});
+      changes.pages.push_back({.record = &page, .created = true});
     }
     ASSERT_TRUE((*store)->Commit(changes).ok());
     ASSERT_TRUE((*store)->Close().ok());

@@ -60,9 +60,6 @@ const PageRecord& Second() {
   return kPage;
 }
 
-std::string UrlKeyOf(const PageRecord& page) {
-  return storage::UrlKeyOf(SlotOf(page.number), page.key.crawl_id, page.host, page.key.url);
-}
 std::string KeyOf(const PageRecord& page) { return storage::PageKeyOf(page.number); }
 std::string LeaseKey(const LeaseRecord& lease) {
   return storage::LeaseKeyOf(SlotOf(lease.page), lease.id);
@@ -70,28 +67,12 @@ std::string LeaseKey(const LeaseRecord& lease) {
 
 // --- Rows that are well formed by themselves
 
-void PutUrl(RawDatabase& raw, const PageRecord& page, uint64_t serial) {
+// `content` under the key of `page`.
+void PutPage(RawDatabase& raw, const PageRecord& page, uint32_t host_serial,
+             const PageRecord& content) {
   std::string value;
-  storage::EncodeUrl(UrlKeyOf(page), serial, &value);
-  raw.Put(Family::kUrls, UrlKeyOf(page), value);
-}
-void PutText(RawDatabase& raw, const PageRecord& page, const PageRecord& text) {
-  std::string value;
-  storage::EncodeText(KeyOf(page), text.key, text.host, &value);
-  raw.Put(Family::kTexts, KeyOf(page), value);
-}
-void PutState(RawDatabase& raw, const PageRecord& page, uint32_t host_serial,
-              const PageRecord& fingerprinted) {
-  std::string value;
-  const uint64_t fingerprint =
-      Fingerprinter(kSecret).Of(fingerprinted.key.crawl_id, fingerprinted.key.url);
-  storage::EncodeState(KeyOf(page), host_serial, fingerprint, page.spec, page.state, &value);
-  raw.Put(Family::kStates, KeyOf(page), value);
-}
-void PutDetail(RawDatabase& raw, const PageRecord& page) {
-  std::string value;
-  storage::EncodeDetail(KeyOf(page), page.detail, &value);
-  raw.Put(Family::kDetails, KeyOf(page), value);
+  storage::EncodePage(KeyOf(page), host_serial, content, &value);
+  raw.Put(Family::kPages, KeyOf(page), value);
 }
 void PutHost(RawDatabase& raw, const std::string& host, uint32_t serial, Slot slot) {
   std::string value;
@@ -206,7 +187,7 @@ TEST_F(Verify, ASourceThatIsNotRegisteredIsSaidOnce) {
         seen.signals.Add(SourceClass(static_cast<uint8_t>(2 + i % 3), BurstClass::kFew));
         page.detail.statistics.recent.push_back(seen);
       }
-      PutDetail(raw, page);
+      PutPage(raw, page, 1, page);
     }
   }
   const VerifyReport report = Report();
@@ -253,62 +234,32 @@ TEST_F(Verify, RepairLeavesAnIntactStoreAlone) {
 
 std::string Hex(PageNumber number) { return fmt::format("{:#x}", number.value()); }
 
-std::vector<Case> UrlCases() {
-  return {
-      {"PageWithoutUrl", [](RawDatabase& raw) { raw.Delete(Family::kUrls, UrlKeyOf(Second())); },
-       "http://example.org/2 is not in urls"},
-      {"UrlWithoutPage", [](RawDatabase& raw) { PutUrl(raw, PageOf(kHost, 9), 9); },
-       "page " + Hex(PageOf(kHost, 9).number) + " has no text"},
-      {"UrlOfAnotherPage", [](RawDatabase& raw) { PutUrl(raw, Second(), 1); },
-       "page " + Hex(First().number) + " is another"},
-      {"SecondUrlOfAPage", [](RawDatabase& raw) { PutUrl(raw, PageOf(kHost, 7), 1); },
-       "host example.org: has 2 pages, lists 3"},
-      {"UrlKeyMalformed",
-       [](RawDatabase& raw) { raw.Put(Family::kUrls, "nonsense", std::string("x")); },
-       "key is malformed"},
-      {"UrlDamaged", [](RawDatabase& raw) { Flip(raw, Family::kUrls, UrlKeyOf(First())); }, "urls"},
-  };
-}
-
 std::vector<Case> PageCases() {
   return {
-      {"PageWithoutText", [](RawDatabase& raw) { raw.Delete(Family::kTexts, KeyOf(First())); },
-       "page is incomplete: text false, state true, detail true"},
-      {"PageWithoutState", [](RawDatabase& raw) { raw.Delete(Family::kStates, KeyOf(Second())); },
-       "page is incomplete: text true, state false, detail true"},
-      {"PageWithoutDetail", [](RawDatabase& raw) { raw.Delete(Family::kDetails, KeyOf(First())); },
-       "page is incomplete: text true, state true, detail false"},
-      {"TextOfAnotherPage", [](RawDatabase& raw) { PutText(raw, First(), PageOf(kHost, 8)); },
-       "fingerprint is of another page"},
-      {"TextInTheWrongSlot", [](RawDatabase& raw) { PutText(raw, First(), PageOf(kOtherHost, 1)); },
-       "in the wrong slot"},
-      {"FingerprintOfAnotherPage",
-       [](RawDatabase& raw) { PutState(raw, First(), 1, PageOf(kHost, 8)); },
-       "fingerprint is of another page"},
-      {"FingerprintTwice", [](RawDatabase& raw) { PutState(raw, Second(), 1, First()); },
-       "fingerprint is of another page"},
+      {"PageInTheWrongSlot",
+       [](RawDatabase& raw) { PutPage(raw, First(), 1, PageOf(kOtherHost, 1)); },
+       "is not one of host example.net"},
       {"PageTwice",
        [](RawDatabase& raw) {
          PageRecord twin = Second();
          twin.number = MakePageNumber(SlotOfHost(kHost), 9);
-         PutText(raw, twin, Second());
-         PutState(raw, twin, 1, Second());
-         PutDetail(raw, twin);
+         PutPage(raw, twin, 1, Second());
        },
        "http://example.org/2 is stored twice: as page " + Hex(Second().number) + " and as page " +
            Hex(PageOf(kHost, 9).number)},
-      {"HostSerialUnknown", [](RawDatabase& raw) { PutState(raw, First(), 5, First()); },
+      {"HostSerialUnknown", [](RawDatabase& raw) { PutPage(raw, First(), 5, First()); },
        "host 5 is not example.org"},
-      {"StateDamaged", [](RawDatabase& raw) { Flip(raw, Family::kStates, KeyOf(First())); },
-       "states"},
-      {"DetailDamaged", [](RawDatabase& raw) { Flip(raw, Family::kDetails, KeyOf(First())); },
-       "details"},
-      {"TextDamaged", [](RawDatabase& raw) { Flip(raw, Family::kTexts, KeyOf(First())); }, "texts"},
+      {"PageKeyMalformed",
+       [](RawDatabase& raw) {
+         raw.Put(Family::kPages, "nonsense!", raw.Get(Family::kPages, KeyOf(First())));
+       },
+       "pages"},
+      {"PageDamaged", [](RawDatabase& raw) { Flip(raw, Family::kPages, KeyOf(First())); }, "pages"},
       {"SignalOfNoSource",
        [](RawDatabase& raw) {
          PageRecord page = Second();
          page.state.signals.Add(SourceClass(3, BurstClass::kMany));
-         PutState(raw, page, 1, page);
+         PutPage(raw, page, 1, page);
        },
        "page " + Hex(Second().number) + ": signals of source 3, which is not registered"},
       {"ObservationOfNoSource",
@@ -319,7 +270,7 @@ std::vector<Case> PageCases() {
                                .signals = {}};
          seen.signals.Add(SourceClass(2, BurstClass::kFew));
          page.detail.statistics.recent = {seen};
-         PutDetail(raw, page);
+         PutPage(raw, page, 1, page);
        },
        "page " + Hex(First().number) + ": signals of source 2, which is not registered"},
   };
@@ -406,7 +357,6 @@ std::vector<Case> GlobalCases() {
 
 std::string NameOf(const testing::TestParamInfo<Case>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(Urls, Verify, testing::ValuesIn(UrlCases()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Pages, Verify, testing::ValuesIn(PageCases()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Hosts, Verify, testing::ValuesIn(HostCases()), NameOf);
 INSTANTIATE_TEST_SUITE_P(Leases, Verify, testing::ValuesIn(LeaseCases()), NameOf);

@@ -101,6 +101,18 @@ TEST_F(MigrateTest, AMissingFormatRecordIsDamage) {
   EXPECT_TRUE(absl::IsDataLoss(Store::Open(dir_ / "db", SmallStore()).status()));
 }
 
+TEST_F(MigrateTest, AFormatOfADevelopmentVersionIsRefusedAndLeftAlone) {
+  {
+    RawDatabase raw(dir_ / "db");
+    rocksdb::ColumnFamilyHandle* extra = nullptr;
+    ASSERT_TRUE(raw.db->CreateColumnFamily(rocksdb::ColumnFamilyOptions(), "states", &extra).ok());
+    ASSERT_TRUE(raw.db->DestroyColumnFamilyHandle(extra).ok());
+  }
+  const auto store = Store::Open(dir_ / "db", SmallStore());
+  EXPECT_TRUE(absl::IsFailedPrecondition(store.status())) << store.status();
+  EXPECT_THAT(std::string(store.status().message()), HasSubstr("development version"));
+}
+
 TEST_F(MigrateTest, AnUnknownColumnFamilyIsRefused) {
   {
     RawDatabase raw(dir_ / "db");
@@ -119,12 +131,10 @@ TEST_F(MigrateTest, AStoreOfThisFormatKeepsItsContents) {
   EXPECT_EQ(ReadContents(**store)->DifferenceFrom(script_.After(1)), "");
 }
 
-// --- Format 1 to 2: fingerprints with a secret
+// --- The secret of the fingerprints
 
-constexpr FingerprintSecret kSecret = {9, 8, 7};
 constexpr size_t kOldCommits = 20;
 
-// A store of format 1: no secret, and fingerprints that mean nothing now.
 class FingerprintsTest : public testing::Test {
  protected:
   FingerprintsTest() : script_(3, kOldCommits) {
@@ -134,129 +144,11 @@ class FingerprintsTest : public testing::Test {
       EXPECT_TRUE((*store)->Commit(commit.changes).ok());
     }
     EXPECT_TRUE((*store)->Close().ok());
-    RawDatabase raw(dir_ / "db");
-    ForEachState(raw, [&](const std::string& key, const StateRow& row) {
-      std::string value;
-      EncodeState(key, row.host_serial, 42, row.spec, row.state, &value);
-      raw.Put(Family::kStates, key, value);
-    });
-    raw.Delete(Family::kMeta, MetaKeyOf(MetaKey::kSecret));
-    raw.SetFormat(1);
-  }
-  template <typename Visit>
-  static void ForEachState(RawDatabase& raw, const Visit& visit) {
-    const std::unique_ptr<rocksdb::Iterator> it(
-        raw.db->NewIterator(rocksdb::ReadOptions(), raw.handles[IndexOf(Family::kStates)]));
-    for (it->SeekToFirst(); it->Valid(); it->Next()) {
-      StateRow row;
-      EXPECT_TRUE(DecodeState(it->key().ToString(), it->value().ToStringView(), &row).ok());
-      visit(it->key().ToString(), row);
-    }
-  }
-  static StoreOptions Fixed() {
-    StoreOptions options = SmallStore();
-    options.fingerprint_secret = kSecret;
-    return options;
-  }
-  void ExpectWhole(const Store& store) {
-    EXPECT_EQ(ReadContents(store)->DifferenceFrom(script_.After(kOldCommits)), "");
-    const auto report = store.Verify();
-    EXPECT_TRUE(report.ok() && report->ok()) << report->problems.front();
   }
 
   TempDir dir_;
   const Script script_;
 };
-
-TEST_F(FingerprintsTest, AreMadeAnewWithASecretThatStays) {
-  std::vector<std::string> lines;
-  StoreOptions options = SmallStore();
-  options.log = [&](char, std::string_view line) { lines.emplace_back(line); };
-  uint64_t drawn = 0;
-  {
-    const auto store = Store::Open(dir_ / "db", options);
-    ASSERT_TRUE(store.ok()) << store.status();
-    ExpectWhole(**store);
-    drawn = (*store)->fingerprinter().Of("c", "u");
-    EXPECT_NE(drawn, Fingerprinter().Of("c", "u"));
-  }
-  EXPECT_THAT(lines, testing::Contains("migrating from format 1 to 2"));
-  EXPECT_THAT(lines,
-              testing::Contains(HasSubstr(fmt::format("fingerprints of {} pages anew",
-                                                      script_.After(kOldCommits).pages.size()))));
-  lines.clear();
-  const auto again = Store::Open(dir_ / "db", options);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ((*again)->fingerprinter().Of("c", "u"), drawn);
-  EXPECT_THAT(lines, ElementsAre());
-}
-
-TEST_F(FingerprintsTest, AMigrationThatIsCalledOffIsRepeated) {
-  OpenProgress progress;
-  StoreOptions options = SmallStore();
-  options.progress = &progress;
-  options.log = [&](char, std::string_view line) {
-    if (line.starts_with("migrating")) progress.cancelled = true;
-  };
-  EXPECT_TRUE(absl::IsCancelled(Store::Open(dir_ / "db", options).status()));
-  progress.cancelled = false;
-  options.log = {};
-  const auto store = Store::Open(dir_ / "db", options);
-  ASSERT_TRUE(store.ok()) << store.status();
-  EXPECT_EQ(progress.stage, OpenStage::kOpen);
-  EXPECT_GT(progress.migrated_pages, 0U);
-  ExpectWhole(**store);
-}
-
-// Wherever it stopped: with or without the secret, some rows rewritten, the version not noted.
-TEST_F(FingerprintsTest, AStepThatWasInterruptedIsRepeated) {
-  {
-    const auto store = Store::Open(dir_ / "db", Fixed());
-    ASSERT_TRUE(store.ok()) << store.status();
-  }
-  {
-    RawDatabase raw(dir_ / "db");
-    raw.SetFormat(1);
-    int row_number = 0;
-    ForEachState(raw, [&](const std::string& key, const StateRow& row) {
-      if (++row_number % 2 == 0) return;
-      std::string value;
-      EncodeState(key, row.host_serial, 42, row.spec, row.state, &value);
-      raw.Put(Family::kStates, key, value);
-    });
-  }
-  {
-    const auto store = Store::Open(dir_ / "db", SmallStore());
-    ASSERT_TRUE(store.ok()) << store.status();
-    ExpectWhole(**store);
-    EXPECT_EQ((*store)->fingerprinter().Of("c", "u"), Fingerprinter(kSecret).Of("c", "u"));
-  }
-  {
-    RawDatabase raw(dir_ / "db");
-    raw.SetFormat(1);
-    raw.Delete(Family::kMeta, MetaKeyOf(MetaKey::kSecret));
-  }
-  const auto store = Store::Open(dir_ / "db", SmallStore());
-  ASSERT_TRUE(store.ok()) << store.status();
-  ExpectWhole(**store);
-}
-
-TEST_F(FingerprintsTest, ADamagedRowStaysToBeFound) {
-  const PageNumber page = script_.After(kOldCommits).pages.begin()->first;
-  for (const Family family : {Family::kTexts, Family::kStates}) {
-    RawDatabase raw(dir_ / "db");
-    std::string value = raw.Get(family, PageKeyOf(page));
-    value.back() = static_cast<char>(value.back() ^ 1);
-    raw.Put(family, PageKeyOf(page), value);
-  }
-  const auto store = Store::Open(dir_ / "db", SmallStore());
-  ASSERT_TRUE(store.ok()) << store.status();
-  const auto report = (*store)->Verify();
-  ASSERT_TRUE(report.ok()) << report.status();
-  EXPECT_THAT(report->problems, testing::Contains(HasSubstr("states")));
-  EXPECT_THAT(report->problems, testing::Contains(HasSubstr("texts")));
-  EXPECT_TRUE(absl::IsDataLoss((*store)->ReadPages({&page, 1}).front().status()));
-}
 
 TEST_F(FingerprintsTest, AStoreWithoutItsSecretIsDamaged) {
   { ASSERT_TRUE(Store::Open(dir_ / "db", SmallStore()).ok()); }
@@ -288,7 +180,7 @@ TEST_F(FingerprintsTest, TheSecretGoesWithCheckpointsAndRepairsAndIsNeverSaid) {
   {
     RawDatabase raw(dir_ / "db");
     secret = raw.Get(Family::kMeta, MetaKeyOf(MetaKey::kSecret)).substr(1, 16);
-    raw.Delete(Family::kDetails, PageKeyOf(script_.After(kOldCommits).pages.begin()->first));
+    raw.Put(Family::kPages, PageKeyOf(script_.After(kOldCommits).pages.begin()->first), "damage");
   }
   const auto repaired = Repair(dir_ / "db", options);
   ASSERT_TRUE(repaired.ok() && !repaired->intact) << repaired.status();

@@ -53,12 +53,11 @@ Status ReadRecords(const Store& store, StoreContents* contents) {
 Status CheckReads(const Store& store, const StoreContents& contents) {
   ASSIGN_OR_RETURN(const ListResult list, store.List({}, "", 1'000'000));
   if (list.pages.size() != contents.pages.size()) return Disagree("List and Load");
-  for (const ListedPage& listed : list.pages) {
-    ASSIGN_OR_RETURN(const PageNumber number, store.FindPage(listed.key, listed.host));
-    if (number != listed.number) return Disagree("List and FindPage");
-    auto read = store.ReadPages({&number, 1});
+  for (const PageRecord& listed : list.pages) {
+    auto read = store.ReadPages({&listed.number, 1});
     if (!read[0].ok()) return read[0].status();
-    if (*read[0] != contents.pages.at(number)) return Disagree("ReadPages and ScanPages");
+    if (*read[0] != listed) return Disagree("ReadPages and List");
+    if (*read[0] != contents.pages.at(listed.number)) return Disagree("ReadPages and ScanPages");
   }
   return absl::OkStatus();
 }
@@ -78,12 +77,7 @@ std::string DifferenceOf(std::string_view name, const Map& a, const Map& b) {
 void StoreContents::Apply(const Changes& changes) {
   for (const PageWrite& write : changes.pages) {
     PageRecord& page = pages[write.record->number];
-    if (write.created) page = *write.record;
-    if (write.state) {
-      page.spec = write.record->spec;
-      page.state = write.record->state;
-    }
-    if (write.detail) page.detail = write.record->detail;
+    page = *write.record;
     hosts.try_emplace(page.host, HostRecord{.host = page.host});
   }
   for (const PageRecord* page : changes.removed_pages) pages.erase(page->number);
@@ -129,16 +123,14 @@ void Script::AddPage(ScriptedCommit& commit) {
   const std::string host = fmt::format("host{}.example", random_.Below(4));
   const uint64_t index = next_index_++;
   commit.records.push_back(random_.Page(host, index, index));
-  commit.changes.pages.push_back(
-      {.record = &commit.records.back(), .created = true, .state = true, .detail = true});
+  commit.changes.pages.push_back({.record = &commit.records.back(), .created = true});
 }
 
 void Script::AddAgain(const PageRecord& page, ScriptedCommit& commit) {
   const uint64_t index = next_index_++;
   PageRecord& again = commit.records.emplace_back(random_.Page(page.host, index, index));
   again.key = page.key;
-  commit.changes.pages.push_back(
-      {.record = &again, .created = true, .state = true, .detail = true});
+  commit.changes.pages.push_back({.record = &again, .created = true});
 }
 
 void Script::Write() {
@@ -160,7 +152,7 @@ void Script::Write() {
       changed.spec = random_.Spec();
       changed.state = random_.State();
       changed.detail = random_.Detail();
-      changes.pages.push_back({.record = &changed, .state = dice != 3, .detail = dice != 2});
+      changes.pages.push_back({.record = &changed});
       if (dice == 1 && !leased) {
         changes.leases.push_back(random_.Lease(number, next_index_++));
       }

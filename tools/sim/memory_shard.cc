@@ -77,7 +77,7 @@ EpochSums MemoryShard::CollectEpoch(Instant now) {
     if (!state_.CollectForEpoch(page, now)) continue;
     txn_.Load(std::move(page));
     Transaction::Page* loaded = txn_.Find(number);
-    loaded->state_changed = loaded->reindex = true;
+    loaded->changed = loaded->reindex = true;
     Commit();
   }
   state_.EndCollecting();
