@@ -27,7 +27,7 @@ enum class Family : uint8_t {
   kMeta = 0,     // RocksDB's own `default`, which every database has
   kPages = 1,    // page number -> all that is known of the page
   kHosts = 2,    // (slot, host) -> host serial, politeness
-  kLeases = 3,   // (slot, lease id) -> open assignment
+  kLeases = 3,   // (shard, sequence) -> what one commit says of leases
   kSources = 4,  // source index -> name
 };
 inline constexpr size_t kFamilies = 5;

@@ -13,6 +13,7 @@
 #include "storage/directory.h"
 #include "storage/internal/file_copy.h"
 #include "storage/internal/keys.h"
+#include "storage/internal/lease_rows.h"
 #include "storage/internal/records.h"
 #include "storage/internal/repair_rows.h"
 #include "storage/internal/rocksdb_status.h"
@@ -205,26 +206,35 @@ class Salvage {
     return status_;
   }
 
+  // Of a lease what was said last counts; rows come in the order in which a shard wrote them.
   void ReadLeases() {
-    absl::flat_hash_set<PageNumber> leased;
+    absl::flat_hash_map<LeaseId, LeaseRecord> leases;
     from_.ForEach(Family::kLeases, [&](std::string_view key, std::string_view value) {
-      if (const std::optional<LeaseKeyParts> parts = ParseLeaseKey(key)) SeeLease(parts->id);
-      LeaseRecord lease;
-      if (!Readable(DecodeLease(key, value, &lease))) {
-        ++report_.lost_leases;
-        return;
+      std::vector<LeaseEntry> entries;
+      if (!ReadableOther(DecodeLeases(key, value, &entries))) return;
+      for (LeaseEntry& entry : entries) {
+        SeeLease(entry.record.id);
+        if (entry.kind == LeaseEntry::Kind::kDropped) leases.erase(entry.record.id);
+        if (entry.kind != LeaseEntry::Kind::kLease) continue;
+        const LeaseId id = entry.record.id;
+        leases[id] = std::move(entry.record);
       }
-      // Of what is over, only the memory is saved; it needs no page.
-      const bool of_saved_page = std::binary_search(saved_.begin(), saved_.end(), lease.page);
-      if (lease.over || (of_saved_page && leased.insert(lease.page).second)) {
-        for (const LeaseSignal& signal : lease.signals) SeeSource(signal.source_class);
-        changes_.leases.push_back(std::move(lease));
-        return;
-      }
-      ++report_.lost_leases;
-      Note(fmt::format("lease {:#x} is dropped: its page is lost, or leased already",
-                       lease.id.value()));
     });
+    absl::flat_hash_set<PageNumber> leased;
+    for (auto& [id, lease] : leases) SaveLease(std::move(lease), leased);
+  }
+
+  void SaveLease(LeaseRecord lease, absl::flat_hash_set<PageNumber>& leased) {
+    // Of what is over, only the memory is saved; it needs no page.
+    const bool of_saved_page = std::binary_search(saved_.begin(), saved_.end(), lease.page);
+    if (lease.over || (of_saved_page && leased.insert(lease.page).second)) {
+      for (const LeaseSignal& signal : lease.signals) SeeSource(signal.source_class);
+      changes_.leases.push_back(std::move(lease));
+      return;
+    }
+    ++report_.lost_leases;
+    Note(fmt::format("lease {:#x} is dropped: its page is lost, or leased already",
+                     lease.id.value()));
   }
 
   DamagedDatabase& from_;

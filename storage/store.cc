@@ -91,7 +91,8 @@ Store::Impl::Impl(std::string dir, StoreOptions options)
       options_(std::move(options)),
       env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()),
       slot_hosts_(std::make_unique<std::array<SlotHosts, limits::kSlots>>()),
-      next_serials_(std::make_unique<std::array<std::atomic<uint64_t>, limits::kSlots>>()) {}
+      next_serials_(std::make_unique<std::array<std::atomic<uint64_t>, limits::kSlots>>()),
+      lease_logs_(std::make_unique<LeaseLogs>()) {}
 
 Store::Impl::~Impl() { Close().IgnoreError(); }
 
@@ -426,6 +427,7 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& dir, const Store
   RETURN_IF_ERROR(impl->OpenDatabase());
   RETURN_IF_ERROR(impl->CheckFormat());
   RETURN_IF_ERROR(impl->StartGeneration());
+  RETURN_IF_ERROR(impl->OpenLeaseLogs());
   if (options.progress != nullptr) options.progress->stage = OpenStage::kOpen;
   return std::unique_ptr<Store>(new Store(std::move(impl)));
 }

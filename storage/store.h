@@ -33,13 +33,16 @@ struct LoadedPage {
 };
 
 // Receives what Store::Load reads, slot after slot: the slot's hosts, its pages by rising number,
-// its leases, then OnSlotEnd (also for slots without pages). A status that is not OK ends the load
-// and is returned. Called on the thread that loads.
+// its assignments and leases, then OnSlotEnd (also for slots without pages). A status that is not
+// OK ends the load and is returned. Called on the thread that loads.
 class LoadVisitor {
  public:
   virtual ~LoadVisitor() = default;
   virtual Status OnHost(const HostRecord& host, uint32_t host_serial) = 0;
   virtual Status OnPage(const LoadedPage& page) = 0;
+  // When a page was assigned last, of pages for which that was less than kAssignmentsKept before
+  // the last assignment of their shard; of others at most. The page may have been removed.
+  virtual Status OnAssignment(PageNumber /*page*/, Instant /*at*/) { return absl::OkStatus(); }
   // Those that are over included.
   virtual Status OnLease(const LeaseRecord& lease) = 0;
   // `next_serial`: every serial from here on was never given to a page of this slot.
@@ -104,7 +107,8 @@ struct StoreStats {
 };
 
 // Thread-safe: any number of threads may call any function at any time, but two commits that run at
-// the same time must not touch the same slot. After Close only destruction is allowed.
+// the same time must not touch the same slot, nor leases of the same shard, and none may run beside
+// Load or SetShards. After Close only destruction is allowed.
 //
 // Group commit: threads that call Commit together share one write and one sync of the log (the
 // first of them becomes RocksDB's write-group leader and writes for all that wait).

@@ -49,8 +49,13 @@ void HostGate::Pick(HostId host, Instant at) {
 void HostGate::OpenLease(HostId host, Instant assigned) {
   Host& entry = hosts_.at(host.value());
   CHECK(entry.picks > 0, "nothing of host {} is picked", entry.record.host);
-  entry.record.last_assignment = std::max(entry.record.last_assignment, assigned);
+  NoteAssignment(host, assigned);
   if (--entry.picks == 0) entry.last_pick = Instant();
+}
+
+void HostGate::NoteAssignment(HostId host, Instant at) {
+  HostRecord& record = hosts_.at(host.value()).record;
+  record.last_assignment = std::max(record.last_assignment, at);
 }
 
 void HostGate::EndLease(HostId host) {
@@ -71,6 +76,10 @@ Instant HostGate::FreeAt(HostId host) const {
   const uint32_t limit = entry.record.max_in_flight.value_or(defaults_.max_in_flight);
   if (limit != 0 && entry.in_flight >= limit) return Instant::Infinite();
   return std::max(RestedAt(entry.record), Delayed(entry.record, entry.last_pick));
+}
+
+Duration HostGate::MinDelay(HostId host) const {
+  return record(host).min_delay.value_or(defaults_.min_delay);
 }
 
 Duration HostGate::PageInterval(HostId host) const {

@@ -59,10 +59,14 @@ class HostGate {
   void Pick(HostId host, Instant at);
   void OpenLease(HostId host, Instant assigned);
   void EndLease(HostId host);
+  // A page of the host was assigned at `at`, whatever has become of that.
+  void NoteAssignment(HostId host, Instant at);
   void PutBack(HostId host);
 
   // The instant from which the host is free; infinite while its limit is reached.
   [[nodiscard]] Instant FreeAt(HostId host) const;
+  // The least time between two assignments of the host.
+  [[nodiscard]] Duration MinDelay(HostId host) const;
   // The least time between two crawls of a page of the host.
   [[nodiscard]] Duration PageInterval(HostId host) const;
 

@@ -42,11 +42,7 @@ void Leases::Remember(const LeaseRecord& lease) {
   Close(lease, lease.reported);
 }
 
-void Leases::SortRemembered() {
-  // Without the slot: generation and sequence alone rise with time.
-  std::sort(past_order_.begin(), past_order_.end(),
-            [](LeaseId a, LeaseId b) { return a.value() >> kSlotBits < b.value() >> kSlotBits; });
-}
+void Leases::SortRemembered() { std::sort(past_order_.begin(), past_order_.end(), GivenOutBefore); }
 
 void Leases::ForgetOldest() {
   CHECK(!past_order_.empty());
@@ -70,6 +66,11 @@ const LeaseRecord* Leases::Find(LeaseId id) const {
 }
 
 Slot SlotOfLease(LeaseId id) { return Slot(static_cast<uint16_t>(id.value() % limits::kSlots)); }
+
+bool GivenOutBefore(LeaseId a, LeaseId b) {
+  // Without the slot: generation and sequence alone rise with time.
+  return a.value() >> kSlotBits < b.value() >> kSlotBits;
+}
 
 uint32_t GenerationOfLease(LeaseId id) {
   return static_cast<uint32_t>(id.value() >> (kSequenceBits + kSlotBits));

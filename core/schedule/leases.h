@@ -68,6 +68,9 @@ class Leases {
 // The slot whose shard owns a lease.
 [[nodiscard]] Slot SlotOfLease(LeaseId id);
 
+// Whether `a` was given out before `b`; both by one shard.
+[[nodiscard]] bool GivenOutBefore(LeaseId a, LeaseId b);
+
 // The run that gave it out.
 [[nodiscard]] uint32_t GenerationOfLease(LeaseId id);
 

@@ -20,6 +20,7 @@ Status ShardState::LoadPages(std::span<const PageToLoad> batch, Instant now) {
   return impl_->LoadPages(batch, now);
 }
 
+void ShardState::LoadAssignment(PageNumber page, Instant at) { impl_->LoadAssignment(page, at); }
 void ShardState::LoadLease(const LeaseRecord& lease) { impl_->LoadLease(lease); }
 
 Status ShardState::LoadEpoch(const EpochRecord& epoch) {

@@ -48,6 +48,7 @@ class ShardState::Impl {
 
   // --- shard_state.cc: start-up, installing, picks, timers, politeness
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch, Instant now);
+  void LoadAssignment(PageNumber page, Instant at);
   void LoadLease(const LeaseRecord& lease);
   [[nodiscard]] std::vector<PageNumber> FinishLoad();
   void Install(Transaction& txn);
@@ -129,10 +130,14 @@ class ShardState::Impl {
   [[nodiscard]] Transaction::Lease* OpenLease(LeaseId id, Transaction& txn) const;
   // Ends a staged lease; of those remembered the oldest may make room for it. That of a removed
   // page is not remembered.
-  void End(Transaction::Lease& lease, bool reported, Transaction& txn) const;
+  void End(Transaction::Lease& lease, bool reported, Transaction& txn);
   // What is known of a lease that is over, also by this batch.
   [[nodiscard]] std::optional<Leases::Past> PastLease(LeaseId id, Transaction& txn) const;
   [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn);
+  // Has the host written as one that was fetched from at `at`.
+  void NoteAssignment(const PageRecord& page, Instant at, Transaction& txn);
+  // Between two assignments of the page's host.
+  [[nodiscard]] Duration MinDelay(const PageRecord& page) const;
   // Rates and staleness of a page, whose state was carried to `now`, as they are believed now.
   void TakeEstimate(PageRecord& page, Instant now) const;
   // The same where they differ notably; false: they do not.

@@ -47,6 +47,11 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch, Instant no
   return absl::OkStatus();
 }
 
+void ShardState::Impl::LoadAssignment(PageNumber page, Instant at) {
+  if (const std::optional<PageId> id = pages.Find(page))
+    hosts.NoteAssignment(picks.HostOf(*id), at);
+}
+
 void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
   if (lease.over) return leases.Remember(lease);
   const std::optional<PageId> id = pages.Find(lease.page);

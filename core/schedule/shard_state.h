@@ -171,6 +171,8 @@ class ShardState {
   // `now`: no pick is asked for an earlier instant; none: not known. Internal when a number is
   // taken by another page, ResourceExhausted beyond max_pages.
   [[nodiscard]] Status LoadPages(std::span<const PageToLoad> batch, Instant now = {});
+  // The page was assigned at `at`; nothing where it is not known.
+  void LoadAssignment(PageNumber page, Instant at);
   void LoadLease(const LeaseRecord& lease);
   // Page numbers of `slot` from this serial on were never given to a page.
   void LoadNextSerial(Slot slot, uint64_t next_serial);

@@ -187,13 +187,18 @@ Transaction::Lease* ShardState::Impl::OpenLease(LeaseId id, Transaction& txn) co
   return staged->closed ? nullptr : staged;
 }
 
-void ShardState::Impl::End(Transaction::Lease& lease, bool reported, Transaction& txn) const {
+void ShardState::Impl::End(Transaction::Lease& lease, bool reported, Transaction& txn) {
   if (lease.orphan) {
     lease.closed = lease.forgotten = true;
     lease.reported = reported;
     return;
   }
   txn.Close(lease, reported);
+  // Opened by the same batch: what the store hears of it does not tell when.
+  if (const Transaction::Page* page = txn.Find(lease.record.page);
+      page != nullptr && leases.Find(lease.record.id) == nullptr) {
+    NoteAssignment(page->record, lease.record.assigned, txn);
+  }
   // After a change of the number of shards there may be too many: two go for each that comes.
   std::vector<LeaseId>& forgotten = txn.forgotten_leases;
   for (int i = 0; i < 2 && forgotten.size() < leases.remembered(); ++i) {
@@ -235,6 +240,16 @@ HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& t
   HostRecord record;
   record.host = host;
   return txn.PutHost(id ? hosts.record(*id) : record);
+}
+
+void ShardState::Impl::NoteAssignment(const PageRecord& page, Instant at, Transaction& txn) {
+  HostRecord* host = StagedHost(page.host, txn);
+  host->last_assignment = std::max(host->last_assignment, at);
+}
+
+Duration ShardState::Impl::MinDelay(const PageRecord& page) const {
+  const std::optional<PageId> id = pages.Find(page.number);
+  return id ? hosts.MinDelay(picks.HostOf(*id)) : hosts.defaults().min_delay;
 }
 
 void ShardState::Impl::TakeEstimate(PageRecord& page, Instant now) const {
@@ -461,8 +476,8 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
   lease.worker = event.worker;
   lease.assigned = event.at;
   lease.deadline = event.at + event.lease;
-  HostRecord* host = StagedHost(record.host, txn);
-  host->last_assignment = std::max(host->last_assignment, event.at);
+  // The lease tells it for long enough, unless the host waits longer.
+  if (MinDelay(record) > kAssignmentsKept) NoteAssignment(record, event.at, txn);
   ++counters.assignments;
   Reply reply;
   reply.assignment = Assignment{.key = record.key,

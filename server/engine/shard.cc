@@ -301,7 +301,8 @@ void Shard::StepAll(Turn& turn) {
 }
 
 void Shard::CommitAndInstall(Turn& turn) {
-  const Changes changes = turn.txn.Finish();
+  Changes changes = turn.txn.Finish();
+  changes.shard = index_;
   if (!changes.empty()) {
     const Instant start = clock_.Now();
     const Status status = store_.Commit(changes);

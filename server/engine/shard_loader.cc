@@ -121,6 +121,11 @@ class Load::Range final : public LoadVisitor {
     return filed;
   }
 
+  Status OnAssignment(PageNumber page, Instant at) override {
+    BatchOf(SlotOf(page)).assignments.emplace_back(page, std::min(at, load_.now_));
+    return {};
+  }
+
   Status OnLease(const LeaseRecord& lease) override {
     LeaseRecord& record = BatchOf(SlotOfLease(lease.id)).leases.emplace_back(lease);
     record.assigned = std::min(record.assigned, load_.now_);
@@ -152,6 +157,7 @@ class Load::Range final : public LoadVisitor {
     std::vector<HostId> ids;
     std::vector<HostRecord> hosts;
     std::vector<PageToLoad> pages;
+    std::vector<std::pair<PageNumber, Instant>> assignments;
     std::vector<LeaseRecord> leases;
     std::vector<std::pair<Slot, uint64_t>> next_serials;
   };
@@ -167,6 +173,8 @@ class Load::Range final : public LoadVisitor {
         target.state->LoadPages(batch.pages, load_.now_.infinite() ? Instant::None() : load_.now_));
     load_.progress_.pages.fetch_add(batch.pages.size(), std::memory_order_relaxed);
     batch.pages.clear();
+    for (const auto& [page, at] : batch.assignments) target.state->LoadAssignment(page, at);
+    batch.assignments.clear();
     for (const LeaseRecord& lease : batch.leases) target.state->LoadLease(lease);
     batch.leases.clear();
     for (const auto& [slot, serial] : batch.next_serials) {

@@ -20,14 +20,7 @@ Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
   for (const PageWrite& write : changes.pages) RETURN_IF_ERROR(AddPage(write));
   for (const std::string& host : changes.removed_hosts) AddHostRemoval(host);
   AddSerialMarks();
-  for (const LeaseRecord& lease : changes.leases) {
-    const std::string key = storage::LeaseKeyOf(SlotOf(lease.page), lease.id);
-    storage::EncodeLease(key, lease, &value_);
-    Put(Family::kLeases, key);
-  }
-  for (const LeaseId id : changes.closed_leases) {
-    Delete(Family::kLeases, storage::LeaseKeyOf(SlotOfLease(id), id));
-  }
+  RETURN_IF_ERROR(AddLeases(changes));
   for (const SourceRecord& source : changes.sources) {
     const std::string key = storage::SourceKeyOf(source.index);
     storage::EncodeSource(key, source, &value_);
@@ -116,6 +109,20 @@ StatusOr<uint32_t> Store::Impl::BatchBuilder::HostSerial(Slot slot, const std::s
   return given;
 }
 
+Status Store::Impl::BatchBuilder::AddLeases(const Changes& changes) {
+  if (changes.leases.empty() && changes.closed_leases.empty()) return absl::OkStatus();
+  shard_ = changes.shard;
+  const auto read = [this](uint64_t sequence) { return store_.ReadLeaseRow(shard_, sequence); };
+  ASSIGN_OR_RETURN(leases_, (*store_.lease_logs_)[shard_].Plan(changes, read));
+  const std::string key = storage::LeaseKeyOf(shard_, leases_.sequence);
+  storage::EncodeLeases(key, leases_.entries, &value_);
+  Put(Family::kLeases, key);
+  for (const uint64_t sequence : leases_.dropped) {
+    Delete(Family::kLeases, storage::LeaseKeyOf(shard_, sequence));
+  }
+  return absl::OkStatus();
+}
+
 // A removed page's serial is never given again, even when it was the highest of its slot: a late
 // message about the old page must not hit a new one.
 void Store::Impl::BatchBuilder::AddSerialMarks() {
@@ -129,6 +136,7 @@ void Store::Impl::BatchBuilder::AddSerialMarks() {
 }
 
 void Store::Impl::BatchBuilder::Install() {
+  if (!leases_.entries.empty()) (*store_.lease_logs_)[shard_].Install(leases_);
   for (const std::string& host : removed_hosts_) {
     SlotHosts& hosts = (*store_.slot_hosts_)[SlotOfHost(host).value()];
     const MutexLock lock(hosts.mutex);

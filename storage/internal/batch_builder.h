@@ -38,6 +38,7 @@ class Store::Impl::BatchBuilder {
   // The serial of a host, a new one if the store has none; writes rows of new hosts unless the
   // caller will.
   [[nodiscard]] StatusOr<uint32_t> HostSerial(Slot slot, const std::string& host, bool write_new);
+  [[nodiscard]] Status AddLeases(const Changes& changes);
   void AddSerialMarks();
 
   const Impl& store_;
@@ -45,6 +46,8 @@ class Store::Impl::BatchBuilder {
   std::string value_;
   absl::flat_hash_map<std::string, NewHost> new_hosts_;
   std::vector<std::string> removed_hosts_;
+  uint16_t shard_ = 0;
+  storage::LeaseWrite leases_;
   absl::flat_hash_map<Slot, uint32_t> next_host_serials_;
   absl::flat_hash_map<Slot, uint64_t> removed_up_to_;  // highest serial removed, by slot
 };

@@ -12,7 +12,8 @@ namespace {
 constexpr size_t kSlotBytes = 2;
 constexpr size_t kPageKeyBytes = 8;
 static_assert(std::endian::native == std::endian::little);
-constexpr size_t kLeaseKeyBytes = kSlotBytes + 8;
+constexpr size_t kShardBytes = 2;
+constexpr size_t kLeaseKeyBytes = kShardBytes + 8;
 
 void AppendBigEndian(std::string* out, uint64_t value, int bytes) {
   for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
@@ -47,9 +48,10 @@ std::string HostKeyOf(Slot slot, std::string_view host) {
   return key;
 }
 
-std::string LeaseKeyOf(Slot slot, LeaseId id) {
-  std::string key = SlotPrefix(slot);
-  AppendBigEndian(&key, id.value(), sizeof(LeaseId::Value));
+std::string LeaseKeyOf(uint16_t shard, uint64_t sequence) {
+  std::string key;
+  AppendBigEndian(&key, shard, sizeof(shard));
+  AppendBigEndian(&key, sequence, sizeof(sequence));
   return key;
 }
 
@@ -86,9 +88,11 @@ std::optional<HostKeyParts> ParseHostKey(std::string_view key) {
 }
 
 std::optional<LeaseKeyParts> ParseLeaseKey(std::string_view key) {
-  const std::optional<Slot> slot = ParseSlot(key);
-  if (!slot || key.size() != kLeaseKeyBytes) return std::nullopt;
-  return LeaseKeyParts{.slot = *slot, .id = LeaseId(ReadBigEndian(key.substr(kSlotBytes)))};
+  if (key.size() != kLeaseKeyBytes) return std::nullopt;
+  const uint64_t shard = ReadBigEndian(key.substr(0, kShardBytes));
+  if (shard >= limits::kMaxShards) return std::nullopt;
+  return LeaseKeyParts{.shard = static_cast<uint16_t>(shard),
+                       .sequence = ReadBigEndian(key.substr(kShardBytes))};
 }
 
 std::optional<uint8_t> ParseSourceKey(std::string_view key) {

@@ -1,10 +1,10 @@
 // Keys of all column families, composed and taken apart here and nowhere else. Every integer in a
-// key is big endian, so that bytes sort as numbers; every key of a page, host or lease starts with
-// its slot. Grammar:
+// key is big endian, so that bytes sort as numbers; every key of a page or host starts with its
+// slot. Grammar:
 //
 //   page   := slot:2 serial:6                            pages
 //   host   := slot:2 host                                hosts
-//   lease  := slot:2 lease_id:8                          leases
+//   lease  := shard:2 sequence:8                         leases
 //   source := index:1                                    sources
 //   meta   := MetaKey:1 [shard:2 | slot:2]               meta
 //
@@ -25,7 +25,7 @@ namespace freshet::storage {
 
 [[nodiscard]] std::string PageKeyOf(PageNumber number);
 [[nodiscard]] std::string HostKeyOf(Slot slot, std::string_view host);
-[[nodiscard]] std::string LeaseKeyOf(Slot slot, LeaseId id);
+[[nodiscard]] std::string LeaseKeyOf(uint16_t shard, uint64_t sequence);
 [[nodiscard]] std::string SourceKeyOf(uint8_t index);
 [[nodiscard]] std::string MetaKeyOf(MetaKey key);
 [[nodiscard]] std::string MetaKeyOf(MetaKey key, uint16_t shard_or_slot);
@@ -39,8 +39,8 @@ struct HostKeyParts {
   std::string_view host;
 };
 struct LeaseKeyParts {
-  Slot slot;
-  LeaseId id;
+  uint16_t shard = 0;
+  uint64_t sequence = 0;
 };
 
 // nullopt for bytes that no function above composes.

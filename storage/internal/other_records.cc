@@ -1,4 +1,4 @@
-// The records of hosts, leases, sources and of the program itself. Layout tables:
+// The records of hosts, sources and of the program itself. Layout tables:
 // docs/storage-format.md.
 #include <algorithm>
 
@@ -23,18 +23,6 @@ enum HostTag : int {
   kThrottles = 7,
   kLastThrottled = 8,
 };
-enum LeaseTag : int {
-  kLeasePage = 1,
-  kWorker = 2,
-  kAssigned = 3,
-  kDeadline = 4,  // time after `assigned`
-  kLeaseSignals = 5,
-  kOver = 6,
-};
-
-// Values of kOver. Frozen.
-constexpr uint64_t kOverUnreported = 1;
-constexpr uint64_t kOverReported = 2;
 enum SourceTag : int {
   kName = 1,
   kRetired = 2,
@@ -135,72 +123,6 @@ Status DecodeHost(std::string_view key, std::string_view value, HostRow* row) {
     }
   }
   return Finish(Family::kHosts, key, fields.done() && row->serial != 0, ValidateHost(row->record));
-}
-
-void EncodeLease(std::string_view key, const LeaseRecord& record, std::string* value) {
-  CHECK(record.assigned <= record.deadline, "lease {:x} ends before it begins", record.id.value());
-  BeginValue(kLeaseVersion, value);
-  FieldWriter fields(value);
-  fields.Unsigned(kLeasePage, record.page.value());
-  fields.Bytes(kWorker, record.worker);
-  fields.Time(kAssigned, record.assigned);
-  fields.Unsigned(kDeadline, static_cast<uint64_t>((record.deadline - record.assigned).micros()));
-  std::string signals;
-  Writer writer(&signals);
-  for (const LeaseSignal& signal : record.signals) {
-    writer.Signed(signal.time.micros());
-    writer.U8(signal.source_class.packed());
-  }
-  fields.Bytes(kLeaseSignals, signals);
-  fields.Unsigned(kOver, record.over ? (record.reported ? kOverReported : kOverUnreported) : 0);
-  SealValue(Family::kLeases, key, value);
-}
-
-Status DecodeLease(std::string_view key, std::string_view value, LeaseRecord* record) {
-  ASSIGN_OR_RETURN(const std::string_view payload,
-                   OpenValue(Family::kLeases, key, value, kLeaseVersion));
-  const std::optional<LeaseKeyParts> parts = ParseLeaseKey(key);
-  if (!parts) return BadRow(Family::kLeases, key, "key is malformed");
-  *record = LeaseRecord();
-  record->id = parts->id;
-  FieldReader fields(payload);
-  uint64_t length = 0;
-  while (fields.Next()) {
-    switch (fields.tag()) {
-      case kLeasePage:
-        record->page = PageNumber(fields.Unsigned());
-        break;
-      case kWorker:
-        record->worker = fields.Bytes();
-        break;
-      case kAssigned:
-        record->assigned = fields.Time();
-        break;
-      case kDeadline:
-        length = fields.Unsigned(INT64_MAX);
-        break;
-      case kLeaseSignals: {
-        Reader reader(fields.Bytes());
-        while (reader.ok() && !reader.rest().empty()) {
-          const Instant time = Instant::FromMicros(reader.Signed());
-          record->signals.push_back({time, SourceClass(reader.U8())});
-        }
-        if (!reader.ok()) fields.Fail();
-        break;
-      }
-      case kOver: {
-        const uint64_t over = fields.Unsigned(kOverReported);
-        record->over = over != 0;
-        record->reported = over == kOverReported;
-        break;
-      }
-      default:
-        fields.Fail();
-    }
-  }
-  record->deadline = record->assigned + Duration::Micros(static_cast<int64_t>(length));
-  return Finish(Family::kLeases, key, fields.done() && SlotOf(record->page) == parts->slot,
-                ValidateLease(*record));
 }
 
 void EncodeSource(std::string_view key, const SourceRecord& record, std::string* value) {

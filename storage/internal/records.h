@@ -51,9 +51,6 @@ void EncodeHost(std::string_view key, uint32_t serial, const HostRecord& record,
                 std::string* value);
 [[nodiscard]] Status DecodeHost(std::string_view key, std::string_view value, HostRow* row);
 
-void EncodeLease(std::string_view key, const LeaseRecord& record, std::string* value);
-[[nodiscard]] Status DecodeLease(std::string_view key, std::string_view value, LeaseRecord* record);
-
 void EncodeSource(std::string_view key, const SourceRecord& record, std::string* value);
 [[nodiscard]] Status DecodeSource(std::string_view key, std::string_view value,
                                   SourceRecord* record);

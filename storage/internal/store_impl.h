@@ -4,14 +4,17 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
+#include "storage/internal/lease_log.h"
 #include "storage/store.h"
 #include "sync/mutex.h"
 
@@ -30,6 +33,7 @@ class Store::Impl {
   [[nodiscard]] Status OpenDatabase();
   [[nodiscard]] Status CheckFormat();
   [[nodiscard]] Status StartGeneration();
+  [[nodiscard]] Status OpenLeaseLogs();
 
   Status Close();
   [[nodiscard]] uint64_t generation() const { return generation_; }
@@ -61,6 +65,13 @@ class Store::Impl {
     uint32_t next_serial FRESHET_GUARDED_BY(mutex) = 1;
     absl::flat_hash_map<std::string, uint32_t> serials FRESHET_GUARDED_BY(mutex);
   };
+  using LeaseLogs = std::array<storage::LeaseLog, limits::kMaxShards>;
+  // What start-up reads of leases.
+  struct StoredLeases {
+    uint64_t commits = 0;                                     // that there had been
+    std::vector<LeaseRecord> leases;                          // by slot and id
+    std::vector<std::pair<PageNumber, Instant>> assignments;  // the last of each page, by number
+  };
   // One commit on its way into a write batch.
   class BatchBuilder;
   class Listener;
@@ -82,6 +93,19 @@ class Store::Impl {
   [[nodiscard]] Status ReadSecret();
   [[nodiscard]] Status LoadSlotHosts(Slot slot, SlotHosts& hosts) const
       FRESHET_REQUIRES(hosts.mutex);
+  // store_leases.cc.
+  using LeaseRowVisit = std::function<void(uint16_t shard, uint64_t sequence,
+                                           std::vector<storage::LeaseEntry>& entries)>;
+  [[nodiscard]] Status ForEachLeaseRow(const LeaseRowVisit& visit) const;
+  [[nodiscard]] StatusOr<std::vector<storage::LeaseEntry>> ReadLeaseRow(uint16_t shard,
+                                                                        uint64_t sequence) const;
+  [[nodiscard]] StatusOr<std::shared_ptr<const StoredLeases>> LoadLeases() const
+      FRESHET_EXCLUDES(leases_mutex_);
+  [[nodiscard]] static Status LoadLeasesOf(Slot slot, const StoredLeases& stored,
+                                           LoadVisitor& visitor);
+  // Has the leases written anew as those of so many shards; the logs that there are then.
+  [[nodiscard]] StatusOr<std::unique_ptr<LeaseLogs>> DealLeases(uint32_t shards,
+                                                                rocksdb::WriteBatch* batch) const;
 
   // Writes a batch, durably if `sync` says so; takes note of failures.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);
@@ -104,11 +128,14 @@ class Store::Impl {
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
   uint64_t generation_ = 0;
   Fingerprinter fingerprinter_;
+  Status lease_damage_;
 
   // --- Synchronised by themselves ---
   const std::unique_ptr<std::array<SlotHosts, limits::kSlots>> slot_hosts_;
   // Per slot: every serial from here on is unused; exact for slots that removed a page.
   const std::unique_ptr<std::array<std::atomic<uint64_t>, limits::kSlots>> next_serials_;
+  // Each is that of the commits of its shard.
+  std::unique_ptr<LeaseLogs> lease_logs_;
   std::atomic<bool> failed_ = false;  // failure_ is set
   std::atomic<bool> full_ = false;    // RocksDB ran out of space and was not resumed yet
   std::atomic<uint64_t> commits_ = 0;
@@ -117,6 +144,8 @@ class Store::Impl {
   mutable Mutex mutex_;
   Status failure_ FRESHET_GUARDED_BY(mutex_);
   Mutex resume_mutex_;
+  mutable Mutex leases_mutex_;
+  mutable std::shared_ptr<StoredLeases> stored_leases_ FRESHET_GUARDED_BY(leases_mutex_);
 };
 
 }  // namespace freshet

@@ -54,28 +54,20 @@ class Cursor {
   std::unique_ptr<rocksdb::Iterator> it_;
 };
 
-// The rows of hosts, pages and leases of a range of slots, side by side. Owner thread only.
+// The rows of hosts and pages of a range of slots, side by side. Owner thread only.
 class SlotReader {
  public:
   SlotReader(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* hosts,
-             rocksdb::ColumnFamilyHandle* pages, rocksdb::ColumnFamilyHandle* leases,
-             const Fingerprinter& fingerprinter, Slot first)
+             rocksdb::ColumnFamilyHandle* pages, const Fingerprinter& fingerprinter, Slot first)
       : fingerprinter_(fingerprinter),
         hosts_(db, hosts, storage::SlotPrefix(first)),
-        pages_(db, pages, storage::SlotPrefix(first), kReadaheadBytes),
-        leases_(db, leases, storage::SlotPrefix(first)) {}
+        pages_(db, pages, storage::SlotPrefix(first), kReadaheadBytes) {}
 
-  Status ReadSlot(Slot slot, uint64_t next_serial, LoadVisitor& visitor) {
+  Status ReadSlot(Slot slot, uint64_t* next_serial, LoadVisitor& visitor) {
     const std::string prefix = storage::SlotPrefix(slot);
     RETURN_IF_ERROR(ReadHosts(prefix, visitor));
-    RETURN_IF_ERROR(ReadPages(prefix, visitor, &next_serial));
-    for (; leases_.At(prefix); leases_.Next()) {
-      LeaseRecord lease;
-      RETURN_IF_ERROR(storage::DecodeLease(leases_.key(), leases_.value(), &lease));
-      RETURN_IF_ERROR(visitor.OnLease(lease));
-    }
-    RETURN_IF_ERROR(FromRocksDb(leases_.status(), "reading leases"));
-    return visitor.OnSlotEnd(slot, next_serial);
+    RETURN_IF_ERROR(ReadPages(prefix, visitor, next_serial));
+    return FromRocksDb(pages_.status(), "reading pages");
   }
 
  private:
@@ -121,7 +113,6 @@ class SlotReader {
   const Fingerprinter& fingerprinter_;
   Cursor hosts_;
   Cursor pages_;
-  Cursor leases_;
   absl::flat_hash_map<uint32_t, std::string> names_;  // of the slot's hosts, by serial
 };
 
@@ -131,11 +122,20 @@ Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   CHECK(first <= last && last.value() < limits::kSlots);
   // Nobody reads RocksDB's counters of one call.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  SlotReader reader(db_.get(), handle(Family::kHosts), handle(Family::kPages),
-                    handle(Family::kLeases), fingerprinter_, first);
+  ASSIGN_OR_RETURN(const std::shared_ptr<const StoredLeases> leases, LoadLeases());
+  SlotReader reader(db_.get(), handle(Family::kHosts), handle(Family::kPages), fingerprinter_,
+                    first);
   for (uint16_t slot = first.value(); slot <= last.value(); ++slot) {
     const uint64_t mark = (*next_serials_)[slot].load(std::memory_order_relaxed);
-    RETURN_IF_ERROR(reader.ReadSlot(Slot(slot), std::max<uint64_t>(mark, 1), visitor));
+    uint64_t next_serial = std::max<uint64_t>(mark, 1);
+    RETURN_IF_ERROR(reader.ReadSlot(Slot(slot), &next_serial, visitor));
+    RETURN_IF_ERROR(LoadLeasesOf(Slot(slot), *leases, visitor));
+    RETURN_IF_ERROR(visitor.OnSlotEnd(Slot(slot), next_serial));
+  }
+  if (last.value() == limits::kSlots - 1) {
+    // Whoever reads slots at the same time has them.
+    const MutexLock lock(leases_mutex_);
+    stored_leases_.reset();
   }
   return absl::OkStatus();
 }
@@ -194,6 +194,7 @@ Status Store::Impl::SetShards(uint32_t shards) {
   std::string value;
   storage::EncodeNumber(key, shards, &value);
   rocksdb::WriteBatch batch;
+  ASSIGN_OR_RETURN(std::unique_ptr<LeaseLogs> logs, DealLeases(shards, &batch));
   RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "shards"));
   ASSIGN_OR_RETURN(const GlobalRecords globals, LoadGlobals());
   EpochRecord last;
@@ -206,7 +207,11 @@ Status Store::Impl::SetShards(uint32_t shards) {
     storage::EncodeEpoch(epoch_key, last, &value);
     RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), epoch_key, value), "shards"));
   }
-  return Write(&batch, true);
+  RETURN_IF_ERROR(Write(&batch, true));
+  lease_logs_ = std::move(logs);
+  const MutexLock lock(leases_mutex_);
+  stored_leases_.reset();
+  return absl::OkStatus();
 }
 
 }  // namespace freshet

@@ -3,6 +3,7 @@
 #include "core/base/url.h"
 #include "rocksdb/convenience.h"
 #include "storage/internal/keys.h"
+#include "storage/internal/lease_rows.h"
 #include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/sealing.h"
@@ -143,24 +144,33 @@ class Verifier {
   }
 
   void CheckLeases() {
+    absl::flat_hash_map<LeaseId, PageNumber> open;
     const auto it = Rows(Family::kLeases);
     for (; it->Valid(); it->Next()) {
       const std::string_view key = it->key().ToStringView();
-      LeaseRecord lease;
-      const Status status = storage::DecodeLease(key, it->value().ToStringView(), &lease);
-      Note(status);
-      // Of one that is over the page may be gone.
-      if (!status.ok() || lease.over) continue;
-      ++report_.leases;
-      std::string value;
-      const rocksdb::Status page =
-          db_->Get(read_, handle(Family::kPages), storage::PageKeyOf(lease.page), &value);
-      if (!page.ok()) {
-        Problem(Family::kLeases, key,
-                fmt::format("page {:#x}: {}", lease.page.value(), page.ToString()));
+      std::vector<storage::LeaseEntry> entries;
+      if (!storage::ParseLeaseKey(key)) Problem(Family::kLeases, key, "key is malformed");
+      Note(storage::DecodeLeases(key, it->value().ToStringView(), &entries));
+      for (const storage::LeaseEntry& entry : entries) {
+        if (entry.kind == storage::LeaseEntry::Kind::kAssigned) continue;
+        open.erase(entry.record.id);
+        const bool dropped = entry.kind == storage::LeaseEntry::Kind::kDropped;
+        // Of one that is over the page may be gone.
+        if (!dropped && !entry.record.over) open[entry.record.id] = entry.record.page;
       }
     }
     NoteEnd(Family::kLeases, *it);
+    report_.leases = open.size();
+    for (const auto& [id, page] : open) CheckLeasedPage(id, page);
+  }
+
+  void CheckLeasedPage(LeaseId id, PageNumber page) {
+    std::string value;
+    const rocksdb::Status status =
+        db_->Get(read_, handle(Family::kPages), storage::PageKeyOf(page), &value);
+    if (status.ok()) return;
+    Problem(fmt::format("leases: lease {:#x} of page {:#x}: {}", id.value(), page.value(),
+                        status.ToString()));
   }
 
   rocksdb::DB* const db_;

@@ -220,6 +220,7 @@ Status ValidateEpoch(const EpochRecord& epoch) {
 }
 
 Status ValidateChanges(const Changes& changes) {
+  if (changes.shard >= limits::kMaxShards) return InvalidArgument("shard: {}", changes.shard);
   for (const PageWrite& write : changes.pages) RETURN_IF_ERROR(ValidatePage(*write.record));
   for (const PageRecord* page : changes.removed_pages) {
     RETURN_IF_ERROR(ValidateText(page->key, page->host));

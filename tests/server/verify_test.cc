@@ -11,6 +11,7 @@
 #include "core/base/url.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "storage/internal/lease_rows.h"
 #include "storage/repair.h"
 #include "tests/storage/raw_database.h"
 #include "tests/support/temp_dir.h"
@@ -61,9 +62,8 @@ const PageRecord& Second() {
 }
 
 std::string KeyOf(const PageRecord& page) { return storage::PageKeyOf(page.number); }
-std::string LeaseKey(const LeaseRecord& lease) {
-  return storage::LeaseKeyOf(SlotOf(lease.page), lease.id);
-}
+// Of the row that the store was filled with; another one stands behind it.
+std::string LeaseKey(uint64_t sequence) { return storage::LeaseKeyOf(0, sequence); }
 
 // --- Rows that are well formed by themselves
 
@@ -82,8 +82,8 @@ void PutHost(RawDatabase& raw, const std::string& host, uint32_t serial, Slot sl
 }
 void PutLease(RawDatabase& raw, const LeaseRecord& lease) {
   std::string value;
-  storage::EncodeLease(LeaseKey(lease), lease, &value);
-  raw.Put(Family::kLeases, LeaseKey(lease), value);
+  storage::EncodeLeases(LeaseKey(9), {{.record = lease}}, &value);
+  raw.Put(Family::kLeases, LeaseKey(9), value);
 }
 void PutSource(RawDatabase& raw, const std::string& name, uint8_t index) {
   std::string value;
@@ -303,20 +303,17 @@ std::vector<Case> HostCases() {
 std::vector<Case> LeaseCases() {
   return {
       {"LeaseOfNoPage", [](RawDatabase& raw) { PutLease(raw, LeaseOf(PageOf(kHost, 77), 2)); },
-       "page " + Hex(PageOf(kHost, 77).number) + ": NotFound"},
+       "of page " + Hex(PageOf(kHost, 77).number) + ": NotFound"},
       {"LeaseOfALeasedPage", [](RawDatabase& raw) { PutLease(raw, LeaseOf(First(), 2)); },
        "is leased twice"},
       {"LeaseNeverGivenOut", [](RawDatabase& raw) { PutLease(raw, LeaseOf(Second(), 1, 900)); },
        "was never given out"},
       {"LeaseUnderAnotherKey",
        [](RawDatabase& raw) {
-         const std::string key = LeaseKey(LeaseOf(First(), 1));
-         raw.Put(Family::kLeases, LeaseKey(LeaseOf(Second(), 5)), raw.Get(Family::kLeases, key));
+         raw.Put(Family::kLeases, LeaseKey(5), raw.Get(Family::kLeases, LeaseKey(1)));
        },
        "leases"},
-      {"LeaseDamaged",
-       [](RawDatabase& raw) { Flip(raw, Family::kLeases, LeaseKey(LeaseOf(First(), 1))); },
-       "leases"},
+      {"LeaseDamaged", [](RawDatabase& raw) { Flip(raw, Family::kLeases, LeaseKey(1)); }, "leases"},
   };
 }
 

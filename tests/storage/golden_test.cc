@@ -14,6 +14,7 @@
 #include "core/base/url.h"
 #include "gtest/gtest.h"
 #include "storage/internal/keys.h"
+#include "storage/internal/lease_rows.h"
 #include "storage/internal/records.h"
 #include "storage/store.h"
 #include "tests/storage/store_model.h"
@@ -136,12 +137,20 @@ LeaseRecord GoldenLease() {
   return lease;
 }
 
-LeaseRecord GoldenPastLease() {
-  LeaseRecord lease;
-  lease.id = GoldenLease().id;
-  lease.page = GoldenLease().page;
-  lease.over = lease.reported = true;
-  return lease;
+// One of each kind, and one that is like the first.
+std::vector<LeaseEntry> GoldenLeases() {
+  LeaseRecord next = GoldenLease();
+  next.id = LeaseId(next.id.value() + (uint64_t{1} << 12));
+  next.signals.clear();
+  LeaseRecord over{.id = next.id, .page = next.page, .over = true};
+  LeaseRecord reported = over;
+  reported.reported = true;
+  return {{.record = GoldenLease()},
+          {.record = next},
+          {.record = over},
+          {.record = reported},
+          {.record = {.id = next.id}, .kind = LeaseEntry::Kind::kDropped},
+          {.record = {.page = next.page, .assigned = At(7)}, .kind = LeaseEntry::Kind::kAssigned}};
 }
 
 HostRecord GoldenThrottledHost() {
@@ -233,16 +242,11 @@ std::vector<Row> AllRows() {
                     HostRow row;
                     return DecodeHost(k, bytes, &row).ok() && row.record == GoldenThrottledHost();
                   }});
-  key = LeaseKeyOf(SlotOfHost(kHost), GoldenLease().id);
-  EncodeLease(key, GoldenLease(), &value);
-  rows.push_back({"lease.v1", key, value, [](auto k, auto bytes) {
-                    LeaseRecord lease;
-                    return DecodeLease(k, bytes, &lease).ok() && lease == GoldenLease();
-                  }});
-  EncodeLease(key, GoldenPastLease(), &value);
-  rows.push_back({"lease_over.v1", key, value, [](auto k, auto bytes) {
-                    LeaseRecord lease;
-                    return DecodeLease(k, bytes, &lease).ok() && lease == GoldenPastLease();
+  key = LeaseKeyOf(5, 77);
+  EncodeLeases(key, GoldenLeases(), &value);
+  rows.push_back({"leases.v1", key, value, [](auto k, auto bytes) {
+                    std::vector<LeaseEntry> leases;
+                    return DecodeLeases(k, bytes, &leases).ok() && leases == GoldenLeases();
                   }});
   key = SourceKeyOf(3);
   EncodeSource(key, {.name = "sitemap", .index = 3}, &value);

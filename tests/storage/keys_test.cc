@@ -28,13 +28,14 @@ TEST(Keys, PageKeysSortAsNumbers) {
   }
 }
 
-TEST(Keys, LeaseAndHostKeysStartWithTheirSlot) {
+TEST(Keys, LeaseKeysStartWithTheirShardAndHostKeysWithTheirSlot) {
   const Slot slot(4095);
-  const auto lease = ParseLeaseKey(LeaseKeyOf(slot, LeaseId(0x0102030405060708)));
+  const auto lease = ParseLeaseKey(LeaseKeyOf(63, 0x0102030405060708));
   ASSERT_TRUE(lease);
-  EXPECT_EQ(lease->slot, slot);
-  EXPECT_EQ(lease->id, LeaseId(0x0102030405060708));
-  EXPECT_LT(LeaseKeyOf(slot, LeaseId(255)), LeaseKeyOf(slot, LeaseId(256)));
+  EXPECT_EQ(lease->shard, 63);
+  EXPECT_EQ(lease->sequence, 0x0102030405060708U);
+  EXPECT_LT(LeaseKeyOf(2, 255), LeaseKeyOf(2, 256));
+  EXPECT_FALSE(ParseLeaseKey(LeaseKeyOf(64, 1)));
   const std::string host_key = HostKeyOf(slot, "example.org");
   EXPECT_EQ(host_key,
             "\x0f\xff"
@@ -59,7 +60,7 @@ TEST(Keys, ParsersRefuseWhatIsNoKey) {
       EXPECT_EQ(HostKeyOf(p->slot, p->host), bytes);
     }
     if (const auto p = ParseLeaseKey(bytes)) {
-      EXPECT_EQ(LeaseKeyOf(p->slot, p->id), bytes);
+      EXPECT_EQ(LeaseKeyOf(p->shard, p->sequence), bytes);
     }
   }
 }

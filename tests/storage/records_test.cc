@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "storage/internal/codec.h"
 #include "storage/internal/keys.h"
+#include "storage/internal/lease_rows.h"
 #include "storage/internal/sealing.h"
 #include "storage/internal/validate.h"
 #include "tests/storage/random_records.h"
@@ -89,15 +90,17 @@ class Kinds {
                     },
                     [this](auto key, auto value) { return DecodeHost(key, value, &host2_); },
                     [this] { return host_ == host2_; }});
-    lease_ = random_.Lease(page, 3);
-    all_.push_back({"lease", LeaseKeyOf(SlotOf(page), lease_.id),
+    all_.push_back({"leases", LeaseKeyOf(3, 77),
                     [this, page](const std::string& key) {
-                      lease_ = random_.Lease(page, 3);
-                      EncodeLease(key, lease_, &value_);
+                      leases_ = SomeLeases(page);
+                      EncodeLeases(key, leases_, &value_);
                       return value_;
                     },
-                    [this](auto key, auto value) { return DecodeLease(key, value, &lease2_); },
-                    [this] { return lease_ == lease2_; }});
+                    [this](auto key, auto value) {
+                      leases2_.clear();
+                      return DecodeLeases(key, value, &leases2_);
+                    },
+                    [this] { return leases_ == leases2_; }});
     all_.push_back({"source", SourceKeyOf(31),
                     [this](const std::string& key) {
                       source_ = {.name = "feed" + std::to_string(random_.Below(99)), .index = 31};
@@ -125,6 +128,26 @@ class Kinds {
                     [this] { return epoch_ == epoch2_; }});
   }
 
+  // Of one commit, most of them alike.
+  std::vector<LeaseEntry> SomeLeases(PageNumber page) {
+    std::vector<LeaseEntry> leases(1 + random_.Below(9));
+    for (LeaseEntry& entry : leases) {
+      const PageNumber other = MakePageNumber(SlotOf(page), 1 + random_.Below(1000));
+      const LeaseRecord lease = random_.Lease(other, 1 + random_.Below(100));
+      if (random_.Chance(60)) {
+        entry.record = lease;
+      } else if (random_.Chance(50)) {
+        entry.kind = LeaseEntry::Kind::kDropped;
+        entry.record.id = lease.id;
+      } else {
+        entry.kind = LeaseEntry::Kind::kAssigned;
+        entry.record.page = other;
+        entry.record.assigned = Instant::FromMicros(static_cast<int64_t>(1 + random_.Below(99)));
+      }
+    }
+    return leases;
+  }
+
   RandomRecords random_;
   std::vector<Kind> all_;
   std::string value_;
@@ -133,7 +156,7 @@ class Kinds {
   PageHead head_;
   uint32_t host_serial_ = 0;
   HostRow host_, host2_;
-  LeaseRecord lease_, lease2_;
+  std::vector<LeaseEntry> leases_, leases2_;
   SourceRecord source_, source2_;
   Settings settings_, settings2_;
   EpochRecord epoch_, epoch2_;
@@ -183,7 +206,7 @@ TEST(Records, AValueUnderAnotherKeyIsFound) {
 TEST(Records, ArbitraryPayloadsNeverCrashAndAreValidOrRefused) {
   Kinds kinds(4);
   const std::map<std::string, Family> families = {
-      {"page", Family::kPages},     {"host", Family::kHosts},    {"lease", Family::kLeases},
+      {"page", Family::kPages},     {"host", Family::kHosts},    {"leases", Family::kLeases},
       {"source", Family::kSources}, {"settings", Family::kMeta}, {"epoch", Family::kMeta}};
   int accepted = 0;
   for (Kind& kind : kinds.all()) {

@@ -1,0 +1,161 @@
+#include "storage/internal/lease_rows.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "core/schedule/leases.h"
+#include "storage/format.h"
+#include "storage/internal/codec.h"
+#include "storage/internal/sealing.h"
+#include "storage/internal/validate.h"
+
+namespace freshet::storage {
+namespace {
+
+// An entry is a head byte and what the head says. Ids, times, lengths and workers are told by what
+// differs from the entry before, since those of one commit are much alike. Frozen.
+//
+// Low bits of the head: what the entry is.
+enum Head : uint8_t {
+  kOpen = 0,
+  kOverUnreported = 1,
+  kOverReported = 2,
+  kGone = 3,
+  kAssignment = 4,
+};
+constexpr uint8_t kWhat = 7;
+// Of an open lease: worker, or length, are not those of the entry before; signals came meanwhile.
+constexpr uint8_t kOtherWorker = 8;
+constexpr uint8_t kOtherLength = 16;
+constexpr uint8_t kSignals = 32;
+
+constexpr int kSlotBits = 12;
+static_assert(limits::kSlots == 1 << kSlotBits);
+
+// What the entry before leaves behind.
+struct Before {
+  int64_t sequence = 0;  // the id without its slot
+  int64_t assigned = 0;
+  uint64_t length = 0;
+  std::string worker;
+};
+
+int64_t SequenceOf(LeaseId id) { return static_cast<int64_t>(id.value() >> kSlotBits); }
+
+Head HeadOf(const LeaseEntry& entry) {
+  if (entry.kind == LeaseEntry::Kind::kDropped) return kGone;
+  if (entry.kind == LeaseEntry::Kind::kAssigned) return kAssignment;
+  if (!entry.record.over) return kOpen;
+  return entry.record.reported ? kOverReported : kOverUnreported;
+}
+
+void WriteOpen(const LeaseRecord& lease, uint8_t head, Before& before, Writer& writer) {
+  const auto length = static_cast<uint64_t>((lease.deadline - lease.assigned).micros());
+  if ((head & kOtherLength) != 0) writer.Varint(before.length = length);
+  if ((head & kOtherWorker) != 0) writer.Text(before.worker = lease.worker);
+  if ((head & kSignals) == 0) return;
+  writer.U8(static_cast<uint8_t>(lease.signals.size()));
+  for (const LeaseSignal& signal : lease.signals) {
+    writer.Time(signal.time);
+    writer.U8(signal.source_class.packed());
+  }
+}
+
+void WriteEntry(const LeaseEntry& entry, Before& before, Writer& writer) {
+  const LeaseRecord& lease = entry.record;
+  uint8_t head = HeadOf(entry);
+  const Head what = HeadOf(entry);
+  if (what == kOpen) {
+    CHECK(lease.assigned <= lease.deadline, "lease {:x} ends before it begins", lease.id.value());
+    const auto length = static_cast<uint64_t>((lease.deadline - lease.assigned).micros());
+    head |= lease.worker == before.worker ? 0 : kOtherWorker;
+    head |= length == before.length ? 0 : kOtherLength;
+    head |= lease.signals.empty() ? 0 : kSignals;
+  }
+  writer.U8(head);
+  writer.Varint(what == kGone ? SlotOfLease(lease.id).value() : SlotOf(lease.page).value());
+  if (what != kGone) writer.Varint(SerialOf(lease.page));
+  if (what != kAssignment) {
+    writer.Signed(SequenceOf(lease.id) - before.sequence);
+    before.sequence = SequenceOf(lease.id);
+  }
+  if (what == kOpen || what == kAssignment) {
+    writer.Signed(static_cast<int64_t>(static_cast<uint64_t>(lease.assigned.micros()) -
+                                       static_cast<uint64_t>(before.assigned)));
+    before.assigned = lease.assigned.micros();
+  }
+  if (what == kOpen) WriteOpen(lease, head, before, writer);
+}
+
+void ReadOpen(Reader& reader, uint8_t head, Before& before, LeaseRecord& lease) {
+  if ((head & kOtherLength) != 0) before.length = reader.Varint();
+  if ((head & kOtherWorker) != 0) before.worker = reader.Text();
+  lease.worker = before.worker;
+  lease.deadline = Instant::FromMicros(
+      static_cast<int64_t>(static_cast<uint64_t>(lease.assigned.micros()) + before.length));
+  if ((head & kSignals) == 0) return;
+  for (uint8_t left = reader.U8(); left > 0 && reader.ok(); --left) {
+    const Instant time = reader.Time();
+    lease.signals.push_back({time, SourceClass(reader.U8())});
+  }
+}
+
+// False: nothing that WriteEntry writes.
+bool ReadEntry(Reader& reader, Before& before, LeaseEntry& entry) {
+  LeaseRecord& lease = entry.record;
+  const uint8_t head = reader.U8();
+  const uint8_t what = head & kWhat;
+  if (what > kAssignment) return false;
+  const uint64_t slot = reader.Varint();
+  const uint64_t serial = what == kGone ? 1 : reader.Varint();
+  if (slot >= limits::kSlots || serial < 1 || serial > kMaxSerial) return false;
+  const Slot of(static_cast<uint16_t>(slot));
+  if (what != kGone) lease.page = MakePageNumber(of, serial);
+  if (what != kAssignment) {
+    before.sequence = static_cast<int64_t>(static_cast<uint64_t>(before.sequence) +
+                                           static_cast<uint64_t>(reader.Signed()));
+    lease.id = LeaseId(static_cast<uint64_t>(before.sequence) << kSlotBits | slot);
+  }
+  if (what == kOpen || what == kAssignment) {
+    before.assigned = static_cast<int64_t>(static_cast<uint64_t>(before.assigned) +
+                                           static_cast<uint64_t>(reader.Signed()));
+    lease.assigned = Instant::FromMicros(before.assigned);
+  }
+  if (what == kOpen) ReadOpen(reader, head, before, lease);
+  lease.over = what == kOverUnreported || what == kOverReported;
+  lease.reported = what == kOverReported;
+  entry.kind = what == kGone         ? LeaseEntry::Kind::kDropped
+               : what == kAssignment ? LeaseEntry::Kind::kAssigned
+                                     : LeaseEntry::Kind::kLease;
+  return reader.ok();
+}
+
+}  // namespace
+
+void EncodeLeases(std::string_view key, const std::vector<LeaseEntry>& entries,
+                  std::string* value) {
+  BeginValue(kLeaseVersion, value);
+  Writer writer(value);
+  Before before;
+  for (const LeaseEntry& entry : entries) WriteEntry(entry, before, writer);
+  SealValue(Family::kLeases, key, value);
+}
+
+Status DecodeLeases(std::string_view key, std::string_view value,
+                    std::vector<LeaseEntry>* entries) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kLeases, key, value, kLeaseVersion));
+  Reader reader(payload);
+  Before before;
+  while (!reader.rest().empty()) {
+    LeaseEntry& entry = entries->emplace_back();
+    if (!ReadEntry(reader, before, entry)) return BadRow(Family::kLeases, key, "malformed");
+    if (entry.kind != LeaseEntry::Kind::kLease) continue;
+    const Status valid = ValidateLease(entry.record);
+    if (!valid.ok()) return BadRow(Family::kLeases, key, valid);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace freshet::storage
