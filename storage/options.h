@@ -41,6 +41,11 @@ struct StoreOptions {
   // 64 KiB to 64 MiB.
   size_t block_cache_bytes = size_t{256} << 20;
 
+  // Rows of pages that were read or written not long ago, for all shards together. Default 256 MiB:
+  // what is out with workers, and of a million pages all of them; a row takes some 250 bytes.
+  // Simulation: 0 to 1 MiB.
+  size_t page_cache_bytes = size_t{256} << 20;
+
   // One column family's memtable. Default 64 MiB: fewer flushes of the hot states, which are
   // rewritten with every crawl and signal. Simulation: 16 KiB to 4 MiB, so that flushes and
   // compactions happen within a short run.

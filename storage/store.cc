@@ -92,7 +92,8 @@ Store::Impl::Impl(std::string dir, StoreOptions options)
       env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()),
       slot_hosts_(std::make_unique<std::array<SlotHosts, limits::kSlots>>()),
       next_serials_(std::make_unique<std::array<std::atomic<uint64_t>, limits::kSlots>>()),
-      lease_logs_(std::make_unique<LeaseLogs>()) {}
+      lease_logs_(std::make_unique<LeaseLogs>()),
+      page_cache_(std::make_unique<storage::PageCache>(options_.page_cache_bytes)) {}
 
 Store::Impl::~Impl() { Close().IgnoreError(); }
 
@@ -444,8 +445,9 @@ Status Store::Load(Slot first, Slot last, LoadVisitor& visitor) const {
 }
 Status Store::StartCompactions() { return impl_->StartCompactions(); }
 Status Store::SetShards(uint32_t shards) { return impl_->SetShards(shards); }
-std::vector<StatusOr<PageRecord>> Store::ReadPages(std::span<const PageNumber> numbers) const {
-  return impl_->ReadPages(numbers);
+std::vector<StatusOr<PageRecord>> Store::ReadPages(std::span<const PageNumber> numbers,
+                                                   ReadFor what) const {
+  return impl_->ReadPages(numbers, what);
 }
 StatusOr<ListResult> Store::List(const ListQuery& query, std::string_view token,
                                  size_t limit) const {

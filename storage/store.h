@@ -95,7 +95,8 @@ struct StoreStats {
   uint64_t table_bytes = 0;  // all files, those waiting for deletion included
   uint64_t wal_bytes = 0;
   uint64_t memtable_bytes = 0;
-  uint64_t cache_bytes = 0;
+  uint64_t cache_bytes = 0;       // of blocks
+  uint64_t page_cache_bytes = 0;  // of rows of pages
   uint64_t free_bytes = 0;  // on the device
   // Since opening:
   uint64_t commits = 0;  // that succeeded and were not empty
@@ -104,6 +105,15 @@ struct StoreStats {
   uint64_t flushed_bytes = 0;
   uint64_t compacted_bytes = 0;  // written by compactions
   uint64_t refused_commits = 0;  // for lack of space
+  uint64_t page_cache_hits = 0;  // pages that were read without a look into the database
+  uint64_t page_cache_misses = 0;
+};
+
+// What pages are read for.
+enum class ReadFor : uint8_t {
+  kLooking,
+  // Their rows are kept for the next time. Only by who commits them, between commits.
+  kChanging,
 };
 
 // Thread-safe: any number of threads may call any function at any time, but two commits that run at
@@ -151,9 +161,10 @@ class Store {
 
   // --- Reading ---
   // The whole records of these pages, in order, of one moment: NotFound for a number without page,
-  // DataLoss for a damaged row. One batched read, cheapest for numbers that rise.
+  // DataLoss for a damaged row. One batched read of what StoreOptions::page_cache_bytes does not
+  // hold, cheapest for numbers that rise.
   [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(
-      std::span<const PageNumber> numbers) const;
+      std::span<const PageNumber> numbers, ReadFor what = ReadFor::kLooking) const;
 
   // The next pages that fit the query, at most `limit` >= 1, by rising number: with a host its slot
   // is read, else everything. May give fewer pages, even none, with a token to go on with. An empty

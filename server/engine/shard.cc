@@ -281,7 +281,7 @@ Status Shard::ReadPages(Turn& turn) {
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::erase_if(numbers, [&](PageNumber n) { return turn.txn.Find(n) != nullptr; });
   if (numbers.empty()) return absl::OkStatus();
-  for (StatusOr<PageRecord>& page : store_.ReadPages(numbers)) {
+  for (StatusOr<PageRecord>& page : store_.ReadPages(numbers, ReadFor::kChanging)) {
     if (!page.ok()) {
       // The shard's memory and the store disagree, or a row is damaged: going on would write
       // nonsense over it.

@@ -182,7 +182,11 @@ void WriteStore(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.store.table_bytes, {{"kind", "tables"}})
       .Add(status.store.wal_bytes, {{"kind", "wal"}})
       .Add(status.store.memtable_bytes, {{"kind", "memtables"}})
-      .Add(status.store.cache_bytes, {{"kind", "cache"}});
+      .Add(status.store.cache_bytes, {{"kind", "cache"}})
+      .Add(status.store.page_cache_bytes, {{"kind", "pages"}});
+  out.Counter("freshet_store_page_reads_total", "Pages read, by where they were found.")
+      .Add(status.store.page_cache_hits, {{"from", "memory"}})
+      .Add(status.store.page_cache_misses, {{"from", "store"}});
   out.Gauge("freshet_store_free_bytes", "Bytes free on the store's device.")
       .Add(status.store.free_bytes);
   out.Counter("freshet_store_commits_total", "Commits that succeeded.").Add(status.store.commits);

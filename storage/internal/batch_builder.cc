@@ -58,12 +58,15 @@ Status Store::Impl::BatchBuilder::AddPage(const PageWrite& write) {
   ASSIGN_OR_RETURN(const uint32_t host_serial, HostSerial(slot, page.host, true));
   storage::EncodePage(key, host_serial, page, &value_);
   Put(Family::kPages, key);
+  rows_ += value_;
+  written_.push_back({.page = page.number, .end = rows_.size(), .created = write.created});
   return absl::OkStatus();
 }
 
 void Store::Impl::BatchBuilder::AddRemoval(const PageRecord& page) {
   CHECK(SerialOf(page.number) >= 1, "page {:x} has no serial", page.number.value());
   Delete(Family::kPages, storage::PageKeyOf(page.number));
+  removed_.push_back(page.number);
   uint64_t& highest = removed_up_to_[SlotOf(page.number)];
   highest = std::max(highest, SerialOf(page.number));
 }
@@ -135,7 +138,24 @@ void Store::Impl::BatchBuilder::AddSerialMarks() {
   }
 }
 
+void Store::Impl::BatchBuilder::InstallPages() {
+  storage::PageCache& cache = *store_.page_cache_;
+  for (const PageNumber page : removed_) cache.Remove(page);
+  size_t begin = 0;
+  for (const Row& row : written_) {
+    const std::string_view bytes = std::string_view(rows_).substr(begin, row.end - begin);
+    begin = row.end;
+    if (row.created) {
+      // It will be crawled soon.
+      cache.Keep(row.page, bytes, storage::PageCache::Room::kIfThereIs);
+    } else {
+      cache.Replace(row.page, bytes);
+    }
+  }
+}
+
 void Store::Impl::BatchBuilder::Install() {
+  InstallPages();
   if (!leases_.entries.empty()) (*store_.lease_logs_)[shard_].Install(leases_);
   for (const std::string& host : removed_hosts_) {
     SlotHosts& hosts = (*store_.slot_hosts_)[SlotOfHost(host).value()];

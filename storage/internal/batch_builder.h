@@ -40,10 +40,21 @@ class Store::Impl::BatchBuilder {
   [[nodiscard]] StatusOr<uint32_t> HostSerial(Slot slot, const std::string& host, bool write_new);
   [[nodiscard]] Status AddLeases(const Changes& changes);
   void AddSerialMarks();
+  void InstallPages();
 
   const Impl& store_;
+  // A page that is written: its row is a part of `rows_`.
+  struct Row {
+    PageNumber page;
+    size_t end = 0;
+    bool created = false;
+  };
+
   rocksdb::WriteBatch batch_;
   std::string value_;
+  std::vector<Row> written_;
+  std::string rows_;
+  std::vector<PageNumber> removed_;
   absl::flat_hash_map<std::string, NewHost> new_hosts_;
   std::vector<std::string> removed_hosts_;
   uint16_t shard_ = 0;

@@ -15,6 +15,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
 #include "storage/internal/lease_log.h"
+#include "storage/internal/page_cache.h"
 #include "storage/store.h"
 #include "sync/mutex.h"
 
@@ -42,8 +43,8 @@ class Store::Impl {
   [[nodiscard]] StatusOr<GlobalRecords> LoadGlobals() const;
   [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
   [[nodiscard]] Status SetShards(uint32_t shards);
-  [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(
-      std::span<const PageNumber> numbers) const;
+  [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(std::span<const PageNumber> numbers,
+                                                            ReadFor what) const;
   [[nodiscard]] StatusOr<ListResult> List(const ListQuery& query, std::string_view token,
                                           size_t limit) const;
   [[nodiscard]] StatusOr<ScanResult> ScanPages(PageNumber from, PageNumber end, size_t count) const;
@@ -136,6 +137,9 @@ class Store::Impl {
   const std::unique_ptr<std::array<std::atomic<uint64_t>, limits::kSlots>> next_serials_;
   // Each is that of the commits of its shard.
   std::unique_ptr<LeaseLogs> lease_logs_;
+  const std::unique_ptr<storage::PageCache> page_cache_;
+  mutable std::atomic<uint64_t> page_cache_hits_ = 0;
+  mutable std::atomic<uint64_t> page_cache_misses_ = 0;
   std::atomic<bool> failed_ = false;  // failure_ is set
   std::atomic<bool> full_ = false;    // RocksDB ran out of space and was not resumed yet
   std::atomic<uint64_t> commits_ = 0;

@@ -22,6 +22,12 @@ constexpr size_t kMaxSeenPerList = 100'000;
 
 Status MissingPage(PageNumber number) { return NotFound("page {:#x}", number.value()); }
 
+StatusOr<PageRecord> PageOfRow(PageNumber number, std::string_view row) {
+  PageRecord page;
+  RETURN_IF_ERROR(storage::DecodePage(storage::PageKeyOf(number), row, &page));
+  return page;
+}
+
 // The rows of pages from a number on. Owner thread only.
 class PageCursor {
  public:
@@ -54,30 +60,39 @@ bool Fits(const ListQuery& query, const PageRecord& page) {
 
 }  // namespace
 
-std::vector<StatusOr<PageRecord>> Store::Impl::ReadPages(
-    std::span<const PageNumber> numbers) const {
+std::vector<StatusOr<PageRecord>> Store::Impl::ReadPages(std::span<const PageNumber> numbers,
+                                                         ReadFor what) const {
+  std::vector<StatusOr<PageRecord>> pages;
+  pages.reserve(numbers.size());
+  std::vector<size_t> missed;
+  std::string row;
+  for (const PageNumber number : numbers) {
+    if (page_cache_->Get(number, &row)) {
+      pages.push_back(PageOfRow(number, row));
+    } else {
+      missed.push_back(pages.size());
+      pages.emplace_back(MissingPage(number));
+    }
+  }
+  page_cache_hits_.fetch_add(pages.size() - missed.size(), std::memory_order_relaxed);
+  page_cache_misses_.fetch_add(missed.size(), std::memory_order_relaxed);
+  if (missed.empty()) return pages;
   std::vector<std::string> keys;
-  keys.reserve(numbers.size());
-  for (const PageNumber number : numbers) keys.push_back(storage::PageKeyOf(number));
+  keys.reserve(missed.size());
+  for (const size_t i : missed) keys.push_back(storage::PageKeyOf(numbers[i]));
   const std::vector<rocksdb::Slice> slices(keys.begin(), keys.end());
   std::vector<rocksdb::PinnableSlice> values(keys.size());
   std::vector<rocksdb::Status> statuses(keys.size());
-  if (!keys.empty()) {
-    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-    db_->MultiGet(rocksdb::ReadOptions(), handle(Family::kPages), keys.size(), slices.data(),
-                  values.data(), statuses.data(), std::is_sorted(keys.begin(), keys.end()));
-  }
-  std::vector<StatusOr<PageRecord>> pages;
-  pages.reserve(numbers.size());
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    PageRecord page;
-    Status status = statuses[i].IsNotFound() ? MissingPage(numbers[i])
-                                             : FromRocksDb(statuses[i], "reading a page");
-    if (status.ok()) status = storage::DecodePage(keys[i], values[i].ToStringView(), &page);
-    if (status.ok()) {
-      pages.emplace_back(std::move(page));
-    } else {
-      pages.emplace_back(std::move(status));
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  db_->MultiGet(rocksdb::ReadOptions(), handle(Family::kPages), keys.size(), slices.data(),
+                values.data(), statuses.data(), std::is_sorted(keys.begin(), keys.end()));
+  for (size_t i = 0; i < missed.size(); ++i) {
+    const PageNumber number = numbers[missed[i]];
+    if (statuses[i].IsNotFound()) continue;
+    const Status status = FromRocksDb(statuses[i], "reading a page");
+    pages[missed[i]] = status.ok() ? PageOfRow(number, values[i].ToStringView()) : status;
+    if (what == ReadFor::kChanging && pages[missed[i]].ok()) {
+      page_cache_->Keep(number, values[i].ToStringView(), storage::PageCache::Room::kMake);
     }
   }
   return pages;

@@ -63,6 +63,9 @@ StoreStats Store::Impl::Stats() const {
     for (const auto& log : logs) stats.wal_bytes += log->SizeFileBytes();
   }
   stats.cache_bytes = cache_->GetUsage();
+  stats.page_cache_bytes = page_cache_->bytes();
+  stats.page_cache_hits = page_cache_hits_.load(std::memory_order_relaxed);
+  stats.page_cache_misses = page_cache_misses_.load(std::memory_order_relaxed);
   env_->GetFreeSpace(dir_, &stats.free_bytes).PermitUncheckedError();
   stats.commits = commits_.load(std::memory_order_relaxed);
   stats.refused_commits = refused_commits_.load(std::memory_order_relaxed);
