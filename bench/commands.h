@@ -23,6 +23,7 @@ void AddIngestBench(CLI::App& app, CommandAction& action);
 void AddPlanBench(CLI::App& app, CommandAction& action);
 void AddStoreBench(CLI::App& app, CommandAction& action);
 void AddRecoverBench(CLI::App& app, CommandAction& action);
+void AddServeBench(CLI::App& app, CommandAction& action);
 void AddSwitchBench(CLI::App& app, CommandAction& action);
 
 }  // namespace freshet

@@ -11,6 +11,7 @@ void AddBenchmarks(CLI::App& app, CommandAction& action) {
   AddPlanBench(app, action);
   AddStoreBench(app, action);
   AddRecoverBench(app, action);
+  AddServeBench(app, action);
   AddSwitchBench(app, action);
 }
 

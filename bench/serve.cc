@@ -1,0 +1,483 @@
+// freshet-bench serve: what a server does a second, what that costs it, and how long clients wait,
+// over gRPC.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/commands.h"
+#include "bench/load.h"
+#include "bench/resources.h"
+#include "bench/scratch_dir.h"
+#include "bench/served.h"
+#include "bench/synthetic_store.h"
+#include "fmt/format.h"
+#include "tools/common/rounded.h"
+
+namespace freshet {
+namespace {
+
+struct ServeFlags {
+  SyntheticOptions synthetic = {.pages = 1'000'000, .pages_per_host = 10};
+  ServedOptions served;
+  std::vector<std::string> modes;
+  std::vector<int> workers;
+  std::vector<int> batches;
+  std::vector<uint32_t> credits;
+  double seconds = 10;
+  double warmup = 1;
+  double rate = kGreatestRate;
+  int connections = 100;
+  int in_flight = 0;
+  int idle_streams = 0;
+  bool half = false;
+  bool loaded = false;
+};
+
+// One row of the table.
+struct ServeRow {
+  std::string mode;
+  int workers = 1;
+  int batch = 0;        // items of a message; of Next, pages of a call
+  uint32_t credit = 0;  // of crawl
+  double rate = 0;      // crawls per second that may leave
+};
+
+// A mode, what it is measured with unless the command line says otherwise, and which of the tally
+// is its unit.
+struct ServeMode {
+  const char* name;
+  std::vector<ServeRow> rows;
+  std::atomic<uint64_t> LoadTally::*items;
+  Latencies LoadTally::*latencies;
+};
+
+// In the order in which they run: pages that were just loaded and are all alike are every user's
+// first hour.
+const std::vector<ServeMode>& ServeModes() {
+  static const std::vector<ServeMode> kModes = {
+      {"upsert", {{.workers = 2, .batch = 1000}}, &LoadTally::upserts, &LoadTally::acks},
+      {"crawl",
+       {{.workers = 1, .credit = 1000},
+        {.workers = 1, .credit = 10'000},
+        {.workers = 4, .credit = 1000},
+        {.workers = 16, .credit = 1000},
+        {.workers = 100, .credit = 1000},
+        {.workers = 1000, .credit = 1000}},
+       &LoadTally::results,
+       &LoadTally::ticks},
+      {"next",
+       {{.workers = 8, .batch = 1}, {.workers = 4, .batch = 100}},
+       &LoadTally::assignments,
+       &LoadTally::calls},
+      {"signals",
+       {{.workers = 4, .batch = 100},
+        {.workers = 2, .batch = 1000},
+        {.workers = 16, .batch = 1},
+        {.workers = 1, .batch = 1}},
+       &LoadTally::signals,
+       &LoadTally::acks},
+      {"results",
+       {{.workers = 4, .batch = 100}, {.workers = 2, .batch = 1000}},
+       &LoadTally::results,
+       &LoadTally::acks}};
+  return kModes;
+}
+
+// The rows of a mode: its own, but for what the command line says.
+std::vector<ServeRow> RowsOf(const ServeMode& mode, const ServeFlags& flags) {
+  std::vector<ServeRow> rows = mode.rows;
+  // Of each row one with every number: those that are the same are left out.
+  const auto vary = [&rows](const auto& numbers, auto member) {
+    if (numbers.empty()) return;
+    std::vector<ServeRow> varied;
+    for (const auto& number : numbers) {
+      ServeRow row = rows.front();
+      row.*member = number;
+      varied.push_back(row);
+    }
+    rows = std::move(varied);
+  };
+  const auto cross = [&rows, &vary](const auto& numbers, auto member) {
+    std::vector<ServeRow> all;
+    const std::vector<ServeRow> before = rows;
+    for (const ServeRow& row : before) {
+      rows = {row};
+      vary(numbers, member);
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+    rows = all;
+  };
+  const bool said = !flags.workers.empty() || !flags.batches.empty() || !flags.credits.empty();
+  if (said) rows.resize(1);
+  cross(flags.workers, &ServeRow::workers);
+  if (rows.front().batch > 0) cross(flags.batches, &ServeRow::batch);
+  if (rows.front().credit > 0) cross(flags.credits, &ServeRow::credit);
+  for (ServeRow& row : rows) {
+    row.mode = mode.name;
+    row.rate = flags.rate;
+  }
+  return rows;
+}
+
+using SteadyClock = std::chrono::steady_clock;
+
+void Sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+// All that is counted, at one moment.
+struct Sample {
+  SteadyClock::time_point at;
+  uint64_t assignments = 0;
+  uint64_t results = 0;
+  uint64_t signals = 0;
+  uint64_t upserts = 0;
+  uint64_t items = 0;  // in the unit of the mode
+  double client_cpu_seconds = 0;
+  std::optional<ProcessUse> server;
+  std::map<std::string, double> metrics;
+};
+
+Sample TakeSample(const Served& served, const LoadTally& tally, const ServeMode& mode) {
+  return {.at = SteadyClock::now(),
+          .assignments = tally.assignments,
+          .results = tally.results,
+          .signals = tally.signals,
+          .upserts = tally.upserts,
+          .items = tally.*mode.items,
+          .client_cpu_seconds = CpuSeconds(),
+          .server = served.Use(),
+          .metrics = served.Metrics()};
+}
+
+// The clients of a row, and what they share.
+struct Clients {
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  std::vector<std::unique_ptr<LoadClient>> all;
+  VisitQueue visits;               // of Next, reported on
+  ItemStream* reporter = nullptr;  // one of all
+  std::atomic<uint64_t> next_page = 0;
+};
+
+// Messages of a stream that are not acknowledged: what the server takes of each, but for large
+// ones.
+int InFlight(const ServeFlags& flags, int batch) {
+  if (flags.in_flight > 0) return flags.in_flight;
+  return std::clamp(8000 / batch, 1, limits::kMaxUnackedMessagesPerStream);
+}
+
+std::vector<std::shared_ptr<grpc::Channel>> Connect(const Served& served, int connections) {
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  for (int i = 0; i < connections; ++i) channels.push_back(served.NewChannel());
+  return channels;
+}
+
+WorkerSettings SettingsOf(const ServeRow& row, int worker) {
+  return {.name = fmt::format("bench-{}-{}", row.workers, worker),
+          .credit = row.mode == "next" ? static_cast<uint32_t>(row.batch) : row.credit};
+}
+
+void MakeClients(const ServeFlags& flags, const ServeRow& row, const Served& served,
+                 LoadTally& tally, Clients& clients) {
+  clients.channels = Connect(served, std::min(row.workers, flags.connections));
+  const auto& channels = clients.channels;
+  const int in_flight = row.batch > 0 ? InFlight(flags, row.batch) : 0;
+  for (int i = 0; i < row.workers; ++i) {
+    const auto& channel = channels[static_cast<size_t>(i) % channels.size()];
+    const uint64_t seed = flags.synthetic.seed * 1000 + static_cast<uint64_t>(i);
+    std::unique_ptr<LoadClient>& client = clients.all.emplace_back();
+    if (row.mode == "crawl") {
+      client = MakeCrawlWorker(channel, SettingsOf(row, i), tally);
+    } else if (row.mode == "next") {
+      const auto pass_on = [&clients](const v1::NextResponse& response) {
+        clients.visits.Add(response);
+        clients.reporter->Wake();
+      };
+      client = MakeNextCaller(channel, SettingsOf(row, i), pass_on, tally);
+    } else if (row.mode == "signals") {
+      client = MakeSignalStream(channel, RandomSignals(flags.synthetic, row.batch, seed), in_flight,
+                                tally);
+    } else if (row.mode == "results") {
+      client = MakeResultStream(channel, RandomResults(flags.synthetic, row.batch, seed), in_flight,
+                                tally);
+    } else {
+      client = MakeUpsertStream(channel, AllPages(flags.synthetic, row.batch, clients.next_page),
+                                in_flight, tally);
+    }
+  }
+  if (row.mode != "next") return;
+  auto reporter = MakeResultStream(
+      channels.front(),
+      [&clients](v1::ReportCrawlsRequest* request) { return clients.visits.Fill(request); },
+      limits::kMaxUnackedMessagesPerStream, tally);
+  clients.reporter = reporter.get();
+  clients.all.push_back(std::move(reporter));
+}
+
+// Whether nothing is under way any more, now and a moment later, within half a minute.
+bool AwaitQuiet(const Clients& clients) {
+  int quiet = 0;
+  for (int i = 0; i < 600 && quiet < 3; ++i) {
+    Sleep(0.05);
+    const bool all = std::all_of(clients.all.begin(), clients.all.end(),
+                                 [](const auto& client) { return client->quiet(); });
+    quiet = all ? quiet + 1 : 0;
+  }
+  return quiet == 3;
+}
+
+// The servers' load average over a minute: what else the machine does is part of a figure.
+double LoadAverage() {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? load : std::numeric_limits<double>::quiet_NaN();
+}
+
+void AddQuantiles(const std::string& prefix, const Latencies& latencies,
+                  nlohmann::ordered_json& line) {
+  line[prefix + "p50_us"] = Rounded(latencies.Quantile(0.5), 0);
+  line[prefix + "p99_us"] = Rounded(latencies.Quantile(0.99), 0);
+  line[prefix + "p999_us"] = Rounded(latencies.Quantile(0.999), 0);
+}
+
+// What a metric grew by, for each of `items`; none if it is not known.
+nlohmann::ordered_json Growth(const std::string& metric, const Sample& before, const Sample& after,
+                              double items, int decimals) {
+  const auto first = before.metrics.find(metric);
+  const auto last = after.metrics.find(metric);
+  if (first == before.metrics.end() || last == after.metrics.end()) return nullptr;
+  return Rounded((last->second - first->second) / items, decimals);
+}
+
+nlohmann::ordered_json LineOf(const ServeFlags& flags, const ServeMode& mode, const ServeRow& row,
+                              const Sample& before, const Sample& after, const LoadTally& tally) {
+  const double seconds = std::chrono::duration<double>(after.at - before.at).count();
+  const auto per_second = [seconds](uint64_t first, uint64_t last) {
+    return Rounded(static_cast<double>(last - first) / seconds, 0);
+  };
+  const double millions = static_cast<double>(after.items - before.items) / 1e6;
+  nlohmann::ordered_json line = {
+      {"mode", row.mode},
+      {"workers", row.workers},
+      {"batch", row.batch},
+      {"credit", row.credit},
+      {"assignments_per_second", per_second(before.assignments, after.assignments)},
+      {"results_per_second", per_second(before.results, after.results)},
+      {"signals_per_second", per_second(before.signals, after.signals)},
+      {"upserts_per_second", per_second(before.upserts, after.upserts)}};
+  AddQuantiles("", tally.*mode.latencies, line);
+  AddQuantiles("ack_", tally.acks, line);
+  const bool known = before.server && after.server;
+  const double server_cpu = known ? after.server->cpu_seconds - before.server->cpu_seconds : 0;
+  line["server_cpu_s_per_million"] = known ? Rounded(server_cpu / millions, 2) : nullptr;
+  line["server_rss_mb"] = known ? Rounded(after.server->resident_mb, 1) : nullptr;
+  line["server_cores"] = known ? Rounded(server_cpu / seconds, 2) : nullptr;
+  line["client_cpu_s_per_million"] =
+      Rounded((after.client_cpu_seconds - before.client_cpu_seconds) / millions, 2);
+  line["syncs_per_million"] = Growth("freshet_store_syncs_total", before, after, millions, 0);
+  line["log_bytes_per_item"] =
+      Growth("freshet_store_written_bytes_total{by=\"wal\"}", before, after, millions * 1e6, 1);
+  line["written_bytes_per_item"] =
+      Growth("freshet_store_written_bytes_total", before, after, millions * 1e6, 1);
+  line["refused"] = tally.refused.load();
+  line["items"] = after.items - before.items;
+  line["seconds"] = Rounded(seconds, 2);
+  line["crawl_rate"] = row.mode == "crawl" || row.mode == "next" ? Rounded(row.rate, 0) : nullptr;
+  line["in_flight"] = row.batch > 0 && row.mode != "next" ? InFlight(flags, row.batch) : 0;
+  line["pages"] = flags.synthetic.pages;
+  line["hosts"] = (flags.synthetic.pages - 1) / flags.synthetic.pages_per_host + 1;
+  line["shards"] = flags.served.shards;
+  line["durability"] = flags.served.durability;
+  line["load_average"] = Rounded(LoadAverage(), 1);
+  return line;
+}
+
+// Runs from the first page to the last; other modes for their time.
+Status RunFor(const ServeFlags& flags, const ServeRow& row, const Clients& clients) {
+  if (row.mode != "upsert") {
+    Sleep(flags.seconds);
+    return {};
+  }
+  while (clients.next_page < flags.synthetic.pages) {
+    Sleep(0.02);
+    const bool over = std::all_of(clients.all.begin(), clients.all.end(),
+                                  [](const auto& client) { return client->quiet(); });
+    if (over && clients.next_page < flags.synthetic.pages) {
+      return MakeStatus(absl::StatusCode::kUnavailable, "the streams ended at page {}",
+                        clients.next_page.load());
+    }
+  }
+  while (!std::all_of(clients.all.begin(), clients.all.end(),
+                      [](const auto& client) { return client->quiet(); })) {
+    Sleep(0.005);
+  }
+  return {};
+}
+
+// Returns the items a second.
+StatusOr<double> MeasureRow(const ServeFlags& flags, const ServeMode& mode, const ServeRow& row,
+                            Served& served, bool print) {
+  served.AwaitRest();
+  const bool crawls = row.mode == "crawl" || row.mode == "next";
+  RETURN_IF_ERROR(served.SetCrawlRate(crawls ? row.rate : 0));
+  LoadTally tally;
+  Clients clients;
+  MakeClients(flags, row, served, tally, clients);
+  Sample before = TakeSample(served, tally, mode);
+  for (const auto& client : clients.all) client->Start();
+  if (row.mode != "upsert") {
+    Sleep(flags.warmup);
+    for (Latencies* latencies : {&tally.ticks, &tally.acks, &tally.calls}) latencies->Clear();
+    before = TakeSample(served, tally, mode);
+  }
+  const Status ran = RunFor(flags, row, clients);
+  const Sample after = TakeSample(served, tally, mode);
+  const nlohmann::ordered_json line = LineOf(flags, mode, row, before, after, tally);
+  RETURN_IF_ERROR(served.SetCrawlRate(0));
+  for (const auto& client : clients.all) client->Finish();
+  const bool quiet = AwaitQuiet(clients);
+  Status ended = ran;
+  for (const auto& client : clients.all) ended.Update(client->End());
+  RETURN_IF_ERROR(ended);
+  if (!quiet) fmt::print(stderr, "{}: the server left some of it unanswered\n", row.mode);
+  if (print) PrintLine(line);
+  return static_cast<double>(after.items - before.items) /
+         std::chrono::duration<double>(after.at - before.at).count();
+}
+
+Status MeasureMode(const ServeFlags& flags, const ServeMode& mode, Served& served) {
+  for (const ServeRow& row : RowsOf(mode, flags)) {
+    fmt::print(stderr, "{}: {} clients, batch {}, credit {}\n", row.mode, row.workers, row.batch,
+               row.credit);
+    ASSIGN_OR_RETURN(const double rate, MeasureRow(flags, mode, row, served, true));
+    if (!flags.half || row.mode != "crawl") continue;
+    ServeRow half = row;
+    half.rate = rate / 2;
+    RETURN_IF_ERROR(MeasureRow(flags, mode, half, served, true).status());
+  }
+  return {};
+}
+
+// What streams cost that say nothing after their hello.
+Status MeasureIdle(const ServeFlags& flags, Served& served) {
+  served.AwaitRest();
+  const std::optional<ProcessUse> before = served.Use();
+  constexpr int kStreamsOfAConnection = 100;
+  LoadTally tally;
+  const auto channels = Connect(served, (flags.idle_streams - 1) / kStreamsOfAConnection + 1);
+  std::vector<std::unique_ptr<LoadClient>> streams;
+  for (int i = 0; i < flags.idle_streams; ++i) {
+    streams.push_back(MakeCrawlWorker(channels[static_cast<size_t>(i) % channels.size()],
+                                      {.name = fmt::format("idle-{}", i), .credit = 0}, tally));
+    streams.back()->Start();
+  }
+  for (int i = 0; i < 600 && !std::all_of(streams.begin(), streams.end(),
+                                          [](const auto& stream) { return stream->quiet(); });
+       ++i) {
+    Sleep(0.05);
+  }
+  served.AwaitRest();
+  const std::optional<ProcessUse> after = served.Use();
+  const bool known = before && after;
+  PrintLine({{"mode", "idle"},
+             {"workers", flags.idle_streams},
+             {"connections", channels.size()},
+             {"server_rss_mb", known ? Rounded(after->resident_mb, 1) : nullptr},
+             {"streams_mb", known ? Rounded(after->resident_mb - before->resident_mb, 1) : nullptr},
+             {"pages", flags.synthetic.pages}});
+  Status ended;
+  for (const auto& stream : streams) ended.Update(stream->End());
+  return ended;
+}
+
+Status MeasureAll(const ServeFlags& flags, Served& served) {
+  const auto asked = [&flags](const std::string& mode) {
+    return flags.modes.empty() || std::count(flags.modes.begin(), flags.modes.end(), mode) > 0;
+  };
+  for (const ServeMode& mode : ServeModes()) {
+    if (asked(mode.name)) {
+      RETURN_IF_ERROR(MeasureMode(flags, mode, served));
+    } else if (std::string(mode.name) == "upsert" && !flags.loaded) {
+      fmt::print(stderr, "loading {} pages\n", flags.synthetic.pages);
+      const ServeRow row = {.mode = mode.name, .workers = 2, .batch = 1000};
+      RETURN_IF_ERROR(MeasureRow(flags, mode, row, served, false).status());
+    }
+  }
+  return flags.idle_streams > 0 ? MeasureIdle(flags, served) : Status();
+}
+
+Status RunServeBench(const ServeFlags& flags) {
+  RETURN_IF_ERROR(ParseDurability(flags.served.durability).status());
+  ASSIGN_OR_RETURN(const ScratchDir scratch, ScratchDir::Make("freshet-serve"));
+  Served served(flags.served);
+  RETURN_IF_ERROR(served.Start(scratch.path()));
+  RETURN_IF_ERROR(MeasureAll(flags, served));
+  return served.Stop();
+}
+
+void AddRowFlags(CLI::App& command, ServeFlags& flags) {
+  command
+      .add_option("--mode", flags.modes,
+                  "upsert, crawl, next, signals, results; every one unless some are named")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"upsert", "crawl", "next", "signals", "results"}));
+  command.add_option("--workers", flags.workers, "Clients, each with a stream of its own")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1000));
+  command.add_option("--batch", flags.batches, "Items of a message, pages of a call of Next")
+      ->delimiter(',')
+      ->check(CLI::Range(1, limits::kMaxItemsPerMessage));
+  command.add_option("--credit", flags.credits, "Of each crawl worker")
+      ->delimiter(',')
+      ->check(CLI::Range(int64_t{1}, limits::kMaxCreditPerWorker));
+  command.add_option("--seconds", flags.seconds, "Of each row; loading takes what it takes")
+      ->capture_default_str()
+      ->check(CLI::Range(0.05, 86'400.0));
+  command.add_option("--warmup", flags.warmup, "Seconds before each row that are not measured")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 3600.0));
+  command.add_option("--rate", flags.rate, "Crawls per second that may leave")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, kGreatestRate));
+  command.add_flag("--half", flags.half,
+                   "After each row of crawl, another at half the rate that it reached");
+  command
+      .add_option("--idle-streams", flags.idle_streams,
+                  "At the end, the memory that so many idle streams take")
+      ->check(CLI::Range(1, limits::kMaxWorkers));
+  command.add_option("--connections", flags.connections, "At most; clients share them")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command
+      .add_option("--in-flight", flags.in_flight,
+                  "Messages of a stream not acknowledged; unset: up to 64, and 8,000 items")
+      ->check(CLI::Range(1, 10'000));
+}
+
+}  // namespace
+
+void AddServeBench(CLI::App& app, CommandAction& action) {
+  CLI::App* command = app.add_subcommand("serve", "A server under load, over gRPC");
+  auto flags = std::make_shared<ServeFlags>();
+  AddSyntheticFlags(*command, flags->synthetic);
+  AddRowFlags(*command, *flags);
+  ServedOptions& served = flags->served;
+  command->add_option("--target", served.target, "A server that runs, instead of one of our own");
+  command->add_option("--target-http", served.target_http, "Its HTTP address, for its metrics");
+  command->add_option("--server-pid", served.server_pid, "Its process, if it is on this machine");
+  command->add_flag("--loaded", flags->loaded, "The target has the pages already");
+  command->add_option("--server", served.program, "Program of a server of our own")
+      ->check(CLI::ExistingFile);
+  command->add_option("--shards", served.shards)->capture_default_str()->check(CLI::Range(1, 64));
+  command->add_option("--durability", served.durability)->capture_default_str();
+  command->callback([&action, flags] { action = [flags] { return RunServeBench(*flags); }; });
+}
+
+}  // namespace freshet

@@ -1,0 +1,101 @@
+#include "bench/served.h"
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "fmt/format.h"
+
+namespace freshet {
+namespace {
+
+constexpr std::chrono::seconds kPatience{30};
+// Of a core, over half a second, in which also the clock of the kernel has its ticks.
+constexpr double kRest = 0.06;
+constexpr int kLongestRest = 60;  // halves of a second
+
+Status ToStatus(const grpc::Status& status) {
+  if (status.ok()) return {};
+  return MakeStatus(absl::StatusCode::kUnavailable, "the server said: {}", status.error_message());
+}
+
+}  // namespace
+
+Status Served::Start(const std::string& dir) {
+  if (options_.target.empty()) {
+    const std::string config = dir + "/config.yml";
+    std::ofstream(config) << "epochs: {interval: 0}\n";
+    const std::vector<std::string> flags = {"--config",     config,
+                                            "--shards",     std::to_string(options_.shards),
+                                            "--durability", options_.durability,
+                                            "--crawl-rate", "0"};
+    RETURN_IF_ERROR(daemon_.Start(dir + "/data", dir + "/log", flags));
+    RETURN_IF_ERROR(daemon_.AwaitReady());
+  }
+  const std::shared_ptr<grpc::Channel> channel = NewChannel();
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + kPatience)) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "{}: not reachable", options_.target);
+  }
+  admin_ = v1::AdminService::NewStub(channel);
+  v1::SetPolitenessDefaultsRequest none;
+  none.mutable_min_delay();
+  none.set_max_in_flight(0);
+  none.mutable_min_page_interval();
+  v1::SetPolitenessDefaultsResponse defaults;
+  grpc::ClientContext defaults_call;
+  RETURN_IF_ERROR(ToStatus(admin_->SetPolitenessDefaults(&defaults_call, none, &defaults)));
+  v1::RegisterSourceRequest source;
+  source.set_source(kBenchSource);
+  v1::RegisterSourceResponse registered;
+  grpc::ClientContext source_call;
+  RETURN_IF_ERROR(ToStatus(admin_->RegisterSource(&source_call, source, &registered)));
+  return SetCrawlRate(0);
+}
+
+Status Served::Stop() { return options_.target.empty() ? daemon_.Stop() : Status(); }
+
+Status Served::SetCrawlRate(double per_second) {
+  v1::SetCrawlRateRequest request;
+  request.set_crawl_rate_per_second(per_second);
+  v1::SetCrawlRateResponse response;
+  grpc::ClientContext call;
+  return ToStatus(admin_->SetCrawlRate(&call, request, &response));
+}
+
+std::shared_ptr<grpc::Channel> Served::NewChannel() const {
+  grpc::ChannelArguments arguments;
+  // Channels to one address would share a connection.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(-1);
+  return grpc::CreateCustomChannel(
+      options_.target.empty() ? daemon_.grpc_address() : options_.target,
+      grpc::InsecureChannelCredentials(), arguments);
+}
+
+std::optional<ProcessUse> Served::Use() const {
+  if (options_.target.empty()) return UseOf(daemon_.pid());
+  if (options_.server_pid > 0) return UseOf(options_.server_pid);
+  return std::nullopt;
+}
+
+std::map<std::string, double> Served::Metrics() const {
+  const std::string& address =
+      options_.target.empty() ? daemon_.http_address() : options_.target_http;
+  if (address.empty()) return {};
+  auto metrics = ReadMetrics(address);
+  return metrics.ok() ? *std::move(metrics) : std::map<std::string, double>();
+}
+
+void Served::AwaitRest() const {
+  std::optional<ProcessUse> last = Use();
+  for (int i = 0; last && i < kLongestRest; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    const std::optional<ProcessUse> now = Use();
+    if (!now || now->cpu_seconds - last->cpu_seconds <= kRest / 2) return;
+    last = now;
+  }
+}
+
+}  // namespace freshet
