@@ -25,6 +25,9 @@ void WriteUrl(const SyntheticOptions& pages, uint64_t page, std::string* url) {
   url->append(number.data(), number.size()).append(".html");
 }
 
+// Of a call that is to be answered within a second.
+constexpr std::chrono::seconds kLongestCall{30};
+
 int64_t SteadyMicros() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
@@ -326,6 +329,7 @@ class NextCaller final : public LoadClient {
  private:
   void Call() {
     context_ = std::make_unique<grpc::ClientContext>();
+    context_->set_deadline(std::chrono::system_clock::now() + kLongestCall);
     called_ = SteadyMicros();
     stub_->async()->Next(context_.get(), &request_, response_.get(),
                          [this](const grpc::Status& status) { OnAnswer(status); });

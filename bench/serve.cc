@@ -340,8 +340,13 @@ StatusOr<double> MeasureRow(const ServeFlags& flags, const ServeMode& mode, cons
   const Status ran = RunFor(flags, row, clients);
   const Sample after = TakeSample(served, tally, mode);
   const nlohmann::ordered_json line = LineOf(flags, mode, row, before, after, tally);
+  // What was taken is still reported. Calls that wait get pages while there are some; of the credit
+  // of workers the rest stays with the server.
+  for (const auto& client : clients.all) {
+    if (client.get() != clients.reporter) client->Finish();
+  }
+  if (row.mode == "next") (void)AwaitQuiet(clients);
   RETURN_IF_ERROR(served.SetCrawlRate(0));
-  for (const auto& client : clients.all) client->Finish();
   const bool quiet = AwaitQuiet(clients);
   Status ended = ran;
   for (const auto& client : clients.all) ended.Update(client->End());
