@@ -19,7 +19,6 @@ void PrintLine(nlohmann::ordered_json line);
 
 void AddEpochBench(CLI::App& app, CommandAction& action);
 void AddIndexBench(CLI::App& app, CommandAction& action);
-void AddIngestBench(CLI::App& app, CommandAction& action);
 void AddPlanBench(CLI::App& app, CommandAction& action);
 void AddStoreBench(CLI::App& app, CommandAction& action);
 void AddRecoverBench(CLI::App& app, CommandAction& action);

@@ -7,7 +7,6 @@ namespace {
 void AddBenchmarks(CLI::App& app, CommandAction& action) {
   AddEpochBench(app, action);
   AddIndexBench(app, action);
-  AddIngestBench(app, action);
   AddPlanBench(app, action);
   AddStoreBench(app, action);
   AddRecoverBench(app, action);

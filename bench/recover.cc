@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/commands.h"
+#include "bench/recover_killed.h"
 #include "bench/resources.h"
 #include "bench/scratch_dir.h"
 #include "bench/synthetic_store.h"
@@ -23,6 +24,8 @@ struct RecoverFlags {
   unsigned threads = 0;
   std::string policy = "greedy_ncis";
   std::string dir;
+  double load_seconds = 0;
+  std::string server;
 };
 
 class Stopwatch {
@@ -39,6 +42,10 @@ class Stopwatch {
 };
 
 Status RunRecoverBench(RecoverFlags flags) {
+  if (flags.load_seconds > 0) {
+    return MeasureKilled(flags.synthetic, {.program = flags.server, .shards = flags.shards},
+                         flags.load_seconds);
+  }
   ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(flags.policy));
   flags.synthetic.now = Instant::FromUnixSeconds(1'800'000'000);
   ASSIGN_OR_RETURN(const ScratchDir scratch, ScratchDir::Make("freshet-recover"));
@@ -111,6 +118,14 @@ void AddRecoverBench(CLI::App& app, CommandAction& action) {
   command->add_option("--policy", flags->policy)->capture_default_str();
   command->add_option("--dir", flags->dir,
                       "Keep the store there, and use it when it is there already");
+  command
+      ->add_option("--killed-under-load", flags->load_seconds,
+                   "Instead, a freshetd is killed after so many seconds of full load")
+      ->check(CLI::Range(0.01, 86'400.0))
+      ->excludes("--log-rows", "--threads", "--policy", "--dir");
+  command->add_option("--server", flags->server, "Program of that server")
+      ->check(CLI::ExistingFile)
+      ->needs("--killed-under-load");
   command->callback([&action, flags] { action = [flags] { return RunRecoverBench(*flags); }; });
 }
 

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "bench/commands.h"
+#include "bench/in_process.h"
 #include "bench/load.h"
 #include "bench/resources.h"
 #include "bench/scratch_dir.h"
+#include "bench/serve_rows.h"
 #include "bench/served.h"
 #include "bench/synthetic_store.h"
 #include "fmt/format.h"
@@ -26,128 +28,10 @@
 namespace freshet {
 namespace {
 
-struct ServeFlags {
-  SyntheticOptions synthetic = {.pages = 1'000'000, .pages_per_host = 10};
-  ServedOptions served;
-  std::vector<std::string> modes;
-  std::vector<int> workers;
-  std::vector<int> batches;
-  std::vector<uint32_t> credits;
-  double seconds = 10;
-  double warmup = 1;
-  double rate = kGreatestRate;
-  int connections = 100;
-  int in_flight = 0;
-  int idle_streams = 0;
-  bool half = false;
-  bool loaded = false;
-};
-
-// One row of the table.
-struct ServeRow {
-  std::string mode;
-  int workers = 1;
-  int batch = 0;        // items of a message; of Next, pages of a call
-  uint32_t credit = 0;  // of crawl
-  double rate = 0;      // crawls per second that may leave
-};
-
-// A mode, what it is measured with unless the command line says otherwise, and which of the tally
-// is its unit.
-struct ServeMode {
-  const char* name;
-  std::vector<ServeRow> rows;
-  std::atomic<uint64_t> LoadTally::*items;
-  Latencies LoadTally::*latencies;
-};
-
-// In the order in which they run: pages that were just loaded and are all alike are every user's
-// first hour.
-const std::vector<ServeMode>& ServeModes() {
-  static const std::vector<ServeMode> kModes = {
-      {"upsert", {{.workers = 2, .batch = 1000}}, &LoadTally::upserts, &LoadTally::acks},
-      {"crawl",
-       {{.workers = 1, .credit = 1000},
-        {.workers = 1, .credit = 10'000},
-        {.workers = 4, .credit = 1000},
-        {.workers = 16, .credit = 1000},
-        {.workers = 100, .credit = 1000},
-        {.workers = 1000, .credit = 1000}},
-       &LoadTally::results,
-       &LoadTally::ticks},
-      {"next",
-       {{.workers = 8, .batch = 1}, {.workers = 4, .batch = 100}},
-       &LoadTally::assignments,
-       &LoadTally::calls},
-      {"signals",
-       {{.workers = 4, .batch = 100},
-        {.workers = 2, .batch = 1000},
-        {.workers = 16, .batch = 1},
-        {.workers = 1, .batch = 1}},
-       &LoadTally::signals,
-       &LoadTally::acks},
-      {"results",
-       {{.workers = 4, .batch = 100}, {.workers = 2, .batch = 1000}},
-       &LoadTally::results,
-       &LoadTally::acks}};
-  return kModes;
-}
-
-// The rows of a mode: its own, but for what the command line says.
-std::vector<ServeRow> RowsOf(const ServeMode& mode, const ServeFlags& flags) {
-  std::vector<ServeRow> rows = mode.rows;
-  // Of each row one with every number: those that are the same are left out.
-  const auto vary = [&rows](const auto& numbers, auto member) {
-    if (numbers.empty()) return;
-    std::vector<ServeRow> varied;
-    for (const auto& number : numbers) {
-      ServeRow row = rows.front();
-      row.*member = number;
-      varied.push_back(row);
-    }
-    rows = std::move(varied);
-  };
-  const auto cross = [&rows, &vary](const auto& numbers, auto member) {
-    std::vector<ServeRow> all;
-    const std::vector<ServeRow> before = rows;
-    for (const ServeRow& row : before) {
-      rows = {row};
-      vary(numbers, member);
-      all.insert(all.end(), rows.begin(), rows.end());
-    }
-    rows = all;
-  };
-  const bool said = !flags.workers.empty() || !flags.batches.empty() || !flags.credits.empty();
-  if (said) rows.resize(1);
-  cross(flags.workers, &ServeRow::workers);
-  if (rows.front().batch > 0) cross(flags.batches, &ServeRow::batch);
-  if (rows.front().credit > 0) cross(flags.credits, &ServeRow::credit);
-  for (ServeRow& row : rows) {
-    row.mode = mode.name;
-    row.rate = flags.rate;
-  }
-  return rows;
-}
-
-using SteadyClock = std::chrono::steady_clock;
-
 void Sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-// All that is counted, at one moment.
-struct Sample {
-  SteadyClock::time_point at;
-  uint64_t assignments = 0;
-  uint64_t results = 0;
-  uint64_t signals = 0;
-  uint64_t upserts = 0;
-  uint64_t items = 0;  // in the unit of the mode
-  double client_cpu_seconds = 0;
-  std::optional<ProcessUse> server;
-  std::map<std::string, double> metrics;
-};
-
-Sample TakeSample(const Served& served, const LoadTally& tally, const ServeMode& mode) {
-  return {.at = SteadyClock::now(),
+ServeSample TakeSample(const Served& served, const LoadTally& tally, const ServeMode& mode) {
+  return {.at = std::chrono::steady_clock::now(),
           .assignments = tally.assignments,
           .results = tally.results,
           .signals = tally.signals,
@@ -166,13 +50,6 @@ struct Clients {
   ItemStream* reporter = nullptr;  // one of all
   std::atomic<uint64_t> next_page = 0;
 };
-
-// Messages of a stream that are not acknowledged: what the server takes of each, but for large
-// ones.
-int InFlight(const ServeFlags& flags, int batch) {
-  if (flags.in_flight > 0) return flags.in_flight;
-  return std::clamp(8000 / batch, 1, limits::kMaxUnackedMessagesPerStream);
-}
 
 std::vector<std::shared_ptr<grpc::Channel>> Connect(const Served& served, int connections) {
   std::vector<std::shared_ptr<grpc::Channel>> channels;
@@ -222,103 +99,35 @@ void MakeClients(const ServeFlags& flags, const ServeRow& row, const Served& ser
   clients.all.push_back(std::move(reporter));
 }
 
+bool AllQuiet(const Clients& clients) {
+  return std::all_of(clients.all.begin(), clients.all.end(),
+                     [](const auto& client) { return client->quiet(); });
+}
+
 // Whether nothing is under way any more, now and a moment later, within half a minute.
 bool AwaitQuiet(const Clients& clients) {
   int quiet = 0;
   for (int i = 0; i < 600 && quiet < 3; ++i) {
     Sleep(0.05);
-    const bool all = std::all_of(clients.all.begin(), clients.all.end(),
-                                 [](const auto& client) { return client->quiet(); });
-    quiet = all ? quiet + 1 : 0;
+    quiet = AllQuiet(clients) ? quiet + 1 : 0;
   }
   return quiet == 3;
 }
 
-// The servers' load average over a minute: what else the machine does is part of a figure.
-double LoadAverage() {
-  double load = 0;
-  return getloadavg(&load, 1) == 1 ? load : std::numeric_limits<double>::quiet_NaN();
-}
-
-void AddQuantiles(const std::string& prefix, const Latencies& latencies,
-                  nlohmann::ordered_json& line) {
-  line[prefix + "p50_us"] = Rounded(latencies.Quantile(0.5), 0);
-  line[prefix + "p99_us"] = Rounded(latencies.Quantile(0.99), 0);
-  line[prefix + "p999_us"] = Rounded(latencies.Quantile(0.999), 0);
-}
-
-// What a metric grew by, for each of `items`; none if it is not known.
-nlohmann::ordered_json Growth(const std::string& metric, const Sample& before, const Sample& after,
-                              double items, int decimals) {
-  const auto first = before.metrics.find(metric);
-  const auto last = after.metrics.find(metric);
-  if (first == before.metrics.end() || last == after.metrics.end()) return nullptr;
-  return Rounded((last->second - first->second) / items, decimals);
-}
-
-nlohmann::ordered_json LineOf(const ServeFlags& flags, const ServeMode& mode, const ServeRow& row,
-                              const Sample& before, const Sample& after, const LoadTally& tally) {
-  const double seconds = std::chrono::duration<double>(after.at - before.at).count();
-  const auto per_second = [seconds](uint64_t first, uint64_t last) {
-    return Rounded(static_cast<double>(last - first) / seconds, 0);
-  };
-  const double millions = static_cast<double>(after.items - before.items) / 1e6;
-  nlohmann::ordered_json line = {
-      {"mode", row.mode},
-      {"workers", row.workers},
-      {"batch", row.batch},
-      {"credit", row.credit},
-      {"assignments_per_second", per_second(before.assignments, after.assignments)},
-      {"results_per_second", per_second(before.results, after.results)},
-      {"signals_per_second", per_second(before.signals, after.signals)},
-      {"upserts_per_second", per_second(before.upserts, after.upserts)}};
-  AddQuantiles("", tally.*mode.latencies, line);
-  AddQuantiles("ack_", tally.acks, line);
-  const bool known = before.server && after.server;
-  const double server_cpu = known ? after.server->cpu_seconds - before.server->cpu_seconds : 0;
-  line["server_cpu_s_per_million"] = known ? Rounded(server_cpu / millions, 2) : nullptr;
-  line["server_rss_mb"] = known ? Rounded(after.server->resident_mb, 1) : nullptr;
-  line["server_cores"] = known ? Rounded(server_cpu / seconds, 2) : nullptr;
-  line["client_cpu_s_per_million"] =
-      Rounded((after.client_cpu_seconds - before.client_cpu_seconds) / millions, 2);
-  line["syncs_per_million"] = Growth("freshet_store_syncs_total", before, after, millions, 0);
-  line["log_bytes_per_item"] =
-      Growth("freshet_store_written_bytes_total{by=\"wal\"}", before, after, millions * 1e6, 1);
-  line["written_bytes_per_item"] =
-      Growth("freshet_store_written_bytes_total", before, after, millions * 1e6, 1);
-  line["refused"] = tally.refused.load();
-  line["items"] = after.items - before.items;
-  line["seconds"] = Rounded(seconds, 2);
-  line["crawl_rate"] = row.mode == "crawl" || row.mode == "next" ? Rounded(row.rate, 0) : nullptr;
-  line["in_flight"] = row.batch > 0 && row.mode != "next" ? InFlight(flags, row.batch) : 0;
-  line["pages"] = flags.synthetic.pages;
-  line["hosts"] = (flags.synthetic.pages - 1) / flags.synthetic.pages_per_host + 1;
-  line["shards"] = flags.served.shards;
-  line["durability"] = flags.served.durability;
-  line["load_average"] = Rounded(LoadAverage(), 1);
-  return line;
-}
-
-// Runs from the first page to the last; other modes for their time.
-Status RunFor(const ServeFlags& flags, const ServeRow& row, const Clients& clients) {
+// Loads from the first page to the last; other modes run for their time, or to their last item.
+Status RunFor(const ServeFlags& flags, const ServeMode& mode, const ServeRow& row,
+              const Clients& clients, const LoadTally& tally) {
   if (row.mode != "upsert") {
-    Sleep(flags.seconds);
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::duration<double>(flags.seconds);
+    const uint64_t last = tally.*mode.items + MostItems(flags, mode);
+    while (std::chrono::steady_clock::now() < end && tally.*mode.items < last) Sleep(0.005);
     return {};
   }
-  while (clients.next_page < flags.synthetic.pages) {
-    Sleep(0.02);
-    const bool over = std::all_of(clients.all.begin(), clients.all.end(),
-                                  [](const auto& client) { return client->quiet(); });
-    if (over && clients.next_page < flags.synthetic.pages) {
-      return MakeStatus(absl::StatusCode::kUnavailable, "the streams ended at page {}",
-                        clients.next_page.load());
-    }
-  }
-  while (!std::all_of(clients.all.begin(), clients.all.end(),
-                      [](const auto& client) { return client->quiet(); })) {
-    Sleep(0.005);
-  }
-  return {};
+  while (!AllQuiet(clients)) Sleep(0.005);
+  if (tally.upserts + tally.refused >= flags.synthetic.pages) return {};
+  return MakeStatus(absl::StatusCode::kUnavailable, "the streams ended after {} of {} pages",
+                    tally.upserts.load(), flags.synthetic.pages);
 }
 
 // Returns the items a second.
@@ -330,15 +139,15 @@ StatusOr<double> MeasureRow(const ServeFlags& flags, const ServeMode& mode, cons
   LoadTally tally;
   Clients clients;
   MakeClients(flags, row, served, tally, clients);
-  Sample before = TakeSample(served, tally, mode);
+  ServeSample before = TakeSample(served, tally, mode);
   for (const auto& client : clients.all) client->Start();
   if (row.mode != "upsert") {
     Sleep(flags.warmup);
     for (Latencies* latencies : {&tally.ticks, &tally.acks, &tally.calls}) latencies->Clear();
     before = TakeSample(served, tally, mode);
   }
-  const Status ran = RunFor(flags, row, clients);
-  const Sample after = TakeSample(served, tally, mode);
+  const Status ran = RunFor(flags, mode, row, clients, tally);
+  const ServeSample after = TakeSample(served, tally, mode);
   const nlohmann::ordered_json line = LineOf(flags, mode, row, before, after, tally);
   // What was taken is still reported. Calls that wait get pages while there are some; of the credit
   // of workers the rest stays with the server.
@@ -420,6 +229,7 @@ Status MeasureAll(const ServeFlags& flags, Served& served) {
 
 Status RunServeBench(const ServeFlags& flags) {
   RETURN_IF_ERROR(ParseDurability(flags.served.durability).status());
+  if (flags.in_process) return MeasureInProcess(flags);
   ASSIGN_OR_RETURN(const ScratchDir scratch, ScratchDir::Make("freshet-serve"));
   Served served(flags.served);
   RETURN_IF_ERROR(served.Start(scratch.path()));
@@ -448,6 +258,11 @@ void AddRowFlags(CLI::App& command, ServeFlags& flags) {
   command.add_option("--warmup", flags.warmup, "Seconds before each row that are not measured")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 3600.0));
+  command
+      .add_option("--items", flags.items,
+                  "Of each row at most, 0: any number; unset: for crawl and next a tenth and a "
+                  "twentieth of the pages, so that the table takes a part of them once")
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1'000'000'000'000}));
   command.add_option("--rate", flags.rate, "Crawls per second that may leave")
       ->capture_default_str()
       ->check(CLI::Range(1.0, kGreatestRate));
@@ -477,6 +292,8 @@ void AddServeBench(CLI::App& app, CommandAction& action) {
   command->add_option("--target", served.target, "A server that runs, instead of one of our own");
   command->add_option("--target-http", served.target_http, "Its HTTP address, for its metrics");
   command->add_option("--server-pid", served.server_pid, "Its process, if it is on this machine");
+  command->add_flag("--in-process", flags->in_process,
+                    "Store and shards alone, without network: all but next");
   command->add_flag("--loaded", flags->loaded, "The target has the pages already");
   command->add_option("--server", served.program, "Program of a server of our own")
       ->check(CLI::ExistingFile);

@@ -24,13 +24,7 @@ Status ToStatus(const grpc::Status& status) {
 
 Status Served::Start(const std::string& dir) {
   if (options_.target.empty()) {
-    const std::string config = dir + "/config.yml";
-    std::ofstream(config) << "epochs: {interval: 0}\n";
-    const std::vector<std::string> flags = {"--config",     config,
-                                            "--shards",     std::to_string(options_.shards),
-                                            "--durability", options_.durability,
-                                            "--crawl-rate", "0"};
-    RETURN_IF_ERROR(daemon_.Start(dir + "/data", dir + "/log", flags));
+    RETURN_IF_ERROR(Launch(dir));
     RETURN_IF_ERROR(daemon_.AwaitReady());
   }
   const std::shared_ptr<grpc::Channel> channel = NewChannel();
@@ -51,6 +45,14 @@ Status Served::Start(const std::string& dir) {
   grpc::ClientContext source_call;
   RETURN_IF_ERROR(ToStatus(admin_->RegisterSource(&source_call, source, &registered)));
   return SetCrawlRate(0);
+}
+
+Status Served::Launch(const std::string& dir) {
+  const std::string config = dir + "/config.yml";
+  std::ofstream(config) << "epochs: {interval: 0}\n";
+  return daemon_.Start(dir + "/data", dir + "/log",
+                       {"--config", config, "--shards", std::to_string(options_.shards),
+                        "--durability", options_.durability, "--crawl-rate", "0"});
 }
 
 Status Served::Stop() { return options_.target.empty() ? daemon_.Stop() : Status(); }

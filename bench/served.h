@@ -42,6 +42,8 @@ class Served {
 
   // A server of our own keeps its data and its log in `dir`. Unavailable: it cannot be reached.
   [[nodiscard]] Status Start(const std::string& dir);
+  // Starts the process of a server of our own, as Start does, and waits for nothing.
+  [[nodiscard]] Status Launch(const std::string& dir);
   // Ends a server of our own.
   [[nodiscard]] Status Stop();
 

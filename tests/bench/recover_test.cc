@@ -31,8 +31,18 @@ TEST(BenchRecover, FindsEveryPageAndTheSameBestOne) {
   EXPECT_EQ(one["first_value"], three["first_value"]) << "the best page over all shards";
 }
 
+TEST(BenchRecover, TimesAServerThatWasKilledUnderLoad) {
+  const json line = Recover("--pages 3000 --pages-per-host 10 --killed-under-load 0.5");
+  EXPECT_EQ(line["case"], "killed under load");
+  EXPECT_EQ(line["pages"], 3000);
+  EXPECT_GT(line["seconds"].get<double>(), 0);
+  EXPECT_GT(line["crawls"].get<double>(), 0);
+  EXPECT_GT(line["signals"].get<double>(), 0);
+}
+
 TEST(BenchRecover, RefusesBadUsage) {
-  for (const char* flags : {"--pages 0", "--policy best", "--shards 0", "--fast"}) {
+  for (const char* flags : {"--pages 0", "--killed-under-load 0", "--server /bin/true",
+                            "--policy best", "--shards 0", "--fast"}) {
     EXPECT_EQ(RunProgram(std::string("freshet-bench recover ") + flags, "").exit_code, 2) << flags;
   }
 }
