@@ -4,6 +4,8 @@
 #ifndef FRESHET_BENCH_LOAD_H_
 #define FRESHET_BENCH_LOAD_H_
 
+#include <grpcpp/grpcpp.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>

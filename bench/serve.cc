@@ -23,6 +23,7 @@
 #include "bench/served.h"
 #include "bench/synthetic_store.h"
 #include "fmt/format.h"
+#include "storage/store.h"
 #include "tools/common/rounded.h"
 
 namespace freshet {
