@@ -92,6 +92,42 @@ TEST(Restart, GoesOnWithEverythingAcknowledged) {
   EXPECT_EQ(server.Statistics().schedule().open_leases(), 0u);
 }
 
+// Whether its lease is open, was answered, or was so in a commit long ago: a host is left alone for
+// as long as before.
+TEST(Restart, LeavesHostsAloneForTheRestOfTheirDelays) {
+  for (const Duration delay : {Duration::Seconds(9), Duration::Hours(1)}) {
+    TestServer server([&](ServerConfig* config) {
+      config->durability = "wal";
+      config->politeness.min_delay = delay;
+    });
+    server.UpsertMany(40, 20);
+    const v1::NextResponse next = server.Next(20);
+    ASSERT_GT(next.assignments_size(), 1);
+    std::map<std::string, v1::HostState> before;
+    for (int i = 0; i < next.assignments_size(); ++i) {
+      const std::string& url = next.assignments(i).url();
+      if (i % 2 == 0) {
+        v1::CrawlResult result;
+        result.set_lease_id(next.assignments(i).lease_id());
+        result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+        EXPECT_EQ(server.Report(result).statuses_size(), 0);
+      }
+      before[url] = server.Get(url).explanation().host_state();
+      EXPECT_TRUE(before[url].has_next_allowed_time()) << url;
+    }
+    for (const int shards : {1, 3, 3, 2}) {
+      server.config.shards = shards;
+      server.Restart();
+      for (const auto& [url, host] : before) {
+        const v1::HostState now = server.Get(url).explanation().host_state();
+        EXPECT_EQ(now.next_allowed_time().seconds(), host.next_allowed_time().seconds()) << url;
+        EXPECT_EQ(now.next_allowed_time().nanos(), host.next_allowed_time().nanos()) << url;
+        EXPECT_EQ(now.in_flight(), host.in_flight()) << url;
+      }
+    }
+  }
+}
+
 TEST(Restart, StaysPausedForTheSameReason) {
   TestServer server;
   server.UpsertMany(1);
