@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+#endif
+
 namespace freshet::storage {
 namespace {
 
@@ -30,9 +34,35 @@ constexpr Tables MakeTables() {
 }
 constexpr Tables kTables = MakeTables();
 
+#if defined(__x86_64__)
+// One after the other the instructions take three cycles for eight bytes: faster than a file is
+// read, so that interleaving several runs would gain nothing.
+__attribute__((target("sse4.2"))) uint32_t Crc32cByInstruction(uint32_t crc,
+                                                               std::string_view bytes) {
+  uint64_t folded = ~crc;
+  while (bytes.size() >= sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));
+    folded = _mm_crc32_u64(folded, word);
+    bytes.remove_prefix(sizeof(word));
+  }
+  crc = static_cast<uint32_t>(folded);
+  for (const char c : bytes) crc = _mm_crc32_u8(crc, static_cast<unsigned char>(c));
+  return ~crc;
+}
+#endif
+
 }  // namespace
 
 uint32_t Crc32c(uint32_t crc, std::string_view bytes) {
+#if defined(__x86_64__)
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
+  if (has_instruction) return Crc32cByInstruction(crc, bytes);
+#endif
+  return Crc32cByTables(crc, bytes);
+}
+
+uint32_t Crc32cByTables(uint32_t crc, std::string_view bytes) {
   crc = ~crc;
   while (bytes.size() >= kSlices) {
     uint64_t word = 0;

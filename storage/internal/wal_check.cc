@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
+#include <span>
 
 #include "core/base/check.h"
 #include "rocksdb/env.h"
@@ -19,6 +21,9 @@ namespace {
 constexpr size_t kLogBlockBytes = 32768;
 constexpr size_t kHeaderBytes = 7;
 constexpr size_t kSectorBytes = 512;
+// What is read of a log at a time: whole blocks, and little enough to stay in the cache while its
+// checksums are computed.
+constexpr size_t kPieceBytes = 16 * kLogBlockBytes;
 enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 // A logical record is a write batch: sequence number (8 bytes), number of changes (4), the changes.
 constexpr size_t kBatchHeaderBytes = 12;
@@ -101,38 +106,125 @@ bool EndsInUnwrittenSectors(std::string_view log, size_t offset) {
   return first_sector < log.size();
 }
 
-// Walks the physical records of one log. Owner thread only.
-class WalWalker {
+// Goes over the physical records of a log for as long as they are intact, a piece at a time. Owner
+// thread only.
+class LogScan {
  public:
-  WalWalker(std::string_view log, LogKind kind, std::atomic<uint64_t>* done = nullptr)
+  enum class End : uint8_t {
+    kOfPiece,     // all is intact so far
+    kBadBytes,    // neither an intact physical record nor the filling of a block
+    kOutOfOrder,  // a part of a record that cannot come here
+    kNoBatch,     // a record that is too short for a write batch
+  };
+
+  explicit LogScan(LogKind kind) : smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1) {}
+
+  // `piece` follows those of the calls before; all but the last are whole blocks. Not to be called
+  // again once it did not get to the end of a piece.
+  End Scan(std::string_view piece) {
+    const size_t base = offset_;
+    while (offset_ - base < piece.size()) {
+      const size_t block_rest = kLogBlockBytes - offset_ % kLogBlockBytes;
+      if (block_rest < kHeaderBytes) {
+        offset_ += block_rest;
+        continue;
+      }
+      if (piece.size() - (offset_ - base) < kHeaderBytes) return End::kBadBytes;
+      const Header header = ReadHeader(piece, offset_ - base);
+      if (!Intact(piece, offset_ - base, header)) return End::kBadBytes;
+      const End end = Take(header, TypeAndPayload(piece, offset_ - base, header.length).substr(1));
+      if (end != End::kOfPiece) return end;
+    }
+    return End::kOfPiece;
+  }
+
+  // Where it is, in the log.
+  [[nodiscard]] size_t offset() const { return offset_; }
+  // Behind some parts of a record of which more must follow.
+  [[nodiscard]] bool in_record() const { return in_record_; }
+  // Where the logical record at hand begins.
+  [[nodiscard]] size_t start() const { return in_record_ ? record_start_ : offset_; }
+  [[nodiscard]] const WalContents& contents() const { return contents_; }
+
+ private:
+  End Take(const Header& header, std::string_view payload) {
+    const bool starts = header.type == kFull || header.type == kFirst;
+    if (starts == in_record_) return End::kOutOfOrder;
+    if (starts) {
+      record_start_ = offset_;
+      batch_header_.clear();
+    }
+    // The batch's header itself may lie across the end of a block.
+    batch_header_ += payload.substr(0, kBatchHeaderBytes - batch_header_.size());
+    const bool ends = header.type == kFull || header.type == kLast;
+    if (ends && smallest_ == kBatchHeaderBytes) {
+      if (batch_header_.size() < kBatchHeaderBytes) return End::kNoBatch;
+      NoteBatch(batch_header_);
+    }
+    if (ends) ++contents_.records;
+    in_record_ = !ends;
+    offset_ += kHeaderBytes + header.length;
+    return End::kOfPiece;
+  }
+
+  void NoteBatch(std::string_view header) {
+    const auto sequence = ReadFixed<uint64_t>(header);
+    if (contents_.records == 0) contents_.first_sequence = sequence;
+    contents_.next_sequence = sequence + ReadFixed<uint32_t>(header.substr(sizeof(sequence)));
+  }
+
+  const size_t smallest_;  // payload of a record
+  WalContents contents_;
+  size_t offset_ = 0;
+  bool in_record_ = false;  // between FIRST and LAST
+  size_t record_start_ = 0;
+  std::string batch_header_;  // of the record at hand, as far as it was read
+};
+
+// Reads a log that is in memory, and says what the first bad place is. Owner thread only.
+class LogJudge {
+ public:
+  LogJudge(std::string_view log, LogKind kind)
       : log_(log),
         kind_(kind),
         smallest_(kind == LogKind::kWal ? kBatchHeaderBytes : 1),
-        done_(done) {}
+        scan_(kind) {}
 
-  WalReading Walk() {
-    while (offset_ < log_.size() && !reading_.faulty) {
-      const size_t before = offset_;
-      Step();
-      if (done_ != nullptr) done_->fetch_add(offset_ - before, std::memory_order_relaxed);
+  WalReading Read() {
+    switch (scan_.Scan(log_)) {
+      case LogScan::End::kOfPiece:
+        if (scan_.in_record()) Torn("the last parts of a record are missing");
+        break;
+      case LogScan::End::kBadBytes:
+        JudgeBadBytes();
+        break;
+      case LogScan::End::kOutOfOrder:
+        Damaged("a record's parts are out of order");
+        break;
+      case LogScan::End::kNoBatch:
+        Damaged("a record holds no write batch");
+        break;
     }
-    if (!reading_.faulty && in_record_)
-      Torn(record_start_, "the last parts of a record are missing");
+    reading_.contents = scan_.contents();
     return std::move(reading_);
   }
 
  private:
-  void Step() {
-    const size_t block_rest = kLogBlockBytes - offset_ % kLogBlockBytes;
-    if (block_rest < kHeaderBytes) {
-      offset_ += block_rest;
-      return;
+  void JudgeBadBytes() {
+    const size_t offset = scan_.offset();
+    if (log_.size() - offset < kHeaderBytes) return Torn("a record's header is cut off");
+    if (AllZeros(log_.substr(offset))) return Torn("nothing but zeros follows");
+    if (IsRepeated(scan_.start())) return Torn("a write that failed, and was repeated");
+    const Header header = ReadHeader(log_, offset);
+    const bool cut_off = header.length > header.room && header.cut_by_file;
+    if (!cut_off && !EndsInUnwrittenSectors(log_, offset)) {
+      return Damaged(header.length > header.room ? "a record's length is impossible"
+                                                 : "a record's checksum is wrong");
     }
-    if (log_.size() - offset_ < kHeaderBytes) return Torn(Start(), "a record's header is cut off");
-    const Header header = ReadHeader(log_, offset_);
-    if (Intact(log_, offset_, header)) return Take(header);
-    if (AllZeros(log_.substr(offset_))) return Torn(Start(), "nothing but zeros follows");
-    Judge(header);
+    if (LengthWasDamaged(log_, offset, header)) return Damaged("a record's length is wrong");
+    if (IntactRecordBehind(log_, offset, smallest_))
+      return Damaged("a record before intact ones is bad");
+    Torn(cut_off ? "a record is cut off" : "a record's end was never written");
   }
 
   // The bytes at `start` are the beginning of those that follow, and without them the log is
@@ -142,90 +234,70 @@ class WalWalker {
     for (size_t again = 1; again <= tail.size() / 2; ++again) {
       if (tail.substr(again, again) != tail.substr(0, again)) continue;
       const std::string without = std::string(log_.substr(0, start)).append(tail.substr(again));
-      WalWalker walker(without, kind_);
-      walker.judging_ = false;
-      if (!walker.Walk().faulty) return true;
+      LogScan scan(kind_);
+      if (scan.Scan(without) == LogScan::End::kOfPiece && !scan.in_record()) return true;
     }
     return false;
   }
 
-  // Where the logical record at hand begins.
-  [[nodiscard]] size_t Start() const { return in_record_ ? record_start_ : offset_; }
-
-  void Take(const Header& header) {
-    const bool starts = header.type == kFull || header.type == kFirst;
-    if (starts == in_record_) return Damaged("a record's parts are out of order");
-    if (starts) {
-      record_start_ = offset_;
-      batch_header_.clear();
-    }
-    // The batch's header itself may lie across the end of a block.
-    const std::string_view payload = TypeAndPayload(log_, offset_, header.length).substr(1);
-    batch_header_ += payload.substr(0, kBatchHeaderBytes - batch_header_.size());
-    const bool ends = header.type == kFull || header.type == kLast;
-    if (ends && !NoteSequence(batch_header_)) return Damaged("a record holds no write batch");
-    in_record_ = header.type == kFirst || header.type == kMiddle;
-    if (!in_record_) {
-      ++reading_.contents.records;
-      reading_.contents.next_sequence = next_sequence_;
-    }
-    offset_ += kHeaderBytes + header.length;
-  }
-
-  // False: too short.
-  bool NoteSequence(std::string_view payload) {
-    if (smallest_ < kBatchHeaderBytes) return true;
-    if (payload.size() < kBatchHeaderBytes) return false;
-    const auto sequence = ReadFixed<uint64_t>(payload);
-    next_sequence_ = sequence + ReadFixed<uint32_t>(payload.substr(sizeof(sequence)));
-    if (reading_.contents.records == 0) reading_.contents.first_sequence = sequence;
-    return true;
-  }
-
-  void Judge(const Header& header) {
-    if (!judging_) return Damaged("bad");
-    if (IsRepeated(Start())) return Torn(Start(), "a write that failed, and was repeated");
-    const bool cut_off = header.length > header.room && header.cut_by_file;
-    if (!cut_off && !EndsInUnwrittenSectors(log_, offset_)) {
-      return Damaged(header.length > header.room ? "a record's length is impossible"
-                                                 : "a record's checksum is wrong");
-    }
-    if (LengthWasDamaged(log_, offset_, header)) return Damaged("a record's length is wrong");
-    if (IntactRecordBehind(log_, offset_, smallest_))
-      return Damaged("a record before intact ones is bad");
-    Torn(Start(), cut_off ? "a record is cut off" : "a record's end was never written");
-  }
-
-  void Torn(size_t offset, std::string what) { Fault(offset, true, std::move(what)); }
-  void Damaged(std::string what) { Fault(Start(), false, std::move(what)); }
-  void Fault(size_t offset, bool torn, std::string what) {
+  void Torn(std::string what) { Fault(true, std::move(what)); }
+  void Damaged(std::string what) { Fault(false, std::move(what)); }
+  void Fault(bool torn, std::string what) {
     reading_.faulty = true;
     reading_.fault = {.file = {},
-                      .offset = offset,
-                      .bytes = log_.size() - offset,
+                      .offset = scan_.start(),
+                      .bytes = log_.size() - scan_.start(),
                       .torn = torn,
                       .what = std::move(what)};
-    // A fault in the first record of the log leaves no first sequence behind.
-    if (reading_.contents.records == 0) reading_.contents = WalContents();
   }
 
   const std::string_view log_;
   const LogKind kind_;
   const size_t smallest_;  // payload of a record
-  std::atomic<uint64_t>* const done_;
-  bool judging_ = true;  // else any bad place will do
+  LogScan scan_;
   WalReading reading_;
-  size_t offset_ = 0;
-  bool in_record_ = false;  // between FIRST and LAST
-  size_t record_start_ = 0;
-  std::string batch_header_;  // of the record at hand, as far as it was read
-  uint64_t next_sequence_ = 0;
 };
 
 StatusOr<std::string> ReadFile(rocksdb::Env* env, const std::string& path) {
   std::string bytes;
   RETURN_IF_ERROR(FromRocksDb(rocksdb::ReadFileToString(env, path, &bytes), "reading " + path));
   return bytes;
+}
+
+// Fills `buffer`, but for the end of the file.
+StatusOr<std::string_view> ReadPiece(rocksdb::SequentialFile& file, const std::string& path,
+                                     std::span<char> buffer) {
+  size_t filled = 0;
+  while (filled < buffer.size()) {
+    rocksdb::Slice read;
+    char* const into = buffer.data() + filled;
+    RETURN_IF_ERROR(FromRocksDb(file.Read(buffer.size() - filled, &read, into), "reading " + path));
+    if (read.empty()) break;
+    if (read.data() != into) std::memmove(into, read.data(), read.size());
+    filled += read.size();
+  }
+  return std::string_view(buffer.data(), filled);
+}
+
+// As ReadLog, of a file. Holds only a piece of it at a time, all of it where it is not intact.
+StatusOr<WalReading> ReadWalFile(rocksdb::Env* env, const std::string& path,
+                                 OpenProgress* progress) {
+  std::unique_ptr<rocksdb::SequentialFile> file;
+  RETURN_IF_ERROR(
+      FromRocksDb(env->NewSequentialFile(path, &file, rocksdb::EnvOptions()), "reading " + path));
+  std::vector<char> buffer(kPieceBytes);
+  LogScan scan(LogKind::kWal);
+  while (true) {
+    RETURN_IF_ERROR(GoOn(progress));
+    ASSIGN_OR_RETURN(const std::string_view piece, ReadPiece(*file, path, buffer));
+    if (scan.Scan(piece) != LogScan::End::kOfPiece) break;
+    if (progress != nullptr) progress->checked_log_bytes += piece.size();
+    if (piece.size() == buffer.size()) continue;
+    if (scan.in_record()) break;
+    return WalReading{.contents = scan.contents()};
+  }
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(env, path));
+  return ReadLog(bytes, LogKind::kWal);
 }
 
 uint64_t BytesOf(rocksdb::Env* env, const std::vector<std::string>& paths) {
@@ -303,13 +375,12 @@ Status CheckManifest(rocksdb::Env* env, const std::string& dir,
 class WalChecker {
  public:
   WalChecker(rocksdb::Env* env, WalPolicy policy,
-             const std::function<void(char, std::string_view)>& log, std::atomic<uint64_t>* done)
-      : env_(env), policy_(policy), log_(log), done_(done) {}
+             const std::function<void(char, std::string_view)>& log, OpenProgress* progress)
+      : env_(env), policy_(policy), log_(log), progress_(progress) {}
 
   Status Check(const std::string& path) {
     if (cut_) return SetAside(path);
-    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(env_, path));
-    WalReading reading = ReadLog(bytes, LogKind::kWal, done_);
+    ASSIGN_OR_RETURN(WalReading reading, ReadWalFile(env_, path, progress_));
     if (torn_ && reading.contents.records > 0) {
       // The torn tail of the log before was no loss only if nothing is missing here.
       if (reading.contents.first_sequence > next_sequence_ && next_sequence_ != 0) {
@@ -351,10 +422,10 @@ class WalChecker {
   rocksdb::Env* const env_;
   const WalPolicy policy_;
   const std::function<void(char, std::string_view)>& log_;
-  std::atomic<uint64_t>* const done_;  // may be null
-  std::optional<WalFault> torn_;       // of the log before, not decided yet
-  uint64_t next_sequence_ = 0;         // zero: no record seen yet
-  bool cut_ = false;                   // damage was cut: everything behind goes too
+  OpenProgress* const progress_;  // may be null
+  std::optional<WalFault> torn_;  // of the log before, not decided yet
+  uint64_t next_sequence_ = 0;    // zero: no record seen yet
+  bool cut_ = false;              // damage was cut: everything behind goes too
 };
 
 }  // namespace
@@ -372,9 +443,7 @@ StatusOr<bool> DatabaseExists(rocksdb::Env* env, const std::string& dir) {
   return false;
 }
 
-WalReading ReadLog(std::string_view bytes, LogKind kind, std::atomic<uint64_t>* done) {
-  return WalWalker(bytes, kind, done).Walk();
-}
+WalReading ReadLog(std::string_view bytes, LogKind kind) { return LogJudge(bytes, kind).Read(); }
 
 Status CheckLogs(rocksdb::Env* env, const std::string& dir, WalPolicy policy,
                  const std::function<void(char, std::string_view)>& log, OpenProgress* progress) {
@@ -385,13 +454,17 @@ Status CheckLogs(rocksdb::Env* env, const std::string& dir, WalPolicy policy,
     progress->log_bytes = BytesOf(env, paths);
     progress->stage = OpenStage::kCheckingLogs;
   }
-  WalChecker checker(env, policy, log,
-                     progress == nullptr ? nullptr : &progress->checked_log_bytes);
+  WalChecker checker(env, policy, log, progress);
   for (const std::string& path : paths) {
     RETURN_IF_ERROR(GoOn(progress));
     RETURN_IF_ERROR(checker.Check(path));
   }
   return checker.Finish();
+}
+
+StatusOr<uint64_t> WalBytes(rocksdb::Env* env, const std::string& dir) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListWals(env, dir));
+  return BytesOf(env, paths);
 }
 
 }  // namespace freshet::storage

@@ -19,7 +19,6 @@
 #ifndef FRESHET_STORAGE_INTERNAL_WAL_CHECK_H_
 #define FRESHET_STORAGE_INTERNAL_WAL_CHECK_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -63,10 +62,8 @@ enum class LogKind : uint8_t {
   kManifest,  // records are opaque; their sequence numbers read as zero
 };
 
-// Reads the bytes of one log up to its first bad place. Adds to `done`, which may be null, how many
-// bytes have been looked at, as it goes. Thread-safe.
-[[nodiscard]] WalReading ReadLog(std::string_view bytes, LogKind kind,
-                                 std::atomic<uint64_t>* done = nullptr);
+// Reads the bytes of one log up to its first bad place. Thread-safe.
+[[nodiscard]] WalReading ReadLog(std::string_view bytes, LogKind kind);
 
 // What to do about damage.
 enum class WalPolicy : uint8_t {
@@ -81,10 +78,14 @@ enum class WalPolicy : uint8_t {
 // Examines the MANIFEST in use and all write-ahead logs in `dir`, in order, and cuts torn tails
 // off; with kCut, damage in write-ahead logs too. Each cut is reported to `log` ('W').
 // `progress`, which may be null, is told how many bytes there are and how many have been looked at.
-// Thread-compatible: the directory's lock is held by the caller.
+// Takes 0.1 s for 256 MiB that the operating system has in memory. Thread-compatible: the
+// directory's lock is held by the caller.
 [[nodiscard]] Status CheckLogs(rocksdb::Env* env, const std::string& dir, WalPolicy policy,
                                const std::function<void(char, std::string_view)>& log,
                                OpenProgress* progress = nullptr);
+
+// Bytes of all write-ahead logs in `dir`. Thread-safe.
+[[nodiscard]] StatusOr<uint64_t> WalBytes(rocksdb::Env* env, const std::string& dir);
 
 }  // namespace freshet::storage
 

@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "rocksdb/env.h"
 #include "storage/internal/crc32c.h"
 #include "storage/store.h"
 #include "tests/storage/store_model.h"
@@ -96,6 +97,19 @@ TEST(Crc32c, GivesThePublishedValues) {
   EXPECT_EQ(Crc32c(0, std::string(32, '\0')), 0x8A9136AAU);  // RFC 3720, B.4
   EXPECT_EQ(Crc32c(0, std::string(32, '\xff')), 0x62A8AB43U);
   EXPECT_EQ(Crc32c(Crc32c(0, "12345"), "6789"), 0xE3069283U);
+}
+
+TEST(Crc32c, IsTheSameByTables) {
+  RandomRecords random(6);
+  for (size_t size = 0; size < 200; ++size) {
+    const std::string bytes = random.Bytes(size);
+    const size_t cut = random.Below(size + 1);
+    const uint32_t whole = Crc32cByTables(0, bytes);
+    EXPECT_EQ(Crc32c(0, bytes), whole) << size;
+    const std::string_view rest = std::string_view(bytes).substr(cut);
+    EXPECT_EQ(Crc32c(Crc32cByTables(0, bytes.substr(0, cut)), rest), whole) << size << ", " << cut;
+    EXPECT_EQ(Crc32cByTables(Crc32c(0, bytes.substr(0, cut)), rest), whole) << size << ", " << cut;
+  }
 }
 
 TEST(ReadLog, CountsIntactRecords) {
@@ -208,6 +222,71 @@ TEST(ReadLog, UnwrittenSectorsAtTheEndAreATornTail) {
   ASSERT_TRUE(zeros.faulty);
   EXPECT_TRUE(zeros.fault.torn);
   EXPECT_EQ(zeros.fault.offset, log.bytes.size());
+}
+
+// A directory with a MANIFEST and one log, which CheckLogs reads a piece at a time.
+class LogOnDisk : public testing::Test {
+ protected:
+  LogOnDisk() {
+    LogBuilder manifest;
+    manifest.AddPayload("opaque");
+    Spill(dir_ / "MANIFEST-000001", manifest.bytes);
+    Spill(dir_ / "CURRENT", "MANIFEST-000001\n");
+    RandomRecords random(8);
+    // Several pieces; records of all lengths, some longer than a piece.
+    for (int i = 0; i < 60; ++i) {
+      log_.Add(12 + random.Below(random.Below(10) == 0 ? 900'000 : 30'000), random);
+    }
+  }
+
+  Status Check(std::string_view log, WalPolicy policy) {
+    Spill(path_, log);
+    return CheckLogs(rocksdb::Env::Default(), dir_ / "", policy, {}, &progress_);
+  }
+
+  TempDir dir_;
+  const std::string path_ = dir_ / "000002.log";
+  LogBuilder log_;
+  OpenProgress progress_;
+};
+
+TEST_F(LogOnDisk, IsLookedAtToTheEnd) {
+  ASSERT_TRUE(Check(log_.bytes, WalPolicy::kRefuse).ok());
+  EXPECT_EQ(progress_.log_bytes, log_.bytes.size());
+  EXPECT_EQ(progress_.checked_log_bytes, log_.bytes.size());
+  EXPECT_EQ(Slurp(path_), log_.bytes);
+  EXPECT_EQ(*WalBytes(rocksdb::Env::Default(), dir_ / ""), log_.bytes.size());
+}
+
+TEST_F(LogOnDisk, DamageIsFoundWhereverItIs) {
+  for (size_t i = 0; i + 1 < log_.starts.size(); i += 7) {
+    std::string damaged = log_.bytes;
+    const size_t at = (log_.starts[i] + log_.starts[i + 1]) / 2;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    const Status status = Check(damaged, WalPolicy::kRefuse);
+    ASSERT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(fmt::format("000002.log, offset {}:", log_.starts[i])));
+    EXPECT_EQ(Slurp(path_).size(), damaged.size());
+  }
+}
+
+TEST_F(LogOnDisk, TornTailsAreCutAtTheLastRecord) {
+  const size_t last = log_.starts.back();
+  ASSERT_TRUE(Check(log_.bytes.substr(0, log_.bytes.size() - 1), WalPolicy::kRefuse).ok());
+  EXPECT_EQ(Slurp(path_), log_.bytes.substr(0, last));
+  // At the end of a piece.
+  const size_t block = 32'768;
+  const size_t size = (log_.bytes.size() / block - 16) / 16 * 16 * block;
+  ASSERT_TRUE(Check(log_.bytes.substr(0, size), WalPolicy::kRefuse).ok());
+  const auto torn = std::upper_bound(log_.starts.begin(), log_.starts.end(), size);
+  EXPECT_EQ(Slurp(path_).size(), *(torn - 1));
+}
+
+TEST_F(LogOnDisk, CheckingEndsWhenItIsCancelled) {
+  progress_.cancelled = true;
+  EXPECT_TRUE(absl::IsCancelled(Check(log_.bytes, WalPolicy::kRefuse)));
+  EXPECT_EQ(Slurp(path_), log_.bytes);
 }
 
 // A store whose process died: its commits are in the log only.
