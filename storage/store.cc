@@ -129,16 +129,42 @@ Status Store::Impl::OpenDatabase() {
     replay_watch_ = std::make_unique<ReplayWatch>(*options_.progress);
     db_options.wal_filter = replay_watch_.get();
   }
-  std::vector<std::string> stored_names;
+  uint64_t log_bytes = 0;
   ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
   if (exists) {
     const storage::WalPolicy policy = options_.durability == Durability::kSync
                                           ? storage::WalPolicy::kRefuse
                                           : storage::WalPolicy::kCut;
     RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log, options_.progress));
-    RETURN_IF_ERROR(
-        FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir_, &stored_names), dir_));
+    ASSIGN_OR_RETURN(log_bytes, storage::WalBytes(env_, dir_));
+    RETURN_IF_ERROR(CheckFamilies(db_options));
   }
+  cache_ = rocksdb::NewLRUCache(options_.block_cache_bytes);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (size_t i = 0; i < storage::kFamilies; ++i) {
+    rocksdb::ColumnFamilyOptions family =
+        storage::MakeFamilyOptions(static_cast<Family>(i), options_, cache_);
+    roomy_memtables_ = storage::MakeRoomForReplay(log_bytes, options_, &family);
+    families.emplace_back(std::string(storage::kFamilyNames[i]), family);
+  }
+  if (exists) Enter(OpenStage::kReplayingLogs);
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened = rocksdb::DB::Open(db_options, dir_, families, &handles, &db);
+  // A replay that was told to end looks like a damaged log.
+  if (!opened.ok()) RETURN_IF_ERROR(storage::GoOn(options_.progress));
+  RETURN_IF_ERROR(FromRocksDb(opened, "opening " + dir_));
+  db_.reset(db);
+  Enter(OpenStage::kOpening);
+  CHECK(handles.size() == handles_.size());
+  std::copy(handles.begin(), handles.end(), handles_.begin());
+  return options_.hold_compactions ? absl::OkStatus() : LimitMemtables();
+}
+
+Status Store::Impl::CheckFamilies(const rocksdb::DBOptions& db_options) const {
+  std::vector<std::string> stored_names;
+  RETURN_IF_ERROR(
+      FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir_, &stored_names), dir_));
   for (const std::string& name : stored_names) {
     const auto& known = storage::kFamilyNames;
     const auto& retired = storage::kRetiredFamilyNames;
@@ -154,23 +180,16 @@ Status Store::Impl::OpenDatabase() {
                         name);
     }
   }
-  cache_ = rocksdb::NewLRUCache(options_.block_cache_bytes);
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (size_t i = 0; i < storage::kFamilies; ++i) {
-    families.emplace_back(std::string(storage::kFamilyNames[i]),
-                          storage::MakeFamilyOptions(static_cast<Family>(i), options_, cache_));
+  return absl::OkStatus();
+}
+
+Status Store::Impl::LimitMemtables() {
+  if (!roomy_memtables_) return absl::OkStatus();
+  roomy_memtables_ = false;
+  for (rocksdb::ColumnFamilyHandle* family : handles_) {
+    RETURN_IF_ERROR(
+        FromRocksDb(db_->SetOptions(family, storage::UsualMemtables(options_)), "limiting"));
   }
-  if (exists) Enter(OpenStage::kReplayingLogs);
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  rocksdb::DB* db = nullptr;
-  const rocksdb::Status opened = rocksdb::DB::Open(db_options, dir_, families, &handles, &db);
-  // A replay that was told to end looks like a damaged log.
-  if (!opened.ok()) RETURN_IF_ERROR(storage::GoOn(options_.progress));
-  RETURN_IF_ERROR(FromRocksDb(opened, "opening " + dir_));
-  db_.reset(db);
-  Enter(OpenStage::kOpening);
-  CHECK(handles.size() == handles_.size());
-  std::copy(handles.begin(), handles.end(), handles_.begin());
   return absl::OkStatus();
 }
 

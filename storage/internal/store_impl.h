@@ -83,6 +83,10 @@ class Store::Impl {
   }
   void Say(char level, std::string_view line) const;
   void Enter(OpenStage stage) const;
+  // Refuses a database with column families that this release does not know.
+  [[nodiscard]] Status CheckFamilies(const rocksdb::DBOptions& db_options) const;
+  // What was replayed has its place in memory; from now on memtables are written as they fill.
+  [[nodiscard]] Status LimitMemtables();
   // Reads a number of `meta`; nullopt: there is none.
   [[nodiscard]] StatusOr<std::optional<uint64_t>> ReadNumber(const std::string& key) const;
   [[nodiscard]] StatusOr<bool> HasRows() const;
@@ -126,6 +130,7 @@ class Store::Impl {
   std::shared_ptr<Listener> listener_;
   std::unique_ptr<ReplayWatch> replay_watch_;
   std::unique_ptr<rocksdb::DB> db_;
+  bool roomy_memtables_ = false;  // until LimitMemtables
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
   uint64_t generation_ = 0;
   Fingerprinter fingerprinter_;

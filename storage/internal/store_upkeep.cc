@@ -32,6 +32,7 @@ Status Store::Impl::Checkpoint(const std::string& dir) {
 
 Status Store::Impl::StartCompactions() {
   if (!options_.hold_compactions) return absl::OkStatus();
+  RETURN_IF_ERROR(LimitMemtables());
   const std::vector<rocksdb::ColumnFamilyHandle*> all(handles_.begin(), handles_.end());
   return FromRocksDb(db_->EnableAutoCompaction(all), "starting compactions");
 }

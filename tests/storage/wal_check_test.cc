@@ -1,8 +1,10 @@
 #include "storage/internal/wal_check.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -376,6 +378,48 @@ TEST_F(DeadStore, WithoutSyncDamageIsCutAndReported) {
   bool some_prefix = false;
   for (size_t n = 0; n < 8; ++n) some_prefix |= *contents == script_.After(n);
   EXPECT_TRUE(some_prefix);
+}
+
+// A log may hold more than a memtable: what a flush had not written yet when the process died.
+TEST_F(DeadStore, IsServedBeforeAnythingIsWritten) {
+  constexpr size_t kSmallestMemtable = 64 << 10;  // that RocksDB allows
+  const std::string copy = CopyWithLog(Slurp(logs_.back()));
+  const StoreContents& contents = script_.After(8);
+  Changes changes;
+  for (const auto& [number, page] : contents.pages) {
+    changes.pages.push_back({.record = &page, .state = true});
+  }
+  StoreOptions options = Options();
+  {
+    FaultyEnv env(2);
+    options.env = env.env();
+    auto store = Store::Open(copy, options);
+    ASSERT_TRUE(store.ok()) << store.status();
+    while ((*store)->Stats().wal_written_bytes < kSmallestMemtable * 3 / 2) {
+      ASSERT_TRUE((*store)->Commit(changes).ok());
+    }
+    env.DieAt(1);
+  }
+  OpenProgress progress;
+  options.env = nullptr;
+  options.write_buffer_bytes = kSmallestMemtable;
+  options.hold_compactions = true;
+  options.progress = &progress;
+  const auto store = Store::Open(copy, options);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_GT(progress.replayed_log_bytes, kSmallestMemtable);
+  // Of what is written while logs are replayed, RocksDB says that it was compacted.
+  EXPECT_EQ((*store)->Stats().flushed_bytes + (*store)->Stats().compacted_bytes, 0U);
+  EXPECT_EQ(ReadContents(**store)->DifferenceFrom(contents), "");
+
+  // Then memtables have their limit: the next commits find them full.
+  ASSERT_TRUE((*store)->StartCompactions().ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE((*store)->Commit(changes).ok());
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while ((*store)->Stats().flushed_bytes == 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
+  EXPECT_GT((*store)->Stats().flushed_bytes, 0U);
 }
 
 TEST_F(DeadStore, AMissingFileIsRefused) {
