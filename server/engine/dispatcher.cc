@@ -656,6 +656,8 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
           in_refill_);
     const Instant now = clock_.Now();
     in_refill_ = 0;
+    // There is no tick for it any more if the rate went to zero meanwhile.
+    const bool no_use = stopping_ || paused_ || pacer_.rate() == Rate();
     bool short_of_pages = false;
     const uint64_t newcomer_leases = allowances_.newcomer_leases();
     for (size_t i = 0; i < refill->workers.size(); ++i) {
@@ -666,7 +668,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
       LetIn(refill->terms[i].worker);
       if (!assignment) {
         Unreserve(worker, &actions);
-      } else if (stopping_ || paused_ || !workers_.contains(worker)) {
+      } else if (no_use || !workers_.contains(worker)) {
         actions.give_back.push_back(assignment->lease);
         Unreserve(worker, &actions);
       } else {

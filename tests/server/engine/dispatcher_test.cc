@@ -241,6 +241,85 @@ TEST(Dispatcher, UsesTicksAsLateAsItMay) {
   EXPECT_EQ(stats.ticks_late + stats.ticks_without_credit + stats.ticks_without_page, 0u);
 }
 
+// Says how a waiter's wait ended. Thread-safe.
+class WaitingSink final : public AssignmentSink {
+ public:
+  void Deliver(std::vector<Assignment> /*assignments*/, Outlook outlook) override {
+    if (outlook != Outlook::kMore) ended_.set_value(outlook);
+  }
+  void OnPause(bool /*paused*/) override {}
+  void OnStall(const Status& /*why*/) override {}
+  std::future<Outlook> Ended() { return ended_.get_future(); }
+
+ private:
+  std::promise<Outlook> ended_;
+};
+
+// A page that was being leased for it has no tick any more.
+TEST(Dispatcher, AWaiterIsToldInTimeAlsoIfTheRateGoesToZeroWhileItsPageIsLeased) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  shards.Fill(0, 10);
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000),
+                        /*max_open_leases=*/1);
+  dispatcher.Start();
+  std::promise<void> rate_is_zero;
+  ASSERT_TRUE(shards[0].Query(
+      [zero = rate_is_zero.get_future().share()](const ShardView&) { zero.wait(); }));
+  const auto sink = std::make_shared<WaitingSink>();
+  std::future<Outlook> ended = sink->Ended();
+  const auto worker = dispatcher.Join({.name = "w",
+                                       .lease = Duration::Hours(1),
+                                       .waiter = true,
+                                       .waits_until = shards.clock().Now() + Duration::Millis(50)},
+                                      sink, 2);
+  ASSERT_TRUE(worker.ok());
+  dispatcher.Grant(*worker, 1);
+  while (!dispatcher.FullBy("w", "")) std::this_thread::yield();
+  (void)dispatcher.SetRate(Rate());
+  rate_is_zero.set_value();
+  ASSERT_EQ(ended.wait_for(std::chrono::minutes(1)), std::future_status::ready);
+  EXPECT_EQ(ended.get(), Outlook::kTimeOut);
+  dispatcher.Stop();
+}
+
+// Counts deliveries until there are enough assignments. Thread-safe.
+class DeliverySink final : public AssignmentSink {
+ public:
+  explicit DeliverySink(size_t wanted) : wanted_(wanted) {}
+  void Deliver(std::vector<Assignment> assignments, Outlook /*outlook*/) override {
+    if (wanted_ == 0) return;
+    ++deliveries_;
+    wanted_ -= std::min(wanted_, assignments.size());
+    if (wanted_ == 0) done_.set_value(deliveries_);
+  }
+  void OnPause(bool /*paused*/) override {}
+  void OnStall(const Status& /*why*/) override {}
+  int Await() { return done_.get_future().get(); }
+
+ private:
+  size_t wanted_;
+  int deliveries_ = 0;
+  std::promise<int> done_;
+};
+
+// A message for each would cost more than all else.
+TEST(Dispatcher, DeliversTicksTogetherThatAreVeryClose) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  shards.Fill(0, 2000);
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(20'000));
+  dispatcher.Start();
+  const auto sink = std::make_shared<DeliverySink>(2000);
+  const auto worker = dispatcher.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 1);
+  ASSERT_TRUE(worker.ok());
+  const Instant begin = shards.clock().Now();
+  dispatcher.Grant(*worker, 2000);
+  const int deliveries = sink->Await();
+  const Duration took = shards.clock().Now() - begin;
+  EXPECT_LE(deliveries, took.micros() / 250 + 2) << "in " << took.seconds() << " s";
+  dispatcher.Leave(*worker);
+  dispatcher.Stop();
+}
+
 // Calls of Next that wait leave places to workers on streams.
 TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
