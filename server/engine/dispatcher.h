@@ -238,6 +238,7 @@ class Dispatcher {
   // Newcomers with credit for whom newcomers hold too much, in turn.
   std::deque<WorkerId> crowded_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick
+  Instant next_release_ FRESHET_GUARDED_BY(mutex_);     // not before, however many are due
   size_t in_refill_ FRESHET_GUARDED_BY(mutex_) = 0;     // terms of the refill under way
   Instant last_at_ FRESHET_GUARDED_BY(mutex_);          // latest tick asked of the shards
   // After a refill that found too few pages, none is sent before this instant unless poked.
