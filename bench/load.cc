@@ -1,6 +1,7 @@
 #include "bench/load.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -136,7 +137,7 @@ class ItemStreamOf final : public ItemStream, grpc::ClientBidiReactor<Request, R
   }
   [[nodiscard]] bool quiet() const override {
     const MutexLock lock(mutex_);
-    return (over_ || unacknowledged_.size() == 0) && !writing_;
+    return over_ || (unacknowledged_.size() == 0 && !writing_ && !filled_);
   }
   Status End() override {
     Finish();
@@ -146,13 +147,19 @@ class ItemStreamOf final : public ItemStream, grpc::ClientBidiReactor<Request, R
   }
 
  private:
+  // The next message is made before the one before it leaves, so that both may leave together.
   void TryWrite() {
     const MutexLock lock(mutex_);
-    if (writing_ || finished_ || over_ || unacknowledged_.size() >= in_flight_) return;
-    if (fill_(&request_) == 0) return;
-    writing_ = true;
+    if (writing_ || over_ || unacknowledged_.size() >= in_flight_) return;
+    if (!filled_ && !finished_) filled_ = fill_(next_) > 0;
+    if (!filled_) return;
+    std::swap(request_, next_);
     unacknowledged_.Sent();
-    this->StartWrite(&request_);
+    filled_ = !finished_ && unacknowledged_.size() < in_flight_ && fill_(next_) > 0;
+    grpc::WriteOptions options;
+    if (filled_) options.set_buffer_hint();
+    writing_ = true;
+    this->StartWrite(request_, options);
   }
   void OnWriteDone(bool ok) override {
     {
@@ -183,7 +190,10 @@ class ItemStreamOf final : public ItemStream, grpc::ClientBidiReactor<Request, R
   CallEnd end_;
   ArenaMessage<Response> response_;
   mutable Mutex mutex_;
-  Request request_ FRESHET_GUARDED_BY(mutex_);
+  std::array<Request, 2> requests_ FRESHET_GUARDED_BY(mutex_);
+  Request* request_ FRESHET_GUARDED_BY(mutex_) = &requests_[0];  // gRPC's while writing
+  Request* next_ FRESHET_GUARDED_BY(mutex_) = &requests_[1];
+  bool filled_ FRESHET_GUARDED_BY(mutex_) = false;  // next_ is
   Unacknowledged unacknowledged_ FRESHET_GUARDED_BY(mutex_);
   bool writing_ FRESHET_GUARDED_BY(mutex_) = false;
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;

@@ -231,6 +231,7 @@ MessageStream::Steps MessageStream::NextSteps() {
     writing_sent_ = std::move(outgoing_.front().sent);
     outgoing_.pop_front();
     in_write_ = steps.write = true;
+    steps.more = !outgoing_.empty();
   }
   if (acks_.empty()) held_ = false;
   const bool over = (reads_ended_ && !goes_on_) || end_status_.has_value();
@@ -256,7 +257,12 @@ MessageStream::Steps MessageStream::NextSteps() {
 void MessageStream::Perform(Steps steps) {
   for (const Sent& sent : std::exchange(steps.failed, {})) sent(false);
   while (steps.write || steps.read) {
-    if (steps.write) StartWrite(&writing_);
+    if (steps.write) {
+      // What more there is follows at once: gRPC may keep it together, for one call of the system.
+      grpc::WriteOptions options;
+      if (steps.more) options.set_buffer_hint();
+      StartWrite(&writing_, options);
+    }
     if (!steps.read) return;
     // gRPC allows no read after Finish, so nobody finishes until this one has begun.
     StartRead(&incoming_);

@@ -144,6 +144,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   struct Steps {
     bool read = false;
     bool write = false;
+    bool more = false;  // is to be written after it
     std::optional<grpc::Status> finish;
     std::vector<Sent> failed;  // messages that will not leave
   };
