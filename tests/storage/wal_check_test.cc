@@ -387,7 +387,7 @@ TEST_F(DeadStore, IsServedBeforeAnythingIsWritten) {
   const StoreContents& contents = script_.After(8);
   Changes changes;
   for (const auto& [number, page] : contents.pages) {
-    changes.pages.push_back({.record = &page, .state = true});
+    changes.pages.push_back({.record = &page});
   }
   StoreOptions options = Options();
   {
