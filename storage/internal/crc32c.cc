@@ -56,8 +56,8 @@ __attribute__((target("sse4.2"))) uint32_t Crc32cByInstruction(uint32_t crc,
 
 uint32_t Crc32c(uint32_t crc, std::string_view bytes) {
 #if defined(__x86_64__)
-  static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
-  if (has_instruction) return Crc32cByInstruction(crc, bytes);
+  static const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
+  if (kHasInstruction) return Crc32cByInstruction(crc, bytes);
 #endif
   return Crc32cByTables(crc, bytes);
 }
