@@ -1,5 +1,6 @@
 #include "core/schedule/transaction.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
@@ -106,6 +107,10 @@ Changes Transaction::Finish() {
       changes.pages.push_back({.record = &page.record, .created = page.created});
     }
   }
+  // A store inserts rows that rise with less work; those of new pages come as they were sent.
+  std::sort(changes.pages.begin(), changes.pages.end(), [](const PageWrite& a, const PageWrite& b) {
+    return a.record->number < b.record->number;
+  });
   for (const Lease& lease : leases_) {
     if (lease.forgotten || lease.orphan) {
       changes.closed_leases.push_back(lease.record.id);
