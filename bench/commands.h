@@ -18,6 +18,7 @@ void PrintLine(nlohmann::ordered_json line);
 [[nodiscard]] double PeakMemoryMb();
 
 void AddEpochBench(CLI::App& app, CommandAction& action);
+void AddFirstHourBench(CLI::App& app, CommandAction& action);
 void AddIndexBench(CLI::App& app, CommandAction& action);
 void AddPlanBench(CLI::App& app, CommandAction& action);
 void AddStoreBench(CLI::App& app, CommandAction& action);

@@ -6,6 +6,7 @@ namespace {
 
 void AddBenchmarks(CLI::App& app, CommandAction& action) {
   AddEpochBench(app, action);
+  AddFirstHourBench(app, action);
   AddIndexBench(app, action);
   AddPlanBench(app, action);
   AddStoreBench(app, action);

@@ -34,8 +34,10 @@ class PickPace {
   void Begin(double t, size_t pages) {
     if (picks_ > 0) {
       // A pause says little about the time between the next picks.
-      interval_ =
-          std::clamp((t - start_) / static_cast<double>(picks_), 1e-7, 4 * interval_ + 1e-6);
+      const double most = 4 * interval_ + 1e-6;
+      const double mean = (t - start_) / static_cast<double>(picks_);
+      known_ = mean <= most;
+      interval_ = std::clamp(mean, 1e-7, most);
     }
     picks_ = 0;
     start_ = t;
@@ -49,6 +51,12 @@ class PickPace {
     least_ = std::numeric_limits<double>::infinity();
     hot_picks_ = 0;
   }
+
+  // Mean time between picks, and whether the last period has borne it out.
+  [[nodiscard]] double interval() const { return interval_; }
+  [[nodiscard]] bool known() const { return known_; }
+  // About the least that is picked; 0: nothing is known.
+  [[nodiscard]] double price() const { return price_; }
 
   // In a period cut short by `shorter` more pages are looked at, by as much. `reach`: what will be
   // picked is worth at least this; 0: nothing is known. Then the price is the least of what was
@@ -72,6 +80,7 @@ class PickPace {
   uint64_t hot_picks_ = 0;
   double warm_picks_ = 64;
   double interval_ = 1e-6;  // mean time between picks
+  bool known_ = false;
   double start_ = 0;
   double price_ = 0;                                        // about what is picked
   double least_ = std::numeric_limits<double>::infinity();  // picked in this period of hot pages

@@ -27,6 +27,8 @@ constexpr int kMaxDrift = 2048;
 // inverted than woken by them, and when so little of its way is left.
 constexpr double kFresh = 1.0 / 128;
 constexpr double kStaleMargin = 1.0 / 16;
+// A page that has so much of its way left waits where the buckets of its wheel are wider than that.
+constexpr double kFarOff = 1.0 / 4;
 // A page this close below the threshold is awake rather than waiting.
 constexpr double kNear = 1.0 / 512;
 
@@ -203,7 +205,7 @@ Sleeping PriceIndex::Impl::FileByCrossing(PageRow row, Crossing crossing, bool h
     const Sleeping sleeping = Sleep(row, crossing, due, slow, speed);
     if (sleeping != Sleeping::kDue) return sleeping;
   }
-  if (!fresh) return Sleeping::kUnfit;
+  if (!fresh || due - s > kFarOff * x) return Sleeping::kUnfit;
   // A page far beyond its crossing is better evaluated.
   const double beyond = s - x;
   if (has_rival || !(beyond < x / 2) || speed == 0) return Sleeping::kDue;
@@ -221,7 +223,7 @@ void PriceIndex::Impl::FileByValue(PageRow row, Crossing crossing, Sleeping slee
   const double s = freshet::ExponentOf(record, value.speed, now_);
   const bool still = !running || value.speed == 0 || value.shape == ValueShape::kNone ||
                      (value.shape != ValueShape::kHarmonic && s >= kSaturatedStaleness);
-  if (!still && sleeping == Sleeping::kUnfit) {
+  if (!still && placed_ && sleeping == Sleeping::kUnfit) {
     if (crossing.level() == 0 || crossing.level() != threshold_.code())
       crossing = FindCrossing(value);
     const double x = crossing.exponent();
@@ -231,6 +233,7 @@ void PriceIndex::Impl::FileByValue(PageRow row, Crossing crossing, Sleeping slee
       DCHECK(due >= x);
       sleeping = Sleep(row, crossing, due, slow, value.speed);
       if (sleeping == Sleeping::kFiled) return;
+      if (due - s > kFarOff * x) sleeping = Sleeping::kUnfit;
     }
   }
   ++evaluations_;
@@ -245,7 +248,7 @@ void PriceIndex::Impl::FileByValue(PageRow row, Crossing crossing, Sleeping slee
     if (jet.value < above * (1 - kNear)) {
       // What can never come near need not be looked at before the price has fallen.
       const double ceiling = value.ceiling * kSlack;
-      const bool never = ceiling < above * (1 - kNear / 2);
+      const bool never = placed_ && ceiling < above * (1 - kNear / 2);
       const double bound = never ? ceiling : jet.value + (above - jet.value) / 2;
       const double seconds = never ? kInfinity : TimeToGrow(jet, bound - jet.value * kSlack);
       if (seconds > kShortest) {

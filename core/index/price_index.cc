@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -22,6 +23,10 @@ constexpr int kExamineCalls = 2;
 // More contenders than this are evaluated in one pass: thousands of pages may be worth the same, as
 // an import of crawls of one day makes them, and each would take a search among all of them.
 constexpr size_t kOneByOne = 64;
+// Picks are worth far more than what moves where they are worth so many times the threshold.
+constexpr double kFarAbove = 8;
+// By how much ln(threshold) falls at a time meanwhile.
+constexpr double kFarStep = 1.0 / 256;
 
 }  // namespace
 
@@ -178,6 +183,7 @@ void PriceIndex::Impl::MoveThreshold(double log_threshold) {
 // Moves rarely: each time the threshold falls and rises again, wheels wake pages earlier than
 // they need (docs/index-tuning.md).
 void PriceIndex::Impl::SteerThreshold() {
+  if (!placed_ || pace_.price() > kFarAbove * threshold_.value()) return SteerFarBelow();
   const size_t target = TargetAwake();
   const size_t above = band_.CountAtLeast(threshold_.value());
   if (above > 4 * target || band_.size() > 8 * target) RaiseThreshold();
@@ -185,6 +191,42 @@ void PriceIndex::Impl::SteerThreshold() {
   if (above >= target) descending_ = false;
   // So far that about as many pages wake as are picked.
   if (descending_) (void)LowerThreshold(kWakeBatch / static_cast<double>(pages_.size()), 0);
+}
+
+double PriceIndex::Impl::PriceAhead() const {
+  constexpr size_t kSample = 32;
+  if (!pace_.known()) return 0;
+  const double cycle = pace_.interval() * static_cast<double>(pages_.size());
+  std::array<double, kSample> values{};
+  size_t known = 0;
+  for (size_t i = 0; i < kSample; ++i) {
+    const PageId page(static_cast<uint32_t>(pages_.room() * (2 * i + 1) / (2 * kSample)));
+    if (!pages_.Has(page)) continue;
+    const IndexRecord& record = pages_.record(page);
+    const ValueParameters value = ValueOf(pages_.PolicyOf(record), record);
+    const double ahead = CrawlValue(value, value.speed * cycle);
+    if (ahead > 0) values[known++] = ahead;
+  }
+  if (known == 0) return 0;
+  std::sort(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(known));
+  return values[known / 2];
+}
+
+// What is picked meanwhile stands still, as pages do that nobody has crawled yet. What moves is
+// filed for the time when they are through, and no page need wake before.
+void PriceIndex::Impl::SteerFarBelow() {
+  const double ahead = PriceAhead();
+  if (!(ahead > 0)) return;
+  const double log_ahead = std::log(ahead);
+  if (!placed_) {
+    DCHECK(asleep_ == 0);
+    threshold_.Rebase(log_ahead);
+    placed_ = true;
+  } else if (log_ahead > threshold_.log() + 1 && kFarAbove * ahead < pace_.price()) {
+    MoveThreshold(log_ahead);
+  } else if (log_ahead < threshold_.log() - 1) {
+    (void)LowerThreshold(kFarStep, 0);
+  }
 }
 
 void PriceIndex::Impl::RaiseThreshold() {
@@ -195,7 +237,11 @@ void PriceIndex::Impl::RaiseThreshold() {
 }
 
 bool PriceIndex::Impl::LowerThreshold(double step, double enough) {
-  if (asleep_ == 0 || threshold_.lowest()) return false;
+  if (threshold_.lowest()) return false;
+  if (asleep_ == 0) {
+    if (placed_ && enough > 0) MoveThreshold(std::min(std::log(enough), threshold_.log()));
+    return false;
+  }
   double log_threshold = threshold_.log() - step;
   // Lower than what there is to beat is of no use.
   if (enough > 0)
@@ -211,6 +257,7 @@ void PriceIndex::Impl::FileAll() {
   RenewWheels();
   // A first threshold from a sample of values that move; any would do, at a cost.
   std::vector<double> sample;
+  std::vector<double> still;
   const bool few = unfiled_pages_.size() < kFewUnfiled;
   const auto page_at = [&](size_t i) {
     return few ? unfiled_pages_[i] : PageId(static_cast<uint32_t>(i));
@@ -222,8 +269,11 @@ void PriceIndex::Impl::FileAll() {
     if (pages_.PlaceOf(page) != Place::kUnfiled) continue;
     const IndexEntry entry = *pages_.Find(page);
     const double value = CrawlValue(ValueOf(entry), ExponentAt(entry, now_));
-    if (value > 0 && std::isfinite(value)) sample.push_back(value);
+    const bool moves = std::isfinite(entry.exponent) && !entry.since.infinite();
+    if (value > 0 && std::isfinite(value)) (moves ? sample : still).push_back(value);
   }
+  placed_ = !sample.empty();
+  if (!placed_) sample = std::move(still);
   if (!sample.empty()) {
     const double share =
         static_cast<double>(2 * TargetAwake()) / static_cast<double>(pages_.size());
@@ -479,7 +529,13 @@ std::optional<IndexPick> PriceIndex::Impl::Best(Instant at) {
     if (WakeRival(best)) continue;
     if (reach < threshold_.value()) {
       step = step > 0 ? 2 * step : 0.25 / static_cast<double>(TargetAwake());
-      if (LowerThreshold(step, best ? reach : 0)) continue;
+      const double next = wheels_.FallToNext(t_);
+      // Not blindly where nothing wakes before: what follows may be many pages.
+      const bool far = next > step && !std::isinf(next);
+      if (LowerThreshold(far ? next : step, best ? reach : 0)) {
+        if (far) step = 0;
+        continue;
+      }
     }
     if (best) pace_.Note(best->value);
     none_eligible_ = !best;

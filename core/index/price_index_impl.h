@@ -122,8 +122,12 @@ class PriceIndex::Impl {
   void Tidy();
   void MoveThreshold(double log_threshold);
   void SteerThreshold();
+  // The same while picks are worth far more than what moves.
+  void SteerFarBelow();
+  // About what will be picked once every page was crawled once; 0: not known.
+  [[nodiscard]] double PriceAhead() const;
   void RaiseThreshold();
-  // False: no page sleeps.
+  // `enough`: what is to be beaten, if there is something. False: no page sleeps.
   [[nodiscard]] bool LowerThreshold(double step, double enough);
   [[nodiscard]] std::optional<IndexPick> BestForced();
   [[nodiscard]] std::optional<IndexPick> BestAwake();
@@ -158,6 +162,7 @@ class PriceIndex::Impl {
   size_t awake_limit_ = 0;
   bool descending_ = false;  // the threshold is to fall until enough pages are awake
   bool filed_ = false;
+  bool placed_ = false;         // the threshold is among values that move; till then no page sleeps
   int untidy_ = 0;              // calls of Tidy that are due
   int unexamined_ = 0;          // of Examine
   bool none_eligible_ = false;  // the last search found nothing eligible, and nothing has changed

@@ -108,6 +108,14 @@ std::optional<OpenedBucket> WakeWheels::Open(double now, std::vector<WakeEntry>*
   return opened;
 }
 
+double WakeWheels::FallToNext(double now) const {
+  double least = kInfinity;
+  for (size_t i = 0; i < wheels_.size(); ++i) {
+    least = std::min(least, std::max(due_at_[i] - now, 0.0) / wheels_[i].slow_high());
+  }
+  return least;
+}
+
 void WakeWheels::MoveThreshold(double rise, double now) {
   for (size_t i = 0; i < wheels_.size(); ++i) {
     if (rise > 0) wheels_[i].ThresholdRose(rise, now);

@@ -47,6 +47,9 @@ class WakeWheels {
   [[nodiscard]] double next_due() const { return next_due_; }
   // Appends the entries of a bucket that is due at `now` or soon; none: there is no such bucket.
   [[nodiscard]] std::optional<OpenedBucket> Open(double now, std::vector<WakeEntry>* due);
+  // By how much ln(threshold) has to fall at least for a bucket to be due at `now`; infinite: no
+  // page sleeps.
+  [[nodiscard]] double FallToNext(double now) const;
   // ln(threshold) has risen by so much.
   void MoveThreshold(double rise, double now);
 
