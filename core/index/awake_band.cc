@@ -1,6 +1,7 @@
 #include "core/index/awake_band.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -68,6 +69,7 @@ uint32_t AwakeBand::Take() {
   if (free_.empty()) {
     pages_.emplace_back();
     places_.emplace_back();
+    queue_of_.push_back(kNone);
     return static_cast<uint32_t>(pages_.size() - 1);
   }
   const uint32_t slot = free_.back();
@@ -89,6 +91,7 @@ void AwakeBand::Prepare(uint32_t slot, const ValueParameters& value) {
 }
 
 void AwakeBand::Enter(uint32_t slot, double now) {
+  leaders_[LeaderPlace(pages_[slot])] = slot;
   const ValueJet& jet = pages_[slot].jet;
   const Line line = MakeLine(slot, jet, now);
   const uint32_t place = lines_.Join(line);
@@ -101,6 +104,113 @@ void AwakeBand::Enter(uint32_t slot, double now) {
   const uint32_t hot = Join(hot_, line);
   if (bounds_.size() < hot_.base.size()) bounds_.resize(hot_.base.size());
   bounds_[hot] = jet.value;
+}
+
+size_t AwakeBand::LeaderPlace(const AwakePage& page) {
+  const uint64_t rates = uint64_t{std::bit_cast<uint32_t>(page.importance)} << 32 |
+                         std::bit_cast<uint32_t>(page.rate);
+  const uint64_t mixed = (static_cast<uint64_t>(page.turn) ^ rates) * 0x9E3779B97F4A7C15u;
+  return mixed >> 54;
+}
+
+uint32_t AwakeBand::LeaderOf(uint32_t slot) const {
+  static_assert(std::tuple_size_v<decltype(leaders_)> == size_t{1} << (64 - 54));
+  const AwakePage& page = pages_[slot];
+  const uint32_t leader = leaders_[LeaderPlace(page)];
+  if (leader == slot || places_[leader].line == kNone) return kNone;
+  const AwakePage& first = pages_[leader];
+  const bool alike = first.turn == page.turn && first.importance == page.importance &&
+                     first.rate == page.rate && first.running == page.running &&
+                     first.plain == page.plain;
+  return alike ? leader : kNone;
+}
+
+uint32_t AwakeBand::MakeQueue(uint32_t leader) {
+  uint32_t queue = 0;
+  if (free_queues_.empty()) {
+    queue = static_cast<uint32_t>(queues_.size());
+    queues_.emplace_back();
+  } else {
+    queue = free_queues_.back();
+    free_queues_.pop_back();
+  }
+  queues_[queue].leader = leader;
+  queue_of_[leader] = queue;
+  return queue;
+}
+
+void AwakeBand::Push(uint32_t queue, uint32_t slot) {
+  Queue& its = queues_[queue];
+  queue_of_[slot] = queue;
+  if (its.heap.size() > 2 * size_t{its.followers} + 64) {
+    std::erase_if(its.heap, [&](const auto& member) { return !Follows(member, queue); });
+    std::make_heap(its.heap.begin(), its.heap.end());
+  }
+  its.heap.push_back({pages_[slot].page, slot});
+  std::push_heap(its.heap.begin(), its.heap.end());
+  ++its.followers;
+  ++followers_;
+}
+
+void AwakeBand::Replace(uint32_t slot, uint32_t by) {
+  DCHECK(places_[slot].line != kNone && places_[by].line == kNone);
+  AwakePage& from = pages_[slot];
+  AwakePage& to = pages_[by];
+  to.jet = from.jet;
+  to.since = from.since;
+  to.exact = from.exact;
+  to.prepared = from.prepared;
+  if (from.prepared) {
+    if (value_of_.size() < pages_.size()) value_of_.resize(pages_.size());
+    value_of_[by] = value_of_[slot];
+  }
+  from.prepared = false;
+  for (Tier* tier : {&warm_, &next_, &hot_}) {
+    const uint32_t place = PlaceIn(*tier, slot);
+    if (place != kNone) tier->slot[place] = by;
+  }
+  places_[by] = places_[slot];
+  lines_.slot[places_[by].line] = by;
+  places_[slot].line = kNone;
+  leaders_[LeaderPlace(to)] = by;
+}
+
+void AwakeBand::Follow(uint32_t slot, uint32_t leader) {
+  const uint32_t queue = queue_of_[leader] != kNone ? queue_of_[leader] : MakeQueue(leader);
+  if (pages_[leader].page < pages_[slot].page) return Push(queue, slot);
+  Replace(leader, slot);
+  queue_of_[slot] = queue;
+  queues_[queue].leader = slot;
+  Push(queue, leader);
+}
+
+bool AwakeBand::LeaveQueue(uint32_t slot) {
+  const uint32_t queue = std::exchange(queue_of_[slot], kNone);
+  if (queue == kNone) return false;
+  Queue& its = queues_[queue];
+  const bool led = its.leader == slot;
+  uint32_t next = kNone;
+  while (led && its.followers > 0 && next == kNone) {
+    std::pop_heap(its.heap.begin(), its.heap.end());
+    const Queue::Member member = its.heap.back();
+    its.heap.pop_back();
+    if (Follows(member, queue)) next = member.slot;
+  }
+  if (next != kNone) {
+    Replace(slot, next);
+    its.leader = next;
+  }
+  if (!led || next != kNone) {
+    --its.followers;
+    --followers_;
+  }
+  if (its.followers == 0) {
+    its.heap.clear();
+    if (its.leader != slot) queue_of_[its.leader] = kNone;
+    its.leader = kNone;
+    free_queues_.push_back(queue);
+  }
+  return !led || next != kNone;
 }
 
 void AwakeBand::Leave(Tier& tier, uint32_t place) {
@@ -126,12 +236,14 @@ void AwakeBand::EraseLine(uint32_t place) {
 }
 
 void AwakeBand::Remove(uint32_t slot) {
+  free_.push_back(slot);
+  if (LeaveQueue(slot)) return;
   if (next_.size > 0) {
     const uint32_t next = PlaceIn(next_, slot);
     if (next != kNone) Leave(next_, next);
   }
   EraseLine(places_[slot].line);
-  free_.push_back(slot);
+  places_[slot].line = kNone;
   if (pages_[slot].prepared) free_values_.push_back(value_of_[slot]);
   const uint32_t warm = PlaceIn(warm_, slot);
   if (warm == kNone) return;

@@ -14,6 +14,9 @@
 // are gathered in the last quarter of this one, a part of the lines in each of a few picks after
 // each split of warm pages.
 //
+// Pages whose values are the same at every instant, as those of crawls that were told together,
+// share a line: it is that of the smallest page, the others queue behind it and cost nothing.
+//
 // Invariants, at every instant from a split to the end of its period:
 //  1. The line of every page is at least its value.
 //  2. Until warm_end, every page that is not warm is below the warm level: its line says so, or
@@ -48,6 +51,11 @@ class AwakeBand {
   [[nodiscard]] uint32_t Take();
   [[nodiscard]] AwakePage& page(uint32_t slot) { return pages_[slot]; }
   void Enter(uint32_t slot, double now);
+  // In place of Enter: the page shares the line of `leader`, or of who leads in its place.
+  // Precondition: both are of one value at every instant, and of one turn.
+  void Follow(uint32_t slot, uint32_t leader);
+  // A slot with a line that may be one to follow, by what an AwakePage tells; kNone: none is known.
+  [[nodiscard]] uint32_t LeaderOf(uint32_t slot) const;
   void Remove(uint32_t slot);
   // `jet` is that of the exact value at `now`: the line touches it.
   void Tighten(uint32_t slot, const ValueJet& jet, double now, Instant at);
@@ -58,7 +66,9 @@ class AwakeBand {
     return values_[value_of_[slot]];
   }
   void Prepare(uint32_t slot, const ValueParameters& value);
+  // Lines, and the pages that share them.
   [[nodiscard]] size_t size() const { return lines_.size; }
+  [[nodiscard]] size_t pages() const { return lines_.size + followers_; }
   // The slots of the hot pages.
   [[nodiscard]] std::span<const uint32_t> hot() const { return {hot_.slot.data(), hot_.size}; }
   [[nodiscard]] double warm_end() const { return warm_.end; }
@@ -118,7 +128,8 @@ class AwakeBand {
   void ListBelow(double level, size_t max, std::vector<uint32_t>* slots);
   // The line of a page, at an instant from its beginning up to warm_end.
   [[nodiscard]] double BoundAt(uint32_t slot, double t) const {
-    return lines_.At(places_[slot].line, t - origin_);
+    const uint32_t line = places_[slot].line;
+    return lines_.At(line != kNone ? line : places_[LeaderOfQueue(slot)].line, t - origin_);
   }
   // Whether invariants 2 to 4 hold, for debug builds: takes a pass over all lines.
   [[nodiscard]] bool Holds() const;
@@ -134,6 +145,32 @@ class AwakeBand {
     uint32_t line = kNone;
     std::array<uint32_t, 3> tier = {kNone, kNone, kNone};
   };
+  // Those that share a line. What has left stays in the heap until it comes up.
+  struct Queue {
+    struct Member {
+      PageId page;
+      uint32_t slot;
+      bool operator<(const Member& other) const { return other.page < page; }
+    };
+    uint32_t leader = kNone;
+    uint32_t followers = 0;
+    std::vector<Member> heap;  // the smallest page on top
+  };
+  [[nodiscard]] uint32_t LeaderOfQueue(uint32_t slot) const {
+    return queues_[queue_of_[slot]].leader;
+  }
+  [[nodiscard]] bool Follows(const Queue::Member& member, uint32_t queue) const {
+    return queue_of_[member.slot] == queue && queues_[queue].leader != member.slot &&
+           pages_[member.slot].page == member.page;
+  }
+  // The place in leaders_ for what is valued as the page.
+  [[nodiscard]] static size_t LeaderPlace(const AwakePage& page);
+  uint32_t MakeQueue(uint32_t leader);
+  void Push(uint32_t queue, uint32_t slot);
+  // Another slot takes over line and jet.
+  void Replace(uint32_t slot, uint32_t by);
+  // Takes the slot out of its queue. Whether another has its line now, or it never had one.
+  bool LeaveQueue(uint32_t slot);
   // A line from `now` on that is to last for some periods, the next one at least, and one until
   // hot_end.
   [[nodiscard]] Line MakeLine(uint32_t slot, const ValueJet& jet, double now) const;
@@ -185,6 +222,11 @@ class AwakeBand {
   std::vector<uint32_t> value_of_;  // by slot, of those that are prepared
   std::vector<uint32_t> free_values_;
   std::vector<uint32_t> free_;
+  std::vector<uint32_t> queue_of_;  // by slot; kNone: it has its line alone
+  std::vector<Queue> queues_;
+  std::vector<uint32_t> free_queues_;
+  size_t followers_ = 0;
+  std::array<uint32_t, 1024> leaders_{};  // slots by what they are valued as, the latest
   Lines lines_;
   LineColumn expires_;  // by place in lines_
   Tier warm_{0};

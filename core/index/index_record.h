@@ -49,6 +49,14 @@ struct alignas(32) IndexRecord {
   // Of the wheel entry that counts, below 8.
   [[nodiscard]] uint8_t tag() const { return static_cast<uint8_t>(Part(kTag, 7)); }
 
+  // Whether the values of both pages are the same at every instant, bit by bit.
+  [[nodiscard]] bool ValuedAs(const IndexRecord& other) const {
+    constexpr uint64_t kValued = ((uint64_t{1} << kPlace) - 1) | uint64_t{3} << kPolicy;
+    return ((word_ ^ other.word_) & kValued) == 0 && importance == other.importance &&
+           rate == other.rate && unsignalled_rate == other.unsignalled_rate &&
+           signal_weight == other.signal_weight && staleness_rate == other.staleness_rate;
+  }
+
   void SetClock(int64_t clock, ClockKind kind) {
     constexpr uint64_t kClock = (uint64_t{1} << kKind) - 1;
     SetPart(0, kClock, static_cast<uint64_t>(clock) & kClock);

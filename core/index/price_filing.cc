@@ -306,8 +306,13 @@ void PriceIndex::Impl::Awaken(PageRow row, Crossing crossing, const ValueJet& je
       awake.running && IsPlain(policy) && (value == nullptr || value->shape == ValueShape::kGreedy);
   awake.per_change = policy.kind == PolicyKind::kGreedy;
   awake.prepared = false;
-  if (value != nullptr && !awake.plain) band_.Prepare(slot, *value);
-  band_.Enter(slot, t_);
+  const uint32_t leader = band_.LeaderOf(slot);
+  if (leader != AwakeBand::kNone && pages_.record(band_[leader].page).ValuedAs(record)) {
+    band_.Follow(slot, leader);
+  } else {
+    if (value != nullptr && !awake.plain) band_.Prepare(slot, *value);
+    band_.Enter(slot, t_);
+  }
   SetPlace(row, Place::kAwake, slot);
 }
 

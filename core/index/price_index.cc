@@ -185,7 +185,8 @@ void PriceIndex::Impl::MoveThreshold(double log_threshold) {
 void PriceIndex::Impl::SteerThreshold() {
   if (!placed_ || pace_.price() > kFarAbove * threshold_.value()) return SteerFarBelow();
   const size_t target = TargetAwake();
-  const size_t above = band_.CountAtLeast(threshold_.value());
+  const size_t lines = band_.CountAtLeast(threshold_.value());
+  const size_t above = band_.size() > 0 ? lines * band_.pages() / band_.size() : 0;
   if (above > 4 * target || band_.size() > 8 * target) RaiseThreshold();
   if (4 * above < target) descending_ = true;
   if (above >= target) descending_ = false;
