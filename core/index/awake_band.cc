@@ -107,8 +107,8 @@ void AwakeBand::Enter(uint32_t slot, double now) {
 }
 
 size_t AwakeBand::LeaderPlace(const AwakePage& page) {
-  const uint64_t rates = uint64_t{std::bit_cast<uint32_t>(page.importance)} << 32 |
-                         std::bit_cast<uint32_t>(page.rate);
+  const uint64_t rates =
+      uint64_t{std::bit_cast<uint32_t>(page.importance)} << 32 | std::bit_cast<uint32_t>(page.rate);
   const uint64_t mixed = (static_cast<uint64_t>(page.turn) ^ rates) * 0x9E3779B97F4A7C15u;
   return mixed >> 54;
 }

@@ -70,6 +70,11 @@ class BoundPools {
   template <typename Placed>
   void Remove(uint32_t pool, uint32_t position, WaitingTurns turns, const Placed& placed);
 
+  // Another page of the same bound takes the place of one; as Remove otherwise.
+  template <typename Placed>
+  void Replace(uint32_t pool, uint32_t position, PageId by, WaitingTurns turns,
+               const Placed& placed);
+
   // The open pool whose first page has the largest bound; none: no open pool has pages.
   static constexpr uint32_t kNone = ~uint32_t{0};
   [[nodiscard]] uint32_t Top() const { return open_.empty() ? kNone : open_.front(); }
@@ -150,6 +155,15 @@ void BoundPools::Remove(uint32_t pool, uint32_t position, WaitingTurns turns,
     heap[position] = last;
     Sift(heap, position, turns, placed);
   }
+  Settle(pool, turns);
+}
+
+template <typename Placed>
+void BoundPools::Replace(uint32_t pool, uint32_t position, PageId by, WaitingTurns turns,
+                         const Placed& placed) {
+  PlainVector<WaitingPage>& heap = pools_[pool].heap;
+  heap[position] = {heap[position].bound(), by};
+  Sift(heap, position, turns, placed);
   Settle(pool, turns);
 }
 

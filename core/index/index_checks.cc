@@ -45,7 +45,9 @@ bool PriceIndex::Impl::Holds(PageId page) const {
   const double value = CrawlValue(parameters, s) * (1 - kSlack);
   if (place == Place::kAsleep) return value <= threshold_.value();
   if (place == Place::kAwake) return value <= band_.BoundAt(record.position, t_);
-  const uint32_t pool = pages_.level(page) == 0 ? 0 : hosts_[pages_.host(page)].pool;
+  const uint16_t level = pages_.level(page);
+  if (level >= kQueueLevel) return value <= queues_.bound(level - uint32_t{kQueueLevel});
+  const uint32_t pool = level == 0 ? 0 : hosts_[pages_.host(page)].pool;
   return value <= pools_.At(pool, record.position).bound();
 }
 

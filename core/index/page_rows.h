@@ -29,7 +29,8 @@ class PageRow {
   [[nodiscard]] IndexRecord& record() const { return group_->records[At()]; }
   [[nodiscard]] HostId host() const { return HostId(group_->hosts[At()]); }
   void set_host(HostId host) const { group_->hosts[At()] = host.value(); }
-  // Of the crossing; of a waiting page 1: its host's pool.
+  // Of the crossing; of a waiting page where it waits: 0 and 1 are alone in pool 0 and in that of
+  // its host, the others are queues.
   [[nodiscard]] uint16_t& level() const { return group_->levels[At()]; }
 
  private:

@@ -127,19 +127,9 @@ Crossing PriceIndex::Impl::Unfile(PageRow row) {
       band_.Remove(record.position);
       return crossing;
     }
-    case Place::kWaiting: {
-      if (row.level() == 0) {
-        pools_.Remove(0, record.position, Turns(), Placed());
-        return {};
-      }
-      IndexHost& host = hosts_[row.host()];
-      pools_.Remove(host.pool, record.position, Turns(), Placed());
-      if (pools_.size(host.pool) == 0) {
-        pools_.Drop(host.pool);
-        host.pool = 0;
-      }
+    case Place::kWaiting:
+      StopWaiting(row);
       return {};
-    }
     case Place::kUnfiled:
       --unfiled_;
       return {};
@@ -150,6 +140,22 @@ Crossing PriceIndex::Impl::Unfile(PageRow row) {
       return {};
   }
   return {};
+}
+
+void PriceIndex::Impl::StopWaiting(PageRow row) {
+  const uint32_t position = row.record().position;
+  if (row.level() == 0) return pools_.Remove(0, position, Turns(), Placed());
+  if (row.level() >= kQueueLevel) {
+    const uint32_t queue = row.level() - uint32_t{kQueueLevel};
+    if (queues_.First(queue) != row.page()) return queues_.Drop(queue, position, Placed());
+    if (!queues_.DropFirst(queue)) return pools_.Remove(0, position, Turns(), Placed());
+    return pools_.Replace(0, position, queues_.First(queue), Turns(), Placed());
+  }
+  IndexHost& host = hosts_[row.host()];
+  pools_.Remove(host.pool, position, Turns(), Placed());
+  if (pools_.size(host.pool) > 0) return;
+  pools_.Drop(host.pool);
+  host.pool = 0;
 }
 
 bool PriceIndex::Impl::Serves(const Crossing& crossing) const {
@@ -351,11 +357,38 @@ int64_t PriceIndex::Impl::WaitingTurn(PageId page, double bound) const {
 
 void PriceIndex::Impl::Wait(PageRow row, uint32_t pool, double bound, double seconds) {
   const IndexRecord& record = row.record();
-  row.level() = pool == 0 ? 0 : 1;
   SetPlace(row, Place::kWaiting, 0);
+  if (pool == 0 && std::isinf(seconds)) return WaitInTurn(row, bound);
+  row.level() = pool == 0 ? 0 : 1;
   pools_.Add(pool, {bound, row.page()}, Turns(), Placed());
   if (std::isinf(seconds)) return;
   expiries_.Push({t_ + std::max(seconds - kEarlierSeconds, 0.0), row.page(), record.tag()});
+}
+
+void PriceIndex::Impl::WaitInTurn(PageRow row, double bound) {
+  const int64_t turn = WaitingTurn(row.page(), bound);
+  WaitingQueues::Fit fit = queues_.FitFor(bound, turn, row.page());
+  if (fit.pair) {
+    // It may have left, and wait for something else.
+    const PageRow alone = pages_[fit.alone];
+    const IndexRecord& first = alone.record();
+    const WaitingPage last(bound, row.page());
+    if (first.place() == Place::kWaiting && alone.level() == 0 && fit.alone != row.page() &&
+        pools_.At(0, first.position).bound() == bound &&
+        BoundPools::Precedes(pools_.At(0, first.position), last, Turns())) {
+      fit.queue = queues_.Make(bound, fit.alone);
+      if (fit.queue != WaitingQueues::kNone) {
+        alone.level() = static_cast<uint16_t>(kQueueLevel + fit.queue);
+      }
+    }
+  }
+  if (fit.queue == WaitingQueues::kNone) {
+    row.level() = 0;
+    queues_.Note(bound, turn, row.page());
+    return pools_.Add(0, {bound, row.page()}, Turns(), Placed());
+  }
+  row.level() = static_cast<uint16_t>(kQueueLevel + fit.queue);
+  row.record().position = queues_.Append(fit.queue, turn, row.page());
 }
 
 void PriceIndex::Impl::WakeDue(size_t max) {

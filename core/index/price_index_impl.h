@@ -26,6 +26,7 @@
 #include "core/index/index_pages.h"
 #include "core/index/pick_pace.h"
 #include "core/index/price_index.h"
+#include "core/index/waiting_queues.h"
 #include "core/index/wake_threshold.h"
 #include "core/index/wake_wheels.h"
 
@@ -87,6 +88,11 @@ class PriceIndex::Impl {
   void Awaken(PageRow row, Crossing crossing, const ValueJet& jet, const ValueParameters* value);
   void Park(PageRow row, const ValueParameters& value, const ValueJet& jet);
   void Wait(PageRow row, uint32_t pool, double bound, double seconds);
+  // In pool 0 for good; behind others of the same bound if it fits there.
+  void WaitInTurn(PageRow row, double bound);
+  // Unfile of a page that waits.
+  void StopWaiting(PageRow row);
+  static constexpr uint16_t kQueueLevel = 2;  // of the first queue
   // Of equal values the page that was crawled longest ago comes first, of forced ones that which
   // was to be crawled first. Infinite bounds are those of forced pages.
   [[nodiscard]] int64_t WaitingTurn(PageId page, double bound) const;
@@ -144,6 +150,7 @@ class PriceIndex::Impl {
 
   WakeWheels wheels_;
   BoundPools pools_;
+  WaitingQueues queues_;  // of pool 0
   AwakeBand band_;
   AlarmHeap<Instant, PageId> forced_;
   AlarmHeap<Instant, PageId> alarms_;   // of delays and floors
