@@ -181,9 +181,12 @@ class ShardCycle final : public Cycle {
   void Fetch(const std::vector<Event>& events) {
     wanted_.clear();
     for (const Event& event : events) state_.Want(event, &wanted_);
-    for (const PageNumber page : wanted_) txn_.Load(stored_[IndexOf(page)]);
+    read_.clear();
+    for (const PageNumber page : wanted_) read_.push_back(stored_[IndexOf(page)]);
   }
   std::vector<Reply> Step(const std::vector<Event>& events, Instant now) {
+    for (PageRecord& record : read_) txn_.Load(std::move(record));
+    read_.clear();
     std::vector<Reply> replies;
     replies.reserve(events.size());
     for (const Event& event : events) replies.push_back(state_.Step(event, now, txn_));
@@ -210,6 +213,7 @@ class ShardCycle final : public Cycle {
   std::deque<PageRecord> stored_;
   absl::flat_hash_map<PageNumber, uint32_t> index_of_;
   std::vector<PageNumber> wanted_;
+  std::vector<PageRecord> read_;
   std::deque<LeaseId> out_;
   uint64_t reported_ = 0;
 };

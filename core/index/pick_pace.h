@@ -24,6 +24,7 @@ class PickPace {
   void Tick() {
     ++picks_;
     ++hot_picks_;
+    ++total_;
   }
   void Note(double value) { least_ = std::min(least_, value); }
   // Whether more picks have come than the period was meant for.
@@ -52,9 +53,10 @@ class PickPace {
     hot_picks_ = 0;
   }
 
-  // Mean time between picks, and whether the last period has borne it out.
+  // Mean time between picks, whether the last period has borne it out, and how many there were.
   [[nodiscard]] double interval() const { return interval_; }
   [[nodiscard]] bool known() const { return known_; }
+  [[nodiscard]] double total() const { return static_cast<double>(total_); }
   // About the least that is picked; 0: nothing is known.
   [[nodiscard]] double price() const { return price_; }
 
@@ -75,6 +77,7 @@ class PickPace {
             reach > 0};
   }
 
+  uint64_t total_ = 0;
   uint64_t picks_ = 0;  // in this period
   uint64_t picks_a_period_ = 0;
   uint64_t hot_picks_ = 0;

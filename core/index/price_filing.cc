@@ -328,7 +328,9 @@ void PriceIndex::Impl::Park(PageRow row, const ValueParameters& value, const Val
     gate.pool = pools_.Make();
     pools_.SetOpen(gate.pool, !gate.blocked, Turns());
   }
-  const double price = pools_.price(gate.pool);
+  // A pool that is new does not know yet what it takes.
+  const double worth = pools_.price(gate.pool);
+  const double price = worth > 0 ? worth : pace_.price();
   // Loose while it is far below what the host was last worth, tight near it: bounds that cannot
   // matter are rarely renewed.
   double bound = jet.value < price ? jet.value + (price - jet.value) / 2 : jet.value * (1 + 0x1p-7);

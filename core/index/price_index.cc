@@ -25,8 +25,12 @@ constexpr int kExamineCalls = 2;
 constexpr size_t kOneByOne = 64;
 // Picks are worth far more than what moves where they are worth so many times the threshold.
 constexpr double kFarAbove = 8;
-// By how much ln(threshold) falls at a time meanwhile.
-constexpr double kFarStep = 1.0 / 256;
+// The threshold is placed once this share of all pages was picked, because the pace tells where. As
+// long as fewer than this sleep it is corrected at once, later so that about so many wake at a
+// time.
+constexpr double kPlacedAfter = 1.0 / 256;
+constexpr double kFewAsleep = 1.0 / 64;
+constexpr double kFarPages = 1 << 14;
 
 }  // namespace
 
@@ -183,11 +187,13 @@ void PriceIndex::Impl::MoveThreshold(double log_threshold) {
 // Moves rarely: each time the threshold falls and rises again, wheels wake pages earlier than
 // they need (docs/index-tuning.md).
 void PriceIndex::Impl::SteerThreshold() {
-  if (!placed_ || pace_.price() > kFarAbove * threshold_.value()) return SteerFarBelow();
+  const bool far = !placed_ || pace_.price() > kFarAbove * threshold_.value();
   const size_t target = TargetAwake();
   const size_t lines = band_.CountAtLeast(threshold_.value());
   const size_t above = band_.size() > 0 ? lines * band_.pages() / band_.size() : 0;
+  if (far) SteerFarBelow(above);
   if (above > 4 * target || band_.size() > 8 * target) RaiseThreshold();
+  if (far) return;
   if (4 * above < target) descending_ = true;
   if (above >= target) descending_ = false;
   // So far that about as many pages wake as are picked.
@@ -215,18 +221,21 @@ double PriceIndex::Impl::PriceAhead() const {
 
 // What is picked meanwhile stands still, as pages do that nobody has crawled yet. What moves is
 // filed for the time when they are through, and no page need wake before.
-void PriceIndex::Impl::SteerFarBelow() {
+void PriceIndex::Impl::SteerFarBelow(size_t awake) {
+  const auto pages = static_cast<double>(pages_.size());
+  if (!placed_ && pace_.total() < kPlacedAfter * pages) return;
   const double ahead = PriceAhead();
   if (!(ahead > 0)) return;
-  const double log_ahead = std::log(ahead);
+  const double rise = std::log(ahead) - threshold_.log();
+  const bool few_asleep = static_cast<double>(asleep_) < kFewAsleep * pages;
   if (!placed_) {
     DCHECK(asleep_ == 0);
-    threshold_.Rebase(log_ahead);
+    threshold_.Rebase(std::log(ahead));
     placed_ = true;
-  } else if (log_ahead > threshold_.log() + 1 && kFarAbove * ahead < pace_.price()) {
-    MoveThreshold(log_ahead);
-  } else if (log_ahead < threshold_.log() - 1) {
-    (void)LowerThreshold(kFarStep, 0);
+  } else if (rise > 1 && kFarAbove * ahead < pace_.price()) {
+    if (few_asleep || awake > 4 * TargetAwake()) MoveThreshold(threshold_.log() + rise);
+  } else if (rise < -1 && 4 * awake < TargetAwake()) {
+    (void)LowerThreshold(few_asleep ? -rise : std::clamp(kFarPages / pages, 0x1p-10, 0x1p-4), 0);
   }
 }
 
@@ -560,6 +569,7 @@ void PriceIndex::Resume(PageId page) { impl_->Resume(page); }
 void PriceIndex::SetHostFree(HostId host, Instant free_at) { impl_->SetHostFree(host, free_at); }
 std::optional<IndexPick> PriceIndex::Best(Instant at) { return impl_->Best(at); }
 std::optional<IndexEntry> PriceIndex::Find(PageId page) const { return impl_->Find(page); }
+HostId PriceIndex::HostOf(PageId page) const { return impl_->HostOf(page); }
 double PriceIndex::ExponentOf(PageId page, Instant at) const { return impl_->ExponentOf(page, at); }
 size_t PriceIndex::size() const { return impl_->size(); }
 size_t PriceIndex::awake() const { return impl_->awake(); }

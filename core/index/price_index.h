@@ -56,7 +56,8 @@ class PriceIndex {
   // The canonical form of what was put and restarted, also while the page is suspended; none: not
   // in. An eligible_from that had passed when it was put is none.
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
-  // Precondition: the page is in.
+  // Precondition of these: the page is in.
+  [[nodiscard]] HostId HostOf(PageId page) const;
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
   // Pages that are in, suspended ones too.
   [[nodiscard]] size_t size() const;

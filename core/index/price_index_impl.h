@@ -44,6 +44,10 @@ class PriceIndex::Impl {
   void SetHostFree(HostId host, Instant free_at);
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const { return pages_.Find(page); }
+  [[nodiscard]] HostId HostOf(PageId page) const {
+    DCHECK(pages_.Has(page));
+    return pages_.host(page);
+  }
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const {
     return pages_.ExponentOf(page, at);
   }
@@ -129,7 +133,7 @@ class PriceIndex::Impl {
   void MoveThreshold(double log_threshold);
   void SteerThreshold();
   // The same while picks are worth far more than what moves.
-  void SteerFarBelow();
+  void SteerFarBelow(size_t awake);
   // About what will be picked once every page was crawled once; 0: not known.
   [[nodiscard]] double PriceAhead() const;
   void RaiseThreshold();

@@ -53,5 +53,28 @@ TEST(WakeWheelsTest, NothingIsLateOrLostAtTheEdgesOfBuckets) {
   EXPECT_GT(idle, 0U) << "no wheel asked in vain";
 }
 
+TEST(WakeWheelsTest, TellHowFarTheThresholdMayFallBeforeSomethingWakes) {
+  Random random(12);
+  for (int round = 0; round < 200; ++round) {
+    WakeWheels wheels;
+    wheels.Renew(1000);
+    const double now = 1e5;
+    EXPECT_EQ(wheels.FallToNext(now), std::numeric_limits<double>::infinity());
+    uint64_t filed = 0;
+    for (uint32_t page = 0; page < 5; ++page) {
+      const double slow = std::exp(3 * random.Uniform());
+      const double at = now + 2 * slow * random.Uniform();
+      filed += wheels.File(PageId(page), 0, slow, slow, at, now) == Sleeping::kFiled ? 1 : 0;
+    }
+    if (filed == 0) continue;
+    const double fall = wheels.FallToNext(now);
+    ASSERT_TRUE(fall >= 0 && fall < 2.1) << fall;
+    wheels.MoveThreshold(-fall * (1 - 1e-6), now);
+    EXPECT_GE(wheels.next_due(), now - 1e-9);
+    wheels.MoveThreshold(-fall * 2e-6 - 1e-9, now);
+    EXPECT_LE(wheels.next_due(), now);
+  }
+}
+
 }  // namespace
 }  // namespace freshet
