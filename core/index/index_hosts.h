@@ -52,9 +52,11 @@ class IndexHosts {
   [[nodiscard]] bool SetFree(HostId host, Instant free_at, Instant now) {
     GrowTo(size_t{host.value()} + 1);
     IndexHost& its = hosts_[host.value()];
-    its.free_at = free_at;
     const bool blocked = free_at > now;
-    if (blocked && !free_at.infinite()) alarms_.Push({free_at, host});
+    // Told again, it has its alarm.
+    const bool same = its.blocked == 1 && its.free_at == free_at;
+    its.free_at = free_at;
+    if (blocked && !free_at.infinite() && !same) alarms_.Push({free_at, host});
     if (blocked == (its.blocked == 1)) return false;
     SetBlocked(its, blocked);
     return true;

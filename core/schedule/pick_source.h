@@ -97,7 +97,7 @@ class PickSource {
   void Resume(PageId id);
   // The host under which the page is filed. Precondition: it is filed.
   [[nodiscard]] HostId HostOf(PageId id) const {
-    return plan_in_force() ? queue_->Entry(id).host : index_->Find(id)->host;
+    return plan_in_force() ? queue_->Entry(id).host : index_->HostOf(id);
   }
   // As filed. Precondition: it is filed, and no plan is in force.
   [[nodiscard]] IndexRates RatesOf(PageId id) const { return index_->Find(id)->rates; }

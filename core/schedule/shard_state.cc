@@ -119,7 +119,8 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
       continue;
     }
     if (!page.reindex) continue;
-    const HostId host = hosts.Intern(record.host);
+    // That of a page stays what it is.
+    const HostId host = id ? picks.HostOf(*id) : hosts.Intern(record.host);
     if (!id) {
       id = AddPage(record.number, options.fingerprinter.Of(record.key.crawl_id, record.key.url),
                    host);

@@ -25,12 +25,18 @@ void Transaction::Load(PageRecord record) {
   Page& page = pages_.emplace_back();
   page.record = std::move(record);
   by_number_[page.record.number] = &page;
-  by_key_.emplace(page.record.key, &page);
 }
 
 Transaction::Page* Transaction::Find(const PageKey& key) {
+  // Most batches are about pages by number, and need no keys.
+  for (; keyed_ < pages_.size(); ++keyed_) {
+    Page* const page = &pages_[keyed_];
+    // One that was created takes the place of one that was removed.
+    if (page->created) by_key_.erase(page->record.key);
+    by_key_.insert(page);
+  }
   const auto it = by_key_.find(key);
-  return it == by_key_.end() || it->second->removed ? nullptr : it->second;
+  return it == by_key_.end() || (*it)->removed ? nullptr : *it;
 }
 
 Transaction::Page* Transaction::Find(PageNumber number) {
@@ -46,7 +52,6 @@ Transaction::Page* Transaction::Create(PageRecord record) {
   page.created = page.changed = page.reindex = true;
   const bool is_new = by_number_.try_emplace(page.record.number, &page).second;
   CHECK(is_new, "page {:x} exists", page.record.number.value());
-  by_key_[page.record.key] = &page;
   if (!forgotten_hosts_.empty()) forgotten_hosts_.erase(page.record.host);
   return &page;
 }
@@ -147,6 +152,7 @@ void Transaction::Reset() {
   late_leases.clear();
   forgotten_leases.clear();
   created_ = 0;
+  keyed_ = 0;
   scanned_ = 0;
   created_hosts_.clear();
   forgotten_hosts_.clear();

@@ -12,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
 #include "core/schedule/changes.h"
@@ -95,16 +96,30 @@ class Transaction {
   std::vector<LeaseId> forgotten_leases;
 
  private:
+  // Of pages by their keys, which are not copied.
+  struct KeyHash {
+    using is_transparent = void;
+    size_t operator()(const PageKey& key) const { return absl::HashOf(key); }
+    size_t operator()(const Page* page) const { return absl::HashOf(page->record.key); }
+  };
+  struct KeyEqual {
+    using is_transparent = void;
+    bool operator()(const Page* a, const Page* b) const { return a->record.key == b->record.key; }
+    bool operator()(const Page* a, const PageKey& b) const { return a->record.key == b; }
+    bool operator()(const PageKey& a, const Page* b) const { return a == b->record.key; }
+  };
+
   // Deques: addresses stay put while the batch grows.
   std::deque<Page> pages_;
   std::deque<Lease> leases_;
   std::deque<HostRecord> hosts_;
   size_t newly_remembered_ = 0;
   size_t created_ = 0;
+  size_t keyed_ = 0;    // pages that are in by_key_
   size_t scanned_ = 0;  // pages whose hosts are in created_hosts_ if they were created
   absl::flat_hash_set<std::string> created_hosts_;
   absl::flat_hash_set<std::string> forgotten_hosts_;
-  absl::flat_hash_map<PageKey, Page*> by_key_;
+  absl::flat_hash_set<Page*, KeyHash, KeyEqual> by_key_;
   absl::flat_hash_map<PageNumber, Page*> by_number_;
   absl::flat_hash_map<LeaseId, Lease*> by_lease_;
   absl::flat_hash_map<PageNumber, LeaseId> lease_of_;
