@@ -97,7 +97,7 @@ struct StoreStats {
   uint64_t memtable_bytes = 0;
   uint64_t cache_bytes = 0;       // of blocks
   uint64_t page_cache_bytes = 0;  // of rows of pages
-  uint64_t free_bytes = 0;  // on the device
+  uint64_t free_bytes = 0;        // on the device
   // Since opening:
   uint64_t commits = 0;  // that succeeded and were not empty
   uint64_t syncs = 0;    // of the write-ahead log
@@ -163,8 +163,8 @@ class Store {
   // The whole records of these pages, in order, of one moment: NotFound for a number without page,
   // DataLoss for a damaged row. One batched read of what StoreOptions::page_cache_bytes does not
   // hold, cheapest for numbers that rise.
-  [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(
-      std::span<const PageNumber> numbers, ReadFor what = ReadFor::kLooking) const;
+  [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(std::span<const PageNumber> numbers,
+                                                            ReadFor what = ReadFor::kLooking) const;
 
   // The next pages that fit the query, at most `limit` >= 1, by rising number: with a host its slot
   // is read, else everything. May give fewer pages, even none, with a token to go on with. An empty

@@ -122,7 +122,8 @@ StatusOr<std::unique_ptr<Store::Impl::LeaseLogs>> Store::Impl::DealLeases(
   }
   auto logs = std::make_unique<LeaseLogs>();
   std::string value;
-  for (uint16_t shard = 0; shard < shards; ++shard) {
+  for (uint32_t i = 0; i < shards; ++i) {
+    const auto shard = static_cast<uint16_t>(i);
     if (dealt[shard].empty()) continue;
     const uint64_t sequence = (*lease_logs_)[shard].next_sequence();
     const std::string key = storage::LeaseKeyOf(shard, sequence);
