@@ -36,18 +36,23 @@ class Mailbox {
 
   // Adds an item of `weight` events at the end. It is left as it was unless it is taken.
   PushOutcome Push(T&& item, size_t weight, Instant now) FRESHET_EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return PushOutcome::kClosed;
     if (weight_ > 0 && weight_ + weight > limits_.hard_weight) return PushOutcome::kFull;
     const bool over = weight_ > 0 && weight_ + weight > limits_.weight;
     Add(std::move(item), weight, over ? now + limits_.patience : Instant::Infinite());
+    // Here and below without the lock, for which the consumer would have to wait once more.
+    lock.Unlock();
+    condition_.NotifyOne();
     return over ? PushOutcome::kTakenOver : PushOutcome::kTaken;
   }
   // For what the server itself needs done: bounded by its own logic, not here.
   PushOutcome PushAlways(T&& item) FRESHET_EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
+    MutexLock lock(mutex_);
     if (closed_) return PushOutcome::kClosed;
     Add(std::move(item), 0, Instant::Infinite());
+    lock.Unlock();
+    condition_.NotifyOne();
     return PushOutcome::kTaken;
   }
 
@@ -58,8 +63,9 @@ class Mailbox {
     woken_ = false;
   }
   void Wake() FRESHET_EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
+    MutexLock lock(mutex_);
     woken_ = true;
+    lock.Unlock();
     condition_.NotifyOne();
   }
 
@@ -120,7 +126,6 @@ class Mailbox {
   void Add(T&& item, size_t weight, Instant expires) FRESHET_REQUIRES(mutex_) {
     entries_.push_back({std::move(item), weight, expires});
     weight_ += weight;
-    condition_.NotifyOne();
   }
 
   const MailboxLimits limits_;

@@ -157,12 +157,18 @@ StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<Assignmen
 }
 
 void Dispatcher::Grant(WorkerId id, uint64_t assignments) {
-  const MutexLock lock(mutex_);
-  const auto it = workers_.find(id);
-  if (it == workers_.end()) return;
-  constexpr uint64_t kMost = limits::kMaxCreditPerWorker;
-  it->second.credit += std::min(assignments, kMost - std::min(kMost, it->second.credit));
-  Queue(id, it->second);
+  {
+    const MutexLock lock(mutex_);
+    const auto it = workers_.find(id);
+    if (it == workers_.end()) return;
+    constexpr uint64_t kMost = limits::kMaxCreditPerWorker;
+    it->second.credit += std::min(assignments, kMost - std::min(kMost, it->second.credit));
+    Queue(id, it->second);
+    // While pages are being leased, Finish wakes the thread, unless it is to look at the clock
+    // before.
+    const WorkerTerms& terms = it->second.terms;
+    if (in_refill_ > 0 && (!terms.waiter || terms.waits_until >= wake_)) return;
+  }
   condition_.NotifyOne();
 }
 
@@ -460,7 +466,10 @@ void Dispatcher::Run() {
       CountMissed(now);
       Release(now, &actions);
       Plan(now, &actions);
-      if (actions.empty()) condition_.WaitFor(mutex_, (NextWake(now) - clock_.Now()).chrono());
+      if (actions.empty()) {
+        wake_ = NextWake(now);
+        condition_.WaitFor(mutex_, (wake_ - clock_.Now()).chrono());
+      }
     }
     Perform(actions);
   }
@@ -502,9 +511,9 @@ void Dispatcher::CountMissed(Instant now) {
 }
 
 void Dispatcher::Release(Instant now, Actions* actions) {
-  if (paused_ || now < next_release_) return;
-  const uint64_t before = stats_.assignments;
-  while (!ready_.empty() && pacer_.next() <= now && ready_.front().assignment.at <= now) {
+  if (paused_) return;
+  bool to_stream = false;
+  while (!ready_.empty() && pacer_.next() <= now && ReleaseTime() <= now) {
     (void)pacer_.Use();
     Ready ready = std::move(ready_.front());
     ready_.pop_front();
@@ -516,6 +525,7 @@ void Dispatcher::Release(Instant now, Actions* actions) {
     --worker.credit;
     --worker.reserved;
     worker.served = true;
+    to_stream |= !worker.terms.waiter;
     ++stats_.assignments;
     recent_.push_front({.at = now,
                         .url = ready.assignment.key.url,
@@ -531,7 +541,15 @@ void Dispatcher::Release(Instant now, Actions* actions) {
     }
   }
   const bool close = pacer_.rate().per_second() * kTogether.seconds() > 1;
-  if (close && stats_.assignments > before) next_release_ = now + kTogether;
+  if (close && to_stream) next_release_ = now + kTogether;
+}
+
+Instant Dispatcher::ReleaseTime() const {
+  const Ready& first = ready_.front();
+  const auto it = workers_.find(first.worker);
+  // A call that waits is answered once: nothing is gained by making it wait for others.
+  const bool waiter = it != workers_.end() && it->second.terms.waiter;
+  return waiter ? first.assignment.at : std::max(first.assignment.at, next_release_);
 }
 
 bool Dispatcher::CanPlan(Instant now) const {
@@ -585,7 +603,7 @@ Instant Dispatcher::NextWake(Instant now) const {
   if (!waiters_.empty()) wake = std::min(wake, waiters_.begin()->first);
   if (paused_ || pacer_.rate().per_second() == 0) return wake;
   if (!ready_.empty()) {
-    wake = std::min(wake, std::max({pacer_.next(), ready_.front().assignment.at, next_release_}));
+    wake = std::min(wake, std::max(pacer_.next(), ReleaseTime()));
   }
   if (in_refill_ == 0 && AnyInTurn() && ready_.size() < limits::kMaxReadyAssignments) {
     const Instant plan = TickAfter(Ahead(now), now) - Scaled(lookahead_, 0.75);

@@ -171,6 +171,8 @@ class Dispatcher {
   void ExpireWaiters(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
   void CountMissed(Instant now) FRESHET_REQUIRES(mutex_);
   void Release(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
+  // When the first that is ready may leave, but for the pacer. Precondition: one is.
+  [[nodiscard]] Instant ReleaseTime() const FRESHET_REQUIRES(mutex_);
   void Plan(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Instant NextWake(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] Instant TickAfter(size_t ticks, Instant now) const FRESHET_REQUIRES(mutex_);
@@ -238,9 +240,10 @@ class Dispatcher {
   // Newcomers with credit for whom newcomers hold too much, in turn.
   std::deque<WorkerId> crowded_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Ready> ready_ FRESHET_GUARDED_BY(mutex_);  // by tick
-  Instant next_release_ FRESHET_GUARDED_BY(mutex_);     // not before, however many are due
-  size_t in_refill_ FRESHET_GUARDED_BY(mutex_) = 0;     // terms of the refill under way
-  Instant last_at_ FRESHET_GUARDED_BY(mutex_);          // latest tick asked of the shards
+  Instant next_release_ FRESHET_GUARDED_BY(mutex_);     // to streams
+  Instant wake_ FRESHET_GUARDED_BY(mutex_);  // until when the thread sleeps, unless notified
+  size_t in_refill_ FRESHET_GUARDED_BY(mutex_) = 0;  // terms of the refill under way
+  Instant last_at_ FRESHET_GUARDED_BY(mutex_);       // latest tick asked of the shards
   // After a refill that found too few pages, none is sent before this instant unless poked.
   Instant barren_until_ FRESHET_GUARDED_BY(mutex_);
   Duration barren_wait_ FRESHET_GUARDED_BY(mutex_);
