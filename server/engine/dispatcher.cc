@@ -37,6 +37,8 @@ constexpr size_t kLookedAt = 64;
 // Ticks that are closer together are used together, this long after one another: far below
 // Pacer::kUsualLateness, and a message to each worker then costs less than the rest.
 constexpr Duration kTogether = Duration::Micros(250);
+// Of these, what one worker gets before it is another's turn.
+constexpr double kLongestRun = 32;
 // For what is on its way when the time of one that lingers is over.
 constexpr Duration kLastWait = Duration::Millis(100);
 
@@ -370,6 +372,14 @@ std::optional<WorkerId> Dispatcher::NextOf(std::deque<WorkerId>& queue) {
   return std::nullopt;
 }
 
+bool Dispatcher::TakesMore(WorkerId id) {
+  const Worker& worker = workers_.at(id);
+  if (!worker.has_credit()) return false;
+  if (allowances_.FullBy(worker.terms.name, worker.terms.address)) return false;
+  allowances_.Reserve(worker.terms.name, worker.terms.address);
+  return true;
+}
+
 // What was set aside did not come about.
 void Dispatcher::Unreserve(WorkerId id, Actions* actions) {
   const auto it = workers_.find(id);
@@ -582,17 +592,24 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   auto refill = std::make_shared<Refill>(router_.shards().size());
   refill->asked = now;
   planned_in_row_ = proven_in_row_;
+  // Ticks that are used together go to one worker, so that they take one message.
+  const double together = pacer_.rate().per_second() * kTogether.seconds();
+  const auto run = static_cast<size_t>(std::clamp(together, 1.0, kLongestRun));
+  std::optional<WorkerId> id;
   for (size_t i = 0; i < count; ++i) {
-    const std::optional<WorkerId> id = NextInTurn();
-    if (!id) break;
+    if (i % run == 0 || !TakesMore(*id)) {
+      if (id) Queue(*id, workers_.at(*id));
+      id = NextInTurn();
+      if (!id) break;
+    }
     Worker& worker = workers_.at(*id);
     ++worker.reserved;
-    Queue(*id, worker);
     last_at_ = std::max(last_at_, TickAfter(ahead + i - std::min(i, overdue), now));
     refill->workers.push_back(*id);
     refill->terms.push_back(
         {.at = last_at_, .worker = worker.terms.name, .lease = worker.terms.lease});
   }
+  if (id) Queue(*id, workers_.at(*id));
   if (refill->terms.empty()) return;
   in_refill_ = refill->terms.size();
   actions->refill = std::move(refill);

@@ -180,6 +180,8 @@ class Dispatcher {
   [[nodiscard]] size_t Ahead(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool CanPlan(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] std::optional<WorkerId> NextInTurn() FRESHET_REQUIRES(mutex_);
+  // Whether a worker whose turn it is takes another one; if so, that is counted.
+  [[nodiscard]] bool TakesMore(WorkerId id) FRESHET_REQUIRES(mutex_);
   static void CountInRow(bool newcomer, int& proven);
   [[nodiscard]] std::optional<WorkerId> NextOf(std::deque<WorkerId>& queue)
       FRESHET_REQUIRES(mutex_);

@@ -320,6 +320,30 @@ TEST(Dispatcher, DeliversTicksTogetherThatAreVeryClose) {
   dispatcher.Stop();
 }
 
+// Else many workers would cost many messages: a delivery is of one turn of a worker, or what one
+// release gave of it.
+TEST(Dispatcher, GivesTicksToOneWorkerThatAreVeryClose) {
+  TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
+  shards.Fill(0, 2000);
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(20'000));
+  dispatcher.Start();
+  const auto sink = std::make_shared<DeliverySink>(2000);
+  std::vector<WorkerId> workers;
+  const Instant begin = shards.clock().Now();
+  for (int i = 0; i < 100; ++i) {
+    const auto worker =
+        dispatcher.Join({.name = "w" + std::to_string(i), .lease = Duration::Hours(1)}, sink, 100);
+    ASSERT_TRUE(worker.ok());
+    workers.push_back(*worker);
+    dispatcher.Grant(*worker, 1000);
+  }
+  const int deliveries = sink->Await();
+  const Duration took = shards.clock().Now() - begin;
+  EXPECT_LE(deliveries, 2000 / 5 + 2 * (took.micros() / 250 + 2)) << "in " << took.seconds();
+  for (const WorkerId worker : workers) dispatcher.Leave(worker);
+  dispatcher.Stop();
+}
+
 // Calls of Next that wait leave places to workers on streams.
 TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
