@@ -260,9 +260,10 @@ void AddRowFlags(CLI::App& command, ServeFlags& flags) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 3600.0));
   command
-      .add_option("--items", flags.items,
-                  "Of each row at most, 0: any number; unset: for crawl and next a tenth and a "
-                  "twentieth of the pages, so that the table takes a part of them once")
+      .add_option(
+          "--items", flags.items,
+          "Of each row at most, 0: any number; unset: for crawl and next a twentieth of the "
+          "pages, with --half a fortieth, so that the table takes a part of them once")
       ->check(CLI::Range(uint64_t{0}, uint64_t{1'000'000'000'000}));
   command.add_option("--rate", flags.rate, "Crawls per second that may leave")
       ->capture_default_str()

@@ -47,7 +47,7 @@ const std::vector<ServeMode>& ServeModes() {
         {.workers = 16, .credit = 1000},
         {.workers = 100, .credit = 1000},
         {.workers = 1000, .credit = 1000}},
-       10,
+       20,
        &LoadTally::results,
        &LoadTally::ticks},
       {"next",
@@ -108,7 +108,9 @@ std::vector<ServeRow> RowsOf(const ServeMode& mode, const ServeFlags& flags) {
 
 uint64_t MostItems(const ServeFlags& flags, const ServeMode& mode) {
   const uint64_t unset =
-      mode.share > 0 ? std::max<uint64_t>(1, flags.synthetic.pages / mode.share) : 0;
+      mode.share > 0
+          ? std::max<uint64_t>(1, flags.synthetic.pages / mode.share / (flags.half ? 2 : 1))
+          : 0;
   const uint64_t items = flags.items.value_or(unset);
   return items > 0 ? items : std::numeric_limits<uint64_t>::max() / 2;
 }
