@@ -68,6 +68,7 @@ struct Shard::Turn {
   std::vector<Run> runs;
   std::vector<Reply> replies;  // one for each event
   std::vector<ShardQuery> queries;
+  size_t bids = 0;                     // that were answered
   size_t own = 0;                      // the last events are the shard's own, so many
   std::vector<PageNumber> filed_anew;  // without an event
   bool stirred = false;                // something other than a pick happened
@@ -161,21 +162,28 @@ void Shard::RunOnce(Instant now) {
     turn.Add(std::exchange(again_, {}), nullptr);
     RunTurn(turn);
   }
-  std::vector<Request> requests;
-  std::vector<Request> expired;
-  mailbox_.Drain(limits::kMaxEventsPerCommit, now, &requests, &expired);
-  for (Request& request : expired) {
-    auto& batch = std::get<EventBatch>(request);  // nothing else has weight
-    batch.done(std::vector<Reply>(batch.events.size(), RefusedReply(Overloaded())));
-  }
   Turn turn(now);
-  for (Request& request : requests) Accept(request, turn);
+  AcceptWaiting(turn);
+  // A bid may have been settled by now: its pages are leased by the same commit.
+  if (turn.bids > 0) AcceptWaiting(turn);
   if (failure_.ok() && again_.empty()) TakeOwnEvents(turn);
   RunTurn(turn);
   if (failure_.ok() && again_.empty() && epochs_.Due(now)) RunSlice(now);
   reads_.Serve({state_, epochs_, now});
   PublishBelieved(now);
   reaper_.Destroy(state_.TakeRetired());
+}
+
+void Shard::AcceptWaiting(Turn& turn) {
+  if (turn.events.size() + limits::kMaxItemsPerMessage > limits::kMaxEventsPerCommit) return;
+  std::vector<Request> requests;
+  std::vector<Request> expired;
+  mailbox_.Drain(limits::kMaxEventsPerCommit - turn.events.size(), turn.now, &requests, &expired);
+  for (Request& request : expired) {
+    auto& batch = std::get<EventBatch>(request);  // nothing else has weight
+    batch.done(std::vector<Reply>(batch.events.size(), RefusedReply(Overloaded())));
+  }
+  for (Request& request : requests) Accept(request, turn);
 }
 
 void Shard::RunTurn(Turn& turn) {
@@ -227,6 +235,7 @@ void Shard::Accept(Request& request, Turn& turn) {
     turn.Add(std::move(batch->events), std::move(batch->done));
   } else if (auto* bid = std::get_if<BidRequest>(&request)) {
     AcceptBid(*bid);
+    ++turn.bids;
   } else if (auto* settle = std::get_if<SettleRequest>(&request)) {
     AcceptSettle(*settle, turn);
   } else {

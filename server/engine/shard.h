@@ -147,6 +147,8 @@ class Shard {
   // One round of the loop: a turn for what waits, after one for what is to be tried again; then a
   // slice.
   void RunOnce(Instant now);
+  // Takes in what waits, as far as one commit has room for it.
+  void AcceptWaiting(Turn& turn);
   void RunTurn(Turn& turn);
   // Timers that are due.
   void TakeOwnEvents(Turn& turn);
