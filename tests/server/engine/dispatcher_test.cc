@@ -262,9 +262,13 @@ TEST(Dispatcher, AWaiterIsToldInTimeAlsoIfTheRateGoesToZeroWhileItsPageIsLeased)
   Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000),
                         /*max_open_leases=*/1);
   dispatcher.Start();
+  std::promise<void> shard_is_held;
   std::promise<void> rate_is_zero;
-  ASSERT_TRUE(shards[0].Query(
-      [zero = rate_is_zero.get_future().share()](const ShardView&) { zero.wait(); }));
+  ASSERT_TRUE(shards[0].Query([&, zero = rate_is_zero.get_future().share()](const ShardView&) {
+    shard_is_held.set_value();
+    zero.wait();
+  }));
+  shard_is_held.get_future().wait();
   const auto sink = std::make_shared<WaitingSink>();
   std::future<Outlook> ended = sink->Ended();
   const auto worker = dispatcher.Join({.name = "w",
