@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <ctime>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "bench/commands.h"
+#include "bench/resources.h"
 #include "core/base/check.h"
 #include "core/index/brute_index.h"
 #include "core/index/price_index.h"
@@ -38,22 +38,15 @@ struct FirstHourFlags {
   double rounds = 3;
 };
 
-// Time that this thread has had a processor: it does not depend on what else the machine does.
-double ThreadSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 // Parts of a cycle that are told apart.
 enum Part : uint8_t { kLoading, kPicking, kLeasing, kLeased, kReporting, kReported, kParts };
 
 // Adds the time since it was last asked to one of the parts.
 class Laps {
  public:
-  void Begin() { last_ = ThreadSeconds(); }
+  void Begin() { last_ = ThreadCpuSeconds(); }
   void Add(Part part) {
-    const double now = ThreadSeconds();
+    const double now = ThreadCpuSeconds();
     seconds_[part] += now - last_;
     longest_[part] = std::max(longest_[part], now - last_);
     last_ = now;

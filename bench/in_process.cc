@@ -1,6 +1,5 @@
 #include "bench/in_process.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,12 +28,6 @@ using Steady = std::chrono::steady_clock;
 
 int64_t MicrosSince(Steady::time_point start) {
   return std::chrono::duration_cast<std::chrono::microseconds>(Steady::now() - start).count();
-}
-
-double ThreadCpuSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 // Batches that were submitted and not yet answered: at most so many. Thread-safe.

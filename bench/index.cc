@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
 #include <memory>
 #include <span>
 #include <string>
@@ -267,13 +266,6 @@ class Times {
   double highest_ = 0;
 };
 
-// Time that this thread has had a processor.
-double ProcessorSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 // What is an outlier among picks.
 constexpr double kSlowPick = 1e-5;
 // A thread that has had a processor for so much less than passed was kept waiting.
@@ -286,12 +278,12 @@ double InterruptionsPerSecond() {
   const auto start = SteadyClock::now();
   auto last = start;
   auto checked = start;
-  double processor = ProcessorSeconds();
+  double processor = ThreadCpuSeconds();
   int interruptions = 0;
   while (std::chrono::duration<double>(last - start).count() < kSeconds) {
     const auto now = SteadyClock::now();
     if (std::chrono::duration<double>(now - last).count() >= kSlowPick) {
-      const double own = ProcessorSeconds();
+      const double own = ThreadCpuSeconds();
       const double wall = std::chrono::duration<double>(now - checked).count();
       if (wall <= own - processor + kDisturbance) ++interruptions;
       checked = now;
@@ -382,7 +374,7 @@ class Drive {
     double pick_seconds = 0;
     double signal_seconds = 0;
     double edge_seconds = 0;
-    const double processor = ProcessorSeconds();
+    const double processor = ThreadCpuSeconds();
     const auto start = SteadyClock::now();
     auto before = start;
     for (int i = 0; i < picks; ++i) {
@@ -419,7 +411,7 @@ class Drive {
       ++digested_;
     }
     const double wall = SecondsSince(start);
-    const double own = ProcessorSeconds() - processor;
+    const double own = ThreadCpuSeconds() - processor;
     const bool disturbed = wall > own + kDisturbance;
     const double share = disturbed ? own / wall : 1;
     // The pick that had to wait cannot be told from the others, unless waiting is nothing to them.

@@ -16,16 +16,6 @@
 namespace freshet {
 namespace {
 
-// As SyntheticKey says, into what `url` holds already.
-void WriteUrl(const SyntheticOptions& pages, uint64_t page, std::string* url) {
-  const fmt::format_int number(page);
-  const fmt::format_int host(page / pages.pages_per_host);
-  const fmt::format_int section(page % 1000);
-  url->assign("https://h").append(host.data(), host.size()).append(".example/articles/");
-  url->append(section.data(), section.size()).append("/page-");
-  url->append(number.data(), number.size()).append(".html");
-}
-
 // Of a call that is to be answered within a second.
 constexpr std::chrono::seconds kLongestCall{30};
 
@@ -200,6 +190,18 @@ class ItemStreamOf final : public ItemStream, grpc::ClientBidiReactor<Request, R
   bool over_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
+// A stream whose call `open` begins.
+template <typename Request, typename Response>
+std::unique_ptr<ItemStream> MakeItemStream(
+    typename ItemStreamOf<Request, Response>::Fill fill, int in_flight,
+    std::atomic<uint64_t>& taken, LoadTally& tally,
+    const typename ItemStreamOf<Request, Response>::Open& open) {
+  auto stream =
+      std::make_unique<ItemStreamOf<Request, Response>>(std::move(fill), in_flight, taken, tally);
+  stream->Bind(open);
+  return stream;
+}
+
 // --- Workers
 
 class CrawlWorker final : public LoadClient,
@@ -370,32 +372,26 @@ class NextCaller final : public LoadClient {
 
 std::unique_ptr<ItemStream> MakeResultStream(const std::shared_ptr<grpc::Channel>& channel,
                                              FillResults fill, int in_flight, LoadTally& tally) {
-  using Stream = ItemStreamOf<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>;
-  auto stream = std::make_unique<Stream>(std::move(fill), in_flight, tally.results, tally);
-  stream->Bind([&channel](auto* context, auto* reactor) {
-    v1::IngestService::NewStub(channel)->async()->ReportCrawls(context, reactor);
-  });
-  return stream;
+  return MakeItemStream<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>(
+      std::move(fill), in_flight, tally.results, tally, [&channel](auto* context, auto* reactor) {
+        v1::IngestService::NewStub(channel)->async()->ReportCrawls(context, reactor);
+      });
 }
 
 std::unique_ptr<ItemStream> MakeSignalStream(const std::shared_ptr<grpc::Channel>& channel,
                                              FillSignals fill, int in_flight, LoadTally& tally) {
-  using Stream = ItemStreamOf<v1::SignalChangesRequest, v1::SignalChangesResponse>;
-  auto stream = std::make_unique<Stream>(std::move(fill), in_flight, tally.signals, tally);
-  stream->Bind([&channel](auto* context, auto* reactor) {
-    v1::IngestService::NewStub(channel)->async()->SignalChanges(context, reactor);
-  });
-  return stream;
+  return MakeItemStream<v1::SignalChangesRequest, v1::SignalChangesResponse>(
+      std::move(fill), in_flight, tally.signals, tally, [&channel](auto* context, auto* reactor) {
+        v1::IngestService::NewStub(channel)->async()->SignalChanges(context, reactor);
+      });
 }
 
 std::unique_ptr<ItemStream> MakeUpsertStream(const std::shared_ptr<grpc::Channel>& channel,
                                              FillUpserts fill, int in_flight, LoadTally& tally) {
-  using Stream = ItemStreamOf<v1::UpsertPagesRequest, v1::UpsertPagesResponse>;
-  auto stream = std::make_unique<Stream>(std::move(fill), in_flight, tally.upserts, tally);
-  stream->Bind([&channel](auto* context, auto* reactor) {
-    v1::PagesService::NewStub(channel)->async()->UpsertPages(context, reactor);
-  });
-  return stream;
+  return MakeItemStream<v1::UpsertPagesRequest, v1::UpsertPagesResponse>(
+      std::move(fill), in_flight, tally.upserts, tally, [&channel](auto* context, auto* reactor) {
+        v1::PagesService::NewStub(channel)->async()->UpsertPages(context, reactor);
+      });
 }
 
 std::unique_ptr<LoadClient> MakeCrawlWorker(const std::shared_ptr<grpc::Channel>& channel,
@@ -456,7 +452,7 @@ FillSignals RandomSignals(const SyntheticOptions& pages, int batch, uint64_t see
   return [pages, batch, random = Random(seed)](v1::SignalChangesRequest* request) mutable {
     while (request->signals_size() < batch) request->add_signals()->set_source(kBenchSource);
     for (v1::ChangeSignal& signal : *request->mutable_signals()) {
-      WriteUrl(pages, random.Below(pages.pages), signal.mutable_url());
+      WriteSyntheticUrl(pages, random.Below(pages.pages), signal.mutable_url());
     }
     request->set_sequence(request->sequence() + 1);
     return batch;
@@ -467,7 +463,7 @@ FillResults RandomResults(const SyntheticOptions& pages, int batch, uint64_t see
   return [pages, batch, random = Random(seed)](v1::ReportCrawlsRequest* request) mutable {
     while (request->results_size() < batch) request->add_results()->set_http_status(200);
     for (v1::CrawlResult& result : *request->mutable_results()) {
-      WriteUrl(pages, random.Below(pages.pages), result.mutable_url());
+      WriteSyntheticUrl(pages, random.Below(pages.pages), result.mutable_url());
       const uint64_t version = random.Below(4) == 0 ? random.Next() : 0;
       result.set_outcome(version > 0 ? v1::CRAWL_OUTCOME_CHANGED : v1::CRAWL_OUTCOME_UNCHANGED);
       FillDigest(result.url(), version, result.mutable_content_digest());
@@ -485,7 +481,8 @@ FillUpserts AllPages(const SyntheticOptions& pages, int batch, std::atomic<uint6
     while (request->pages_size() > count) request->mutable_pages()->RemoveLast();
     while (request->pages_size() < count) request->add_pages();
     for (int i = 0; i < count; ++i) {
-      WriteUrl(pages, first + static_cast<uint64_t>(i), request->mutable_pages(i)->mutable_url());
+      WriteSyntheticUrl(pages, first + static_cast<uint64_t>(i),
+                        request->mutable_pages(i)->mutable_url());
     }
     request->set_sequence(request->sequence() + 1);
     return count;

@@ -6,6 +6,8 @@ namespace freshet {
 
 // Processor seconds so far, all threads and the kernel's part included.
 [[nodiscard]] double CpuSeconds();
+// Those of the calling thread alone: what else the machine does is no part of them.
+[[nodiscard]] double ThreadCpuSeconds();
 // Resident bytes, but for code and other files, once the allocator has given back what it can.
 [[nodiscard]] double ResidentBytes();
 

@@ -1,7 +1,5 @@
 // freshet-bench switch: how long a change of policy stops assignments. One client asks for page
 // after page; what counts is the longest time between two answers.
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -37,13 +35,6 @@ struct SwitchFlags {
   double crawl_rate = 0;
   std::string durability = "none";
 };
-
-// Of the calling thread.
-double ThreadCpuMs() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) * 1e-6;
-}
 
 // Takes one page after the other from the shard and reports each as crawled. Thread-safe.
 class Client {
@@ -96,7 +87,7 @@ class Client {
     std::future<std::optional<Assignment>> taken = answer.get_future();
     LeaseBest(shard_, {{.at = clock_.Now(), .worker = "bench", .lease = Duration::Hours(1)}},
               [&answer, this](auto assignments) {
-                shard_cpu_ms_ = ThreadCpuMs();
+                shard_cpu_ms_ = ThreadCpuSeconds() * 1e3;
                 answer.set_value(std::move(assignments.front()));
               });
     return taken.get();

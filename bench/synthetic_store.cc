@@ -158,10 +158,19 @@ std::string SyntheticHost(const SyntheticOptions& options, uint64_t i) {
   return fmt::format("h{}.example", i / options.pages_per_host);
 }
 
+void WriteSyntheticUrl(const SyntheticOptions& options, uint64_t i, std::string* url) {
+  const fmt::format_int number(i);
+  const fmt::format_int host(i / options.pages_per_host);
+  const fmt::format_int section(i % 1000);
+  url->assign("https://h").append(host.data(), host.size()).append(".example/articles/");
+  url->append(section.data(), section.size()).append("/page-");
+  url->append(number.data(), number.size()).append(".html");
+}
+
 PageKey SyntheticKey(const SyntheticOptions& options, uint64_t i) {
-  return {.crawl_id = "DEFAULT",
-          .url = fmt::format("https://{}/articles/{}/page-{}.html", SyntheticHost(options, i),
-                             i % 1000, i)};
+  PageKey key{.crawl_id = "DEFAULT", .url = {}};
+  WriteSyntheticUrl(options, i, &key.url);
+  return key;
 }
 
 void AddSyntheticFlags(CLI::App& command, SyntheticOptions& options) {

@@ -26,6 +26,8 @@ struct SyntheticOptions {
 
 // The text of page `i` and of its host. Two pages never share one.
 [[nodiscard]] std::string SyntheticHost(const SyntheticOptions& options, uint64_t i);
+// Replaces the contents of `url`, which keeps its memory.
+void WriteSyntheticUrl(const SyntheticOptions& options, uint64_t i, std::string* url);
 [[nodiscard]] PageKey SyntheticKey(const SyntheticOptions& options, uint64_t i);
 
 // Lets the command line set pages, pages_per_host and seed.

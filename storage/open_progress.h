@@ -24,8 +24,6 @@ struct OpenProgress {
   std::atomic<uint64_t> log_bytes = 0;  // of all write-ahead logs
   std::atomic<uint64_t> checked_log_bytes = 0;
   std::atomic<uint64_t> replayed_log_bytes = 0;
-  std::atomic<uint64_t> migrated_pages = 0;
-  std::atomic<uint64_t> pages_to_migrate = 0;  // an estimate
   // Set by others: opening is to end with Cancelled. Until the store is open nothing depends on
   // what was done so far, and the next opening does it again.
   std::atomic<bool> cancelled = false;

@@ -25,7 +25,6 @@ namespace freshet::storage {
 namespace {
 
 constexpr size_t kPagesPerCommit = 256;
-constexpr int kGenerationShift = 44;  // of a lease id (core/schedule/leases.h)
 
 std::string TextOf(const Status& status) { return std::string(status.message()); }
 
@@ -70,7 +69,9 @@ class Salvage {
     report_.lost_rows += status.ok() ? 0 : 1;
     return Readable(status);
   }
-  void SeeLease(LeaseId id) { generation_ = std::max(generation_, id.value() >> kGenerationShift); }
+  void SeeLease(LeaseId id) {
+    generation_ = std::max<uint64_t>(generation_, GenerationOfLease(id));
+  }
 
   void ReadHosts() {
     from_.ForEach(Family::kHosts, [&](std::string_view key, std::string_view value) {

@@ -76,6 +76,12 @@ class SignalCounts {
     return total;
   }
   [[nodiscard]] bool empty() const { return entries_[0].count == 0; }
+  // How many entries are used.
+  [[nodiscard]] int used() const {
+    int used = 0;
+    for (const Entry& entry : entries_) used += entry.count > 0;
+    return used;
+  }
   // Used entries come first; the rest have count zero.
   [[nodiscard]] const std::array<Entry, kCapacity>& entries() const { return entries_; }
   void set_entries(const std::array<Entry, kCapacity>& entries) { entries_ = entries; }

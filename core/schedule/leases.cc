@@ -22,8 +22,7 @@ LeaseId Leases::NextId(Slot slot) {
   // generation moves on by one a start, so at a million starts the two could meet, years apart.
   if (++sequence_ == 0) ++generation_;
   const uint64_t generation = generation_ & ((uint64_t{1} << kGenerationBits) - 1);
-  return LeaseId((generation << (kSequenceBits + kSlotBits)) |
-                 (static_cast<uint64_t>(sequence_) << kSlotBits) | slot.value());
+  return MakeLeaseId(generation << kSequenceBits | sequence_, slot);
 }
 
 void Leases::Put(const LeaseRecord& lease) {
@@ -67,20 +66,23 @@ const LeaseRecord* Leases::Find(LeaseId id) const {
 
 Slot SlotOfLease(LeaseId id) { return Slot(static_cast<uint16_t>(id.value() % limits::kSlots)); }
 
-bool GivenOutBefore(LeaseId a, LeaseId b) {
-  // Without the slot: generation and sequence alone rise with time.
-  return a.value() >> kSlotBits < b.value() >> kSlotBits;
+uint64_t OrdinalOfLease(LeaseId id) { return id.value() >> kSlotBits; }
+
+LeaseId MakeLeaseId(uint64_t ordinal, Slot slot) {
+  return LeaseId(ordinal << kSlotBits | slot.value());
 }
 
+bool GivenOutBefore(LeaseId a, LeaseId b) { return OrdinalOfLease(a) < OrdinalOfLease(b); }
+
 uint32_t GenerationOfLease(LeaseId id) {
-  return static_cast<uint32_t>(id.value() >> (kSequenceBits + kSlotBits));
+  return static_cast<uint32_t>(OrdinalOfLease(id) >> kSequenceBits);
 }
 
 bool MayHaveIssued(uint32_t generation, LeaseId id) {
   // Once generations have wrapped, every one has been used.
   if (generation >= kLeaseGenerations) return true;
   const uint64_t issued_in = GenerationOfLease(id);
-  const uint64_t sequence = id.value() >> kSlotBits & ((uint64_t{1} << kSequenceBits) - 1);
+  const uint64_t sequence = OrdinalOfLease(id) & ((uint64_t{1} << kSequenceBits) - 1);
   return issued_in >= 1 && issued_in <= generation && sequence >= 1;
 }
 

@@ -68,6 +68,10 @@ class Leases {
 // The slot whose shard owns a lease.
 [[nodiscard]] Slot SlotOfLease(LeaseId id);
 
+// The id without its slot, which alone rises with time within a shard, and the id of both.
+[[nodiscard]] uint64_t OrdinalOfLease(LeaseId id);
+[[nodiscard]] LeaseId MakeLeaseId(uint64_t ordinal, Slot slot);
+
 // Whether `a` was given out before `b`; both by one shard.
 [[nodiscard]] bool GivenOutBefore(LeaseId a, LeaseId b);
 

@@ -48,8 +48,8 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch, Instant no
 }
 
 void ShardState::Impl::LoadAssignment(PageNumber page, Instant at) {
-  if (const std::optional<PageId> id = pages.Find(page))
-    hosts.NoteAssignment(picks.HostOf(*id), at);
+  const std::optional<PageId> id = pages.Find(page);
+  if (id) hosts.NoteAssignment(picks.HostOf(*id), at);
 }
 
 void ShardState::Impl::LoadLease(const LeaseRecord& lease) {

@@ -75,8 +75,6 @@ RecoveryStatus RecoveryOf(const OpenProgress& progress) {
   recovery.log_bytes = progress.log_bytes;
   recovery.checked_log_bytes = progress.checked_log_bytes;
   recovery.replayed_log_bytes = progress.replayed_log_bytes;
-  recovery.migrated_pages = progress.migrated_pages;
-  recovery.pages_to_migrate = progress.pages_to_migrate;
   return recovery;
 }
 
@@ -105,11 +103,7 @@ std::string Describe(const RecoveryStatus& recovery) {
   if (recovery.stage == OpenStage::kReplayingLogs && recovery.log_bytes > 0) {
     return DescribeLog("replaying", recovery.replayed_log_bytes, recovery.log_bytes);
   }
-  if (recovery.stage == OpenStage::kMigrating) {
-    return fmt::format("migrating the store to this release: {} of about {} pages",
-                       recovery.migrated_pages,
-                       std::max(recovery.migrated_pages, recovery.pages_to_migrate));
-  }
+  if (recovery.stage == OpenStage::kMigrating) return "migrating the store to this release";
   if (recovery.stage != OpenStage::kOpen) return "opening the store";
   if (recovery.share >= 1) return fmt::format("starting: {} pages are loaded", recovery.pages);
   if (recovery.share == 0 && recovery.expected_pages == 0) return "opening the store";

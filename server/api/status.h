@@ -29,12 +29,10 @@ struct RecoveryStatus {
   uint64_t log_bytes = 0;  // that a crash left to be checked and replayed
   uint64_t checked_log_bytes = 0;
   uint64_t replayed_log_bytes = 0;
-  uint64_t migrated_pages = 0;
-  uint64_t pages_to_migrate = 0;  // an estimate
-  uint64_t pages = 0;             // loaded so far
-  uint64_t expected_pages = 0;    // about how many there are; zero: not known yet
-  double share = 0;               // of the store that is loaded, 0 to 1
-  uint64_t stored_twice = 0;      // pages whose URL another page has too
+  uint64_t pages = 0;           // loaded so far
+  uint64_t expected_pages = 0;  // about how many there are; zero: not known yet
+  double share = 0;             // of the store that is loaded, 0 to 1
+  uint64_t stored_twice = 0;    // pages whose URL another page has too
 };
 // Of a store that is being opened.
 [[nodiscard]] RecoveryStatus RecoveryOf(const OpenProgress& progress);

@@ -25,6 +25,14 @@ namespace freshet::storage {
 static_assert(std::endian::native == std::endian::little,
               "values are stored as they lie in memory");
 
+// Differences wrap around instead of overflowing: any two instants can be encoded.
+inline int64_t WrappingSubtract(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+inline int64_t WrappingAdd(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
 // Appends to a string that the caller owns. Thread-compatible.
 class Writer {
  public:

@@ -47,6 +47,8 @@ class LeaseLog {
   // It was written.
   void Install(const LeaseWrite& write);
 
+  // Whether the lease is open or remembered.
+  [[nodiscard]] bool Knows(LeaseId id) const { return places_.contains(id); }
   // Whether the entry of that row is the last word on its lease.
   [[nodiscard]] bool Holds(uint64_t sequence, LeaseId id) const;
   // Of the row that the next commit appends.

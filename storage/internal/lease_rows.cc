@@ -30,18 +30,13 @@ constexpr uint8_t kOtherWorker = 8;
 constexpr uint8_t kOtherLength = 16;
 constexpr uint8_t kSignals = 32;
 
-constexpr int kSlotBits = 12;
-static_assert(limits::kSlots == 1 << kSlotBits);
-
 // What the entry before leaves behind.
 struct Before {
-  int64_t sequence = 0;  // the id without its slot
+  int64_t ordinal = 0;  // of the id
   int64_t assigned = 0;
   uint64_t length = 0;
   std::string worker;
 };
-
-int64_t SequenceOf(LeaseId id) { return static_cast<int64_t>(id.value() >> kSlotBits); }
 
 Head HeadOf(const LeaseEntry& entry) {
   if (entry.kind == LeaseEntry::Kind::kDropped) return kGone;
@@ -50,8 +45,29 @@ Head HeadOf(const LeaseEntry& entry) {
   return entry.record.reported ? kOverReported : kOverUnreported;
 }
 
-void WriteOpen(const LeaseRecord& lease, uint8_t head, Before& before, Writer& writer) {
+void WriteEntry(const LeaseEntry& entry, Before& before, Writer& writer) {
+  const LeaseRecord& lease = entry.record;
+  const Head what = HeadOf(entry);
   const auto length = static_cast<uint64_t>((lease.deadline - lease.assigned).micros());
+  uint8_t head = what;
+  if (what == kOpen) {
+    CHECK(lease.assigned <= lease.deadline, "lease {:x} ends before it begins", lease.id.value());
+    head |= lease.worker == before.worker ? 0 : kOtherWorker;
+    head |= length == before.length ? 0 : kOtherLength;
+    head |= lease.signals.empty() ? 0 : kSignals;
+  }
+  writer.U8(head);
+  writer.Varint(what == kGone ? SlotOfLease(lease.id).value() : SlotOf(lease.page).value());
+  if (what != kGone) writer.Varint(SerialOf(lease.page));
+  if (what != kAssignment) {
+    const auto ordinal = static_cast<int64_t>(OrdinalOfLease(lease.id));
+    writer.Signed(WrappingSubtract(ordinal, before.ordinal));
+    before.ordinal = ordinal;
+  }
+  if (what == kOpen || what == kAssignment) {
+    writer.Signed(WrappingSubtract(lease.assigned.micros(), before.assigned));
+    before.assigned = lease.assigned.micros();
+  }
   if ((head & kOtherLength) != 0) writer.Varint(before.length = length);
   if ((head & kOtherWorker) != 0) writer.Text(before.worker = lease.worker);
   if ((head & kSignals) == 0) return;
@@ -62,38 +78,12 @@ void WriteOpen(const LeaseRecord& lease, uint8_t head, Before& before, Writer& w
   }
 }
 
-void WriteEntry(const LeaseEntry& entry, Before& before, Writer& writer) {
-  const LeaseRecord& lease = entry.record;
-  uint8_t head = HeadOf(entry);
-  const Head what = HeadOf(entry);
-  if (what == kOpen) {
-    CHECK(lease.assigned <= lease.deadline, "lease {:x} ends before it begins", lease.id.value());
-    const auto length = static_cast<uint64_t>((lease.deadline - lease.assigned).micros());
-    head |= lease.worker == before.worker ? 0 : kOtherWorker;
-    head |= length == before.length ? 0 : kOtherLength;
-    head |= lease.signals.empty() ? 0 : kSignals;
-  }
-  writer.U8(head);
-  writer.Varint(what == kGone ? SlotOfLease(lease.id).value() : SlotOf(lease.page).value());
-  if (what != kGone) writer.Varint(SerialOf(lease.page));
-  if (what != kAssignment) {
-    writer.Signed(SequenceOf(lease.id) - before.sequence);
-    before.sequence = SequenceOf(lease.id);
-  }
-  if (what == kOpen || what == kAssignment) {
-    writer.Signed(static_cast<int64_t>(static_cast<uint64_t>(lease.assigned.micros()) -
-                                       static_cast<uint64_t>(before.assigned)));
-    before.assigned = lease.assigned.micros();
-  }
-  if (what == kOpen) WriteOpen(lease, head, before, writer);
-}
-
 void ReadOpen(Reader& reader, uint8_t head, Before& before, LeaseRecord& lease) {
   if ((head & kOtherLength) != 0) before.length = reader.Varint();
   if ((head & kOtherWorker) != 0) before.worker = reader.Text();
   lease.worker = before.worker;
   lease.deadline = Instant::FromMicros(
-      static_cast<int64_t>(static_cast<uint64_t>(lease.assigned.micros()) + before.length));
+      WrappingAdd(lease.assigned.micros(), static_cast<int64_t>(before.length)));
   if ((head & kSignals) == 0) return;
   for (uint8_t left = reader.U8(); left > 0 && reader.ok(); --left) {
     const Instant time = reader.Time();
@@ -113,13 +103,11 @@ bool ReadEntry(Reader& reader, Before& before, LeaseEntry& entry) {
   const Slot of(static_cast<uint16_t>(slot));
   if (what != kGone) lease.page = MakePageNumber(of, serial);
   if (what != kAssignment) {
-    before.sequence = static_cast<int64_t>(static_cast<uint64_t>(before.sequence) +
-                                           static_cast<uint64_t>(reader.Signed()));
-    lease.id = LeaseId(static_cast<uint64_t>(before.sequence) << kSlotBits | slot);
+    before.ordinal = WrappingAdd(before.ordinal, reader.Signed());
+    lease.id = MakeLeaseId(static_cast<uint64_t>(before.ordinal), of);
   }
   if (what == kOpen || what == kAssignment) {
-    before.assigned = static_cast<int64_t>(static_cast<uint64_t>(before.assigned) +
-                                           static_cast<uint64_t>(reader.Signed()));
+    before.assigned = WrappingAdd(before.assigned, reader.Signed());
     lease.assigned = Instant::FromMicros(before.assigned);
   }
   if (what == kOpen) ReadOpen(reader, head, before, lease);

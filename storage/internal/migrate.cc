@@ -46,6 +46,7 @@ Status Migrate(const MigrationContext& context, uint32_t from, uint32_t to,
     if (context.log) {
       context.log('I', fmt::format("migrating from format {} to {}", version, version + 1));
     }
+    if (context.progress != nullptr) context.progress->stage = OpenStage::kMigrating;
     RETURN_IF_ERROR(step->run(context));
     RETURN_IF_ERROR(WriteFormat(context.db, context.families, version + 1));
   }

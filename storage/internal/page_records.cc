@@ -80,20 +80,6 @@ std::optional<int64_t> SpanOfCode(uint16_t code) {
   return static_cast<int64_t>(behind >> unused);
 }
 
-// Differences wrap around instead of overflowing: any two instants can be encoded.
-int64_t WrappingSubtract(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
-}
-int64_t WrappingAdd(int64_t a, int64_t b) {
-  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-}
-
-int UsedEntries(const SignalCounts& signals) {
-  int used = 0;
-  for (const SignalCounts::Entry& entry : signals.entries()) used += entry.count > 0;
-  return used;
-}
-
 bool IsExposureOfElapsed(const CrawlObservation& observation) {
   const Duration elapsed = observation.elapsed;
   return elapsed >= Duration() && observation.exposure == CoarseExposure(elapsed.seconds());
@@ -145,7 +131,7 @@ void EncodeObservations(const std::vector<CrawlObservation>& observations, std::
   int64_t before = 0;
   for (const CrawlObservation& observation : observations) {
     const int64_t step = WrappingSubtract(observation.fetched.micros(), before);
-    const int used = UsedEntries(observation.signals);
+    const int used = observation.signals.used();
     const bool explicit_elapsed = observation.elapsed.micros() != step;
     const ExposureKind exposure = ExposureKindOf(observation);
     const bool full =

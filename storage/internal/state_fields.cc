@@ -41,9 +41,7 @@ void Encode(const BurstSignal& signal, Writer& writer) {
   writer.U8(signal.source_class.packed());
 }
 void Encode(const SignalCounts& signals, Writer& writer) {
-  uint8_t used = 0;
-  for (const SignalCounts::Entry& entry : signals.entries()) used += entry.count > 0;
-  writer.U8(used);
+  writer.U8(static_cast<uint8_t>(signals.used()));
   for (const SignalCounts::Entry& entry : signals.entries()) {
     if (entry.count == 0) continue;
     writer.U8(entry.source_class.packed());

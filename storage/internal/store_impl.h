@@ -73,6 +73,7 @@ class Store::Impl {
     std::vector<LeaseRecord> leases;                          // by slot and id
     std::vector<std::pair<PageNumber, Instant>> assignments;  // the last of each page, by number
   };
+  class LeaseReplay;
   // One commit on its way into a write batch.
   class BatchBuilder;
   class Listener;

@@ -33,11 +33,51 @@ Status Store::Impl::ForEachLeaseRow(const LeaseRowVisit& visit) const {
   return FromRocksDb(it->status(), "reading leases");
 }
 
+// What the rows of all logs, in their order, have to say. Owner thread only.
+class Store::Impl::LeaseReplay {
+ public:
+  // Takes the records of the entries.
+  void Add(uint16_t shard, std::vector<LeaseEntry>& entries) {
+    for (LeaseEntry& entry : entries) {
+      LeaseRecord& lease = entry.record;
+      if (!lease.assigned.is_none()) {
+        Instant& latest = assigned_[lease.page];
+        latest = std::max(latest, lease.assigned);
+      }
+      const LeaseId id = lease.id;
+      if (entry.kind == LeaseEntry::Kind::kDropped) leases_.erase(id);
+      if (entry.kind == LeaseEntry::Kind::kLease) leases_[id] = {shard, std::move(lease)};
+    }
+  }
+
+  // Of what is over only what the logs have kept.
+  std::shared_ptr<StoredLeases> Finish(const LeaseLogs& logs) {
+    auto stored = std::make_shared<StoredLeases>();
+    for (auto& [id, lease] : leases_) {
+      if (logs[lease.first].Knows(id)) stored->leases.push_back(std::move(lease.second));
+    }
+    std::sort(stored->leases.begin(), stored->leases.end(), [](const auto& a, const auto& b) {
+      return std::pair(SlotOf(a.page), a.id) < std::pair(SlotOf(b.page), b.id);
+    });
+    stored->assignments.assign(assigned_.begin(), assigned_.end());
+    std::sort(stored->assignments.begin(), stored->assignments.end());
+    return stored;
+  }
+
+ private:
+  absl::flat_hash_map<LeaseId, std::pair<uint16_t, LeaseRecord>> leases_;  // and their shards
+  absl::flat_hash_map<PageNumber, Instant> assigned_;
+};
+
 Status Store::Impl::OpenLeaseLogs() {
-  lease_damage_ = ForEachLeaseRow([&](uint16_t shard, uint64_t sequence, const auto& entries) {
+  LeaseReplay replay;
+  lease_damage_ = ForEachLeaseRow([&](uint16_t shard, uint64_t sequence, auto& entries) {
     (*lease_logs_)[shard].Load(sequence, entries);
+    replay.Add(shard, entries);
   });
   for (storage::LeaseLog& log : *lease_logs_) log.FinishLoad();
+  const MutexLock lock(leases_mutex_);
+  stored_leases_ = replay.Finish(*lease_logs_);
   // What is damaged is for Load and Verify to say: a store can be opened to be looked at.
   return absl::IsDataLoss(lease_damage_) ? absl::OkStatus() : lease_damage_;
 }
@@ -58,29 +98,12 @@ StatusOr<std::shared_ptr<const Store::Impl::StoredLeases>> Store::Impl::LoadLeas
   const MutexLock lock(leases_mutex_);
   const uint64_t commits = commits_;
   if (stored_leases_ != nullptr && stored_leases_->commits == commits) return stored_leases_;
-  auto stored = std::make_shared<StoredLeases>();
-  stored->commits = commits;
-  absl::flat_hash_map<LeaseId, LeaseRecord> leases;
-  absl::flat_hash_map<PageNumber, Instant> assigned;
-  RETURN_IF_ERROR(ForEachLeaseRow([&](uint16_t shard, uint64_t sequence, auto& entries) {
-    for (LeaseEntry& entry : entries) {
-      LeaseRecord& lease = entry.record;
-      if (!lease.assigned.is_none()) {
-        Instant& latest = assigned[lease.page];
-        latest = std::max(latest, lease.assigned);
-      }
-      if (entry.kind != LeaseEntry::Kind::kLease) continue;
-      if ((*lease_logs_)[shard].Holds(sequence, lease.id)) leases[lease.id] = std::move(lease);
-    }
-  }));
-  for (auto& [id, lease] : leases) stored->leases.push_back(std::move(lease));
-  std::sort(stored->leases.begin(), stored->leases.end(), [](const auto& a, const auto& b) {
-    return std::pair(SlotOf(a.page), a.id) < std::pair(SlotOf(b.page), b.id);
-  });
-  stored->assignments.assign(assigned.begin(), assigned.end());
-  std::sort(stored->assignments.begin(), stored->assignments.end());
-  stored_leases_ = stored;
-  return std::shared_ptr<const StoredLeases>(stored);
+  LeaseReplay replay;
+  RETURN_IF_ERROR(ForEachLeaseRow(
+      [&](uint16_t shard, uint64_t, auto& entries) { replay.Add(shard, entries); }));
+  stored_leases_ = replay.Finish(*lease_logs_);
+  stored_leases_->commits = commits;
+  return std::shared_ptr<const StoredLeases>(stored_leases_);
 }
 
 Status Store::Impl::LoadLeasesOf(Slot slot, const StoredLeases& stored, LoadVisitor& visitor) {
