@@ -51,6 +51,8 @@ class Transaction {
   // The page as the events before left it; nullptr: neither loaded nor created, or removed.
   [[nodiscard]] Page* Find(const PageKey& key);
   [[nodiscard]] Page* Find(PageNumber number);
+  // Whether it was loaded or created, be it removed since.
+  [[nodiscard]] bool Has(PageNumber number) const { return by_number_.contains(number); }
   // Adds a page that the store does not have. Precondition: Find(record.key) == nullptr.
   Page* Create(PageRecord record);
   // How many were added.
@@ -82,6 +84,7 @@ class Transaction {
   void Reset();
 
   [[nodiscard]] std::deque<Page>& pages() { return pages_; }
+  [[nodiscard]] const std::deque<Page>& pages() const { return pages_; }
   [[nodiscard]] std::deque<Lease>& leases() { return leases_; }
   [[nodiscard]] std::deque<HostRecord>& hosts() { return hosts_; }
 

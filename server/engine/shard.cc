@@ -23,6 +23,9 @@ constexpr Duration kMaxIdle = Duration::Millis(500);
 // From a refused commit to the next attempt at the shard's own events.
 constexpr Duration kAgain = Duration::Seconds(1);
 
+// Of fewer pages the commit takes hardly longer than to hand it to another thread.
+constexpr size_t kWorthLookingAhead = 32;
+
 // What the calling thread has worked: how much a slice does is not to depend on what else the
 // machine is busy with.
 Duration ThreadCpuTime() {
@@ -63,11 +66,23 @@ struct Shard::Turn {
     std::move(more.begin(), more.end(), std::back_inserter(events));
   }
 
-  const Instant now;
+  [[nodiscard]] bool empty() const { return runs.empty() && queries.empty(); }
+  // Room for a message of the greatest size.
+  [[nodiscard]] bool has_room() const {
+    return events.size() + limits::kMaxItemsPerMessage <= limits::kMaxEventsPerCommit;
+  }
+  // What other turns may change in the meantime is to be read anew.
+  void ForgetRead() {
+    txn.Reset();
+    looked_at = 0;
+  }
+
+  Instant now;
   std::vector<Event> events;
   std::vector<Run> runs;
   std::vector<Reply> replies;  // one for each event
   std::vector<ShardQuery> queries;
+  size_t looked_at = 0;                // events whose pages were read while another turn committed
   size_t bids = 0;                     // that were answered
   size_t own = 0;                      // the last events are the shard's own, so many
   std::vector<PageNumber> filed_anew;  // without an event
@@ -138,10 +153,10 @@ bool Shard::Query(ShardQuery query) {
 
 void Shard::Run() {
   while (true) {
-    if (reads_.empty()) mailbox_.Wait(IdleTime(clock_.Now()));
+    if (reads_.empty() && ahead_ == nullptr) mailbox_.Wait(IdleTime(clock_.Now()));
     const bool closed = mailbox_.closed();
     RunOnce(clock_.Now());
-    if (closed && mailbox_.empty() && reads_.empty()) return;
+    if (closed && mailbox_.empty() && reads_.empty() && ahead_ == nullptr) return;
   }
 }
 
@@ -162,12 +177,14 @@ void Shard::RunOnce(Instant now) {
     turn.Add(std::exchange(again_, {}), nullptr);
     RunTurn(turn);
   }
-  Turn turn(now);
-  AcceptWaiting(turn);
+  const std::unique_ptr<Turn> turn =
+      ahead_ == nullptr ? std::make_unique<Turn>(now) : std::move(ahead_);
+  turn->now = now;
+  AcceptWaiting(*turn);
   // A bid may have been settled by now: its pages are leased by the same commit.
-  if (turn.bids > 0) AcceptWaiting(turn);
-  if (failure_.ok() && again_.empty()) TakeOwnEvents(turn);
-  RunTurn(turn);
+  if (turn->bids > 0) AcceptWaiting(*turn);
+  if (failure_.ok() && again_.empty()) TakeOwnEvents(*turn);
+  RunTurn(*turn);
   if (failure_.ok() && again_.empty() && epochs_.Due(now)) RunSlice(now);
   reads_.Serve({state_, epochs_, now});
   PublishBelieved(now);
@@ -175,7 +192,7 @@ void Shard::RunOnce(Instant now) {
 }
 
 void Shard::AcceptWaiting(Turn& turn) {
-  if (turn.events.size() + limits::kMaxItemsPerMessage > limits::kMaxEventsPerCommit) return;
+  if (!turn.has_room()) return;
   std::vector<Request> requests;
   std::vector<Request> expired;
   mailbox_.Drain(limits::kMaxEventsPerCommit - turn.events.size(), turn.now, &requests, &expired);
@@ -187,7 +204,9 @@ void Shard::AcceptWaiting(Turn& turn) {
 }
 
 void Shard::RunTurn(Turn& turn) {
-  const Status read = ReadPages(turn);
+  // Of a turn that was looked ahead to, and that this one comes before.
+  if (ahead_ != nullptr) ahead_->ForgetRead();
+  const Status read = ReadPages(turn, 0, nullptr);
   if (!failure_.ok() || !read.ok()) {
     Refuse(turn, failure_.ok() ? read : failure_);
   } else {
@@ -283,12 +302,14 @@ void Shard::AcceptSettle(SettleRequest& request, Turn& turn) {
 
 // --- The cycle of the state machine
 
-Status Shard::ReadPages(Turn& turn) {
+Status Shard::ReadPages(Turn& turn, size_t first, const Transaction* under_way) {
   std::vector<PageNumber> numbers;
-  for (const Event& event : turn.events) state_.Want(event, &numbers);
+  for (size_t i = first; i < turn.events.size(); ++i) state_.Want(turn.events[i], &numbers);
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  std::erase_if(numbers, [&](PageNumber n) { return turn.txn.Find(n) != nullptr; });
+  std::erase_if(numbers, [&](PageNumber n) {
+    return turn.txn.Has(n) || (under_way != nullptr && under_way->Has(n));
+  });
   if (numbers.empty()) return absl::OkStatus();
   for (StatusOr<PageRecord>& page : store_.ReadPages(numbers, ReadFor::kChanging)) {
     if (!page.ok()) {
@@ -313,32 +334,64 @@ void Shard::CommitAndInstall(Turn& turn) {
   Changes changes = turn.txn.Finish();
   changes.shard = index_;
   if (!changes.empty()) {
-    const Instant start = clock_.Now();
-    const Status status = store_.Commit(changes);
-    if (!status.ok()) {
-      const bool nothing_written = status.code() == absl::StatusCode::kResourceExhausted ||
-                                   status.code() == absl::StatusCode::kInternal;
-      // Of a full disk the log hears from StoreWatch, once.
-      const auto level =
-          absl::IsResourceExhausted(status) ? spdlog::level::debug : spdlog::level::err;
-      spdlog::log(level, "shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
-                  status.ToString());
-      if (!nothing_written) Fail(status);
-      // An invalid record among the shard's own would be refused for ever.
-      const bool may_pass = absl::IsResourceExhausted(status) || turn.own < turn.events.size();
-      if (nothing_written && may_pass) KeepOwnEvents(turn);
-      Refuse(turn, status);
+    if (const Status status = Commit(changes, turn); !status.ok()) {
+      HandleRefusal(turn, status);
       return;
     }
-    const Duration took = clock_.Now() - start;
-    observer_.OnCommit(took, turn.events.size());
-    const MutexLock lock(mutex_);
-    ++snapshot_.commits;
-    snapshot_.last_commit = took;
   }
   const LeaseTallies tallies = TallyLeases(state_, turn.txn, generation_);
   state_.Install(turn.txn);
   if (!tallies.empty()) observer_.OnLeases(tallies);
+}
+
+Status Shard::Commit(const Changes& changes, const Turn& turn) {
+  Duration took;
+  const auto commit = [&] {
+    const Instant start = clock_.Now();
+    Status status = store_.Commit(changes);
+    took = clock_.Now() - start;
+    return status;
+  };
+  if (turn.txn.pages().size() < kWorthLookingAhead) {
+    RETURN_IF_ERROR(commit());
+  } else {
+    committer_.Begin(commit, [this] { mailbox_.Wake(); });
+    LookAhead(turn.txn);
+    RETURN_IF_ERROR(committer_.Finish());
+  }
+  observer_.OnCommit(took, turn.events.size());
+  const MutexLock lock(mutex_);
+  ++snapshot_.commits;
+  snapshot_.last_commit = took;
+  return absl::OkStatus();
+}
+
+void Shard::HandleRefusal(Turn& turn, const Status& status) {
+  const bool nothing_written = status.code() == absl::StatusCode::kResourceExhausted ||
+                               status.code() == absl::StatusCode::kInternal;
+  // Of a full disk the log hears from StoreWatch, once.
+  const auto level = absl::IsResourceExhausted(status) ? spdlog::level::debug : spdlog::level::err;
+  spdlog::log(level, "shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
+              status.ToString());
+  if (!nothing_written) Fail(status);
+  // An invalid record among the shard's own would be refused for ever.
+  const bool may_pass = absl::IsResourceExhausted(status) || turn.own < turn.events.size();
+  if (nothing_written && may_pass) KeepOwnEvents(turn);
+  Refuse(turn, status);
+}
+
+void Shard::LookAhead(const Transaction& under_way) {
+  if (ahead_ == nullptr) ahead_ = std::make_unique<Turn>(clock_.Now());
+  Turn& next = *ahead_;
+  while (failure_.ok() && next.has_room() && !mailbox_.closed() && committer_.under_way()) {
+    AcceptWaiting(next);
+    // Why it cannot be read is said to the turn itself.
+    (void)ReadPages(next, next.looked_at, &under_way);
+    next.looked_at = next.events.size();
+    // For more, or for the commit.
+    if (committer_.under_way()) mailbox_.Wait(kMaxIdle);
+  }
+  if (next.empty()) ahead_.reset();
 }
 
 void Shard::Refuse(Turn& turn, const Status& status) {

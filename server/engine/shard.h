@@ -21,6 +21,7 @@
 #include "server/base/mailbox.h"
 #include "server/base/reaper.h"
 #include "server/base/system_clock.h"
+#include "server/engine/committer.h"
 #include "server/engine/epochs.h"
 #include "server/engine/lease_tally.h"
 #include "server/engine/shard_reads.h"
@@ -161,10 +162,18 @@ class Shard {
   void Accept(Request& request, Turn& turn);
   void AcceptBid(BidRequest& request);
   void AcceptSettle(SettleRequest& request, Turn& turn);
-  [[nodiscard]] Status ReadPages(Turn& turn);
+  // What the turn's events from `first` on need and it has not read, but for what `under_way`,
+  // which may be null, has: those pages are being written.
+  [[nodiscard]] Status ReadPages(Turn& turn, size_t first, const Transaction* under_way);
   void StepAll(Turn& turn);
   // Commits; afterwards the turn's replies say what really happened.
   void CommitAndInstall(Turn& turn);
+  [[nodiscard]] Status Commit(const Changes& changes, const Turn& turn);
+  // Of a commit: says so, and sees to it that what can be tried again is.
+  void HandleRefusal(Turn& turn, const Status& status);
+  // While a commit is under way: takes in what comes, answers bids, and reads the pages of the next
+  // turn. Nothing is stepped, as it is to see what is committed.
+  void LookAhead(const Transaction& under_way);
   void Refuse(Turn& turn, const Status& status);
   void Answer(Turn& turn);
   // What the turn did is to be seen before its replies are.
@@ -188,7 +197,9 @@ class Shard {
   // are no others.
   std::vector<Event> again_;
   Instant again_at_;
-  Reaper reaper_;  // owner thread: of what a change of policy left over
+  Reaper reaper_;                // owner thread: of what a change of policy left over
+  std::unique_ptr<Turn> ahead_;  // owner thread: what was taken in during a commit; null: nothing
+  Committer committer_;
   std::thread thread_;
   mutable Mutex mutex_;
   ShardSnapshot snapshot_ FRESHET_GUARDED_BY(mutex_);

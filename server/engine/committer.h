@@ -1,0 +1,61 @@
+// Commits for a shard on a thread of its own, so that the shard takes in and reads what comes next
+// while the disk makes sure of what was.
+#ifndef FRESHET_SERVER_ENGINE_COMMITTER_H_
+#define FRESHET_SERVER_ENGINE_COMMITTER_H_
+
+#include <functional>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "server/base/background.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+// Of one owner thread, which has one commit at a time under way.
+class Committer {
+ public:
+  // Has `commit` called, and then `ended`, which may wake whoever waits for it. What they refer to
+  // lives until Finish has returned. Precondition: the one before is finished.
+  void Begin(std::function<Status()> commit, std::function<void()> ended) FRESHET_EXCLUDES(mutex_) {
+    {
+      const MutexLock lock(mutex_);
+      CHECK(!under_way_, "two commits at a time");
+      under_way_ = true;
+    }
+    const bool taken = thread_.Post([this, commit = std::move(commit), ended = std::move(ended)] {
+      Status status = commit();
+      {
+        const MutexLock lock(mutex_);
+        status_ = std::move(status);
+        under_way_ = false;
+      }
+      condition_.NotifyOne();
+      ended();
+    });
+    CHECK(taken, "commits on a thread that has ended");
+  }
+
+  [[nodiscard]] bool under_way() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return under_way_;
+  }
+  // Waits for the end of what was begun last, and returns what came of it.
+  [[nodiscard]] Status Finish() FRESHET_EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    while (under_way_) condition_.Wait(mutex_);
+    return status_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  Condition condition_;
+  bool under_way_ FRESHET_GUARDED_BY(mutex_) = false;
+  Status status_ FRESHET_GUARDED_BY(mutex_);
+  Background thread_;  // ends first
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_COMMITTER_H_
