@@ -112,7 +112,8 @@ struct StoreStats {
 // What pages are read for.
 enum class ReadFor : uint8_t {
   kLooking,
-  // Their rows are kept for the next time. Only by who commits them, between commits.
+  // Their rows are kept for the next time. Only by who commits them, while no commit of them is
+  // under way.
   kChanging,
 };
 
@@ -160,7 +161,7 @@ class Store {
   [[nodiscard]] Status SetShards(uint32_t shards);
 
   // --- Reading ---
-  // The whole records of these pages, in order, of one moment: NotFound for a number without page,
+  // The whole records of these pages, in order, each as a commit has left it: NotFound for a number without page,
   // DataLoss for a damaged row. One batched read of what StoreOptions::page_cache_bytes does not
   // hold, cheapest for numbers that rise.
   [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(std::span<const PageNumber> numbers,
