@@ -21,6 +21,7 @@ void AddEpochBench(CLI::App& app, CommandAction& action);
 void AddFirstHourBench(CLI::App& app, CommandAction& action);
 void AddIndexBench(CLI::App& app, CommandAction& action);
 void AddPlanBench(CLI::App& app, CommandAction& action);
+void AddPromisesBench(CLI::App& app, CommandAction& action);
 void AddStoreBench(CLI::App& app, CommandAction& action);
 void AddRecoverBench(CLI::App& app, CommandAction& action);
 void AddServeBench(CLI::App& app, CommandAction& action);

@@ -274,6 +274,9 @@ class CrawlWorker final : public LoadClient,
       visits_.push_back(VisitPage(assignment));
     }
     const auto count = static_cast<uint32_t>(batch.assignments_size());
+    if (settings_.on_assignments) {
+      settings_.on_assignments(batch.assignments_size(), now - settings_.lease.micros());
+    }
     tally_.assignments += count;
     credit_due_ += count;
   }

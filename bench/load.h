@@ -87,6 +87,8 @@ struct WorkerSettings {
   std::string name;
   uint32_t credit = 1000;  // none: it stays idle
   Duration lease = Duration::Seconds(60);
+  // If set, hears how many assignments came at once, and when (microseconds since 1970).
+  std::function<void(int count, int64_t unix_us)> on_assignments;
 };
 
 // Takes pages on a Crawl stream and answers each message of assignments with their results at once.

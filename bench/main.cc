@@ -9,6 +9,7 @@ void AddBenchmarks(CLI::App& app, CommandAction& action) {
   AddFirstHourBench(app, action);
   AddIndexBench(app, action);
   AddPlanBench(app, action);
+  AddPromisesBench(app, action);
   AddStoreBench(app, action);
   AddRecoverBench(app, action);
   AddServeBench(app, action);
