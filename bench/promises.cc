@@ -1,6 +1,7 @@
 // freshet-bench promises: whether assignments leave at the constant rate that is promised, seen by
 // workers over real sockets, whatever else the server has to do.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -20,8 +21,10 @@
 #include "bench/served.h"
 #include "bench/synthetic_store.h"
 #include "bench/windows.h"
+#include "core/schedule/pacer.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
+#include "server/base/system_clock.h"
 #include "sync/mutex.h"
 #include "tools/common/rounded.h"
 
@@ -59,6 +62,47 @@ class Arrivals {
   Mutex mutex_;
   std::vector<int64_t> times_ FRESHET_GUARDED_BY(mutex_);
   std::map<int, int> of_worker_ FRESHET_GUARDED_BY(mutex_);
+};
+
+// A thread that does nothing but keep to ticks: what share of them it misses is the machine's
+// doing. Owner thread only.
+class BareTicker {
+ public:
+  explicit BareTicker(double rate) : thread_([this, rate] { Run(rate); }) {}
+  ~BareTicker() { Join(); }
+  // The share of its ticks that it woke too late for. Ends it.
+  [[nodiscard]] double LateShare() {
+    Join();
+    return ticks_ > 0 ? static_cast<double>(late_) / static_cast<double>(ticks_) : 0;
+  }
+
+ private:
+  void Join() {
+    ended_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  // As the server does it: ticks closer than a wake is long are taken together, and one that has
+  // passed by more than it may be late is gone.
+  void Run(double rate) {
+    SystemClock clock;
+    Pacer pacer(Rate::PerSecond(rate), clock.Now());
+    while (!ended_) {
+      const Duration wait = std::max(pacer.next() - clock.Now(), kTogether);
+      std::this_thread::sleep_for(std::min(wait, kLongest).chrono());
+      const Instant now = clock.Now();
+      const auto late = static_cast<uint64_t>(pacer.SkipMissed(now));
+      late_ += late;
+      ticks_ += late;
+      for (; pacer.next() <= now; ++ticks_) (void)pacer.Use();
+    }
+  }
+
+  static constexpr Duration kTogether = Duration::Micros(250);
+  static constexpr Duration kLongest = Duration::Millis(100);
+  std::atomic<bool> ended_ = false;
+  uint64_t late_ = 0;   // the thread's, as is
+  uint64_t ticks_ = 0;  //
+  std::thread thread_;
 };
 
 constexpr const char* kTickReasons[] = {"late", "page", "credit"};
@@ -128,10 +172,12 @@ Status MeasureRow(const PromisesFlags& flags, const Row& row, Served& served) {
   std::map<int, int> of_worker;
   arrivals.Take(&times, &of_worker);
   tally.ticks.Clear();
+  BareTicker bare(row.rate);
   auto before = served.Metrics();
   std::this_thread::sleep_for(std::chrono::duration<double>(flags.seconds));
   arrivals.Take(&times, &of_worker);
   auto after = served.Metrics();
+  const double bare_late = bare.LateShare();
   RETURN_IF_ERROR(disturbance->End());
   RETURN_IF_ERROR(served.SetCrawlRate(0));
 
@@ -157,6 +203,7 @@ Status MeasureRow(const PromisesFlags& flags, const Row& row, Served& served) {
     line[fmt::format("{}_ticks_share", reason)] =
         ticks > 0 ? nlohmann::ordered_json(Rounded(grown(TickMetric(reason)) / ticks, 6)) : nullptr;
   }
+  line["bare_late_ticks_share"] = Rounded(bare_late, 6);
   AddSpread(of_worker, row.workers, line);
   PrintLine(line);
   Status ended;
