@@ -36,18 +36,18 @@ WindowExtremes ExtremesOfWindows(const std::vector<int64_t>& times_us, double le
     }
   };
   for (size_t j = 0; j < n; ++j) {
-    for (; times_us[j] - times_us[first] > kShortestWindowUs; ++first) {
+    for (; times_us[j] - times_us[first] >= kShortestWindowUs; ++first) {
       if (best == n || lead(first, most) > lead(best, most)) best = first;
+      if (widest == n || lead(first, least) < lead(widest, least)) widest = first;
     }
     take(first, j);
     if (best != n) take(best, j);
     // A window from just after event i to just before event j holds those between them.
-    if (widest != n && times_us[j] - times_us[widest] >= kShortestWindowUs) {
+    if (widest != n) {
       const double length = static_cast<double>(times_us[j] - times_us[widest]) / 1e6;
       const auto due = static_cast<int64_t>(std::floor(least * length)) - 1;
       extremes.too_few = std::max(extremes.too_few, due - static_cast<int64_t>(j - widest - 1));
     }
-    if (widest == n || lead(j, least) < lead(widest, least)) widest = j;
   }
   // No window is as long as the shortest.
   if (extremes.too_few == std::numeric_limits<int64_t>::min()) extremes.too_few = 0;

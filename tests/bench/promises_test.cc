@@ -1,0 +1,34 @@
+// freshet-bench promises at smoke size: pages come at the rate, beside all that it can have done.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/run_bench.h"
+
+namespace freshet {
+namespace {
+
+using nlohmann::json;
+
+TEST(BenchPromises, MeasuresBesideEachDisturbance) {
+  std::set<std::string> beside;
+  const std::vector<json> lines = RunBench(
+      "promises --pages 3000 --rate 500 --workers 3 --seconds 0.4 "
+      "--beside nothing,rate-changes,signals,reads,epochs,checkpoints");
+  EXPECT_EQ(lines.size(), 6u);
+  for (const json& line : lines) {
+    beside.insert(line["beside"]);
+    EXPECT_GT(line["assignments"].get<int>(), 0) << line;
+    EXPECT_EQ(line["beside_per_second"].get<double>() > 0, line["beside"] != "nothing") << line;
+    for (const char* member : {"too_many_in_a_window", "too_few_in_a_window", "late_ticks_share",
+                               "bare_late_ticks_share", "tick_to_worker_p99_us"}) {
+      EXPECT_TRUE(line[member].is_number()) << member << ": " << line;
+    }
+  }
+  EXPECT_EQ(beside.size(), 6u);
+}
+
+}  // namespace
+}  // namespace freshet
