@@ -12,6 +12,7 @@
 #include "tests/grpc/test_server.h"
 #include "tests/grpc/test_worker.h"
 #include "tests/support/raw_socket.h"
+#include "tests/support/relay.h"
 
 namespace freshet {
 namespace {
@@ -181,68 +182,6 @@ TEST(Keepalive, ClosesAConnectionThatDoesNotAnswer) {
   (void)silent.Read(&closed);
   EXPECT_TRUE(closed);
 }
-
-// Passes bytes on between one client and the server, until it does so no more. Thread-compatible.
-class Relay {
- public:
-  explicit Relay(const std::string& server) : server_(server), listener_(Listen()) {
-    thread_ = std::thread([this] { Run(); });
-  }
-  ~Relay() {
-    stopped_ = true;
-    shutdown(listener_, SHUT_RDWR);
-    thread_.join();
-    for (const int each : {listener_, client_, upstream_}) close(each);
-  }
-  [[nodiscard]] const std::string& address() const { return address_; }
-  void SwallowAll() { swallows_ = true; }
-
- private:
-  int Listen() {
-    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof(address);
-    auto* any = reinterpret_cast<sockaddr*>(&address);
-    EXPECT_EQ(bind(listener, any, size), 0);
-    EXPECT_EQ(listen(listener, 1), 0);
-    EXPECT_EQ(getsockname(listener, any, &size), 0);
-    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    return listener;
-  }
-  void Run() {
-    client_ = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (client_ < 0) return;
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port =
-        htons(static_cast<uint16_t>(std::stoi(server_.substr(server_.rfind(':') + 1))));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    upstream_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    EXPECT_EQ(connect(upstream_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    while (!stopped_) {
-      pollfd both[] = {{client_, POLLIN, 0}, {upstream_, POLLIN, 0}};
-      if (poll(both, 2, 20) <= 0) continue;
-      for (int i = 0; i < 2; ++i) {
-        char buffer[4096];
-        if (both[i].revents == 0) continue;
-        const ssize_t n = recv(both[i].fd, buffer, sizeof(buffer), 0);
-        if (n <= 0) return;
-        if (!swallows_) (void)!send(both[1 - i].fd, buffer, static_cast<size_t>(n), MSG_NOSIGNAL);
-      }
-    }
-  }
-
-  const std::string server_;
-  std::string address_;
-  int listener_;
-  int client_ = -1;
-  int upstream_ = -1;
-  std::atomic<bool> swallows_{false};
-  std::atomic<bool> stopped_{false};
-  std::thread thread_;
-};
 
 // Its connection stays open, but nothing goes through it any more.
 TEST(Keepalive, NoticesAWorkerInABlackHole) {
