@@ -109,10 +109,23 @@ done
 # --- Docs ---------------------------------------------------------------------------------------------------
 while IFS=: read -r file link; do
   target=${link%%#*}
-  [[ -z $target || $target == http*://* || $target == mailto:* ]] && continue
+  [[ $target == http*://* || $target == mailto:* ]] && continue
+  [[ -n $target ]] || target=${file##*/}
   [[ -e $(dirname "$file")/$target ]] || fail "$file: link to $target leads nowhere"
+  [[ $link == *#* ]] || continue
+  headings=$(sed -nE 's/^#+ //p' "$(dirname "$file")/$target" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-')
+  grep -qxF -e "${link#*#}" <<<"$headings" || fail "$file: $link is no heading of $target"
 done < <(find . -name '*.md' -not -path './build/*' -not -path './data/*' -print0 |
   xargs -0 grep -HoE '\]\([^) ]+\)' | sed -E 's/\]\(([^)]*)\)$/\1/')
+
+# Programs that a reader is told to start are made by the build.
+while IFS=: read -r file program; do
+  name=${program##*/}
+  folder=${name#core_}
+  [[ $name == core_*_test && -d tests/core/${folder%_test} ]] && continue
+  grep -rqE --include=CMakeLists.txt "^ *freshet_[a-z]+\($name( |\$)" bench server tests tools ||
+    fail "$file: nothing makes $program"
+done < <(grep -roE --include='*.md' 'build/release/(bin|bench|tests)/[a-z_-]+' README.md CONTRIBUTING.md docs)
 
 ((failures == 0)) && echo 'tidy: clean'
 exit $((failures > 0))
