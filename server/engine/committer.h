@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// Of one owner thread, which has one commit at a time under way.
+// Owner thread only. It has one commit at a time under way.
 class Committer {
  public:
   // Has `commit` called, and then `ended`, which may wake whoever waits for it. What they refer to
