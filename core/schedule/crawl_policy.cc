@@ -3,10 +3,18 @@
 #include "fmt/ranges.h"
 
 namespace freshet {
+namespace {
+
+// Of such a name only the number can be wrong, which a list of all names would not say.
+bool IsApproximation(std::string_view name) { return name.starts_with("ncis_approx_"); }
+
+}  // namespace
 
 StatusOr<CrawlPolicy> ParseCrawlPolicy(std::string_view name) {
   if (const StatusOr<PlanMethod> plan = ParsePlanMethod(name); plan.ok()) return CrawlPolicy(*plan);
-  if (const StatusOr<Policy> policy = ParsePolicy(name); policy.ok()) return CrawlPolicy(*policy);
+  const StatusOr<Policy> policy = ParsePolicy(name);
+  if (policy.ok()) return CrawlPolicy(*policy);
+  if (IsApproximation(name)) return policy.status();
   return InvalidArgument("policy: '{}' is none of {}", name, fmt::join(CrawlPolicyNames(), ", "));
 }
 
@@ -17,7 +25,7 @@ StatusOr<CrawlPolicy> ResolvePolicy(std::string_view name) {
     return policy;
   }
   StatusOr<CrawlPolicy> policy = ParseCrawlPolicy(name);
-  if (policy.ok()) return policy;
+  if (policy.ok() || IsApproximation(name)) return policy;
   return InvalidArgument("{}, default", std::string(policy.status().message()));
 }
 

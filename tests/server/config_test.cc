@@ -172,6 +172,10 @@ TEST(Config, RefusesBadNumbersAndNames) {
   line.crawl_rate = 0;
   line.policy = "clever";
   EXPECT_THAT(ErrorOf(MakeConfig(line).status()), HasSubstr("policy: 'clever' is none of"));
+  // As it stands in the list of names.
+  line.policy = "ncis_approx_J";
+  EXPECT_EQ(ErrorOf(MakeConfig(line).status()),
+            "policy: 'ncis_approx_J' needs a number of terms from 1 to 1000");
 }
 
 TEST(Config, GreedyNcisDNeedsADelay) {
