@@ -18,7 +18,7 @@ RUN apt-get update -qq \
     && xargs -a /packages apt-get install -y -qq --no-install-recommends \
     && rm -rf /var/lib/apt/lists/* /packages \
     && useradd --system --uid 7071 --home-dir /data freshet \
-    && install -d -o freshet -g freshet /data
+    && install -d -m 700 -o freshet -g freshet /data
 COPY --from=build /src/build/release/bin/freshetd /src/build/release/bin/freshet /usr/local/bin/
 USER freshet
 VOLUME /data
