@@ -92,7 +92,7 @@ TEST(ReportTest, SummaryAveragesOverTimeAndPeriods) {
   const std::vector<Sample> samples = DailySamples(replayed);
   const std::string text = Summary(kSetting, samples);
   EXPECT_THAT(text, HasSubstr("from 1997-05-19 to 1997-05-29 in 10.0 s: 3 pages"));
-  EXPECT_THAT(text, HasSubstr("20 crawls (2 a second of 2 allowed), 25.0 % of them"));
+  EXPECT_THAT(text, HasSubstr("20 crawls of 10,020 that 2 a second allow, 25.0 % of them"));
   // Fresh by weight: 1 for two days, 1/4 for two days, then 1/8 of what weighs 8.
   EXPECT_THAT(text, HasSubstr("true, under freshetd                   32.5 %"));
   EXPECT_THAT(text, HasSubstr("believed by freshetd                   37.5 %"));

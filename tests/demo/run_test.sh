@@ -36,7 +36,7 @@ plays_to_the_end() {
   within 'freshness of pings first' "$(percent 'pings first')" 50 100
   within 'uniform freshness' "$(percent 'uniform schedule')" 50 100
   local share
-  share=$(sed -nE 's/.*allowed\), ([0-9.]+) % of them found a change.*/\1/p' "$scratch/out")
+  share=$(sed -nE 's/.* a second allow, ([0-9.]+) % of them found a change.*/\1/p' "$scratch/out")
   within 'share of crawls that found a change' "$share" 0.1 100
   has_not 'Note: the operator page'
   has '^freshetd has stopped'

@@ -106,11 +106,15 @@ std::string PeriodRows(const Setting& setting, const std::vector<Sample>& sample
   return text;
 }
 
+uint64_t UnusedBetween(const UnusedTicks& earlier, const UnusedTicks& later) {
+  return later.late + later.credit + later.page - earlier.late - earlier.credit - earlier.page;
+}
+
 std::string UnusedLine(const UnusedTicks& earlier, const UnusedTicks& later) {
   const uint64_t late = later.late - earlier.late;
   const uint64_t credit = later.credit - earlier.credit;
   const uint64_t page = later.page - earlier.page;
-  if (late + credit + page == 0) return "";
+  if (UnusedBetween(earlier, later) == 0) return "";
   return fmt::format(
       "  Ticks that went unused: {} for which the server had nothing ready in time, {} for which\n"
       "    no worker waited, {} without a page that might be crawled.\n",
@@ -205,12 +209,13 @@ std::string Summary(const Setting& setting, const std::vector<Sample>& samples) 
   const Means means = MeansBetween(samples, 0, samples.size() - 1);
   std::string text = fmt::format(
       "Played {} from {} to {} in {:.1f} s: {} pages, {} signals.\n"
-      "{} crawls ({:.0f} a second of {:.0f} allowed), {:.1f} % of them found a change.\n\n",
+      "{} crawls of {} that {:.0f} a second allow, {:.1f} % of them found a change.\n\n",
       setting.title, DateOf(setting, first.truth.time_micros),
       DateOf(setting, last.truth.time_micros),
       static_cast<double>(last.truth.time_micros - first.truth.time_micros) / kMicrosPerSecond,
-      Grouped(last.truth.pages), Grouped(last.signals), Grouped(crawls), pace.crawls_per_second,
-      setting.crawl_rate_per_second, 100 * pace.changed_share);
+      Grouped(last.truth.pages), Grouped(last.signals), Grouped(crawls),
+      Grouped(crawls + UnusedBetween(first.unused, last.unused)), setting.crawl_rate_per_second,
+      100 * pace.changed_share);
   text += fmt::format("  {:<34}{:>11}{:>13}\n", "mean freshness", "weighted", "all pages");
   text += FreshnessRow("true, under freshetd", means.truth) + "\n";
   text += FreshnessRow("believed by freshetd", means.believed) + "\n";
