@@ -88,6 +88,24 @@ Setter Span(Duration ServerConfig::*field) {
   };
 }
 
+Setter Flag(bool ServerConfig::*field) {
+  return [field](const std::string& text, ServerConfig* config) -> Status {
+    if (text != "true" && text != "false") {
+      return InvalidArgument("'{}' is not true or false", text);
+    }
+    config->*field = text == "true";
+    return absl::OkStatus();
+  };
+}
+
+Status SetClientCertificate(const std::string& text, ServerConfig* config) {
+  if (text != "required" && text != "optional") {
+    return InvalidArgument("'{}' is none of required, optional", text);
+  }
+  config->tls_client_certificate_required = text == "required";
+  return absl::OkStatus();
+}
+
 Status SetCrawlRate(const std::string& text, ServerConfig* config) {
   ASSIGN_OR_RETURN(const double rate, ParseNumber(text));
   config->crawl_rate = Rate::PerSecond(rate);
@@ -105,12 +123,6 @@ Status SetMaxUnanswered(const std::string& text, ServerConfig* config) {
   // Counted in a byte of the page.
   if (most < 1 || most > UINT8_MAX) return InvalidArgument("{} is not 1 to {}", most, UINT8_MAX);
   config->max_unanswered_leases = static_cast<uint32_t>(most);
-  return absl::OkStatus();
-}
-
-Status SetRetireMoved(const std::string& text, ServerConfig* config) {
-  if (text != "true" && text != "false") return InvalidArgument("'{}' is not true or false", text);
-  config->retire_moved = text == "true";
   return absl::OkStatus();
 }
 
@@ -138,12 +150,19 @@ Status SetEstimator(const std::string& text, ServerConfig* config) {
   return absl::OkStatus();
 }
 
-// Every key of the file, as `section.key`, but for the list `sources`.
+// Every key of the file, as `section.key`, but for those of ListOf.
 const std::map<std::string, Setter>& Setters() {
   static const std::map<std::string, Setter> kSetters = {
       {"data_dir", Text(&ServerConfig::data_dir)},
       {"listen", Text(&ServerConfig::listen)},
       {"http_listen", Text(&ServerConfig::http_listen)},
+      {"insecure", Flag(&ServerConfig::insecure)},
+      {"tls.certificate", Text(&ServerConfig::tls_certificate)},
+      {"tls.key", Text(&ServerConfig::tls_key)},
+      {"tls.client_ca", Text(&ServerConfig::tls_client_ca)},
+      {"tls.client_certificate", SetClientCertificate},
+      {"auth.file", Text(&ServerConfig::auth_file)},
+      {"reload.interval", Span(&ServerConfig::reload_interval)},
       {"http.max_connections",
        Count(&ServerConfig::max_http_connections, 1, limits::kMaxHttpConnections)},
       {"crawl_rate", SetCrawlRate},
@@ -171,7 +190,7 @@ const std::map<std::string, Setter>& Setters() {
       {"errors.max_backoff", Span(&ServerConfig::max_error_backoff)},
       {"gone.backoff", Span(&ServerConfig::gone_backoff)},
       {"gone.max_backoff", Span(&ServerConfig::max_gone_backoff)},
-      {"gone.retire_moved", SetRetireMoved},
+      {"gone.retire_moved", Flag(&ServerConfig::retire_moved)},
       {"signals.delay", Span(&ServerConfig::signal_delay)},
       {"horizons.day", Span(&ServerConfig::day)},
       {"epochs.interval", Span(&ServerConfig::epoch_interval)},
@@ -200,12 +219,19 @@ bool IsSection(const std::string& name) {
   return it != Setters().end() && it->first.compare(0, name.size() + 1, name + ".") == 0;
 }
 
-Status ApplySources(const YAML::Node& node, ServerConfig* config) {
-  if (!node.IsSequence()) return InvalidArgument("sources: is no list");
-  config->sources.clear();
+// The keys whose values are lists of names.
+std::vector<std::string>* ListOf(std::string_view key, ServerConfig* config) {
+  if (key == "sources") return &config->sources;
+  if (key == "auth.open") return &config->auth_open;
+  return nullptr;
+}
+
+Status ApplyList(const std::string& key, const YAML::Node& node, std::vector<std::string>* list) {
+  if (!node.IsSequence()) return InvalidArgument("{}: is no list", key);
+  list->clear();
   for (const YAML::Node& name : node) {
-    if (!name.IsScalar()) return InvalidArgument("sources: holds something that is no name");
-    config->sources.push_back(name.Scalar());
+    if (!name.IsScalar()) return InvalidArgument("{}: holds something that is no name", key);
+    list->push_back(name.Scalar());
   }
   return absl::OkStatus();
 }
@@ -220,8 +246,8 @@ Status ApplyMap(const YAML::Node& map, const std::string& section, ServerConfig*
                              entry.first.Mark().line + 1);
     }
     const YAML::Node& value = entry.second;
-    if (key == "sources") {
-      RETURN_IF_ERROR(ApplySources(value, config));
+    if (std::vector<std::string>* list = ListOf(key, config); list != nullptr) {
+      RETURN_IF_ERROR(ApplyList(key, value, list));
       continue;
     }
     if (section.empty() && IsSection(key)) {
@@ -298,6 +324,40 @@ Status ValidateSpans(const ServerConfig& config) {
   return CheckSpan("shutdown.grace", config.shutdown_grace, Duration(), Duration::Seconds(600));
 }
 
+Status ValidateDoor(const ServerConfig& config) {
+  if (config.tls_certificate.empty() != config.tls_key.empty()) {
+    return InvalidArgument("{}: is missing, a certificate and its key go together",
+                           config.tls_key.empty() ? "tls.key" : "tls.certificate");
+  }
+  if (!config.tls_client_ca.empty() && config.tls_certificate.empty()) {
+    return InvalidArgument("tls.client_ca: needs tls.certificate and tls.key");
+  }
+  for (const std::string& open : config.auth_open) {
+    if (open != "metrics" && open != "console" && open != "reflection") {
+      return InvalidArgument("auth.open: '{}' is none of metrics, console, reflection", open);
+    }
+  }
+  return CheckSpan("reload.interval", config.reload_interval, Duration::Millis(10),
+                   Duration::Hours(24));
+}
+
+// Other machines are served over TLS, and only those that say who they are, unless the operator
+// takes the blame.
+Status ValidateListen(std::string_view key, const std::string& address,
+                      const ServerConfig& config) {
+  const StatusOr<HostPort> parsed = ParseHostPort(address);
+  RETURN_IF_ERROR(WithKey(key, parsed.status()));
+  const bool tls = !config.tls_certificate.empty();
+  const bool identities = !config.auth_file.empty() || !config.tls_client_ca.empty();
+  if (config.insecure || (tls && identities) || IsLoopbackHost(parsed->host)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "{}: {} can be reached from other machines, which needs {}{}{}; --insecure goes without", key,
+      address, tls ? "" : "tls.certificate and tls.key", tls || identities ? "" : ", and ",
+      identities ? "" : "auth.file or tls.client_ca");
+}
+
 // Looks at YAML before anything is made of it: a few aliases can stand for any number of nodes, or
 // for themselves. Owner thread only.
 class Shape final : public YAML::EventHandler {
@@ -321,34 +381,6 @@ class Shape final : public YAML::EventHandler {
   bool has_aliases_ = false;
 };
 
-Status CheckShape(std::string_view yaml) {
-  std::istringstream text{std::string(yaml)};
-  YAML::Parser parser(text);
-  Shape shape;
-  if (!parser.HandleNextDocument(shape)) return absl::OkStatus();
-  if (shape.has_aliases()) return InvalidArgument("config: has an alias (*), write the value out");
-  // YAML::Load would take the first document and say nothing of the rest.
-  if (parser.HandleNextDocument(shape)) {
-    return InvalidArgument("config: goes on after its end, it may be one document only");
-  }
-  return absl::OkStatus();
-}
-
-StatusOr<std::string> ReadFile(const std::string& path) {
-  // Not a stream, which takes a directory for an empty file.
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (file == nullptr) {
-    return NotFound("config: cannot open {}: {}", path, std::generic_category().message(errno));
-  }
-  std::string text(limits::kMaxConfigBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-  if (std::ferror(file.get()) != 0) {
-    return NotFound("config: cannot read {}: {}", path, std::generic_category().message(errno));
-  }
-  return text;
-}
-
 template <typename T, typename U>
 void Override(const std::optional<T>& value, U* target) {
   if (value) *target = *value;
@@ -361,12 +393,40 @@ Status WithKey(std::string_view key, const Status& status) {
   return MakeStatus(status.code(), "{}: {}", key, std::string(status.message()));
 }
 
+Status CheckYamlShape(std::string_view yaml) {
+  std::istringstream text{std::string(yaml)};
+  YAML::Parser parser(text);
+  Shape shape;
+  if (!parser.HandleNextDocument(shape)) return absl::OkStatus();
+  if (shape.has_aliases()) return InvalidArgument("has an alias (*), write the value out");
+  // YAML::Load would take the first document and say nothing of the rest.
+  if (parser.HandleNextDocument(shape)) {
+    return InvalidArgument("goes on after its end, it may be one document only");
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most) {
+  // Not a stream, which takes a directory for an empty file.
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  if (file == nullptr) {
+    return NotFound("cannot open {}: {}", path, std::generic_category().message(errno));
+  }
+  std::string text(most + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) {
+    return NotFound("cannot read {}: {}", path, std::generic_category().message(errno));
+  }
+  return text;
+}
+
 Status ApplyYaml(std::string_view yaml, ServerConfig* config) {
   if (yaml.size() > limits::kMaxConfigBytes) {
     return InvalidArgument("config: is over the limit of {} bytes", limits::kMaxConfigBytes);
   }
   try {
-    RETURN_IF_ERROR(CheckShape(yaml));
+    RETURN_IF_ERROR(WithKey("config", CheckYamlShape(yaml)));
     const YAML::Node root = YAML::Load(std::string(yaml));
     if (root.IsNull()) return absl::OkStatus();
     if (!root.IsMap()) return InvalidArgument("config: is no list of keys");
@@ -378,8 +438,9 @@ Status ApplyYaml(std::string_view yaml, ServerConfig* config) {
 
 Status Validate(const ServerConfig& config) {
   if (config.data_dir.empty()) return InvalidArgument("data_dir: is empty");
-  RETURN_IF_ERROR(WithKey("listen", ParseHostPort(config.listen).status()));
-  RETURN_IF_ERROR(WithKey("http_listen", ParseHostPort(config.http_listen).status()));
+  RETURN_IF_ERROR(ValidateDoor(config));
+  RETURN_IF_ERROR(ValidateListen("listen", config.listen, config));
+  RETURN_IF_ERROR(ValidateListen("http_listen", config.http_listen, config));
   const double rate = config.crawl_rate.per_second();
   if (!(rate >= 0 && rate <= limits::kMaxCrawlsPerSecond)) {
     return InvalidArgument("crawl_rate: {} is not within 0 and {} per second", rate,
@@ -416,8 +477,9 @@ Status Validate(const ServerConfig& config) {
 StatusOr<ServerConfig> MakeConfig(const CommandLine& line) {
   ServerConfig config;
   if (line.config_file) {
-    ASSIGN_OR_RETURN(const std::string yaml, ReadFile(*line.config_file));
-    RETURN_IF_ERROR(ApplyYaml(yaml, &config));
+    const StatusOr<std::string> yaml = ReadSettingsFile(*line.config_file, limits::kMaxConfigBytes);
+    RETURN_IF_ERROR(WithKey("config", yaml.status()));
+    RETURN_IF_ERROR(ApplyYaml(*yaml, &config));
   }
   Override(line.data_dir, &config.data_dir);
   Override(line.listen, &config.listen);
@@ -427,6 +489,11 @@ StatusOr<ServerConfig> MakeConfig(const CommandLine& line) {
   Override(line.durability, &config.durability);
   Override(line.shards, &config.shards);
   Override(line.log_level, &config.log_level);
+  Override(line.tls_certificate, &config.tls_certificate);
+  Override(line.tls_key, &config.tls_key);
+  Override(line.tls_client_ca, &config.tls_client_ca);
+  Override(line.auth_file, &config.auth_file);
+  config.insecure = config.insecure || line.insecure;
   RETURN_IF_ERROR(Validate(config));
   return config;
 }

@@ -25,6 +25,17 @@ struct ServerConfig {
   std::string data_dir = "./data/freshet";
   std::string listen = "127.0.0.1:7071";       // gRPC; port 0: any that is free
   std::string http_listen = "127.0.0.1:7072";  // metrics and operator page; port 0 likewise
+
+  // Who may come in (docs/security.md). Files are named by their paths; empty: none.
+  std::string tls_certificate;  // PEM, the server's own first; with it both ports speak TLS alone
+  std::string tls_key;          // PEM
+  std::string tls_client_ca;    // PEM; certificates of clients are checked against it
+  bool tls_client_certificate_required = true;  // on the gRPC port, once there is a client_ca
+  std::string auth_file;                        // identities: server/auth/identities.h
+  std::vector<std::string> auth_open;           // for everybody: metrics, console, reflection
+  bool insecure = false;                        // other machines may be served without all that
+  Duration reload_interval = Duration::Seconds(10);  // between looks at whether files have changed
+
   Rate crawl_rate = Rate::PerSecond(10);
   Duration max_lateness = Pacer::kUsualLateness;  // of an assignment, or one tick if that is more
   std::string policy = "default";
@@ -103,6 +114,11 @@ struct CommandLine {
   std::optional<std::string> durability;
   std::optional<int> shards;
   std::optional<std::string> log_level;
+  std::optional<std::string> tls_certificate;
+  std::optional<std::string> tls_key;
+  std::optional<std::string> tls_client_ca;
+  std::optional<std::string> auth_file;
+  bool insecure = false;
 };
 
 // Applies YAML text on top of `config`. InvalidArgument names the key at fault, also one that does
@@ -115,6 +131,14 @@ struct CommandLine {
 
 // InvalidArgument names the key of the first value that is out of its range.
 [[nodiscard]] Status Validate(const ServerConfig& config);
+
+// The text of a file, up to one byte more than `most`. NotFound says why not, with its path and
+// without its content.
+[[nodiscard]] StatusOr<std::string> ReadSettingsFile(const std::string& path, size_t most);
+
+// InvalidArgument when YAML has aliases, of which a few can stand for any number of nodes, or more
+// than one document. Throws YAML::Exception on what is no YAML.
+[[nodiscard]] Status CheckYamlShape(std::string_view yaml);
 
 // The status with the key in front that it is about.
 [[nodiscard]] Status WithKey(std::string_view key, const Status& status);

@@ -62,15 +62,24 @@ void AddFlags(CLI::App& app, CommandLine& line) {
   app.add_option("--durability", line.durability,
                  "when acknowledgements leave: sync, wal or none (sync)");
   app.add_option("--shards", line.shards, "number of shards (1)");
+  app.add_option("--tls-certificate", line.tls_certificate,
+                 "PEM file of the server's certificate chain: both ports speak TLS");
+  app.add_option("--tls-key", line.tls_key, "PEM file of its private key");
+  app.add_option("--tls-client-ca", line.tls_client_ca,
+                 "PEM file of who signs the certificates of clients");
+  app.add_option("--auth-file", line.auth_file, "YAML file of identities and their roles");
+  app.add_flag("--insecure", line.insecure,
+               "listen for other machines without TLS or without identities");
   app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off (info)");
 }
 
-// SIGTERM and SIGINT.
+// SIGTERM and SIGINT, and SIGHUP, which asks for files to be read again.
 sigset_t EndingSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   return signals;
 }
 
@@ -85,9 +94,11 @@ void MaskEndSignals(int how) {
 // does not wait for it. Owner thread only.
 class EndSignals {
  public:
-  // `on_first` is called on a thread of its own.
-  EndSignals(Clock& clock, std::function<void()> on_first)
-      : clock_(clock), thread_([this, first = std::move(on_first)] { Run(first); }) {}
+  // Both are called on a thread of its own: `on_first` once, `on_hang_up` for every SIGHUP.
+  EndSignals(Clock& clock, std::function<void()> on_first, std::function<void()> on_hang_up)
+      : clock_(clock),
+        on_hang_up_(std::move(on_hang_up)),
+        thread_([this, first = std::move(on_first)] { Run(first); }) {}
   ~EndSignals() {
     over_ = true;
     pthread_kill(thread_.native_handle(), SIGINT);
@@ -107,6 +118,10 @@ class EndSignals {
     int signal = 0;
     Instant came_at;
     while (sigwait(&signals_, &signal) == 0 && !over_) {
+      if (signal == SIGHUP) {
+        on_hang_up_();
+        continue;
+      }
       if (come_ && clock_.Now() - came_at < kOneRequest) continue;
       if (come_) {
         spdlog::critical("ending at once: a second signal came before everything was closed");
@@ -123,6 +138,7 @@ class EndSignals {
 
   const sigset_t signals_ = EndingSignals();
   Clock& clock_;
+  const std::function<void()> on_hang_up_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> come_ = false;
   Mutex mutex_;
@@ -140,13 +156,26 @@ int Stop(Server& server) {
   return 0;
 }
 
+// Whoever says --insecure reads in the log what that means.
+void WarnOfInsecurity(const ServerConfig& config) {
+  if (config.tls_certificate.empty()) {
+    spdlog::warn("insecure: without TLS everybody between here and a client reads along");
+  }
+  if (config.auth_file.empty() && config.tls_client_ca.empty()) {
+    spdlog::warn("insecure: without identities everybody who reaches {} or {} may do everything",
+                 config.listen, config.http_listen);
+  }
+}
+
 int Run(const ServerConfig& config) {
   // A client that goes away must not end the server.
   std::signal(SIGPIPE, SIG_IGN);
 
   SystemClock clock;
   Server server(config, clock);
-  EndSignals signals(clock, [&server] { server.RequestStop(); });
+  EndSignals signals(
+      clock, [&server] { server.RequestStop(); }, [&server] { server.Reload(); });
+  if (config.insecure) WarnOfInsecurity(config);
   const StatusOr<ServingInfo> info = server.Start();
   if (absl::IsCancelled(info.status())) {
     spdlog::info("stopped before it served");
@@ -160,8 +189,8 @@ int Run(const ServerConfig& config) {
   fmt::print("ready grpc={} http={} pages={} recovered_seconds={:.3f}\n", info->grpc_address,
              info->http_address, info->pages, info->recovered_seconds);
   std::fflush(stdout);
-  spdlog::info("serving {} pages: grpc {}, operator page http://{}/", info->pages,
-               info->grpc_address, info->http_address);
+  spdlog::info("serving {} pages: grpc {}, operator page {}://{}/", info->pages, info->grpc_address,
+               config.tls_certificate.empty() ? "http" : "https", info->http_address);
   signals.Await();
   return Stop(server);
 }

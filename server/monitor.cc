@@ -10,15 +10,23 @@ constexpr Duration kSampleInterval = Duration::Seconds(1);
 }  // namespace
 
 Monitor::Monitor(const std::string& listen, int connections, const StartProgress& progress,
-                 const Metrics& metrics, Health& health)
+                 const Metrics& metrics, Health& health, Door& door)
     : listen_(listen),
       progress_(progress),
       metrics_(metrics),
       health_(health),
-      http_port_(MakeRoutes(Content(), listen),
-                 HttpOptions{.max_connections = static_cast<size_t>(connections)}),
+      door_(door),
+      http_port_(MakeRoutes(Content(), listen), Options(connections)),
       watch_(health, [this](const Status& why) { serving_.load()->dispatcher().SetStalled(why); }),
       sampler_(kSampleInterval, [this] { Sample(); }) {}
+
+HttpOptions Monitor::Options(int connections) {
+  HttpOptions options;
+  if (door_.tls() != nullptr) options.tls = [this] { return door_.tls(); };
+  options.guard = MakeGuard(door_.authoriser());
+  options.max_connections = static_cast<size_t>(connections);
+  return options;
+}
 
 HttpContent Monitor::Content() {
   return {.metrics =
@@ -44,6 +52,7 @@ ServerStatus Monitor::Gather(const Serving& serving) const {
   ServerStatus status = serving.Gather();
   status.recovery = Recovery();
   status.http = http_port_.stats();
+  status.door = door_.stats();
   return status;
 }
 

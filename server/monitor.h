@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "server/auth/door.h"
 #include "server/base/ticker.h"
 #include "server/ops/health.h"
 #include "server/ops/http.h"
@@ -24,7 +25,7 @@ class Monitor {
  public:
   // At most `connections` of HTTP are open at a time. All that is referred to outlives this.
   Monitor(const std::string& listen, int connections, const StartProgress& progress,
-          const Metrics& metrics, Health& health);
+          const Metrics& metrics, Health& health, Door& door);
   ~Monitor() { Stop(); }
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
@@ -37,6 +38,7 @@ class Monitor {
   void Stop();
 
  private:
+  [[nodiscard]] HttpOptions Options(int connections);
   [[nodiscard]] HttpContent Content();
   [[nodiscard]] RecoveryStatus Recovery() const;
   [[nodiscard]] ServerStatus Gather(const Serving& serving) const;
@@ -49,6 +51,7 @@ class Monitor {
   const StartProgress& progress_;
   const Metrics& metrics_;
   Health& health_;
+  Door& door_;
   std::atomic<Serving*> serving_{nullptr};  // null while the server starts
   Annotations annotations_;
   StatusHistory history_;

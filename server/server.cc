@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "server/auth/door.h"
 #include "server/monitor.h"
 #include "server/ports/descriptors.h"
 #include "server/ports/listen.h"
@@ -29,6 +30,10 @@ class Server::Impl {
   StatusOr<ServingInfo> Start();
   Status Stop();
   void RequestStop() { progress_.RequestStop(); }
+  void Reload() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (door_ != nullptr) door_->Reload();
+  }
   [[nodiscard]] std::string http_address() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return http_address_;
@@ -47,6 +52,8 @@ class Server::Impl {
   Health health_;
   mutable Mutex mutex_;
   std::string http_address_ FRESHET_GUARDED_BY(mutex_);
+  // Set once, by Start; the lock is for Reload, which may come earlier.
+  std::unique_ptr<Door> door_;
   // What a start has come to: each is there, as a whole, or not yet.
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<Monitor> monitor_;  // shows serving_
@@ -57,13 +64,18 @@ class Server::Impl {
 StatusOr<ServingInfo> Server::Impl::Start() {
   CHECK(monitor_ == nullptr && !stopped_, "started already");
   const Instant begun = clock_.Now();
+  ASSIGN_OR_RETURN(std::unique_ptr<Door> door, Door::Open(config_, clock_));
+  {
+    const MutexLock lock(mutex_);
+    door_ = std::move(door);
+  }
   ASSIGN_OR_RETURN(const DescriptorPlan descriptors, ShareDescriptors(config_));
   RETURN_IF_ERROR(AnswerProbes(descriptors.http_connections));
   RETURN_IF_ERROR(progress_.GoOn());
   Starter starter(config_, clock_, begun, progress_, metrics_);
   ASSIGN_OR_RETURN(LoadedStore loaded, starter.Load(env_, descriptors.table_files));
   serving_ = std::make_unique<Serving>(config_, clock_, descriptors.connections, metrics_, health_,
-                                       std::move(loaded));
+                                       *door_, std::move(loaded));
   monitor_->Show(serving_.get());
   ASSIGN_OR_RETURN(const int port, serving_->Open());
   return ServingInfo{.grpc_address = WithPort(config_.listen, port),
@@ -73,14 +85,15 @@ StatusOr<ServingInfo> Server::Impl::Start() {
 }
 
 Status Server::Impl::AnswerProbes(int connections) {
-  monitor_ =
-      std::make_unique<Monitor>(config_.http_listen, connections, progress_, metrics_, health_);
+  monitor_ = std::make_unique<Monitor>(config_.http_listen, connections, progress_, metrics_,
+                                       health_, *door_);
   const StatusOr<int> port = monitor_->Start();
   RETURN_IF_ERROR(WithKey("http_listen", port.status()));
   // Before the store is loaded rather than after.
   RETURN_IF_ERROR(WithKey("listen", CheckListen(config_.listen)));
   const std::string address = WithPort(config_.http_listen, *port);
-  spdlog::info("answering probes at http://{}/readyz, opening {}", address, config_.data_dir);
+  spdlog::info("answering probes at {}://{}/readyz, opening {}",
+               door_->tls() != nullptr ? "https" : "http", address, config_.data_dir);
   const MutexLock lock(mutex_);
   http_address_ = address;
   return absl::OkStatus();
@@ -91,6 +104,7 @@ Status Server::Impl::AnswerProbes(int connections) {
 Status Server::Impl::Stop() {
   if (std::exchange(stopped_, true)) return absl::OkStatus();
   health_.Stop();
+  if (door_ != nullptr) door_->Stop();
   if (serving_ != nullptr) serving_->StopServing();
   if (monitor_ != nullptr) monitor_->Stop();
   return serving_ != nullptr ? serving_->Close() : absl::OkStatus();
@@ -108,6 +122,8 @@ StatusOr<ServingInfo> Server::Start() {
 }
 
 Status Server::Stop() { return impl_->Stop(); }
+
+void Server::Reload() { impl_->Reload(); }
 
 void Server::RequestStop() { impl_->RequestStop(); }
 

@@ -42,6 +42,9 @@ class Server {
   // Where probes are answered, host:port: empty until they are, which is early in Start. Also
   // thread-safe during Start.
   [[nodiscard]] std::string http_address() const;
+  // Looks at the files of certificates and identities at once, if it has begun to serve.
+  // Thread-safe, also during Start.
+  void Reload();
   // Stops taking requests, lets what runs come to its end, gives back what was leased ahead, and
   // closes the store. Not OK when the store had failed or does not close. Idempotent.
   Status Stop();

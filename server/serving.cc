@@ -43,9 +43,10 @@ void LogQuarantine(const QuarantineNews& news, const Sources& sources) {
 }  // namespace
 
 Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
-                 Health& health, LoadedStore loaded)
+                 Health& health, Door& door, LoadedStore loaded)
     : config_(config),
       health_(health),
+      door_(door),
       store_(std::move(loaded.store)),
       shards_(std::move(loaded.shards)),
       router_(Pointers(shards_)),
@@ -72,12 +73,14 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .plans = plans_,
                .counters = counters_,
                .listings = listings_,
+               .authoriser = door.authoriser(),
                .started = clock.Now()},
       scheduler_service_(context_),
       ingest_service_(context_),
       pages_service_(context_),
       admin_service_(context_),
-      grpc_port_(config, static_cast<size_t>(connections), clock) {
+      auth_service_(context_),
+      grpc_port_(config, static_cast<size_t>(connections), door, clock) {
   for (const SourceRecord& source : loaded.globals.sources) sources_.Add(source);
   TakeOverPause(loaded.globals.settings);
   metrics.SetHandlers(
@@ -118,11 +121,15 @@ Status Serving::AddConfiguredSources() {
 
 StatusOr<int> Serving::Open() {
   RETURN_IF_ERROR(AddConfiguredSources());
-  ASSIGN_OR_RETURN(const int port, grpc_port_.Start({&scheduler_service_, &ingest_service_,
-                                                     &pages_service_, &admin_service_}));
+  // Who may not come in any more is not heard any longer either.
+  door_.SetListener([this] { streams_.CheckCallers(); });
+  ASSIGN_OR_RETURN(const int port,
+                   grpc_port_.Start({&scheduler_service_, &ingest_service_, &pages_service_,
+                                     &admin_service_, &auth_service_}));
   health_.Serve(grpc_port_.server(),
                 {v1::SchedulerService::service_full_name(), v1::IngestService::service_full_name(),
-                 v1::PagesService::service_full_name(), v1::AdminService::service_full_name()});
+                 v1::PagesService::service_full_name(), v1::AdminService::service_full_name(),
+                 v1::AuthService::service_full_name()});
   return port;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "server/api/admin_service.h"
+#include "server/api/auth_service.h"
 #include "server/api/context.h"
 #include "server/api/ingest_service.h"
 #include "server/api/pages_service.h"
@@ -27,7 +28,7 @@ class Serving {
   // Sets the shards and their threads going. At most `connections` of gRPC are open at a time. All
   // that is referred to outlives this; the handlers of `metrics` are set here.
   Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
-          Health& health, LoadedStore loaded);
+          Health& health, Door& door, LoadedStore loaded);
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
 
@@ -51,6 +52,7 @@ class Serving {
 
   const ServerConfig& config_;
   Health& health_;
+  Door& door_;
   // Later members use earlier ones.
   const std::unique_ptr<Store> store_;
   const std::vector<std::unique_ptr<Shard>> shards_;
@@ -68,6 +70,7 @@ class Serving {
   IngestService ingest_service_;
   PagesService pages_service_;
   AdminService admin_service_;
+  AuthService auth_service_;
   GrpcPort grpc_port_;
 };
 

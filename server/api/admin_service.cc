@@ -198,6 +198,9 @@ void GetHost(const ServerContext& context,
              UnaryCall<v1::GetHostRequest, v1::GetHostResponse>* call) {
   const StatusOr<std::string> host = ConvertHost(call->request().host());
   if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
+  if (const Status may = call->caller().CheckHost(*host); !may.ok()) {
+    return call->Answer(GrpcStatusOf(may));
+  }
   AnswerWithHost(context, *host, call);
 }
 
@@ -449,10 +452,11 @@ grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext*,
   return Handle(context_, *request, reply, freshet::SetPolicy);
 }
 
-grpc::ServerUnaryReactor* AdminService::GetHost(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::GetHost(grpc::CallbackServerContext* call,
                                                 const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::GetHost);
+  return HandleFor("/freshet.v1.AdminService/GetHost", context_, *call, *request, reply,
+                   freshet::GetHost);
 }
 
 grpc::ServerUnaryReactor* AdminService::SetHostPoliteness(grpc::CallbackServerContext*,

@@ -5,10 +5,30 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "core/base/url.h"
 #include "server/api/faults.h"
 #include "server/api/to_proto.h"
 
 namespace freshet {
+
+namespace {
+
+// The page that an event is about, for those that a caller may be limited in.
+const PageKey* PageOf(const Event& event) {
+  if (const auto* upsert = std::get_if<UpsertPage>(&event)) return &upsert->key;
+  if (const auto* remove = std::get_if<RemovePage>(&event)) return &remove->key;
+  if (const auto* recheck = std::get_if<RecheckPage>(&event)) return &recheck->key;
+  if (const auto* signal = std::get_if<SignalChange>(&event)) return &signal->key;
+  return nullptr;
+}
+
+Status CheckItem(const Caller& caller, const RoutedEvent& item) {
+  const PageKey* page = PageOf(item.event);
+  if (page == nullptr) return absl::OkStatus();
+  return caller.CheckPage(page->crawl_id, HostOfCanonical(page->url));
+}
+
+}  // namespace
 
 Batch::Batch(uint64_t sequence, int items) {
   CHECK(items > 0 && items <= limits::kMaxItemsPerMessage, "{} items", items);
@@ -22,6 +42,9 @@ void Batch::Add(int index, StatusOr<RoutedEvent> item) {
   CHECK(index == added_ && index < static_cast<int>(ack_.item_count()), "item {} after {} of {}",
         index, added_, ack_.item_count());
   ++added_;
+  if (caller_ != nullptr && caller_->limited() && item.ok()) {
+    if (Status allowed = CheckItem(*caller_, *item); !allowed.ok()) item = std::move(allowed);
+  }
   const auto place = static_cast<uint32_t>(index);
   if (!item.ok()) {
     v1::ItemStatus* status = ack_.add_statuses();

@@ -15,6 +15,7 @@
 #include "core/schedule/event.h"
 #include "freshet/v1/types.pb.h"
 #include "server/api/wire.h"
+#include "server/auth/authoriser.h"
 #include "server/engine/routed_event.h"
 #include "server/engine/router.h"
 
@@ -31,6 +32,9 @@ class Batch {
  public:
   Batch(uint64_t sequence, int items);
 
+  // Items that the caller is not to touch are refused. `caller` outlives the adding; nullptr, and
+  // before this is called: it is limited in nothing.
+  void SetCaller(const Caller* caller) { caller_ = caller; }
   // The item at `index`: the event that it became, or why it is refused. Called once for every
   // item, in their order. Notes of an event come with its acknowledgement.
   void Add(int index, StatusOr<RoutedEvent> item);
@@ -47,6 +51,7 @@ class Batch {
 
  private:
   v1::BatchAck ack_;  // of the items refused so far
+  const Caller* caller_ = nullptr;
   int added_ = 0;
   std::vector<RoutedEvent> events_;
   std::vector<uint32_t> places_;                       // of the events

@@ -3,11 +3,13 @@
 #define FRESHET_SERVER_API_BATCH_STREAM_H_
 
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "google/protobuf/arena.h"
 #include "server/api/batch.h"
+#include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/api/stream.h"
 #include "server/api/wire.h"
@@ -18,9 +20,10 @@ namespace freshet {
 // at a time but for Count:
 //   using Request, Response                     of the method
 //   explicit Items(const ServerContext&)
+//   static constexpr std::string_view kPath     that of its MethodRule
 //   static constexpr const char* kField         the name of the items of a message
 //   static int Size(const Request&)             their number
-//   StatusOr<Batch> Convert(const Request&, const std::vector<TextFault>&)
+//   StatusOr<Batch> Convert(const Request&, const std::vector<TextFault>&, const Caller&)
 //                                               all items, or why the whole message is refused
 //   void Count(const BatchCounts&)              what became of items
 //
@@ -31,7 +34,10 @@ class BatchStream final : public MessageStream {
   using Request = typename Items::Request;
   using Response = typename Items::Response;
 
-  explicit BatchStream(const ServerContext& context) : context_(context), items_(context) {}
+  BatchStream(const ServerContext& context, const grpc::CallbackServerContext& call)
+      : context_(context), auth_(context.authoriser, Items::kPath, call), items_(context) {}
+
+  Status CheckCaller() const override { return auth_.Check(); }
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
@@ -46,7 +52,11 @@ class BatchStream final : public MessageStream {
     if (const Status status = CheckItemCount(Items::kField, size); !status.ok()) {
       return Refuse(place, request, static_cast<size_t>(size), status);
     }
-    StatusOr<Batch> batch = items_.Convert(request, faults.texts);
+    const StatusOr<const Caller*> caller = auth_.Get();
+    if (!caller.ok()) return Refuse(place, request, static_cast<size_t>(size), caller.status());
+    const Duration pause = (*caller)->Pay(static_cast<uint64_t>(size), context_.clock.Now());
+    if (pause > Duration()) PauseReading(pause);
+    StatusOr<Batch> batch = items_.Convert(request, faults.texts, **caller);
     if (!batch.ok()) return Refuse(place, request, static_cast<size_t>(size), batch.status());
     auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
     const bool go_on =
@@ -70,14 +80,15 @@ class BatchStream final : public MessageStream {
   }
 
   const ServerContext& context_;
+  CallAuth auth_;
   Items items_;
 };
 
 // A stream of the call, which gRPC owns.
 template <typename Items>
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartBatchStream(
-    const ServerContext& context) {
-  const auto stream = std::make_shared<BatchStream<Items>>(context);
+    const ServerContext& context, const grpc::CallbackServerContext& call) {
+  const auto stream = std::make_shared<BatchStream<Items>>(context, call);
   stream->Begin(&context.streams);
   return stream.get();
 }

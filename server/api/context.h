@@ -9,6 +9,7 @@
 
 #include "core/base/units.h"
 #include "server/api/stream.h"
+#include "server/auth/authoriser.h"
 #include "server/base/background.h"
 #include "server/base/slots.h"
 #include "server/base/system_clock.h"
@@ -47,6 +48,7 @@ struct ServerContext {
   PlanRunner& plans;
   HandlerCounters& counters;
   Slots& listings;  // lists, exports and reports over all shards
+  Authoriser& authoriser;
   Instant started;
 };
 

@@ -32,6 +32,8 @@ v1::ErrorCode CodeOf(const Status& status, std::string_view field) {
       return v1::ERROR_CODE_RESOURCE_EXHAUSTED;
     case absl::StatusCode::kUnavailable:
       return v1::ERROR_CODE_UNAVAILABLE;
+    case absl::StatusCode::kPermissionDenied:
+      return v1::ERROR_CODE_PERMISSION_DENIED;
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kAlreadyExists:
       return v1::ERROR_CODE_FAILED_PRECONDITION;

@@ -17,11 +17,13 @@ class Reports {
   using Request = v1::ReportCrawlsRequest;
   using Response = v1::ReportCrawlsResponse;
   static constexpr const char* kField = "results";
+  static constexpr std::string_view kPath = "/freshet.v1.IngestService/ReportCrawls";
 
   explicit Reports(const ServerContext& context) : context_(context) {}
 
   static int Size(const Request& request) { return request.results_size(); }
-  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults) const {
+  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults,
+                          const Caller&) const {
     return ConvertResults(context_, request.sequence(), request.results(), faults);
   }
   void Count(const BatchCounts& counts) const {
@@ -37,20 +39,25 @@ class Signals {
   using Request = v1::SignalChangesRequest;
   using Response = v1::SignalChangesResponse;
   static constexpr const char* kField = "signals";
+  static constexpr std::string_view kPath = "/freshet.v1.IngestService/SignalChanges";
 
   explicit Signals(const ServerContext& context)
       : context_(context), serial_(++context.counters.signal_streams) {}
 
   static int Size(const Request& request) { return request.signals_size(); }
-  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults) {
+  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults,
+                          const Caller& caller) {
     if (request.has_poll_size() && request.poll_size() == 0) {
       return InvalidArgument("poll_size: is 0");
     }
     const Instant now = context_.clock.Now();
     Batch batch(request.sequence(), request.signals_size());
+    batch.SetCaller(&caller);
     for (int i = 0; i < request.signals_size(); ++i) {
-      const Status texts = CheckTexts(faults, i);
-      batch.Add(i, texts.ok() ? ConvertSignal(request.signals(i), context_.sources, now) : texts);
+      Status fault = CheckTexts(faults, i);
+      // Before anybody looks whether there is such a source.
+      if (fault.ok()) fault = caller.CheckSource(request.signals(i).source());
+      batch.Add(i, fault.ok() ? ConvertSignal(request.signals(i), context_.sources, now) : fault);
     }
     SetPolls(OriginOf(request), &batch.events());
     for (const RoutedEvent& event : batch.events()) {
@@ -118,13 +125,13 @@ Batch ConvertResults(const ServerContext& context, uint64_t sequence,
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::ReportCrawls(
-    grpc::CallbackServerContext*) {
-  return StartBatchStream<Reports>(context_);
+    grpc::CallbackServerContext* call) {
+  return StartBatchStream<Reports>(context_, *call);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::SignalChanges(
-    grpc::CallbackServerContext*) {
-  return StartBatchStream<Signals>(context_);
+    grpc::CallbackServerContext* call) {
+  return StartBatchStream<Signals>(context_, *call);
 }
 
 }  // namespace freshet

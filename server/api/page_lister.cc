@@ -17,6 +17,7 @@
 #include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
 #include "server/api/batch.h"
+#include "server/api/caller.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/to_proto.h"
@@ -45,6 +46,13 @@ StatusOr<ListQuery> MakeQuery(const v1::PageFilter& filter) {
     query.url_prefix = prefix->text;
   }
   return query;
+}
+
+std::string_view PathOf(const v1::ListPagesRequest&) {
+  return "/freshet.v1.PagesService/ListPages";
+}
+std::string_view PathOf(const v1::ExportPagesRequest&) {
+  return "/freshet.v1.PagesService/ExportPages";
 }
 
 void AddPage(const PageRecord& page, const Explanation& explanation, const Sources& sources,
@@ -91,6 +99,7 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     StatusOr<ListQuery> query = MakeQuery(request.filter());
     if (!query.ok()) return Finish(GrpcStatusOf(query.status()));
     query_ = *std::move(query);
+    if (const Status may = CheckQuery(); !may.ok()) return Finish(GrpcStatusOf(may));
     if (!absl::WebSafeBase64Unescape(request.page_token(), &token_)) {
       return Finish(GrpcStatusOf(InvalidArgument("page_token: is none of this server's")));
     }
@@ -106,6 +115,14 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnDone() override { const auto last = std::move(self_); }
 
  private:
+  // A caller with limits lists what lies within them, and says so itself.
+  [[nodiscard]] Status CheckQuery() {
+    CallAuth auth(context_.authoriser, PathOf(Request()), call_);
+    ASSIGN_OR_RETURN(const Caller* caller, auth.Get());
+    if (!caller->limited()) return absl::OkStatus();
+    return caller->CheckPage(query_.crawl_id.value_or(""), query_.host);
+  }
+
   void ReadNext() {
     const bool posted = context_.background.Post([self = this->shared_from_this()] {
       const Status status = self->ReadChunk();

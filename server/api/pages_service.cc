@@ -20,14 +20,17 @@ class Upserts {
   using Request = v1::UpsertPagesRequest;
   using Response = v1::UpsertPagesResponse;
   static constexpr const char* kField = "pages";
+  static constexpr std::string_view kPath = "/freshet.v1.PagesService/UpsertPages";
 
   explicit Upserts(const ServerContext& context) : context_(context) {}
 
   static int Size(const Request& request) { return request.pages_size(); }
-  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults) const {
+  StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults,
+                          const Caller& caller) const {
     const Instant now = context_.clock.Now();
     const bool reset = request.reset_unset_settings();
     Batch batch(request.sequence(), request.pages_size());
+    batch.SetCaller(&caller);
     for (int i = 0; i < request.pages_size(); ++i) {
       const Status texts = CheckTexts(faults, i);
       batch.Add(i, texts.ok() ? ConvertPage(request.pages(i), reset, now) : texts);
@@ -51,10 +54,17 @@ void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
   if (const Status count = CheckItemCount("urls", request.urls_size()); !count.ok()) {
     return call->Answer(GrpcStatusOf(count));
   }
-  if (const auto id = CanonicalCrawlId(request.crawl_id()); !id.ok()) {
-    return call->Answer(GrpcStatusOf(id.status()));
+  const StatusOr<std::string> id = CanonicalCrawlId(request.crawl_id());
+  if (!id.ok()) return call->Answer(GrpcStatusOf(id.status()));
+  if (const Status may = call->caller().CheckCrawlId(*id); !may.ok()) {
+    return call->Answer(GrpcStatusOf(may));
+  }
+  const auto items = static_cast<uint64_t>(request.urls_size());
+  if (const Status may = call->caller().CheckRate(items, context.clock.Now()); !may.ok()) {
+    return call->Answer(GrpcStatusOf(may));
   }
   Batch batch(0, request.urls_size());
+  batch.SetCaller(&call->caller());
   for (int i = 0; i < request.urls_size(); ++i) {
     const Status texts = CheckTexts(call->text_faults(), i);
     batch.Add(i, texts.ok() ? convert(request.urls(i), request.crawl_id()) : texts);
@@ -113,6 +123,8 @@ void GetPage(const ServerContext& context,
   const v1::GetPageRequest& request = call->request();
   const StatusOr<HostedKey> named = ConvertKey(request.url(), request.crawl_id());
   if (!named.ok()) return call->Answer(GrpcStatusOf(named.status()));
+  const Status may = call->caller().CheckPage(named->key.crawl_id, named->host);
+  if (!may.ok()) return call->Answer(GrpcStatusOf(may));
   const auto describe = [&context, call, key = named->key](const ShardView& view) {
     call->Answer(DescribePage(context, key, view, call->response()));
   };
@@ -123,26 +135,29 @@ void GetPage(const ServerContext& context,
 }  // namespace
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PagesService::UpsertPages(
-    grpc::CallbackServerContext*) {
-  return StartBatchStream<Upserts>(context_);
+    grpc::CallbackServerContext* call) {
+  return StartBatchStream<Upserts>(context_, *call);
 }
 
-grpc::ServerUnaryReactor* PagesService::RemovePages(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* PagesService::RemovePages(grpc::CallbackServerContext* call,
                                                     const grpc::ByteBuffer* request,
                                                     grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::RemovePages);
+  return HandleFor("/freshet.v1.PagesService/RemovePages", context_, *call, *request, reply,
+                   freshet::RemovePages);
 }
 
-grpc::ServerUnaryReactor* PagesService::RecheckPages(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* PagesService::RecheckPages(grpc::CallbackServerContext* call,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::RecheckPages);
+  return HandleFor("/freshet.v1.PagesService/RecheckPages", context_, *call, *request, reply,
+                   freshet::RecheckPages);
 }
 
-grpc::ServerUnaryReactor* PagesService::GetPage(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* PagesService::GetPage(grpc::CallbackServerContext* call,
                                                 const grpc::ByteBuffer* request,
                                                 grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::GetPage);
+  return HandleFor("/freshet.v1.PagesService/GetPage", context_, *call, *request, reply,
+                   freshet::GetPage);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ListPages(

@@ -12,6 +12,7 @@
 #include "core/base/url.h"
 #include "google/protobuf/arena.h"
 #include "server/api/batch.h"
+#include "server/api/caller.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/ingest_service.h"
@@ -42,8 +43,12 @@ std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments) {
 // One worker.
 class CrawlStream final : public MessageStream, public AssignmentSink {
  public:
-  CrawlStream(const ServerContext& context, std::string address)
-      : context_(context), address_(std::move(address)) {}
+  CrawlStream(const ServerContext& context, const grpc::CallbackServerContext& call)
+      : context_(context),
+        address_(PeerWithoutPort(call.peer())),
+        auth_(context.authoriser, "/freshet.v1.SchedulerService/Crawl", call) {}
+
+  Status CheckCaller() const override { return auth_.Check(); }
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     if (!assignments.empty()) SendAssignments(assignments);
@@ -208,6 +213,10 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
       context_.counters.results_refused += items;
       return AnswerResults(place, RefusedBatch(results.sequence(), items, fault));
     }
+    if (const auto caller = auth_.Get(); caller.ok()) {
+      const Duration pause = (*caller)->Pay(items, context_.clock.Now());
+      if (pause > Duration()) PauseReading(pause);
+    }
     Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
     const bool go_on = std::move(batch).Submit(
@@ -276,6 +285,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
 
   const ServerContext& context_;
   const std::string address_;
+  CallAuth auth_;
   std::atomic<WorkerId> worker_{kNone};
 };
 
@@ -414,7 +424,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SchedulerService::Crawl(
     grpc::CallbackServerContext* call) {
-  const auto stream = std::make_shared<CrawlStream>(context_, PeerWithoutPort(call->peer()));
+  const auto stream = std::make_shared<CrawlStream>(context_, *call);
   stream->Begin(&context_.streams);
   return stream.get();
 }

@@ -12,6 +12,7 @@
 #include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
 #include "server/api/context.h"
+#include "server/auth/door.h"
 #include "server/engine/dispatcher.h"
 #include "server/engine/shard.h"
 #include "server/ports/connections.h"
@@ -61,6 +62,7 @@ struct ServerStatus {
   size_t unacked_bytes = 0;
   ConnectionStats connections;  // set by who has them, as is `http`
   HttpStats http;
+  DoorStats door;  // likewise
   uint32_t shards = 0;
   uint64_t results_refused = 0;
   uint64_t signals_refused = 0;

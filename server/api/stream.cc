@@ -1,13 +1,19 @@
 #include "server/api/stream.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "fmt/format.h"
+#include "grpc/support/time.h"
+#include "server/api/faults.h"
 
 namespace freshet {
 namespace {
+
+// What somebody owes who may send an item a day is forgotten after this.
+constexpr Duration kLongestPause = Duration::Hours(1);
 
 grpc::Status ShuttingDown() {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
@@ -79,6 +85,19 @@ void StreamSet::NoticeDraining() {
     streams = All();
   }
   for (const auto& stream : streams) stream->OnServerDraining();
+}
+
+void StreamSet::CheckCallers() {
+  std::vector<std::shared_ptr<MessageStream>> streams;
+  {
+    const MutexLock lock(mutex_);
+    streams = All();
+  }
+  for (const auto& stream : streams) {
+    if (const Status status = stream->CheckCaller(); !status.ok()) {
+      stream->End(GrpcStatusOf(status));
+    }
+  }
 }
 
 void StreamSet::EndAll() {
@@ -199,6 +218,23 @@ std::vector<std::shared_ptr<MessageStream>> MessageStream::LetGo(size_t bytes) {
   return streams_->Release(bytes);
 }
 
+void MessageStream::PauseReading(Duration time) {
+  const MutexLock lock(mutex_);
+  CHECK(handling_, "nothing has come");
+  if (std::exchange(paused_, true)) return;
+  pause_ = std::make_unique<grpc::Alarm>();
+  const int64_t micros = std::min(time, kLongestPause).micros();
+  pause_->Set(
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_micros(micros, GPR_TIMESPAN)),
+      [self = shared_from_this()](bool) {
+        {
+          const MutexLock end(self->mutex_);
+          self->paused_ = false;
+        }
+        self->Resume();
+      });
+}
+
 void MessageStream::HoldReading() {
   const MutexLock lock(mutex_);
   held_ = true;
@@ -245,7 +281,7 @@ MessageStream::Steps MessageStream::NextSteps() {
   // What waits to be written counts as unacknowledged: a client that does not read its
   // acknowledgements is not read either.
   const size_t unacked = acks_.size() + outgoing_.size();
-  if (!reading_ && !handling_ && !held_ && !reads_ended_ &&
+  if (!reading_ && !handling_ && !held_ && !paused_ && !reads_ended_ &&
       unacked < static_cast<size_t>(limits::kMaxUnackedMessagesPerStream) &&
       unacked_bytes_ < limits::kMaxUnackedBytesPerStream &&
       unwritten_bytes_ < limits::kMaxUnwrittenBytesPerStream && streams_->MayRead(self_)) {
@@ -348,6 +384,7 @@ void MessageStream::OnDone() {
   {
     const MutexLock lock(mutex_);
     broken_ = finished_ = true;
+    if (pause_ != nullptr) pause_->Cancel();
     steps = NextSteps();
   }
   for (const Sent& failed : steps.failed) failed(false);

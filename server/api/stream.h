@@ -13,7 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/status.h"
 #include "core/base/units.h"
+#include "grpcpp/alarm.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "sync/mutex.h"
@@ -53,6 +55,8 @@ class StreamSet {
   void NoticeDraining() FRESHET_EXCLUDES(mutex_);
   // Ends every stream, also those still to come, once what was read is acknowledged.
   void EndAll() FRESHET_EXCLUDES(mutex_);
+  // Ends those whose callers may not go on (MessageStream::CheckCaller).
+  void CheckCallers() FRESHET_EXCLUDES(mutex_);
   // Returns when no stream is open or `timeout` has passed; whether none is.
   bool WaitUntilEmpty(Duration timeout) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] size_t size() const FRESHET_EXCLUDES(mutex_);
@@ -101,6 +105,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // Goes on reading if it may.
   void Resume() FRESHET_EXCLUDES(mutex_);
   virtual void OnServerDraining() {}
+  // Whether whoever has opened the stream may still have it. Thread-safe.
+  [[nodiscard]] virtual Status CheckCaller() const { return absl::OkStatus(); }
 
  protected:
   using Sent = std::function<void(bool)>;  // whether the message left
@@ -120,6 +126,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void Acknowledge(uint64_t place, grpc::ByteBuffer message) FRESHET_EXCLUDES(mutex_);
   // Reads no further before all acknowledgements are out: the server is behind.
   void HoldReading() FRESHET_EXCLUDES(mutex_);
+  // Reads no further for so long: the client sends more than it may. Called in OnMessage.
+  void PauseReading(Duration time) FRESHET_EXCLUDES(mutex_);
   // Sends a message in no particular order to acknowledgements. `sent` is called once, also when
   // the stream is over already.
   void Send(grpc::ByteBuffer message, Sent sent = nullptr) FRESHET_EXCLUDES(mutex_);
@@ -174,7 +182,9 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   size_t unwritten_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;  // in outgoing_
   bool held_ FRESHET_GUARDED_BY(mutex_) = false;
-  bool broken_ FRESHET_GUARDED_BY(mutex_) = false;  // writes fail
+  bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<grpc::Alarm> pause_ FRESHET_GUARDED_BY(mutex_);  // its end, while paused_
+  bool broken_ FRESHET_GUARDED_BY(mutex_) = false;                 // writes fail
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<grpc::Status> end_status_ FRESHET_GUARDED_BY(mutex_);
 };

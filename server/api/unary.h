@@ -4,6 +4,7 @@
 #ifndef FRESHET_SERVER_API_UNARY_H_
 #define FRESHET_SERVER_API_UNARY_H_
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/api/batch.h"
+#include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/api/faults.h"
 #include "server/api/wire.h"
@@ -35,6 +37,13 @@ class UnaryCall : public grpc::ServerUnaryReactor {
     if (texts.empty() || texts.front().item >= 0) return grpc::Status::OK;
     return GrpcStatusOf(StatusOf(texts.front()));
   }
+  // Who calls; unless it was set, somebody who is limited in nothing.
+  void SetCaller(Credentials credentials, Caller caller) {
+    credentials_ = std::move(credentials);
+    caller_ = std::move(caller);
+  }
+  [[nodiscard]] const Credentials& credentials() const { return credentials_; }
+  [[nodiscard]] const Caller& caller() const { return caller_; }
   [[nodiscard]] const Request& request() const { return request_; }
   // By rising item.
   [[nodiscard]] const std::vector<TextFault>& text_faults() const { return faults_.texts; }
@@ -50,6 +59,8 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 
  private:
   grpc::ByteBuffer* const reply_;
+  Credentials credentials_;
+  Caller caller_;
   Request request_;
   Response response_;
   MessageFaults faults_;
@@ -77,6 +88,30 @@ grpc::ServerUnaryReactor* Handle(const ServerContext& context, const grpc::ByteB
   } else {
     call->Answer(status);
   }
+  return call;
+}
+
+// The same for a method that looks at items: `path` is that of its MethodRule.
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& context,
+                                    const grpc::CallbackServerContext& info,
+                                    const grpc::ByteBuffer& request, grpc::ByteBuffer* reply,
+                                    void (*handle)(const ServerContext&,
+                                                   UnaryCall<Request, Response>*)) {
+  auto* call = new UnaryCall<Request, Response>(reply);
+  const MethodRule* rule = FindMethod(path);
+  CHECK(rule != nullptr, "{} has no rule", path);
+  Credentials credentials;
+  if (context.authoriser.enabled()) credentials = CredentialsOf(info);
+  const StatusOr<Caller> caller = context.authoriser.Check(*rule, credentials);
+  grpc::Status status = GrpcStatusOf(caller.status());
+  if (status.ok()) status = call->Read(request);
+  if (!status.ok()) {
+    call->Answer(status);
+    return call;
+  }
+  call->SetCaller(std::move(credentials), *caller);
+  handle(context, call);
   return call;
 }
 

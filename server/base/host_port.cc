@@ -1,5 +1,8 @@
 #include "server/base/host_port.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <charconv>
 #include <system_error>
 
@@ -23,6 +26,15 @@ StatusOr<HostPort> ParseHostPort(std::string_view address) {
     return InvalidArgument("'{}' is not of the form host:port", address);
   }
   return result;
+}
+
+bool IsLoopbackHost(std::string_view host) {
+  const std::string text(host);
+  in_addr v4{};
+  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  in6_addr v6{};
+  if (inet_pton(AF_INET6, text.c_str(), &v6) != 1) return text == "localhost";
+  return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
 }
 
 }  // namespace freshet

@@ -17,6 +17,10 @@ struct HostPort {
 // Splits "host:port" ("[::1]:7071" for IPv6). InvalidArgument for anything else. Thread-safe.
 [[nodiscard]] StatusOr<HostPort> ParseHostPort(std::string_view address);
 
+// Whether only this machine reaches what listens at a host: an address of 127.0.0.0/8, ::1, or the
+// name localhost. Names are not looked up. Thread-safe.
+[[nodiscard]] bool IsLoopbackHost(std::string_view host);
+
 }  // namespace freshet
 
 #endif  // FRESHET_SERVER_BASE_HOST_PORT_H_

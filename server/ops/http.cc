@@ -1,7 +1,5 @@
 #include "server/ops/http.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <openssl/sha.h>
 
 #include <array>
@@ -107,13 +105,29 @@ std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen
   return routes;
 }
 
+std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> MakeGuard(
+    Authoriser& authoriser) {
+  return [&authoriser](const HttpRoute& route,
+                       const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (!authoriser.enabled()) return std::nullopt;
+    Credentials credentials;
+    for (const auto& [name, value] : request.fields) {
+      if (SameIgnoringCase(name, "Authorization")) credentials.AddAuthorization(value);
+    }
+    credentials.certificate = request.certificate;
+    credentials.names = request.certificate_names;
+    const Status status = authoriser.Authorise("http:" + route.path, credentials).status();
+    if (status.ok()) return std::nullopt;
+    const bool unknown = absl::IsUnauthenticated(status);
+    HttpResponse response = TextResponse(unknown ? 401 : 403, std::string(status.message()));
+    // Browsers then ask for a password, which is the token.
+    if (unknown) response.fields.emplace_back("WWW-Authenticate", "Basic realm=\"freshet\"");
+    return response;
+  };
+}
+
 bool IsLoopback(std::string_view address) {
-  const std::string text(address);
-  in_addr v4{};
-  if (inet_pton(AF_INET, text.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
-  in6_addr v6{};
-  if (inet_pton(AF_INET6, text.c_str(), &v6) != 1) return false;
-  return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+  return address != "localhost" && IsLoopbackHost(address);
 }
 
 std::string WhyForeign(const HttpRequest& request, std::string_view listen_host) {
@@ -126,7 +140,9 @@ std::string WhyForeign(const HttpRequest& request, std::string_view listen_host)
     return "only by a loopback address or the name localhost";
   }
   const std::string_view origin = request.Field("Origin");
-  if (!origin.empty() && !SameIgnoringCase(origin, fmt::format("http://{}", authority))) {
+  if (!origin.empty() &&
+      !SameIgnoringCase(origin,
+                        fmt::format("{}://{}", request.secure ? "https" : "http", authority))) {
     return "not from a page of another origin";
   }
   const std::string_view site = request.Field("Sec-Fetch-Site");

@@ -3,11 +3,13 @@
 #define FRESHET_SERVER_OPS_HTTP_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/status.h"
+#include "server/auth/authoriser.h"
 #include "server/ports/http_port.h"
 
 namespace freshet {
@@ -26,6 +28,10 @@ struct HttpContent {
 
 // The routes of `content`. `listen` is the address that the port is to listen at.
 [[nodiscard]] std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen);
+
+// Asks `authoriser`, which outlives the guard, for every request: HttpOptions::guard.
+[[nodiscard]] std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
+MakeGuard(Authoriser& authoriser);
 
 // Whether a peer's address is that of this machine.
 [[nodiscard]] bool IsLoopback(std::string_view address);

@@ -136,6 +136,26 @@ void WriteClients(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.dispatch.newcomer_leases);
 }
 
+double UnixSeconds(Instant instant) { return static_cast<double>(instant.micros()) * 1e-6; }
+
+void WriteDoor(const DoorStats& door, FamilyWriter& out) {
+  if (door.tls) {
+    out.Gauge("freshet_tls_not_after_timestamp_seconds",
+              "When the time of a certificate is over, in seconds since 1970.")
+        .Add(UnixSeconds(door.certificate_not_after), {{"file", "certificate"}});
+    if (door.client_ca) out.Add(UnixSeconds(door.client_ca_not_after), {{"file", "client_ca"}});
+  }
+  out.Counter("freshet_credential_reloads_total",
+              "Changed files of certificates and identities, by whether they came into use.")
+      .Add(door.reloads, {{"outcome", "used"}})
+      .Add(door.failed_reloads, {{"outcome", "refused"}});
+  out.Gauge("freshet_identities", "Identities that may come in; 0: nobody is asked.")
+      .Add(door.auth.identities);
+  out.Counter("freshet_denied_calls_total", "Calls and requests that were refused at the door.")
+      .Add(door.auth.unauthenticated, {{"reason", "unauthenticated"}})
+      .Add(door.auth.permission_denied, {{"reason", "permission_denied"}});
+}
+
 void WriteHttp(const HttpStats& http, FamilyWriter& out) {
   out.Gauge("freshet_http_connections", "Open connections of HTTP.").Add(uint64_t{http.open});
   out.Gauge("freshet_http_connections_limit", "Connections of HTTP that may be open.")
@@ -297,6 +317,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteIngest(status, out);
   WriteClients(status, out);
   WriteHttp(status.http, out);
+  WriteDoor(status.door, out);
   WritePages(status, out);
   WriteStore(status, out);
   out.Gauge("freshet_annotation", "Figures that were posted to /annotations.");

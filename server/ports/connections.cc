@@ -45,7 +45,8 @@ void Send(int descriptor, const std::string& bytes) {
 
 }  // namespace
 
-Connections::Connections(size_t limit, Clock& clock) : limit_(limit), clock_(clock) {
+Connections::Connections(size_t limit, Clock& clock, Speech speech)
+    : limit_(limit), speech_(speech), clock_(clock), lobby_(speech) {
   stats_.limit = limit;
 }
 
@@ -198,6 +199,11 @@ void Connections::TellOfLobby() {
 }
 
 void Connections::Refuse(int descriptor, size_t limit, Instant now) {
+  // Before a handshake nothing can be told that a client of TLS would believe.
+  if (speech_ == Speech::kTls) {
+    close(descriptor);
+    return;
+  }
   if (leaving_.size() >= kMaxLeaving) {
     Tell(leaving_.front());
     close(leaving_.front().descriptor);

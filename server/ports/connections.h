@@ -1,7 +1,7 @@
 // The gRPC port's connections. gRPC takes any number of them, each with a file descriptor and
-// memory of its own; so they are accepted here, counted, and handed over once they speak HTTP/2.
-// One too many is told so in the words of HTTP/2, and closed: rather one that is silent than one
-// that comes.
+// memory of its own; so they are accepted here, counted, and handed over once they speak HTTP/2 or
+// TLS. One too many is told so in the words of HTTP/2, and closed: rather one that is silent than
+// one that comes.
 #ifndef FRESHET_SERVER_PORTS_CONNECTIONS_H_
 #define FRESHET_SERVER_PORTS_CONNECTIONS_H_
 
@@ -41,8 +41,8 @@ class Connections {
   // Takes over a connected descriptor, closing it in the end.
   using HandOver = std::function<void(int descriptor)>;
 
-  // At most `limit` are open at a time. `clock` outlives this.
-  Connections(size_t limit, Clock& clock);
+  // At most `limit` are open at a time; clients begin with `speech`. `clock` outlives this.
+  Connections(size_t limit, Clock& clock, Speech speech = Speech::kHttp2);
   ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
@@ -97,6 +97,7 @@ class Connections {
   [[nodiscard]] static bool IdentityOf(int descriptor, Identity* identity);
 
   const size_t limit_;
+  const Speech speech_;
   Clock& clock_;
   HandOver hand_over_;
   std::vector<int> listeners_;

@@ -9,6 +9,7 @@
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "server/base/ticker.h"
+#include "server/ports/grpc_credentials.h"
 
 namespace freshet {
 namespace {
@@ -40,8 +41,10 @@ void SetKeepalive(const ServerConfig& config, grpc::ServerBuilder* builder) {
 
 }  // namespace
 
-GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Clock& clock)
-    : config_(config), connections_(connections, clock) {}
+GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, Clock& clock)
+    : config_(config),
+      door_(door),
+      connections_(connections, clock, door.tls() != nullptr ? Speech::kTls : Speech::kHttp2) {}
 
 GrpcPort::~GrpcPort() { Stop(); }
 
@@ -54,7 +57,7 @@ StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services) {
   grpc::ServerBuilder builder;
   using Experimental = grpc::ServerBuilder::experimental_type;
   acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-      Experimental::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+      Experimental::ExternalConnectionType::FROM_FD, MakeGrpcCredentials(door_));
   builder.SetMaxReceiveMessageSize(limits::kMaxMessageBytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(kHandshake));

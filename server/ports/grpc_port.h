@@ -10,6 +10,7 @@
 #include "core/base/units.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "server/auth/door.h"
 #include "server/base/system_clock.h"
 #include "server/config.h"
 #include "server/ports/connections.h"
@@ -20,7 +21,7 @@ namespace freshet {
 class GrpcPort {
  public:
   // At most `connections` are open at a time. All outlive this.
-  GrpcPort(const ServerConfig& config, size_t connections, Clock& clock);
+  GrpcPort(const ServerConfig& config, size_t connections, Door& door, Clock& clock);
   ~GrpcPort();
   GrpcPort(const GrpcPort&) = delete;
   GrpcPort& operator=(const GrpcPort&) = delete;
@@ -39,6 +40,7 @@ class GrpcPort {
   void HandOver(int descriptor);
 
   const ServerConfig& config_;
+  Door& door_;
   Connections connections_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;

@@ -27,6 +27,11 @@ struct HttpRequest {
   HttpFields fields;  // in the order in which they came
   std::string body;
   std::string peer;  // address of the client, without the port
+  // Whether the client has shown a certificate, which was checked, and the subject alternative
+  // names in it.
+  bool secure = false;  // it has come over TLS
+  bool certificate = false;
+  std::vector<std::string> certificate_names;
   bool keep_alive = false;
 
   // The value of a field, its name in any case; empty: there is none. The first of several.

@@ -11,6 +11,7 @@
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/ip/tcp.hpp"
 #include "boost/asio/post.hpp"
+#include "boost/asio/ssl/stream.hpp"
 #include "boost/asio/steady_timer.hpp"
 #include "boost/asio/write.hpp"
 #include "core/base/check.h"
@@ -107,13 +108,23 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     socket_.non_blocking(true, ignored);
     socket_.set_option(tcp::no_delay(true), ignored);
     peer_ = socket_.remote_endpoint(ignored).address().to_string();
+    if (port.options_.tls) {
+      // It keeps what it needs of the material.
+      SSL* tls = SSL_new(port.options_.tls()->context.get());
+      CHECK(tls != nullptr, "no memory for a connection");
+      tls_ = std::make_unique<TlsStream>(socket_, tls);
+    }
   }
 
   void Begin(Connections::iterator place) {
     place_ = place;
     SetDeadline(port_.options_.request_time);
     request_timed_ = true;
-    Read();
+    if (tls_ == nullptr) return Read();
+    // A part of the first request, as far as time goes.
+    tls_->async_handshake(
+        asio::ssl::stream_base::server,
+        [self = shared_from_this()](const error_code& error) { self->OnHandshake(error); });
   }
   // Drops everything at once.
   void Close() {
@@ -183,12 +194,24 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     }
   }
 
+  void OnHandshake(const error_code& error) {
+    if (state_ == State::kClosed) return;
+    if (error) return Close();
+    names_ = PeerNames(tls_->native_handle());
+    Read();
+  }
+
   void Read() {
     if (std::exchange(reading_, true)) return;
-    socket_.async_read_some(asio::buffer(chunk_),
-                            [self = shared_from_this()](const error_code& error, size_t size) {
-                              self->OnRead(error, size);
-                            });
+    auto on_read = [self = shared_from_this()](const error_code& error, size_t size) {
+      self->OnRead(error, size);
+    };
+    // What comes after the end is of no interest, deciphered or not.
+    if (tls_ != nullptr && state_ != State::kLingering) {
+      tls_->async_read_some(asio::buffer(chunk_), std::move(on_read));
+    } else {
+      socket_.async_read_some(asio::buffer(chunk_), std::move(on_read));
+    }
   }
   void OnRead(const error_code& error, size_t size) {
     reading_ = false;
@@ -222,8 +245,11 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     if (reader_.TakeExpectation()) {
       // It fits into the buffer of a connection that has nothing to send; a client that does not
       // get it sends the body after a while all the same.
+      // Under TLS it would have to wait its turn.
       error_code ignored;
-      socket_.write_some(asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), ignored);
+      if (tls_ == nullptr) {
+        socket_.write_some(asio::buffer("HTTP/1.1 100 Continue\r\n\r\n", 25), ignored);
+      }
     }
     Read();
   }
@@ -231,11 +257,20 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   void Handle(HttpRequest request) {
     port_.connections_.splice(port_.connections_.end(), port_.connections_, place_);
     request.peer = peer_;
+    request.secure = tls_ != nullptr;
+    request.certificate = names_.has_value();
+    if (names_) request.certificate_names = *names_;
     head_only_ = request.method == "HEAD";
     keep_alive_ = request.keep_alive;
     HttpResponse refusal;
     const HttpRoute* route = FindRoute(port_.routes_, request, &refusal);
     if (route == nullptr) return Answer(refusal, keep_alive_);
+    // Of each request by itself: one call of a route may answer many.
+    if (port_.options_.guard) {
+      if (const auto denied = port_.options_.guard(*route, request)) {
+        return Answer(*denied, keep_alive_);
+      }
+    }
     if (!route->slow) return Answer(CallRoute(*route, request), keep_alive_);
     SetState(State::kAnswering);
     SetDeadline(port_.options_.answer_time);
@@ -259,9 +294,14 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     SetDeadline(port_.options_.answer_time);
     std::array<asio::const_buffer, 2> buffers = {asio::buffer(head_)};
     if (answer_.body != nullptr) buffers[1] = asio::buffer(*answer_.body);
-    asio::async_write(
-        socket_, buffers,
-        [self = shared_from_this()](const error_code& error, size_t) { self->OnWritten(error); });
+    auto on_written = [self = shared_from_this()](const error_code& error, size_t) {
+      self->OnWritten(error);
+    };
+    if (tls_ != nullptr) {
+      asio::async_write(*tls_, buffers, std::move(on_written));
+    } else {
+      asio::async_write(socket_, buffers, std::move(on_written));
+    }
   }
 
   void OnWritten(const error_code& error) {
@@ -275,15 +315,26 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       head_only_ = false;
       return GoOn();
     }
-    // Closing at once would drop the answer when there is something that was not read.
+    SetDeadline(port_.options_.linger_time);
+    if (tls_ == nullptr) return Linger();
+    // Says that this was all, so that nobody can cut an answer short unnoticed.
+    tls_->async_shutdown([self = shared_from_this()](const error_code&) { self->Linger(); });
+  }
+
+  // Closing at once would drop the answer when there is something that was not read.
+  void Linger() {
+    if (state_ == State::kClosed) return;
     error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_send, ignored);
-    SetDeadline(port_.options_.linger_time);
     Read();
   }
 
+  using TlsStream = asio::ssl::stream<tcp::socket&>;
+
   Impl& port_;
   tcp::socket socket_;
+  std::unique_ptr<TlsStream> tls_;                 // null: plain text
+  std::optional<std::vector<std::string>> names_;  // of the client's certificate, if there is one
   asio::steady_timer deadline_;
   uint64_t deadline_turn_ = 0;
   HttpReader reader_;

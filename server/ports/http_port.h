@@ -4,17 +4,24 @@
 #ifndef FRESHET_SERVER_PORTS_HTTP_PORT_H_
 #define FRESHET_SERVER_PORTS_HTTP_PORT_H_
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "server/auth/tls_files.h"
 #include "server/ports/http_message.h"
 
 namespace freshet {
 
 struct HttpOptions {
+  // What a new connection is to speak TLS with, called for each and never null. Unset: plain text.
+  std::function<std::shared_ptr<const TlsMaterial>()> tls;
+  // Asked for every request of a route, on the event loop: an answer refuses it. Unset: none is.
+  std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> guard;
   // At the cap a new connection takes the place of the one that has been without a whole request
   // the longest. As many connections may be waiting for the system to hand them over besides.
   size_t max_connections = 256;

@@ -18,6 +18,8 @@ namespace {
 
 // Connections that are looked at before the thread looks at anything else.
 constexpr int kEventsAtOnce = 64;
+// The first record of TLS, whatever its version: a handshake.
+constexpr std::string_view kTlsHandshake = "\x16\x03";
 
 // With fewer bytes than this the socket counts as having none.
 void WakeAt(int socket, int bytes) {
@@ -26,7 +28,9 @@ void WakeAt(int socket, int bytes) {
 
 }  // namespace
 
-Lobby::Lobby() : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+Lobby::Lobby(Speech speech)
+    : beginning_(speech == Speech::kTls ? kTlsHandshake : kHttp2Preface),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   CHECK(epoll_ >= 0, "epoll: {}", std::strerror(errno));
 }
 
@@ -62,7 +66,7 @@ std::vector<int> Lobby::Spoken() {
       Forget(socket);
       close(socket);
     } else {
-      WakeAt(socket, static_cast<int>(kHttp2Preface.size()));
+      WakeAt(socket, static_cast<int>(beginning_.size()));
     }
   }
   return spoken;
@@ -90,13 +94,13 @@ std::optional<Instant> Lobby::next_overdue() const {
   return waiting_.front().until;
 }
 
-Lobby::Said Lobby::Listen(int socket) {
+Lobby::Said Lobby::Listen(int socket) const {
   char bytes[kHttp2Preface.size()];
-  const ssize_t n = recv(socket, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t n = recv(socket, bytes, beginning_.size(), MSG_PEEK | MSG_DONTWAIT);
   if (n <= 0) return Said::kNothing;
   const std::string_view said(bytes, static_cast<size_t>(n));
-  if (!kHttp2Preface.starts_with(said)) return Said::kSomethingElse;
-  return said.size() == kHttp2Preface.size() ? Said::kPreface : Said::kPart;
+  if (!beginning_.starts_with(said)) return Said::kSomethingElse;
+  return said.size() == beginning_.size() ? Said::kPreface : Said::kPart;
 }
 
 void Lobby::Forget(int socket) {

@@ -1,5 +1,5 @@
 // Where connections wait that have been accepted and have not said anything yet. Only those that
-// begin as HTTP/2 does come out of it: one that says nothing costs a descriptor and a few bytes,
+// begin as they should come out of it: one that says nothing costs a descriptor and a few bytes,
 // and can make room for another.
 #ifndef FRESHET_SERVER_PORTS_LOBBY_H_
 #define FRESHET_SERVER_PORTS_LOBBY_H_
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -15,10 +16,13 @@
 
 namespace freshet {
 
+// What clients are to begin with.
+enum class Speech : uint8_t { kHttp2, kTls };
+
 // Thread-compatible.
 class Lobby {
  public:
-  Lobby();
+  explicit Lobby(Speech speech);
   ~Lobby();
   Lobby(const Lobby&) = delete;
   Lobby& operator=(const Lobby&) = delete;
@@ -28,8 +32,8 @@ class Lobby {
   // Takes over a socket, until an instant no earlier than that of those before. False: the system
   // lacks something, and the socket is still the caller's.
   [[nodiscard]] bool Enter(int socket, Instant until);
-  // Gives back the sockets of those that have begun to speak HTTP/2, with all that was said in
-  // them; closes those that speak otherwise, and those that are gone.
+  // Gives back the sockets of those that have begun to speak as they should, with all that
+  // was said in them; closes those that speak otherwise, and those that are gone.
   [[nodiscard]] std::vector<int> Spoken();
   // Gives back the socket of the one that has been silent for the longest; there is one.
   [[nodiscard]] int TakeOldest();
@@ -49,10 +53,11 @@ class Lobby {
   };
   enum class Said : uint8_t { kNothing, kPart, kPreface, kSomethingElse };
 
-  [[nodiscard]] static Said Listen(int socket);
+  [[nodiscard]] Said Listen(int socket) const;
   // It waits no more; its socket stays open.
   void Forget(int socket);
 
+  const std::string_view beginning_;
   const int epoll_;
   std::list<Waiting> waiting_;  // the oldest first
   absl::flat_hash_map<int, std::list<Waiting>::iterator> by_socket_;

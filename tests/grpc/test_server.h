@@ -52,7 +52,11 @@ class TestServer {
     const StatusOr<ServingInfo> started = server_->Start();
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     info = *started;
-    channel = grpc::CreateChannel(info.grpc_address, grpc::InsecureChannelCredentials());
+    Use(grpc::CreateChannel(info.grpc_address, grpc::InsecureChannelCredentials()));
+  }
+  // Whoever the shortcuts are to be from here on.
+  void Use(const std::shared_ptr<grpc::Channel>& own) {
+    channel = own;
     scheduler = v1::SchedulerService::NewStub(channel);
     ingest = v1::IngestService::NewStub(channel);
     pages = v1::PagesService::NewStub(channel);
@@ -63,6 +67,7 @@ class TestServer {
     server_.reset();
     return status;
   }
+  void Reload() { server_->Reload(); }
   void Restart() {
     EXPECT_TRUE(Stop().ok());
     Start();

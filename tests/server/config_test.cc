@@ -90,6 +90,7 @@ TEST(Config, ReadsEveryKindOfKey) {
   ServerConfig config;
   const Status status = ApplyYaml(R"(
 listen: "0.0.0.0:1"
+insecure: true
 http: { max_connections: 12 }
 crawl_rate: 2.5
 policy: greedy
@@ -273,6 +274,40 @@ TEST(Config, TheExampleShowsTheDefaults) {
   EXPECT_EQ(config->max_newcomer_leases, defaults.max_newcomer_leases);
   EXPECT_EQ(config->half_closed_wait, defaults.half_closed_wait);
   EXPECT_EQ(config->sources, defaults.sources);
+  EXPECT_EQ(config->tls_certificate, defaults.tls_certificate);
+  EXPECT_EQ(config->tls_client_certificate_required, defaults.tls_client_certificate_required);
+  EXPECT_EQ(config->auth_open, defaults.auth_open);
+  EXPECT_EQ(config->insecure, defaults.insecure);
+  EXPECT_EQ(config->reload_interval, defaults.reload_interval);
+}
+
+TEST(Config, OtherMachinesAreServedWithTlsAndIdentitiesOnly) {
+  const std::string wide = "listen: '0.0.0.0:1'\n";
+  EXPECT_EQ(ErrorOf(Apply(wide)),
+            "listen: 0.0.0.0:1 can be reached from other machines, which needs tls.certificate and "
+            "tls.key, and auth.file or tls.client_ca; --insecure goes without");
+  EXPECT_THAT(ErrorOf(Apply("http_listen: '[::]:1'")), HasSubstr("http_listen: [::]:1 can be"));
+  EXPECT_THAT(ErrorOf(Apply("listen: 'example.org:1'")), HasSubstr("can be reached"));
+  const std::string tls = "tls: {certificate: c, key: k}\n";
+  EXPECT_THAT(ErrorOf(Apply(wide + tls)), HasSubstr("which needs auth.file or tls.client_ca;"));
+  EXPECT_THAT(ErrorOf(Apply(wide + "auth: {file: a}\n")),
+              HasSubstr("which needs tls.certificate and tls.key;"));
+  EXPECT_TRUE(Apply(wide + tls + "auth: {file: a}\n").ok());
+  EXPECT_TRUE(Apply(wide + "tls: {certificate: c, key: k, client_ca: a}\n").ok());
+  EXPECT_TRUE(Apply(wide + "insecure: true\n").ok());
+  for (const char* here : {"127.0.0.1:1", "127.8.8.8:1", "[::1]:1", "localhost:1"}) {
+    EXPECT_TRUE(Apply("listen: '" + std::string(here) + "'\n").ok()) << here;
+  }
+}
+
+TEST(Config, NamesWhatIsMissingForTls) {
+  EXPECT_THAT(ErrorOf(Apply("tls: {certificate: c}")), HasSubstr("tls.key: is missing"));
+  EXPECT_THAT(ErrorOf(Apply("tls: {key: k}")), HasSubstr("tls.certificate: is missing"));
+  EXPECT_THAT(ErrorOf(Apply("tls: {client_ca: a}")), HasSubstr("tls.client_ca: needs"));
+  EXPECT_THAT(ErrorOf(Apply("tls: {client_certificate: maybe}")), HasSubstr("'maybe' is none of"));
+  EXPECT_THAT(ErrorOf(Apply("auth: {open: [everything]}")), HasSubstr("'everything' is none of"));
+  EXPECT_TRUE(Apply("auth: {open: [metrics, console, reflection]}").ok());
+  EXPECT_THAT(ErrorOf(Apply("reload: {interval: 0}")), HasSubstr("reload.interval: "));
 }
 
 TEST(Config, ParsesAddresses) {

@@ -32,6 +32,8 @@ class RawSocket {
   ~RawSocket() { Close(); }
 
   [[nodiscard]] bool connected() const { return connected_; }
+  // Stays this object's.
+  [[nodiscard]] int descriptor() const { return descriptor_; }
   void Close() {
     if (descriptor_ >= 0) close(std::exchange(descriptor_, -1));
   }

@@ -1,0 +1,40 @@
+// Who calls, for the methods that look at items. Whether a method may be called at all was decided
+// before it was reached (server/ports/grpc_credentials.h).
+#ifndef FRESHET_SERVER_API_CALLER_H_
+#define FRESHET_SERVER_API_CALLER_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "grpcpp/server_context.h"
+#include "server/auth/authoriser.h"
+
+namespace freshet {
+
+// What the client of a call has shown of itself.
+[[nodiscard]] Credentials CredentialsOf(const grpc::CallbackServerContext& call);
+
+// Who has opened a call of one method, for as long as it is open: identities may change meanwhile.
+class CallAuth {
+ public:
+  // `path` is that of a MethodRule; `authoriser` outlives this.
+  CallAuth(Authoriser& authoriser, std::string_view path, const grpc::CallbackServerContext& call);
+
+  // Whether the caller may go on. Thread-safe.
+  [[nodiscard]] Status Check() const;
+  // The caller as identities are now. Not OK as Check. Owner thread only; what it points to is
+  // valid until the next call.
+  [[nodiscard]] StatusOr<const Caller*> Get();
+
+ private:
+  Authoriser& authoriser_;
+  const MethodRule* const rule_;
+  const Credentials credentials_;
+  uint64_t generation_ = 0;  // of caller_
+  StatusOr<Caller> caller_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_CALLER_H_

@@ -1,0 +1,186 @@
+#include "server/auth/authoriser.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "core/base/check.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+namespace freshet {
+namespace {
+
+constexpr std::string_view kBearer = "Bearer ";
+constexpr std::string_view kBasic = "Basic ";
+
+template <typename... Args>
+Status Denied(fmt::format_string<Args...> format, Args&&... args) {
+  return MakeStatus(absl::StatusCode::kPermissionDenied, format, std::forward<Args>(args)...);
+}
+
+bool StartsWith(std::string_view text, std::string_view start) {
+  return absl::StartsWithIgnoreCase({text.data(), text.size()}, {start.data(), start.size()});
+}
+
+bool Holds(const std::optional<std::vector<std::string>>& only, std::string_view name) {
+  return !only || std::find(only->begin(), only->end(), name) != only->end();
+}
+
+std::string KindNames(LimitKinds kinds) {
+  std::string names;
+  for (const auto& [kind, name] : {std::pair<LimitKinds, const char*>{kCrawlIds, "crawl_ids"},
+                                   {kHosts, "hosts"},
+                                   {kSources, "sources"}}) {
+    if ((kinds & kind) == 0) continue;
+    if (!names.empty()) names += ", ";
+    names += name;
+  }
+  return names;
+}
+
+Status Unauthenticated(std::string_view what) {
+  return MakeStatus(absl::StatusCode::kUnauthenticated, "{}", what);
+}
+
+}  // namespace
+
+void Credentials::AddAuthorization(std::string_view value) {
+  std::string token;
+  if (StartsWith(value, kBearer)) {
+    token = value.substr(kBearer.size());
+  } else if (StartsWith(value, kBasic)) {
+    std::string pair;
+    const std::string_view encoded = value.substr(kBasic.size());
+    if (absl::Base64Unescape({encoded.data(), encoded.size()}, &pair)) {
+      const size_t colon = pair.find(':');
+      if (colon != std::string::npos) token = pair.substr(colon + 1);
+    }
+  }
+  if (token.empty() || this->token) {
+    malformed = true;
+    return;
+  }
+  this->token = DigestOf(token);
+}
+
+Status Caller::CheckCrawlId(std::string_view canonical) const {
+  if (identity_ == nullptr || Holds(identity_->crawl_ids, canonical)) return absl::OkStatus();
+  return Denied("crawl_id: {} is limited to {}", identity_->name,
+                fmt::join(*identity_->crawl_ids, ", "));
+}
+
+Status Caller::CheckHost(std::string_view canonical) const {
+  if (identity_ == nullptr || !identity_->hosts) return absl::OkStatus();
+  const std::vector<std::string>& hosts = *identity_->hosts;
+  const bool within = std::any_of(hosts.begin(), hosts.end(), [canonical](const auto& domain) {
+    return IsWithin(canonical, domain);
+  });
+  if (within) return absl::OkStatus();
+  return Denied("url: {} is limited to the hosts {} and below", identity_->name,
+                fmt::join(hosts, ", "));
+}
+
+Status Caller::CheckSource(std::string_view name) const {
+  if (identity_ == nullptr || Holds(identity_->sources, name)) return absl::OkStatus();
+  return Denied("source: {} is limited to {}", identity_->name,
+                fmt::join(*identity_->sources, ", "));
+}
+
+Status Caller::CheckPage(std::string_view crawl_id, std::string_view host) const {
+  RETURN_IF_ERROR(CheckCrawlId(crawl_id));
+  return CheckHost(host);
+}
+
+Duration Caller::Pay(uint64_t items, Instant now) const {
+  if (identity_ == nullptr || identity_->budget == nullptr) return {};
+  return identity_->budget->Take(items, now);
+}
+
+Status Caller::CheckRate(uint64_t items, Instant now) const {
+  if (identity_ == nullptr || identity_->budget == nullptr) return absl::OkStatus();
+  const Duration wait = identity_->budget->TakeIfLeft(items, now);
+  if (wait == Duration()) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    "{} may send {:g} items a second: try again in {:.3f} s", identity_->name,
+                    *identity_->items_per_second, wait.seconds());
+}
+
+Authoriser::Authoriser(std::vector<std::string> open, bool certificates)
+    : open_(std::move(open)), certificates_(certificates) {}
+
+void Authoriser::SetIdentities(Identities identities) {
+  auto shared = std::make_shared<const Identities>(std::move(identities));
+  const MutexLock lock(mutex_);
+  identities_ = std::move(shared);
+  ++generation_;
+}
+
+std::shared_ptr<const Identities> Authoriser::identities() const {
+  const MutexLock lock(mutex_);
+  return identities_;
+}
+
+StatusOr<Caller> Authoriser::Authorise(std::string_view path, const Credentials& credentials) {
+  if (!enabled()) return Caller();
+  const MethodRule* rule = FindMethod(path);
+  // As for an admin's method, and then for nobody.
+  static constexpr MethodRule kUnknown;
+  StatusOr<Caller> caller = Check(rule != nullptr ? *rule : kUnknown, credentials);
+  if (caller.ok() && rule == nullptr) {
+    caller = MakeStatus(absl::StatusCode::kPermissionDenied, "nobody may call this");
+  }
+  if (absl::IsUnauthenticated(caller.status())) ++unauthenticated_;
+  if (absl::IsPermissionDenied(caller.status())) ++permission_denied_;
+  return caller;
+}
+
+StatusOr<Caller> Authoriser::Check(const MethodRule& rule, const Credentials& credentials) const {
+  const bool open = std::find(open_.begin(), open_.end(), rule.open_as) != open_.end();
+  if (!enabled() || rule.roles == 0 || open) return Caller();
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Identity> identity, Find(credentials));
+  if (identity == nullptr) return Caller();
+  if ((identity->roles & (rule.roles | kAdmin)) == 0) {
+    return Denied("{} has none of the roles that this takes: {}", identity->name,
+                  RoleNames(rule.roles | kAdmin));
+  }
+  const auto unchecked = static_cast<LimitKinds>(identity->limits() & ~rule.checked);
+  if (unchecked != 0) {
+    return Denied("{} is limited to {}, and this is not for those alone", identity->name,
+                  KindNames(unchecked));
+  }
+  return Caller(identity);
+}
+
+StatusOr<std::shared_ptr<const Identity>> Authoriser::Find(const Credentials& credentials) const {
+  if (credentials.malformed) {
+    return Unauthenticated("authorization: must be one `Bearer TOKEN`");
+  }
+  const std::shared_ptr<const Identities> all = identities();
+  if (all == nullptr) {
+    if (credentials.certificate) return nullptr;
+    return Unauthenticated("a client certificate is missing");
+  }
+  if (credentials.token) {
+    std::shared_ptr<const Identity> identity = all->OfToken(*credentials.token);
+    if (identity == nullptr) return Unauthenticated("authorization: the token is nobody's");
+    return identity;
+  }
+  if (!credentials.certificate) {
+    return Unauthenticated("a bearer token or a client certificate is missing");
+  }
+  std::shared_ptr<const Identity> identity = all->OfCertificate(credentials.names);
+  if (identity == nullptr) return Unauthenticated("the client certificate is nobody's");
+  return identity;
+}
+
+AuthStats Authoriser::stats() const {
+  const std::shared_ptr<const Identities> all = identities();
+  return {.enabled = enabled(),
+          .identities = all == nullptr ? 0 : all->size(),
+          .unauthenticated = unauthenticated_,
+          .permission_denied = permission_denied_};
+}
+
+}  // namespace freshet

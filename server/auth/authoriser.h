@@ -1,0 +1,105 @@
+// Says who calls and whether they may: the one place where that is decided.
+#ifndef FRESHET_SERVER_AUTH_AUTHORISER_H_
+#define FRESHET_SERVER_AUTH_AUTHORISER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "server/auth/identities.h"
+#include "server/auth/methods.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+// What a client showed of itself. Value type, thread-compatible.
+struct Credentials {
+  std::optional<TokenDigest> token;  // of a bearer token
+  bool malformed = false;            // an authorization that is no bearer token, or several
+  bool certificate = false;          // one that was checked against the client CA
+  std::vector<std::string> names;    // in its subject alternative names
+
+  // Takes in the value of an `authorization` header: "Bearer TOKEN", or "Basic" with the token as
+  // the password, which is what browsers send.
+  void AddAuthorization(std::string_view value);
+};
+
+// Who calls, as far as items are concerned. Value type, thread-compatible.
+class Caller {
+ public:
+  // One that is limited in nothing.
+  Caller() = default;
+  explicit Caller(std::shared_ptr<const Identity> identity) : identity_(std::move(identity)) {}
+
+  // nullptr: everybody may do everything.
+  [[nodiscard]] const std::shared_ptr<const Identity>& identity() const { return identity_; }
+  [[nodiscard]] bool limited() const { return identity_ != nullptr && identity_->limits() != 0; }
+
+  // PermissionDenied when the caller is limited to others. They say nothing of what exists.
+  [[nodiscard]] Status CheckCrawlId(std::string_view canonical) const;
+  [[nodiscard]] Status CheckHost(std::string_view canonical) const;
+  [[nodiscard]] Status CheckSource(std::string_view name) const;
+  // How long a stream should not be read after a message of so many items.
+  [[nodiscard]] Duration Pay(uint64_t items, Instant now) const;
+  // ResourceExhausted when a call of so many items comes too early.
+  [[nodiscard]] Status CheckRate(uint64_t items, Instant now) const;
+  [[nodiscard]] Status CheckPage(std::string_view crawl_id, std::string_view host) const;
+
+ private:
+  std::shared_ptr<const Identity> identity_;
+};
+
+// Value type, thread-compatible.
+struct AuthStats {
+  bool enabled = false;
+  uint64_t identities = 0;
+  uint64_t unauthenticated = 0;    // calls that were refused for want of a known identity
+  uint64_t permission_denied = 0;  // or of a role or limit
+};
+
+// Thread-safe.
+class Authoriser {
+ public:
+  // What is let in without an identity: names of MethodRule::open_as. With `certificates` whoever
+  // has one that the client CA has signed may do everything, until there are identities.
+  Authoriser(std::vector<std::string> open, bool certificates);
+
+  // From here on it is these that come in, and nobody else.
+  void SetIdentities(Identities identities) FRESHET_EXCLUDES(mutex_);
+
+  // Whether anybody is ever refused.
+  [[nodiscard]] bool enabled() const { return certificates_ || generation_ != 0; }
+  // Changes with the identities.
+  [[nodiscard]] uint64_t generation() const { return generation_; }
+
+  // Unauthenticated or PermissionDenied says what is missing.
+  [[nodiscard]] StatusOr<Caller> Authorise(std::string_view path, const Credentials& credentials)
+      FRESHET_EXCLUDES(mutex_);
+  // The same, of a rule that exists; nothing is counted.
+  [[nodiscard]] StatusOr<Caller> Check(const MethodRule& rule, const Credentials& credentials) const
+      FRESHET_EXCLUDES(mutex_);
+
+  [[nodiscard]] AuthStats stats() const FRESHET_EXCLUDES(mutex_);
+
+ private:
+  [[nodiscard]] StatusOr<std::shared_ptr<const Identity>> Find(const Credentials& credentials) const
+      FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] std::shared_ptr<const Identities> identities() const FRESHET_EXCLUDES(mutex_);
+
+  const std::vector<std::string> open_;
+  const bool certificates_;
+  std::atomic<uint64_t> generation_{0};
+  std::atomic<uint64_t> unauthenticated_{0};
+  std::atomic<uint64_t> permission_denied_{0};
+  mutable Mutex mutex_;
+  std::shared_ptr<const Identities> identities_ FRESHET_GUARDED_BY(mutex_);
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_AUTH_AUTHORISER_H_

@@ -1,0 +1,89 @@
+#include "server/auth/methods.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace freshet {
+namespace {
+
+constexpr LimitKinds kPage = kCrawlIds | kHosts;
+
+constexpr MethodRule kMethods[] = {
+    {"/freshet.v1.SchedulerService/Crawl", kWorker, kNoLimits, ""},
+    {"/freshet.v1.SchedulerService/Next", kWorker, kNoLimits, ""},
+    // A result teaches how often pages change: whoever only sends signals is not to be believed so.
+    {"/freshet.v1.IngestService/ReportCrawls", kWorker, kNoLimits, ""},
+    {"/freshet.v1.IngestService/SignalChanges", kIngester, kPage | kSources, ""},
+    {"/freshet.v1.PagesService/UpsertPages", kIngester, kPage, ""},
+    {"/freshet.v1.PagesService/RemovePages", kIngester, kPage, ""},
+    {"/freshet.v1.PagesService/RecheckPages", kIngester, kPage, ""},
+    {"/freshet.v1.PagesService/GetPage", kReader, kPage, ""},
+    {"/freshet.v1.PagesService/ListPages", kReader, kPage, ""},
+    {"/freshet.v1.PagesService/ExportPages", kReader, kPage, ""},
+    {"/freshet.v1.AdminService/GetCrawlRate", kReader, kNoLimits, ""},
+    {"/freshet.v1.AdminService/SetCrawlRate", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/GetPolicy", kReader, kNoLimits, ""},
+    {"/freshet.v1.AdminService/SetPolicy", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/GetHost", kReader, kHosts, ""},
+    {"/freshet.v1.AdminService/SetHostPoliteness", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/GetPolitenessDefaults", kReader, kNoLimits, ""},
+    {"/freshet.v1.AdminService/SetPolitenessDefaults", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/Pause", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/Resume", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/RunEpoch", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/CreateCheckpoint", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/GetStatistics", kReader, kNoLimits, ""},
+    {"/freshet.v1.AdminService/GetTrustReport", kReader, kNoLimits, ""},
+    {"/freshet.v1.AdminService/RegisterSource", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/UnregisterSource", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/ListSources", kReader, kNoLimits, ""},
+    {"/freshet.v1.AuthService/WhoAmI", kAnyRole, kPage | kSources, ""},
+    {"/grpc.health.v1.Health/Check", 0, kNoLimits, ""},
+    {"/grpc.health.v1.Health/Watch", 0, kNoLimits, ""},
+    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kAnyRole, kPage | kSources,
+     "reflection"},
+    {"http:/healthz", 0, kNoLimits, ""},
+    {"http:/readyz", 0, kNoLimits, ""},
+    {"http:/metrics", kReader, kNoLimits, "metrics"},
+    {"http:/", kReader, kNoLimits, "console"},
+    {"http:/status.json", kReader, kNoLimits, "console"},
+    {"http:/annotations", kAdmin, kNoLimits, ""},
+};
+
+constexpr std::pair<std::string_view, Roles> kRoleNames[] = {
+    {"worker", kWorker}, {"ingester", kIngester}, {"reader", kReader}, {"admin", kAdmin}};
+
+}  // namespace
+
+Roles RoleNamed(std::string_view name) {
+  const auto* it = std::find_if(std::begin(kRoleNames), std::end(kRoleNames),
+                                [name](const auto& entry) { return entry.first == name; });
+  return it == std::end(kRoleNames) ? Roles{0} : it->second;
+}
+
+std::string RoleNames(Roles roles) {
+  std::string names;
+  for (const auto& [name, role] : kRoleNames) {
+    if ((roles & role) == 0) continue;
+    if (!names.empty()) names += " or ";
+    names += name;
+  }
+  return names;
+}
+
+const MethodRule* FindMethod(std::string_view path) {
+  static const auto* const kByPath = [] {
+    auto* map = new absl::flat_hash_map<std::string_view, const MethodRule*>();
+    for (const MethodRule& rule : kMethods) map->emplace(rule.path, &rule);
+    return map;
+  }();
+  const auto it = kByPath->find(path);
+  return it == kByPath->end() ? nullptr : it->second;
+}
+
+std::span<const MethodRule> AllMethods() { return kMethods; }
+
+}  // namespace freshet

@@ -1,0 +1,51 @@
+// How many items somebody may send in a second: a bucket that fills at a constant rate.
+#ifndef FRESHET_SERVER_BASE_ITEM_BUDGET_H_
+#define FRESHET_SERVER_BASE_ITEM_BUDGET_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/base/units.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+// Thread-safe.
+class ItemBudget {
+ public:
+  // > 0. A second's worth may come at once.
+  explicit ItemBudget(double per_second) : per_second_(per_second), left_(per_second) {}
+
+  // Takes so many items, also more than there are left: what has come is paid for afterwards.
+  // Returns how long nothing more should come, zero for no time.
+  [[nodiscard]] Duration Take(uint64_t items, Instant now) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    Fill(now);
+    left_ -= static_cast<double>(items);
+    return left_ >= 0 ? Duration() : Duration::FromSeconds(-left_ / per_second_);
+  }
+  // Takes them if something is left. Else returns how long nothing should come, and takes nothing.
+  [[nodiscard]] Duration TakeIfLeft(uint64_t items, Instant now) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    Fill(now);
+    if (left_ < 0) return Duration::FromSeconds(-left_ / per_second_);
+    left_ -= static_cast<double>(items);
+    return {};
+  }
+
+ private:
+  void Fill(Instant now) FRESHET_REQUIRES(mutex_) {
+    const double passed = std::max(0.0, (now - filled_).seconds());
+    left_ = std::min(per_second_, left_ + passed * per_second_);
+    filled_ = std::max(filled_, now);
+  }
+
+  const double per_second_;
+  Mutex mutex_;
+  double left_ FRESHET_GUARDED_BY(mutex_);
+  Instant filled_ FRESHET_GUARDED_BY(mutex_);
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_BASE_ITEM_BUDGET_H_
