@@ -293,6 +293,7 @@ void AddServeBench(CLI::App& app, CommandAction& action) {
   ServedOptions& served = flags->served;
   command->add_option("--target", served.target, "A server that runs, instead of one of our own");
   command->add_option("--target-http", served.target_http, "Its HTTP address, for its metrics");
+  AddSecurityOptions(*command, served.security);
   command->add_option("--server-pid", served.server_pid, "Its process, if it is on this machine");
   command->add_flag("--in-process", flags->in_process,
                     "Store and shards alone, without network: all but next");

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/check.h"
 #include "fmt/format.h"
 
 namespace freshet {
@@ -27,6 +28,7 @@ Status Served::Start(const std::string& dir) {
     RETURN_IF_ERROR(Launch(dir));
     RETURN_IF_ERROR(daemon_.AwaitReady());
   }
+  RETURN_IF_ERROR(OpenChannel(options_.target, options_.security, {}).status());
   const std::shared_ptr<grpc::Channel> channel = NewChannel();
   if (!channel->WaitForConnected(std::chrono::system_clock::now() + kPatience)) {
     return MakeStatus(absl::StatusCode::kUnavailable, "{}: not reachable", options_.target);
@@ -71,9 +73,11 @@ std::shared_ptr<grpc::Channel> Served::NewChannel() const {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel(
-      options_.target.empty() ? daemon_.grpc_address() : options_.target,
-      grpc::InsecureChannelCredentials(), arguments);
+  auto channel = options_.target.empty()
+                     ? OpenChannel(daemon_.grpc_address(), {}, arguments)
+                     : OpenChannel(options_.target, options_.security, arguments);
+  CHECK(channel.ok(), "{}", std::string(channel.status().message()));
+  return *std::move(channel);
 }
 
 std::optional<ProcessUse> Served::Use() const {

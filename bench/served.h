@@ -17,6 +17,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "freshet/v1/admin.grpc.pb.h"
+#include "tools/common/client_channel.h"
 
 namespace freshet {
 
@@ -24,6 +25,7 @@ namespace freshet {
 struct ServedOptions {
   std::string target;       // empty: a server of our own
   std::string target_http;  // of a target; empty: its metrics are not known
+  ClientSecurity security;  // how a target is reached
   int server_pid = 0;       // of a target; 0: what it uses is not known
   std::string program;      // of a server of our own; empty: freshetd beside this program
   int shards = 1;

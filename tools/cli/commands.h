@@ -22,6 +22,7 @@ void AddReadCommands(CLI::App& app, Action& action);      // get, list, export
 void AddCrawlCommands(CLI::App& app, Action& action);     // next, report, signal
 void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, ...
 void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources
+void AddAuthCommands(CLI::App& app, Action& action);      // auth hash-token, auth check
 void AddRestoreCommand(CLI::App& app, Action& action);    // restore, which calls no service
 
 // True if an argument is the URL that starts a new item.

@@ -30,6 +30,7 @@ void AddGlobalOptions(CLI::App& app, Settings& settings) {
   app.add_option("--timeout", settings.call_seconds, "Longest wait for an answer, in seconds")
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
+  AddSecurityOptions(app, settings.security);
   app.set_version_flag("--version", kVersion);
 }
 
@@ -72,6 +73,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddCrawlCommands(app, action);
   AddOperatorCommands(app, action);
   AddReportCommands(app, action);
+  AddAuthCommands(app, action);
   AddRestoreCommand(app, action);
   AddVersion(app, action);
   try {

@@ -31,8 +31,9 @@ absl::Status Session::Connect() {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  channel_ =
-      grpc::CreateCustomChannel(settings_.server, grpc::InsecureChannelCredentials(), arguments);
+  auto opened = OpenChannel(settings_.server, settings_.security, arguments);
+  if (!opened.ok()) return opened.status();
+  channel_ = *std::move(opened);
   const Progress progress(progress_style(), fmt::format("connecting to {}", settings_.server));
   if (!channel_->WaitForConnected(After(settings_.connect_seconds))) {
     channel_.reset();

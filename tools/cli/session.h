@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "tools/cli/progress.h"
+#include "tools/common/client_channel.h"
 
 namespace freshet::cli {
 
@@ -28,6 +29,7 @@ enum ExitCode : int {
 // What the options before the command say.
 struct Settings {
   std::string server = "127.0.0.1:7071";
+  ClientSecurity security;
   bool json = false;
   double connect_seconds = 5;  // longest wait for a connection
   double call_seconds = 60;    // longest wait for an answer or an acknowledgement
@@ -46,7 +48,8 @@ class Session {
  public:
   Session(Settings settings, Io io);
 
-  // Waits until the server can be talked to. Unavailable after connect_seconds.
+  // Waits until the server can be talked to. Unavailable after connect_seconds;
+  // InvalidArgument or NotFound names a file or token that cannot be used.
   [[nodiscard]] absl::Status Connect();
 
   [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }

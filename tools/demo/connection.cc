@@ -75,8 +75,10 @@ Connection::Connection(std::string address, const std::shared_ptr<grpc::Channel>
       admin_(v1::AdminService::NewStub(channel)) {}
 
 StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::string& address,
+                                                       const ClientSecurity& security,
                                                        int64_t timeout_micros) {
-  const auto channel = grpc::CreateChannel(address, grpc::InsecureChannelCredentials());
+  ASSIGN_OR_RETURN(const std::shared_ptr<grpc::Channel> channel,
+                   OpenChannel(address, security, {}));
   const gpr_timespec span = gpr_time_from_micros(timeout_micros, GPR_TIMESPAN);
   if (!channel->WaitForConnected(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), span))) {
     return MakeStatus(absl::StatusCode::kUnavailable, "no freshetd answers at {}", address);

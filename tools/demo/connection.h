@@ -16,6 +16,7 @@
 #include "freshet/v1/ingest.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
 #include "freshet/v1/scheduler.grpc.pb.h"
+#include "tools/common/client_channel.h"
 #include "tools/demo/ledger.h"
 #include "tools/demo/replayed_history.h"
 
@@ -45,6 +46,7 @@ class Connection {
  public:
   // Unavailable if the server does not answer within `timeout_micros`.
   static StatusOr<std::unique_ptr<Connection>> Open(const std::string& address,
+                                                    const ClientSecurity& security,
                                                     int64_t timeout_micros);
 
   // Calls with a deadline of ten seconds.

@@ -9,8 +9,14 @@ constexpr time_t kTimeoutMicros = 500'000;
 
 }  // namespace
 
-OperatorPage::OperatorPage(const std::string& address)
-    : address_(address), client_(std::make_unique<httplib::Client>("http://" + address)) {
+OperatorPage::OperatorPage(const std::string& address, const ClientSecurity& security)
+    : address_(address),
+      client_(std::make_unique<httplib::Client>(
+          (security.speaks_tls() ? "https://" : "http://") + address, security.certificate,
+          security.key)) {
+  if (!security.ca.empty()) client_->set_ca_cert_path(security.ca);
+  const auto token = TokenOf(security);
+  if (token.ok() && !token->empty()) client_->set_bearer_token_auth(*token);
   client_->set_connection_timeout(0, kTimeoutMicros);
   client_->set_read_timeout(0, kTimeoutMicros);
   client_->set_write_timeout(0, kTimeoutMicros);

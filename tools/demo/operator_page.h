@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "tools/common/client_channel.h"
 
 namespace httplib {
 class Client;
@@ -17,7 +18,7 @@ namespace freshet::demo {
 class OperatorPage {
  public:
   // `address` is host:port.
-  explicit OperatorPage(const std::string& address);
+  OperatorPage(const std::string& address, const ClientSecurity& security);
   ~OperatorPage();
   OperatorPage(const OperatorPage&) = delete;
   OperatorPage& operator=(const OperatorPage&) = delete;

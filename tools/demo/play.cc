@@ -148,7 +148,7 @@ class Watch {
         rules_(rules),
         setting_(setting),
         screen_(std::move(setting), options.terminal),
-        page_(options.http),
+        page_(options.http, options.security),
         per_second_(options.terminal ? kFramesPerSecond : 1) {}
 
   // One sample, shown. An error ends the replay.
@@ -267,7 +267,7 @@ Status Play(const PlayOptions& options) {
   ASSIGN_OR_RETURN(SavedRun run, ReadSavedRun(path));
   ASSIGN_OR_RETURN(const std::vector<HistoryPage> history, ReadHistory(run.history));
   ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection,
-                   Connection::Open(options.server, kConnectMicros));
+                   Connection::Open(options.server, options.security, kConnectMicros));
   ASSIGN_OR_RETURN(const bool resumed, Begin(path, &run, options.now()));
   const ReplayedHistory replayed(history, run.timeline);
   ASSIGN_OR_RETURN(const KnownPages pages, connection->ListKnownPages(replayed));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "tools/common/client_channel.h"
 #include "tools/demo/truth.h"
 
 namespace freshet::demo {
@@ -13,10 +14,11 @@ namespace freshet::demo {
 // Value type, thread-compatible.
 struct PlayOptions {
   std::string run_dir;
-  std::string server;     // host:port of gRPC
-  std::string http;       // host:port of the operator page
-  int workers = 3;        // Crawl streams, >= 1
-  bool terminal = false;  // redraw a table; else a line a second
+  std::string server;       // host:port of gRPC
+  ClientSecurity security;  // how both are reached
+  std::string http;         // host:port of the operator page
+  int workers = 3;          // Crawl streams, >= 1
+  bool terminal = false;    // redraw a table; else a line a second
   NowMicros now;
   std::function<bool()> interrupted;  // asked often; true ends the replay early, in order
 };
