@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/check.h"
 #include "fmt/format.h"
 
 namespace freshet::hostile {
@@ -43,13 +44,15 @@ std::string HonestUrl(uint64_t i) {
   return fmt::format("https://honest{}.test/pages/{}", i % kHonestHosts, i);
 }
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
+std::shared_ptr<grpc::Channel> Connect(const std::string& address, const ClientSecurity& security) {
   grpc::ChannelArguments arguments;
   // Channels to one address would share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  const auto channel = OpenChannel(address, security, arguments);
+  CHECK(channel.ok(), "{}", std::string(channel.status().message()));
+  return *channel;
 }
 
 int Attack::MillisLeft() const {

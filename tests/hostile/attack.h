@@ -15,6 +15,7 @@
 #include "core/base/random.h"
 #include "freshet/v1/types.pb.h"
 #include "sync/mutex.h"
+#include "tools/common/client_channel.h"
 
 namespace freshet::hostile {
 
@@ -49,9 +50,15 @@ struct Target {
   std::string grpc_address;
   std::string http_address;
   Ledger* ledger = nullptr;
+  // What clients show: those that mean harm have no identity where one is wanted.
+  ClientSecurity hostile;
+  ClientSecurity honest;
+
+  [[nodiscard]] bool guarded() const { return honest.speaks_tls(); }
 };
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& address);
+std::shared_ptr<grpc::Channel> Connect(const std::string& address,
+                                       const ClientSecurity& security = {});
 
 // One script's turn. Thread-compatible; threads of a script each take a Split.
 class Attack {
@@ -80,7 +87,7 @@ class Attack {
 
   // A connection of its own.
   [[nodiscard]] std::shared_ptr<grpc::Channel> Connect() const {
-    return hostile::Connect(target_.grpc_address);
+    return hostile::Connect(target_.grpc_address, target_.hostile);
   }
   // A call that ends by itself with the attack, after three seconds at the latest.
   [[nodiscard]] std::unique_ptr<grpc::ClientContext> Call() const;

@@ -66,7 +66,7 @@ std::string UpsertOnce(const std::shared_ptr<grpc::Channel>& channel,
 }
 
 std::string ProbeOnce(const std::string& http_address, const std::string& path) {
-  Socket socket(http_address, kPatienceSeconds * 1000);
+  Socket socket(http_address, kPatienceSeconds * 1000, /*honest=*/true);
   if (!socket.Send("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")) {
     return path + ": no connection";
   }
@@ -77,8 +77,8 @@ std::string ProbeOnce(const std::string& http_address, const std::string& path) 
 
 Honest::Honest(const Target& target)
     : target_(target),
-      worker_channel_(Connect(target.grpc_address)),
-      ingest_channel_(Connect(target.grpc_address)) {}
+      worker_channel_(Connect(target.grpc_address, target.honest)),
+      ingest_channel_(Connect(target.grpc_address, target.honest)) {}
 
 std::string Honest::Prepare() {
   for (uint64_t start = 0; start < kHonestPages; start += 1000) {
@@ -195,6 +195,10 @@ std::string Honest::CheckPages() {
   if (!status.ok()) return "pages cannot be listed: " + status.error_message();
   for (const std::string& url : acknowledged_) {
     if (!listed.contains(url)) return url + " was acknowledged and is not listed";
+    if (target_.guarded()) listed.erase(url);
+  }
+  if (target_.guarded() && !listed.empty()) {
+    return *listed.begin() + " came in without an identity";
   }
   return {};
 }

@@ -25,6 +25,7 @@ namespace {
 struct Options {
   double seconds = 8;
   uint64_t seed = 1;
+  bool guarded = false;
   std::vector<std::string> scripts;
 
   [[nodiscard]] bool Wants(const std::string& name) const {
@@ -43,7 +44,8 @@ void RaiseFileLimit() {
 // Empty, or "SCRIPT: WHAT".
 std::string Run(const Options& options, const std::string& directory) {
   for (const OwnScript& script : kOwnScripts) {
-    if (!options.Wants(script.name)) continue;
+    // What those are about has nothing to do with who comes in.
+    if (options.guarded || !options.Wants(script.name)) continue;
     std::string wrong;
     // A thread of its own, because what it mounts only that thread sees.
     std::thread([&] {
@@ -56,13 +58,13 @@ std::string Run(const Options& options, const std::string& directory) {
     if (options.Wants(script.name)) scripts.push_back(script);
   }
   if (scripts.empty()) return {};
-  return RunSiege(directory, scripts, options.seed, options.seconds);
+  return RunSiege(directory, scripts, options.seed, options.seconds, options.guarded);
 }
 
 // The flags that choose the script that failed, or, if it took several, those that were chosen.
 std::string Again(const Options& options, const std::string& script) {
-  if (script != "all" && script != "none") return " --script " + script;
-  std::string flags;
+  std::string flags = options.guarded ? " --guarded" : "";
+  if (script != "all" && script != "none") return flags + " --script " + script;
   for (const std::string& chosen : options.scripts) flags += " --script " + chosen;
   return flags;
 }
@@ -101,6 +103,8 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", options.seconds, "how long the common server is attacked (8)")
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "seed of all scripts (1)");
+  app.add_flag("--guarded", options.guarded,
+               "the server wants TLS and identities, which the hostile clients do not have");
   app.add_option("--script", options.scripts, "only these scripts (all)")
       ->check([](const std::string& name) {
         for (const auto& script : freshet::hostile::kScripts) {

@@ -6,11 +6,13 @@
 #include <thread>
 
 #include "fmt/format.h"
+#include "server/auth/identities.h"
 #include "tests/crash/daemon.h"
 #include "tests/hostile/honest.h"
 #include "tests/hostile/socket.h"
 #include "tests/hostile/usage.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/test_certificates.h"
 
 namespace freshet::hostile {
 namespace {
@@ -20,13 +22,13 @@ constexpr uint64_t kMostMib = 600;
 constexpr uint64_t kMostThreadsLeft = 100;
 constexpr uint64_t kMostFilesLeft = 100;
 
-std::vector<std::string> Flags() { return {"--crawl-rate", "200", "--shards", "2"}; }
-
 // Owner thread only.
 class Siege {
  public:
-  Siege(const std::string& directory, uint64_t seed)
-      : daemon_("data", directory + "/log", directory), random_(seed) {}
+  Siege(const std::string& directory, uint64_t seed, bool guarded)
+      : directory_(directory), daemon_("data", directory + "/log", directory), random_(seed) {
+    if (guarded) Guard();
+  }
 
   [[nodiscard]] std::string Begin();
   // Empty, or what went wrong while these scripts played.
@@ -35,11 +37,14 @@ class Siege {
   [[nodiscard]] std::string End(const std::vector<Script>& scripts);
 
  private:
+  void Guard();
   [[nodiscard]] std::string Trouble() const;
   [[nodiscard]] std::string CheckLeftovers();
   [[nodiscard]] std::string CheckFetches() const;
   [[nodiscard]] std::vector<std::thread> Launch(const std::vector<Script>& scripts, double seconds);
 
+  const std::string directory_;
+  std::vector<std::string> flags_ = {"--crawl-rate", "200", "--shards", "2"};
   crash::Daemon daemon_;
   Random random_;
   Ledger ledger_;
@@ -48,11 +53,32 @@ class Siege {
   std::unique_ptr<Honest> honest_;
 };
 
+// Attackers believe the server, and have a token that nobody knows.
+void Siege::Guard() {
+  const TestAuthority authority;
+  const KeyPair pair = authority.Issue({.names = "IP:127.0.0.1"});
+  ReplaceFile(directory_ + "/server.pem", pair.certificate);
+  ReplaceFile(directory_ + "/server.key", pair.key);
+  ReplaceFile(directory_ + "/ca.pem", authority.certificate());
+  ReplaceFile(directory_ + "/auth.yaml",
+              "identities: [{name: honest, roles: [admin], token_sha256: " +
+                  HexOf(DigestOf("honest")) + "}]\n");
+  for (const char* flag :
+       {"--tls-certificate", "server.pem", "--tls-key", "server.key", "--auth-file", "auth.yaml"}) {
+    flags_.emplace_back(flag);
+  }
+  target_.hostile = {.ca = directory_ + "/ca.pem", .token = "hostile"};
+  target_.honest = {.ca = directory_ + "/ca.pem", .token = "honest"};
+  SpeakTls();
+}
+
 std::string Siege::Begin() {
-  daemon_.Spawn(Flags());
+  daemon_.Spawn(flags_);
   std::string wrong = daemon_.AwaitReady();
   if (!wrong.empty()) return wrong;
-  target_ = {daemon_.grpc_address(), daemon_.http_address(), &ledger_};
+  target_.grpc_address = daemon_.grpc_address();
+  target_.http_address = daemon_.http_address();
+  target_.ledger = &ledger_;
   honest_ = std::make_unique<Honest>(target_);
   wrong = honest_->Prepare();
   if (!wrong.empty()) return wrong;
@@ -137,14 +163,14 @@ std::string Siege::End(const std::vector<Script>& scripts) {
   for (std::thread& thread : threads) thread.join();
   if (!ended) return "the server did not stop";
   wrong = daemon_.AwaitEnd();
-  return wrong.empty() ? daemon_.Verify(Flags()) : "on SIGTERM: " + wrong;
+  return wrong.empty() ? daemon_.Verify(flags_) : "on SIGTERM: " + wrong;
 }
 
 }  // namespace
 
 std::string RunSiege(const std::string& directory, const std::vector<Script>& scripts,
-                     uint64_t seed, double seconds) {
-  Siege siege(directory, seed);
+                     uint64_t seed, double seconds, bool guarded) {
+  Siege siege(directory, seed, guarded);
   std::string wrong = siege.Begin();
   if (!wrong.empty()) return "none: " + wrong;
   const double turn = seconds / 2 / static_cast<double>(scripts.size());

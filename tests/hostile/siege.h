@@ -9,11 +9,12 @@
 
 namespace freshet::hostile {
 
-// Plays for about `seconds`, on a server whose files are in `directory`, and says on standard
+// `guarded`: the server wants TLS and identities, which honest clients have and hostile ones do
+// not. Plays for about `seconds`, on a server whose files are in `directory`, and says on standard
 // output how it went. Empty, or which script (a name, or `all`) and what went wrong, as "SCRIPT:
 // WHAT".
 [[nodiscard]] std::string RunSiege(const std::string& directory, const std::vector<Script>& scripts,
-                                   uint64_t seed, double seconds);
+                                   uint64_t seed, double seconds, bool guarded);
 
 }  // namespace freshet::hostile
 

@@ -7,13 +7,36 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "core/base/check.h"
 
 namespace freshet::hostile {
 
-Socket::Socket(const std::string& address, int millis) {
+namespace {
+
+// Null: servers speak plain text.
+std::atomic<SSL_CTX*> tls_context = nullptr;
+std::atomic<uint64_t> connections = 0;
+
+}  // namespace
+
+void SpeakTls() {
+  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+  // What gRPC asks for; the HTTP port does not look at it.
+  const unsigned char protocols[] = "\x02h2\x08http/1.1";
+  SSL_CTX_set_alpn_protos(context, protocols, sizeof(protocols) - 1);
+  tls_context = context;  // until the end of the process
+}
+
+void Socket::ShakeHands() {
+  tls_ = SSL_new(tls_context);
+  SSL_set_fd(tls_, fd_);
+  if (SSL_connect(tls_) != 1) Close();
+}
+
+Socket::Socket(const std::string& address, int millis, bool honest) {
   const size_t colon = address.rfind(':');
   CHECK(colon != std::string::npos, "{} is no address", address);
   sockaddr_in to = {};
@@ -26,11 +49,14 @@ Socket::Socket(const std::string& address, int millis) {
   setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) Close();
+  if (tls_context != nullptr && open() && (honest || ++connections % 2 == 0)) ShakeHands();
 }
 
 bool Socket::Send(std::string_view bytes) {
   while (open() && !bytes.empty()) {
-    const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t n = tls_ != nullptr
+                          ? SSL_write(tls_, bytes.data(), static_cast<int>(bytes.size()))
+                          : send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (n <= 0) return false;
     bytes.remove_prefix(static_cast<size_t>(n));
   }
@@ -40,7 +66,8 @@ bool Socket::Send(std::string_view bytes) {
 std::string Socket::Receive() {
   if (!open()) return {};
   std::string bytes(65536, '\0');
-  const ssize_t n = recv(fd_, bytes.data(), bytes.size(), 0);
+  const ssize_t n = tls_ != nullptr ? SSL_read(tls_, bytes.data(), static_cast<int>(bytes.size()))
+                                    : recv(fd_, bytes.data(), bytes.size(), 0);
   bytes.resize(n > 0 ? static_cast<size_t>(n) : 0);
   return bytes;
 }
@@ -56,6 +83,7 @@ void Socket::HalfClose() const {
 }
 
 void Socket::Close() {
+  SSL_free(std::exchange(tls_, nullptr));
   if (open()) close(std::exchange(fd_, -1));
 }
 

@@ -2,11 +2,17 @@
 #ifndef FRESHET_TESTS_HOSTILE_SOCKET_H_
 #define FRESHET_TESTS_HOSTILE_SOCKET_H_
 
+#include <openssl/ssl.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace freshet::hostile {
+
+// Whether servers speak TLS, for the whole process: then half of the connections shake hands before
+// they say anything, and the others do not.
+void SpeakTls();
 
 // A connection, or none if it was refused or has ended: then nothing is sent or received.
 // Thread-compatible, can be moved.
@@ -14,11 +20,14 @@ class Socket {
  public:
   // `address` is HOST:PORT with a numeric host of IPv4. Sending and receiving wait `millis` at
   // most.
-  Socket(const std::string& address, int millis);
+  // `honest`: one that shakes hands whenever servers want it to.
+  Socket(const std::string& address, int millis, bool honest = false);
   ~Socket() { Close(); }
-  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket(Socket&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), tls_(std::exchange(other.tls_, nullptr)) {}
   Socket& operator=(Socket&& other) noexcept {
     std::swap(fd_, other.fd_);
+    std::swap(tls_, other.tls_);
     return *this;
   }
   Socket(const Socket&) = delete;
@@ -38,7 +47,10 @@ class Socket {
   void Reset();
 
  private:
+  void ShakeHands();
+
   int fd_ = -1;
+  SSL* tls_ = nullptr;  // null: plain text
 };
 
 // Waits; what a client does that drips.
