@@ -1,4 +1,5 @@
-# An image that runs freshetd without root: docker build -t freshet . && docker run -p 7071:7071 -p 7072:7072 freshet
+# An image that runs freshetd without root, for this machine alone unless it is given TLS and identities (docs/security.md):
+#   docker build -t freshet . && docker run -p 127.0.0.1:7071:7071 -p 127.0.0.1:7072:7072 freshet
 FROM debian:12 AS build
 WORKDIR /src
 # The packages first: they change less often than the sources.
@@ -24,3 +25,5 @@ USER freshet
 VOLUME /data
 EXPOSE 7071 7072
 ENTRYPOINT ["freshetd", "--data-dir", "/data", "--listen", "0.0.0.0:7071", "--http-listen", "0.0.0.0:7072"]
+# A container is reached as its ports are published. Flags of `docker run` replace this one.
+CMD ["--insecure"]

@@ -43,8 +43,10 @@ TEST(Daemon, FailsWithOneWhenItCannotServe) {
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("cannot start: data_dir: "));
   // An address that no machine has.
-  result = RunProgram(
-      "freshetd --listen 192.0.2.1:1 --http-listen 127.0.0.1:0 --data-dir " + (dir / "d"), "");
+  result =
+      RunProgram("freshetd --insecure --listen 192.0.2.1:1 --http-listen 127.0.0.1:0 --data-dir " +
+                     (dir / "d"),
+                 "");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("cannot start: listen: "));
 }
@@ -63,6 +65,71 @@ ProgramResult RunScript(const TempDir& dir, const std::string& script) {
   return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
           .out = ReadWholeFile(dir / "out"),
           .err = ReadWholeFile(dir / "err")};
+}
+
+TEST(Daemon, ServesOtherMachinesOnlyIfItIsToldTo) {
+  ProgramResult result = RunProgram("freshetd --listen 0.0.0.0:0", "");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("freshetd: listen: 0.0.0.0:0 can be reached from other"));
+  const TempDir dir;
+  result = RunScript(dir,
+                     "$freshetd --listen 0.0.0.0:0 --http-listen 127.0.0.1:0 --insecure "
+                     "--data-dir $dir/d >$dir/d.out & pid=$!; ready $dir/d.out $pid; kill $pid; "
+                     "wait $pid\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("insecure: without TLS everybody"));
+  EXPECT_THAT(result.err, HasSubstr("insecure: without identities everybody"));
+}
+
+// Files are read again at a SIGHUP, which ends nothing.
+TEST(Daemon, HangUpReadsIdentitiesAgain) {
+  const TempDir dir;
+  const ProgramResult result = RunScript(
+      dir,
+      "one='{name: a, certificate: a, roles: [reader]}'; two='{name: b, certificate: b, roles: "
+      "[reader]}'\n"
+      "echo \"identities: [$one]\" >$dir/auth\n"
+      "echo 'reload: {interval: 24h}' >$dir/config\n"
+      "$freshetd $ports --data-dir $dir/d --auth-file $dir/auth --config $dir/config >$dir/d.out "
+      "2>$dir/d.err & pid=$!; ready $dir/d.out $pid\n"
+      "echo \"identities: [$one, $two]\" >$dir/auth; kill -HUP $pid\n"
+      "until grep -q '2 identities may come in' $dir/d.err; do kill -0 $pid || exit 9; done\n"
+      "kill $pid; wait $pid\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+// The commands of docs/security.md, as they are typed, but for ports that may be taken. Tokens are
+// in nothing that the server says.
+TEST(Daemon, KeepsSecretsToItself) {
+  const TempDir dir;
+  const ProgramResult result = RunScript(
+      dir, "export PATH=" FRESHET_BIN_DIR
+           ":$PATH; cd $dir\n"
+           "command -v openssl curl >/dev/null || exit 77\n"
+           "awk '/^```/ { inside = 0 } inside { print >(\"block\" n) } /^```sh/ { inside = 1; ++n "
+           "}' " FRESHET_SOURCE_DIR
+           "/docs/security.md\n"
+           "sed -e 's/:707[12]/:0/g' -e 's/^freshetd.*/exec & --log-level trace/' block1 >serve\n"
+           "bash -e serve >d.out 2>d.err & pid=$!; ready d.out $pid\n"
+           "grpc=$(sed 's/.*grpc=[^ ]*:\\([0-9]*\\) .*/\\1/' d.out)\n"
+           "http=$(sed 's/.*http=[^ ]*:\\([0-9]*\\) .*/\\1/' d.out)\n"
+           "export FRESHET_SERVER=localhost:$grpc\n"
+           "sed \"s/:7072/:$http/\" block2 >try; bash -e try >tried 2>&1; code=$?; cat tried\n"
+           "freshet --tls-ca ca.pem --token-file cdn.token rate 1; echo rate=$?\n"
+           "FRESHET_TOKEN=wrong-secret freshet --tls-ca ca.pem stats; echo stats=$?\n"
+           "curl -s --cacert ca.pem -u x:wrong-secret https://localhost:$http/metrics\n"
+           "kill $pid; wait $pid\n"
+           "cat d.err tried >said; for token in $(cat admin.token cdn.token) wrong-secret; do\n"
+           "  ! grep -F -e $token said || exit 8; done\n"
+           "exit $code\n");
+  if (result.exit_code == 77) GTEST_SKIP() << "openssl or curl is not installed";
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  EXPECT_THAT(result.out, HasSubstr("identity          operator\n"));
+  EXPECT_THAT(result.out, HasSubstr("freshet_identities 3\n"));
+  EXPECT_THAT(result.out, HasSubstr("https://example.org/"));
+  EXPECT_THAT(result.out, HasSubstr("rate=1\nstats=1\n"));
+  EXPECT_THAT(result.out, HasSubstr("authorization: the token is nobody's\n"));
 }
 
 TEST(Daemon, SaysThatItIsReadyAndEndsCleanly) {
