@@ -33,6 +33,7 @@ v1::ErrorCode CodeOf(const Status& status, std::string_view field) {
     case absl::StatusCode::kUnavailable:
       return v1::ERROR_CODE_UNAVAILABLE;
     case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:  // any more, in the middle of a stream
       return v1::ERROR_CODE_PERMISSION_DENIED;
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kAlreadyExists:

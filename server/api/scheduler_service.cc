@@ -209,14 +209,14 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
     const auto items = static_cast<size_t>(results.results_size());
     Status fault = CheckItemCount("results", results.results_size());
     if (worker_ == kNone) fault = NotIntroduced();
+    const StatusOr<const Caller*> caller = auth_.Get();
+    if (!caller.ok()) fault = caller.status();
     if (!fault.ok()) {
       context_.counters.results_refused += items;
       return AnswerResults(place, RefusedBatch(results.sequence(), items, fault));
     }
-    if (const auto caller = auth_.Get(); caller.ok()) {
-      const Duration pause = (*caller)->Pay(items, context_.clock.Now());
-      if (pause > Duration()) PauseReading(pause);
-    }
+    const Duration pause = (*caller)->Pay(items, context_.clock.Now());
+    if (pause > Duration()) PauseReading(pause);
     Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
     const bool go_on = std::move(batch).Submit(

@@ -139,12 +139,10 @@ void WriteClients(const ServerStatus& status, FamilyWriter& out) {
 double UnixSeconds(Instant instant) { return static_cast<double>(instant.micros()) * 1e-6; }
 
 void WriteDoor(const DoorStats& door, FamilyWriter& out) {
-  if (door.tls) {
-    out.Gauge("freshet_tls_not_after_timestamp_seconds",
-              "When the time of a certificate is over, in seconds since 1970.")
-        .Add(UnixSeconds(door.certificate_not_after), {{"file", "certificate"}});
-    if (door.client_ca) out.Add(UnixSeconds(door.client_ca_not_after), {{"file", "client_ca"}});
-  }
+  out.Gauge("freshet_tls_not_after_timestamp_seconds",
+            "When the time of a certificate is over, in seconds since 1970.");
+  if (door.tls) out.Add(UnixSeconds(door.certificate_not_after), {{"file", "certificate"}});
+  if (door.client_ca) out.Add(UnixSeconds(door.client_ca_not_after), {{"file", "client_ca"}});
   out.Counter("freshet_credential_reloads_total",
               "Changed files of certificates and identities, by whether they came into use.")
       .Add(door.reloads, {{"outcome", "used"}})

@@ -43,6 +43,10 @@ TEST(Metrics, CarryTheNumbersOfTheStatus) {
   status.failure = MakeStatus(absl::StatusCode::kResourceExhausted, "/data: 4711 bytes are free");
   status.http.evicted = 7;
   status.http.refused = 6;
+  status.door.tls = true;
+  status.door.certificate_not_after = Instant::FromUnixSeconds(1'800'000'000);
+  status.door.failed_reloads = 3;
+  status.door.auth.permission_denied = 9;
   metrics.OnCommit(Duration::Millis(2), 50);
   const std::string text = metrics.Render(status, {});
   for (const char* line :
@@ -52,7 +56,11 @@ TEST(Metrics, CarryTheNumbersOfTheStatus) {
         "freshet_signals_total{outcome=\"refused\"} 2\n", "freshet_store_writable 0\n",
         "freshet_store_failure_info{reason=\"disk_full\"} 1\n", "freshet_commit_seconds_count 1\n",
         "freshet_http_connections_ended_total{reason=\"evicted\"} 7\n",
-        "freshet_http_refused_total 6\n", "freshet_commit_events_sum 50\n"}) {
+        "freshet_http_refused_total 6\n",
+        "freshet_tls_not_after_timestamp_seconds{file=\"certificate\"} 1800000000\n",
+        "freshet_credential_reloads_total{outcome=\"refused\"} 3\n",
+        "freshet_denied_calls_total{reason=\"permission_denied\"} 9\n",
+        "freshet_commit_events_sum 50\n"}) {
     EXPECT_THAT(text, testing::HasSubstr(line));
   }
 }
