@@ -47,22 +47,22 @@ Status Unauthenticated(std::string_view what) {
 }  // namespace
 
 void Credentials::AddAuthorization(std::string_view value) {
-  std::string token;
+  std::string shown;
   if (StartsWith(value, kBearer)) {
-    token = value.substr(kBearer.size());
+    shown = value.substr(kBearer.size());
   } else if (StartsWith(value, kBasic)) {
     std::string pair;
     const std::string_view encoded = value.substr(kBasic.size());
     if (absl::Base64Unescape({encoded.data(), encoded.size()}, &pair)) {
       const size_t colon = pair.find(':');
-      if (colon != std::string::npos) token = pair.substr(colon + 1);
+      if (colon != std::string::npos) shown = pair.substr(colon + 1);
     }
   }
-  if (token.empty() || this->token) {
+  if (shown.empty() || token) {
     malformed = true;
     return;
   }
-  this->token = DigestOf(token);
+  token = DigestOf(shown);
 }
 
 Status Caller::CheckCrawlId(std::string_view canonical) const {
