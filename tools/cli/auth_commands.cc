@@ -24,7 +24,6 @@ namespace {
 
 // No token can be guessed that has so many random bytes.
 constexpr size_t kTokenBytes = 32;
-constexpr const char* kStandardInput = "/dev/stdin";
 
 // What an auth file has of a token.
 std::string HashOf(const std::string& token) {
@@ -53,7 +52,8 @@ absl::StatusOr<std::string> WriteNewToken(const std::string& path) {
 
 ExitCode HashToken(Session& session, const std::string& new_file) {
   const absl::StatusOr<std::string> token =
-      new_file.empty() ? ReadToken(kStandardInput) : WriteNewToken(new_file);
+      new_file.empty() ? ReadToken(fmt::format("/dev/fd/{}", session.input()), "standard input")
+                       : WriteNewToken(new_file);
   if (!token.ok()) return session.Fail(token.status());
   session.out() << HashOf(*token) << '\n';
   return kAccepted;

@@ -108,20 +108,20 @@ void AddSecurityOptions(CLI::App& app, ClientSecurity& security) {
   if (const char* token = std::getenv("FRESHET_TOKEN"); token != nullptr) security.token = token;
 }
 
-absl::StatusOr<std::string> ReadToken(const std::string& path) {
+absl::StatusOr<std::string> ReadToken(const std::string& path, const std::string& name) {
   absl::StatusOr<std::string> text = ReadSmallFile(path);
   if (!text.ok()) return text.status();
   const size_t begin = text->find_first_not_of(kBlanks);
   const size_t end = text->find_last_not_of(kBlanks);
   std::string token = begin == std::string::npos ? "" : text->substr(begin, end + 1 - begin);
   if (!IsToken(token)) {
-    return absl::InvalidArgumentError(fmt::format("{} holds something that is no token", path));
+    return absl::InvalidArgumentError(fmt::format("{} holds something that is no token", name));
   }
   return token;
 }
 
 absl::StatusOr<std::string> TokenOf(const ClientSecurity& security) {
-  if (!security.token_file.empty()) return ReadToken(security.token_file);
+  if (!security.token_file.empty()) return ReadToken(security.token_file, security.token_file);
   if (security.token.empty() || IsToken(security.token)) return security.token;
   return absl::InvalidArgumentError("FRESHET_TOKEN holds something that is no token");
 }

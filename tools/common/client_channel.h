@@ -33,8 +33,9 @@ struct ClientSecurity {
 void AddSecurityOptions(CLI::App& app, ClientSecurity& security);
 
 // The text of a token file without what surrounds it. InvalidArgument or NotFound says why there
-// is no token in it, and not what is in it.
-[[nodiscard]] absl::StatusOr<std::string> ReadToken(const std::string& path);
+// is no token in it, and not what is in it; `name` is what it calls the file.
+[[nodiscard]] absl::StatusOr<std::string> ReadToken(const std::string& path,
+                                                    const std::string& name);
 
 // The token of a client; empty: it has none. Fails as ReadToken.
 [[nodiscard]] absl::StatusOr<std::string> TokenOf(const ClientSecurity& security);

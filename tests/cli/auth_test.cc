@@ -1,0 +1,67 @@
+// What needs no server: tokens, and whether they may be sent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tests/cli/fake_server.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string TextIn(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+TEST(AuthCommands, HashIsThatOfTheTokenAlone) {
+  const Outcome plain = RunClient({"auth", "hash-token"}, "test");
+  EXPECT_EQ(plain.code, kAccepted) << plain.err;
+  EXPECT_EQ(plain.out, "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n");
+  EXPECT_EQ(RunClient({"auth", "hash-token"}, "  test\r\n").out, plain.out);
+  for (const char* wrong : {"", "\n", "two words", "tab\there", "\xc3\xa4"}) {
+    const Outcome refused = RunClient({"auth", "hash-token"}, wrong);
+    EXPECT_EQ(refused.code, kBadUsage);
+    EXPECT_EQ(refused.err, "freshet: standard input holds something that is no token\n");
+  }
+}
+
+TEST(AuthCommands, NewTokensAreTheirOwnersAlone) {
+  const TempDir dir;
+  const std::string path = dir / "token";
+  const Outcome made = RunClient({"auth", "hash-token", "--generate", path});
+  EXPECT_EQ(made.code, kAccepted) << made.err;
+  struct stat status {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  const std::string token = TextIn(path);
+  EXPECT_EQ(RunClient({"auth", "hash-token"}, token).out, made.out);
+  EXPECT_THAT(made.out + made.err, Not(HasSubstr(token.substr(0, token.size() - 1))));
+  // What is there already is in use.
+  EXPECT_EQ(RunClient({"auth", "hash-token", "--generate", path}).code, kBadUsage);
+  EXPECT_EQ(TextIn(path), token);
+}
+
+TEST(AuthCommands, TokensAreNotSentInTheClear) {
+  const TempDir dir;
+  std::ofstream(dir / "token") << "secret-token\n";
+  const Outcome refused = RunClient({"--server", "192.0.2.1:7071", "--token-file", dir / "token",
+                                     "--connect-timeout", "0.1", "stats"});
+  EXPECT_EQ(refused.code, kBadUsage);
+  EXPECT_THAT(refused.err, HasSubstr("in the clear: TLS is needed"));
+  EXPECT_THAT(refused.err, Not(HasSubstr("secret")));
+  const Outcome missing = RunClient({"--token-file", dir / "none", "stats"});
+  EXPECT_EQ(missing.code, kBadUsage);
+  EXPECT_THAT(missing.err, HasSubstr("cannot read "));
+  EXPECT_EQ(RunClient({"--tls-certificate", dir / "token", "stats"}).code, kBadUsage);
+}
+
+}  // namespace
+}  // namespace freshet::cli
