@@ -41,7 +41,7 @@ class LoadVisitor {
   virtual Status OnHost(const HostRecord& host, uint32_t host_serial) = 0;
   virtual Status OnPage(const LoadedPage& page) = 0;
   // When a page was assigned last, of pages for which that was less than kAssignmentsKept before
-  // the last assignment of their shard; of others at most. The page may have been removed.
+  // the last commit of leases of their shard; of others at most. The page may have been removed.
   virtual Status OnAssignment(PageNumber /*page*/, Instant /*at*/) { return absl::OkStatus(); }
   // Those that are over included.
   virtual Status OnLease(const LeaseRecord& lease) = 0;

@@ -36,8 +36,8 @@ struct EpochRecord {
 };
 
 // How long, at least, a store that is closed or killed knows of each lease when its page was
-// assigned, whether or not the lease is over: hosts with shorter delays need not be written with
-// every assignment.
+// assigned, whether or not the lease is over, counted to the last commit: hosts with shorter delays
+// need not be written with every assignment.
 inline constexpr Duration kAssignmentsKept = Duration::Seconds(10);
 
 // A page to be written. The record is owned by whoever owns the Changes and outlives the commit.
@@ -49,6 +49,8 @@ struct PageWrite {
 // Thread-compatible. One Changes belongs to one slot owner: no page or host occurs twice.
 struct Changes {
   uint16_t shard = 0;  // the owner
+  // When they were made; none: not known. What was assigned kAssignmentsKept before need not be.
+  Instant now;
   std::vector<PageWrite> pages;
   std::vector<const PageRecord*> removed_pages;
   std::vector<HostRecord> hosts;

@@ -333,6 +333,7 @@ void Shard::StepAll(Turn& turn) {
 void Shard::CommitAndInstall(Turn& turn) {
   Changes changes = turn.txn.Finish();
   changes.shard = index_;
+  changes.now = turn.now;
   if (!changes.empty()) {
     if (const Status status = Commit(changes, turn); !status.ok()) {
       HandleRefusal(turn, status);

@@ -57,19 +57,20 @@ StatusOr<LeaseWrite> LeaseLog::Plan(const Changes& changes, const ReadRow& read)
     entry.record.id = id;
     entry.kind = LeaseEntry::Kind::kDropped;
   }
-  RETURN_IF_ERROR(PlanCut(read, write));
+  RETURN_IF_ERROR(PlanCut(changes.now, read, write));
   return write;
 }
 
-Status LeaseLog::PlanCut(const ReadRow& read, LeaseWrite& write) const {
+Status LeaseLog::PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) const {
   if (write.entries.empty() || rows_.empty()) return absl::OkStatus();
-  const Instant newest = NewestAssignment(write.entries, rows_.back().assigned);
+  // Signals and results are said of leases also where nothing is assigned any more.
+  const Instant latest = std::max(now, NewestAssignment(write.entries, rows_.back().assigned));
   const size_t own = write.entries.size();
   size_t may_say = own + kSaidAgain;
   uint64_t left = entries_ + own;
   absl::flat_hash_set<LeaseId> said;
   for (const Row& row : rows_) {
-    if (newest - row.assigned < kAssignmentsKept) break;
+    if (latest - row.assigned < kAssignmentsKept) break;
     if (row.live > 0) {
       const uint64_t allowed = 2 * places_.size() + kSlackEntries;
       if (left <= allowed || (row.live > may_say && left <= 2 * allowed)) break;

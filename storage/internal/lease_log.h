@@ -70,7 +70,7 @@ class LeaseLog {
   void Forget(LeaseId id);
   [[nodiscard]] Row& RowOf(uint64_t sequence);
   // Drops rows from the beginning, and says again what is live in them.
-  [[nodiscard]] Status PlanCut(const ReadRow& read, LeaseWrite& write) const;
+  [[nodiscard]] Status PlanCut(Instant now, const ReadRow& read, LeaseWrite& write) const;
 
   std::deque<Row> rows_;  // by rising sequence
   absl::flat_hash_map<LeaseId, Place> places_;

@@ -50,6 +50,7 @@ class LoggedLeases {
       if (!lease.over) newest_ = std::max(newest_, lease.assigned);
       if (!lease.over) assigned_[lease.page] = lease.assigned;
     }
+    newest_ = std::max(newest_, changes.now);
     for (const LeaseId id : changes.closed_leases) leases_.erase(id);
   }
 
@@ -70,7 +71,9 @@ class LoggedLeases {
     }
     EXPECT_EQ(found, leases_);
     for (const auto& [page, at] : assigned_) {
-      if (newest_ - at < kAssignmentsKept) EXPECT_EQ(assigned[page], at);
+      if (newest_ - at < kAssignmentsKept) {
+        EXPECT_EQ(assigned[page], at);
+      }
     }
   }
 
@@ -87,7 +90,7 @@ class LoggedLeases {
   std::map<uint64_t, std::vector<LeaseEntry>> rows_;
   std::map<LeaseId, LeaseRecord> leases_;
   std::map<PageNumber, Instant> assigned_;
-  Instant newest_;
+  Instant newest_;  // assignment or commit
 };
 
 TEST(LeaseLog, ALongLifeTellsWhatWasSaidAndStaysShort) {
@@ -126,6 +129,49 @@ TEST(LeaseLog, ALongLifeTellsWhatWasSaidAndStaysShort) {
   }
   log.ExpectWhatWasSaid();
   EXPECT_GT(sequence, 50'000U);
+}
+
+// Nothing is assigned any more, be it that all pages are out, and signals of those go on.
+TEST(LeaseLog, SignalsWithoutAssignmentsDoNotPileUp) {
+  constexpr uint64_t kOut = 100;
+  LoggedLeases log;
+  Changes changes;
+  for (uint64_t i = 1; i <= kOut; ++i) changes.leases.push_back(OpenLease(i, 0, i));
+  log.Commit(changes);
+  const std::vector<LeaseRecord> out = changes.leases;
+  for (int second = 1; second <= 30'000; ++second) {
+    LeaseRecord lease = out[static_cast<uint64_t>(second) % kOut];
+    lease.signals.push_back({LeaseTime(second), SourceClass(3)});
+    changes = Changes();
+    changes.now = LeaseTime(second);
+    changes.leases = {lease};
+    log.Commit(changes);
+    ASSERT_LE(log.entries(), 2 * (2 * kOut + 4096) + kOut) << second;
+  }
+  log.ExpectWhatWasSaid();
+}
+
+// What a start needs of an assignment stays for long enough.
+TEST(LeaseLog, AnAssignmentIsKeptForAWhileWhateverElseIsSaid) {
+  LoggedLeases log;
+  Changes changes;
+  changes.leases = {OpenLease(1, 0, 1), OpenLease(2, 0, 2)};
+  log.Commit(changes);
+  changes = Changes();
+  changes.closed_leases = {LeaseId(uint64_t{1} << 44 | 1 << 12 | 7)};
+  log.Commit(changes);
+  const size_t before = log.rows();
+  for (int i = 0; i < 10'000; ++i) {
+    changes = Changes();
+    changes.now = LeaseTime(0) + kAssignmentsKept - Duration::Micros(1);
+    changes.leases = {OpenLease(2, 0, 2)};
+    log.Commit(changes);
+  }
+  EXPECT_EQ(log.rows(), before + 10'000);
+  changes.now = LeaseTime(0) + kAssignmentsKept;
+  log.Commit(changes);
+  EXPECT_LT(log.rows(), 6'000U);
+  log.ExpectWhatWasSaid();
 }
 
 TEST(LeaseLog, OneOpenedAndDroppedByOneCommitIsNotThere) {
