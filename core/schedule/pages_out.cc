@@ -1,8 +1,22 @@
 #include "core/schedule/pages_out.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "core/base/check.h"
 
 namespace freshet {
+namespace {
+
+// Of leases that have ended, beyond as many as are open.
+constexpr size_t kMostEnded = 4096;
+
+// Whether this is still the deadline of a lease that is open.
+bool IsOpen(const LeaseRecord* lease, Instant deadline) {
+  return lease != nullptr && lease->deadline == deadline;
+}
+
+}  // namespace
 
 void PagesOut::Pick(PageId page, HostId host, bool planned) {
   const bool picked = out_.try_emplace(page, Out{LeaseId(), host, planned}).second;
@@ -16,7 +30,8 @@ const PagesOut::Out& PagesOut::Lease(PageId page, LeaseId lease, Instant deadlin
   CHECK(it->second.lease == LeaseId(), "page {} has lease {:x}", page.value(),
         it->second.lease.value());
   it->second.lease = lease;
-  deadlines_.push({deadline, lease});
+  deadlines_.push_back({deadline, lease});
+  std::push_heap(deadlines_.begin(), deadlines_.end(), std::greater<>());
   return it->second;
 }
 
@@ -49,13 +64,24 @@ const PagesOut::Out* PagesOut::Find(PageId page) const {
 
 void PagesOut::TakeExpired(Instant now, const Leases& leases, size_t max,
                            std::vector<LeaseId>* expired) {
-  for (; !deadlines_.empty() && deadlines_.top().at <= now && max > 0; deadlines_.pop()) {
-    const Deadline end = deadlines_.top();
-    const LeaseRecord* lease = leases.Find(end.lease);
-    if (lease == nullptr || lease->deadline != end.at) continue;
+  while (!deadlines_.empty() && deadlines_.front().at <= now && max > 0) {
+    const Deadline end = deadlines_.front();
+    std::pop_heap(deadlines_.begin(), deadlines_.end(), std::greater<>());
+    deadlines_.pop_back();
+    if (!IsOpen(leases.Find(end.lease), end.at)) continue;
     expired->push_back(end.lease);
     --max;
   }
+  // As many leases have been opened or have ended since the last time: a look at each of them.
+  if (deadlines_.size() > 2 * leases.size() + kMostEnded) DropEnded(leases);
+}
+
+void PagesOut::DropEnded(const Leases& leases) {
+  std::erase_if(deadlines_,
+                [&](const Deadline& end) { return !IsOpen(leases.Find(end.lease), end.at); });
+  std::make_heap(deadlines_.begin(), deadlines_.end(), std::greater<>());
+  CHECK(deadlines_.size() <= leases.size(), "{} deadlines of {} leases", deadlines_.size(),
+        leases.size());
 }
 
 }  // namespace freshet

@@ -4,8 +4,6 @@
 #define FRESHET_CORE_SCHEDULE_PAGES_OUT_H_
 
 #include <cstddef>
-#include <functional>
-#include <queue>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -18,8 +16,8 @@ namespace freshet {
 // Owner thread only. Life of a page that is out: Pick, Lease once the lease is installed, End; or
 // Pick and End, when it is put back. A hash lookup a call, unless said otherwise.
 //
-// A lease that ends before its deadline leaves its deadline behind until that has passed: 16 bytes
-// a lease.
+// A lease that ends before its deadline leaves its deadline behind, 16 bytes, until that has passed
+// or there are more such than leases that are open: a deadline may be a day away.
 class PagesOut {
  public:
   struct Out {
@@ -46,12 +44,15 @@ class PagesOut {
   [[nodiscard]] size_t size() const { return out_.size() + orphans_.size(); }
 
   // Appends the leases whose deadline has come, of those that are open, at most `max`. Each is told
-  // once. A heap operation for each, and for each that ended before.
+  // once. A heap operation for each, and for each that ended before. Precondition: `leases` are all
+  // that are open.
   void TakeExpired(Instant now, const Leases& leases, size_t max, std::vector<LeaseId>* expired);
   // When TakeExpired may have something to do; infinite: no lease was given out.
   [[nodiscard]] Instant next_deadline() const {
-    return deadlines_.empty() ? Instant::Infinite() : deadlines_.top().at;
+    return deadlines_.empty() ? Instant::Infinite() : deadlines_.front().at;
   }
+  // Those of leases that have ended included.
+  [[nodiscard]] size_t deadlines() const { return deadlines_.size(); }
 
  private:
   struct Deadline {
@@ -59,10 +60,12 @@ class PagesOut {
     LeaseId lease;
     bool operator>(const Deadline& other) const { return at > other.at; }
   };
+  // Leaves the deadlines of open leases alone.
+  void DropEnded(const Leases& leases);
 
   absl::flat_hash_map<PageId, Out> out_;
   absl::flat_hash_map<LeaseId, HostId> orphans_;  // leases of removed pages
-  std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_;
+  std::vector<Deadline> deadlines_;               // a heap, the earliest first
 };
 
 }  // namespace freshet

@@ -69,6 +69,21 @@ TEST_F(PagesOutTest, SaysNothingOfLeasesThatEndedBefore) {
   EXPECT_EQ(out_.next_deadline(), Instant::Infinite());
 }
 
+// A worker may ask for leases of a day and answer at once: their deadlines must not pile up till
+// then.
+TEST_F(PagesOutTest, DeadlinesOfLeasesThatEndedAreForgotten) {
+  Open(1, 1, At(90'000));
+  for (uint64_t lease = 2; lease < 100'000; ++lease) {
+    Open(2, lease, At(86'400 + static_cast<int>(lease)));
+    leases_.Drop(LeaseId(lease));
+    (void)out_.End(PageId(2));
+    EXPECT_TRUE(Expired(At(0)).empty());
+    ASSERT_LT(out_.deadlines(), 5'000U);
+  }
+  Open(3, 100'000, At(80'000));
+  EXPECT_EQ(Expired(At(90'000)), (std::vector{LeaseId(100'000), LeaseId(1)}));
+}
+
 TEST_F(PagesOutTest, TheLeaseOfARemovedPageGoesOn) {
   out_.Pick(PageId(1), HostId(7), /*planned=*/false);
   (void)out_.Lease(PageId(1), LeaseId(11), At(40));
