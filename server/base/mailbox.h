@@ -62,6 +62,12 @@ class Mailbox {
     if (entries_.empty() && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
     woken_ = false;
   }
+  // Likewise, but not for what there is to take already.
+  void WaitForMore(Duration timeout) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (!woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
+    woken_ = false;
+  }
   void Wake() FRESHET_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     woken_ = true;

@@ -23,8 +23,10 @@ constexpr Duration kMaxIdle = Duration::Millis(500);
 // From a refused commit to the next attempt at the shard's own events.
 constexpr Duration kAgain = Duration::Seconds(1);
 
-// Of fewer pages the commit takes hardly longer than to hand it to another thread.
+// Of fewer pages the commit takes hardly longer than to hand it to another thread, unless the disk
+// is as slow as this.
 constexpr size_t kWorthLookingAhead = 32;
+constexpr Duration kSlowCommit = Duration::Millis(2);
 
 // What the calling thread has worked: how much a slice does is not to depend on what else the
 // machine is busy with.
@@ -353,13 +355,14 @@ Status Shard::Commit(const Changes& changes, const Turn& turn) {
     took = clock_.Now() - start;
     return status;
   };
-  if (turn.txn.pages().size() < kWorthLookingAhead) {
+  if (turn.txn.pages().size() < kWorthLookingAhead && commit_takes_ < kSlowCommit) {
     RETURN_IF_ERROR(commit());
   } else {
     committer_.Begin(commit, [this] { mailbox_.Wake(); });
     LookAhead(turn.txn);
     RETURN_IF_ERROR(committer_.Finish());
   }
+  commit_takes_ = took;
   observer_.OnCommit(took, turn.events.size());
   const MutexLock lock(mutex_);
   ++snapshot_.commits;
@@ -384,13 +387,18 @@ void Shard::HandleRefusal(Turn& turn, const Status& status) {
 void Shard::LookAhead(const Transaction& under_way) {
   if (ahead_ == nullptr) ahead_ = std::make_unique<Turn>(clock_.Now());
   Turn& next = *ahead_;
-  while (failure_.ok() && next.has_room() && !mailbox_.closed() && committer_.under_way()) {
-    AcceptWaiting(next);
-    // Why it cannot be read is said to the turn itself.
-    (void)ReadPages(next, next.looked_at, &under_way);
-    next.looked_at = next.events.size();
+  while (!mailbox_.closed() && committer_.under_way()) {
+    const bool takes_more = failure_.ok() && next.has_room();
+    if (takes_more) {
+      AcceptWaiting(next);
+      // Why it cannot be read is said to the turn itself.
+      (void)ReadPages(next, next.looked_at, &under_way);
+      next.looked_at = next.events.size();
+    }
+    const bool more_reads = reads_.ServeSingle({state_, epochs_, clock_.Now()});
+    if (more_reads || !committer_.under_way()) continue;
     // For more, or for the commit.
-    if (committer_.under_way()) mailbox_.Wait(kMaxIdle);
+    takes_more ? mailbox_.Wait(kMaxIdle) : mailbox_.WaitForMore(kMaxIdle);
   }
   if (next.empty()) ahead_.reset();
 }

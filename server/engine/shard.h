@@ -123,7 +123,8 @@ class Shard {
   bool Query(ShardQuery query);
   // An epoch of all shards is about to be asked for (EpochExchange).
   void ExpectEpoch() { epochs_.Expect(); }
-  // Asked after the events of a turn, a few at a time (server/engine/shard_reads.h).
+  // Asked after the events of a turn, or while a commit is under way, a few at a time
+  // (server/engine/shard_reads.h). The store may then have what the shard has yet to install.
   PushOutcome Read(ShardQuery query) {
     const PushOutcome outcome = reads_.Push(std::move(query));
     mailbox_.Wake();
@@ -171,8 +172,8 @@ class Shard {
   [[nodiscard]] Status Commit(const Changes& changes, const Turn& turn);
   // Of a commit: says so, and sees to it that what can be tried again is.
   void HandleRefusal(Turn& turn, const Status& status);
-  // While a commit is under way: takes in what comes, answers bids, and reads the pages of the next
-  // turn. Nothing is stepped, as it is to see what is committed.
+  // While a commit is under way: takes in what comes, answers bids and reads of single pages, and
+  // reads the pages of the next turn. Nothing is stepped, as it is to see what is committed.
   void LookAhead(const Transaction& under_way);
   void Refuse(Turn& turn, const Status& status);
   void Answer(Turn& turn);
@@ -200,6 +201,7 @@ class Shard {
   Reaper reaper_;                // owner thread: of what a change of policy left over
   std::unique_ptr<Turn> ahead_;  // owner thread: what was taken in during a commit; null: nothing
   Committer committer_;
+  Duration commit_takes_;  // owner thread: the last one
   std::thread thread_;
   mutable Mutex mutex_;
   ShardSnapshot snapshot_ FRESHET_GUARDED_BY(mutex_);

@@ -40,11 +40,18 @@ class ShardReads {
   [[nodiscard]] bool empty() const { return short_.empty() && long_.empty(); }
   // Some of the single ones, and one part of a list.
   void Serve(const ShardView& view) {
+    ServeSingle(view);
+    std::vector<ShardQuery> due;
+    long_.DrainOne(&due);
+    for (const ShardQuery& query : due) query(view);
+  }
+  // Some of the single ones; whether there are more.
+  bool ServeSingle(const ShardView& view) {
     std::vector<ShardQuery> due;
     std::vector<ShardQuery> none;  // nothing here expires
     short_.Drain(limits::kReadsPerTurn, view.now, &due, &none);
-    long_.DrainOne(&due);
     for (const ShardQuery& query : due) query(view);
+    return !short_.empty();
   }
 
  private:

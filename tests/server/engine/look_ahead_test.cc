@@ -1,8 +1,10 @@
 // A shard goes on while a commit waits for the disk: bids are answered and the next turn's pages
 // are read, and all the same every event sees what those before it did.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,10 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/limits.h"
+#include "core/base/random.h"
 #include "core/base/url.h"
 #include "core/schedule/leases.h"
 #include "gtest/gtest.h"
 #include "server/engine/shard.h"
+#include "storage/format.h"
 #include "storage/store.h"
 #include "sync/mutex.h"
 #include "tests/support/faulty_env.h"
@@ -54,6 +59,17 @@ class SlowDisk {
   bool waiting_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
+// The machine's time and what a test adds to it. Thread-safe.
+class ShiftedClock final : public Clock {
+ public:
+  Instant Now() override { return clock_.Now() + Duration::Micros(shift_us_); }
+  void Advance(Duration by) { shift_us_ += by.micros(); }
+
+ private:
+  SystemClock clock_;
+  std::atomic<int64_t> shift_us_{0};
+};
+
 class SilentObserver final : public ShardObserver {
  public:
   void OnCommit(Duration, size_t) override {}
@@ -67,11 +83,15 @@ class LookAheadTest : public testing::Test {
  protected:
   // As many as make a commit worth a thread of its own.
   static constexpr int kPages = 200;
+  static constexpr uint64_t kReserve = 1 << 20;
+  static constexpr size_t kHardWeight = 20'000;
 
   LookAheadTest() {
     faulty_.OnLogSync([this] { disk_.Pass(); });
     StoreOptions options;
     options.env = faulty_.env();
+    options.reserve_bytes = kReserve;
+    options.page_cache_bytes = 256 << 10;  // not all pages have room
     auto store = Store::Open(dir_ / "data", options);
     EXPECT_TRUE(store.ok()) << store.status().ToString();
     store_ = *std::move(store);
@@ -81,7 +101,7 @@ class LookAheadTest : public testing::Test {
     settings.state.politeness.min_delay = Duration();
     settings.state.politeness.max_in_flight = 0;
     settings.mailbox = {
-        .weight = 100'000, .hard_weight = 200'000, .patience = Duration::Seconds(3600)};
+        .weight = kHardWeight / 2, .hard_weight = kHardWeight, .patience = Duration::Seconds(3600)};
     shard_ = std::make_unique<Shard>(settings, *store_, clock_, observer_);
     EXPECT_TRUE(shard_->state().FinishLoad().empty());
     shard_->Start();
@@ -91,6 +111,24 @@ class LookAheadTest : public testing::Test {
     shard_->Stop();
     faulty_.ClearFaults();
     EXPECT_EQ(store_->Close().ok(), !broken_);
+  }
+  // Cuts the power and opens the store again, without a shard.
+  void CutPowerAndReopen() {
+    disk_.Open();
+    shard_->Stop();
+    (void)store_->Close();
+    broken_ = false;
+    store_.reset();
+    faulty_.Crash();
+    StoreOptions options;
+    options.env = faulty_.env();
+    options.reserve_bytes = kReserve;
+    auto store = Store::Open(dir_ / "data", options);
+    ASSERT_TRUE(store.ok()) << store.status().ToString();
+    store_ = *std::move(store);
+    const StatusOr<VerifyReport> report = store_->Verify();
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_TRUE(report->ok()) << report->problems.front();
   }
 
   static PageKey Key(const std::string& path) { return {"DEFAULT", "https://a.test/" + path}; }
@@ -149,15 +187,37 @@ class LookAheadTest : public testing::Test {
     // And has answered what was sent last, which it does at once.
     Bid(0).get();
   }
-  PageRecord Stored(const PageKey& key) {
-    const StatusOr<ListResult> list = store_->List({.host = "a.test"}, "", 10 * kPages);
+  std::vector<PageRecord> AllStored() {
+    StatusOr<ListResult> list = store_->List({.host = "a.test"}, "", 10 * kPages);
     EXPECT_TRUE(list.ok()) << list.status().ToString();
-    if (!list.ok()) return {};
-    for (const PageRecord& page : list->pages) {
-      if (page.key == key) return page;
+    return list.ok() ? std::move(list->pages) : std::vector<PageRecord>();
+  }
+  PageRecord Stored(const PageKey& key) {
+    for (PageRecord& page : AllStored()) {
+      if (page.key == key) return std::move(page);
     }
     ADD_FAILURE() << key.url << " is not stored";
     return {};
+  }
+  // What one that reads a page is told.
+  std::future<std::optional<PageRecord>> Read(const PageKey& key) {
+    auto answer = std::make_shared<std::promise<std::optional<PageRecord>>>();
+    std::future<std::optional<PageRecord>> told = answer->get_future();
+    EXPECT_EQ(shard_->Read([this, key, answer](const ShardView& view) {
+      std::vector<PageNumber> numbers;
+      view.state.FindNumbers(key, &numbers);
+      std::optional<PageRecord> found;
+      for (StatusOr<PageRecord>& page : store_->ReadPages(numbers)) {
+        if (page.ok() && page->key == key) found = *std::move(page);
+      }
+      answer->set_value(std::move(found));
+    }),
+              PushOutcome::kTaken);
+    return told;
+  }
+  template <typename T>
+  static bool ComesSoon(const std::future<T>& answer) {
+    return answer.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
   }
   static bool Ready(const std::future<Replies>& replies) {
     return replies.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -166,7 +226,7 @@ class LookAheadTest : public testing::Test {
   TempDir dir_;
   SlowDisk disk_;
   FaultyEnv faulty_{1};
-  SystemClock clock_;
+  ShiftedClock clock_;
   SilentObserver observer_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Shard> shard_;
@@ -265,6 +325,115 @@ TEST_F(LookAheadTest, ARefusedCommitTakesNothingFromTheTurnAfterIt) {
   }
 }
 
+TEST_F(LookAheadTest, APageIsReadWhileTheDiskIsBusy) {
+  Load();
+  disk_.Close();
+  std::vector<Event> events = SignalsOf(0, kPages);
+  events.emplace_back(RemovePage{.key = Key(3)});
+  std::future<Replies> signals = Submit(std::move(events));
+  disk_.AwaitVisitor();
+  for (const int page : {3, 4}) {
+    auto read = Read(Key(page));
+    EXPECT_TRUE(ComesSoon(read)) << "behind the disk";
+    disk_.Open();
+    const std::optional<PageRecord> found = read.get();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->state.signals.Total(), page == 3 ? 0 : 1) << "as it was, then as it is";
+    if (page == 3) signals.get();
+  }
+  EXPECT_FALSE(Read(Key(3)).get());
+}
+
+// A disk that was slow the last time is not waited for by bids and reads, however little is
+// written.
+TEST_F(LookAheadTest, ASlowDiskIsLookedAheadToForASinglePage) {
+  Load();
+  disk_.Close();
+  std::future<Replies> first = Submit(SignalsOf(0, 1));
+  disk_.AwaitVisitor();
+  clock_.Advance(Duration::Seconds(2));
+  disk_.Open();
+  first.get();
+  disk_.Close();
+  std::future<Replies> second = Submit(SignalsOf(1, 2));
+  disk_.AwaitVisitor();
+  auto bid = Bid(10);
+  auto read = Read(Key(5));
+  EXPECT_TRUE(ComesSoon(bid));
+  EXPECT_TRUE(ComesSoon(read));
+  EXPECT_FALSE(Ready(second));
+  disk_.Open();
+  EXPECT_EQ(bid.get().size(), 10U);
+  EXPECT_TRUE(second.get().front().status.ok());
+}
+
+// However long a commit takes, one turn is taken in, the mailbox fills, and then it is full.
+TEST_F(LookAheadTest, NoMoreThanATurnIsTakenIn) {
+  Load();
+  disk_.Close();
+  std::future<Replies> under_way = Submit(SignalsOf(0, kPages));
+  disk_.AwaitVisitor();
+  constexpr int kMost = limits::kMaxItemsPerMessage;
+  std::vector<std::future<Replies>> taken;
+  const auto push = [&] {
+    auto answer = std::make_shared<std::promise<Replies>>();
+    std::vector<Event> events;
+    for (int i = 0; i < kMost; ++i) events.emplace_back(SignalChange{.key = Key(i % kPages)});
+    EventBatch batch = {.events = std::move(events), .done = [answer](Replies replies) {
+                          answer->set_value(std::move(replies));
+                        }};
+    const PushOutcome outcome = shard_->Submit(std::move(batch));
+    if (outcome != PushOutcome::kFull) taken.push_back(answer->get_future());
+    return outcome;
+  };
+  PushOutcome last = PushOutcome::kTaken;
+  while (taken.size() < 1000 && last != PushOutcome::kFull) last = push();
+  EXPECT_EQ(last, PushOutcome::kFull);
+  // Beside what waits in the mailbox.
+  EXPECT_LE(taken.size(), (kHardWeight + limits::kMaxEventsPerCommit) / kMost);
+  auto read = Read(Key(0));
+  EXPECT_TRUE(ComesSoon(read)) << "though no more is taken in";
+  EXPECT_GE(shard_->snapshot().waiting_events, taken.size() * kMost - limits::kMaxEventsPerCommit);
+  disk_.Open();
+  under_way.get();
+  for (auto& each : taken) {
+    for (const Reply& reply : each.get()) ASSERT_TRUE(reply.status.ok());
+  }
+}
+
+// A shard that is told to stop while the disk is busy serves what it has taken in.
+TEST_F(LookAheadTest, StoppingDuringACommitLosesNothing) {
+  Load();
+  disk_.Close();
+  std::future<Replies> under_way = Submit(SignalsOf(0, kPages));
+  disk_.AwaitVisitor();
+  std::future<Replies> ahead = Submit(SignalsOf(0, 100));
+  AwaitTaken();
+  std::future<Replies> behind = Submit(SignalsOf(0, 50));
+  std::thread stopping([this] { shard_->Stop(); });
+  disk_.Open();
+  stopping.join();
+  ASSERT_TRUE(Ready(under_way) && Ready(ahead) && Ready(behind));
+  for (auto* each : {&under_way, &ahead, &behind}) {
+    for (const Reply& reply : each->get()) EXPECT_TRUE(reply.status.ok());
+  }
+  CutPowerAndReopen();
+  EXPECT_EQ(Stored(Key(1)).state.signals.Total(), 3);
+  EXPECT_EQ(Stored(Key(60)).state.signals.Total(), 2);
+}
+
+// Leases that nobody answers, nothing left to assign, and signals all the time: what is stored of
+// that is bounded all the same.
+TEST_F(LookAheadTest, SignalsOfLeasedPagesDoNotPileUp) {
+  Load();
+  for (const auto& lease : Lease(Bid(kPages).get()).get()) ASSERT_TRUE(lease);
+  clock_.Advance(kAssignmentsKept + Duration::Seconds(1));
+  for (int i = 0; i < 200; ++i) Submit(SignalsOf(0, kPages)).get();
+  const uint64_t rows =
+      store_->Stats().families[storage::IndexOf(storage::Family::kLeases)].estimated_rows;
+  EXPECT_LE(rows, 60U);
+}
+
 // Of many turns of random overlap every signal is counted exactly once.
 TEST_F(LookAheadTest, NothingIsLostBetweenTurns) {
   Load();
@@ -283,6 +452,171 @@ TEST_F(LookAheadTest, NothingIsLostBetweenTurns) {
     EXPECT_EQ(Stored(Key(i)).state.signals.Total(), sent[i]) << "page " << i;
   }
 }
+
+// Signals, crawls under leases, removals and additions, all at once and none waited for.
+class ChurnTest : public LookAheadTest {
+ protected:
+  // Of pages below the first only signals are told, of those below the second crawls, and the rest
+  // is removed and added again.
+  static constexpr int kSignalled = 60;
+  static constexpr int kCrawled = 120;
+  struct Tally {
+    int sent = 0;
+    int taken = 0;
+  };
+
+  void Round(Random& random) {
+    std::vector<Event> events;
+    const int first = static_cast<int>(random.Below(kSignalled));
+    for (int i = 0; i < 40; ++i) {
+      const int page = (first + i) % kSignalled;
+      ++tallies_[page].sent;
+      events.emplace_back(SignalChange{.key = Key(page)});
+    }
+    const auto changed = static_cast<int>(kCrawled + random.Below(kPages - kCrawled));
+    events.emplace_back(RemovePage{.key = Key(changed)});
+    events.emplace_back(Upsert(Key(changed)));
+    events.emplace_back(SignalChange{.key = Key(changed)});
+    signals_.push_back({first, Submit(std::move(events))});
+    if (random.Below(3) == 0) Lease();
+    TakeLeases();
+  }
+  void Lease() {
+    auto bid = std::make_shared<std::future<std::vector<Pick>>>(Bid(40));
+    leases_.push_back(LookAheadTest::Lease(bid->get()));
+  }
+  // Results of the leases that have come, each told twice.
+  void TakeLeases() {
+    while (!leases_.empty() &&
+           leases_.front().wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+      std::vector<Event> events;
+      std::vector<int> pages;
+      for (const auto& lease : leases_.front().get()) {
+        if (!lease) continue;
+        const int page = std::stoi(lease->key.url.substr(Key("page").url.size()));
+        if (page < kSignalled) {
+          events.emplace_back(ReturnLease{lease->lease});
+          pages.push_back(-1);
+          continue;
+        }
+        for (int twice = 0; twice < 2; ++twice) {
+          events.emplace_back(ReportCrawl{
+              .lease = lease->lease, .fetched = clock_.Now(), .outcome = CrawlOutcome::kChanged});
+          pages.push_back(page < kCrawled ? page : -1);
+        }
+        if (page < kCrawled) ++tallies_[page].sent;
+      }
+      leases_.erase(leases_.begin());
+      if (!events.empty()) results_.push_back({std::move(pages), Submit(std::move(events))});
+    }
+  }
+  // Counts what was acknowledged.
+  void Count() {
+    while (!leases_.empty()) {
+      leases_.front().wait();
+      TakeLeases();
+    }
+    for (auto& [first, answer] : signals_) {
+      const Replies replies = answer.get();
+      for (int i = 0; i < 40; ++i) {
+        if (replies[static_cast<size_t>(i)].status.ok()) {
+          ++tallies_[(first + i) % kSignalled].taken;
+        } else {
+          ++refused_;
+        }
+      }
+    }
+    for (auto& [pages, answer] : results_) {
+      const Replies replies = answer.get();
+      for (size_t i = 0; i < pages.size(); ++i) {
+        const bool counts =
+            replies[i].status.ok() && replies[i].disposition != Disposition::kDuplicate;
+        if (pages[i] >= 0 && counts) ++tallies_[pages[i]].taken;
+      }
+    }
+  }
+  static int CountOf(const PageRecord& page, int number) {
+    return number < kSignalled ? page.state.signals.Total() : static_cast<int>(page.detail.crawls);
+  }
+  // Everything acknowledged is stored once; of what was not, `or_not` says whether it may be there.
+  void ExpectCounted(bool or_not) {
+    std::map<std::string, PageRecord> stored;  // by URL
+    for (PageRecord& page : AllStored()) {
+      const std::string url = page.key.url;
+      EXPECT_TRUE(stored.emplace(url, std::move(page)).second) << url << " is there twice";
+    }
+    EXPECT_EQ(stored.size(), static_cast<size_t>(kPages));
+    for (const auto& [number, tally] : tallies_) {
+      const int count = CountOf(stored[Key(number).url], number);
+      EXPECT_GE(count, tally.taken) << "page " << number << " has lost something";
+      EXPECT_LE(count, or_not ? tally.sent : tally.taken) << "page " << number;
+    }
+  }
+  // What readers are given of pages that are in memory is what the disk has.
+  void ExpectCacheLikeDisk() {
+    const std::vector<PageRecord> stored = AllStored();
+    std::vector<PageNumber> numbers;
+    for (const PageRecord& page : stored) numbers.push_back(page.number);
+    const auto read = store_->ReadPages(numbers);
+    for (size_t i = 0; i < stored.size(); ++i) {
+      ASSERT_TRUE(read[i].ok()) << read[i].status().ToString();
+      EXPECT_TRUE(*read[i] == stored[i]) << stored[i].key.url;
+    }
+  }
+
+  std::map<int, Tally> tallies_;
+  int refused_ = 0;
+  std::vector<std::pair<int, std::future<Replies>>> signals_;
+  std::vector<std::pair<std::vector<int>, std::future<Replies>>> results_;
+  std::vector<std::future<std::vector<std::optional<Assignment>>>> leases_;
+};
+
+TEST_F(ChurnTest, ADiskThatIsFullNowAndThenCostsWhatIsRefusedAndNoMore) {
+  Load();
+  std::atomic<bool> over{false};
+  std::thread reader([&] {
+    for (int i = 0; !over; ++i) {
+      (void)Read(Key(i % kPages)).get();
+      EXPECT_EQ(AllStored().size(), static_cast<size_t>(kPages)) << "a page goes and comes at once";
+    }
+  });
+  Random random(3);
+  for (int round = 0; round < 240; ++round) {
+    // Enough for what is under way, and less than the reserve.
+    if (round % 16 == 9) faulty_.SetFreeBytes(kReserve - 1);
+    if (round % 16 == 12) {
+      clock_.Advance(Duration::Seconds(2));
+      faulty_.ClearFaults();
+    }
+    Round(random);
+    if (random.Below(4) == 0) Submit(SignalsOf(kCrawled, kCrawled + 1)).wait();
+  }
+  Count();
+  over = true;
+  reader.join();
+  EXPECT_GT(refused_, 0);
+  ExpectCounted(/*or_not=*/false);
+  ExpectCacheLikeDisk();
+  CutPowerAndReopen();
+  ExpectCounted(/*or_not=*/false);
+}
+
+class PowerCutTest : public ChurnTest, public testing::WithParamInterface<uint64_t> {};
+
+TEST_P(PowerCutTest, WhatWasAcknowledgedIsThereOnce) {
+  Load();
+  Random random(GetParam());
+  faulty_.DieAt(1 + random.Below(120));
+  for (int round = 0; round < 80; ++round) {
+    Round(random);
+    if (random.Below(3) == 0) Submit(SignalsOf(kCrawled, kCrawled + 1)).wait();
+  }
+  Count();
+  CutPowerAndReopen();
+  ExpectCounted(/*or_not=*/true);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PowerCutTest, testing::Range<uint64_t>(1, 25));
 
 }  // namespace
 }  // namespace freshet
