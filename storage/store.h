@@ -161,9 +161,9 @@ class Store {
   [[nodiscard]] Status SetShards(uint32_t shards);
 
   // --- Reading ---
-  // The whole records of these pages, in order, each as a commit has left it: NotFound for a number without page,
-  // DataLoss for a damaged row. One batched read of what StoreOptions::page_cache_bytes does not
-  // hold, cheapest for numbers that rise.
+  // The whole records of these pages, in order, each as a commit has left it: NotFound for a number
+  // without page, DataLoss for a damaged row. One batched read of what
+  // StoreOptions::page_cache_bytes does not hold, cheapest for numbers that rise.
   [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(std::span<const PageNumber> numbers,
                                                             ReadFor what = ReadFor::kLooking) const;
 

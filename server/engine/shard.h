@@ -201,7 +201,8 @@ class Shard {
   Reaper reaper_;                // owner thread: of what a change of policy left over
   std::unique_ptr<Turn> ahead_;  // owner thread: what was taken in during a commit; null: nothing
   Committer committer_;
-  Duration commit_takes_;  // owner thread: the last one
+  Duration commit_takes_;     // owner thread: the last one
+  Duration look_ahead_took_;  // owner thread: of the processor, the last time
   std::thread thread_;
   mutable Mutex mutex_;
   ShardSnapshot snapshot_ FRESHET_GUARDED_BY(mutex_);
