@@ -87,8 +87,9 @@ class DoorCredentials final : public grpc::ServerCredentials {
     }
     const grpc_ssl_pem_key_cert_pair pair = {.private_key = tls->key.c_str(),
                                              .cert_chain = tls->certificate.c_str()};
-    *config = grpc_ssl_server_certificate_config_create(
-        tls->client_ca.empty() ? nullptr : tls->client_ca.c_str(), &pair, 1);
+    // gRPC insists on somebody to believe also where no client is asked for a certificate.
+    const std::string& roots = tls->client_ca.empty() ? tls->certificate : tls->client_ca;
+    *config = grpc_ssl_server_certificate_config_create(roots.c_str(), &pair, 1);
     return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
   }
 

@@ -85,7 +85,7 @@ TEST(Tls, ManyRequestsAtOnceGetTheirWholeAnswers) {
 TEST(Tls, RubbishAndSilenceAreClosed) {
   GuardedServer server(Admins());
   for (const std::string& address : {server->info.grpc_address, server->info.http_address}) {
-    for (const std::string text :
+    for (const std::string& text :
          {std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), std::string("GET / HTTP/1.1\r\n\r\n"),
           std::string("\x16\x03\x01\xff\xffrubbish"), std::string(70'000, '\x16')}) {
       RawSocket socket(address);
@@ -138,6 +138,17 @@ TEST(Tls, NewCertificatesDropNoStream) {
   ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
   stream->WritesDone();
   EXPECT_TRUE(stream->Finish().ok());
+}
+
+// Then certificates of clients are not asked for, and prove nothing.
+TEST(Tls, ServesWithoutAClientCa) {
+  GuardedServer server(Admins(), [](ServerConfig* config) { config->tls_client_ca.clear(); });
+  EXPECT_EQ(WhoAmI(server.Open(server.Token("admin"))), StatusCode::OK);
+  EXPECT_EQ(WhoAmI(server.Open({})), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(WhoAmI(server.Open(server.Certificate("admin"))), StatusCode::UNAUTHENTICATED);
+  server.WriteServerPair(server.authority.Issue({.names = "IP:127.0.0.1"}));
+  server->Reload();
+  EXPECT_EQ(WhoAmI(server.Open(server.Token("admin"))), StatusCode::OK);
 }
 
 // Without identities whoever the client CA has signed may do everything, and nobody else.
