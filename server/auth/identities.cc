@@ -234,7 +234,8 @@ StatusOr<Identities> Identities::Parse(std::string_view yaml) {
       if (!names.insert(name).second)
         return InvalidArgument("{}: '{}' is there twice", where, name);
       for (const TokenDigest& digest : written->tokens) {
-        const auto [it, fresh] = all.by_token_.try_emplace(PrefixOf(digest), digest, identity);
+        const auto [it, fresh] =
+            all.by_token_.try_emplace(PrefixOf(digest), Entry{digest, identity});
         if (!fresh) return InvalidArgument("{}: the token of '{}' is another's too", where, name);
       }
       for (const std::string& certificate : written->certificates) {
