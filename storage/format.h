@@ -40,7 +40,8 @@ inline constexpr std::array<std::string_view, 4> kRetiredFamilyNames = {"urls", 
 constexpr size_t IndexOf(Family family) { return static_cast<size_t>(family); }
 constexpr std::string_view NameOf(Family family) { return kFamilyNames[IndexOf(family)]; }
 
-// First part of every key in `meta`. Keys of one record each, or of one per shard or slot.
+// First part of every key in `meta`. Keys of one record each, or of one per shard, slot
+// or crawl id.
 enum class MetaKey : uint8_t {
   kFormat = 1,      // format version of the database
   kGeneration = 2,  // number of times that the database was opened
@@ -49,6 +50,7 @@ enum class MetaKey : uint8_t {
   kLayout = 5,      // number of shards of the last run
   kNextSerial = 6,  // + slot (2 bytes): lower bound of serials not used yet
   kSecret = 7,      // of the fingerprints in `states`; never logged
+  kCrawl = 8,       // + crawl id: CrawlRecord
 };
 
 // Locked by the process that has the directory. RocksDB's own LOCK is taken too late: logs are

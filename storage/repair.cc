@@ -141,6 +141,11 @@ class Salvage {
         case MetaKey::kSecret:  // the new store has it already
           ReadableOther(DecodeSecret(key, value, &secret));
           break;
+        case MetaKey::kCrawl: {
+          CrawlRecord crawl;
+          if (ReadableOther(DecodeCrawl(key, value, &crawl))) changes_.crawls.push_back(crawl);
+          break;
+        }
         case MetaKey::kFormat:
         case MetaKey::kLayout:
           ReadableOther(DecodeNumber(key, value, &number));

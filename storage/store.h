@@ -1,5 +1,5 @@
-// The durable memory of a Freshet service: every page, host, lease, source and setting, in one
-// RocksDB database. The only part of the program that knows keys, column families and bytes
+// The durable memory of a Freshet service: every page, host, lease, source, crawl id and setting,
+// in one RocksDB database. The only part of the program that knows keys, column families and bytes
 // (docs/storage-format.md).
 #ifndef FRESHET_STORAGE_STORE_H_
 #define FRESHET_STORAGE_STORE_H_
@@ -28,6 +28,7 @@ struct LoadedPage {
   uint64_t fingerprint = 0;  // by Store::fingerprinter
   const std::string& host;
   uint32_t host_serial = 0;  // dense, from 1, within the slot; the same for all pages of a host
+  std::string_view crawl_id;
   const PageSpec& spec;
   const PageState& state;
 };
@@ -54,6 +55,7 @@ struct GlobalRecords {
   Settings settings;
   std::vector<EpochRecord> epochs;    // by shard
   std::vector<SourceRecord> sources;  // by index
+  std::vector<CrawlRecord> crawls;    // by crawl id
   uint32_t shards = 0;                // of the last run; zero: none yet
 };
 

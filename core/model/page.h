@@ -157,7 +157,25 @@ struct HostRecord {
   // last of them (core/schedule/host_backoff.h).
   uint8_t throttles = 0;
   Instant last_throttled;  // none: never
+  // All its pages are being removed, and no new ones are taken until they are.
+  bool deleting = false;
   bool operator==(const HostRecord&) const = default;
+};
+
+// What an operator has set for a crawl id. What is unset is as for crawl ids without a record.
+struct CrawlRecord {
+  std::string crawl_id;
+  // Of the crawl rate, in (0, 1]: what its pages get while one of them is eligible.
+  std::optional<double> share;
+  std::optional<Rate> max_rate;       // of its assignments, > 0
+  std::optional<uint64_t> max_pages;  // that it may have
+  // Politeness of its pages and their hosts where the host has none of its own.
+  std::optional<Duration> min_delay;
+  std::optional<uint32_t> max_in_flight;  // 0: no limit
+  std::optional<Duration> min_page_interval;
+  // All its pages are being removed, and no new ones are taken until they are.
+  bool deleting = false;
+  bool operator==(const CrawlRecord&) const = default;
 };
 
 // A signal that arrived while its page was out on a lease: it may be newer than the fetch.

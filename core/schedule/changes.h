@@ -60,12 +60,15 @@ struct Changes {
   std::vector<LeaseRecord> leases;
   std::vector<LeaseId> closed_leases;  // not even remembered any more
   std::vector<SourceRecord> sources;
+  std::vector<CrawlRecord> crawls;
+  std::vector<std::string> removed_crawls;  // crawl ids; none of `crawls` is one
   std::optional<Settings> settings;
   std::optional<EpochRecord> epoch;
 
   [[nodiscard]] bool empty() const {
     return pages.empty() && removed_pages.empty() && hosts.empty() && removed_hosts.empty() &&
-           leases.empty() && closed_leases.empty() && sources.empty() && !settings && !epoch;
+           leases.empty() && closed_leases.empty() && sources.empty() && crawls.empty() &&
+           removed_crawls.empty() && !settings && !epoch;
   }
 };
 

@@ -26,6 +26,14 @@ Status Store::Impl::BatchBuilder::Add(const Changes& changes) {
     storage::EncodeSource(key, source, &value_);
     Put(Family::kSources, key);
   }
+  for (const CrawlRecord& crawl : changes.crawls) {
+    const std::string key = storage::CrawlKeyOf(crawl.crawl_id);
+    storage::EncodeCrawl(key, crawl, &value_);
+    Put(Family::kMeta, key);
+  }
+  for (const std::string& crawl : changes.removed_crawls) {
+    Delete(Family::kMeta, storage::CrawlKeyOf(crawl));
+  }
   if (changes.settings) {
     const std::string key = storage::MetaKeyOf(storage::MetaKey::kSettings);
     storage::EncodeSettings(key, *changes.settings, &value_);

@@ -65,6 +65,10 @@ std::string MetaKeyOf(MetaKey key, uint16_t shard_or_slot) {
   return bytes;
 }
 
+std::string CrawlKeyOf(std::string_view crawl_id) {
+  return MetaKeyOf(MetaKey::kCrawl).append(crawl_id);
+}
+
 std::string SlotPrefix(Slot slot) {
   CHECK(slot.value() < limits::kSlots, "slot {}", slot.value());
   std::string key;
@@ -103,6 +107,11 @@ std::optional<uint8_t> ParseSourceKey(std::string_view key) {
 std::optional<uint16_t> ParseMetaKey(MetaKey kind, std::string_view key) {
   if (key.size() != 3 || key[0] != static_cast<char>(kind)) return std::nullopt;
   return static_cast<uint16_t>(ReadBigEndian(key.substr(1)));
+}
+
+std::optional<std::string_view> ParseCrawlKey(std::string_view key) {
+  if (key.size() < 2 || key[0] != static_cast<char>(MetaKey::kCrawl)) return std::nullopt;
+  return key.substr(1);
 }
 
 }  // namespace freshet::storage

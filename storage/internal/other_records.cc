@@ -1,4 +1,4 @@
-// The records of hosts, sources and of the program itself. Layout tables:
+// The records of hosts, sources, crawl ids and of the program itself. Layout tables:
 // docs/storage-format.md.
 #include <algorithm>
 
@@ -22,6 +22,7 @@ enum HostTag : int {
   kMinPageInterval = 6,  // microseconds + 1
   kThrottles = 7,
   kLastThrottled = 8,
+  kHostDeleting = 9,
 };
 enum SourceTag : int {
   kName = 1,
@@ -37,6 +38,17 @@ enum SettingsTag : int {
   kDefaultMaxInFlight = 6,      // + 1
   kDefaultMinPageInterval = 7,  // microseconds + 1
   kPauseReason = 8,
+};
+enum CrawlTag : int {
+  kHasShare = 1,
+  kShare = 2,
+  kHasMaxRate = 3,
+  kMaxRate = 4,
+  kMaxPages = 5,              // + 1
+  kCrawlMinDelay = 6,         // microseconds + 1
+  kCrawlMaxInFlight = 7,      // + 1
+  kCrawlMinPageInterval = 8,  // microseconds + 1
+  kCrawlDeleting = 9,
 };
 enum EpochTag : int {
   kEpochNumber = 1,
@@ -62,6 +74,12 @@ std::optional<uint32_t> ReadLimit(FieldReader& fields) {
   return static_cast<uint32_t>(plus_one - 1);
 }
 
+std::optional<uint64_t> ReadLimit64(FieldReader& fields) {
+  const uint64_t plus_one = fields.Unsigned(UINT64_MAX);
+  if (plus_one == 0) fields.Fail();
+  return plus_one - 1;
+}
+
 Status Finish(Family family, std::string_view key, bool complete, const Status& valid) {
   if (!complete) return BadRow(family, key, "malformed");
   return valid.ok() ? valid : BadRow(family, key, valid);
@@ -81,6 +99,7 @@ void EncodeHost(std::string_view key, uint32_t serial, const HostRecord& record,
   WriteSpan(kMinPageInterval, record.min_page_interval, fields);
   fields.Unsigned(kThrottles, record.throttles);
   fields.Time(kLastThrottled, record.last_throttled);
+  fields.Unsigned(kHostDeleting, record.deleting);
   SealValue(Family::kHosts, key, value);
 }
 
@@ -117,6 +136,9 @@ Status DecodeHost(std::string_view key, std::string_view value, HostRow* row) {
         break;
       case kLastThrottled:
         row->record.last_throttled = fields.Time();
+        break;
+      case kHostDeleting:
+        row->record.deleting = fields.Unsigned(1) != 0;
         break;
       default:
         fields.Fail();
@@ -207,6 +229,72 @@ Status DecodeSettings(std::string_view key, std::string_view value, Settings* se
   }
   if (has_rate) settings->crawl_rate = Rate::PerSecond(rate);
   return Finish(Family::kMeta, key, fields.done(), ValidateSettings(*settings));
+}
+
+void EncodeCrawl(std::string_view key, const CrawlRecord& crawl, std::string* value) {
+  DCHECK(ParseCrawlKey(key) == crawl.crawl_id, "crawl {} under another key", crawl.crawl_id);
+  BeginValue(kMetaVersion, value);
+  FieldWriter fields(value);
+  fields.Unsigned(kHasShare, crawl.share.has_value());
+  if (crawl.share) fields.F64(kShare, *crawl.share);
+  fields.Unsigned(kHasMaxRate, crawl.max_rate.has_value());
+  if (crawl.max_rate) fields.F64(kMaxRate, crawl.max_rate->per_second());
+  if (crawl.max_pages) fields.Unsigned(kMaxPages, *crawl.max_pages + 1);
+  WriteSpan(kCrawlMinDelay, crawl.min_delay, fields);
+  WriteLimit(kCrawlMaxInFlight, crawl.max_in_flight, fields);
+  WriteSpan(kCrawlMinPageInterval, crawl.min_page_interval, fields);
+  fields.Unsigned(kCrawlDeleting, crawl.deleting);
+  SealValue(Family::kMeta, key, value);
+}
+
+Status DecodeCrawl(std::string_view key, std::string_view value, CrawlRecord* crawl) {
+  ASSIGN_OR_RETURN(const std::string_view payload,
+                   OpenValue(Family::kMeta, key, value, kMetaVersion));
+  const std::optional<std::string_view> crawl_id = ParseCrawlKey(key);
+  if (!crawl_id) return BadRow(Family::kMeta, key, "key is malformed");
+  *crawl = CrawlRecord();
+  crawl->crawl_id = *crawl_id;
+  bool has_share = false;
+  bool has_rate = false;
+  double share = 0;
+  double rate = 0;
+  FieldReader fields(payload);
+  while (fields.Next()) {
+    switch (fields.tag()) {
+      case kHasShare:
+        has_share = fields.Unsigned(1) != 0;
+        break;
+      case kShare:
+        share = fields.F64();
+        break;
+      case kHasMaxRate:
+        has_rate = fields.Unsigned(1) != 0;
+        break;
+      case kMaxRate:
+        rate = fields.F64();
+        break;
+      case kMaxPages:
+        crawl->max_pages = ReadLimit64(fields);
+        break;
+      case kCrawlMinDelay:
+        crawl->min_delay = ReadSpan(fields);
+        break;
+      case kCrawlMaxInFlight:
+        crawl->max_in_flight = ReadLimit(fields);
+        break;
+      case kCrawlMinPageInterval:
+        crawl->min_page_interval = ReadSpan(fields);
+        break;
+      case kCrawlDeleting:
+        crawl->deleting = fields.Unsigned(1) != 0;
+        break;
+      default:
+        fields.Fail();
+    }
+  }
+  if (has_share) crawl->share = share;
+  if (has_rate) crawl->max_rate = Rate::PerSecond(rate);
+  return Finish(Family::kMeta, key, fields.done(), ValidateCrawl(*crawl));
 }
 
 void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value) {

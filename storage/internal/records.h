@@ -59,6 +59,10 @@ void EncodeSettings(std::string_view key, const Settings& settings, std::string*
 [[nodiscard]] Status DecodeSettings(std::string_view key, std::string_view value,
                                     Settings* settings);
 
+// The crawl id is in the key.
+void EncodeCrawl(std::string_view key, const CrawlRecord& crawl, std::string* value);
+[[nodiscard]] Status DecodeCrawl(std::string_view key, std::string_view value, CrawlRecord* crawl);
+
 void EncodeEpoch(std::string_view key, const EpochRecord& epoch, std::string* value);
 [[nodiscard]] Status DecodeEpoch(std::string_view key, std::string_view value, EpochRecord* epoch);
 

@@ -103,6 +103,7 @@ class SlotReader {
                                       .fingerprint = fingerprinter_.Of(row.crawl_id, row.url),
                                       .host = *host,
                                       .host_serial = row.host_serial,
+                                      .crawl_id = row.crawl_id,
                                       .spec = row.spec,
                                       .state = row.state}));
       *next_serial = std::max(*next_serial, SerialOf(*number) + 1);
@@ -171,6 +172,14 @@ StatusOr<GlobalRecords> Store::Impl::LoadGlobals() const {
     RETURN_IF_ERROR(storage::DecodeEpoch(epochs.key(), epochs.value(), &epoch));
   }
   RETURN_IF_ERROR(FromRocksDb(epochs.status(), "reading epochs"));
+
+  const std::string crawl_prefix = MetaKeyOf(MetaKey::kCrawl);
+  Cursor crawls(db_.get(), handle(Family::kMeta), crawl_prefix);
+  for (; crawls.At(crawl_prefix); crawls.Next()) {
+    CrawlRecord& crawl = globals.crawls.emplace_back();
+    RETURN_IF_ERROR(storage::DecodeCrawl(crawls.key(), crawls.value(), &crawl));
+  }
+  RETURN_IF_ERROR(FromRocksDb(crawls.status(), "reading crawls"));
 
   const std::string settings_key = MetaKeyOf(MetaKey::kSettings);
   rocksdb::PinnableSlice value;

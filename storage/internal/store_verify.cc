@@ -82,6 +82,9 @@ class Verifier {
         Note(storage::DecodeSecret(key, value, &secret));
       } else if (key == storage::MetaKeyOf(MetaKey::kSettings)) {
         Note(storage::DecodeSettings(key, value, &settings));
+      } else if (storage::ParseCrawlKey(key)) {
+        CrawlRecord crawl;
+        Note(storage::DecodeCrawl(key, value, &crawl));
       } else if (storage::ParseMetaKey(MetaKey::kEpoch, key)) {
         Note(storage::DecodeEpoch(key, value, &epoch));
       } else if (const auto slot = storage::ParseMetaKey(MetaKey::kNextSerial, key)) {

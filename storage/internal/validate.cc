@@ -195,6 +195,24 @@ Status ValidateSource(const SourceRecord& source) {
   return BoundedText("name", source.name, 1, limits::kMaxSourceNameBytes);
 }
 
+Status ValidateCrawl(const CrawlRecord& crawl) {
+  RETURN_IF_ERROR(KeyText("crawl_id", crawl.crawl_id, limits::kMaxCrawlIdBytes));
+  if (crawl.share && !(*crawl.share > 0 && *crawl.share <= 1)) {
+    return InvalidArgument("share: {} is not in (0, 1]", *crawl.share);
+  }
+  if (crawl.max_rate && !(crawl.max_rate->per_second() > 0 &&
+                          crawl.max_rate->per_second() <= limits::kMaxCrawlsPerSecond)) {
+    return InvalidArgument("max_rate: {} is not in (0, {}]", crawl.max_rate->per_second(),
+                           limits::kMaxCrawlsPerSecond);
+  }
+  if (crawl.max_pages && *crawl.max_pages > limits::kMaxPageIds) {
+    return InvalidArgument("max_pages: {} is more than {}", *crawl.max_pages, limits::kMaxPageIds);
+  }
+  if (crawl.min_delay) RETURN_IF_ERROR(InInterval("min_delay", *crawl.min_delay));
+  if (!crawl.min_page_interval) return absl::OkStatus();
+  return InInterval("min_page_interval", *crawl.min_page_interval);
+}
+
 Status ValidateSettings(const Settings& settings) {
   if (settings.crawl_rate && !(settings.crawl_rate->per_second() >= 0 &&
                                settings.crawl_rate->per_second() <= limits::kMaxCrawlsPerSecond)) {
@@ -235,6 +253,10 @@ Status ValidateChanges(const Changes& changes) {
   }
   for (const LeaseRecord& lease : changes.leases) RETURN_IF_ERROR(ValidateLease(lease));
   for (const SourceRecord& source : changes.sources) RETURN_IF_ERROR(ValidateSource(source));
+  for (const CrawlRecord& crawl : changes.crawls) RETURN_IF_ERROR(ValidateCrawl(crawl));
+  for (const std::string& crawl : changes.removed_crawls) {
+    RETURN_IF_ERROR(KeyText("crawl_id", crawl, limits::kMaxCrawlIdBytes));
+  }
   if (changes.settings) RETURN_IF_ERROR(ValidateSettings(*changes.settings));
   if (changes.epoch) RETURN_IF_ERROR(ValidateEpoch(*changes.epoch));
   return absl::OkStatus();

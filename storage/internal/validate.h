@@ -39,6 +39,10 @@ namespace freshet::storage {
 // Index below kMaxSources; name not empty and within kMaxSourceNameBytes.
 [[nodiscard]] Status ValidateSource(const SourceRecord& source);
 
+// Crawl id not empty and within kMaxCrawlIdBytes; share in (0, 1]; maximum of the rate in
+// (0, kMaxCrawlsPerSecond]; at most kMaxPageIds pages; spans in [0, kMaxIntervalSeconds].
+[[nodiscard]] Status ValidateCrawl(const CrawlRecord& crawl);
+
 // Crawl rate in [0, kMaxCrawlsPerSecond]; policy name not empty if set.
 [[nodiscard]] Status ValidateSettings(const Settings& settings);
 

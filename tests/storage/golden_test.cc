@@ -175,6 +175,16 @@ Settings GoldenSettings() {
 
 Settings GoldenPause() { return {.paused = true, .pause_reason = "moving the store"}; }
 
+CrawlRecord GoldenCrawl() {
+  return {.crawl_id = "shop",
+          .share = 0.25,
+          .max_rate = Rate::PerSecond(12.5),
+          .max_pages = 0,
+          .min_delay = Duration::Millis(2500),
+          .max_in_flight = 0,
+          .min_page_interval = Duration::Seconds(30)};
+}
+
 FingerprintSecret GoldenSecret() {
   FingerprintSecret secret;
   for (size_t i = 0; i < secret.size(); ++i) secret[i] = static_cast<uint8_t>(0xF0 + i);
@@ -227,6 +237,20 @@ void AddSettings(std::vector<Row>* rows) {
   add("settings_pause.v1", GoldenPause());
 }
 
+void AddCrawls(std::vector<Row>* rows) {
+  const auto add = [&](const char* name, const CrawlRecord& crawl) {
+    const std::string key = CrawlKeyOf(crawl.crawl_id);
+    std::string value;
+    EncodeCrawl(key, crawl, &value);
+    rows->push_back({name, key, value, [crawl](auto k, auto bytes) {
+                       CrawlRecord decoded;
+                       return DecodeCrawl(k, bytes, &decoded).ok() && decoded == crawl;
+                     }});
+  };
+  add("crawl.v1", GoldenCrawl());
+  add("crawl_deleting.v1", {.crawl_id = "DEFAULT", .deleting = true});
+}
+
 std::vector<Row> AllRows() {
   std::vector<Row> rows = PageRows();
   std::string value;
@@ -241,6 +265,13 @@ std::vector<Row> AllRows() {
   rows.push_back({"host_throttled.v1", key, value, [](auto k, auto bytes) {
                     HostRow row;
                     return DecodeHost(k, bytes, &row).ok() && row.record == GoldenThrottledHost();
+                  }});
+  HostRecord deleting = GoldenHost();
+  deleting.deleting = true;
+  EncodeHost(key, 77, deleting, &value);
+  rows.push_back({"host_deleting.v1", key, value, [deleting](auto k, auto bytes) {
+                    HostRow row;
+                    return DecodeHost(k, bytes, &row).ok() && row.record == deleting;
                   }});
   key = LeaseKeyOf(5, 77);
   EncodeLeases(key, GoldenLeases(), &value);
@@ -262,6 +293,7 @@ std::vector<Row> AllRows() {
                     return DecodeSource(k, bytes, &source).ok() && source == retired;
                   }});
   AddSettings(&rows);
+  AddCrawls(&rows);
   key = MetaKeyOf(MetaKey::kEpoch, 2);
   EncodeEpoch(key, GoldenEpoch(), &value);
   rows.push_back({"epoch.v1", key, value, [](auto k, auto bytes) {

@@ -144,6 +144,7 @@ HostRecord RandomRecords::Host(const std::string& host) {
   record.last_throttled = Time();
   record.blocked_until = Time();
   record.last_assignment = Time();
+  record.deleting = Chance(10);
   return record;
 }
 
@@ -175,6 +176,18 @@ Settings RandomRecords::RandomSettings() {
   if (Chance(50)) settings.min_page_interval = Duration::Seconds(static_cast<int64_t>(Below(99)));
   if (settings.paused) settings.pause_reason = Text(limits::kMaxPauseReasonBytes);
   return settings;
+}
+
+CrawlRecord RandomRecords::Crawl(const std::string& crawl_id) {
+  CrawlRecord crawl{.crawl_id = crawl_id};
+  if (Chance(50)) crawl.share = (1 + static_cast<double>(Below(100))) / 100;
+  if (Chance(50)) crawl.max_rate = freshet::Rate::PerSecond(1 + static_cast<double>(Below(100)));
+  if (Chance(50)) crawl.max_pages = Below(limits::kMaxPageIds + 1);
+  if (Chance(50)) crawl.min_delay = Duration::Micros(static_cast<int64_t>(Below(1 << 30)));
+  if (Chance(50)) crawl.max_in_flight = static_cast<uint32_t>(Below(9));
+  if (Chance(50)) crawl.min_page_interval = Duration::Seconds(static_cast<int64_t>(Below(99)));
+  crawl.deleting = Chance(10);
+  return crawl;
 }
 
 EpochRecord RandomRecords::Epoch(uint16_t shard) {

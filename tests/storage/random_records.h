@@ -30,6 +30,7 @@ class RandomRecords {
   LeaseRecord Lease(PageNumber page, uint64_t sequence);
   SignalCounts Signals();
   Settings RandomSettings();
+  CrawlRecord Crawl(const std::string& crawl_id);
   EpochRecord Epoch(uint16_t shard);
 
  private:

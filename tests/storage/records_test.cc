@@ -118,6 +118,14 @@ class Kinds {
          },
          [this](auto key, auto value) { return DecodeSettings(key, value, &settings2_); },
          [this] { return settings_ == settings2_; }});
+    all_.push_back({"crawl", CrawlKeyOf("shop"),
+                    [this](const std::string& key) {
+                      crawl_ = random_.Crawl("shop");
+                      EncodeCrawl(key, crawl_, &value_);
+                      return value_;
+                    },
+                    [this](auto key, auto value) { return DecodeCrawl(key, value, &crawl2_); },
+                    [this] { return crawl_ == crawl2_; }});
     all_.push_back({"epoch", MetaKeyOf(MetaKey::kEpoch, 63),
                     [this](const std::string& key) {
                       epoch_ = random_.Epoch(63);
@@ -159,6 +167,7 @@ class Kinds {
   std::vector<LeaseEntry> leases_, leases2_;
   SourceRecord source_, source2_;
   Settings settings_, settings2_;
+  CrawlRecord crawl_, crawl2_;
   EpochRecord epoch_, epoch2_;
 };
 
@@ -207,7 +216,8 @@ TEST(Records, ArbitraryPayloadsNeverCrashAndAreValidOrRefused) {
   Kinds kinds(4);
   const std::map<std::string, Family> families = {
       {"page", Family::kPages},     {"host", Family::kHosts},    {"leases", Family::kLeases},
-      {"source", Family::kSources}, {"settings", Family::kMeta}, {"epoch", Family::kMeta}};
+      {"source", Family::kSources}, {"settings", Family::kMeta}, {"epoch", Family::kMeta},
+      {"crawl", Family::kMeta}};
   int accepted = 0;
   for (Kind& kind : kinds.all()) {
     SCOPED_TRACE(kind.name);
@@ -364,6 +374,14 @@ TEST(Validate, NamesTheFieldThatIsWrong) {
   EXPECT_FALSE(ValidateHost({.host = "h", .last_throttled = Instant::FromMicros(-1)}).ok());
   EXPECT_FALSE(ValidateSettings({.crawl_rate = Rate::PerSecond(NAN), .policy = {}}).ok());
   EXPECT_FALSE(ValidateSettings({.policy = {}, .min_delay = Duration::Micros(-1)}).ok());
+  EXPECT_TRUE(ValidateCrawl({.crawl_id = "c", .share = 1}).ok());
+  for (const double share : {0.0, -0.5, 1.001, double{NAN}}) {
+    EXPECT_FALSE(ValidateCrawl({.crawl_id = "c", .share = share}).ok()) << share;
+  }
+  EXPECT_FALSE(ValidateCrawl({.crawl_id = "", .share = 1}).ok());
+  EXPECT_FALSE(ValidateCrawl({.crawl_id = "c", .max_rate = Rate::PerSecond(0)}).ok());
+  EXPECT_FALSE(ValidateCrawl({.crawl_id = "c", .max_pages = limits::kMaxPageIds + 1}).ok());
+  EXPECT_FALSE(ValidateCrawl({.crawl_id = "c", .min_delay = Duration::Micros(-1)}).ok());
   EXPECT_FALSE(ValidateSettings({.policy = {}, .min_page_interval = Duration::Micros(-1)}).ok());
 }
 

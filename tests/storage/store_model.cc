@@ -86,6 +86,8 @@ void StoreContents::Apply(const Changes& changes) {
   for (const LeaseRecord& lease : changes.leases) leases[lease.id] = lease;
   for (const LeaseId id : changes.closed_leases) leases.erase(id);
   for (const SourceRecord& source : changes.sources) sources[source.index] = source;
+  for (const CrawlRecord& crawl : changes.crawls) crawls[crawl.crawl_id] = crawl;
+  for (const std::string& crawl : changes.removed_crawls) crawls.erase(crawl);
   if (changes.settings) settings = *changes.settings;
   if (changes.epoch) epochs[changes.epoch->shard] = *changes.epoch;
 }
@@ -95,6 +97,7 @@ std::string StoreContents::DifferenceFrom(const StoreContents& other) const {
        {DifferenceOf("pages", pages, other.pages), DifferenceOf("hosts", hosts, other.hosts),
         DifferenceOf("leases", leases, other.leases),
         DifferenceOf("sources", sources, other.sources),
+        DifferenceOf("crawls", crawls, other.crawls),
         DifferenceOf("epochs", epochs, other.epochs)}) {
     if (!difference.empty()) return difference;
   }
@@ -110,6 +113,7 @@ StatusOr<StoreContents> ReadContents(const Store& store) {
   ASSIGN_OR_RETURN(GlobalRecords globals, store.LoadGlobals());
   for (SourceRecord& source : globals.sources) contents.sources[source.index] = source;
   for (EpochRecord& epoch : globals.epochs) contents.epochs[epoch.shard] = epoch;
+  for (CrawlRecord& crawl : globals.crawls) contents.crawls[crawl.crawl_id] = crawl;
   contents.settings = globals.settings;
   return contents;
 }
@@ -169,6 +173,11 @@ void Script::Write() {
     changes.removed_hosts.emplace_back("unseen.example");
   }
   if (random_.Chance(10)) changes.sources.push_back({.name = "feed", .index = 7});
+  if (random_.Chance(10)) {
+    changes.crawls.push_back(random_.Crawl("shop"));
+  } else if (before.crawls.contains("shop") && random_.Chance(20)) {
+    changes.removed_crawls.emplace_back("shop");
+  }
   if (random_.Chance(10)) changes.settings = random_.RandomSettings();
   if (random_.Chance(10)) changes.epoch = random_.Epoch(static_cast<uint16_t>(random_.Below(3)));
   StoreContents next = before;

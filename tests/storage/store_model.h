@@ -20,6 +20,7 @@ struct StoreContents {
   std::map<LeaseId, LeaseRecord> leases;
   std::map<uint8_t, SourceRecord> sources;
   std::map<uint16_t, EpochRecord> epochs;
+  std::map<std::string, CrawlRecord> crawls;
   Settings settings;
   bool operator==(const StoreContents&) const = default;
 
