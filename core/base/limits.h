@@ -135,6 +135,22 @@ inline constexpr int kMaxSignalsDuringLease = 16;
 // Ids of recent signals kept per shard for deduplication.
 inline constexpr size_t kMaxRememberedSignalIds = 65'536;
 
+// --- Crawl ids
+
+// That have pages or settings.
+inline constexpr size_t kMaxCrawls = 65'535;
+// Those with a share or a maximum of the crawl rate, each of which has an index of its own in every
+// shard, and all others together: a bit of a word for each.
+inline constexpr size_t kMaxCrawlClasses = 64;
+// Pages of a crawl id or host being deleted that one commit of a shard removes, and ids that are
+// looked at for them.
+inline constexpr size_t kDeletionSlice = 256;
+inline constexpr uint32_t kDeletionScan = 32'768;
+// Crawl ids that metrics show one by one.
+inline constexpr size_t kMaxCrawlsShown = 100;
+// Hosts that one look at a shard goes through for a list of hosts.
+inline constexpr uint32_t kHostScan = 16'384;
+
 }  // namespace freshet::limits
 
 #endif  // FRESHET_CORE_BASE_LIMITS_H_

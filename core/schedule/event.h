@@ -5,6 +5,7 @@
 #define FRESHET_CORE_SCHEDULE_EVENT_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -14,6 +15,7 @@
 #include "core/base/units.h"
 #include "core/model/page.h"
 #include "core/schedule/changes.h"
+#include "core/schedule/crawl_table.h"
 
 namespace freshet {
 
@@ -119,6 +121,34 @@ struct SetSource {
   SourceRecord source;
 };
 
+// What is set for a crawl id from now on. Every shard is told; the one that is to have it stored
+// first of all.
+struct SetCrawl {
+  CrawlTable::Terms terms;
+  bool store = false;
+};
+
+// Nothing is set for the crawl id any more.
+struct ForgetCrawl {
+  std::string crawl_id;
+  bool store = false;
+};
+
+// Takes all pages of a host away, a slice at a time, and what is set for it. Until that is done, it
+// takes no new ones.
+struct DeleteHost {
+  std::string host;
+};
+
+// Removes a page whose crawl id or host is being deleted. Comes from the shard itself, as does what
+// follows when that is done for a host.
+struct RemoveDeleted {
+  PageNumber page;
+};
+struct EndHostDeletion {
+  std::string host;
+};
+
 // The page crosses an age edge of its operational time: staleness is carried, rates change. Derived
 // from stored state alone, so it writes nothing.
 struct EnterAgeBin {
@@ -141,7 +171,8 @@ struct ChangeSettings {
 
 using Event = std::variant<UpsertPage, RemovePage, RecheckPage, ReportCrawl, SignalChange,
                            LeasePage, ReturnLease, ExpireLease, SetHost, ForgetHost, SetSource,
-                           ChangeSettings, EnterAgeBin, ReweighSignals, Reestimate>;
+                           ChangeSettings, SetCrawl, ForgetCrawl, DeleteHost, RemoveDeleted,
+                           EndHostDeletion, EnterAgeBin, ReweighSignals, Reestimate>;
 
 // --- Replies
 

@@ -13,6 +13,11 @@ void HostGate::SetDefaults(const PolitenessDefaults& defaults) {
   defaults_ = defaults;
 }
 
+void HostGate::SetDefaultsOf(HostId host, const std::optional<PolitenessDefaults>& defaults) {
+  std::unique_ptr<PolitenessDefaults>& its = hosts_.at(host.value()).defaults;
+  its = defaults ? std::make_unique<PolitenessDefaults>(*defaults) : nullptr;
+}
+
 HostId HostGate::Intern(const std::string& host) {
   const HostId next = free_ids_.empty() ? HostId(id_limit()) : free_ids_.back();
   const auto [it, inserted] = ids_.try_emplace(host, next);
@@ -73,31 +78,32 @@ void HostGate::PutBack(HostId host) {
 
 Instant HostGate::FreeAt(HostId host) const {
   const Host& entry = hosts_.at(host.value());
-  const uint32_t limit = entry.record.max_in_flight.value_or(defaults_.max_in_flight);
+  const uint32_t limit = entry.record.max_in_flight.value_or(DefaultsOf(entry).max_in_flight);
   if (limit != 0 && entry.in_flight >= limit) return Instant::Infinite();
-  return std::max(RestedAt(entry.record), Delayed(entry.record, entry.last_pick));
+  return std::max(RestedAt(entry), Delayed(entry, entry.last_pick));
 }
 
 Duration HostGate::MinDelay(HostId host) const {
-  return record(host).min_delay.value_or(defaults_.min_delay);
+  return record(host).min_delay.value_or(DefaultsOf(host).min_delay);
 }
 
 Duration HostGate::PageInterval(HostId host) const {
   return record(host).min_page_interval.value_or(defaults_.min_page_interval);
 }
 
-Instant HostGate::Delayed(const HostRecord& record, Instant last) const {
+Instant HostGate::Delayed(const Host& host, Instant last) const {
   if (last == Instant()) return {};
-  return last + record.min_delay.value_or(defaults_.min_delay);
+  return last + host.record.min_delay.value_or(DefaultsOf(host).min_delay);
 }
 
-Instant HostGate::RestedAt(const HostRecord& record) const {
-  return std::max(record.blocked_until, Delayed(record, record.last_assignment));
+Instant HostGate::RestedAt(const Host& host) const {
+  return std::max(host.record.blocked_until, Delayed(host, host.record.last_assignment));
 }
 
-Instant HostGate::ForgottenAt(const HostRecord& record) const {
+Instant HostGate::ForgottenAt(const Host& host) const {
+  const HostRecord& record = host.record;
   // Each throttled answer stands for a quiet time.
-  return std::max(RestedAt(record), QuietSince(record) + throttles_forgiven_in_ * record.throttles);
+  return std::max(RestedAt(host), QuietSince(record) + throttles_forgiven_in_ * record.throttles);
 }
 
 void HostGate::RemovePage(HostId host) {
@@ -109,7 +115,7 @@ void HostGate::RemovePage(HostId host) {
 
 void HostGate::Rest(HostId host) {
   Host& entry = hosts_.at(host.value());
-  const Instant until = ForgottenAt(entry.record);
+  const Instant until = ForgottenAt(entry);
   if (entry.pages > 0 || until >= entry.resting_until) return;
   entry.resting_until = until;
   resting_.push({until, host});
@@ -125,7 +131,7 @@ void HostGate::TakeRested(Instant now, size_t max, std::vector<HostId>* hosts) {
     if (CanForget(host, now)) {
       hosts->push_back(host);
       --max;
-    } else if (ForgottenAt(entry.record) > now) {
+    } else if (ForgottenAt(entry) > now) {
       Rest(host);
     }
   }
@@ -138,7 +144,7 @@ bool HostGate::CanForget(HostId host, Instant now) const {
   plain.blocked_until = plain.last_assignment = plain.last_throttled = Instant();
   plain.throttles = 0;
   return entry.pages == 0 && entry.in_flight == 0 && !entry.record.host.empty() &&
-         ForgottenAt(entry.record) <= now && plain == HostRecord{.host = entry.record.host};
+         ForgottenAt(entry) <= now && plain == HostRecord{.host = entry.record.host};
 }
 
 void HostGate::Forget(HostId host) {

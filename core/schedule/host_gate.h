@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <string>
@@ -42,11 +43,18 @@ class HostGate {
   void SetDefaults(const PolitenessDefaults& defaults);
   [[nodiscard]] const PolitenessDefaults& defaults() const { return defaults_; }
 
+  // What the host has instead of the defaults, for as long as it is known; nullopt: those.
+  void SetDefaultsOf(HostId host, const std::optional<PolitenessDefaults>& defaults);
+  [[nodiscard]] const PolitenessDefaults& DefaultsOf(HostId host) const {
+    return DefaultsOf(hosts_.at(host.value()));
+  }
+
   // The id of the host; a new one for an unknown name.
   HostId Intern(const std::string& host);
   [[nodiscard]] std::optional<HostId> Find(std::string_view host) const;
   [[nodiscard]] const HostRecord& record(HostId host) const;
   [[nodiscard]] uint32_t in_flight(HostId host) const;
+  [[nodiscard]] uint32_t pages(HostId host) const { return hosts_.at(host.value()).pages; }
   [[nodiscard]] size_t size() const { return ids_.size(); }
   // Ids are below this; some may belong to no host now.
   [[nodiscard]] uint32_t id_limit() const { return static_cast<uint32_t>(hosts_.size()); }
@@ -93,19 +101,23 @@ class HostGate {
     uint32_t picks = 0;      // whose lease is not open yet
     Instant last_pick;       // of these
     uint32_t pages = 0;
-    Instant resting_until = Instant::Infinite();  // of its entry in resting_ that counts
+    Instant resting_until = Instant::Infinite();   // of its entry in resting_ that counts
+    std::unique_ptr<PolitenessDefaults> defaults;  // null: those of all
   };
   struct Resting {
     Instant until;
     HostId host;
     bool operator>(const Resting& other) const { return until > other.until; }
   };
+  [[nodiscard]] const PolitenessDefaults& DefaultsOf(const Host& host) const {
+    return host.defaults == nullptr ? defaults_ : *host.defaults;
+  }
   // When the delay since an assignment is over; none: there was no assignment.
-  [[nodiscard]] Instant Delayed(const HostRecord& record, Instant last) const;
+  [[nodiscard]] Instant Delayed(const Host& host, Instant last) const;
   // When neither delay nor block is running any more.
-  [[nodiscard]] Instant RestedAt(const HostRecord& record) const;
+  [[nodiscard]] Instant RestedAt(const Host& host) const;
   // And nothing that the host has answered counts any more.
-  [[nodiscard]] Instant ForgottenAt(const HostRecord& record) const;
+  [[nodiscard]] Instant ForgottenAt(const Host& host) const;
 
   PolitenessDefaults defaults_;
   Duration throttles_forgiven_in_;

@@ -18,8 +18,9 @@ uint32_t SliceEnd(uint32_t from, size_t limit) {
 
 }  // namespace
 
-PickSource::PickSource(const PageTable& pages, const HostGate& hosts, const CrawlPolicy& policy)
-    : pages_(pages), hosts_(hosts), policy_(policy), in_force_(policy) {
+PickSource::PickSource(const PageTable& pages, const HostGate& hosts, const CrawlPolicy& policy,
+                       const CrawlTable* crawls)
+    : pages_(pages), hosts_(hosts), crawls_(crawls), policy_(policy), in_force_(policy) {
   CHECK(pages.id_limit() == 0 && hosts.id_limit() == 0, "pages or hosts that nobody has told of");
   plan_in_force() ? StartQueue() : StartIndex();
 }
@@ -59,7 +60,7 @@ void PickSource::TakeOverByIndex() {
   if (!roomy_ || index_->size() < pages_.size()) {
     // An index files its pages at its first pick and follows the price by its picks: with one now
     // and then neither is left to the moment in which it takes over.
-    if (picked_ > Instant()) (void)index_->Best(picked_);
+    if (picked_ > Instant()) (void)index_->Best(picked_, kAllClasses);
     return;
   }
   CHECK(index_->size() == pages_.size(), "the index has {} pages of {}", index_->size(),
@@ -121,7 +122,7 @@ void PickSource::RetireQueue() {
 
 void PickSource::StartIndex() {
   CHECK(!index_, "there is an index");
-  index_ = std::make_unique<PriceIndex>();
+  index_ = std::make_unique<ClassedIndex>(hosts_);
   StartRoom();
 }
 
@@ -139,7 +140,7 @@ void PickSource::File(PageId id, const IndexEntry& entry, Instant asked_at) {
   CHECK(pages_.known(id), "page {} is not known", id.value());
   CHECK(entry.host.value() < hosts_.id_limit(), "host {} is not known", entry.host.value());
   if (FilesInIndex()) {
-    index_->Put(id, entry);
+    index_->Put(id, entry, ClassOf(id));
     if (pages_.IsAny(id, PageTable::kNotToBePicked)) index_->Suspend(id);
   }
   if (FilesInQueue()) FileInQueue(id, entry, asked_at);

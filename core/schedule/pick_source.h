@@ -28,9 +28,10 @@
 
 #include "core/base/segmented_array.h"
 #include "core/base/units.h"
-#include "core/index/price_index.h"
 #include "core/plan/plan_queue.h"
+#include "core/schedule/classed_index.h"
 #include "core/schedule/crawl_policy.h"
+#include "core/schedule/crawl_table.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/page_plan.h"
 #include "core/schedule/page_table.h"
@@ -43,8 +44,9 @@ namespace freshet {
 // operations a call, unless said otherwise; while a change of policy runs, those of both.
 class PickSource {
  public:
-  // Both outlive it.
-  PickSource(const PageTable& pages, const HostGate& hosts, const CrawlPolicy& policy);
+  // All outlive it. `crawls` knows of every page that is filed; null: all are of class 0.
+  PickSource(const PageTable& pages, const HostGate& hosts, const CrawlPolicy& policy,
+             const CrawlTable* crawls = nullptr);
   PickSource(const PickSource&) = delete;
   PickSource& operator=(const PickSource&) = delete;
 
@@ -74,14 +76,15 @@ class PickSource {
   // No call is about an earlier instant from now on; plans reckon from there.
   void Hear(Instant now) { latest_ = std::max(latest_, now); }
   // The page to crawl at `at`, left in; none: nothing is eligible. With its value or, under a plan,
-  // its urgency; infinite: forced. `at` must not be earlier than in the call before.
-  [[nodiscard]] std::optional<IndexPick> Best(Instant at) {
+  // its urgency; infinite: forced. `at` must not be earlier than in the call before. `among`: only
+  // of these classes; a plan knows of none.
+  [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among = kAllClasses) {
     Hear(at);
     picked_ = std::max(picked_, at);
-    if (!plan_in_force()) return index_->Best(at);
+    if (!plan_in_force()) return index_->Best(at, among);
     const std::optional<PlanPick> first = queue_->Best(at);
     if (!first) return std::nullopt;
-    return IndexPick{first->page, first->urgency};
+    return ClassedPick{first->page, first->urgency, 0};
   }
 
   // --- Pages. Precondition of all: the page table has the page.
@@ -95,6 +98,10 @@ class PickSource {
   // What the flags of the page say has changed: it is not to be picked, or is again.
   void Suspend(PageId id);
   void Resume(PageId id);
+  // Has the page compete in the class of its crawl id, which has changed; true: it did not.
+  bool FollowClass(PageId id) {
+    return index_ && index_->Move(id, ClassOf(id), pages_.IsAny(id, PageTable::kNotToBePicked));
+  }
   // The host under which the page is filed. Precondition: it is filed.
   [[nodiscard]] HostId HostOf(PageId id) const {
     return plan_in_force() ? queue_->Entry(id).host : index_->HostOf(id);
@@ -152,6 +159,9 @@ class PickSource {
   [[nodiscard]] bool InQueue(PageId id) const { return queue_ && queue_->Has(id); }
   // Whether a rate policy is set and its plan is welcome.
   [[nodiscard]] bool AwaitsPlan() const { return queue_ && policy_.plan; }
+  [[nodiscard]] CrawlClass ClassOf(PageId id) const {
+    return crawls_ == nullptr ? CrawlClass{0} : crawls_->ClassOf(id);
+  }
   void FileInQueue(PageId id, const IndexEntry& entry, Instant asked_at);
   // What the plan has for the page, as PlanFacts holds it; newcomers have their rate.
   [[nodiscard]] float ShareOf(PageId id) const;
@@ -160,7 +170,8 @@ class PickSource {
 
   const PageTable& pages_;
   const HostGate& hosts_;
-  std::unique_ptr<PriceIndex> index_;
+  const CrawlTable* const crawls_;
+  std::unique_ptr<ClassedIndex> index_;
   std::unique_ptr<PlanQueue> queue_;
   CrawlPolicy policy_;
   CrawlPolicy in_force_;             // with a plan: picks are taken from the queue

@@ -56,8 +56,69 @@ void ShardState::TakeDueTimers(Instant now, size_t max, std::vector<Event>* even
 
 Instant ShardState::next_timer() const { return impl_->next_timer(); }
 std::optional<Pick> ShardState::Peek(Instant at) { return impl_->Peek(at); }
-std::optional<Pick> ShardState::Take(Instant at) { return impl_->Take(at); }
+std::optional<Pick> ShardState::Take(Instant at, ClassSet among) { return impl_->Take(at, among); }
 void ShardState::PutBack(PageNumber page) { impl_->PutBack(page); }
+
+Status ShardState::LoadCrawl(const CrawlTable::Terms& terms) {
+  RETURN_IF_ERROR(InternCrawl(terms.record.crawl_id).status());
+  impl_->InstallCrawl(terms);
+  return absl::OkStatus();
+}
+
+StatusOr<CrawlIndex> ShardState::InternCrawl(std::string_view crawl_id) {
+  const std::optional<CrawlIndex> crawl = impl_->crawls.Intern(crawl_id);
+  if (crawl) return *crawl;
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    "there are {} crawl ids, the most there can be", limits::kMaxCrawls);
+}
+
+std::vector<CrawlStatus> ShardState::Crawls() const {
+  std::vector<CrawlStatus> statuses;
+  const CrawlTable& crawls = impl_->crawls;
+  statuses.reserve(crawls.size());
+  for (uint16_t i = 0; i < crawls.index_limit(); ++i) {
+    const CrawlIndex crawl(i);
+    if (!crawls.known(crawl)) continue;
+    statuses.push_back({.crawl_id = crawls.name(crawl), .counters = crawls.counters(crawl)});
+  }
+  return statuses;
+}
+
+std::vector<CrawlStatus> ShardState::CrawlsWithTerms() const {
+  std::vector<CrawlStatus> statuses;
+  const CrawlTable& crawls = impl_->crawls;
+  for (const CrawlIndex crawl : crawls.with_terms()) {
+    statuses.push_back({.crawl_id = crawls.name(crawl), .counters = crawls.counters(crawl)});
+  }
+  return statuses;
+}
+
+std::vector<std::string> ShardState::TakeEmptied() { return std::exchange(impl_->emptied, {}); }
+
+StatusOr<HostStatus> ShardState::DescribeHost(const std::string& host) const {
+  const std::optional<HostId> id = impl_->hosts.Find(host);
+  if (!id) return NotFound("host: {} has no page", host);
+  return impl_->Describe(*id);
+}
+
+uint32_t ShardState::ListHosts(const HostQuery& query, uint32_t first, size_t most,
+                               std::vector<HostStatus>* found) const {
+  const HostGate& hosts = impl_->hosts;
+  const uint32_t limit = hosts.id_limit();
+  const uint32_t end = first + std::min(limits::kHostScan, limit - std::min(limit, first));
+  uint32_t next = first;
+  for (; next < end && most > 0; ++next) {
+    const HostId host(next);
+    const std::string& name = hosts.record(host).host;
+    const bool fits = !name.empty() && name.starts_with(query.prefix) &&
+                      name.find(query.part) != std::string::npos;
+    if (!fits) continue;
+    found->push_back(impl_->Describe(host));
+    --most;
+  }
+  return next;
+}
+
 double ShardState::price() const { return impl_->price; }
 
 bool ShardState::SetPolicy(const CrawlPolicy& policy) { return impl_->picks.SetPolicy(policy); }
@@ -81,6 +142,7 @@ bool ShardState::FinishPlan(bool* refile) {
   if (!impl_->picks.FinishPlan(refile)) return false;
   // The urgency of what a plan picks is no price.
   impl_->price = 0;
+  impl_->prices.fill(0);
   return true;
 }
 

@@ -6,6 +6,7 @@
 //
 //   shard_state.cc     start-up, installing, picks, timers, politeness
 //   shard_steps.cc     one function per event: what it stages
+//   shard_crawls.cc    crawl ids: what is set for them; deletions
 //   shard_pages.cc     how a page is filed: what index and plan are told of its record
 //   shard_waits.cc     how long what was not fetched waits
 //   shard_view.cc      looking: why a page is, or is not, crawled now
@@ -15,6 +16,7 @@
 #ifndef FRESHET_CORE_SCHEDULE_SHARD_IMPL_H_
 #define FRESHET_CORE_SCHEDULE_SHARD_IMPL_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,8 +25,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/index/index_entry.h"
 #include "core/schedule/age_bin_wheel.h"
+#include "core/schedule/crawl_table.h"
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/leases.h"
@@ -55,7 +59,7 @@ class ShardState::Impl {
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   [[nodiscard]] Instant next_timer() const;
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
-  [[nodiscard]] std::optional<Pick> Take(Instant at);
+  [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among);
   void PutBack(PageNumber number);
   void SetPoliteness(const PolitenessDefaults& defaults);
   // A slice of the hosts that are to follow new defaults.
@@ -72,17 +76,19 @@ class ShardState::Impl {
 
   // --- shard_pages.cc: how a page is filed
   [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
-                                       const PageSpec& spec, const PageState& state) const;
+                                       const PageSpec& spec, const PageState& state,
+                                       CrawlClass crawl_class = 0) const;
   void FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const;
   // What is known of a page without its host.
-  [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state,
-                                     HostId host) const;
+  [[nodiscard]] IndexEntry MakeEntry(const PageSpec& spec, const PageState& state, HostId host,
+                                     CrawlClass crawl_class) const;
   // What `default` makes of it: the value counts as far as the page is likely there, and less where
   // it can wait.
-  void WeighAsDefault(const PageState& state, IndexEntry* entry) const;
+  void WeighAsDefault(const PageState& state, CrawlClass crawl_class, IndexEntry* entry) const;
   void FileAsGone(const PageSpec& spec, const PageState& state, IndexEntry* entry) const;
   // All of it.
-  [[nodiscard]] IndexEntry EntryOf(const PageSpec& spec, const PageState& state, HostId host) const;
+  [[nodiscard]] IndexEntry EntryOf(PageId id, const PageSpec& spec, const PageState& state,
+                                   HostId host) const;
   // Has the page wait until so long after its last crawl; none: it does not hold.
   static void Hold(IndexEntry* entry, Instant last_crawl, Duration interval);
   // Takes over spec and state of a page, and files it.
@@ -93,7 +99,9 @@ class ShardState::Impl {
   // When a signal since the last crawl asked for a crawl by the plan; infinite: none did. A page
   // that the plan crawls on signals alone and nobody has crawled yet asked when it was first seen.
   [[nodiscard]] Instant AskedAt(PageId id, const PageState& state) const;
-  [[nodiscard]] PageId AddPage(PageNumber number, uint64_t fingerprint, HostId host);
+  [[nodiscard]] PageId AddPage(const PageRecord& record, HostId host, Transaction& txn);
+  // The host has one page more, of this crawl id. `placed`: see CrawlTable::Add.
+  void CountPage(PageId id, HostId host, CrawlIndex crawl, bool placed);
   void DropPage(PageId id);
   void SetGone(PageId id, bool gone);
   // Sets a flag, and withholds or offers the page accordingly.
@@ -179,6 +187,34 @@ class ShardState::Impl {
   // What a worker is told that the page is worth: its crawl value, also where a plan picked it.
   [[nodiscard]] double AssignedValue(const PageRecord& page, const LeasePage& event) const;
 
+  // --- shard_crawls.cc: crawl ids and deletions
+  [[nodiscard]] Reply Step(const SetCrawl& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const ForgetCrawl& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const DeleteHost& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const RemoveDeleted& event, Instant now, Transaction& txn);
+  [[nodiscard]] Reply Step(const EndHostDeletion& event, Instant now, Transaction& txn);
+  // Stages the removal of a page.
+  void RemoveStaged(Transaction::Page& page, Transaction& txn) const;
+  // Whether an upsert is taken, as far as its crawl id and host go; `created`: of a new page, whose
+  // place is then taken.
+  [[nodiscard]] Status AdmitUpsert(const UpsertPage& event, bool created, Transaction& txn) const;
+  void InstallCrawls(const Transaction& txn);
+  void InstallCrawl(const CrawlTable::Terms& terms);
+  // To count what happens to the page; null: nobody knows its crawl id yet.
+  [[nodiscard]] CrawlCounters* CountersOf(const PageRecord& page);
+  // Between two crawls of a page of that host.
+  [[nodiscard]] Duration IntervalOf(CrawlIndex crawl, HostId host) const;
+  // Has the host go by what is set for the crawl ids that have pages of it.
+  void FollowCrawlsOf(HostId host);
+  // Has pages of what is being deleted removed, some at a time.
+  void SweepDeleted(Instant now, size_t max, std::vector<Event>* events);
+  // A pass over all pages is over: what of the deletions is done.
+  void EndSweep(size_t max, std::vector<Event>* events);
+  void BeginSweep();
+  [[nodiscard]] bool IsDeleted(PageId id) const;
+  // A slice of the pages that are to follow the class of their crawl id.
+  void FollowClasses();
+
   // --- shard_waits.cc: not to be crawled before some instant
   // A crawl failed.
   void WaitAfterError(const ReportCrawl& report, Instant now, PageRecord& page) const;
@@ -210,8 +246,14 @@ class ShardState::Impl {
   // --- shard_view.cc: looking
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
   // When the value of the page is the price, or was already: then now.
-  [[nodiscard]] Instant ReachesPrice(const IndexEntry& entry, Instant now) const;
+  [[nodiscard]] Instant ReachesPrice(const IndexEntry& entry, double price, Instant now) const;
   [[nodiscard]] std::optional<LeaseRecord> LeaseOut(PageId id) const;
+  [[nodiscard]] HostStatus Describe(HostId host) const {
+    return {.record = hosts.record(host),
+            .defaults = hosts.DefaultsOf(host),
+            .pages = hosts.pages(host),
+            .in_flight = hosts.in_flight(host)};
+  }
 
   ShardOptions options;  // of which the policy is that of the start; see picks.policy()
   Estimator estimator;
@@ -219,15 +261,24 @@ class ShardState::Impl {
   Leases leases;
   ShardCounters counters;
   double price = 0;  // value of the last page taken by an index
-  Urgency urgency;
+  // The same by class, where pages compete with those of their own.
+  std::array<double, limits::kMaxCrawlClasses> prices{};
+  std::array<Urgency, limits::kMaxCrawlClasses> urgencies;
   uint64_t epoch = 0;
   PageTable pages;
+  CrawlTable crawls;
   PickSource picks;
   PagesOut out;
   AgeBinWheel edges;
   FreshnessSample freshness;
   SignalIds signal_ids;
-  uint32_t following = UINT32_MAX;  // hosts from here on are still to follow new defaults
+  uint32_t following = UINT32_MAX;   // hosts from here on are still to follow new defaults
+  uint32_t reclassing = UINT32_MAX;  // pages from here on are still to follow their class
+  uint32_t sweep = UINT32_MAX;       // the next page to look at for deletions; most: there are none
+  Instant sweep_at;                  // not before
+  absl::flat_hash_set<HostId> deleted_hosts;
+  absl::flat_hash_set<std::string> told_empty;      // crawl ids
+  std::vector<std::string> emptied;                 // to be told
   absl::flat_hash_map<Slot, uint64_t> next_serial;  // of the next page of the slot
 };
 

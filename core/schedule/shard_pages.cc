@@ -42,7 +42,8 @@ Instant IntervalStart(const PageState& state) {
 
 }  // namespace
 
-void ShardState::Impl::WeighAsDefault(const PageState& state, IndexEntry* entry) const {
+void ShardState::Impl::WeighAsDefault(const PageState& state, CrawlClass crawl_class,
+                                      IndexEntry* entry) const {
   // The page is filed anew at its next edge: what it is worth by then is on the safe side.
   const Instant edge = estimator.NextEdge(state);
   const double alive = estimator.AliveChance(state, edge.infinite() ? state.carried_at : edge);
@@ -53,7 +54,7 @@ void ShardState::Impl::WeighAsDefault(const PageState& state, IndexEntry* entry)
     entry->rates.importance = std::max(least, static_cast<float>(weighed));
   };
   weigh(std::max(ValueShare(alive), kLeastWorth));
-  weigh(urgency.Share(*entry));
+  weigh(urgencies[crawl_class].Share(*entry));
 }
 
 // A page that has been gone for a time T comes back at the rate returns/T (core/estimate/life.h).
@@ -78,8 +79,8 @@ void ShardState::Impl::FileAsGone(const PageSpec& spec, const PageState& state,
   entry->since = look;
 }
 
-IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& state,
-                                       HostId host) const {
+IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& state, HostId host,
+                                       CrawlClass crawl_class) const {
   IndexEntry entry;
   const Policy& policy = picks.policy().index;
   entry.policy = policy;
@@ -92,7 +93,7 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
                                                std::max(0.0, elapsed), !state.signals.empty())
                               : kNeverCrawledStaleness;
   entry.since = state.carried_at;
-  if (picks.policy().is_default && !state.gone) WeighAsDefault(state, &entry);
+  if (picks.policy().is_default && !state.gone) WeighAsDefault(state, crawl_class, &entry);
   entry.host = host;
   entry.eligible_from = std::max(spec.not_before, state.retry_at);
   // Without a minimal interval nothing is to be waited for: most pages need no alarm.
@@ -124,25 +125,47 @@ void ShardState::Impl::Hold(IndexEntry* entry, Instant last_crawl, Duration inte
   entry->eligible_from = std::max(entry->eligible_from, last_crawl + interval);
 }
 
-IndexEntry ShardState::Impl::EntryOf(const PageSpec& spec, const PageState& state,
+IndexEntry ShardState::Impl::EntryOf(PageId id, const PageSpec& spec, const PageState& state,
                                      HostId host) const {
-  IndexEntry entry = MakeEntry(spec, state, host);
-  Hold(&entry, IntervalStart(state), hosts.PageInterval(host));
+  IndexEntry entry = MakeEntry(spec, state, host, crawls.ClassOf(id));
+  Hold(&entry, IntervalStart(state), IntervalOf(crawls.Of(id), host));
   return entry;
 }
 
-PageId ShardState::Impl::AddPage(PageNumber number, uint64_t fingerprint, HostId host) {
-  uint64_t& next = next_serial[SlotOf(number)];
-  next = std::max(next, SerialOf(number) + 1);
+PageId ShardState::Impl::AddPage(const PageRecord& record, HostId host, Transaction& txn) {
+  uint64_t& next = next_serial[SlotOf(record.number)];
+  next = std::max(next, SerialOf(record.number) + 1);
   ++counters.pages;
   hosts.AddPage(host);
-  return pages.Add(number, fingerprint);
+  const PageId id =
+      pages.Add(record.number, options.fingerprinter.Of(record.key.crawl_id, record.key.url));
+  const std::optional<CrawlIndex> crawl = crawls.Intern(record.key.crawl_id);
+  CHECK(crawl, "{} crawl ids", crawls.size());
+  const CrawlTable::Terms* terms = crawls.terms(*crawl);
+  const bool placed =
+      terms != nullptr && terms->quota != nullptr && txn.places.Use(terms->quota.get());
+  CountPage(id, host, *crawl, placed);
+  return id;
+}
+
+void ShardState::Impl::CountPage(PageId id, HostId host, CrawlIndex crawl, bool placed) {
+  crawls.Add(id, host, crawl, hosts.pages(host), placed);
+  if (crawls.polite().empty() || crawls.PagesOf(host, crawl, hosts.pages(host)) != 1) return;
+  FollowCrawlsOf(host);
+  picks.HostChanged(host);
 }
 
 void ShardState::Impl::DropPage(PageId id) {
   if (out.Has(id)) TakeBack(id);
-  hosts.RemovePage(picks.HostOf(id));
+  const HostId host = picks.HostOf(id);
+  hosts.RemovePage(host);
   picks.Remove(id);
+  const CrawlIndex crawl = crawls.Of(id);
+  crawls.Remove(id, host, hosts.pages(host));
+  if (!crawls.polite().empty() && crawls.PagesOf(host, crawl, hosts.pages(host)) == 0) {
+    FollowCrawlsOf(host);
+    picks.HostChanged(host);
+  }
   edges.Set(id, Instant::Infinite());
   SetGone(id, false);
   freshness.Remove(id);
@@ -160,6 +183,7 @@ void ShardState::Impl::SetGone(PageId id, bool gone) {
 
 void ShardState::Impl::TakeBack(PageId id) {
   const PagesOut::Out what = out.End(id);
+  if (what.lease != LeaseId()) crawls.ComesBack(id);
   what.lease == LeaseId() ? hosts.PutBack(what.host) : hosts.EndLease(what.host);
   picks.HostChanged(what.host);
 }
@@ -169,6 +193,7 @@ void ShardState::Impl::Orphan(const Transaction::Lease& lease) {
   if (!id || lease.closed) return;
   if (leases.Find(lease.record.id) == nullptr) HandOut(*id, lease.record);
   out.Orphan(*id);
+  crawls.ComesBack(*id);
 }
 
 void ShardState::Impl::EndOrphan(LeaseId lease) {
@@ -197,6 +222,7 @@ void ShardState::Impl::HandOut(PageId id, const LeaseRecord& lease) {
   leases.Put(lease);
   Mark(id, PageTable::kLeased, true);
   Mark(id, PageTable::kTaken, false);
+  crawls.GoesOut(id);
   hosts.OpenLease(out.Lease(id, lease.id, lease.deadline).host, lease.assigned);
 }
 
@@ -217,9 +243,10 @@ void ShardState::Impl::File(PageId id, const PageToLoad& page, const IndexEntry&
 
 void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,
                               const PageState& state) {
-  const PageToLoad page = PrepareLoad(pages.number(id), pages.fingerprint(id), host, spec, state);
+  const PageToLoad page =
+      PrepareLoad(pages.number(id), pages.fingerprint(id), host, spec, state, crawls.ClassOf(id));
   IndexEntry entry = page.entry;
-  Hold(&entry, page.last_crawl, hosts.PageInterval(host));
+  Hold(&entry, page.last_crawl, IntervalOf(crawls.Of(id), host));
   File(id, page, entry, AskedAt(id, state));
 }
 
@@ -239,8 +266,9 @@ Instant ShardState::Impl::AskedAt(PageId id, const PageState& state) const {
 }
 
 PageToLoad ShardState::Impl::PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
-                                         const PageSpec& spec, const PageState& state) const {
-  const IndexEntry entry = MakeEntry(spec, state, host);
+                                         const PageSpec& spec, const PageState& state,
+                                         CrawlClass crawl_class) const {
+  const IndexEntry entry = MakeEntry(spec, state, host, crawl_class);
   DCHECK(entry.exponent >= 0);
   return {.number = number,
           .fingerprint = fingerprint,

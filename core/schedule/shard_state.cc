@@ -23,7 +23,7 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
       estimator(shard_options.estimator),
       hosts(shard_options.politeness, shard_options.host_backoff.quiet),
       leases(shard_options.generation),
-      picks(pages, hosts, shard_options.policy),
+      picks(pages, hosts, shard_options.policy, &crawls),
       edges(shard_options.estimator.day) {}
 
 // --- Start-up ---
@@ -34,9 +34,10 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch, Instant no
     if (pages.Find(page.number)) return StoredTwice(page.number);
     const PageId id = pages.Append(page.number, page.fingerprint);
     hosts.AddPage(page.entry.host);
+    CountPage(id, page.entry.host, page.crawl, /*placed=*/false);
     estimator.RestoreSignals(page.bursts, page.number);
     IndexEntry entry = page.entry;
-    Hold(&entry, page.last_crawl, hosts.PageInterval(entry.host));
+    Hold(&entry, page.last_crawl, IntervalOf(page.crawl, entry.host));
     // What has passed needs no alarm, which costs more than all else that is filed of a page.
     if (entry.eligible_from <= now) entry.eligible_from = Instant();
     // Signals ask for crawls only when the page has its share of a plan.
@@ -72,7 +73,9 @@ std::vector<PageNumber> ShardState::Impl::FinishLoad() {
   for (uint32_t i = 0; i < hosts.id_limit(); ++i) {
     picks.HostChanged(HostId(i));
     hosts.Rest(HostId(i));
+    if (hosts.record(HostId(i)).deleting) deleted_hosts.insert(HostId(i));
   }
+  if (!deleted_hosts.empty() || crawls.deletions() > 0) BeginSweep();
   counters.hosts = hosts.size();
   counters.leases = leases.size();
   return shared;
@@ -88,6 +91,7 @@ void ShardState::Impl::Install(Transaction& txn) {
   // Pages first: one whose lease ends is then filed once, as it is now.
   InstallPages(txn);
   InstallLeases(txn);
+  InstallCrawls(txn);
   for (const uint64_t id : txn.signal_ids) signal_ids.Add(id);
   // Others are picked, and their leases still to be committed.
   CHECK(leases.size() <= out.size(), "{} leases of {} pages", leases.size(), out.size());
@@ -100,10 +104,16 @@ void ShardState::Impl::InstallHosts(Transaction& txn) {
     const HostId host = hosts.Put(record);
     picks.HostChanged(host);
     hosts.Rest(host);
+    if (!record.deleting) {
+      deleted_hosts.erase(host);
+    } else if (deleted_hosts.insert(host).second) {
+      BeginSweep();
+    }
   }
   for (const std::string& name : txn.forgotten_hosts()) {
     const std::optional<HostId> host = hosts.Find(name);
     CHECK(host, "host {} is not known", name);
+    deleted_hosts.erase(*host);
     hosts.Forget(*host);
     // For whoever has the id next.
     picks.HostChanged(*host);
@@ -122,8 +132,7 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     // That of a page stays what it is.
     const HostId host = id ? picks.HostOf(*id) : hosts.Intern(record.host);
     if (!id) {
-      id = AddPage(record.number, options.fingerprinter.Of(record.key.crawl_id, record.key.url),
-                   host);
+      id = AddPage(record, host, txn);
     }
     if (page.fetched) picks.Crawled(*id);
     Refile(*id, host, record.spec, record.state);
@@ -166,6 +175,7 @@ void ShardState::Impl::InstallLeases(Transaction& txn) {
 
 void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>* events) {
   FollowPoliteness();
+  FollowClasses();
   std::vector<LeaseId> expired;
   out.TakeExpired(now, leases, max, &expired);
   for (const LeaseId lease : expired) events->push_back(ExpireLease{lease});
@@ -180,24 +190,27 @@ void ShardState::Impl::TakeDueTimers(Instant now, size_t max, std::vector<Event>
   std::vector<HostId> rested;
   hosts.TakeRested(now, max - due.size() - reweighed.size(), &rested);
   for (const HostId host : rested) events->push_back(ForgetHost{hosts.record(host).host});
+  SweepDeleted(now, max - due.size() - reweighed.size() - rested.size(), events);
 }
 
 Instant ShardState::Impl::next_timer() const {
   if (estimator.has_reweighed() || following < hosts.id_limit()) return Instant();
-  return std::min({edges.next(), hosts.next_rested(), out.next_deadline()});
+  if (reclassing < pages.id_limit()) return Instant();
+  const Instant next_sweep = sweep == UINT32_MAX ? Instant::Infinite() : sweep_at;
+  return std::min({edges.next(), hosts.next_rested(), out.next_deadline(), next_sweep});
 }
 
 // --- Picks ---
 
 std::optional<Pick> ShardState::Impl::Peek(Instant at) {
-  const std::optional<IndexPick> best = picks.Best(at);
+  const std::optional<ClassedPick> best = picks.Best(at);
   if (!best) return std::nullopt;
-  return Pick{pages.number(best->page), best->value, picks.plan_in_force()};
+  return Pick{pages.number(best->page), best->value, picks.plan_in_force(), best->crawl_class};
 }
 
-std::optional<Pick> ShardState::Impl::Take(Instant at) {
+std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among) {
   if (leases.size() >= limits::kMaxLeasesPerShard) return std::nullopt;
-  const std::optional<IndexPick> best = picks.Best(at);
+  const std::optional<ClassedPick> best = picks.Best(at, among);
   if (!best) return std::nullopt;
   const PageId id = best->page;
   DCHECK(!pages.IsAny(id, PageTable::kNotToBePicked));
@@ -208,13 +221,14 @@ std::optional<Pick> ShardState::Impl::Take(Instant at) {
   hosts.Pick(host, at);
   picks.HostChanged(host);
   if (!planned && !std::isinf(best->value)) {
-    price = best->value;
+    price = prices[best->crawl_class] = best->value;
     // What other policies weigh otherwise is no price for it.
     if (picks.in_force().is_default) {
-      urgency.Picked(best->value, static_cast<double>(picks.RatesOf(id).change_rate));
+      urgencies[best->crawl_class].Picked(best->value,
+                                          static_cast<double>(picks.RatesOf(id).change_rate));
     }
   }
-  return Pick{pages.number(id), best->value, planned};
+  return Pick{pages.number(id), best->value, planned, best->crawl_class};
 }
 
 void ShardState::Impl::PutBack(PageNumber number) {
@@ -233,7 +247,10 @@ void ShardState::Impl::FollowPoliteness() {
   // Some milliseconds.
   constexpr size_t kSlice = size_t{1} << 14;
   const auto end = static_cast<uint32_t>(std::min<size_t>(hosts.id_limit(), following + kSlice));
-  while (following < end) picks.HostChanged(HostId(following++));
+  for (; following < end; ++following) {
+    if (!hosts.record(HostId(following)).host.empty()) FollowCrawlsOf(HostId(following));
+    picks.HostChanged(HostId(following));
+  }
   if (following >= hosts.id_limit()) following = UINT32_MAX;
 }
 

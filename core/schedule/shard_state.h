@@ -31,6 +31,7 @@
 #include "core/index/index_entry.h"
 #include "core/model/page.h"
 #include "core/schedule/crawl_policy.h"
+#include "core/schedule/crawl_table.h"
 #include "core/schedule/event.h"
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/host_backoff.h"
@@ -75,7 +76,8 @@ struct Pick {
   // Infinite for a page whose recheck or max interval is due. Under a plan, the urgency
   // (core/plan/plan_queue.h), which compares with that of other plans, not with a value.
   double value = 0;
-  bool planned = false;  // picked by a plan
+  bool planned = false;        // picked by a plan
+  CrawlClass crawl_class = 0;  // of its crawl id; 0 where it is planned
 };
 
 struct ShardCounters {
@@ -115,8 +117,29 @@ struct PageToLoad {
   Instant edge;        // infinite: its rates do not change by age
   std::array<BurstSignal, 2> bursts;
   FreshnessSample::Page believed;
+  CrawlIndex crawl;  // for the owner to set, where it has had other crawl ids interned
   bool gone = false;
   bool never = false;  // no time makes it worth a crawl
+};
+
+// What a shard knows of a crawl id. Value type, thread-compatible.
+struct CrawlStatus {
+  std::string crawl_id;
+  CrawlCounters counters;
+};
+
+// What a shard knows of a host. Value type, thread-compatible.
+struct HostStatus {
+  HostRecord record;
+  PolitenessDefaults defaults;  // where the record has nothing
+  uint32_t pages = 0;
+  uint32_t in_flight = 0;
+};
+
+// Which hosts a list of them is to have; an empty text fits all. Value type, thread-compatible.
+struct HostQuery {
+  std::string prefix;
+  std::string part;  // somewhere in the name
 };
 
 // What decides about the next crawl of a page.
@@ -145,6 +168,7 @@ struct Explanation {
   Instant eligible_from;  // none: now
   std::optional<LeaseRecord> lease;
   HostRecord host;
+  PolitenessDefaults host_defaults;  // where it has nothing
   uint32_t host_in_flight = 0;
   int host_throttles = 0;  // answers in a row for which the host still waits longer
   Instant host_free;       // infinite: once one of its pages comes back
@@ -160,9 +184,14 @@ class ShardState {
   ShardState(const ShardState&) = delete;
   ShardState& operator=(const ShardState&) = delete;
 
-  // --- Start-up: LoadEpoch, then every record of the shard's slots once, hosts before their pages
-  // and pages before their leases, then FinishLoad
+  // --- Start-up: LoadEpoch and LoadCrawl, then every record of the shard's slots once, hosts
+  // before their pages and pages before their leases, then FinishLoad
   [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
+  // What is set for a crawl id. ResourceExhausted beyond limits::kMaxCrawls, as is InternCrawl.
+  [[nodiscard]] Status LoadCrawl(const CrawlTable::Terms& terms);
+  // The index of a crawl id, for PageToLoad. Valid until a page of another is loaded, unless a page
+  // of it is.
+  [[nodiscard]] StatusOr<CrawlIndex> InternCrawl(std::string_view crawl_id);
   HostId LoadHost(const HostRecord& host);
   // Most of the work of loading a page. May be called by several threads at a time, and while
   // others load hosts, pages and leases.
@@ -190,8 +219,9 @@ class ShardState {
   void Install(Transaction& txn);
 
   // Appends the expired leases and age edges that are due and the signals that other crawls have
-  // shown in a new light, as events, at most `max`. Each is told once: what is not committed is for
-  // the owner to step again. Has a slice of the hosts follow new defaults of politeness.
+  // shown in a new light, and the next pages of what is being deleted, as events, at most `max`.
+  // Each is told once: what is not committed is for the owner to step again. Has a slice of the
+  // hosts follow new defaults of politeness, and a slice of the pages the class of their crawl id.
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   // When TakeDueTimers has something to do again.
   [[nodiscard]] Instant next_timer() const;
@@ -202,8 +232,9 @@ class ShardState {
   // then: not leased, not before its time, host free. Exact. `at` must not step back.
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
   // Takes that page out of the picks, and its host for one assignment, until LeasePage is installed
-  // or PutBack. Several picks may be out at a time.
-  [[nodiscard]] std::optional<Pick> Take(Instant at);
+  // or PutBack. Several picks may be out at a time. `among`: the page of highest value among those
+  // of these classes; while a plan is in force, of all.
+  [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among = kAllClasses);
   void PutBack(PageNumber page);
   // Value of the last page taken; zero before the first.
   [[nodiscard]] double price() const;
@@ -215,6 +246,20 @@ class ShardState {
   // anew, for example by a crawl: the owner has that done if min_page_interval has changed.
   void SetPoliteness(const PolitenessDefaults& defaults);
   [[nodiscard]] const PolitenessDefaults& politeness() const;
+
+  // --- Crawl ids
+
+  // Those that have pages or something set, in no order.
+  [[nodiscard]] std::vector<CrawlStatus> Crawls() const;
+  // Those of them that have something set.
+  [[nodiscard]] std::vector<CrawlStatus> CrawlsWithTerms() const;
+  // Crawl ids being deleted of which the shard has no page any more. Each is told once a start.
+  [[nodiscard]] std::vector<std::string> TakeEmptied();
+  // Appends the hosts that fit, of those of ids from `first` on, at most `most`, and looks at no
+  // more than limits::kHostScan; the id to go on with, host_ids() or more: that was all. Hosts that
+  // come or go between two calls may be in or out.
+  [[nodiscard]] uint32_t ListHosts(const HostQuery& query, uint32_t first, size_t most,
+                                   std::vector<HostStatus>* hosts) const;
 
   // --- Epochs
   void BeginEpoch(Instant now);
@@ -284,6 +329,8 @@ class ShardState {
   [[nodiscard]] Explanation Explain(const PageRecord& page, Instant now) const;
   // Memory for hosts, in hosts: as many as there were at a time.
   [[nodiscard]] uint32_t host_ids() const;
+  // NotFound: no page has it.
+  [[nodiscard]] StatusOr<HostStatus> DescribeHost(const std::string& host) const;
   // The host as stored, and how many of its pages are out. NotFound: no page has it.
   [[nodiscard]] StatusOr<HostRecord> FindHost(const std::string& host, uint32_t* in_flight) const;
   [[nodiscard]] const HostBackoff& host_backoff() const;

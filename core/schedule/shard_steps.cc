@@ -163,6 +163,7 @@ void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers
   if (const auto* recheck = std::get_if<RecheckPage>(&event)) want_key(recheck->key);
   if (const auto* signal = std::get_if<SignalChange>(&event)) want_key(signal->key);
   if (const auto* lease = std::get_if<LeasePage>(&event)) want_page(lease->page);
+  if (const auto* dropped = std::get_if<RemoveDeleted>(&event)) want_page(dropped->page);
   if (const auto* edge = std::get_if<EnterAgeBin>(&event)) want_page(edge->page);
   if (const auto* burst = std::get_if<ReweighSignals>(&event)) want_page(burst->page);
   if (const auto* again = std::get_if<Reestimate>(&event)) want_page(again->page);
@@ -296,6 +297,9 @@ bool ShardState::Impl::TakeNewRates(const PageEstimate& estimate, Instant now,
 
 Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& txn) {
   if (Transaction::Page* page = txn.Find(event.key)) {
+    if (Status status = AdmitUpsert(event, /*created=*/false, txn); !status.ok()) {
+      return Refused(std::move(status));
+    }
     PageRecord& record = page->record;
     const PageSpec spec = Merge(event, record.spec);
     if (Status status = ValidateIntervals(spec); !status.ok()) return Refused(std::move(status));
@@ -311,6 +315,9 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
   PageRecord record;
   record.spec = Merge(event, PageSpec());
   if (Status status = ValidateIntervals(record.spec); !status.ok()) {
+    return Refused(std::move(status));
+  }
+  if (Status status = AdmitUpsert(event, /*created=*/true, txn); !status.ok()) {
     return Refused(std::move(status));
   }
   const Slot slot = SlotOfHost(event.host);
@@ -337,11 +344,7 @@ Reply ShardState::Impl::Step(const UpsertPage& event, Instant now, Transaction& 
 Reply ShardState::Impl::Step(const RemovePage& event, Instant, Transaction& txn) {
   Transaction::Page* page = FindEither(event.key, event.as_sent, txn);
   if (page == nullptr) return UnknownPage(event.key);
-  if (Transaction::Lease* lease = OpenLease(LeaseOf(page->record.number, txn), txn)) {
-    // Its worker fetches the page all the same: until it answers, its host is not free for another.
-    lease->orphan = true;
-  }
-  page->removed = true;
+  RemoveStaged(*page, txn);
   return {};
 }
 
@@ -460,7 +463,7 @@ double ShardState::Impl::AssignedValue(const PageRecord& page, const LeasePage& 
   if (picked == nullptr || !picked->planned || std::isinf(event.value)) return event.value;
   PageState state = page.state;
   estimator.Advance(state, event.at);
-  return DecidingValue(EntryOf(page.spec, state, picked->host), event.at);
+  return DecidingValue(EntryOf(*id, page.spec, state, picked->host), event.at);
 }
 
 Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) {
@@ -479,6 +482,7 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
   // The lease tells it for long enough, unless the host waits longer.
   if (MinDelay(record) > kAssignmentsKept) NoteAssignment(record, event.at, txn);
   ++counters.assignments;
+  if (CrawlCounters* its = CountersOf(record)) ++its->assignments;
   Reply reply;
   reply.assignment = Assignment{.key = record.key,
                                 .host = record.host,
@@ -564,6 +568,10 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   ++record.detail.crawls;
   TakeValidators(report, changed, record.detail);
   ++(changed ? counters.changed : counters.unchanged);
+  if (CrawlCounters* its = CountersOf(record)) {
+    ++its->crawls;
+    its->changes += changed ? 1 : 0;
+  }
   page.fetched = true;
   LearnFromLook(record, report.fetched, /*returned=*/true);
   state.last_crawl = state.carried_at = report.fetched;
@@ -607,10 +615,12 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
     const bool told = outcome == CrawlOutcome::kMoved && report.moved_to != page.record.key.url;
     page.record.detail.moved_to = told ? report.moved_to : "";
     ++counters.gone;
+    if (CrawlCounters* its = CountersOf(page.record)) ++its->gone;
     return;
   }
   WaitAfterError(report, now, page.record);
   ++counters.errors;
+  if (CrawlCounters* its = CountersOf(page.record)) ++its->errors;
 }
 
 Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction& txn) {

@@ -142,7 +142,7 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
 
 }  // namespace
 
-Instant ShardState::Impl::ReachesPrice(const IndexEntry& entry, Instant now) const {
+Instant ShardState::Impl::ReachesPrice(const IndexEntry& entry, double price, Instant now) const {
   const ValueParameters value = ValueOf(entry);
   const double exponent = ExponentAt(entry, value, now);
   if (CrawlValue(value, exponent) >= price) return now;
@@ -177,7 +177,8 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
     result.why = "it was removed";
     return result;
   }
-  IndexEntry entry = EntryOf(page.spec, state, *host);
+  result.price = prices[crawls.ClassOf(*id)];
+  IndexEntry entry = EntryOf(*id, page.spec, state, *host);
   if (picks.in_force().is_default && !state.gone) {
     // As it was filed: the price of then decides about a pick.
     entry.rates.importance = picks.RatesOf(*id).importance;
@@ -191,11 +192,12 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   result.eligible_from = entry.eligible_from;
   const std::optional<Instant> by_plan = picks.PlannedAt(*id);
   result.host = hosts.record(*host);
+  result.host_defaults = hosts.DefaultsOf(*host);
   result.host_in_flight = hosts.in_flight(*host);
   result.host_free = hosts.FreeAt(*host);
   result.host_throttles = ThrottlesAt(options.host_backoff, result.host, now);
   result.lease = LeaseOut(*id);
-  result.next_crawl = by_plan ? std::max(now, *by_plan) : ReachesPrice(entry, now);
+  result.next_crawl = by_plan ? std::max(now, *by_plan) : ReachesPrice(entry, result.price, now);
   result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));
   result.next_crawl = std::max(result.next_crawl, entry.eligible_from);
   const bool leaving = pages.Is(*id, PageTable::kTaken);

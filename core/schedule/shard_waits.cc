@@ -115,7 +115,9 @@ void ShardState::Impl::BringBack(Instant now, PageRecord& page) const {
 
 Duration ShardState::Impl::PageInterval(const PageRecord& page) const {
   const std::optional<HostId> host = hosts.Find(page.host);
-  return host ? hosts.PageInterval(*host) : hosts.defaults().min_page_interval;
+  if (!host) return hosts.defaults().min_page_interval;
+  const std::optional<PageId> id = pages.Find(page.number);
+  return id ? IntervalOf(crawls.Of(*id), *host) : hosts.PageInterval(*host);
 }
 
 Duration ShardState::Impl::LeastInterval(const PageRecord& page) const {
@@ -151,7 +153,9 @@ Duration ShardState::Impl::NormalInterval(const PageRecord& page) const {
     PageState fresh = page.state;
     fresh.staleness = 0;
     fresh.signals = {};
-    seconds = TimeToReach(ValueOf(MakeEntry(page.spec, fresh, HostId())), 0, price);
+    const CrawlClass crawl_class = id ? crawls.ClassOf(*id) : CrawlClass{0};
+    const IndexEntry entry = MakeEntry(page.spec, fresh, HostId(), crawl_class);
+    seconds = TimeToReach(ValueOf(entry), 0, prices[crawl_class]);
   }
   Duration interval = std::clamp(Duration::FromSeconds(seconds), options.max_lease_backoff,
                                  std::max(options.max_lease_backoff, options.max_error_backoff));

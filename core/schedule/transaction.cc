@@ -18,6 +18,21 @@ LeaseRecord Over(const LeaseRecord& lease, bool reported) {
   return over;
 }
 
+// Of one crawl id only what was said last is written.
+void AddCrawl(const std::variant<SetCrawl, ForgetCrawl>& crawl, Changes* changes) {
+  const auto* set = std::get_if<SetCrawl>(&crawl);
+  const auto* forget = std::get_if<ForgetCrawl>(&crawl);
+  if (set != nullptr ? !set->store : !forget->store) return;
+  const std::string& id = set != nullptr ? set->terms.record.crawl_id : forget->crawl_id;
+  std::erase_if(changes->crawls, [&](const CrawlRecord& before) { return before.crawl_id == id; });
+  std::erase(changes->removed_crawls, id);
+  if (set != nullptr) {
+    changes->crawls.push_back(set->terms.record);
+  } else {
+    changes->removed_crawls.push_back(id);
+  }
+}
+
 }  // namespace
 
 void Transaction::Load(PageRecord record) {
@@ -131,6 +146,7 @@ Changes Transaction::Finish() {
   changes.hosts.assign(hosts_.begin(), hosts_.end());
   changes.removed_hosts.assign(forgotten_hosts_.begin(), forgotten_hosts_.end());
   changes.sources = sources;
+  for (const auto& crawl : crawls) AddCrawl(crawl, &changes);
   changes.settings = settings;
   changes.epoch = epoch;
   return changes;
@@ -146,6 +162,8 @@ void Transaction::Reset() {
   lease_of_.clear();
   by_host_.clear();
   sources.clear();
+  crawls.clear();
+  places.Return();
   settings.reset();
   epoch.reset();
   signal_ids.clear();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -16,6 +17,8 @@
 #include "core/base/units.h"
 #include "core/model/page.h"
 #include "core/schedule/changes.h"
+#include "core/schedule/crawl_table.h"
+#include "core/schedule/event.h"
 
 namespace freshet {
 
@@ -89,6 +92,9 @@ class Transaction {
   [[nodiscard]] std::deque<HostRecord>& hosts() { return hosts_; }
 
   std::vector<SourceRecord> sources;
+  // What was set for crawl ids, or is set no more, in order.
+  std::vector<std::variant<SetCrawl, ForgetCrawl>> crawls;
+  TakenPlaces places;  // of pages that this batch creates
   std::optional<Settings> settings;
   std::optional<EpochRecord> epoch;
   // Hashes of signal ids that this batch takes.

@@ -61,7 +61,7 @@ class PickSourceTest : public testing::Test {
     source_->HostChanged(host);
   }
   std::optional<PageId> Best(double seconds) {
-    const std::optional<IndexPick> best = source_->Best(At(seconds));
+    const std::optional<ClassedPick> best = source_->Best(At(seconds));
     if (!best) return std::nullopt;
     return best->page;
   }
@@ -98,7 +98,7 @@ TEST_F(PickSourceTest, AnIndexGivesThePageOfHighestValue) {
     return entries_[a.value()].rates.importance > entries_[b.value()].rates.importance;
   });
   for (const PageId page : by_value) {
-    const std::optional<IndexPick> best = source_->Best(kStart);
+    const std::optional<ClassedPick> best = source_->Best(kStart);
     ASSERT_TRUE(best);
     EXPECT_EQ(best->page, page);
     EXPECT_NEAR(best->value, DecidingValue(entries_[page.value()], kStart), 1e-9 * best->value);

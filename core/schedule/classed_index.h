@@ -1,0 +1,91 @@
+// An index for each class of crawl ids, so that the best page can be had among some of the classes.
+//
+// All crawl ids without a share or a maximum of the crawl rate are of class 0, whose index has
+// pages and hosts under their own ids: as long as there is no other class, this is that index. The
+// others number their pages and hosts themselves, so that each takes memory for what it has.
+#ifndef FRESHET_CORE_SCHEDULE_CLASSED_INDEX_H_
+#define FRESHET_CORE_SCHEDULE_CLASSED_INDEX_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/segmented_array.h"
+#include "core/base/units.h"
+#include "core/index/price_index.h"
+#include "core/schedule/crawl_table.h"
+#include "core/schedule/host_gate.h"
+
+namespace freshet {
+
+struct ClassedPick {
+  PageId page;
+  double value = 0;
+  CrawlClass crawl_class = 0;
+};
+
+// Owner thread only. The functions are those of PriceIndex (core/index/price_index.h), where no
+// class is named in the class that the page is in. With several classes a hash lookup more a call,
+// and five bytes a page more.
+class ClassedIndex {
+ public:
+  // The gate outlives it and tells when a host is free that a class has its first page of.
+  explicit ClassedIndex(const HostGate& hosts) : gate_(hosts) {}
+
+  void GrowTo(size_t pages, size_t hosts) { common_.GrowTo(pages, hosts); }
+  // In this class from now on, whichever it was in before.
+  void Put(PageId page, const IndexEntry& entry, CrawlClass crawl_class);
+  // Has a page that is in, suspended or not, compete in that class; true: it was in another.
+  bool Move(PageId page, CrawlClass crawl_class, bool suspended);
+  void Remove(PageId page);
+  void Suspend(PageId page);
+  void Resume(PageId page);
+  void SetHostFree(HostId host, Instant free_at);
+  // The best of the pages of these classes. `at` must not be earlier than in the call before.
+  [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
+
+  [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
+  [[nodiscard]] HostId HostOf(PageId page) const;
+  [[nodiscard]] size_t size() const;
+  // 0 also where the page is not in.
+  [[nodiscard]] CrawlClass ClassOf(PageId page) const {
+    return classes_ == nullptr || page.value() >= classes_->of_page.size()
+               ? CrawlClass{0}
+               : classes_->of_page[page.value()];
+  }
+
+ private:
+  // One class but the common one.
+  struct Class {
+    PriceIndex index;
+    std::vector<PageId> pages;  // by their numbers in the index
+    std::vector<PageId> free;   // of these numbers
+    std::vector<HostId> hosts;  // likewise; an id that is given to another host keeps its number
+    absl::flat_hash_map<HostId, HostId> numbers;  // of the hosts
+  };
+  struct Classes {
+    SegmentedArray<CrawlClass> of_page;
+    SegmentedArray<PageId> number;  // in the index of its class, where that is not the common one
+    SegmentedArray<ClassSet> of_host;
+    std::array<std::unique_ptr<Class>, limits::kMaxCrawlClasses> by_class;
+    ClassSet some = 0;  // that have an index of their own
+  };
+
+  [[nodiscard]] Class& In(PageId page) { return *classes_->by_class[ClassOf(page)]; }
+  [[nodiscard]] const Class& In(PageId page) const { return *classes_->by_class[ClassOf(page)]; }
+  [[nodiscard]] PageId NumberOf(PageId page) const { return classes_->number[page.value()]; }
+  void PutInClass(PageId page, IndexEntry entry, CrawlClass crawl_class);
+  [[nodiscard]] HostId NumberOfHost(Class& its, CrawlClass crawl_class, HostId host);
+
+  const HostGate& gate_;
+  PriceIndex common_;
+  std::unique_ptr<Classes> classes_;  // null until a page is put into another class
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_CLASSED_INDEX_H_

@@ -1,0 +1,147 @@
+#include "core/schedule/crawl_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+bool HasPoliteness(const CrawlRecord& record) {
+  return record.min_delay || record.max_in_flight || record.min_page_interval;
+}
+
+}  // namespace
+
+bool TakenPlaces::Use(const CrawlQuota* quota) {
+  const auto it = std::find_if(quotas_.begin(), quotas_.end(),
+                               [quota](const auto& taken) { return taken.get() == quota; });
+  if (it == quotas_.end()) return false;
+  std::swap(*it, quotas_.back());
+  quotas_.pop_back();
+  return true;
+}
+
+void TakenPlaces::Return() {
+  for (const auto& quota : quotas_) quota->Give(1);
+  quotas_.clear();
+}
+
+CrawlCounters& CrawlCounters::operator+=(const CrawlCounters& other) {
+  pages += other.pages;
+  hosts += other.hosts;
+  out += other.out;
+  assignments += other.assignments;
+  crawls += other.crawls;
+  changes += other.changes;
+  errors += other.errors;
+  gone += other.gone;
+  return *this;
+}
+
+std::optional<CrawlIndex> CrawlTable::Find(std::string_view crawl_id) const {
+  const auto it = by_name_.find(absl::string_view(crawl_id.data(), crawl_id.size()));
+  if (it == by_name_.end()) return std::nullopt;
+  return it->second;
+}
+
+std::optional<CrawlIndex> CrawlTable::Intern(std::string_view crawl_id) {
+  CHECK(!crawl_id.empty(), "a crawl id has a name");
+  if (const auto known = Find(crawl_id)) return known;
+  if (by_name_.size() >= limits::kMaxCrawls) return std::nullopt;
+  if (free_.empty()) {
+    free_.emplace_back(index_limit());
+    crawls_.emplace_back();
+  }
+  const CrawlIndex crawl = free_.back();
+  free_.pop_back();
+  of(crawl).name = crawl_id;
+  by_name_.emplace(of(crawl).name, crawl);
+  return crawl;
+}
+
+void CrawlTable::CountTerms(CrawlIndex crawl, bool come) {
+  const Terms* its = terms(crawl);
+  if (its == nullptr) return;
+  if (its->record.deleting) come ? ++deletions_ : --deletions_;
+  const auto count = [come, crawl](std::vector<CrawlIndex>& crawls) {
+    if (come) {
+      crawls.push_back(crawl);
+    } else {
+      std::erase(crawls, crawl);
+    }
+  };
+  count(with_terms_);
+  if (HasPoliteness(its->record)) count(polite_);
+}
+
+void CrawlTable::SetTerms(CrawlIndex crawl, Terms terms) {
+  Crawl& its = of(crawl);
+  CountTerms(crawl, /*come=*/false);
+  const CrawlQuota* before = its.terms == nullptr ? nullptr : its.terms->quota.get();
+  if (terms.quota != nullptr && terms.quota.get() != before) terms.quota->Add(its.counters.pages);
+  has_classes_ = has_classes_ || terms.crawl_class != 0;
+  its.deleting = terms.record.deleting;
+  its.terms = std::make_unique<Terms>(std::move(terms));
+  CountTerms(crawl, /*come=*/true);
+}
+
+void CrawlTable::DropTerms(CrawlIndex crawl) {
+  Crawl& its = of(crawl);
+  CountTerms(crawl, /*come=*/false);
+  its.terms.reset();
+  its.deleting = false;
+  ForgetIfUnused(crawl);
+}
+
+void CrawlTable::ForgetIfUnused(CrawlIndex crawl) {
+  Crawl& its = of(crawl);
+  if (its.counters.pages > 0 || its.terms != nullptr || its.name.empty()) return;
+  by_name_.erase(its.name);
+  its = Crawl();
+  free_.push_back(crawl);
+}
+
+void CrawlTable::Add(PageId page, HostId host, CrawlIndex crawl, uint32_t host_pages, bool placed) {
+  Crawl& its = of(crawl);
+  ++its.counters.pages;
+  if (!placed && its.terms != nullptr && its.terms->quota != nullptr) its.terms->quota->Add(1);
+  if (page.value() < of_page_.size() || crawl != CrawlIndex()) {
+    of_page_.GrowTo(page.value() + size_t{1});
+    of_page_[page.value()] = crawl;
+  }
+  if (crawl != CrawlIndex()) {
+    ++pages_of_pair_[Pair(host, crawl)];
+    ++others_of_host_[host];
+  }
+  if (PagesOf(host, crawl, host_pages) == 1) ++its.counters.hosts;
+}
+
+void CrawlTable::Remove(PageId page, HostId host, uint32_t host_pages) {
+  const CrawlIndex crawl = Of(page);
+  Crawl& its = of(crawl);
+  CHECK(its.counters.pages > 0, "crawl {} has no page", its.name);
+  --its.counters.pages;
+  if (its.terms != nullptr && its.terms->quota != nullptr) its.terms->quota->Give(1);
+  if (crawl != CrawlIndex()) {
+    of_page_[page.value()] = CrawlIndex();
+    if (--pages_of_pair_.at(Pair(host, crawl)) == 0) pages_of_pair_.erase(Pair(host, crawl));
+    if (--others_of_host_.at(host) == 0) others_of_host_.erase(host);
+  }
+  if (PagesOf(host, crawl, host_pages) == 0) --its.counters.hosts;
+  ForgetIfUnused(crawl);
+}
+
+uint32_t CrawlTable::PagesOf(HostId host, CrawlIndex crawl, uint32_t host_pages) const {
+  if (crawl != CrawlIndex()) {
+    const auto it = pages_of_pair_.find(Pair(host, crawl));
+    return it == pages_of_pair_.end() ? 0 : it->second;
+  }
+  if (others_of_host_.empty()) return host_pages;
+  const auto it = others_of_host_.find(host);
+  return host_pages - (it == others_of_host_.end() ? 0 : it->second);
+}
+
+}  // namespace freshet

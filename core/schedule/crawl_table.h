@@ -1,0 +1,180 @@
+// Which crawl id each page of a shard belongs to, what was set for that, and what it counts.
+#ifndef FRESHET_CORE_SCHEDULE_CRAWL_TABLE_H_
+#define FRESHET_CORE_SCHEDULE_CRAWL_TABLE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/limits.h"
+#include "core/base/segmented_array.h"
+#include "core/base/units.h"
+#include "core/model/page.h"
+
+namespace freshet {
+
+// Dense number of a crawl id in its shard's memory. Never stored.
+using CrawlIndex = StrongId<struct CrawlIndexTag, uint16_t>;
+// Crawl ids with a share or a maximum of the crawl rate have a class each, all others the class 0.
+// The same on all shards; never stored.
+using CrawlClass = uint8_t;
+// A bit for each class.
+using ClassSet = uint64_t;
+inline constexpr ClassSet kAllClasses = ~ClassSet{0};
+constexpr ClassSet SetOf(CrawlClass crawl_class) { return ClassSet{1} << crawl_class; }
+static_assert(limits::kMaxCrawlClasses == 64);
+
+// How many pages a crawl id may have, over all shards, and has. Thread-safe.
+class CrawlQuota {
+ public:
+  // Takes the place of one more page; false: there is none.
+  [[nodiscard]] bool Take() {
+    if (pages_.fetch_add(1) < most_.load()) return true;
+    pages_.fetch_sub(1);
+    return false;
+  }
+  // Counts pages that are there already.
+  void Add(uint64_t pages) { pages_.fetch_add(pages); }
+  void Give(uint64_t pages) { pages_.fetch_sub(pages); }
+  void SetMost(uint64_t most) { most_ = most; }
+  [[nodiscard]] uint64_t most() const { return most_; }
+
+ private:
+  std::atomic<uint64_t> pages_{0};
+  std::atomic<uint64_t> most_{UINT64_MAX};
+};
+
+// Places that were taken for pages which are still to be committed: those that are not used go back
+// with this. Movable, thread-compatible.
+class TakenPlaces {
+ public:
+  TakenPlaces() = default;
+  TakenPlaces(TakenPlaces&& other) noexcept { swap(other); }
+  TakenPlaces& operator=(TakenPlaces&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  TakenPlaces(const TakenPlaces&) = delete;
+  TakenPlaces& operator=(const TakenPlaces&) = delete;
+  ~TakenPlaces() { Return(); }
+
+  void Add(std::shared_ptr<CrawlQuota> quota) { quotas_.push_back(std::move(quota)); }
+  // A page takes its place; false: none was taken for it.
+  bool Use(const CrawlQuota* quota);
+  void Return();
+
+ private:
+  void swap(TakenPlaces& other) { quotas_.swap(other.quotas_); }
+  std::vector<std::shared_ptr<CrawlQuota>> quotas_;
+};
+
+// Since the crawl id was first seen by this run, but for what there is now.
+struct CrawlCounters {
+  uint64_t pages = 0;  // now
+  uint64_t hosts = 0;  // now, that have pages of it
+  uint64_t out = 0;    // now, of these pages
+  uint64_t assignments = 0;
+  uint64_t crawls = 0;   // that succeeded
+  uint64_t changes = 0;  // of them, that found a change
+  uint64_t errors = 0;
+  uint64_t gone = 0;  // results that found the page gone or moved
+  CrawlCounters& operator+=(const CrawlCounters& other);
+  bool operator==(const CrawlCounters&) const = default;
+};
+
+// Owner thread only. Pages of the first crawl id take no memory here; with others it is two bytes a
+// page and some fifty a host of theirs. A crawl id that has neither pages nor a record is
+// forgotten, with its counters.
+class CrawlTable {
+ public:
+  // What an operator has set, as the shard is told of it.
+  struct Terms {
+    CrawlRecord record;
+    CrawlClass crawl_class = 0;
+    std::shared_ptr<CrawlQuota> quota;  // null: any number of pages
+  };
+
+  // The index of the crawl id, maybe a new one; nullopt: there are limits::kMaxCrawls.
+  [[nodiscard]] std::optional<CrawlIndex> Intern(std::string_view crawl_id);
+  [[nodiscard]] std::optional<CrawlIndex> Find(std::string_view crawl_id) const;
+  [[nodiscard]] size_t size() const { return by_name_.size(); }
+  // Every index is below; some may be of no crawl id.
+  [[nodiscard]] uint16_t index_limit() const { return static_cast<uint16_t>(crawls_.size()); }
+  [[nodiscard]] bool known(CrawlIndex crawl) const { return !of(crawl).name.empty(); }
+  [[nodiscard]] const std::string& name(CrawlIndex crawl) const { return of(crawl).name; }
+  // nullptr: nothing is set.
+  [[nodiscard]] const Terms* terms(CrawlIndex crawl) const { return of(crawl).terms.get(); }
+  [[nodiscard]] const CrawlCounters& counters(CrawlIndex crawl) const { return of(crawl).counters; }
+
+  // What was set from now on. Pages that it has are counted by its quota.
+  void SetTerms(CrawlIndex crawl, Terms terms);
+  // Nothing is set any more.
+  void DropTerms(CrawlIndex crawl);
+  [[nodiscard]] bool deleting(CrawlIndex crawl) const { return of(crawl).deleting; }
+  [[nodiscard]] size_t deletions() const { return deletions_; }
+  // Any crawl id has a class of its own, or had one.
+  [[nodiscard]] bool has_classes() const { return has_classes_; }
+  // Those for which something is set, and those with politeness of their own.
+  [[nodiscard]] const std::vector<CrawlIndex>& with_terms() const { return with_terms_; }
+  [[nodiscard]] const std::vector<CrawlIndex>& polite() const { return polite_; }
+
+  // `host_pages`: those of the host, of all crawl ids, this one included for Add and not for
+  // Remove. `placed`: its quota counts the page already.
+  void Add(PageId page, HostId host, CrawlIndex crawl, uint32_t host_pages, bool placed);
+  void Remove(PageId page, HostId host, uint32_t host_pages);
+  [[nodiscard]] CrawlIndex Of(PageId page) const {
+    return page.value() < of_page_.size() ? of_page_[page.value()] : CrawlIndex();
+  }
+  [[nodiscard]] CrawlClass ClassOf(PageId page) const {
+    if (!has_classes_) return 0;
+    const Terms* its = terms(Of(page));
+    return its == nullptr ? CrawlClass{0} : its->crawl_class;
+  }
+  // Pages of the host, `host_pages` in all, that the crawl id has.
+  [[nodiscard]] uint32_t PagesOf(HostId host, CrawlIndex crawl, uint32_t host_pages) const;
+
+  // The page has gone out, or has come back.
+  void GoesOut(PageId page) { ++of(Of(page)).counters.out; }
+  void ComesBack(PageId page) { --of(Of(page)).counters.out; }
+  // To count what happens. References are valid until the next Intern.
+  [[nodiscard]] CrawlCounters& Count(CrawlIndex crawl) { return of(crawl).counters; }
+
+ private:
+  struct Crawl {
+    std::string name;  // empty: the index is free
+    std::unique_ptr<Terms> terms;
+    CrawlCounters counters;
+    bool deleting = false;
+  };
+
+  [[nodiscard]] Crawl& of(CrawlIndex crawl) { return crawls_.at(crawl.value()); }
+  [[nodiscard]] const Crawl& of(CrawlIndex crawl) const { return crawls_.at(crawl.value()); }
+  static uint64_t Pair(HostId host, CrawlIndex crawl) {
+    return uint64_t{host.value()} << 16 | crawl.value();
+  }
+  // The terms of the crawl id come, or go.
+  void CountTerms(CrawlIndex crawl, bool come);
+  void ForgetIfUnused(CrawlIndex crawl);
+
+  std::vector<Crawl> crawls_ = std::vector<Crawl>(1);  // by index; the first may be free
+  std::vector<CrawlIndex> free_ = {CrawlIndex()};
+  absl::flat_hash_map<std::string, CrawlIndex> by_name_;
+  SegmentedArray<CrawlIndex> of_page_;  // by PageId; beyond it the index is 0
+  // Of the crawl ids other than that of index 0: pages of a host by crawl id, and of all of them.
+  absl::flat_hash_map<uint64_t, uint32_t> pages_of_pair_;
+  absl::flat_hash_map<HostId, uint32_t> others_of_host_;
+  size_t deletions_ = 0;
+  std::vector<CrawlIndex> with_terms_;
+  std::vector<CrawlIndex> polite_;
+  bool has_classes_ = false;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_CRAWL_TABLE_H_

@@ -1,0 +1,74 @@
+#include "core/schedule/crawl_table.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+TEST(CrawlTable, CountsPagesAndHostsOfEachCrawlId) {
+  CrawlTable crawls;
+  const CrawlIndex first = *crawls.Intern("first");
+  const CrawlIndex second = *crawls.Intern("second");
+  EXPECT_NE(first, second);
+  EXPECT_EQ(*crawls.Intern("first"), first);
+  // Host 1 has pages of both, host 2 of the first alone.
+  crawls.Add(PageId(0), HostId(1), first, 1, false);
+  crawls.Add(PageId(1), HostId(1), second, 2, false);
+  crawls.Add(PageId(2), HostId(1), second, 3, false);
+  crawls.Add(PageId(3), HostId(2), first, 1, false);
+  EXPECT_EQ(crawls.counters(first).pages, 2U);
+  EXPECT_EQ(crawls.counters(first).hosts, 2U);
+  EXPECT_EQ(crawls.counters(second).pages, 2U);
+  EXPECT_EQ(crawls.counters(second).hosts, 1U);
+  EXPECT_EQ(crawls.Of(PageId(1)), second);
+  EXPECT_EQ(crawls.Of(PageId(3)), first);
+  EXPECT_EQ(crawls.PagesOf(HostId(1), first, 3), 1U);
+  crawls.Remove(PageId(0), HostId(1), 2);
+  EXPECT_EQ(crawls.counters(first).hosts, 1U);
+  crawls.Remove(PageId(1), HostId(1), 1);
+  EXPECT_EQ(crawls.counters(second).hosts, 1U);
+  crawls.Remove(PageId(2), HostId(1), 0);
+  // With its last page, and nothing set, it is forgotten; its number is for another.
+  EXPECT_FALSE(crawls.Find("second"));
+  EXPECT_EQ(*crawls.Intern("third"), second);
+  EXPECT_EQ(crawls.counters(second), CrawlCounters());
+}
+
+TEST(CrawlTable, WhatIsSetKeepsACrawlIdWithoutPages) {
+  CrawlTable crawls;
+  const CrawlIndex crawl = *crawls.Intern("c");
+  crawls.SetTerms(crawl, {.record = {.crawl_id = "c", .share = 0.5, .deleting = true},
+                          .crawl_class = 3,
+                          .quota = nullptr});
+  EXPECT_EQ(crawls.deletions(), 1U);
+  crawls.Add(PageId(0), HostId(0), crawl, 1, false);
+  EXPECT_EQ(crawls.ClassOf(PageId(0)), 3);
+  crawls.Remove(PageId(0), HostId(0), 0);
+  EXPECT_TRUE(crawls.Find("c"));
+  crawls.DropTerms(crawl);
+  EXPECT_EQ(crawls.deletions(), 0U);
+  EXPECT_FALSE(crawls.Find("c"));
+}
+
+TEST(CrawlQuota, GivesOutSoManyPlacesAndTakesThemBack) {
+  const auto quota = std::make_shared<CrawlQuota>();
+  quota->SetMost(2);
+  {
+    TakenPlaces places;
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(quota->Take());
+      places.Add(quota);
+    }
+    EXPECT_FALSE(quota->Take());
+    EXPECT_TRUE(places.Use(quota.get()));
+  }
+  // One was used, the other came back.
+  EXPECT_TRUE(quota->Take());
+  EXPECT_FALSE(quota->Take());
+  quota->SetMost(3);
+  EXPECT_TRUE(quota->Take());
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,276 @@
+// Crawl ids: what is set for them, what is counted, and how they, and hosts, are deleted.
+#include <map>
+#include <set>
+
+#include "core/base/url.h"
+#include "tests/core/schedule/shard_cycle.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+
+class ShardCrawlsTest : public ShardCycleTest {
+ protected:
+  static UpsertPage PageOf(const std::string& crawl_id, int i, const std::string& host) {
+    return {.key = {crawl_id, "https://" + host + "/" + std::to_string(i)}, .host = host};
+  }
+  void AddPages(const std::string& crawl_id, int count, const std::string& host, double at) {
+    std::vector<Event> events;
+    for (int i = 0; i < count; ++i) events.emplace_back(PageOf(crawl_id, i, host));
+    for (const Reply& reply : shard_.Apply(events, At(at))) {
+      ASSERT_EQ(reply.disposition, Disposition::kCreated) << reply.status;
+    }
+  }
+  static SetCrawl Set(const CrawlRecord& record, CrawlClass crawl_class = 0) {
+    SetCrawl event{.terms = {.record = record, .crawl_class = crawl_class, .quota = nullptr}};
+    if (record.max_pages) {
+      event.terms.quota = std::make_shared<CrawlQuota>();
+      event.terms.quota->SetMost(*record.max_pages);
+    }
+    return event;
+  }
+  // Runs the timers every so often for a while.
+  void RunFor(double from, double seconds) {
+    for (double at = from; at < from + seconds; at += 0.011) shard_.RunTimers(At(at));
+  }
+  std::map<std::string, CrawlCounters> Crawls() {
+    std::map<std::string, CrawlCounters> crawls;
+    for (const CrawlStatus& crawl : shard_.state().Crawls()) {
+      crawls[crawl.crawl_id] = crawl.counters;
+    }
+    return crawls;
+  }
+};
+
+TEST_F(ShardCrawlsTest, CountsWhatHappensToTheirPages) {
+  AddPages("shop", 3, "a.test", 0);
+  AddPages("shop", 2, "b.test", 0);
+  AddPages("news", 2, "b.test", 0);
+  const auto assignment = Next(10);
+  ASSERT_TRUE(assignment);
+  const std::string crawl_id = assignment->key.crawl_id;
+  EXPECT_EQ(Crawls()[crawl_id].out, 1U);
+  EXPECT_EQ(Crawls()[crawl_id].assignments, 1U);
+  Apply(Result(*assignment, CrawlOutcome::kChanged, At(11)), 11);
+  ReportCrawl failed{.key = PageOf("news", 1, "b.test").key, .fetched = At(12)};
+  failed.outcome = CrawlOutcome::kError;
+  Apply(failed, 12);
+  const auto crawls = Crawls();
+  EXPECT_EQ(crawls.at(crawl_id).out, 0U);
+  EXPECT_EQ(crawls.at(crawl_id).crawls, 1U);
+  EXPECT_EQ(crawls.at(crawl_id).changes, 1U);
+  EXPECT_EQ(crawls.at("news").errors, 1U);
+  EXPECT_EQ(crawls.at("shop").pages, 5U);
+  EXPECT_EQ(crawls.at("shop").hosts, 2U);
+  EXPECT_EQ(crawls.at("news").hosts, 1U);
+}
+
+TEST_F(ShardCrawlsTest, RefusesThePageAfterTheLastThatACrawlIdMayHave) {
+  AddPages("shop", 2, "a.test", 0);
+  Apply(Set({.crawl_id = "shop", .max_pages = 3}), 1);
+  // The pages that were there count, and a batch is no way around.
+  const std::vector<Event> events = {PageOf("shop", 2, "a.test"), PageOf("shop", 3, "a.test"),
+                                     PageOf("other", 3, "a.test")};
+  const auto replies = shard_.Apply(events, At(2));
+  EXPECT_EQ(replies[0].disposition, Disposition::kCreated);
+  EXPECT_TRUE(absl::IsResourceExhausted(replies[1].status));
+  EXPECT_THAT(std::string(replies[1].status.message()),
+              HasSubstr("shop has 3 pages, the most that it may have"));
+  EXPECT_EQ(replies[2].disposition, Disposition::kCreated);
+  // Pages that are there are changed as before.
+  UpsertPage change = PageOf("shop", 0, "a.test");
+  change.importance = 9;
+  EXPECT_TRUE(Apply(change, 3).status.ok());
+  // A page that goes makes room for another.
+  Apply(RemovePage{PageOf("shop", 0, "a.test").key}, 4);
+  EXPECT_EQ(Apply(PageOf("shop", 4, "a.test"), 5).disposition, Disposition::kCreated);
+  EXPECT_TRUE(absl::IsResourceExhausted(Apply(PageOf("shop", 5, "a.test"), 6).status));
+}
+
+TEST_F(ShardCrawlsTest, PlacesOfABatchThatIsNotCommittedComeBack) {
+  SetCrawl set = Set({.crawl_id = "shop", .max_pages = 1});
+  Apply(set, 0);
+  {
+    Transaction refused;
+    EXPECT_EQ(shard_.state().Step(PageOf("shop", 0, "a.test"), At(1), refused).disposition,
+              Disposition::kCreated);
+    EXPECT_TRUE(absl::IsResourceExhausted(
+        shard_.state().Step(PageOf("shop", 1, "a.test"), At(1), refused).status));
+  }
+  EXPECT_EQ(Apply(PageOf("shop", 2, "a.test"), 2).disposition, Disposition::kCreated);
+}
+
+TEST_F(ShardCrawlsTest, DeletesACrawlIdInSlicesAndTellsWhenItIsEmpty) {
+  AddPages("shop", 1000, "a.test", 0);
+  AddPages("shop", 1000, "b.test", 0);
+  AddPages("news", 1000, "b.test", 0);
+  Apply(Set({.crawl_id = "shop", .deleting = true}), 1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Apply(PageOf("shop", 7777, "a.test"), 1).status));
+  EXPECT_TRUE(absl::IsFailedPrecondition(Apply(PageOf("shop", 7, "a.test"), 1).status));
+  // No turn removes more than a slice, and each waits for a while.
+  uint64_t before = 2000;
+  shard_.RunTimers(At(2));
+  shard_.RunTimers(At(2));
+  EXPECT_EQ(Crawls()["shop"].pages, before - limits::kDeletionSlice);
+  EXPECT_TRUE(shard_.state().TakeEmptied().empty());
+  RunFor(3, 1);
+  EXPECT_EQ(Crawls()["shop"].pages, 0U);
+  EXPECT_THAT(shard_.state().TakeEmptied(), testing::ElementsAre("shop"));
+  EXPECT_EQ(Crawls()["news"].pages, 1000U);
+  EXPECT_EQ(counters().hosts, 1U);  // a.test is forgotten with its last page
+  // Until its end is told, it takes no pages.
+  EXPECT_TRUE(absl::IsFailedPrecondition(Apply(PageOf("shop", 1, "a.test"), 5).status));
+  Apply(ForgetCrawl{.crawl_id = "shop"}, 6);
+  EXPECT_EQ(Crawls().count("shop"), 0U);
+  EXPECT_EQ(Apply(PageOf("shop", 1, "a.test"), 7).disposition, Disposition::kCreated);
+  shard_.RunTimers(At(7));
+  EXPECT_GT(shard_.state().next_timer(), At(7));
+}
+
+TEST_F(ShardCrawlsTest, APageThatIsOutWhenItIsDeletedKeepsItsHostBusyUntilItIsAnswered) {
+  shard_.state().SetPoliteness({.max_in_flight = 1});
+  AddPages("shop", 1, "a.test", 0);
+  AddPages("news", 1, "a.test", 0);
+  const auto assignment = Next(1);
+  ASSERT_TRUE(assignment);
+  Apply(Set({.crawl_id = assignment->key.crawl_id, .deleting = true}), 2);
+  RunFor(3, 1);
+  EXPECT_EQ(Crawls()[assignment->key.crawl_id].pages, 0U);
+  EXPECT_EQ(Crawls()[assignment->key.crawl_id].out, 0U);
+  EXPECT_FALSE(Next(5));
+  Apply(Result(*assignment, CrawlOutcome::kUnchanged, At(6)), 6);
+  EXPECT_TRUE(Next(7));
+}
+
+TEST_F(ShardCrawlsTest, AStoredDeletionGoesOnAfterAStart) {
+  ShardState state{ShardOptions()};
+  ASSERT_TRUE(
+      state.LoadCrawl({.record = {.crawl_id = "shop", .deleting = true}, .quota = nullptr}).ok());
+  const HostId host = state.LoadHost({.host = "a.test"});
+  PageToLoad page =
+      state.PrepareLoad(MakePageNumber(SlotOfHost("a.test"), 1), 7, host, PageSpec(), PageState());
+  page.crawl = *state.InternCrawl("shop");
+  ASSERT_TRUE(state.LoadPages({&page, 1}).ok());
+  state.FinishLoad();
+  ASSERT_LE(state.next_timer(), kStart);
+  std::vector<Event> events;
+  state.TakeDueTimers(kStart, 100, &events);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(std::get<RemoveDeleted>(events[0]).page, page.number);
+}
+
+TEST_F(ShardCrawlsTest, DeletesAHostWithItsSettingsAndKeepsWhatItAskedFor) {
+  AddPages("shop", 500, "a.test", 0);
+  AddPages("news", 500, "a.test", 0);
+  AddPages("news", 5, "b.test", 0);
+  SetHost limits{.host = "a.test"};
+  limits.min_delay.emplace(Duration::Seconds(7));
+  limits.blocked_until = At(100);
+  Apply(limits, 1);
+  EXPECT_TRUE(absl::IsNotFound(Apply(DeleteHost{"c.test"}, 2).status));
+  EXPECT_TRUE(Apply(DeleteHost{"a.test"}, 2).status.ok());
+  const Reply refused = Apply(PageOf("shop", 7777, "a.test"), 2);
+  EXPECT_THAT(std::string(refused.status.message()), HasSubstr("host: a.test is being deleted"));
+  EXPECT_EQ(shard_.state().DescribeHost("a.test")->pages, 1000U);
+  RunFor(3, 1);
+  const auto host = shard_.state().DescribeHost("a.test");
+  ASSERT_TRUE(host.ok());
+  EXPECT_EQ(host->pages, 0U);
+  EXPECT_EQ(host->record, (HostRecord{.host = "a.test", .blocked_until = At(100)}));
+  EXPECT_EQ(Crawls()["news"].pages, 5U);
+  RunFor(101, 0.1);
+  EXPECT_TRUE(absl::IsNotFound(shard_.state().DescribeHost("a.test").status()));
+  EXPECT_EQ(Apply(PageOf("shop", 1, "a.test"), 110).disposition, Disposition::kCreated);
+}
+
+TEST_F(ShardCrawlsTest, ListsHostsBySearchAPartAtATime) {
+  for (int i = 0; i < 50; ++i) AddPages("shop", 1, "h" + std::to_string(i) + ".one.test", 0);
+  for (int i = 0; i < 50; ++i) AddPages("shop", 2, "h" + std::to_string(i) + ".two.test", 0);
+  const auto list = [this](const HostQuery& query, size_t most) {
+    std::set<std::string> names;
+    for (uint32_t next = 0; next < shard_.state().host_ids();) {
+      std::vector<HostStatus> hosts;
+      next = shard_.state().ListHosts(query, next, most, &hosts);
+      EXPECT_LE(hosts.size(), most);
+      for (const HostStatus& host : hosts) EXPECT_TRUE(names.insert(host.record.host).second);
+    }
+    return names;
+  };
+  EXPECT_EQ(list({}, 7).size(), 100U);
+  EXPECT_EQ(list({.prefix = "h1"}, 7).size(), 22U);
+  EXPECT_EQ(list({.part = "two"}, 1000).size(), 50U);
+  EXPECT_EQ(list({.prefix = "h3.", .part = "one"}, 3), std::set<std::string>{"h3.one.test"});
+}
+
+TEST_F(ShardCrawlsTest, AHostFollowsTheStrictestOfItsCrawlIds) {
+  shard_.state().SetPoliteness({.min_delay = Duration::Seconds(2), .max_in_flight = 4});
+  Apply(Set({.crawl_id = "quick", .min_delay = Duration::Millis(100), .max_in_flight = 9}), 0);
+  Apply(Set({.crawl_id = "slow", .min_delay = Duration::Seconds(30)}), 0);
+  const auto defaults = [this](const std::string& host) {
+    shard_.RunTimers(At(1));
+    return shard_.state().DescribeHost(host)->defaults;
+  };
+  AddPages("quick", 1, "a.test", 1);
+  EXPECT_EQ(defaults("a.test").min_delay, Duration::Millis(100));
+  EXPECT_EQ(defaults("a.test").max_in_flight, 9U);
+  AddPages("plain", 1, "a.test", 1);
+  EXPECT_EQ(defaults("a.test").min_delay, Duration::Seconds(2));
+  EXPECT_EQ(defaults("a.test").max_in_flight, 4U);
+  AddPages("slow", 1, "a.test", 1);
+  EXPECT_EQ(defaults("a.test").min_delay, Duration::Seconds(30));
+  Apply(RemovePage{PageOf("slow", 0, "a.test").key}, 1);
+  EXPECT_EQ(defaults("a.test").min_delay, Duration::Seconds(2));
+  Apply(RemovePage{PageOf("plain", 0, "a.test").key}, 1);
+  EXPECT_EQ(defaults("a.test").min_delay, Duration::Millis(100));
+  Apply(ForgetCrawl{.crawl_id = "quick"}, 1);
+  EXPECT_EQ(defaults("a.test").min_delay, Duration::Seconds(2));
+}
+
+TEST_F(ShardCrawlsTest, TheIntervalOfItsPagesHolds) {
+  Apply(Set({.crawl_id = "slow", .min_page_interval = Duration::Hours(1)}), 0);
+  for (const char* crawl_id : {"slow", "plain"}) {
+    UpsertPage page = PageOf(crawl_id, 0, std::string(crawl_id) + ".test");
+    page.last_crawl = At(0);
+    page.known_change_rate = Rate::PerSecond(1);
+    Apply(page, 0);
+  }
+  const auto first = Next(600);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->key.crawl_id, "plain");
+  EXPECT_FALSE(Next(600));
+  const auto second = Next(3601);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->key.crawl_id, "slow");
+}
+
+// A share is given and taken away while pages are out, wait and come: they follow, none is lost.
+TEST_F(ShardCrawlsTest, PagesFollowTheClassOfTheirCrawlId) {
+  AddPages("shop", 5000, "a.test", 0);
+  AddPages("news", 5000, "a.test", 0);
+  const auto out = Next(1);
+  ASSERT_TRUE(out);
+  for (const CrawlClass crawl_class : {CrawlClass{2}, CrawlClass{0}, CrawlClass{2}}) {
+    Apply(Set({.crawl_id = "shop", .share = 0.5}, crawl_class), 2);
+    AddPages("shop", 0, "a.test", 2);
+    for (int i = 0; i < 20; ++i) shard_.RunTimers(At(2));
+    const auto pick = shard_.state().Take(At(3), SetOf(2));
+    EXPECT_EQ(pick.has_value(), crawl_class == 2);
+    if (pick) shard_.state().PutBack(pick->page);
+    const auto common = shard_.state().Take(At(3), SetOf(0));
+    ASSERT_TRUE(common);
+    EXPECT_EQ(common->crawl_class, 0);
+    shard_.state().PutBack(common->page);
+  }
+  Apply(Result(*out, CrawlOutcome::kChanged, At(4)), 4);
+  std::set<std::string> urls;
+  for (int i = 0; i < 10'000; ++i) {
+    const auto next = Next(5);
+    ASSERT_TRUE(next) << i;
+    urls.insert(next->key.crawl_id + next->key.url);
+  }
+  EXPECT_EQ(urls.size(), 10'000U);
+}
+
+}  // namespace
+}  // namespace freshet
