@@ -40,6 +40,7 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, int table_files) {
   }
   // First of all: what a shard has learned says when rates change by age.
   LoadModels(loaded);
+  RETURN_IF_ERROR(LoadCrawls(&loaded));
   RETURN_IF_ERROR(LoadPages(loaded));
   RETURN_IF_ERROR(loaded.store->StartCompactions());
   RETURN_IF_ERROR(progress_.GoOn());
@@ -120,6 +121,14 @@ void Starter::LoadModels(const LoadedStore& loaded) const {
                    std::string(status.message()));
     }
   }
+}
+
+Status Starter::LoadCrawls(LoadedStore* loaded) const {
+  loaded->crawls = std::make_unique<Crawls>(loaded->globals.crawls, loaded->shards.size());
+  for (const CrawlTable::Terms& terms : loaded->crawls->Terms()) {
+    for (const auto& shard : loaded->shards) RETURN_IF_ERROR(shard->state().LoadCrawl(terms));
+  }
+  return absl::OkStatus();
 }
 
 Status Starter::LoadPages(const LoadedStore& loaded) {

@@ -14,6 +14,7 @@
 #include "server/api/status.h"
 #include "server/base/system_clock.h"
 #include "server/config.h"
+#include "server/engine/crawls.h"
 #include "server/engine/shard.h"
 #include "server/engine/shard_loader.h"
 #include "storage/open_progress.h"
@@ -47,6 +48,7 @@ struct LoadedStore {
   GlobalRecords globals;
   std::string policy_name;
   CrawlPolicy policy;
+  std::unique_ptr<Crawls> crawls;
   std::vector<std::unique_ptr<Shard>> shards;  // use the store
 };
 
@@ -70,6 +72,8 @@ class Starter {
   void ChoosePolicy(LoadedStore* loaded) const;
   [[nodiscard]] ShardSettings SettingsOf(const LoadedStore& loaded, int shard) const;
   void LoadModels(const LoadedStore& loaded) const;
+  // What is set for crawl ids.
+  [[nodiscard]] Status LoadCrawls(LoadedStore* loaded) const;
   [[nodiscard]] Status LoadPages(const LoadedStore& loaded);
   void LogRecovery() const;
 

@@ -38,8 +38,9 @@ class LoadedShard final : public LoadVisitor {
     return absl::OkStatus();
   }
   Status OnPage(const LoadedPage& page) override {
-    const PageToLoad prepared = state_.PrepareLoad(page.number, page.fingerprint,
-                                                   ids_[page.host_serial], page.spec, page.state);
+    PageToLoad prepared = state_.PrepareLoad(page.number, page.fingerprint, ids_[page.host_serial],
+                                             page.spec, page.state);
+    ASSIGN_OR_RETURN(prepared.crawl, state_.InternCrawl(page.crawl_id));
     const Status status = state_.LoadPages({&prepared, 1});
     if (!status.ok()) problem_(std::string(status.message()));
     return absl::OkStatus();
@@ -104,6 +105,12 @@ class DerivedVerifier {
       Problem(fmt::format("meta: the model of shard {} cannot be used: {}", epoch.shard,
                           std::string(status.message())));
     }
+    double shares = 0;
+    for (const CrawlRecord& crawl : globals.crawls) {
+      RETURN_IF_ERROR(state_.LoadCrawl({.record = crawl}));
+      shares += crawl.share.value_or(0);
+    }
+    if (shares > 1 + 1e-9) Problem(fmt::format("meta: the shares of crawls sum to {}", shares));
     absl::flat_hash_set<std::string> names;
     const std::string policy = globals.settings.policy.value_or("");
     if (!policy.empty() && !ResolvePolicy(policy).ok()) {

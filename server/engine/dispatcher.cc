@@ -63,6 +63,8 @@ struct Dispatcher::Refill {
   std::vector<WorkerId> workers;                       // by term
   std::vector<std::optional<Assignment>> assignments;  // by term
   std::vector<ShardBid> bids;                          // by shard
+  TickOwners owners;
+  std::vector<CrawlClass> classes;  // by term that has a page, where ticks have owners
 };
 
 struct Dispatcher::Actions {
@@ -425,6 +427,13 @@ Rate Dispatcher::SetRate(Rate rate) {
   return before;
 }
 
+void Dispatcher::SetShares(const std::vector<ClassTerms>& terms) {
+  const MutexLock lock(mutex_);
+  shares_.Set(terms, clock_.Now());
+  barren_until_ = Instant::None();
+  condition_.NotifyOne();
+}
+
 bool Dispatcher::SetPaused(bool paused, std::string reason) {
   Actions actions;
   std::vector<std::shared_ptr<AssignmentSink>> sinks;
@@ -612,6 +621,7 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   if (id) Queue(*id, workers_.at(*id));
   if (refill->terms.empty()) return;
   in_refill_ = refill->terms.size();
+  refill->owners = shares_.Next(refill->terms.size(), refill->terms.front().at);
   actions->refill = std::move(refill);
 }
 
@@ -644,7 +654,7 @@ void Dispatcher::Send(const std::shared_ptr<Refill>& refill) {
   std::vector<Instant> ticks;
   for (const LeaseTerms& terms : refill->terms) ticks.push_back(terms.at);
   for (size_t shard = 0; shard < shards.size(); ++shard) {
-    BidRequest request{.at = ticks, .done = {}};
+    BidRequest request{.at = ticks, .owners = refill->owners, .done = {}};
     request.done = [this, refill, shard](std::vector<Pick> picks) {
       refill->bids[shard].picks = std::move(picks);
       if (refill->bid.Arrive()) SettleBids(refill);
@@ -657,23 +667,29 @@ void Dispatcher::SettleBids(const std::shared_ptr<Refill>& refill) {
   const auto& shards = router_.shards();
   std::vector<SettleRequest> requests(shards.size());
   std::vector<std::vector<size_t>> places(shards.size());
+  std::vector<std::vector<bool>> taken(shards.size());
   for (size_t shard = 0; shard < shards.size(); ++shard) {
     refill->bids[shard].pages = shards[shard]->snapshot().counters.pages;
+    taken[shard].resize(refill->bids[shard].picks.size());
   }
-  const std::vector<size_t> ranked = ranking_.Rank(refill->bids, refill->terms.size());
-  for (size_t term = 0; term < ranked.size(); ++term) {
-    const size_t shard = ranked[term];
-    CHECK(places[shard].size() < refill->bids[shard].picks.size(), "shard {} bids {} pages", shard,
-          refill->bids[shard].picks.size());
-    requests[shard].leases.push_back(
-        {.pick = refill->bids[shard].picks[places[shard].size()], .terms = refill->terms[term]});
+  const std::vector<TakenBid> ranked =
+      RankBids(refill->bids, refill->owners, refill->terms.size(), ranking_);
+  const bool owned = !refill->owners.of_tick.empty();
+  if (owned) refill->classes.resize(refill->terms.size());
+  for (const auto& [term, shard, i] : ranked) {
+    CHECK(i < taken[shard].size() && !taken[shard][i], "shard {} bids {} pages", shard,
+          taken[shard].size());
+    const Pick& pick = refill->bids[shard].picks[i];
+    taken[shard][i] = true;
+    if (owned) refill->classes[term] = pick.crawl_class;
+    requests[shard].leases.push_back({.pick = pick, .terms = refill->terms[term]});
     places[shard].push_back(term);
   }
   refill->assignments.resize(refill->terms.size());
   for (size_t shard = 0; shard < shards.size(); ++shard) {
     const std::vector<Pick>& picks = refill->bids[shard].picks;
-    for (size_t i = places[shard].size(); i < picks.size(); ++i) {
-      requests[shard].put_back.push_back(picks[i].page);
+    for (size_t i = 0; i < picks.size(); ++i) {
+      if (!taken[shard][i]) requests[shard].put_back.push_back(picks[i].page);
     }
     requests[shard].done = [this, refill, place = std::move(places[shard])](
                                std::vector<std::optional<Assignment>> assignments) {
@@ -705,6 +721,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
       const WorkerId worker = refill->workers[i];
       std::optional<Assignment>& assignment = refill->assignments[i];
       short_of_pages |= !assignment;
+      if (assignment && !refill->classes.empty()) shares_.Use(refill->classes[i]);
       allowances_.Settle(refill->terms[i].worker);
       LetIn(refill->terms[i].worker);
       if (!assignment) {

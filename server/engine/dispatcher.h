@@ -23,6 +23,7 @@
 #include "server/base/system_clock.h"
 #include "server/engine/bids.h"
 #include "server/engine/router.h"
+#include "server/engine/tick_shares.h"
 #include "server/engine/worker_allowance.h"
 #include "sync/mutex.h"
 
@@ -122,6 +123,8 @@ class Dispatcher {
 
   // Returns the rate before.
   Rate SetRate(Rate rate) FRESHET_EXCLUDES(mutex_);
+  // What the classes of crawl ids have from the next ticks on.
+  void SetShares(const std::vector<ClassTerms>& terms) FRESHET_EXCLUDES(mutex_);
   // Returns whether it was paused.
   bool SetPaused(bool paused, std::string reason) FRESHET_EXCLUDES(mutex_);
   // Says why nothing can be leased, to all who ask for pages; OK when it goes on. The shards are
@@ -221,6 +224,7 @@ class Dispatcher {
   Condition condition_;
   Condition refilled_;
   Pacer pacer_ FRESHET_GUARDED_BY(mutex_);
+  TickShares shares_ FRESHET_GUARDED_BY(mutex_);
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
   bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string pause_reason_ FRESHET_GUARDED_BY(mutex_);

@@ -216,6 +216,7 @@ void Shard::RunTurn(Turn& turn) {
     CommitAndInstall(turn);
   }
   for (const QuarantineNews& news : state_.TakeQuarantineNews()) observer_.OnQuarantine(news);
+  for (const std::string& crawl : state_.TakeEmptied()) observer_.OnCrawlEmptied(index_, crawl);
   Publish();
   Answer(turn);
 }
@@ -268,13 +269,13 @@ void Shard::Accept(Request& request, Turn& turn) {
 
 void Shard::AcceptBid(BidRequest& request) {
   std::vector<Pick> picks;
+  BidChoice choice(request.owners);
+  came_short_ = false;
   for (const Instant at : request.at) {
-    if (!failure_.ok()) break;
-    const std::optional<Pick> pick = state_.Take(at);
-    if (!pick) break;
-    picks.push_back(*pick);
+    came_short_ = !failure_.ok() ||
+                  !choice.Bid([&](ClassSet among) { return state_.Take(at, among); }, &picks);
+    if (came_short_) break;
   }
-  came_short_ = picks.size() < request.at.size();
   request.done(std::move(picks));
 }
 
@@ -442,9 +443,11 @@ void Shard::PublishBelieved(Instant now) {
   if (now < believed_due_) return;
   const Instant start = clock_.Now();
   const BelievedFreshness believed = state_.Believed(now);
+  std::vector<CrawlStatus> crawls = state_.CrawlsWithTerms();
   believed_due_ = now + std::max(kBelievedInterval, (clock_.Now() - start) * kBelievedCostShare);
   const MutexLock lock(mutex_);
   snapshot_.believed = believed;
+  crawls_ = std::move(crawls);
 }
 
 void Shard::Publish() {
@@ -462,6 +465,11 @@ ShardSnapshot Shard::snapshot() const {
   ShardSnapshot copy = snapshot_;
   copy.waiting_events = waiting;
   return copy;
+}
+
+std::vector<CrawlStatus> Shard::crawls() const {
+  const MutexLock lock(mutex_);
+  return crawls_;
 }
 
 void Shard::Fail(const Status& status) {

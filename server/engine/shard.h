@@ -25,6 +25,7 @@
 #include "server/engine/epochs.h"
 #include "server/engine/lease_tally.h"
 #include "server/engine/shard_reads.h"
+#include "server/engine/tick_shares.h"
 #include "storage/store.h"
 #include "sync/mutex.h"
 
@@ -44,9 +45,11 @@ struct LeaseTerms {
 };
 
 // The best pages for these ticks, taken out of the index but not leased: so that the dearest over
-// several shards can be found. Answered before the next commit; shorter than `at` when pages lack.
+// several shards can be found. Answered before the next commit; shorter than `at` when pages lack,
+// and maybe longer where the ticks have owners (BidChoice).
 struct BidRequest {
   std::vector<Instant> at;
+  TickOwners owners;
   std::function<void(std::vector<Pick>)> done;
 };
 
@@ -88,6 +91,8 @@ class ShardObserver {
   // Before the replies to what opened or ended the leases.
   virtual void OnLeases(const LeaseTallies& /*tallies*/) {}
   virtual void OnQuarantine(const QuarantineNews& /*news*/) {}
+  // The shard has no page any more of a crawl id that is being deleted.
+  virtual void OnCrawlEmptied(uint16_t /*shard*/, const std::string& /*crawl_id*/) {}
 };
 
 struct ShardSettings {
@@ -138,6 +143,8 @@ class Shard {
   }
 
   [[nodiscard]] ShardSnapshot snapshot() const FRESHET_EXCLUDES(mutex_);
+  // The crawl ids for which something is set, as of a second ago.
+  [[nodiscard]] std::vector<CrawlStatus> crawls() const FRESHET_EXCLUDES(mutex_);
 
  private:
   using Request = std::variant<EventBatch, BidRequest, SettleRequest, ShardQuery>;
@@ -206,6 +213,7 @@ class Shard {
   std::thread thread_;
   mutable Mutex mutex_;
   ShardSnapshot snapshot_ FRESHET_GUARDED_BY(mutex_);
+  std::vector<CrawlStatus> crawls_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
@@ -108,6 +111,7 @@ class Load::Range final : public LoadVisitor {
     Batch& batch = batches_[shard];
     batch.pages.push_back(load_.targets_[shard].reader->PrepareLoad(
         page.number, page.fingerprint, places_[page.host_serial], page.spec, page.state));
+    batch.pages.back().crawl = batch.PlaceOf(page.crawl_id);
     const size_t size = batch.pages.size();
     if (size % kPagesToTryAgain == 0) RETURN_IF_ERROR(load_.GoOn());
     if (size < kPagesPerBatch || size % kPagesToTryAgain != 0) return {};
@@ -152,14 +156,30 @@ class Load::Range final : public LoadVisitor {
 
  private:
   // What a shard is still to be given. The host of a page is a position in the hosts of the batch,
-  // those that were filed first.
+  // those that were filed first; its crawl id one in `crawls`.
   struct Batch {
+    [[nodiscard]] CrawlIndex PlaceOf(std::string_view crawl_id) {
+      size_t place = 0;
+      // Most pages are of few crawl ids, and neighbours of the same.
+      if (last_crawl < crawls.size() && crawls[last_crawl] == crawl_id) {
+        place = last_crawl;
+      } else {
+        const auto [it, first] = crawl_places.try_emplace(std::string(crawl_id), crawls.size());
+        if (first) crawls.emplace_back(crawl_id);
+        place = last_crawl = it->second;
+      }
+      return CrawlIndex(static_cast<uint16_t>(place));
+    }
+
     std::vector<HostId> ids;
     std::vector<HostRecord> hosts;
     std::vector<PageToLoad> pages;
+    std::vector<std::string> crawls;
     std::vector<std::pair<PageNumber, Instant>> assignments;
     std::vector<LeaseRecord> leases;
     std::vector<std::pair<Slot, uint64_t>> next_serials;
+    absl::flat_hash_map<std::string, size_t> crawl_places;
+    size_t last_crawl = 0;
   };
 
   [[nodiscard]] size_t ShardOf(Slot slot) const { return slot.value() % batches_.size(); }
@@ -168,7 +188,16 @@ class Load::Range final : public LoadVisitor {
   Status File(Batch& batch, Target& target) FRESHET_REQUIRES(target.mutex) {
     for (const HostRecord& host : batch.hosts) batch.ids.push_back(target.state->LoadHost(host));
     batch.hosts.clear();
-    for (PageToLoad& page : batch.pages) page.entry.host = batch.ids[page.entry.host.value()];
+    std::vector<CrawlIndex> crawls;
+    for (const std::string& crawl_id : batch.crawls) {
+      ASSIGN_OR_RETURN(crawls.emplace_back(), target.state->InternCrawl(crawl_id));
+    }
+    for (PageToLoad& page : batch.pages) {
+      page.entry.host = batch.ids[page.entry.host.value()];
+      page.crawl = crawls[page.crawl.value()];
+    }
+    batch.crawls.clear();
+    batch.crawl_places.clear();
     RETURN_IF_ERROR(
         target.state->LoadPages(batch.pages, load_.now_.infinite() ? Instant::None() : load_.now_));
     load_.progress_.pages.fetch_add(batch.pages.size(), std::memory_order_relaxed);

@@ -1,0 +1,261 @@
+#include "server/engine/crawls.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+#include "server/base/countdown.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// Shares are decimal fractions, which do not sum exactly.
+constexpr double kMostShares = 1 + 1e-9;
+
+bool OfRate(const CrawlRecord& record) { return record.share || record.max_rate; }
+
+bool Blank(const CrawlRecord& record) { return record == CrawlRecord{.crawl_id = record.crawl_id}; }
+
+}  // namespace
+
+Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards) : shards_(shards) {
+  const MutexLock lock(mutex_);
+  for (const CrawlRecord& record : stored) {
+    Known& known = by_id_[record.crawl_id];
+    known.record = record;
+    if (record.max_pages) {
+      known.quota = std::make_shared<CrawlQuota>();
+      known.quota->SetMost(*record.max_pages);
+    }
+    const StatusOr<CrawlClass> crawl_class = ClassFor(record);
+    // Of a store that was put together from others.
+    if (!crawl_class.ok()) {
+      spdlog::error("crawl {} has no share or maximum of the rate: {}", record.crawl_id,
+                    std::string(crawl_class.status().message()));
+      known.record.share.reset();
+      known.record.max_rate.reset();
+    }
+  }
+}
+
+void Crawls::Start(Tell tell, std::function<void(std::vector<ClassTerms>)> on_terms) {
+  CHECK(!tell_ && tell && on_terms, "started once");
+  tell_ = std::move(tell);
+  on_terms_ = std::move(on_terms);
+  std::vector<ClassTerms> terms;
+  {
+    const MutexLock lock(mutex_);
+    terms = TermsOfClasses();
+  }
+  if (!terms.empty()) on_terms_(std::move(terms));
+}
+
+std::vector<CrawlTable::Terms> Crawls::Terms() const {
+  const MutexLock lock(mutex_);
+  std::vector<CrawlTable::Terms> terms;
+  for (const auto& [crawl_id, known] : by_id_) {
+    const auto it = OfRate(known.record) ? classes_.find(crawl_id) : classes_.end();
+    terms.push_back({.record = known.record,
+                     .crawl_class = it == classes_.end() ? CrawlClass{0} : it->second,
+                     .quota = known.quota});
+  }
+  return terms;
+}
+
+std::vector<ClassTerms> Crawls::TermsOfClasses() const {
+  std::vector<ClassTerms> terms;
+  for (const auto& [crawl_id, known] : by_id_) {
+    if (!OfRate(known.record)) continue;
+    terms.push_back({.crawl_class = classes_.at(crawl_id),
+                     .share = known.record.share,
+                     .max_rate = known.record.max_rate});
+  }
+  return terms;
+}
+
+StatusOr<CrawlClass> Crawls::ClassFor(const CrawlRecord& record) {
+  if (!OfRate(record)) return CrawlClass{0};
+  if (const auto it = classes_.find(record.crawl_id); it != classes_.end()) return it->second;
+  if (classes_.size() + 1 >= limits::kMaxCrawlClasses) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "crawl_id: {} crawl ids have, or had since the start, a share or a maximum "
+                      "of the rate, the most there can be",
+                      classes_.size());
+  }
+  const auto crawl_class = static_cast<CrawlClass>(classes_.size() + 1);
+  classes_[record.crawl_id] = crawl_class;
+  return crawl_class;
+}
+
+// --- Changes ---
+
+void Crawls::Set(const std::string& crawl_id, Change change, Done done) {
+  {
+    const MutexLock lock(mutex_);
+    pending_.push_back(
+        {.crawl_id = crawl_id, .change = std::move(change), .done = std::move(done)});
+    if (pending_.size() > 1) return;
+  }
+  StoreFirst();
+}
+
+StatusOr<CrawlTable::Terms> Crawls::Stage(const Pending& pending) {
+  const auto it = by_id_.find(pending.crawl_id);
+  CrawlTable::Terms terms;
+  if (it != by_id_.end()) {
+    terms = {.record = it->second.record, .crawl_class = 0, .quota = it->second.quota};
+  }
+  terms.record.crawl_id = pending.crawl_id;
+  RETURN_IF_ERROR(pending.change(&terms.record));
+  double shares = terms.record.share.value_or(0);
+  for (const auto& [crawl_id, known] : by_id_) {
+    if (crawl_id != pending.crawl_id) shares += known.record.share.value_or(0);
+  }
+  if (shares > kMostShares) {
+    return InvalidArgument("share: with {:g} the shares of all crawl ids sum to {:g}, more than 1",
+                           terms.record.share.value_or(0), shares);
+  }
+  ASSIGN_OR_RETURN(terms.crawl_class, ClassFor(terms.record));
+  if (!terms.record.max_pages) {
+    terms.quota = nullptr;
+  } else if (terms.quota == nullptr) {
+    terms.quota = std::make_shared<CrawlQuota>();
+  }
+  return terms;
+}
+
+Status Crawls::StageFirst(Staged* staged) {
+  Pending& first = pending_.front();
+  StatusOr<CrawlTable::Terms> terms = Stage(first);
+  staged->done = std::move(first.done);
+  if (terms.ok()) {
+    staged->terms = *std::move(terms);
+    return absl::OkStatus();
+  }
+  const auto it = by_id_.find(first.crawl_id);
+  if (it != by_id_.end()) staged->terms.record = it->second.record;
+  pending_.pop_front();
+  return terms.status();
+}
+
+void Crawls::StoreFirst() {
+  while (true) {
+    const auto staged = std::make_shared<Staged>();
+    Status status;
+    {
+      const MutexLock lock(mutex_);
+      if (pending_.empty()) return;
+      status = StageFirst(staged.get());
+    }
+    if (!status.ok()) {
+      staged->done(status, staged->terms.record);
+      continue;
+    }
+    // Nothing else is stored until this is done.
+    return tell_(0, EventOf(*staged, /*store=*/true),
+                 [this, staged](const Reply& reply) { OnStored(staged, reply); });
+  }
+}
+
+Event Crawls::EventOf(const Staged& staged, bool store) {
+  const CrawlTable::Terms& terms = staged.terms;
+  if (Blank(terms.record)) return ForgetCrawl{.crawl_id = terms.record.crawl_id, .store = store};
+  return SetCrawl{.terms = terms, .store = store};
+}
+
+void Crawls::OnStored(const std::shared_ptr<Staged>& staged, const Reply& reply) {
+  if (!reply.status.ok()) return Finish(*staged, reply.status);
+  {
+    const MutexLock lock(mutex_);
+    const CrawlTable::Terms& terms = staged->terms;
+    if (Blank(terms.record)) {
+      by_id_.erase(terms.record.crawl_id);
+      emptied_.erase(terms.record.crawl_id);
+    } else {
+      by_id_[terms.record.crawl_id] = {.record = terms.record, .quota = terms.quota};
+    }
+    if (terms.quota != nullptr) terms.quota->SetMost(*terms.record.max_pages);
+  }
+  TellOthers(staged);
+}
+
+void Crawls::TellOthers(const std::shared_ptr<Staged>& staged) {
+  // This call counts as well.
+  const auto left = std::make_shared<Countdown>(shards_);
+  const auto arrive = [this, staged, left](const Reply& reply) {
+    // Nothing is written: a shard that cannot take it has failed.
+    if (!reply.status.ok()) {
+      spdlog::error("a shard does not follow crawl {}: {}", staged->terms.record.crawl_id,
+                    std::string(reply.status.message()));
+    }
+    if (left->Arrive()) Finish(*staged, absl::OkStatus());
+  };
+  for (size_t shard = 1; shard < shards_; ++shard) {
+    tell_(shard, EventOf(*staged, /*store=*/false), arrive);
+  }
+  arrive({});
+}
+
+void Crawls::Finish(const Staged& staged, const Status& status) {
+  std::vector<ClassTerms> terms;
+  {
+    const MutexLock lock(mutex_);
+    pending_.pop_front();
+    terms = TermsOfClasses();
+  }
+  if (status.ok()) on_terms_(std::move(terms));
+  // The next one first: nothing that `done` does holds it up.
+  StoreFirst();
+  staged.done(status, staged.terms.record);
+}
+
+// --- Deletions ---
+
+void Crawls::OnEmptied(uint16_t shard, const std::string& crawl_id) {
+  {
+    const MutexLock lock(mutex_);
+    std::set<uint16_t>& told = emptied_[crawl_id];
+    told.insert(shard);
+    if (told.size() < shards_) return;
+    emptied_.erase(crawl_id);
+  }
+  const auto end = [](CrawlRecord* record) -> Status {
+    if (!record->deleting) return NotFound("crawl_id: {} is not being deleted", record->crawl_id);
+    *record = {.crawl_id = record->crawl_id};
+    return absl::OkStatus();
+  };
+  Set(crawl_id, end, [crawl_id](const Status& status, const CrawlRecord&) {
+    if (status.ok()) {
+      spdlog::info("crawl {} is deleted", crawl_id);
+    } else {
+      spdlog::warn("crawl {} has no page any more, but its deletion is not over: {}", crawl_id,
+                   status.ToString());
+    }
+  });
+}
+
+// --- Looking ---
+
+CrawlRecord Crawls::Find(const std::string& crawl_id) const {
+  const MutexLock lock(mutex_);
+  const auto it = by_id_.find(crawl_id);
+  return it == by_id_.end() ? CrawlRecord{.crawl_id = crawl_id} : it->second.record;
+}
+
+std::vector<CrawlRecord> Crawls::All() const {
+  const MutexLock lock(mutex_);
+  std::vector<CrawlRecord> all;
+  all.reserve(by_id_.size());
+  for (const auto& [crawl_id, known] : by_id_) all.push_back(known.record);
+  return all;
+}
+
+bool Crawls::any_of_rate() const {
+  const MutexLock lock(mutex_);
+  return std::any_of(by_id_.begin(), by_id_.end(),
+                     [](const auto& known) { return OfRate(known.second.record); });
+}
+
+}  // namespace freshet

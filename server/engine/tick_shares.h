@@ -1,0 +1,139 @@
+// Which crawl ids each tick is for, where some have a share or a maximum of the crawl rate, and
+// which of the pages that the shards bid it gets.
+//
+// Ticks are dealt out to the crawl ids that have a share, each by its share, and to all others
+// together by what is left of 1: the one that is furthest behind its share has the next tick
+// (smooth weighted round robin, as of nginx), so that over any run of ticks each is within one or
+// so of its part. A tick goes to the page of highest value of its owner. Where the owner has no
+// eligible page at all, the tick goes to the page of highest value of all; nobody is charged for
+// it, and the owner is not made up for it. A crawl id with a maximum has a token bucket, and while
+// that is empty no tick is for it.
+//
+// docs/index.md says why the page picked is the exact argmax of those that the tick is for.
+#ifndef FRESHET_SERVER_ENGINE_TICK_SHARES_H_
+#define FRESHET_SERVER_ENGINE_TICK_SHARES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/units.h"
+#include "core/schedule/crawl_table.h"
+#include "core/schedule/shard_state.h"
+#include "server/engine/bids.h"
+
+namespace freshet {
+
+// Of one class. Value type, thread-compatible.
+struct ClassTerms {
+  CrawlClass crawl_class = 0;
+  std::optional<double> share;   // in (0, 1]; of all classes they sum to at most 1
+  std::optional<Rate> max_rate;  // > 0
+  bool operator==(const ClassTerms&) const = default;
+};
+
+// Whom some ticks in a row are for. Value type, thread-compatible.
+struct TickOwners {
+  std::vector<ClassSet> of_tick;  // empty: nobody has a share or a maximum
+  // Classes that may have fewer pages than there are ticks, and how many.
+  std::vector<std::pair<CrawlClass, uint32_t>> limited;
+};
+
+// What of one shard may be bid for some ticks. A shard bids, tick by tick in their order, the best
+// page of the tick's owner or, where it has none, of all; and where that is of a limited class also
+// the next best, until it bids one that is not: so whatever the other shards have, no page that is
+// better than those bid can be missing. Value type, thread-compatible.
+class BidChoice {
+ public:
+  explicit BidChoice(const TickOwners& owners);
+
+  // `take(among)` takes the best page of these classes. Appends what is bid for the next tick;
+  // false: nothing.
+  template <typename Take>
+  bool Bid(Take take, std::vector<Pick>* picks);
+
+ private:
+  // The pick uses up the maximum of its class; true: the class is a limited one.
+  bool UseUp(const Pick& pick);
+
+  const TickOwners& owners_;
+  size_t tick_ = 0;
+  ClassSet open_ = kAllClasses;
+  std::array<uint32_t, limits::kMaxCrawlClasses> left_;
+};
+
+// Which pick of which shard a tick gets.
+struct TakenBid {
+  size_t tick = 0;
+  size_t shard = 0;
+  size_t pick = 0;
+};
+
+// Of what all shards have bid by BidChoice: for each tick, in their order, the best page of its
+// owner or, where none was bid, of all. Ticks without a page are left out. Precondition: of_tick is
+// not empty, and no pick is planned.
+[[nodiscard]] std::vector<TakenBid> RankByOwners(const std::vector<ShardBid>& bids,
+                                                 const TickOwners& owners);
+
+// What `ticks` ticks get: by their owners where they have any, else, and while a shard bids by a
+// plan, which knows of none, by `ranking`.
+[[nodiscard]] std::vector<TakenBid> RankBids(const std::vector<ShardBid>& bids,
+                                             const TickOwners& owners, size_t ticks,
+                                             BidRanking& ranking);
+
+// Thread-compatible.
+class TickShares {
+ public:
+  // From now on. Those that had terms before go on with the tokens that they have.
+  void Set(const std::vector<ClassTerms>& terms, Instant now);
+  [[nodiscard]] bool any() const { return any_; }
+
+  // Whom the next `ticks` ticks are for, the first at `first`.
+  [[nodiscard]] TickOwners Next(size_t ticks, Instant first);
+  // A page of the class was leased for one of them.
+  void Use(CrawlClass crawl_class);
+
+ private:
+  struct Share {
+    ClassSet owners = 0;
+    double part = 0;
+    double owed = 0;  // ticks; of all shares they sum to zero
+  };
+  struct Bucket {
+    double per_second = 0;  // 0: no maximum
+    double tokens = 0;
+    [[nodiscard]] double most() const { return per_second > 1 ? per_second : 1; }
+  };
+
+  void Refill(Instant now);
+  [[nodiscard]] ClassSet NextOwners();
+
+  bool any_ = false;
+  std::vector<Share> shares_;  // the first is that of all without one
+  std::array<Bucket, limits::kMaxCrawlClasses> buckets_;
+  Instant refilled_;
+};
+
+template <typename Take>
+bool BidChoice::Bid(Take take, std::vector<Pick>* picks) {
+  const ClassSet owners = owners_.of_tick.empty() ? kAllClasses : owners_.of_tick[tick_];
+  ++tick_;
+  bool found = false;
+  while (true) {
+    std::optional<Pick> pick;
+    if ((owners & open_) != 0) pick = take(owners & open_);
+    if (!pick && owners != kAllClasses) pick = take(open_);
+    if (!pick) return found;
+    found = true;
+    picks->push_back(*pick);
+    if (!UseUp(*pick)) return true;
+  }
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_TICK_SHARES_H_
