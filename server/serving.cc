@@ -54,6 +54,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                 [this](const Settings& settings, RuntimeSettings::Done done) {
                   router_.SubmitAlways(Slot(), ChangeSettings{settings}, std::move(done));
                 }),
+      crawls_(std::move(loaded.crawls)),
       streams_({.streams = static_cast<size_t>(config.max_streams),
                 .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
       listings_(limits::kMaxListings),
@@ -67,6 +68,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .router = router_,
                .dispatcher = dispatcher_,
                .sources = sources_,
+               .crawls = *crawls_,
                .settings = settings_,
                .streams = streams_,
                .background = background_,
@@ -90,7 +92,13 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       },
       [this] { dispatcher_.Poke(); },
       [this](const LeaseTallies& tallies) { dispatcher_.OnLeases(tallies); },
-      [this](const QuarantineNews& news) { LogQuarantine(news, sources_); });
+      [this](const QuarantineNews& news) { LogQuarantine(news, sources_); },
+      [this](uint16_t shard, const std::string& crawl) { crawls_->OnEmptied(shard, crawl); });
+  crawls_->Start(
+      [this](size_t shard, Event event, std::function<void(Reply)> done) {
+        router_.SubmitAlways(Slot(static_cast<uint16_t>(shard)), std::move(event), std::move(done));
+      },
+      [this](const std::vector<ClassTerms>& terms) { dispatcher_.SetShares(terms); });
   for (const auto& shard : shards_) shard->Start();
   dispatcher_.Start();
   if (loaded.policy.plan) plans_.SetMethod(loaded.policy.plan, nullptr);

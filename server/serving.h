@@ -59,6 +59,7 @@ class Serving {
   Router router_;
   RuntimeSettings settings_;
   Sources sources_;
+  const std::unique_ptr<Crawls> crawls_;
   StreamSet streams_;
   HandlerCounters counters_;
   Slots listings_;

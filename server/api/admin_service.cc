@@ -14,6 +14,7 @@
 #include "core/base/text.h"
 #include "core/base/url.h"
 #include "core/model/policy.h"
+#include "server/api/crawls_and_hosts.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/status.h"
@@ -23,29 +24,6 @@
 
 namespace freshet {
 namespace {
-
-grpc::Status StoppingStatus() {
-  return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
-}
-
-// Answers for a host on its shard's thread. A host may have settings and no page.
-template <typename Call>
-void AnswerWithHost(const ServerContext& context, const std::string& host, Call* call) {
-  const PushOutcome asked =
-      context.router.OwnerOf(SlotOfHost(host)).Read([&context, host, call](const auto& view) {
-        uint32_t in_flight = 0;
-        const StatusOr<HostRecord> record = view.state.FindHost(host, &in_flight);
-        if (!record.ok()) return call->Answer(GrpcStatusOf(record.status()));
-        ToProto(*record,
-                {.in_flight = in_flight,
-                 .throttles = ThrottlesAt(view.state.host_backoff(), *record, view.now),
-                 .defaults = view.state.politeness(),
-                 .now = view.now},
-                call->response()->mutable_host_state());
-        call->Answer(grpc::Status::OK);
-      });
-  if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
-}
 
 Status ValidateCheckpointName(const std::string& name) {
   const bool fine =
@@ -180,6 +158,13 @@ void SetPolicy(const ServerContext& context,
   const std::string name = call->request().policy();
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(name, context.config.signal_delay);
   if (!policy.ok()) return call->Answer(GrpcStatusOf(policy.status()));
+  if (policy->plan && context.crawls.any_of_rate()) {
+    return call->Answer(GrpcStatusOf(MakeStatus(
+        absl::StatusCode::kFailedPrecondition,
+        "policy: {} plans the rates of all pages itself, but crawl ids have a share or a "
+        "maximum of the rate; take those away first",
+        name)));
+  }
   call->response()->set_policy(name);
   call->response()->set_previous_policy(PolicyNow(context.router, context.settings).in_force);
   const auto change = [name](Settings* settings) { settings->policy = name; };
@@ -529,6 +514,36 @@ grpc::ServerUnaryReactor* AdminService::ListSources(grpc::CallbackServerContext*
                                                     const grpc::ByteBuffer* request,
                                                     grpc::ByteBuffer* reply) {
   return Handle(context_, *request, reply, freshet::ListSources);
+}
+
+grpc::ServerUnaryReactor* AdminService::ListCrawls(grpc::CallbackServerContext*,
+                                                   const grpc::ByteBuffer* request,
+                                                   grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, HandleListCrawls);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetCrawl(grpc::CallbackServerContext*,
+                                                 const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, HandleSetCrawl);
+}
+
+grpc::ServerUnaryReactor* AdminService::DeleteCrawl(grpc::CallbackServerContext*,
+                                                    const grpc::ByteBuffer* request,
+                                                    grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, HandleDeleteCrawl);
+}
+
+grpc::ServerUnaryReactor* AdminService::ListHosts(grpc::CallbackServerContext*,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, HandleListHosts);
+}
+
+grpc::ServerUnaryReactor* AdminService::DeleteHost(grpc::CallbackServerContext*,
+                                                   const grpc::ByteBuffer* request,
+                                                   grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, HandleDeleteHost);
 }
 
 }  // namespace freshet

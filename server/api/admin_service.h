@@ -25,7 +25,12 @@ using AdminServiceBase =
                v1::AdminService::WithRawCallbackMethod_GetTrustReport,
                v1::AdminService::WithRawCallbackMethod_RegisterSource,
                v1::AdminService::WithRawCallbackMethod_UnregisterSource,
-               v1::AdminService::WithRawCallbackMethod_ListSources>::Service;
+               v1::AdminService::WithRawCallbackMethod_ListSources,
+               v1::AdminService::WithRawCallbackMethod_ListCrawls,
+               v1::AdminService::WithRawCallbackMethod_SetCrawl,
+               v1::AdminService::WithRawCallbackMethod_DeleteCrawl,
+               v1::AdminService::WithRawCallbackMethod_ListHosts,
+               v1::AdminService::WithRawCallbackMethod_DeleteHost>::Service;
 
 // Thread-safe.
 class AdminService final : public AdminServiceBase {
@@ -77,6 +82,19 @@ class AdminService final : public AdminServiceBase {
   grpc::ServerUnaryReactor* ListSources(grpc::CallbackServerContext*,
                                         const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* ListCrawls(grpc::CallbackServerContext*,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* SetCrawl(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* DeleteCrawl(grpc::CallbackServerContext*,
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* ListHosts(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* DeleteHost(grpc::CallbackServerContext*,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* reply) override;
 
  private:
   const ServerContext& context_;

@@ -14,6 +14,7 @@
 #include "server/base/slots.h"
 #include "server/base/system_clock.h"
 #include "server/config.h"
+#include "server/engine/crawls.h"
 #include "server/engine/dispatcher.h"
 #include "server/engine/plan_runner.h"
 #include "server/engine/router.h"
@@ -42,6 +43,7 @@ struct ServerContext {
   Router& router;
   Dispatcher& dispatcher;
   Sources& sources;
+  Crawls& crawls;
   RuntimeSettings& settings;
   StreamSet& streams;
   Background& background;

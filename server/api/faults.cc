@@ -64,7 +64,9 @@ v1::ItemError FaultOf(const Status& status) {
   error.set_code(CodeOf(status, field));
   error.set_field(std::string(field));
   error.set_reason(std::move(reason));
-  if (error.code() == v1::ERROR_CODE_RESOURCE_EXHAUSTED ||
+  // A crawl id that is full stays so until somebody removes pages or allows more.
+  const bool full = error.code() == v1::ERROR_CODE_RESOURCE_EXHAUSTED && field == "crawl_id";
+  if ((error.code() == v1::ERROR_CODE_RESOURCE_EXHAUSTED && !full) ||
       error.code() == v1::ERROR_CODE_UNAVAILABLE) {
     error.set_retryable(true);
     ToProto(Duration::Seconds(1), error.mutable_retry_after());

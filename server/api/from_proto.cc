@@ -411,6 +411,46 @@ StatusOr<std::function<void(Settings*)>> ConvertDefaults(
   };
 }
 
+StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(const v1::SetCrawlRequest& request) {
+  const auto in = [](double value, double most) { return value >= 0 && value <= most; };
+  if (request.has_share() && !in(request.share(), 1)) {
+    return InvalidArgument("share: {} is not 0 to 1", request.share());
+  }
+  if (request.has_max_rate_per_second() &&
+      !in(request.max_rate_per_second(), limits::kMaxCrawlsPerSecond)) {
+    return InvalidArgument("max_rate_per_second: {} is not 0 to {:.0f}",
+                           request.max_rate_per_second(), limits::kMaxCrawlsPerSecond);
+  }
+  if (request.has_max_pages() && request.max_pages() > limits::kMaxPageIds) {
+    return InvalidArgument("max_pages: {} is more than {}", request.max_pages(),
+                           limits::kMaxPageIds);
+  }
+  std::optional<Duration> delay;
+  std::optional<Duration> interval;
+  if (request.has_min_delay()) {
+    ASSIGN_OR_RETURN(delay, ConvertSpan("min_delay", request.min_delay(), kMaxInterval));
+  }
+  if (request.has_min_page_interval()) {
+    ASSIGN_OR_RETURN(interval,
+                     ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval));
+  }
+  return [request, delay, interval](CrawlRecord* crawl) {
+    if (request.reset()) *crawl = {.crawl_id = crawl->crawl_id, .deleting = crawl->deleting};
+    // Zero takes it away.
+    if (request.has_share()) crawl->share.reset();
+    if (request.share() > 0) crawl->share = request.share();
+    if (request.has_max_rate_per_second()) crawl->max_rate.reset();
+    if (request.max_rate_per_second() > 0) {
+      crawl->max_rate = Rate::PerSecond(request.max_rate_per_second());
+    }
+    if (request.has_max_pages()) crawl->max_pages.reset();
+    if (request.max_pages() > 0) crawl->max_pages = request.max_pages();
+    if (delay) crawl->min_delay = delay;
+    if (request.has_max_in_flight()) crawl->max_in_flight = request.max_in_flight();
+    if (interval) crawl->min_page_interval = interval;
+  };
+}
+
 StatusOr<Duration> ConvertLease(bool has, const google::protobuf::Duration& lease, Duration unset,
                                 Duration max) {
   DCHECK(max >= Duration::Seconds(1), "no lease is allowed");

@@ -72,6 +72,9 @@ void SetPolls(const PollOrigin& origin, std::vector<RoutedEvent>* signals);
 [[nodiscard]] StatusOr<SetHost> ConvertPoliteness(const v1::SetHostPolitenessRequest& request,
                                                   Instant now);
 // What a request does to the settings.
+// What the request does to what is set for its crawl id.
+[[nodiscard]] StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(
+    const v1::SetCrawlRequest& request);
 [[nodiscard]] StatusOr<std::function<void(Settings*)>> ConvertDefaults(
     const v1::SetPolitenessDefaultsRequest& request);
 

@@ -44,6 +44,14 @@ void Add(const BelievedFreshness& from, BelievedFreshness* to) {
   to->pages += from.pages;
 }
 
+void AddCrawls(const std::vector<CrawlStatus>& crawls, ServerStatus* status) {
+  for (const CrawlStatus& crawl : crawls) {
+    const bool shown = status->crawls.contains(crawl.crawl_id);
+    if (!shown && status->crawls.size() >= limits::kMaxCrawlsShown) continue;
+    status->crawls[crawl.crawl_id] += crawl.counters;
+  }
+}
+
 void AddShard(const ShardSnapshot& shard, bool first, ServerStatus* status) {
   Add(shard.counters, &status->counters);
   Add(shard.believed, &status->believed);
@@ -119,6 +127,7 @@ ServerStatus GatherStatus(const ServerContext& context) {
   status.policy = PolicyNow(context.router, context.settings);
   for (const Shard* shard : context.router.shards()) {
     AddShard(shard->snapshot(), status.shards == 0, &status);
+    AddCrawls(shard->crawls(), &status);
     ++status.shards;
   }
   status.dispatch = context.dispatcher.stats();

@@ -69,6 +69,8 @@ struct ServerStatus {
   uint64_t upserts_applied = 0;
   uint64_t upserts_refused = 0;
   std::map<std::string, uint64_t> source_signals;
+  // By crawl id for which something is set, limits::kMaxCrawlsShown of them at most.
+  std::map<std::string, CrawlCounters> crawls;
   Status failure;  // why nothing, or not everything, can be written
   Status stall;    // why no shard can write; OK if one can
   RecoveryStatus recovery;

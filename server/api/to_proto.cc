@@ -228,6 +228,8 @@ void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* 
           out->mutable_min_page_interval());
   if (host.blocked_until > context.now) ToProto(host.blocked_until, out->mutable_blocked_until());
   out->set_in_flight(context.in_flight);
+  out->set_pages(context.pages);
+  out->set_deleting(host.deleting);
   if (const Instant free = HostFreeFrom(host, defaults); free > context.now) {
     ToProto(free, out->mutable_next_allowed_time());
   }
@@ -236,6 +238,28 @@ void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* 
   if (!host.last_throttled.is_none()) {
     ToProto(host.last_throttled, out->mutable_last_throttled_time());
   }
+}
+
+void ToProto(const CrawlRecord& crawl, const CrawlCounters& counters, v1::Crawl* out) {
+  out->set_crawl_id(crawl.crawl_id);
+  v1::CrawlSettings* settings = out->mutable_settings();
+  if (crawl.share) settings->set_share(*crawl.share);
+  if (crawl.max_rate) settings->set_max_rate_per_second(crawl.max_rate->per_second());
+  if (crawl.max_pages) settings->set_max_pages(*crawl.max_pages);
+  if (crawl.min_delay) ToProto(*crawl.min_delay, settings->mutable_min_delay());
+  if (crawl.max_in_flight) settings->set_max_in_flight(*crawl.max_in_flight);
+  if (crawl.min_page_interval) {
+    ToProto(*crawl.min_page_interval, settings->mutable_min_page_interval());
+  }
+  out->set_deleting(crawl.deleting);
+  out->set_pages(counters.pages);
+  out->set_hosts(counters.hosts);
+  out->set_out(counters.out);
+  out->set_assignments(counters.assignments);
+  out->set_crawls(counters.crawls);
+  out->set_changes(counters.changes);
+  out->set_errors(counters.errors);
+  out->set_gone(counters.gone);
 }
 
 void ToProto(const Explanation& explanation, const PageRecord& page,

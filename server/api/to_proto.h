@@ -34,11 +34,14 @@ void ToProto(const PolitenessDefaults& defaults, v1::PolitenessDefaults* out);
 // What is there to be said of a host beside what is stored.
 struct HostContext {
   uint32_t in_flight = 0;
-  int throttles = 0;  // ThrottlesAt
+  uint32_t pages = 0;  // 0 also: not told
+  int throttles = 0;   // ThrottlesAt
   PolitenessDefaults defaults;
   Instant now;
 };
 void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* out);
+
+void ToProto(const CrawlRecord& crawl, const CrawlCounters& counters, v1::Crawl* out);
 
 // What the explanation of a page needs beside the page.
 struct ExplanationContext {

@@ -195,6 +195,27 @@ void WritePages(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.counters.site_model_bytes);
 }
 
+// Crawl ids are what clients make up: only those for which somebody has set something.
+void WriteCrawls(const ServerStatus& status, FamilyWriter& out) {
+  const auto by_crawl = [&status](FamilyWriter& family, uint64_t CrawlCounters::*counter) {
+    for (const auto& [crawl_id, counters] : status.crawls) {
+      family.Add(counters.*counter, {{"crawl_id", crawl_id}});
+    }
+  };
+  by_crawl(out.Gauge("freshet_crawl_pages", "Pages, by crawl id for which something is set."),
+           &CrawlCounters::pages);
+  by_crawl(out.Gauge("freshet_crawl_leases_open", "Of these, out on a lease."),
+           &CrawlCounters::out);
+  by_crawl(out.Counter("freshet_crawl_assignments_total", "Assignments of such pages."),
+           &CrawlCounters::assignments);
+  by_crawl(out.Counter("freshet_crawl_crawls_total", "Crawls of such pages that succeeded."),
+           &CrawlCounters::crawls);
+  by_crawl(out.Counter("freshet_crawl_changes_total", "Of these, those that found a change."),
+           &CrawlCounters::changes);
+  by_crawl(out.Counter("freshet_crawl_errors_total", "Crawls of such pages that failed."),
+           &CrawlCounters::errors);
+}
+
 void WriteStore(const ServerStatus& status, FamilyWriter& out) {
   out.Gauge("freshet_store_bytes", "Bytes on disk and in memory, by kind.")
       .Add(status.store.table_bytes, {{"kind", "tables"}})
@@ -270,11 +291,13 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
 void Metrics::SetHandlers(std::function<void(uint16_t, const Status&)> on_failure,
                           std::function<void()> on_pages_may_be_due,
                           std::function<void(const LeaseTallies&)> on_leases,
-                          std::function<void(const QuarantineNews&)> on_quarantine) {
+                          std::function<void(const QuarantineNews&)> on_quarantine,
+                          std::function<void(uint16_t, const std::string&)> on_crawl_emptied) {
   on_failure_ = std::move(on_failure);
   on_pages_may_be_due_ = std::move(on_pages_may_be_due);
   on_leases_ = std::move(on_leases);
   on_quarantine_ = std::move(on_quarantine);
+  on_crawl_emptied_ = std::move(on_crawl_emptied);
 }
 
 void Metrics::OnCommit(Duration took, size_t events) {
@@ -298,6 +321,10 @@ void Metrics::OnQuarantine(const QuarantineNews& news) {
   if (on_quarantine_) on_quarantine_(news);
 }
 
+void Metrics::OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) {
+  if (on_crawl_emptied_) on_crawl_emptied_(shard, crawl_id);
+}
+
 std::string Metrics::RenderStarting(const RecoveryStatus& recovery) {
   Families families;
   FamilyWriter out(&families);
@@ -317,6 +344,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteHttp(status.http, out);
   WriteDoor(status.door, out);
   WritePages(status, out);
+  WriteCrawls(status, out);
   WriteStore(status, out);
   out.Gauge("freshet_annotation", "Figures that were posted to /annotations.");
   for (const auto& [name, value] : annotations) out.Add(value, {{"name", name}});

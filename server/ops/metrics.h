@@ -26,13 +26,15 @@ class Metrics final : public ShardObserver {
   void SetHandlers(std::function<void(uint16_t, const Status&)> on_failure,
                    std::function<void()> on_pages_may_be_due,
                    std::function<void(const LeaseTallies&)> on_leases,
-                   std::function<void(const QuarantineNews&)> on_quarantine);
+                   std::function<void(const QuarantineNews&)> on_quarantine,
+                   std::function<void(uint16_t, const std::string&)> on_crawl_emptied);
 
   void OnCommit(Duration took, size_t events) override;
   void OnFailure(uint16_t shard, const Status& status) override;
   void OnPagesMayBeDue() override;
   void OnLeases(const LeaseTallies& tallies) override;
   void OnQuarantine(const QuarantineNews& news) override;
+  void OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) override;
 
   // What there is to say before the server serves.
   [[nodiscard]] static std::string RenderStarting(const RecoveryStatus& recovery);
@@ -48,6 +50,7 @@ class Metrics final : public ShardObserver {
   std::function<void()> on_pages_may_be_due_;
   std::function<void(const LeaseTallies&)> on_leases_;
   std::function<void(const QuarantineNews&)> on_quarantine_;
+  std::function<void(uint16_t, const std::string&)> on_crawl_emptied_;
 };
 
 }  // namespace freshet

@@ -646,6 +646,42 @@ TEST(AdminTest, ShowsAndSetsThePolitenessOfAllHosts) {
   EXPECT_EQ(server.Run({"politeness", "--min-delay", "soon"}).code, kBadUsage);
 }
 
+TEST(AdminTest, ShowsAndSetsCrawlIds) {
+  FakeServer server;
+  EXPECT_THAT(server.Run({"crawls", "list"}).out, HasSubstr("25.0%  shop (being deleted)\n"));
+  EXPECT_THAT(server.Run({"crawls", "show", "shop"}).out,
+              HasSubstr("shop: 25.0% of the rate, at most 2,000 pages\n1,234 pages of 0 hosts"));
+  EXPECT_EQ(server.Run({"crawls", "show", "unknown"}).code, kRefused);
+  EXPECT_EQ(server
+                .Run({"crawls", "set", "shop", "--share", "0.5", "--max-rate", "20", "--max-pages",
+                      "7", "--min-delay", "2s", "--max-in-flight", "0"})
+                .code,
+            kAccepted);
+  EXPECT_EQ(server.admin.crawl.crawl_id(), "shop");
+  EXPECT_EQ(server.admin.crawl.share(), 0.5);
+  EXPECT_EQ(server.admin.crawl.max_rate_per_second(), 20);
+  EXPECT_EQ(server.admin.crawl.max_pages(), 7U);
+  EXPECT_EQ(server.admin.crawl.min_delay().seconds(), 2);
+  EXPECT_TRUE(server.admin.crawl.has_max_in_flight());
+  EXPECT_FALSE(server.admin.crawl.has_min_page_interval());
+  EXPECT_FALSE(server.admin.crawl.reset());
+  EXPECT_EQ(server.Run({"crawls", "set", "shop", "--share", "half"}).code, kBadUsage);
+  EXPECT_EQ(server.Run({"crawls"}).code, kBadUsage);
+}
+
+TEST(AdminTest, ListsHostsToTheLastAndDeletesOne) {
+  FakeServer server;
+  const Outcome list = server.Run({"hosts", "list", "--prefix", "a", "--contains", "t"});
+  EXPECT_EQ(list.code, kAccepted);
+  EXPECT_THAT(list.out, HasSubstr("a.test\n"));
+  EXPECT_THAT(list.out, HasSubstr("b.test\n"));
+  ASSERT_EQ(server.admin.host_lists.size(), 2U);
+  EXPECT_EQ(server.admin.host_lists[1].prefix(), "a");
+  EXPECT_EQ(server.admin.host_lists[1].contains(), "t");
+  EXPECT_EQ(server.Run({"hosts", "delete", "a.test"}).out,
+            "a.test: being deleted, 7 pages are left\n");
+}
+
 TEST(AdminTest, RemovesASource) {
   FakeServer server;
   EXPECT_EQ(server.Run({"sources", "--remove", "cdn"}).out,

@@ -136,6 +136,8 @@ class FakeAdmin : public v1::AdminService::Service {
   double rate = 10;
   v1::SetHostPolitenessRequest politeness;
   v1::SetPolitenessDefaultsRequest defaults;
+  v1::SetCrawlRequest crawl;
+  std::vector<v1::ListHostsRequest> host_lists;
 
   grpc::Status GetCrawlRate(grpc::ServerContext*, const v1::GetCrawlRateRequest*,
                             v1::GetCrawlRateResponse* response) override {
@@ -181,6 +183,37 @@ class FakeAdmin : public v1::AdminService::Service {
                                      v1::SetPolitenessDefaultsResponse* response) override {
     defaults = *request;
     *response->mutable_defaults()->mutable_min_delay() = request->min_delay();
+    return grpc::Status::OK;
+  }
+  grpc::Status ListCrawls(grpc::ServerContext*, const v1::ListCrawlsRequest* request,
+                          v1::ListCrawlsResponse* response) override {
+    if (request->crawl_id() == "unknown") return {grpc::StatusCode::NOT_FOUND, "no such crawl"};
+    v1::Crawl* shop = response->add_crawls();
+    shop->set_crawl_id("shop");
+    shop->set_pages(1234);
+    shop->set_deleting(true);
+    shop->mutable_settings()->set_share(0.25);
+    shop->mutable_settings()->set_max_pages(2000);
+    return grpc::Status::OK;
+  }
+  grpc::Status SetCrawl(grpc::ServerContext*, const v1::SetCrawlRequest* request,
+                        v1::SetCrawlResponse* response) override {
+    crawl = *request;
+    response->mutable_crawl()->set_crawl_id(request->crawl_id());
+    return grpc::Status::OK;
+  }
+  grpc::Status ListHosts(grpc::ServerContext*, const v1::ListHostsRequest* request,
+                         v1::ListHostsResponse* response) override {
+    host_lists.push_back(*request);
+    const bool first = request->page_token().empty();
+    response->add_hosts()->set_host(first ? "a.test" : "b.test");
+    if (first) response->set_next_page_token("more");
+    return grpc::Status::OK;
+  }
+  grpc::Status DeleteHost(grpc::ServerContext*, const v1::DeleteHostRequest* request,
+                          v1::DeleteHostResponse* response) override {
+    response->mutable_host_state()->set_host(request->host());
+    response->mutable_host_state()->set_pages(7);
     return grpc::Status::OK;
   }
   grpc::Status GetTrustReport(grpc::ServerContext*, const v1::GetTrustReportRequest* request,

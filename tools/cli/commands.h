@@ -23,6 +23,7 @@ void AddCrawlCommands(CLI::App& app, Action& action);     // next, report, signa
 void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, ...
 void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources
 void AddAuthCommands(CLI::App& app, Action& action);      // auth hash-token, auth check
+void AddTenantCommands(CLI::App& app, Action& action);    // crawls, hosts
 void AddRestoreCommand(CLI::App& app, Action& action);    // restore, which calls no service
 
 // True if an argument is the URL that starts a new item.

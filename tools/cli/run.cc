@@ -72,6 +72,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddReadCommands(app, action);
   AddCrawlCommands(app, action);
   AddOperatorCommands(app, action);
+  AddTenantCommands(app, action);
   AddReportCommands(app, action);
   AddAuthCommands(app, action);
   AddRestoreCommand(app, action);

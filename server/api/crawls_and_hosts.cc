@@ -1,0 +1,254 @@
+#include "server/api/crawls_and_hosts.h"
+
+#include <cstdio>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "fmt/format.h"
+#include "server/api/from_proto.h"
+
+namespace freshet {
+namespace {
+
+// What a call that lists something may ask for at a time.
+StatusOr<size_t> PageSize(bool has, uint32_t size) {
+  constexpr size_t kDefault = 100;
+  if (!has) return kDefault;
+  if (size >= 1 && size <= limits::kMaxListPageSize) return size;
+  return InvalidArgument("page_size: {} is not 1 to {}", size, limits::kMaxListPageSize);
+}
+
+using CountersByCrawl = std::map<std::string, CrawlCounters>;
+
+// Those that have pages or settings, with what all shards count. `done` is not called, and false
+// returned, when too many lists are being made.
+bool GatherCrawls(const ServerContext& context, std::function<void(const CountersByCrawl&)> done) {
+  if (!context.listings.Take()) return false;
+  struct Gather {
+    std::vector<std::vector<CrawlStatus>> shards;  // each written by its own
+  };
+  auto gather = std::make_shared<Gather>();
+  gather->shards.resize(context.router.shards().size());
+  context.router.QueryAll(
+      [gather](size_t shard, const ShardView& view) {
+        gather->shards[shard] = view.state.Crawls();
+      },
+      [&context, gather, done = std::move(done)] {
+        CountersByCrawl all;
+        for (const auto& shard : gather->shards) {
+          for (const CrawlStatus& crawl : shard) all[crawl.crawl_id] += crawl.counters;
+        }
+        for (const CrawlRecord& crawl : context.crawls.All()) all[crawl.crawl_id];
+        context.listings.Give();
+        done(all);
+      });
+  return true;
+}
+
+Status UnknownCrawl(const std::string& crawl_id) {
+  return NotFound("crawl_id: {} has neither pages nor settings", crawl_id);
+}
+
+// Answers with the crawl id as it is now.
+template <typename Call>
+void AnswerWithCrawl(const ServerContext& context, const CrawlRecord& record, Call* call) {
+  const bool asked = GatherCrawls(context, [record, call](const CountersByCrawl& all) {
+    const auto it = all.find(record.crawl_id);
+    ToProto(record, it == all.end() ? CrawlCounters() : it->second,
+            call->response()->mutable_crawl());
+    call->Answer(grpc::Status::OK);
+  });
+  if (asked) return;
+  // It is done; only what is counted is not known.
+  ToProto(record, {}, call->response()->mutable_crawl());
+  call->Answer(grpc::Status::OK);
+}
+
+Status CheckRateTerms(const ServerContext& context, const CrawlRecord& record) {
+  if (!record.share && !record.max_rate) return absl::OkStatus();
+  const StatusOr<CrawlPolicy> policy = ResolvePolicy(context.settings.policy());
+  if (!policy.ok() || !policy->plan) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "share, max_rate_per_second: the policy {} plans the rates of all pages "
+                    "itself; set another policy first",
+                    context.settings.policy());
+}
+
+using ListHostsCall = UnaryCall<v1::ListHostsRequest, v1::ListHostsResponse>;
+
+// Goes through the hosts of one shard after the other, a slice at a time.
+class HostLister : public std::enable_shared_from_this<HostLister> {
+ public:
+  HostLister(const ServerContext& context, size_t most, ListHostsCall* call)
+      : context_(context), most_(most), call_(*call) {}
+  ~HostLister() { context_.listings.Give(); }
+
+  // Where to begin: `shard.host`, in hexadecimal digits; empty: at the beginning.
+  [[nodiscard]] Status Begin(const std::string& token) {
+    query_ = {.prefix = call_.request().prefix(), .part = call_.request().contains()};
+    if (token.empty()) return absl::OkStatus();
+    unsigned shard = 0;
+    int end = -1;
+    const int read = std::sscanf(token.c_str(), "%4x.%8x%n", &shard, &next_, &end);
+    if (read == 2 && end == static_cast<int>(token.size()) &&
+        shard < context_.router.shards().size()) {
+      shard_ = shard;
+      return absl::OkStatus();
+    }
+    return InvalidArgument("page_token: is none of this server's");
+  }
+
+  void Go() {
+    const bool asked = context_.router.shards()[shard_]->ReadMany(
+        [self = shared_from_this()](const auto& view) { self->Take(view); });
+    if (!asked) call_.Answer(StoppingStatus());
+  }
+
+ private:
+  void Take(const ShardView& view) {
+    std::vector<HostStatus> hosts;
+    const auto found = static_cast<size_t>(call_.response()->hosts_size());
+    next_ = view.state.ListHosts(query_, next_, most_ - found, &hosts);
+    for (const HostStatus& host : hosts) HostToProto(host, view, call_.response()->add_hosts());
+    if (next_ >= view.state.host_ids()) {
+      ++shard_;
+      next_ = 0;
+    }
+    const bool over = shard_ == context_.router.shards().size();
+    if (!over && found + hosts.size() < most_) return Go();
+    if (!over) call_.response()->set_next_page_token(fmt::format("{:x}.{:x}", shard_, next_));
+    call_.Answer(grpc::Status::OK);
+  }
+
+  const ServerContext& context_;
+  const size_t most_;
+  ListHostsCall& call_;
+  HostQuery query_;
+  size_t shard_ = 0;
+  uint32_t next_ = 0;
+};
+
+}  // namespace
+
+void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* out) {
+  ToProto(host.record,
+          {.in_flight = host.in_flight,
+           .pages = host.pages,
+           .throttles = ThrottlesAt(view.state.host_backoff(), host.record, view.now),
+           .defaults = host.defaults,
+           .now = view.now},
+          out);
+}
+
+// --- Crawl ids
+
+void HandleListCrawls(const ServerContext& context,
+                      UnaryCall<v1::ListCrawlsRequest, v1::ListCrawlsResponse>* call) {
+  const StatusOr<size_t> size =
+      PageSize(call->request().has_page_size(), call->request().page_size());
+  if (!size.ok()) return call->Answer(GrpcStatusOf(size.status()));
+  const bool asked = GatherCrawls(context, [&context, call, size](const CountersByCrawl& all) {
+    const std::string& only = call->request().crawl_id();
+    if (!only.empty()) {
+      const auto it = all.find(only);
+      if (it == all.end()) return call->Answer(GrpcStatusOf(UnknownCrawl(only)));
+      ToProto(context.crawls.Find(only), it->second, call->response()->add_crawls());
+      return call->Answer(grpc::Status::OK);
+    }
+    // The token is the last crawl id that was shown.
+    size_t left = *size;
+    auto it = all.upper_bound(call->request().page_token());
+    for (; it != all.end() && left > 0; ++it, --left) {
+      ToProto(context.crawls.Find(it->first), it->second, call->response()->add_crawls());
+    }
+    if (it != all.end()) call->response()->set_next_page_token(std::prev(it)->first);
+    call->Answer(grpc::Status::OK);
+  });
+  if (!asked) call->Answer(UnreadStatus(PushOutcome::kFull));
+}
+
+void HandleSetCrawl(const ServerContext& context,
+                    UnaryCall<v1::SetCrawlRequest, v1::SetCrawlResponse>* call) {
+  const StatusOr<std::string> crawl_id = CanonicalCrawlId(call->request().crawl_id());
+  if (!crawl_id.ok()) return call->Answer(GrpcStatusOf(crawl_id.status()));
+  const StatusOr<std::function<void(CrawlRecord*)>> set = ConvertCrawl(call->request());
+  if (!set.ok()) return call->Answer(GrpcStatusOf(set.status()));
+  const auto interval_before = std::make_shared<std::optional<Duration>>();
+  const auto change = [&context, set = *set, interval_before](CrawlRecord* record) -> Status {
+    if (record->deleting) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition, "crawl_id: {} is being deleted",
+                        record->crawl_id);
+    }
+    *interval_before = record->min_page_interval;
+    set(record);
+    return CheckRateTerms(context, *record);
+  };
+  context.crawls.Set(
+      *crawl_id, change,
+      [&context, call, interval_before](const Status& status, const CrawlRecord& record) {
+        if (!status.ok()) return call->Answer(GrpcStatusOf(status));
+        if (record.min_page_interval != *interval_before) {
+          // As with a host: pages that wait by the interval of before are filed anew.
+          for (Shard* shard : context.router.shards()) {
+            (void)shard->Query(
+                [](const auto& view) { view.epochs.RequestFiling([](const auto&) {}); });
+          }
+        }
+        AnswerWithCrawl(context, record, call);
+      });
+}
+
+void HandleDeleteCrawl(const ServerContext& context,
+                       UnaryCall<v1::DeleteCrawlRequest, v1::DeleteCrawlResponse>* call) {
+  const std::string crawl_id = call->request().crawl_id();
+  if (crawl_id.empty()) {
+    return call->Answer(GrpcStatusOf(InvalidArgument("crawl_id: is not set")));
+  }
+  const bool asked = GatherCrawls(context, [&context, call, crawl_id](const CountersByCrawl& all) {
+    if (!all.contains(crawl_id)) return call->Answer(GrpcStatusOf(UnknownCrawl(crawl_id)));
+    const auto change = [](CrawlRecord* record) -> Status {
+      record->deleting = true;
+      return absl::OkStatus();
+    };
+    context.crawls.Set(crawl_id, change,
+                       [&context, call](const Status& status, const CrawlRecord& record) {
+                         if (!status.ok()) return call->Answer(GrpcStatusOf(status));
+                         AnswerWithCrawl(context, record, call);
+                       });
+  });
+  if (!asked) call->Answer(UnreadStatus(PushOutcome::kFull));
+}
+
+// --- Hosts
+
+void HandleListHosts(const ServerContext& context, ListHostsCall* call) {
+  const StatusOr<size_t> size =
+      PageSize(call->request().has_page_size(), call->request().page_size());
+  if (!size.ok()) return call->Answer(GrpcStatusOf(size.status()));
+  if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
+  const auto lister = std::make_shared<HostLister>(context, *size, call);
+  const Status token = lister->Begin(call->request().page_token());
+  if (!token.ok()) return call->Answer(GrpcStatusOf(token));
+  lister->Go();
+}
+
+void HandleDeleteHost(const ServerContext& context,
+                      UnaryCall<v1::DeleteHostRequest, v1::DeleteHostResponse>* call) {
+  const StatusOr<std::string> host = ConvertHost(call->request().host());
+  if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
+  context.router.SubmitAlways(SlotOfHost(*host), DeleteHost{*host},
+                              [&context, call, host](const Reply& reply) {
+                                if (!reply.status.ok()) {
+                                  return call->Answer(GrpcStatusOf(reply.status));
+                                }
+                                AnswerWithHost(context, *host, call);
+                              });
+}
+
+}  // namespace freshet

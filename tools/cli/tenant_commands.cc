@@ -1,0 +1,284 @@
+// crawls and hosts: lists, what is set for a crawl id, and the end of crawl ids and hosts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "freshet/v1/admin.grpc.pb.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/host_text.h"
+#include "tools/cli/json.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/table.h"
+
+namespace freshet::cli {
+namespace {
+
+using Admin = v1::AdminService::Stub;
+
+// What a call asks for at a time.
+constexpr uint32_t kPageSize = 1000;
+
+// Connects and makes one call; kAccepted, or why not, which is told.
+template <typename Request, typename Response>
+ExitCode AskOnce(Session& session,
+                 grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
+                 const Request& request, Response* response) {
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::AdminService::NewStub(session.channel());
+  const grpc::Status status = Call(session, method, *stub, request, response);
+  return status.ok() ? kAccepted : session.Fail(status);
+}
+
+// Calls until there is no next page, and hands each to `show`.
+template <typename Request, typename Response, typename Show>
+ExitCode AskForPages(Session& session,
+                     grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
+                     Request request, Show show) {
+  request.set_page_size(kPageSize);
+  while (true) {
+    Response response;
+    const ExitCode code = AskOnce(session, method, request, &response);
+    if (code != kAccepted) return code;
+    show(response);
+    if (response.next_page_token().empty()) return kAccepted;
+    request.set_page_token(response.next_page_token());
+  }
+}
+
+// --- Crawl ids
+
+std::string ShowSettings(const v1::CrawlSettings& settings) {
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (settings.has_share()) add(ShowShare(settings.share()) + " of the rate");
+  if (settings.has_max_rate_per_second()) {
+    add(fmt::format("at most {} crawls per second", ShowNumber(settings.max_rate_per_second())));
+  }
+  if (settings.has_max_pages()) {
+    add(fmt::format("at most {} pages", ShowCount(settings.max_pages())));
+  }
+  if (settings.has_min_delay()) {
+    add(ShowDuration(settings.min_delay()) + " between crawls of a host");
+  }
+  if (settings.has_max_in_flight()) {
+    add(fmt::format("{} of a host in flight", ShowLimit(settings.max_in_flight())));
+  }
+  if (settings.has_min_page_interval()) {
+    add(ShowDuration(settings.min_page_interval()) + " between crawls of a page");
+  }
+  return text.empty() ? "nothing set" : text;
+}
+
+std::string ShowCrawl(const v1::Crawl& crawl) {
+  std::string text = fmt::format(
+      "{}: {}\n{} pages of {} hosts, {} out; since the start {} assignments, {} crawls, {} found "
+      "changed, {} failed, {} gone",
+      ShowText(crawl.crawl_id()), ShowSettings(crawl.settings()), ShowCount(crawl.pages()),
+      ShowCount(crawl.hosts()), ShowCount(crawl.out()), ShowCount(crawl.assignments()),
+      ShowCount(crawl.crawls()), ShowCount(crawl.changes()), ShowCount(crawl.errors()),
+      ShowCount(crawl.gone()));
+  if (crawl.deleting()) text += "\nbeing deleted: these pages are left";
+  return text;
+}
+
+void PrintCrawl(const Session& session, const v1::Crawl& crawl) {
+  session.out() << (session.json() ? ToJsonLine(crawl) : ShowCrawl(crawl)) << '\n';
+}
+
+ExitCode ListCrawls(Session& session) {
+  Table table(session.out(), {{"pages", Table::Align::kRight},
+                              {"hosts", Table::Align::kRight},
+                              {"out", Table::Align::kRight},
+                              {"crawls", Table::Align::kRight},
+                              {"changes", Table::Align::kRight},
+                              {"errors", Table::Align::kRight},
+                              {"share", Table::Align::kRight},
+                              {"crawl id"}});
+  const auto show = [&session, &table](const v1::ListCrawlsResponse& part) {
+    for (const v1::Crawl& crawl : part.crawls()) {
+      if (session.json()) {
+        session.out() << ToJsonLine(crawl) << '\n';
+        continue;
+      }
+      table.Add({ShowCount(crawl.pages()), ShowCount(crawl.hosts()), ShowCount(crawl.out()),
+                 ShowCount(crawl.crawls()), ShowCount(crawl.changes()), ShowCount(crawl.errors()),
+                 crawl.settings().has_share() ? ShowShare(crawl.settings().share()) : "-",
+                 ShowText(crawl.crawl_id()) + (crawl.deleting() ? " (being deleted)" : "")});
+    }
+    if (!session.json() && !part.crawls().empty()) table.Flush();
+  };
+  return AskForPages(session, &Admin::ListCrawls, v1::ListCrawlsRequest(), show);
+}
+
+ExitCode ShowOneCrawl(Session& session, const std::string& crawl_id) {
+  v1::ListCrawlsRequest request;
+  request.set_crawl_id(crawl_id);
+  v1::ListCrawlsResponse response;
+  const ExitCode code = AskOnce(session, &Admin::ListCrawls, request, &response);
+  if (code == kAccepted) PrintCrawl(session, response.crawls(0));
+  return code;
+}
+
+ExitCode DeleteCrawl(Session& session, const std::string& crawl_id) {
+  v1::DeleteCrawlRequest request;
+  request.set_crawl_id(crawl_id);
+  v1::DeleteCrawlResponse response;
+  const ExitCode code = AskOnce(session, &Admin::DeleteCrawl, request, &response);
+  if (code == kAccepted) PrintCrawl(session, response.crawl());
+  return code;
+}
+
+struct CrawlOptions {
+  std::string crawl_id;
+  std::string share;
+  std::string max_rate;
+  std::string max_pages;
+  std::string min_delay;
+  std::string max_in_flight;
+  std::string min_page_interval;
+  bool reset = false;
+};
+
+// Sets what is not empty.
+template <typename Parse, typename Set>
+absl::Status FillOption(const char* option, const std::string& text, Parse parse, Set set) {
+  if (text.empty()) return absl::OkStatus();
+  return Named(option, Assign(parse(text), set));
+}
+
+absl::Status FillCrawl(const CrawlOptions& options, v1::SetCrawlRequest* request) {
+  request->set_crawl_id(options.crawl_id);
+  request->set_reset(options.reset);
+  absl::Status status = FillOption("--share", options.share, ParseNonNegative,
+                                   [request](double x) { request->set_share(x); });
+  status.Update(FillOption("--max-rate", options.max_rate, ParseNonNegative,
+                           [request](double x) { request->set_max_rate_per_second(x); }));
+  status.Update(FillOption("--max-pages", options.max_pages, ParseCount,
+                           [request](uint64_t x) { request->set_max_pages(x); }));
+  status.Update(FillOption("--min-delay", options.min_delay, ParseDuration,
+                           [request](const auto& x) { *request->mutable_min_delay() = x; }));
+  status.Update(
+      FillOption("--max-in-flight", options.max_in_flight, ParseCount, [request](uint64_t x) {
+        request->set_max_in_flight(static_cast<uint32_t>(std::min<uint64_t>(x, UINT32_MAX)));
+      }));
+  status.Update(
+      FillOption("--min-page-interval", options.min_page_interval, ParseDuration,
+                 [request](const auto& x) { *request->mutable_min_page_interval() = x; }));
+  return status;
+}
+
+ExitCode SetCrawl(Session& session, const CrawlOptions& options) {
+  v1::SetCrawlRequest request;
+  const absl::Status status = FillCrawl(options, &request);
+  if (!status.ok()) return session.Fail(status);
+  v1::SetCrawlResponse response;
+  const ExitCode code = AskOnce(session, &Admin::SetCrawl, request, &response);
+  if (code == kAccepted) PrintCrawl(session, response.crawl());
+  return code;
+}
+
+// A command whose one argument is a name.
+void AddNamed(CLI::App& parent, Action& action, const char* name, const char* help,
+              const char* argument, const char* argument_help,
+              ExitCode (*run)(Session&, const std::string&)) {
+  auto* command = parent.add_subcommand(name, help);
+  const auto value = std::make_shared<std::string>();
+  command->add_option(argument, *value, argument_help)->required();
+  command->callback([value, run, &action] {
+    action = [value, run](Session& session) { return run(session, *value); };
+  });
+}
+
+void AddSetCrawl(CLI::App& parent, Action& action) {
+  auto* command = parent.add_subcommand("set", "Change what is set for a crawl id");
+  const auto options = std::make_shared<CrawlOptions>();
+  command->add_option("CRAWL_ID", options->crawl_id, "The crawl id")->required();
+  command->add_option("--share", options->share,
+                      "Part of the crawl rate that it gets, 0 to 1; 0 for none");
+  command->add_option("--max-rate", options->max_rate, "Most crawls per second; 0 for no maximum");
+  command->add_option("--max-pages", options->max_pages, "Most pages; 0 for no maximum");
+  command->add_option("--min-delay", options->min_delay,
+                      "Shortest time between two crawls of a host of its pages");
+  command->add_option("--max-in-flight", options->max_in_flight,
+                      "Most crawls of such a host at once; 0 for no limit");
+  command->add_option("--min-page-interval", options->min_page_interval,
+                      "Shortest time between two crawls of a page");
+  command->add_flag("--reset", options->reset, "First take away all that is set");
+  command->callback([options, &action] {
+    action = [options](Session& session) { return SetCrawl(session, *options); };
+  });
+}
+
+// --- Hosts
+
+struct HostSearch {
+  std::string prefix;
+  std::string contains;
+};
+
+ExitCode ListHosts(Session& session, const HostSearch& search) {
+  v1::ListHostsRequest request;
+  request.set_prefix(search.prefix);
+  request.set_contains(search.contains);
+  Table table(session.out(), {{"pages", Table::Align::kRight},
+                              {"in flight", Table::Align::kRight},
+                              {"min delay", Table::Align::kRight},
+                              {"host"}});
+  const auto show = [&session, &table](const v1::ListHostsResponse& part) {
+    for (const v1::HostState& host : part.hosts()) {
+      if (session.json()) {
+        session.out() << ToJsonLine(host) << '\n';
+        continue;
+      }
+      table.Add({ShowCount(host.pages()), ShowCount(host.in_flight()),
+                 ShowDuration(host.min_delay()),
+                 ShowText(host.host()) + (host.deleting() ? " (being deleted)" : "")});
+    }
+    if (!session.json() && !part.hosts().empty()) table.Flush();
+  };
+  return AskForPages(session, &Admin::ListHosts, request, show);
+}
+
+ExitCode DeleteHost(Session& session, const std::string& host) {
+  v1::DeleteHostRequest request;
+  request.set_host(host);
+  v1::DeleteHostResponse response;
+  const ExitCode code = AskOnce(session, &Admin::DeleteHost, request, &response);
+  if (code != kAccepted) return code;
+  session.out() << (session.json() ? ToJsonLine(response.host_state())
+                                   : fmt::format("{}: being deleted, {} pages are left",
+                                                 ShowText(response.host_state().host()),
+                                                 ShowCount(response.host_state().pages())))
+                << '\n';
+  return kAccepted;
+}
+
+}  // namespace
+
+void AddTenantCommands(CLI::App& app, Action& action) {
+  auto* crawls = app.add_subcommand("crawls", "List, show, set or delete crawl ids");
+  crawls->require_subcommand(1);
+  crawls->add_subcommand("list", "List the crawl ids and what is counted of them")
+      ->callback([&action] { action = ListCrawls; });
+  AddNamed(*crawls, action, "show", "Show a crawl id", "CRAWL_ID", "The crawl id", ShowOneCrawl);
+  AddSetCrawl(*crawls, action);
+  AddNamed(*crawls, action, "delete", "Remove all pages of a crawl id, and what is set for it",
+           "CRAWL_ID", "The crawl id", DeleteCrawl);
+
+  auto* hosts = app.add_subcommand("hosts", "List, search or delete hosts");
+  hosts->require_subcommand(1);
+  auto* list = hosts->add_subcommand("list", "List hosts, in no order");
+  const auto search = std::make_shared<HostSearch>();
+  list->add_option("--prefix", search->prefix, "Only those whose name starts with this");
+  list->add_option("--contains", search->contains, "Only those with this in their name");
+  list->callback([search, &action] {
+    action = [search](Session& session) { return ListHosts(session, *search); };
+  });
+  AddNamed(*hosts, action, "delete", "Remove all pages of a host, and what is set for it", "HOST",
+           "The host, or a URL of it", DeleteHost);
+}
+
+}  // namespace freshet::cli
