@@ -62,8 +62,14 @@ class Mailbox {
     if (entries_.empty() && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
     woken_ = false;
   }
-  // Likewise, but not for what there is to take already.
+  // Likewise, but not for what was there at the last DrainAhead.
   void WaitForMore(Duration timeout) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (!more_ && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
+    woken_ = false;
+  }
+  // Likewise, whatever there is to take.
+  void WaitForWake(Duration timeout) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
     woken_ = false;
@@ -92,6 +98,29 @@ class Mailbox {
     }
   }
 
+  // Takes items from the front, in order, until their weight reaches `max_weight`, or one comes
+  // that was taken over the limit. They weigh on, until Release, as they wait for something else.
+  // Returns their weight.
+  [[nodiscard]] size_t DrainAhead(size_t max_weight, std::vector<T>* items)
+      FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    size_t taken = 0;
+    more_ = false;
+    while (!entries_.empty()) {
+      Entry& front = entries_.front();
+      if (!front.expires.infinite() || taken + front.weight > max_weight) break;
+      taken += front.weight;
+      items->push_back(std::move(front.item));
+      entries_.pop_front();
+    }
+    return taken;
+  }
+  // What DrainAhead has returned.
+  void Release(size_t weight) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    weight_ -= weight;
+  }
+
   // Takes the item at the front, if there is one.
   void DrainOne(std::vector<T>* items) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -108,7 +137,7 @@ class Mailbox {
     condition_.NotifyOne();
   }
 
-  // Sum of the weights of what waits.
+  // Sum of the weights of what waits, be it taken ahead.
   [[nodiscard]] size_t weight() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return weight_;
@@ -132,6 +161,7 @@ class Mailbox {
   void Add(T&& item, size_t weight, Instant expires) FRESHET_REQUIRES(mutex_) {
     entries_.push_back({std::move(item), weight, expires});
     weight_ += weight;
+    more_ = true;
   }
 
   const MailboxLimits limits_;
@@ -140,6 +170,7 @@ class Mailbox {
   std::deque<Entry> entries_ FRESHET_GUARDED_BY(mutex_);
   size_t weight_ FRESHET_GUARDED_BY(mutex_) = 0;
   bool woken_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool more_ FRESHET_GUARDED_BY(mutex_) = false;  // came since the last DrainAhead
   bool closed_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 

@@ -84,6 +84,7 @@ struct Shard::Turn {
   std::vector<Run> runs;
   std::vector<Reply> replies;  // one for each event
   std::vector<ShardQuery> queries;
+  size_t ahead = 0;                    // events that the mailbox still counts
   size_t looked_at = 0;                // events whose pages were read while another turn committed
   size_t bids = 0;                     // that were answered
   size_t own = 0;                      // the last events are the shard's own, so many
@@ -182,6 +183,7 @@ void Shard::RunOnce(Instant now) {
   const std::unique_ptr<Turn> turn =
       ahead_ == nullptr ? std::make_unique<Turn>(now) : std::move(ahead_);
   turn->now = now;
+  mailbox_.Release(std::exchange(turn->ahead, 0));
   AcceptWaiting(*turn);
   // A bid may have been settled by now: its pages are leased by the same commit.
   if (turn->bids > 0) AcceptWaiting(*turn);
@@ -394,7 +396,10 @@ void Shard::LookAhead(const Transaction& under_way) {
   while (!mailbox_.closed() && committer_.under_way()) {
     const bool takes_more = failure_.ok() && next.has_room();
     if (takes_more) {
-      AcceptWaiting(next);
+      std::vector<Request> requests;
+      next.ahead +=
+          mailbox_.DrainAhead(limits::kMaxEventsPerCommit - next.events.size(), &requests);
+      for (Request& request : requests) Accept(request, next);
       // Why it cannot be read is said to the turn itself.
       (void)ReadPages(next, next.looked_at, &under_way);
       next.looked_at = next.events.size();
@@ -402,7 +407,7 @@ void Shard::LookAhead(const Transaction& under_way) {
     const bool more_reads = reads_.ServeSingle({state_, epochs_, clock_.Now()});
     if (more_reads || !committer_.under_way()) continue;
     // For more, or for the commit.
-    takes_more ? mailbox_.Wait(kMaxIdle) : mailbox_.WaitForMore(kMaxIdle);
+    takes_more ? mailbox_.WaitForMore(kMaxIdle) : mailbox_.WaitForWake(kMaxIdle);
   }
   if (next.empty()) ahead_.reset();
   look_ahead_took_ = ThreadCpuTime() - start;

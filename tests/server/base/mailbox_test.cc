@@ -54,6 +54,44 @@ TEST(Mailbox, AsksToStopThenRefuses) {
   EXPECT_EQ(box.Push(3, 8, At(1)), PushOutcome::kTaken);
 }
 
+// What is taken ahead waits for something else: who sends more is held back as before.
+TEST(Mailbox, WhatIsTakenAheadWeighsOn) {
+  Mailbox<int> box(kLimits);
+  EXPECT_EQ(box.Push(1, 4, At(0)), PushOutcome::kTaken);
+  EXPECT_EQ(box.PushAlways(2), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(3, 4, At(0)), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(4, 8, At(0)), PushOutcome::kTakenOver);
+  EXPECT_EQ(box.PushAlways(5), PushOutcome::kTaken);
+  std::vector<int> items;
+  EXPECT_EQ(box.DrainAhead(7, &items), 4u);
+  EXPECT_THAT(items, ElementsAre(1, 2));
+  EXPECT_EQ(box.DrainAhead(100, &items), 4u);
+  EXPECT_THAT(items, ElementsAre(1, 2, 3)) << "what is over the limit may yet wait in vain";
+  EXPECT_EQ(box.weight(), 16u);
+  EXPECT_EQ(box.Push(6, 8, At(0)), PushOutcome::kFull);
+  box.Release(8);
+  EXPECT_EQ(box.weight(), 8u);
+  EXPECT_THAT(Drained(box, 100, At(1)), ElementsAre(4, 5));
+  EXPECT_EQ(box.weight(), 0u);
+}
+
+TEST(Mailbox, WaitsForMoreThanWasThere) {
+  Mailbox<int> box(kLimits);
+  EXPECT_EQ(box.Push(1, 8, At(0)), PushOutcome::kTaken);
+  EXPECT_EQ(box.Push(2, 8, At(0)), PushOutcome::kTakenOver);
+  std::vector<int> items;
+  (void)box.DrainAhead(100, &items);
+  // Came before the wait: it is not missed.
+  EXPECT_EQ(box.PushAlways(3), PushOutcome::kTaken);
+  box.WaitForMore(Duration::Infinite());
+  box.Wake();
+  box.WaitForWake(Duration::Infinite());
+  std::thread later([&box] { box.Wake(); });
+  box.WaitForWake(Duration::Infinite());
+  later.join();
+  EXPECT_THAT(Drained(box, 100, At(0)), ElementsAre(2, 3));
+}
+
 TEST(Mailbox, GivesBackWhatWaitedTooLongOverTheBound) {
   Mailbox<int> box(kLimits);
   EXPECT_EQ(box.Push(1, 8, At(0)), PushOutcome::kTaken);
