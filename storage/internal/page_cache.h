@@ -22,8 +22,8 @@ namespace freshet::storage {
 // latest, which other rules keep, are the last that are wanted again.
 //
 // Thread-safe. A row is what the store holds as long as every write of a page is followed by
-// Replace or Remove, and Keep is called by none but who writes the page, and not while a write of it
-// is under way.
+// Replace or Remove, and Keep is called by none but who writes the page, and not while a write of
+// it is under way.
 class PageCache {
  public:
   explicit PageCache(size_t bytes);
