@@ -8,11 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace freshet {
 
