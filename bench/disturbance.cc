@@ -171,9 +171,9 @@ std::unique_ptr<Disturbance> OneAfterTheOther(
 }  // namespace
 
 const std::vector<std::string>& Besides() {
-  static const std::vector<std::string> names = {kNothingBeside, "rate-changes", "signals",
-                                                 "reads",        "epochs",       "checkpoints"};
-  return names;
+  static const std::vector<std::string> kNames = {kNothingBeside, "rate-changes", "signals",
+                                                  "reads",        "epochs",       "checkpoints"};
+  return kNames;
 }
 
 std::unique_ptr<Disturbance> MakeDisturbance(const std::string& name, Served& served,
