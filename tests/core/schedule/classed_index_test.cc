@@ -11,8 +11,8 @@
 namespace freshet {
 namespace {
 
-constexpr uint32_t kPages = 400;
-constexpr uint32_t kHosts = 12;
+constexpr uint32_t kPagesOfClasses = 400;
+constexpr uint32_t kHostsOfClasses = 12;
 constexpr CrawlClass kClasses = 4;
 
 // What the index is to have, looked at page by page. Thread-compatible.
@@ -42,7 +42,7 @@ struct Twin {
 class ClassedIndexTest : public testing::Test {
  protected:
   ClassedIndexTest() {
-    for (uint32_t i = 0; i < kHosts; ++i) (void)gate_.Intern("h" + std::to_string(i));
+    for (uint32_t i = 0; i < kHostsOfClasses; ++i) (void)gate_.Intern("h" + std::to_string(i));
   }
 
   IndexEntry Entry(Instant now) {
@@ -53,7 +53,7 @@ class ClassedIndexTest : public testing::Test {
     entry.policy = {.kind = PolicyKind::kGreedy};
     entry.rates = MakeIndexRates(static_cast<float>(0.1 + random_.Uniform()), rates);
     entry.since = now - Duration::FromSeconds(1e4 * random_.Uniform());
-    entry.host = HostId(static_cast<uint32_t>(random_.Below(kHosts)));
+    entry.host = HostId(static_cast<uint32_t>(random_.Below(kHostsOfClasses)));
     return entry;
   }
   void Put(PageId id, Instant now) {
@@ -104,9 +104,9 @@ TEST_F(ClassedIndexTest, GivesTheExactBestAmongAnyClasses) {
   int found = 0;
   for (int step = 0; step < 20'000; ++step) {
     now = now + Duration::FromSeconds(random_.Uniform());
-    Change(PageId(static_cast<uint32_t>(random_.Below(kPages))), now);
+    Change(PageId(static_cast<uint32_t>(random_.Below(kPagesOfClasses))), now);
     if (random_.Below(10) == 0) {
-      SetFree(HostId(static_cast<uint32_t>(random_.Below(kHosts))),
+      SetFree(HostId(static_cast<uint32_t>(random_.Below(kHostsOfClasses))),
               now + Duration::FromSeconds(5 * random_.Uniform() - 1));
     }
     const ClassSet among = random_.Below(3) == 0 ? kAllClasses : random_.Below(1 << kClasses);
