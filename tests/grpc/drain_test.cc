@@ -23,13 +23,22 @@ using std::chrono::milliseconds;
 // One try of a worker: a Crawl stream from its beginning to its end.
 class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::CrawlResponse> {
  public:
+  struct Tally {
+    uint64_t acknowledged = 0;
+    uint64_t refused = 0;
+    uint64_t in_hand = 0;
+    uint64_t drains = 0;  // whether it was told so
+  };
   // What outlives a try: results that nobody has acknowledged. Thread-safe.
   struct Hand {
+    [[nodiscard]] Tally Count() FRESHET_EXCLUDES(mutex) {
+      const MutexLock lock(mutex);
+      tally.in_hand = results.size();
+      return tally;
+    }
     Mutex mutex;
     std::map<uint64_t, v1::CrawlResult> results FRESHET_GUARDED_BY(mutex);  // by lease
-    uint64_t acknowledged FRESHET_GUARDED_BY(mutex) = 0;
-    uint64_t refused FRESHET_GUARDED_BY(mutex) = 0;
-    bool drains FRESHET_GUARDED_BY(mutex) = false;  // was told so
+    Tally tally FRESHET_GUARDED_BY(mutex);
   };
 
   CrawlTry(const std::shared_ptr<grpc::Channel>& channel, const std::string& name, Hand& hand,
@@ -66,17 +75,17 @@ class CrawlTry final : public grpc::ClientBidiReactor<v1::CrawlRequest, v1::Craw
       ++credit_;
     }
     if (response_.has_result_ack()) {
-      hand_.refused += static_cast<uint64_t>(
+      hand_.tally.refused += static_cast<uint64_t>(
           std::count_if(response_.result_ack().statuses().begin(),
                         response_.result_ack().statuses().end(), [](const v1::ItemStatus& status) {
                           return status.outcome() == v1::ITEM_OUTCOME_REFUSED;
                         }));
       for (const uint64_t lease : sent_) hand_.results.erase(lease);
-      hand_.acknowledged += sent_.size();
+      hand_.tally.acknowledged += sent_.size();
       sent_.clear();
     }
     if (response_.notice().kind() == v1::NOTICE_KIND_WELCOME) welcome_ = true;
-    if (response_.notice().kind() == v1::NOTICE_KIND_DRAINING) hand_.drains = true;
+    if (response_.notice().kind() == v1::NOTICE_KIND_DRAINING) hand_.tally.drains = 1;
     StartRead(&response_);
     if (!writing_) WriteNext();
   }
@@ -194,17 +203,17 @@ class Fleet {
     }
   }
   [[nodiscard]] const std::vector<std::unique_ptr<Worker>>& workers() const { return workers_; }
-  template <typename Part>
-  [[nodiscard]] uint64_t Sum(const Part& part) const {
-    uint64_t sum = 0;
+  // Of all workers.
+  [[nodiscard]] CrawlTry::Tally Count() const {
+    CrawlTry::Tally all;
     for (const auto& worker : workers_) {
-      const MutexLock lock(worker->hand().mutex);
-      sum += part(worker->hand());
+      const CrawlTry::Tally its = worker->hand().Count();
+      all.acknowledged += its.acknowledged;
+      all.refused += its.refused;
+      all.in_hand += its.in_hand;
+      all.drains += its.drains;
     }
-    return sum;
-  }
-  [[nodiscard]] uint64_t acknowledged() const {
-    return Sum([](auto& hand) FRESHET_REQUIRES(hand.mutex) { return hand.acknowledged; });
+    return all;
   }
 
  private:
@@ -244,37 +253,38 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
   server.UpsertMany(20'000, 500);
   Relay relay(server.info.grpc_address);
   Fleet fleet(relay.address(), kWorkers);
-  ASSERT_TRUE(Soon([&] { return fleet.acknowledged() > 3000; }));
+  // Each is welcome and at work.
+  ASSERT_TRUE(Soon([&] {
+    const auto& workers = fleet.workers();
+    return std::all_of(workers.begin(), workers.end(),
+                       [](const auto& worker) { return worker->hand().Count().acknowledged > 0; });
+  }));
   for (int round = 0; round < 2; ++round) {
     // As a balancer does with a server whose health says that it serves no more.
     relay.Switch("");
     ASSERT_TRUE(server.Stop().ok());
     server.Start();
-    const uint64_t before = fleet.acknowledged();
+    const uint64_t before = fleet.Count().acknowledged;
     relay.Switch(server.info.grpc_address);
-    EXPECT_TRUE(Soon([&] { return fleet.acknowledged() > before + 3000; }));
+    EXPECT_TRUE(Soon([&] { return fleet.Count().acknowledged > before + 3000; }));
   }
   for (const auto& worker : fleet.workers()) {
     for (const grpc::StatusCode end : worker->ends()) {
       EXPECT_TRUE(end == grpc::StatusCode::UNAVAILABLE || end == grpc::StatusCode::OK) << end;
     }
-    const MutexLock lock(worker->hand().mutex);
-    EXPECT_TRUE(worker->hand().drains);
   }
+  EXPECT_EQ(fleet.Count().drains, static_cast<uint64_t>(kWorkers)) << "each was told";
   // What is in hand is reported, and nothing new is handed out.
   grpc::ClientContext call;
   v1::SetCrawlRateRequest none;
   none.set_crawl_rate_per_second(0);
   v1::SetCrawlRateResponse response;
   ASSERT_TRUE(server.admin->SetCrawlRate(&call, none, &response).ok());
-  EXPECT_TRUE(Soon([&] {
-    return fleet.Sum([](auto& hand) FRESHET_REQUIRES(hand.mutex) { return hand.results.size(); }) ==
-           0;
-  }));
-  EXPECT_EQ(fleet.Sum([](auto& hand) FRESHET_REQUIRES(hand.mutex) { return hand.refused; }), 0u);
+  EXPECT_TRUE(Soon([&] { return fleet.Count().in_hand == 0; }));
+  EXPECT_EQ(fleet.Count().refused, 0u);
   // A result that was taken, but whose acknowledgement the stop has cut off, was sent again and
   // counts once: each page handed out to a worker was crawled once.
-  EXPECT_EQ(CrawlsOfAllPages(server), fleet.acknowledged());
+  EXPECT_EQ(CrawlsOfAllPages(server), fleet.Count().acknowledged);
 }
 
 }  // namespace
