@@ -23,11 +23,6 @@ Reply Refused(Status status) {
   return {.disposition = Disposition::kRefused, .status = std::move(status)};
 }
 
-Status TooManyCrawls() {
-  return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "crawl_id: there are {} crawl ids, the most there can be", limits::kMaxCrawls);
-}
-
 Status BeingDeleted(std::string_view field, std::string_view name) {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "{}: {} is being deleted, and takes no pages until that is done", field, name);
@@ -52,7 +47,7 @@ const std::variant<SetCrawl, ForgetCrawl>* StagedCrawl(const std::string& crawl_
 Reply ShardState::Impl::Step(const SetCrawl& event, Instant, Transaction& txn) {
   const bool known = crawls.Find(event.terms.record.crawl_id).has_value();
   if (!known && crawls.size() + txn.created() + txn.crawls.size() >= limits::kMaxCrawls) {
-    return Refused(TooManyCrawls());
+    return Refused(TooManyCrawls("crawl_id: "));
   }
   txn.crawls.emplace_back(event);
   return {};
@@ -169,7 +164,8 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
   if (!created) return absl::OkStatus();
   if (!crawl) {
     const size_t staged = txn.created() + txn.crawls.size();
-    return crawls.size() + staged < limits::kMaxCrawls ? absl::OkStatus() : TooManyCrawls();
+    return crawls.size() + staged < limits::kMaxCrawls ? absl::OkStatus()
+                                                       : TooManyCrawls("crawl_id: ");
   }
   const CrawlTable::Terms* terms = crawls.terms(*crawl);
   if (terms == nullptr || terms->quota == nullptr) return absl::OkStatus();

@@ -68,8 +68,7 @@ Status ShardState::LoadCrawl(const CrawlTable::Terms& terms) {
 StatusOr<CrawlIndex> ShardState::InternCrawl(std::string_view crawl_id) {
   const std::optional<CrawlIndex> crawl = impl_->crawls.Intern(crawl_id);
   if (crawl) return *crawl;
-  return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "there are {} crawl ids, the most there can be", limits::kMaxCrawls);
+  return ShardState::Impl::TooManyCrawls({});
 }
 
 std::vector<CrawlStatus> ShardState::Crawls() const {

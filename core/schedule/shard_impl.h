@@ -74,6 +74,11 @@ class ShardState::Impl {
                       options.max_pages);
   }
 
+  [[nodiscard]] static Status TooManyCrawls(std::string_view field) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{}there are {} crawl ids, the most there can be", field, limits::kMaxCrawls);
+  }
+
   // --- shard_pages.cc: how a page is filed
   [[nodiscard]] PageToLoad PrepareLoad(PageNumber number, uint64_t fingerprint, HostId host,
                                        const PageSpec& spec, const PageState& state,

@@ -43,6 +43,24 @@ StatusOr<Duration> ConvertSpan(std::string_view field, const google::protobuf::D
   return *duration;
 }
 
+// What requests about politeness say in times.
+struct PolitenessSpans {
+  std::optional<Duration> min_delay;
+  std::optional<Duration> min_page_interval;
+};
+template <typename Request>
+StatusOr<PolitenessSpans> ConvertSpans(const Request& request) {
+  PolitenessSpans spans;
+  if (request.has_min_delay()) {
+    ASSIGN_OR_RETURN(spans.min_delay, ConvertSpan("min_delay", request.min_delay(), kMaxInterval));
+  }
+  if (request.has_min_page_interval()) {
+    ASSIGN_OR_RETURN(spans.min_page_interval,
+                     ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval));
+  }
+  return spans;
+}
+
 // An instant that something happened at: not before 1990, hardly after now.
 StatusOr<Instant> ConvertPast(std::string_view field, const google::protobuf::Timestamp& time,
                               Instant now) {
@@ -368,14 +386,10 @@ StatusOr<SetHost> ConvertPoliteness(const v1::SetHostPolitenessRequest& request,
     event.min_page_interval.emplace();
     event.blocked_until = Instant();
   }
-  if (request.has_min_delay()) {
-    ASSIGN_OR_RETURN(event.min_delay, ConvertSpan("min_delay", request.min_delay(), kMaxInterval));
-  }
+  ASSIGN_OR_RETURN(const PolitenessSpans spans, ConvertSpans(request));
+  if (spans.min_delay) event.min_delay.emplace(spans.min_delay);
   if (request.has_max_in_flight()) event.max_in_flight.emplace(request.max_in_flight());
-  if (request.has_min_page_interval()) {
-    ASSIGN_OR_RETURN(event.min_page_interval,
-                     ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval));
-  }
+  if (spans.min_page_interval) event.min_page_interval.emplace(spans.min_page_interval);
   if (request.has_blocked_until()) {
     const StatusOr<Instant> until = FromProto(request.blocked_until());
     if (!until.ok()) return InField("blocked_until", until.status());
@@ -390,24 +404,16 @@ StatusOr<SetHost> ConvertPoliteness(const v1::SetHostPolitenessRequest& request,
 
 StatusOr<std::function<void(Settings*)>> ConvertDefaults(
     const v1::SetPolitenessDefaultsRequest& request) {
-  std::optional<Duration> delay;
-  std::optional<Duration> interval;
-  if (request.has_min_delay()) {
-    ASSIGN_OR_RETURN(delay, ConvertSpan("min_delay", request.min_delay(), kMaxInterval));
-  }
-  if (request.has_min_page_interval()) {
-    ASSIGN_OR_RETURN(interval,
-                     ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval));
-  }
+  ASSIGN_OR_RETURN(const PolitenessSpans spans, ConvertSpans(request));
   std::optional<uint32_t> limit;
   if (request.has_max_in_flight()) limit = request.max_in_flight();
-  return [reset = request.reset(), delay, limit, interval](Settings* settings) {
+  return [reset = request.reset(), spans, limit](Settings* settings) {
     const auto put = [reset](const auto& value, auto* setting) {
       if (reset || value) *setting = value;
     };
-    put(delay, &settings->min_delay);
+    put(spans.min_delay, &settings->min_delay);
     put(limit, &settings->max_in_flight);
-    put(interval, &settings->min_page_interval);
+    put(spans.min_page_interval, &settings->min_page_interval);
   };
 }
 
@@ -425,16 +431,8 @@ StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(const v1::SetCrawlReque
     return InvalidArgument("max_pages: {} is more than {}", request.max_pages(),
                            limits::kMaxPageIds);
   }
-  std::optional<Duration> delay;
-  std::optional<Duration> interval;
-  if (request.has_min_delay()) {
-    ASSIGN_OR_RETURN(delay, ConvertSpan("min_delay", request.min_delay(), kMaxInterval));
-  }
-  if (request.has_min_page_interval()) {
-    ASSIGN_OR_RETURN(interval,
-                     ConvertSpan("min_page_interval", request.min_page_interval(), kMaxInterval));
-  }
-  return [request, delay, interval](CrawlRecord* crawl) {
+  ASSIGN_OR_RETURN(const PolitenessSpans spans, ConvertSpans(request));
+  return [request, spans](CrawlRecord* crawl) {
     if (request.reset()) *crawl = {.crawl_id = crawl->crawl_id, .deleting = crawl->deleting};
     // Zero takes it away.
     if (request.has_share()) crawl->share.reset();
@@ -445,9 +443,9 @@ StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(const v1::SetCrawlReque
     }
     if (request.has_max_pages()) crawl->max_pages.reset();
     if (request.max_pages() > 0) crawl->max_pages = request.max_pages();
-    if (delay) crawl->min_delay = delay;
+    if (spans.min_delay) crawl->min_delay = spans.min_delay;
     if (request.has_max_in_flight()) crawl->max_in_flight = request.max_in_flight();
-    if (interval) crawl->min_page_interval = interval;
+    if (spans.min_page_interval) crawl->min_page_interval = spans.min_page_interval;
   };
 }
 

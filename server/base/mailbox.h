@@ -58,21 +58,18 @@ class Mailbox {
 
   // Waits until there is something to take, Wake was called, or `timeout` has passed.
   void Wait(Duration timeout) FRESHET_EXCLUDES(mutex_) {
-    MutexLock lock(mutex_);
-    if (entries_.empty() && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
-    woken_ = false;
+    const MutexLock lock(mutex_);
+    WaitUnless(!entries_.empty(), timeout);
   }
   // Likewise, but not for what was there at the last DrainAhead.
   void WaitForMore(Duration timeout) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (!more_ && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
-    woken_ = false;
+    WaitUnless(more_, timeout);
   }
   // Likewise, whatever there is to take.
   void WaitForWake(Duration timeout) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (!woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
-    woken_ = false;
+    WaitUnless(false, timeout);
   }
   void Wake() FRESHET_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
@@ -158,6 +155,10 @@ class Mailbox {
     Instant expires;
   };
 
+  void WaitUnless(bool ready, Duration timeout) FRESHET_REQUIRES(mutex_) {
+    if (!ready && !woken_ && !closed_) condition_.WaitFor(mutex_, timeout.chrono());
+    woken_ = false;
+  }
   void Add(T&& item, size_t weight, Instant expires) FRESHET_REQUIRES(mutex_) {
     entries_.push_back({std::move(item), weight, expires});
     weight_ += weight;

@@ -1,16 +1,13 @@
 #include "server/engine/tick_shares.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "core/base/check.h"
 
 namespace freshet {
 namespace {
-
-// How long a crawl id that was without eligible pages can save up its maximum.
-constexpr double kTokenSeconds = 1;
-static_assert(kTokenSeconds == 1, "Bucket::most takes it as that");
 
 // The picks of one class that a shard has bid, the best first, and how many are taken.
 struct Pile {
@@ -21,7 +18,8 @@ struct Pile {
 // All that was bid, by shard and class.
 class Piles {
  public:
-  explicit Piles(const std::vector<ShardBid>& bids) : bids_(bids), piles_(bids.size()) {
+  explicit Piles(const std::vector<ShardBid>& bids)
+      : bids_(bids), piles_(bids.size()), classes_(bids.size()) {
     for (size_t shard = 0; shard < bids.size(); ++shard) {
       for (size_t i = 0; i < bids[shard].picks.size(); ++i) {
         const CrawlClass crawl_class = bids[shard].picks[i].crawl_class;
@@ -38,7 +36,7 @@ class Piles {
     Pile* from = nullptr;
     for (size_t shard = 0; shard < bids_.size(); ++shard) {
       for (ClassSet left = among & classes_[shard]; left != 0; left &= left - 1) {
-        Pile& pile = piles_[shard][static_cast<size_t>(__builtin_ctzll(left))];
+        Pile& pile = piles_[shard][static_cast<size_t>(std::countr_zero(left))];
         if (pile.taken == pile.picks.size()) continue;
         const size_t i = pile.picks[pile.taken];
         const Pick& pick = bids_[shard].picks[i];
@@ -56,12 +54,12 @@ class Piles {
  private:
   const std::vector<ShardBid>& bids_;
   std::vector<std::array<Pile, limits::kMaxCrawlClasses>> piles_;
-  std::vector<ClassSet> classes_ = std::vector<ClassSet>(limits::kMaxShards);
+  std::vector<ClassSet> classes_;  // that it bids pages of, by shard
 };
 
 }  // namespace
 
-BidChoice::BidChoice(const TickOwners& owners) : owners_(owners) {
+ClassRoom::ClassRoom(const TickOwners& owners) {
   left_.fill(UINT32_MAX);
   for (const auto& [crawl_class, most] : owners.limited) {
     left_[crawl_class] = most;
@@ -69,33 +67,25 @@ BidChoice::BidChoice(const TickOwners& owners) : owners_(owners) {
   }
 }
 
-bool BidChoice::UseUp(const Pick& pick) {
-  uint32_t& left = left_[pick.crawl_class];
-  if (left == UINT32_MAX || pick.planned) return false;
-  if (--left == 0) open_ &= ~SetOf(pick.crawl_class);
+bool ClassRoom::UseUp(CrawlClass crawl_class) {
+  uint32_t& left = left_[crawl_class];
+  if (left == UINT32_MAX) return false;
+  if (--left == 0) open_ &= ~SetOf(crawl_class);
   return true;
 }
 
 std::vector<TakenBid> RankByOwners(const std::vector<ShardBid>& bids, const TickOwners& owners) {
   CHECK(!owners.of_tick.empty() && bids.size() <= limits::kMaxShards);
-  std::array<uint32_t, limits::kMaxCrawlClasses> left;
-  left.fill(UINT32_MAX);
-  ClassSet open = kAllClasses;
-  for (const auto& [crawl_class, most] : owners.limited) {
-    left[crawl_class] = most;
-    if (most == 0) open &= ~SetOf(crawl_class);
-  }
+  ClassRoom room(owners);
   Piles piles(bids);
   std::vector<TakenBid> ranked;
   for (size_t tick = 0; tick < owners.of_tick.size(); ++tick) {
-    std::optional<TakenBid> taken = piles.Take(owners.of_tick[tick] & open);
-    if (!taken) taken = piles.Take(open);
+    std::optional<TakenBid> taken = piles.Take(owners.of_tick[tick] & room.open());
+    if (!taken) taken = piles.Take(room.open());
     if (!taken) break;
     taken->tick = tick;
     ranked.push_back(*taken);
-    const CrawlClass crawl_class = bids[taken->shard].picks[taken->pick].crawl_class;
-    if (left[crawl_class] == UINT32_MAX) continue;
-    if (--left[crawl_class] == 0) open &= ~SetOf(crawl_class);
+    room.UseUp(bids[taken->shard].picks[taken->pick].crawl_class);
   }
   return ranked;
 }

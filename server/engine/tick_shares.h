@@ -43,13 +43,27 @@ struct TickOwners {
   std::vector<std::pair<CrawlClass, uint32_t>> limited;
 };
 
+// What classes may still have of some ticks. Value type, thread-compatible.
+class ClassRoom {
+ public:
+  explicit ClassRoom(const TickOwners& owners);
+  // Those that may have another page.
+  [[nodiscard]] ClassSet open() const { return open_; }
+  // One more page of the class has a tick; true: the class is a limited one.
+  bool UseUp(CrawlClass crawl_class);
+
+ private:
+  ClassSet open_ = kAllClasses;
+  std::array<uint32_t, limits::kMaxCrawlClasses> left_;
+};
+
 // What of one shard may be bid for some ticks. A shard bids, tick by tick in their order, the best
 // page of the tick's owner or, where it has none, of all; and where that is of a limited class also
 // the next best, until it bids one that is not: so whatever the other shards have, no page that is
 // better than those bid can be missing. Value type, thread-compatible.
 class BidChoice {
  public:
-  explicit BidChoice(const TickOwners& owners);
+  explicit BidChoice(const TickOwners& owners) : owners_(owners), room_(owners) {}
 
   // `take(among)` takes the best page of these classes. Appends what is bid for the next tick;
   // false: nothing.
@@ -57,13 +71,9 @@ class BidChoice {
   bool Bid(Take take, std::vector<Pick>* picks);
 
  private:
-  // The pick uses up the maximum of its class; true: the class is a limited one.
-  bool UseUp(const Pick& pick);
-
   const TickOwners& owners_;
   size_t tick_ = 0;
-  ClassSet open_ = kAllClasses;
-  std::array<uint32_t, limits::kMaxCrawlClasses> left_;
+  ClassRoom room_;
 };
 
 // Which pick of which shard a tick gets.
@@ -106,6 +116,7 @@ class TickShares {
   struct Bucket {
     double per_second = 0;  // 0: no maximum
     double tokens = 0;
+    // A crawl id that was without eligible pages can save up its maximum of a second.
     [[nodiscard]] double most() const { return per_second > 1 ? per_second : 1; }
   };
 
@@ -125,12 +136,12 @@ bool BidChoice::Bid(Take take, std::vector<Pick>* picks) {
   bool found = false;
   while (true) {
     std::optional<Pick> pick;
-    if ((owners & open_) != 0) pick = take(owners & open_);
-    if (!pick && owners != kAllClasses) pick = take(open_);
+    if ((owners & room_.open()) != 0) pick = take(owners & room_.open());
+    if (!pick && owners != kAllClasses) pick = take(room_.open());
     if (!pick) return found;
     found = true;
     picks->push_back(*pick);
-    if (!UseUp(*pick)) return true;
+    if (pick->planned || !room_.UseUp(pick->crawl_class)) return true;
   }
 }
 
