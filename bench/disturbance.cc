@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bench/load.h"
+#include "bench/resources.h"
 #include "core/base/check.h"
 #include "core/base/random.h"
 #include "fmt/format.h"
@@ -24,10 +25,6 @@ constexpr int kReaders = 4;
 constexpr double kMore = 1.5;
 constexpr std::chrono::milliseconds kOneRate{500};
 constexpr std::chrono::minutes kLongestOfAll{5};
-
-double SecondsFrom(steady_clock::time_point begun) {
-  return std::chrono::duration<double>(steady_clock::now() - begun).count();
-}
 
 class Nothing final : public Disturbance {
  public:
@@ -61,7 +58,7 @@ class Repeated : public Disturbance {
     return {};
   }
   [[nodiscard]] double per_second() const override {
-    return static_cast<double>(count_) / SecondsFrom(begun_);
+    return static_cast<double>(count_) / SecondsSince(begun_);
   }
 
  private:
@@ -105,7 +102,7 @@ class Signals final : public Disturbance {
     constexpr int kInFlight = 64;
     FillSignals fill = [this, random = RandomSignals(pages, kBatch, /*seed=*/7)](
                            v1::SignalChangesRequest* request) {
-      const double due = kSignalsPerSecond * SecondsFrom(begun_);
+      const double due = kSignalsPerSecond * SecondsSince(begun_);
       if (static_cast<double>(filled_ + kBatch) > due) return 0;
       filled_ += kBatch;
       return random(request);
@@ -125,7 +122,7 @@ class Signals final : public Disturbance {
     return stream_->End();
   }
   [[nodiscard]] double per_second() const override {
-    return static_cast<double>(tally_.signals) / SecondsFrom(begun_);
+    return static_cast<double>(tally_.signals) / SecondsSince(begun_);
   }
 
  private:

@@ -40,9 +40,6 @@ struct BenchIndexFlags {
 };
 
 using SteadyClock = std::chrono::steady_clock;
-double SecondsSince(SteadyClock::time_point start) {
-  return std::chrono::duration<double>(SteadyClock::now() - start).count();
-}
 
 // The pages of world ncis-fig4 with a unit of time that makes `signals_per_pick` the mean number of
 // signals between two picks; each page's age is what it would be under a fixed price that spends

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/commands.h"
+#include "bench/resources.h"
 #include "core/plan/planner.h"
 #include "fmt/format.h"
 #include "tools/common/rounded.h"
@@ -73,8 +74,7 @@ Status RunPlanBench(const BenchPlanFlags& flags) {
   for (const PlanMethod method : methods) {
     const auto start = std::chrono::steady_clock::now();
     ASSIGN_OR_RETURN(const RatePlan plan, MakePlan(method, pages.pages(), rate, options));
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = SecondsSince(start);
     PrintLine({{"pages", flags.pages},
                {"method", PlanMethodName(method)},
                {"seconds", Rounded(seconds, 4)},

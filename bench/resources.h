@@ -2,8 +2,13 @@
 #ifndef FRESHET_BENCH_RESOURCES_H_
 #define FRESHET_BENCH_RESOURCES_H_
 
+#include <chrono>
+
 namespace freshet {
 
+[[nodiscard]] inline double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 // Processor seconds so far, all threads and the kernel's part included.
 [[nodiscard]] double CpuSeconds();
 // Those of the calling thread alone: what else the machine does is no part of them.

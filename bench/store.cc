@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/commands.h"
+#include "bench/resources.h"
 #include "core/base/url.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/transaction.h"
@@ -331,9 +332,7 @@ class StoreBench {
     return absl::OkStatus();
   }
 
-  [[nodiscard]] double Seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
-  }
+  [[nodiscard]] double Seconds() const { return SecondsSince(begun_); }
 
   const StoreFlags flags_;
   const std::string dir_;

@@ -140,8 +140,7 @@ Status Measure(const SwitchFlags& flags, const std::string& before, const std::s
   std::future<Status> changed = done.get_future();
   ChangePolicy(router, plans, policy, [&done](const Status& status) { done.set_value(status); });
   RETURN_IF_ERROR(changed.get());
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = SecondsSince(start);
   Settle(flags);
   const Gaps gaps = Summarise(client.TakeGaps());
   const double longest_commit_ms = stack.TakeLongestCommit().seconds() * 1e3;

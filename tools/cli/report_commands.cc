@@ -6,26 +6,13 @@
 #include <vector>
 
 #include "freshet/v1/admin.grpc.pb.h"
+#include "tools/cli/admin_call.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/json.h"
 #include "tools/cli/table.h"
 
 namespace freshet::cli {
 namespace {
-
-using Admin = v1::AdminService::Stub;
-
-// Connects and makes one call. The exit code is kAccepted if there is a response.
-template <typename Request, typename Response>
-ExitCode Fetch(Session& session,
-               grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
-               const Request& request, Response* response) {
-  const absl::Status connected = session.Connect();
-  if (!connected.ok()) return session.Fail(connected);
-  const auto stub = v1::AdminService::NewStub(session.channel());
-  const grpc::Status status = Call(session, method, *stub, request, response);
-  return status.ok() ? kAccepted : session.Fail(status);
-}
 
 using Facts = std::vector<std::pair<std::string_view, std::string>>;
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "freshet/v1/admin.grpc.pb.h"
+#include "tools/cli/admin_call.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/host_text.h"
 #include "tools/cli/json.h"
@@ -15,22 +16,8 @@
 namespace freshet::cli {
 namespace {
 
-using Admin = v1::AdminService::Stub;
-
 // What a call asks for at a time.
 constexpr uint32_t kPageSize = 1000;
-
-// Connects and makes one call; kAccepted, or why not, which is told.
-template <typename Request, typename Response>
-ExitCode AskOnce(Session& session,
-                 grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
-                 const Request& request, Response* response) {
-  const absl::Status connected = session.Connect();
-  if (!connected.ok()) return session.Fail(connected);
-  const auto stub = v1::AdminService::NewStub(session.channel());
-  const grpc::Status status = Call(session, method, *stub, request, response);
-  return status.ok() ? kAccepted : session.Fail(status);
-}
 
 // Calls until there is no next page, and hands each to `show`.
 template <typename Request, typename Response, typename Show>
@@ -40,7 +27,7 @@ ExitCode AskForPages(Session& session,
   request.set_page_size(kPageSize);
   while (true) {
     Response response;
-    const ExitCode code = AskOnce(session, method, request, &response);
+    const ExitCode code = Fetch(session, method, request, &response);
     if (code != kAccepted) return code;
     show(response);
     if (response.next_page_token().empty()) return kAccepted;
@@ -117,7 +104,7 @@ ExitCode ShowOneCrawl(Session& session, const std::string& crawl_id) {
   v1::ListCrawlsRequest request;
   request.set_crawl_id(crawl_id);
   v1::ListCrawlsResponse response;
-  const ExitCode code = AskOnce(session, &Admin::ListCrawls, request, &response);
+  const ExitCode code = Fetch(session, &Admin::ListCrawls, request, &response);
   if (code == kAccepted) PrintCrawl(session, response.crawls(0));
   return code;
 }
@@ -126,7 +113,7 @@ ExitCode DeleteCrawl(Session& session, const std::string& crawl_id) {
   v1::DeleteCrawlRequest request;
   request.set_crawl_id(crawl_id);
   v1::DeleteCrawlResponse response;
-  const ExitCode code = AskOnce(session, &Admin::DeleteCrawl, request, &response);
+  const ExitCode code = Fetch(session, &Admin::DeleteCrawl, request, &response);
   if (code == kAccepted) PrintCrawl(session, response.crawl());
   return code;
 }
@@ -175,7 +162,7 @@ ExitCode SetCrawl(Session& session, const CrawlOptions& options) {
   const absl::Status status = FillCrawl(options, &request);
   if (!status.ok()) return session.Fail(status);
   v1::SetCrawlResponse response;
-  const ExitCode code = AskOnce(session, &Admin::SetCrawl, request, &response);
+  const ExitCode code = Fetch(session, &Admin::SetCrawl, request, &response);
   if (code == kAccepted) PrintCrawl(session, response.crawl());
   return code;
 }
@@ -246,7 +233,7 @@ ExitCode DeleteHost(Session& session, const std::string& host) {
   v1::DeleteHostRequest request;
   request.set_host(host);
   v1::DeleteHostResponse response;
-  const ExitCode code = AskOnce(session, &Admin::DeleteHost, request, &response);
+  const ExitCode code = Fetch(session, &Admin::DeleteHost, request, &response);
   if (code != kAccepted) return code;
   session.out() << (session.json() ? ToJsonLine(response.host_state())
                                    : fmt::format("{}: being deleted, {} pages are left",

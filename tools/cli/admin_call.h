@@ -1,0 +1,26 @@
+// One call of the admin service, from connecting to its exit code.
+#ifndef FRESHET_TOOLS_CLI_ADMIN_CALL_H_
+#define FRESHET_TOOLS_CLI_ADMIN_CALL_H_
+
+#include "freshet/v1/admin.grpc.pb.h"
+#include "tools/cli/session.h"
+
+namespace freshet::cli {
+
+using Admin = v1::AdminService::Stub;
+
+// Connects and makes the call. kAccepted if there is a response; else why not has been told.
+template <typename Request, typename Response>
+ExitCode Fetch(Session& session,
+               grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
+               const Request& request, Response* response) {
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::AdminService::NewStub(session.channel());
+  const grpc::Status status = Call(session, method, *stub, request, response);
+  return status.ok() ? kAccepted : session.Fail(status);
+}
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_ADMIN_CALL_H_
