@@ -170,21 +170,12 @@ class Worker {
   std::vector<grpc::StatusCode> ends_ FRESHET_GUARDED_BY(mutex_);
 };
 
-std::shared_ptr<grpc::Channel> ImpatientChannel(const std::string& address) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
-
 class Fleet {
  public:
   Fleet(const std::string& address, int workers) {
     constexpr int kWorkersOfAConnection = 20;
     for (int i = 0; i < workers; ++i) {
-      if (i % kWorkersOfAConnection == 0) channels_.push_back(ImpatientChannel(address));
+      if (i % kWorkersOfAConnection == 0) channels_.push_back(OwnChannel(address));
       workers_.push_back(std::make_unique<Worker>(channels_.back(), "worker" + std::to_string(i)));
     }
     thread_ = std::thread([this] {
@@ -223,15 +214,6 @@ class Fleet {
   std::thread thread_;
 };
 
-template <typename Condition>
-bool Soon(const Condition& condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  return false;
-}
-
 uint64_t CrawlsOfAllPages(TestServer& server) {
   uint64_t crawls = 0;
   grpc::ClientContext call;
@@ -254,7 +236,7 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
   Relay relay(server.info.grpc_address);
   Fleet fleet(relay.address(), kWorkers);
   // Each is welcome and at work.
-  ASSERT_TRUE(Soon([&] {
+  ASSERT_TRUE(Eventually([&] {
     const auto& workers = fleet.workers();
     return std::all_of(workers.begin(), workers.end(),
                        [](const auto& worker) { return worker->hand().Count().acknowledged > 0; });
@@ -266,7 +248,7 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
     server.Start();
     const uint64_t before = fleet.Count().acknowledged;
     relay.Switch(server.info.grpc_address);
-    EXPECT_TRUE(Soon([&] { return fleet.Count().acknowledged > before + 3000; }));
+    EXPECT_TRUE(Eventually([&] { return fleet.Count().acknowledged > before + 3000; }));
   }
   for (const auto& worker : fleet.workers()) {
     for (const grpc::StatusCode end : worker->ends()) {
@@ -280,7 +262,7 @@ TEST(Drain, AThousandWorkersGoOnElsewhereWithoutALostResult) {
   none.set_crawl_rate_per_second(0);
   v1::SetCrawlRateResponse response;
   ASSERT_TRUE(server.admin->SetCrawlRate(&call, none, &response).ok());
-  EXPECT_TRUE(Soon([&] { return fleet.Count().in_hand == 0; }));
+  EXPECT_TRUE(Eventually([&] { return fleet.Count().in_hand == 0; }));
   EXPECT_EQ(fleet.Count().refused, 0u);
   // A result that was taken, but whose acknowledgement the stop has cut off, was sent again and
   // counts once: each page handed out to a worker was crawled once.

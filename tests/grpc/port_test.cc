@@ -19,15 +19,6 @@ namespace {
 
 using testing::HasSubstr;
 
-// A channel with a connection of its own.
-std::shared_ptr<grpc::Channel> OwnChannel(const std::string& address,
-                                          grpc::ChannelArguments arguments = {}) {
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 50);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
-}
-
 grpc::Status ListSources(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::ClientContext call;
   v1::ListSourcesResponse response;

@@ -177,6 +177,15 @@ inline std::vector<std::string> Described(const v1::BatchAck& ack) {
   return lines;
 }
 
+// A channel with a connection of its own, which tries again soon where there is no server.
+inline std::shared_ptr<grpc::Channel> OwnChannel(const std::string& address,
+                                                 grpc::ChannelArguments arguments = {}) {
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 50);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
 // Calls `condition` until it is true, at most for `timeout`; whether it became true. What a server
 // does by itself, after an acknowledgement, can only be watched.
 inline bool Eventually(const std::function<bool()>& condition,

@@ -2,50 +2,7 @@
 
 #include <utility>
 
-#include "sync/mutex.h"
-
 namespace freshet {
-
-// Thread-safe.
-class GatedEnv::Gate {
- public:
-  void Close() {
-    const MutexLock lock(mutex_);
-    closed_ = true;
-  }
-  void Open() {
-    const MutexLock lock(mutex_);
-    closed_ = false;
-    changed_.NotifyAll();
-  }
-  void Pass() {
-    const MutexLock lock(mutex_);
-    if (!closed_) return;
-    ++waiting_;
-    changed_.NotifyAll();
-    while (closed_ && passes_ == 0) changed_.Wait(mutex_);
-    --waiting_;
-    if (passes_ > 0) --passes_;
-    changed_.NotifyAll();
-  }
-  void AwaitVisitor() {
-    const MutexLock lock(mutex_);
-    while (waiting_ == 0) changed_.Wait(mutex_);
-  }
-  void LetOnePass() {
-    const MutexLock lock(mutex_);
-    ++passes_;
-    changed_.NotifyAll();
-    while (passes_ > 0) changed_.Wait(mutex_);
-  }
-
- private:
-  Mutex mutex_;
-  Condition changed_;
-  bool closed_ FRESHET_GUARDED_BY(mutex_) = false;
-  int waiting_ FRESHET_GUARDED_BY(mutex_) = 0;
-  int passes_ FRESHET_GUARDED_BY(mutex_) = 0;
-};
 
 // Thread-safe as the file below is.
 class GatedEnv::File final : public rocksdb::RandomAccessFileWrapper {

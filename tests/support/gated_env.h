@@ -7,6 +7,7 @@
 #include <string>
 
 #include "rocksdb/env.h"
+#include "tests/support/gate.h"
 
 namespace freshet {
 
@@ -33,7 +34,6 @@ class GatedEnv final : public rocksdb::EnvWrapper {
                                     const rocksdb::EnvOptions& options) override;
 
  private:
-  class Gate;
   class File;
   class StreamedFile;
   const std::string suffix_;

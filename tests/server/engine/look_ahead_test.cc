@@ -22,42 +22,11 @@
 #include "storage/store.h"
 #include "sync/mutex.h"
 #include "tests/support/faulty_env.h"
+#include "tests/support/gate.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
 namespace {
-
-// Where syncs of the log wait. Thread-safe; open at first.
-class SlowDisk {
- public:
-  void Close() {
-    const MutexLock lock(mutex_);
-    closed_ = true;
-  }
-  void Open() {
-    const MutexLock lock(mutex_);
-    closed_ = false;
-    changed_.NotifyAll();
-  }
-  void Pass() {
-    const MutexLock lock(mutex_);
-    if (!closed_) return;
-    waiting_ = true;
-    changed_.NotifyAll();
-    while (closed_) changed_.Wait(mutex_);
-    waiting_ = false;
-  }
-  void AwaitVisitor() {
-    const MutexLock lock(mutex_);
-    while (!waiting_) changed_.Wait(mutex_);
-  }
-
- private:
-  Mutex mutex_;
-  Condition changed_;
-  bool closed_ FRESHET_GUARDED_BY(mutex_) = false;
-  bool waiting_ FRESHET_GUARDED_BY(mutex_) = false;
-};
 
 // The machine's time and what a test adds to it. Thread-safe.
 class ShiftedClock final : public Clock {
@@ -221,7 +190,7 @@ class LookAheadTest : public testing::Test {
   }
 
   TempDir dir_;
-  SlowDisk disk_;
+  Gate disk_;  // where syncs of the log wait
   FaultyEnv faulty_{1};
   ShiftedClock clock_;
   SilentObserver observer_;
@@ -343,7 +312,7 @@ TEST_F(LookAheadTest, APageIsReadWhileTheDiskIsBusy) {
 
 // A disk that was slow the last time is not waited for by bids and reads, however little is
 // written.
-TEST_F(LookAheadTest, ASlowDiskIsLookedAheadToForASinglePage) {
+TEST_F(LookAheadTest, AGateIsLookedAheadToForASinglePage) {
   Load();
   disk_.Close();
   std::future<Replies> first = Submit(SignalsOf(0, 1));
