@@ -11,11 +11,13 @@
 #include <queue>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
+#include "core/schedule/host_group.h"
 
 namespace freshet {
 
@@ -47,6 +49,15 @@ class HostGate {
   void SetDefaultsOf(HostId host, const std::optional<PolitenessDefaults>& defaults);
   [[nodiscard]] const PolitenessDefaults& DefaultsOf(HostId host) const {
     return DefaultsOf(hosts_.at(host.value()));
+  }
+
+  // The group that the host is in, for as long as it is known; null: none. What that bears is not
+  // part of FreeAt.
+  void SetGroup(HostId host, std::shared_ptr<const HostGroup> group) {
+    hosts_.at(host.value()).group = std::move(group);
+  }
+  [[nodiscard]] const std::shared_ptr<const HostGroup>& GroupOf(HostId host) const {
+    return hosts_.at(host.value()).group;
   }
 
   // The id of the host; a new one for an unknown name.
@@ -103,6 +114,7 @@ class HostGate {
     uint32_t pages = 0;
     Instant resting_until = Instant::Infinite();   // of its entry in resting_ that counts
     std::unique_ptr<PolitenessDefaults> defaults;  // null: those of all
+    std::shared_ptr<const HostGroup> group;
   };
   struct Resting {
     Instant until;
