@@ -119,6 +119,8 @@ using PageId = StrongId<struct PageIdTag, uint32_t>;
 // Dense position of a host in its shard's memory. Never stored.
 using HostId = StrongId<struct HostIdTag, uint32_t>;
 // Fencing token of one assignment; unique for the life of the database, never zero when issued.
+// Dense number of a group of hosts in its owner's memory, 0: no group. Never stored.
+using GroupId = StrongId<struct GroupIdTag, uint32_t>;
 using LeaseId = StrongId<struct LeaseIdTag, uint64_t>;
 // One of the 4096 parts that hosts hash to; the unit in which pages move between shards.
 using Slot = StrongId<struct SlotTag, uint16_t>;

@@ -3,7 +3,9 @@
 // A pool holds pages in a heap on a bound of their value. Pool 0 is for pages that no threshold
 // need wake (docs/index.md); every other belongs to one host and holds pages that would compete if
 // their host were free. The pools whose pages may be picked now are in a heap of their own, on the
-// bound of their first page, so that one comparison tells whether any waiting page may win.
+// bound of their first page, so that one comparison tells whether any waiting page may win. The
+// pools of hosts that are in a group are in a heap of the group; and of the groups that are free
+// there is a heap, too, so that a group of any number of hosts is opened or closed at once.
 #ifndef FRESHET_CORE_INDEX_BOUND_POOLS_H_
 #define FRESHET_CORE_INDEX_BOUND_POOLS_H_
 
@@ -47,12 +49,18 @@ class BoundPools {
  public:
   BoundPools();
 
-  // An empty pool, not open.
-  [[nodiscard]] uint32_t Make();
+  // An empty pool, not open; of that group, 0: of none.
+  [[nodiscard]] uint32_t Make(GroupId group = GroupId());
   // Precondition: empty.
   void Drop(uint32_t pool);
   // Whether the pages of the pool may be picked now.
   void SetOpen(uint32_t pool, bool open, WaitingTurns turns);
+
+  // Whether the pages of pools of the group may be picked now, those of open ones. Groups that were
+  // never named are open. Precondition: not group 0.
+  void SetGroupOpen(GroupId group, bool open, WaitingTurns turns);
+  // The pool is of that group from now on.
+  void Move(uint32_t pool, GroupId group, WaitingTurns turns);
 
   // The order of waiting: the larger bound first, of equal ones the smaller turn, then the smaller
   // page.
@@ -75,9 +83,15 @@ class BoundPools {
   void Replace(uint32_t pool, uint32_t position, PageId by, WaitingTurns turns,
                const Placed& placed);
 
-  // The open pool whose first page has the largest bound; none: no open pool has pages.
+  // The open pool, of an open group or of none, whose first page precedes; none: none has pages.
   static constexpr uint32_t kNone = ~uint32_t{0};
-  [[nodiscard]] uint32_t Top() const { return open_.empty() ? kNone : open_.front(); }
+  [[nodiscard]] uint32_t Top(WaitingTurns turns) const {
+    const std::vector<uint32_t>& alone = groups_.front().open_pools;
+    if (open_groups_.empty()) return alone.empty() ? kNone : alone.front();
+    const uint32_t grouped = groups_[open_groups_.front()].open_pools.front();
+    const bool first = alone.empty() || Precedes(First(grouped), First(alone.front()), turns);
+    return first ? grouped : alone.front();
+  }
   // The page to be looked at before all others of its pool. Precondition: not empty.
   [[nodiscard]] const WaitingPage& First(uint32_t pool) const { return pools_[pool].heap.front(); }
   [[nodiscard]] const WaitingPage& At(uint32_t pool, uint32_t position) const {
@@ -90,26 +104,34 @@ class BoundPools {
  private:
   struct Pool {
     PlainVector<WaitingPage> heap;
-    uint32_t place = kNone;  // in open_
+    uint32_t place = kNone;  // in the heap of its group
+    GroupId group;
     bool open = false;
     double price = 0;
   };
+  struct Group {
+    std::vector<uint32_t> open_pools;  // a heap of those that are open and not empty
+    uint32_t place = kNone;            // in open_groups_
+    bool open = true;
+  };
   [[nodiscard]] static bool PrecedesOfEqual(const WaitingPage& a, const WaitingPage& b,
                                             WaitingTurns turns);
-  void SetPlace(size_t place, uint32_t pool) {
-    open_[place] = pool;
-    pools_[pool].place = static_cast<uint32_t>(place);
+  // The first page of the first pool. Precondition: one is open.
+  [[nodiscard]] const WaitingPage& FirstOf(uint32_t group) const {
+    return First(groups_[group].open_pools.front());
   }
-  void SiftOpen(size_t place, WaitingTurns turns);
-  // Brings open_ up to date after the first page of the pool may have changed.
+  // Brings the heaps of pools and groups up to date after the first page of the pool may have
+  // changed.
   void Settle(uint32_t pool, WaitingTurns turns);
+  void SettleGroup(GroupId group, WaitingTurns turns);
   template <typename Placed>
   static void Sift(PlainVector<WaitingPage>& heap, size_t position, WaitingTurns turns,
                    const Placed& placed);
 
   std::vector<Pool> pools_;
   std::vector<uint32_t> free_;
-  std::vector<uint32_t> open_;  // a heap of those that are open and not empty
+  std::vector<Group> groups_ = std::vector<Group>(1);  // by GroupId
+  std::vector<uint32_t> open_groups_;  // a heap of those that are open and have an open pool
 };
 
 template <typename Placed>

@@ -61,13 +61,25 @@ void BruteIndex::Resume(PageId page) {
 
 void BruteIndex::SetHostFree(HostId host, Instant free_at) { free_at_[host] = free_at; }
 
+void BruteIndex::SetHostGroup(HostId host, GroupId group) { group_of_[host] = group; }
+
+void BruteIndex::SetGroupFree(GroupId group, Instant free_at) { group_free_at_[group] = free_at; }
+
+bool BruteIndex::Free(HostId host, Instant at) const {
+  const auto own = free_at_.find(host);
+  if (own != free_at_.end() && own->second > at) return false;
+  const auto group = group_of_.find(host);
+  if (group == group_of_.end()) return true;
+  const auto shared = group_free_at_.find(group->second);
+  return shared == group_free_at_.end() || shared->second <= at;
+}
+
 std::optional<IndexPick> BruteIndex::Best(Instant at) const {
   std::optional<IndexPick> best;
   for (uint32_t i = 0; i < pages_.size(); ++i) {
     const Page& page = pages_[i];
     if (!page.in || page.suspended || page.entry.eligible_from > at) continue;
-    const auto host = free_at_.find(page.entry.host);
-    if (host != free_at_.end() && host->second > at) continue;
+    if (!Free(page.entry.host, at)) continue;
     const double value = DecidingValue(page.entry, page.value, at);
     const bool wins =
         !best || value > best->value ||

@@ -19,6 +19,8 @@ class BruteIndex {
   void Suspend(PageId page);
   void Resume(PageId page);
   void SetHostFree(HostId host, Instant free_at);
+  void SetHostGroup(HostId host, GroupId group);
+  void SetGroupFree(GroupId group, Instant free_at);
   [[nodiscard]] std::optional<IndexPick> Best(Instant at) const;
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
   [[nodiscard]] double ExponentOf(PageId page, Instant at) const;
@@ -34,9 +36,12 @@ class BruteIndex {
     bool suspended = false;
   };
   [[nodiscard]] bool Has(PageId page) const;
+  [[nodiscard]] bool Free(HostId host, Instant at) const;
 
   std::vector<Page> pages_;  // by PageId
   absl::flat_hash_map<HostId, Instant> free_at_;
+  absl::flat_hash_map<HostId, GroupId> group_of_;
+  absl::flat_hash_map<GroupId, Instant> group_free_at_;
   size_t size_ = 0;
 };
 

@@ -263,7 +263,7 @@ void PriceIndex::Impl::FileByValue(PageRow row, Crossing crossing, Sleeping slee
       }
     }
   }
-  if (hosts_.Blocked(row.host())) {
+  if (Blocked(row.host())) {
     Park(row, value, jet);
   } else {
     Awaken(row, crossing, jet, &value);
@@ -322,14 +322,19 @@ void PriceIndex::Impl::Awaken(PageRow row, Crossing crossing, const ValueJet& je
   SetPlace(row, Place::kAwake, slot);
 }
 
-void PriceIndex::Impl::Park(PageRow row, const ValueParameters& value, const ValueJet& jet) {
-  IndexHost& gate = hosts_[row.host()];
+uint32_t PriceIndex::Impl::PoolOf(HostId host) {
+  IndexHost& gate = hosts_[host];
   if (gate.pool == 0) {
-    gate.pool = pools_.Make();
+    gate.pool = pools_.Make(groups_.Of(host));
     pools_.SetOpen(gate.pool, !gate.blocked, Turns());
   }
+  return gate.pool;
+}
+
+void PriceIndex::Impl::Park(PageRow row, const ValueParameters& value, const ValueJet& jet) {
+  const uint32_t pool = PoolOf(row.host());
   // A pool that is new does not know yet what it takes.
-  const double worth = pools_.price(gate.pool);
+  const double worth = pools_.price(pool);
   const double price = worth > 0 ? worth : pace_.price();
   // Loose while it is far below what the host was last worth, tight near it: bounds that cannot
   // matter are rarely renewed.
@@ -349,7 +354,7 @@ void PriceIndex::Impl::Park(PageRow row, const ValueParameters& value, const Val
       bound *= kSlack * kSlack;
     }
   }
-  Wait(row, gate.pool, bound, seconds);
+  Wait(row, pool, bound, seconds);
 }
 
 int64_t PriceIndex::Impl::WaitingTurn(PageId page, double bound) const {

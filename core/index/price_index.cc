@@ -123,6 +123,24 @@ void PriceIndex::Impl::SetHostFree(HostId host, Instant free_at) {
   if (hosts_.SetFree(host, free_at, now_)) SetOpen(hosts_[host]);
 }
 
+void PriceIndex::Impl::SetHostGroup(HostId host, GroupId group) {
+  if (groups_.Of(host) == group) return;
+  GrowTo(0, size_t{host.value()} + 1);
+  groups_.Put(host, group);
+  none_eligible_ = false;
+  if (hosts_[host].pool != 0) pools_.Move(hosts_[host].pool, group, Turns());
+}
+
+void PriceIndex::Impl::SetGroupFree(GroupId group, Instant free_at) {
+  if (groups_.SetFree(group, free_at, now_)) SetOpen(group);
+}
+
+void PriceIndex::Impl::SetOpen(GroupId group) {
+  const bool blocked = groups_.IsBlocked(group);
+  if (!blocked) none_eligible_ = false;
+  pools_.SetGroupOpen(group, !blocked, Turns());
+}
+
 // The host has become free, or is not any more.
 void PriceIndex::Impl::SetOpen(const IndexHost& host) {
   if (!host.blocked) none_eligible_ = false;
@@ -132,11 +150,12 @@ void PriceIndex::Impl::SetOpen(const IndexHost& host) {
 // --- Time ---
 
 bool PriceIndex::Impl::AlarmRings() const {
-  return hosts_.Rings(now_) || alarms_.Rings(now_) || expiries_.Rings(t_);
+  return hosts_.Rings(now_) || groups_.Rings(now_) || alarms_.Rings(now_) || expiries_.Rings(t_);
 }
 
 void PriceIndex::Impl::RingAlarms() {
   while (const std::optional<HostId> host = hosts_.NextFree(now_)) SetOpen(hosts_[*host]);
+  while (const std::optional<GroupId> group = groups_.NextFree(now_)) SetOpen(*group);
   while (alarms_.Rings(now_)) {
     const auto alarm = alarms_.Pop();
     const PageTimes* times = pages_.Has(alarm.id) ? pages_.TimesOf(alarm.id) : nullptr;
@@ -336,7 +355,7 @@ ValueJet PriceIndex::Impl::Evaluate(uint32_t slot) {
 [[gnu::always_inline]] inline void PriceIndex::Impl::PrefetchHot() const {
   for (const uint32_t slot : band_.hot()) {
     pages_.PrefetchRecord(band_[slot].page);
-    if (hosts_.blocked_pages() > 0) pages_.PrefetchHost(band_[slot].page);
+    if (AnyBlocked()) pages_.PrefetchHost(band_[slot].page);
   }
 }
 
@@ -394,12 +413,10 @@ std::optional<IndexPick> PriceIndex::Impl::BestForced() {
     const bool current =
         times != nullptr && pages_.PlaceOf(top.id) == Place::kForced && times->forced_at == top.at;
     const HostId host = current ? pages_.host(top.id) : HostId();
-    if (current && !hosts_.Blocked(host)) return IndexPick{top.id, kInfinity};
+    if (current && !Blocked(host)) return IndexPick{top.id, kInfinity};
     (void)forced_.Pop();
     if (!current) continue;
-    IndexHost& gate = hosts_[host];
-    if (gate.pool == 0) gate.pool = pools_.Make();
-    Wait(pages_[top.id], gate.pool, kInfinity, kInfinity);
+    Wait(pages_[top.id], PoolOf(host), kInfinity, kInfinity);
   }
   return std::nullopt;
 }
@@ -411,7 +428,7 @@ std::optional<IndexPick> PriceIndex::Impl::BestAwake() {
     const uint32_t slot = leader.slot;
     if (slot == AwakeBand::kNone) return std::nullopt;
     const AwakePage& page = band_[slot];
-    if (hosts_.blocked_pages() > 0 && hosts_.Blocked(pages_.host(page.page))) {
+    if (AnyBlocked() && Blocked(pages_.host(page.page))) {
       ParkAwake(slot);
       continue;
     }
@@ -460,7 +477,7 @@ void PriceIndex::Impl::WakeFirst(uint32_t pool, double rival) {
 }
 
 bool PriceIndex::Impl::WakeRival(const std::optional<IndexPick>& best) {
-  const uint32_t pool = pools_.Top();
+  const uint32_t pool = pools_.Top(Turns());
   if (pool == BoundPools::kNone) return false;
   const double reach = best ? best->value : -1;
   const WaitingPage& first = pools_.First(pool);
@@ -516,7 +533,7 @@ std::optional<IndexPick> PriceIndex::Impl::Best(Instant at) {
   for (;;) {
     if (const auto forced = forced_.empty() ? std::nullopt : BestForced()) {
       // One that had to wait for its host may have been forced earlier.
-      const uint32_t first = pools_.Top();
+      const uint32_t first = pools_.Top(Turns());
       const WaitingPage turn(kInfinity, forced->page);
       if (first == BoundPools::kNone || !BoundPools::Precedes(pools_.First(first), turn, Turns())) {
         return forced;
@@ -567,6 +584,10 @@ void PriceIndex::Remove(PageId page) { impl_->Remove(page); }
 void PriceIndex::Suspend(PageId page) { impl_->Suspend(page); }
 void PriceIndex::Resume(PageId page) { impl_->Resume(page); }
 void PriceIndex::SetHostFree(HostId host, Instant free_at) { impl_->SetHostFree(host, free_at); }
+void PriceIndex::SetHostGroup(HostId host, GroupId group) { impl_->SetHostGroup(host, group); }
+void PriceIndex::SetGroupFree(GroupId group, Instant free_at) {
+  impl_->SetGroupFree(group, free_at);
+}
 std::optional<IndexPick> PriceIndex::Best(Instant at) { return impl_->Best(at); }
 std::optional<IndexEntry> PriceIndex::Find(PageId page) const { return impl_->Find(page); }
 HostId PriceIndex::HostOf(PageId page) const { return impl_->HostOf(page); }

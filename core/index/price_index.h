@@ -48,6 +48,12 @@ class PriceIndex {
   // The pages of `host` are eligible from `free_at` on (infinite: until told otherwise). Hosts that
   // were never named are free. Cost: a few heap operations, whatever the number of its pages.
   void SetHostFree(HostId host, Instant free_at);
+  // The pages of the host are eligible only while its group is free, too; group 0: it has none.
+  void SetHostGroup(HostId host, GroupId group);
+  // The hosts of the group may be free from `free_at` on (infinite: until told otherwise). Groups
+  // that were never named are free. Cost: as above, whatever the number of its hosts. Precondition:
+  // not group 0.
+  void SetGroupFree(GroupId group, Instant free_at);
 
   // The page of highest deciding value among those that are eligible at `at`; of equal values the
   // one that has waited longest. Leaves it in. `at` must not be earlier than in the call before.

@@ -22,6 +22,7 @@
 #include "core/index/awake_band.h"
 #include "core/index/bound_pools.h"
 #include "core/index/due_pages.h"
+#include "core/index/index_groups.h"
 #include "core/index/index_hosts.h"
 #include "core/index/index_pages.h"
 #include "core/index/pick_pace.h"
@@ -42,6 +43,8 @@ class PriceIndex::Impl {
   void Suspend(PageId page);
   void Resume(PageId page);
   void SetHostFree(HostId host, Instant free_at);
+  void SetHostGroup(HostId host, GroupId group);
+  void SetGroupFree(GroupId group, Instant free_at);
   [[nodiscard]] std::optional<IndexPick> Best(Instant at);
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const { return pages_.Find(page); }
   [[nodiscard]] HostId HostOf(PageId page) const {
@@ -90,6 +93,8 @@ class PriceIndex::Impl {
                                double speed);
   // `value` may be null; else `jet` is that of the exact value now.
   void Awaken(PageRow row, Crossing crossing, const ValueJet& jet, const ValueParameters* value);
+  // Of the pages of the host that wait for it or its group, a new one if there was none.
+  [[nodiscard]] uint32_t PoolOf(HostId host);
   void Park(PageRow row, const ValueParameters& value, const ValueJet& jet);
   void Wait(PageRow row, uint32_t pool, double bound, double seconds);
   // In pool 0 for good; behind others of the same bound if it fits there.
@@ -122,6 +127,14 @@ class PriceIndex::Impl {
   [[nodiscard]] bool AlarmRings() const;
   void RingAlarms();
   void SetOpen(const IndexHost& host);
+  void SetOpen(GroupId group);
+  // The host or its group is not free.
+  [[nodiscard]] bool Blocked(HostId host) const {
+    return hosts_.Blocked(host) || groups_.Blocked(host);
+  }
+  [[nodiscard]] bool AnyBlocked() const {
+    return hosts_.blocked_pages() > 0 || groups_.any_blocked();
+  }
   void OpenDue();
   // `reach`: the period is not over, and the pick is worth at least that.
   void Split(double shorter, std::optional<double> reach);
@@ -151,6 +164,7 @@ class PriceIndex::Impl {
 
   IndexPages pages_;
   IndexHosts hosts_;
+  IndexGroups groups_;
 
   WakeWheels wheels_;
   BoundPools pools_;

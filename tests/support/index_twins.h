@@ -22,6 +22,7 @@ namespace freshet {
 struct TwinOptions {
   uint32_t pages = 700;
   uint32_t hosts = 40;
+  uint32_t groups = 0;  // that hosts come to be in, and leave
   // Mean time between two picks.
   Duration pick_interval = Duration::Micros(1000);
   // The pick is compared with a full scan at one step in so many.
@@ -79,6 +80,9 @@ class IndexTwins {
         break;
       case 11:
         RareOperation();
+        break;
+      case 12:
+        if (options_.groups > 0) ChangeGroups();
         break;
       default:
         break;
@@ -209,6 +213,22 @@ class IndexTwins {
   }
   void BlockHost(HostId host) {
     SetHostFree(host, Below(4) == 0 ? Instant::Infinite() : now_ + Duration::Millis(Below(50)));
+  }
+
+  void ChangeGroups() {
+    const GroupId group(1 + Below(options_.groups));
+    if (Below(3) == 0) {
+      const HostId host(Below(options_.hosts));
+      const GroupId its = Below(4) == 0 ? GroupId() : group;
+      product_.SetHostGroup(host, its);
+      twin_.SetHostGroup(host, its);
+      return;
+    }
+    const Instant at = Below(3) == 0   ? Instant()
+                       : Below(5) == 0 ? Instant::Infinite()
+                                       : now_ + Duration::Millis(Below(50));
+    product_.SetGroupFree(group, at);
+    twin_.SetGroupFree(group, at);
   }
 
   std::string Pick(bool compare) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -36,13 +37,23 @@ class PoolsAndList {
 
  public:
   explicit PoolsAndList(std::vector<int64_t> turns)
-      : turns_(std::move(turns)), list_(turns_.size()), open_(1, true) {}
+      : turns_(std::move(turns)), list_(turns_.size()), open_(1, true), group_of_(1, 0) {}
 
-  uint32_t Make() {
-    const uint32_t pool = pools_.Make();
+  uint32_t Make(uint32_t group = 0) {
+    const uint32_t pool = pools_.Make(GroupId(group));
     open_.resize(std::max<size_t>(open_.size(), pool + 1));
+    group_of_.resize(open_.size());
     open_[pool] = false;
+    group_of_[pool] = group;
     return pool;
+  }
+  void Move(uint32_t pool, uint32_t group) {
+    pools_.Move(pool, GroupId(group), Turns());
+    group_of_[pool] = group;
+  }
+  void SetGroupOpen(uint32_t group, bool open) {
+    pools_.SetGroupOpen(GroupId(group), open, Turns());
+    open ? closed_groups_.erase(group) : closed_groups_.insert(group).second;
   }
   void Drop(uint32_t pool) {
     SetOpen(pool, false);
@@ -68,13 +79,15 @@ class PoolsAndList {
     std::optional<uint32_t> first;
     for (uint32_t page = 0; page < list_.size(); ++page) {
       if (!list_[page].waits || !open_[list_[page].pool]) continue;
+      if (closed_groups_.contains(group_of_[list_[page].pool])) continue;
       if (!first || Before(page, *first)) first = page;
     }
     return first;
   }
-  [[nodiscard]] std::optional<uint32_t> PoolsFirst() const {
-    if (pools_.Top() == BoundPools::kNone) return std::nullopt;
-    return pools_.First(pools_.Top()).page().value();
+  [[nodiscard]] std::optional<uint32_t> PoolsFirst() {
+    const uint32_t top = pools_.Top(Turns());
+    if (top == BoundPools::kNone) return std::nullopt;
+    return pools_.First(top).page().value();
   }
   // Whether every page is where the pools said, under its bound.
   void ExpectAllInPlace() const {
@@ -93,7 +106,9 @@ class PoolsAndList {
   }
   std::vector<int64_t> turns_;
   std::vector<Waiting> list_;
-  std::vector<bool> open_;  // by pool
+  std::vector<bool> open_;          // by pool
+  std::vector<uint32_t> group_of_;  // likewise
+  std::set<uint32_t> closed_groups_;
   BoundPools pools_;
   size_t asked_ = 0;
 };
@@ -118,6 +133,35 @@ TEST(BoundPools, HandOutTheFirstOfAllOpenPools) {
       both.Remove(page);
     } else {
       both.Add(page, pools[random.Below(pools.size())], bounds[random.Below(bounds.size())]);
+    }
+    ASSERT_EQ(both.PoolsFirst(), both.ListFirst()) << "step " << step;
+    if (step % 64 == 0) both.ExpectAllInPlace();
+  }
+}
+
+TEST(BoundPools, HandOutTheFirstOfAllOpenGroups) {
+  Random random(6);
+  constexpr uint32_t kPages = 60;
+  constexpr uint32_t kGroups = 4;  // 0 included
+  std::vector<int64_t> turns(kPages);
+  for (int64_t& turn : turns) turn = static_cast<int64_t>(random.Below(8));
+  PoolsAndList both(turns);
+  std::vector<uint32_t> pools = {0};
+  while (pools.size() < 12) pools.push_back(both.Make(random.Below(kGroups)));
+  for (int step = 0; step < 20'000; ++step) {
+    const auto page = static_cast<uint32_t>(random.Below(kPages));
+    const uint32_t pool = pools[1 + random.Below(pools.size() - 1)];
+    const uint64_t action = random.Below(12);
+    if (action == 0) {
+      both.SetOpen(pool, random.Below(4) != 0);
+    } else if (action == 1) {
+      both.Move(pool, random.Below(kGroups));
+    } else if (action == 2) {
+      both.SetGroupOpen(1 + random.Below(kGroups - 1), random.Below(2) == 0);
+    } else if (both.waits(page)) {
+      both.Remove(page);
+    } else {
+      both.Add(page, pools[random.Below(pools.size())], static_cast<double>(random.Below(9)));
     }
     ASSERT_EQ(both.PoolsFirst(), both.ListFirst()) << "step " << step;
     if (step % 64 == 0) both.ExpectAllInPlace();

@@ -62,6 +62,20 @@ TEST_P(PriceIndexTest, PicksWhatAFullScanPicks) {
   }
 }
 
+// Hosts come to be in groups and leave them, which are blocked and free again, hosts likewise.
+TEST_P(PriceIndexTest, PicksWhatAFullScanPicksOfGroups) {
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    IndexTwins twins(*ParsePolicy(GetParam()),
+                     {.pages = seed < 3 ? 100u : 700u,
+                      .hosts = seed == 3 ? 300u : 40u,
+                      .groups = seed == 2 ? 1u : 6u},
+                     Seeded(seed));
+    ASSERT_NO_FATAL_FAILURE(Agree(twins, 6000));
+    EXPECT_GT(twins.picks(), 1000u);
+  }
+}
+
 // A million operations over all policies; the scan looks at one pick in twenty.
 TEST_P(PriceIndexTest, SurvivesUpheavals) {
   IndexTwins twins(*ParsePolicy(GetParam()), {.pages = 1000, .hosts = 20, .compare_every = 20},
