@@ -47,6 +47,10 @@ HostId ClassedIndex::NumberOfHost(Class& its, CrawlClass crawl_class, HostId hos
   classes_->of_host.GrowTo(host.value() + size_t{1});
   classes_->of_host[host.value()] |= SetOf(crawl_class);
   its.index.SetHostFree(next, gate_.FreeAt(host));
+  if (const GroupId group = gate_.GroupIdOf(host); group != GroupId()) {
+    its.index.SetHostGroup(next, group);
+    its.index.SetGroupFree(group, gate_.groups().FreeAt(group));
+  }
   return next;
 }
 
@@ -85,6 +89,24 @@ void ClassedIndex::SetHostFree(HostId host, Instant free_at) {
   for (ClassSet left = classes_->of_host[host.value()]; left != 0; left &= left - 1) {
     Class& its = *classes_->by_class[static_cast<size_t>(std::countr_zero(left))];
     its.index.SetHostFree(its.numbers.at(host), free_at);
+  }
+}
+
+void ClassedIndex::SetHostGroup(HostId host, GroupId group) {
+  common_.SetHostGroup(host, group);
+  if (classes_ == nullptr || host.value() >= classes_->of_host.size()) return;
+  for (ClassSet left = classes_->of_host[host.value()]; left != 0; left &= left - 1) {
+    Class& its = *classes_->by_class[static_cast<size_t>(std::countr_zero(left))];
+    its.index.SetHostGroup(its.numbers.at(host), group);
+  }
+}
+
+void ClassedIndex::SetGroupFree(GroupId group, Instant free_at) {
+  common_.SetGroupFree(group, free_at);
+  if (classes_ == nullptr) return;
+  for (ClassSet left = classes_->some; left != 0; left &= left - 1) {
+    classes_->by_class[static_cast<size_t>(std::countr_zero(left))]->index.SetGroupFree(group,
+                                                                                        free_at);
   }
 }
 

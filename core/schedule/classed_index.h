@@ -45,6 +45,8 @@ class ClassedIndex {
   void Suspend(PageId page);
   void Resume(PageId page);
   void SetHostFree(HostId host, Instant free_at);
+  void SetHostGroup(HostId host, GroupId group);
+  void SetGroupFree(GroupId group, Instant free_at);
   // The best of the pages of these classes. `at` must not be earlier than in the call before.
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
 

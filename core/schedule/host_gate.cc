@@ -18,6 +18,16 @@ void HostGate::SetDefaultsOf(HostId host, const std::optional<PolitenessDefaults
   its = defaults ? std::make_unique<PolitenessDefaults>(*defaults) : nullptr;
 }
 
+void HostGate::SetGroup(HostId host, std::shared_ptr<const HostGroup> group) {
+  Host& its = hosts_.at(host.value());
+  const GroupId before = its.group;
+  if (group == nullptr && before == GroupId()) return;
+  if (group != nullptr && groups_.group(before) == group) return;
+  // Joins first: where only the terms are others, the group is not to be gone meanwhile.
+  its.group = group == nullptr ? GroupId() : groups_.Join(std::move(group), LoadOf(its));
+  if (before != GroupId()) groups_.Leave(before, LoadOf(its));
+}
+
 HostId HostGate::Intern(const std::string& host) {
   const HostId next = free_ids_.empty() ? HostId(id_limit()) : free_ids_.back();
   const auto [it, inserted] = ids_.try_emplace(host, next);
@@ -49,24 +59,28 @@ void HostGate::Pick(HostId host, Instant at) {
   ++entry.in_flight;
   ++entry.picks;
   entry.last_pick = std::max(entry.last_pick, at);
+  if (entry.group != GroupId()) groups_.Pick(entry.group, at);
 }
 
 void HostGate::OpenLease(HostId host, Instant assigned) {
   Host& entry = hosts_.at(host.value());
   CHECK(entry.picks > 0, "nothing of host {} is picked", entry.record.host);
-  NoteAssignment(host, assigned);
+  entry.record.last_assignment = std::max(entry.record.last_assignment, assigned);
   if (--entry.picks == 0) entry.last_pick = Instant();
+  if (entry.group != GroupId()) groups_.OpenLease(entry.group, assigned);
 }
 
 void HostGate::NoteAssignment(HostId host, Instant at) {
-  HostRecord& record = hosts_.at(host.value()).record;
-  record.last_assignment = std::max(record.last_assignment, at);
+  Host& entry = hosts_.at(host.value());
+  entry.record.last_assignment = std::max(entry.record.last_assignment, at);
+  if (entry.group != GroupId()) groups_.NoteAssignment(entry.group, at);
 }
 
 void HostGate::EndLease(HostId host) {
   Host& entry = hosts_.at(host.value());
   CHECK(entry.in_flight > entry.picks, "host {} has no lease open", entry.record.host);
   --entry.in_flight;
+  if (entry.group != GroupId()) groups_.EndLease(entry.group);
 }
 
 void HostGate::PutBack(HostId host) {
@@ -74,6 +88,7 @@ void HostGate::PutBack(HostId host) {
   CHECK(entry.picks > 0, "nothing of host {} is picked", entry.record.host);
   --entry.in_flight;
   if (--entry.picks == 0) entry.last_pick = Instant();
+  if (entry.group != GroupId()) groups_.PutBack(entry.group);
 }
 
 Instant HostGate::FreeAt(HostId host) const {
@@ -150,6 +165,7 @@ bool HostGate::CanForget(HostId host, Instant now) const {
 void HostGate::Forget(HostId host) {
   Host& entry = hosts_.at(host.value());
   CHECK(entry.pages == 0 && entry.in_flight == 0, "host {} is in use", entry.record.host);
+  SetGroup(host, nullptr);
   ids_.erase(entry.record.host);
   entry = Host();
   free_ids_.push_back(host);

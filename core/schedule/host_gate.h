@@ -18,6 +18,7 @@
 #include "core/base/units.h"
 #include "core/model/page.h"
 #include "core/schedule/host_group.h"
+#include "core/schedule/host_groups.h"
 
 namespace freshet {
 
@@ -51,20 +52,25 @@ class HostGate {
     return DefaultsOf(hosts_.at(host.value()));
   }
 
-  // The group that the host is in, for as long as it is known; null: none. What that bears is not
-  // part of FreeAt.
-  void SetGroup(HostId host, std::shared_ptr<const HostGroup> group) {
-    hosts_.at(host.value()).group = std::move(group);
-  }
+  // The group that the host is in from now on, for as long as it is known; null: none. What the
+  // group bears is not part of FreeAt.
+  void SetGroup(HostId host, std::shared_ptr<const HostGroup> group);
+  // Null: none.
   [[nodiscard]] const std::shared_ptr<const HostGroup>& GroupOf(HostId host) const {
-    return hosts_.at(host.value()).group;
+    return groups_.group(GroupIdOf(host));
   }
+  // 0: none.
+  [[nodiscard]] GroupId GroupIdOf(HostId host) const { return hosts_.at(host.value()).group; }
+  [[nodiscard]] const HostGroups& groups() const { return groups_; }
+  [[nodiscard]] HostGroups& groups() { return groups_; }
 
   // The id of the host; a new one for an unknown name.
   HostId Intern(const std::string& host);
   [[nodiscard]] std::optional<HostId> Find(std::string_view host) const;
   [[nodiscard]] const HostRecord& record(HostId host) const;
   [[nodiscard]] uint32_t in_flight(HostId host) const;
+  // Of these, picks whose lease is not open yet.
+  [[nodiscard]] uint32_t picks(HostId host) const { return hosts_.at(host.value()).picks; }
   [[nodiscard]] uint32_t pages(HostId host) const { return hosts_.at(host.value()).pages; }
   [[nodiscard]] size_t size() const { return ids_.size(); }
   // Ids are below this; some may belong to no host now.
@@ -114,7 +120,7 @@ class HostGate {
     uint32_t pages = 0;
     Instant resting_until = Instant::Infinite();   // of its entry in resting_ that counts
     std::unique_ptr<PolitenessDefaults> defaults;  // null: those of all
-    std::shared_ptr<const HostGroup> group;
+    GroupId group;
   };
   struct Resting {
     Instant until;
@@ -133,7 +139,16 @@ class HostGate {
 
   PolitenessDefaults defaults_;
   Duration throttles_forgiven_in_;
+  // What the host is to its group.
+  [[nodiscard]] static HostGroups::Load LoadOf(const Host& host) {
+    return {.in_flight = host.in_flight,
+            .picks = host.picks,
+            .last_pick = host.last_pick,
+            .last_assignment = host.record.last_assignment};
+  }
+
   std::vector<Host> hosts_;  // by HostId
+  HostGroups groups_;
   absl::flat_hash_map<std::string, HostId> ids_;
   std::vector<HostId> free_ids_;
   std::priority_queue<Resting, std::vector<Resting>, std::greater<>> resting_;

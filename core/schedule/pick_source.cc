@@ -85,7 +85,7 @@ bool PickSource::MakeRoom() {
     grow(0, end);
     while (room_hosts_ < end) {
       const HostId host(room_hosts_++);
-      if (hosts_.FreeAt(host) > picked_) HostChanged(host);
+      if (hosts_.FreeAt(host) > picked_ || hosts_.GroupIdOf(host) != GroupId()) HostChanged(host);
     }
   } else {
     room_pages_ = SliceEnd(room_pages_, pages_.id_limit());
@@ -132,6 +132,39 @@ void PickSource::StartQueue() {
   refile_ = false;
   newcomer_rate_ = kUnplannedRate;
   StartRoom();
+}
+
+// --- Groups of hosts ---
+
+void PickSource::FollowGroupOf(HostId host) {
+  const GroupId group = hosts_.GroupIdOf(host);
+  const bool room = roomy_ || host.value() < room_hosts_;
+  if (index_ && (room || !plan_in_force())) index_->SetHostGroup(host, group);
+  if (group != GroupId()) GroupChanged(group);
+}
+
+void PickSource::GroupChanged(GroupId group) {
+  if (index_) index_->SetGroupFree(group, hosts_.groups().FreeAt(group));
+  const auto blocked = blocked_with_group_.find(group);
+  if (blocked == blocked_with_group_.end()) return;
+  const std::vector<HostId> hosts = std::move(blocked->second);
+  blocked_with_group_.erase(blocked);
+  if (!queue_) return;
+  for (const HostId host : hosts) queue_->SetHostFree(host, hosts_.FreeAt(host));
+}
+
+std::optional<PlanPick> PickSource::BestOfPlan(Instant at) {
+  while (true) {
+    const std::optional<PlanPick> first = queue_->Best(at);
+    if (!groups_ || !first) return first;
+    const HostId host = queue_->Entry(first->page).host;
+    const GroupId group = hosts_.GroupIdOf(host);
+    if (group == GroupId()) return first;
+    const Instant free_at = hosts_.groups().FreeAt(group);
+    if (free_at <= at) return first;
+    queue_->SetHostFree(host, std::max(free_at, hosts_.FreeAt(host)));
+    if (free_at.infinite()) blocked_with_group_[group].push_back(host);
+  }
 }
 
 // --- Pages ---

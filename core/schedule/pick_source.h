@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/base/segmented_array.h"
 #include "core/base/units.h"
 #include "core/plan/plan_queue.h"
@@ -82,7 +83,7 @@ class PickSource {
     Hear(at);
     picked_ = std::max(picked_, at);
     if (!plan_in_force()) return index_->Best(at, among);
-    const std::optional<PlanPick> first = queue_->Best(at);
+    const std::optional<PlanPick> first = BestOfPlan(at);
     if (!first) return std::nullopt;
     return ClassedPick{first->page, first->urgency, 0};
   }
@@ -108,12 +109,16 @@ class PickSource {
   }
   // As filed. Precondition: it is filed, and no plan is in force.
   [[nodiscard]] IndexRates RatesOf(PageId id) const { return index_->Find(id)->rates; }
-  // The host may be free from another instant on than before, HostGate::FreeAt.
+  // The host may be free from another instant on than before, HostGate::FreeAt, or be in another
+  // group, or its group be free from another instant on.
   void HostChanged(HostId host) {
     const bool room = roomy_ || host.value() < room_hosts_;
     if (index_ && (room || !plan_in_force())) index_->SetHostFree(host, hosts_.FreeAt(host));
     if (queue_ && (room || plan_in_force())) queue_->SetHostFree(host, hosts_.FreeAt(host));
+    if (groups_ |= hosts_.groups().any()) FollowGroupOf(host);
   }
+  // The group may be free from another instant on than before, HostGroups::FreeAt.
+  void GroupChanged(GroupId group);
 
   // --- Plans, in slices of page ids (ShardState, under the same names). Linear in the slice.
 
@@ -157,6 +162,9 @@ class PickSource {
     return index_ && (!plan_in_force() || index_->Find(id));
   }
   [[nodiscard]] bool InQueue(PageId id) const { return queue_ && queue_->Has(id); }
+  // A queue knows of no groups: hosts of one that is not free are blocked as they come up.
+  [[nodiscard]] std::optional<PlanPick> BestOfPlan(Instant at);
+  void FollowGroupOf(HostId host);
   // Whether a rate policy is set and its plan is welcome.
   [[nodiscard]] bool AwaitsPlan() const { return queue_ && policy_.plan; }
   [[nodiscard]] CrawlClass ClassOf(PageId id) const {
@@ -184,6 +192,9 @@ class PickSource {
   uint32_t room_pages_ = 0;
   uint32_t room_hosts_ = 0;
   std::vector<std::shared_ptr<void>> retired_;
+  bool groups_ = false;  // a host is in a group, or was
+  // Hosts that the queue holds blocked until it is told that their group is free.
+  absl::flat_hash_map<GroupId, std::vector<HostId>> blocked_with_group_;
   Instant latest_;  // the latest instant heard of
   Instant picked_;  // that of the latest pick, never later than the next one's
 };

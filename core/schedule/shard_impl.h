@@ -61,6 +61,7 @@ class ShardState::Impl {
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
   [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among);
   void PutBack(PageNumber number);
+  void HearOfGroup(const GroupNews& news, Instant now);
   void SetPoliteness(const PolitenessDefaults& defaults);
   // A slice of the hosts that are to follow new defaults.
   void FollowPoliteness();

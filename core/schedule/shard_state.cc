@@ -205,7 +205,10 @@ Instant ShardState::Impl::next_timer() const {
 std::optional<Pick> ShardState::Impl::Peek(Instant at) {
   const std::optional<ClassedPick> best = picks.Best(at);
   if (!best) return std::nullopt;
-  return Pick{pages.number(best->page), best->value, picks.plan_in_force(), best->crawl_class};
+  return Pick{.page = pages.number(best->page),
+              .value = best->value,
+              .planned = picks.plan_in_force(),
+              .crawl_class = best->crawl_class};
 }
 
 std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among) {
@@ -228,12 +231,28 @@ std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among) {
                                           static_cast<double>(picks.RatesOf(id).change_rate));
     }
   }
-  return Pick{pages.number(id), best->value, planned, best->crawl_class};
+  Pick pick{.page = pages.number(id),
+            .value = best->value,
+            .planned = planned,
+            .crawl_class = best->crawl_class,
+            .host = host,
+            .host_delay = hosts.MinDelay(host),
+            .host_again = hosts.picks(host) > 1};
+  if (const auto& group = hosts.GroupOf(host); group != nullptr) {
+    pick.group = hosts.groups().key(hosts.GroupIdOf(host));
+    pick.group_terms = group->terms;
+  }
+  return pick;
 }
 
 void ShardState::Impl::PutBack(PageNumber number) {
   const std::optional<PageId> id = pages.Find(number);
   if (id && pages.Is(*id, PageTable::kTaken)) ComeBack(*id);
+}
+
+void ShardState::Impl::HearOfGroup(const GroupNews& news, Instant now) {
+  const GroupId group = hosts.groups().Hear(news, now);
+  if (group != GroupId()) picks.GroupChanged(group);
 }
 
 // --- Politeness ---

@@ -36,6 +36,7 @@
 #include "core/schedule/freshness_sample.h"
 #include "core/schedule/host_backoff.h"
 #include "core/schedule/host_gate.h"
+#include "core/schedule/host_groups.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/page_plan.h"
 #include "core/schedule/transaction.h"
@@ -78,6 +79,11 @@ struct Pick {
   double value = 0;
   bool planned = false;        // picked by a plan
   CrawlClass crawl_class = 0;  // of its crawl id; 0 where it is planned
+  GroupKey group;              // of its host; 0: none
+  GroupTerms group_terms;
+  HostId host;
+  Duration host_delay;     // between two assignments of the host
+  bool host_again = false;  // another pick of the host is out
 };
 
 struct ShardCounters {
@@ -236,6 +242,11 @@ class ShardState {
   // of these classes; while a plan is in force, of all.
   [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among = kAllClasses);
   void PutBack(PageNumber page);
+  // What the hosts of other shards have of a group. To be told before picks.
+  void HearOfGroup(const GroupNews& news, Instant now);
+  // Appends what this shard has of groups that has changed since the last call, without picks that
+  // are out.
+  void TakeGroupStandings(std::vector<GroupStanding>* standings);
   // Value of the last page taken; zero before the first.
   [[nodiscard]] double price() const;
 

@@ -2,6 +2,7 @@
 #include "core/schedule/pick_source.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -317,6 +318,71 @@ TEST_F(PickSourceDeathTest, FilesNoPageThatTheTableDoesNotHave) {
   const PageId page = Add();
   EXPECT_DEATH(source_->File(PageId(page.value() + 1), entries_[0], kNever), "is not known");
 }
+
+// Three hosts, two of which share a server that bears one fetch at a time: under an index and under
+// a plan, which blocks hosts of groups in its own way.
+class PickSourceGroupsTest : public PickSourceTest,
+                             public testing::WithParamInterface<CrawlPolicy> {};
+
+TEST_P(PickSourceGroupsTest, HostsOfAGroupWaitForOneAnother) {
+  Start(GetParam());
+  const auto group = std::make_shared<const HostGroup>(
+      HostGroup{.name = "server", .terms = {.min_delay = Duration::Seconds(60), .max_in_flight = 1}});
+  const PageId first = Add(3, "a.test");
+  const PageId second = Add(2, "b.test");
+  const PageId apart = Add(1, "c.test");
+  const HostId a = *hosts_.Find("a.test");
+  const HostId b = *hosts_.Find("b.test");
+  for (const HostId host : {a, b}) {
+    hosts_.SetGroup(host, group);
+    source_->HostChanged(host);
+  }
+  std::vector<PageId> picked = {*Best(0)};
+  const PageId other = picked.front() == first ? second : first;
+  const HostId host = picked.front() == first ? a : b;
+  if (picked.front() == apart) {
+    (void)Take(0);
+    picked.push_back(Take(0));
+    ASSERT_NE(picked.back(), apart);
+  } else {
+    (void)Take(0);
+  }
+  hosts_.Pick(host, At(0));
+  source_->HostChanged(host);
+  // The other one of the group waits, whatever it is worth; who is in no group does not.
+  std::optional<PageId> next = Best(1);
+  if (next) {
+    EXPECT_EQ(next, apart);
+    (void)Take(1);
+  }
+  EXPECT_FALSE(Best(2));
+  hosts_.OpenLease(host, At(0));
+  source_->HostChanged(host);
+  EXPECT_FALSE(Best(300)) << "one is out";
+  hosts_.EndLease(host);
+  source_->HostChanged(host);
+  EXPECT_EQ(Best(301), other);
+  // Pages of hosts of other shards are out, and come back.
+  const GroupKey key = hosts_.groups().key(hosts_.GroupIdOf(a));
+  source_->GroupChanged(hosts_.groups().Hear({.key = key, .in_flight = 1}, At(301)));
+  EXPECT_FALSE(Best(302));
+  source_->GroupChanged(
+      hosts_.groups().Hear({.key = key, .in_flight = 0, .delayed_until = At(400)}, At(302)));
+  EXPECT_FALSE(Best(399));
+  EXPECT_EQ(Best(400), other);
+  // It leaves the group, and is free although that is not.
+  source_->GroupChanged(hosts_.groups().Hear({.key = key, .in_flight = 5}, At(400)));
+  EXPECT_FALSE(Best(401));
+  const HostId left = other == first ? a : b;
+  hosts_.SetGroup(left, nullptr);
+  source_->HostChanged(left);
+  EXPECT_EQ(Best(402), other);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, PickSourceGroupsTest, testing::Values(kGreedy, kUniform),
+                         [](const auto& each) {
+                           return std::string(each.param.plan ? "plan" : "index");
+                         });
 
 }  // namespace
 }  // namespace freshet

@@ -1,0 +1,133 @@
+#include "core/schedule/host_groups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+Instant DelayedBy(Instant last, Duration delay) { return last == Instant() ? last : last + delay; }
+
+}  // namespace
+
+GroupId HostGroups::Join(std::shared_ptr<const HostGroup> group, const Load& load) {
+  CHECK(group != nullptr && !group->name.empty(), "a group without a name");
+  const GroupKey key(uint64_t{absl::HashOf(group->name)} | 1);
+  const GroupId next =
+      free_.empty() ? GroupId(static_cast<uint32_t>(groups_.size())) : free_.back();
+  const auto [it, first] = ids_.try_emplace(key, next);
+  if (first) free_.empty() ? groups_.resize(groups_.size() + 1) : free_.pop_back();
+  const GroupId id = it->second;
+  Group& its = at(id);
+  if (first) its = Group{};
+  its.group = std::move(group);
+  its.key = key;
+  ++its.hosts;
+  its.load.in_flight += load.in_flight;
+  its.load.picks += load.picks;
+  its.load.last_pick = std::max(its.load.last_pick, load.last_pick);
+  its.load.last_assignment = std::max(its.load.last_assignment, load.last_assignment);
+  NoteChange(id);
+  return id;
+}
+
+void HostGroups::Leave(GroupId group, const Load& load) {
+  Group& its = at(group);
+  CHECK(its.hosts > 0 && its.load.in_flight >= load.in_flight && its.load.picks >= load.picks,
+        "group {} has {} hosts", its.key.value(), its.hosts);
+  its.load.in_flight -= load.in_flight;
+  its.load.picks -= load.picks;
+  if (its.load.picks == 0) its.load.last_pick = Instant();
+  NoteChange(group);
+  if (--its.hosts > 0) return;
+  gone_.push_back({its.key, its.group->terms, 0, its.load.last_assignment});
+  ids_.erase(its.key);
+  its = Group{};
+  free_.push_back(group);
+}
+
+void HostGroups::NoteChange(GroupId group) {
+  if (std::exchange(at(group).changed, true)) return;
+  changed_.push_back(group);
+}
+
+void HostGroups::Pick(GroupId group, Instant at_tick) {
+  Load& load = at(group).load;
+  ++load.in_flight;
+  ++load.picks;
+  load.last_pick = std::max(load.last_pick, at_tick);
+}
+
+void HostGroups::OpenLease(GroupId group, Instant assigned) {
+  Load& load = at(group).load;
+  CHECK(load.picks > 0, "nothing of the group is picked");
+  if (--load.picks == 0) load.last_pick = Instant();
+  NoteAssignment(group, assigned);
+}
+
+void HostGroups::EndLease(GroupId group) {
+  Load& load = at(group).load;
+  CHECK(load.in_flight > load.picks, "the group has no lease open");
+  --load.in_flight;
+  NoteChange(group);
+}
+
+void HostGroups::NoteAssignment(GroupId group, Instant at_tick) {
+  Load& load = at(group).load;
+  load.last_assignment = std::max(load.last_assignment, at_tick);
+  NoteChange(group);
+}
+
+void HostGroups::PutBack(GroupId group) {
+  Load& load = at(group).load;
+  CHECK(load.picks > 0, "nothing of the group is picked");
+  --load.in_flight;
+  if (--load.picks == 0) load.last_pick = Instant();
+  NoteChange(group);
+}
+
+Instant HostGroups::FreeAt(GroupId group) const {
+  const Group& its = groups_.at(group.value());
+  const auto others = elsewhere_.find(its.key);
+  const bool any_others = others != elsewhere_.end();
+  const GroupTerms& terms = its.group->terms;
+  const uint64_t in_flight =
+      uint64_t{its.load.in_flight} + (any_others ? others->second.in_flight : 0);
+  if (terms.max_in_flight > 0 && in_flight >= terms.max_in_flight) return Instant::Infinite();
+  const Instant own = std::max(DelayedBy(its.load.last_assignment, terms.min_delay),
+                               DelayedBy(its.load.last_pick, terms.min_delay));
+  return any_others ? std::max(own, others->second.delayed_until) : own;
+}
+
+GroupId HostGroups::Hear(const GroupNews& news, Instant now) {
+  if (elsewhere_.size() >= look_at_elsewhere_) ForgetElsewhere(now);
+  elsewhere_[news.key] = news;
+  const auto it = ids_.find(news.key);
+  return it == ids_.end() ? GroupId() : it->second;
+}
+
+void HostGroups::ForgetElsewhere(Instant now) {
+  absl::erase_if(elsewhere_, [now](const auto& entry) {
+    return entry.second.in_flight == 0 && entry.second.delayed_until <= now;
+  });
+  look_at_elsewhere_ = std::max<size_t>(1024, 2 * elsewhere_.size());
+}
+
+void HostGroups::TakeStandings(std::vector<GroupStanding>* standings) {
+  for (const GroupStanding& gone : std::exchange(gone_, {})) {
+    if (!ids_.contains(gone.key)) standings->push_back(gone);
+  }
+  for (const GroupId id : changed_) {
+    Group& its = at(id);
+    // It may be another one by now, noted again behind.
+    if (!std::exchange(its.changed, false)) continue;
+    standings->push_back({its.key, its.group->terms, its.load.in_flight - its.load.picks,
+                          its.load.last_assignment});
+  }
+  changed_.clear();
+}
+
+}  // namespace freshet
