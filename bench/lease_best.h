@@ -20,10 +20,10 @@ inline void LeaseBest(Shard& shard, std::vector<LeaseTerms> terms,
   BidRequest bid;
   for (const LeaseTerms& each : terms) bid.at.push_back(each.at);
   bid.done = [&shard, terms = std::move(terms),
-              done = std::move(done)](const std::vector<Pick>& picks) {
+              done = std::move(done)](const ShardBid& bids) {
     SettleRequest settle;
-    for (size_t i = 0; i < picks.size(); ++i) {
-      settle.leases.push_back({.pick = picks[i], .terms = terms[i]});
+    for (size_t i = 0; i < bids.picks.size(); ++i) {
+      settle.leases.push_back({.pick = bids.picks[i], .terms = terms[i]});
     }
     settle.done = [count = terms.size(), done](std::vector<std::optional<Assignment>> assignments) {
       assignments.resize(count);

@@ -42,6 +42,32 @@ void LogQuarantine(const QuarantineNews& news, const Sources& sources) {
 
 }  // namespace
 
+// What the shards say goes to whom it concerns.
+class Serving::ShardNews final : public ShardObserver {
+ public:
+  explicit ShardNews(Serving& serving) : serving_(serving) {}
+
+  void OnCommit(Duration, size_t) override {}
+  void OnFailure(uint16_t shard, const Status& status) override {
+    spdlog::critical("shard {} stops taking changes: {}", shard, status.ToString());
+    serving_.health_.ReportFailure();
+  }
+  void OnPagesMayBeDue() override { serving_.dispatcher_.Poke(); }
+  void OnLeases(const LeaseTallies& tallies) override { serving_.dispatcher_.OnLeases(tallies); }
+  void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) override {
+    serving_.dispatcher_.OnGroups(shard, standings);
+  }
+  void OnQuarantine(const QuarantineNews& news) override {
+    LogQuarantine(news, serving_.sources_);
+  }
+  void OnCrawlEmptied(uint16_t shard, const std::string& crawl) override {
+    serving_.crawls_->OnEmptied(shard, crawl);
+  }
+
+ private:
+  Serving& serving_;
+};
+
 Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
                  Health& health, Door& door, LoadedStore loaded)
     : config_(config),
@@ -62,6 +88,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                   static_cast<uint64_t>(config.max_open_leases),
                   static_cast<uint64_t>(config.max_newcomer_leases), config.max_lateness),
       plans_({.interval = config.epoch_interval}, router_, [this] { return dispatcher_.rate(); }),
+      shard_news_(std::make_unique<ShardNews>(*this)),
       context_{.config = config,
                .clock = clock,
                .store = *store_,
@@ -85,15 +112,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       grpc_port_(config, static_cast<size_t>(connections), door, clock) {
   for (const SourceRecord& source : loaded.globals.sources) sources_.Add(source);
   TakeOverPause(loaded.globals.settings);
-  metrics.SetHandlers(
-      [&health](uint16_t shard, const Status& status) {
-        spdlog::critical("shard {} stops taking changes: {}", shard, status.ToString());
-        health.ReportFailure();
-      },
-      [this] { dispatcher_.Poke(); },
-      [this](const LeaseTallies& tallies) { dispatcher_.OnLeases(tallies); },
-      [this](const QuarantineNews& news) { LogQuarantine(news, sources_); },
-      [this](uint16_t shard, const std::string& crawl) { crawls_->OnEmptied(shard, crawl); });
+  metrics.SetNext(shard_news_.get());
   crawls_->Start(
       [this](size_t shard, Event event, std::function<void(Reply)> done) {
         router_.SubmitAlways(Slot(static_cast<uint16_t>(shard)), std::move(event), std::move(done));
@@ -103,6 +122,8 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
   dispatcher_.Start();
   if (loaded.policy.plan) plans_.SetMethod(loaded.policy.plan, nullptr);
 }
+
+Serving::~Serving() = default;
 
 void Serving::TakeOverPause(const Settings& settings) {
   if (!settings.paused) return;

@@ -26,11 +26,12 @@ namespace freshet {
 class Serving {
  public:
   // Sets the shards and their threads going. At most `connections` of gRPC are open at a time. All
-  // that is referred to outlives this; the handlers of `metrics` are set here.
+  // that is referred to outlives this; `metrics` tells this what the shards say.
   Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
           Health& health, Door& door, LoadedStore loaded);
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
+  ~Serving();
 
   // Answers calls, and says so. Returns the port.
   [[nodiscard]] StatusOr<int> Open();
@@ -47,6 +48,8 @@ class Serving {
   [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
 
  private:
+  class ShardNews;
+
   void TakeOverPause(const Settings& settings);
   [[nodiscard]] Status AddConfiguredSources();
 
@@ -66,6 +69,7 @@ class Serving {
   Dispatcher dispatcher_;
   Background background_;
   PlanRunner plans_;
+  const std::unique_ptr<ShardNews> shard_news_;
   const ServerContext context_;
   SchedulerService scheduler_service_;
   IngestService ingest_service_;

@@ -22,10 +22,10 @@ struct Kind {
 std::array<Kind, 2> NextOf(const std::vector<ShardBid>& bids, const std::vector<size_t>& taken) {
   std::array<Kind, 2> kinds;
   for (size_t shard = 0; shard < bids.size(); ++shard) {
-    const auto& [picks, pages] = bids[shard];
+    const std::vector<Pick>& picks = bids[shard].picks;
     if (picks.empty()) continue;
     Kind& kind = kinds[picks.front().planned ? 1 : 0];
-    kind.pages += pages;
+    kind.pages += bids[shard].pages;
     if (taken[shard] == picks.size()) continue;
     const Pick& next = picks[taken[shard]];
     DCHECK(next.planned == picks.front().planned);

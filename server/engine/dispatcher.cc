@@ -65,6 +65,7 @@ struct Dispatcher::Refill {
   std::vector<ShardBid> bids;                          // by shard
   TickOwners owners;
   std::vector<CrawlClass> classes;  // by term that has a page, where ticks have owners
+  bool cut = false;                 // RankedBids::cut
 };
 
 struct Dispatcher::Actions {
@@ -93,6 +94,7 @@ Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate, uint64_t max_ope
                        uint64_t max_newcomer_leases, Duration max_lateness)
     : router_(router),
       clock_(clock),
+      groups_(router.shards().size()),
       pacer_(rate, clock.Now(), max_lateness),
       allowances_({.most = max_open_leases,
                    .newcomers = max_newcomer_leases,
@@ -653,14 +655,37 @@ void Dispatcher::Send(const std::shared_ptr<Refill>& refill) {
   const auto& shards = router_.shards();
   std::vector<Instant> ticks;
   for (const LeaseTerms& terms : refill->terms) ticks.push_back(terms.at);
+  std::vector<std::vector<GroupNews>> news;
+  {
+    const MutexLock lock(groups_mutex_);
+    news = groups_.TakeNews();
+  }
   for (size_t shard = 0; shard < shards.size(); ++shard) {
-    BidRequest request{.at = ticks, .owners = refill->owners, .done = {}};
-    request.done = [this, refill, shard](std::vector<Pick> picks) {
-      refill->bids[shard].picks = std::move(picks);
+    BidRequest request{.at = ticks,
+                       .owners = refill->owners,
+                       .groups = std::move(news[shard]),
+                       .others = shards.size() > 1,
+                       .done = {}};
+    request.done = [this, refill, shard](ShardBid bid) {
+      refill->bids[shard] = std::move(bid);
       if (refill->bid.Arrive()) SettleBids(refill);
     };
     shards[shard]->Submit(std::move(request));
   }
+}
+
+RankedBids Dispatcher::Rank(const Refill& refill) {
+  std::vector<Instant> ticks;
+  for (const LeaseTerms& terms : refill.terms) ticks.push_back(terms.at);
+  const MutexLock lock(groups_mutex_);
+  GroupLedger* const ledger = refill.bids.size() > 1 ? &groups_ : nullptr;
+  return RankBids(refill.bids, ticks, refill.owners, ranking_, ledger);
+}
+
+void Dispatcher::OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) {
+  if (router_.shards().size() == 1) return;  // which knows all of its groups
+  const MutexLock lock(groups_mutex_);
+  groups_.Hear(shard, standings, clock_.Now());
 }
 
 void Dispatcher::SettleBids(const std::shared_ptr<Refill>& refill) {
@@ -672,11 +697,11 @@ void Dispatcher::SettleBids(const std::shared_ptr<Refill>& refill) {
     refill->bids[shard].pages = shards[shard]->snapshot().counters.pages;
     taken[shard].resize(refill->bids[shard].picks.size());
   }
-  const std::vector<TakenBid> ranked =
-      RankBids(refill->bids, refill->owners, refill->terms.size(), ranking_);
+  const RankedBids ranked = Rank(*refill);
+  refill->cut = ranked.cut;
   const bool owned = !refill->owners.of_tick.empty();
   if (owned) refill->classes.resize(refill->terms.size());
-  for (const auto& [term, shard, i] : ranked) {
+  for (const auto& [term, shard, i] : ranked.taken) {
     CHECK(i < taken[shard].size() && !taken[shard][i], "shard {} bids {} pages", shard,
           taken[shard].size());
     const Pick& pick = refill->bids[shard].picks[i];
@@ -715,11 +740,13 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
     in_refill_ = 0;
     // There is no tick for it any more if the rate went to zero meanwhile.
     const bool no_use = stopping_ || paused_ || pacer_.rate() == Rate();
+    bool any = false;
     bool short_of_pages = false;
     const uint64_t newcomer_leases = allowances_.newcomer_leases();
     for (size_t i = 0; i < refill->workers.size(); ++i) {
       const WorkerId worker = refill->workers[i];
       std::optional<Assignment>& assignment = refill->assignments[i];
+      any |= assignment.has_value();
       short_of_pages |= !assignment;
       if (assignment && !refill->classes.empty()) shares_.Use(refill->classes[i]);
       allowances_.Settle(refill->terms[i].worker);
@@ -736,6 +763,8 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
       }
     }
     LetInNewcomers(newcomer_leases);
+    // What was cut off is asked for again at once.
+    if (refill->cut && any) short_of_pages = false;
     const Duration target = std::clamp((now - refill->asked) * 2, kMinLookahead, kMaxLookahead);
     lookahead_ = std::max(target, Scaled(lookahead_, 0.9) + Scaled(target, 0.1));
     barren_wait_ =

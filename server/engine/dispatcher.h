@@ -22,6 +22,8 @@
 #include "server/base/log_limit.h"
 #include "server/base/system_clock.h"
 #include "server/engine/bids.h"
+#include "server/engine/group_ledger.h"
+#include "server/engine/limited_ranking.h"
 #include "server/engine/router.h"
 #include "server/engine/tick_shares.h"
 #include "server/engine/worker_allowance.h"
@@ -132,6 +134,9 @@ class Dispatcher {
   void SetStalled(const Status& why) FRESHET_EXCLUDES(mutex_);
   // Leases were opened, or are over.
   void OnLeases(const LeaseTallies& tallies) FRESHET_EXCLUDES(mutex_);
+  // What a shard has of groups of hosts has changed.
+  void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings)
+      FRESHET_EXCLUDES(groups_mutex_);
   // Pages may have become due: try again at once.
   void Poke() FRESHET_EXCLUDES(mutex_);
 
@@ -212,14 +217,18 @@ class Dispatcher {
   void DropReady(size_t keep, Actions* actions) FRESHET_REQUIRES(mutex_);
   void Perform(Actions& actions);
 
-  void Send(const std::shared_ptr<Refill>& refill);
-  void SettleBids(const std::shared_ptr<Refill>& refill);
+  void Send(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(groups_mutex_);
+  void SettleBids(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(groups_mutex_);
+  [[nodiscard]] RankedBids Rank(const Refill& refill) FRESHET_EXCLUDES(groups_mutex_);
   void Finish(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(mutex_);
 
   Router& router_;
   Clock& clock_;
   BidRanking ranking_;  // for the refill under way
   std::thread thread_;
+  // Of groups of hosts alone; never taken with mutex_ held.
+  Mutex groups_mutex_;
+  GroupLedger groups_ FRESHET_GUARDED_BY(groups_mutex_);
   mutable Mutex mutex_;
   Condition condition_;
   Condition refilled_;

@@ -270,15 +270,24 @@ void Shard::Accept(Request& request, Turn& turn) {
 }
 
 void Shard::AcceptBid(BidRequest& request) {
-  std::vector<Pick> picks;
-  BidChoice choice(request.owners);
-  came_short_ = false;
+  ShardBid bid;
+  const Instant now = clock_.Now();
+  for (const GroupNews& news : request.groups) state_.HearOfGroup(news, now);
+  PublishGroups();
+  BidChoice choice(request.owners, request.others ? request.at.size() : 0);
+  came_short_ = !failure_.ok();
   for (const Instant at : request.at) {
-    came_short_ = !failure_.ok() ||
-                  !choice.Bid([&](ClassSet among) { return state_.Take(at, among); }, &picks);
-    if (came_short_) break;
+    if (!failure_.ok()) break;
+    const auto take = [&](ClassSet among) { return state_.Take(at, among); };
+    if (!choice.Bid(take, &bid)) came_short_ = true;
   }
-  request.done(std::move(picks));
+  request.done(std::move(bid));
+}
+
+void Shard::PublishGroups() {
+  std::vector<GroupStanding> groups;
+  state_.TakeGroupStandings(&groups);
+  if (!groups.empty()) observer_.OnGroups(index_, groups);
 }
 
 void Shard::AcceptSettle(SettleRequest& request, Turn& turn) {
@@ -350,6 +359,7 @@ void Shard::CommitAndInstall(Turn& turn) {
   const LeaseTallies tallies = TallyLeases(state_, turn.txn, generation_);
   state_.Install(turn.txn);
   if (!tallies.empty()) observer_.OnLeases(tallies);
+  PublishGroups();
 }
 
 Status Shard::Commit(const Changes& changes, const Turn& turn) {

@@ -21,6 +21,7 @@
 #include "server/base/mailbox.h"
 #include "server/base/reaper.h"
 #include "server/base/system_clock.h"
+#include "server/engine/bids.h"
 #include "server/engine/committer.h"
 #include "server/engine/epochs.h"
 #include "server/engine/lease_tally.h"
@@ -46,11 +47,13 @@ struct LeaseTerms {
 
 // The best pages for these ticks, taken out of the index but not leased: so that the dearest over
 // several shards can be found. Answered before the next commit; shorter than `at` when pages lack,
-// and maybe longer where the ticks have owners (BidChoice).
+// and maybe longer where not every page may have any tick (BidChoice). One at a time.
 struct BidRequest {
   std::vector<Instant> at;
   TickOwners owners;
-  std::function<void(std::vector<Pick>)> done;
+  std::vector<GroupNews> groups;  // what other shards have of groups, as far as that has changed
+  bool others = false;            // there are other shards
+  std::function<void(ShardBid)> done;
 };
 
 // Leases some of the pages of a bid and puts the others back.
@@ -90,6 +93,8 @@ class ShardObserver {
   virtual void OnPagesMayBeDue() = 0;
   // Before the replies to what opened or ended the leases.
   virtual void OnLeases(const LeaseTallies& /*tallies*/) {}
+  // What the shard has of groups of hosts has changed; also before it bids.
+  virtual void OnGroups(uint16_t /*shard*/, const std::vector<GroupStanding>& /*standings*/) {}
   virtual void OnQuarantine(const QuarantineNews& /*news*/) {}
   // The shard has no page any more of a crawl id that is being deleted.
   virtual void OnCrawlEmptied(uint16_t /*shard*/, const std::string& /*crawl_id*/) {}
@@ -169,6 +174,8 @@ class Shard {
   [[nodiscard]] Duration IdleTime(Instant now) const;
   void Accept(Request& request, Turn& turn);
   void AcceptBid(BidRequest& request);
+  // Says what has changed of groups of hosts.
+  void PublishGroups();
   void AcceptSettle(SettleRequest& request, Turn& turn);
   // What the turn's events from `first` on need and it has not read, but for what `under_way`,
   // which may be null, has: those pages are being written.

@@ -1,5 +1,4 @@
-// Which crawl ids each tick is for, where some have a share or a maximum of the crawl rate, and
-// which of the pages that the shards bid it gets.
+// Which crawl ids each tick is for, where some have a share or a maximum of the crawl rate.
 //
 // Ticks are dealt out to the crawl ids that have a share, each by its share, and to all others
 // together by what is left of 1: the one that is furthest behind its share has the next tick
@@ -23,8 +22,6 @@
 #include "core/base/limits.h"
 #include "core/base/units.h"
 #include "core/schedule/crawl_table.h"
-#include "core/schedule/shard_state.h"
-#include "server/engine/bids.h"
 
 namespace freshet {
 
@@ -56,44 +53,6 @@ class ClassRoom {
   ClassSet open_ = kAllClasses;
   std::array<uint32_t, limits::kMaxCrawlClasses> left_;
 };
-
-// What of one shard may be bid for some ticks. A shard bids, tick by tick in their order, the best
-// page of the tick's owner or, where it has none, of all; and where that is of a limited class also
-// the next best, until it bids one that is not: so whatever the other shards have, no page that is
-// better than those bid can be missing. Value type, thread-compatible.
-class BidChoice {
- public:
-  explicit BidChoice(const TickOwners& owners) : owners_(owners), room_(owners) {}
-
-  // `take(among)` takes the best page of these classes. Appends what is bid for the next tick;
-  // false: nothing.
-  template <typename Take>
-  bool Bid(Take take, std::vector<Pick>* picks);
-
- private:
-  const TickOwners& owners_;
-  size_t tick_ = 0;
-  ClassRoom room_;
-};
-
-// Which pick of which shard a tick gets.
-struct TakenBid {
-  size_t tick = 0;
-  size_t shard = 0;
-  size_t pick = 0;
-};
-
-// Of what all shards have bid by BidChoice: for each tick, in their order, the best page of its
-// owner or, where none was bid, of all. Ticks without a page are left out. Precondition: of_tick is
-// not empty, and no pick is planned.
-[[nodiscard]] std::vector<TakenBid> RankByOwners(const std::vector<ShardBid>& bids,
-                                                 const TickOwners& owners);
-
-// What `ticks` ticks get: by their owners where they have any, else, and while a shard bids by a
-// plan, which knows of none, by `ranking`.
-[[nodiscard]] std::vector<TakenBid> RankBids(const std::vector<ShardBid>& bids,
-                                             const TickOwners& owners, size_t ticks,
-                                             BidRanking& ranking);
 
 // Thread-compatible.
 class TickShares {
@@ -128,22 +87,6 @@ class TickShares {
   std::array<Bucket, limits::kMaxCrawlClasses> buckets_;
   Instant refilled_;
 };
-
-template <typename Take>
-bool BidChoice::Bid(Take take, std::vector<Pick>* picks) {
-  const ClassSet owners = owners_.of_tick.empty() ? kAllClasses : owners_.of_tick[tick_];
-  ++tick_;
-  bool found = false;
-  while (true) {
-    std::optional<Pick> pick;
-    if ((owners & room_.open()) != 0) pick = take(owners & room_.open());
-    if (!pick && owners != kAllClasses) pick = take(room_.open());
-    if (!pick) return found;
-    found = true;
-    picks->push_back(*pick);
-    if (pick->planned || !room_.UseUp(pick->crawl_class)) return true;
-  }
-}
 
 }  // namespace freshet
 

@@ -288,41 +288,34 @@ Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {
                                                                          1000, 3000, 10000});
 }
 
-void Metrics::SetHandlers(std::function<void(uint16_t, const Status&)> on_failure,
-                          std::function<void()> on_pages_may_be_due,
-                          std::function<void(const LeaseTallies&)> on_leases,
-                          std::function<void(const QuarantineNews&)> on_quarantine,
-                          std::function<void(uint16_t, const std::string&)> on_crawl_emptied) {
-  on_failure_ = std::move(on_failure);
-  on_pages_may_be_due_ = std::move(on_pages_may_be_due);
-  on_leases_ = std::move(on_leases);
-  on_quarantine_ = std::move(on_quarantine);
-  on_crawl_emptied_ = std::move(on_crawl_emptied);
-}
-
 void Metrics::OnCommit(Duration took, size_t events) {
   commit_seconds_->Observe(took.seconds());
   commit_events_->Observe(static_cast<double>(events));
+  if (next_ != nullptr) next_->OnCommit(took, events);
 }
 
 void Metrics::OnFailure(uint16_t shard, const Status& status) {
-  if (on_failure_) on_failure_(shard, status);
+  if (next_ != nullptr) next_->OnFailure(shard, status);
 }
 
 void Metrics::OnPagesMayBeDue() {
-  if (on_pages_may_be_due_) on_pages_may_be_due_();
+  if (next_ != nullptr) next_->OnPagesMayBeDue();
 }
 
 void Metrics::OnLeases(const LeaseTallies& tallies) {
-  if (on_leases_) on_leases_(tallies);
+  if (next_ != nullptr) next_->OnLeases(tallies);
+}
+
+void Metrics::OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) {
+  if (next_ != nullptr) next_->OnGroups(shard, standings);
 }
 
 void Metrics::OnQuarantine(const QuarantineNews& news) {
-  if (on_quarantine_) on_quarantine_(news);
+  if (next_ != nullptr) next_->OnQuarantine(news);
 }
 
 void Metrics::OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) {
-  if (on_crawl_emptied_) on_crawl_emptied_(shard, crawl_id);
+  if (next_ != nullptr) next_->OnCrawlEmptied(shard, crawl_id);
 }
 
 std::string Metrics::RenderStarting(const RecoveryStatus& recovery) {

@@ -22,17 +22,14 @@ class Metrics final : public ShardObserver {
  public:
   Metrics();
 
-  // Who else is to be told. Set before the shards start.
-  void SetHandlers(std::function<void(uint16_t, const Status&)> on_failure,
-                   std::function<void()> on_pages_may_be_due,
-                   std::function<void(const LeaseTallies&)> on_leases,
-                   std::function<void(const QuarantineNews&)> on_quarantine,
-                   std::function<void(uint16_t, const std::string&)> on_crawl_emptied);
+  // Who is told of all that the shards say; outlives them. Set before they start.
+  void SetNext(ShardObserver* next) { next_ = next; }
 
   void OnCommit(Duration took, size_t events) override;
   void OnFailure(uint16_t shard, const Status& status) override;
   void OnPagesMayBeDue() override;
   void OnLeases(const LeaseTallies& tallies) override;
+  void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) override;
   void OnQuarantine(const QuarantineNews& news) override;
   void OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) override;
 
@@ -46,11 +43,7 @@ class Metrics final : public ShardObserver {
   std::shared_ptr<prometheus::Registry> registry_;
   prometheus::Histogram* commit_seconds_;
   prometheus::Histogram* commit_events_;
-  std::function<void(uint16_t, const Status&)> on_failure_;
-  std::function<void()> on_pages_may_be_due_;
-  std::function<void(const LeaseTallies&)> on_leases_;
-  std::function<void(const QuarantineNews&)> on_quarantine_;
-  std::function<void(uint16_t, const std::string&)> on_crawl_emptied_;
+  ShardObserver* next_ = nullptr;
 };
 
 }  // namespace freshet

@@ -12,7 +12,8 @@ namespace {
 using testing::ElementsAre;
 
 ShardBid ByValue(std::vector<double> values, uint64_t pages = 1) {
-  ShardBid bid{.picks = {}, .pages = pages};
+  ShardBid bid;
+  bid.pages = pages;
   for (const double value : values) bid.picks.push_back({.page = {}, .value = value});
   return bid;
 }

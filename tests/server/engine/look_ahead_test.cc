@@ -131,7 +131,7 @@ class LookAheadTest : public testing::Test {
     auto answer = std::make_shared<std::promise<std::vector<Pick>>>();
     shard_->Submit(BidRequest{
         .at = std::vector<Instant>(pages, clock_.Now()),
-        .done = [answer](std::vector<Pick> picks) { answer->set_value(std::move(picks)); }});
+        .done = [answer](ShardBid bid) { answer->set_value(std::move(bid.picks)); }});
     return answer->get_future();
   }
   std::future<std::vector<std::optional<Assignment>>> Lease(const std::vector<Pick>& picks) {

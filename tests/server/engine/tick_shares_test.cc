@@ -10,6 +10,7 @@
 
 #include "core/base/random.h"
 #include "core/schedule/classed_index.h"
+#include "server/engine/limited_ranking.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -49,14 +50,16 @@ class Bidder {
 
   ShardBid Bid(const TickOwners& owners, size_t ticks, Instant at) {
     ShardBid bid;
-    BidChoice choice(owners);
+    BidChoice choice(owners, 0);
     const auto take = [&](ClassSet among) -> std::optional<Pick> {
       const auto best = index_.Best(at, among);
       if (!best) return std::nullopt;
       index_.Suspend(best->page);
-      return Pick{PageNumber(best->page.value()), best->value, false, best->crawl_class};
+      return Pick{.page = PageNumber(best->page.value()),
+                  .value = best->value,
+                  .crawl_class = best->crawl_class};
     };
-    for (size_t i = 0; i < ticks && choice.Bid(take, &bid.picks); ++i) {
+    for (size_t i = 0; i < ticks && choice.Bid(take, &bid); ++i) {
     }
     return bid;
   }
@@ -142,7 +145,8 @@ class TickSharesTest : public testing::Test {
     ASSERT_EQ(owners.of_tick.size(), ticks);
     std::vector<ShardBid> bids;
     for (const auto& shard : shards_) bids.push_back(shard->Bid(owners, ticks, now_));
-    const std::vector<TakenBid> ranked = RankByOwners(bids, owners);
+    const std::vector<TakenBid> ranked =
+        RankBids(bids, std::vector<Instant>(ticks, now_), owners, ranking_, nullptr).taken;
     ASSERT_EQ(ranked.size(), ticks);
     Check(bids, owners, ranked);
     std::vector<std::vector<bool>> taken(kShards);
@@ -194,6 +198,7 @@ class TickSharesTest : public testing::Test {
     return best;
   }
 
+  BidRanking ranking_;
   Random random_{11};
   std::vector<std::unique_ptr<Bidder>> shards_;
 };

@@ -1,0 +1,243 @@
+#include "server/engine/limited_ranking.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+// What one shard has bid, as far as ticks have come: the picks that a tick may get, in a heap for
+// each class, the dearest first.
+class Table {
+ public:
+  Table(const ShardBid& bid, const GroupLedger* ledger) : bid_(bid), ledger_(ledger) {
+    CHECK(bid.of_tick.size() == bid.picks.size(), "{} picks, {} ticks", bid.picks.size(),
+          bid.of_tick.size());
+    hosts_again_ = std::any_of(bid.picks.begin(), bid.picks.end(),
+                               [](const Pick& pick) { return pick.host_again; });
+  }
+
+  // What was bid for ticks up to this one may be had.
+  void Release(size_t tick, Instant at) {
+    while (released_ < bid_.picks.size() && bid_.of_tick[released_] <= tick) Put(released_++);
+    while (!closed_.empty() && closed_.front().free_at <= at) {
+      std::pop_heap(closed_.begin(), closed_.end());
+      Put(closed_.back().pick);
+      closed_.pop_back();
+    }
+  }
+  // The dearest pick of these classes whose group is free at `at`.
+  [[nodiscard]] std::optional<size_t> Best(ClassSet among, Instant at) {
+    std::optional<size_t> best;
+    for (ClassSet left = among & classes_; left != 0; left &= left - 1) {
+      const std::optional<size_t> top = Top(std::countr_zero(left), at);
+      if (top && (!best || Dearer(*top, *best))) best = top;
+    }
+    return best;
+  }
+  // What the dearest pick is worth that was bid for this very tick, of these classes, if none of
+  // them can be had; else below zero.
+  [[nodiscard]] double DearestInVain(size_t tick, ClassSet among, Instant at) const {
+    double dearest = -1;
+    for (size_t i = released_; i > 0 && bid_.of_tick[i - 1] == tick; --i) {
+      const Pick& pick = bid_.picks[i - 1];
+      if ((among & SetOf(pick.crawl_class)) == 0) continue;
+      if (FreeAt(pick) <= at) return -1;
+      dearest = std::max(dearest, pick.value);
+    }
+    return dearest;
+  }
+  // Precondition: it is what Best found last.
+  void Take(size_t pick, Instant at) {
+    Pop(bid_.picks[pick].crawl_class);
+    if (hosts_again_) last_[bid_.picks[pick].host] = at;
+  }
+
+ private:
+  struct Closed {
+    Instant free_at;
+    size_t pick = 0;
+    // For a heap with the first to be free on top.
+    bool operator<(const Closed& other) const { return free_at > other.free_at; }
+  };
+  using Heap = std::vector<size_t>;
+
+  // Of equal ones the one that was taken first.
+  [[nodiscard]] bool Dearer(size_t a, size_t b) const {
+    const double value_a = bid_.picks[a].value;
+    const double value_b = bid_.picks[b].value;
+    return value_a != value_b ? value_a > value_b : a < b;
+  }
+  void Put(size_t pick) {
+    const CrawlClass crawl_class = bid_.picks[pick].crawl_class;
+    classes_ |= SetOf(crawl_class);
+    Heap& heap = heaps_[crawl_class];
+    heap.push_back(pick);
+    std::push_heap(heap.begin(), heap.end(), [this](size_t a, size_t b) { return Dearer(b, a); });
+  }
+  void Pop(size_t crawl_class) {
+    Heap& heap = heaps_[crawl_class];
+    std::pop_heap(heap.begin(), heap.end(), [this](size_t a, size_t b) { return Dearer(b, a); });
+    heap.pop_back();
+    if (heap.empty()) classes_ &= ~SetOf(static_cast<CrawlClass>(crawl_class));
+  }
+  [[nodiscard]] Instant FreeAt(const Pick& pick) const {
+    const bool grouped = ledger_ != nullptr && pick.group != GroupKey();
+    const Instant group = grouped ? ledger_->FreeAt(pick.group, pick.group_terms) : Instant();
+    const auto last = hosts_again_ ? last_.find(pick.host) : last_.end();
+    return last == last_.end() ? group : std::max(group, last->second + pick.host_delay);
+  }
+  [[nodiscard]] std::optional<size_t> Top(int crawl_class, Instant at) {
+    const Heap& heap = heaps_[static_cast<size_t>(crawl_class)];
+    while (!heap.empty()) {
+      const size_t top = heap.front();
+      const Instant free_at = FreeAt(bid_.picks[top]);
+      if (free_at <= at) return top;
+      Pop(static_cast<size_t>(crawl_class));
+      if (free_at.infinite()) continue;
+      closed_.push_back({free_at, top});
+      std::push_heap(closed_.begin(), closed_.end());
+    }
+    return std::nullopt;
+  }
+
+  const ShardBid& bid_;
+  const GroupLedger* ledger_;
+  std::array<Heap, limits::kMaxCrawlClasses> heaps_;
+  ClassSet classes_ = 0;  // whose heaps are not empty
+  size_t released_ = 0;
+  std::vector<Closed> closed_;  // a heap of those whose host or group is free later
+  // A host that was bid for several ticks may get later ones, which are closer together.
+  bool hosts_again_ = false;
+  absl::flat_hash_map<HostId, Instant> last_;  // its ticks so far
+};
+
+class LimitedRanking {
+ public:
+  LimitedRanking(const std::vector<ShardBid>& bids, const std::vector<Instant>& at,
+                 const TickOwners& owners, BidRanking& ranking, GroupLedger* ledger)
+      : bids_(bids), at_(at), owners_(owners), room_(owners), ranking_(ranking), ledger_(ledger) {
+    tables_.reserve(bids.size());
+    for (const ShardBid& bid : bids) {
+      tables_.emplace_back(bid, ledger);
+      if (!bid.picks.empty()) pages_[bid.picks.front().planned ? 1 : 0] += bid.pages;
+    }
+  }
+
+  RankedBids Rank() {
+    RankedBids ranked;
+    for (size_t tick = 0; tick < at_.size(); ++tick) {
+      for (Table& table : tables_) table.Release(tick, at_[tick]);
+      const ClassSet its = owners_.of_tick.empty() ? kAllClasses : owners_.of_tick[tick];
+      std::optional<TakenBid> best = Best(its & room_.open(), tick);
+      ranked.cut = MayHideBetter(tick, its, best ? ValueOf(*best) : -1);
+      if (!best && !ranked.cut && its != kAllClasses) {
+        best = Best(room_.open(), tick);
+        ranked.cut = MayHideBetter(tick, kAllClasses, best ? ValueOf(*best) : -1);
+      }
+      if (ranked.cut) break;
+      if (!best) continue;
+      Take(*best);
+      ranked.taken.push_back(*best);
+    }
+    return ranked;
+  }
+
+ private:
+  // Whether a shard may have a page of these classes for the tick that it did not bid and that is
+  // worth more than `value`: what it bid for the tick itself, which nothing else is worth more than,
+  // cannot be had.
+  [[nodiscard]] bool MayHideBetter(size_t tick, ClassSet among, double value) {
+    for (size_t shard = 0; shard < bids_.size(); ++shard) {
+      const ShardBid& bid = bids_[shard];
+      const auto in = [tick](const std::vector<uint32_t>& ticks) {
+        return std::binary_search(ticks.begin(), ticks.end(), tick);
+      };
+      if (in(bid.without_more) || (among != kAllClasses && in(bid.without_owner))) continue;
+      if (tables_[shard].DearestInVain(tick, among & room_.open(), at_[tick]) > value) return true;
+    }
+    return false;
+  }
+
+  [[nodiscard]] std::optional<TakenBid> Best(ClassSet among, size_t tick) {
+    // By value, by plan.
+    std::array<std::optional<TakenBid>, 2> kinds;
+    for (size_t shard = 0; shard < bids_.size(); ++shard) {
+      const std::optional<size_t> pick = tables_[shard].Best(among, at_[tick]);
+      if (!pick) continue;
+      std::optional<TakenBid>& best = kinds[bids_[shard].picks[*pick].planned ? 1 : 0];
+      if (best && ValueOf(*best) >= bids_[shard].picks[*pick].value) continue;
+      best = TakenBid{.tick = tick, .shard = shard, .pick = *pick};
+    }
+    const auto& [valued, planned] = kinds;
+    return ByPlan(valued, planned) ? planned : valued;
+  }
+
+  void Take(const TakenBid& bid) {
+    const Pick& pick = bids_[bid.shard].picks[bid.pick];
+    const Instant at = at_[bid.tick];
+    tables_[bid.shard].Take(bid.pick, at);
+    if (!pick.planned) (void)room_.UseUp(pick.crawl_class);
+    if (ledger_ != nullptr && pick.group != GroupKey()) {
+      ledger_->Take(bid.shard, pick.group, pick.group_terms, at);
+    }
+  }
+
+  [[nodiscard]] bool ByPlan(const std::optional<TakenBid>& valued,
+                            const std::optional<TakenBid>& planned) {
+    if (!valued || !planned) return planned.has_value();
+    const bool forced = std::isinf(ValueOf(*planned));
+    if (forced != std::isinf(ValueOf(*valued))) return forced;
+    return ranking_.TurnOfPlans(pages_[1], pages_[0]);
+  }
+  [[nodiscard]] double ValueOf(const TakenBid& bid) const {
+    return bids_[bid.shard].picks[bid.pick].value;
+  }
+
+  const std::vector<ShardBid>& bids_;
+  const std::vector<Instant>& at_;
+  const TickOwners& owners_;
+  ClassRoom room_;
+  BidRanking& ranking_;
+  GroupLedger* ledger_;
+  std::vector<Table> tables_;        // by shard
+  std::array<uint64_t, 2> pages_{};  // of shards that bid, by kind
+};
+
+bool AnyPick(const std::vector<ShardBid>& bids, bool (*is)(const Pick&)) {
+  return std::any_of(bids.begin(), bids.end(), [is](const ShardBid& bid) {
+    return std::any_of(bid.picks.begin(), bid.picks.end(), is);
+  });
+}
+
+}  // namespace
+
+RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant>& at,
+                    const TickOwners& owners, BidRanking& ranking, GroupLedger* ledger) {
+  const bool planned = AnyPick(bids, [](const Pick& pick) { return pick.planned; });
+  const TickOwners nobody;
+  const TickOwners& owned_by = planned ? nobody : owners;
+  // Picks of one shard go to the ticks that they were taken for, where there is one for each.
+  const bool gaps = std::any_of(bids.begin(), bids.end(), [](const ShardBid& bid) {
+    return !bid.picks.empty() && !bid.without_more.empty();
+  });
+  const bool hosts_again =
+      bids.size() > 1 && AnyPick(bids, [](const Pick& pick) { return pick.host_again; });
+  const bool grouped = ledger != nullptr &&
+                       AnyPick(bids, [](const Pick& pick) { return pick.group != GroupKey(); });
+  if (grouped || hosts_again || gaps || !owned_by.of_tick.empty()) {
+    return LimitedRanking(bids, at, owned_by, ranking, ledger).Rank();
+  }
+  RankedBids ranked;
+  std::vector<size_t> taken(bids.size(), 0);
+  for (const size_t shard : ranking.Rank(bids, at.size())) {
+    ranked.taken.push_back({.tick = ranked.taken.size(), .shard = shard, .pick = taken[shard]++});
+  }
+  return ranked;
+}
+
+}  // namespace freshet

@@ -1,0 +1,43 @@
+// Which of the pages that shards bid each tick gets, where not every page may have it: ticks may be
+// owned by crawl ids (tick_shares.h), groups of hosts limited over all shards (group_ledger.h), and
+// a host that was bid for several ticks needs its delay between those that it gets.
+#ifndef FRESHET_SERVER_ENGINE_LIMITED_RANKING_H_
+#define FRESHET_SERVER_ENGINE_LIMITED_RANKING_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/units.h"
+#include "server/engine/bids.h"
+#include "server/engine/group_ledger.h"
+#include "server/engine/tick_shares.h"
+
+namespace freshet {
+
+struct RankedBids {
+  std::vector<TakenBid> taken;  // by tick; ticks without a page are left out
+  // Ticks from some one on were given nothing, because a shard may have a better page for them than
+  // all that was bid: they are to be asked for again.
+  bool cut = false;
+};
+
+// What the ticks at `at` get. By `ranking` where nothing is limited. Pages of groups that are taken
+// are noted in `ledger`, which has heard of all standings in `bids`; null: there is one shard, which
+// knows all of its groups. Owners mean nothing while a shard bids by a plan, which knows of none.
+//
+// The page that a tick gets is the best of those that may have it: of its owner or, where that has
+// none, of all, of classes and groups that have room at the tick. A shard has nothing better than
+// what it bids for that tick; where none of this may be had, and the shard did not bid all it has,
+// the ranking ends. A page that is eligible but for another one of its host or group that
+// was bid and has no tick yet competes again with the next bid.
+[[nodiscard]] RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant>& at,
+                                  const TickOwners& owners, BidRanking& ranking,
+                                  GroupLedger* ledger);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_LIMITED_RANKING_H_
