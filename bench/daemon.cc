@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,8 @@
 #include <system_error>
 
 #include "core/base/check.h"
+#include "fmt/format.h"
+#include "httplib.h"
 
 namespace freshet {
 namespace {
@@ -28,18 +29,12 @@ Status CannotStart(const std::string& program) {
   return MakeStatus(absl::StatusCode::kUnavailable, "cannot start {}", program);
 }
 
-sockaddr_in LoopbackPort(uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(port);
-  return address;
-}
-
 // One that is free now, 0 if none can be found.
 uint16_t FreePort() {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = LoopbackPort(0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   uint16_t port = 0;
   if (bind(socket, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
@@ -48,25 +43,6 @@ uint16_t FreePort() {
   }
   close(socket);
   return port;
-}
-
-// All that the server at this port of the machine says to the request.
-std::string Exchange(uint16_t port, const std::string& request) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const timeval patience = {.tv_sec = kHttpPatience};
-  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  const sockaddr_in address = LoopbackPort(port);
-  std::string answer;
-  if (connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      send(socket, request.data(), request.size(), MSG_NOSIGNAL) ==
-          static_cast<ssize_t>(request.size())) {
-    char buffer[1 << 14];
-    for (ssize_t n = 0; (n = read(socket, buffer, sizeof buffer)) > 0;) {
-      answer.append(buffer, static_cast<size_t>(n));
-    }
-  }
-  close(socket);
-  return answer;
 }
 
 }  // namespace
@@ -92,16 +68,17 @@ std::optional<ProcessUse> UseOf(pid_t process) {
   return use;
 }
 
-StatusOr<std::map<std::string, double>> ReadMetrics(const std::string& address) {
-  const int port = std::atoi(address.substr(address.rfind(':') + 1).c_str());
-  const std::string text =
-      Exchange(static_cast<uint16_t>(port),
-               "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-  if (!text.starts_with("HTTP/1.1 200")) {
+StatusOr<std::map<std::string, double>> ReadMetrics(const std::string& address,
+                                                    const std::string& ca) {
+  httplib::Client client((ca.empty() ? "http://" : "https://") + address);
+  client.set_read_timeout(kHttpPatience);
+  if (!ca.empty()) client.set_ca_cert_path(ca);
+  const httplib::Result answer = client.Get("/metrics");
+  if (!answer || answer->status != 200) {
     return MakeStatus(absl::StatusCode::kUnavailable, "no metrics at {}", address);
   }
   std::map<std::string, double> metrics;
-  std::istringstream lines(text.substr(text.find("\r\n\r\n") + 4));
+  std::istringstream lines(answer->body);
   for (std::string line; std::getline(lines, line);) {
     const size_t space = line.rfind(' ');
     if (line.starts_with('#') || space == std::string::npos) continue;

@@ -25,8 +25,10 @@ struct ProcessUse {
 [[nodiscard]] std::optional<ProcessUse> UseOf(pid_t process);
 
 // The sum of each metric over its labels, and each with its labels as they are written:
-// `name{label="value"}`. Unavailable: nobody answers at HOST:PORT, or not in time. Thread-safe.
-[[nodiscard]] StatusOr<std::map<std::string, double>> ReadMetrics(const std::string& address);
+// `name{label="value"}`. `ca`: PEM file of who is believed, over TLS; empty: in plain text.
+// Unavailable: nobody answers at HOST:PORT, or not in time. Thread-safe.
+[[nodiscard]] StatusOr<std::map<std::string, double>> ReadMetrics(const std::string& address,
+                                                                  const std::string& ca = "");
 
 // Owner thread only, which outlives the process: it is killed when that thread ends.
 class BenchDaemon {

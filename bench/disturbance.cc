@@ -24,6 +24,7 @@ constexpr int kReaders = 4;
 // Of the rate that is changed, and how long each lasts.
 constexpr double kMore = 1.5;
 constexpr std::chrono::milliseconds kOneRate{500};
+constexpr std::chrono::milliseconds kOneCertificate{100};
 constexpr std::chrono::minutes kLongestOfAll{5};
 
 class Nothing final : public Disturbance {
@@ -76,14 +77,17 @@ class Repeated : public Disturbance {
   std::vector<std::thread> threads_;
 };
 
+grpc::Status ToGrpc(const Status& status) {
+  return status.ok() ? grpc::Status::OK
+                     : grpc::Status(grpc::StatusCode::UNAVAILABLE, std::string(status.message()));
+}
+
 class RateChanges final : public Disturbance {
  public:
   RateChanges(Served& served, double rate)
       : greatest_(kMore * rate), repeated_(1, [&served, rate](int, uint64_t count) {
           std::this_thread::sleep_for(kOneRate);
-          const Status set = served.SetCrawlRate(count % 2 == 0 ? kMore * rate : rate);
-          return set.ok() ? grpc::Status::OK
-                          : grpc::Status(grpc::StatusCode::UNAVAILABLE, std::string(set.message()));
+          return ToGrpc(served.SetCrawlRate(count % 2 == 0 ? kMore * rate : rate));
         }) {}
   Status End() override { return repeated_.End(); }
   [[nodiscard]] double per_second() const override { return repeated_.per_second(); }
@@ -169,7 +173,8 @@ std::unique_ptr<Disturbance> OneAfterTheOther(
 
 const std::vector<std::string>& Besides() {
   static const std::vector<std::string> kNames = {kNothingBeside, "rate-changes", "signals",
-                                                  "reads",        "epochs",       "checkpoints"};
+                                                  "reads",        "epochs",       "checkpoints",
+                                                  "compactions",  kCertificates};
   return kNames;
 }
 
@@ -185,6 +190,19 @@ std::unique_ptr<Disturbance> MakeDisturbance(const std::string& name, Served& se
                               v1::RunEpochResponse response;
                               return admin.RunEpoch(call, v1::RunEpochRequest(), &response);
                             });
+  }
+  if (name == "compactions") {
+    return OneAfterTheOther(served,
+                            [](v1::AdminService::Stub& admin, grpc::ClientContext* call, uint64_t) {
+                              v1::CompactStoreResponse response;
+                              return admin.CompactStore(call, v1::CompactStoreRequest(), &response);
+                            });
+  }
+  if (name == kCertificates) {
+    return std::make_unique<Repeated>(1, [&served](int, uint64_t) {
+      std::this_thread::sleep_for(kOneCertificate);
+      return ToGrpc(served.ReplaceCertificate());
+    });
   }
   CHECK(name == "checkpoints", "{} is nothing that can be done", name);
   // Names that no row before has taken.

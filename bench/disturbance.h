@@ -14,8 +14,10 @@
 namespace freshet {
 
 inline constexpr const char* kNothingBeside = "nothing";
+inline constexpr const char* kCertificates = "certificates";
 // The names: nothing; rate-changes, to half as much again and back; signals, 10,000 a second;
-// reads, a flood of GetPage; epochs, one after the other; checkpoints, likewise.
+// reads, a flood of GetPage; epochs, one after the other; checkpoints, likewise; compactions of the
+// whole store, likewise; certificates, replaced and reloaded ten times a second.
 [[nodiscard]] const std::vector<std::string>& Besides();
 
 // Goes on until End. Owner thread only.

@@ -229,6 +229,10 @@ Status LoadPages(const PromisesFlags& flags, const Served& served) {
 }
 
 Status RunPromises(const PromisesFlags& flags) {
+  const auto& beside = flags.beside;
+  if (!flags.served.tls && std::count(beside.begin(), beside.end(), kCertificates) > 0) {
+    return MakeStatus(absl::StatusCode::kInvalidArgument, "beside certificates: needs --tls");
+  }
   ASSIGN_OR_RETURN(const ScratchDir scratch, ScratchDir::Make("freshet-promises"));
   Served served(flags.served);
   RETURN_IF_ERROR(served.Start(scratch.path()));
@@ -268,6 +272,7 @@ void AddPromisesBench(CLI::App& app, CommandAction& action) {
   command->add_option("--shards", flags->served.shards)
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
+  command->add_flag("--tls", flags->served.tls, "The server speaks TLS, with certificates of its own");
   command->add_option("--durability", flags->served.durability)->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunPromises(*flags); }; });
 }

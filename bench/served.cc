@@ -1,5 +1,7 @@
 #include "bench/served.h"
 
+#include <signal.h>
+
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -52,9 +54,26 @@ Status Served::Start(const std::string& dir) {
 Status Served::Launch(const std::string& dir) {
   const std::string config = dir + "/config.yml";
   std::ofstream(config) << "epochs: {interval: 0}\n";
-  return daemon_.Start(dir + "/data", dir + "/log",
-                       {"--config", config, "--shards", std::to_string(options_.shards),
-                        "--durability", options_.durability, "--crawl-rate", "0"});
+  std::vector<std::string> flags = {"--config",     config,
+                                    "--shards",     std::to_string(options_.shards),
+                                    "--durability", options_.durability,
+                                    "--crawl-rate", "0"};
+  if (options_.tls) {
+    certificates_ = std::make_unique<ServerCertificates>(dir);
+    const std::vector<std::string> more = certificates_->flags();
+    flags.insert(flags.end(), more.begin(), more.end());
+  }
+  return daemon_.Start(dir + "/data", dir + "/log", flags);
+}
+
+Status Served::ReplaceCertificate() {
+  if (certificates_ == nullptr) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "the server does not speak TLS with certificates of ours: --tls");
+  }
+  certificates_->Replace();
+  if (kill(daemon_.pid(), SIGHUP) == 0) return {};
+  return MakeStatus(absl::StatusCode::kUnavailable, "the server is gone");
 }
 
 Status Served::Stop() { return options_.target.empty() ? daemon_.Stop() : Status(); }
@@ -73,8 +92,10 @@ std::shared_ptr<grpc::Channel> Served::NewChannel() const {
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(-1);
+  ClientSecurity own;
+  if (certificates_ != nullptr) own.ca = certificates_->ca();
   auto channel = options_.target.empty()
-                     ? OpenChannel(daemon_.grpc_address(), {}, arguments)
+                     ? OpenChannel(daemon_.grpc_address(), own, arguments)
                      : OpenChannel(options_.target, options_.security, arguments);
   CHECK(channel.ok(), "{}", std::string(channel.status().message()));
   return *std::move(channel);
@@ -90,7 +111,7 @@ std::map<std::string, double> Served::Metrics() const {
   const std::string& address =
       options_.target.empty() ? daemon_.http_address() : options_.target_http;
   if (address.empty()) return {};
-  auto metrics = ReadMetrics(address);
+  auto metrics = ReadMetrics(address, certificates_ == nullptr ? "" : certificates_->ca());
   return metrics.ok() ? *std::move(metrics) : std::map<std::string, double>();
 }
 

@@ -13,6 +13,7 @@
 
 #include "bench/daemon.h"
 #include "bench/load.h"
+#include "bench/server_certificates.h"
 #include "bench/synthetic_store.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
@@ -30,6 +31,7 @@ struct ServedOptions {
   std::string program;      // of a server of our own; empty: freshetd beside this program
   int shards = 1;
   std::string durability = "sync";
+  bool tls = false;  // a server of our own speaks TLS
 };
 
 // The greatest rate there may be.
@@ -59,12 +61,17 @@ class Served {
   // came before are no part of what is measured next.
   void AwaitRest() const;
 
+  // Has a server of our own that speaks TLS serve another certificate. FailedPrecondition: there is
+  // none.
+  [[nodiscard]] Status ReplaceCertificate();
+
   // The daemon of our own.
   [[nodiscard]] BenchDaemon& daemon() { return daemon_; }
 
  private:
   const ServedOptions options_;
   BenchDaemon daemon_;
+  std::unique_ptr<ServerCertificates> certificates_;
   std::unique_ptr<v1::AdminService::Stub> admin_;
 };
 

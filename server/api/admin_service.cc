@@ -297,6 +297,20 @@ void CreateCheckpoint(const ServerContext& context,
   if (!posted) call->Answer(StoppingStatus());
 }
 
+void CompactStore(const ServerContext& context,
+                  UnaryCall<v1::CompactStoreRequest, v1::CompactStoreResponse>* call) {
+  const bool posted = context.background.Post([&context, call] {
+    const Instant start = context.clock.Now();
+    v1::CompactStoreResponse& response = *call->response();
+    response.set_bytes_before(context.store.Stats().table_bytes);
+    const Status status = context.store.Compact();
+    response.set_bytes_after(context.store.Stats().table_bytes);
+    ToProto(context.clock.Now() - start, response.mutable_duration());
+    call->Answer(GrpcStatusOf(status));
+  });
+  if (!posted) call->Answer(StoppingStatus());
+}
+
 // --- What is known
 
 void GetStatistics(const ServerContext& context,
@@ -484,6 +498,12 @@ grpc::ServerUnaryReactor* AdminService::CreateCheckpoint(grpc::CallbackServerCon
                                                          const grpc::ByteBuffer* request,
                                                          grpc::ByteBuffer* reply) {
   return Handle(context_, *request, reply, freshet::CreateCheckpoint);
+}
+
+grpc::ServerUnaryReactor* AdminService::CompactStore(grpc::CallbackServerContext*,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, freshet::CompactStore);
 }
 
 grpc::ServerUnaryReactor* AdminService::GetStatistics(grpc::CallbackServerContext*,

@@ -21,6 +21,7 @@ using AdminServiceBase =
                v1::AdminService::WithRawCallbackMethod_Resume,
                v1::AdminService::WithRawCallbackMethod_RunEpoch,
                v1::AdminService::WithRawCallbackMethod_CreateCheckpoint,
+               v1::AdminService::WithRawCallbackMethod_CompactStore,
                v1::AdminService::WithRawCallbackMethod_GetStatistics,
                v1::AdminService::WithRawCallbackMethod_GetTrustReport,
                v1::AdminService::WithRawCallbackMethod_RegisterSource,
@@ -67,6 +68,9 @@ class AdminService final : public AdminServiceBase {
   grpc::ServerUnaryReactor* CreateCheckpoint(grpc::CallbackServerContext*,
                                              const grpc::ByteBuffer* request,
                                              grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* CompactStore(grpc::CallbackServerContext*,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* GetStatistics(grpc::CallbackServerContext*,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* reply) override;

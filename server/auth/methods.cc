@@ -35,6 +35,7 @@ constexpr MethodRule kMethods[] = {
     {"/freshet.v1.AdminService/Resume", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AdminService/RunEpoch", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AdminService/CreateCheckpoint", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/CompactStore", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AdminService/GetStatistics", kReader, kNoLimits, ""},
     {"/freshet.v1.AdminService/GetTrustReport", kReader, kNoLimits, ""},
     {"/freshet.v1.AdminService/RegisterSource", kAdmin, kNoLimits, ""},

@@ -16,8 +16,9 @@ TEST(BenchPromises, MeasuresBesideEachDisturbance) {
   std::set<std::string> beside;
   const std::vector<json> lines = RunBench(
       "promises --pages 3000 --rate 500 --workers 3 --seconds 0.4 "
-      "--beside nothing,rate-changes,signals,reads,epochs,checkpoints");
-  EXPECT_EQ(lines.size(), 6u);
+      "--beside nothing,rate-changes,signals,reads,epochs,checkpoints,compactions,certificates "
+      "--tls");
+  EXPECT_EQ(lines.size(), 8u);
   for (const json& line : lines) {
     beside.insert(line["beside"]);
     EXPECT_GT(line["assignments"].get<int>(), 0) << line;
@@ -27,7 +28,7 @@ TEST(BenchPromises, MeasuresBesideEachDisturbance) {
       EXPECT_TRUE(line[member].is_number()) << member << ": " << line;
     }
   }
-  EXPECT_EQ(beside.size(), 6u);
+  EXPECT_EQ(beside.size(), 8u);
 }
 
 }  // namespace

@@ -183,6 +183,7 @@ constexpr Taker kTakers[] = {
     TakeIn<v1::ListPagesRequest>,      TakeIn<v1::ExportPagesRequest>,
     TakeIn<v1::GetHostRequest>,        TakeIn<v1::SetHostPolitenessRequest>,
     TakeIn<v1::SetCrawlRateRequest>,   TakeIn<v1::SetPolicyRequest>,
+    TakeIn<v1::CompactStoreRequest>,
     TakeIn<v1::PauseRequest>,          TakeIn<v1::CreateCheckpointRequest>,
     TakeIn<v1::GetTrustReportRequest>, TakeIn<v1::RegisterSourceRequest>,
 };

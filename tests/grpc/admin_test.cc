@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "fmt/format.h"
 #include "httplib.h"
 #include "nlohmann/json.hpp"
 #include "tests/grpc/raw_stream.h"
@@ -208,6 +209,23 @@ TEST(Admin, MakesCheckpoints) {
   // It is a database like any other.
   TestServer copy([&](ServerConfig* config) { config->data_dir = made.path(); });
   EXPECT_EQ(copy.info.pages, 100u);
+}
+
+TEST(Admin, CompactsTheStore) {
+  TestServer server;
+  server.UpsertMany(2000);
+  const v1::CompactStoreRequest request;
+  const auto full = Call(*server.admin, &Admin::CompactStore, request);
+  EXPECT_GT(full.bytes_after(), 0u);
+  v1::DeleteHostRequest remove;
+  for (int i = 0; i < 10; ++i) {
+    remove.set_host(fmt::format("host{}.test", i));
+    (void)Call(*server.admin, &Admin::DeleteHost, remove);
+  }
+  ASSERT_TRUE(Eventually([&] { return server.Statistics().pages().pages() == 0; }));
+  const auto empty = Call(*server.admin, &Admin::CompactStore, request);
+  EXPECT_LT(empty.bytes_after(), full.bytes_after());
+  EXPECT_TRUE(empty.has_duration());
 }
 
 TEST(Admin, KeepsSources) {

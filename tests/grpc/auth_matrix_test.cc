@@ -44,6 +44,7 @@ const std::map<std::string, std::string>& Expected() {
       {"freshet.v1.AdminService/Resume", "a"},
       {"freshet.v1.AdminService/RunEpoch", "a"},
       {"freshet.v1.AdminService/CreateCheckpoint", "a"},
+      {"freshet.v1.AdminService/CompactStore", "a"},
       {"freshet.v1.AdminService/GetStatistics", "ra"},
       {"freshet.v1.AdminService/GetTrustReport", "ra"},
       {"freshet.v1.AdminService/RegisterSource", "a"},

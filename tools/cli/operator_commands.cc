@@ -1,5 +1,5 @@
-// rate, policy, host, politeness, pause, resume, epoch and checkpoint: what changes how a server
-// works.
+// rate, policy, host, politeness, pause, resume, epoch, checkpoint and compact: what changes how a
+// server works.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -252,6 +252,16 @@ ExitCode Checkpoint(Session& session, const std::string& name) {
       "making a checkpoint");
 }
 
+ExitCode Compact(Session& session) {
+  return Ask(
+      session, &Admin::CompactStore, v1::CompactStoreRequest(),
+      [](const v1::CompactStoreResponse& r) {
+        return fmt::format("{} before, {} after, in {}", ShowBytes(r.bytes_before()),
+                           ShowBytes(r.bytes_after()), ShowDuration(r.duration()));
+      },
+      "compacting the store");
+}
+
 // A command with at most one argument.
 CLI::Option* AddSimple(CLI::App& app, Action& action, const char* name, const char* help,
                        const char* argument, const char* argument_help,
@@ -283,6 +293,7 @@ void AddOperatorCommands(CLI::App& app, Action& action) {
   AddSimple(app, action, "checkpoint", "Copy the store consistently while it is in use", "NAME",
             "Name of the copy's directory", Checkpoint)
       ->required();
+  AddPlain(app, action, "compact", "Give back the space of what was replaced or removed", Compact);
 }
 
 }  // namespace freshet::cli
