@@ -1,7 +1,6 @@
 #include "server/config.h"
 
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -14,6 +13,8 @@
 
 #include "core/base/text.h"
 #include "server/base/host_port.h"
+#include "server/config_politeness.h"
+#include "server/config_values.h"
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/yaml.h"
 
@@ -23,39 +24,6 @@ namespace {
 constexpr Duration kYear = Duration::Days(366);
 // Of what there can be at a time: a machine has no room for more.
 constexpr int64_t kMost = 1'000'000;
-
-// "1.5s", "250ms", "5m", "2h", "7d"; a bare number is seconds.
-StatusOr<Duration> ParseDuration(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || !std::isfinite(number)) {
-    return InvalidArgument("'{}' is no duration, such as 250ms, 30s, 5m, 2h or 7d", text);
-  }
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  static const std::map<std::string_view, double> kUnits = {
-      {"", 1}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-  const auto it = kUnits.find(unit);
-  if (it == kUnits.end()) return InvalidArgument("'{}' has no unit of us, ms, s, m, h, d", text);
-  return Duration::FromSeconds(number * it->second);
-}
-
-StatusOr<double> ParseNumber(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return InvalidArgument("'{}' is no number", text);
-  }
-  return number;
-}
-
-StatusOr<int64_t> ParseInteger(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return InvalidArgument("'{}' is no whole number", text);
-  }
-  return number;
-}
 
 StatusOr<EstimatorKind> ParseEstimator(std::string_view text) {
   if (text == "default") return EstimatorKind::kDefault;
@@ -76,14 +44,14 @@ Setter Text(std::string ServerConfig::*field) {
 template <typename Part>
 Setter Span(Part ServerConfig::*part, Duration Part::*field) {
   return [part, field](const std::string& text, ServerConfig* config) -> Status {
-    ASSIGN_OR_RETURN(config->*part.*field, ParseDuration(text));
+    ASSIGN_OR_RETURN(config->*part.*field, ParseSpanValue(text));
     return absl::OkStatus();
   };
 }
 
 Setter Span(Duration ServerConfig::*field) {
   return [field](const std::string& text, ServerConfig* config) -> Status {
-    ASSIGN_OR_RETURN(config->*field, ParseDuration(text));
+    ASSIGN_OR_RETURN(config->*field, ParseSpanValue(text));
     return absl::OkStatus();
   };
 }
@@ -107,19 +75,19 @@ Status SetClientCertificate(const std::string& text, ServerConfig* config) {
 }
 
 Status SetCrawlRate(const std::string& text, ServerConfig* config) {
-  ASSIGN_OR_RETURN(const double rate, ParseNumber(text));
+  ASSIGN_OR_RETURN(const double rate, ParseNumberValue(text));
   config->crawl_rate = Rate::PerSecond(rate);
   return absl::OkStatus();
 }
 
 Status SetShards(const std::string& text, ServerConfig* config) {
-  ASSIGN_OR_RETURN(const int64_t shards, ParseInteger(text));
+  ASSIGN_OR_RETURN(const int64_t shards, ParseIntegerValue(text));
   config->shards = shards < 0 || shards > 1'000'000 ? -1 : static_cast<int>(shards);
   return absl::OkStatus();
 }
 
 Status SetMaxUnanswered(const std::string& text, ServerConfig* config) {
-  ASSIGN_OR_RETURN(const int64_t most, ParseInteger(text));
+  ASSIGN_OR_RETURN(const int64_t most, ParseIntegerValue(text));
   // Counted in a byte of the page.
   if (most < 1 || most > UINT8_MAX) return InvalidArgument("{} is not 1 to {}", most, UINT8_MAX);
   config->max_unanswered_leases = static_cast<uint32_t>(most);
@@ -127,7 +95,7 @@ Status SetMaxUnanswered(const std::string& text, ServerConfig* config) {
 }
 
 Status SetMaxInFlight(const std::string& text, ServerConfig* config) {
-  ASSIGN_OR_RETURN(const int64_t limit, ParseInteger(text));
+  ASSIGN_OR_RETURN(const int64_t limit, ParseIntegerValue(text));
   if (limit < 0 || limit > UINT32_MAX) return InvalidArgument("{} is out of range", limit);
   config->politeness.max_in_flight = static_cast<uint32_t>(limit);
   return absl::OkStatus();
@@ -136,13 +104,23 @@ Status SetMaxInFlight(const std::string& text, ServerConfig* config) {
 template <typename T>
 Setter Count(T ServerConfig::*field, int64_t low, int64_t high) {
   return [=](const std::string& text, ServerConfig* config) -> Status {
-    ASSIGN_OR_RETURN(const int64_t number, ParseInteger(text));
+    ASSIGN_OR_RETURN(const int64_t number, ParseIntegerValue(text));
     if (number < low || number > high) {
       return InvalidArgument("{} is not within {} and {}", number, low, high);
     }
     config->*field = static_cast<T>(number);
     return absl::OkStatus();
   };
+}
+
+Status SetMaxCrawls(const std::string& text, ServerConfig* config) {
+  ASSIGN_OR_RETURN(config->politeness.max_crawls, ParseCrawlCap(text));
+  return absl::OkStatus();
+}
+
+Status SetHours(const std::string& text, ServerConfig* config) {
+  ASSIGN_OR_RETURN(config->politeness.hours, ParseDayHours(text));
+  return absl::OkStatus();
 }
 
 Status SetEstimator(const std::string& text, ServerConfig* config) {
@@ -181,6 +159,9 @@ const std::map<std::string, Setter>& Setters() {
       {"politeness.max_in_flight", SetMaxInFlight},
       {"politeness.min_page_interval",
        Span(&ServerConfig::politeness, &PolitenessDefaults::min_page_interval)},
+      {"politeness.max_crawls", SetMaxCrawls},
+      {"politeness.hours", SetHours},
+      {"politeness.max_crawl_delay", Span(&ServerConfig::max_crawl_delay)},
       {"politeness.throttle_backoff", Span(&ServerConfig::host_backoff, &HostBackoff::first)},
       {"politeness.max_throttle_backoff", Span(&ServerConfig::host_backoff, &HostBackoff::longest)},
       {"politeness.max_retry_after",
@@ -188,6 +169,8 @@ const std::map<std::string, Setter>& Setters() {
       {"politeness.throttle_forgiveness", Span(&ServerConfig::host_backoff, &HostBackoff::quiet)},
       {"errors.backoff", Span(&ServerConfig::error_backoff)},
       {"errors.max_backoff", Span(&ServerConfig::max_error_backoff)},
+      {"robots.backoff", Span(&ServerConfig::robots_backoff)},
+      {"robots.max_backoff", Span(&ServerConfig::max_robots_backoff)},
       {"gone.backoff", Span(&ServerConfig::gone_backoff)},
       {"gone.max_backoff", Span(&ServerConfig::max_gone_backoff)},
       {"gone.retire_moved", Flag(&ServerConfig::retire_moved)},
@@ -250,6 +233,14 @@ Status ApplyMap(const YAML::Node& map, const std::string& section, ServerConfig*
       RETURN_IF_ERROR(ApplyList(key, value, list));
       continue;
     }
+    if (key == "politeness.rules") {
+      RETURN_IF_ERROR(ReadHostRules(key, value, &config->host_rules));
+      continue;
+    }
+    if (key == "politeness.by_address") {
+      RETURN_IF_ERROR(ReadGroupTerms(key, value, &config->by_address));
+      continue;
+    }
     if (section.empty() && IsSection(key)) {
       if (value.IsNull()) continue;
       if (!value.IsMap()) return InvalidArgument("{}: is no section with keys of its own", key);
@@ -280,6 +271,10 @@ Status ValidatePoliteness(const ServerConfig& config) {
   RETURN_IF_ERROR(
       CheckSpan("politeness.min_page_interval", politeness.min_page_interval, Duration(), kYear));
   RETURN_IF_ERROR(
+      CheckSpan("politeness.max_crawl_delay", config.max_crawl_delay, Duration(), kYear));
+  const auto rules = HostRules::Make(config.host_rules, config.by_address);
+  RETURN_IF_ERROR(WithKey("politeness.rules", rules.status()));
+  RETURN_IF_ERROR(
       CheckSpan("politeness.max_throttle_backoff", backoff.longest, Duration::Millis(1), kYear));
   RETURN_IF_ERROR(
       CheckSpan("politeness.throttle_backoff", backoff.first, Duration(), backoff.longest));
@@ -302,6 +297,9 @@ Status ValidateSpans(const ServerConfig& config) {
       CheckSpan("leases.backoff", config.lease_backoff, Duration(), Duration::Days(30)));
   RETURN_IF_ERROR(
       CheckSpan("leases.max_backoff", config.max_lease_backoff, config.lease_backoff, kYear));
+  RETURN_IF_ERROR(CheckSpan("robots.backoff", config.robots_backoff, second, kYear));
+  RETURN_IF_ERROR(
+      CheckSpan("robots.max_backoff", config.max_robots_backoff, config.robots_backoff, kYear));
   RETURN_IF_ERROR(CheckSpan("gone.backoff", config.gone_backoff, second, kYear));
   RETURN_IF_ERROR(
       CheckSpan("gone.max_backoff", config.max_gone_backoff, config.gone_backoff, kYear));

@@ -16,6 +16,7 @@
 #include "core/schedule/crawl_policy.h"
 #include "core/schedule/host_backoff.h"
 #include "core/schedule/host_gate.h"
+#include "core/schedule/host_rules.h"
 #include "core/schedule/pacer.h"
 
 namespace freshet {
@@ -54,6 +55,14 @@ struct ServerConfig {
                                    .max_in_flight = 1,
                                    .min_page_interval = Duration::Seconds(60)};
   HostBackoff host_backoff = {.first = Duration::Seconds(30)};
+
+  // Of hosts that rules match, also before they are known, and what hosts of one address bear.
+  std::vector<HostRule> host_rules;
+  GroupTerms by_address;
+  Duration max_crawl_delay = Duration::Seconds(300);  // of what robots.txt may ask for
+  // Pages that robots.txt forbids.
+  Duration robots_backoff = Duration::Days(1);
+  Duration max_robots_backoff = Duration::Days(30);
 
   Duration error_backoff = Duration::Seconds(60);
   Duration max_error_backoff = Duration::Days(7);

@@ -33,8 +33,11 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, int table_files) {
   RETURN_IF_ERROR(progress_.GoOn());
   ChoosePolicy(&loaded);
   const auto exchange = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
+  // One for all shards: a group is one object.
+  ASSIGN_OR_RETURN(const auto rules, HostRules::Make(config_.host_rules, config_.by_address));
   for (int i = 0; i < config_.shards; ++i) {
     ShardSettings settings = SettingsOf(loaded, i);
+    settings.state.host_rules = rules;
     settings.epochs.exchange = exchange;
     loaded.shards.push_back(std::make_unique<Shard>(settings, *loaded.store, clock_, observer_));
   }
@@ -91,6 +94,9 @@ ShardSettings Starter::SettingsOf(const LoadedStore& loaded, int shard) const {
   settings.state.estimator = {.kind = config_.estimator, .day = config_.day, .since = begun_};
   settings.state.politeness = PolitenessIn(loaded.globals.settings, config_.politeness);
   settings.state.host_backoff = config_.host_backoff;
+  settings.state.max_crawl_delay = config_.max_crawl_delay;
+  settings.state.robots_backoff = config_.robots_backoff;
+  settings.state.max_robots_backoff = config_.max_robots_backoff;
   settings.state.error_backoff = config_.error_backoff;
   settings.state.max_error_backoff = config_.max_error_backoff;
   settings.state.lease_backoff = config_.lease_backoff;

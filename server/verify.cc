@@ -210,7 +210,10 @@ class DerivedVerifier {
       if (!found.ok() || found->min_delay != host.min_delay ||
           found->max_in_flight != host.max_in_flight ||
           found->min_page_interval != host.min_page_interval ||
-          found->throttles != host.throttles || found->last_throttled != host.last_throttled ||
+          found->max_crawls != host.max_crawls || found->hours != host.hours ||
+          found->crawl_delay != host.crawl_delay || found->address != host.address ||
+          found->recent_crawls != host.recent_crawls || found->throttles != host.throttles ||
+          found->last_throttled != host.last_throttled ||
           found->blocked_until != host.blocked_until) {
         Problem(fmt::format("host {}: its politeness is not what is stored", host.host));
       }

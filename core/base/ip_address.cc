@@ -9,6 +9,8 @@ namespace freshet {
 namespace {
 
 constexpr uint64_t kTooMuch = uint64_t{1} << 32;
+// What stands before the four bytes of an IPv4 address in IPv6 (RFC 4291, 2.5.5.2).
+constexpr uint16_t kMappedIpv4 = 0xFFFF;
 
 // The host without the label of the root, which is empty.
 std::string_view WithoutRoot(std::string_view host) {
@@ -180,6 +182,44 @@ void AppendIpv6(const Ipv6Address& address, std::string* out) {
     fmt::format_to(std::back_inserter(*out), "{:x}", address[i]);
     if (++i < address.size()) *out += ':';
   }
+}
+
+std::optional<IpAddress> ParseIpAddress(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
+    text = text.substr(1, text.size() - 2);
+  }
+  IpAddress address;
+  if (text.find(':') != std::string_view::npos) {
+    const std::optional<Ipv6Address> pieces = ParseIpv6(text);
+    if (!pieces) return std::nullopt;
+    address.pieces = *pieces;
+  } else {
+    const std::optional<uint32_t> v4 = ParseIpv4(text);
+    std::string canonical;
+    if (v4) AppendIpv4(*v4, &canonical);
+    // 127.1 is more likely a mistake than an address.
+    if (!v4 || *v4 == 0 || canonical != text) return std::nullopt;
+    address.pieces[5] = kMappedIpv4;
+    address.pieces[6] = static_cast<uint16_t>(*v4 >> 16);
+    address.pieces[7] = static_cast<uint16_t>(*v4);
+  }
+  if (address.none()) return std::nullopt;
+  return address;
+}
+
+std::string IpAddressText(const IpAddress& address) {
+  std::string text;
+  if (address.none()) return text;
+  const Ipv6Address& pieces = address.pieces;
+  const bool mapped =
+      pieces[5] == kMappedIpv4 &&
+      std::all_of(pieces.begin(), pieces.begin() + 5, [](uint16_t piece) { return piece == 0; });
+  if (mapped) {
+    AppendIpv4(uint32_t{pieces[6]} << 16 | pieces[7], &text);
+  } else {
+    AppendIpv6(pieces, &text);
+  }
+  return text;
 }
 
 }  // namespace freshet

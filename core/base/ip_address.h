@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace freshet {
 
@@ -33,6 +34,25 @@ void AppendIpv4(uint32_t address, std::string* out);
 // Lower-case pieces without leading zeros, the first longest run of two or more zero pieces as `::`
 // (RFC 5952, except that an IPv4 address inside is not written as one), without brackets.
 void AppendIpv6(const Ipv6Address& address, std::string* out);
+
+// The address of a server, of either kind: an IPv4 address as IPv6 maps it (::ffff:192.0.2.1), so
+// that both spellings are one. Value type, thread-compatible.
+struct IpAddress {
+  Ipv6Address pieces{};  // all zero, which no server has: none
+  bool operator==(const IpAddress&) const = default;
+  [[nodiscard]] bool none() const { return *this == IpAddress(); }
+  template <typename H>
+  friend H AbslHashValue(H h, const IpAddress& address) {
+    return H::combine(std::move(h), address.pieces);
+  }
+};
+
+// The address in a text as programs write it: four decimal numbers, or an IPv6 address with or
+// without brackets. nullopt for what only a browser would take for an address, for the unspecified
+// address, and where a zone is named.
+[[nodiscard]] std::optional<IpAddress> ParseIpAddress(std::string_view text);
+// Its one text, without brackets; empty for none.
+[[nodiscard]] std::string IpAddressText(const IpAddress& address);
 
 }  // namespace freshet
 

@@ -148,6 +148,10 @@ inline constexpr size_t kDeletionSlice = 256;
 inline constexpr uint32_t kDeletionScan = 32'768;
 // Crawl ids that metrics show one by one.
 inline constexpr size_t kMaxCrawlsShown = 100;
+// Rules of politeness in the configuration, and the hosts that one may list.
+inline constexpr size_t kMaxHostRules = 1000;
+inline constexpr size_t kMaxHostsPerRule = 10'000;
+inline constexpr uint32_t kMaxCrawlsPerSpan = 1'000'000'000;  // of a cap
 // Hosts that one look at a shard goes through for a list of hosts.
 inline constexpr uint32_t kHostScan = 16'384;
 

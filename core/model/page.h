@@ -12,8 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "core/base/day_hours.h"
+#include "core/base/ip_address.h"
 #include "core/base/limits.h"
 #include "core/base/units.h"
+#include "core/model/crawl_cap.h"
 #include "core/model/page_number.h"
 #include "core/model/page_statistics.h"
 #include "core/model/signal.h"
@@ -115,6 +118,7 @@ enum class CrawlOutcome : uint8_t {
   kError = 3,
   kGone = 4,
   kMoved = 5,
+  kRobotsDenied = 6,  // robots.txt forbids it: nobody has looked
 };
 
 // What only results and explanations need.
@@ -127,6 +131,7 @@ struct PageDetail {
   CrawlOutcome last_outcome = CrawlOutcome::kUnchanged;  // meaningless before the first result
   uint16_t last_http_status = 0;                         // 0: not told
   std::string moved_to;  // where the page has moved to, a canonical URL; empty: not, or not told
+  uint8_t denials = 0;   // results in a row that said that robots.txt forbids it, saturating
   PageStatistics statistics;
   // The lease and the fetch time of the last result taken: the same result twice counts once.
   LeaseId last_lease;
@@ -159,6 +164,13 @@ struct HostRecord {
   Instant last_throttled;  // none: never
   // All its pages are being removed, and no new ones are taken until they are.
   bool deleting = false;
+  std::optional<CrawlCap> max_crawls;  // unset: configured default; count 0: no cap
+  std::optional<DayHours> hours;       // unset: configured default
+  // What workers have reported last: the Crawl-delay of its robots.txt, zero: none; and the address
+  // that it was fetched from.
+  Duration crawl_delay;
+  IpAddress address;
+  RecentCrawls recent_crawls;  // where it has a cap
   bool operator==(const HostRecord&) const = default;
 };
 

@@ -38,6 +38,7 @@ CrawlCounters& CrawlCounters::operator+=(const CrawlCounters& other) {
   changes += other.changes;
   errors += other.errors;
   gone += other.gone;
+  robots_denied += other.robots_denied;
   return *this;
 }
 

@@ -83,7 +83,8 @@ struct CrawlCounters {
   uint64_t crawls = 0;   // that succeeded
   uint64_t changes = 0;  // of them, that found a change
   uint64_t errors = 0;
-  uint64_t gone = 0;  // results that found the page gone or moved
+  uint64_t gone = 0;           // results that found the page gone or moved
+  uint64_t robots_denied = 0;  // that said that robots.txt forbids it
   CrawlCounters& operator+=(const CrawlCounters& other);
   bool operator==(const CrawlCounters&) const = default;
 };

@@ -58,8 +58,8 @@ struct ReportCrawl {
   std::optional<PageKey> as_sent;
   LeaseId lease;  // zero: none
   Instant fetched;
-  // Error, gone and moved stand. Otherwise a digest decides, when one of the same length is stored;
-  // unset needs such a digest, or HTTP status 304.
+  // Error, gone, moved and denied stand. Otherwise a digest decides, when one of the same length is
+  // stored; unset needs such a digest, or HTTP status 304.
   std::optional<CrawlOutcome> outcome;
   std::string digest;
   std::string etag;
@@ -67,6 +67,8 @@ struct ReportCrawl {
   uint16_t http_status = 0;
   Duration retry_after;  // zero: none; otherwise no page of the host is fetched for so long
   std::string moved_to;  // of a page that has moved: a canonical URL; empty: not told
+  std::optional<Duration> crawl_delay;  // of the host's robots.txt, zero: it has none; >= 0
+  IpAddress address;                    // of the host; none: not told
 };
 
 // "This page may have changed", said by a source. `pages_in_poll` is the number of pages of the
@@ -106,6 +108,8 @@ struct SetHost {
   std::optional<std::optional<Duration>> min_delay;      // outer unset: leave as it is
   std::optional<std::optional<uint32_t>> max_in_flight;  // inner unset: back to the default
   std::optional<std::optional<Duration>> min_page_interval;
+  std::optional<std::optional<CrawlCap>> max_crawls;
+  std::optional<std::optional<DayHours>> hours;
   // None: the host is as if it had never asked to be left alone.
   std::optional<Instant> blocked_until;
 };

@@ -7,6 +7,21 @@
 #include "core/schedule/host_backoff.h"
 
 namespace freshet {
+namespace {
+
+// When the delay since an assignment is over; none: there was no assignment.
+Instant Delayed(Duration delay, Instant last) { return last == Instant() ? last : last + delay; }
+
+// The term of what says something first.
+template <typename T>
+Term<T> FirstOf(const std::optional<T>& of_host, const std::optional<T>* of_rule,
+                const T& of_crawls, const T& usual) {
+  if (of_host) return {*of_host, TermOrigin::kHost};
+  if (of_rule != nullptr && *of_rule) return {**of_rule, TermOrigin::kRule};
+  return {of_crawls, of_crawls == usual ? TermOrigin::kDefault : TermOrigin::kCrawlId};
+}
+
+}  // namespace
 
 void HostGate::SetDefaults(const PolitenessDefaults& defaults) {
   CHECK(defaults.min_delay >= Duration() && defaults.min_page_interval >= Duration());
@@ -33,7 +48,10 @@ HostId HostGate::Intern(const std::string& host) {
   const auto [it, inserted] = ids_.try_emplace(host, next);
   if (inserted) {
     free_ids_.empty() ? hosts_.resize(hosts_.size() + 1) : free_ids_.pop_back();
-    hosts_[next.value()].record.host = host;
+    Host& entry = hosts_[next.value()];
+    entry.record.host = host;
+    entry.rule = rules_->Find(host);
+    Regroup(next);
   }
   return it->second;
 }
@@ -50,8 +68,27 @@ uint32_t HostGate::in_flight(HostId host) const { return hosts_.at(host.value())
 
 HostId HostGate::Put(const HostRecord& record) {
   const HostId host = Intern(record.host);
-  hosts_[host.value()].record = record;
+  Host& entry = hosts_[host.value()];
+  const bool moved = entry.record.address != record.address;
+  const bool assigned = entry.record.last_assignment < record.last_assignment;
+  entry.record = record;
+  if (moved) Regroup(host);
+  if (assigned && entry.group != GroupId()) {
+    groups_.NoteAssignment(entry.group, record.last_assignment);
+  }
   return host;
+}
+
+void HostGate::Regroup(HostId host) {
+  const Host& its = hosts_[host.value()];
+  const GroupTerms& by_address = rules_->by_address();
+  if (its.rule != nullptr && its.rule->group) {
+    SetGroup(host, rules_->GroupOf(*its.rule));
+  } else if (by_address != GroupTerms() && !its.record.address.none()) {
+    SetGroup(host, addresses_.Of(its.record.address, by_address));
+  } else {
+    SetGroup(host, nullptr);
+  }
 }
 
 void HostGate::Pick(HostId host, Instant at) {
@@ -91,34 +128,90 @@ void HostGate::PutBack(HostId host) {
   if (entry.group != GroupId()) groups_.PutBack(entry.group);
 }
 
-Instant HostGate::FreeAt(HostId host) const {
-  const Host& entry = hosts_.at(host.value());
-  const uint32_t limit = entry.record.max_in_flight.value_or(DefaultsOf(entry).max_in_flight);
-  if (limit != 0 && entry.in_flight >= limit) return Instant::Infinite();
-  return std::max(RestedAt(entry), Delayed(entry, entry.last_pick));
+HostTerms HostGate::TermsOf(const Host& host) const {
+  const HostRecord& record = host.record;
+  const HostRule* rule = host.rule;
+  const PolitenessDefaults& crawls = DefaultsOf(host);
+  HostTerms terms;
+  terms.min_delay = FirstOf(record.min_delay, rule == nullptr ? nullptr : &rule->min_delay,
+                            crawls.min_delay, defaults_.min_delay);
+  terms.max_in_flight =
+      FirstOf(record.max_in_flight, rule == nullptr ? nullptr : &rule->max_in_flight,
+              crawls.max_in_flight, defaults_.max_in_flight);
+  terms.min_page_interval =
+      FirstOf(record.min_page_interval, rule == nullptr ? nullptr : &rule->min_page_interval,
+              crawls.min_page_interval, defaults_.min_page_interval);
+  terms.max_crawls = FirstOf(record.max_crawls, rule == nullptr ? nullptr : &rule->max_crawls,
+                             crawls.max_crawls, defaults_.max_crawls);
+  terms.hours = FirstOf(record.hours, rule == nullptr ? nullptr : &rule->hours, crawls.hours,
+                        defaults_.hours);
+  const Duration reported = std::min(record.crawl_delay, max_crawl_delay_);
+  if (reported > terms.min_delay.value) terms.min_delay = {reported, TermOrigin::kReported};
+  return terms;
 }
 
-Duration HostGate::MinDelay(HostId host) const {
-  return record(host).min_delay.value_or(DefaultsOf(host).min_delay);
+Instant HostGate::FreeAt(HostId host, Instant now) const {
+  const Host& entry = hosts_.at(host.value());
+  const HostTerms terms = TermsOf(entry);
+  const uint32_t limit = terms.max_in_flight.value;
+  if (limit != 0 && entry.in_flight >= limit) return Instant::Infinite();
+  const Instant free =
+      std::max(RestedAt(entry, terms), Delayed(terms.min_delay.value, entry.last_pick));
+  const DayHours& hours = terms.hours.value;
+  return hours.always() ? free : hours.NextOpen(std::max(free, now));
+}
+
+Instant HostGate::AllowedAt(HostId host, Instant now) const {
+  const Host& entry = hosts_.at(host.value());
+  const HostTerms terms = TermsOf(entry);
+  return terms.hours.value.NextOpen(std::max(RestedAt(entry, terms), now));
+}
+
+Duration HostGate::Spacing(HostId host) const {
+  // No assignment comes later than that.
+  constexpr Duration kLatest = Duration::Seconds(1);
+  const HostTerms terms = TermsOf(host);
+  const CrawlCap& cap = terms.max_crawls.value;
+  return cap.per <= kLatest ? std::max(terms.min_delay.value, cap.per) : terms.min_delay.value;
+}
+
+Duration HostGate::LongestDelay(HostId host) const {
+  const Host& entry = hosts_.at(host.value());
+  const Duration own = TermsOf(entry).min_delay.value;
+  const auto& group = groups_.group(entry.group);
+  return group == nullptr ? own : std::max(own, group->terms.min_delay);
 }
 
 Duration HostGate::PageInterval(HostId host) const {
-  return record(host).min_page_interval.value_or(defaults_.min_page_interval);
+  const Host& entry = hosts_.at(host.value());
+  if (entry.record.min_page_interval) return *entry.record.min_page_interval;
+  if (entry.rule != nullptr && entry.rule->min_page_interval) return *entry.rule->min_page_interval;
+  return defaults_.min_page_interval;
 }
 
-Instant HostGate::Delayed(const Host& host, Instant last) const {
-  if (last == Instant()) return {};
-  return last + host.record.min_delay.value_or(DefaultsOf(host).min_delay);
+bool HostGate::HasPageInterval(HostId host) const {
+  const Host& entry = hosts_.at(host.value());
+  return entry.record.min_page_interval || (entry.rule != nullptr && entry.rule->min_page_interval);
 }
 
-Instant HostGate::RestedAt(const Host& host) const {
-  return std::max(host.record.blocked_until, Delayed(host, host.record.last_assignment));
+Instant HostGate::RestedAt(const Host& host, const HostTerms& terms) {
+  const HostRecord& record = host.record;
+  const Instant delayed = Delayed(terms.min_delay.value, record.last_assignment);
+  // What is picked is as good as assigned.
+  const Instant capped =
+      CapAllows(terms.max_crawls.value, record.recent_crawls, host.picks, host.last_pick);
+  return std::max({record.blocked_until, delayed, capped});
 }
 
 Instant HostGate::ForgottenAt(const Host& host) const {
   const HostRecord& record = host.record;
+  const HostTerms terms = TermsOf(host);
+  Instant at = RestedAt(host, terms);
+  if (!record.recent_crawls.empty()) {
+    at = std::max(at, record.recent_crawls.back().last + terms.max_crawls.value.per);
+  }
   // Each throttled answer stands for a quiet time.
-  return std::max(RestedAt(host), QuietSince(record) + throttles_forgiven_in_ * record.throttles);
+  return std::max(at, QuietSince(record) + throttles_forgiven_in_ * record.throttles);
 }
 
 void HostGate::RemovePage(HostId host) {
@@ -158,6 +251,10 @@ bool HostGate::CanForget(HostId host, Instant now) const {
   HostRecord plain = entry.record;
   plain.blocked_until = plain.last_assignment = plain.last_throttled = Instant();
   plain.throttles = 0;
+  plain.recent_crawls.clear();
+  // A worker that fetches from it again tells these again.
+  plain.crawl_delay = Duration();
+  plain.address = IpAddress();
   return entry.pages == 0 && entry.in_flight == 0 && !entry.record.host.empty() &&
          ForgottenAt(entry) <= now && plain == HostRecord{.host = entry.record.host};
 }

@@ -1,8 +1,10 @@
 // Politeness: which hosts may be fetched from now. A host is free when its block is over, its delay
-// since the last assignment has passed, and fewer than its limit of pages are out.
+// since the last assignment has passed, it keeps to its cap, fewer than its limit of pages are out,
+// and it is within its hours of the day.
 #ifndef FRESHET_CORE_SCHEDULE_HOST_GATE_H_
 #define FRESHET_CORE_SCHEDULE_HOST_GATE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,16 +21,10 @@
 #include "core/model/page.h"
 #include "core/schedule/host_group.h"
 #include "core/schedule/host_groups.h"
+#include "core/schedule/host_rules.h"
+#include "core/schedule/host_terms.h"
 
 namespace freshet {
-
-// Politeness of hosts that have none of their own; zero: none. Value type, thread-compatible.
-struct PolitenessDefaults {
-  Duration min_delay;          // between two assignments of a host
-  uint32_t max_in_flight = 0;  // pages of a host that are out at a time
-  Duration min_page_interval;  // between two crawls of a page
-  bool operator==(const PolitenessDefaults&) const = default;
-};
 
 // A host without pages of which nothing need be kept is forgotten: its owner asks for those whose
 // time has come, forgets them in the store, and then here.
@@ -36,10 +32,15 @@ struct PolitenessDefaults {
 // Owner thread only. HostIds are dense; one that was forgotten is given to a later host.
 class HostGate {
  public:
-  // `forgiven_in`: HostBackoff::quiet.
+  // `forgiven_in`: HostBackoff::quiet. `rules`: null is none. `max_crawl_delay`: that a host has of
+  // what its robots.txt asks for, at most.
   explicit HostGate(const PolitenessDefaults& defaults,
-                    Duration forgiven_in = Duration::Seconds(600))
-      : throttles_forgiven_in_(forgiven_in) {
+                    Duration forgiven_in = Duration::Seconds(600),
+                    std::shared_ptr<const HostRules> rules = nullptr,
+                    Duration max_crawl_delay = Duration::Seconds(300))
+      : throttles_forgiven_in_(forgiven_in),
+        rules_(rules == nullptr ? std::make_shared<const HostRules>() : std::move(rules)),
+        max_crawl_delay_(max_crawl_delay) {
     SetDefaults(defaults);
   }
 
@@ -48,12 +49,17 @@ class HostGate {
 
   // What the host has instead of the defaults, for as long as it is known; nullopt: those.
   void SetDefaultsOf(HostId host, const std::optional<PolitenessDefaults>& defaults);
-  [[nodiscard]] const PolitenessDefaults& DefaultsOf(HostId host) const {
-    return DefaultsOf(hosts_.at(host.value()));
-  }
+
+  // What is in force for the host. For each term the first that says something: what is set for the
+  // host, the rule that matches it, SetDefaultsOf, the defaults. Then a longer delay that its
+  // robots.txt asks for.
+  [[nodiscard]] HostTerms TermsOf(HostId host) const { return TermsOf(hosts_.at(host.value())); }
+  // The rule that matches it; null: none.
+  [[nodiscard]] const HostRule* RuleOf(HostId host) const { return hosts_.at(host.value()).rule; }
 
   // The group that the host is in from now on, for as long as it is known; null: none. What the
-  // group bears is not part of FreeAt.
+  // group bears is not part of FreeAt. When the host becomes known, and whenever the address changes
+  // that is reported for it, it is put into that of its rule, else of its address.
   void SetGroup(HostId host, std::shared_ptr<const HostGroup> group);
   // Null: none.
   [[nodiscard]] const std::shared_ptr<const HostGroup>& GroupOf(HostId host) const {
@@ -79,6 +85,9 @@ class HostGate {
   // Replaces what is known of the host of that name.
   HostId Put(const HostRecord& record);
 
+  // No pick is for an earlier instant from now on.
+  void Hear(Instant at) { heard_ = std::max(heard_, at); }
+
   // A page of the host is picked for the tick `at`. Then either its lease opens, and ends later, or
   // it is put back: the host is then as if it had not been picked, once no other pick is out.
   void Pick(HostId host, Instant at);
@@ -88,12 +97,23 @@ class HostGate {
   void NoteAssignment(HostId host, Instant at);
   void PutBack(HostId host);
 
-  // The instant from which the host is free; infinite while its limit is reached.
-  [[nodiscard]] Instant FreeAt(HostId host) const;
-  // The least time between two assignments of the host.
-  [[nodiscard]] Duration MinDelay(HostId host) const;
+  // The instant from which the host is free, as of what was heard; infinite while its limit is
+  // reached. A host with hours of the day is not free any more when those are over: whoever picks
+  // looks again.
+  [[nodiscard]] Instant FreeAt(HostId host) const { return FreeAt(host, heard_); }
+  // The same as of an instant.
+  [[nodiscard]] Instant FreeAt(HostId host, Instant now) const;
+  // The same but for what is out.
+  [[nodiscard]] Instant AllowedAt(HostId host, Instant now) const;
+  // Between two assignments of the host whose picks were out together, if they come to be later than
+  // what they were picked for: by then its delay holds, and a cap over so short a time.
+  [[nodiscard]] Duration Spacing(HostId host) const;
+  // How long the store must know of an assignment of the host, at least, for all delays to hold.
+  [[nodiscard]] Duration LongestDelay(HostId host) const;
   // The least time between two crawls of a page of the host.
   [[nodiscard]] Duration PageInterval(HostId host) const;
+  // Whether that is set for the host, or by its rule: nothing of its crawl ids counts then.
+  [[nodiscard]] bool HasPageInterval(HostId host) const;
 
   // A page of the host came or went.
   void AddPage(HostId host) { ++hosts_.at(host.value()).pages; }
@@ -120,6 +140,7 @@ class HostGate {
     uint32_t pages = 0;
     Instant resting_until = Instant::Infinite();   // of its entry in resting_ that counts
     std::unique_ptr<PolitenessDefaults> defaults;  // null: those of all
+    const HostRule* rule = nullptr;
     GroupId group;
   };
   struct Resting {
@@ -130,15 +151,9 @@ class HostGate {
   [[nodiscard]] const PolitenessDefaults& DefaultsOf(const Host& host) const {
     return host.defaults == nullptr ? defaults_ : *host.defaults;
   }
-  // When the delay since an assignment is over; none: there was no assignment.
-  [[nodiscard]] Instant Delayed(const Host& host, Instant last) const;
-  // When neither delay nor block is running any more.
-  [[nodiscard]] Instant RestedAt(const Host& host) const;
-  // And nothing that the host has answered counts any more.
-  [[nodiscard]] Instant ForgottenAt(const Host& host) const;
-
-  PolitenessDefaults defaults_;
-  Duration throttles_forgiven_in_;
+  [[nodiscard]] HostTerms TermsOf(const Host& host) const;
+  // Puts the host into the group of its rule or address.
+  void Regroup(HostId host);
   // What the host is to its group.
   [[nodiscard]] static HostGroups::Load LoadOf(const Host& host) {
     return {.in_flight = host.in_flight,
@@ -146,7 +161,17 @@ class HostGate {
             .last_pick = host.last_pick,
             .last_assignment = host.record.last_assignment};
   }
+  // When neither delay, cap nor block is running any more, whatever the hours.
+  [[nodiscard]] static Instant RestedAt(const Host& host, const HostTerms& terms);
+  // And nothing that the host has answered counts any more.
+  [[nodiscard]] Instant ForgottenAt(const Host& host) const;
 
+  PolitenessDefaults defaults_;
+  Duration throttles_forgiven_in_;
+  std::shared_ptr<const HostRules> rules_;  // of which `hosts_` have pointers
+  Duration max_crawl_delay_;
+  AddressGroups addresses_;
+  Instant heard_;
   std::vector<Host> hosts_;  // by HostId
   HostGroups groups_;
   absl::flat_hash_map<std::string, HostId> ids_;

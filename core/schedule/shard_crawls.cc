@@ -102,9 +102,7 @@ CrawlCounters* ShardState::Impl::CountersOf(const PageRecord& page) {
 }
 
 Duration ShardState::Impl::IntervalOf(CrawlIndex crawl, HostId host) const {
-  if (crawls.polite().empty() || hosts.record(host).min_page_interval) {
-    return hosts.PageInterval(host);
-  }
+  if (crawls.polite().empty() || hosts.HasPageInterval(host)) return hosts.PageInterval(host);
   const CrawlTable::Terms* terms = crawls.terms(crawl);
   const bool own = terms != nullptr && terms->record.min_page_interval;
   return own ? *terms->record.min_page_interval : hosts.PageInterval(host);
@@ -130,7 +128,11 @@ void ShardState::Impl::FollowCrawlsOf(HostId host) {
          record.max_in_flight.value_or(usual.max_in_flight));
   }
   if (strictest && polite < all) heed(usual.min_delay, usual.max_in_flight);
-  if (strictest) strictest->min_page_interval = usual.min_page_interval;
+  if (strictest) {
+    strictest->min_page_interval = usual.min_page_interval;
+    strictest->max_crawls = usual.max_crawls;
+    strictest->hours = usual.hours;
+  }
   hosts.SetDefaultsOf(host, strictest);
 }
 
@@ -211,7 +213,8 @@ Reply ShardState::Impl::Step(const EndHostDeletion& event, Instant, Transaction&
            .blocked_until = host->blocked_until,
            .last_assignment = host->last_assignment,
            .throttles = host->throttles,
-           .last_throttled = host->last_throttled};
+           .last_throttled = host->last_throttled,
+           .recent_crawls = std::move(host->recent_crawls)};
   return {};
 }
 

@@ -100,13 +100,13 @@ std::vector<CrawlStatus> ShardState::CrawlsWithTerms() const {
 
 std::vector<std::string> ShardState::TakeEmptied() { return std::exchange(impl_->emptied, {}); }
 
-StatusOr<HostStatus> ShardState::DescribeHost(const std::string& host) const {
+StatusOr<HostStatus> ShardState::DescribeHost(const std::string& host, Instant now) const {
   const std::optional<HostId> id = impl_->hosts.Find(host);
   if (!id) return NotFound("host: {} has no page", host);
-  return impl_->Describe(*id);
+  return impl_->Describe(*id, now);
 }
 
-uint32_t ShardState::ListHosts(const HostQuery& query, uint32_t first, size_t most,
+uint32_t ShardState::ListHosts(const HostQuery& query, uint32_t first, size_t most, Instant now,
                                std::vector<HostStatus>* found) const {
   const HostGate& hosts = impl_->hosts;
   const uint32_t limit = hosts.id_limit();
@@ -118,7 +118,7 @@ uint32_t ShardState::ListHosts(const HostQuery& query, uint32_t first, size_t mo
     const bool fits = !name.empty() && name.starts_with(query.prefix) &&
                       name.find(query.part) != std::string::npos;
     if (!fits) continue;
-    found->push_back(impl_->Describe(host));
+    found->push_back(impl_->Describe(host, now));
     --most;
   }
   return next;

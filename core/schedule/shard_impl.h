@@ -58,6 +58,9 @@ class ShardState::Impl {
   void Install(Transaction& txn);
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   [[nodiscard]] Instant next_timer() const;
+  // That of picks whose host is within its hours; none also where there is more to be looked at
+  // than one call does.
+  [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
   [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among);
   void PutBack(PageNumber number);
@@ -150,8 +153,8 @@ class ShardState::Impl {
   [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn);
   // Has the host written as one that was fetched from at `at`.
   void NoteAssignment(const PageRecord& page, Instant at, Transaction& txn);
-  // Between two assignments of the page's host.
-  [[nodiscard]] Duration MinDelay(const PageRecord& page) const;
+  // Has the host written as one that was assigned a page at `at`, as far as a start must know it.
+  void CountAssignment(const PageRecord& page, Instant at, Transaction& txn);
   // Rates and staleness of a page, whose state was carried to `now`, as they are believed now.
   void TakeEstimate(PageRecord& page, Instant now) const;
   // The same where they differ notably; false: they do not.
@@ -176,6 +179,8 @@ class ShardState::Impl {
   // The page was fetched (`outcome` is changed or unchanged): it is fresh as of the fetch.
   void Succeed(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
                Transaction::Page& page);
+  // What a worker says of the host, where that is news.
+  void HearOfHost(const ReportCrawl& report, const std::string& host, Transaction& txn);
   // What the answer says of the host: it may ask to be left alone for a while.
   void HeedHost(const ReportCrawl& report, CrawlOutcome outcome, const LeaseRecord* lease,
                 const std::string& host, Instant now, Transaction& txn);
@@ -224,6 +229,8 @@ class ShardState::Impl {
   // --- shard_waits.cc: not to be crawled before some instant
   // A crawl failed.
   void WaitAfterError(const ReportCrawl& report, Instant now, PageRecord& page) const;
+  // The host's robots.txt forbids the page.
+  void WaitWhileDenied(Duration asked, Instant now, PageRecord& page) const;
   // A crawl found the page gone or moved.
   void WaitWhileGone(CrawlOutcome outcome, Duration asked, Instant now, PageRecord& page) const;
   // A page that a release found gone which never looked again gets its turn; `state` is the page's.
@@ -254,12 +261,7 @@ class ShardState::Impl {
   // When the value of the page is the price, or was already: then now.
   [[nodiscard]] Instant ReachesPrice(const IndexEntry& entry, double price, Instant now) const;
   [[nodiscard]] std::optional<LeaseRecord> LeaseOut(PageId id) const;
-  [[nodiscard]] HostStatus Describe(HostId host) const {
-    return {.record = hosts.record(host),
-            .defaults = hosts.DefaultsOf(host),
-            .pages = hosts.pages(host),
-            .in_flight = hosts.in_flight(host)};
-  }
+  [[nodiscard]] HostStatus Describe(HostId host, Instant now) const;
 
   ShardOptions options;  // of which the policy is that of the start; see picks.policy()
   Estimator estimator;

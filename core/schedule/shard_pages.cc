@@ -223,7 +223,10 @@ void ShardState::Impl::HandOut(PageId id, const LeaseRecord& lease) {
   Mark(id, PageTable::kLeased, true);
   Mark(id, PageTable::kTaken, false);
   crawls.GoesOut(id);
-  hosts.OpenLease(out.Lease(id, lease.id, lease.deadline).host, lease.assigned);
+  const HostId host = out.Lease(id, lease.id, lease.deadline).host;
+  hosts.OpenLease(host, lease.assigned);
+  // What counts as assigned does not count as picked any more.
+  if (!hosts.record(host).recent_crawls.empty()) picks.HostChanged(host);
 }
 
 void ShardState::Impl::FindNumbers(const PageKey& key, std::vector<PageNumber>* numbers) const {

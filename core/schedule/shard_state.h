@@ -48,6 +48,8 @@ struct ShardOptions {
   EstimatorOptions estimator;
   PolitenessDefaults politeness;
   HostBackoff host_backoff;
+  std::shared_ptr<const HostRules> host_rules;        // null: none
+  Duration max_crawl_delay = Duration::Seconds(300);  // of what robots.txt may ask for
   // After a failed crawl the page waits this long, twice as long after each further failure.
   Duration error_backoff = Duration::Seconds(60);
   Duration max_error_backoff = Duration::Days(7);
@@ -61,6 +63,10 @@ struct ShardOptions {
   // does not find it.
   Duration gone_backoff = Duration::Hours(1);
   Duration max_gone_backoff = Duration::Days(30);
+  // One that robots.txt forbids waits this long, twice as long after each further result in a row
+  // that says so.
+  Duration robots_backoff = Duration::Days(1);
+  Duration max_robots_backoff = Duration::Days(30);
   bool retire_moved = false;  // one that has moved is not looked for again
   // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
   Duration signal_delay;
@@ -82,7 +88,7 @@ struct Pick {
   GroupKey group;              // of its host; 0: none
   GroupTerms group_terms;
   HostId host;
-  Duration host_delay;     // between two assignments of the host
+  Duration host_delay;      // HostGate::Spacing
   bool host_again = false;  // another pick of the host is out
 };
 
@@ -100,6 +106,7 @@ struct ShardCounters {
   uint64_t errors = 0;
   uint64_t throttled = 0;  // answers that said that their host is fetched too often, late ones too
   uint64_t gone = 0;
+  uint64_t robots_denied = 0;
   uint64_t duplicate_results = 0;
   uint64_t late_results = 0;  // of a lease that was no longer open
   uint64_t signals_applied = 0;
@@ -137,7 +144,10 @@ struct CrawlStatus {
 // What a shard knows of a host. Value type, thread-compatible.
 struct HostStatus {
   HostRecord record;
-  PolitenessDefaults defaults;  // where the record has nothing
+  HostTerms terms;
+  std::string rule;                        // that matches it; empty: none
+  std::shared_ptr<const HostGroup> group;  // that it is in; null: none
+  Instant allowed_at;                      // but for what is in flight and its group; or before now
   uint32_t pages = 0;
   uint32_t in_flight = 0;
 };
@@ -173,9 +183,7 @@ struct Explanation {
   Instant next_crawl;     // expected if no signal comes; infinite: not at this price
   Instant eligible_from;  // none: now
   std::optional<LeaseRecord> lease;
-  HostRecord host;
-  PolitenessDefaults host_defaults;  // where it has nothing
-  uint32_t host_in_flight = 0;
+  HostStatus host;
   int host_throttles = 0;  // answers in a row for which the host still waits longer
   Instant host_free;       // infinite: once one of its pages comes back
   Verdict verdict = Verdict::kNever;
@@ -269,7 +277,8 @@ class ShardState {
   // Appends the hosts that fit, of those of ids from `first` on, at most `most`, and looks at no
   // more than limits::kHostScan; the id to go on with, host_ids() or more: that was all. Hosts that
   // come or go between two calls may be in or out.
-  [[nodiscard]] uint32_t ListHosts(const HostQuery& query, uint32_t first, size_t most,
+  // `now`: see HostStatus.
+  [[nodiscard]] uint32_t ListHosts(const HostQuery& query, uint32_t first, size_t most, Instant now,
                                    std::vector<HostStatus>* hosts) const;
 
   // --- Epochs
@@ -341,7 +350,7 @@ class ShardState {
   // Memory for hosts, in hosts: as many as there were at a time.
   [[nodiscard]] uint32_t host_ids() const;
   // NotFound: no page has it.
-  [[nodiscard]] StatusOr<HostStatus> DescribeHost(const std::string& host) const;
+  [[nodiscard]] StatusOr<HostStatus> DescribeHost(const std::string& host, Instant now) const;
   // The host as stored, and how many of its pages are out. NotFound: no page has it.
   [[nodiscard]] StatusOr<HostRecord> FindHost(const std::string& host, uint32_t* in_flight) const;
   [[nodiscard]] const HostBackoff& host_backoff() const;

@@ -248,9 +248,13 @@ void ShardState::Impl::NoteAssignment(const PageRecord& page, Instant at, Transa
   host->last_assignment = std::max(host->last_assignment, at);
 }
 
-Duration ShardState::Impl::MinDelay(const PageRecord& page) const {
-  const std::optional<PageId> id = pages.Find(page.number);
-  return id ? hosts.MinDelay(picks.HostOf(*id)) : hosts.defaults().min_delay;
+void ShardState::Impl::CountAssignment(const PageRecord& page, Instant at, Transaction& txn) {
+  const std::optional<HostId> id = hosts.Find(page.host);
+  if (!id) return;
+  // The lease tells it for long enough, unless the host waits longer.
+  if (hosts.LongestDelay(*id) > kAssignmentsKept) NoteAssignment(page, at, txn);
+  const CrawlCap cap = hosts.TermsOf(*id).max_crawls.value;
+  if (cap.count > 0) CountCrawl(cap, at, &StagedHost(page.host, txn)->recent_crawls);
 }
 
 void ShardState::Impl::TakeEstimate(PageRecord& page, Instant now) const {
@@ -479,8 +483,7 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
   lease.worker = event.worker;
   lease.assigned = event.at;
   lease.deadline = event.at + event.lease;
-  // The lease tells it for long enough, unless the host waits longer.
-  if (MinDelay(record) > kAssignmentsKept) NoteAssignment(record, event.at, txn);
+  CountAssignment(record, event.at, txn);
   ++counters.assignments;
   if (CrawlCounters* its = CountersOf(record)) ++its->assignments;
   Reply reply;
@@ -585,12 +588,27 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   state.times_gone = 0;
   state.retry_at = Instant();
   record.detail.moved_to.clear();
+  record.detail.denials = 0;
   TakeEstimate(record, report.fetched);
+}
+
+void ShardState::Impl::HearOfHost(const ReportCrawl& report, const std::string& host,
+                                  Transaction& txn) {
+  const HostRecord* known = txn.FindHost(host);
+  if (const auto id = known == nullptr ? hosts.Find(host) : std::nullopt)
+    known = &hosts.record(*id);
+  const HostRecord none;
+  if (known == nullptr) known = &none;
+  const bool new_delay = report.crawl_delay && *report.crawl_delay != known->crawl_delay;
+  const bool new_address = !report.address.none() && report.address != known->address;
+  if (new_delay) StagedHost(host, txn)->crawl_delay = *report.crawl_delay;
+  if (new_address) StagedHost(host, txn)->address = report.address;
 }
 
 void ShardState::Impl::HeedHost(const ReportCrawl& report, CrawlOutcome outcome,
                                 const LeaseRecord* lease, const std::string& host, Instant now,
                                 Transaction& txn) {
+  HearOfHost(report, host, txn);
   if (outcome == CrawlOutcome::kError && IsThrottled(report.http_status)) {
     ++counters.throttled;
     NoteThrottled(options.host_backoff, lease == nullptr ? report.fetched : lease->assigned,
@@ -607,6 +625,13 @@ void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Ins
   // Carried first: a page that fails for long would otherwise jump at its next look.
   estimator.Advance(state, now);
   state.recheck = false;
+  if (outcome == CrawlOutcome::kRobotsDenied) {
+    WaitWhileDenied(report.retry_after, now, page.record);
+    ++counters.robots_denied;
+    if (CrawlCounters* its = CountersOf(page.record)) ++its->robots_denied;
+    return;
+  }
+  page.record.detail.denials = 0;
   if (outcome != CrawlOutcome::kError) {
     LearnFromLook(page.record, now, /*returned=*/false);
     estimator.RecordGone(page.record, now);
@@ -732,6 +757,8 @@ Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) {
   if (event.min_delay) host->min_delay = *event.min_delay;
   if (event.max_in_flight) host->max_in_flight = *event.max_in_flight;
   if (event.min_page_interval) host->min_page_interval = *event.min_page_interval;
+  if (event.max_crawls) host->max_crawls = *event.max_crawls;
+  if (event.hours) host->hours = *event.hours;
   if (event.blocked_until) host->blocked_until = *event.blocked_until;
   if (event.blocked_until == Instant()) host->throttles = 0;
   return {};

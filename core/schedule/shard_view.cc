@@ -27,9 +27,19 @@ std::string GoneText(const PageRecord& page) {
   return page.detail.moved_to.empty() ? "it has moved" : "it has moved to " + page.detail.moved_to;
 }
 
+std::string DeniedText(const PageRecord& page) {
+  return page.detail.denials == 1
+             ? "the robots.txt of its host forbids it; it waits before that is looked at again"
+             : fmt::format(
+                   "the robots.txt of its host forbids it, as workers said {} times in a "
+                   "row; it waits before that is looked at again",
+                   page.detail.denials);
+}
+
 // What the page waits for until `eligible_from`.
 std::string WaitText(const PageRecord& page, Instant eligible_from) {
   const PageState& state = page.state;
+  if (page.detail.denials > 0 && state.retry_at == eligible_from) return DeniedText(page);
   if (state.gone) return GoneText(page) + "; it is looked for again";
   if (state.retry_at == eligible_from) {
     if (state.unanswered > 0) {
@@ -58,14 +68,27 @@ std::string NeverText(const PageRecord& page) {
 
 // Which part of politeness its host waits for.
 std::string WhyHostWaits(const Explanation& explanation, Instant now) {
-  const HostRecord& host = explanation.host;
+  const HostRecord& host = explanation.host.record;
+  const HostTerms& terms = explanation.host.terms;
   if (explanation.host_free.infinite()) {
     return fmt::format("its host has {} in flight, which is its limit",
-                       explanation.host_in_flight == 1
+                       explanation.host.in_flight == 1
                            ? "a page"
-                           : fmt::format("{} pages", explanation.host_in_flight));
+                           : fmt::format("{} pages", explanation.host.in_flight));
   }
   const double left = (explanation.host_free - now).seconds();
+  const DayHours& hours = terms.hours.value;
+  // It would be free before, and they have not begun.
+  if (!hours.always() && !hours.Has(explanation.host_free - Duration::Micros(1))) {
+    return fmt::format("its host is crawled within the hours {} alone: {:.3f} s to go",
+                       DayHoursText(hours), left);
+  }
+  const CrawlCap& cap = terms.max_crawls.value;
+  if (CapAllows(cap, host.recent_crawls, 0, {}) == explanation.host_free) {
+    return fmt::format(
+        "its host has had {} crawls within {:g} s, which is its most: {:.3f} s to go", cap.count,
+        cap.per.seconds(), left);
+  }
   if (host.blocked_until < explanation.host_free) {
     return fmt::format("the delay between two crawls of its host has not passed: {:.3f} s to go",
                        left);
@@ -159,6 +182,17 @@ std::optional<LeaseRecord> ShardState::Impl::LeaseOut(PageId id) const {
   return *lease;
 }
 
+HostStatus ShardState::Impl::Describe(HostId host, Instant now) const {
+  const HostRule* rule = hosts.RuleOf(host);
+  return {.record = hosts.record(host),
+          .terms = hosts.TermsOf(host),
+          .rule = rule == nullptr ? "" : rule->name,
+          .group = hosts.GroupOf(host),
+          .allowed_at = hosts.AllowedAt(host, now),
+          .pages = hosts.pages(host),
+          .in_flight = hosts.in_flight(host)};
+}
+
 Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const {
   Explanation result;
   result.price = price;
@@ -191,11 +225,9 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   result.value = DecidingValue(entry, value, now);
   result.eligible_from = entry.eligible_from;
   const std::optional<Instant> by_plan = picks.PlannedAt(*id);
-  result.host = hosts.record(*host);
-  result.host_defaults = hosts.DefaultsOf(*host);
-  result.host_in_flight = hosts.in_flight(*host);
-  result.host_free = hosts.FreeAt(*host);
-  result.host_throttles = ThrottlesAt(options.host_backoff, result.host, now);
+  result.host = Describe(*host, now);
+  result.host_free = hosts.FreeAt(*host, now);
+  result.host_throttles = ThrottlesAt(options.host_backoff, result.host.record, now);
   result.lease = LeaseOut(*id);
   result.next_crawl = by_plan ? std::max(now, *by_plan) : ReachesPrice(entry, result.price, now);
   result.next_crawl = std::min(result.next_crawl, std::max(now, entry.forced_at));

@@ -84,6 +84,17 @@ void ShardState::Impl::WaitAfterError(const ReportCrawl& report, Instant now,
   state.retry_at = now + wait;
 }
 
+void ShardState::Impl::WaitWhileDenied(Duration asked, Instant now, PageRecord& page) const {
+  PageState& state = page.state;
+  CountOneMore(page.detail.denials);
+  if (state.gone && state.retry_at.infinite()) return;
+  Duration wait = Doubled(options.robots_backoff, page.detail.denials, options.max_robots_backoff);
+  wait = std::max(wait, asked);
+  // Nobody has looked whether it is there again.
+  if (state.gone) wait = std::max(wait, GoneWait(page));
+  state.retry_at = now + wait;
+}
+
 void ShardState::Impl::WaitWhileGone(CrawlOutcome outcome, Duration asked, Instant now,
                                      PageRecord& page) const {
   PageState& state = page.state;

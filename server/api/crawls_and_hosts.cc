@@ -114,7 +114,7 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
   void Take(const ShardView& view) {
     std::vector<HostStatus> hosts;
     const auto found = static_cast<size_t>(call_.response()->hosts_size());
-    next_ = view.state.ListHosts(query_, next_, most_ - found, &hosts);
+    next_ = view.state.ListHosts(query_, next_, most_ - found, view.now, &hosts);
     for (const HostStatus& host : hosts) HostToProto(host, view, call_.response()->add_hosts());
     if (next_ >= view.state.host_ids()) {
       ++shard_;
@@ -137,13 +137,10 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
 }  // namespace
 
 void HostToProto(const HostStatus& host, const ShardView& view, v1::HostState* out) {
-  ToProto(host.record,
-          {.in_flight = host.in_flight,
-           .pages = host.pages,
-           .throttles = ThrottlesAt(view.state.host_backoff(), host.record, view.now),
-           .defaults = host.defaults,
-           .now = view.now},
-          out);
+  ToProto(
+      host,
+      {.throttles = ThrottlesAt(view.state.host_backoff(), host.record, view.now), .now = view.now},
+      out);
 }
 
 // --- Crawl ids

@@ -27,7 +27,7 @@ template <typename Call>
 void AnswerWithHost(const ServerContext& context, const std::string& host, Call* call) {
   const PushOutcome asked =
       context.router.OwnerOf(SlotOfHost(host)).Read([&context, host, call](const auto& view) {
-        const StatusOr<HostStatus> its = view.state.DescribeHost(host);
+        const StatusOr<HostStatus> its = view.state.DescribeHost(host, view.now);
         if (!its.ok()) return call->Answer(GrpcStatusOf(its.status()));
         HostToProto(*its, view, call->response()->mutable_host_state());
         call->Answer(grpc::Status::OK);

@@ -61,6 +61,17 @@ StatusOr<PolitenessSpans> ConvertSpans(const Request& request) {
   return spans;
 }
 
+StatusOr<CrawlCap> ConvertCap(const v1::CrawlCap& cap) {
+  if (cap.count() == 0) return CrawlCap();
+  if (cap.count() > limits::kMaxCrawlsPerSpan) {
+    return InvalidArgument("max_crawls: {} are over the limit of {}", cap.count(),
+                           limits::kMaxCrawlsPerSpan);
+  }
+  ASSIGN_OR_RETURN(const Duration per, ConvertSpan("max_crawls", cap.per(), kMaxInterval));
+  if (per == Duration()) return InvalidArgument("max_crawls: per is not set");
+  return CrawlCap{.count = cap.count(), .per = per};
+}
+
 // An instant that something happened at: not before 1990, hardly after now.
 StatusOr<Instant> ConvertPast(std::string_view field, const google::protobuf::Timestamp& time,
                               Instant now) {
@@ -120,6 +131,8 @@ StatusOr<std::optional<CrawlOutcome>> ConvertOutcome(const v1::CrawlResult& resu
       return CrawlOutcome::kGone;
     case v1::CRAWL_OUTCOME_MOVED:
       return CrawlOutcome::kMoved;
+    case v1::CRAWL_OUTCOME_ROBOTS_DENIED:
+      return CrawlOutcome::kRobotsDenied;
     default:
       break;
   }
@@ -181,6 +194,29 @@ void ConvertRetryAfter(const v1::CrawlResult& result, ReportCrawl* report,
   if (!span.ok() || *span < Duration()) return NoteDropped("retry_after", wait.status(), notes);
   report->retry_after = kMaxBlock;
   Note("retry_after", fmt::format("{}, which counts", ReasonOf(wait.status())), notes);
+}
+
+// What the worker says of the host.
+void ConvertHostFacts(const v1::CrawlResult& result, ReportCrawl* report,
+                      std::vector<std::string>* notes) {
+  if (result.has_crawl_delay()) {
+    const StatusOr<Duration> delay = FromProto(result.crawl_delay());
+    const StatusOr<Duration> bounded = ConvertSpan("crawl_delay", result.crawl_delay(), kMaxBlock);
+    if (!delay.ok() || *delay < Duration()) {
+      NoteDropped("crawl_delay", bounded.status(), notes);
+    } else {
+      report->crawl_delay = std::min(*delay, kMaxBlock);
+      if (!bounded.ok()) {
+        Note("crawl_delay", fmt::format("{}, which counts", ReasonOf(bounded.status())), notes);
+      }
+    }
+  }
+  if (result.server_address().empty()) return;
+  if (const std::optional<IpAddress> address = ParseIpAddress(result.server_address())) {
+    report->address = *address;
+  } else {
+    Note("server_address", "is no IP address; left out", notes);
+  }
 }
 
 // Where a page has moved to; `report` has the rest.
@@ -329,6 +365,7 @@ StatusOr<RoutedEvent> ConvertResult(const v1::CrawlResult& result, uint32_t gene
   if (long_digest) DropDigest(result, &report, &notes);
   ConvertValidators(result, &report, &notes);
   ConvertRetryAfter(result, &report, &notes);
+  ConvertHostFacts(result, &report, &notes);
   ConvertMovedTo(result, &report, &notes);
   return RoutedEvent{.slot = slot, .event = std::move(report), .notes = std::move(notes)};
 }
@@ -384,12 +421,23 @@ StatusOr<SetHost> ConvertPoliteness(const v1::SetHostPolitenessRequest& request,
     event.min_delay.emplace();
     event.max_in_flight.emplace();
     event.min_page_interval.emplace();
+    event.max_crawls.emplace();
+    event.hours.emplace();
     event.blocked_until = Instant();
   }
   ASSIGN_OR_RETURN(const PolitenessSpans spans, ConvertSpans(request));
   if (spans.min_delay) event.min_delay.emplace(spans.min_delay);
   if (request.has_max_in_flight()) event.max_in_flight.emplace(request.max_in_flight());
   if (spans.min_page_interval) event.min_page_interval.emplace(spans.min_page_interval);
+  if (request.has_max_crawls()) {
+    ASSIGN_OR_RETURN(const CrawlCap cap, ConvertCap(request.max_crawls()));
+    event.max_crawls.emplace(cap);
+  }
+  if (request.has_hours()) {
+    const StatusOr<DayHours> hours = ParseDayHours(request.hours());
+    if (!hours.ok()) return InField("hours", hours.status());
+    event.hours.emplace(*hours);
+  }
   if (request.has_blocked_until()) {
     const StatusOr<Instant> until = FromProto(request.blocked_until());
     if (!until.ok()) return InField("blocked_until", until.status());

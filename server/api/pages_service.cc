@@ -114,7 +114,6 @@ grpc::Status DescribePage(const ServerContext& context, const PageKey& key, cons
   ToProto(explanation, *page,
           {.policy = context.settings.policy_status(follows).in_force,
            .standstill = Standstill(context.dispatcher),
-           .defaults = explanation.host_defaults,
            .now = view.now},
           context.sources, response->mutable_explanation());
   return grpc::Status::OK;

@@ -24,6 +24,7 @@ void Add(const ShardCounters& from, ShardCounters* to) {
   to->errors += from.errors;
   to->throttled += from.throttled;
   to->gone += from.gone;
+  to->robots_denied += from.robots_denied;
   to->duplicate_results += from.duplicate_results;
   to->late_results += from.late_results;
   to->signals_applied += from.signals_applied;
@@ -195,6 +196,7 @@ void ToProto(const ServerStatus& status, v1::GetStatisticsResponse* out) {
   ingest.set_results_error(status.counters.errors);
   ingest.set_results_throttled(status.counters.throttled);
   ingest.set_results_gone(status.counters.gone);
+  ingest.set_results_robots_denied(status.counters.robots_denied);
   ingest.set_results_duplicate(status.counters.duplicate_results);
   ingest.set_results_observed_only(status.counters.late_results);
   ingest.set_results_refused(status.results_refused);

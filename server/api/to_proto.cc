@@ -26,6 +26,8 @@ v1::CrawlOutcome OutcomeToProto(CrawlOutcome outcome) {
       return v1::CRAWL_OUTCOME_GONE;
     case CrawlOutcome::kMoved:
       return v1::CRAWL_OUTCOME_MOVED;
+    case CrawlOutcome::kRobotsDenied:
+      return v1::CRAWL_OUTCOME_ROBOTS_DENIED;
   }
   return v1::CRAWL_OUTCOME_UNSPECIFIED;
 }
@@ -64,13 +66,25 @@ void SpecToProto(const PageSpec& spec, v1::Page* out) {
   out->set_complete_signals(spec.complete_signals);
 }
 
-// The instant from which politeness lets the next page of the host out; none: now.
-Instant HostFreeFrom(const HostRecord& host, const PolitenessDefaults& defaults) {
-  Instant free = host.blocked_until;
-  if (!host.last_assignment.is_none()) {
-    free = std::max(free, host.last_assignment + host.min_delay.value_or(defaults.min_delay));
-  }
-  return free;
+v1::TermOrigin ToProto(TermOrigin origin) {
+  return static_cast<v1::TermOrigin>(static_cast<int>(origin) + 1);
+}
+static_assert(static_cast<int>(TermOrigin::kDefault) + 1 == v1::TERM_ORIGIN_DEFAULT &&
+              static_cast<int>(TermOrigin::kReported) + 1 == v1::TERM_ORIGIN_REPORTED);
+
+void TermsToProto(const HostTerms& terms, v1::HostState* out) {
+  ToProto(terms.min_delay.value, out->mutable_min_delay());
+  out->set_min_delay_origin(ToProto(terms.min_delay.origin));
+  out->set_max_in_flight(terms.max_in_flight.value);
+  out->set_max_in_flight_origin(ToProto(terms.max_in_flight.origin));
+  ToProto(terms.min_page_interval.value, out->mutable_min_page_interval());
+  out->set_min_page_interval_origin(ToProto(terms.min_page_interval.origin));
+  const CrawlCap& cap = terms.max_crawls.value;
+  out->mutable_max_crawls()->set_count(cap.count);
+  if (cap.count > 0) ToProto(cap.per, out->mutable_max_crawls()->mutable_per());
+  out->set_max_crawls_origin(ToProto(terms.max_crawls.origin));
+  out->set_hours(DayHoursText(terms.hours.value));
+  out->set_hours_origin(ToProto(terms.hours.origin));
 }
 
 v1::Decision DecisionOf(Verdict verdict, bool paused) {
@@ -219,25 +233,31 @@ void ToProto(const PolitenessDefaults& defaults, v1::PolitenessDefaults* out) {
   ToProto(defaults.min_page_interval, out->mutable_min_page_interval());
 }
 
-void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* out) {
-  const PolitenessDefaults& defaults = context.defaults;
-  out->set_host(host.host);
-  ToProto(host.min_delay.value_or(defaults.min_delay), out->mutable_min_delay());
-  out->set_max_in_flight(host.max_in_flight.value_or(defaults.max_in_flight));
-  ToProto(host.min_page_interval.value_or(defaults.min_page_interval),
-          out->mutable_min_page_interval());
-  if (host.blocked_until > context.now) ToProto(host.blocked_until, out->mutable_blocked_until());
-  out->set_in_flight(context.in_flight);
-  out->set_pages(context.pages);
-  out->set_deleting(host.deleting);
-  if (const Instant free = HostFreeFrom(host, defaults); free > context.now) {
-    ToProto(free, out->mutable_next_allowed_time());
+void ToProto(const HostStatus& host, const HostContext& context, v1::HostState* out) {
+  const HostRecord& record = host.record;
+  out->set_host(record.host);
+  TermsToProto(host.terms, out);
+  if (record.blocked_until > context.now) {
+    ToProto(record.blocked_until, out->mutable_blocked_until());
   }
-  out->set_customised(host.min_delay || host.max_in_flight || host.min_page_interval);
+  out->set_in_flight(host.in_flight);
+  if (context.tells_pages) out->set_pages(host.pages);
+  out->set_deleting(record.deleting);
+  if (host.allowed_at > context.now) ToProto(host.allowed_at, out->mutable_next_allowed_time());
+  out->set_customised(record.min_delay || record.max_in_flight || record.min_page_interval ||
+                      record.max_crawls || record.hours);
   out->set_throttled_answers(static_cast<uint32_t>(context.throttles));
-  if (!host.last_throttled.is_none()) {
-    ToProto(host.last_throttled, out->mutable_last_throttled_time());
+  if (!record.last_throttled.is_none()) {
+    ToProto(record.last_throttled, out->mutable_last_throttled_time());
   }
+  out->set_crawls_counted(CountsAt(host.terms.max_crawls.value, record.recent_crawls, context.now));
+  if (record.crawl_delay > Duration()) ToProto(record.crawl_delay, out->mutable_crawl_delay());
+  out->set_server_address(IpAddressText(record.address));
+  out->set_rule(host.rule);
+  if (host.group == nullptr) return;
+  out->mutable_group()->set_name(host.group->name);
+  ToProto(host.group->terms.min_delay, out->mutable_group()->mutable_min_delay());
+  out->mutable_group()->set_max_in_flight(host.group->terms.max_in_flight);
 }
 
 void ToProto(const CrawlRecord& crawl, const CrawlCounters& counters, v1::Crawl* out) {
@@ -260,6 +280,7 @@ void ToProto(const CrawlRecord& crawl, const CrawlCounters& counters, v1::Crawl*
   out->set_changes(counters.changes);
   out->set_errors(counters.errors);
   out->set_gone(counters.gone);
+  out->set_robots_denied(counters.robots_denied);
 }
 
 void ToProto(const Explanation& explanation, const PageRecord& page,
@@ -284,10 +305,7 @@ void ToProto(const Explanation& explanation, const PageRecord& page,
     ToProto(explanation.next_crawl, out->mutable_next_expected_crawl_time());
   }
   ToProto(explanation.host,
-          {.in_flight = explanation.host_in_flight,
-           .throttles = explanation.host_throttles,
-           .defaults = context.defaults,
-           .now = context.now},
+          {.tells_pages = false, .throttles = explanation.host_throttles, .now = context.now},
           out->mutable_host_state());
   for (const CrawlObservation& observation : page.detail.statistics.recent) {
     ToProto(observation, sources, out->add_observations());

@@ -33,13 +33,11 @@ void ToProto(const CrawlObservation& observation, const Sources& sources, v1::Ob
 void ToProto(const PolitenessDefaults& defaults, v1::PolitenessDefaults* out);
 // What is there to be said of a host beside what is stored.
 struct HostContext {
-  uint32_t in_flight = 0;
-  uint32_t pages = 0;  // 0 also: not told
-  int throttles = 0;   // ThrottlesAt
-  PolitenessDefaults defaults;
+  bool tells_pages = true;
+  int throttles = 0;  // ThrottlesAt
   Instant now;
 };
-void ToProto(const HostRecord& host, const HostContext& context, v1::HostState* out);
+void ToProto(const HostStatus& host, const HostContext& context, v1::HostState* out);
 
 void ToProto(const CrawlRecord& crawl, const CrawlCounters& counters, v1::Crawl* out);
 
@@ -47,7 +45,6 @@ void ToProto(const CrawlRecord& crawl, const CrawlCounters& counters, v1::Crawl*
 struct ExplanationContext {
   std::string policy;
   std::string standstill;  // why nothing at all is assigned; empty: something is
-  PolitenessDefaults defaults;
   Instant now;
 };
 void ToProto(const Explanation& explanation, const PageRecord& page,

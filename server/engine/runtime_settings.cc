@@ -5,9 +5,11 @@
 namespace freshet {
 
 PolitenessDefaults PolitenessIn(const Settings& settings, const PolitenessDefaults& configured) {
-  return {.min_delay = settings.min_delay.value_or(configured.min_delay),
-          .max_in_flight = settings.max_in_flight.value_or(configured.max_in_flight),
-          .min_page_interval = settings.min_page_interval.value_or(configured.min_page_interval)};
+  PolitenessDefaults politeness = configured;
+  politeness.min_delay = settings.min_delay.value_or(configured.min_delay);
+  politeness.max_in_flight = settings.max_in_flight.value_or(configured.max_in_flight);
+  politeness.min_page_interval = settings.min_page_interval.value_or(configured.min_page_interval);
+  return politeness;
 }
 
 void RuntimeSettings::Change(std::function<void(Settings*)> change, Done done) {

@@ -103,6 +103,9 @@ class Load::Range final : public LoadVisitor {
     places_[host_serial] = HostId(static_cast<uint32_t>(batch.ids.size() + batch.hosts.size()));
     HostRecord& record = batch.hosts.emplace_back(host);
     record.last_assignment = std::min(record.last_assignment, load_.now_);
+    for (CountedCrawls& counted : record.recent_crawls) {
+      counted.last = std::min(counted.last, load_.now_);
+    }
     return {};
   }
 

@@ -89,6 +89,7 @@ void WriteIngest(const ServerStatus& status, FamilyWriter& out) {
       .Add(counters.unchanged, {{"outcome", "unchanged"}})
       .Add(counters.errors, {{"outcome", "error"}})
       .Add(counters.gone, {{"outcome", "gone"}})
+      .Add(counters.robots_denied, {{"outcome", "robots_denied"}})
       .Add(counters.duplicate_results, {{"outcome", "duplicate"}})
       .Add(counters.late_results, {{"outcome", "observed_only"}})
       .Add(status.results_refused, {{"outcome", "refused"}});
@@ -214,6 +215,9 @@ void WriteCrawls(const ServerStatus& status, FamilyWriter& out) {
            &CrawlCounters::changes);
   by_crawl(out.Counter("freshet_crawl_errors_total", "Crawls of such pages that failed."),
            &CrawlCounters::errors);
+  by_crawl(out.Counter("freshet_crawl_robots_denied_total",
+                       "Results that said that robots.txt forbids such a page."),
+           &CrawlCounters::robots_denied);
 }
 
 void WriteStore(const ServerStatus& status, FamilyWriter& out) {

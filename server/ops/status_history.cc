@@ -93,6 +93,7 @@ json StatusJson(const ServerStatus& status) {
                     {"unchanged", counters.unchanged},
                     {"error", counters.errors},
                     {"gone", counters.gone},
+                    {"robots_denied", counters.robots_denied},
                     {"duplicate", counters.duplicate_results},
                     {"observed_only", counters.late_results},
                     {"refused", status.results_refused}};

@@ -23,6 +23,12 @@ enum HostTag : int {
   kThrottles = 7,
   kLastThrottled = 8,
   kHostDeleting = 9,
+  kMaxCrawls = 10,     // count + 1
+  kMaxCrawlsPer = 11,  // microseconds
+  kHours = 12,         // packed + 1
+  kCrawlDelay = 13,    // microseconds
+  kAddress = 14,       // 16 bytes as on the wire
+  kRecentCrawls = 15,  // varints: microseconds after the one before, count; and so on
 };
 enum SourceTag : int {
   kName = 1,
@@ -80,6 +86,78 @@ std::optional<uint64_t> ReadLimit64(FieldReader& fields) {
   return plus_one - 1;
 }
 
+// 11 bits each for the minutes, then the offset.
+constexpr int kMinuteBits = 11;
+constexpr int kOffsetBias = 1024;
+
+uint64_t PackHours(const DayHours& hours) {
+  return uint64_t{hours.from} | uint64_t{hours.until} << kMinuteBits |
+         static_cast<uint64_t>(hours.offset + kOffsetBias) << 2 * kMinuteBits;
+}
+
+std::optional<DayHours> ReadHours(FieldReader& fields) {
+  const uint64_t plus_one = fields.Unsigned(uint64_t{1} << 3 * kMinuteBits);
+  if (plus_one == 0) fields.Fail();
+  const uint64_t packed = plus_one - 1;
+  constexpr uint64_t kMask = (uint64_t{1} << kMinuteBits) - 1;
+  return DayHours{.from = static_cast<uint16_t>(packed & kMask),
+                  .until = static_cast<uint16_t>(packed >> kMinuteBits & kMask),
+                  .offset = static_cast<int16_t>(
+                      static_cast<int>(packed >> 2 * kMinuteBits & kMask) - kOffsetBias)};
+}
+
+std::string EncodeAddress(const IpAddress& address) {
+  std::string bytes;
+  if (address.none()) return bytes;
+  for (const uint16_t piece : address.pieces) {
+    bytes.push_back(static_cast<char>(piece >> 8));
+    bytes.push_back(static_cast<char>(piece & 0xFF));
+  }
+  return bytes;
+}
+
+IpAddress ReadAddress(FieldReader& fields) {
+  IpAddress address;
+  const std::string_view bytes = fields.Bytes();
+  if (bytes.size() != 2 * address.pieces.size()) {
+    fields.Fail();
+    return address;
+  }
+  for (size_t i = 0; i < address.pieces.size(); ++i) {
+    address.pieces[i] = static_cast<uint16_t>(static_cast<uint8_t>(bytes[2 * i]) << 8 |
+                                              static_cast<uint8_t>(bytes[2 * i + 1]));
+  }
+  if (address.none()) fields.Fail();
+  return address;
+}
+
+std::string EncodeRecentCrawls(const RecentCrawls& recent) {
+  std::string bytes;
+  Writer writer(&bytes);
+  Instant before;
+  for (const CountedCrawls& counted : recent) {
+    writer.Varint(static_cast<uint64_t>((counted.last - before).micros()));
+    writer.Varint(counted.count);
+    before = counted.last;
+  }
+  return bytes;
+}
+
+RecentCrawls ReadRecentCrawls(FieldReader& fields) {
+  RecentCrawls recent;
+  Reader reader(fields.Bytes());
+  Instant before;
+  while (reader.ok() && !reader.rest().empty() && recent.size() <= kMostCounts) {
+    const uint64_t after = reader.Varint();
+    const uint64_t count = reader.Varint();
+    if (count > UINT32_MAX) reader.Fail();
+    before = Instant::FromMicros(WrappingAdd(before.micros(), static_cast<int64_t>(after)));
+    recent.push_back({.last = before, .count = static_cast<uint32_t>(count)});
+  }
+  if (!reader.done()) fields.Fail();
+  return recent;
+}
+
 Status Finish(Family family, std::string_view key, bool complete, const Status& valid) {
   if (!complete) return BadRow(family, key, "malformed");
   return valid.ok() ? valid : BadRow(family, key, valid);
@@ -100,6 +178,14 @@ void EncodeHost(std::string_view key, uint32_t serial, const HostRecord& record,
   fields.Unsigned(kThrottles, record.throttles);
   fields.Time(kLastThrottled, record.last_throttled);
   fields.Unsigned(kHostDeleting, record.deleting);
+  if (record.max_crawls) {
+    fields.Unsigned(kMaxCrawls, uint64_t{record.max_crawls->count} + 1);
+    fields.Unsigned(kMaxCrawlsPer, static_cast<uint64_t>(record.max_crawls->per.micros()));
+  }
+  if (record.hours) fields.Unsigned(kHours, PackHours(*record.hours) + 1);
+  fields.Unsigned(kCrawlDelay, static_cast<uint64_t>(record.crawl_delay.micros()));
+  fields.Bytes(kAddress, EncodeAddress(record.address));
+  fields.Bytes(kRecentCrawls, EncodeRecentCrawls(record.recent_crawls));
   SealValue(Family::kHosts, key, value);
 }
 
@@ -139,6 +225,28 @@ Status DecodeHost(std::string_view key, std::string_view value, HostRow* row) {
         break;
       case kHostDeleting:
         row->record.deleting = fields.Unsigned(1) != 0;
+        break;
+      case kMaxCrawls:
+        row->record.max_crawls = CrawlCap{.count = ReadLimit(fields).value_or(0), .per = {}};
+        break;
+      case kMaxCrawlsPer:
+        if (!row->record.max_crawls) fields.Fail();
+        row->record.max_crawls =
+            CrawlCap{.count = row->record.max_crawls.value_or(CrawlCap()).count,
+                     .per = Duration::Micros(static_cast<int64_t>(fields.Unsigned(INT64_MAX)))};
+        break;
+      case kHours:
+        row->record.hours = ReadHours(fields);
+        break;
+      case kCrawlDelay:
+        row->record.crawl_delay =
+            Duration::Micros(static_cast<int64_t>(fields.Unsigned(INT64_MAX)));
+        break;
+      case kAddress:
+        row->record.address = ReadAddress(fields);
+        break;
+      case kRecentCrawls:
+        row->record.recent_crawls = ReadRecentCrawls(fields);
         break;
       default:
         fields.Fail();

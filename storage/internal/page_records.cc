@@ -26,6 +26,7 @@ enum DetailTag : int {
   kLastResult = 9,  // time after the last crawl
   kStatistics = 10,
   kMovedTo = 11,
+  kDenials = 12,
 };
 
 // Tags of the statistics within a detail. Frozen.
@@ -250,6 +251,7 @@ void WriteDetail(const PageDetail& detail, Instant last_crawl, std::string* valu
   fields.Signed(kLastResult, WrappingSubtract(detail.last_result.micros(), last_crawl.micros()));
   fields.Bytes(kStatistics, EncodeStatistics(detail.statistics));
   fields.Bytes(kMovedTo, detail.moved_to);
+  fields.Unsigned(kDenials, detail.denials);
 }
 
 // False: nothing that WriteDetail writes.
@@ -292,6 +294,9 @@ bool ReadDetail(std::string_view bytes, Instant last_crawl, PageDetail* detail) 
         break;
       case kMovedTo:
         detail->moved_to = fields.Bytes();
+        break;
+      case kDenials:
+        detail->denials = static_cast<uint8_t>(fields.Unsigned(UINT8_MAX));
         break;
       default:
         fields.Fail();

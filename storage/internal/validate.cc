@@ -49,6 +49,29 @@ Status KeyText(std::string_view field, std::string_view text, size_t max) {
   return InvalidArgument("{}: holds a zero byte", field);
 }
 
+Status ValidateCap(const CrawlCap& cap) {
+  if (cap.count == 0 && cap.per == Duration()) return absl::OkStatus();
+  if (cap.count > 0 && cap.count <= limits::kMaxCrawlsPerSpan && cap.per > Duration() &&
+      cap.per <= Duration::Seconds(limits::kMaxIntervalSeconds)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("max_crawls: {} in {} us is no cap", cap.count, cap.per.micros());
+}
+
+Status ValidateRecentCrawls(const RecentCrawls& recent) {
+  if (recent.size() > kMostCounts) {
+    return InvalidArgument("recent_crawls: {}, at most {} are kept", recent.size(), kMostCounts);
+  }
+  Instant last;
+  for (const CountedCrawls& counted : recent) {
+    if (counted.count == 0 || counted.last < last) {
+      return InvalidArgument("recent_crawls: {} at {} us", counted.count, counted.last.micros());
+    }
+    last = counted.last;
+  }
+  return absl::OkStatus();
+}
+
 Status ValidateSignals(const SignalCounts& signals) {
   bool used = true;
   for (const SignalCounts::Entry& entry : signals.entries()) {
@@ -116,7 +139,7 @@ Status ValidateDetail(const PageDetail& detail) {
     return InvalidArgument("changes: {} of {} crawls", detail.changes, detail.crawls);
   }
   if (detail.last_outcome < CrawlOutcome::kUnchanged ||
-      detail.last_outcome > CrawlOutcome::kMoved) {
+      detail.last_outcome > CrawlOutcome::kRobotsDenied) {
     return InvalidArgument("last_outcome: {} is unknown", static_cast<int>(detail.last_outcome));
   }
   RETURN_IF_ERROR(NotNegative("last_result", detail.last_result));
@@ -151,6 +174,10 @@ Status ValidatePage(const PageRecord& page) {
 
 Status ValidateHost(const HostRecord& host) {
   RETURN_IF_ERROR(KeyText("host", host.host, limits::kMaxUrlBytes));
+  if (host.max_crawls) RETURN_IF_ERROR(ValidateCap(*host.max_crawls));
+  if (host.hours) RETURN_IF_ERROR(Validate(*host.hours));
+  RETURN_IF_ERROR(InInterval("crawl_delay", host.crawl_delay));
+  RETURN_IF_ERROR(ValidateRecentCrawls(host.recent_crawls));
   if (host.min_delay) RETURN_IF_ERROR(InInterval("min_delay", *host.min_delay));
   if (host.min_page_interval) {
     RETURN_IF_ERROR(InInterval("min_page_interval", *host.min_page_interval));

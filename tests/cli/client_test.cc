@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/fake_server.h"
+#include "tools/cli/host_text.h"
 #include "tools/cli/upload.h"
 
 namespace freshet::cli {
@@ -644,6 +645,53 @@ TEST(AdminTest, ShowsAndSetsThePolitenessOfAllHosts) {
   EXPECT_TRUE(server.admin.defaults.reset());
   EXPECT_EQ(server.admin.defaults.min_page_interval().seconds(), 30);
   EXPECT_EQ(server.Run({"politeness", "--min-delay", "soon"}).code, kBadUsage);
+}
+
+TEST(AdminTest, SetsCapAndHoursOfAHost) {
+  FakeServer server;
+  EXPECT_EQ(
+      server.Run({"host", "a.test", "--max-crawls", "1000/1d", "--hours", "22:00-06:00"}).code,
+      kAccepted);
+  EXPECT_EQ(server.admin.politeness.max_crawls().count(), 1000U);
+  EXPECT_EQ(server.admin.politeness.max_crawls().per().seconds(), 86400);
+  EXPECT_EQ(server.admin.politeness.hours(), "22:00-06:00");
+  EXPECT_EQ(server.Run({"host", "a.test", "--max-crawls", "0"}).code, kAccepted);
+  EXPECT_TRUE(server.admin.politeness.has_max_crawls());
+  EXPECT_FALSE(server.admin.politeness.has_hours());
+  for (const char* cap : {"1000", "0/1d", "x/1d", "1/", "99999999999/1d"}) {
+    EXPECT_EQ(server.Run({"host", "a.test", "--max-crawls", cap}).code, kBadUsage) << cap;
+  }
+}
+
+TEST(HostText, SaysWhereTermsComeFrom) {
+  v1::HostState host;
+  host.set_host("a.test");
+  host.mutable_min_delay()->set_seconds(10);
+  host.set_min_delay_origin(v1::TERM_ORIGIN_REPORTED);
+  host.set_max_in_flight(1);
+  host.set_max_in_flight_origin(v1::TERM_ORIGIN_RULE);
+  host.mutable_min_page_interval()->set_seconds(60);
+  host.set_min_page_interval_origin(v1::TERM_ORIGIN_DEFAULT);
+  host.mutable_max_crawls()->set_count(1000);
+  host.mutable_max_crawls()->mutable_per()->set_seconds(86400);
+  host.set_max_crawls_origin(v1::TERM_ORIGIN_HOST);
+  host.set_crawls_counted(7);
+  host.set_hours("22:00-06:00");
+  host.set_hours_origin(v1::TERM_ORIGIN_CRAWL_ID);
+  host.mutable_crawl_delay()->set_seconds(10);
+  host.set_server_address("192.0.2.1");
+  host.set_rule("shops");
+  host.mutable_group()->set_name("shops");
+  host.mutable_group()->mutable_min_delay()->set_seconds(1);
+  host.set_customised(true);
+  EXPECT_EQ(ShowHost(host),
+            "a.test: 10 s between crawls, 1 min 0 s of a page, 0 of 1 in flight, 7 of at most "
+            "1,000 crawls in 1 d 0 h, within the hours 22:00-06:00\n"
+            "from between crawls: its robots.txt, in flight: rule shops, of a page: default, most "
+            "crawls: set for the host, hours: set for crawl ids\n"
+            "group shops: 1 s between crawls, any in flight\n"
+            "crawl-delay reported: 10 s\n"
+            "address reported: 192.0.2.1");
 }
 
 TEST(AdminTest, ShowsAndSetsCrawlIds) {

@@ -161,6 +161,17 @@ HostRecord GoldenThrottledHost() {
   return host;
 }
 
+// With all that came after the others.
+HostRecord GoldenCappedHost() {
+  HostRecord host = GoldenHost();
+  host.max_crawls = CrawlCap{.count = 1000, .per = Duration::Days(1)};
+  host.hours = DayHours{.from = 22 * 60, .until = 6 * 60, .offset = -210};
+  host.crawl_delay = Duration::Seconds(10);
+  host.address.pieces = {0x2001, 0xDB8, 0, 0, 0, 0, 0, 1};
+  host.recent_crawls = {{At(-300), 7}, {At(-2), 1}};
+  return host;
+}
+
 Settings GoldenPoliteness() {
   Settings settings;
   settings.min_delay = Duration::Millis(2500);
@@ -219,6 +230,10 @@ std::vector<Row> PageRows() {
   add("page.v1", GoldenPage());
   add("page_moved.v1", GoldenMovedPage());
   add("page_new.v1", GoldenNewPage());
+  PageRecord denied = GoldenNewPage();
+  denied.detail.last_outcome = CrawlOutcome::kRobotsDenied;
+  denied.detail.denials = 3;
+  add("page_denied.v1", denied);
   return rows;
 }
 
@@ -265,6 +280,11 @@ std::vector<Row> AllRows() {
   rows.push_back({"host_throttled.v1", key, value, [](auto k, auto bytes) {
                     HostRow row;
                     return DecodeHost(k, bytes, &row).ok() && row.record == GoldenThrottledHost();
+                  }});
+  EncodeHost(key, 77, GoldenCappedHost(), &value);
+  rows.push_back({"host_capped.v1", key, value, [](auto k, auto bytes) {
+                    HostRow row;
+                    return DecodeHost(k, bytes, &row).ok() && row.record == GoldenCappedHost();
                   }});
   HostRecord deleting = GoldenHost();
   deleting.deleting = true;

@@ -94,11 +94,12 @@ PageDetail RandomRecords::Detail() {
   detail.digest = Text(limits::kMaxValidatorBytes);
   detail.crawls = static_cast<uint32_t>(Below(Chance(50) ? 10 : uint64_t{1} << 32));
   detail.changes = static_cast<uint32_t>(Below(uint64_t{detail.crawls} + 1));
-  detail.last_outcome = static_cast<CrawlOutcome>(1 + Below(5));
+  detail.last_outcome = static_cast<CrawlOutcome>(1 + Below(6));
   detail.last_http_status = static_cast<uint16_t>(Below(1 << 16));
   detail.last_lease = LeaseId(Chance(20) ? 0 : random_.Next());
   detail.last_result = Time();
   if (Chance(10)) detail.moved_to = Text(limits::kMaxUrlBytes);
+  if (Chance(20)) detail.denials = static_cast<uint8_t>(Below(256));
   const uint64_t n = Chance(20) ? limits::kMaxObservations : Below(4);
   for (uint64_t i = 0; i < n; ++i) {
     CrawlObservation& observation = detail.statistics.recent.emplace_back();
@@ -145,6 +146,26 @@ HostRecord RandomRecords::Host(const std::string& host) {
   record.blocked_until = Time();
   record.last_assignment = Time();
   record.deleting = Chance(10);
+  if (Chance(50)) {
+    record.max_crawls = CrawlCap();
+    if (Chance(80))
+      *record.max_crawls = {1 + static_cast<uint32_t>(Below(1000)),
+                            Duration::Micros(static_cast<int64_t>(1 + Below(1 << 30)))};
+  }
+  if (Chance(50)) {
+    record.hours =
+        DayHours{static_cast<uint16_t>(Below(720)), static_cast<uint16_t>(720 + Below(721)),
+                 static_cast<int16_t>(static_cast<int>(Below(1681)) - 840)};
+  }
+  if (Chance(50)) record.crawl_delay = Duration::Micros(static_cast<int64_t>(Below(1 << 30)));
+  if (Chance(50)) {
+    for (uint16_t& piece : record.address.pieces) piece = static_cast<uint16_t>(Below(65536));
+  }
+  Instant last;
+  for (uint64_t left = Chance(50) ? Below(kMostCounts + 1) : 0; left > 0; --left) {
+    last = last + Duration::Micros(static_cast<int64_t>(Below(uint64_t{1} << 40)));
+    record.recent_crawls.push_back({last, 1 + static_cast<uint32_t>(Below(UINT32_MAX))});
+  }
   return record;
 }
 

@@ -385,5 +385,18 @@ TEST(Validate, NamesTheFieldThatIsWrong) {
   EXPECT_FALSE(ValidateSettings({.policy = {}, .min_page_interval = Duration::Micros(-1)}).ok());
 }
 
+TEST(Validate, RefusesTermsOfHostsThatCannotBe) {
+  EXPECT_TRUE(ValidateHost({.host = "h", .max_crawls = CrawlCap()}).ok());
+  EXPECT_FALSE(ValidateHost({.host = "h", .max_crawls = CrawlCap{.count = 1, .per = {}}}).ok());
+  EXPECT_FALSE(ValidateHost({.host = "h", .hours = DayHours{.from = 5, .until = 5}}).ok());
+  EXPECT_FALSE(ValidateHost({.host = "h", .crawl_delay = Duration::Micros(-1)}).ok());
+  EXPECT_FALSE(ValidateHost({.host = "h", .recent_crawls = {{Instant(), 0}}}).ok());
+  EXPECT_FALSE(
+      ValidateHost({.host = "h",
+                    .recent_crawls = {{Instant::FromMicros(2), 1}, {Instant::FromMicros(1), 1}}})
+          .ok());
+  EXPECT_FALSE(ValidateHost({.host = "h", .recent_crawls = RecentCrawls(19, {Instant(), 1})}).ok());
+}
+
 }  // namespace
 }  // namespace freshet::storage

@@ -2,9 +2,75 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "tools/cli/table.h"
 
 namespace freshet::cli {
+
+namespace {
+
+std::string ShowOrigin(const v1::HostState& host, v1::TermOrigin origin) {
+  switch (origin) {
+    case v1::TERM_ORIGIN_DEFAULT:
+      return "default";
+    case v1::TERM_ORIGIN_CRAWL_ID:
+      return "set for crawl ids";
+    case v1::TERM_ORIGIN_RULE:
+      return fmt::format("rule {}", ShowText(host.rule()));
+    case v1::TERM_ORIGIN_HOST:
+      return "set for the host";
+    case v1::TERM_ORIGIN_REPORTED:
+      return "its robots.txt";
+    default:
+      return "";
+  }
+}
+
+// Where terms come from, unless all are the server's defaults.
+std::string ShowOrigins(const v1::HostState& host) {
+  const std::pair<const char*, v1::TermOrigin> terms[] = {
+      {"between crawls", host.min_delay_origin()},
+      {"in flight", host.max_in_flight_origin()},
+      {"of a page", host.min_page_interval_origin()},
+      {"most crawls", host.max_crawls_origin()},
+      {"hours", host.hours_origin()}};
+  std::string text;
+  bool any = false;
+  for (const auto& [name, origin] : terms) {
+    if (origin == v1::TERM_ORIGIN_UNSPECIFIED) continue;
+    any = any || origin != v1::TERM_ORIGIN_DEFAULT;
+    text +=
+        fmt::format("{}{}: {}", text.empty() ? "\nfrom " : ", ", name, ShowOrigin(host, origin));
+  }
+  return any ? text : "";
+}
+
+// What most hosts have none of.
+std::string ShowMore(const v1::HostState& host) {
+  std::string text;
+  if (host.max_crawls().count() > 0) {
+    text +=
+        fmt::format(", {} of at most {} crawls in {}", ShowCount(host.crawls_counted()),
+                    ShowCount(host.max_crawls().count()), ShowDuration(host.max_crawls().per()));
+  }
+  if (!host.hours().empty() && host.hours() != "00:00-24:00") {
+    text += ", within the hours " + ShowText(host.hours());
+  }
+  text += ShowOrigins(host);
+  if (host.has_group()) {
+    text += fmt::format("\ngroup {}: {} between crawls, {} in flight",
+                        ShowText(host.group().name()), ShowDuration(host.group().min_delay()),
+                        ShowLimit(host.group().max_in_flight()));
+  }
+  if (host.has_crawl_delay()) text += "\ncrawl-delay reported: " + ShowDuration(host.crawl_delay());
+  if (!host.server_address().empty()) {
+    text += "\naddress reported: " + ShowText(host.server_address());
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string ShowHost(const v1::HostState& host) {
   std::string text = fmt::format(
@@ -20,7 +86,7 @@ std::string ShowHost(const v1::HostState& host) {
             : fmt::format(", answered {} times in a row that it is fetched too often, last at {}",
                           host.throttled_answers(), last);
   }
-  return text;
+  return text + ShowMore(host);
 }
 
 }  // namespace freshet::cli

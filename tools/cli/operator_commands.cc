@@ -124,11 +124,13 @@ absl::Status FillPoliteness(const PolitenessOptions& options, Request* request) 
 struct HostOptions {
   std::string host;
   PolitenessOptions politeness;
+  std::string max_crawls;
+  std::string hours;
   std::string block_until;
   bool unblock = false;
 
   [[nodiscard]] bool Changes() const {
-    return unblock || politeness.Changes() || !block_until.empty();
+    return unblock || politeness.Changes() || !(max_crawls + hours + block_until).empty();
   }
 };
 
@@ -148,6 +150,12 @@ absl::Status FillHost(const HostOptions& options, v1::SetHostPolitenessRequest* 
   request->set_host(options.host);
   if (options.unblock) request->mutable_blocked_until()->set_seconds(0);
   absl::Status status = FillPoliteness(options.politeness, request);
+  if (status.ok() && !options.max_crawls.empty()) {
+    status = Named("--max-crawls", Assign(ParseCrawlCap(options.max_crawls), [request](auto& x) {
+                     *request->mutable_max_crawls() = x;
+                   }));
+  }
+  if (!options.hours.empty()) request->set_hours(options.hours);
   if (status.ok() && !options.block_until.empty()) {
     status = Named("--block-until", FillBlock(options.block_until, request));
   }
@@ -173,6 +181,10 @@ void AddHost(CLI::App& app, Action& action) {
   const auto options = std::make_shared<HostOptions>();
   command->add_option("HOST", options->host, "The host, or a URL of it")->required();
   options->politeness.AddTo(command);
+  command->add_option("--max-crawls", options->max_crawls,
+                      "Most crawls in any span of time, such as 1000/1d; 0 for no maximum");
+  command->add_option("--hours", options->hours,
+                      "Hours of the day, such as 22:00-06:00 (UTC) or 22:00-06:00+02:00; always");
   auto* block = command->add_option("--block-until", options->block_until, "No crawl before this");
   command->add_flag("--unblock", options->unblock, "Lift a block")->excludes(block);
   command->callback([options, &action] {

@@ -143,12 +143,32 @@ absl::StatusOr<google::protobuf::Duration> ParseDuration(std::string_view text) 
   return result;
 }
 
+absl::StatusOr<v1::CrawlCap> ParseCrawlCap(std::string_view text) {
+  v1::CrawlCap cap;
+  if (text == "0") return cap;
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) {
+    return Invalid("{} is no number of crawls in a span, such as 1000/1d, nor 0", Shown(text));
+  }
+  const absl::StatusOr<uint64_t> count = ParseCount(text.substr(0, slash));
+  if (!count.ok()) return count.status();
+  const absl::StatusOr<google::protobuf::Duration> per = ParseDuration(text.substr(slash + 1));
+  if (!per.ok()) return per.status();
+  if (*count < 1 || *count > UINT32_MAX) return Invalid("{} has no such number", Shown(text));
+  cap.set_count(static_cast<uint32_t>(*count));
+  *cap.mutable_per() = *per;
+  return cap;
+}
+
 absl::StatusOr<v1::CrawlOutcome> ParseOutcome(std::string_view text) {
   std::string name = absl::AsciiStrToUpper(View(text));
   if (name.rfind("CRAWL_OUTCOME_", 0) != 0) name.insert(0, "CRAWL_OUTCOME_");
   v1::CrawlOutcome outcome = v1::CRAWL_OUTCOME_UNSPECIFIED;
   if (!v1::CrawlOutcome_Parse(name, &outcome)) {
-    return Invalid("{} is no outcome: give changed, unchanged, error, gone or moved", Shown(text));
+    return Invalid(
+        "{} is no outcome: give changed, unchanged, error, gone, moved or "
+        "robots_denied",
+        Shown(text));
   }
   return outcome;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "freshet/v1/pages.pb.h"
 #include "freshet/v1/types.pb.h"
 
 namespace freshet::cli {
@@ -37,7 +38,11 @@ namespace freshet::cli {
 // seconds. From 0 to 10,000 years.
 [[nodiscard]] absl::StatusOr<google::protobuf::Duration> ParseDuration(std::string_view text);
 
-// changed, unchanged, error, gone or moved, in any case, or the name of the enum's value.
+// A number of crawls in any span, such as 1000/1d; 0 is no maximum.
+[[nodiscard]] absl::StatusOr<v1::CrawlCap> ParseCrawlCap(std::string_view text);
+
+// changed, unchanged, error, gone, moved or robots_denied, in any case, or the name of the enum's
+// value.
 [[nodiscard]] absl::StatusOr<v1::CrawlOutcome> ParseOutcome(std::string_view text);
 
 // Base64, as in the JSON form of the API.

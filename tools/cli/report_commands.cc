@@ -63,6 +63,7 @@ Facts IngestFacts(const v1::IngestStatistics& s) {
           {"results: unchanged", ShowCount(s.results_unchanged())},
           {"results: error", ShowCount(s.results_error())},
           {"results: gone or moved", ShowCount(s.results_gone())},
+          {"results: forbidden", ShowCount(s.results_robots_denied())},
           {"results: duplicate", ShowCount(s.results_duplicate())},
           {"results: observed only", ShowCount(s.results_observed_only())},
           {"results: refused", ShowCount(s.results_refused())},

@@ -62,11 +62,11 @@ std::string ShowSettings(const v1::CrawlSettings& settings) {
 std::string ShowCrawl(const v1::Crawl& crawl) {
   std::string text = fmt::format(
       "{}: {}\n{} pages of {} hosts, {} out; since the start {} assignments, {} crawls, {} found "
-      "changed, {} failed, {} gone",
+      "changed, {} failed, {} gone, {} forbidden by robots.txt",
       ShowText(crawl.crawl_id()), ShowSettings(crawl.settings()), ShowCount(crawl.pages()),
       ShowCount(crawl.hosts()), ShowCount(crawl.out()), ShowCount(crawl.assignments()),
       ShowCount(crawl.crawls()), ShowCount(crawl.changes()), ShowCount(crawl.errors()),
-      ShowCount(crawl.gone()));
+      ShowCount(crawl.gone()), ShowCount(crawl.robots_denied()));
   if (crawl.deleting()) text += "\nbeing deleted: these pages are left";
   return text;
 }

@@ -172,15 +172,15 @@ TEST_F(ShardCrawlsTest, DeletesAHostWithItsSettingsAndKeepsWhatItAskedFor) {
   EXPECT_TRUE(Apply(DeleteHost{"a.test"}, 2).status.ok());
   const Reply refused = Apply(PageOf("shop", 7777, "a.test"), 2);
   EXPECT_THAT(std::string(refused.status.message()), HasSubstr("host: a.test is being deleted"));
-  EXPECT_EQ(shard_.state().DescribeHost("a.test")->pages, 1000U);
+  EXPECT_EQ(shard_.state().DescribeHost("a.test", At(0))->pages, 1000U);
   RunFor(3, 1);
-  const auto host = shard_.state().DescribeHost("a.test");
+  const auto host = shard_.state().DescribeHost("a.test", At(0));
   ASSERT_TRUE(host.ok());
   EXPECT_EQ(host->pages, 0U);
   EXPECT_EQ(host->record, (HostRecord{.host = "a.test", .blocked_until = At(100)}));
   EXPECT_EQ(Crawls()["news"].pages, 5U);
   RunFor(101, 0.1);
-  EXPECT_TRUE(absl::IsNotFound(shard_.state().DescribeHost("a.test").status()));
+  EXPECT_TRUE(absl::IsNotFound(shard_.state().DescribeHost("a.test", At(0)).status()));
   EXPECT_EQ(Apply(PageOf("shop", 1, "a.test"), 110).disposition, Disposition::kCreated);
 }
 
@@ -191,7 +191,7 @@ TEST_F(ShardCrawlsTest, ListsHostsBySearchAPartAtATime) {
     std::set<std::string> names;
     for (uint32_t next = 0; next < shard_.state().host_ids();) {
       std::vector<HostStatus> hosts;
-      next = shard_.state().ListHosts(query, next, most, &hosts);
+      next = shard_.state().ListHosts(query, next, most, At(0), &hosts);
       EXPECT_LE(hosts.size(), most);
       for (const HostStatus& host : hosts) EXPECT_TRUE(names.insert(host.record.host).second);
     }
@@ -209,22 +209,22 @@ TEST_F(ShardCrawlsTest, AHostFollowsTheStrictestOfItsCrawlIds) {
   Apply(Set({.crawl_id = "slow", .min_delay = Duration::Seconds(30)}), 0);
   const auto defaults = [this](const std::string& host) {
     shard_.RunTimers(At(1));
-    return shard_.state().DescribeHost(host)->defaults;
+    return shard_.state().DescribeHost(host, At(1))->terms;
   };
   AddPages("quick", 1, "a.test", 1);
-  EXPECT_EQ(defaults("a.test").min_delay, Duration::Millis(100));
-  EXPECT_EQ(defaults("a.test").max_in_flight, 9U);
+  EXPECT_EQ(defaults("a.test").min_delay.value, Duration::Millis(100));
+  EXPECT_EQ(defaults("a.test").max_in_flight.value, 9U);
   AddPages("plain", 1, "a.test", 1);
-  EXPECT_EQ(defaults("a.test").min_delay, Duration::Seconds(2));
-  EXPECT_EQ(defaults("a.test").max_in_flight, 4U);
+  EXPECT_EQ(defaults("a.test").min_delay.value, Duration::Seconds(2));
+  EXPECT_EQ(defaults("a.test").max_in_flight.value, 4U);
   AddPages("slow", 1, "a.test", 1);
-  EXPECT_EQ(defaults("a.test").min_delay, Duration::Seconds(30));
+  EXPECT_EQ(defaults("a.test").min_delay.value, Duration::Seconds(30));
   Apply(RemovePage{PageOf("slow", 0, "a.test").key}, 1);
-  EXPECT_EQ(defaults("a.test").min_delay, Duration::Seconds(2));
+  EXPECT_EQ(defaults("a.test").min_delay.value, Duration::Seconds(2));
   Apply(RemovePage{PageOf("plain", 0, "a.test").key}, 1);
-  EXPECT_EQ(defaults("a.test").min_delay, Duration::Millis(100));
+  EXPECT_EQ(defaults("a.test").min_delay.value, Duration::Millis(100));
   Apply(ForgetCrawl{.crawl_id = "quick"}, 1);
-  EXPECT_EQ(defaults("a.test").min_delay, Duration::Seconds(2));
+  EXPECT_EQ(defaults("a.test").min_delay.value, Duration::Seconds(2));
 }
 
 TEST_F(ShardCrawlsTest, TheIntervalOfItsPagesHolds) {

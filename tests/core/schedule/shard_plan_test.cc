@@ -16,7 +16,7 @@ namespace {
 constexpr Duration kPlanned = Duration::Seconds(1000);
 constexpr Duration kNewcomer = Duration::Seconds(100);
 
-PageKey Key(const std::string& path) { return {"DEFAULT", "https://example.com/" + path}; }
+PageKey PlanKey(const std::string& path) { return {"DEFAULT", "https://example.com/" + path}; }
 
 class ShardPlanTest : public testing::Test {
  protected:
@@ -27,22 +27,22 @@ class ShardPlanTest : public testing::Test {
   }
 
   void Add(const std::string& path) {
-    UpsertPage page{.key = Key(path), .host = "example.com"};
+    UpsertPage page{.key = PlanKey(path), .host = "example.com"};
     page.last_crawl = kStart;
     ASSERT_EQ(shard_.Apply(page, kStart).disposition, Disposition::kCreated);
   }
   void Remove(const std::string& path) {
-    ASSERT_TRUE(shard_.Apply(RemovePage{.key = Key(path)}, kStart).status.ok());
+    ASSERT_TRUE(shard_.Apply(RemovePage{.key = PlanKey(path)}, kStart).status.ok());
   }
   void AddComplete(const std::string& path, std::optional<Instant> last_crawl = std::nullopt) {
-    UpsertPage page{.key = Key(path), .host = "example.com"};
+    UpsertPage page{.key = PlanKey(path), .host = "example.com"};
     page.last_crawl = last_crawl;
     page.known_change_rate = Rate::PerDay(1);
     page.complete_signals = true;
     ASSERT_EQ(shard_.Apply(page, kStart).disposition, Disposition::kCreated);
   }
   void SetImportance(const std::string& path, double importance) {
-    UpsertPage page{.key = Key(path), .host = "example.com"};
+    UpsertPage page{.key = PlanKey(path), .host = "example.com"};
     page.importance = importance;
     ASSERT_TRUE(shard_.Apply(page, kStart).status.ok());
   }
@@ -75,7 +75,7 @@ class ShardPlanTest : public testing::Test {
     shard_.Apply(events, kStart);
   }
   double SecondsToCrawl(const std::string& path) {
-    return (state_.Explain(*shard_.Find(Key(path)), kStart).next_crawl - kStart).seconds();
+    return (state_.Explain(*shard_.Find(PlanKey(path)), kStart).next_crawl - kStart).seconds();
   }
 
   MemoryShard shard_{Options()};
@@ -145,14 +145,14 @@ TEST_F(ShardPlanTest, TwoChangesOfPolicyAtOnceEndInTheLast) {
 TEST_F(ShardPlanTest, WithoutAPlanThePageThatWaitsLongestGoesFirst) {
   ASSERT_TRUE(state_.FinishPlan(&refile_)) << "an empty store has nothing to plan";
   for (int i = 0; i < 10; ++i) {
-    UpsertPage page{.key = Key(std::to_string(i)), .host = "example.com"};
+    UpsertPage page{.key = PlanKey(std::to_string(i)), .host = "example.com"};
     page.last_crawl = kStart - Duration::Days((7 * i) % 10);
     ASSERT_EQ(shard_.Apply(page, kStart).disposition, Disposition::kCreated);
   }
   for (int days = 9; days >= 0; --days) {
     const auto next = shard_.Next(kStart + Duration::Seconds(10 - days), Duration::Hours(1));
     ASSERT_TRUE(next);
-    EXPECT_EQ(next->key, Key(std::to_string(days * 3 % 10)));
+    EXPECT_EQ(next->key, PlanKey(std::to_string(days * 3 % 10)));
   }
 }
 
@@ -201,7 +201,7 @@ TEST_F(ShardPlanTest, NoPickIsMissedOrDoubledWhileThePolicyChanges) {
 TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
   SetPolicy(Policy{.kind = PolicyKind::kGreedy});
   for (const std::string path : {"signalled", "quiet", "polled"}) {
-    UpsertPage page{.key = Key(path), .host = "example.com"};
+    UpsertPage page{.key = PlanKey(path), .host = "example.com"};
     page.last_crawl = kStart - Duration::Days(1);
     page.known_change_rate = Rate::PerDay(1);
     page.complete_signals = path != "polled";
@@ -209,7 +209,7 @@ TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
   }
   ReestimateAll();
   ASSERT_FALSE(PlanInForce());
-  ASSERT_TRUE(shard_.Apply(SignalChange{.key = Key("signalled")}, kStart).status.ok());
+  ASSERT_TRUE(shard_.Apply(SignalChange{.key = PlanKey("signalled")}, kStart).status.ok());
   SetPolicy(CrawlPolicy(PlanMethod::kLcComplete));
   ReestimateAll();
   PlanColumns columns;
@@ -218,7 +218,7 @@ TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
   Begin();
   std::vector<PlannedCrawls> crawls;
   for (size_t i = 0; i < columns.page.size(); ++i) {
-    const bool polled = columns.page[i] == shard_.Find(Key("polled"))->number;
+    const bool polled = columns.page[i] == shard_.Find(PlanKey("polled"))->number;
     EXPECT_EQ(columns.complete[i], polled ? 0 : 1) << i;
     crawls.push_back({.page = columns.page[i], .probability = polled ? 0.0F : 1.0F});
   }
@@ -227,7 +227,7 @@ TEST_F(ShardPlanTest, SignalsFromBeforeThePlanAskForTheirCrawls) {
   ReestimateAll();
   const auto next = shard_.Next(kStart + Duration::Seconds(1), Duration::Hours(1));
   ASSERT_TRUE(next);
-  EXPECT_EQ(next->key, Key("signalled"));
+  EXPECT_EQ(next->key, PlanKey("signalled"));
   EXPECT_GT(next->value, 0);
   EXPECT_LT(next->value, Duration::Days(1).seconds()) << "importance x time, as by any policy";
   EXPECT_FALSE(shard_.Next(kStart + Duration::Seconds(2), Duration::Hours(1)));
@@ -260,7 +260,7 @@ TEST_F(ShardPlanTest, EveryPlanThatAsksBySignalsAnewHasPagesFiledAnew) {
   Begin();
   ASSERT_TRUE(Finish(Plan()));
   EXPECT_FALSE(refile_) << "it is polled";
-  ASSERT_TRUE(shard_.Apply(SignalChange{.key = Key("page")}, kStart).status.ok());
+  ASSERT_TRUE(shard_.Apply(SignalChange{.key = PlanKey("page")}, kStart).status.ok());
   EXPECT_GT(SecondsToCrawl("page"), 0);
   ASSERT_TRUE(Finish(PlanBySignals()));
   ASSERT_TRUE(refile_);
@@ -283,7 +283,7 @@ TEST_F(ShardPlanTest, APageThatComesBackIsANewcomer) {
   Add("stays");
   Add("gone");
   Add("unwanted");
-  ReportCrawl report{.key = Key("gone"), .fetched = kStart};
+  ReportCrawl report{.key = PlanKey("gone"), .fetched = kStart};
   report.outcome = CrawlOutcome::kGone;
   ASSERT_TRUE(shard_.Apply(report, kStart).status.ok());
   SetImportance("unwanted", 0);
@@ -322,7 +322,7 @@ class BigShardTest : public testing::Test {
   }
   static PageRecord Record(uint64_t i) {
     PageRecord page;
-    page.key = Key(std::to_string(i));
+    page.key = PlanKey(std::to_string(i));
     page.host = "example.com";
     page.number = MakePageNumber(SlotOfHost(page.host), i);
     page.state.first_seen = kStart;

@@ -136,7 +136,7 @@ class GroupedShard {
               .value = best->value,
               .crawl_class = best->crawl_class,
               .host = host,
-              .host_delay = gate_.MinDelay(host),
+              .host_delay = gate_.Spacing(host),
               .host_again = gate_.picks(host) > 1};
     if (const auto& group = gate_.GroupOf(host); group != nullptr) {
       pick.group = gate_.groups().key(gate_.GroupIdOf(host));

@@ -1,0 +1,53 @@
+// The politeness in force for one host, and where each part of it comes from.
+#ifndef FRESHET_CORE_SCHEDULE_HOST_TERMS_H_
+#define FRESHET_CORE_SCHEDULE_HOST_TERMS_H_
+
+#include <cstdint>
+
+#include "core/base/day_hours.h"
+#include "core/base/units.h"
+#include "core/model/crawl_cap.h"
+
+namespace freshet {
+
+// Politeness of hosts that have none of their own; zero: none. Value type, thread-compatible.
+struct PolitenessDefaults {
+  Duration min_delay;          // between two assignments of a host
+  uint32_t max_in_flight = 0;  // pages of a host that are out at a time
+  Duration min_page_interval;  // between two crawls of a page
+  CrawlCap max_crawls;         // assignments of a host in any span of time
+  DayHours hours;              // of the day, within which a host is crawled
+  bool operator==(const PolitenessDefaults&) const = default;
+};
+
+// The first that says something wins, from the last of these to the first; but a longer delay that
+// was reported wins over all.
+enum class TermOrigin : uint8_t {
+  kDefault,   // of all hosts
+  kCrawlId,   // of the crawl ids that have pages of the host
+  kRule,      // that matches it
+  kHost,      // set for the host
+  kReported,  // by its robots.txt, as a worker said
+};
+
+// Value type, thread-compatible.
+template <typename T>
+struct Term {
+  T value{};
+  TermOrigin origin = TermOrigin::kDefault;
+  bool operator==(const Term&) const = default;
+};
+
+// Value type, thread-compatible.
+struct HostTerms {
+  Term<Duration> min_delay;
+  Term<uint32_t> max_in_flight;
+  Term<Duration> min_page_interval;
+  Term<CrawlCap> max_crawls;
+  Term<DayHours> hours;
+  bool operator==(const HostTerms&) const = default;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_HOST_TERMS_H_

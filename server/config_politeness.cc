@@ -1,0 +1,171 @@
+#include "server/config_politeness.h"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/limits.h"
+#include "core/base/text.h"
+#include "core/base/url.h"
+#include "server/config_values.h"
+#include "yaml-cpp/yaml.h"
+
+namespace freshet {
+namespace {
+
+constexpr Duration kLongest = Duration::Days(366);
+
+// A fault, with the key and line that it is in.
+Status At(const std::string& key, const YAML::Node& node, std::string_view what) {
+  return InvalidArgument("{}: {} (line {})", key, what, node.Mark().line + 1);
+}
+
+Status At(const std::string& key, const YAML::Node& node, const Status& status) {
+  return status.ok() ? status : At(key, node, std::string(status.message()));
+}
+
+StatusOr<Duration> ReadSpan(const std::string& text) {
+  ASSIGN_OR_RETURN(const Duration span, ParseSpanValue(text));
+  if (span >= Duration() && span <= kLongest) return span;
+  return InvalidArgument("'{}' is not within 0 and 366 days", text);
+}
+
+StatusOr<uint32_t> ReadLimit(const std::string& text) {
+  ASSIGN_OR_RETURN(const int64_t limit, ParseIntegerValue(text));
+  if (limit >= 0 && limit <= UINT32_MAX) return static_cast<uint32_t>(limit);
+  return InvalidArgument("{} is out of range", limit);
+}
+
+// The host as in canonical URLs.
+StatusOr<std::string> ReadHost(const std::string& text) {
+  const StatusOr<CanonicalUrl> url = Canonicalise("http://" + text + "/");
+  if (text.empty() || !url.ok()) return InvalidArgument("'{}' is no host", text);
+  // Not a URL, a port or the like.
+  if (text.find_first_of("/?#@ ") != std::string::npos ||
+      (text.find(':') != std::string::npos && text.front() != '[')) {
+    return InvalidArgument("'{}' is more than a host", text);
+  }
+  return url->host;
+}
+
+StatusOr<std::string> ReadSuffix(const std::string& text) {
+  ASSIGN_OR_RETURN(std::string host, ReadHost(text));
+  if (host.front() == '[' || (host.back() >= '0' && host.back() <= '9')) {
+    return InvalidArgument("'{}' is an address, which has no domains below it", text);
+  }
+  if (text.front() == '.' || text.front() == '*') {
+    return InvalidArgument("'{}': all below a domain is meant by its name alone", text);
+  }
+  return host;
+}
+
+using Reader = std::function<Status(const std::string& text)>;
+using Readers = std::map<std::string, Reader>;
+
+template <typename T, typename Target>
+Reader Into(StatusOr<T> (*parse)(const std::string&), Target* target) {
+  return [parse, target](const std::string& text) -> Status {
+    ASSIGN_OR_RETURN(*target, parse(text));
+    return absl::OkStatus();
+  };
+}
+
+// Calls `read` for each key of a map, once.
+Status ReadMap(const std::string& key, const YAML::Node& node,
+               const std::function<Status(const std::string& name, const YAML::Node&)>& read) {
+  if (!node.IsMap()) return At(key, node, "is no section with keys of its own");
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar()) return At(key, entry.first, "has a key that is no text");
+    const std::string name = entry.first.Scalar();
+    if (!seen.insert(name).second) return At(key + "." + name, entry.first, "is given twice");
+    RETURN_IF_ERROR(read(name, entry.second));
+  }
+  return absl::OkStatus();
+}
+
+Status ReadValue(const std::string& key, const YAML::Node& node, const Readers& readers,
+                 const std::string& name) {
+  const auto reader = readers.find(name);
+  if (reader == readers.end()) return At(key, node, "unknown key");
+  if (!node.IsScalar()) return At(key, node, "is no single value");
+  return At(key, node, reader->second(node.Scalar()));
+}
+
+Status ReadHosts(const std::string& key, const YAML::Node& node, std::vector<std::string>* hosts) {
+  if (!node.IsSequence()) return At(key, node, "is no list");
+  if (node.size() > limits::kMaxHostsPerRule) {
+    return At(
+        key, node,
+        fmt::format("{} hosts are over the limit of {}", node.size(), limits::kMaxHostsPerRule));
+  }
+  for (const YAML::Node& host : node) {
+    if (!host.IsScalar()) return At(key, host, "holds something that is no name");
+    StatusOr<std::string> read = ReadHost(host.Scalar());
+    if (!read.ok()) return At(key, host, read.status());
+    hosts->push_back(*std::move(read));
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<std::string> ReadName(const std::string& text) {
+  RETURN_IF_ERROR(ValidateSourceName(text));
+  return text;
+}
+
+Status ReadRule(const std::string& key, const YAML::Node& node, HostRule* rule) {
+  const Readers readers = {
+      {"name", Into(&ReadName, &rule->name)},
+      {"suffix", Into(&ReadSuffix, &rule->suffix)},
+      {"min_delay", Into(&ReadSpan, &rule->min_delay)},
+      {"max_in_flight", Into(&ReadLimit, &rule->max_in_flight)},
+      {"min_page_interval", Into(&ReadSpan, &rule->min_page_interval)},
+      {"max_crawls",
+       [rule](const std::string& text) -> Status {
+         ASSIGN_OR_RETURN(rule->max_crawls, ParseCrawlCap(text));
+         return absl::OkStatus();
+       }},
+      {"hours",
+       [rule](const std::string& text) -> Status {
+         ASSIGN_OR_RETURN(rule->hours, ParseDayHours(text));
+         return absl::OkStatus();
+       }},
+  };
+  RETURN_IF_ERROR(
+      ReadMap(key, node, [&](const std::string& name, const YAML::Node& value) -> Status {
+        const std::string its = key + "." + name;
+        if (name == "hosts") return ReadHosts(its, value, &rule->hosts);
+        if (name == "group") return ReadGroupTerms(its, value, &rule->group.emplace());
+        return ReadValue(its, value, readers, name);
+      }));
+  return rule->name.empty() ? At(key + ".name", node, "is missing") : absl::OkStatus();
+}
+
+}  // namespace
+
+Status ReadHostRules(const std::string& key, const YAML::Node& node, std::vector<HostRule>* rules) {
+  rules->clear();
+  if (node.IsNull()) return absl::OkStatus();
+  if (!node.IsSequence()) return At(key, node, "is no list");
+  if (node.size() > limits::kMaxHostRules) {
+    return At(key, node,
+              fmt::format("{} rules are over the limit of {}", node.size(), limits::kMaxHostRules));
+  }
+  for (size_t i = 0; i < node.size(); ++i) {
+    RETURN_IF_ERROR(ReadRule(fmt::format("{}[{}]", key, i), node[i], &rules->emplace_back()));
+  }
+  return absl::OkStatus();
+}
+
+Status ReadGroupTerms(const std::string& key, const YAML::Node& node, GroupTerms* terms) {
+  *terms = GroupTerms();
+  const Readers readers = {{"min_delay", Into(&ReadSpan, &terms->min_delay)},
+                           {"max_in_flight", Into(&ReadLimit, &terms->max_in_flight)}};
+  RETURN_IF_ERROR(ReadMap(key, node, [&](const std::string& name, const YAML::Node& value) {
+    return ReadValue(key + "." + name, value, readers, name);
+  }));
+  return *terms == GroupTerms() ? At(key, node, "sets nothing") : absl::OkStatus();
+}
+
+}  // namespace freshet

@@ -1,0 +1,27 @@
+// The rules of politeness in a configuration: `politeness.rules` and `politeness.by_address`.
+#ifndef FRESHET_SERVER_CONFIG_POLITENESS_H_
+#define FRESHET_SERVER_CONFIG_POLITENESS_H_
+
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/schedule/host_group.h"
+#include "core/schedule/host_rules.h"
+
+namespace YAML {
+class Node;
+}  // namespace YAML
+
+namespace freshet {
+
+// Take the place of what was read before. InvalidArgument begins with the key at fault, and says
+// the line. What holds of all rules together is for HostRules::Make.
+[[nodiscard]] Status ReadHostRules(const std::string& key, const YAML::Node& node,
+                                   std::vector<HostRule>* rules);
+[[nodiscard]] Status ReadGroupTerms(const std::string& key, const YAML::Node& node,
+                                    GroupTerms* terms);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_CONFIG_POLITENESS_H_
