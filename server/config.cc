@@ -13,6 +13,7 @@
 
 #include "core/base/text.h"
 #include "server/base/host_port.h"
+#include "server/config_limits.h"
 #include "server/config_politeness.h"
 #include "server/config_values.h"
 #include "yaml-cpp/eventhandler.h"
@@ -113,6 +114,14 @@ Setter Count(T ServerConfig::*field, int64_t low, int64_t high) {
   };
 }
 
+Setter Number(double ServerConfig::*field) {
+  return [field](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(const double number, ParseItemRate(text));
+    config->*field = number;
+    return absl::OkStatus();
+  };
+}
+
 Status SetMaxCrawls(const std::string& text, ServerConfig* config) {
   ASSIGN_OR_RETURN(config->politeness.max_crawls, ParseCrawlCap(text));
   return absl::OkStatus();
@@ -128,9 +137,37 @@ Status SetEstimator(const std::string& text, ServerConfig* config) {
   return absl::OkStatus();
 }
 
-// Every key of the file, as `section.key`, but for those of ListOf.
-const std::map<std::string, Setter>& Setters() {
-  static const std::map<std::string, Setter> kSetters = {
+// Those of the section `limits`, but for the rates of sources.
+std::map<std::string, Setter> LimitSetters() {
+  return {
+      {"limits.connections", Count(&ServerConfig::max_connections, 1, kMost)},
+      {"limits.connections_per_client", Count(&ServerConfig::max_connections_per_client, 1, kMost)},
+      {"limits.connection_idle", Span(&ServerConfig::max_connection_idle)},
+      {"limits.connection_age", Span(&ServerConfig::max_connection_age)},
+      {"limits.connection_grace", Span(&ServerConfig::connection_grace)},
+      {"limits.metadata_bytes",
+       Count(&ServerConfig::max_metadata_bytes, 1 << 10, limits::kMaxMessageBytes)},
+      {"limits.message_bytes",
+       Count(&ServerConfig::max_message_bytes, 1 << 10, limits::kMaxMessageBytes)},
+      {"limits.message_items",
+       Count(&ServerConfig::max_message_items, 1, limits::kMaxItemsPerMessage)},
+      {"limits.url_bytes", Count(&ServerConfig::max_url_bytes, 64, limits::kMaxUrlBytes)},
+      {"limits.items_per_second_per_client", Number(&ServerConfig::items_per_second_per_client)},
+      {"limits.items_per_second_per_source", Number(&ServerConfig::items_per_second_per_source)},
+      {"limits.hosts", Count(&ServerConfig::max_hosts, 0, limits::kMaxPageIds)},
+      {"limits.pages_per_host", Count(&ServerConfig::max_pages_per_host, 0, limits::kMaxPageIds)},
+      {"limits.streams", Count(&ServerConfig::max_streams, 1, kMost)},
+      {"limits.streams_per_client", Count(&ServerConfig::max_streams_per_client, 1, kMost)},
+      {"limits.streams_per_connection", Count(&ServerConfig::max_streams_per_connection, 1, kMost)},
+      {"limits.unacknowledged_bytes",
+       Count(&ServerConfig::max_unacked_bytes, limits::kMaxMessageBytes, int64_t{1} << 40)},
+      {"limits.list_write_timeout", Span(&ServerConfig::list_write_timeout)},
+      {"limits.workers", Count(&ServerConfig::max_workers, 1, kMost)},
+  };
+}
+
+std::map<std::string, Setter> SettersOfOthers() {
+  return {
       {"data_dir", Text(&ServerConfig::data_dir)},
       {"listen", Text(&ServerConfig::listen)},
       {"http_listen", Text(&ServerConfig::http_listen)},
@@ -179,13 +216,7 @@ const std::map<std::string, Setter>& Setters() {
       {"epochs.interval", Span(&ServerConfig::epoch_interval)},
       {"keepalive.interval", Span(&ServerConfig::keepalive_interval)},
       {"keepalive.timeout", Span(&ServerConfig::keepalive_timeout)},
-      {"limits.connections", Count(&ServerConfig::max_connections, 1, kMost)},
-      {"limits.streams", Count(&ServerConfig::max_streams, 1, kMost)},
-      {"limits.streams_per_connection", Count(&ServerConfig::max_streams_per_connection, 1, kMost)},
-      {"limits.unacknowledged_bytes",
-       Count(&ServerConfig::max_unacked_bytes, limits::kMaxMessageBytes, int64_t{1} << 40)},
-      {"limits.list_write_timeout", Span(&ServerConfig::list_write_timeout)},
-      {"limits.workers", Count(&ServerConfig::max_workers, 1, kMost)},
+      {"workers.max_credit", Count(&ServerConfig::max_credit, 1, limits::kMaxCreditPerWorker)},
       {"workers.max_open_leases",
        Count(&ServerConfig::max_open_leases, 1, limits::kMaxOpenLeasesPerWorker)},
       {"workers.max_newcomer_leases",
@@ -193,6 +224,15 @@ const std::map<std::string, Setter>& Setters() {
       {"workers.half_closed_wait", Span(&ServerConfig::half_closed_wait)},
       {"shutdown.grace", Span(&ServerConfig::shutdown_grace)},
   };
+}
+
+// Every key of the file, as `section.key`, but for those of ListOf.
+const std::map<std::string, Setter>& Setters() {
+  static const std::map<std::string, Setter> kSetters = [] {
+    std::map<std::string, Setter> setters = LimitSetters();
+    setters.merge(SettersOfOthers());
+    return setters;
+  }();
   return kSetters;
 }
 
@@ -231,6 +271,10 @@ Status ApplyMap(const YAML::Node& map, const std::string& section, ServerConfig*
     const YAML::Node& value = entry.second;
     if (std::vector<std::string>* list = ListOf(key, config); list != nullptr) {
       RETURN_IF_ERROR(ApplyList(key, value, list));
+      continue;
+    }
+    if (key == "limits.items_per_second_of_source") {
+      RETURN_IF_ERROR(ReadItemRates(key, value, &config->items_per_second_of_source));
       continue;
     }
     if (key == "politeness.rules") {
@@ -317,6 +361,11 @@ Status ValidateSpans(const ServerConfig& config) {
                             Duration::Hours(1)));
   RETURN_IF_ERROR(CheckSpan("limits.list_write_timeout", config.list_write_timeout,
                             Duration::Millis(10), Duration::Days(1)));
+  for (const auto& [key, span] : {std::pair{"limits.connection_idle", config.max_connection_idle},
+                                  {"limits.connection_age", config.max_connection_age},
+                                  {"limits.connection_grace", config.connection_grace}}) {
+    if (span != Duration()) RETURN_IF_ERROR(CheckSpan(key, span, Duration::Millis(10), kYear));
+  }
   RETURN_IF_ERROR(CheckSpan("workers.half_closed_wait", config.half_closed_wait, Duration(),
                             Duration::Hours(1)));
   return CheckSpan("shutdown.grace", config.shutdown_grace, Duration(), Duration::Seconds(600));

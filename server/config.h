@@ -4,6 +4,7 @@
 #define FRESHET_SERVER_CONFIG_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -93,15 +94,34 @@ struct ServerConfig {
   Duration keepalive_interval = Duration::Seconds(10);
   Duration keepalive_timeout = Duration::Seconds(5);
   int max_connections = limits::kMaxConnections;
+  int max_connections_per_client = limits::kMaxConnectionsPerClient;
   int max_streams = limits::kMaxStreams;
+  int max_streams_per_client = limits::kMaxStreamsPerClient;
   int max_streams_per_connection = limits::kMaxStreamsPerConnection;
+  int max_metadata_bytes = limits::kMaxMetadataBytes;  // of a call
+  int max_message_bytes = limits::kMaxMessageBytes;
+  int max_message_items = limits::kMaxItemsPerMessage;
+  int max_url_bytes = limits::kMaxUrlBytes;  // of pages that are added
+  // Connections without a call for so long, and those that are so old, are asked to go; what is
+  // still open on them after the grace is cut. Zero: never.
+  Duration max_connection_idle;
+  Duration max_connection_age;
+  Duration connection_grace;
   int64_t max_unacked_bytes = limits::kMaxUnackedBytes;
+  // What may come in a second; 0: any number. A client has that of its identity where it has one.
+  double items_per_second_per_client = 0;
+  double items_per_second_per_source = 0;
+  std::map<std::string, double> items_per_second_of_source;  // of those that have another
+  // Of what there may be; 0: any number.
+  int64_t max_hosts = 0;
+  int64_t max_pages_per_host = 0;
   // How long a client may leave a part of a list or an export unread.
   Duration list_write_timeout = Duration::Seconds(30);
 
   // Workers: of those there may be, what each may have open at most and those of which no result
   // has come together, and how long one that has said all it will waits for its next assignment.
   int max_workers = limits::kMaxWorkers;
+  int64_t max_credit = limits::kMaxCreditPerWorker;
   int max_open_leases = limits::kMaxOpenLeasesPerWorker;
   int max_newcomer_leases = limits::kNewcomerLeases;
   Duration half_closed_wait = Duration::Seconds(30);

@@ -57,9 +57,7 @@ class Serving::ShardNews final : public ShardObserver {
   void OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) override {
     serving_.dispatcher_.OnGroups(shard, standings);
   }
-  void OnQuarantine(const QuarantineNews& news) override {
-    LogQuarantine(news, serving_.sources_);
-  }
+  void OnQuarantine(const QuarantineNews& news) override { LogQuarantine(news, serving_.sources_); }
   void OnCrawlEmptied(uint16_t shard, const std::string& crawl) override {
     serving_.crawls_->OnEmptied(shard, crawl);
   }
@@ -80,13 +78,18 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                 [this](const Settings& settings, RuntimeSettings::Done done) {
                   router_.SubmitAlways(Slot(), ChangeSettings{settings}, std::move(done));
                 }),
+      sources_({.usual = config.items_per_second_per_source,
+                .by_name = config.items_per_second_of_source}),
       crawls_(std::move(loaded.crawls)),
       streams_({.streams = static_cast<size_t>(config.max_streams),
+                .streams_per_client = static_cast<size_t>(config.max_streams_per_client),
                 .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
       listings_(limits::kMaxListings),
       dispatcher_(router_, clock, RateOf(loaded.globals.settings, config),
-                  static_cast<uint64_t>(config.max_open_leases),
-                  static_cast<uint64_t>(config.max_newcomer_leases), config.max_lateness),
+                  {.open_leases = static_cast<uint64_t>(config.max_open_leases),
+                   .newcomer_leases = static_cast<uint64_t>(config.max_newcomer_leases),
+                   .credit = static_cast<uint64_t>(config.max_credit)},
+                  config.max_lateness),
       plans_({.interval = config.epoch_interval}, router_, [this] { return dispatcher_.rate(); }),
       shard_news_(std::make_unique<ShardNews>(*this)),
       context_{.config = config,

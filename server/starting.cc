@@ -35,8 +35,11 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, int table_files) {
   const auto exchange = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
   // One for all shards: a group is one object.
   ASSIGN_OR_RETURN(const auto rules, HostRules::Make(config_.host_rules, config_.by_address));
+  const auto most_hosts = static_cast<uint64_t>(config_.max_hosts);
+  const auto hosts = std::make_shared<Quota>(most_hosts > 0 ? most_hosts : UINT64_MAX);
   for (int i = 0; i < config_.shards; ++i) {
     ShardSettings settings = SettingsOf(loaded, i);
+    settings.state.host_quota = hosts;
     settings.state.host_rules = rules;
     settings.epochs.exchange = exchange;
     loaded.shards.push_back(std::make_unique<Shard>(settings, *loaded.store, clock_, observer_));
@@ -106,6 +109,9 @@ ShardSettings Starter::SettingsOf(const LoadedStore& loaded, int shard) const {
   settings.state.max_gone_backoff = config_.max_gone_backoff;
   settings.state.retire_moved = config_.retire_moved;
   settings.state.signal_delay = config_.signal_delay;
+  if (config_.max_pages_per_host > 0) {
+    settings.state.max_pages_per_host = static_cast<uint64_t>(config_.max_pages_per_host);
+  }
   settings.state.shard = static_cast<uint16_t>(shard);
   settings.state.generation = static_cast<uint32_t>(loaded.store->generation());
   settings.epochs.first_slot = Slot(static_cast<uint16_t>(shard));

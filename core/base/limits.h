@@ -63,6 +63,14 @@ inline constexpr int kNewcomerLeases = 2 * kMaxOpenLeasesPerWorker;
 inline constexpr int kMaxNewcomerLeases = 10 * kMaxOpenLeasesPerWorker;
 inline constexpr int kMaxConnections = 10'000;
 inline constexpr int kMaxStreams = 10'000;
+// Of one client: another always finds a place.
+inline constexpr int kMaxConnectionsPerClient = kMaxConnections / 2;
+inline constexpr int kMaxStreamsPerClient = kMaxStreams / 2;
+// Clients of which it is remembered how many items they may send.
+inline constexpr size_t kMaxClients = 65'536;
+inline constexpr double kMostItemsPerSecond = 1e9;
+// Of the metadata of a call: names, values and 32 bytes for each.
+inline constexpr int kMaxMetadataBytes = 8 << 10;
 inline constexpr int kMaxStreamsPerConnection = 1000;
 // Messages of all streams that were read and not yet acknowledged; past it no stream is read.
 inline constexpr int64_t kMaxUnackedBytes = int64_t{128} << 20;

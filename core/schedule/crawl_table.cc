@@ -15,20 +15,6 @@ bool HasPoliteness(const CrawlRecord& record) {
 
 }  // namespace
 
-bool TakenPlaces::Use(const CrawlQuota* quota) {
-  const auto it = std::find_if(quotas_.begin(), quotas_.end(),
-                               [quota](const auto& taken) { return taken.get() == quota; });
-  if (it == quotas_.end()) return false;
-  std::swap(*it, quotas_.back());
-  quotas_.pop_back();
-  return true;
-}
-
-void TakenPlaces::Return() {
-  for (const auto& quota : quotas_) quota->Give(1);
-  quotas_.clear();
-}
-
 CrawlCounters& CrawlCounters::operator+=(const CrawlCounters& other) {
   pages += other.pages;
   hosts += other.hosts;
@@ -81,7 +67,7 @@ void CrawlTable::CountTerms(CrawlIndex crawl, bool come) {
 void CrawlTable::SetTerms(CrawlIndex crawl, Terms terms) {
   Crawl& its = of(crawl);
   CountTerms(crawl, /*come=*/false);
-  const CrawlQuota* before = its.terms == nullptr ? nullptr : its.terms->quota.get();
+  const Quota* before = its.terms == nullptr ? nullptr : its.terms->quota.get();
   if (terms.quota != nullptr && terms.quota.get() != before) terms.quota->Add(its.counters.pages);
   has_classes_ = has_classes_ || terms.crawl_class != 0;
   its.deleting = terms.record.deleting;

@@ -2,7 +2,6 @@
 #ifndef FRESHET_CORE_SCHEDULE_CRAWL_TABLE_H_
 #define FRESHET_CORE_SCHEDULE_CRAWL_TABLE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "core/base/segmented_array.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
+#include "core/schedule/quota.h"
 
 namespace freshet {
 
@@ -29,50 +29,6 @@ using ClassSet = uint64_t;
 inline constexpr ClassSet kAllClasses = ~ClassSet{0};
 constexpr ClassSet SetOf(CrawlClass crawl_class) { return ClassSet{1} << crawl_class; }
 static_assert(limits::kMaxCrawlClasses == 64);
-
-// How many pages a crawl id may have, over all shards, and has. Thread-safe.
-class CrawlQuota {
- public:
-  // Takes the place of one more page; false: there is none.
-  [[nodiscard]] bool Take() {
-    if (pages_.fetch_add(1) < most_.load()) return true;
-    pages_.fetch_sub(1);
-    return false;
-  }
-  // Counts pages that are there already.
-  void Add(uint64_t pages) { pages_.fetch_add(pages); }
-  void Give(uint64_t pages) { pages_.fetch_sub(pages); }
-  void SetMost(uint64_t most) { most_ = most; }
-  [[nodiscard]] uint64_t most() const { return most_; }
-
- private:
-  std::atomic<uint64_t> pages_{0};
-  std::atomic<uint64_t> most_{UINT64_MAX};
-};
-
-// Places that were taken for pages which are still to be committed: those that are not used go back
-// with this. Movable, thread-compatible.
-class TakenPlaces {
- public:
-  TakenPlaces() = default;
-  TakenPlaces(TakenPlaces&& other) noexcept { swap(other); }
-  TakenPlaces& operator=(TakenPlaces&& other) noexcept {
-    swap(other);
-    return *this;
-  }
-  TakenPlaces(const TakenPlaces&) = delete;
-  TakenPlaces& operator=(const TakenPlaces&) = delete;
-  ~TakenPlaces() { Return(); }
-
-  void Add(std::shared_ptr<CrawlQuota> quota) { quotas_.push_back(std::move(quota)); }
-  // A page takes its place; false: none was taken for it.
-  bool Use(const CrawlQuota* quota);
-  void Return();
-
- private:
-  void swap(TakenPlaces& other) { quotas_.swap(other.quotas_); }
-  std::vector<std::shared_ptr<CrawlQuota>> quotas_;
-};
 
 // Since the crawl id was first seen by this run, but for what there is now.
 struct CrawlCounters {
@@ -98,7 +54,7 @@ class CrawlTable {
   struct Terms {
     CrawlRecord record;
     CrawlClass crawl_class = 0;
-    std::shared_ptr<CrawlQuota> quota;  // null: any number of pages
+    std::shared_ptr<Quota> quota;  // null: any number of pages
   };
 
   // The index of the crawl id, maybe a new one; nullopt: there are limits::kMaxCrawls.

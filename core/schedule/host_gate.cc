@@ -48,6 +48,7 @@ HostId HostGate::Intern(const std::string& host) {
   const auto [it, inserted] = ids_.try_emplace(host, next);
   if (inserted) {
     free_ids_.empty() ? hosts_.resize(hosts_.size() + 1) : free_ids_.pop_back();
+    if (quota_ != nullptr) quota_->Add(1);
     Host& entry = hosts_[next.value()];
     entry.record.host = host;
     entry.rule = rules_->Find(host);
@@ -266,6 +267,7 @@ void HostGate::Forget(HostId host) {
   ids_.erase(entry.record.host);
   entry = Host();
   free_ids_.push_back(host);
+  if (quota_ != nullptr) quota_->Give(1);
 }
 
 }  // namespace freshet

@@ -23,6 +23,7 @@
 #include "core/schedule/host_groups.h"
 #include "core/schedule/host_rules.h"
 #include "core/schedule/host_terms.h"
+#include "core/schedule/quota.h"
 
 namespace freshet {
 
@@ -33,14 +34,16 @@ namespace freshet {
 class HostGate {
  public:
   // `forgiven_in`: HostBackoff::quiet. `rules`: null is none. `max_crawl_delay`: that a host has of
-  // what its robots.txt asks for, at most.
+  // what its robots.txt asks for, at most. `quota` counts the hosts that are known; null is none.
   explicit HostGate(const PolitenessDefaults& defaults,
                     Duration forgiven_in = Duration::Seconds(600),
                     std::shared_ptr<const HostRules> rules = nullptr,
-                    Duration max_crawl_delay = Duration::Seconds(300))
+                    Duration max_crawl_delay = Duration::Seconds(300),
+                    std::shared_ptr<Quota> quota = nullptr)
       : throttles_forgiven_in_(forgiven_in),
         rules_(rules == nullptr ? std::make_shared<const HostRules>() : std::move(rules)),
-        max_crawl_delay_(max_crawl_delay) {
+        max_crawl_delay_(max_crawl_delay),
+        quota_(std::move(quota)) {
     SetDefaults(defaults);
   }
 
@@ -58,8 +61,8 @@ class HostGate {
   [[nodiscard]] const HostRule* RuleOf(HostId host) const { return hosts_.at(host.value()).rule; }
 
   // The group that the host is in from now on, for as long as it is known; null: none. What the
-  // group bears is not part of FreeAt. When the host becomes known, and whenever the address changes
-  // that is reported for it, it is put into that of its rule, else of its address.
+  // group bears is not part of FreeAt. When the host becomes known, and whenever the address
+  // changes that is reported for it, it is put into that of its rule, else of its address.
   void SetGroup(HostId host, std::shared_ptr<const HostGroup> group);
   // Null: none.
   [[nodiscard]] const std::shared_ptr<const HostGroup>& GroupOf(HostId host) const {
@@ -105,8 +108,8 @@ class HostGate {
   [[nodiscard]] Instant FreeAt(HostId host, Instant now) const;
   // The same but for what is out.
   [[nodiscard]] Instant AllowedAt(HostId host, Instant now) const;
-  // Between two assignments of the host whose picks were out together, if they come to be later than
-  // what they were picked for: by then its delay holds, and a cap over so short a time.
+  // Between two assignments of the host whose picks were out together, if they come to be later
+  // than what they were picked for: by then its delay holds, and a cap over so short a time.
   [[nodiscard]] Duration Spacing(HostId host) const;
   // How long the store must know of an assignment of the host, at least, for all delays to hold.
   [[nodiscard]] Duration LongestDelay(HostId host) const;
@@ -170,6 +173,7 @@ class HostGate {
   Duration throttles_forgiven_in_;
   std::shared_ptr<const HostRules> rules_;  // of which `hosts_` have pointers
   Duration max_crawl_delay_;
+  std::shared_ptr<Quota> quota_;
   AddressGroups addresses_;
   Instant heard_;
   std::vector<Host> hosts_;  // by HostId

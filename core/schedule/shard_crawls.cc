@@ -164,6 +164,7 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
   }
   if (host != nullptr && host->deleting) return BeingDeleted("host", event.host);
   if (!created) return absl::OkStatus();
+  RETURN_IF_ERROR(AdmitToHost(event.host, txn));
   if (!crawl) {
     const size_t staged = txn.created() + txn.crawls.size();
     return crawls.size() + staged < limits::kMaxCrawls ? absl::OkStatus()
@@ -180,6 +181,27 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
   return absl::OkStatus();
 }
 
+Status ShardState::Impl::AdmitToHost(const std::string& host, Transaction& txn) const {
+  const std::optional<HostId> id = hosts.Find(host);
+  const uint64_t created = txn.CreatedPagesOf(host);
+  const uint64_t pages_of_host = (id ? hosts.pages(*id) : 0) + created;
+  if (pages_of_host >= options.max_pages_per_host) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "url: {} has {} pages, the most that a host may have", host, pages_of_host);
+  }
+  if (id || created > 0) return absl::OkStatus();
+  const std::shared_ptr<Quota>& quota = options.host_quota;
+  if (quota == nullptr) return absl::OkStatus();
+  if (!quota->Take()) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "url: {} is not known, and there are {} hosts, the most that this server "
+                      "may have",
+                      host, quota->most());
+  }
+  txn.places.Add(quota);
+  return absl::OkStatus();
+}
+
 // --- Deletions ---
 
 void ShardState::Impl::RemoveStaged(Transaction::Page& page, Transaction& txn) const {
@@ -192,7 +214,7 @@ void ShardState::Impl::RemoveStaged(Transaction::Page& page, Transaction& txn) c
 
 Reply ShardState::Impl::Step(const DeleteHost& event, Instant, Transaction& txn) {
   const bool known = hosts.Find(event.host) || txn.FindHost(event.host) != nullptr ||
-                     txn.CreatesPageOf(event.host);
+                     txn.CreatedPagesOf(event.host) > 0;
   if (!known) return Refused(NotFound("host: {} has neither pages nor settings", event.host));
   StagedHost(event.host, txn)->deleting = true;
   return {};
@@ -205,7 +227,7 @@ Reply ShardState::Impl::Step(const RemoveDeleted& event, Instant, Transaction& t
 
 Reply ShardState::Impl::Step(const EndHostDeletion& event, Instant, Transaction& txn) {
   const std::optional<HostId> id = hosts.Find(event.host);
-  if (!id || hosts.pages(*id) > 0 || txn.CreatesPageOf(event.host)) return {};
+  if (!id || hosts.pages(*id) > 0 || txn.CreatedPagesOf(event.host) > 0) return {};
   HostRecord* host = StagedHost(event.host, txn);
   if (!host->deleting) return {};
   // What it has asked for, and when it was fetched, is forgotten in its time, and the host with it.

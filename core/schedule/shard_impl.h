@@ -209,6 +209,8 @@ class ShardState::Impl {
   // Whether an upsert is taken, as far as its crawl id and host go; `created`: of a new page, whose
   // place is then taken.
   [[nodiscard]] Status AdmitUpsert(const UpsertPage& event, bool created, Transaction& txn) const;
+  // Whether the host may have one more page; takes the place of a host that is not known.
+  [[nodiscard]] Status AdmitToHost(const std::string& host, Transaction& txn) const;
   void InstallCrawls(const Transaction& txn);
   void InstallCrawl(const CrawlTable::Terms& terms);
   // To count what happens to the page; null: nobody knows its crawl id yet.

@@ -22,7 +22,7 @@ ShardState::Impl::Impl(const ShardOptions& shard_options)
     : options(shard_options),
       estimator(shard_options.estimator),
       hosts(shard_options.politeness, shard_options.host_backoff.quiet, shard_options.host_rules,
-            shard_options.max_crawl_delay),
+            shard_options.max_crawl_delay, shard_options.host_quota),
       leases(shard_options.generation),
       picks(pages, hosts, shard_options.policy, &crawls),
       edges(shard_options.estimator.day) {}

@@ -39,6 +39,7 @@
 #include "core/schedule/host_groups.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/page_plan.h"
+#include "core/schedule/quota.h"
 #include "core/schedule/transaction.h"
 
 namespace freshet {
@@ -71,6 +72,9 @@ struct ShardOptions {
   // greedy_ncis_d discards signals that arrive within this time after a crawl (T_delay).
   Duration signal_delay;
   uint64_t max_pages = limits::kMaxPagesPerShard;
+  // Pages of a host that is given one more, and hosts of all shards that are given a page, at most.
+  uint64_t max_pages_per_host = UINT64_MAX;
+  std::shared_ptr<Quota> host_quota;  // null: any number
   uint16_t shard = 0;
   // Makes lease ids of different runs of the program differ; from the store.
   uint32_t generation = 1;

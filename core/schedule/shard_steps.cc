@@ -767,7 +767,7 @@ Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) {
 Reply ShardState::Impl::Step(const ForgetHost& event, Instant now, Transaction& txn) {
   const std::optional<HostId> id = hosts.Find(event.host);
   if (!id || !hosts.CanForget(*id, now)) return {};
-  if (txn.FindHost(event.host) != nullptr || txn.CreatesPageOf(event.host)) {
+  if (txn.FindHost(event.host) != nullptr || txn.CreatedPagesOf(event.host) > 0) {
     // To be looked at again once what this batch does to it is seen.
     hosts.Rest(*id);
     return {};

@@ -102,11 +102,12 @@ HostRecord* Transaction::FindHost(const std::string& host) {
   return it == by_host_.end() ? nullptr : it->second;
 }
 
-bool Transaction::CreatesPageOf(const std::string& host) {
+uint64_t Transaction::CreatedPagesOf(const std::string& host) {
   for (; scanned_ < pages_.size(); ++scanned_) {
-    if (pages_[scanned_].created) created_hosts_.insert(pages_[scanned_].record.host);
+    if (pages_[scanned_].created) ++created_of_[pages_[scanned_].record.host];
   }
-  return created_hosts_.contains(host);
+  const auto it = created_of_.find(host);
+  return it == created_of_.end() ? 0 : it->second;
 }
 
 HostRecord* Transaction::PutHost(HostRecord record) {
@@ -172,7 +173,7 @@ void Transaction::Reset() {
   created_ = 0;
   keyed_ = 0;
   scanned_ = 0;
-  created_hosts_.clear();
+  created_of_.clear();
   forgotten_hosts_.clear();
   newly_remembered_ = 0;
 }

@@ -69,10 +69,10 @@ class Transaction {
   [[nodiscard]] HostRecord* FindHost(const std::string& host);
   HostRecord* PutHost(HostRecord record);
   // Removes a host; a later page or record of it has it stay. Precondition: neither FindHost nor
-  // CreatesPageOf has it.
+  // CreatedPagesOf has it.
   void ForgetHost(const std::string& host) { forgotten_hosts_.insert(host); }
-  // Whether the batch has added a page of the host, be it removed again.
-  [[nodiscard]] bool CreatesPageOf(const std::string& host);
+  // How many pages of the host the batch has added, be they removed again.
+  [[nodiscard]] uint64_t CreatedPagesOf(const std::string& host);
   [[nodiscard]] const absl::flat_hash_set<std::string>& forgotten_hosts() const {
     return forgotten_hosts_;
   }
@@ -94,7 +94,7 @@ class Transaction {
   std::vector<SourceRecord> sources;
   // What was set for crawl ids, or is set no more, in order.
   std::vector<std::variant<SetCrawl, ForgetCrawl>> crawls;
-  TakenPlaces places;  // of pages that this batch creates
+  TakenPlaces places;  // of pages and hosts that this batch creates
   std::optional<Settings> settings;
   std::optional<EpochRecord> epoch;
   // Hashes of signal ids that this batch takes.
@@ -125,8 +125,8 @@ class Transaction {
   size_t newly_remembered_ = 0;
   size_t created_ = 0;
   size_t keyed_ = 0;    // pages that are in by_key_
-  size_t scanned_ = 0;  // pages whose hosts are in created_hosts_ if they were created
-  absl::flat_hash_set<std::string> created_hosts_;
+  size_t scanned_ = 0;  // pages that created_of_ counts if they were created
+  absl::flat_hash_map<std::string, uint64_t> created_of_;  // by host
   absl::flat_hash_set<std::string> forgotten_hosts_;
   absl::flat_hash_set<Page*, KeyHash, KeyEqual> by_key_;
   absl::flat_hash_map<PageNumber, Page*> by_number_;

@@ -105,13 +105,21 @@ v1::BatchAck RefusedBatch(uint64_t sequence, size_t items, const Status& why) {
   return ack;
 }
 
-Status CheckItemCount(std::string_view field, int items) {
+Status CheckItemCount(std::string_view field, int items, const ServerConfig& config) {
   if (items == 0) return InvalidArgument("{}: is empty", field);
-  if (items > limits::kMaxItemsPerMessage) {
+  if (items > config.max_message_items) {
     return InvalidArgument("{}: {} items, at most {} are allowed in a message", field, items,
-                           limits::kMaxItemsPerMessage);
+                           config.max_message_items);
   }
   return absl::OkStatus();
+}
+
+Status CheckUrlSize(std::string_view url, const ServerConfig& config) {
+  const auto most = static_cast<size_t>(config.max_url_bytes);
+  // What no URL may be longer than is for Canonicalise.
+  if (url.size() <= most || most == limits::kMaxUrlBytes) return absl::OkStatus();
+  return InvalidArgument("url: has {} bytes, at most {} are allowed here", url.size(),
+                         config.max_url_bytes);
 }
 
 const TextFault* FindTextFault(const std::vector<TextFault>& faults, int item) {

@@ -16,6 +16,7 @@
 #include "freshet/v1/types.pb.h"
 #include "server/api/wire.h"
 #include "server/auth/authoriser.h"
+#include "server/config.h"
 #include "server/engine/routed_event.h"
 #include "server/engine/router.h"
 
@@ -63,7 +64,9 @@ class Batch {
 [[nodiscard]] v1::BatchAck RefusedBatch(uint64_t sequence, size_t items, const Status& why);
 
 // InvalidArgument when there are no items, or more than a message may have.
-[[nodiscard]] Status CheckItemCount(std::string_view field, int items);
+[[nodiscard]] Status CheckItemCount(std::string_view field, int items, const ServerConfig& config);
+// InvalidArgument when the URL of a page that is to be added is longer than it may be.
+[[nodiscard]] Status CheckUrlSize(std::string_view url, const ServerConfig& config);
 
 // The first of the faults, by rising item, that an item has; nullptr: it has none.
 [[nodiscard]] const TextFault* FindTextFault(const std::vector<TextFault>& faults, int item);

@@ -2,7 +2,9 @@
 #ifndef FRESHET_SERVER_API_BATCH_STREAM_H_
 #define FRESHET_SERVER_API_BATCH_STREAM_H_
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -26,6 +28,7 @@ namespace freshet {
 //   StatusOr<Batch> Convert(const Request&, const std::vector<TextFault>&, const Caller&)
 //                                               all items, or why the whole message is refused
 //   void Count(const BatchCounts&)              what became of items
+//   Duration PayForSources(Batch&, Instant)     if items have sources: how long to read no further
 //
 // Thread-safe.
 template <typename Items>
@@ -35,9 +38,12 @@ class BatchStream final : public MessageStream {
   using Response = typename Items::Response;
 
   BatchStream(const ServerContext& context, const grpc::CallbackServerContext& call)
-      : context_(context), auth_(context.authoriser, Items::kPath, call), items_(context) {}
+      : context_(context),
+        auth_(context.authoriser, context.clock, Items::kPath, call),
+        items_(context) {}
 
   Status CheckCaller() const override { return auth_.Check(); }
+  const std::string& client() const override { return auth_.client(); }
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
@@ -45,18 +51,24 @@ class BatchStream final : public MessageStream {
     google::protobuf::Arena arena;
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
     MessageFaults faults;
-    if (const Status status = ParseMessage(bytes, &request, &faults); !status.ok()) {
+    if (const Status status = ParseMessage(bytes, &request, &faults, MostBytes(context_));
+        !status.ok()) {
       return Refuse(place, request, faults.items, status);
     }
     const int size = Items::Size(request);
-    if (const Status status = CheckItemCount(Items::kField, size); !status.ok()) {
+    if (const Status status = CheckItemCount(Items::kField, size, context_.config); !status.ok()) {
       return Refuse(place, request, static_cast<size_t>(size), status);
     }
     const StatusOr<const Caller*> caller = auth_.Get();
     if (!caller.ok()) return Refuse(place, request, static_cast<size_t>(size), caller.status());
-    const Duration pause = (*caller)->Pay(static_cast<uint64_t>(size), context_.clock.Now());
-    if (pause > Duration()) PauseReading(pause);
+    const Instant now = context_.clock.Now();
+    const Duration pause = (*caller)->Pay(static_cast<uint64_t>(size), now);
     StatusOr<Batch> batch = items_.Convert(request, faults.texts, **caller);
+    Duration source_pause;
+    if constexpr (requires { items_.PayForSources(*batch, now); }) {
+      if (batch.ok()) source_pause = items_.PayForSources(*batch, now);
+    }
+    SlowDown(pause, source_pause);
     if (!batch.ok()) return Refuse(place, request, static_cast<size_t>(size), batch.status());
     auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
     const bool go_on =
@@ -66,6 +78,13 @@ class BatchStream final : public MessageStream {
               self->Answer(place, std::move(ack));
             });
     if (!go_on) HoldReading();
+  }
+
+  // The client, or a source of its items, is over its rate by so much.
+  void SlowDown(Duration client, Duration source) {
+    if (client > Duration()) ++context_.counters.slowed_by_client;
+    if (source > Duration()) ++context_.counters.slowed_by_source;
+    if (const Duration pause = std::max(client, source); pause > Duration()) PauseReading(pause);
   }
 
   void Refuse(uint64_t place, const Request& request, size_t items, const Status& why) {

@@ -2,15 +2,9 @@
 
 #include "core/base/check.h"
 #include "grpc/grpc_security_constants.h"
+#include "server/base/client_network.h"
 
 namespace freshet {
-namespace {
-
-Credentials CredentialsFor(const Authoriser& authoriser, const grpc::CallbackServerContext& call) {
-  return authoriser.enabled() ? CredentialsOf(call) : Credentials();
-}
-
-}  // namespace
 
 Credentials CredentialsOf(const grpc::CallbackServerContext& call) {
   Credentials credentials;
@@ -23,26 +17,33 @@ Credentials CredentialsOf(const grpc::CallbackServerContext& call) {
   for (const grpc::string_ref& name : peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
     credentials.names.emplace_back(name.data(), name.size());
   }
+  credentials.network = NetworkOfPeer(call.peer());
   return credentials;
 }
 
-CallAuth::CallAuth(Authoriser& authoriser, std::string_view path,
+CallAuth::CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
                    const grpc::CallbackServerContext& call)
     : authoriser_(authoriser),
+      clock_(clock),
       rule_(FindMethod(path)),
-      credentials_(CredentialsFor(authoriser, call)),
-      generation_(authoriser.generation()) {
+      credentials_(CredentialsOf(call)) {
   CHECK(rule_ != nullptr, "{} has no rule", path);
+  Recognise();
+  client_ = Authoriser::ClientOf(caller_.ok() ? *caller_ : Caller(), credentials_);
+}
+
+void CallAuth::Recognise() {
+  generation_ = authoriser_.generation();
   caller_ = authoriser_.Check(*rule_, credentials_);
+  if (caller_.ok()) {
+    caller_->SetBudget(authoriser_.BudgetOf(*caller_, credentials_, clock_.Now()));
+  }
 }
 
 Status CallAuth::Check() const { return authoriser_.Check(*rule_, credentials_).status(); }
 
 StatusOr<const Caller*> CallAuth::Get() {
-  if (const uint64_t generation = authoriser_.generation(); generation != generation_) {
-    generation_ = generation;
-    caller_ = authoriser_.Check(*rule_, credentials_);
-  }
+  if (authoriser_.generation() != generation_) Recognise();
   RETURN_IF_ERROR(caller_.status());
   return &*caller_;
 }

@@ -4,11 +4,13 @@
 #define FRESHET_SERVER_API_CALLER_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/base/status.h"
 #include "grpcpp/server_context.h"
 #include "server/auth/authoriser.h"
+#include "server/base/system_clock.h"
 
 namespace freshet {
 
@@ -18,9 +20,12 @@ namespace freshet {
 // Who has opened a call of one method, for as long as it is open: identities may change meanwhile.
 class CallAuth {
  public:
-  // `path` is that of a MethodRule; `authoriser` outlives this.
-  CallAuth(Authoriser& authoriser, std::string_view path, const grpc::CallbackServerContext& call);
+  // `path` is that of a MethodRule; `authoriser` and `clock` outlive this.
+  CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
+           const grpc::CallbackServerContext& call);
 
+  // Whose calls are counted together (Authoriser::ClientOf). Thread-safe.
+  [[nodiscard]] const std::string& client() const { return client_; }
   // Whether the caller may go on. Thread-safe.
   [[nodiscard]] Status Check() const;
   // The caller as identities are now. Not OK as Check. Owner thread only; what it points to is
@@ -28,11 +33,16 @@ class CallAuth {
   [[nodiscard]] StatusOr<const Caller*> Get();
 
  private:
+  // Finds out who calls, as identities are now.
+  void Recognise();
+
   Authoriser& authoriser_;
+  Clock& clock_;
   const MethodRule* const rule_;
   const Credentials credentials_;
   uint64_t generation_ = 0;  // of caller_
   StatusOr<Caller> caller_;
+  std::string client_;
 };
 
 }  // namespace freshet

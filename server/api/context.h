@@ -33,6 +33,11 @@ struct HandlerCounters {
   std::atomic<uint64_t> signal_streams{0};
   std::atomic<uint64_t> upserts_applied{0};
   std::atomic<uint64_t> upserts_refused{0};
+  // Messages after which a stream was read no further for a while, for the rate of its client or of
+  // a source, and calls that came too early.
+  std::atomic<uint64_t> slowed_by_client{0};
+  std::atomic<uint64_t> slowed_by_source{0};
+  std::atomic<uint64_t> refused_by_client{0};
 };
 
 // Outlives the services. Thread-safe as far as its parts are.
@@ -53,6 +58,11 @@ struct ServerContext {
   Authoriser& authoriser;
   Instant started;
 };
+
+// Of a message, also once it is inflated.
+inline size_t MostBytes(const ServerContext& context) {
+  return static_cast<size_t>(context.config.max_message_bytes);
+}
 
 }  // namespace freshet
 

@@ -1,5 +1,7 @@
 #include "server/api/ingest_service.h"
 
+#include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -60,10 +62,20 @@ class Signals {
       batch.Add(i, fault.ok() ? ConvertSignal(request.signals(i), context_.sources, now) : fault);
     }
     SetPolls(OriginOf(request), &batch.events());
-    for (const RoutedEvent& event : batch.events()) {
-      context_.sources.CountSignals(std::get<SignalChange>(event.event).source, 1);
-    }
     return batch;
+  }
+  Duration PayForSources(Batch& batch, Instant now) const {
+    std::array<uint64_t, limits::kMaxSources> signals{};
+    for (const RoutedEvent& event : batch.events()) {
+      ++signals[std::get<SignalChange>(event.event).source];
+    }
+    Duration pause;
+    for (size_t source = 0; source < signals.size(); ++source) {
+      if (signals[source] == 0) continue;
+      const auto index = static_cast<uint8_t>(source);
+      pause = std::max(pause, context_.sources.TakeSignals(index, signals[source], now));
+    }
+    return pause;
   }
   void Count(const BatchCounts& counts) const {
     context_.counters.signals_refused += counts.refused;

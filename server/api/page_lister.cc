@@ -91,7 +91,7 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     grpc::ByteBuffer shared(bytes);
     Request request;
     MessageFaults faults;
-    const Status status = ParseMessage(&shared, &request, &faults);
+    const Status status = ParseMessage(&shared, &request, &faults, MostBytes(context_));
     if (!status.ok()) return Finish(GrpcStatusOf(status));
     if (!faults.texts.empty()) return Finish(GrpcStatusOf(StatusOf(faults.texts.front())));
     if (request.has_limit()) left_ = request.limit();
@@ -117,7 +117,7 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
  private:
   // A caller with limits lists what lies within them, and says so itself.
   [[nodiscard]] Status CheckQuery() {
-    CallAuth auth(context_.authoriser, PathOf(Request()), call_);
+    CallAuth auth(context_.authoriser, context_.clock, PathOf(Request()), call_);
     ASSIGN_OR_RETURN(const Caller* caller, auth.Get());
     if (!caller->limited()) return absl::OkStatus();
     return caller->CheckPage(query_.crawl_id.value_or(""), query_.host);

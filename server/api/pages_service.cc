@@ -32,8 +32,9 @@ class Upserts {
     Batch batch(request.sequence(), request.pages_size());
     batch.SetCaller(&caller);
     for (int i = 0; i < request.pages_size(); ++i) {
-      const Status texts = CheckTexts(faults, i);
-      batch.Add(i, texts.ok() ? ConvertPage(request.pages(i), reset, now) : texts);
+      Status fault = CheckTexts(faults, i);
+      if (fault.ok()) fault = CheckUrlSize(request.pages(i).url(), context_.config);
+      batch.Add(i, fault.ok() ? ConvertPage(request.pages(i), reset, now) : fault);
     }
     return batch;
   }
@@ -51,7 +52,8 @@ template <typename Request, typename Response>
 void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
              StatusOr<RoutedEvent> (*convert)(std::string_view, std::string_view)) {
   const Request& request = call->request();
-  if (const Status count = CheckItemCount("urls", request.urls_size()); !count.ok()) {
+  if (const Status count = CheckItemCount("urls", request.urls_size(), context.config);
+      !count.ok()) {
     return call->Answer(GrpcStatusOf(count));
   }
   const StatusOr<std::string> id = CanonicalCrawlId(request.crawl_id());
@@ -59,10 +61,9 @@ void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
   if (const Status may = call->caller().CheckCrawlId(*id); !may.ok()) {
     return call->Answer(GrpcStatusOf(may));
   }
-  const auto items = static_cast<uint64_t>(request.urls_size());
-  if (const Status may = call->caller().CheckRate(items, context.clock.Now()); !may.ok()) {
-    return call->Answer(GrpcStatusOf(may));
-  }
+  // The first of them was paid for by the call.
+  const auto others = static_cast<uint64_t>(request.urls_size()) - 1;
+  (void)call->caller().Pay(others, context.clock.Now());
   Batch batch(0, request.urls_size());
   batch.SetCaller(&call->caller());
   for (int i = 0; i < request.urls_size(); ++i) {

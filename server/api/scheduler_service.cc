@@ -18,7 +18,9 @@
 #include "server/api/ingest_service.h"
 #include "server/api/stream.h"
 #include "server/api/to_proto.h"
+#include "server/api/unary.h"
 #include "server/api/wire.h"
+#include "server/base/client_network.h"
 
 namespace freshet {
 namespace {
@@ -45,10 +47,11 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
  public:
   CrawlStream(const ServerContext& context, const grpc::CallbackServerContext& call)
       : context_(context),
-        address_(PeerWithoutPort(call.peer())),
-        auth_(context.authoriser, "/freshet.v1.SchedulerService/Crawl", call) {}
+        address_(NetworkText(NetworkOfPeer(call.peer()))),
+        auth_(context.authoriser, context.clock, "/freshet.v1.SchedulerService/Crawl", call) {}
 
   Status CheckCaller() const override { return auth_.Check(); }
+  const std::string& client() const override { return auth_.client(); }
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     if (!assignments.empty()) SendAssignments(assignments);
@@ -115,7 +118,8 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
     google::protobuf::Arena arena;
     auto& request = *google::protobuf::Arena::CreateMessage<v1::CrawlRequest>(&arena);
     MessageFaults faults;
-    if (const Status status = ParseMessage(bytes, &request, &faults); !status.ok()) {
+    if (const Status status = ParseMessage(bytes, &request, &faults, MostBytes(context_));
+        !status.ok()) {
       return Refuse(request, faults.items, status);
     }
     switch (request.message_case()) {
@@ -207,7 +211,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
   void OnResults(const v1::ResultBatch& results, const std::vector<TextFault>& faults) {
     const uint64_t place = OpenAck();
     const auto items = static_cast<size_t>(results.results_size());
-    Status fault = CheckItemCount("results", results.results_size());
+    Status fault = CheckItemCount("results", results.results_size(), context_.config);
     if (worker_ == kNone) fault = NotIntroduced();
     const StatusOr<const Caller*> caller = auth_.Get();
     if (!caller.ok()) fault = caller.status();
@@ -216,7 +220,10 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
       return AnswerResults(place, RefusedBatch(results.sequence(), items, fault));
     }
     const Duration pause = (*caller)->Pay(items, context_.clock.Now());
-    if (pause > Duration()) PauseReading(pause);
+    if (pause > Duration()) {
+      ++context_.counters.slowed_by_client;
+      PauseReading(pause);
+    }
     Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
     const bool go_on = std::move(batch).Submit(
@@ -230,7 +237,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
   void OnReturns(const v1::LeaseReturn& returns) {
     const uint64_t place = OpenAck();
     const int items = returns.lease_ids_size();
-    Status fault = CheckItemCount("lease_ids", items);
+    Status fault = CheckItemCount("lease_ids", items, context_.config);
     if (worker_ == kNone) fault = NotIntroduced();
     if (!fault.ok()) {
       return AnswerReturns(place,
@@ -301,7 +308,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
 
   void Begin(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    grpc::Status status = Read(bytes);
+    grpc::Status status = Read(bytes, MostBytes(context_));
+    if (status.ok()) status = Pay();
     if (status.ok()) status = Enter(request());
     if (!status.ok()) Complete(status);
   }
@@ -336,6 +344,15 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
   void OnDone() override { const std::shared_ptr<NextCall> last = std::move(self_); }
 
  private:
+  grpc::Status Pay() {
+    if (!context_.authoriser.knows_clients()) return grpc::Status::OK;
+    const Credentials credentials = CredentialsOf(*call_);
+    StatusOr<Caller> caller =
+        context_.authoriser.Check(*FindMethod("/freshet.v1.SchedulerService/Next"), credentials);
+    if (!caller.ok()) return GrpcStatusOf(caller.status());
+    return AdmitCall(context_, credentials, &*caller, *call_);
+  }
+
   grpc::Status Enter(const v1::NextRequest& request) {
     const uint32_t most = request.has_max_assignments() ? request.max_assignments() : 1;
     if (most < 1 || most > static_cast<uint32_t>(limits::kMaxAssignmentsPerNext)) {
@@ -360,8 +377,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       OnStall(why);
       return grpc::Status::OK;
     }
-    address_ = PeerWithoutPort(call_->peer());
-    name_ = request.worker().empty() ? address_ : request.worker();
+    address_ = NetworkText(NetworkOfPeer(call_->peer()));
+    name_ = request.worker().empty() ? PeerWithoutPort(call_->peer()) : request.worker();
     const StatusOr<WorkerId> worker = context_.dispatcher.Join(
         {.name = name_,
          .address = address_,

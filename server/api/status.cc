@@ -139,6 +139,11 @@ ServerStatus GatherStatus(const ServerContext& context) {
   status.durability = context.config.durability;
   status.streams = context.streams.size();
   status.streams_refused = context.streams.refused();
+  status.limits = LimitsOf(context.config);
+  status.streams_refused_by_client = context.streams.refused_by_client();
+  status.slowed_by_client = context.counters.slowed_by_client;
+  status.slowed_by_source = context.counters.slowed_by_source;
+  status.refused_by_client = context.counters.refused_by_client;
   status.unacked_bytes = context.streams.unacked_bytes();
   status.results_refused = context.counters.results_refused;
   status.signals_refused = context.counters.signals_refused;

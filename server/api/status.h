@@ -13,6 +13,7 @@
 #include "freshet/v1/admin.pb.h"
 #include "server/api/context.h"
 #include "server/auth/door.h"
+#include "server/config_limits.h"
 #include "server/engine/dispatcher.h"
 #include "server/engine/shard.h"
 #include "server/ports/connections.h"
@@ -59,6 +60,11 @@ struct ServerStatus {
   std::string durability;
   size_t streams = 0;
   uint64_t streams_refused = 0;
+  std::vector<LimitInForce> limits;
+  uint64_t streams_refused_by_client = 0;  // of these
+  uint64_t slowed_by_client = 0;           // see HandlerCounters
+  uint64_t slowed_by_source = 0;
+  uint64_t refused_by_client = 0;
   size_t unacked_bytes = 0;
   ConnectionStats connections;  // set by who has them, as is `http`
   HttpStats http;

@@ -56,6 +56,16 @@ grpc::Status StreamSet::Admit(const std::shared_ptr<MessageStream>& stream) {
                         "again later",
                         admitted_)};
   }
+  size_t& of_client = by_client_[stream->client()];
+  if (of_client >= limits_.streams_per_client) {
+    ++refused_;
+    ++refused_by_client_;
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+            fmt::format("{} streams of this client are open, the most that one may have: end "
+                        "some, or try again later",
+                        of_client)};
+  }
+  ++of_client;
   ++admitted_;
   it->second.admitted = true;
   return grpc::Status::OK;
@@ -65,7 +75,11 @@ void StreamSet::Remove(const std::shared_ptr<MessageStream>& stream) {
   const MutexLock lock(mutex_);
   const auto it = streams_.find(stream);
   CHECK(it != streams_.end(), "not added");
-  if (it->second.admitted) --admitted_;
+  if (it->second.admitted) {
+    --admitted_;
+    const auto of_client = by_client_.find(stream->client());
+    if (--of_client->second == 0) by_client_.erase(of_client);
+  }
   silent_.erase(it->second.number);
   streams_.erase(it);
   waiting_.erase(stream);
@@ -126,6 +140,11 @@ uint64_t StreamSet::refused() const {
   return refused_;
 }
 
+uint64_t StreamSet::refused_by_client() const {
+  const MutexLock lock(mutex_);
+  return refused_by_client_;
+}
+
 void StreamSet::Hold(size_t bytes) {
   const MutexLock lock(mutex_);
   unacked_bytes_ += bytes;
@@ -153,6 +172,11 @@ size_t StreamSet::unacked_bytes() const {
 }
 
 // --- MessageStream
+
+const std::string& MessageStream::client() const {
+  static const std::string kNobody;
+  return kNobody;
+}
 
 void MessageStream::Begin(StreamSet* streams) {
   CHECK(self_ == nullptr, "begun twice");

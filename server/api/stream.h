@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "grpcpp/alarm.h"
@@ -28,6 +29,7 @@ class MessageStream;
 struct StreamLimits {
   // Open at a time that have said something; and as many that have not.
   size_t streams = SIZE_MAX;
+  size_t streams_per_client = SIZE_MAX;  // of these
   size_t unacked_bytes = SIZE_MAX;  // of messages that all of them have read and not acknowledged
 };
 
@@ -47,7 +49,8 @@ class StreamSet {
   // A stream that has said nothing yet. It is to be removed also if it is refused.
   [[nodiscard]] Added Add(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] grpc::Status TooSilent() const;
-  // Its first message has come. Refuses one stream too many with a status that says so.
+  // Its first message has come. Refuses one stream too many, in all or of its client, with a status
+  // that says so.
   [[nodiscard]] grpc::Status Admit(const std::shared_ptr<MessageStream>& stream)
       FRESHET_EXCLUDES(mutex_);
   void Remove(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
@@ -62,6 +65,8 @@ class StreamSet {
   [[nodiscard]] size_t size() const FRESHET_EXCLUDES(mutex_);
   // One too many, whether it had said something or not.
   [[nodiscard]] uint64_t refused() const FRESHET_EXCLUDES(mutex_);
+  // Of these, one too many of its client.
+  [[nodiscard]] uint64_t refused_by_client() const FRESHET_EXCLUDES(mutex_);
 
   // A message of so many bytes has come in; and is no more.
   void Hold(size_t bytes) FRESHET_EXCLUDES(mutex_);
@@ -84,12 +89,14 @@ class StreamSet {
   Condition empty_;
   std::map<std::shared_ptr<MessageStream>, Entry> streams_ FRESHET_GUARDED_BY(mutex_);
   size_t admitted_ FRESHET_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<std::string, size_t> by_client_ FRESHET_GUARDED_BY(mutex_);  // of these
   // Those that have said nothing yet and are not to be ended, by number.
   std::map<uint64_t, std::shared_ptr<MessageStream>> silent_ FRESHET_GUARDED_BY(mutex_);
   uint64_t opened_ FRESHET_GUARDED_BY(mutex_) = 0;
   std::set<std::shared_ptr<MessageStream>> waiting_ FRESHET_GUARDED_BY(mutex_);  // for Release
   size_t unacked_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
   uint64_t refused_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint64_t refused_by_client_ FRESHET_GUARDED_BY(mutex_) = 0;
   bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
 };
 
@@ -105,6 +112,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // Goes on reading if it may.
   void Resume() FRESHET_EXCLUDES(mutex_);
   virtual void OnServerDraining() {}
+  // Whoever has opened the stream, as one text that stays the same; empty: nobody in particular.
+  [[nodiscard]] virtual const std::string& client() const;
   // Whether whoever has opened the stream may still have it. Thread-safe.
   [[nodiscard]] virtual Status CheckCaller() const { return absl::OkStatus(); }
 

@@ -27,10 +27,12 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   // `reply` is gRPC's and outlives the call.
   explicit UnaryCall(grpc::ByteBuffer* reply) : reply_(reply) {}
 
-  // Takes in the request. INVALID_ARGUMENT: there is none, and Answer is all that may follow.
-  [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes) {
+  // Takes in the request, of which no more than `most` bytes are inflated. INVALID_ARGUMENT: there
+  // is none, and Answer is all that may follow.
+  [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes,
+                                  size_t most = limits::kMaxMessageBytes) {
     grpc::ByteBuffer shared(bytes);
-    const Status status = ParseMessage(&shared, &request_, &faults_);
+    const Status status = ParseMessage(&shared, &request_, &faults_, most);
     if (!status.ok()) return GrpcStatusOf(status);
     // Those of items are for whoever answers item by item.
     const auto& texts = faults_.texts;
@@ -83,7 +85,7 @@ grpc::ServerUnaryReactor* Handle(const ServerContext& context, const grpc::ByteB
                                  void (*handle)(const ServerContext&,
                                                 UnaryCall<Request, Response>*)) {
   auto* call = new UnaryCall<Request, Response>(reply);
-  if (const grpc::Status status = call->Read(request); status.ok()) {
+  if (const grpc::Status status = call->Read(request, MostBytes(context)); status.ok()) {
     handle(context, call);
   } else {
     call->Answer(status);
@@ -91,10 +93,24 @@ grpc::ServerUnaryReactor* Handle(const ServerContext& context, const grpc::ByteB
   return call;
 }
 
-// The same for a method that looks at items: `path` is that of its MethodRule.
+// Gives the caller what it pays from, and has it pay for the call. RESOURCE_EXHAUSTED when it calls
+// too early, with when to call again.
+inline grpc::Status AdmitCall(const ServerContext& context, const Credentials& credentials,
+                              Caller* caller, grpc::CallbackServerContext& info) {
+  const Instant now = context.clock.Now();
+  caller->SetBudget(context.authoriser.BudgetOf(*caller, credentials, now));
+  const Duration wait = caller->PayForCall(now);
+  if (wait == Duration()) return grpc::Status::OK;
+  ++context.counters.refused_by_client;
+  // Clients that follow gRPC's rules for retries wait for so long.
+  info.AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(wait.micros() / 1000 + 1));
+  return GrpcStatusOf(caller->TooEarly(wait));
+}
+
+// The same for a method that looks at items, and counts as one: `path` is that of its MethodRule.
 template <typename Request, typename Response>
 grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& context,
-                                    const grpc::CallbackServerContext& info,
+                                    grpc::CallbackServerContext& info,
                                     const grpc::ByteBuffer& request, grpc::ByteBuffer* reply,
                                     void (*handle)(const ServerContext&,
                                                    UnaryCall<Request, Response>*)) {
@@ -102,10 +118,11 @@ grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& 
   const MethodRule* rule = FindMethod(path);
   CHECK(rule != nullptr, "{} has no rule", path);
   Credentials credentials;
-  if (context.authoriser.enabled()) credentials = CredentialsOf(info);
-  const StatusOr<Caller> caller = context.authoriser.Check(*rule, credentials);
+  if (context.authoriser.knows_clients()) credentials = CredentialsOf(info);
+  StatusOr<Caller> caller = context.authoriser.Check(*rule, credentials);
   grpc::Status status = GrpcStatusOf(caller.status());
-  if (status.ok()) status = call->Read(request);
+  if (status.ok()) status = AdmitCall(context, credentials, &*caller, info);
+  if (status.ok()) status = call->Read(request, MostBytes(context));
   if (!status.ok()) {
     call->Answer(status);
     return call;

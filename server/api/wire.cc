@@ -251,7 +251,7 @@ Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
 }
 
 Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
-                    MessageFaults* faults) {
+                    MessageFaults* faults, size_t most) {
   CHECK(bytes != nullptr);
   grpc::Slice whole;
   const bool read = bytes->Length() == 0 || bytes->TrySingleSlice(&whole).ok() ||
@@ -261,7 +261,7 @@ Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
   if (!read) return InvalidArgument("the message cannot be read");
   const std::string_view flat(reinterpret_cast<const char*>(whole.begin()), whole.size());
   if (!IsGzip(flat)) return ParseMessage(flat, message, faults);
-  ASSIGN_OR_RETURN(const std::string inflated, Inflate(flat, limits::kMaxMessageBytes));
+  ASSIGN_OR_RETURN(const std::string inflated, Inflate(flat, most));
   whole = grpc::Slice();
   return ParseMessage(inflated, message, faults);
 }

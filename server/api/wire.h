@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/base/status.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -29,17 +30,17 @@ struct MessageFaults {
   size_t items = 0;              // how many there are, when that is why the message is refused
 };
 
-// Reads `message` from `bytes`, which are let go, and inflated if they are gzip's. Texts that are
-// not UTF-8 have the bytes at fault replaced by '?' and are listed in `faults`. InvalidArgument,
-// which names the field if there is one: the bytes are no message of this type; its repeated fields
-// hold more than limits::kMaxItemsPerMessage in all; it has more than
-// limits::kMaxUnknownFieldsPerMessage fields that this release does not know; a message within it
-// occurs twice. Then `message` has its numbers that are neither repeated nor within an item, so
+// Reads `message` from `bytes`, which are let go, and inflated, to `most` bytes at most, if they
+// are gzip's. Texts that are not UTF-8 have the bytes at fault replaced by '?' and are listed in
+// `faults`. InvalidArgument, which names the field if there is one: the bytes are no message of
+// this type; its repeated fields hold more than limits::kMaxItemsPerMessage in all; it has more
+// than limits::kMaxUnknownFieldsPerMessage fields that this release does not know; a message within
+// it occurs twice. Then `message` has its numbers that are neither repeated nor within an item, so
 // that an answer can name the sequence.
 //
 // Cost: one walk and one parse if all is well; two parses with texts at fault.
 [[nodiscard]] Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
-                                  MessageFaults* faults);
+                                  MessageFaults* faults, size_t most = limits::kMaxMessageBytes);
 // The same for bytes in one piece.
 [[nodiscard]] Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
                                   MessageFaults* faults);

@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "server/base/client_network.h"
 
 namespace freshet {
 namespace {
@@ -94,21 +95,22 @@ Status Caller::CheckPage(std::string_view crawl_id, std::string_view host) const
 }
 
 Duration Caller::Pay(uint64_t items, Instant now) const {
-  if (identity_ == nullptr || identity_->budget == nullptr) return {};
-  return identity_->budget->Take(items, now);
+  return budget_ == nullptr ? Duration() : budget_->Take(items, now);
 }
 
-Status Caller::CheckRate(uint64_t items, Instant now) const {
-  if (identity_ == nullptr || identity_->budget == nullptr) return absl::OkStatus();
-  const Duration wait = identity_->budget->TakeIfLeft(items, now);
-  if (wait == Duration()) return absl::OkStatus();
+Duration Caller::PayForCall(Instant now) const {
+  return budget_ == nullptr ? Duration() : budget_->TakeIfLeft(1, now);
+}
+
+Status Caller::TooEarly(Duration wait) const {
   return MakeStatus(absl::StatusCode::kResourceExhausted,
-                    "{} may send {:g} items a second: try again in {:.3f} s", identity_->name,
-                    *identity_->items_per_second, wait.seconds());
+                    "{} may send {:g} items a second: try again in {:.3f} s",
+                    identity_ == nullptr ? "this client" : identity_->name, budget_->per_second(),
+                    wait.seconds());
 }
 
-Authoriser::Authoriser(std::vector<std::string> open, bool certificates)
-    : open_(std::move(open)), certificates_(certificates) {}
+Authoriser::Authoriser(std::vector<std::string> open, bool certificates, double items_per_second)
+    : open_(std::move(open)), certificates_(certificates), budgets_(items_per_second) {}
 
 void Authoriser::SetIdentities(Identities identities) {
   auto shared = std::make_shared<const Identities>(std::move(identities));
@@ -173,6 +175,23 @@ StatusOr<std::shared_ptr<const Identity>> Authoriser::Find(const Credentials& cr
   std::shared_ptr<const Identity> identity = all->OfCertificate(credentials.names);
   if (identity == nullptr) return Unauthenticated("the client certificate is nobody's");
   return identity;
+}
+
+std::string Authoriser::ClientOf(const Caller& caller, const Credentials& credentials) {
+  if (const auto& identity = caller.identity(); identity != nullptr) {
+    return "identity " + identity->name;
+  }
+  return "network " + NetworkText(credentials.network);
+}
+
+std::shared_ptr<ItemBudget> Authoriser::BudgetOf(const Caller& caller,
+                                                 const Credentials& credentials, Instant now) {
+  std::optional<double> own;
+  if (const auto& identity = caller.identity(); identity != nullptr) {
+    own = identity->items_per_second;
+  }
+  if (!own && budgets_.usual() <= 0) return nullptr;
+  return budgets_.Of(ClientOf(caller, credentials), own, now);
 }
 
 AuthStats Authoriser::stats() const {

@@ -10,9 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/ip_address.h"
 #include "core/base/status.h"
 #include "server/auth/identities.h"
 #include "server/auth/methods.h"
+#include "server/base/item_budget.h"
+#include "server/base/named_budgets.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -23,6 +26,7 @@ struct Credentials {
   bool malformed = false;            // an authorization that is no bearer token, or several
   bool certificate = false;          // one that was checked against the client CA
   std::vector<std::string> names;    // in its subject alternative names
+  IpAddress network;                 // that it comes from (server/base/client_network.h)
 
   // Takes in the value of an `authorization` header: "Bearer TOKEN", or "Basic" with the token as
   // the password, which is what browsers send.
@@ -44,14 +48,20 @@ class Caller {
   [[nodiscard]] Status CheckCrawlId(std::string_view canonical) const;
   [[nodiscard]] Status CheckHost(std::string_view canonical) const;
   [[nodiscard]] Status CheckSource(std::string_view name) const;
+  // What it sends is paid for from here; null: it may send any number of items. Calls and streams
+  // of one client have the same.
+  void SetBudget(std::shared_ptr<ItemBudget> budget) { budget_ = std::move(budget); }
   // How long a stream should not be read after a message of so many items.
   [[nodiscard]] Duration Pay(uint64_t items, Instant now) const;
-  // ResourceExhausted when a call of so many items comes too early.
-  [[nodiscard]] Status CheckRate(uint64_t items, Instant now) const;
+  // How long a call comes too early, zero: it does not, and a call counts as an item.
+  [[nodiscard]] Duration PayForCall(Instant now) const;
+  // ResourceExhausted for one that does.
+  [[nodiscard]] Status TooEarly(Duration wait) const;
   [[nodiscard]] Status CheckPage(std::string_view crawl_id, std::string_view host) const;
 
  private:
   std::shared_ptr<const Identity> identity_;
+  std::shared_ptr<ItemBudget> budget_;
 };
 
 // Value type, thread-compatible.
@@ -66,8 +76,9 @@ struct AuthStats {
 class Authoriser {
  public:
   // What is let in without an identity: names of MethodRule::open_as. With `certificates` whoever
-  // has one that the client CA has signed may do everything, until there are identities.
-  Authoriser(std::vector<std::string> open, bool certificates);
+  // has one that the client CA has signed may do everything, until there are identities. A client
+  // may send so many items a second unless its identity says otherwise; 0: any number.
+  Authoriser(std::vector<std::string> open, bool certificates, double items_per_second = 0);
 
   // From here on it is these that come in, and nobody else.
   void SetIdentities(Identities identities) FRESHET_EXCLUDES(mutex_);
@@ -84,6 +95,14 @@ class Authoriser {
   [[nodiscard]] StatusOr<Caller> Check(const MethodRule& rule, const Credentials& credentials) const
       FRESHET_EXCLUDES(mutex_);
 
+  // Whether it matters for Check or BudgetOf what a client shows of itself.
+  [[nodiscard]] bool knows_clients() const { return enabled() || budgets_.usual() > 0; }
+  // The one client that all calls are of which show the same: an identity, else a network.
+  [[nodiscard]] static std::string ClientOf(const Caller& caller, const Credentials& credentials);
+  // For Caller::SetBudget.
+  [[nodiscard]] std::shared_ptr<ItemBudget> BudgetOf(const Caller& caller,
+                                                     const Credentials& credentials, Instant now);
+
   [[nodiscard]] AuthStats stats() const FRESHET_EXCLUDES(mutex_);
 
  private:
@@ -93,6 +112,7 @@ class Authoriser {
 
   const std::vector<std::string> open_;
   const bool certificates_;
+  NamedBudgets budgets_;
   std::atomic<uint64_t> generation_{0};
   std::atomic<uint64_t> unauthenticated_{0};
   std::atomic<uint64_t> permission_denied_{0};

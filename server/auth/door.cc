@@ -15,7 +15,8 @@ constexpr Duration kEndIsNear = Duration::Days(14);
 Door::Door(const ServerConfig& config, Clock& clock)
     : config_(config),
       clock_(clock),
-      authoriser_(config.auth_open, !config.tls_client_ca.empty()) {}
+      authoriser_(config.auth_open, !config.tls_client_ca.empty(),
+                  config.items_per_second_per_client) {}
 
 StatusOr<std::unique_ptr<Door>> Door::Open(const ServerConfig& config, Clock& clock) {
   std::unique_ptr<Door> door(new Door(config, clock));

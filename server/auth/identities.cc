@@ -100,12 +100,11 @@ Status ReadItemRate(const std::vector<std::string>& texts, Written* out) {
   const std::string& text = texts.front();
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
   if (texts.size() != 1 || error != std::errc() || end != text.data() + text.size() ||
-      !(rate > 0 && rate <= kMaxItemsPerSecond)) {
+      !(rate > 0 && rate <= limits::kMostItemsPerSecond)) {
     return InvalidArgument("items_per_second: is not one number of more than 0, up to {:.0f}",
-                           kMaxItemsPerSecond);
+                           limits::kMostItemsPerSecond);
   }
   out->identity.items_per_second = rate;
-  out->identity.budget = std::make_shared<ItemBudget>(rate);
   return absl::OkStatus();
 }
 

@@ -24,14 +24,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/status.h"
 #include "server/auth/methods.h"
-#include "server/base/item_budget.h"
 
 namespace freshet {
 
 inline constexpr size_t kMaxAuthFileBytes = size_t{4} << 20;
 inline constexpr size_t kMaxIdentities = 10'000;
 inline constexpr size_t kMaxIdentityNameBytes = 64;
-inline constexpr double kMaxItemsPerSecond = 1e9;
 
 // SHA-256 of a token. The token itself is kept nowhere.
 using TokenDigest = std::array<unsigned char, 32>;
@@ -50,7 +48,6 @@ struct Identity {
   std::optional<std::vector<std::string>> hosts;      // canonical
   std::optional<std::vector<std::string>> sources;
   std::optional<double> items_per_second;
-  std::shared_ptr<ItemBudget> budget;  // shared by all its calls; null: there is no such limit
 
   [[nodiscard]] LimitKinds limits() const {
     return static_cast<LimitKinds>((crawl_ids ? kCrawlIds : 0) | (hosts ? kHosts : 0) |

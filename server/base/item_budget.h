@@ -13,8 +13,9 @@ namespace freshet {
 // Thread-safe.
 class ItemBudget {
  public:
-  // > 0. A second's worth may come at once.
-  explicit ItemBudget(double per_second) : per_second_(per_second), left_(per_second) {}
+  // > 0. A second's worth may come at once, and one item in any case.
+  explicit ItemBudget(double per_second)
+      : per_second_(per_second), most_(std::max(per_second, 1.0)), left_(most_) {}
 
   // Takes so many items, also more than there are left: what has come is paid for afterwards.
   // Returns how long nothing more should come, zero for no time.
@@ -32,15 +33,23 @@ class ItemBudget {
     left_ -= static_cast<double>(items);
     return {};
   }
+  // Whether it is as if nothing had ever been taken.
+  [[nodiscard]] bool Full(Instant now) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    Fill(now);
+    return left_ >= most_;
+  }
+  [[nodiscard]] double per_second() const { return per_second_; }
 
  private:
   void Fill(Instant now) FRESHET_REQUIRES(mutex_) {
     const double passed = std::max(0.0, (now - filled_).seconds());
-    left_ = std::min(per_second_, left_ + passed * per_second_);
+    left_ = std::min(most_, left_ + passed * per_second_);
     filled_ = std::max(filled_, now);
   }
 
   const double per_second_;
+  const double most_;
   Mutex mutex_;
   double left_ FRESHET_GUARDED_BY(mutex_);
   Instant filled_ FRESHET_GUARDED_BY(mutex_);

@@ -26,7 +26,7 @@ Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards) : shards_(
     Known& known = by_id_[record.crawl_id];
     known.record = record;
     if (record.max_pages) {
-      known.quota = std::make_shared<CrawlQuota>();
+      known.quota = std::make_shared<Quota>();
       known.quota->SetMost(*record.max_pages);
     }
     const StatusOr<CrawlClass> crawl_class = ClassFor(record);
@@ -121,7 +121,7 @@ StatusOr<CrawlTable::Terms> Crawls::Stage(const Pending& pending) {
   if (!terms.record.max_pages) {
     terms.quota = nullptr;
   } else if (terms.quota == nullptr) {
-    terms.quota = std::make_shared<CrawlQuota>();
+    terms.quota = std::make_shared<Quota>();
   }
   return terms;
 }

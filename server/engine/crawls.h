@@ -60,7 +60,7 @@ class Crawls {
  private:
   struct Known {
     CrawlRecord record;
-    std::shared_ptr<CrawlQuota> quota;
+    std::shared_ptr<Quota> quota;
   };
   struct Pending {
     std::string crawl_id;

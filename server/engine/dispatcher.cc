@@ -31,9 +31,6 @@ constexpr size_t kRememberedNames = 2 * limits::kMaxWorkers;
 // While workers that have answered want pages, newcomers get every fourth: names are free, and any
 // number of them must not take the crawl rate from who does the work.
 constexpr int kProvenInRow = 3;
-// Newcomers that are looked at when one of their leases ends. Those that still may not hold more
-// wait behind the others.
-constexpr size_t kLookedAt = 64;
 // Ticks that are closer together are used together, this long after one another: far below
 // Pacer::kUsualLateness, and a message to each worker then costs less than the rest.
 constexpr Duration kTogether = Duration::Micros(250);
@@ -90,14 +87,15 @@ struct Dispatcher::Actions {
   }
 };
 
-Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate, uint64_t max_open_leases,
-                       uint64_t max_newcomer_leases, Duration max_lateness)
+Dispatcher::Dispatcher(Router& router, Clock& clock, Rate rate, const WorkerLimits& workers,
+                       Duration max_lateness)
     : router_(router),
       clock_(clock),
       groups_(router.shards().size()),
       pacer_(rate, clock.Now(), max_lateness),
-      allowances_({.most = max_open_leases,
-                   .newcomers = max_newcomer_leases,
+      max_credit_(workers.credit),
+      allowances_({.most = workers.open_leases,
+                   .newcomers = workers.newcomer_leases,
                    .proven_names = kRememberedNames,
                    .newcomer_names = kRememberedNames}),
       barren_wait_(kMinBarrenWait),
@@ -167,8 +165,8 @@ void Dispatcher::Grant(WorkerId id, uint64_t assignments) {
     const MutexLock lock(mutex_);
     const auto it = workers_.find(id);
     if (it == workers_.end()) return;
-    constexpr uint64_t kMost = limits::kMaxCreditPerWorker;
-    it->second.credit += std::min(assignments, kMost - std::min(kMost, it->second.credit));
+    const uint64_t left = max_credit_ - std::min(max_credit_, it->second.credit);
+    it->second.credit += std::min(assignments, left);
     Queue(id, it->second);
     // While pages are being leased, Finish wakes the thread, unless it is to look at the clock
     // before.
@@ -233,97 +231,6 @@ void Dispatcher::Dismiss(WorkerId id) {
     if (full->second.empty()) full_.erase(full);
   }
   workers_.erase(it);
-}
-
-void Dispatcher::OnLeases(const LeaseTallies& tallies) {
-  struct News {
-    std::shared_ptr<AssignmentSink> sink;
-    uint64_t leases = 0;
-    bool whole = false;
-  };
-  std::vector<News> news;
-  {
-    const MutexLock lock(mutex_);
-    const uint64_t newcomer_leases = allowances_.newcomer_leases();
-    for (const auto& [name, tally] : tallies) {
-      const size_t reduced = allowances_.reduced();
-      const bool was_proven = allowances_.proven(name);
-      const std::optional<uint64_t> told = allowances_.Apply(name, tally);
-      LetIn(name);
-      if (!was_proven && allowances_.proven(name)) LetInProven(name);
-      if (allowances_.reduced() != reduced) LogAllowance(name, allowances_.reduced() > reduced);
-      if (!told) continue;
-      for (const auto& [id, worker] : workers_) {
-        if (worker.terms.name != name) continue;
-        news.push_back({worker.sink, *told, allowances_.whole(*told)});
-      }
-    }
-    LetInNewcomers(newcomer_leases);
-  }
-  for (const News& each : news) each.sink->OnAllowance(each.leases, each.whole);
-}
-
-void Dispatcher::LogAllowance(const std::string& name, bool reduced) {
-  const Instant now = clock_.Now();
-  if (reduced) {
-    if (const auto more = log_reduced_.Admit(now)) {
-      spdlog::warn("leases of worker '{}' ran out without a result: it may hold fewer{}", name,
-                   *more);
-    }
-  } else if (const auto more = log_restored_.Admit(now)) {
-    spdlog::info("worker '{}' may hold as many leases as any other again{}", name, *more);
-  }
-}
-
-void Dispatcher::LetIn(const std::string& name) {
-  const auto full = full_.find(name);
-  if (full == full_.end()) return;
-  // All of one name are full by the same leases, wherever they come from.
-  const auto why = allowances_.FullBy(name, {});
-  if (why && !why->newcomers) return;
-  for (const WorkerId id : full->second) {
-    Readmit(id);
-  }
-  full_.erase(full);
-  condition_.NotifyOne();
-}
-
-void Dispatcher::Readmit(WorkerId id) {
-  Worker& worker = workers_.at(id);
-  worker.full = worker.crowded = false;
-  PutInTurn(id, worker);
-}
-
-void Dispatcher::LetInProven(const std::string& name) {
-  std::deque<WorkerId> newcomers;
-  for (const WorkerId id : newcomers_in_turn_) {
-    const auto it = workers_.find(id);
-    const bool proven = it != workers_.end() && it->second.terms.name == name;
-    (proven ? in_turn_ : newcomers).push_back(id);
-  }
-  newcomers_in_turn_ = std::move(newcomers);
-  std::deque<WorkerId> others;
-  for (const WorkerId id : crowded_) {
-    workers_.at(id).terms.name == name ? Readmit(id) : others.push_back(id);
-  }
-  crowded_ = std::move(others);
-  condition_.NotifyOne();
-}
-
-void Dispatcher::LetInNewcomers(uint64_t before) {
-  if (allowances_.newcomer_leases() >= before || crowded_.empty()) return;
-  for (size_t left = std::min(kLookedAt, crowded_.size()); left > 0; --left) {
-    const WorkerId id = crowded_.front();
-    crowded_.pop_front();
-    Readmit(id);
-  }
-  condition_.NotifyOne();
-}
-
-std::optional<WorkerAllowances::Full> Dispatcher::FullBy(const std::string& name,
-                                                         const std::string& address) const {
-  const MutexLock lock(mutex_);
-  return allowances_.FullBy(name, address);
 }
 
 void Dispatcher::GiveBack(const std::vector<LeaseId>& leases) {

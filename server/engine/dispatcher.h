@@ -75,8 +75,8 @@ struct DispatchStats {
   size_t workers = 0;  // waiters not included
   uint64_t credit = 0;
   size_t workers_at_allowance = 0;  // have credit, and as many open leases as they may
-  size_t allowances_reduced = 0;    // names of workers
-  uint64_t newcomer_leases = 0;     // of workers of which no result has come
+  size_t allowances_reduced = 0;  // names of workers
+  uint64_t newcomer_leases = 0;   // of workers of which no result has come
   size_t ready = 0;
   Duration lookahead;
   Rate rate;
@@ -91,14 +91,18 @@ struct RecentAssignment {
   double value = 0;  // infinite: forced
 };
 
+// What workers may have. Value type, thread-compatible.
+struct WorkerLimits {
+  uint64_t open_leases = limits::kMaxOpenLeasesPerWorker;  // of one name
+  uint64_t newcomer_leases = limits::kNewcomerLeases;      // open, of all newcomers
+  uint64_t credit = limits::kMaxCreditPerWorker;
+};
+
 // Thread-safe. Start once, Stop before the shards are stopped.
 class Dispatcher {
  public:
-  // A worker may have `max_open_leases` leases open, newcomers `max_newcomer_leases` together. A
-  // tick may be used up to `max_lateness` after its time (Pacer).
-  Dispatcher(Router& router, Clock& clock, Rate rate,
-             uint64_t max_open_leases = limits::kMaxOpenLeasesPerWorker,
-             uint64_t max_newcomer_leases = limits::kNewcomerLeases,
+  // A tick may be used up to `max_lateness` after its time (Pacer).
+  Dispatcher(Router& router, Clock& clock, Rate rate, const WorkerLimits& workers = {},
              Duration max_lateness = Pacer::kUsualLateness);
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
@@ -112,7 +116,7 @@ class Dispatcher {
   // would be one of more than three quarters of these: some places are kept for streams.
   [[nodiscard]] StatusOr<WorkerId> Join(WorkerTerms terms, std::shared_ptr<AssignmentSink> sink,
                                         size_t max_workers) FRESHET_EXCLUDES(mutex_);
-  // Adds credit, up to limits::kMaxCreditPerWorker in total.
+  // Adds credit, up to WorkerLimits::credit in total.
   void Grant(WorkerId worker, uint64_t assignments) FRESHET_EXCLUDES(mutex_);
   // Gives back what was set aside for the worker. Does nothing for one that is gone.
   void Leave(WorkerId worker) FRESHET_EXCLUDES(mutex_);
@@ -247,6 +251,7 @@ class Dispatcher {
   int planned_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;  // or will be if every term gets a page
   std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);  // and who lingers
   size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;                        // waiters among workers_
+  const uint64_t max_credit_;
   WorkerAllowances allowances_ FRESHET_GUARDED_BY(mutex_);
   LogLimit log_reduced_ FRESHET_GUARDED_BY(mutex_);
   LogLimit log_restored_ FRESHET_GUARDED_BY(mutex_);

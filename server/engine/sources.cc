@@ -53,6 +53,16 @@ std::string Sources::NameOf(uint8_t index) const {
   return {};
 }
 
+Duration Sources::TakeSignals(uint8_t index, uint64_t signals, Instant now) {
+  signals_.at(index).fetch_add(signals, std::memory_order_relaxed);
+  if (rates_.usual <= 0 && rates_.by_name.empty()) return {};
+  const std::string name = NameOf(index);
+  const auto own = rates_.by_name.find(name);
+  const auto budget = budgets_.Of(
+      name, own == rates_.by_name.end() ? std::nullopt : std::optional(own->second), now);
+  return budget == nullptr ? Duration() : budget->Take(signals, now);
+}
+
 std::vector<SourceRecord> Sources::All() const {
   const MutexLock lock(mutex_);
   std::vector<SourceRecord> all;

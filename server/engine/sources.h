@@ -9,11 +9,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/status.h"
+#include "core/base/units.h"
 #include "core/model/page.h"
+#include "server/base/named_budgets.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -22,6 +25,14 @@ namespace freshet {
 // retired: counts in stored pages name it.
 class Sources {
  public:
+  // Signals a second of each source; 0: any number.
+  struct Rates {
+    double usual = 0;
+    std::map<std::string, double> by_name;  // of those that have another
+  };
+  explicit Sources(Rates rates = {.usual = 0, .by_name = {}})
+      : rates_(std::move(rates)), budgets_(rates_.usual, limits::kMaxSources) {}
+
   // Takes over a source as it is stored.
   void Add(const SourceRecord& source) FRESHET_EXCLUDES(mutex_);
   // The record for a name that is to be stored. An unknown name gets a free index, which is kept
@@ -38,9 +49,9 @@ class Sources {
   // Those that are not retired, by name.
   [[nodiscard]] std::vector<SourceRecord> All() const FRESHET_EXCLUDES(mutex_);
 
-  void CountSignals(uint8_t index, uint64_t signals) {
-    signals_.at(index).fetch_add(signals, std::memory_order_relaxed);
-  }
+  // So many signals of a source have come: counts them. Returns how long no more of it should be
+  // taken in, zero for no time.
+  [[nodiscard]] Duration TakeSignals(uint8_t index, uint64_t signals, Instant now);
   [[nodiscard]] uint64_t signals(uint8_t index) const {
     return signals_.at(index).load(std::memory_order_relaxed);
   }
@@ -55,6 +66,8 @@ class Sources {
   std::map<std::string, Known, std::less<>> by_name_ FRESHET_GUARDED_BY(mutex_);
   std::map<std::string, uint8_t> proposed_ FRESHET_GUARDED_BY(mutex_);
   std::array<std::atomic<uint64_t>, limits::kMaxSources> signals_{};
+  const Rates rates_;
+  NamedBudgets budgets_;
 };
 
 }  // namespace freshet

@@ -137,6 +137,24 @@ void WriteClients(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.dispatch.newcomer_leases);
 }
 
+void WriteLimits(const ServerStatus& status, FamilyWriter& out) {
+  out.Gauge("freshet_limit", "Limits in force, by the names that the configuration has for them.");
+  for (const LimitInForce& limit : status.limits) out.Add(limit.most, {{"name", limit.name}});
+  out.Counter("freshet_over_limit_total",
+              "How often a limit was met, and whether the client was refused or slowed down.");
+  const auto count = [&out](uint64_t times, const char* name, const char* outcome) {
+    out.Add(times, {{"name", name}, {"outcome", outcome}});
+  };
+  const ConnectionStats& connections = status.connections;
+  count(connections.refused - connections.refused_by_client, "connections", "refused");
+  count(connections.refused_by_client, "connections_per_client", "refused");
+  count(status.streams_refused - status.streams_refused_by_client, "streams", "refused");
+  count(status.streams_refused_by_client, "streams_per_client", "refused");
+  count(status.slowed_by_client, "items_per_second_per_client", "slowed");
+  count(status.refused_by_client, "items_per_second_per_client", "refused");
+  count(status.slowed_by_source, "items_per_second_per_source", "slowed");
+}
+
 double UnixSeconds(Instant instant) { return static_cast<double>(instant.micros()) * 1e-6; }
 
 void WriteDoor(const DoorStats& door, FamilyWriter& out) {
@@ -338,6 +356,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteSchedule(status, out);
   WriteIngest(status, out);
   WriteClients(status, out);
+  WriteLimits(status, out);
   WriteHttp(status.http, out);
   WriteDoor(status.door, out);
   WritePages(status, out);

@@ -16,6 +16,7 @@
 
 #include "core/base/check.h"
 #include "fmt/format.h"
+#include "server/base/client_network.h"
 #include "server/ports/listen.h"
 #include "spdlog/spdlog.h"
 
@@ -45,8 +46,8 @@ void Send(int descriptor, const std::string& bytes) {
 
 }  // namespace
 
-Connections::Connections(size_t limit, Clock& clock, Speech speech)
-    : limit_(limit), speech_(speech), clock_(clock), lobby_(speech) {
+Connections::Connections(size_t limit, size_t per_client, Clock& clock, Speech speech)
+    : limit_(limit), per_client_(per_client), speech_(speech), clock_(clock), lobby_(speech) {
   stats_.limit = limit;
 }
 
@@ -80,7 +81,7 @@ void Connections::Stop() {
 void Connections::CutAll() {
   const MutexLock lock(mutex_);
   Recount(clock_.Now());
-  for (const auto& [descriptor, identity] : open_) (void)shutdown(descriptor, SHUT_RDWR);
+  for (const auto& [descriptor, one] : open_) (void)shutdown(descriptor, SHUT_RDWR);
 }
 
 ConnectionStats Connections::stats() const {
@@ -148,7 +149,7 @@ void Connections::Accept(int listener, Instant now) {
 void Connections::Take(int descriptor, Instant now) {
   {
     const MutexLock lock(mutex_);
-    open_.erase(descriptor);  // gRPC has closed the one that had this number
+    Forget(descriptor);  // gRPC has closed the one that had this number
     if (Full() && now >= recounted_ + kRecount) Recount(now);
   }
   // Those that have spoken meanwhile are not the ones that are silent.
@@ -159,8 +160,12 @@ void Connections::Take(int descriptor, Instant now) {
     full = Full();
     if (full) ++stats_.refused;
   }
-  if (full && lobby_.size() == 0) return Refuse(descriptor, limit_, now);
-  if (full) Refuse(lobby_.TakeOldest(), limit_, now);
+  const int one_too_many = full && lobby_.size() > 0 ? lobby_.TakeOldest() : descriptor;
+  if (full) {
+    Refuse(one_too_many,
+           fmt::format("{} connections are open, the most that this server takes", limit_), now);
+    if (one_too_many == descriptor) return;
+  }
   if (!lobby_.Enter(descriptor, now + kSilence)) close(descriptor);
   const MutexLock lock(mutex_);
   TellOfLobby();
@@ -170,23 +175,47 @@ bool Connections::Full() const { return open_.size() + lobby_.size() >= limit_; 
 
 void Connections::Attend(Instant now) {
   const std::vector<int> spoken = lobby_.Spoken();
-  for (const int descriptor : spoken) HandOne(descriptor);
+  for (const int descriptor : spoken) HandOne(descriptor, now);
   lobby_.CloseOverdue(now);
   const MutexLock lock(mutex_);
   TellOfLobby();
 }
 
-void Connections::HandOne(int descriptor) {
-  Identity identity;
-  if (!IdentityOf(descriptor, &identity)) {
+bool Connections::FullOf(const IpAddress& network, Instant now) {
+  const auto it = by_network_.find(network);
+  if (it == by_network_.end() || it->second < per_client_) return false;
+  if (now >= recounted_ + kRecount) Recount(now);
+  const auto counted = by_network_.find(network);
+  return counted != by_network_.end() && counted->second >= per_client_;
+}
+
+void Connections::HandOne(int descriptor, Instant now) {
+  Open one;
+  if (!IdentityOf(descriptor, &one.identity)) {
     close(descriptor);
     return;
   }
+  one.network = NetworkOfSocket(descriptor);
+  bool full = false;
   {
     const MutexLock lock(mutex_);
-    ++stats_.accepted;
-    open_[descriptor] = identity;
+    Forget(descriptor);
+    full = FullOf(one.network, now);
+    if (full) {
+      ++stats_.refused;
+      ++stats_.refused_by_client;
+    } else {
+      ++stats_.accepted;
+      ++by_network_[one.network];
+      open_[descriptor] = one;
+    }
     TellOfLobby();
+  }
+  if (full) {
+    return Refuse(descriptor,
+                  fmt::format("{} connections from {} are open, the most that one client may have",
+                              per_client_, NetworkText(one.network)),
+                  now);
   }
   const int on = 1;
   (void)setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -198,7 +227,7 @@ void Connections::TellOfLobby() {
   stats_.silent = lobby_.closed();
 }
 
-void Connections::Refuse(int descriptor, size_t limit, Instant now) {
+void Connections::Refuse(int descriptor, std::string_view why, Instant now) {
   // Before a handshake nothing can be told that a client of TLS would believe.
   if (speech_ == Speech::kTls) {
     close(descriptor);
@@ -211,10 +240,7 @@ void Connections::Refuse(int descriptor, size_t limit, Instant now) {
   }
   leaving_.push_back({.descriptor = descriptor,
                       .until = now + kFarewell,
-                      .refusal = Refusal(fmt::format(
-                          "{} connections are open, the most that this server takes: close some, "
-                          "or try again later",
-                          limit))});
+                      .refusal = Refusal(fmt::format("{}: close some, or try again later", why))});
   Send(descriptor, leaving_.back().refusal.Greeting());
 }
 
@@ -227,10 +253,23 @@ void Connections::Tell(Leaving& leaving) {
 
 void Connections::Recount(Instant now) const {
   recounted_ = now;
-  absl::erase_if(open_, [](const auto& entry) {
+  std::vector<int> closed;
+  for (const auto& [descriptor, one] : open_) {
     Identity identity;
-    return !IdentityOf(entry.first, &identity) || identity != entry.second;
-  });
+    if (!IdentityOf(descriptor, &identity) || identity != one.identity) {
+      closed.push_back(descriptor);
+    }
+  }
+  for (const int descriptor : closed) Forget(descriptor);
+}
+
+void Connections::Forget(int descriptor) const {
+  const auto it = open_.find(descriptor);
+  if (it == open_.end()) return;
+  const auto network = by_network_.find(it->second.network);
+  CHECK(network != by_network_.end(), "a connection is not counted");
+  if (--network->second == 0) by_network_.erase(network);
+  open_.erase(it);
 }
 
 void Connections::SeeOff(Instant now, bool all) {

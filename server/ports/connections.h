@@ -11,10 +11,12 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/ip_address.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "server/base/log_limit.h"
@@ -29,10 +31,11 @@ namespace freshet {
 struct ConnectionStats {
   size_t open = 0;  // also those that have said nothing yet
   size_t limit = 0;
-  uint64_t accepted = 0;  // since the start, and handed over
-  uint64_t refused = 0;   // for being too many
-  uint64_t silent = 0;    // closed because they said nothing in time, or did not speak HTTP/2
-  uint64_t failed = 0;    // accepts that failed for lack of something in the system
+  uint64_t accepted = 0;           // since the start, and handed over
+  uint64_t refused = 0;            // for being too many
+  uint64_t refused_by_client = 0;  // of these, for being too many of their network
+  uint64_t silent = 0;  // closed because they said nothing in time, or did not speak HTTP/2
+  uint64_t failed = 0;  // accepts that failed for lack of something in the system
 };
 
 // Thread-safe. Life: Listen, Start, Stop.
@@ -41,8 +44,9 @@ class Connections {
   // Takes over a connected descriptor, closing it in the end.
   using HandOver = std::function<void(int descriptor)>;
 
-  // At most `limit` are open at a time; clients begin with `speech`. `clock` outlives this.
-  Connections(size_t limit, Clock& clock, Speech speech = Speech::kHttp2);
+  // At most `limit` are open at a time, and of those that have spoken `per_client` from one network
+  // (server/base/client_network.h); clients begin with `speech`. `clock` outlives this.
+  Connections(size_t limit, size_t per_client, Clock& clock, Speech speech = Speech::kHttp2);
   ~Connections();
   Connections(const Connections&) = delete;
   Connections& operator=(const Connections&) = delete;
@@ -68,6 +72,10 @@ class Connections {
     ino_t inode = 0;
     friend bool operator==(const Identity&, const Identity&) = default;
   };
+  struct Open {
+    Identity identity;
+    IpAddress network;
+  };
   // A refused connection that is given the time to hear why.
   struct Leaving {
     int descriptor = -1;
@@ -81,22 +89,28 @@ class Connections {
   [[nodiscard]] Duration Patience(Instant now) const;
   void Accept(int listener, Instant now);
   void Take(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
+  // Whether the network has as many as it may.
+  [[nodiscard]] bool FullOf(const IpAddress& network, Instant now) FRESHET_REQUIRES(mutex_);
   // Of the thread.
   [[nodiscard]] bool Full() const FRESHET_REQUIRES(mutex_);
   // Hands over those that have begun to speak, and closes those that did not in time.
   void Attend(Instant now) FRESHET_EXCLUDES(mutex_);
-  void HandOne(int descriptor) FRESHET_EXCLUDES(mutex_);
+  void HandOne(int descriptor, Instant now) FRESHET_EXCLUDES(mutex_);
   // What the thread knows about those that are silent, for others.
   void TellOfLobby() FRESHET_REQUIRES(mutex_);
-  void Refuse(int descriptor, size_t limit, Instant now);
+  // `why`: for people.
+  void Refuse(int descriptor, std::string_view why, Instant now);
   // Forgets those that have been closed.
   void Recount(Instant now) const FRESHET_REQUIRES(mutex_);
+  // That of a number that was closed or given to another, if it is known.
+  void Forget(int descriptor) const FRESHET_REQUIRES(mutex_);
   // Answers those that are refused, and closes what has left or had its time.
   void SeeOff(Instant now, bool all);
   static void Tell(Leaving& leaving);
   [[nodiscard]] static bool IdentityOf(int descriptor, Identity* identity);
 
   const size_t limit_;
+  const size_t per_client_;
   const Speech speech_;
   Clock& clock_;
   HandOver hand_over_;
@@ -109,7 +123,9 @@ class Connections {
   std::thread thread_;
   mutable Mutex mutex_;
   // Of those handed over; may hold some that gRPC has closed since.
-  mutable absl::flat_hash_map<int, Identity> open_ FRESHET_GUARDED_BY(mutex_);
+  mutable absl::flat_hash_map<int, Open> open_ FRESHET_GUARDED_BY(mutex_);
+  // Of these, by their network; none are zero.
+  mutable absl::flat_hash_map<IpAddress, size_t> by_network_ FRESHET_GUARDED_BY(mutex_);
   size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;  // in the lobby
   mutable Instant recounted_ FRESHET_GUARDED_BY(mutex_);
   ConnectionStats stats_ FRESHET_GUARDED_BY(mutex_);

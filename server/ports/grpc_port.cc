@@ -39,12 +39,24 @@ void SetKeepalive(const ServerConfig& config, grpc::ServerBuilder* builder) {
                               Millis(kMinPingInterval));
 }
 
+// Connections that nobody uses, and old ones, are asked to go; calls that are open go on. gRPC
+// takes an age to be up to a tenth longer or shorter, so that connections do not all end at once.
+void SetAges(const ServerConfig& config, grpc::ServerBuilder* builder) {
+  const auto set = [builder](const char* argument, Duration duration) {
+    if (duration > Duration()) builder->AddChannelArgument(argument, std::max(1, Millis(duration)));
+  };
+  set(GRPC_ARG_MAX_CONNECTION_IDLE_MS, config.max_connection_idle);
+  set(GRPC_ARG_MAX_CONNECTION_AGE_MS, config.max_connection_age);
+  set(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, config.connection_grace);
+}
+
 }  // namespace
 
 GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, Clock& clock)
     : config_(config),
       door_(door),
-      connections_(connections, clock, door.tls() != nullptr ? Speech::kTls : Speech::kHttp2) {}
+      connections_(connections, static_cast<size_t>(config.max_connections_per_client), clock,
+                   door.tls() != nullptr ? Speech::kTls : Speech::kHttp2) {}
 
 GrpcPort::~GrpcPort() { Stop(); }
 
@@ -58,13 +70,15 @@ StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services) {
   using Experimental = grpc::ServerBuilder::experimental_type;
   acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
       Experimental::ExternalConnectionType::FROM_FD, MakeGrpcCredentials(door_));
-  builder.SetMaxReceiveMessageSize(limits::kMaxMessageBytes);
+  builder.SetMaxReceiveMessageSize(config_.max_message_bytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, config_.max_metadata_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Millis(kHandshake));
   // Messages are inflated when they are read, as far as they may be large (server/api/inflate.h).
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   SetKeepalive(config_, &builder);
+  SetAges(config_, &builder);
   for (grpc::Service* service : services) builder.RegisterService(service);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {

@@ -6,6 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/host_port.h"
+#include "server/config_limits.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -80,6 +81,62 @@ workers: { max_open_leases: 3, max_newcomer_leases: 2, half_closed_wait: 1s }
         "workers: { max_open_leases: 10001 }", "workers: { max_newcomer_leases: 0 }",
         "workers: { half_closed_wait: 2h }", "keepalive: { interval: 1ms }",
         "keepalive: { timeout: 0 }", "limits: { more: 1 }", "limits: { list_write_timeout: 0 }"}) {
+    const std::string error = ErrorOf(Apply(wrong));
+    EXPECT_NE(error, "") << wrong;
+    EXPECT_EQ(error.substr(0, error.find('.')), wrong.substr(0, wrong.find(':'))) << error;
+  }
+}
+
+TEST(Config, ReadsWhatClientsMaySend) {
+  ServerConfig config;
+  const Status status = ApplyYaml(R"(
+limits:
+  connections_per_client: 3
+  streams_per_client: 2
+  connection_idle: 1m
+  connection_age: 1h
+  connection_grace: 5s
+  metadata_bytes: 2048
+  message_bytes: 4096
+  message_items: 10
+  url_bytes: 200
+  items_per_second_per_client: 2.5
+  items_per_second_per_source: 100
+  items_per_second_of_source: { cdn: 7, feed: 0 }
+  hosts: 1000
+  pages_per_host: 50
+workers: { max_credit: 9 }
+)",
+                                  &config);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(config.items_per_second_per_client, 2.5);
+  EXPECT_EQ(config.items_per_second_of_source,
+            (std::map<std::string, double>{{"cdn", 7}, {"feed", 0}}));
+  EXPECT_TRUE(Validate(config).ok());
+  std::map<std::string, double> in_force;
+  for (const LimitInForce& limit : LimitsOf(config)) in_force[limit.name] = limit.most;
+  EXPECT_EQ(in_force["connections_per_client"], 3);
+  EXPECT_EQ(in_force["streams_per_client"], 2);
+  EXPECT_EQ(in_force["connection_idle"], 60);
+  EXPECT_EQ(in_force["connection_age"], 3600);
+  EXPECT_EQ(in_force["connection_grace"], 5);
+  EXPECT_EQ(in_force["metadata_bytes"], 2048);
+  EXPECT_EQ(in_force["message_bytes"], 4096);
+  EXPECT_EQ(in_force["message_items"], 10);
+  EXPECT_EQ(in_force["url_bytes"], 200);
+  EXPECT_EQ(in_force["hosts"], 1000);
+  EXPECT_EQ(in_force["pages_per_host"], 50);
+  EXPECT_EQ(in_force["max_credit"], 9);
+  for (const std::string wrong :
+       {"limits: { connections_per_client: 0 }", "limits: { streams_per_client: x }",
+        "limits: { connection_age: 1ms }", "limits: { metadata_bytes: 1000 }",
+        "limits: { message_bytes: 16777217 }", "limits: { message_items: 1001 }",
+        "limits: { url_bytes: 8193 }", "limits: { items_per_second_per_client: -1 }",
+        "limits: { items_per_second_per_client: nan }", "limits: { hosts: -1 }",
+        "limits: { items_per_second_of_source: 5 }",
+        "limits: { items_per_second_of_source: { cdn: x } }",
+        "limits: { items_per_second_of_source: { cdn: 1, cdn: 2 } }",
+        "limits: { items_per_second_of_source: { \"\": 1 } }", "workers: { max_credit: 10001 }"}) {
     const std::string error = ErrorOf(Apply(wrong));
     EXPECT_NE(error, "") << wrong;
     EXPECT_EQ(error.substr(0, error.find('.')), wrong.substr(0, wrong.find(':'))) << error;

@@ -16,8 +16,15 @@ namespace freshet {
 // Thread-compatible.
 class RawSocket {
  public:
-  // To 127.0.0.1.
-  explicit RawSocket(int port) : descriptor_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  // To 127.0.0.1, from that address of this machine, 127.x.x.x, if one is named.
+  explicit RawSocket(int port, const char* from = nullptr)
+      : descriptor_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (from != nullptr) {
+      sockaddr_in own{};
+      own.sin_family = AF_INET;
+      (void)inet_pton(AF_INET, from, &own.sin_addr);
+      if (bind(descriptor_, reinterpret_cast<sockaddr*>(&own), sizeof(own)) != 0) return;
+    }
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(static_cast<uint16_t>(port));

@@ -51,24 +51,5 @@ TEST(CrawlTable, WhatIsSetKeepsACrawlIdWithoutPages) {
   EXPECT_FALSE(crawls.Find("c"));
 }
 
-TEST(CrawlQuota, GivesOutSoManyPlacesAndTakesThemBack) {
-  const auto quota = std::make_shared<CrawlQuota>();
-  quota->SetMost(2);
-  {
-    TakenPlaces places;
-    for (int i = 0; i < 2; ++i) {
-      ASSERT_TRUE(quota->Take());
-      places.Add(quota);
-    }
-    EXPECT_FALSE(quota->Take());
-    EXPECT_TRUE(places.Use(quota.get()));
-  }
-  // One was used, the other came back.
-  EXPECT_TRUE(quota->Take());
-  EXPECT_FALSE(quota->Take());
-  quota->SetMost(3);
-  EXPECT_TRUE(quota->Take());
-}
-
 }  // namespace
 }  // namespace freshet

@@ -25,7 +25,7 @@ class ShardCrawlsTest : public ShardCycleTest {
   static SetCrawl Set(const CrawlRecord& record, CrawlClass crawl_class = 0) {
     SetCrawl event{.terms = {.record = record, .crawl_class = crawl_class, .quota = nullptr}};
     if (record.max_pages) {
-      event.terms.quota = std::make_shared<CrawlQuota>();
+      event.terms.quota = std::make_shared<Quota>();
       event.terms.quota->SetMost(*record.max_pages);
     }
     return event;

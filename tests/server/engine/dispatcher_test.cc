@@ -62,7 +62,7 @@ TEST(Dispatcher, SharesTicksBetweenShardsThatPickByDifferentKindsOfPolicy) {
 TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 5);
-  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), 1);
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), {.open_leases = 1});
   dispatcher.Start();
   const auto sink = std::make_shared<CountingSink>(1);
   const auto first = dispatcher.Join({.name = "w", .lease = Duration::Hours(1)}, sink, 2);
@@ -91,7 +91,8 @@ TEST(Dispatcher, HearsOfLeasesAfterItHasStopped) {
 TEST(Dispatcher, BoundsWhatInventedNamesTake) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 100);
-  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), 1000, 8);
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000),
+                        {.open_leases = 1000, .newcomer_leases = 8});
   shards.TellLeases([&](const LeaseTallies& tallies) { dispatcher.OnLeases(tallies); });
   dispatcher.Start();
   std::vector<WorkerId> all;
@@ -223,8 +224,7 @@ TEST(Dispatcher, NewcomersGetTheirShareWherePagesAreScarce) {
 TEST(Dispatcher, UsesTicksAsLateAsItMay) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 300);
-  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000),
-                        limits::kMaxOpenLeasesPerWorker, limits::kNewcomerLeases,
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), WorkerLimits(),
                         Duration::Hours(1));
   const Instant begin = shards.clock().Now();
   dispatcher.Start();
@@ -259,8 +259,7 @@ class WaitingSink final : public AssignmentSink {
 TEST(Dispatcher, AWaiterIsToldInTimeAlsoIfTheRateGoesToZeroWhileItsPageIsLeased) {
   TestShards shards({Policy{.kind = PolicyKind::kGreedy}});
   shards.Fill(0, 10);
-  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000),
-                        /*max_open_leases=*/1);
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000), {.open_leases = 1});
   dispatcher.Start();
   std::promise<void> shard_is_held;
   std::promise<void> rate_is_zero;

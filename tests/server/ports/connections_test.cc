@@ -92,7 +92,7 @@ class ConnectionsTest : public testing::Test {
 };
 
 TEST_F(ConnectionsTest, TellsOneTooManyWhyAndTakesAnotherOnceThereIsRoom) {
-  Connections connections(3, clock_);
+  Connections connections(3, 3, clock_);
   Start(connections);
   std::vector<RawSocket> clients;
   for (int i = 0; i < 3; ++i) clients.push_back(Client());
@@ -119,7 +119,7 @@ TEST_F(ConnectionsTest, TellsOneTooManyWhyAndTakesAnotherOnceThereIsRoom) {
 }
 
 TEST_F(ConnectionsTest, SilentOnesMakeRoomTheOldestFirst) {
-  Connections connections(3, clock_);
+  Connections connections(3, 3, clock_);
   Start(connections);
   std::vector<RawSocket> silent;
   for (int i = 0; i < 3; ++i) silent.emplace_back(port_);
@@ -138,9 +138,40 @@ TEST_F(ConnectionsTest, SilentOnesMakeRoomTheOldestFirst) {
   EXPECT_EQ(connections.stats().accepted, 3u);
 }
 
+// One client cannot keep out another: here they are told apart by their addresses.
+TEST_F(ConnectionsTest, RefusesOneTooManyOfAClient) {
+  Connections connections(10, 2, clock_);
+  Start(connections);
+  std::vector<RawSocket> clients;
+  const auto come = [&](const char* from) {
+    clients.emplace_back(port_, from);
+    ASSERT_TRUE(clients.back().connected());
+    EXPECT_TRUE(clients.back().Send(RawSocket::Http2Preface()));
+  };
+  come("127.0.0.2");
+  come("127.0.0.2");
+  ASSERT_TRUE(holder_.Await(2));
+  come("127.0.0.2");
+  bool closed = false;
+  EXPECT_THAT(
+      clients.back().Read(&closed),
+      HasSubstr("2 connections from 127.0.0.2 are open, the most that one client may have"));
+  EXPECT_TRUE(closed);
+  EXPECT_EQ(connections.stats().refused_by_client, 1U);
+  come("127.0.0.3");
+  EXPECT_TRUE(holder_.Await(3));
+  // Once one of its own is closed it may come again.
+  holder_.CloseOne();
+  const Instant end = clock_.Now() + Duration::Seconds(60);
+  do {
+    come("127.0.0.2");
+  } while (!holder_.Await(3, 20) && clock_.Now() < end);
+  EXPECT_EQ(connections.stats().open, 3U);
+}
+
 // What is handed over is whole, however it came.
 TEST_F(ConnectionsTest, HandsOverWhoSpeaksHttp2AndClosesOthers) {
-  Connections connections(10, clock_);
+  Connections connections(10, 10, clock_);
   Start(connections);
   const std::string preface = RawSocket::Http2Preface();
   for (const std::string said : {"GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/1", "\x16\x03\x01"}) {
@@ -172,7 +203,7 @@ class SetClock final : public Clock {
 
 TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
   SetClock clock;
-  Connections connections(10, clock);
+  Connections connections(10, 10, clock);
   Start(connections);
   const RawSocket silent(port_);
   const RawSocket beginning(port_);
@@ -197,7 +228,7 @@ TEST_F(ConnectionsTest, ClosesWhoSaysNothingInTime) {
 
 // A number that gRPC has given back may name something else by now.
 TEST_F(ConnectionsTest, DoesNotTakeAFileForAConnection) {
-  Connections connections(1, clock_);
+  Connections connections(1, 1, clock_);
   Start(connections);
   const RawSocket first = Client();
   ASSERT_TRUE(holder_.Await(1));
@@ -210,9 +241,9 @@ TEST_F(ConnectionsTest, DoesNotTakeAFileForAConnection) {
 }
 
 TEST_F(ConnectionsTest, ASecondServerCannotListenThere) {
-  Connections first(1, clock_);
+  Connections first(1, 1, clock_);
   Start(first);
-  Connections second(1, clock_);
+  Connections second(1, 1, clock_);
   const Status status = second.Listen("127.0.0.1:" + std::to_string(port_)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("Address already in use"));
@@ -222,7 +253,7 @@ TEST_F(ConnectionsTest, ASecondServerCannotListenThere) {
 
 TEST_F(ConnectionsTest, ListensByNameAndAtAnyAddress) {
   for (const std::string address : {"localhost:0", "0.0.0.0:0", "[::]:0", "[::1]:0"}) {
-    Connections connections(8, clock_);
+    Connections connections(8, 8, clock_);
     const StatusOr<int> port = connections.Listen(address);
     // Not every machine has IPv6.
     if (!port.ok() && address[0] == '[') continue;
@@ -237,13 +268,13 @@ TEST_F(ConnectionsTest, ListensByNameAndAtAnyAddress) {
     }
     connections.Stop();
   }
-  Connections connections(1, clock_);
+  Connections connections(1, 1, clock_);
   const Status status = connections.Listen("no.such.host.invalid:0").status();
   EXPECT_THAT(std::string(status.message()), HasSubstr("cannot listen at no.such.host"));
 }
 
 TEST_F(ConnectionsTest, SurvivesAFloodOfTooMany) {
-  Connections connections(1, clock_);
+  Connections connections(1, 1, clock_);
   Start(connections);
   const RawSocket first = Client();
   ASSERT_TRUE(holder_.Await(1));
@@ -260,7 +291,7 @@ TEST_F(ConnectionsTest, SurvivesAFloodOfTooMany) {
 
 TEST_F(ConnectionsTest, RestsWhenTheSystemHasNoDescriptorLeft) {
   if (kSanitized) GTEST_SKIP() << "UBSan looks at objects through a pipe, and there is none";
-  Connections connections(10, clock_);
+  Connections connections(10, 10, clock_);
   Start(connections);
   const RawSocket client = Client();
   ASSERT_TRUE(holder_.Await(1));

@@ -1,0 +1,88 @@
+#include "server/base/client_network.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace freshet {
+namespace {
+
+constexpr Ipv6Address kMappedIpv4 = {0, 0, 0, 0, 0, 0xffff, 0, 0};
+
+bool IsIpv4(const IpAddress& address) {
+  return std::equal(address.pieces.begin(), address.pieces.begin() + 6, kMappedIpv4.begin());
+}
+
+IpAddress FromBytes(const unsigned char* bytes) {
+  IpAddress address;
+  for (size_t i = 0; i < address.pieces.size(); ++i) {
+    address.pieces[i] = static_cast<uint16_t>(bytes[2 * i] << 8 | bytes[2 * i + 1]);
+  }
+  return address;
+}
+
+// Without the brackets that gRPC may have escaped.
+std::string_view Unbracketed(std::string_view host) {
+  for (const std::string_view open : {"[", "%5B", "%5b"}) {
+    if (host.starts_with(open)) host.remove_prefix(open.size());
+  }
+  for (const std::string_view end : {"]", "%5D", "%5d"}) {
+    if (host.ends_with(end)) host.remove_suffix(end.size());
+  }
+  return host;
+}
+
+}  // namespace
+
+IpAddress NetworkOf(const IpAddress& address) {
+  if (IsIpv4(address)) return address;
+  IpAddress network = address;
+  std::fill(network.pieces.begin() + 4, network.pieces.end(), uint16_t{0});
+  // The host itself, ::1, is no network.
+  return network.none() ? address : network;
+}
+
+IpAddress NetworkOfSocket(int descriptor) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof(peer);
+  if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return {};
+  if (peer.ss_family == AF_INET) {
+    sockaddr_in ipv4{};
+    std::memcpy(&ipv4, &peer, sizeof(ipv4));
+    const uint32_t host = ntohl(ipv4.sin_addr.s_addr);
+    IpAddress mapped{.pieces = kMappedIpv4};
+    mapped.pieces[6] = static_cast<uint16_t>(host >> 16);
+    mapped.pieces[7] = static_cast<uint16_t>(host);
+    return mapped;
+  }
+  if (peer.ss_family == AF_INET6) {
+    sockaddr_in6 ipv6{};
+    std::memcpy(&ipv6, &peer, sizeof(ipv6));
+    return NetworkOf(FromBytes(ipv6.sin6_addr.s6_addr));
+  }
+  return {};
+}
+
+IpAddress NetworkOfPeer(std::string_view peer) {
+  if (!peer.starts_with("ipv4:") && !peer.starts_with("ipv6:")) return {};
+  peer.remove_prefix(5);
+  const size_t port = peer.rfind(':');
+  if (port == std::string_view::npos) return {};
+  std::string_view host = Unbracketed(peer.substr(0, port));
+  // Which interface of this machine it came through says nothing of the client.
+  host = host.substr(0, host.find('%'));
+  const auto address = ParseIpAddress(host);
+  return address ? NetworkOf(*address) : IpAddress();
+}
+
+std::string NetworkText(const IpAddress& network) {
+  if (network.none()) return "an unknown address";
+  const bool part = !IsIpv4(network) && NetworkOf(network) == network &&
+                    std::all_of(network.pieces.begin() + 4, network.pieces.end(),
+                                [](uint16_t piece) { return piece == 0; });
+  return IpAddressText(network) + (part ? "/64" : "");
+}
+
+}  // namespace freshet

@@ -1,0 +1,71 @@
+#include "server/config_limits.h"
+
+#include <utility>
+
+#include "core/base/limits.h"
+#include "core/base/text.h"
+#include "server/config_values.h"
+#include "yaml-cpp/yaml.h"
+
+namespace freshet {
+
+StatusOr<double> ParseItemRate(std::string_view text) {
+  ASSIGN_OR_RETURN(const double rate, ParseNumberValue(text));
+  if (!(rate >= 0 && rate <= limits::kMostItemsPerSecond)) {
+    return InvalidArgument("{} is not within 0 and {:.0f}", text, limits::kMostItemsPerSecond);
+  }
+  return rate;
+}
+
+Status ReadItemRates(const std::string& key, const YAML::Node& node,
+                     std::map<std::string, double>* rates) {
+  rates->clear();
+  if (node.IsNull()) return absl::OkStatus();
+  if (!node.IsMap()) return InvalidArgument("{}: is no map from sources to numbers", key);
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar() || !entry.second.IsScalar()) {
+      return InvalidArgument("{}: is no map from sources to numbers", key);
+    }
+    const std::string& name = entry.first.Scalar();
+    if (name.empty()) return InvalidArgument("{}: has a source without a name", key);
+    RETURN_IF_ERROR(WithKey(key, ValidateText("source", name, limits::kMaxSourceNameBytes)));
+    const StatusOr<double> rate = ParseItemRate(entry.second.Scalar());
+    RETURN_IF_ERROR(WithKey(key + "." + name, rate.status()));
+    if (!rates->try_emplace(name, *rate).second) {
+      return InvalidArgument("{}.{}: is given twice", key, name);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<LimitInForce> LimitsOf(const ServerConfig& config) {
+  const auto number = [](auto most) { return static_cast<double>(most); };
+  std::vector<LimitInForce> all = {
+      {"connections", number(config.max_connections)},
+      {"connections_per_client", number(config.max_connections_per_client)},
+      {"connection_idle", config.max_connection_idle.seconds()},
+      {"connection_age", config.max_connection_age.seconds()},
+      {"connection_grace", config.connection_grace.seconds()},
+      {"streams", number(config.max_streams)},
+      {"streams_per_client", number(config.max_streams_per_client)},
+      {"streams_per_connection", number(config.max_streams_per_connection)},
+      {"metadata_bytes", number(config.max_metadata_bytes)},
+      {"message_bytes", number(config.max_message_bytes)},
+      {"message_items", number(config.max_message_items)},
+      {"url_bytes", number(config.max_url_bytes)},
+      {"unacknowledged_bytes", number(config.max_unacked_bytes)},
+      {"list_write_timeout", config.list_write_timeout.seconds()},
+      {"items_per_second_per_client", config.items_per_second_per_client},
+      {"items_per_second_per_source", config.items_per_second_per_source},
+      {"hosts", number(config.max_hosts)},
+      {"pages_per_host", number(config.max_pages_per_host)},
+      {"workers", number(config.max_workers)},
+      {"max_credit", number(config.max_credit)},
+      {"max_open_leases", number(config.max_open_leases)},
+      {"max_newcomer_leases", number(config.max_newcomer_leases)},
+      {"http_connections", number(config.max_http_connections)}};
+  std::erase_if(all, [](const LimitInForce& limit) { return limit.most == 0; });
+  return all;
+}
+
+}  // namespace freshet

@@ -1,0 +1,350 @@
+// Limits of what clients may send and hold, each at its edge.
+#include <atomic>
+#include <thread>
+
+#include "httplib.h"
+#include "tests/grpc/guarded_server.h"
+
+namespace freshet {
+namespace {
+
+using grpc::StatusCode;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+v1::UpsertPagesRequest PagesOf(const std::vector<std::string>& urls) {
+  v1::UpsertPagesRequest request;
+  for (const std::string& url : urls) request.add_pages()->set_url(url);
+  return request;
+}
+
+v1::SignalChangesRequest SignalsOf(const std::string& source, int count) {
+  v1::SignalChangesRequest request;
+  for (int i = 0; i < count; ++i) {
+    v1::ChangeSignal& signal = *request.add_signals();
+    signal.set_url("http://a.test/" + std::to_string(i));
+    signal.set_source(source);
+  }
+  return request;
+}
+
+// How long a stream takes for so many messages.
+Duration TimeOf(TestServer& server, const v1::SignalChangesRequest& request, int messages) {
+  grpc::ClientContext call;
+  const auto stream = server.ingest->SignalChanges(&call);
+  const Instant begin = server.clock.Now();
+  for (int i = 0; i < messages; ++i) EXPECT_TRUE(stream->Write(request));
+  stream->WritesDone();
+  v1::SignalChangesResponse response;
+  int acks = 0;
+  while (stream->Read(&response)) ++acks;
+  EXPECT_EQ(acks, messages);
+  EXPECT_TRUE(stream->Finish().ok());
+  return server.clock.Now() - begin;
+}
+
+// A stream that has sent 900 signals, and is open.
+class Owing {
+ public:
+  Owing(TestServer& server, const std::string& source)
+      : stream_(server.ingest->SignalChanges(&call_)) {
+    v1::SignalChangesResponse response;
+    EXPECT_TRUE(stream_->Write(SignalsOf(source, 900)) && stream_->Read(&response));
+  }
+  ~Owing() {
+    call_.TryCancel();
+    (void)stream_->Finish();
+  }
+
+ private:
+  grpc::ClientContext call_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::SignalChangesRequest, v1::SignalChangesResponse>>
+      stream_;
+};
+
+double Metric(TestServer& server, const std::string& name) {
+  const auto answer = httplib::Client("http://" + server.info.http_address).Get("/metrics");
+  const std::string text = answer ? answer->body : "";
+  const size_t at = text.find("\n" + name + " ");
+  EXPECT_NE(at, std::string::npos) << name;
+  return at == std::string::npos ? -1 : std::stod(text.substr(at + name.size() + 2));
+}
+
+TEST(Limits, OfMessagesItemsAndUrls) {
+  TestServer server([](ServerConfig* config) {
+    config->max_message_bytes = 4096;
+    config->max_message_items = 3;
+    config->max_url_bytes = 64;
+  });
+  const std::string longest = "http://a.test/" + std::string(50, 'x');
+  ASSERT_THAT(longest, SizeIs(64));
+  const v1::BatchAck ack = server.Upsert(PagesOf({longest, longest + "x", "http://a.test/1"}));
+  ASSERT_THAT(ack.statuses(), SizeIs(1));
+  EXPECT_EQ(ack.statuses(0).error().reason(), "has 65 bytes, at most 64 are allowed here");
+  EXPECT_THAT(
+      server
+          .Upsert(PagesOf({"http://a.test/", "http://b.test/", "http://c.test/", "http://d.test/"}))
+          .error()
+          .reason(),
+      HasSubstr("4 items, at most 3 are allowed in a message"));
+  grpc::ClientContext call;
+  const auto stream = server.pages->UpsertPages(&call);
+  v1::UpsertPagesResponse response;
+  (void)stream->Write(PagesOf({std::string(5000, 'x')}));
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(server.Get("http://a.test/1").page().url(), "http://a.test/1");
+}
+
+TEST(Limits, OfMetadata) {
+  TestServer server([](ServerConfig* config) { config->max_metadata_bytes = 2048; });
+  server.UpsertMany(1);
+  const auto get = [&](size_t bytes) {
+    grpc::ClientContext call;
+    call.AddMetadata("x-large", std::string(bytes, 'x'));
+    v1::GetPageRequest request;
+    request.set_url(TestServer::Url(0));
+    v1::GetPageResponse response;
+    return server.pages->GetPage(&call, request, &response).error_code();
+  };
+  EXPECT_EQ(get(1000), StatusCode::OK);
+  EXPECT_EQ(get(3000), StatusCode::RESOURCE_EXHAUSTED);
+  // gRPC may close the connection on which so much was said; the next one is as good.
+  StatusCode after = get(1000);
+  for (int tries = 0; after == StatusCode::UNAVAILABLE && tries < 100; ++tries) after = get(1000);
+  EXPECT_EQ(after, StatusCode::OK);
+}
+
+TEST(Limits, OfHostsAndTheirPages) {
+  TestServer server([](ServerConfig* config) {
+    config->shards = 2;
+    config->max_hosts = 2;
+    config->max_pages_per_host = 2;
+  });
+  const v1::BatchAck ack =
+      server.Upsert(PagesOf({"http://a.test/1", "http://a.test/2", "http://a.test/3",
+                             "http://b.test/1", "http://c.test/1"}));
+  ASSERT_THAT(ack.statuses(), SizeIs(2)) << ack.DebugString();
+  EXPECT_EQ(ack.statuses(0).error().reason(), "a.test has 2 pages, the most that a host may have");
+  EXPECT_EQ(ack.statuses(1).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
+  EXPECT_THAT(ack.statuses(1).error().reason(), HasSubstr("there are 2 hosts"));
+  // They are counted again after a start, and room that is made is used.
+  server.Restart();
+  const v1::BatchAck again = server.Upsert(PagesOf({"http://c.test/1", "http://b.test/1"}));
+  EXPECT_THAT(again.statuses(), SizeIs(1)) << again.DebugString();
+  v1::RemovePagesRequest remove;
+  remove.add_urls("http://a.test/1");
+  grpc::ClientContext call;
+  v1::RemovePagesResponse removed;
+  ASSERT_TRUE(server.pages->RemovePages(&call, remove, &removed).ok());
+  EXPECT_THAT(server.Upsert(PagesOf({"http://a.test/3"})).statuses(), IsEmpty());
+  EXPECT_EQ(Metric(server, "freshet_limit{name=\"hosts\"}"), 2);
+}
+
+TEST(Limits, OfCredit) {
+  TestServer server([](ServerConfig* config) {
+    config->max_credit = 3;
+    config->crawl_rate = Rate::PerSecond(1000);
+  });
+  server.UpsertMany(20);
+  grpc::ClientContext call;
+  const auto stream = server.scheduler->Crawl(&call);
+  v1::CrawlRequest hello;
+  hello.mutable_hello()->set_worker("w");
+  ASSERT_TRUE(stream->Write(hello));
+  v1::CrawlRequest credit;
+  credit.mutable_credit()->set_assignments(10);
+  ASSERT_TRUE(stream->Write(credit));
+  stream->WritesDone();
+  v1::CrawlResponse response;
+  int assignments = 0;
+  while (stream->Read(&response)) assignments += response.assignments().assignments_size();
+  EXPECT_EQ(assignments, 3);
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST(Limits, OfStreamsOfAClient) {
+  GuardedServer server({{"a", "    roles: [ingester]\n"}, {"b", "    roles: [ingester]\n"}},
+                       [](ServerConfig* config) { config->max_streams_per_client = 2; });
+  struct Open {
+    std::unique_ptr<v1::IngestService::Stub> stub;
+    grpc::ClientContext call;
+    std::unique_ptr<grpc::ClientReaderWriter<v1::SignalChangesRequest, v1::SignalChangesResponse>>
+        stream;
+  };
+  v1::SignalChangesResponse response;
+  const auto open = [&](const std::string& who) {
+    auto one = std::make_unique<Open>();
+    one->stub = v1::IngestService::NewStub(server.Open(server.Token(who)));
+    one->stream = one->stub->SignalChanges(&one->call);
+    (void)one->stream->Write(SignalsOf("cdn", 1));
+    return one;
+  };
+  const auto first = open("a");
+  EXPECT_TRUE(first->stream->Read(&response));
+  const auto second = open("a");
+  EXPECT_TRUE(second->stream->Read(&response));
+  // Over another connection, but the same client.
+  const auto third = open("a");
+  EXPECT_FALSE(third->stream->Read(&response));
+  const grpc::Status refused = third->stream->Finish();
+  EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(),
+              HasSubstr("2 streams of this client are open, the most that one may have"));
+  const auto other = open("b");
+  EXPECT_TRUE(other->stream->Read(&response)) << "it is another client";
+  // One that ends makes room.
+  second->stream->WritesDone();
+  EXPECT_TRUE(second->stream->Finish().ok());
+  for (int tries = 0;; ++tries) {
+    const auto again = open("a");
+    if (again->stream->Read(&response)) break;
+    ASSERT_LT(tries, 100) << "the place of a stream that has ended is not given again";
+  }
+}
+
+// Whoever does not say who it is, is known by its address.
+TEST(Limits, OfItemsASecondOfAClient) {
+  TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
+  // 300 items, 100 of them at once; the last message need not be paid for.
+  EXPECT_GE(TimeOf(server, SignalsOf("cdn", 50), 6), Duration::Millis(1450));
+  EXPECT_GE(Metric(server,
+                   "freshet_over_limit_total{name=\"items_per_second_per_client\","
+                   "outcome=\"slowed\"}"),
+            1);
+  // What its streams owe its calls owe as well; they are told when to come again.
+  const Owing owing(server, "cdn");
+  grpc::ClientContext call;
+  v1::GetPageRequest request;
+  request.set_url("http://a.test/");
+  v1::GetPageResponse response;
+  const grpc::Status refused = server.pages->GetPage(&call, request, &response);
+  EXPECT_EQ(refused.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("this client may send 100 items a second: try "));
+  const auto& trailers = call.GetServerTrailingMetadata();
+  const auto pushback = trailers.find("grpc-retry-pushback-ms");
+  ASSERT_NE(pushback, trailers.end());
+  EXPECT_GT(std::stoi(std::string(pushback->second.data(), pushback->second.size())), 0);
+  grpc::ClientContext next_call;
+  v1::NextResponse next;
+  EXPECT_EQ(server.scheduler->Next(&next_call, {}, &next).error_code(),
+            StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST(Limits, OfItemsASecondOfASource) {
+  TestServer server([](ServerConfig* config) {
+    config->items_per_second_per_source = 1e6;
+    config->items_per_second_of_source = {{"cdn", 100}};
+  });
+  EXPECT_GE(TimeOf(server, SignalsOf("cdn", 50), 6), Duration::Millis(1450));
+  EXPECT_GE(Metric(server,
+                   "freshet_over_limit_total{name=\"items_per_second_per_source\","
+                   "outcome=\"slowed\"}"),
+            1);
+  // Others are not held back by what this one owes.
+  const Owing owing(server, "cdn");
+  EXPECT_LT(TimeOf(server, SignalsOf("sitemap", 50), 6), Duration::Seconds(7));
+}
+
+// Ingesters keep one stream for life: it is not cut where no grace is set.
+TEST(Limits, OfTheAgeOfConnections) {
+  TestServer server([](ServerConfig* config) {
+    config->max_connection_age = Duration::Millis(300);
+    config->max_connection_idle = Duration::Millis(300);
+  });
+  grpc::ClientContext call;
+  const auto stream = server.ingest->SignalChanges(&call);
+  v1::SignalChangesResponse response;
+  const Instant end = server.clock.Now() + Duration::Millis(1500);
+  while (server.clock.Now() < end) {
+    ASSERT_TRUE(stream->Write(SignalsOf("cdn", 1)) && stream->Read(&response));
+  }
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+  // Other calls of the channel go over newer connections, none of which stays for long.
+  const auto connections = [&] { return Metric(server, "freshet_connections"); };
+  const Instant patience = server.clock.Now() + Duration::Seconds(60);
+  while (connections() > 0 && server.clock.Now() < patience) {
+  }
+  EXPECT_EQ(connections(), 0);
+}
+
+TEST(Limits, OfTheGraceOfOldConnections) {
+  TestServer server([](ServerConfig* config) {
+    config->max_connection_age = Duration::Millis(200);
+    config->connection_grace = Duration::Millis(200);
+  });
+  grpc::ClientContext call;
+  const auto stream = server.ingest->SignalChanges(&call);
+  v1::SignalChangesResponse response;
+  ASSERT_TRUE(stream->Write(SignalsOf("cdn", 1)) && stream->Read(&response));
+  EXPECT_FALSE(stream->Read(&response));
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::UNAVAILABLE) << "it may be tried again";
+}
+
+// A thousand clients, one of which sends as much as it can: the others are answered every time, and
+// it gets no more than its share.
+TEST(Limits, AFloodIsNotNoticedByOthers) {
+  constexpr int kGood = 999;
+  constexpr int kRounds = 3;
+  constexpr double kRate = 200;
+  std::vector<std::pair<std::string, std::string>> identities;
+  for (int i = 0; i <= kGood; ++i) {
+    identities.emplace_back("c" + std::to_string(i), "    roles: [ingester]\n");
+  }
+  GuardedServer server(identities, [](ServerConfig* config) {
+    config->items_per_second_per_client = kRate;
+    config->mailbox_events = 1000;
+  });
+  SystemClock clock;
+  std::atomic<bool> done = false;
+  uint64_t flooded = 0;
+  const Instant begin = clock.Now();
+  std::thread flood([&, stub = v1::IngestService::NewStub(server.Open(server.Token("c0")))] {
+    grpc::ClientContext call;
+    const auto stream = stub->SignalChanges(&call);
+    std::thread reader([&] {
+      v1::SignalChangesResponse response;
+      while (stream->Read(&response)) flooded += response.ack().item_count();
+    });
+    const v1::SignalChangesRequest request = SignalsOf("cdn", 100);
+    while (!done && stream->Write(request)) {
+    }
+    call.TryCancel();
+    reader.join();
+    (void)stream->Finish();
+  });
+  // The good ones share connections: what tells clients apart is who they are.
+  const auto channel = server.Open(Showing{});
+  const auto stub = v1::IngestService::NewStub(channel);
+  std::vector<std::unique_ptr<grpc::ClientContext>> calls;
+  std::vector<std::unique_ptr<
+      grpc::ClientReaderWriter<v1::SignalChangesRequest, v1::SignalChangesResponse>>>
+      streams;
+  for (int i = 1; i <= kGood; ++i) {
+    calls.push_back(std::make_unique<grpc::ClientContext>());
+    calls.back()->AddMetadata("authorization", "Bearer c" + std::to_string(i) + "-token");
+    streams.push_back(stub->SignalChanges(calls.back().get()));
+  }
+  const v1::SignalChangesRequest request = SignalsOf("feed", 2);
+  for (int round = 0; round < kRounds; ++round) {
+    for (const auto& stream : streams) ASSERT_TRUE(stream->Write(request));
+    v1::SignalChangesResponse response;
+    for (const auto& stream : streams) {
+      ASSERT_TRUE(stream->Read(&response));
+      // Such pages there are none; the server has looked for each.
+      ASSERT_EQ(response.ack().statuses_size(), 2) << response.DebugString();
+    }
+  }
+  done = true;
+  for (const auto& stream : streams) stream->WritesDone();
+  for (const auto& stream : streams) EXPECT_TRUE(stream->Finish().ok());
+  flood.join();
+  const double seconds = (clock.Now() - begin).seconds();
+  EXPECT_GE(flooded, 100U);
+  EXPECT_LE(static_cast<double>(flooded), kRate * (seconds + 1) + 200) << seconds << " s";
+}
+
+}  // namespace
+}  // namespace freshet
