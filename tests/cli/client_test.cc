@@ -340,14 +340,19 @@ TEST(ReportTest, TakesUrlsAndLeases) {
 TEST(ReportTest, TakesTablesWithLeasesAndDigests) {
   FakeServer server;
   const Outcome run = server.Run({"report"},
-                                 "lease_id\toutcome\tcontent_digest\thttp_status\tretry_after\n"
-                                 "18446744073709551615\t\tAAEC\t200\t\n5\terror\t\t503\t2m\n");
+                                 "lease_id\toutcome\tcontent_digest\thttp_status\tretry_after\t"
+                                 "crawl_delay\tserver_address\n"
+                                 "18446744073709551615\t\tAAEC\t200\t\t5s\t192.0.2.1\n"
+                                 "5\terror\t\t503\t2m\t\t\n");
   EXPECT_EQ(run.code, kAccepted) << run.err;
   const auto& results = server.ingest.results.requests.at(0).results();
   EXPECT_EQ(results[0].lease_id(), UINT64_MAX);
   EXPECT_EQ(results[0].content_digest(), std::string("\0\1\2", 3));
   EXPECT_EQ(results[1].http_status(), 503);
+  EXPECT_EQ(results[0].crawl_delay().seconds(), 5);
+  EXPECT_EQ(results[0].server_address(), "192.0.2.1");
   EXPECT_EQ(results[1].retry_after().seconds(), 120);
+  EXPECT_FALSE(results[1].has_crawl_delay());
   EXPECT_EQ(server.Run({"report", "http://a.test/"}).code, kBadUsage);
   EXPECT_EQ(server.Run({"report", "http://a.test/", "maybe"}).code, kBadUsage);
 }

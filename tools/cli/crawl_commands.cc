@@ -106,7 +106,7 @@ void AddNext(CLI::App& app, Action& action) {
 const RowFormat& ResultFormat() {
   static const RowFormat kFormat = {
       {"url", "crawl_id", "lease_id", "fetch_time", "outcome", "content_digest", "http_status",
-       "retry_after", "last_modified", "etag", "moved_to"},
+       "retry_after", "last_modified", "etag", "moved_to", "crawl_delay", "server_address"},
       {{"time", "fetch_time"}, {"digest", "content_digest"}, {"lease", "lease_id"}},
       {"url", "outcome", "fetch_time"}};
   return kFormat;
@@ -125,6 +125,8 @@ absl::Status SetResultText(std::string_view column, const std::string& value,
     result->set_etag(value);
   } else if (column == "moved_to") {
     result->set_moved_to(value);
+  } else if (column == "server_address") {
+    result->set_server_address(value);
   }
   return absl::OkStatus();
 }
@@ -145,6 +147,8 @@ absl::Status SetResultField(std::string_view column, const std::string& value,
     });
   } else if (column == "retry_after") {
     return Assign(ParseDuration(value), [result](auto& x) { *result->mutable_retry_after() = x; });
+  } else if (column == "crawl_delay") {
+    return Assign(ParseDuration(value), [result](auto& x) { *result->mutable_crawl_delay() = x; });
   } else if (column == "last_modified") {
     return Assign(ParseTime(value), [result](auto& x) { *result->mutable_last_modified() = x; });
   }

@@ -46,6 +46,10 @@ std::string ShowOrigins(const v1::HostState& host) {
   return any ? text : "";
 }
 
+bool AllDefaults(const v1::HostState& host) {
+  return !host.customised() && ShowOrigins(host).empty();
+}
+
 // What most hosts have none of.
 std::string ShowMore(const v1::HostState& host) {
   std::string text;
@@ -76,7 +80,7 @@ std::string ShowHost(const v1::HostState& host) {
   std::string text = fmt::format(
       "{}: {} between crawls, {} of a page, {} of {} in flight{}", ShowText(host.host()),
       ShowDuration(host.min_delay()), ShowDuration(host.min_page_interval()), host.in_flight(),
-      ShowLimit(host.max_in_flight()), host.customised() ? "" : " (defaults)");
+      ShowLimit(host.max_in_flight()), AllDefaults(host) ? " (defaults)" : "");
   if (host.has_blocked_until()) text += ", blocked until " + ShowTime(host.blocked_until());
   if (host.throttled_answers() > 0) {
     const std::string last = ShowTime(host.last_throttled_time());
