@@ -19,8 +19,7 @@ inline void LeaseBest(Shard& shard, std::vector<LeaseTerms> terms,
                       std::function<void(std::vector<std::optional<Assignment>>)> done) {
   BidRequest bid;
   for (const LeaseTerms& each : terms) bid.at.push_back(each.at);
-  bid.done = [&shard, terms = std::move(terms),
-              done = std::move(done)](const ShardBid& bids) {
+  bid.done = [&shard, terms = std::move(terms), done = std::move(done)](const ShardBid& bids) {
     SettleRequest settle;
     for (size_t i = 0; i < bids.picks.size(); ++i) {
       settle.leases.push_back({.pick = bids.picks[i], .terms = terms[i]});

@@ -272,7 +272,8 @@ void AddPromisesBench(CLI::App& app, CommandAction& action) {
   command->add_option("--shards", flags->served.shards)
       ->capture_default_str()
       ->check(CLI::Range(1, 64));
-  command->add_flag("--tls", flags->served.tls, "The server speaks TLS, with certificates of its own");
+  command->add_flag("--tls", flags->served.tls,
+                    "The server speaks TLS, with certificates of its own");
   command->add_option("--durability", flags->served.durability)->capture_default_str();
   command->callback([&action, flags] { action = [flags] { return RunPromises(*flags); }; });
 }

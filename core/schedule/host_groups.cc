@@ -124,8 +124,8 @@ void HostGroups::TakeStandings(std::vector<GroupStanding>* standings) {
     Group& its = at(id);
     // It may be another one by now, noted again behind.
     if (!std::exchange(its.changed, false)) continue;
-    standings->push_back({its.key, its.group->terms, its.load.in_flight - its.load.picks,
-                          its.load.last_assignment});
+    standings->push_back(
+        {its.key, its.group->terms, its.load.in_flight - its.load.picks, its.load.last_assignment});
   }
   changed_.clear();
 }

@@ -58,9 +58,7 @@ Instant ShardState::next_timer() const { return impl_->next_timer(); }
 std::optional<Pick> ShardState::Peek(Instant at) { return impl_->Peek(at); }
 std::optional<Pick> ShardState::Take(Instant at, ClassSet among) { return impl_->Take(at, among); }
 void ShardState::PutBack(PageNumber page) { impl_->PutBack(page); }
-void ShardState::HearOfGroup(const GroupNews& news, Instant now) {
-  impl_->HearOfGroup(news, now);
-}
+void ShardState::HearOfGroup(const GroupNews& news, Instant now) { impl_->HearOfGroup(news, now); }
 void ShardState::TakeGroupStandings(std::vector<GroupStanding>* standings) {
   impl_->hosts.groups().TakeStandings(standings);
 }

@@ -22,7 +22,7 @@ struct ShardBid {
   // had no such page.
   std::vector<uint32_t> without_more;
   std::vector<uint32_t> without_owner;
-  uint64_t pages = 0;                   // that the shard has
+  uint64_t pages = 0;  // that the shard has
 };
 
 // What of one shard is bid for some ticks. A shard bids, tick by tick in their order, the best page

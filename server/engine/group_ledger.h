@@ -1,5 +1,5 @@
-// Which groups of hosts are free, over all shards: hosts of one group may be of several, and none of
-// these knows what the others have out.
+// Which groups of hosts are free, over all shards: hosts of one group may be of several, and none
+// of these knows what the others have out.
 #ifndef FRESHET_SERVER_ENGINE_GROUP_LEDGER_H_
 #define FRESHET_SERVER_ENGINE_GROUP_LEDGER_H_
 

@@ -149,8 +149,8 @@ class LimitedRanking {
 
  private:
   // Whether a shard may have a page of these classes for the tick that it did not bid and that is
-  // worth more than `value`: what it bid for the tick itself, which nothing else is worth more than,
-  // cannot be had.
+  // worth more than `value`: what it bid for the tick itself, which nothing else is worth more
+  // than, cannot be had.
   [[nodiscard]] bool MayHideBetter(size_t tick, ClassSet among, double value) {
     for (size_t shard = 0; shard < bids_.size(); ++shard) {
       const ShardBid& bid = bids_[shard];
@@ -227,8 +227,8 @@ RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant
   });
   const bool hosts_again =
       bids.size() > 1 && AnyPick(bids, [](const Pick& pick) { return pick.host_again; });
-  const bool grouped = ledger != nullptr &&
-                       AnyPick(bids, [](const Pick& pick) { return pick.group != GroupKey(); });
+  const bool grouped =
+      ledger != nullptr && AnyPick(bids, [](const Pick& pick) { return pick.group != GroupKey(); });
   if (grouped || hosts_again || gaps || !owned_by.of_tick.empty()) {
     return LimitedRanking(bids, at, owned_by, ranking, ledger).Rank();
   }

@@ -26,8 +26,9 @@ struct RankedBids {
 };
 
 // What the ticks at `at` get. By `ranking` where nothing is limited. Pages of groups that are taken
-// are noted in `ledger`, which has heard of all standings in `bids`; null: there is one shard, which
-// knows all of its groups. Owners mean nothing while a shard bids by a plan, which knows of none.
+// are noted in `ledger`, which has heard of all standings in `bids`; null: there is one shard,
+// which knows all of its groups. Owners mean nothing while a shard bids by a plan, which knows of
+// none.
 //
 // The page that a tick gets is the best of those that may have it: of its owner or, where that has
 // none, of all, of classes and groups that have room at the tick. A shard has nothing better than

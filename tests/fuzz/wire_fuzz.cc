@@ -176,16 +176,25 @@ void TakeIn(std::string_view bytes) {
 
 using Taker = void (*)(std::string_view);
 constexpr Taker kTakers[] = {
-    TakeIn<v1::UpsertPagesRequest>,    TakeIn<v1::ReportCrawlsRequest>,
-    TakeIn<v1::SignalChangesRequest>,  TakeIn<v1::CrawlRequest>,
-    TakeIn<v1::NextRequest>,           TakeIn<v1::RemovePagesRequest>,
-    TakeIn<v1::RecheckPagesRequest>,   TakeIn<v1::GetPageRequest>,
-    TakeIn<v1::ListPagesRequest>,      TakeIn<v1::ExportPagesRequest>,
-    TakeIn<v1::GetHostRequest>,        TakeIn<v1::SetHostPolitenessRequest>,
-    TakeIn<v1::SetCrawlRateRequest>,   TakeIn<v1::SetPolicyRequest>,
+    TakeIn<v1::UpsertPagesRequest>,
+    TakeIn<v1::ReportCrawlsRequest>,
+    TakeIn<v1::SignalChangesRequest>,
+    TakeIn<v1::CrawlRequest>,
+    TakeIn<v1::NextRequest>,
+    TakeIn<v1::RemovePagesRequest>,
+    TakeIn<v1::RecheckPagesRequest>,
+    TakeIn<v1::GetPageRequest>,
+    TakeIn<v1::ListPagesRequest>,
+    TakeIn<v1::ExportPagesRequest>,
+    TakeIn<v1::GetHostRequest>,
+    TakeIn<v1::SetHostPolitenessRequest>,
+    TakeIn<v1::SetCrawlRateRequest>,
+    TakeIn<v1::SetPolicyRequest>,
     TakeIn<v1::CompactStoreRequest>,
-    TakeIn<v1::PauseRequest>,          TakeIn<v1::CreateCheckpointRequest>,
-    TakeIn<v1::GetTrustReportRequest>, TakeIn<v1::RegisterSourceRequest>,
+    TakeIn<v1::PauseRequest>,
+    TakeIn<v1::CreateCheckpointRequest>,
+    TakeIn<v1::GetTrustReportRequest>,
+    TakeIn<v1::RegisterSourceRequest>,
 };
 
 }  // namespace

@@ -326,8 +326,8 @@ class PickSourceGroupsTest : public PickSourceTest,
 
 TEST_P(PickSourceGroupsTest, HostsOfAGroupWaitForOneAnother) {
   Start(GetParam());
-  const auto group = std::make_shared<const HostGroup>(
-      HostGroup{.name = "server", .terms = {.min_delay = Duration::Seconds(60), .max_in_flight = 1}});
+  const auto group = std::make_shared<const HostGroup>(HostGroup{
+      .name = "server", .terms = {.min_delay = Duration::Seconds(60), .max_in_flight = 1}});
   const PageId first = Add(3, "a.test");
   const PageId second = Add(2, "b.test");
   const PageId apart = Add(1, "c.test");

@@ -35,7 +35,8 @@ TEST(NamedBudgets, EachHasItsOwn) {
   EXPECT_EQ(budgets.Of("good", std::nullopt, After(0))->Take(10, After(0)), Duration());
   // Whoever comes again under its name owes what it owed.
   EXPECT_EQ(budgets.Of("flood", std::nullopt, After(9)), flood);
-  EXPECT_EQ(budgets.Of("flood", std::nullopt, After(9))->TakeIfLeft(1, After(9)), Duration::Seconds(90));
+  EXPECT_EQ(budgets.Of("flood", std::nullopt, After(9))->TakeIfLeft(1, After(9)),
+            Duration::Seconds(90));
 }
 
 TEST(NamedBudgets, ARateOfItsOwnWins) {
@@ -49,9 +50,11 @@ TEST(NamedBudgets, InventedNamesTakeNoMemory) {
   constexpr size_t kMost = 4;
   NamedBudgets budgets(10, kMost);
   const auto held = budgets.Of("held", std::nullopt, After(0));
-  EXPECT_EQ(budgets.Of("owes", std::nullopt, After(0))->Take(1000, After(0)), Duration::Seconds(99));
+  EXPECT_EQ(budgets.Of("owes", std::nullopt, After(0))->Take(1000, After(0)),
+            Duration::Seconds(99));
   for (int i = 0; i < 100; ++i) {
-    (void)budgets.Of("invented " + std::to_string(i), std::nullopt, After(0.5))->Take(1, After(0.5));
+    (void)budgets.Of("invented " + std::to_string(i), std::nullopt, After(0.5))
+        ->Take(1, After(0.5));
     EXPECT_LE(budgets.size(), kMost);
   }
   // Those for whom there is no room share one.

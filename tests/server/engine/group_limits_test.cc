@@ -116,9 +116,7 @@ class GroupedShard {
     return at - Duration::FromSeconds(5 / kChangeRate * random_.Uniform());
   }
   static PageId Id(PageNumber page) { return PageId(static_cast<uint32_t>(page.value())); }
-  [[nodiscard]] HostId HostOf(PageNumber number) const {
-    return pages_[number.value()].entry.host;
-  }
+  [[nodiscard]] HostId HostOf(PageNumber number) const { return pages_[number.value()].entry.host; }
   void HostChanged(HostId host) {
     index_.SetHostFree(host, gate_.FreeAt(host));
     const GroupId group = gate_.GroupIdOf(host);
@@ -285,8 +283,8 @@ class GroupLimitsTest : public testing::TestWithParam<GroupLimitsCase> {
     std::optional<double> best = BestAmong(its, tick, at);
     return best ? best : BestAmong(kAllClasses, tick, at);
   }
-  // Another page of its host or group was bid, and had no tick so far: such pages compete again when
-  // the next ticks are bid for.
+  // Another page of its host or group was bid, and had no tick so far: such pages compete again
+  // when the next ticks are bid for.
   [[nodiscard]] bool Hidden(size_t shard, const GroupedPage& page, size_t tick) {
     const ShardBid& bid = (*bids_)[shard];
     const HostGroup* group = shards_[shard]->GroupOf(page.entry.host);
@@ -348,8 +346,7 @@ TEST_P(GroupLimitsTest, HoldAndEveryPickIsTheBest) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shards, GroupLimitsTest,
-    testing::Values(GroupLimitsCase{.name = "one", .shards = 1},
-                    GroupLimitsCase{.name = "three"},
+    testing::Values(GroupLimitsCase{.name = "one", .shards = 1}, GroupLimitsCase{.name = "three"},
                     GroupLimitsCase{.name = "with_shares", .shares = true},
                     GroupLimitsCase{.name = "moving", .moves = true},
                     GroupLimitsCase{.name = "all_grouped", .hosts = 200, .all_grouped = true},

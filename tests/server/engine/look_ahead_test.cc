@@ -129,9 +129,9 @@ class LookAheadTest : public testing::Test {
   }
   std::future<std::vector<Pick>> Bid(size_t pages) {
     auto answer = std::make_shared<std::promise<std::vector<Pick>>>();
-    shard_->Submit(BidRequest{
-        .at = std::vector<Instant>(pages, clock_.Now()),
-        .done = [answer](ShardBid bid) { answer->set_value(std::move(bid.picks)); }});
+    shard_->Submit(
+        BidRequest{.at = std::vector<Instant>(pages, clock_.Now()),
+                   .done = [answer](ShardBid bid) { answer->set_value(std::move(bid.picks)); }});
     return answer->get_future();
   }
   std::future<std::vector<std::optional<Assignment>>> Lease(const std::vector<Pick>& picks) {

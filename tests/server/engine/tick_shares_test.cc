@@ -10,9 +10,9 @@
 
 #include "core/base/random.h"
 #include "core/schedule/classed_index.h"
-#include "server/engine/limited_ranking.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/engine/limited_ranking.h"
 
 namespace freshet {
 namespace {
