@@ -1,0 +1,432 @@
+#include "storage/frontier_store.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <iterator>
+#include <utility>
+
+#include "core/base/check.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/write_batch.h"
+#include "storage/directory.h"
+#include "storage/internal/frontier_rows.h"
+#include "storage/internal/rocksdb_status.h"
+#include "storage/internal/tuning.h"
+#include "storage/internal/wal_check.h"
+
+namespace freshet {
+
+using storage::FromRocksDb;
+using storage::FrontierDueKey;
+using storage::FrontierFamily;
+using storage::FrontierItemKey;
+using storage::FrontierPrefix;
+
+namespace {
+
+constexpr uint64_t kFormat = 1;
+constexpr std::array<const char*, storage::kFrontierFamilies> kNames = {"default", "items", "due",
+                                                                        "leases", "queues"};
+
+// The first key that is behind all keys with this prefix.
+std::string After(std::string prefix) {
+  while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
+  CHECK(!prefix.empty(), "numbers of crawl ids end before");
+  prefix.back() = static_cast<char>(static_cast<uint8_t>(prefix.back()) + 1);
+  return prefix;
+}
+
+Status Damaged(std::string_view what) {
+  return MakeStatus(absl::StatusCode::kDataLoss, "frontier: a row of {} is damaged", what);
+}
+
+rocksdb::ColumnFamilyOptions OptionsOf(FrontierFamily family, const StoreOptions& options,
+                                       const std::shared_ptr<rocksdb::Cache>& cache) {
+  // What suits rows of hosts suits these as well: they are asked for whether they exist or not.
+  rocksdb::ColumnFamilyOptions cf = MakeFamilyOptions(storage::Family::kHosts, options, cache);
+  cf.disable_auto_compactions = false;
+  // Rows of many queues come in no order of their keys.
+  cf.memtable_insert_with_hint_prefix_extractor = nullptr;
+  if (family != FrontierFamily::kItems) cf.memtable_prefix_bloom_size_ratio = 0;
+  return cf;
+}
+
+}  // namespace
+
+class FrontierBatch::Impl {
+ public:
+  explicit Impl(const std::vector<rocksdb::ColumnFamilyHandle*>& handles) : handles_(handles) {}
+
+  void Put(FrontierFamily family, const std::string& key, const std::string& value) {
+    Note(rows.Put(handles_[static_cast<size_t>(family)], key, value));
+  }
+  void Delete(FrontierFamily family, const std::string& key) {
+    Note(rows.Delete(handles_[static_cast<size_t>(family)], key));
+  }
+  void DeleteAll(const std::string& prefix) {
+    const std::string end = After(prefix);
+    for (const FrontierFamily family : {FrontierFamily::kItems, FrontierFamily::kDue,
+                                        FrontierFamily::kLeases, FrontierFamily::kQueues}) {
+      Note(rows.DeleteRange(handles_[static_cast<size_t>(family)], prefix, end));
+    }
+  }
+
+  rocksdb::WriteBatch rows;
+
+ private:
+  static void Note(const rocksdb::Status& status) {
+    CHECK(status.ok(), "a batch in memory takes what it is given: {}", status.ToString());
+  }
+
+  const std::vector<rocksdb::ColumnFamilyHandle*>& handles_;
+};
+
+// --- FrontierStore
+
+class FrontierStore::Impl {
+ public:
+  Impl(std::string dir, const StoreOptions& options)
+      : dir_(std::move(dir)),
+        options_(options),
+        env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()) {}
+  ~Impl() { Close().IgnoreError(); }
+
+  Status Open();
+  Status Close();
+  Status Load(FrontierVisitor& visitor) const;
+  std::vector<StatusOr<FrontierItem>> ReadItems(std::span<const ItemName> names) const;
+  StatusOr<DueScan> ScanDue(FrontierQueueId queue, const FrontierDue& from, uint64_t now,
+                            size_t most) const;
+  Status ScanItems(
+      FrontierQueueId queue, std::string_view after,
+      const std::function<bool(std::string_view url, const FrontierItem& item)>& visit) const;
+  Status Commit(FrontierBatch& batch);
+  Status Checkpoint(const std::string& dir) const;
+  FrontierStoreStats Stats() const;
+  [[nodiscard]] const std::vector<rocksdb::ColumnFamilyHandle*>& handles() const {
+    return handles_;
+  }
+
+ private:
+  [[nodiscard]] rocksdb::ColumnFamilyHandle* Handle(FrontierFamily family) const {
+    return handles_[static_cast<size_t>(family)];
+  }
+  Status CheckFormat();
+  Status EnsureSpace();
+  Status LoadMeta(FrontierVisitor& visitor) const;
+  // Calls `visit` for every row of a family.
+  Status ForAll(FrontierFamily family,
+                const std::function<Status(std::string_view, std::string_view)>& visit) const;
+
+  const std::string dir_;
+  const StoreOptions options_;
+  rocksdb::Env* const env_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // by FrontierFamily
+  // Of Commit, which one thread calls at a time.
+  bool full_ = false;
+  Status failure_;
+};
+
+Status FrontierStore::Impl::Open() {
+  RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(dir_), "creating " + dir_));
+  rocksdb::DBOptions db_options = storage::MakeDbOptions(options_);
+  ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
+  if (exists) {
+    const storage::WalPolicy policy = options_.durability == Durability::kSync
+                                          ? storage::WalPolicy::kRefuse
+                                          : storage::WalPolicy::kCut;
+    RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log, nullptr));
+  }
+  const auto cache = rocksdb::NewLRUCache(options_.block_cache_bytes);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (size_t i = 0; i < kNames.size(); ++i) {
+    families.emplace_back(kNames[i], OptionsOf(static_cast<FrontierFamily>(i), options_, cache));
+  }
+  rocksdb::DB* db = nullptr;
+  RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(db_options, dir_, families, &handles_, &db),
+                              "opening " + dir_));
+  db_.reset(db);
+  return CheckFormat();
+}
+
+Status FrontierStore::Impl::CheckFormat() {
+  std::string value;
+  const rocksdb::Status found =
+      db_->Get({}, Handle(FrontierFamily::kMeta), storage::kFrontierFormatKey, &value);
+  if (found.ok()) {
+    if (value == std::to_string(kFormat)) return absl::OkStatus();
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: its format {} is not {}: written by another release", dir_, value,
+                      kFormat);
+  }
+  if (!found.IsNotFound()) return FromRocksDb(found, "reading the format of " + dir_);
+  rocksdb::WriteOptions write;
+  write.sync = true;
+  return FromRocksDb(db_->Put(write, Handle(FrontierFamily::kMeta), storage::kFrontierFormatKey,
+                              std::to_string(kFormat)),
+                     "writing the format of " + dir_);
+}
+
+Status FrontierStore::Impl::Close() {
+  if (db_ == nullptr) return absl::OkStatus();
+  rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), handles_);
+  for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+    db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  handles_.clear();
+  const rocksdb::Status closed = db_->Close();
+  db_.reset();
+  return FromRocksDb(status.ok() ? closed : status, "closing " + dir_);
+}
+
+Status FrontierStore::Impl::ForAll(
+    FrontierFamily family,
+    const std::function<Status(std::string_view, std::string_view)>& visit) const {
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  read.readahead_size = size_t{2} << 20;
+  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(read, Handle(family)));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    RETURN_IF_ERROR(visit(it->key().ToStringView(), it->value().ToStringView()));
+  }
+  return FromRocksDb(it->status(), "loading the frontier");
+}
+
+Status FrontierStore::Impl::LoadMeta(FrontierVisitor& visitor) const {
+  return ForAll(FrontierFamily::kMeta, [&](std::string_view key, std::string_view value) -> Status {
+    if (key == storage::kFrontierFormatKey) return absl::OkStatus();
+    if (key == storage::kFrontierSettingsKey) {
+      FrontierSettings settings;
+      if (!storage::DecodeFrontier(value, &settings)) return Damaged("settings");
+      return visitor.OnSettings(settings);
+    }
+    uint32_t crawl = 0;
+    if (!storage::ParseFrontierCrawlKey(key, &crawl)) return Damaged("crawl ids");
+    return visitor.OnCrawl(crawl, value);
+  });
+}
+
+Status FrontierStore::Impl::Load(FrontierVisitor& visitor) const {
+  RETURN_IF_ERROR(LoadMeta(visitor));
+  RETURN_IF_ERROR(
+      ForAll(FrontierFamily::kQueues, [&](std::string_view key, std::string_view value) -> Status {
+        FrontierQueueId id;
+        FrontierQueueRecord record;
+        if (!storage::ParseFrontierPrefix(&key, &id) || !key.empty() ||
+            !storage::DecodeFrontier(value, &record)) {
+          return Damaged("queues");
+        }
+        return visitor.OnQueue(id, std::move(record));
+      }));
+  return ForAll(
+      FrontierFamily::kLeases, [&](std::string_view key, std::string_view value) -> Status {
+        FrontierQueueId id;
+        FrontierLease lease;
+        if (!storage::ParseFrontierPrefix(&key, &id) || !storage::DecodeFrontier(value, &lease)) {
+          return Damaged("leases");
+        }
+        return visitor.OnLease(id, key, lease);
+      });
+}
+
+std::vector<StatusOr<FrontierItem>> FrontierStore::Impl::ReadItems(
+    std::span<const ItemName> names) const {
+  std::vector<std::string> keys;
+  keys.reserve(names.size());
+  for (const ItemName& name : names) keys.push_back(FrontierItemKey(name.queue, name.url));
+  const std::vector<rocksdb::Slice> slices(keys.begin(), keys.end());
+  std::vector<rocksdb::PinnableSlice> values(keys.size());
+  std::vector<rocksdb::Status> statuses(keys.size());
+  db_->MultiGet({}, Handle(FrontierFamily::kItems), keys.size(), slices.data(), values.data(),
+                statuses.data());
+  std::vector<StatusOr<FrontierItem>> items;
+  items.reserve(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) {
+    FrontierItem item;
+    if (!statuses[i].ok()) {
+      items.emplace_back(FromRocksDb(statuses[i], "reading a URL"));
+    } else if (!storage::DecodeFrontier(values[i].ToStringView(), &item)) {
+      items.emplace_back(Damaged("URLs"));
+    } else {
+      items.emplace_back(std::move(item));
+    }
+  }
+  return items;
+}
+
+StatusOr<FrontierStore::DueScan> FrontierStore::Impl::ScanDue(FrontierQueueId queue,
+                                                              const FrontierDue& from, uint64_t now,
+                                                              size_t most) const {
+  const std::string prefix = FrontierPrefix(queue);
+  const std::string end = After(prefix);
+  const rocksdb::Slice bound(end);
+  rocksdb::ReadOptions read;
+  read.iterate_upper_bound = &bound;
+  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(read, Handle(FrontierFamily::kDue)));
+  DueScan scan;
+  for (it->Seek(FrontierDueKey(queue, from.due, from.url)); it->Valid(); it->Next()) {
+    std::string_view key = it->key().ToStringView();
+    FrontierQueueId id;
+    FrontierDue due;
+    if (!storage::ParseFrontierDueKey(key, &id, &due)) return Damaged("due URLs");
+    if (due.due > now || scan.due.size() >= most) {
+      scan.next = std::move(due);
+      break;
+    }
+    scan.due.push_back(std::move(due));
+  }
+  RETURN_IF_ERROR(FromRocksDb(it->status(), "looking for URLs that are due"));
+  return scan;
+}
+
+Status FrontierStore::Impl::ScanItems(
+    FrontierQueueId queue, std::string_view after,
+    const std::function<bool(std::string_view url, const FrontierItem& item)>& visit) const {
+  const std::string prefix = FrontierPrefix(queue);
+  const std::string end = After(prefix);
+  const rocksdb::Slice bound(end);
+  rocksdb::ReadOptions read;
+  read.iterate_upper_bound = &bound;
+  read.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> it(
+      db_->NewIterator(read, Handle(FrontierFamily::kItems)));
+  std::string first = prefix;
+  // No text lies between one and itself with a zero byte behind it.
+  if (!after.empty()) first.append(after).push_back('\0');
+  FrontierItem item;
+  for (it->Seek(first); it->Valid(); it->Next()) {
+    if (!storage::DecodeFrontier(it->value().ToStringView(), &item)) return Damaged("URLs");
+    if (!visit(it->key().ToStringView().substr(prefix.size()), item)) return absl::OkStatus();
+  }
+  return FromRocksDb(it->status(), "reading URLs");
+}
+
+Status FrontierStore::Impl::EnsureSpace() {
+  uint64_t free_bytes = 0;
+  if (env_->GetFreeSpace(dir_, &free_bytes).ok() && free_bytes < options_.reserve_bytes) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "the disk is full: {} MiB are free, {} MiB are kept in reserve",
+                      free_bytes >> 20, options_.reserve_bytes >> 20);
+  }
+  if (!full_) return absl::OkStatus();
+  const rocksdb::Status resumed = db_->Resume();
+  if (!resumed.ok()) return FromRocksDb(resumed, "writing again");
+  full_ = false;
+  return absl::OkStatus();
+}
+
+Status FrontierStore::Impl::Commit(FrontierBatch& batch) {
+  CHECK(db_ != nullptr, "{} is closed", dir_);
+  if (batch.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(failure_);
+  RETURN_IF_ERROR(EnsureSpace());
+  rocksdb::WriteOptions write;
+  write.disableWAL = options_.durability == Durability::kNone;
+  write.sync = options_.durability == Durability::kSync;
+  const rocksdb::Status written = db_->Write(write, &batch.impl_->rows);
+  if (written.ok()) return absl::OkStatus();
+  const Status error = FromRocksDb(written, "writing the frontier");
+  if (written.IsNoSpace()) {
+    full_ = true;
+  } else {
+    failure_ = error;
+  }
+  return error;
+}
+
+Status FrontierStore::Impl::Checkpoint(const std::string& dir) const {
+  ASSIGN_OR_RETURN(const std::string absolute, storage::AbsolutePath(dir));
+  rocksdb::Checkpoint* raw = nullptr;
+  RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &raw), "checkpoint"));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
+  return FromRocksDb(checkpoint->CreateCheckpoint(absolute), "checkpoint to " + absolute);
+}
+
+FrontierStoreStats FrontierStore::Impl::Stats() const {
+  FrontierStoreStats stats;
+  db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kTotalSstFilesSize, &stats.table_bytes);
+  db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &stats.memtable_bytes);
+  return stats;
+}
+
+FrontierStore::FrontierStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+FrontierStore::~FrontierStore() = default;
+
+StatusOr<std::unique_ptr<FrontierStore>> FrontierStore::Open(const std::string& dir,
+                                                             const StoreOptions& options) {
+  ASSIGN_OR_RETURN(std::string absolute, storage::AbsolutePath(dir));
+  auto impl = std::make_unique<Impl>(std::move(absolute), options);
+  RETURN_IF_ERROR(impl->Open());
+  return std::unique_ptr<FrontierStore>(new FrontierStore(std::move(impl)));
+}
+
+Status FrontierStore::Close() { return impl_->Close(); }
+Status FrontierStore::Load(FrontierVisitor& visitor) const { return impl_->Load(visitor); }
+std::vector<StatusOr<FrontierItem>> FrontierStore::ReadItems(
+    std::span<const ItemName> names) const {
+  return impl_->ReadItems(names);
+}
+StatusOr<FrontierStore::DueScan> FrontierStore::ScanDue(FrontierQueueId queue,
+                                                        const FrontierDue& from, uint64_t now,
+                                                        size_t most) const {
+  return impl_->ScanDue(queue, from, now, most);
+}
+Status FrontierStore::ScanItems(
+    FrontierQueueId queue, std::string_view after,
+    const std::function<bool(std::string_view url, const FrontierItem& item)>& visit) const {
+  return impl_->ScanItems(queue, after, visit);
+}
+Status FrontierStore::Commit(FrontierBatch& batch) { return impl_->Commit(batch); }
+Status FrontierStore::Checkpoint(const std::string& dir) const { return impl_->Checkpoint(dir); }
+FrontierStoreStats FrontierStore::Stats() const { return impl_->Stats(); }
+
+// --- FrontierBatch
+
+FrontierBatch::FrontierBatch(const FrontierStore& store)
+    : impl_(std::make_unique<Impl>(store.impl_->handles())) {}
+FrontierBatch::~FrontierBatch() = default;
+
+void FrontierBatch::PutItem(FrontierQueueId queue, std::string_view url, const FrontierItem& item) {
+  impl_->Put(FrontierFamily::kItems, FrontierItemKey(queue, url), storage::EncodeFrontier(item));
+}
+void FrontierBatch::DeleteItem(FrontierQueueId queue, std::string_view url) {
+  impl_->Delete(FrontierFamily::kItems, FrontierItemKey(queue, url));
+}
+void FrontierBatch::PutDue(FrontierQueueId queue, uint64_t due, std::string_view url) {
+  impl_->Put(FrontierFamily::kDue, FrontierDueKey(queue, due, url), "");
+}
+void FrontierBatch::DeleteDue(FrontierQueueId queue, uint64_t due, std::string_view url) {
+  impl_->Delete(FrontierFamily::kDue, FrontierDueKey(queue, due, url));
+}
+void FrontierBatch::PutLease(FrontierQueueId queue, std::string_view url,
+                             const FrontierLease& lease) {
+  impl_->Put(FrontierFamily::kLeases, FrontierItemKey(queue, url), storage::EncodeFrontier(lease));
+}
+void FrontierBatch::DeleteLease(FrontierQueueId queue, std::string_view url) {
+  impl_->Delete(FrontierFamily::kLeases, FrontierItemKey(queue, url));
+}
+void FrontierBatch::PutQueue(FrontierQueueId queue, const FrontierQueueRecord& record) {
+  impl_->Put(FrontierFamily::kQueues, FrontierPrefix(queue), storage::EncodeFrontier(record));
+}
+void FrontierBatch::DeleteQueue(FrontierQueueId queue) { impl_->DeleteAll(FrontierPrefix(queue)); }
+void FrontierBatch::PutCrawl(uint32_t crawl, std::string_view name) {
+  impl_->Put(FrontierFamily::kMeta, storage::FrontierCrawlKey(crawl), std::string(name));
+}
+void FrontierBatch::DeleteCrawl(uint32_t crawl) {
+  impl_->DeleteAll(storage::FrontierCrawlPrefix(crawl));
+  impl_->Delete(FrontierFamily::kMeta, storage::FrontierCrawlKey(crawl));
+}
+void FrontierBatch::PutSettings(const FrontierSettings& settings) {
+  impl_->Put(FrontierFamily::kMeta, storage::kFrontierSettingsKey,
+             storage::EncodeFrontier(settings));
+}
+bool FrontierBatch::empty() const { return impl_->rows.Count() == 0; }
+void FrontierBatch::Clear() { impl_->rows.Clear(); }
+
+}  // namespace freshet
