@@ -122,6 +122,18 @@ Setter Number(double ServerConfig::*field) {
   };
 }
 
+template <typename Part, typename T>
+Setter Count(Part ServerConfig::*part, T Part::*field, int64_t low, int64_t high) {
+  return [=](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(const int64_t number, ParseIntegerValue(text));
+    if (number < low || number > high) {
+      return InvalidArgument("{} is not within {} and {}", number, low, high);
+    }
+    config->*part.*field = static_cast<T>(number);
+    return absl::OkStatus();
+  };
+}
+
 Status SetMaxCrawls(const std::string& text, ServerConfig* config) {
   ASSIGN_OR_RETURN(config->politeness.max_crawls, ParseCrawlCap(text));
   return absl::OkStatus();
@@ -137,8 +149,10 @@ Status SetEstimator(const std::string& text, ServerConfig* config) {
   return absl::OkStatus();
 }
 
+using SetterMap = std::map<std::string, Setter>;
+
 // Those of the section `limits`, but for the rates of sources.
-std::map<std::string, Setter> LimitSetters() {
+SetterMap LimitSetters() {
   return {
       {"limits.connections", Count(&ServerConfig::max_connections, 1, kMost)},
       {"limits.connections_per_client", Count(&ServerConfig::max_connections_per_client, 1, kMost)},
@@ -166,7 +180,24 @@ std::map<std::string, Setter> LimitSetters() {
   };
 }
 
-std::map<std::string, Setter> SettersOfOthers() {
+// The keys of the section `frontier`.
+SetterMap FrontierSetters() {
+  return {
+      {"frontier.enabled", Flag(&ServerConfig::frontier_enabled)},
+      {"frontier.max_metadata_bytes",
+       Count(&ServerConfig::frontier_limits, &FrontierLimits::metadata_bytes, 0,
+             limits::kMaxMessageBytes)},
+      {"frontier.max_urls",
+       Count(&ServerConfig::frontier_limits, &FrontierLimits::urls, 1, int64_t{1} << 40)},
+      {"frontier.max_queues",
+       Count(&ServerConfig::frontier_limits, &FrontierLimits::queues, 1, int64_t{1} << 31)},
+      {"frontier.max_in_flight", Count(&ServerConfig::frontier_limits, &FrontierLimits::flights, 1,
+                                       int64_t{limits::kMaxFlights})},
+  };
+}
+
+// The keys of all other sections, and those of none.
+SetterMap GeneralSetters() {
   return {
       {"data_dir", Text(&ServerConfig::data_dir)},
       {"listen", Text(&ServerConfig::listen)},
@@ -227,11 +258,12 @@ std::map<std::string, Setter> SettersOfOthers() {
 }
 
 // Every key of the file, as `section.key`, but for those of ListOf.
-const std::map<std::string, Setter>& Setters() {
-  static const std::map<std::string, Setter> kSetters = [] {
-    std::map<std::string, Setter> setters = LimitSetters();
-    setters.merge(SettersOfOthers());
-    return setters;
+const SetterMap& Setters() {
+  static const SetterMap kSetters = [] {
+    SetterMap all = GeneralSetters();
+    all.merge(LimitSetters());
+    all.merge(FrontierSetters());
+    return all;
   }();
   return kSetters;
 }

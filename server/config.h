@@ -19,6 +19,7 @@
 #include "core/schedule/host_gate.h"
 #include "core/schedule/host_rules.h"
 #include "core/schedule/pacer.h"
+#include "server/frontier/frontier_limits.h"
 
 namespace freshet {
 
@@ -125,6 +126,10 @@ struct ServerConfig {
   int max_open_leases = limits::kMaxOpenLeasesPerWorker;
   int max_newcomer_leases = limits::kNewcomerLeases;
   Duration half_closed_wait = Duration::Seconds(30);
+
+  // The crawl-frontier API (docs/urlfrontier.md).
+  bool frontier_enabled = true;
+  FrontierLimits frontier_limits;
 
   // Caps that tests lower to drive them over their edge.
   size_t mailbox_events = limits::kMaxMailboxEvents;

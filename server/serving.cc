@@ -14,6 +14,10 @@ namespace {
 // How long calls that neither end nor can be ended in order are waited for.
 constexpr Duration kShutdownDeadline = Duration::Seconds(5);
 
+std::string AddressOf(const std::string& address, int port) {
+  return address.substr(0, address.rfind(':') + 1) + std::to_string(port);
+}
+
 std::vector<Shard*> Pointers(const std::vector<std::unique_ptr<Shard>>& shards) {
   std::vector<Shard*> pointers;
   for (const auto& shard : shards) pointers.push_back(shard.get());
@@ -81,6 +85,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       sources_({.usual = config.items_per_second_per_source,
                 .by_name = config.items_per_second_of_source}),
       crawls_(std::move(loaded.crawls)),
+      frontier_(std::move(loaded.frontier)),
       streams_({.streams = static_cast<size_t>(config.max_streams),
                 .streams_per_client = static_cast<size_t>(config.max_streams_per_client),
                 .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
@@ -106,12 +111,15 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .counters = counters_,
                .listings = listings_,
                .authoriser = door.authoriser(),
-               .started = clock.Now()},
+               .started = clock.Now(),
+               .frontier = frontier_.get(),
+               .address = [this] { return AddressOf(config_.listen, port_); }},
       scheduler_service_(context_),
       ingest_service_(context_),
       pages_service_(context_),
       admin_service_(context_),
       auth_service_(context_),
+      url_frontier_service_(context_),
       grpc_port_(config, static_cast<size_t>(connections), door, clock) {
   for (const SourceRecord& source : loaded.globals.sources) sources_.Add(source);
   TakeOverPause(loaded.globals.settings);
@@ -123,6 +131,9 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       [this](const std::vector<ClassTerms>& terms) { dispatcher_.SetShares(terms); });
   for (const auto& shard : shards_) shard->Start();
   dispatcher_.Start();
+  if (frontier_ != nullptr) {
+    frontier_->Start([this](const Status&) { health_.ReportFailure(); });
+  }
   if (loaded.policy.plan) plans_.SetMethod(loaded.policy.plan, nullptr);
 }
 
@@ -155,19 +166,26 @@ StatusOr<int> Serving::Open() {
   RETURN_IF_ERROR(AddConfiguredSources());
   // Who may not come in any more is not heard any longer either.
   door_.SetListener([this] { streams_.CheckCallers(); });
-  ASSIGN_OR_RETURN(const int port,
-                   grpc_port_.Start({&scheduler_service_, &ingest_service_, &pages_service_,
-                                     &admin_service_, &auth_service_}));
-  health_.Serve(grpc_port_.server(),
-                {v1::SchedulerService::service_full_name(), v1::IngestService::service_full_name(),
-                 v1::PagesService::service_full_name(), v1::AdminService::service_full_name(),
-                 v1::AuthService::service_full_name()});
+  std::vector<grpc::Service*> services = {&scheduler_service_, &ingest_service_, &pages_service_,
+                                          &admin_service_, &auth_service_};
+  std::vector<std::string> names = {
+      v1::SchedulerService::service_full_name(), v1::IngestService::service_full_name(),
+      v1::PagesService::service_full_name(), v1::AdminService::service_full_name(),
+      v1::AuthService::service_full_name()};
+  if (frontier_ != nullptr) {
+    services.push_back(&url_frontier_service_);
+    names.emplace_back(urlfrontier::URLFrontier::service_full_name());
+  }
+  ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services));
+  port_ = port;
+  health_.Serve(grpc_port_.server(), std::move(names));
   return port;
 }
 
 ServerStatus Serving::Gather() const {
   ServerStatus status = GatherStatus(context_);
   status.connections = grpc_port_.connections();
+  if (frontier_ != nullptr) status.frontier = frontier_->status();
   return status;
 }
 
@@ -203,7 +221,8 @@ Status Serving::Close() {
   background_.Stop();
   for (const auto& shard : shards_) shard->Stop();
   const Status health = store_->health();
-  const Status closed = store_->Close();
+  Status closed = store_->Close();
+  if (frontier_ != nullptr) closed.Update(frontier_->Close());
   // A full disk has lost nothing that was acknowledged.
   return health.ok() || absl::IsResourceExhausted(health) ? closed : health;
 }

@@ -2,6 +2,7 @@
 #ifndef FRESHET_SERVER_SERVING_H_
 #define FRESHET_SERVER_SERVING_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "server/api/pages_service.h"
 #include "server/api/scheduler_service.h"
 #include "server/api/status.h"
+#include "server/api/urlfrontier_service.h"
 #include "server/ops/health.h"
 #include "server/ops/metrics.h"
 #include "server/ports/grpc_port.h"
@@ -63,6 +65,8 @@ class Serving {
   RuntimeSettings settings_;
   Sources sources_;
   const std::unique_ptr<Crawls> crawls_;
+  const std::unique_ptr<Frontier> frontier_;  // nullptr: not served
+  std::atomic<int> port_{0};                  // of gRPC, once it listens
   StreamSet streams_;
   HandlerCounters counters_;
   Slots listings_;
@@ -76,6 +80,7 @@ class Serving {
   PagesService pages_service_;
   AdminService admin_service_;
   AuthService auth_service_;
+  UrlFrontierService url_frontier_service_;
   GrpcPort grpc_port_;
 };
 

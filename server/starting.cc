@@ -48,6 +48,7 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, int table_files) {
   LoadModels(loaded);
   RETURN_IF_ERROR(LoadCrawls(&loaded));
   RETURN_IF_ERROR(LoadPages(loaded));
+  RETURN_IF_ERROR(LoadFrontier(env, table_files, &loaded));
   RETURN_IF_ERROR(loaded.store->StartCompactions());
   RETURN_IF_ERROR(progress_.GoOn());
   return loaded;
@@ -153,6 +154,23 @@ Status Starter::LoadPages(const LoadedStore& loaded) {
   RETURN_IF_ERROR(LoadShards(*loaded.store, states, options, progress_.load));
   spdlog::info("loaded {} pages in {:.1f} s", progress_.load.pages.load(),
                (clock_.Now() - begun_).seconds());
+  return absl::OkStatus();
+}
+
+Status Starter::LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* loaded) const {
+  if (!config_.frontier_enabled) return absl::OkStatus();
+  StoreOptions options = StoreOptionsOf(config_);
+  options.env = env;
+  options.page_cache_bytes = 0;
+  options.max_open_tables = table_files;
+  const std::string dir = FrontierDirectory(config_.data_dir);
+  ASSIGN_OR_RETURN(loaded->frontier, Frontier::Open(dir, options, config_.frontier_limits, clock_));
+  const FrontierStatus status = loaded->frontier->status();
+  if (status.counts.queues > 0) {
+    spdlog::info("frontier: {} URLs in {} queues of {} crawl ids, {} in flight",
+                 status.counts.active + status.counts.completed, status.counts.queues,
+                 status.crawls, status.counts.in_flight);
+  }
   return absl::OkStatus();
 }
 

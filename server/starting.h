@@ -17,6 +17,7 @@
 #include "server/engine/crawls.h"
 #include "server/engine/shard.h"
 #include "server/engine/shard_loader.h"
+#include "server/frontier/frontier.h"
 #include "storage/open_progress.h"
 #include "storage/store.h"
 
@@ -50,6 +51,7 @@ struct LoadedStore {
   CrawlPolicy policy;
   std::unique_ptr<Crawls> crawls;
   std::vector<std::unique_ptr<Shard>> shards;  // use the store
+  std::unique_ptr<Frontier> frontier;          // nullptr: switched off
 };
 
 // Owner thread only.
@@ -72,6 +74,8 @@ class Starter {
   void ChoosePolicy(LoadedStore* loaded) const;
   [[nodiscard]] ShardSettings SettingsOf(const LoadedStore& loaded, int shard) const;
   void LoadModels(const LoadedStore& loaded) const;
+  // The crawl-frontier API's, from a directory beside the pages.
+  [[nodiscard]] Status LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* loaded) const;
   // What is set for crawl ids.
   [[nodiscard]] Status LoadCrawls(LoadedStore* loaded) const;
   [[nodiscard]] Status LoadPages(const LoadedStore& loaded);

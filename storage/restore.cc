@@ -5,6 +5,7 @@
 
 #include "rocksdb/env.h"
 #include "storage/directory.h"
+#include "storage/frontier_store.h"
 #include "storage/internal/file_copy.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/wal_check.h"
@@ -27,6 +28,23 @@ void Empty(rocksdb::Env* env, const std::string& dir) {
   for (const std::string& name : names) {
     if (name != "." && name != "..") env->DeleteFile(dir + "/" + name).PermitUncheckedError();
   }
+}
+
+// What the crawl-frontier API keeps, if the checkpoint has any, so that it opens.
+Status RestoreFrontier(const std::string& checkpoint, const std::string& to,
+                       const StoreOptions& options, rocksdb::Env* env) {
+  const std::string from = FrontierDirectory(checkpoint);
+  if (!env->FileExists(from).ok()) return absl::OkStatus();
+  const std::string target = FrontierDirectory(to);
+  Status status = CopyDatabase(env, from, target);
+  if (status.ok()) {
+    const auto opened = FrontierStore::Open(target, options);
+    status = opened.ok() ? (*opened)->Close() : opened.status();
+  }
+  if (status.ok()) return status;
+  Empty(env, target);
+  env->DeleteDir(target).PermitUncheckedError();
+  return status;
 }
 
 }  // namespace
@@ -53,6 +71,10 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
   const Status copied = CopyDatabase(env, checkpoint, to);
   StatusOr<VerifyReport> report =
       copied.ok() ? OpenAndVerify(to, options) : StatusOr<VerifyReport>(copied);
+  if (report.ok() && report->ok()) {
+    const Status frontier = RestoreFrontier(checkpoint, to, options, env);
+    if (!frontier.ok()) report = frontier;
+  }
   if (!report.ok() || !report->ok()) Empty(env, to);
   return report;
 }

@@ -49,6 +49,9 @@ Status MakeCheckpoint(const ServerContext& context, const std::string& name,
   }
   const fs::path path = parent / name;
   RETURN_IF_ERROR(context.store.Checkpoint(path.string()));
+  if (context.frontier != nullptr) {
+    RETURN_IF_ERROR(context.frontier->Checkpoint(FrontierDirectory(path.string())));
+  }
   uint64_t bytes = 0;
   for (const fs::directory_entry& file : fs::recursive_directory_iterator(path, error)) {
     if (file.is_regular_file(error)) bytes += file.file_size(error);

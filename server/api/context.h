@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "core/base/units.h"
@@ -20,6 +21,7 @@
 #include "server/engine/router.h"
 #include "server/engine/runtime_settings.h"
 #include "server/engine/sources.h"
+#include "server/frontier/frontier.h"
 #include "storage/store.h"
 
 namespace freshet {
@@ -57,6 +59,8 @@ struct ServerContext {
   Slots& listings;  // lists, exports and reports over all shards
   Authoriser& authoriser;
   Instant started;
+  Frontier* frontier;                    // nullptr: the crawl-frontier API is not served
+  std::function<std::string()> address;  // of the gRPC port, as clients may be told
 };
 
 // Of a message, also once it is inflated.

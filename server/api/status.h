@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,7 +69,8 @@ struct ServerStatus {
   size_t unacked_bytes = 0;
   ConnectionStats connections;  // set by who has them, as is `http`
   HttpStats http;
-  DoorStats door;  // likewise
+  DoorStats door;                          // likewise
+  std::optional<FrontierStatus> frontier;  // likewise; unset: not served
   uint32_t shards = 0;
   uint64_t results_refused = 0;
   uint64_t signals_refused = 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/limits.h"
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "grpcpp/alarm.h"
@@ -105,6 +106,9 @@ class StreamSet {
 class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
                       public std::enable_shared_from_this<MessageStream> {
  public:
+  // Reads no further while so many messages wait for their acknowledgements.
+  explicit MessageStream(int unacked_messages = limits::kMaxUnackedMessagesPerStream)
+      : max_unacked_messages_(static_cast<size_t>(unacked_messages)) {}
   // Starts reading. Call once, right after construction as a shared_ptr.
   void Begin(StreamSet* streams);
   // Reads nothing more, and ends with `status` once everything read is acknowledged and written.
@@ -171,6 +175,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
       FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
 
+  const size_t max_unacked_messages_;
   StreamSet* streams_ = nullptr;
   std::shared_ptr<MessageStream> self_;  // until OnDone
   grpc::ByteBuffer incoming_;            // gRPC's while reading

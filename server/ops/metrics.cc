@@ -188,6 +188,36 @@ void WriteHttp(const HttpStats& http, FamilyWriter& out) {
       .Add(http.refused);
 }
 
+void WriteFrontier(const FrontierStatus& frontier, FamilyWriter& out) {
+  const FrontierTotals& totals = frontier.totals;
+  out.Gauge("freshet_frontier_urls", "URLs of the crawl-frontier API, by state.")
+      .Add(frontier.counts.active - frontier.counts.in_flight, {{"state", "scheduled"}})
+      .Add(frontier.counts.in_flight, {{"state", "in_flight"}})
+      .Add(frontier.counts.completed, {{"state", "completed"}});
+  out.Gauge("freshet_frontier_queues", "Queues of the crawl-frontier API that have URLs.")
+      .Add(frontier.counts.queues);
+  out.Gauge("freshet_frontier_crawls", "Crawl ids of the crawl-frontier API.").Add(frontier.crawls);
+  out.Gauge("freshet_frontier_active", "1 while GetURLs gives out URLs.")
+      .Add(uint64_t{frontier.active ? 1U : 0U});
+  out.Gauge("freshet_frontier_waiting_urls", "URLs that were put and wait to be made durable.")
+      .Add(frontier.waiting_urls);
+  out.Counter("freshet_frontier_put_total", "URLs that were put, by what became of them.")
+      .Add(totals.put_ok, {{"outcome", "ok"}})
+      .Add(totals.put_skipped, {{"outcome", "skipped"}})
+      .Add(totals.put_failed, {{"outcome", "failed"}});
+  out.Counter("freshet_frontier_metadata_refused_total",
+              "URLs that were skipped because they had too much metadata.")
+      .Add(totals.metadata_too_large);
+  out.Counter("freshet_frontier_served_total", "URLs that were given out.").Add(totals.served);
+  out.Counter("freshet_frontier_leases_ended_total",
+              "URLs that were given out and are due again, by why.")
+      .Add(totals.expired, {{"reason", "expired"}})
+      .Add(totals.given_back, {{"reason", "undelivered"}});
+  out.Gauge("freshet_frontier_store_bytes", "Bytes on disk and in memory, by kind.")
+      .Add(frontier.store.table_bytes, {{"kind", "tables"}})
+      .Add(frontier.store.memtable_bytes, {{"kind", "memtables"}});
+}
+
 void WritePages(const ServerStatus& status, FamilyWriter& out) {
   out.Gauge("freshet_pages", "Pages known.").Add(status.counters.pages);
   out.Gauge("freshet_gone_pages", "Pages whose last crawl found them gone or moved.")
@@ -360,6 +390,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteHttp(status.http, out);
   WriteDoor(status.door, out);
   WritePages(status, out);
+  WriteFrontier(status.frontier.value_or(FrontierStatus()), out);
   WriteCrawls(status, out);
   WriteStore(status, out);
   out.Gauge("freshet_annotation", "Figures that were posted to /annotations.");

@@ -13,6 +13,7 @@
 #include "httplib.h"
 #include "server/auth/methods.h"
 #include "tests/grpc/guarded_server.h"
+#include "urlfrontier/urlfrontier.pb.h"
 
 namespace freshet {
 namespace {
@@ -56,6 +57,25 @@ const std::map<std::string, std::string>& Expected() {
       {"freshet.v1.AdminService/ListHosts", "ra"},
       {"freshet.v1.AdminService/DeleteHost", "a"},
       {"freshet.v1.AuthService/WhoAmI", "wira"},
+      {"urlfrontier.URLFrontier/GetURLs", "wa"},
+      {"urlfrontier.URLFrontier/PutURLs", "wia"},
+      {"urlfrontier.URLFrontier/PutDiscovered", "wia"},
+      {"urlfrontier.URLFrontier/BlockQueueUntil", "wa"},
+      {"urlfrontier.URLFrontier/SetDelay", "wa"},
+      {"urlfrontier.URLFrontier/ListNodes", "wira"},
+      {"urlfrontier.URLFrontier/GetActive", "wra"},
+      {"urlfrontier.URLFrontier/ListCrawls", "ra"},
+      {"urlfrontier.URLFrontier/ListQueues", "ra"},
+      {"urlfrontier.URLFrontier/GetStats", "ra"},
+      {"urlfrontier.URLFrontier/GetURLStatus", "ra"},
+      {"urlfrontier.URLFrontier/ListURLs", "ra"},
+      {"urlfrontier.URLFrontier/CountURLs", "ra"},
+      {"urlfrontier.URLFrontier/SetActive", "a"},
+      {"urlfrontier.URLFrontier/SetCrawlLimit", "a"},
+      {"urlfrontier.URLFrontier/DeleteCrawl", "a"},
+      {"urlfrontier.URLFrontier/DeleteQueue", "a"},
+      {"urlfrontier.URLFrontier/PurgeURLs", "a"},
+      {"urlfrontier.URLFrontier/SetLogLevel", "a"},
       {"grpc.health.v1.Health/Check", "*"},
       {"grpc.health.v1.Health/Watch", "*"},
       {"grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "wira"},
@@ -89,7 +109,7 @@ std::set<std::string> MethodsOfServer() {
   for (const auto* file :
        {v1::CrawlRequest::descriptor()->file(), v1::SignalChangesRequest::descriptor()->file(),
         v1::GetPageRequest::descriptor()->file(), v1::PauseRequest::descriptor()->file(),
-        v1::WhoAmIRequest::descriptor()->file()}) {
+        v1::WhoAmIRequest::descriptor()->file(), urlfrontier::URLItem::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) services.push_back(file->service(i));
   }
   services.push_back(pool->FindServiceByName("grpc.reflection.v1alpha.ServerReflection"));

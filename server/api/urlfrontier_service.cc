@@ -1,0 +1,455 @@
+#include "server/api/urlfrontier_service.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/base/frontier_limits.h"
+#include "server/api/faults.h"
+#include "server/api/urlfrontier_streams.h"
+#include "server/frontier/frontier_names.h"
+#include "server/frontier/frontier_scan.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+using urlfrontier::Boolean;
+using urlfrontier::Empty;
+using urlfrontier::Long;
+using urlfrontier::StringList;
+
+constexpr uint64_t kSecondsPerDay = 86'400;
+// Queues of a list that are looked at in one turn of the frontier.
+constexpr size_t kQueuesPerTurn = 8192;
+
+std::string CrawlOf(const std::string& crawl) { return std::string(FrontierCrawlName(crawl)); }
+
+// Runs `work` and answers the call with what `fill` makes of it.
+template <typename T, typename Request, typename Response>
+void Run(const ServerContext& context, UnaryCall<Request, Response>* call,
+         std::function<StatusOr<T>(FrontierState&)> work, std::function<void(T, Response*)> fill) {
+  context.frontier->Run<T>(std::move(work), [call, fill](StatusOr<T> result) {
+    if (!result.ok()) return call->Answer(GrpcStatusOf(result.status()));
+    fill(*std::move(result), call->response());
+    call->Answer(grpc::Status::OK);
+  });
+}
+
+// The same for changes that say nothing of themselves.
+template <typename Request>
+void RunChange(const ServerContext& context, UnaryCall<Request, Empty>* call,
+               std::function<Status(FrontierState&)> work) {
+  Run<bool, Request, Empty>(
+      context, call,
+      [work = std::move(work)](FrontierState& state) -> StatusOr<bool> {
+        RETURN_IF_ERROR(work(state));
+        return true;
+      },
+      [](bool, Empty*) {});
+}
+
+void SetLong(uint64_t value, Long* response) { response->set_value(value); }
+
+// --- The server
+
+void ListNodes(const ServerContext& context, UnaryCall<Empty, StringList>* call) {
+  call->response()->add_values(context.address());
+  call->Answer(grpc::Status::OK);
+}
+
+void SetActive(const ServerContext& context, UnaryCall<urlfrontier::Active, Empty>* call) {
+  const bool active = call->request().state();
+  RunChange<urlfrontier::Active>(context, call, [active](FrontierState& state) {
+    state.SetActive(active);
+    return absl::OkStatus();
+  });
+}
+
+void GetActive(const ServerContext& context, UnaryCall<urlfrontier::Local, Boolean>* call) {
+  Run<bool, urlfrontier::Local, Boolean>(
+      context, call, [](FrontierState& state) -> StatusOr<bool> { return state.active(); },
+      [](bool active, Boolean* response) { response->set_state(active); });
+}
+
+void SetLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams, Empty>* call) {
+  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::trace,
+                                                          spdlog::level::debug, spdlog::level::info,
+                                                          spdlog::level::warn, spdlog::level::err};
+  const int level = call->request().level();
+  if (level < 0 || level >= static_cast<int>(std::size(kLevels))) {
+    return call->Answer(GrpcStatusOf(InvalidArgument("level: {} is none", level)));
+  }
+  spdlog::set_level(kLevels[level]);
+  call->Answer(grpc::Status::OK);
+}
+
+// --- Crawl ids
+
+void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, StringList>* call) {
+  using Names = std::vector<std::string>;
+  Run<Names, urlfrontier::Local, StringList>(
+      context, call,
+      [](FrontierState& state) -> StatusOr<Names> {
+        Names names;
+        for (const auto& [number, crawl] : state.table().crawls()) {
+          if (crawl->counts.queues > 0) names.push_back(crawl->name);
+        }
+        return names;
+      },
+      [](Names names, StringList* response) {
+        response->mutable_values()->Assign(names.begin(), names.end());
+      });
+}
+
+void DeleteCrawl(const ServerContext& context,
+                 UnaryCall<urlfrontier::DeleteCrawlMessage, Long>* call) {
+  Run<uint64_t, urlfrontier::DeleteCrawlMessage, Long>(
+      context, call,
+      [crawl = CrawlOf(call->request().value())](FrontierState& state) -> StatusOr<uint64_t> {
+        return state.DeleteCrawl(crawl);
+      },
+      SetLong);
+}
+
+// --- Queues
+
+// A page of the queues of a crawl id, a part in each turn of the frontier, so that long lists hold
+// up nobody. Thread-compatible.
+class QueueList : public std::enable_shared_from_this<QueueList> {
+ public:
+  using Call = UnaryCall<urlfrontier::Pagination, urlfrontier::QueueList>;
+  QueueList(const ServerContext& context, Call* call)
+      : context_(context), call_(call), crawl_(CrawlOf(call->request().crawlid())) {
+    to_skip_ = call->request().start();
+    left_ = call->request().size() > 0 ? call->request().size() : limits::kUsualFrontierPage;
+  }
+
+  void GoOn() {
+    context_.frontier->Run<bool>(
+        [self = shared_from_this(), now = context_.frontier->NowSeconds()](
+            FrontierState& state) -> StatusOr<bool> { return self->Look(state, now); },
+        [self = shared_from_this()](StatusOr<bool> over) {
+          if (!over.ok()) return self->call_->Answer(GrpcStatusOf(over.status()));
+          if (!*over) return self->GoOn();
+          self->Answer();
+        });
+  }
+
+ private:
+  // Returns whether that was all.
+  bool Look(FrontierState& state, uint64_t now) {
+    const FrontierCrawl* crawl = state.table().FindCrawl(crawl_);
+    if (crawl == nullptr) return true;
+    auto it = last_key_ ? crawl->queues.upper_bound(*last_key_) : crawl->queues.begin();
+    for (size_t looked = 0; it != crawl->queues.end() && left_ > 0; ++it, ++looked) {
+      if (looked == kQueuesPerTurn) return false;
+      last_key_ = it->first;
+      if (!IsListed(*it->second, now)) continue;
+      if (to_skip_ > 0) {
+        --to_skip_;
+        continue;
+      }
+      call_->response()->add_values(it->first);
+      --left_;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool IsListed(const FrontierQueue& queue, uint64_t now) const {
+    if (call_->request().include_inactive()) return queue.has_urls();
+    return queue.record.active > 0 && queue.record.blocked_until < now;
+  }
+
+  void Answer() {
+    urlfrontier::QueueList& response = *call_->response();
+    response.set_start(call_->request().start());
+    response.set_size(static_cast<uint32_t>(response.values_size()));
+    response.set_crawlid(crawl_);
+    call_->Answer(grpc::Status::OK);
+  }
+
+  const ServerContext& context_;
+  Call* const call_;
+  const std::string crawl_;
+  std::optional<std::string> last_key_;
+  uint64_t to_skip_ = 0;
+  uint64_t left_ = 0;
+};
+
+void ListQueues(const ServerContext& context, QueueList::Call* call) {
+  std::make_shared<QueueList>(context, call)->GoOn();
+}
+
+void GetStats(const ServerContext& context,
+              UnaryCall<urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>* call) {
+  const std::string crawl = CrawlOf(call->request().crawlid());
+  Run<FrontierCounts, urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>(
+      context, call,
+      [crawl, key = call->request().key()](FrontierState& state) -> StatusOr<FrontierCounts> {
+        const FrontierCrawl* found = state.table().FindCrawl(crawl);
+        if (found == nullptr) return FrontierCounts();
+        if (key.empty()) return found->counts;
+        const FrontierQueue* queue = state.table().Find(crawl, key);
+        if (queue == nullptr || !queue->has_urls()) return FrontierCounts();
+        return FrontierCounts{.active = queue->record.active,
+                              .completed = queue->record.completed,
+                              .in_flight = queue->flights.size(),
+                              .queues = 1,
+                              .active_queues = queue->record.active > 0 ? 1U : 0U};
+      },
+      [crawl](FrontierCounts counts, urlfrontier::Stats* response) {
+        response->set_size(counts.active);
+        response->set_inprocess(static_cast<uint32_t>(counts.in_flight));
+        (*response->mutable_counts())["completed"] = counts.completed;
+        (*response->mutable_counts())["active_queues"] = counts.active_queues;
+        response->set_numberofqueues(counts.queues);
+        response->set_crawlid(crawl);
+      });
+}
+
+void DeleteQueue(const ServerContext& context,
+                 UnaryCall<urlfrontier::QueueWithinCrawlParams, Long>* call) {
+  const auto& request = call->request();
+  Run<uint64_t, urlfrontier::QueueWithinCrawlParams, Long>(
+      context, call,
+      [crawl = CrawlOf(request.crawlid()), key = request.key()](
+          FrontierState& state) -> StatusOr<uint64_t> { return state.DeleteQueue(crawl, key); },
+      SetLong);
+}
+
+// Names that no queue can have are those of no queue.
+bool NamesAQueue(const std::string& crawl, const std::string& key) {
+  return !key.empty() && IsFrontierName(key) && IsFrontierName(crawl);
+}
+
+void BlockQueueUntil(const ServerContext& context,
+                     UnaryCall<urlfrontier::BlockQueueParams, Empty>* call) {
+  const auto& request = call->request();
+  const std::string crawl = CrawlOf(request.crawlid());
+  if (!NamesAQueue(crawl, request.key())) return call->Answer(grpc::Status::OK);
+  RunChange<urlfrontier::BlockQueueParams>(
+      context, call, [crawl, key = request.key(), until = request.time()](FrontierState& state) {
+        return state.BlockUntil(crawl, key, until);
+      });
+}
+
+void SetDelay(const ServerContext& context, UnaryCall<urlfrontier::QueueDelayParams, Empty>* call) {
+  const auto& request = call->request();
+  const std::string crawl = CrawlOf(request.crawlid());
+  if (!request.key().empty() && !NamesAQueue(crawl, request.key())) {
+    return call->Answer(grpc::Status::OK);
+  }
+  RunChange<urlfrontier::QueueDelayParams>(
+      context, call,
+      [crawl, key = request.key(), delay = request.delay_requestable()](FrontierState& state) {
+        return state.SetDelay(crawl, key, delay);
+      });
+}
+
+void SetCrawlLimit(const ServerContext& context,
+                   UnaryCall<urlfrontier::CrawlLimitParams, Empty>* call) {
+  const auto& request = call->request();
+  RunChange<urlfrontier::CrawlLimitParams>(
+      context, call,
+      [crawl = CrawlOf(request.crawlid()), key = request.key(),
+       limit = request.limit()](FrontierState& state) -> Status {
+        Status status = state.SetLimit(crawl, key, limit);
+        // What clients expect of a queue that is not known.
+        if (absl::IsNotFound(status)) return absl::UnknownError(status.message());
+        return status;
+      });
+}
+
+// --- URLs
+
+void GetURLStatus(const ServerContext& context,
+                  UnaryCall<urlfrontier::URLStatusRequest, urlfrontier::URLItem>* call) {
+  const auto& request = call->request();
+  if (request.url().empty()) {
+    return call->Answer(GrpcStatusOf(InvalidArgument("url: is empty")));
+  }
+  std::string key = request.key();
+  if (key.empty()) key = std::string(FrontierHostOf(request.url()));
+  if (key.empty()) {
+    return call->Answer(GrpcStatusOf(InvalidArgument("key: is empty, and the URL has no host")));
+  }
+  const std::string crawl = CrawlOf(request.crawlid());
+  Run<FrontierItem, urlfrontier::URLStatusRequest, urlfrontier::URLItem>(
+      context, call,
+      [crawl, key, url = request.url()](FrontierState& state) {
+        return state.Read(crawl, key, url);
+      },
+      [crawl, key, url = request.url()](FrontierItem item, urlfrontier::URLItem* response) {
+        urlfrontier::KnownURLItem& known = *response->mutable_known();
+        (void)known.mutable_info()->MergeFromString(item.metadata);
+        known.mutable_info()->set_url(url);
+        known.mutable_info()->set_key(key);
+        known.mutable_info()->set_crawlid(crawl);
+        known.set_refetchable_from_date(item.due);
+        response->set_creation_date(item.created);
+      });
+}
+
+// Counts or purges in the background, slice by slice. Thread-compatible: one slice at a time.
+template <typename Request>
+class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
+ public:
+  using Call = UnaryCall<Request, Long>;
+  // `before`: URLs that came in earlier are forgotten; unset: they are counted.
+  Sweep(const ServerContext& context, Call* call, FrontierQuery query,
+        std::optional<uint64_t> before)
+      : context_(context),
+        call_(call),
+        admitted_(context.listings.Take()),
+        before_(before),
+        scan_(*context.frontier, std::move(query)) {}
+  ~Sweep() {
+    if (admitted_) context_.listings.Give();
+  }
+
+  void GoOn() {
+    if (!admitted_) {
+      return call_->Answer({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                            "too many lists are being made: try again when one of them is done"});
+    }
+    const bool posted = context_.background.Post([self = this->shared_from_this()] {
+      const Status status = self->Slice();
+      if (!status.ok()) return self->call_->Answer(GrpcStatusOf(status));
+      if (!self->scan_.over()) return self->GoOn();
+      self->call_->response()->set_value(self->count_);
+      self->call_->Answer(grpc::Status::OK);
+    });
+    if (!posted) call_->Answer({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
+  }
+
+ private:
+  Status Slice() {
+    std::vector<std::pair<FrontierQueueId, std::vector<std::string>>> old;
+    RETURN_IF_ERROR(
+        scan_.Slice(limits::kFrontierSlice, [this, &old](const FrontierScan::Found& found) {
+          if (!before_) {
+            ++count_;
+          } else if (found.item.created < *before_) {
+            if (old.empty() || old.back().first != found.queue) old.push_back({found.queue, {}});
+            old.back().second.emplace_back(found.url);
+          }
+          return true;
+        }));
+    for (const auto& part : old) {
+      const auto remove = [this, &part](FrontierState& state) {
+        return state.RemoveOlder(part.first, part.second, *before_);
+      };
+      ASSIGN_OR_RETURN(const uint64_t removed, context_.frontier->Wait<uint64_t>(remove));
+      count_ += removed;
+    }
+    return absl::OkStatus();
+  }
+
+  const ServerContext& context_;
+  Call* const call_;
+  const bool admitted_;
+  const std::optional<uint64_t> before_;
+  FrontierScan scan_;
+  uint64_t count_ = 0;
+};
+
+void CountURLs(const ServerContext& context, UnaryCall<urlfrontier::CountUrlParams, Long>* call) {
+  const auto& request = call->request();
+  FrontierQuery query = {.crawl = CrawlOf(request.crawlid()),
+                         .key = request.key(),
+                         .filter = request.filter(),
+                         .ignore_case = request.ignorecase()};
+  std::make_shared<Sweep<urlfrontier::CountUrlParams>>(context, call, std::move(query),
+                                                       std::nullopt)
+      ->GoOn();
+}
+
+void PurgeURLs(const ServerContext& context, UnaryCall<urlfrontier::PurgeUrlParams, Long>* call) {
+  const auto& request = call->request();
+  const uint64_t now = context.frontier->NowSeconds();
+  const uint64_t age = uint64_t{request.days()} * kSecondsPerDay;
+  FrontierQuery query = {.crawl = CrawlOf(request.crawlid()),
+                         .key = request.key(),
+                         .filter = {},
+                         .ignore_case = false};
+  std::make_shared<Sweep<urlfrontier::PurgeUrlParams>>(context, call, std::move(query),
+                                                       age < now ? now - age : 0)
+      ->GoOn();
+}
+
+}  // namespace
+
+UrlFrontierService::Unary* UrlFrontierService::ListNodes(Call*, const Bytes* request,
+                                                         Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::ListNodes);
+}
+UrlFrontierService::Unary* UrlFrontierService::ListCrawls(Call*, const Bytes* request,
+                                                          Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::ListCrawls);
+}
+UrlFrontierService::Unary* UrlFrontierService::DeleteCrawl(Call*, const Bytes* request,
+                                                           Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::DeleteCrawl);
+}
+UrlFrontierService::Unary* UrlFrontierService::ListQueues(Call*, const Bytes* request,
+                                                          Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::ListQueues);
+}
+UrlFrontierService::Writer* UrlFrontierService::GetURLs(Call*, const Bytes* request) {
+  return StartGetUrls(context_, *request);
+}
+UrlFrontierService::Stream* UrlFrontierService::PutURLs(Call* call) {
+  return StartPutUrls(context_, *call);
+}
+UrlFrontierService::Stream* UrlFrontierService::PutDiscovered(Call* call) {
+  return StartPutDiscovered(context_, *call);
+}
+UrlFrontierService::Unary* UrlFrontierService::GetStats(Call*, const Bytes* request, Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::GetStats);
+}
+UrlFrontierService::Unary* UrlFrontierService::DeleteQueue(Call*, const Bytes* request,
+                                                           Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::DeleteQueue);
+}
+UrlFrontierService::Unary* UrlFrontierService::BlockQueueUntil(Call*, const Bytes* request,
+                                                               Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::BlockQueueUntil);
+}
+UrlFrontierService::Unary* UrlFrontierService::SetActive(Call*, const Bytes* request,
+                                                         Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::SetActive);
+}
+UrlFrontierService::Unary* UrlFrontierService::GetActive(Call*, const Bytes* request,
+                                                         Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::GetActive);
+}
+UrlFrontierService::Unary* UrlFrontierService::SetDelay(Call*, const Bytes* request, Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::SetDelay);
+}
+UrlFrontierService::Unary* UrlFrontierService::SetLogLevel(Call*, const Bytes* request,
+                                                           Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::SetLogLevel);
+}
+UrlFrontierService::Unary* UrlFrontierService::SetCrawlLimit(Call*, const Bytes* request,
+                                                             Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::SetCrawlLimit);
+}
+UrlFrontierService::Unary* UrlFrontierService::GetURLStatus(Call*, const Bytes* request,
+                                                            Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::GetURLStatus);
+}
+UrlFrontierService::Writer* UrlFrontierService::ListURLs(Call* call, const Bytes* request) {
+  return StartListUrls(context_, call, *request);
+}
+UrlFrontierService::Unary* UrlFrontierService::CountURLs(Call*, const Bytes* request,
+                                                         Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::CountURLs);
+}
+UrlFrontierService::Unary* UrlFrontierService::PurgeURLs(Call*, const Bytes* request,
+                                                         Bytes* reply) {
+  return Handle(context_, *request, reply, freshet::PurgeURLs);
+}
+
+}  // namespace freshet

@@ -1,0 +1,376 @@
+#include "server/api/urlfrontier_streams.h"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/frontier_limits.h"
+#include "core/base/limits.h"
+#include "fmt/format.h"
+#include "grpc/support/time.h"
+#include "grpcpp/alarm.h"
+#include "server/api/caller.h"
+#include "server/api/faults.h"
+#include "server/api/frontier_wire.h"
+#include "server/api/stream.h"
+#include "server/api/wire.h"
+#include "server/frontier/frontier_names.h"
+#include "server/frontier/frontier_scan.h"
+#include "urlfrontier/urlfrontier.pb.h"
+
+namespace freshet {
+namespace {
+
+// URLs of a list that are made before the client has taken them.
+constexpr size_t kListedAtATime = 256;
+
+// --- URLs that come in
+
+// What both streams have in common. Thread-safe.
+class PutStream : public MessageStream {
+ public:
+  PutStream(const ServerContext& context, std::string_view path,
+            const grpc::CallbackServerContext& call, int unacked)
+      : MessageStream(unacked), context_(context), auth_(context.authoriser, path, call) {}
+
+  Status CheckCaller() const override { return auth_.Check(); }
+
+ protected:
+  // Whether the caller may put so many. Called in OnMessage.
+  [[nodiscard]] bool Admit(size_t urls) {
+    const StatusOr<const Caller*> caller = auth_.Get();
+    if (!caller.ok()) return false;
+    const Duration pause = (*caller)->Pay(urls, context_.clock.Now());
+    if (pause > Duration()) PauseReading(pause);
+    return true;
+  }
+
+  const ServerContext& context_;
+
+ private:
+  CallAuth auth_;
+};
+
+// Thread-safe.
+class PutUrlsStream final : public PutStream {
+ public:
+  PutUrlsStream(const ServerContext& context, const grpc::CallbackServerContext& call)
+      : PutStream(context, "/urlfrontier.URLFrontier/PutURLs", call,
+                  limits::kMaxUnackedUrlsPerStream) {}
+
+ private:
+  void OnMessage(grpc::ByteBuffer* bytes) override {
+    const uint64_t place = OpenAck();
+    const StatusOr<std::string> flat = FlatBytes(bytes);
+    FrontierItemMessage item;
+    if (!flat.ok() || !DecodeFrontierItem(*flat, &item)) {
+      return Acknowledge(place, EncodeFrontierAck(item.id, FrontierOutcome::kSkipped));
+    }
+    std::string id(item.id.empty() ? item.info.url : item.id);
+    if (!Admit(1)) return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kFailed));
+    StatusOr<FrontierPut> put = MakeFrontierPut(std::move(item.info));
+    if (!item.given || !put.ok()) {
+      return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kSkipped));
+    }
+    put->known = item.known;
+    put->due = item.due;
+    std::vector<FrontierPut> puts;
+    puts.push_back(*std::move(put));
+    auto self = std::static_pointer_cast<PutUrlsStream>(shared_from_this());
+    const bool go_on = context_.frontier->Put(
+        std::move(puts),
+        [self, place, id = std::move(id)](const std::vector<FrontierOutcome>& outcomes) {
+          self->Acknowledge(place, EncodeFrontierAck(id, outcomes.front()));
+        });
+    if (!go_on) HoldReading();
+  }
+};
+
+// Thread-safe.
+class PutDiscoveredStream final : public PutStream {
+ public:
+  PutDiscoveredStream(const ServerContext& context, const grpc::CallbackServerContext& call)
+      : PutStream(context, "/urlfrontier.URLFrontier/PutDiscovered", call,
+                  limits::kMaxUnackedUrlBatchesPerStream) {}
+
+ private:
+  void OnMessage(grpc::ByteBuffer* bytes) override {
+    const uint64_t place = OpenAck();
+    const StatusOr<std::string> flat = FlatBytes(bytes);
+    FrontierBatchMessage batch;
+    if (!flat.ok() || !DecodeFrontierBatch(*flat, &batch)) {
+      return Acknowledge(place, EncodeFrontierBatchAck(
+                                    batch.id, std::vector(batch.count, FrontierOutcome::kSkipped)));
+    }
+    // Those that are too many for one batch may come again in another.
+    std::vector<FrontierOutcome> outcomes(batch.count, FrontierOutcome::kFailed);
+    std::vector<FrontierPut> puts;
+    std::vector<size_t> positions;
+    const bool admitted = Admit(batch.items.size());
+    for (size_t i = 0; admitted && i < batch.items.size(); ++i) {
+      StatusOr<FrontierPut> put = MakeFrontierPut(std::move(batch.items[i]));
+      outcomes[i] = FrontierOutcome::kSkipped;
+      if (!put.ok()) continue;
+      puts.push_back(*std::move(put));
+      positions.push_back(i);
+    }
+    if (puts.empty()) return Acknowledge(place, EncodeFrontierBatchAck(batch.id, outcomes));
+    auto self = std::static_pointer_cast<PutDiscoveredStream>(shared_from_this());
+    const bool go_on = context_.frontier->Put(
+        std::move(puts),
+        [self, place, id = std::string(batch.id), all = std::move(outcomes),
+         positions = std::move(positions)](const std::vector<FrontierOutcome>& own) mutable {
+          for (size_t i = 0; i < own.size(); ++i) all[positions[i]] = own[i];
+          self->Acknowledge(place, EncodeFrontierBatchAck(id, all));
+        });
+    if (!go_on) HoldReading();
+  }
+};
+
+// --- URLs that go out
+
+// One call. It writes one message at a time; the frontier is asked for more when all are written.
+// Thread-safe.
+class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                            public std::enable_shared_from_this<GetUrlsStream> {
+ public:
+  explicit GetUrlsStream(const ServerContext& context) : frontier_(*context.frontier) {}
+
+  void Begin(const grpc::ByteBuffer& bytes) {
+    self_ = shared_from_this();
+    grpc::ByteBuffer shared(bytes);
+    urlfrontier::GetParams params;
+    MessageFaults faults;
+    const Status status = ParseMessage(&shared, &params, &faults);
+    if (!status.ok()) return Finish(GrpcStatusOf(status));
+    if (!faults.texts.empty()) return Finish(GrpcStatusOf(StatusOf(faults.texts.front())));
+    if (params.crawl_case() == urlfrontier::GetParams::kCrawlID) {
+      pull_->crawl = std::string(FrontierCrawlName(params.crawlid()));
+    }
+    pull_->key = params.key();
+    // A key names a queue within a crawl id.
+    if (!pull_->key.empty() && !pull_->crawl) return Finish(grpc::Status::OK);
+    if (params.max_urls_per_queue() > 0) pull_->urls_per_queue = params.max_urls_per_queue();
+    if (params.max_queues() > 0) pull_->queues = params.max_queues();
+    if (params.delay_requestable() > 0) pull_->lease_seconds = params.delay_requestable();
+    Ask();
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) {
+      GiveBackRest();
+      return Finish({grpc::StatusCode::CANCELLED, "the client is gone"});
+    }
+    ++next_;
+    GoOn();
+  }
+  void OnCancel() override { cancelled_ = true; }
+  void OnDone() override { const auto last = std::move(self_); }
+
+ private:
+  void Ask() {
+    frontier_.Pull(pull_, limits::kMaxUrlsPerPull,
+                   [self = shared_from_this()](std::vector<FrontierServed> served) {
+                     self->urls_ = std::move(served);
+                     self->next_ = 0;
+                     self->GoOn();
+                   });
+  }
+
+  void GoOn() {
+    if (cancelled_) {
+      GiveBackRest();
+      return Finish({grpc::StatusCode::CANCELLED, "the client is gone"});
+    }
+    if (next_ < urls_.size()) {
+      bytes_ = EncodeFrontierUrl(urls_[next_]);
+      grpc::WriteOptions options;
+      if (next_ + 1 < urls_.size()) options.set_buffer_hint();
+      return StartWrite(&bytes_, options);
+    }
+    if (pull_->over) return Finish(grpc::Status::OK);
+    Ask();
+  }
+
+  void GiveBackRest() {
+    if (next_ >= urls_.size()) return;
+    urls_.erase(urls_.begin(), urls_.begin() + static_cast<ptrdiff_t>(next_));
+    frontier_.GiveBack(std::move(urls_));
+    urls_.clear();
+  }
+
+  Frontier& frontier_;
+  std::shared_ptr<GetUrlsStream> self_;  // until OnDone
+  const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
+  std::atomic<bool> cancelled_{false};
+  // Of whoever goes on: gRPC after a write, the frontier after a pull.
+  std::vector<FrontierServed> urls_;
+  size_t next_ = 0;         // of urls_: to be written, or being written
+  grpc::ByteBuffer bytes_;  // gRPC's while writing
+};
+
+// --- Lists
+
+// Read in the background slice by slice, written one at a time. Thread-safe.
+class ListUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
+                             public std::enable_shared_from_this<ListUrlsStream> {
+ public:
+  ListUrlsStream(const ServerContext& context, grpc::CallbackServerContext* call)
+      : context_(context), call_(*call), admitted_(context.listings.Take()) {}
+  ~ListUrlsStream() override {
+    if (admitted_) context_.listings.Give();
+  }
+
+  void Begin(const grpc::ByteBuffer& bytes) {
+    self_ = shared_from_this();
+    if (!admitted_) {
+      return Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                     fmt::format("{} lists are being made: try again when one of them is done",
+                                 limits::kMaxListings)});
+    }
+    grpc::ByteBuffer shared(bytes);
+    urlfrontier::ListUrlParams params;
+    MessageFaults faults;
+    const Status status = ParseMessage(&shared, &params, &faults);
+    if (!status.ok()) return Finish(GrpcStatusOf(status));
+    if (!faults.texts.empty()) return Finish(GrpcStatusOf(StatusOf(faults.texts.front())));
+    to_skip_ = params.start();
+    left_ = params.size() > 0 ? params.size() : limits::kUsualFrontierPage;
+    crawl_ = std::string(FrontierCrawlName(params.crawlid()));
+    scan_ = std::make_unique<FrontierScan>(*context_.frontier,
+                                           FrontierQuery{.crawl = crawl_,
+                                                         .key = params.key(),
+                                                         .filter = params.filter(),
+                                                         .ignore_case = params.ignorecase()});
+    ReadNext();
+  }
+
+  void OnWriteDone(bool ok) override {
+    written_ = ok;
+    alarm_->Cancel();
+    EndHalfOfWrite();
+  }
+  void OnCancel() override { cancelled_ = true; }
+  void OnDone() override { const auto last = std::move(self_); }
+
+ private:
+  void ReadNext() {
+    const bool posted = context_.background.Post([self = shared_from_this()] { self->Read(); });
+    if (!posted) Finish({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
+  }
+
+  void Read() {
+    if (cancelled_) return Finish({grpc::StatusCode::CANCELLED, "cancelled"});
+    const Status status =
+        scan_->Slice(limits::kFrontierSlice, [this](const FrontierScan::Found& found) {
+          if (to_skip_ > 0) {
+            --to_skip_;
+            return true;
+          }
+          Add(found);
+          --left_;
+          return left_ > 0 && items_.size() < kListedAtATime;
+        });
+    if (!status.ok()) return Finish(GrpcStatusOf(status));
+    GoOn();
+  }
+
+  void Add(const FrontierScan::Found& found) {
+    urlfrontier::URLItem item;
+    urlfrontier::KnownURLItem& known = *item.mutable_known();
+    // Metadata is kept as fields of this message.
+    (void)known.mutable_info()->MergeFromString(found.item.metadata);
+    known.mutable_info()->set_url(std::string(found.url));
+    known.mutable_info()->set_key(found.key);
+    known.mutable_info()->set_crawlid(crawl_);
+    known.set_refetchable_from_date(found.item.due);
+    item.set_creation_date(found.item.created);
+    items_.push_back(SerialiseMessage(item));
+  }
+
+  void GoOn() {
+    if (!items_.empty()) {
+      bytes_ = std::move(items_.front());
+      items_.pop_front();
+      return StartTimedWrite();
+    }
+    if (left_ == 0 || scan_->over()) return Finish(grpc::Status::OK);
+    ReadNext();
+  }
+
+  // A client that reads no further would keep its place for ever.
+  void StartTimedWrite() {
+    halves_left_ = 2;
+    alarm_ = std::make_unique<grpc::Alarm>();
+    alarm_->Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                             gpr_time_from_micros(context_.config.list_write_timeout.micros(),
+                                                  GPR_TIMESPAN)),
+                [this](bool over) {
+                  if (over) call_.TryCancel();
+                  EndHalfOfWrite();
+                });
+    StartWrite(&bytes_);
+  }
+
+  // The call goes on after the later of the write and its alarm.
+  void EndHalfOfWrite() {
+    if (--halves_left_ > 0) return;
+    if (!written_) return Finish({grpc::StatusCode::UNAVAILABLE, "the list was cut off"});
+    GoOn();
+  }
+
+  const ServerContext& context_;
+  grpc::CallbackServerContext& call_;  // until OnDone
+  const bool admitted_;
+  std::shared_ptr<ListUrlsStream> self_;  // until OnDone
+  std::atomic<bool> cancelled_{false};
+  std::string crawl_;
+  std::unique_ptr<FrontierScan> scan_;
+  uint64_t to_skip_ = 0;
+  uint64_t left_ = 0;
+  std::deque<grpc::ByteBuffer> items_;
+  grpc::ByteBuffer bytes_;  // gRPC's while writing
+  std::unique_ptr<grpc::Alarm> alarm_;
+  std::atomic<int> halves_left_{0};
+  bool written_ = false;
+};
+
+template <typename Stream>
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPut(
+    const ServerContext& context, const grpc::CallbackServerContext& call) {
+  const auto stream = std::make_shared<Stream>(context, call);
+  stream->Begin(&context.streams);
+  return stream.get();
+}
+
+}  // namespace
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPutUrls(
+    const ServerContext& context, const grpc::CallbackServerContext& call) {
+  return StartPut<PutUrlsStream>(context, call);
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPutDiscovered(
+    const ServerContext& context, const grpc::CallbackServerContext& call) {
+  return StartPut<PutDiscoveredStream>(context, call);
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(const ServerContext& context,
+                                                         const grpc::ByteBuffer& request) {
+  const auto stream = std::make_shared<GetUrlsStream>(context);
+  stream->Begin(request);
+  return stream.get();
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListUrls(const ServerContext& context,
+                                                          grpc::CallbackServerContext* call,
+                                                          const grpc::ByteBuffer& request) {
+  const auto stream = std::make_shared<ListUrlsStream>(context, call);
+  stream->Begin(request);
+  return stream.get();
+}
+
+}  // namespace freshet

@@ -1,0 +1,435 @@
+#include "server/frontier/frontier_state.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace freshet {
+
+// Takes in what is stored. Owner thread only.
+class FrontierState::Loader final : public FrontierVisitor {
+ public:
+  Loader(QueueTable& table, FrontierSettings* settings) : table_(table), settings_(settings) {}
+
+  Status OnSettings(const FrontierSettings& settings) override {
+    *settings_ = settings;
+    table_.SetDefaultDelay(settings.default_delay, 0);
+    return absl::OkStatus();
+  }
+  Status OnCrawl(uint32_t crawl, std::string_view name) override {
+    if (crawl == 0 || table_.crawls().contains(crawl) || table_.FindCrawl(name) != nullptr) {
+      return Damage("a crawl id is there twice");
+    }
+    table_.AddCrawl(crawl, name);
+    return absl::OkStatus();
+  }
+  Status OnQueue(FrontierQueueId id, FrontierQueueRecord record) override {
+    const auto crawl = table_.crawls().find(id.crawl);
+    if (crawl == table_.crawls().end()) return Damage("a queue is of no crawl id");
+    if (id.queue == 0 || crawl->second->queues.contains(record.key)) {
+      return Damage("a queue is there twice");
+    }
+    table_.AddQueue(*crawl->second, std::move(record), id.queue);
+    return absl::OkStatus();
+  }
+  Status OnLease(FrontierQueueId id, std::string_view url, const FrontierLease& lease) override {
+    FrontierQueue* queue = table_.Find(id);
+    if (queue == nullptr) return Damage("a lease is of no queue");
+    (void)table_.AddFlight(*queue, std::string(url), lease);
+    return absl::OkStatus();
+  }
+
+ private:
+  static Status Damage(std::string_view what) {
+    return MakeStatus(absl::StatusCode::kDataLoss, "frontier: {}", what);
+  }
+
+  QueueTable& table_;
+  FrontierSettings* settings_;
+};
+
+FrontierState::FrontierState(FrontierStore& store, const FrontierLimits& limits)
+    : store_(store), limits_(limits), table_(std::make_unique<QueueTable>()), batch_(store) {}
+
+Status FrontierState::Load() {
+  table_ = std::make_unique<QueueTable>();
+  settings_ = {};
+  batch_.Clear();
+  changed_.clear();
+  known_.clear();
+  Loader loader(*table_, &settings_);
+  RETURN_IF_ERROR(store_.Load(loader));
+  for (const auto& [number, crawl] : table_->crawls()) {
+    for (const auto& [key, queue] : crawl->queues) table_->File(*queue, now_);
+  }
+  return absl::OkStatus();
+}
+
+Status FrontierState::Commit() {
+  for (const FrontierQueueId id : changed_) {
+    FrontierQueue* queue = table_->Find(id);
+    if (queue == nullptr) continue;  // deleted since
+    queue->changed = false;
+    batch_.PutQueue(id, queue->record);
+  }
+  changed_.clear();
+  known_.clear();
+  const Status status = store_.Commit(batch_);
+  batch_.Clear();
+  return status;
+}
+
+// --- Queues
+
+FrontierQueue* FrontierState::Ensure(std::string_view crawl, std::string_view key) {
+  FrontierQueue* queue = table_->Find(crawl, key);
+  if (queue != nullptr) return queue;
+  if (table_->counts().kept_queues >= limits_.queues) return nullptr;
+  FrontierCrawl* of = table_->FindCrawl(crawl);
+  if (of == nullptr) {
+    if (table_->crawls().size() >= limits::kMaxFrontierCrawls) return nullptr;
+    of = &table_->AddCrawl(0, crawl);
+    batch_.PutCrawl(of->number, crawl);
+  }
+  if (!table_->HasRoomForQueue(*of)) return nullptr;
+  FrontierQueueRecord record;
+  record.key = std::string(key);
+  return &table_->AddQueue(*of, std::move(record));
+}
+
+void FrontierState::Touch(FrontierQueue& queue) {
+  if (std::exchange(queue.changed, true)) return;
+  changed_.push_back(queue.id);
+}
+
+void FrontierState::Settle(FrontierQueue& queue) {
+  const FrontierQueueRecord& record = queue.record;
+  const bool terms = record.delay || record.limit > 0 || record.blocked_until >= now_;
+  if (!queue.has_urls() && !terms) return RemoveEmpty(queue);
+  Touch(queue);
+  table_->File(queue, now_);
+}
+
+void FrontierState::RemoveEmpty(FrontierQueue& queue) {
+  FrontierCrawl& crawl = *queue.crawl;
+  batch_.DeleteQueue(queue.id);
+  table_->Remove(queue);
+  if (!crawl.queues.empty()) return;
+  batch_.DeleteCrawl(crawl.number);
+  (void)table_->RemoveCrawl(crawl);
+}
+
+Status FrontierState::SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds) {
+  if (key.empty()) {
+    settings_.default_delay = seconds;
+    batch_.PutSettings(settings_);
+    table_->SetDefaultDelay(seconds, now_);
+    return absl::OkStatus();
+  }
+  FrontierQueue* queue = Ensure(crawl, key);
+  if (queue == nullptr) return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
+  queue->record.delay = seconds;
+  Settle(*queue);
+  return absl::OkStatus();
+}
+
+Status FrontierState::BlockUntil(std::string_view crawl, std::string_view key, uint64_t until) {
+  FrontierQueue* queue = until > now_ ? Ensure(crawl, key) : table_->Find(crawl, key);
+  if (queue == nullptr) {
+    if (until <= now_) return absl::OkStatus();
+    return MakeStatus(absl::StatusCode::kResourceExhausted, "too many queues");
+  }
+  queue->record.blocked_until = until > now_ ? until : 0;
+  Settle(*queue);
+  return absl::OkStatus();
+}
+
+Status FrontierState::SetLimit(std::string_view crawl, std::string_view key, uint32_t limit) {
+  FrontierQueue* queue = table_->Find(crawl, key);
+  if (queue == nullptr || !queue->has_urls()) {
+    return NotFound("there is no queue '{}' in crawl '{}'", key, crawl);
+  }
+  queue->record.limit = limit;
+  Settle(*queue);
+  return absl::OkStatus();
+}
+
+uint64_t FrontierState::DeleteQueue(std::string_view crawl, std::string_view key) {
+  FrontierQueue* queue = table_->Find(crawl, key);
+  if (queue == nullptr) return 0;
+  const uint64_t urls = queue->record.active + queue->record.completed;
+  RemoveEmpty(*queue);
+  return urls;
+}
+
+uint64_t FrontierState::DeleteCrawl(std::string_view crawl) {
+  FrontierCrawl* found = table_->FindCrawl(crawl);
+  if (found == nullptr) return 0;
+  const uint64_t urls = found->counts.active + found->counts.completed;
+  batch_.DeleteCrawl(found->number);
+  (void)table_->RemoveCrawl(*found);
+  return urls;
+}
+
+void FrontierState::SetActive(bool active) {
+  settings_.active = active;
+  batch_.PutSettings(settings_);
+}
+
+// --- Putting
+
+bool FrontierState::IsAcceptable(const FrontierPut& put) {
+  if (put.metadata.size() <= limits_.metadata_bytes) return true;
+  ++totals_.metadata_too_large;
+  return false;
+}
+
+Status FrontierState::ReadKnown(std::span<const FrontierStore::ItemName> names) {
+  const std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    Known known;
+    if (items[i].ok()) {
+      known = {.exists = true, .due = items[i]->due, .created = items[i]->created};
+    } else if (!absl::IsNotFound(items[i].status())) {
+      return items[i].status();
+    }
+    known_.try_emplace({names[i].queue, std::string(names[i].url)}, known);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<FrontierOutcome> FrontierState::Put(std::span<const FrontierPut> puts) {
+  std::vector<FrontierOutcome> outcomes(puts.size(), FrontierOutcome::kOk);
+  std::vector<FrontierQueueId> queues(puts.size());
+  std::vector<FrontierStore::ItemName> unread;
+  for (size_t i = 0; i < puts.size(); ++i) {
+    if (!IsAcceptable(puts[i])) {
+      outcomes[i] = FrontierOutcome::kSkipped;
+      continue;
+    }
+    FrontierQueue* queue = Ensure(puts[i].crawl, puts[i].key);
+    if (queue == nullptr) {
+      outcomes[i] = FrontierOutcome::kFailed;
+      continue;
+    }
+    queues[i] = queue->id;
+    if (queue->has_urls() && !known_.contains(Name(queue->id, puts[i].url))) {
+      unread.push_back({queue->id, puts[i].url});
+    }
+  }
+  const Status read = ReadKnown(unread);
+  for (size_t i = 0; i < puts.size(); ++i) {
+    if (outcomes[i] == FrontierOutcome::kOk) {
+      FrontierQueue& queue = *table_->Find(queues[i]);
+      Known& known = known_[{queue.id, puts[i].url}];
+      outcomes[i] = read.ok() ? PutOne(puts[i], queue, &known) : FrontierOutcome::kFailed;
+    }
+    totals_.put_ok += outcomes[i] == FrontierOutcome::kOk ? 1 : 0;
+    totals_.put_skipped += outcomes[i] == FrontierOutcome::kSkipped ? 1 : 0;
+    totals_.put_failed += outcomes[i] == FrontierOutcome::kFailed ? 1 : 0;
+  }
+  // A queue may have been made for nothing.
+  for (const FrontierQueueId id : queues) {
+    FrontierQueue* queue = table_->Find(id);
+    if (queue != nullptr) Settle(*queue);
+  }
+  return outcomes;
+}
+
+FrontierOutcome FrontierState::PutOne(const FrontierPut& put, FrontierQueue& queue, Known* known) {
+  if (!put.known && known->exists) return FrontierOutcome::kSkipped;
+  const FrontierCounts& counts = table_->counts();
+  if (!known->exists && counts.active + counts.completed >= limits_.urls) {
+    return FrontierOutcome::kFailed;
+  }
+  if (known->exists) {
+    TakeOut(queue, put.url, *known);
+    table_->Count(queue, known->due > 0 ? -1 : 0, known->due > 0 ? 0 : -1);
+  } else {
+    known->created = now_;
+  }
+  known->exists = true;
+  known->due = put.known ? put.due : now_;
+  const bool completed = known->due == 0;
+  table_->Count(queue, completed ? 0 : 1, completed ? 1 : 0);
+  batch_.PutItem(queue.id, put.url,
+                 {.due = known->due,
+                  .created = known->created,
+                  .metadata = completed ? std::string() : put.metadata});
+  if (!completed) {
+    batch_.PutDue(queue.id, known->due, put.url);
+    QueueTable::AddDue(queue, {.due = known->due, .url = put.url});
+  }
+  return FrontierOutcome::kOk;
+}
+
+void FrontierState::TakeOut(FrontierQueue& queue, const std::string& url, const Known& known) {
+  if (queue.flights.contains(url)) return EndFlight(queue, url);
+  if (known.due > 0) batch_.DeleteDue(queue.id, known.due, url);
+}
+
+void FrontierState::EndFlight(FrontierQueue& queue, const std::string& url) {
+  table_->RemoveFlight(queue, url);
+  batch_.DeleteLease(queue.id, url);
+}
+
+StatusOr<uint64_t> FrontierState::RemoveOlder(FrontierQueueId id, std::span<const std::string> urls,
+                                              uint64_t before) {
+  std::vector<FrontierStore::ItemName> unread;
+  for (const std::string& url : urls) {
+    if (!known_.contains(Name(id, url))) unread.push_back({id, url});
+  }
+  RETURN_IF_ERROR(ReadKnown(unread));
+  uint64_t removed = 0;
+  FrontierQueue* queue = table_->Find(id);
+  if (queue == nullptr) return removed;
+  for (const std::string& url : urls) {
+    Known& known = known_[{id, url}];
+    if (!known.exists || known.created >= before) continue;
+    TakeOut(*queue, url, known);
+    table_->Count(*queue, known.due > 0 ? -1 : 0, known.due > 0 ? 0 : -1);
+    batch_.DeleteItem(id, url);
+    known.exists = false;
+    ++removed;
+  }
+  Settle(*queue);
+  return removed;
+}
+
+StatusOr<FrontierItem> FrontierState::Read(std::string_view crawl, std::string_view key,
+                                           std::string_view url) const {
+  const FrontierQueue* queue = table_->Find(crawl, key);
+  if (queue == nullptr) return NotFound("nothing is known of {}", url);
+  const FrontierStore::ItemName name = {queue->id, url};
+  return store_.ReadItems({&name, 1}).front();
+}
+
+// --- Giving out
+
+FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
+  const auto& crawls = table_->crawls();
+  auto it = crawls.lower_bound(next_crawl_);
+  for (size_t i = 0; i < crawls.size(); ++i, ++it) {
+    if (it == crawls.end()) it = crawls.begin();
+    table_->Promote(*it->second, now_);
+    FrontierQueue* queue = QueueTable::First(*it->second, pull->urls_per_queue, pull->end);
+    if (queue == nullptr) continue;
+    next_crawl_ = it->first + 1;
+    return queue;
+  }
+  return nullptr;
+}
+
+FrontierQueue* FrontierState::NextQueue(FrontierPull* pull) {
+  if (!pull->crawl) return NextOfAny(pull);
+  FrontierCrawl* crawl = table_->FindCrawl(*pull->crawl);
+  if (crawl == nullptr) return nullptr;
+  table_->Promote(*crawl, now_);
+  if (pull->key.empty()) return QueueTable::First(*crawl, pull->urls_per_queue, pull->end);
+  FrontierQueue* queue = table_->Find(*pull->crawl, pull->key);
+  const bool serves = queue != nullptr && table_->ServesFrom(*queue) <= now_ &&
+                      queue->flights.size() < pull->urls_per_queue;
+  return serves ? queue : nullptr;
+}
+
+Status FrontierState::Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served) {
+  if (pull->end == 0) {
+    for (const auto& [number, crawl] : table_->crawls()) table_->Promote(*crawl, now_);
+    pull->end = table_->next_turn();
+  }
+  const size_t first = served->size();
+  while (!pull->over && served->size() - first < most) {
+    if (!settings_.active || table_->counts().in_flight >= limits_.flights) {
+      pull->over = true;
+      break;
+    }
+    FrontierQueue* queue = pull->left_in_queue > 0 ? table_->Find(pull->queue) : nullptr;
+    const bool begun = queue != nullptr;
+    if (!begun) {
+      queue = pull->queues > 0 ? NextQueue(pull) : nullptr;
+      pull->over = queue == nullptr;
+      if (pull->over) break;
+      pull->queue = queue->id;
+      pull->left_in_queue = pull->urls_per_queue;
+    }
+    const size_t room = most - (served->size() - first);
+    const size_t want = std::min<size_t>(room, pull->left_in_queue);
+    ASSIGN_OR_RETURN(const size_t got, ServeFrom(*queue, *pull, want, served));
+    if (!begun && got > 0) --pull->queues;
+    pull->left_in_queue = got < want ? 0 : pull->left_in_queue - static_cast<uint32_t>(got);
+    // A queue of its own is looked into once.
+    if (pull->left_in_queue == 0 && !pull->key.empty()) pull->over = true;
+  }
+  return AddMetadata(std::span(*served).subspan(first));
+}
+
+StatusOr<size_t> FrontierState::ServeFrom(FrontierQueue& queue, const FrontierPull& pull,
+                                          size_t most, std::vector<FrontierServed>* served) {
+  if (!queue.record.head) return size_t{0};
+  ASSIGN_OR_RETURN(FrontierStore::DueScan scan,
+                   store_.ScanDue(queue.id, *queue.record.head, now_, most));
+  const uint64_t until = now_ + pull.lease_seconds;
+  for (FrontierDue& due : scan.due) {
+    const FrontierLease lease = {.until = until, .due = due.due};
+    batch_.DeleteDue(queue.id, due.due, due.url);
+    batch_.PutLease(queue.id, due.url, lease);
+    const uint64_t serial = table_->AddFlight(queue, due.url, lease);
+    served->push_back({.queue = queue.id,
+                       .serial = serial,
+                       .crawl = queue.crawl->name,
+                       .key = queue.record.key,
+                       .url = std::move(due.url),
+                       .metadata = {}});
+  }
+  totals_.served += scan.due.size();
+  QueueTable::SetHead(queue, std::move(scan.next));
+  if (!scan.due.empty()) queue.record.last_served = now_;
+  Touch(queue);
+  table_->File(queue, now_);
+  return scan.due.size();
+}
+
+Status FrontierState::AddMetadata(std::span<FrontierServed> served) {
+  std::vector<FrontierStore::ItemName> names;
+  names.reserve(served.size());
+  for (const FrontierServed& url : served) names.push_back({url.queue, url.url});
+  std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(names);
+  for (size_t i = 0; i < served.size(); ++i) {
+    RETURN_IF_ERROR(items[i].status());
+    served[i].metadata = std::move(items[i]->metadata);
+  }
+  return absl::OkStatus();
+}
+
+void FrontierState::GiveBack(std::span<const FrontierServed> served) {
+  for (const FrontierServed& url : served) {
+    FrontierQueue* queue = table_->Find(url.queue);
+    if (queue == nullptr) continue;
+    const auto flight = queue->flights.find(url.url);
+    // It may be out with somebody else by now.
+    if (flight == queue->flights.end() || flight->second.serial != url.serial) continue;
+    const FrontierDue due = {.due = flight->second.lease.due, .url = url.url};
+    EndFlight(*queue, url.url);
+    batch_.PutDue(queue->id, due.due, due.url);
+    QueueTable::AddDue(*queue, due);
+    Settle(*queue);
+    ++totals_.given_back;
+  }
+}
+
+void FrontierState::Expire(size_t most) {
+  for (size_t i = 0; i < most; ++i) {
+    const auto expired = table_->FirstExpired(now_);
+    if (!expired) return;
+    FrontierQueue& queue = *expired->queue;
+    const FrontierDue due = {.due = queue.flights.find(expired->url)->second.lease.due,
+                             .url = expired->url};
+    EndFlight(queue, expired->url);
+    batch_.PutDue(queue.id, due.due, due.url);
+    QueueTable::AddDue(queue, due);
+    Settle(queue);
+    ++totals_.expired;
+  }
+}
+
+}  // namespace freshet

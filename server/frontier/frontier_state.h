@@ -1,0 +1,170 @@
+// The crawl-frontier API as a state machine: what is put, given out, blocked and forgotten, staged
+// for one commit at a time.
+#ifndef FRESHET_SERVER_FRONTIER_FRONTIER_STATE_H_
+#define FRESHET_SERVER_FRONTIER_FRONTIER_STATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/frontier_limits.h"
+#include "core/base/status.h"
+#include "server/frontier/frontier_limits.h"
+#include "server/frontier/queue_table.h"
+#include "storage/frontier_store.h"
+
+namespace freshet {
+
+// A URL that a client puts. Crawl id and key are not empty.
+struct FrontierPut {
+  std::string crawl;
+  std::string key;
+  std::string url;
+  std::string metadata;
+  bool known = false;  // else discovered
+  uint64_t due = 0;    // of one that is known: seconds since 1970; zero: never again
+};
+
+enum class FrontierOutcome : uint8_t {
+  kOk,
+  kSkipped,  // known already, or too large: not to be sent again
+  kFailed,   // not taken for now
+};
+
+// A URL that is given out.
+struct FrontierServed {
+  FrontierQueueId queue;
+  uint64_t serial = 0;  // of its flight
+  std::string crawl;
+  std::string key;
+  std::string url;
+  std::string metadata;
+};
+
+// What a client wants to be given, and how far that has come. Value type, thread-compatible.
+struct FrontierPull {
+  std::optional<std::string> crawl;  // unset: any, in turn
+  std::string key;                   // empty: any queue
+  uint32_t urls_per_queue = UINT32_MAX;
+  uint32_t queues = UINT32_MAX;
+  uint32_t lease_seconds = limits::kUsualFrontierLeaseSeconds;
+
+  bool over = false;  // there is nothing more for it
+  // Where it stands: the state's own.
+  uint64_t end = 0;  // queues whose turn comes later are for others
+  FrontierQueueId queue;
+  uint32_t left_in_queue = 0;
+};
+
+// Since the start. Value type, thread-compatible.
+struct FrontierTotals {
+  uint64_t put_ok = 0;
+  uint64_t put_skipped = 0;
+  uint64_t put_failed = 0;
+  uint64_t metadata_too_large = 0;  // of those skipped
+  uint64_t served = 0;
+  uint64_t given_back = 0;  // of those served: their clients were gone
+  uint64_t expired = 0;     // leases that ended without a word
+};
+
+// Each change is made in memory and staged; Commit makes all of them durable, and nothing may be
+// told to anybody before. After a Commit that fails everything staged is undone by Load.
+//
+// A commit's changes are not seen by Pull, which reads what is stored: where both are wanted, pull
+// first, or commit in between. Thread-compatible.
+class FrontierState {
+ public:
+  // `store` outlives it.
+  FrontierState(FrontierStore& store, const FrontierLimits& limits);
+
+  // Forgets what is in memory and takes in what is stored.
+  [[nodiscard]] Status Load();
+  // All that follows is at this time, in seconds since 1970. Never steps back.
+  void SetNow(uint64_t now) { now_ = now; }
+
+  // --- URLs
+  // Outcomes in the order of the URLs.
+  [[nodiscard]] std::vector<FrontierOutcome> Put(std::span<const FrontierPut> puts);
+  // Gives out at most `most` URLs that are due and keeps them from others. Nothing was put since
+  // the last commit. A status that is not OK: the store cannot be read.
+  [[nodiscard]] Status Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served);
+  // What did not reach its client waits again, as if it had not been given out.
+  void GiveBack(std::span<const FrontierServed> served);
+  // Leases that are over by now, at most `most`, end.
+  void Expire(size_t most);
+  // Forgets those of these URLs of a queue that came in before `before`; returns how many.
+  [[nodiscard]] StatusOr<uint64_t> RemoveOlder(FrontierQueueId queue,
+                                               std::span<const std::string> urls, uint64_t before);
+  [[nodiscard]] StatusOr<FrontierItem> Read(std::string_view crawl, std::string_view key,
+                                            std::string_view url) const;
+
+  // --- Queues; what is set for one that has no URLs yet is kept for when it has
+  // ResourceExhausted: there are as many as there may be. With an empty key: of all queues.
+  [[nodiscard]] Status SetDelay(std::string_view crawl, std::string_view key, uint32_t seconds);
+  [[nodiscard]] Status BlockUntil(std::string_view crawl, std::string_view key, uint64_t until);
+  // NotFound: there is no such queue. Zero: no limit.
+  [[nodiscard]] Status SetLimit(std::string_view crawl, std::string_view key, uint32_t limit);
+  // Both return how many URLs there were.
+  uint64_t DeleteQueue(std::string_view crawl, std::string_view key);
+  uint64_t DeleteCrawl(std::string_view crawl);
+  void SetActive(bool active);
+
+  // --- All that is staged
+  [[nodiscard]] Status Commit();
+
+  [[nodiscard]] bool active() const { return settings_.active; }
+  [[nodiscard]] const QueueTable& table() const { return *table_; }
+  [[nodiscard]] const FrontierTotals& totals() const { return totals_; }
+
+ private:
+  class Loader;
+  // What is stored of a URL, or will be.
+  struct Known {
+    bool exists = false;
+    uint64_t due = 0;
+    uint64_t created = 0;
+  };
+  using Name = std::pair<FrontierQueueId, std::string>;
+
+  // The queue, made if there is none; nullptr: there is no room.
+  FrontierQueue* Ensure(std::string_view crawl, std::string_view key);
+  void Touch(FrontierQueue& queue);
+  // Touches and files it, or lets go of one that is there for nothing.
+  void Settle(FrontierQueue& queue);
+  [[nodiscard]] bool IsAcceptable(const FrontierPut& put);
+  // What is stored of the URLs that are not staged yet.
+  [[nodiscard]] Status ReadKnown(std::span<const FrontierStore::ItemName> names);
+  FrontierOutcome PutOne(const FrontierPut& put, FrontierQueue& queue, Known* known);
+  // Of a URL that is there: it waits and is in flight no more.
+  void TakeOut(FrontierQueue& queue, const std::string& url, const Known& known);
+  void EndFlight(FrontierQueue& queue, const std::string& url);
+  [[nodiscard]] FrontierQueue* NextQueue(FrontierPull* pull);
+  [[nodiscard]] FrontierQueue* NextOfAny(FrontierPull* pull);
+  [[nodiscard]] StatusOr<size_t> ServeFrom(FrontierQueue& queue, const FrontierPull& pull,
+                                           size_t most, std::vector<FrontierServed>* served);
+  [[nodiscard]] Status AddMetadata(std::span<FrontierServed> served);
+  void RemoveEmpty(FrontierQueue& queue);
+
+  FrontierStore& store_;
+  const FrontierLimits limits_;
+  uint64_t now_ = 0;
+  FrontierSettings settings_;
+  std::unique_ptr<QueueTable> table_;
+  uint32_t next_crawl_ = 0;  // whose turn it is
+  FrontierTotals totals_;
+  // Staged:
+  FrontierBatch batch_;
+  std::vector<FrontierQueueId> changed_;
+  absl::flat_hash_map<Name, Known> known_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_FRONTIER_FRONTIER_STATE_H_

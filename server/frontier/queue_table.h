@@ -1,0 +1,172 @@
+// The queues of the crawl-frontier API in memory: which of them may give URLs at a time, in
+// rotation, without looking at those that may not; and what is in flight.
+#ifndef FRESHET_SERVER_FRONTIER_QUEUE_TABLE_H_
+#define FRESHET_SERVER_FRONTIER_QUEUE_TABLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
+#include "storage/frontier_store.h"
+
+namespace freshet {
+
+struct FrontierCrawl;
+
+// A URL in flight. Value type, thread-compatible.
+struct FrontierFlight {
+  FrontierLease lease;
+  uint64_t serial = 0;  // of no other one
+};
+
+// Written by QueueTable alone, but for `changed`.
+struct FrontierQueue {
+  // In which order of its crawl id it stands.
+  enum class Place : uint8_t { kNowhere, kWaiting, kReady };
+
+  FrontierQueueId id;
+  FrontierCrawl* crawl = nullptr;
+  FrontierQueueRecord record;
+  absl::node_hash_map<std::string, FrontierFlight> flights;  // by URL
+  bool changed = false;                                      // since it was stored
+
+  Place place = Place::kNowhere;
+  uint64_t filed_at = 0;  // waiting: the second from which it may serve; ready: its turn
+  uint32_t filed_flights = 0;
+
+  // Whether it has URLs of any kind. Others are only kept for the terms that are set for them.
+  [[nodiscard]] bool has_urls() const { return record.active + record.completed > 0; }
+};
+
+// Sums over the queues of a crawl id, or of all. Value type, thread-compatible.
+struct FrontierCounts {
+  uint64_t active = 0;
+  uint64_t completed = 0;
+  uint64_t in_flight = 0;
+  uint64_t queues = 0;         // that have URLs
+  uint64_t active_queues = 0;  // that have some scheduled
+  uint64_t kept_queues = 0;    // all that are in memory
+};
+
+// Written by QueueTable alone.
+struct FrontierCrawl {
+  uint32_t number = 0;
+  std::string name;
+  uint32_t next_queue = 1;
+  FrontierCounts counts;
+  absl::btree_map<std::string, std::unique_ptr<FrontierQueue>, std::less<>> queues;  // by key
+  // By the second from which each may serve.
+  absl::btree_map<std::pair<uint64_t, uint32_t>, FrontierQueue*> waiting;
+  // Those that may serve, in rotation, apart by how much each has in flight: a request leaves out
+  // all that have as much as it may take.
+  std::map<uint32_t, absl::btree_map<uint64_t, FrontierQueue*>> ready;
+};
+
+// Times are whole seconds since 1970. A queue may serve at `now` when something of it is due, it is
+// not blocked until now or later, fewer than its limit are completed, and its last service and
+// delay together are before now.
+//
+// Cost: a change O(log queues); the next queue to serve O(log queues + different numbers in
+// flight). A change of the default delay looks at all queues. Thread-compatible.
+class QueueTable {
+ public:
+  static constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+
+  QueueTable() = default;
+  QueueTable(const QueueTable&) = delete;
+  QueueTable& operator=(const QueueTable&) = delete;
+
+  // --- Looking up; nullptr: there is none
+  [[nodiscard]] FrontierCrawl* FindCrawl(std::string_view name) const;
+  [[nodiscard]] FrontierQueue* Find(std::string_view crawl, std::string_view key) const;
+  [[nodiscard]] FrontierQueue* Find(FrontierQueueId id) const;
+  // By number.
+  [[nodiscard]] const std::map<uint32_t, std::unique_ptr<FrontierCrawl>>& crawls() const {
+    return crawls_;
+  }
+  [[nodiscard]] const FrontierCounts& counts() const { return counts_; }
+
+  // --- Queues
+  // The crawl id of this number, made if there is none; a number of 0 is the next that is free.
+  FrontierCrawl& AddCrawl(uint32_t number, std::string_view name);
+  // The queue, which is new; its number is the next that is free unless `number` says which.
+  FrontierQueue& AddQueue(FrontierCrawl& crawl, FrontierQueueRecord record, uint32_t number = 0);
+  void Remove(FrontierQueue& queue);
+  // What is left of it, for somebody to let go of at leisure.
+  std::unique_ptr<FrontierCrawl> RemoveCrawl(FrontierCrawl& crawl);
+  // A number that is free again may be taken again by the store's terms, so that all may be.
+  [[nodiscard]] bool HasRoomForQueue(const FrontierCrawl& crawl) const {
+    return crawl.next_queue < std::numeric_limits<uint32_t>::max();
+  }
+
+  // --- Changes of a queue; each needs File once all are made
+  // So many URLs more (or less) are scheduled, and completed.
+  void Count(FrontierQueue& queue, int64_t active, int64_t completed);
+  // A URL waits.
+  static void AddDue(FrontierQueue& queue, const FrontierDue& due);
+  // Which one is the first that waits; nullopt: none does.
+  static void SetHead(FrontierQueue& queue, std::optional<FrontierDue> head);
+  // A URL that waited is in flight. Returns its serial.
+  uint64_t AddFlight(FrontierQueue& queue, const std::string& url, const FrontierLease& lease);
+  // As it was stored.
+  void RemoveFlight(FrontierQueue& queue, std::string_view url);
+  // Puts the queue where it belongs at `now`.
+  void File(FrontierQueue& queue, uint64_t now);
+
+  // --- Default
+  [[nodiscard]] uint32_t default_delay() const { return default_delay_; }
+  void SetDefaultDelay(uint32_t seconds, uint64_t now);
+
+  // --- Serving
+  // From when on it may serve, as far as known: something may be due later than it seems.
+  [[nodiscard]] uint64_t ServesFrom(const FrontierQueue& queue) const;
+  // The turn that the next queue gets which becomes ready: those before it are ready already.
+  [[nodiscard]] uint64_t next_turn() const { return next_turn_; }
+  // Takes in the queues that have become ready by `now`.
+  void Promote(FrontierCrawl& crawl, uint64_t now);
+  // The ready queue whose turn is first, if that is before `end` and it has less than `flights` in
+  // flight. It stays where it is: serving it, and File, move it.
+  [[nodiscard]] static FrontierQueue* First(const FrontierCrawl& crawl, uint32_t flights,
+                                            uint64_t end);
+
+  // --- What is in flight
+  // When the first lease ends; kNever: nothing is in flight.
+  [[nodiscard]] uint64_t next_expiry() const;
+  struct Expired {
+    FrontierQueue* queue;
+    std::string url;
+  };
+  // That whose lease ends first, if it has ended by `now`.
+  [[nodiscard]] std::optional<Expired> FirstExpired(uint64_t now) const;
+
+ private:
+  struct FlightRef {
+    FrontierQueue* queue;
+    const std::string* url;  // in its flights
+  };
+
+  void Unfile(FrontierQueue& queue);
+
+  std::map<uint32_t, std::unique_ptr<FrontierCrawl>> crawls_;
+  absl::flat_hash_map<std::string, FrontierCrawl*> by_name_;
+  absl::flat_hash_map<FrontierQueueId, FrontierQueue*> by_id_;
+  FrontierCounts counts_;
+  absl::btree_map<std::pair<uint64_t, uint64_t>, FlightRef> expiries_;  // by end and serial
+  uint32_t default_delay_ = 1;
+  uint32_t next_crawl_ = 1;
+  uint64_t next_turn_ = 1;
+  uint64_t next_serial_ = 1;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_FRONTIER_QUEUE_TABLE_H_
