@@ -273,7 +273,9 @@ Status MeasureInProcess(const ServeFlags& flags) {
   RETURN_IF_ERROR(stack.Start(scratch.path() + "/store", options));
   for (const ServeMode& mode : ServeModes()) {
     const std::string name = mode.name;
-    if (name == "next" || (name != "upsert" && !Asked(flags, name))) continue;
+    if (name == "next" || name.starts_with("frontier_") ||
+        (name != "upsert" && !Asked(flags, name)))
+      continue;
     MeasureModeInProcess(flags, mode, stack);
   }
   return stack.Stop();

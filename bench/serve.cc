@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/commands.h"
+#include "bench/frontier_load.h"
 #include "bench/in_process.h"
 #include "bench/load.h"
 #include "bench/resources.h"
@@ -86,6 +87,10 @@ void MakeClients(const ServeFlags& flags, const ServeRow& row, const Served& ser
     } else if (row.mode == "results") {
       client = MakeResultStream(channel, RandomResults(flags.synthetic, row.batch, seed), in_flight,
                                 tally);
+    } else if (row.mode == "frontier_put") {
+      client = MakeFrontierPutter(channel, flags.synthetic, clients.next_page, tally);
+    } else if (row.mode == "frontier_crawl") {
+      client = MakeFrontierCrawler(channel, tally);
     } else {
       client = MakeUpsertStream(channel, AllPages(flags.synthetic, row.batch, clients.next_page),
                                 in_flight, tally);
@@ -118,7 +123,7 @@ bool AwaitQuiet(const Clients& clients) {
 // Loads from the first page to the last; other modes run for their time, or to their last item.
 Status RunFor(const ServeFlags& flags, const ServeMode& mode, const ServeRow& row,
               const Clients& clients, const LoadTally& tally) {
-  if (row.mode != "upsert") {
+  if (!IsLoading(row)) {
     const auto end =
         std::chrono::steady_clock::now() + std::chrono::duration<double>(flags.seconds);
     const uint64_t last = tally.*mode.items + MostItems(flags, mode);
@@ -142,7 +147,7 @@ StatusOr<double> MeasureRow(const ServeFlags& flags, const ServeMode& mode, cons
   MakeClients(flags, row, served, tally, clients);
   ServeSample before = TakeSample(served, tally, mode);
   for (const auto& client : clients.all) client->Start();
-  if (row.mode != "upsert") {
+  if (!IsLoading(row)) {
     Sleep(flags.warmup);
     for (Latencies* latencies : {&tally.ticks, &tally.acks, &tally.calls}) latencies->Clear();
     before = TakeSample(served, tally, mode);
@@ -212,16 +217,28 @@ Status MeasureIdle(const ServeFlags& flags, Served& served) {
   return ended;
 }
 
+bool IsOfFrontier(const std::string& mode) { return mode.starts_with("frontier_"); }
+
+// How pages are loaded for other modes.
+ServeRow LoadingRow(const std::string& mode) {
+  return {.mode = mode, .workers = 2, .batch = IsOfFrontier(mode) ? 0 : 1000};
+}
+
 Status MeasureAll(const ServeFlags& flags, Served& served) {
   const auto asked = [&flags](const std::string& mode) {
     return flags.modes.empty() || std::count(flags.modes.begin(), flags.modes.end(), mode) > 0;
   };
+  // Those of the crawl-frontier API have URLs of their own.
+  const bool pages = std::any_of(ServeModes().begin(), ServeModes().end(), [&](const auto& mode) {
+    return asked(mode.name) && !IsOfFrontier(mode.name);
+  });
   for (const ServeMode& mode : ServeModes()) {
     if (asked(mode.name)) {
       RETURN_IF_ERROR(MeasureMode(flags, mode, served));
-    } else if (std::string(mode.name) == "upsert" && !flags.loaded) {
+    } else if (const ServeRow row = LoadingRow(mode.name);
+               IsLoading(row) && !flags.loaded &&
+               (row.mode == "upsert" ? pages : asked("frontier_crawl"))) {
       fmt::print(stderr, "loading {} pages\n", flags.synthetic.pages);
-      const ServeRow row = {.mode = mode.name, .workers = 2, .batch = 1000};
       RETURN_IF_ERROR(MeasureRow(flags, mode, row, served, false).status());
     }
   }
@@ -241,9 +258,11 @@ Status RunServeBench(const ServeFlags& flags) {
 void AddRowFlags(CLI::App& command, ServeFlags& flags) {
   command
       .add_option("--mode", flags.modes,
-                  "upsert, crawl, next, signals, results; every one unless some are named")
+                  "upsert, crawl, next, signals, results, frontier_put, frontier_crawl; every one "
+                  "unless some are named")
       ->delimiter(',')
-      ->check(CLI::IsMember({"upsert", "crawl", "next", "signals", "results"}));
+      ->check(CLI::IsMember(
+          {"upsert", "crawl", "next", "signals", "results", "frontier_put", "frontier_crawl"}));
   command.add_option("--workers", flags.workers, "Clients, each with a stream of its own")
       ->delimiter(',')
       ->check(CLI::Range(1, 1000));

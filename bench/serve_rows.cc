@@ -67,9 +67,17 @@ const std::vector<ServeMode>& ServeModes() {
        {{.workers = 4, .batch = 100}, {.workers = 2, .batch = 1000}},
        0,
        &LoadTally::results,
-       &LoadTally::acks}};
+       &LoadTally::acks},
+      {"frontier_put", {{.workers = 1}}, 0, &LoadTally::upserts, &LoadTally::acks},
+      {"frontier_crawl",
+       {{.workers = 1}, {.workers = 8}},
+       0,
+       &LoadTally::results,
+       &LoadTally::calls}};
   return kModes;
 }
+
+bool IsLoading(const ServeRow& row) { return row.mode == "upsert" || row.mode == "frontier_put"; }
 
 std::vector<ServeRow> RowsOf(const ServeMode& mode, const ServeFlags& flags) {
   std::vector<ServeRow> rows = mode.rows;

@@ -59,6 +59,9 @@ struct ServeMode {
 
 [[nodiscard]] const std::vector<ServeMode>& ServeModes();
 
+// Whether it puts each page once, rather than going on for a while.
+[[nodiscard]] bool IsLoading(const ServeRow& row);
+
 // The rows of a mode: its own, but for what the command line says.
 [[nodiscard]] std::vector<ServeRow> RowsOf(const ServeMode& mode, const ServeFlags& flags);
 // Messages of a stream that are not acknowledged: what the server takes of each, but for large

@@ -14,11 +14,11 @@ using nlohmann::json;
 
 constexpr const char* kSmall = " --pages 3000 --seconds 0.3 --warmup 0.05 --items 0";
 
-const std::map<std::string, std::string> kRateOf = {{"upsert", "upserts_per_second"},
-                                                    {"crawl", "results_per_second"},
-                                                    {"next", "assignments_per_second"},
-                                                    {"signals", "signals_per_second"},
-                                                    {"results", "results_per_second"}};
+const std::map<std::string, std::string> kRateOf = {
+    {"upsert", "upserts_per_second"},        {"crawl", "results_per_second"},
+    {"next", "assignments_per_second"},      {"signals", "signals_per_second"},
+    {"results", "results_per_second"},       {"frontier_put", "upserts_per_second"},
+    {"frontier_crawl", "results_per_second"}};
 
 void ExpectWork(const json& line) {
   const std::string mode = line["mode"];
@@ -36,8 +36,9 @@ TEST(BenchServe, MeasuresTheWholeTableUnlessToldOtherwise) {
     ExpectWork(line);
     ++rows[line["mode"]];
   }
-  const std::map<std::string, int> all = {
-      {"upsert", 1}, {"crawl", 6}, {"next", 2}, {"signals", 4}, {"results", 2}};
+  const std::map<std::string, int> all = {{"upsert", 1},        {"crawl", 6},   {"next", 2},
+                                          {"signals", 4},       {"results", 2}, {"frontier_put", 1},
+                                          {"frontier_crawl", 2}};
   EXPECT_EQ(rows, all);
 }
 

@@ -1,0 +1,338 @@
+// The state machine against a simple twin that looks at everything, and across reloads.
+#include "server/frontier/frontier_state.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/frontier/frontier_names.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr uint64_t kStart = 1'000'000;
+
+// What is right, by looking at all there is. Thread-compatible.
+class Twin {
+ public:
+  struct Item {
+    uint64_t due = 0;
+    uint64_t created = 0;
+    uint64_t leased_until = 0;  // zero: not in flight
+  };
+  struct Queue {
+    std::map<std::string, Item> items;
+    uint64_t blocked_until = 0;
+    uint64_t last_served = 0;
+    uint32_t limit = 0;
+    std::optional<uint32_t> delay;
+  };
+  using Name = std::pair<std::string, std::string>;
+  std::map<Name, Queue> queues;
+  uint32_t default_delay = 1;
+
+  FrontierOutcome Put(const FrontierPut& put, uint64_t now) {
+    Queue& queue = queues[{put.crawl, put.key}];
+    const auto [it, added] = queue.items.try_emplace(put.url);
+    if (!put.known && !added) return FrontierOutcome::kSkipped;
+    if (added) it->second.created = now;
+    it->second.due = put.known ? put.due : now;
+    it->second.leased_until = 0;
+    return FrontierOutcome::kOk;
+  }
+  void Expire(uint64_t now) {
+    for (auto& [name, queue] : queues) {
+      for (auto& [url, item] : queue.items) {
+        if (item.leased_until <= now) item.leased_until = 0;
+      }
+    }
+  }
+  static size_t InFlight(const Queue& queue) {
+    return static_cast<size_t>(
+        std::count_if(queue.items.begin(), queue.items.end(),
+                      [](const auto& each) { return each.second.leased_until > 0; }));
+  }
+  static size_t Completed(const Queue& queue) {
+    return static_cast<size_t>(
+        std::count_if(queue.items.begin(), queue.items.end(),
+                      [](const auto& each) { return each.second.due == 0; }));
+  }
+  // What a queue gives now, in order; nothing if it may not.
+  std::vector<std::string> Due(const Queue& queue, uint32_t most, uint64_t now) const {
+    std::vector<std::pair<uint64_t, std::string>> due;
+    if (queue.blocked_until >= now || InFlight(queue) >= most) return {};
+    if (queue.limit > 0 && Completed(queue) >= queue.limit) return {};
+    if (queue.last_served > 0 && queue.last_served + queue.delay.value_or(default_delay) >= now) {
+      return {};
+    }
+    for (const auto& [url, item] : queue.items) {
+      if (item.due > 0 && item.due <= now && item.leased_until == 0)
+        due.emplace_back(item.due, url);
+    }
+    std::sort(due.begin(), due.end());
+    std::vector<std::string> urls;
+    for (size_t i = 0; i < due.size() && i < most; ++i) urls.push_back(due[i].second);
+    return urls;
+  }
+};
+
+class FrontierStateTest : public ::testing::Test {
+ protected:
+  FrontierStateTest() {
+    StoreOptions options;
+    options.durability = Durability::kNone;
+    options.reserve_bytes = 0;
+    auto opened = FrontierStore::Open(dir_ / "frontier", options);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+    Load();
+  }
+  void Load() {
+    state_ = std::make_unique<FrontierState>(*store_, FrontierLimits());
+    state_->SetNow(now_);
+    ASSERT_TRUE(state_->Load().ok());
+  }
+  void Pass(uint64_t seconds) {
+    now_ += seconds;
+    state_->SetNow(now_);
+    state_->Expire(SIZE_MAX);
+    twin_.Expire(now_);
+    Commit();
+  }
+  void Commit() { ASSERT_TRUE(state_->Commit().ok()); }
+  std::vector<FrontierServed> Pull(FrontierPull pull, size_t at_a_time = 7) {
+    std::vector<FrontierServed> served;
+    while (!pull.over) {
+      EXPECT_TRUE(state_->Pull(&pull, at_a_time, &served).ok());
+      Commit();
+    }
+    return served;
+  }
+
+  // --- Random work on both
+  std::string Pick(const char* prefix, int of) {
+    return prefix + std::to_string(std::uniform_int_distribution<>(1, of)(random_));
+  }
+  uint64_t Number(uint64_t low, uint64_t high) {
+    return std::uniform_int_distribution<uint64_t>(low, high)(random_);
+  }
+  void PutSome() {
+    std::vector<FrontierPut> puts(Number(1, 12));
+    for (FrontierPut& put : puts) {
+      put = {.crawl = Pick("c", 3), .key = Pick("k", 5), .url = Pick("u", 9)};
+      put.known = Number(0, 2) > 0;
+      if (put.known) put.due = Number(0, 3) == 0 ? 0 : Number(now_ - 5, now_ + 20);
+    }
+    const auto outcomes = state_->Put(puts);
+    Commit();
+    for (size_t i = 0; i < puts.size(); ++i) EXPECT_EQ(outcomes[i], twin_.Put(puts[i], now_));
+  }
+  void PullSome() {
+    FrontierPull pull;
+    pull.urls_per_queue = static_cast<uint32_t>(Number(1, 4));
+    pull.lease_seconds = static_cast<uint32_t>(Number(1, 12));
+    if (Number(0, 1) == 0) pull.crawl = Pick("c", 3);
+    if (pull.crawl && Number(0, 2) == 0) pull.key = Pick("k", 5);
+    if (Number(0, 2) == 0) pull.queues = static_cast<uint32_t>(Number(1, 6));
+    std::map<Twin::Name, std::vector<std::string>> expected;
+    for (const auto& [name, queue] : twin_.queues) {
+      if (pull.crawl && *pull.crawl != name.first) continue;
+      if (!pull.key.empty() && pull.key != name.second) continue;
+      auto due = twin_.Due(queue, pull.urls_per_queue, now_);
+      if (!due.empty()) expected[name] = std::move(due);
+    }
+    std::map<Twin::Name, std::vector<std::string>> got;
+    for (const FrontierServed& url : Pull(pull, Number(1, 5))) {
+      got[{url.crawl, url.key}].push_back(url.url);
+      Twin::Queue& queue = twin_.queues[{url.crawl, url.key}];
+      queue.items[url.url].leased_until = now_ + pull.lease_seconds;
+      queue.last_served = now_;
+    }
+    EXPECT_EQ(got.size(), std::min<size_t>(expected.size(), pull.queues));
+    for (const auto& [name, urls] : got) EXPECT_EQ(urls, expected[name]);
+  }
+  void SetSomething() {
+    const std::string crawl = Pick("c", 3);
+    const std::string key = Pick("k", 5);
+    Twin::Queue& queue = twin_.queues[{crawl, key}];
+    switch (Number(0, 4)) {
+      case 0: {
+        queue.blocked_until = Number(0, 1) == 0 ? 0 : now_ + Number(1, 9);
+        EXPECT_TRUE(state_->BlockUntil(crawl, key, queue.blocked_until).ok());
+        break;
+      }
+      case 1:
+        queue.delay = static_cast<uint32_t>(Number(0, 6));
+        EXPECT_TRUE(state_->SetDelay(crawl, key, *queue.delay).ok());
+        break;
+      case 2: {
+        const auto limit = static_cast<uint32_t>(Number(0, 5));
+        if (state_->SetLimit(crawl, key, limit).ok()) queue.limit = limit;
+        break;
+      }
+      case 3:
+        twin_.default_delay = static_cast<uint32_t>(Number(0, 3));
+        EXPECT_TRUE(state_->SetDelay("", "", twin_.default_delay).ok());
+        break;
+      default:
+        EXPECT_EQ(state_->DeleteQueue(crawl, key), queue.items.size());
+        twin_.queues.erase({crawl, key});
+    }
+    Commit();
+  }
+  void CompareCounts() {
+    FrontierCounts all;
+    std::map<std::string, uint64_t> urls;
+    for (const auto& [name, queue] : twin_.queues) {
+      all.completed += Twin::Completed(queue);
+      all.active += queue.items.size() - Twin::Completed(queue);
+      all.in_flight += Twin::InFlight(queue);
+      all.queues += queue.items.empty() ? 0 : 1;
+      urls[name.first] += queue.items.size();
+    }
+    const FrontierCounts& counts = state_->table().counts();
+    EXPECT_EQ(counts.completed, all.completed);
+    EXPECT_EQ(counts.active, all.active);
+    EXPECT_EQ(counts.in_flight, all.in_flight);
+    EXPECT_EQ(counts.queues, all.queues);
+    for (const auto& [crawl, count] : urls) {
+      const FrontierCrawl* found = state_->table().FindCrawl(crawl);
+      EXPECT_EQ(found == nullptr ? 0 : found->counts.active + found->counts.completed, count);
+    }
+  }
+
+  TempDir dir_;
+  uint64_t now_ = kStart;
+  std::mt19937 random_;
+  Twin twin_;
+  std::unique_ptr<FrontierStore> store_;
+  std::unique_ptr<FrontierState> state_;
+};
+
+TEST_F(FrontierStateTest, DoesWhatItsTwinDoesAlsoAcrossReloads) {
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    SCOPED_TRACE(seed);
+    random_.seed(seed);
+    for (int step = 0; step < 600 && !HasFailure(); ++step) {
+      switch (Number(0, 9)) {
+        case 0:
+        case 1:
+        case 2:
+        case 3:
+          PutSome();
+          break;
+        case 4:
+        case 5:
+        case 6:
+          PullSome();
+          break;
+        case 7:
+          SetSomething();
+          break;
+        case 8:
+          Pass(Number(1, 4));
+          break;
+        default:
+          if (Number(0, 4) == 0) Load();
+      }
+      CompareCounts();
+    }
+    for (const char* crawl : {"c1", "c2", "c3"}) (void)state_->DeleteCrawl(crawl);
+    (void)state_->SetDelay("", "", 1);
+    Commit();
+    twin_ = Twin();
+  }
+}
+
+TEST_F(FrontierStateTest, WhatIsGivenBackIsDueAsBefore) {
+  const std::vector<FrontierPut> puts = {{.crawl = "c", .key = "k", .url = "a", .metadata = "m"},
+                                         {.crawl = "c", .key = "k", .url = "b", .metadata = {}}};
+  (void)state_->Put(puts);
+  Commit();
+  std::vector<FrontierServed> served = Pull({});
+  ASSERT_THAT(served, SizeIs(2));
+  EXPECT_EQ(served[0].metadata, "m");
+  state_->GiveBack(std::span(served).first(1));
+  Commit();
+  Pass(2);
+  const auto again = Pull({});
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].url, "a");
+  // The first lease is over: giving it back once more takes nothing from the second.
+  state_->GiveBack(std::span(served).first(1));
+  Commit();
+  Pass(2);
+  EXPECT_THAT(Pull({}), IsEmpty());
+}
+
+TEST_F(FrontierStateTest, WhatWasNotCommittedIsGoneAfterALoad) {
+  const std::vector<FrontierPut> puts = {{.crawl = "c", .key = "k", .url = "a", .metadata = {}}};
+  (void)state_->Put(puts);
+  ASSERT_TRUE(state_->Load().ok());
+  EXPECT_EQ(state_->table().counts().active, 0u);
+  EXPECT_EQ(state_->Put(puts)[0], FrontierOutcome::kOk);
+  Commit();
+  EXPECT_EQ(state_->Put(puts)[0], FrontierOutcome::kSkipped);
+}
+
+TEST_F(FrontierStateTest, QueuesThatAreNotDueAreNotLookedAt) {
+  // A walk through all queues for each of these pulls would take minutes.
+  std::vector<FrontierPut> puts;
+  for (int i = 0; i < 20'000; ++i) {
+    puts.push_back({.crawl = "c",
+                    .key = "k" + std::to_string(i),
+                    .url = "u",
+                    .metadata = {},
+                    .known = true,
+                    .due = now_ + (i % 20 == 0 ? 0 : 1'000'000)});
+  }
+  (void)state_->Put(puts);
+  Commit();
+  for (int i = 0; i < 1000; ++i) {
+    FrontierPull pull;
+    pull.queues = 1;
+    EXPECT_THAT(Pull(pull), SizeIs(1));
+  }
+  for (int i = 0; i < 10'000; ++i) EXPECT_THAT(Pull({}), IsEmpty());
+}
+
+TEST(FrontierNames, HostsAreCutOutOfUrls) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"http://a.test/x", "a.test"},
+      {"http://A.test", "A.test"},
+      {"http://a.test:80/", "a.test"},
+      {"http://a.test?x=/", "a.test"},
+      {"http://a.test&x", "a.test"},
+      {"http://a.test#x@y", "a.test"},
+      {"http://u:p@a.test:80/", "a.test"},
+      {"http://u@v@a.test/", "a.test"},
+      {"http://[::1]:80/x", "[::1]"},
+      {"http://u:p@[::1]/", "[::1]"},
+      {"http://[::1", ""},
+      {"http://", ""},
+      {"http:///x", ""},
+      {"a.test/x", ""},
+      {"", ""},
+      {"x://a_b.test/http://c.test/", "a_b.test"},
+  };
+  for (const auto& [url, host] : kCases) EXPECT_EQ(FrontierHostOf(url), host) << url;
+}
+
+TEST(FrontierNames, BlankIsTheDefault) {
+  EXPECT_EQ(FrontierCrawlName(""), "DEFAULT");
+  EXPECT_EQ(FrontierCrawlName(" \t"), "DEFAULT");
+  EXPECT_EQ(FrontierCrawlName(" x"), " x");
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,232 @@
+#include "storage/frontier_store.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "storage/internal/frontier_rows.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr FrontierQueueId kQueue = {.crawl = 1, .queue = 1};
+constexpr FrontierQueueId kOther = {.crawl = 1, .queue = 2};
+constexpr FrontierQueueId kElsewhere = {.crawl = 2, .queue = 1};
+
+// What Load has shown, as text.
+class Seen final : public FrontierVisitor {
+ public:
+  std::vector<std::string> lines;
+
+  Status OnSettings(const FrontierSettings& settings) override {
+    return Add("settings {} {}", settings.default_delay, settings.active);
+  }
+  Status OnCrawl(uint32_t crawl, std::string_view name) override {
+    return Add("crawl {} {}", crawl, name);
+  }
+  Status OnQueue(FrontierQueueId queue, FrontierQueueRecord record) override {
+    return Add("queue {} {} {}: {} {} head {} {} delay {} blocked {} limit {} served {}",
+               queue.crawl, queue.queue, record.key, record.active, record.completed,
+               record.head ? record.head->due : 0, record.head ? record.head->url : "none",
+               record.delay ? std::to_string(*record.delay) : "none", record.blocked_until,
+               record.limit, record.last_served);
+  }
+  Status OnLease(FrontierQueueId queue, std::string_view url, const FrontierLease& lease) override {
+    return Add("lease {} {} {}: {} {}", queue.crawl, queue.queue, url, lease.until, lease.due);
+  }
+
+ private:
+  template <typename... Args>
+  Status Add(fmt::format_string<Args...> format, Args&&... args) {
+    lines.push_back(fmt::format(format, std::forward<Args>(args)...));
+    return absl::OkStatus();
+  }
+};
+
+class FrontierStoreTest : public ::testing::Test {
+ protected:
+  FrontierStoreTest() { Open(); }
+  void Open() {
+    store_.reset();
+    StoreOptions options;
+    options.durability = Durability::kWal;
+    options.reserve_bytes = 0;
+    auto opened = FrontierStore::Open(dir_ / "frontier", options);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+  }
+  // Makes changes and writes them.
+  template <typename Change>
+  void Write(Change change) {
+    FrontierBatch batch(*store_);
+    change(batch);
+    ASSERT_TRUE(store_->Commit(batch).ok());
+  }
+  void Fill() {
+    Write([](FrontierBatch& batch) {
+      batch.PutCrawl(1, "one");
+      batch.PutCrawl(2, "two");
+      for (const FrontierQueueId queue : {kQueue, kOther, kElsewhere}) {
+        batch.PutQueue(queue, {.key = "k" + std::to_string(queue.queue), .active = 2});
+        for (const char* url : {"a", "b"}) {
+          batch.PutItem(queue, url, {.due = 5, .created = 3, .metadata = "m"});
+          batch.PutDue(queue, 5, url);
+        }
+        batch.PutLease(queue, "c", {.until = 9, .due = 4});
+      }
+    });
+  }
+  std::vector<std::string> Urls(FrontierQueueId queue, std::string_view after = "") {
+    std::vector<std::string> urls;
+    EXPECT_TRUE(store_
+                    ->ScanItems(queue, after,
+                                [&](std::string_view url, const FrontierItem&) {
+                                  urls.emplace_back(url);
+                                  return true;
+                                })
+                    .ok());
+    return urls;
+  }
+  std::vector<std::string> Loaded() {
+    Seen seen;
+    EXPECT_TRUE(store_->Load(seen).ok());
+    return seen.lines;
+  }
+
+  TempDir dir_;
+  std::unique_ptr<FrontierStore> store_;
+};
+
+TEST_F(FrontierStoreTest, WhatIsWrittenIsReadAfterReopening) {
+  Write([](FrontierBatch& batch) {
+    batch.PutSettings({.default_delay = 7, .active = false});
+    batch.PutCrawl(1, "one");
+    batch.PutQueue(kQueue, {.key = "a.test",
+                            .active = 3,
+                            .completed = 4,
+                            .head = FrontierDue{.due = 0, .url = "u"},
+                            .delay = 0,
+                            .blocked_until = UINT64_MAX,
+                            .limit = 6,
+                            .last_served = 8});
+    batch.PutQueue(kOther, {.key = ""});
+    batch.PutLease(kQueue, "u", {.until = 10, .due = 11});
+    batch.PutItem(kQueue, "u", {.due = 1, .created = 2, .metadata = std::string("\0x", 2)});
+  });
+  Open();
+  EXPECT_THAT(Loaded(),
+              ElementsAre("crawl 1 one", "settings 7 false",
+                          "queue 1 1 a.test: 3 4 head 0 u delay 0 blocked 18446744073709551615 "
+                          "limit 6 served 8",
+                          "queue 1 2 : 0 0 head 0 none delay none blocked 0 limit 0 served 0",
+                          "lease 1 1 u: 10 11"));
+  const FrontierStore::ItemName names[] = {{kQueue, "u"}, {kQueue, "v"}, {kOther, "u"}};
+  const auto items = store_->ReadItems(names);
+  ASSERT_TRUE(items[0].ok());
+  EXPECT_EQ(items[0]->due, 1u);
+  EXPECT_EQ(items[0]->created, 2u);
+  EXPECT_EQ(items[0]->metadata, std::string("\0x", 2));
+  EXPECT_TRUE(absl::IsNotFound(items[1].status()));
+  EXPECT_TRUE(absl::IsNotFound(items[2].status()));
+}
+
+TEST_F(FrontierStoreTest, WhatIsDueComesByDateAndText) {
+  Write([](FrontierBatch& batch) {
+    for (const uint64_t due : {300, 2, 70'000, 299}) batch.PutDue(kQueue, due, "z");
+    batch.PutDue(kQueue, 299, "a");
+    batch.PutDue(kOther, 1, "not of this queue");
+  });
+  const auto scan = store_->ScanDue(kQueue, {}, 300, 10);
+  ASSERT_TRUE(scan.ok());
+  EXPECT_THAT(scan->due, ElementsAre(FrontierDue{2, "z"}, FrontierDue{299, "a"},
+                                     FrontierDue{299, "z"}, FrontierDue{300, "z"}));
+  EXPECT_EQ(scan->next, (FrontierDue{70'000, "z"}));
+  const auto two = store_->ScanDue(kQueue, {299, "b"}, 1'000'000, 2);
+  ASSERT_TRUE(two.ok());
+  EXPECT_THAT(two->due, ElementsAre(FrontierDue{299, "z"}, FrontierDue{300, "z"}));
+  EXPECT_EQ(two->next, (FrontierDue{70'000, "z"}));
+  const auto none = store_->ScanDue(kQueue, {70'001, ""}, UINT64_MAX, 2);
+  ASSERT_TRUE(none.ok());
+  EXPECT_THAT(none->due, IsEmpty());
+  EXPECT_FALSE(none->next);
+}
+
+TEST_F(FrontierStoreTest, AQueueIsForgottenWithAllThatIsInItAndNothingElse) {
+  Fill();
+  Write([](FrontierBatch& batch) { batch.DeleteQueue(kQueue); });
+  EXPECT_THAT(Urls(kQueue), IsEmpty());
+  EXPECT_THAT(Urls(kOther), ElementsAre("a", "b"));
+  EXPECT_THAT(Urls(kElsewhere), ElementsAre("a", "b"));
+  const auto scan = store_->ScanDue(kQueue, {}, 100, 10);
+  ASSERT_TRUE(scan.ok());
+  EXPECT_THAT(scan->due, IsEmpty());
+  // Its numbers may be given again.
+  Write([](FrontierBatch& batch) { batch.PutItem(kQueue, "new", {.due = 1}); });
+  Open();
+  EXPECT_THAT(Urls(kQueue), ElementsAre("new"));
+}
+
+TEST_F(FrontierStoreTest, ACrawlIdIsForgottenWithAllItsQueues) {
+  Fill();
+  Write([](FrontierBatch& batch) { batch.DeleteCrawl(1); });
+  EXPECT_THAT(Loaded(), ElementsAre("crawl 2 two",
+                                    "queue 2 1 k1: 2 0 head 0 none delay none blocked 0 limit 0 "
+                                    "served 0",
+                                    "lease 2 1 c: 9 4"));
+  EXPECT_THAT(Urls(kOther), IsEmpty());
+  EXPECT_THAT(Urls(kElsewhere), ElementsAre("a", "b"));
+}
+
+TEST_F(FrontierStoreTest, AScanGoesOnWhereItLeftOff) {
+  Fill();
+  EXPECT_THAT(Urls(kQueue, "a"), ElementsAre("b"));
+  EXPECT_THAT(Urls(kQueue, "b"), IsEmpty());
+  EXPECT_THAT(Urls(kQueue, "A"), ElementsAre("a", "b"));
+}
+
+TEST_F(FrontierStoreTest, ACheckpointIsAStore) {
+  Fill();
+  ASSERT_TRUE(store_->Checkpoint(dir_ / "copy").ok());
+  Write([](FrontierBatch& batch) { batch.DeleteCrawl(1); });
+  auto copy = FrontierStore::Open(dir_ / "copy", {});
+  ASSERT_TRUE(copy.ok()) << copy.status();
+  Seen seen;
+  ASSERT_TRUE((*copy)->Load(seen).ok());
+  EXPECT_EQ(seen.lines.size(), 8u);
+}
+
+TEST_F(FrontierStoreTest, TheSameDirectoryIsOpenedOnce) {
+  EXPECT_FALSE(FrontierStore::Open(dir_ / "frontier", {}).ok());
+}
+
+TEST(FrontierRows, DamagedValuesAreNoRecords) {
+  const FrontierQueueRecord record = {
+      .key = "k", .active = 300, .head = FrontierDue{.due = 7, .url = "u"}, .delay = 9};
+  const std::string value = storage::EncodeFrontier(record);
+  FrontierQueueRecord read;
+  ASSERT_TRUE(storage::DecodeFrontier(value, &read));
+  EXPECT_EQ(storage::EncodeFrontier(read), value);
+  for (size_t size = 0; size + 1 < value.size(); ++size) {
+    // Cut at the end of a field it is a shorter record; else it is none.
+    FrontierQueueRecord cut;
+    if (storage::DecodeFrontier(std::string_view(value).substr(0, size), &cut)) {
+      EXPECT_LT(storage::EncodeFrontier(cut).size(), value.size());
+    }
+  }
+  EXPECT_FALSE(storage::DecodeFrontier(value + "x", &read));
+  FrontierLease lease;
+  EXPECT_FALSE(storage::DecodeFrontier("\x05", &lease));
+  EXPECT_FALSE(storage::DecodeFrontier(std::string_view("\x05\x06\x07"), &lease));
+  FrontierItem item;
+  EXPECT_FALSE(storage::DecodeFrontier("", &item));
+}
+
+}  // namespace
+}  // namespace freshet
