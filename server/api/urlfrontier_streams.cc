@@ -34,9 +34,12 @@ class PutStream : public MessageStream {
  public:
   PutStream(const ServerContext& context, std::string_view path,
             const grpc::CallbackServerContext& call, int unacked)
-      : MessageStream(unacked), context_(context), auth_(context.authoriser, path, call) {}
+      : MessageStream(unacked),
+        context_(context),
+        auth_(context.authoriser, context.clock, path, call) {}
 
   Status CheckCaller() const override { return auth_.Check(); }
+  const std::string& client() const override { return auth_.client(); }
 
  protected:
   // Whether the caller may put so many. Called in OnMessage.
@@ -44,7 +47,10 @@ class PutStream : public MessageStream {
     const StatusOr<const Caller*> caller = auth_.Get();
     if (!caller.ok()) return false;
     const Duration pause = (*caller)->Pay(urls, context_.clock.Now());
-    if (pause > Duration()) PauseReading(pause);
+    if (pause > Duration()) {
+      ++context_.counters.slowed_by_client;
+      PauseReading(pause);
+    }
     return true;
   }
 
