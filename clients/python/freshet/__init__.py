@@ -1,0 +1,39 @@
+"""Client of Freshet, which decides which known page a crawler fetches next.
+
+`Worker` fetches pages, `Ingester` sends pages, signals and results, `Admin` operates a server; these block, and
+`freshet.aio` has the same for asyncio. `freshet.scrapy` joins Scrapy to a server, `freshet.http` makes results of HTTP
+answers, and `freshet.v1` has the messages and stubs of the API itself.
+"""
+
+from freshet import aio
+from freshet._acks import Refusal, Summary
+from freshet._session import WorkerStatistics
+from freshet.admin import Admin
+from freshet.backoff import Backoff
+from freshet.errors import CallFailed, Denied, FreshetError, Stopped, Unavailable
+from freshet.ingester import Ingester
+from freshet.target import Target
+from freshet.types import Assignment, Outcome, Page, Result, Signal
+from freshet.worker import Worker
+
+__all__ = [
+    "Admin",
+    "Assignment",
+    "Backoff",
+    "CallFailed",
+    "Denied",
+    "FreshetError",
+    "Ingester",
+    "Outcome",
+    "Page",
+    "Refusal",
+    "Result",
+    "Signal",
+    "Stopped",
+    "Summary",
+    "Target",
+    "Unavailable",
+    "Worker",
+    "WorkerStatistics",
+    "aio",
+]

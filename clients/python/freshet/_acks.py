@@ -1,0 +1,105 @@
+"""What an acknowledgement of the server means for the items of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from freshet.types import from_duration
+from freshet.v1 import types_pb2
+
+T = TypeVar("T")
+
+# Where the server says that an item may be sent again, but not when.
+_DEFAULT_PAUSE = 1.0
+_REFUSALS_KEPT = 1_000
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An item that the server did not take, and will not: what it was (a URL, or a lease id), and why."""
+
+    item: str
+    code: str
+    field: str
+    reason: str
+
+
+@dataclass
+class Summary:
+    """What became of what was sent. `refusals` has the first thousand of those counted as refused."""
+
+    applied: int = 0
+    duplicate: int = 0
+    observed_only: int = 0
+    stale: int = 0
+    refused: int = 0
+    refusals: list[Refusal] = field(default_factory=list)
+
+    @property
+    def items(self) -> int:
+        return self.applied + self.duplicate + self.observed_only + self.stale + self.refused
+
+    def refuse(self, refusal: Refusal) -> None:
+        self.refused += 1
+        if len(self.refusals) < _REFUSALS_KEPT:
+            self.refusals.append(refusal)
+
+
+@dataclass(frozen=True)
+class Verdict(Generic[T]):
+    """What is to be sent again after a pause in seconds, and what was refused for good."""
+
+    again: list[T]
+    pause: float
+    refused: list[Refusal]
+
+
+_COUNTED = {
+    types_pb2.ITEM_OUTCOME_APPLIED: "applied",
+    types_pb2.ITEM_OUTCOME_DUPLICATE: "duplicate",
+    types_pb2.ITEM_OUTCOME_OBSERVED_ONLY: "observed_only",
+    types_pb2.ITEM_OUTCOME_STALE: "stale",
+}
+
+
+def judge(ack: types_pb2.BatchAck, items: Sequence[T], name: Callable[[T], str], summary: Summary) -> Verdict[T]:
+    """Counts what the acknowledgement says of `items`, which are those of its batch, in `summary`."""
+    if ack.HasField("error"):
+        if ack.error.retryable:
+            return Verdict(list(items), _pause(ack.error), [])
+        refused = [_refusal(name(item), ack.error) for item in items]
+        for refusal in refused:
+            summary.refuse(refusal)
+        return Verdict([], 0.0, refused)
+    again: list[T] = []
+    refused = []
+    pause = 0.0
+    listed = 0
+    for status in ack.statuses:
+        if status.index >= len(items):
+            continue
+        listed += 1
+        if status.outcome != types_pb2.ITEM_OUTCOME_REFUSED:
+            counter = _COUNTED.get(status.outcome, "applied")
+            setattr(summary, counter, getattr(summary, counter) + 1)
+        elif status.error.retryable:
+            again.append(items[status.index])
+            pause = max(pause, _pause(status.error))
+        else:
+            refused.append(_refusal(name(items[status.index]), status.error))
+            summary.refuse(refused[-1])
+    summary.applied += len(items) - listed
+    return Verdict(again, pause, refused)
+
+
+def _pause(error: types_pb2.ItemError) -> float:
+    if error.HasField("retry_after"):
+        return max(0.0, from_duration(error.retry_after).total_seconds())
+    return _DEFAULT_PAUSE
+
+
+def _refusal(item: str, error: types_pb2.ItemError) -> Refusal:
+    code = types_pb2.ErrorCode.Name(error.code).removeprefix("ERROR_CODE_")
+    return Refusal(item=item, code=code, field=error.field, reason=error.reason)

@@ -1,0 +1,95 @@
+"""Makes results of HTTP answers, with any HTTP client: what a server says that Freshet wants to know."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime, parsedate_to_datetime
+from urllib.parse import urljoin
+
+from freshet.types import Assignment, Outcome, Result
+
+MOVED_PERMANENTLY = frozenset({301, 308})
+GONE = frozenset({404, 410})
+NOT_MODIFIED = 304
+
+
+def conditional_headers(assignment: Assignment) -> dict[str, str]:
+    """Headers of a request for a page that has been fetched before: the server need not send it again if it is the
+    same."""
+    headers = {}
+    if assignment.etag:
+        headers["If-None-Match"] = assignment.etag
+    if assignment.last_modified is not None:
+        headers["If-Modified-Since"] = format_datetime(assignment.last_modified.astimezone(timezone.utc), usegmt=True)
+    return headers
+
+
+def result_of(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    url: str,
+    digest: bytes | None = None,
+    server_address: str = "",
+    crawl_delay: timedelta | None = None,
+    fetch_time: datetime | None = None,
+) -> Result:
+    """The result of an answer to a request for `url` that was not redirected for good before. `headers` are looked up
+    by their usual names. `digest` stands for the content: that of the part of a page that matters is better than that
+    of all of it, which is taken where none is given."""
+    now = fetch_time or datetime.now(timezone.utc)
+    outcome: Outcome | None = None
+    content_digest = b""
+    moved_to = ""
+    if status == NOT_MODIFIED:
+        outcome = Outcome.UNCHANGED
+    elif status in MOVED_PERMANENTLY:
+        outcome, moved_to = Outcome.MOVED, _joined(url, headers.get("Location", ""))
+    elif status in GONE:
+        outcome = Outcome.GONE
+    elif 200 <= status < 300:
+        # The server compares digests; changed is what it is where there is none to compare with.
+        outcome = Outcome.CHANGED
+        content_digest = hashlib.sha256(body).digest() if digest is None else digest
+    else:
+        outcome = Outcome.ERROR
+    return Result(
+        outcome=outcome,
+        http_status=status,
+        content_digest=content_digest,
+        etag=headers.get("ETag", ""),
+        last_modified=parse_date(headers.get("Last-Modified", "")),
+        retry_after=parse_retry_after(headers.get("Retry-After", ""), now),
+        moved_to=moved_to,
+        crawl_delay=crawl_delay,
+        server_address=server_address,
+        fetch_time=fetch_time,
+    )
+
+
+def parse_date(text: str) -> datetime | None:
+    """A date of HTTP; None for anything else."""
+    try:
+        date = parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return date.replace(tzinfo=timezone.utc) if date.tzinfo is None else date
+
+
+def parse_retry_after(text: str, now: datetime) -> timedelta | None:
+    """Seconds or a date, as Retry-After has them; None for anything else, and for a date that is over."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return timedelta(seconds=min(int(text[:12]), 366 * 86_400))
+    date = parse_date(text)
+    return date - now if date is not None and date > now else None
+
+
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location) if location else ""
+    except ValueError:
+        return ""

@@ -1,0 +1,122 @@
+"""Where a server is, and who one is to it."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+import grpc.aio
+
+DEFAULT_ADDRESS = "127.0.0.1:7071"
+
+# A connection that was lost shows within seconds, also where nobody closes it; and each channel has connections of its
+# own, so that what one has waited for after a failure does not keep the next one waiting.
+_OPTIONS: list[tuple[str, int]] = [
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.use_local_subchannel_pool", 1),
+]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Addresses of one or more servers, and the proof of who calls.
+
+    Addresses are `host:port`, `[::1]:7071` or a name that gRPC knows by its scheme, such as `unix:/path`; they are
+    tried in turn. Any of `tls`, `ca_file` and `certificate_file` asks for TLS; without `ca_file` whom the system
+    believes is believed. A token goes out over TLS only, or within this machine. Files are read again at each
+    connection, so that certificates and tokens can be replaced while a worker runs. No token is ever shown or logged.
+    """
+
+    addresses: tuple[str, ...] = (DEFAULT_ADDRESS,)
+    tls: bool = False
+    ca_file: str | None = None
+    certificate_file: str | None = None
+    key_file: str | None = None
+    token: str | None = field(default=None, repr=False)
+    token_file: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.addresses or not all(self.addresses):
+            raise ValueError("a target needs at least one address, and none may be empty")
+        if (self.certificate_file is None) != (self.key_file is None):
+            raise ValueError("certificate_file and key_file go together")
+        if self.token is not None and self.token_file is not None:
+            raise ValueError("give token or token_file, not both")
+        if self.shows_token and not self.uses_tls:
+            for address in self.addresses:
+                if not _is_local(address):
+                    raise ValueError(f"a token is not sent to {address} in plain text: use TLS (tls, ca_file)")
+
+    @property
+    def uses_tls(self) -> bool:
+        return self.tls or self.ca_file is not None or self.certificate_file is not None
+
+    @property
+    def shows_token(self) -> bool:
+        return self.token is not None or self.token_file is not None
+
+    @classmethod
+    def of(cls, target: Target | str | Sequence[str] | None) -> Target:
+        """A target as it is; else one of an address, or of several (in a string by commas); None is the environment."""
+        if isinstance(target, Target):
+            return target
+        if target is None:
+            return cls.from_environment()
+        parts = target.split(",") if isinstance(target, str) else target
+        return cls(addresses=tuple(part.strip() for part in parts))
+
+    @classmethod
+    def from_environment(cls) -> Target:
+        """What FRESHET_SERVER, FRESHET_TLS_CA, FRESHET_TLS_CERTIFICATE, FRESHET_TLS_KEY, FRESHET_TOKEN_FILE and
+        FRESHET_TOKEN say, as for the command-line client."""
+
+        def value(name: str) -> str | None:
+            return os.environ.get(name) or None
+
+        token_file = value("FRESHET_TOKEN_FILE")
+        return cls(
+            addresses=tuple(part.strip() for part in (value("FRESHET_SERVER") or DEFAULT_ADDRESS).split(",")),
+            ca_file=value("FRESHET_TLS_CA"),
+            certificate_file=value("FRESHET_TLS_CERTIFICATE"),
+            key_file=value("FRESHET_TLS_KEY"),
+            token_file=token_file,
+            token=None if token_file else value("FRESHET_TOKEN"),
+        )
+
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What goes along with each call. Raises OSError when the token file cannot be read."""
+        token = self.token if self.token_file is None else Path(self.token_file).read_text(encoding="ascii")
+        return () if token is None else (("authorization", f"Bearer {token.strip()}"),)
+
+    def open_channel(self, address: str) -> grpc.aio.Channel:
+        """A channel to one of the addresses, in the running event loop. Raises OSError if files cannot be read."""
+        if not self.uses_tls:
+            return grpc.aio.insecure_channel(address, options=_OPTIONS)
+        credentials = grpc.ssl_channel_credentials(
+            root_certificates=_read(self.ca_file),
+            private_key=_read(self.key_file),
+            certificate_chain=_read(self.certificate_file),
+        )
+        return grpc.aio.secure_channel(address, credentials, options=_OPTIONS)
+
+
+def _read(path: str | None) -> bytes | None:
+    return None if path is None else Path(path).read_bytes()
+
+
+def _is_local(address: str) -> bool:
+    if address.startswith("unix:"):
+        return True
+    host = address.rsplit(":", 1)[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

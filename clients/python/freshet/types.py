@@ -1,0 +1,192 @@
+"""What goes to a server and comes from it, as plain values.
+
+Times are `datetime` with a time zone, spans are `timedelta`. What a fetched site can influence never raises: a field
+that cannot be sent is left out, as the server would do. What the program itself says wrongly is a ValueError.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from freshet.v1 import types_pb2
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_LONGEST_REPORTED = timedelta(days=366)
+
+
+class Outcome(enum.IntEnum):
+    """What a crawl found; see CrawlOutcome of the API for what follows from each."""
+
+    CHANGED = 1
+    UNCHANGED = 2
+    ERROR = 3
+    GONE = 4
+    MOVED = 5
+    ROBOTS_DENIED = 6
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A page to fetch now, leased until `deadline`. The validators are those that the last crawl reported."""
+
+    url: str
+    crawl_id: str
+    lease_id: int
+    deadline: datetime
+    last_crawl_time: datetime | None = None
+    etag: str = ""
+    last_modified: datetime | None = None
+    content_digest: bytes = b""
+    expected_value: float = 0.0
+    importance: float = 0.0
+    forced: bool = False
+
+    @classmethod
+    def from_proto(cls, message: types_pb2.Assignment) -> Assignment:
+        return cls(
+            url=message.url,
+            crawl_id=message.crawl_id,
+            lease_id=message.lease_id,
+            deadline=from_timestamp(message.deadline),
+            last_crawl_time=from_timestamp(message.last_crawl_time) if message.HasField("last_crawl_time") else None,
+            etag=message.etag,
+            last_modified=from_timestamp(message.last_modified) if message.HasField("last_modified") else None,
+            content_digest=message.content_digest,
+            expected_value=message.expected_value,
+            importance=message.importance,
+            forced=message.forced,
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one crawl found.
+
+    Without an `outcome` the server decides by digest and HTTP status. `url`, `crawl_id` and `lease_id` are filled in
+    from the assignment by Worker.report; a result of a crawl that nobody ordered needs `url`.
+    """
+
+    outcome: Outcome | None = None
+    http_status: int | None = None
+    content_digest: bytes = b""
+    etag: str = ""
+    last_modified: datetime | None = None
+    retry_after: timedelta | None = None
+    moved_to: str = ""
+    crawl_delay: timedelta | None = None
+    server_address: str = ""
+    fetch_time: datetime | None = None
+    url: str = ""
+    crawl_id: str = ""
+    lease_id: int = 0
+
+    def to_proto(self, assignment: Assignment | None = None) -> types_pb2.CrawlResult:
+        message = types_pb2.CrawlResult(
+            url=assignment.url if assignment else self.url,
+            crawl_id=assignment.crawl_id if assignment else self.crawl_id,
+            lease_id=assignment.lease_id if assignment else self.lease_id,
+            outcome=types_pb2.CrawlOutcome.Name(0 if self.outcome is None else int(self.outcome)),
+            content_digest=self.content_digest,
+            etag=_sendable(self.etag),
+            moved_to=_sendable(self.moved_to),
+            server_address=_sendable(self.server_address),
+        )
+        if self.fetch_time is not None:
+            message.fetch_time.CopyFrom(to_timestamp(self.fetch_time))
+        if self.last_modified is not None:
+            message.last_modified.CopyFrom(to_timestamp(self.last_modified))
+        if self.http_status is not None and 100 <= self.http_status <= 599:
+            message.http_status = self.http_status
+        for name in ("retry_after", "crawl_delay"):
+            span: timedelta | None = getattr(self, name)
+            if span is not None and span >= timedelta(0):
+                getattr(message, name).CopyFrom(to_duration(min(span, _LONGEST_REPORTED)))
+        return message
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page and how it wants to be crawled; what is None stays as it is on the server, or is its default."""
+
+    url: str
+    crawl_id: str = ""
+    importance: float | None = None
+    min_interval: timedelta | None = None
+    max_interval: timedelta | None = None
+    not_before: datetime | None = None
+    known_change_rate_per_day: float | None = None
+    complete_signals: bool | None = None
+    last_crawl_time: datetime | None = None
+
+    def to_proto(self) -> types_pb2.PageSpec:
+        message = types_pb2.PageSpec(url=self.url, crawl_id=self.crawl_id)
+        for name in ("importance", "known_change_rate_per_day", "complete_signals"):
+            value = getattr(self, name)
+            if value is not None:
+                setattr(message, name, value)
+        for name in ("min_interval", "max_interval"):
+            span = getattr(self, name)
+            if span is not None:
+                getattr(message, name).CopyFrom(to_duration(span))
+        for name in ("not_before", "last_crawl_time"):
+            instant = getattr(self, name)
+            if instant is not None:
+                getattr(message, name).CopyFrom(to_timestamp(instant))
+        return message
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A claim that a page has changed, at `change_time` if the source says when. `signal_id` makes repeated ones count
+    once; without one, those of a poll share one that the client makes up."""
+
+    url: str
+    change_time: datetime | None = None
+    signal_id: str = ""
+    crawl_id: str = ""
+
+    def to_proto(self, source: str, signal_id: str) -> types_pb2.ChangeSignal:
+        message = types_pb2.ChangeSignal(
+            url=self.url, crawl_id=self.crawl_id, source=source, signal_id=self.signal_id or signal_id
+        )
+        if self.change_time is not None:
+            message.change_time.CopyFrom(to_timestamp(self.change_time))
+        return message
+
+
+def from_timestamp(message: Timestamp) -> datetime:
+    """UTC; instants that datetime cannot hold are its first or last."""
+    try:
+        return _EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
+    except OverflowError:
+        return datetime.max.replace(tzinfo=timezone.utc) if message.seconds > 0 else _EPOCH
+
+
+def to_timestamp(instant: datetime) -> Timestamp:
+    """Raises ValueError for a time without a zone, which would mean another instant on every machine."""
+    if instant.tzinfo is None:
+        raise ValueError(f"{instant.isoformat()} has no time zone; use datetime.now(timezone.utc) and the like")
+    span = instant - _EPOCH
+    return Timestamp(seconds=span.days * 86400 + span.seconds, nanos=span.microseconds * 1000)
+
+
+def to_duration(span: timedelta) -> Duration:
+    """Of either sign, as Duration has it: seconds and nanoseconds have the same one."""
+    microseconds = span // timedelta(microseconds=1)
+    sign = -1 if microseconds < 0 else 1
+    seconds, rest = divmod(abs(microseconds), 1_000_000)
+    return Duration(seconds=sign * seconds, nanos=sign * rest * 1000)
+
+
+def from_duration(message: Duration) -> timedelta:
+    return timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
+
+
+def _sendable(text: str) -> str:
+    """Protobuf takes no text with lone surrogates, which header parsers make of bytes that are not UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")

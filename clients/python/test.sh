@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Tests of the Python package, with a real freshetd, in a virtual environment of pinned packages that is made once:
+# usage: test.sh BIN_DIR current|floor [ARGUMENTS of pytest]
+# `current` has what is new, checks types and style as well, and crawls with the examples and with Scrapy; `floor` has
+# the oldest gRPC and Protobuf that the package works with. Exit code 77: no package registry answers.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+repository=$(cd "$here/../.." && pwd)
+FRESHET_BIN=$(cd "${1:?usage: test.sh BIN_DIR current|floor}" && pwd)
+export FRESHET_BIN
+set=${2:?usage: test.sh BIN_DIR current|floor}
+shift 2
+lock=$here/requirements/$set.txt
+
+# make_venv DIRECTORY: nothing is there until all of it is.
+make_venv() {
+  local venv=$1 log=$1.log
+  rm -rf "$venv.new"
+  python3 -m venv "$venv.new"
+  if ! "$venv.new/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r "$lock" >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    if grep -qE 'Retrying \(Retry|NewConnectionError|NameResolutionError|ConnectTimeoutError|ProxyError' "$log"; then
+      echo "test.sh: SKIPPED: no package registry answers, and the packages of $lock are not here from an earlier run" >&2
+      exit 77
+    fi
+    exit 1
+  fi
+  # The programs of a virtual environment name its interpreter by path: made here, moved there, they are asked by module.
+  mv "$venv.new" "$venv"
+}
+
+hash=$(cat "$lock" <(python3 -c 'import sys; print(sys.version)') | sha256sum | cut -c 1-12)
+venv=$repository/build/python/$set-$hash
+mkdir -p "$repository/build/python"
+(
+  flock 9
+  [[ -x $venv/bin/python3 ]] || make_venv "$venv"
+) 9>"$repository/build/python/$set.flock"
+
+cd "$here"
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here
+python=$venv/bin/python3
+if [[ $set == current ]]; then
+  "$python" -m ruff check --no-cache --quiet .
+  "$python" -m ruff format --no-cache --quiet --check . || { echo 'test.sh: run `./dev python format`' >&2 && exit 1; }
+  "$python" -m mypy --cache-dir="$repository/build/python/mypy"
+fi
+exec "$python" -m pytest "$@"

@@ -1,0 +1,75 @@
+"""Results made of HTTP answers."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from freshet import Assignment, Outcome
+from freshet.http import conditional_headers, parse_date, parse_retry_after, result_of
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
+URL = "https://example.org/a/b"
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (200, Outcome.CHANGED),
+        (204, Outcome.CHANGED),
+        (304, Outcome.UNCHANGED),
+        (301, Outcome.MOVED),
+        (308, Outcome.MOVED),
+        (302, Outcome.ERROR),
+        (404, Outcome.GONE),
+        (410, Outcome.GONE),
+        (403, Outcome.ERROR),
+        (429, Outcome.ERROR),
+        (503, Outcome.ERROR),
+    ],
+)
+def test_each_status_has_its_outcome(status: int, outcome: Outcome) -> None:
+    assert result_of(status, {}, b"", url=URL).outcome is outcome
+
+
+def test_what_the_headers_say_is_in_the_result() -> None:
+    headers = {"ETag": 'W/"1"', "Last-Modified": "Sun, 01 Mar 2026 11:00:00 GMT", "Retry-After": "120"}
+    result = result_of(200, headers, b"text", url=URL, server_address="192.0.2.1")
+    assert result.etag == 'W/"1"'
+    assert result.last_modified == NOW - timedelta(hours=1)
+    assert result.retry_after == timedelta(minutes=2)
+    assert result.content_digest == hashlib.sha256(b"text").digest()
+    assert result.server_address == "192.0.2.1"
+    assert result_of(200, {}, b"text", url=URL, digest=b"main part").content_digest == b"main part"
+    assert result_of(304, {}, b"", url=URL).content_digest == b""
+
+
+def test_where_a_page_has_moved_is_absolute() -> None:
+    assert result_of(301, {"Location": "../c"}, b"", url=URL).moved_to == "https://example.org/c"
+    assert result_of(301, {"Location": "https://[::1"}, b"", url=URL).moved_to == ""
+    assert result_of(301, {}, b"", url=URL).moved_to == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "-5", "1.5", "Sun, 99 Mar 2026", "\u0661", "Sun, 01 Mar 2026 11:00:00 GMT"]
+)
+def test_a_retry_after_that_says_nothing_is_none(text: str) -> None:
+    assert parse_retry_after(text, NOW) is None
+
+
+def test_a_retry_after_is_seconds_or_a_date() -> None:
+    assert parse_retry_after(" 30 ", NOW) == timedelta(seconds=30)
+    assert parse_retry_after("9" * 5_000, NOW) == timedelta(days=366)
+    assert parse_retry_after("Sun, 01 Mar 2026 12:00:10 GMT", NOW) == timedelta(seconds=10)
+
+
+def test_a_page_that_is_known_is_asked_for_conditionally() -> None:
+    page = Assignment(URL, "DEFAULT", 1, NOW, etag='"x"', last_modified=NOW)
+    assert conditional_headers(page) == {
+        "If-None-Match": '"x"',
+        "If-Modified-Since": "Sun, 01 Mar 2026 12:00:00 GMT",
+    }
+    assert parse_date(conditional_headers(page)["If-Modified-Since"]) == NOW
+    assert conditional_headers(Assignment(URL, "DEFAULT", 1, NOW)) == {}

@@ -1,0 +1,95 @@
+"""Values: conversions, targets, pauses."""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from freshet import Backoff, Outcome, Page, Result, Target
+from freshet.types import from_duration, from_timestamp, to_duration, to_timestamp
+from freshet.v1 import types_pb2
+
+NOON = datetime(2026, 3, 1, 12, 0, 0, 250_000, tzinfo=timezone.utc)
+
+
+def test_times_and_spans_come_back_as_they_went() -> None:
+    assert from_timestamp(to_timestamp(NOON)) == NOON
+    before = datetime(1969, 12, 31, 23, 59, 59, 500_000, tzinfo=timezone.utc)
+    assert from_timestamp(to_timestamp(before)) == before
+    for span in (timedelta(0), timedelta(milliseconds=1500), timedelta(milliseconds=-1500)):
+        assert from_duration(to_duration(span)) == span
+    negative = to_duration(timedelta(milliseconds=-1500))
+    assert (negative.seconds, negative.nanos) == (-1, -500_000_000)
+
+
+def test_a_time_without_a_zone_is_refused() -> None:
+    with pytest.raises(ValueError, match="time zone"):
+        Page("https://example.org/", not_before=datetime(2026, 3, 1)).to_proto()  # noqa: DTZ001
+
+
+def test_what_a_site_says_never_raises() -> None:
+    message = Result(
+        outcome=Outcome.ERROR,
+        http_status=999,
+        etag='"\udcff"',
+        moved_to="https://example.org/\ud800",
+        retry_after=timedelta(days=5_000),
+        crawl_delay=timedelta(seconds=-1),
+        url="https://example.org/",
+    ).to_proto()
+    assert message.etag == '"?"'
+    assert not message.HasField("http_status")
+    assert message.retry_after.seconds == 366 * 86_400
+    assert not message.HasField("crawl_delay")
+    assert message.outcome == types_pb2.CRAWL_OUTCOME_ERROR
+
+
+def test_a_page_sets_only_what_is_given() -> None:
+    message = Page("https://example.org/", importance=0.0, min_interval=timedelta(hours=1)).to_proto()
+    assert message.HasField("importance")
+    assert message.min_interval.seconds == 3600
+    assert not message.HasField("complete_signals")
+    assert not message.HasField("max_interval")
+
+
+def test_no_token_is_shown() -> None:
+    target = Target(("127.0.0.1:1",), token="hunter2")
+    assert "hunter2" not in repr(target)
+    assert target.metadata() == (("authorization", "Bearer hunter2"),)
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1:7071", "freshet.example:7071", "dns:///freshet.example:7071"])
+def test_no_token_leaves_the_machine_in_plain_text(address: str) -> None:
+    with pytest.raises(ValueError, match="plain text") as refused:
+        Target((address,), token="hunter2")
+    assert "hunter2" not in str(refused.value)
+    Target((address,), token="hunter2", tls=True)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:7071", "[::1]:7071", "localhost:7071", "unix:/run/freshet"])
+def test_a_token_may_go_within_the_machine(address: str) -> None:
+    Target((address,), token="hunter2")
+
+
+def test_the_environment_is_that_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRESHET_SERVER", "a.example:1, b.example:2")
+    monkeypatch.setenv("FRESHET_TLS_CA", "ca.pem")
+    monkeypatch.setenv("FRESHET_TOKEN", "hunter2")
+    target = Target.of(None)
+    assert target.addresses == ("a.example:1", "b.example:2")
+    assert target.uses_tls
+    assert target.token == "hunter2"
+
+
+def test_pauses_grow_to_a_bound_and_differ() -> None:
+    backoff = Backoff(first=1, longest=8)
+    source = random.Random(7)
+    pauses = [backoff.pause(failures, source) for failures in (1, 2, 3, 4, 5, 500)]
+    for pause, most in zip(pauses, (1, 2, 4, 8, 8, 8), strict=True):
+        assert most / 2 <= pause <= most
+    assert backoff.pause(0, source) == 0
+    assert len(set(pauses)) == len(pauses)
+    with pytest.raises(ValueError, match="back-off"):
+        Backoff(first=2, longest=1)
