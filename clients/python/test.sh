@@ -41,8 +41,10 @@ cd "$here"
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here
 python=$venv/bin/python3
 if [[ $set == current ]]; then
-  "$python" -m ruff check --no-cache --quiet .
-  "$python" -m ruff format --no-cache --quiet --check . || { echo 'test.sh: run `./dev python format`' >&2 && exit 1; }
+  examples=$repository/examples/python
+  "$python" -m ruff check --no-cache --quiet --config pyproject.toml . "$examples"
+  "$python" -m ruff format --no-cache --quiet --check --config pyproject.toml . "$examples" || { echo 'test.sh: the layout differs; run ./dev python format' >&2 && exit 1; }
   "$python" -m mypy --cache-dir="$repository/build/python/mypy"
+  "$python" -m mypy --cache-dir="$repository/build/python/mypy" --strict "$examples"/*.py
 fi
 exec "$python" -m pytest "$@"

@@ -1,0 +1,84 @@
+"""The programs of examples/python crawl a local site that changes."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("httpx")
+pytest.importorskip("protego")
+
+import freshet  # noqa: E402
+from crawl import (  # noqa: E402
+    EXAMPLES,
+    all_fetched,
+    assert_known,
+    assert_polite,
+    change_some,
+    environment,
+    make_site,
+    start_server,
+)
+from local_site import Site  # noqa: E402
+from server import Server  # noqa: E402
+
+
+def run(server: Server, program: str, *arguments: str, code: int = 0, **options: str) -> str:
+    command = [sys.executable, str(EXAMPLES / program), *arguments]
+    done = subprocess.run(command, env=environment(server), capture_output=True, text=True, timeout=60, **options)  # type: ignore[call-overload]
+    assert done.returncode == code, done.stdout + done.stderr
+    return str(done.stdout)
+
+
+def poll_sitemaps(site: Site, server: Server, directory: Path) -> str:
+    sitemaps = [site.url(name, "/sitemap.xml") for name in site.hosts]
+    return run(server, "sitemap_to_signals.py", "--state", str(directory / "state.json"), *sitemaps)
+
+
+def test_a_site_that_changes_is_crawled_from_end_to_end(tmp_path: Path) -> None:
+    with make_site() as site, start_server(tmp_path) as server:
+        (tmp_path / "pages.tsv").write_text("\n".join(f"{url}\t2" for url in site.urls()))
+        assert f"{len(site.urls())} pages taken" in run(server, "bulk_load.py", str(tmp_path / "pages.tsv"))
+        assert "0 changed" in poll_sitemaps(site, server, tmp_path)
+        command = [sys.executable, str(EXAMPLES / "fetch_worker.py"), "--name", "fetcher", "--concurrency", "8"]
+        worker = subprocess.Popen(command, env=environment(server), stdout=subprocess.PIPE, text=True)
+        try:
+            site.wait_for(all_fetched(site))
+            news = change_some(site)
+            assert "0 new (0 added), 40 changed" in poll_sitemaps(site, server, tmp_path)
+            with freshet.Ingester(server.address) as ingester:
+                ingester.recheck([site.url("127.0.0.4", "/0")])
+            site.wait_for(news)
+        finally:
+            worker.terminate()
+            said, _ = worker.communicate(timeout=30)
+        assert worker.returncode == 0
+        assert "0 refused, 0 not acknowledged" in said
+        assert_polite(site)
+        assert_known(site, server)
+        assert site.robots_requests == len(site.hosts), "robots.txt is read once a host"
+
+
+def test_a_bulk_load_names_what_is_wrong_and_takes_the_rest(server: Server, tmp_path: Path) -> None:
+    lines = [
+        "# a comment",
+        "https://example.org/a",
+        "https://example.org/b\t2.5",
+        "https://example.org/c 7",
+        '{"url": "https://example.org/d", "importance": 3, "min_interval": 3600}',
+        '{"url": "https://example.org/e", "nonsense": 1}',
+        "https://example.org/f\tmany",
+        "no url",
+    ]
+    with gzip.open(tmp_path / "pages.gz", "wt") as packed:
+        packed.write("\n".join(lines))
+    assert "4 pages taken" in run(server, "bulk_load.py", str(tmp_path / "pages.gz"), code=1)
+    assert "1 pages taken" in run(server, "bulk_load.py", "--crawl-id", "shop", input="https://example.org/a\n")
+    with freshet.Admin(server.address) as admin:
+        weights = {page.url[-1]: page.importance for page in admin.pages(crawl_id="DEFAULT")}
+        assert weights == {"a": 1, "b": 2.5, "c": 7, "d": 3}
+        assert admin.page("https://example.org/d").page.min_interval.seconds == 3600

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Adds pages to Freshet by the million, in bounded memory.
+
+Each file (or standard input) has one page a line: a URL, or URL and importance separated by a tab or a space, or a JSON
+object with the fields of PageSpec that the client knows (`url`, `importance`, `crawl_id`, ...; spans in seconds, times
+in ISO 8601). Files that end in .gz are unpacked. Refused lines are listed on standard error; then the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import IO, Any
+
+import freshet
+from freshet import Page
+
+EVERY = 5.0
+
+
+def page_of(line: str, crawl_id: str) -> Page:
+    """Raises ValueError for a line that is no page."""
+    if line.startswith("{"):
+        fields: dict[str, Any] = json.loads(line)
+        for name in ("min_interval", "max_interval"):
+            if name in fields:
+                fields[name] = timedelta(seconds=float(fields[name]))
+        for name in ("not_before", "last_crawl_time"):
+            if name in fields:
+                fields[name] = datetime.fromisoformat(fields[name].replace("Z", "+00:00"))
+        fields.setdefault("crawl_id", crawl_id)
+        try:
+            page = Page(**fields)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        page.to_proto()
+        return page
+    url, _, importance = line.partition("\t") if "\t" in line else line.partition(" ")
+    return Page(url, crawl_id=crawl_id, importance=float(importance) if importance.strip() else None)
+
+
+class Loader:
+    """Reads lines, counts those that are no pages, and says every few seconds how far it is."""
+
+    def __init__(self, crawl_id: str) -> None:
+        self._crawl_id = crawl_id
+        self.read = 0
+        self.malformed = 0
+
+    def pages(self, names: list[str]) -> Iterator[Page]:
+        next_word = time.monotonic() + EVERY
+        for name in names:
+            with self._open(name) as lines:
+                for number, raw in enumerate(lines, 1):
+                    line = raw.decode("utf-8", "replace").strip()
+                    if not line or line.startswith("#"):
+                        continue
+                    try:
+                        yield page_of(line, self._crawl_id)
+                        self.read += 1
+                    except ValueError as error:
+                        self.malformed += 1
+                        print(f"{name}:{number}: {error}", file=sys.stderr)
+                    if time.monotonic() > next_word:
+                        next_word = time.monotonic() + EVERY
+                        print(f"{self.read:,} pages", file=sys.stderr)
+
+    def _open(self, name: str) -> IO[bytes]:
+        if name == "-":
+            return sys.stdin.buffer
+        return gzip.open(name) if name.endswith(".gz") else open(name, "rb")  # type: ignore[return-value]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help="files of pages; - is standard input")
+    parser.add_argument("--server", help="address, or several by commas (FRESHET_SERVER, else 127.0.0.1:7071)")
+    parser.add_argument("--crawl-id", default="", help="namespace of pages that name none (DEFAULT)")
+    parser.add_argument("--reset", action="store_true", help="settings that a line does not have go back to defaults")
+    options = parser.parse_args()
+    loader = Loader(options.crawl_id)
+    start = time.monotonic()
+    with freshet.Ingester(options.server) as ingester:
+        summary = ingester.upsert(loader.pages(options.files), reset_unset_settings=options.reset)
+    seconds = time.monotonic() - start
+    for refusal in summary.refusals:
+        print(f"refused: {refusal.item}: {refusal.field}: {refusal.reason}", file=sys.stderr)
+    refused = summary.refused + loader.malformed
+    print(f"{summary.applied:,} pages taken in {seconds:.1f} s, {refused:,} refused")
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

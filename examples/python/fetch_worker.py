@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""A fetch worker: fetches the pages that Freshet hands out, and reports what it found.
+
+It keeps to robots.txt (RFC 9309) and reports its Crawl-delay, asks conditionally, follows temporary redirects, reports
+permanent ones, and bounds the size and the time of an answer. When a host is fetched is the server's decision alone.
+SIGTERM or Ctrl-C: pages that have not begun go back, the others are finished and reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import logging
+import signal
+import socket
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+from protego import Protego
+
+import freshet
+from freshet import Assignment, Outcome, Result
+from freshet.http import conditional_headers, result_of
+
+logger = logging.getLogger("fetch_worker")
+
+TEMPORARY = {302, 303, 307}
+MOST_REDIRECTS = 5
+MOST_ROBOTS_BYTES = 500 << 10
+ROBOTS_LIFE = 86_400.0
+ROBOTS_KEPT = 10_000
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: httpx.Headers
+    body: bytes
+    address: str
+
+
+@dataclass
+class Rules:
+    """What the robots.txt of an origin says, or that it cannot be read: then nothing may be fetched for now."""
+
+    parsed: Protego | None
+    until: float
+
+
+class Fetcher:
+    """Fetches pages with one client. Belongs to its event loop."""
+
+    def __init__(self, agent: str, *, most_bytes: int, timeout: float, save: Path | None) -> None:
+        self._agent = agent
+        self._most_bytes = most_bytes
+        self._timeout = timeout
+        self._save = save
+        self._rules: dict[str, asyncio.Task[Rules]] = {}
+        # Freshet hands out one page of a host at a time, or as many as the host takes.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=30)
+        self._client = httpx.AsyncClient(
+            headers={"User-Agent": agent}, timeout=timeout, limits=limits, follow_redirects=False, trust_env=False
+        )
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def fetch(self, page: Assignment) -> Result:
+        """What a worker reports of the page; never raises for what a site does."""
+        try:
+            return await asyncio.wait_for(self._fetch(page), self._timeout)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, asyncio.TimeoutError) as error:
+            logger.info("%s: %s: %s", page.url, type(error).__name__, error)
+            return Result(outcome=Outcome.ERROR)
+
+    async def _fetch(self, page: Assignment) -> Result:
+        url = page.url
+        for _ in range(MOST_REDIRECTS + 1):
+            rules = await self._rules_of(url)
+            if rules.parsed is None:
+                return Result(outcome=Outcome.ERROR)
+            delay = rules.parsed.crawl_delay(self._agent)
+            crawl_delay = timedelta(seconds=min(delay, 366 * 86_400.0)) if delay is not None else timedelta(0)
+            if not rules.parsed.can_fetch(url, self._agent):
+                return Result(outcome=Outcome.ROBOTS_DENIED, crawl_delay=crawl_delay)
+            answer = await self._get(url, conditional_headers(page), self._most_bytes)
+            if answer.status not in TEMPORARY or "Location" not in answer.headers:
+                self._keep(page, answer)
+                return result_of(
+                    answer.status,
+                    answer.headers,
+                    answer.body,
+                    url=url,
+                    # Of the page itself, not of where it led.
+                    server_address=answer.address if url == page.url else "",
+                    crawl_delay=crawl_delay if url == page.url else None,
+                )
+            url = urljoin(url, answer.headers["Location"])
+        return Result(outcome=Outcome.ERROR, http_status=302)
+
+    async def _get(self, url: str, headers: dict[str, str], most: int) -> Answer:
+        """An answer of at most so many bytes; what is longer is cut, so that a page without an end has a digest."""
+        async with self._client.stream("GET", url, headers=headers) as response:
+            body = bytearray()
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) >= most:
+                    del body[most:]
+                    break
+            stream = response.extensions.get("network_stream")
+            address = stream.get_extra_info("server_addr") if stream is not None else None
+            return Answer(response.status_code, response.headers, bytes(body), address[0] if address else "")
+
+    async def _rules_of(self, url: str) -> Rules:
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        task = self._rules.get(origin)
+        if task is None or (task.done() and task.result().until <= time.monotonic()):
+            while len(self._rules) >= ROBOTS_KEPT:
+                self._rules.pop(next(iter(self._rules)))
+            task = self._rules[origin] = asyncio.create_task(self._read_rules(origin))
+        return await asyncio.shield(task)
+
+    async def _read_rules(self, origin: str) -> Rules:
+        try:
+            answer = await self._get(origin + "/robots.txt", {}, MOST_ROBOTS_BYTES)
+        except (httpx.HTTPError, OSError) as error:
+            logger.info("%s/robots.txt: %s", origin, error)
+            return Rules(None, time.monotonic() + 60)
+        if answer.status == 429 or answer.status >= 500:
+            return Rules(None, time.monotonic() + 60)
+        # What is not there forbids nothing.
+        text = answer.body.decode("utf-8", "replace") if answer.status == 200 else ""
+        return Rules(Protego.parse(text), time.monotonic() + ROBOTS_LIFE)
+
+    def _keep(self, page: Assignment, answer: Answer) -> None:
+        if self._save is not None and answer.status == 200:
+            name = hashlib.sha256(page.url.encode()).hexdigest()
+            temporary = self._save / f".{name}.new"
+            temporary.write_bytes(answer.body)
+            temporary.rename(self._save / name)
+
+
+async def work(options: argparse.Namespace) -> None:
+    fetcher = Fetcher(options.agent, most_bytes=options.most_bytes, timeout=options.timeout, save=options.save)
+    worker = freshet.aio.Worker(options.server, name=options.name, capacity=options.concurrency)
+    try:
+        async with worker:
+            loop = asyncio.get_running_loop()
+            stopping: list[asyncio.Task[None]] = []
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, lambda: stopping.append(loop.create_task(worker.stop())))
+            print(f"{options.name} works", flush=True)
+            await worker.run(fetcher.fetch, concurrency=options.concurrency)
+            await asyncio.gather(*stopping)
+    finally:
+        await fetcher.close()
+    done = worker.statistics
+    print(
+        f"{options.name}: {done.assignments} pages, {done.results.items} results, {done.returned} returned, "
+        f"{done.results.refused} refused, {len(worker.unacknowledged())} not acknowledged"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--server", help="address, or several by commas (FRESHET_SERVER, else 127.0.0.1:7071)")
+    parser.add_argument("--name", default=socket.gethostname(), help="the same at each start (this host's name)")
+    parser.add_argument("--agent", default="freshet-example/1.0", help="User-Agent, with a way to reach you")
+    parser.add_argument("--concurrency", type=int, default=32, help="pages at a time (32)")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for a page, robots.txt included (60)")
+    parser.add_argument("--most-bytes", type=int, default=10 << 20, help="what is read of a page (10 MiB)")
+    parser.add_argument("--save", type=Path, help="directory for the bodies, by the SHA-256 of their URLs")
+    parser.add_argument("--verbose", action="store_true")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.WARNING)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    asyncio.run(work(options))
+
+
+if __name__ == "__main__":
+    main()

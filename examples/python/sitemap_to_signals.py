@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Polls sitemaps, and tells Freshet what has changed.
+
+Each poll of a sitemap is one poll to the server, which learns from it how far the sitemap can be trusted. Pages that
+are listed for the first time are added; a page whose `lastmod` differs from that of the poll before is signalled. What
+was seen is kept in a state file, so that a restart signals nothing twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import httpx
+
+import freshet
+from freshet import Page, Signal
+
+MOST_BYTES = 64 << 20
+MOST_SITEMAPS = 10_000
+
+
+class State:
+    """What was seen at the last poll: validators by sitemap, and `lastmod` by URL. Written as a whole, or not."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        known: dict[str, Any] = json.loads(path.read_text()) if path is not None and path.exists() else {}
+        self.validators: dict[str, dict[str, str]] = known.get("validators", {})
+        self.pages: dict[str, str] = known.get("pages", {})
+
+    def save(self) -> None:
+        if self._path is not None:
+            temporary = self._path.with_suffix(".new")
+            temporary.write_text(json.dumps({"validators": self.validators, "pages": self.pages}))
+            os.replace(temporary, self._path)
+
+
+def download(client: httpx.Client, url: str, validators: dict[str, str]) -> tuple[bytes, dict[str, str]] | None:
+    """The text of a sitemap and what to ask with next time; None when it is the same as before."""
+    with client.stream("GET", url, headers=validators) as response:
+        if response.status_code == 304:
+            return None
+        response.raise_for_status()
+        body = bytearray()
+        for part in response.iter_bytes():
+            body += part
+            if len(body) > MOST_BYTES:
+                raise ValueError(f"{url} is longer than {MOST_BYTES} bytes")
+        names = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
+        found = {names[name]: response.headers[name] for name in names if name in response.headers}
+    text = bytes(body)
+    if text.startswith(b"\x1f\x8b"):
+        with gzip.open(io.BytesIO(text)) as unpacked:
+            text = unpacked.read(MOST_BYTES)
+    return text, found
+
+
+def entries(text: bytes) -> Iterator[tuple[str, str, str]]:
+    """Kind (`sitemap` or `url`), location and lastmod of each entry."""
+    for element in ElementTree.fromstring(text):
+        kind = element.tag.rpartition("}")[2]
+        fields = {child.tag.rpartition("}")[2]: (child.text or "").strip() for child in element}
+        if kind in ("sitemap", "url") and fields.get("loc"):
+            yield kind, fields["loc"], fields.get("lastmod", "")
+
+
+def instant(lastmod: str) -> datetime | None:
+    """A day alone says too little: the page may have been crawled on that day before it changed."""
+    try:
+        time_of_change = datetime.fromisoformat(lastmod.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    if len(lastmod) <= 10:
+        return None
+    return time_of_change if time_of_change.tzinfo else time_of_change.replace(tzinfo=timezone.utc)
+
+
+def signals_of(changed: list[tuple[str, str]]) -> list[Signal]:
+    """A time that is ahead of the clock would be refused, and is left out."""
+    latest = datetime.now(timezone.utc) + timedelta(minutes=4)
+    found = []
+    for url, lastmod in changed:
+        when = instant(lastmod)
+        identifier = f"{lastmod}" if lastmod.isascii() and len(lastmod) <= 100 else ""
+        found.append(Signal(url, change_time=when if when and when <= latest else None, signal_id=identifier))
+    return found
+
+
+def poll(client: httpx.Client, ingester: freshet.Ingester, options: argparse.Namespace, state: State) -> None:
+    """All sitemaps once, those that an index names as well."""
+    waiting, seen = list(options.sitemaps), set(options.sitemaps)
+    new: list[str] = []
+    changed: list[tuple[str, str]] = []
+    while waiting and len(seen) <= MOST_SITEMAPS:
+        url = waiting.pop()
+        try:
+            answer = download(client, url, state.validators.get(url, {}))
+            listed = [] if answer is None else list(entries(answer[0]))
+        except (httpx.HTTPError, ValueError, OSError, ElementTree.ParseError) as error:
+            print(f"{url}: {error}", file=sys.stderr)
+            continue
+        for kind, location, lastmod in listed:
+            if kind == "sitemap" and location not in seen:
+                seen.add(location)
+                waiting.append(location)
+            elif kind == "url":
+                before = state.pages.get(location)
+                if before is None:
+                    new.append(location)
+                elif before != lastmod:
+                    changed.append((location, lastmod))
+                state.pages[location] = lastmod
+        # An index that is the same says nothing of what it names, so it is read in full each time.
+        if answer is not None and all(kind == "url" for kind, _, _ in listed):
+            state.validators[url] = answer[1]
+    added = ingester.upsert(Page(url, crawl_id=options.crawl_id) for url in new) if new else freshet.Summary()
+    sent = ingester.signal(options.source, signals_of(changed)) if changed else freshet.Summary()
+    state.save()
+    print(
+        f"{len(new)} new ({added.applied} added), {len(changed)} changed "
+        f"({sent.applied} signals taken, {sent.stale} of pages crawled since)",
+        flush=True,
+    )
+    for refusal in added.refusals + sent.refusals:
+        print(f"refused: {refusal.item}: {refusal.reason}", file=sys.stderr)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("sitemaps", nargs="+", metavar="URL", help="sitemap or index of sitemaps")
+    parser.add_argument("--server", help="address, or several by commas (FRESHET_SERVER, else 127.0.0.1:7071)")
+    parser.add_argument("--source", default="sitemap", help="name of the source of signals (sitemap)")
+    parser.add_argument("--crawl-id", default="", help="namespace of the pages (DEFAULT)")
+    parser.add_argument("--state", type=Path, help="file that remembers what was seen")
+    parser.add_argument("--every", type=float, help="poll again after so many seconds; otherwise once")
+    parser.add_argument("--agent", default="freshet-example/1.0", help="User-Agent, with a way to reach you")
+    options = parser.parse_args()
+    state = State(options.state)
+    with (
+        httpx.Client(headers={"User-Agent": options.agent}, follow_redirects=True, trust_env=False) as client,
+        freshet.Ingester(options.server) as ingester,
+    ):
+        while True:
+            poll(client, ingester, options, state)
+            if options.every is None:
+                return
+            time.sleep(options.every)
+
+
+if __name__ == "__main__":
+    main()
