@@ -45,6 +45,6 @@ if [[ $set == current ]]; then
   "$python" -m ruff check --no-cache --quiet --config pyproject.toml . "$examples"
   "$python" -m ruff format --no-cache --quiet --check --config pyproject.toml . "$examples" || { echo 'test.sh: the layout differs; run ./dev python format' >&2 && exit 1; }
   "$python" -m mypy --cache-dir="$repository/build/python/mypy"
-  "$python" -m mypy --cache-dir="$repository/build/python/mypy" --strict "$examples"/*.py
+  "$python" -m mypy --cache-dir="$repository/build/python/mypy" --strict "$examples"/*.py "$examples"/scrapy_project/pages
 fi
 exec "$python" -m pytest "$@"

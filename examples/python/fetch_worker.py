@@ -25,7 +25,7 @@ from protego import Protego
 
 import freshet
 from freshet import Assignment, Outcome, Result
-from freshet.http import conditional_headers, result_of
+from freshet.http import MOVED_PERMANENTLY, conditional_headers, result_of
 
 logger = logging.getLogger("fetch_worker")
 
@@ -89,7 +89,9 @@ class Fetcher:
             if not rules.parsed.can_fetch(url, self._agent):
                 return Result(outcome=Outcome.ROBOTS_DENIED, crawl_delay=crawl_delay)
             answer = await self._get(url, conditional_headers(page), self._most_bytes)
-            if answer.status not in TEMPORARY or "Location" not in answer.headers:
+            # A page that leads somewhere for now has not moved itself, whatever has happened there.
+            followed = TEMPORARY if url == page.url else TEMPORARY | MOVED_PERMANENTLY
+            if answer.status not in followed or "Location" not in answer.headers:
                 self._keep(page, answer)
                 return result_of(
                     answer.status,

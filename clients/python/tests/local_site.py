@@ -162,9 +162,16 @@ class Site:
         if handler.headers.get("If-None-Match") == headers["ETag"]:
             send(handler, 304, None, headers)
             return 304, version
-        text = f"<html><title>{path}</title><p>Version {version} of {path}</p></html>"
+        text = f"<html><title>{path}</title><p>Version {version} of {path}</p>{self._links(host, path)}</html>"
         send(handler, 200, text.encode(), {**headers, "Content-Type": "text/html"})
         return 200, version
+
+    def _links(self, host: Host, path: str) -> str:
+        """The first page of a host names all others, also where they lead elsewhere."""
+        if path != "/0":
+            return ""
+        with self._changed:
+            return "".join(f'<a href="{path}">{path}</a>' for path in (*host.pages, *host.moved, *host.found))
 
     def _sitemap(self, name: str) -> bytes:
         with self._changed:

@@ -185,6 +185,11 @@ class Worker:
     def stopping(self) -> bool:
         return self._session.stopping or self._closed
 
+    @property
+    def closed(self) -> bool:
+        """Whether it has stopped, and takes no more results."""
+        return self._closed
+
     # --- The stream --------------------------------------------------------------------------------------------------
 
     async def _handle(self, handler: Handler) -> None:

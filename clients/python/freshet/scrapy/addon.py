@@ -1,0 +1,27 @@
+"""Puts the parts in their places."""
+
+from __future__ import annotations
+
+from scrapy.settings import BaseSettings
+
+# Outside of all others: it sees what is left of an answer when redirects and robots.txt have had their say.
+MIDDLEWARE_ORDER = 10
+
+
+class Addon:
+    """Settings of the project win over those of the add-on, but for SCHEDULER, which is what it is about."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        settings.set("SCHEDULER", "freshet.scrapy.FreshetScheduler", "addon")
+        middlewares = settings["DOWNLOADER_MIDDLEWARES"]
+        middlewares.setdefault("freshet.scrapy.FreshetMiddleware", MIDDLEWARE_ORDER)
+        for name, value in {
+            "ROBOTSTXT_OBEY": True,
+            "ROBOTSTXT_PARSER": "freshet.scrapy.FreshetRobotParser",
+            # When a host is fetched is the server's decision; a delay here would only hold up what it has released.
+            "DOWNLOAD_DELAY": 0,
+            "CONCURRENT_REQUESTS_PER_DOMAIN": settings.getint("CONCURRENT_REQUESTS"),
+            "AUTOTHROTTLE_ENABLED": False,
+            "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",
+        }.items():
+            settings.set(name, value, "addon")

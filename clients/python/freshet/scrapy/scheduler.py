@@ -1,0 +1,132 @@
+"""The scheduler that has no order of its own: what is next is what the server hands out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import Any
+
+from scrapy import Request, Spider
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from twisted.internet.defer import Deferred
+
+from freshet.errors import FreshetError
+from freshet.http import MOVED_PERMANENTLY, conditional_headers
+from freshet.scrapy.bridge import Bridge
+from freshet.types import Assignment, Page
+
+logger = logging.getLogger(__name__)
+
+META = "freshet"
+# Requests of the spider's own that wait at a time: forms, logins and what else is no page to be crawled again.
+_MOST_DIRECT = 10_000
+
+
+class FreshetScheduler(BaseScheduler):
+    """For the setting SCHEDULER.
+
+    A page that the server hands out becomes a request to the spider's `parse`, or what its method `freshet_request`
+    makes of the assignment, which is in `meta["freshet"]`. What a redirect makes of it is fetched at once. Of other
+    requests, GETs without a body are links: their URLs are added to the pages that the server knows, and come back when
+    it is their turn. All else, and what has `meta["freshet_direct"]`, is fetched at once, unknown to the server.
+
+    The spider never becomes idle; it runs until it is told to stop.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._bridge = Bridge.of(crawler)
+        self._spider: Spider | None = None
+        self._direct: deque[Request] = deque()
+        self._follows_links = crawler.settings.getbool("FRESHET_ADD_LINKS", True)
+        self._crawl_id: str = crawler.settings.get("FRESHET_CRAWL_ID", "")
+        self._ended = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> FreshetScheduler:
+        return cls(crawler)
+
+    def open(self, spider: Spider) -> Deferred[None]:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise NotConfigured(
+                "freshet.scrapy needs the asyncio reactor: "
+                'TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"'
+            ) from None
+        self._spider = spider
+        return Deferred.fromFuture(loop.create_task(self._bridge.open(self._assigned)))
+
+    def close(self, reason: str) -> Deferred[None]:
+        """Gives back what has not begun, and returns once all results are acknowledged."""
+        self._ended = True
+        for request in self._direct:
+            assignment = request.meta.get(META)
+            if assignment is not None and self._bridge.worker is not None:
+                self._bridge.worker.give_back(assignment)
+        self._direct.clear()
+        return Deferred.fromFuture(asyncio.get_running_loop().create_task(self._bridge.close()))
+
+    def has_pending_requests(self) -> bool:
+        return not self._ended
+
+    def enqueue_request(self, request: Request) -> bool:
+        if self._is_link(request):
+            crawl_id = request.meta.get("freshet_crawl_id", self._crawl_id)
+            return self._bridge.add(
+                Page(request.url, crawl_id=crawl_id, importance=request.meta.get("freshet_importance"))
+            )
+        if META not in request.meta and len(self._direct) >= _MOST_DIRECT:
+            self._bridge.count("direct_dropped")
+            return False
+        assignment: Assignment | None = request.meta.get(META)
+        if assignment is not None and request.url != assignment.url:
+            # Where a temporary redirect has led to may have moved; the page itself has not.
+            statuses = request.meta.get("handle_httpstatus_list", [])
+            request.meta["handle_httpstatus_list"] = [s for s in statuses if s not in MOVED_PERMANENTLY]
+        self._direct.append(request)
+        return True
+
+    def next_request(self) -> Request | None:
+        if self._direct:
+            return self._direct.popleft()
+        assignment = self._next_assignment()
+        return None if assignment is None else self._request_of(assignment)
+
+    def _is_link(self, request: Request) -> bool:
+        if META in request.meta or request.meta.get("freshet_direct") or not self._follows_links:
+            return False
+        return request.method == "GET" and not request.body and request.url.startswith(("http:", "https:"))
+
+    def _next_assignment(self) -> Assignment | None:
+        if self._ended or self._bridge.worker is None:
+            return None
+        try:
+            return self._bridge.worker.try_next()
+        except FreshetError as error:
+            logger.error("the crawl ends: %s", error)
+            self._ended = True
+            return None
+
+    def _assigned(self) -> None:
+        """Tells the engine that there is something to do: a request that it is given has it ask for the next ones."""
+        engine = self._crawler.engine
+        if engine is None or self._ended:
+            return
+        assignment = self._next_assignment()
+        if assignment is not None:
+            engine.crawl(self._request_of(assignment))
+
+    def _request_of(self, assignment: Assignment) -> Request:
+        self._bridge.count("assignments")
+        make: Any = getattr(self._spider, "freshet_request", None)
+        request: Request = Request(assignment.url) if make is None else make(assignment)
+        for name, value in conditional_headers(assignment).items():
+            request.headers.setdefault(name, value)
+        # That a page has moved is the server's to know; retries are its decision, too.
+        statuses = [*request.meta.get("handle_httpstatus_list", []), *MOVED_PERMANENTLY]
+        meta = {META: assignment, "dont_retry": True, "dont_cache": True, "handle_httpstatus_list": statuses}
+        return request.replace(meta={**request.meta, **meta}, dont_filter=True)

@@ -1,0 +1,117 @@
+"""A Scrapy project, that of examples/python, crawls the local site from its links."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scrapy")
+
+import freshet  # noqa: E402
+from crawl import (  # noqa: E402
+    BUSY,
+    EXAMPLES,
+    all_fetched,
+    assert_known,
+    assert_polite,
+    change_some,
+    environment,
+    make_site,
+    start_server,
+)
+from server import Server  # noqa: E402
+
+PROJECT = EXAMPLES / "scrapy_project"
+
+
+def start_spider(server: Server, directory: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "scrapy", "crawl", "pages", "-O", str(directory / "items.jsonl"), *arguments]
+    with (directory / "scrapy.log").open("w") as log:
+        return subprocess.Popen(command, cwd=PROJECT, env=environment(server), stderr=log, text=True)
+
+
+def stop_spider(spider: subprocess.Popen[str], directory: Path) -> str:
+    spider.send_signal(signal.SIGINT)
+    assert spider.wait(timeout=30) == 0
+    return (directory / "scrapy.log").read_text()
+
+
+def test_a_site_that_changes_is_crawled_from_its_links(tmp_path: Path) -> None:
+    with make_site() as site, start_server(tmp_path) as server:
+        # The host that never answers names no links.
+        start = ",".join([*(site.url(name, "/0") for name in site.hosts), site.url(BUSY, "/1"), site.url(BUSY, "/2")])
+        spider = start_spider(server, tmp_path, "-a", f"start={start}")
+        try:
+            site.wait_for(all_fetched(site))
+            news = change_some(site)
+            with freshet.Ingester(server.address) as ingester:
+                changed = [
+                    site.url(r.host, r.path) for r in site.requests if r.path in {f"/{n}" for n in range(10, 20)}
+                ]
+                ingester.signal("sitemap", sorted(set(changed)))
+                ingester.recheck([site.url("127.0.0.4", "/0")])
+            site.wait_for(news)
+        finally:
+            log = stop_spider(spider, tmp_path)
+        assert "Traceback" not in log, log
+        assert_polite(site)
+        assert_known(site, server)
+        assert site.robots_requests == len(site.hosts), "robots.txt is read once a host"
+        items = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
+        assert {item["url"] for item in items if item["text"].startswith("Version 2")} >= {site.url("127.0.0.2", "/10")}
+        with freshet.Admin(server.address) as admin:
+            assert not any(page.HasField("lease") for page in admin.pages()), "no lease is left open"
+            assert admin.host("127.0.0.2").server_address == "127.0.0.2"
+
+
+def test_the_digest_of_what_matters_decides(tmp_path: Path) -> None:
+    with make_site() as site, start_server(tmp_path) as server:
+        with freshet.Ingester(server.address) as ingester:
+            ingester.upsert([site.url("127.0.0.2", "/1")])
+        spider = start_spider(server, tmp_path, "-s", "FRESHET_DIGEST=pages.digest.main_part")
+        try:
+            site.wait_for(lambda requests: len(requests) >= 1)
+        finally:
+            stop_spider(spider, tmp_path)
+        with freshet.Admin(server.address) as admin:
+            import hashlib
+
+            digest = admin.page(site.url("127.0.0.2", "/1")).page.content_digest
+            assert digest == hashlib.sha256(b"Version 1 of /1").digest()
+
+
+def test_a_server_that_is_killed_loses_no_result(tmp_path: Path) -> None:
+    with make_site() as site, start_server(tmp_path) as server:
+        with freshet.Ingester(server.address) as ingester:
+            ingester.upsert(site.url("127.0.0.2", f"/{n}") for n in range(1, 61))
+        spider = start_spider(server, tmp_path, "-s", "FRESHET_LEASE_SECONDS=2")
+        try:
+            site.wait_for(lambda requests: len(requests) >= 20)
+            server.kill()
+            server.start()
+            site.wait_for(lambda requests: len({request.path for request in requests}) == 60)
+        finally:
+            log = stop_spider(spider, tmp_path)
+        assert "not acknowledged" not in log
+        with freshet.Admin(server.address) as admin:
+            assert all(page.crawls >= 1 for page in admin.pages())
+
+
+def test_a_server_that_knows_nobody_by_the_token_ends_the_crawl(tmp_path: Path) -> None:
+    (tmp_path / "auth.yaml").write_text(
+        "identities:\n  - {name: fleet, roles: [worker], token_sha256: " + "ab" * 32 + "}\n"
+    )
+    (tmp_path / "token").write_text("hunter2")
+    with Server(tmp_path, "--auth-file", str(tmp_path / "auth.yaml")) as server:
+        spider = start_spider(
+            server, tmp_path, "-s", f"FRESHET_SERVER={server.address}", "-s", f"FRESHET_TOKEN_FILE={tmp_path}/token"
+        )
+        assert spider.wait(timeout=30) == 0
+        log = (tmp_path / "scrapy.log").read_text()
+        assert "the crawl ends: UNAUTHENTICATED" in log
+        assert "hunter2" not in log

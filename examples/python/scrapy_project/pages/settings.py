@@ -1,0 +1,13 @@
+"""A project that takes its requests from Freshet: with FRESHET_SERVER in the environment it needs ADDONS alone."""
+
+BOT_NAME = "pages"
+SPIDER_MODULES = ["pages.spiders"]
+USER_AGENT = "freshet-example/1.0"
+
+ADDONS = {"freshet.scrapy.Addon": 0}
+# FRESHET_SERVER = "127.0.0.1:7071"
+# FRESHET_DIGEST = "pages.digest.main_part"
+
+CONCURRENT_REQUESTS = 16
+DOWNLOAD_TIMEOUT = 60
+TELNETCONSOLE_ENABLED = False
