@@ -240,6 +240,7 @@ class Worker:
             # Whoever has been let in before may be so again: credentials are replaced while workers run.
             if not is_transient(code) and not self._welcome:
                 self._error = failure(code, reason)
+                self._tell()
             logger.info("worker %s: %s: %s: %s", self._session.name, self._connections.address, code.name, reason)
         else:
             logger.info("worker %s: %s: %s", self._session.name, self._connections.address, error)
@@ -289,7 +290,12 @@ class Worker:
             logger.info("worker %s: %s", self._session.name, message.notice.text)
         self._owes.ring()
         self._changed.ring()
-        if kind == "assignments" and self._on_assigned is not None:
+        if kind == "assignments":
+            self._tell()
+
+    def _tell(self) -> None:
+        """That `try_next` has something: pages, or an error."""
+        if self._on_assigned is not None:
             self._on_assigned()
 
     async def _write(self, call: Any) -> None:

@@ -44,6 +44,7 @@ class FreshetScheduler(BaseScheduler):
         self._follows_links = crawler.settings.getbool("FRESHET_ADD_LINKS", True)
         self._crawl_id: str = crawler.settings.get("FRESHET_CRAWL_ID", "")
         self._ended = False
+        self._stopping: asyncio.Task[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> FreshetScheduler:
@@ -109,10 +110,15 @@ class FreshetScheduler(BaseScheduler):
         except FreshetError as error:
             logger.error("the crawl ends: %s", error)
             self._ended = True
+            stop: Any = getattr(self._crawler, "stop_async", self._crawler.stop)
+            stopping = stop()
+            if asyncio.iscoroutine(stopping):
+                self._stopping = asyncio.get_running_loop().create_task(stopping)
             return None
 
     def _assigned(self) -> None:
-        """Tells the engine that there is something to do: a request that it is given has it ask for the next ones."""
+        """Tells the engine that there is something to do: a request that it is given has it ask for the next ones. Or
+        learns that there will never be."""
         engine = self._crawler.engine
         if engine is None or self._ended:
             return

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/temoto/robotstxt"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	pb "example.org/freshet-worker/freshetv1"
+)
+
+const (
+	mostBytes       = 10 << 20
+	mostRobotsBytes = 500 << 10
+	robotsLife      = 24 * time.Hour
+	robotsRetry     = time.Minute
+	mostRobots      = 10_000
+	pageTimeout     = time.Minute
+)
+
+// fetcher fetches pages. Goroutine-safe. When a host is fetched is the server's decision.
+type fetcher struct {
+	agent  string
+	client http.Client
+	mu     sync.Mutex
+	robots map[string]*rules // by origin
+}
+
+// rules is what the robots.txt of an origin says; ready is closed once it is read, group is nil where it cannot be.
+type rules struct {
+	ready chan struct{}
+	group *robotstxt.Group
+	until time.Time
+}
+
+func newFetcher(agent string) *fetcher {
+	f := &fetcher{agent: agent, robots: make(map[string]*rules)}
+	f.client.CheckRedirect = f.follow
+	return f
+}
+
+// follow goes where a page leads for now; that it has moved for good is a result, and robots.txt holds there as well.
+func (f *fetcher) follow(request *http.Request, via []*http.Request) error {
+	first := len(via) == 1
+	moved := request.Response.StatusCode == http.StatusMovedPermanently || request.Response.StatusCode == http.StatusPermanentRedirect
+	if (first && moved) || len(via) > 5 {
+		return http.ErrUseLastResponse
+	}
+	if group := f.rulesOf(request.Context(), request.URL); group == nil || !group.Test(pathOf(request.URL)) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// result is what a worker reports of a page, whatever the site does.
+func (f *fetcher) result(ctx context.Context, page *pb.Assignment) *pb.CrawlResult {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	result := &pb.CrawlResult{Url: page.Url, CrawlId: page.CrawlId, LeaseId: page.LeaseId}
+	result.Outcome = pb.CrawlOutcome_CRAWL_OUTCOME_ERROR
+	target, err := url.Parse(page.Url)
+	if err != nil {
+		return result
+	}
+	group := f.rulesOf(ctx, target)
+	if group == nil {
+		return result
+	}
+	result.CrawlDelay = durationpb.New(group.CrawlDelay)
+	if !group.Test(pathOf(target)) {
+		result.Outcome = pb.CrawlOutcome_CRAWL_OUTCOME_ROBOTS_DENIED
+		return result
+	}
+	f.get(ctx, page, result)
+	return result
+}
+
+func (f *fetcher) get(ctx context.Context, page *pb.Assignment, result *pb.CrawlResult) {
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if host, _, err := net.SplitHostPort(info.Conn.RemoteAddr().String()); err == nil && result.ServerAddress == "" {
+			result.ServerAddress = host
+		}
+	}}
+	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodGet, page.Url, nil)
+	if err != nil {
+		return
+	}
+	request.Header.Set("User-Agent", f.agent)
+	if page.Etag != "" {
+		request.Header.Set("If-None-Match", page.Etag)
+	}
+	if page.LastModified != nil {
+		request.Header.Set("If-Modified-Since", page.LastModified.AsTime().UTC().Format(http.TimeFormat))
+	}
+	answer, err := f.client.Do(request)
+	if err != nil {
+		return
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, mostBytes))
+	if err != nil {
+		return
+	}
+	describe(answer, body, result)
+}
+
+// describe says what an answer means to the server.
+func describe(answer *http.Response, body []byte, result *pb.CrawlResult) {
+	result.HttpStatus = proto.Int32(int32(answer.StatusCode))
+	result.Etag = strings.ToValidUTF8(answer.Header.Get("ETag"), "?")
+	if modified, err := http.ParseTime(answer.Header.Get("Last-Modified")); err == nil {
+		result.LastModified = timestamppb.New(modified)
+	}
+	result.RetryAfter = retryAfter(answer.Header.Get("Retry-After"))
+	switch code := answer.StatusCode; {
+	case code >= 200 && code < 300:
+		digest := sha256.Sum256(body)
+		result.Outcome, result.ContentDigest = pb.CrawlOutcome_CRAWL_OUTCOME_CHANGED, digest[:]
+	case code == http.StatusNotModified:
+		result.Outcome = pb.CrawlOutcome_CRAWL_OUTCOME_UNCHANGED
+	case code == http.StatusMovedPermanently || code == http.StatusPermanentRedirect:
+		result.Outcome = pb.CrawlOutcome_CRAWL_OUTCOME_MOVED
+		if location, err := answer.Location(); err == nil && utf8.ValidString(location.String()) {
+			result.MovedTo = location.String()
+		}
+	case code == http.StatusNotFound || code == http.StatusGone:
+		result.Outcome = pb.CrawlOutcome_CRAWL_OUTCOME_GONE
+	}
+}
+
+func retryAfter(text string) *durationpb.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return durationpb.New(time.Duration(seconds) * time.Second)
+	}
+	if date, err := http.ParseTime(text); err == nil && time.Until(date) > 0 {
+		return durationpb.New(time.Until(date))
+	}
+	return nil
+}
+
+// rulesOf is what robots.txt says to this agent; nil where it cannot be read, and nothing may be fetched for now.
+func (f *fetcher) rulesOf(ctx context.Context, target *url.URL) *robotstxt.Group {
+	origin := target.Scheme + "://" + target.Host
+	f.mu.Lock()
+	r := f.robots[origin]
+	if r == nil || r.over() {
+		for key := range f.robots {
+			if len(f.robots) < mostRobots {
+				break
+			}
+			delete(f.robots, key)
+		}
+		r = &rules{ready: make(chan struct{})}
+		f.robots[origin] = r
+		go f.read(r, origin)
+	}
+	f.mu.Unlock()
+	select {
+	case <-r.ready:
+		return r.group
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func (r *rules) over() bool {
+	select {
+	case <-r.ready:
+		return time.Now().After(r.until)
+	default:
+		return false
+	}
+}
+
+func (f *fetcher) read(r *rules, origin string) {
+	defer close(r.ready)
+	r.until = time.Now().Add(robotsRetry)
+	client := http.Client{Timeout: pageTimeout}
+	request, err := http.NewRequest(http.MethodGet, origin+"/robots.txt", nil)
+	if err != nil {
+		return
+	}
+	request.Header.Set("User-Agent", f.agent)
+	answer, err := client.Do(request)
+	if err != nil {
+		return
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= 500 {
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, mostRobotsBytes))
+	if err != nil {
+		return
+	}
+	// What is not there forbids nothing.
+	if answer.StatusCode != http.StatusOK {
+		body = nil
+	}
+	data, err := robotstxt.FromBytes(body)
+	if err != nil {
+		return
+	}
+	r.group, r.until = data.FindGroup(f.agent), time.Now().Add(robotsLife)
+}
+
+func pathOf(target *url.URL) string {
+	if target.RawQuery == "" {
+		return target.EscapedPath()
+	}
+	return target.EscapedPath() + "?" + target.RawQuery
+}

@@ -1,0 +1,115 @@
+// A fetch worker in Go: fetches the pages that Freshet hands out, and reports what it found.
+//
+// It keeps to robots.txt and reports its Crawl-delay, asks conditionally, and reports permanent redirects instead of
+// following them. Results are kept until the server has acknowledged them, over reconnects. SIGTERM or Ctrl-C: it takes
+// no more pages, finishes those that it has, and ends once all results are acknowledged.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+
+	pb "example.org/freshet-worker/freshetv1"
+)
+
+func main() {
+	server := flag.String("server", fallback(os.Getenv("FRESHET_SERVER"), "127.0.0.1:7071"), "addresses, by commas")
+	name := flag.String("name", "go-worker", "the same at each start")
+	capacity := flag.Int("capacity", 32, "pages at a time")
+	agent := flag.String("agent", "freshet-example/1.0", "User-Agent, with a way to reach you")
+	ca := flag.String("tls-ca", os.Getenv("FRESHET_TLS_CA"), "PEM: TLS, and who signs the server's certificate")
+	flag.Parse()
+	proof, err := credentialsOf(*ca)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer cancel()
+	w := newWorker(*name, *capacity, newFetcher(*agent))
+	addresses := strings.Split(*server, ",")
+	for attempt, pause := 0, time.Duration(0); !w.done(ctx); attempt++ {
+		time.Sleep(pause)
+		before := w.acknowledged
+		err := serve(ctx, w, strings.TrimSpace(addresses[attempt%len(addresses)]), proof)
+		if err == errCreditRevoked {
+			pause = 0
+			continue
+		}
+		if err != nil {
+			log.Print(err)
+		}
+		if w.acknowledged > before {
+			pause = 0
+		}
+		// Twice as long after each failure, and not all workers at once.
+		pause = min(20*time.Second, max(200*time.Millisecond, 2*pause))
+		pause = pause/2 + rand.N(pause/2)
+	}
+	fmt.Printf("%s: %d results acknowledged, %d refused\n", *name, w.acknowledged, w.refused)
+}
+
+// serve connects to one address and works until the stream ends; nil means that all is done.
+func serve(ctx context.Context, w *worker, address string, proof []grpc.DialOption) error {
+	options := append(proof, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}))
+	connection, err := grpc.NewClient(address, options...)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	// Not the context of the signal: what is open is finished and reported after it.
+	streamContext, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	stream, err := pb.NewSchedulerServiceClient(connection).Crawl(streamContext)
+	if err != nil {
+		return err
+	}
+	return w.converse(ctx, stream)
+}
+
+// bearer shows a token; gRPC sends it over TLS only.
+type bearer struct{ token string }
+
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + b.token}, nil
+}
+
+func (bearer) RequireTransportSecurity() bool { return true }
+
+func credentialsOf(ca string) ([]grpc.DialOption, error) {
+	if ca == "" {
+		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, nil
+	}
+	transport, err := credentials.NewClientTLSFromFile(ca, "")
+	if err != nil {
+		return nil, err
+	}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(transport)}
+	if file := os.Getenv("FRESHET_TOKEN_FILE"); file != "" {
+		token, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, grpc.WithPerRPCCredentials(bearer{strings.TrimSpace(string(token))}))
+	}
+	return options, nil
+}
+
+func fallback(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
