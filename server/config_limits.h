@@ -12,7 +12,7 @@
 #include "core/base/status.h"
 #include "server/config.h"
 
-namespace YAML {
+namespace YAML {  // NOLINT(readability-identifier-naming): theirs
 class Node;
 }  // namespace YAML
 

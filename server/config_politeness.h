@@ -9,7 +9,7 @@
 #include "core/schedule/host_group.h"
 #include "core/schedule/host_rules.h"
 
-namespace YAML {
+namespace YAML {  // NOLINT(readability-identifier-naming): theirs
 class Node;
 }  // namespace YAML
 
