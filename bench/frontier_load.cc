@@ -173,8 +173,11 @@ class Crawler final : public LoadClient {
     finished_ = true;
   }
   [[nodiscard]] bool quiet() const override {
-    const MutexLock lock(mutex_);
-    return call_ == nullptr && fetched_.empty() && puts_.quiet();
+    {
+      const MutexLock lock(mutex_);
+      if (call_ != nullptr || !fetched_.empty()) return false;
+    }
+    return puts_.quiet();
   }
   Status End() override {
     Finish();
@@ -183,7 +186,10 @@ class Crawler final : public LoadClient {
       if (call_ != nullptr) call_->Cancel();
       while (call_ != nullptr) ended_.Wait(mutex_);
     }
-    return puts_.End();
+    Status ended = puts_.End();
+    const MutexLock lock(mutex_);
+    ended.Update(failure_);
+    return ended;
   }
 
  private:
@@ -211,8 +217,9 @@ class Crawler final : public LoadClient {
     void OnDone(const grpc::Status& status) override {
       crawler_.tally_.calls.Add(MicrosNow() - begun_);
       Crawler& crawler = crawler_;
+      const grpc::Status kept = status;  // it goes with the call
       delete this;
-      crawler.OnCallDone(status);
+      crawler.OnCallDone(kept);
     }
 
     Crawler& crawler_;
@@ -243,6 +250,10 @@ class Crawler final : public LoadClient {
     {
       const MutexLock lock(mutex_);
       call_ = nullptr;
+      if (!status.ok() && !finished_) {
+        failure_ = MakeStatus(absl::StatusCode::kUnavailable, "GetURLs ended with {}",
+                              status.error_message());
+      }
       finished_ |= !status.ok();
       ended_.NotifyAll();
       if (finished_) return;
@@ -265,6 +276,7 @@ class Crawler final : public LoadClient {
   Condition ended_;
   GetCall* call_ FRESHET_GUARDED_BY(mutex_) = nullptr;  // the one that is open
   bool finished_ FRESHET_GUARDED_BY(mutex_) = false;
+  Status failure_ FRESHET_GUARDED_BY(mutex_);
   std::deque<uf::URLInfo> fetched_ FRESHET_GUARDED_BY(mutex_);  // to be put
   PutClient puts_;
 };

@@ -291,7 +291,9 @@ MessageStream::Steps MessageStream::NextSteps() {
     writing_sent_ = std::move(outgoing_.front().sent);
     outgoing_.pop_front();
     in_write_ = steps.write = true;
-    steps.more = !outgoing_.empty();
+    // Not of the first one: gRPC would hold it back together with what begins the stream, and not
+    // say that it is written, until something else makes it write.
+    steps.more = std::exchange(has_written_, true) && !outgoing_.empty();
   }
   if (acks_.empty()) held_ = false;
   const bool over = (reads_ended_ && !goes_on_) || end_status_.has_value();

@@ -187,6 +187,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   Sent writing_sent_ FRESHET_GUARDED_BY(mutex_);
   bool reading_ FRESHET_GUARDED_BY(mutex_) = false;
   bool in_write_ FRESHET_GUARDED_BY(mutex_) = false;
+  bool has_written_ FRESHET_GUARDED_BY(mutex_) = false;
   bool handling_ FRESHET_GUARDED_BY(mutex_) = false;       // OnMessage runs
   bool spoken_ FRESHET_GUARDED_BY(mutex_) = false;         // a message has come
   bool starting_read_ FRESHET_GUARDED_BY(mutex_) = false;  // StartRead is about to be called

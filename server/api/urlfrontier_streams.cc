@@ -193,8 +193,10 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     }
     if (next_ < urls_.size()) {
       bytes_ = EncodeFrontierUrl(urls_[next_]);
+      // What follows at once may leave with it, but for the first message: gRPC holds that back
+      // together with what begins the stream, and does not say that it is written.
       grpc::WriteOptions options;
-      if (next_ + 1 < urls_.size()) options.set_buffer_hint();
+      if (std::exchange(begun_, true) && next_ + 1 < urls_.size()) options.set_buffer_hint();
       return StartWrite(&bytes_, options);
     }
     if (pull_->over) return Finish(grpc::Status::OK);
@@ -215,6 +217,7 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   // Of whoever goes on: gRPC after a write, the frontier after a pull.
   std::vector<FrontierServed> urls_;
   size_t next_ = 0;         // of urls_: to be written, or being written
+  bool begun_ = false;      // a message was written
   grpc::ByteBuffer bytes_;  // gRPC's while writing
 };
 

@@ -377,6 +377,37 @@ TEST_F(UrlFrontier, WhatAClientDropsBeforeItWasWrittenIsThereForOthers) {
   EXPECT_EQ(GetLater(Params()).size(), 2000 - in_flight);
 }
 
+TEST_F(UrlFrontier, UrlsDoNotWaitForAnythingElseToBeWritten) {
+  std::vector<uf::URLItem> items;
+  for (int i = 0; i < 50; ++i) items.push_back(Discovered("http://a.test/" + std::to_string(i)));
+  client_.Put(items);
+  FrontierClient other(OwnChannel(server_.info.grpc_address));
+  grpc::ClientContext call;
+  // Less than the interval of pings, which make gRPC write what it holds back.
+  call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(8));
+  const auto stream = other.stub->GetURLs(&call, Params());
+  uf::URLInfo info;
+  int urls = 0;
+  while (stream->Read(&info)) ++urls;
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(urls, 50);
+}
+
+TEST_F(UrlFrontier, AcksThatAreDueTogetherAtFirstDoNotWaitForAnythingElseToBeWritten) {
+  FrontierClient other(OwnChannel(server_.info.grpc_address));
+  grpc::ClientContext call;
+  call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(8));
+  const auto stream = other.stub->PutURLs(&call);
+  // The first waits to be durable while the others are skipped at once.
+  for (const char* url : {"http://a.test/1", "none", "none", "none"}) {
+    EXPECT_TRUE(stream->Write(Discovered(url)));
+  }
+  uf::AckMessage ack;
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(stream->Read(&ack)) << i;
+  call.TryCancel();
+  (void)stream->Finish();
+}
+
 // --- What is set for queues
 
 TEST_F(UrlFrontier, ABlockedQueueGivesNothing) {
