@@ -226,7 +226,8 @@ ServeRow LoadingRow(const std::string& mode) {
 
 Status MeasureAll(const ServeFlags& flags, Served& served) {
   const auto asked = [&flags](const std::string& mode) {
-    return flags.modes.empty() || std::count(flags.modes.begin(), flags.modes.end(), mode) > 0;
+    if (flags.modes.empty()) return !IsOfFrontier(mode);
+    return std::count(flags.modes.begin(), flags.modes.end(), mode) > 0;
   };
   // Those of the crawl-frontier API have URLs of their own.
   const bool pages = std::any_of(ServeModes().begin(), ServeModes().end(), [&](const auto& mode) {
@@ -258,8 +259,8 @@ Status RunServeBench(const ServeFlags& flags) {
 void AddRowFlags(CLI::App& command, ServeFlags& flags) {
   command
       .add_option("--mode", flags.modes,
-                  "upsert, crawl, next, signals, results, frontier_put, frontier_crawl; every one "
-                  "unless some are named")
+                  "upsert, crawl, next, signals, results, every one unless some are named; "
+                  "frontier_put, frontier_crawl")
       ->delimiter(',')
       ->check(CLI::IsMember(
           {"upsert", "crawl", "next", "signals", "results", "frontier_put", "frontier_crawl"}));

@@ -308,8 +308,7 @@ MessageStream::Steps MessageStream::NextSteps() {
   // acknowledgements is not read either.
   const size_t unacked = acks_.size() + outgoing_.size();
   if (!reading_ && !handling_ && !held_ && !paused_ && !reads_ended_ &&
-      unacked < max_unacked_messages_ &&
-      unacked_bytes_ < limits::kMaxUnackedBytesPerStream &&
+      unacked < max_unacked_messages_ && unacked_bytes_ < limits::kMaxUnackedBytesPerStream &&
       unwritten_bytes_ < limits::kMaxUnwrittenBytesPerStream && streams_->MayRead(self_)) {
     reading_ = starting_read_ = steps.read = true;
   }
