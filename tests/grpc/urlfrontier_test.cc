@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/frontier_limits.h"
+#include "storage/restore.h"
 #include "tests/grpc/frontier_client.h"
 #include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
@@ -663,6 +664,24 @@ TEST_F(UrlFrontier, ARestartKeepsAllThatIsSetAndInFlight) {
               UnorderedElementsAre("http://a.test/1", "http://c.test/1", "http://c.test/2"));
   clock_.Pass(501);
   EXPECT_THAT(client_.Get(Params()), ::testing::Contains("http://b.test/1"));
+}
+
+TEST_F(UrlFrontier, ACheckpointBringsItBack) {
+  client_.Put({Discovered("http://a.test/1"), KnownUntil(0, "http://a.test/2")});
+  v1::CreateCheckpointRequest request;
+  request.set_name("copy");
+  v1::CreateCheckpointResponse response;
+  grpc::ClientContext call;
+  ASSERT_TRUE(server_.admin->CreateCheckpoint(&call, request, &response).ok());
+  client_.DeleteCrawl("");
+  const TempDir dir;
+  const auto report = storage::Restore(response.path(), dir / "data", {});
+  ASSERT_TRUE(report.ok()) << report.status();
+  TestServer restored([&dir](ServerConfig* config) { config->data_dir = dir / "data"; });
+  FrontierClient client(restored.channel);
+  EXPECT_EQ(client.Stats().size(), 1u);
+  EXPECT_EQ(client.Stats().counts().at("completed"), 1u);
+  EXPECT_EQ(client_.Stats().size(), 0u);
 }
 
 class SmallUrlFrontier : public UrlFrontier {
