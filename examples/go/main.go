@@ -38,6 +38,8 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer cancel()
+	// A second signal does not wait.
+	context.AfterFunc(ctx, cancel)
 	w := newWorker(*name, *capacity, newFetcher(*agent))
 	addresses := strings.Split(*server, ",")
 	for attempt, pause := 0, time.Duration(0); !w.done(ctx); attempt++ {

@@ -13,6 +13,9 @@ import (
 // resultsPerBatch is at most 1,000; acknowledgements come once a batch.
 const resultsPerBatch = 500
 
+// A worker that stops, and has had no page for so long although it has credit, will hardly get one just now.
+const quiet = 250 * time.Millisecond
+
 // errCreditRevoked ends a stream on purpose: credit cannot be taken back, the next stream begins without any.
 var errCreditRevoked = errors.New("the stream is given up for one without credit")
 
@@ -53,26 +56,35 @@ func (w *worker) converse(ctx context.Context, stream pb.SchedulerService_CrawlC
 	}
 	incoming, failed := receive(stream)
 	stop := ctx.Done()
+	var silent <-chan time.Time // once the worker stops
 	for {
 		if err := w.send(ctx, stream); err != nil {
 			return err
 		}
-		if w.done(ctx) {
+		if w.credit == 0 && w.done(ctx) {
 			return nil
 		}
-		if ctx.Err() != nil && w.credit > 0 {
-			return errCreditRevoked
-		}
 		select {
+		case <-silent:
+			// What is on its way when a stream ends is lost until its lease ends; hardly anything is.
+			if w.done(ctx) {
+				return nil
+			}
+			if w.credit > 0 {
+				return errCreditRevoked
+			}
 		case message := <-incoming:
 			w.take(ctx, message)
+			if stop == nil {
+				silent = time.After(quiet)
+			}
 		case result := <-w.results:
 			w.open--
 			w.unsent = append(w.unsent, result)
 		case err := <-failed:
 			return err
 		case <-stop:
-			stop = nil
+			stop, silent = nil, time.After(quiet)
 		}
 	}
 }

@@ -22,6 +22,8 @@ T = TypeVar("T")
 _DEFAULT_LEASE = 300.0
 _ITEMS_PER_BATCH = 500
 _BATCHES_ON_THE_WAY = 16
+# A worker that stops, and has had no page for so long although it has credit, will hardly get one just now, in seconds.
+_QUIET = 0.25
 # How often pages that the program has lost track of are looked for, in seconds.
 _SWEEP = 1.0
 
@@ -131,6 +133,7 @@ class Session:
         self._returns: Outbox[int] = Outbox()
         self._credit = 0
         self._next_sweep = 0.0
+        self._last_assigned = 0.0
 
     # --- What the program does ---------------------------------------------------------------------------------------
 
@@ -154,9 +157,10 @@ class Session:
         if self._begun.pop(assignment.lease_id, None) is not None:
             self._return(assignment.lease_id)
 
-    def stop(self) -> None:
+    def stop(self, now: float) -> None:
         """Asks for no more, and gives back what has not begun."""
         self.stopping = True
+        self._last_assigned = max(self._last_assigned, now)
         while self._ready:
             self._return(self._ready.popleft().assignment.lease_id)
 
@@ -181,6 +185,12 @@ class Session:
         return self._credit
 
     @property
+    def quiet_from(self) -> float:
+        """From when on a stopping worker may leave its stream. Credit cannot be taken back, and what is on its way when
+        a stream ends is lost until its lease ends: so credit is used up where pages come fast, and let go where not."""
+        return 0.0 if self._credit == 0 else self._last_assigned + _QUIET
+
+    @property
     def waiting(self) -> int:
         return len(self._ready)
 
@@ -203,6 +213,10 @@ class Session:
             hello.lease_duration.CopyFrom(to_duration(self._asked_lease))
         return scheduler_pb2.CrawlRequest(hello=hello)
 
+    def disconnected(self) -> None:
+        """The stream has ended, and with it its credit."""
+        self._credit = 0
+
     def outgoing(self, now: float) -> list[scheduler_pb2.CrawlRequest]:
         """What is to be sent now: results first, since they make room for others."""
         messages = []
@@ -223,6 +237,8 @@ class Session:
         times = [time for time in (self._results.next_time(), self._returns.next_time()) if time is not None]
         if self._begun:
             times.append(max(now, self._next_sweep))
+        if self.stopping and self._credit > 0:
+            times.append(self.quiet_from)
         return min(times, default=None)
 
     def incoming(self, message: scheduler_pb2.CrawlResponse, now: float) -> list[Refusal]:
@@ -259,6 +275,7 @@ class Session:
 
     def _assigned(self, batch: scheduler_pb2.AssignmentBatch, now: float) -> None:
         self._credit = max(0, self._credit - len(batch.assignments))
+        self._last_assigned = now
         for message in batch.assignments:
             self.statistics.assignments += 1
             if self.stopping:

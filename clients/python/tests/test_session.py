@@ -135,7 +135,7 @@ def test_stopping_gives_back_what_has_not_begun_and_what_still_comes() -> None:
     session = started()
     session.incoming(assigned(1, 2), 0)
     page = session.take(0)
-    session.stop()
+    session.stop(0)
     session.incoming(assigned(3), 0)
     messages = session.outgoing(0)
     assert kinds(messages) == ["returned_leases"]
@@ -144,6 +144,9 @@ def test_stopping_gives_back_what_has_not_begun_and_what_still_comes() -> None:
     session.incoming(scheduler_pb2.CrawlResponse(return_ack=ack), 0)
     assert session.statistics.returned == 2
     assert not session.idle, "a page is being fetched"
+    assert session.quiet_from == 0.25, "what is left of the credit may still bring pages"
+    session.disconnected()
+    assert session.quiet_from == 0
     assert page is not None
     session.report(page, Result())
     session.outgoing(0)

@@ -198,6 +198,13 @@ def test_a_server_that_knows_nobody_by_the_token_ends_the_worker(tmp_path_factor
             assert "hunter2" not in str(denied.value)
 
 
+def test_a_hello_that_is_refused_ends_the_worker(server: Server) -> None:
+    with freshet.Worker(server.address, name="w", lease_duration=timedelta(days=2)) as worker:
+        with pytest.raises(freshet.CallFailed, match="lease_duration") as refused:
+            worker.next(timeout=20)
+        assert refused.value.code == "INVALID_ARGUMENT"
+
+
 def test_threads_share_a_blocking_worker_over_a_kill(server: Server) -> None:
     with freshet.Ingester(server.address) as ingester:
         assert ingester.upsert(Page(url) for url in urls()).applied == PAGES

@@ -19,7 +19,7 @@ from freshet._session import Session, WorkerStatistics
 from freshet.aio._bell import Bell
 from freshet.aio._connections import Connections, failure, is_transient
 from freshet.backoff import Backoff
-from freshet.errors import FreshetError, Stopped
+from freshet.errors import CallFailed, FreshetError, Stopped
 from freshet.target import Target
 from freshet.types import Assignment, Outcome, Result
 from freshet.v1 import scheduler_pb2, types_pb2
@@ -151,16 +151,23 @@ class Worker:
     async def stop(self, timeout: float | None = None) -> None:
         """Takes no more pages, gives back those that have not begun, waits for the results of the others and for all
         acknowledgements, and closes: at the latest after `timeout` seconds (`stop_timeout` unless given). Pages without
-        a result then come back when their leases end; `unacknowledged` has the results that may be lost. A page that
-        the server has just sent when the stream closes comes back by its lease, too."""
+        a result then come back when their leases end; `unacknowledged` has the results that may be lost. Pages that the
+        server still sends for credit that it was given go back at once; it is left when it has sent none for a quarter
+        of a second."""
         if self._closed:
             return
-        self._session.stop()
+        now = time.monotonic()
+        self._session.stop(now)
         self._owes.ring()
         self._changed.ring()
-        end = time.monotonic() + (self._stop_timeout if timeout is None else timeout)
-        while not self._session.idle and self._error is None and (left := end - time.monotonic()) > 0:
-            await self._changed.wait(left)
+        end = now + (self._stop_timeout if timeout is None else timeout)
+        while self._error is None and (now := time.monotonic()) < end:
+            if not self._session.idle:
+                await self._changed.wait(end - now)
+            elif now < self._session.quiet_from:
+                await self._changed.wait(min(end, self._session.quiet_from) - now)
+            else:
+                break
         await self._close()
 
     def unacknowledged(self) -> list[types_pb2.CrawlResult]:
@@ -262,6 +269,8 @@ class Worker:
                 call.cancel()
                 for task in (reader, writer):
                     task.cancel()
+                self._session.disconnected()
+                self._changed.ring()
                 ends = await asyncio.gather(reader, writer, return_exceptions=True)
             for end in ends:
                 if isinstance(end, Exception):
@@ -285,13 +294,24 @@ class Worker:
                 self._on_refused(refusal)
         kind = message.WhichOneof("message")
         if kind == "notice":
-            self._welcome = True
-            self._connections.succeeded()
-            logger.info("worker %s: %s", self._session.name, message.notice.text)
+            self._noticed(message.notice)
         self._owes.ring()
         self._changed.ring()
         if kind == "assignments":
             self._tell()
+
+    def _noticed(self, notice: scheduler_pb2.Notice) -> None:
+        logger.info("worker %s: %s", self._session.name, notice.text)
+        if notice.kind == scheduler_pb2.NOTICE_KIND_WELCOME:
+            self._welcome = True
+            self._connections.succeeded()
+        elif notice.kind == scheduler_pb2.NOTICE_KIND_REFUSED:
+            reason = f"{notice.error.field}: {notice.error.reason}"
+            if not self._welcome and not notice.error.retryable:
+                code = types_pb2.ErrorCode.Name(notice.error.code).removeprefix("ERROR_CODE_")
+                self._error = CallFailed(code, reason)
+                self._tell()
+            raise OSError(f"a message was refused: {reason}")
 
     def _tell(self) -> None:
         """That `try_next` has something: pages, or an error."""
@@ -307,9 +327,10 @@ class Worker:
     async def _write_all(self, call: Any) -> None:
         await call.write(self._session.hello())
         while True:
-            if self._session.stopping and self._session.credit > 0 and self._session.begun:
-                raise _CreditRevoked
             now = time.monotonic()
+            has_credit = self._session.stopping and self._session.credit > 0
+            if has_credit and self._session.begun and now >= self._session.quiet_from:
+                raise _CreditRevoked
             messages = self._session.outgoing(now)
             for message in messages:
                 await call.write(message)
