@@ -80,17 +80,19 @@ def test_nothing_is_lost_or_counted_twice_when_the_server_is_killed(server: Serv
 
 
 def test_results_of_a_server_that_is_away_are_sent_to_the_next(server: Server) -> None:
-    """The worker reports while nobody listens; what it kept is acknowledged once somebody does."""
+    """The worker reports while nobody listens; what it kept is acknowledged once somebody does, at another address."""
 
     async def run() -> None:
         await aio.Ingester(server.address).upsert(urls(20))
-        async with aio.Worker([closed_port(), server.address], name="w", capacity=20, backoff=FAST) as worker:
+        addresses = [closed_port(), server.address, closed_port()]
+        async with aio.Worker(addresses, name="w", capacity=20, backoff=FAST) as worker:
             pages = [await worker.next() for _ in range(20)]
             await asyncio.to_thread(server.kill)
             for page in pages:
                 assert page is not None
                 await worker.report(page, fetched(page))
             assert len(worker.unacknowledged()) == 20
+            server.address = addresses[2]
             await asyncio.to_thread(server.start)
             await worker.flush()
             assert worker.unacknowledged() == []
