@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Tests of the Python package, with a real freshetd, in a virtual environment of pinned packages that is made once:
-# usage: test.sh BIN_DIR current|floor [ARGUMENTS of pytest]
-# `current` has what is new, checks types and style as well, and crawls with the examples and with Scrapy; `floor` has
-# the oldest gRPC and Protobuf that the package works with. Exit code 77: no package registry answers.
+# usage: test.sh BIN_DIR current|floor|lint [ARGUMENTS of pytest]
+# `current` has what is new, `floor` the oldest gRPC and Protobuf that the package works with, and nothing to crawl with;
+# `lint` checks types and style. Exit code 77: no package registry answers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(cd "$here/../.." && pwd)
-FRESHET_BIN=$(cd "${1:?usage: test.sh BIN_DIR current|floor}" && pwd)
+FRESHET_BIN=$(cd "${1:?usage: test.sh BIN_DIR current|floor|lint}" && pwd)
 export FRESHET_BIN
-set=${2:?usage: test.sh BIN_DIR current|floor}
+what=${2:?usage: test.sh BIN_DIR current|floor|lint}
 shift 2
+set=${what/lint/current}
 lock=$here/requirements/$set.txt
 
 # make_venv DIRECTORY: nothing is there until all of it is.
@@ -40,11 +41,12 @@ mkdir -p "$repository/build/python"
 cd "$here"
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here
 python=$venv/bin/python3
-if [[ $set == current ]]; then
+if [[ $what == lint ]]; then
   examples=$repository/examples/python
   "$python" -m ruff check --no-cache --quiet --config pyproject.toml . "$examples"
   "$python" -m ruff format --no-cache --quiet --check --config pyproject.toml . "$examples" || { echo 'test.sh: the layout differs; run ./dev python format' >&2 && exit 1; }
   "$python" -m mypy --cache-dir="$repository/build/python/mypy"
   "$python" -m mypy --cache-dir="$repository/build/python/mypy" --strict "$examples"/*.py "$examples"/scrapy_project/pages
+  exit
 fi
 exec "$python" -m pytest "$@"
