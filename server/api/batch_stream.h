@@ -44,6 +44,7 @@ class BatchStream final : public MessageStream {
 
   Status CheckCaller() const override { return auth_.Check(); }
   const std::string& client() const override { return auth_.client(); }
+  Duration Owes() const override { return auth_.Owes(); }
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {

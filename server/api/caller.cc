@@ -42,6 +42,14 @@ void CallAuth::Recognise() {
 
 Status CallAuth::Check() const { return authoriser_.Check(*rule_, credentials_).status(); }
 
+Duration CallAuth::Owes() const {
+  StatusOr<Caller> caller = authoriser_.Check(*rule_, credentials_);
+  if (!caller.ok()) return {};
+  const Instant now = clock_.Now();
+  caller->SetBudget(authoriser_.BudgetOf(*caller, credentials_, now));
+  return caller->Owes(now);
+}
+
 StatusOr<const Caller*> CallAuth::Get() {
   if (authoriser_.generation() != generation_) Recognise();
   RETURN_IF_ERROR(caller_.status());

@@ -52,6 +52,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
 
   Status CheckCaller() const override { return auth_.Check(); }
   const std::string& client() const override { return auth_.client(); }
+  Duration Owes() const override { return auth_.Owes(); }
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     if (!assignments.empty()) SendAssignments(assignments);

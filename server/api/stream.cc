@@ -12,7 +12,8 @@
 namespace freshet {
 namespace {
 
-// What somebody owes who may send an item a day is forgotten after this.
+// Whoever may send an item a day is looked at again after this: its rate may be another one by
+// then.
 constexpr Duration kLongestPause = Duration::Hours(1);
 
 grpc::Status ShuttingDown() {
@@ -185,6 +186,11 @@ void MessageStream::Begin(StreamSet* streams) {
   const StreamSet::Added added = streams_->Add(self_);
   if (added.outdone != nullptr) added.outdone->End(streams_->TooSilent());
   if (!added.status.ok()) return End(added.status);
+  // Opening another stream is no way around what is owed.
+  if (const Duration owed = Owes(); owed > Duration()) {
+    const MutexLock lock(mutex_);
+    return SetPause(owed);
+  }
   Resume();
 }
 
@@ -245,18 +251,27 @@ std::vector<std::shared_ptr<MessageStream>> MessageStream::LetGo(size_t bytes) {
 void MessageStream::PauseReading(Duration time) {
   const MutexLock lock(mutex_);
   CHECK(handling_, "nothing has come");
-  if (std::exchange(paused_, true)) return;
+  if (!paused_) SetPause(time);
+}
+
+void MessageStream::SetPause(Duration time) {
+  paused_ = true;
   pause_ = std::make_unique<grpc::Alarm>();
   const int64_t micros = std::min(time, kLongestPause).micros();
   pause_->Set(
       gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_micros(micros, GPR_TIMESPAN)),
-      [self = shared_from_this()](bool) {
-        {
-          const MutexLock end(self->mutex_);
-          self->paused_ = false;
-        }
-        self->Resume();
-      });
+      [self = shared_from_this()](bool) { self->OnPauseOver(); });
+}
+
+void MessageStream::OnPauseOver() {
+  // Its other streams may have sent meanwhile.
+  const Duration owed = Owes();
+  {
+    const MutexLock lock(mutex_);
+    paused_ = false;
+    if (owed > Duration() && !finished_ && !end_status_) return SetPause(owed);
+  }
+  Resume();
 }
 
 void MessageStream::HoldReading() {

@@ -120,6 +120,9 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   [[nodiscard]] virtual const std::string& client() const;
   // Whether whoever has opened the stream may still have it. Thread-safe.
   [[nodiscard]] virtual Status CheckCaller() const { return absl::OkStatus(); }
+  // How long whoever has opened the stream should send nothing, for what came of all its streams
+  // and calls. Asked before the first message is read and after each pause. Thread-safe.
+  [[nodiscard]] virtual Duration Owes() const { return {}; }
 
  protected:
   using Sent = std::function<void(bool)>;  // whether the message left
@@ -139,7 +142,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void Acknowledge(uint64_t place, grpc::ByteBuffer message) FRESHET_EXCLUDES(mutex_);
   // Reads no further before all acknowledgements are out: the server is behind.
   void HoldReading() FRESHET_EXCLUDES(mutex_);
-  // Reads no further for so long: the client sends more than it may. Called in OnMessage.
+  // Reads no further for so long, and until nothing is owed: the client sends more than it may.
+  // Called in OnMessage.
   void PauseReading(Duration time) FRESHET_EXCLUDES(mutex_);
   // Sends a message in no particular order to acknowledgements. `sent` is called once, also when
   // the stream is over already.
@@ -174,6 +178,8 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> LetGo(size_t bytes)
       FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
+  void SetPause(Duration time) FRESHET_REQUIRES(mutex_);
+  void OnPauseOver() FRESHET_EXCLUDES(mutex_);
 
   const size_t max_unacked_messages_;
   StreamSet* streams_ = nullptr;

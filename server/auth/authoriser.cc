@@ -98,6 +98,10 @@ Duration Caller::Pay(uint64_t items, Instant now) const {
   return budget_ == nullptr ? Duration() : budget_->Take(items, now);
 }
 
+Duration Caller::Owes(Instant now) const {
+  return budget_ == nullptr ? Duration() : budget_->Owed(now);
+}
+
 Duration Caller::PayForCall(Instant now) const {
   return budget_ == nullptr ? Duration() : budget_->TakeIfLeft(1, now);
 }

@@ -53,6 +53,8 @@ class Caller {
   void SetBudget(std::shared_ptr<ItemBudget> budget) { budget_ = std::move(budget); }
   // How long a stream should not be read after a message of so many items.
   [[nodiscard]] Duration Pay(uint64_t items, Instant now) const;
+  // How long nothing more should come of what it has sent so far.
+  [[nodiscard]] Duration Owes(Instant now) const;
   // How long a call comes too early, zero: it does not, and a call counts as an item.
   [[nodiscard]] Duration PayForCall(Instant now) const;
   // ResourceExhausted for one that does.

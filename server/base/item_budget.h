@@ -33,6 +33,12 @@ class ItemBudget {
     left_ -= static_cast<double>(items);
     return {};
   }
+  // How long nothing should come, zero for no time.
+  [[nodiscard]] Duration Owed(Instant now) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    Fill(now);
+    return left_ >= 0 ? Duration() : Duration::FromSeconds(-left_ / per_second_);
+  }
   // Whether it is as if nothing had ever been taken.
   [[nodiscard]] bool Full(Instant now) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);

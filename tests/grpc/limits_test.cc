@@ -232,6 +232,26 @@ TEST(Limits, OfItemsASecondOfAClient) {
             StatusCode::RESOURCE_EXHAUSTED);
 }
 
+// Neither one stream after the other nor many at once get a client more than its rate.
+TEST(Limits, OfItemsASecondOverManyStreams) {
+  TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
+  const Instant begin = server.clock.Now();
+  for (int i = 0; i < 5; ++i) (void)TimeOf(server, SignalsOf("cdn", 50), 1);
+  // 250 items, of which 100 came at once, and the last stream ends with what it owes.
+  EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
+  const Instant again = server.clock.Now();
+  // What is cut short is owed all the same, by whichever stream is the next.
+  for (int i = 0; i < 3; ++i) {
+    grpc::ClientContext call;
+    const auto stream = server.ingest->SignalChanges(&call);
+    v1::SignalChangesResponse response;
+    EXPECT_TRUE(stream->Write(SignalsOf("cdn", 100)) && stream->Read(&response));
+    call.TryCancel();
+    (void)stream->Finish();
+  }
+  EXPECT_GE(server.clock.Now() - again, Duration::Millis(1450));
+}
+
 TEST(Limits, OfItemsASecondOfASource) {
   TestServer server([](ServerConfig* config) {
     config->items_per_second_per_source = 1e6;
