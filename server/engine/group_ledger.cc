@@ -56,6 +56,7 @@ std::vector<std::vector<GroupNews>> GroupLedger::TakeNews() {
   for (const GroupKey key : std::exchange(changed_, {})) {
     Group& its = groups_.at(key);
     its.changed = false;
+    its.told = true;
     for (size_t shard = 0; shard < shards_; ++shard) {
       const uint64_t others = its.all_in_flight - its.in_flight[shard];
       news[shard].push_back({.key = key,
@@ -69,8 +70,11 @@ std::vector<std::vector<GroupNews>> GroupLedger::TakeNews() {
 void GroupLedger::ForgetIdle(Instant now) {
   absl::erase_if(groups_, [now](const auto& entry) {
     const Group& its = entry.second;
-    return its.all_in_flight == 0 && its.delayed_until <= now && !its.changed;
+    // What no shard was told of need not be taken back.
+    const bool heard = its.told && its.changed;
+    return its.all_in_flight == 0 && its.delayed_until <= now && !heard;
   });
+  std::erase_if(changed_, [this](GroupKey key) { return !groups_.contains(key); });
   forget_at_ = std::max<size_t>(1024, 2 * groups_.size());
 }
 

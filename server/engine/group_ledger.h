@@ -39,6 +39,7 @@ class GroupLedger {
     uint64_t all_in_flight = 0;
     Instant delayed_until;
     bool changed = false;
+    bool told = false;  // to the shards
   };
   Group& Find(GroupKey group);
   void NoteChange(GroupKey key, Group& group);

@@ -73,5 +73,21 @@ TEST(GroupLedger, ForgetsGroupsOfWhichNothingIsOut) {
   EXPECT_GT(most, 900U);
 }
 
+// While nothing is asked for, as long as assignments are paused, a host may move all the time.
+TEST(GroupLedger, ForgetsThemAlsoWhereNobodyTakesTheNews) {
+  GroupLedger ledger(2);
+  Instant now = kNow;
+  for (uint64_t i = 1; i <= 100'000; ++i) {
+    GroupStanding standing = Standing(1, kNow);
+    standing.key = GroupKey(i);
+    ledger.Hear(0, {standing}, now);
+    now = now + Duration::Millis(10);
+    standing.in_flight = 0;
+    ledger.Hear(0, {standing}, now);
+  }
+  EXPECT_LT(ledger.size(), 5000U);
+  EXPECT_LT(ledger.TakeNews().at(1).size(), 5000U);
+}
+
 }  // namespace
 }  // namespace freshet
