@@ -11,8 +11,10 @@ namespace freshet {
 
 StatusOr<double> ParseItemRate(std::string_view text) {
   ASSIGN_OR_RETURN(const double rate, ParseNumberValue(text));
-  if (!(rate >= 0 && rate <= limits::kMostItemsPerSecond)) {
-    return InvalidArgument("{} is not within 0 and {:.0f}", text, limits::kMostItemsPerSecond);
+  const bool some = rate >= limits::kLeastItemsPerSecond && rate <= limits::kMostItemsPerSecond;
+  if (rate != 0 && !some) {
+    return InvalidArgument("{} is neither 0 nor within {:g} and {:g}", text,
+                           limits::kLeastItemsPerSecond, limits::kMostItemsPerSecond);
   }
   return rate;
 }

@@ -90,6 +90,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                 .streams_per_client = static_cast<size_t>(config.max_streams_per_client),
                 .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
       listings_(limits::kMaxListings),
+      upkeeps_(limits::kMaxUpkeeps),
       dispatcher_(router_, clock, RateOf(loaded.globals.settings, config),
                   {.open_leases = static_cast<uint64_t>(config.max_open_leases),
                    .newcomer_leases = static_cast<uint64_t>(config.max_newcomer_leases),
@@ -107,6 +108,8 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .settings = settings_,
                .streams = streams_,
                .background = background_,
+               .upkeep = upkeep_,
+               .upkeeps = upkeeps_,
                .plans = plans_,
                .counters = counters_,
                .listings = listings_,
@@ -219,6 +222,7 @@ Status Serving::Close() {
   plans_.Stop();
   // Nobody asks for anything any more.
   background_.Stop();
+  upkeep_.Stop();
   for (const auto& shard : shards_) shard->Stop();
   const Status health = store_->health();
   Status closed = store_->Close();

@@ -70,8 +70,10 @@ class Serving {
   StreamSet streams_;
   HandlerCounters counters_;
   Slots listings_;
+  Slots upkeeps_;
   Dispatcher dispatcher_;
   Background background_;
+  Background upkeep_;
   PlanRunner plans_;
   const std::unique_ptr<ShardNews> shard_news_;
   const ServerContext context_;

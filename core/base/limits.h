@@ -69,6 +69,7 @@ inline constexpr int kMaxStreamsPerClient = kMaxStreams / 2;
 // Clients of which it is remembered how many items they may send.
 inline constexpr size_t kMaxClients = 65'536;
 inline constexpr double kMostItemsPerSecond = 1e9;
+inline constexpr double kLeastItemsPerSecond = 1e-6;
 // Of the metadata of a call: names, values and 32 bytes for each.
 inline constexpr int kMaxMetadataBytes = 8 << 10;
 inline constexpr int kMaxStreamsPerConnection = 1000;
@@ -90,6 +91,8 @@ inline constexpr size_t kMaxReadyAssignments = 65'536;
 // Reads of single pages that wait for one shard, and those that one turn of it serves.
 inline constexpr size_t kMaxWaitingReads = 256;
 inline constexpr size_t kReadsPerTurn = 16;
+// Checkpoints and compactions under way, of which all but one wait.
+inline constexpr size_t kMaxUpkeeps = 4;
 // Lists and exports under way.
 inline constexpr size_t kMaxListings = 64;
 

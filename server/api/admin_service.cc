@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/base/url.h"
 #include "core/model/policy.h"
+#include "fmt/format.h"
 #include "server/api/crawls_and_hosts.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
@@ -289,29 +291,46 @@ void RunEpoch(const ServerContext& context,
   });
 }
 
+// Does work that takes as long as the disk does, on a thread of its own, and one at a time.
+template <typename Request, typename Response>
+void RunUpkeep(const ServerContext& context, UnaryCall<Request, Response>* call,
+               std::function<Status()> work) {
+  if (!context.upkeeps.Take()) {
+    return call->Answer({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                         fmt::format("{} checkpoints and compactions are under way: try again when "
+                                     "one of them is done",
+                                     limits::kMaxUpkeeps)});
+  }
+  const bool posted = context.upkeep.Post([&context, call, work = std::move(work)] {
+    const Status status = work();
+    context.upkeeps.Give();
+    call->Answer(GrpcStatusOf(status));
+  });
+  if (posted) return;
+  context.upkeeps.Give();
+  call->Answer(StoppingStatus());
+}
+
 void CreateCheckpoint(const ServerContext& context,
                       UnaryCall<v1::CreateCheckpointRequest, v1::CreateCheckpointResponse>* call) {
   const std::string name = call->request().name();
   const Status valid = ValidateCheckpointName(name);
   if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
-  const bool posted = context.background.Post([&context, call, name] {
-    call->Answer(GrpcStatusOf(MakeCheckpoint(context, name, call->response())));
-  });
-  if (!posted) call->Answer(StoppingStatus());
+  RunUpkeep(context, call,
+            [&context, call, name] { return MakeCheckpoint(context, name, call->response()); });
 }
 
 void CompactStore(const ServerContext& context,
                   UnaryCall<v1::CompactStoreRequest, v1::CompactStoreResponse>* call) {
-  const bool posted = context.background.Post([&context, call] {
+  RunUpkeep(context, call, [&context, call] {
     const Instant start = context.clock.Now();
     v1::CompactStoreResponse& response = *call->response();
     response.set_bytes_before(context.store.Stats().table_bytes);
     const Status status = context.store.Compact();
     response.set_bytes_after(context.store.Stats().table_bytes);
     ToProto(context.clock.Now() - start, response.mutable_duration());
-    call->Answer(GrpcStatusOf(status));
+    return status;
   });
-  if (!posted) call->Answer(StoppingStatus());
 }
 
 // --- What is known

@@ -54,6 +54,9 @@ struct ServerContext {
   RuntimeSettings& settings;
   StreamSet& streams;
   Background& background;
+  // What takes as long as the disk does: checkpoints, compactions. Few may be under way.
+  Background& upkeep;
+  Slots& upkeeps;
   PlanRunner& plans;
   HandlerCounters& counters;
   Slots& listings;  // lists, exports and reports over all shards

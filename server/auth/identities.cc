@@ -100,9 +100,9 @@ Status ReadItemRate(const std::vector<std::string>& texts, Written* out) {
   const std::string& text = texts.front();
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
   if (texts.size() != 1 || error != std::errc() || end != text.data() + text.size() ||
-      !(rate > 0 && rate <= limits::kMostItemsPerSecond)) {
-    return InvalidArgument("items_per_second: is not one number of more than 0, up to {:.0f}",
-                           limits::kMostItemsPerSecond);
+      !(rate >= limits::kLeastItemsPerSecond && rate <= limits::kMostItemsPerSecond)) {
+    return InvalidArgument("items_per_second: is not one number of {:g} to {:g}",
+                           limits::kLeastItemsPerSecond, limits::kMostItemsPerSecond);
   }
   out->identity.items_per_second = rate;
   return absl::OkStatus();

@@ -18,10 +18,10 @@ std::shared_ptr<ItemBudget> NamedBudgets::Of(const std::string& name, std::optio
     return it->second;
   }
   if (by_name_.size() >= most_ && now >= made_room_ + kBetweenRooms) MakeRoom(now);
-  if (by_name_.size() < most_) {
+  // There are only as many with rates of their own as somebody has written down.
+  if (own || by_name_.size() < most_) {
     return by_name_.try_emplace(name, std::make_shared<ItemBudget>(rate)).first->second;
   }
-  if (own) return std::make_shared<ItemBudget>(rate);
   if (others_ == nullptr) others_ = std::make_shared<ItemBudget>(usual_);
   return others_;
 }

@@ -18,7 +18,7 @@ namespace freshet {
 
 // Remembers those that have sent something lately: a bucket that is full again, and that nobody
 // holds, makes room for others. Where even so too many are remembered, those that are not share
-// one bucket. Thread-safe.
+// one bucket; those with a rate of their own always have theirs. Thread-safe.
 class NamedBudgets {
  public:
   // Items a second of whoever has no rate of its own; 0: any number. At most `most` have a bucket.

@@ -1,5 +1,7 @@
 // What operators set and see, over gRPC and HTTP.
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 
@@ -8,6 +10,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/grpc/raw_stream.h"
 #include "tests/grpc/test_server.h"
+#include "tests/support/gated_env.h"
 
 namespace freshet {
 namespace {
@@ -226,6 +229,34 @@ TEST(Admin, CompactsTheStore) {
   const auto empty = Call(*server.admin, &Admin::CompactStore, request);
   EXPECT_LT(empty.bytes_after(), full.bytes_after());
   EXPECT_TRUE(empty.has_duration());
+}
+
+TEST(Admin, RefusesOneCompactionTooMany) {
+  GatedEnv env;
+  TestServer server({}, &env);
+  server.UpsertMany(2000);
+  (void)Call(*server.admin, &Admin::CompactStore, v1::CompactStoreRequest());
+  env.Close();
+  std::vector<grpc::StatusCode> codes;
+  for (size_t i = 0; i <= limits::kMaxUpkeeps; ++i) {
+    grpc::ClientContext call;
+    // One whose client has gone is under way all the same.
+    call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
+    v1::CompactStoreResponse response;
+    const grpc::Status status = server.admin->CompactStore(&call, {}, &response);
+    codes.push_back(status.error_code());
+    if (i < limits::kMaxUpkeeps) continue;
+    EXPECT_THAT(status.error_message(),
+                HasSubstr("4 checkpoints and compactions are under way: try again when"));
+  }
+  EXPECT_EQ(codes.back(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(std::count(codes.begin(), codes.end(), codes.front()), limits::kMaxUpkeeps);
+  env.Open();
+  EXPECT_TRUE(Eventually([&] {
+    grpc::ClientContext call;
+    v1::CompactStoreResponse response;
+    return server.admin->CompactStore(&call, {}, &response).ok();
+  }));
 }
 
 TEST(Admin, KeepsSources) {

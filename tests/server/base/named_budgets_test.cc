@@ -61,10 +61,13 @@ TEST(NamedBudgets, InventedNamesTakeNoMemory) {
   const auto others = budgets.Of("invented 98", std::nullopt, After(0.5));
   EXPECT_EQ(budgets.Of("invented 99", std::nullopt, After(0.5)), others);
   EXPECT_GT(others->TakeIfLeft(1, After(0.5)), Duration());
+  // Those with a rate of their own are remembered in any case.
+  const auto own = budgets.Of("own", 5, After(0.5));
+  EXPECT_EQ(budgets.Of("own", 5, After(0.5)), own);
   // Whose bucket is full again makes room, who is open or owes something stays.
   const auto later = budgets.Of("later", std::nullopt, After(10));
   EXPECT_NE(later, others);
-  EXPECT_EQ(budgets.size(), 3U);
+  EXPECT_EQ(budgets.size(), 4U);
   EXPECT_EQ(budgets.Of("held", std::nullopt, After(10)), held);
   EXPECT_GT(budgets.Of("owes", std::nullopt, After(10))->TakeIfLeft(1, After(10)), Duration());
 }
