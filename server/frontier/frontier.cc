@@ -112,7 +112,7 @@ Status Frontier::Close() {
 
 void Frontier::Loop() {
   while (true) {
-    const uint64_t expiry = state_.table().next_expiry();
+    const uint64_t expiry = NextExpiry();
     const Instant now = clock_.Now();
     Duration wait = kLongestWait;
     if (expiry < static_cast<uint64_t>(now.micros() / 1'000'000) + 60) {
@@ -134,10 +134,10 @@ void Frontier::Loop() {
 
 void Frontier::Turn(std::vector<Op> ops) {
   state_.SetNow(NowSeconds());
-  if (state_.table().next_expiry() <= NowSeconds()) {
+  if (NextExpiry() <= NowSeconds()) {
     // By itself: what is given out next is read from the store.
     state_.Expire(limits::kMaxUrlsPerCommit);
-    (void)Settle();
+    if (!Settle().ok()) expire_from_ = NowSeconds() + 1;
   }
   if (ops.empty()) return Publish();
   std::vector<Answer> answers;

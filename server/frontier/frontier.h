@@ -3,6 +3,7 @@
 #ifndef FRESHET_SERVER_FRONTIER_FRONTIER_H_
 #define FRESHET_SERVER_FRONTIER_FRONTIER_H_
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -129,6 +130,10 @@ class Frontier {
   // What was staged is durable, or undone.
   [[nodiscard]] Status Settle();
   void Publish() FRESHET_EXCLUDES(mutex_);
+  // When a lease is to be ended next, in seconds since 1970.
+  [[nodiscard]] uint64_t NextExpiry() const {
+    return std::max(state_.table().next_expiry(), expire_from_);
+  }
 
   const std::unique_ptr<FrontierStore> store_;
   Clock& clock_;
@@ -136,6 +141,9 @@ class Frontier {
   Mailbox<Op> mailbox_;
   FrontierState state_;  // of its thread
   Status failure_;       // likewise: nothing is taken any more
+  // Likewise: while the store takes nothing, leases that are over stay, and are looked at once a
+  // second.
+  uint64_t expire_from_ = 0;
   mutable Mutex mutex_;
   FrontierStatus status_ FRESHET_GUARDED_BY(mutex_);
   std::thread thread_;
