@@ -309,6 +309,10 @@ Status ApplyMap(const YAML::Node& map, const std::string& section, ServerConfig*
       RETURN_IF_ERROR(ReadItemRates(key, value, &config->items_per_second_of_source));
       continue;
     }
+    if (key == "indexnow") {
+      RETURN_IF_ERROR(ReadIndexNow(key, value, &config->indexnow));
+      continue;
+    }
     if (key == "politeness.rules") {
       RETURN_IF_ERROR(ReadHostRules(key, value, &config->host_rules));
       continue;
@@ -412,8 +416,9 @@ Status ValidateDoor(const ServerConfig& config) {
     return InvalidArgument("tls.client_ca: needs tls.certificate and tls.key");
   }
   for (const std::string& open : config.auth_open) {
-    if (open != "metrics" && open != "console" && open != "reflection") {
-      return InvalidArgument("auth.open: '{}' is none of metrics, console, reflection", open);
+    if (open != "metrics" && open != "console" && open != "reflection" && open != "indexnow") {
+      return InvalidArgument("auth.open: '{}' is none of metrics, console, reflection, indexnow",
+                             open);
     }
   }
   return CheckSpan("reload.interval", config.reload_interval, Duration::Millis(10),
@@ -550,6 +555,7 @@ Status Validate(const ServerConfig& config) {
   for (const std::string& source : config.sources) {
     RETURN_IF_ERROR(WithKey("sources", ValidateSourceName(source)));
   }
+  RETURN_IF_ERROR(ValidateIndexNow(config.indexnow));
   return ValidateSpans(config);
 }
 

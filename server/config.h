@@ -19,6 +19,7 @@
 #include "core/schedule/host_gate.h"
 #include "core/schedule/host_rules.h"
 #include "core/schedule/pacer.h"
+#include "server/config_indexnow.h"
 #include "server/frontier/frontier_limits.h"
 
 namespace freshet {
@@ -35,8 +36,8 @@ struct ServerConfig {
   std::string tls_client_ca;    // PEM; certificates of clients are checked against it
   bool tls_client_certificate_required = true;  // on the gRPC port, once there is a client_ca
   std::string auth_file;                        // identities: server/auth/identities.h
-  std::vector<std::string> auth_open;           // for everybody: metrics, console, reflection
-  bool insecure = false;                        // other machines may be served without all that
+  std::vector<std::string> auth_open;  // for everybody: metrics, console, reflection, indexnow
+  bool insecure = false;               // other machines may be served without all that
   Duration reload_interval = Duration::Seconds(10);  // between looks at whether files have changed
 
   Rate crawl_rate = Rate::PerSecond(10);
@@ -84,6 +85,9 @@ struct ServerConfig {
 
   // Sources of signals that a new database knows.
   std::vector<std::string> sources = {"cdn", "feed", "indexnow", "sitemap"};
+
+  // The receiver of pings on the HTTP port.
+  IndexNowConfig indexnow;
 
   // How long open streams may go on after a request to stop.
   Duration shutdown_grace = Duration::Millis(1000);

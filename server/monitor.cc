@@ -9,14 +9,14 @@ constexpr Duration kSampleInterval = Duration::Seconds(1);
 
 }  // namespace
 
-Monitor::Monitor(const std::string& listen, int connections, const StartProgress& progress,
+Monitor::Monitor(const ServerConfig& config, int connections, const StartProgress& progress,
                  const Metrics& metrics, Health& health, Door& door)
-    : listen_(listen),
+    : config_(config),
       progress_(progress),
       metrics_(metrics),
       health_(health),
       door_(door),
-      http_port_(MakeRoutes(Content(), listen), Options(connections)),
+      http_port_(Routes(), Options(connections)),
       watch_(health, [this](const Status& why) { serving_.load()->dispatcher().SetStalled(why); }),
       sampler_(kSampleInterval, [this] { Sample(); }) {}
 
@@ -26,6 +26,26 @@ HttpOptions Monitor::Options(int connections) {
   options.guard = MakeGuard(door_.authoriser());
   options.max_connections = static_cast<size_t>(connections);
   return options;
+}
+
+std::vector<HttpRoute> Monitor::Routes() {
+  std::vector<HttpRoute> routes = MakeRoutes(Content(), config_.http_listen);
+  if (!config_.indexnow.enabled) return routes;
+  for (const bool post : {false, true}) {
+    routes.push_back({.path = kIndexNowPath,
+                      .post = post,
+                      .slow = true,
+                      .apart = true,
+                      .body_bytes = post ? config_.indexnow.max_body_bytes : 0,
+                      .answer = [this](const HttpRequest& request) {
+                        Serving* serving = serving_;
+                        if (serving != nullptr) return serving->indexnow().Answer(request);
+                        HttpResponse response = TextResponse(503, "the server is starting");
+                        response.fields.emplace_back("Retry-After", "10");
+                        return response;
+                      }});
+  }
+  return routes;
 }
 
 HttpContent Monitor::Content() {

@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <string>
+#include <vector>
 
 #include "core/base/status.h"
 #include "server/auth/door.h"
 #include "server/base/ticker.h"
+#include "server/config.h"
 #include "server/ops/health.h"
 #include "server/ops/http.h"
 #include "server/ops/metrics.h"
@@ -24,14 +26,14 @@ namespace freshet {
 class Monitor {
  public:
   // At most `connections` of HTTP are open at a time. All that is referred to outlives this.
-  Monitor(const std::string& listen, int connections, const StartProgress& progress,
+  Monitor(const ServerConfig& config, int connections, const StartProgress& progress,
           const Metrics& metrics, Health& health, Door& door);
   ~Monitor() { Stop(); }
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
   // Answers probes. Returns the port.
-  [[nodiscard]] StatusOr<int> Start() { return http_port_.Start(listen_); }
+  [[nodiscard]] StatusOr<int> Start() { return http_port_.Start(config_.http_listen); }
   // From here on it shows this, which must live until Stop has returned.
   void Show(Serving* serving) { serving_ = serving; }
   // Nothing is looked at any more. Idempotent.
@@ -40,6 +42,8 @@ class Monitor {
  private:
   [[nodiscard]] HttpOptions Options(int connections);
   [[nodiscard]] HttpContent Content();
+  // Those of MakeRoutes, and the receiver of pings if it is switched on.
+  [[nodiscard]] std::vector<HttpRoute> Routes();
   [[nodiscard]] RecoveryStatus Recovery() const;
   [[nodiscard]] ServerStatus Gather(const Serving& serving) const;
   // Why requests are not taken; empty: they are.
@@ -47,7 +51,7 @@ class Monitor {
   [[nodiscard]] std::string StatusJson() const;
   void Sample();
 
-  const std::string listen_;
+  const ServerConfig& config_;
   const StartProgress& progress_;
   const Metrics& metrics_;
   Health& health_;

@@ -123,6 +123,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       admin_service_(context_),
       auth_service_(context_),
       url_frontier_service_(context_),
+      indexnow_(context_),
       grpc_port_(config, static_cast<size_t>(connections), door, clock) {
   for (const SourceRecord& source : loaded.globals.sources) sources_.Add(source);
   TakeOverPause(loaded.globals.settings);
@@ -189,6 +190,7 @@ ServerStatus Serving::Gather() const {
   ServerStatus status = GatherStatus(context_);
   status.connections = grpc_port_.connections();
   if (frontier_ != nullptr) status.frontier = frontier_->status();
+  status.indexnow = indexnow_.stats();
   return status;
 }
 
@@ -201,6 +203,7 @@ uint64_t Serving::pages() const {
 void Serving::StopServing() {
   // First the assignments: those leased ahead go back while their shards still work.
   dispatcher_.Stop();
+  indexnow_.Stop();
   if (grpc_port_.server() == nullptr) return;
   // Workers may still report what they have in hand; then every stream ends with what was read from
   // it acknowledged.
@@ -219,6 +222,7 @@ void Serving::StopServing() {
 
 Status Serving::Close() {
   dispatcher_.Stop();
+  indexnow_.Stop();
   plans_.Stop();
   // Nobody asks for anything any more.
   background_.Stop();

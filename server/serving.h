@@ -16,6 +16,7 @@
 #include "server/api/scheduler_service.h"
 #include "server/api/status.h"
 #include "server/api/urlfrontier_service.h"
+#include "server/indexnow/receiver.h"
 #include "server/ops/health.h"
 #include "server/ops/metrics.h"
 #include "server/ports/grpc_port.h"
@@ -48,6 +49,7 @@ class Serving {
   [[nodiscard]] uint64_t pages() const;
   [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
+  [[nodiscard]] IndexNowReceiver& indexnow() { return indexnow_; }
 
  private:
   class ShardNews;
@@ -83,6 +85,7 @@ class Serving {
   AdminService admin_service_;
   AuthService auth_service_;
   UrlFrontierService url_frontier_service_;
+  IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
 };
 

@@ -101,6 +101,20 @@ inline constexpr size_t kMaxListings = 64;
 // What goes over is answered with 431 and 413.
 inline constexpr size_t kMaxHttpHeaderBytes = 8 << 10;
 inline constexpr size_t kMaxHttpBodyBytes = 16 << 10;
+// Of requests to /indexnow, and how many bodies larger than usual are held at a time: 16 MiB.
+inline constexpr size_t kMaxIndexNowBodyBytes = 2 << 20;
+inline constexpr size_t kMaxLargeHttpBodies = 8;
+// URLs of one such request, as the protocol has it.
+inline constexpr int kMaxIndexNowUrls = 10'000;
+// What waits for keys to be checked, as bytes of URLs, and keys that wait.
+inline constexpr size_t kMaxIndexNowPendingBytes = 16 << 20;
+inline constexpr size_t kMaxIndexNowPendingKeys = 256;
+inline constexpr size_t kMaxIndexNowKeysOfHost = 4;
+// Keys whose check is remembered: good ones, and bad ones.
+inline constexpr size_t kMaxIndexNowKeys = 65'536;
+// Of a file that holds a key; keys have 8 to 128 characters.
+inline constexpr size_t kMaxKeyFileBytes = 1024;
+inline constexpr int kKeyFetchThreads = 4;
 // Requests that wait for an answer which takes a while; past it they get 503.
 inline constexpr size_t kMaxWaitingHttpRequests = 16;
 // Bytes of answers that clients have not taken yet; past it the oldest connection is closed.

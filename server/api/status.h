@@ -13,6 +13,7 @@
 #include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
 #include "server/api/context.h"
+#include "server/api/indexnow_stats.h"
 #include "server/auth/door.h"
 #include "server/config_limits.h"
 #include "server/engine/dispatcher.h"
@@ -71,6 +72,7 @@ struct ServerStatus {
   HttpStats http;
   DoorStats door;                          // likewise
   std::optional<FrontierStatus> frontier;  // likewise; unset: not served
+  IndexNowStats indexnow;                  // likewise
   uint32_t shards = 0;
   uint64_t results_refused = 0;
   uint64_t signals_refused = 0;

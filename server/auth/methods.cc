@@ -77,6 +77,7 @@ constexpr MethodRule kMethods[] = {
     {"http:/", kReader, kNoLimits, "console"},
     {"http:/status.json", kReader, kNoLimits, "console"},
     {"http:/annotations", kAdmin, kNoLimits, ""},
+    {"http:/indexnow", kIngester, kPage | kSources, "indexnow"},
 };
 
 constexpr std::pair<std::string_view, Roles> kRoleNames[] = {

@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "server/base/host_port.h"
 #include "server/ops/ops_page.h"
+#include "server/ports/http_credentials.h"
 
 namespace freshet {
 namespace {
@@ -110,13 +111,8 @@ std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
   return [&authoriser](const HttpRoute& route,
                        const HttpRequest& request) -> std::optional<HttpResponse> {
     if (!authoriser.enabled()) return std::nullopt;
-    Credentials credentials;
-    for (const auto& [name, value] : request.fields) {
-      if (SameIgnoringCase(name, "Authorization")) credentials.AddAuthorization(value);
-    }
-    credentials.certificate = request.certificate;
-    credentials.names = request.certificate_names;
-    const Status status = authoriser.Authorise("http:" + route.path, credentials).status();
+    const Status status =
+        authoriser.Authorise("http:" + route.path, CredentialsOf(request)).status();
     if (status.ok()) return std::nullopt;
     const bool unknown = absl::IsUnauthenticated(status);
     HttpResponse response = TextResponse(unknown ? 401 : 403, std::string(status.message()));

@@ -114,6 +114,26 @@ void WriteIngest(const ServerStatus& status, FamilyWriter& out) {
       .Add(uint64_t{status.waiting_events});
 }
 
+void WriteIndexNow(const IndexNowStats& stats, FamilyWriter& out) {
+  out.Counter("freshet_indexnow_requests_total", "Pings of IndexNow, by the status of the answer.");
+  for (const auto& [status, requests] : stats.requests) {
+    out.Add(requests, {{"status", std::to_string(status)}});
+  }
+  out.Counter("freshet_indexnow_urls_total", "URLs of pings, by what became of them.")
+      .Add(stats.applied, {{"outcome", "applied"}})
+      .Add(stats.unknown, {{"outcome", "unknown_page"}})
+      .Add(stats.created, {{"outcome", "created"}})
+      .Add(stats.refused, {{"outcome", "refused"}})
+      .Add(stats.pending, {{"outcome", "pending"}})
+      .Add(stats.dropped, {{"outcome", "dropped"}});
+  out.Counter("freshet_indexnow_key_checks_total", "Key files that were asked for.")
+      .Add(stats.keys_good, {{"outcome", "good"}})
+      .Add(stats.keys_bad, {{"outcome", "bad"}})
+      .Add(stats.keys_unreachable, {{"outcome", "unreachable"}});
+  out.Gauge("freshet_indexnow_pending_bytes", "Pings that wait for their key to be checked.")
+      .Add(stats.pending_bytes);
+}
+
 void WriteClients(const ServerStatus& status, FamilyWriter& out) {
   out.Gauge("freshet_connections", "Open connections of gRPC.")
       .Add(uint64_t{status.connections.open});
@@ -385,6 +405,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteServer(status, out);
   WriteSchedule(status, out);
   WriteIngest(status, out);
+  WriteIndexNow(status.indexnow, out);
   WriteClients(status, out);
   WriteLimits(status, out);
   WriteHttp(status.http, out);

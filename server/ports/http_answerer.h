@@ -1,4 +1,4 @@
-// The thread that makes the answers which take a while, so that an event loop need not wait.
+// A thread that makes the answers which take a while, so that an event loop need not wait.
 #ifndef FRESHET_SERVER_PORTS_HTTP_ANSWERER_H_
 #define FRESHET_SERVER_PORTS_HTTP_ANSWERER_H_
 
@@ -32,8 +32,8 @@ class HttpAnswerer {
   void Stop() FRESHET_EXCLUDES(mutex_);
 
   // Has the route, which outlives this, called for the request: together with others that wait for
-  // the same GET, but never by a call that has begun. False: too much waits. `wanted` says which
-  // tickets somebody still waits for.
+  // the same GET, unless the route is apart, but never by a call that has begun. False: too much
+  // waits. `wanted` says which tickets somebody still waits for.
   [[nodiscard]] bool Ask(const HttpRoute& route, HttpRequest request, Ticket ticket,
                          const std::function<bool(Ticket)>& wanted) FRESHET_EXCLUDES(mutex_);
 

@@ -1,6 +1,7 @@
 #include "server/ports/http_message.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "boost/beast/http/parser.hpp"
 #include "boost/beast/http/string_body.hpp"
@@ -19,15 +20,19 @@ constexpr size_t kLastChunkBytes = 5;
 // many times what the body may have.
 constexpr size_t kMostFraming = 4;
 
-// The path of a target: "/x" of "/x?y" and of "http://host/x". Empty: none.
-std::string PathOf(std::string_view target) {
+// The path of a target and its query: "/x" and "y" of "/x?y" and of "http://host/x?y". No path: it
+// is empty.
+std::pair<std::string, std::string> SplitTarget(std::string_view target) {
   constexpr std::string_view kScheme = "http://";
   if (SameIgnoringCase(target.substr(0, kScheme.size()), kScheme)) {
     const size_t slash = target.find('/', kScheme.size());
     target = slash == std::string_view::npos ? "/" : target.substr(slash);
   }
-  if (target.empty() || target.front() != '/') return "";
-  return std::string(target.substr(0, target.find_first_of("?#")));
+  if (target.empty() || target.front() != '/') return {};
+  target = target.substr(0, target.find('#'));
+  const size_t query = target.find('?');
+  if (query == std::string_view::npos) return {std::string(target), ""};
+  return {std::string(target.substr(0, query)), std::string(target.substr(query + 1))};
 }
 
 }  // namespace
@@ -70,21 +75,20 @@ const HttpRoute* FindRoute(const std::vector<HttpRoute>& routes, const HttpReque
     *refusal = TextResponse(400, "the target is no path");
     return nullptr;
   }
-  const auto route = std::find_if(routes.begin(), routes.end(), [&request](const HttpRoute& r) {
-    return r.path == request.path;
-  });
-  if (route == routes.end()) {
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  std::string allowed;
+  for (const HttpRoute& route : routes) {
+    if (route.path != request.path) continue;
+    if (route.post ? request.method == "POST" : reads) return &route;
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", route.post ? "POST" : "GET, HEAD");
+  }
+  if (allowed.empty()) {
     *refusal = TextResponse(404, "there is nothing at this path");
     return nullptr;
   }
-  const bool reads = request.method == "GET" || request.method == "HEAD";
-  if (route->post ? request.method != "POST" : !reads) {
-    const char* allowed = route->post ? "POST" : "GET, HEAD";
-    *refusal = TextResponse(405, fmt::format("this path takes {}", allowed));
-    refusal->fields.emplace_back("Allow", allowed);
-    return nullptr;
-  }
-  return &*route;
+  *refusal = TextResponse(405, fmt::format("this path takes {}", allowed));
+  refusal->fields.emplace_back("Allow", allowed);
+  return nullptr;
 }
 
 // --- Reading
@@ -92,14 +96,16 @@ const HttpRoute* FindRoute(const std::vector<HttpRoute>& routes, const HttpReque
 struct HttpReader::Parser {
   explicit Parser(const HttpSizes& sizes) {
     parser.header_limit(static_cast<std::uint32_t>(sizes.header_bytes));
-    parser.body_limit(sizes.body_bytes);
+    parser.body_limit(std::max(sizes.body_bytes, sizes.most_body_bytes));
   }
   http::request_parser<http::string_body> parser;
+  size_t body_bytes = 0;  // that this request may have; 0: not decided yet
   size_t taken = 0;
   bool expectation_taken = false;
 };
 
-HttpReader::HttpReader(HttpSizes sizes) : sizes_(sizes), parser_(std::make_unique<Parser>(sizes)) {}
+HttpReader::HttpReader(HttpSizes sizes, OnHead on_head)
+    : sizes_(sizes), on_head_(std::move(on_head)), parser_(std::make_unique<Parser>(sizes)) {}
 HttpReader::~HttpReader() = default;
 
 bool HttpReader::begun() const { return parser_->taken > 0 || !bytes_.empty(); }
@@ -118,10 +124,12 @@ HttpReader::State HttpReader::Read() {
     parser_->taken += taken;
     // The parser's own limit is one for each of its two parts.
     if (in_header && parser_->taken > sizes_.header_bytes) error = http::error::header_limit;
-    if (parser_->taken > sizes_.header_bytes + kMostFraming * sizes_.body_bytes) {
+    if (error == http::error::header_limit) return Refuse(431, "the header is too large");
+    if (parser.is_header_done() && !AdmitBody()) return State::kRefused;
+    const size_t most = std::max(parser_->body_bytes, sizes_.body_bytes);
+    if (parser_->taken > sizes_.header_bytes + kMostFraming * most) {
       return Refuse(413, "the body comes in too many pieces");
     }
-    if (error == http::error::header_limit) return Refuse(431, "the header is too large");
     if (error == http::error::body_limit) return Refuse(413, "the body is too large");
     if (error == http::error::bad_version) return Refuse(505, "the version is not HTTP/1");
     if (error && error != http::error::need_more) return Refuse(400, "this is no HTTP request");
@@ -139,6 +147,26 @@ HttpReader::State HttpReader::Read() {
   return State::kWantsMore;
 }
 
+bool HttpReader::AdmitBody() {
+  const auto& parser = parser_->parser;
+  const auto told = parser.content_length();
+  const bool large = parser.chunked() || (told && *told > sizes_.body_bytes);
+  if (parser_->body_bytes == 0) {
+    parser_->body_bytes = sizes_.body_bytes;
+    if (large && on_head_) {
+      if (auto refusal = on_head_(Head(), &parser_->body_bytes)) {
+        refusal_ = *std::move(refusal);
+        return false;
+      }
+    }
+  }
+  if (std::max<uint64_t>(told.value_or(0), parser.get().body().size()) <= parser_->body_bytes) {
+    return true;
+  }
+  refusal_ = TextResponse(413, "the body is too large");
+  return false;
+}
+
 HttpReader::State HttpReader::Refuse(int status, std::string_view line) {
   refusal_ = TextResponse(status, line);
   return State::kRefused;
@@ -153,17 +181,23 @@ std::optional<HttpResponse> HttpReader::RefusalOf() const {
   return std::nullopt;
 }
 
-HttpRequest HttpReader::TakeRequest() {
-  CHECK(parser_->parser.is_done());
-  auto& message = parser_->parser.get();
+HttpRequest HttpReader::Head() const {
+  const auto& message = parser_->parser.get();
   HttpRequest request;
   request.method = std::string(message.method_string());
-  request.path = PathOf({message.target().data(), message.target().size()});
+  std::tie(request.path, request.query) =
+      SplitTarget({message.target().data(), message.target().size()});
   for (const auto& field : message) {
     request.fields.emplace_back(std::string(field.name_string()), std::string(field.value()));
   }
-  request.body = std::move(message.body());
   request.keep_alive = message.keep_alive();
+  return request;
+}
+
+HttpRequest HttpReader::TakeRequest() {
+  CHECK(parser_->parser.is_done());
+  HttpRequest request = Head();
+  request.body = std::move(parser_->parser.get().body());
   parser_ = std::make_unique<Parser>(sizes_);
   return request;
 }

@@ -24,6 +24,7 @@ using HttpFields = std::vector<std::pair<std::string, std::string>>;
 struct HttpRequest {
   std::string method;
   std::string path;   // without the query
+  std::string query;  // as it came, without the question mark
   HttpFields fields;  // in the order in which they came
   std::string body;
   std::string peer;  // address of the client, without the port
@@ -54,7 +55,8 @@ struct HttpResponse {
 // What comes before the body, the empty line included.
 [[nodiscard]] std::string HttpHead(const HttpResponse& response, bool keep_alive);
 
-// What a port serves at one path: GET and HEAD, or POST. Value type, thread-compatible.
+// What a port serves at one path: GET and HEAD, or POST; another route of the same path may have
+// the other. Value type, thread-compatible.
 struct HttpRoute {
   std::string path;
   bool post = false;
@@ -62,6 +64,13 @@ struct HttpRoute {
   // answered on a thread that does this and nothing else, one request at a time; requests that wait
   // for the same GET are answered by one call.
   bool slow = false;
+  // Of a slow one: on a thread that answers such routes alone, so that it may wait for others
+  // without keeping anybody from the other slow routes; each request, also a GET, by a call of its
+  // own.
+  bool apart = false;
+  // What the body of a POST may have; 0: as much as any (HttpSizes). Bodies of more are few at a
+  // time (HttpOptions::max_large_bodies).
+  size_t body_bytes = 0;
   // Called from one thread at a time.
   std::function<HttpResponse(const HttpRequest&)> answer;
 };
@@ -73,13 +82,19 @@ struct HttpRoute {
 struct HttpSizes {
   size_t header_bytes = limits::kMaxHttpHeaderBytes;
   size_t body_bytes = limits::kMaxHttpBodyBytes;
+  size_t most_body_bytes = 0;  // that any route may have; less than body_bytes: none has more
 };
 
 // Makes requests of the bytes of one connection. What it holds is bounded by the sizes and what is
 // given at once, if no more is given before Read has said that it wants more. Owner thread only.
 class HttpReader {
  public:
-  explicit HttpReader(HttpSizes sizes);
+  // Asked once for each request whose body may be larger than HttpSizes::body_bytes, before it is
+  // read: the request without its body. May raise what the body may have, up to
+  // HttpSizes::most_body_bytes. An answer refuses the request. Unset: no body is larger.
+  using OnHead = std::function<std::optional<HttpResponse>(const HttpRequest& head, size_t* bytes)>;
+
+  explicit HttpReader(HttpSizes sizes, OnHead on_head = nullptr);
   ~HttpReader();
   HttpReader(const HttpReader&) = delete;
   HttpReader& operator=(const HttpReader&) = delete;
@@ -104,8 +119,13 @@ class HttpReader {
 
   State Refuse(int status, std::string_view line);
   [[nodiscard]] std::optional<HttpResponse> RefusalOf() const;
+  // What was read of the request, without its body.
+  [[nodiscard]] HttpRequest Head() const;
+  // Whether there is room for the body, as far as it is known; else refusal_ says why not.
+  [[nodiscard]] bool AdmitBody();
 
   const HttpSizes sizes_;
+  const OnHead on_head_;
   std::string bytes_;  // not read yet
   std::unique_ptr<Parser> parser_;
   HttpResponse refusal_;

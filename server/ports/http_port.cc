@@ -1,5 +1,6 @@
 #include "server/ports/http_port.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -52,6 +53,14 @@ HttpResponse Busy() {
   return response;
 }
 
+// Readers are told the most that any route takes.
+HttpOptions WithMostBody(HttpOptions options, const std::vector<HttpRoute>& routes) {
+  for (const HttpRoute& route : routes) {
+    options.sizes.most_body_bytes = std::max(options.sizes.most_body_bytes, route.body_bytes);
+  }
+  return options;
+}
+
 }  // namespace
 
 // Everything but construction, Start and Stop happens on the loop's thread.
@@ -75,6 +84,10 @@ class HttpPort::Impl {
   void Deliver(const std::vector<Ticket>& tickets, const HttpResponse& response);
   // Zero: the answerer has too much to do.
   [[nodiscard]] Ticket Ask(const HttpRoute& route, HttpRequest request, Connection& connection);
+  [[nodiscard]] HttpAnswerer& AnswererOf(const HttpRoute& route) {
+    return route.apart ? apart_answerer_ : answerer_;
+  }
+  [[nodiscard]] HttpAnswerer::Deliver Delivery();
   // Makes room for so many bytes more, which belong to `by`.
   void AddUnsent(size_t bytes, const Connection* by);
 
@@ -89,10 +102,12 @@ class HttpPort::Impl {
   absl::flat_hash_map<Ticket, Connection*> waiting_;
   Ticket next_ticket_ = 1;
   size_t unsent_bytes_ = 0;
+  size_t large_bodies_ = 0;
   bool silent_ = false;  // has complained lately
   bool stopping_ = false;
   HttpCounters counters_;
   HttpAnswerer answerer_;
+  HttpAnswerer apart_answerer_;
   std::thread thread_;
 };
 
@@ -103,7 +118,9 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
       : port_(port),
         socket_(std::move(socket)),
         deadline_(port.context_),
-        reader_(port.options_.sizes) {
+        reader_(port.options_.sizes, [this](const HttpRequest& head, size_t* bytes) {
+          return AdmitLarge(head, bytes);
+        }) {
     error_code ignored;
     socket_.non_blocking(true, ignored);
     socket_.set_option(tcp::no_delay(true), ignored);
@@ -137,6 +154,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     }
     SetState(State::kClosed);
     --port_.counters_.open;
+    ForgetLarge();
     deadline_.cancel();
     socket_.close(ignored);
     port_.waiting_.erase(ticket_);
@@ -254,12 +272,39 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     Read();
   }
 
+  // What is known of the client besides what it says.
+  void Complete(HttpRequest* request) const {
+    request->peer = peer_;
+    request->secure = tls_ != nullptr;
+    request->certificate = names_.has_value();
+    if (names_) request->certificate_names = *names_;
+  }
+
+  // Whether a body may be larger than usual: HttpReader::OnHead.
+  std::optional<HttpResponse> AdmitLarge(HttpRequest head, size_t* bytes) {
+    HttpResponse refusal;
+    const HttpRoute* route = FindRoute(port_.routes_, head, &refusal);
+    if (route == nullptr || route->body_bytes <= *bytes) return std::nullopt;
+    Complete(&head);
+    if (port_.options_.guard) {
+      if (auto denied = port_.options_.guard(*route, head)) return denied;
+    }
+    if (port_.large_bodies_ >= port_.options_.max_large_bodies) {
+      ++port_.counters_.refused;
+      return Busy();
+    }
+    ++port_.large_bodies_;
+    large_ = true;
+    *bytes = route->body_bytes;
+    return std::nullopt;
+  }
+  void ForgetLarge() {
+    if (std::exchange(large_, false)) --port_.large_bodies_;
+  }
+
   void Handle(HttpRequest request) {
     port_.connections_.splice(port_.connections_.end(), port_.connections_, place_);
-    request.peer = peer_;
-    request.secure = tls_ != nullptr;
-    request.certificate = names_.has_value();
-    if (names_) request.certificate_names = *names_;
+    Complete(&request);
     head_only_ = request.method == "HEAD";
     keep_alive_ = request.keep_alive;
     HttpResponse refusal;
@@ -285,6 +330,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   }
 
   void Answer(const HttpResponse& response, bool keep_alive) {
+    ForgetLarge();
     ends_ = !keep_alive || port_.stopping_;
     answer_ = response;
     head_ = HttpHead(response, !ends_);
@@ -343,6 +389,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   Connections::iterator place_;
   State state_ = State::kReading;
   bool reading_ = false;        // a read is under way
+  bool large_ = false;          // has one of the large bodies
   bool request_timed_ = false;  // the deadline is that of a request
   bool head_only_ = false;
   bool keep_alive_ = false;  // as the request has it
@@ -357,14 +404,17 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
 
 HttpPort::Impl::Impl(std::vector<HttpRoute> routes, HttpOptions options)
     : routes_(std::move(routes)),
-      options_(options),
-      answerer_(options.max_waiting, options.max_connections,
-                [this](std::vector<Ticket> tickets, HttpResponse response) {
-                  asio::post(context_,
-                             [this, tickets = std::move(tickets), response = std::move(response)] {
-                               Deliver(tickets, response);
-                             });
-                }) {}
+      options_(WithMostBody(std::move(options), routes_)),
+      answerer_(options_.max_waiting, options_.max_connections, Delivery()),
+      apart_answerer_(options_.max_waiting, options_.max_connections, Delivery()) {}
+
+HttpAnswerer::Deliver HttpPort::Impl::Delivery() {
+  return [this](std::vector<Ticket> tickets, HttpResponse response) {
+    asio::post(context_, [this, tickets = std::move(tickets), response = std::move(response)] {
+      Deliver(tickets, response);
+    });
+  };
+}
 
 StatusOr<int> HttpPort::Impl::Start(const std::string& address) {
   CHECK(!thread_.joinable(), "runs already");
@@ -374,6 +424,7 @@ StatusOr<int> HttpPort::Impl::Start(const std::string& address) {
   CHECK(!error, "an event loop that takes no socket: {}", error.message());
   Accept();
   answerer_.Start();
+  apart_answerer_.Start();
   thread_ = std::thread([this] { context_.run(); });
   return listening.port;
 }
@@ -381,6 +432,7 @@ StatusOr<int> HttpPort::Impl::Start(const std::string& address) {
 void HttpPort::Impl::Stop() {
   if (!thread_.joinable()) return;
   answerer_.Stop();
+  apart_answerer_.Stop();
   asio::post(context_, [this] { BeginStop(); });
   thread_.join();
 }
@@ -443,8 +495,8 @@ void HttpPort::Impl::PauseAccepting(const std::string& reason) {
 
 Ticket HttpPort::Impl::Ask(const HttpRoute& route, HttpRequest request, Connection& connection) {
   const Ticket ticket = next_ticket_++;
-  const bool asked = answerer_.Ask(route, std::move(request), ticket,
-                                   [this](Ticket other) { return waiting_.contains(other); });
+  const bool asked = AnswererOf(route).Ask(
+      route, std::move(request), ticket, [this](Ticket other) { return waiting_.contains(other); });
   if (!asked) return 0;
   waiting_[ticket] = &connection;
   return ticket;

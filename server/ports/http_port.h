@@ -35,6 +35,9 @@ struct HttpOptions {
   // What a client has to end its side once the connection is done, so that it sees the answer.
   Duration linger_time = Duration::Seconds(1);
   size_t max_waiting = limits::kMaxWaitingHttpRequests;
+  // Requests with a body that is larger than `sizes` has it, from their header to their answer; one
+  // more gets 503. Only those that `guard` lets pass count.
+  size_t max_large_bodies = limits::kMaxLargeHttpBodies;
   size_t max_unsent_bytes = limits::kMaxUnsentHttpBytes;
 };
 
@@ -50,7 +53,8 @@ struct HttpStats {
   uint64_t refused = 0;    // requests that were answered with 503, as there was too much to do
 };
 
-// Thread-safe. Memory: a connection holds at most one request and one answer.
+// Thread-safe. Memory: a connection holds at most one request and one answer; at most
+// max_large_bodies have a body of more than `sizes`.
 class HttpPort {
  public:
   HttpPort(std::vector<HttpRoute> routes, HttpOptions options);

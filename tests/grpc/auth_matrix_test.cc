@@ -85,8 +85,8 @@ const std::map<std::string, std::string>& Expected() {
 
 const std::map<std::string, std::string>& ExpectedPaths() {
   static const std::map<std::string, std::string> kExpected = {
-      {"/", "ra"},       {"/status.json", "ra"}, {"/metrics", "ra"},
-      {"/healthz", "*"}, {"/readyz", "*"},       {"/annotations", "a"},
+      {"/", "ra"},      {"/status.json", "ra"}, {"/metrics", "ra"},  {"/healthz", "*"},
+      {"/readyz", "*"}, {"/annotations", "a"},  {"/indexnow", "ia"},
   };
   return kExpected;
 }
@@ -273,9 +273,10 @@ class Browser {
   }
   // 0: no answer at all.
   int Try(const std::string& path) {
-    const httplib::Result result = path == "/annotations"
-                                       ? client_->Post(path, "{\"a\": 1}", "application/json")
-                                       : client_->Get(path);
+    const httplib::Result result =
+        path == "/annotations" ? client_->Post(path, "{\"a\": 1}", "application/json")
+        : path == "/indexnow"  ? client_->Get(path + "?url=http://a.test/&key=12345678")
+                               : client_->Get(path);
     return result ? result->status : 0;
   }
 
@@ -285,8 +286,13 @@ class Browser {
   std::unique_ptr<httplib::Client> client_;
 };
 
+void TakePings(ServerConfig* config) {
+  config->indexnow.enabled = true;
+  config->indexnow.verify_keys = false;
+}
+
 TEST(AuthMatrix, HttpPathsAreForWhomTheirRoleLetsIn) {
-  GuardedServer server(OnePerRole());
+  GuardedServer server(OnePerRole(), TakePings);
   for (const std::string role : kRoles) {
     for (const Showing& showing : {server.Token(role), server.Certificate(role)}) {
       Browser browser(server, showing);
@@ -313,14 +319,17 @@ TEST(AuthMatrix, HttpPathsAreForWhomTheirRoleLetsIn) {
 }
 
 TEST(AuthMatrix, WhatIsSetOpenIsOpenAndNothingElse) {
-  for (const std::string open : {"metrics", "console", "reflection"}) {
-    GuardedServer server(OnePerRole(),
-                         [&open](ServerConfig* config) { config->auth_open = {open}; });
+  for (const std::string open : {"metrics", "console", "reflection", "indexnow"}) {
+    GuardedServer server(OnePerRole(), [&open](ServerConfig* config) {
+      config->auth_open = {open};
+      TakePings(config);
+    });
     Browser browser(server, {});
     EXPECT_EQ(browser.Try("/metrics"), open == "metrics" ? 200 : 401);
     EXPECT_EQ(browser.Try("/"), open == "console" ? 200 : 401);
     EXPECT_EQ(browser.Try("/status.json"), open == "console" ? 200 : 401);
     EXPECT_EQ(browser.Try("/annotations"), 401);
+    EXPECT_EQ(browser.Try("/indexnow"), open == "indexnow" ? 200 : 401);
     const auto channel = server.Open({});
     EXPECT_EQ(
         TryMethod(channel, "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo").ok(),

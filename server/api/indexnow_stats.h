@@ -1,0 +1,50 @@
+// What has become of pings of IndexNow (server/indexnow/receiver.h), as numbers.
+#ifndef FRESHET_SERVER_API_INDEXNOW_STATS_H_
+#define FRESHET_SERVER_API_INDEXNOW_STATS_H_
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+
+namespace freshet {
+
+// Those that are answered.
+inline constexpr std::array<int, 8> kIndexNowStatuses = {200, 202, 400, 403, 405, 422, 429, 503};
+
+// Since the start. Thread-safe.
+struct IndexNowCounters {
+  std::array<std::atomic<uint64_t>, kIndexNowStatuses.size()> requests{};  // by status
+  // URLs.
+  std::atomic<uint64_t> applied{0};
+  std::atomic<uint64_t> unknown{0};
+  std::atomic<uint64_t> created{0};
+  std::atomic<uint64_t> refused{0};
+  std::atomic<uint64_t> pending{0};
+  std::atomic<uint64_t> dropped{0};
+
+  void Count(int status) {
+    const auto* it = std::find(kIndexNowStatuses.begin(), kIndexNowStatuses.end(), status);
+    if (it != kIndexNowStatuses.end()) ++requests[it - kIndexNowStatuses.begin()];
+  }
+};
+
+// Value type, thread-compatible.
+struct IndexNowStats {
+  std::map<int, uint64_t> requests;  // by HTTP status
+  uint64_t applied = 0;              // URLs that were signals of known pages
+  uint64_t unknown = 0;              // of unknown ones
+  uint64_t created = 0;              // that became pages
+  uint64_t refused = 0;              // by their shard
+  uint64_t pending = 0;              // that had to wait for a key, counted again once it is good
+  uint64_t dropped = 0;              // of these, as it was not good
+  uint64_t keys_good = 0;            // key files that were fetched
+  uint64_t keys_bad = 0;
+  uint64_t keys_unreachable = 0;
+  uint64_t pending_bytes = 0;  // of what waits now
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_INDEXNOW_STATS_H_

@@ -1,0 +1,120 @@
+// Which keys hosts have put up, as far as it was looked, and the few threads that look.
+#ifndef FRESHET_SERVER_INDEXNOW_KEY_BOOK_H_
+#define FRESHET_SERVER_INDEXNOW_KEY_BOOK_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/limits.h"
+#include "core/base/units.h"
+#include "server/base/named_budgets.h"
+#include "server/base/system_clock.h"
+#include "server/config_indexnow.h"
+#include "server/indexnow/key_fetcher.h"
+#include "server/indexnow/ping.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+// Names that hold until a time of their own; at the cap the oldest goes. Thread-compatible.
+class ExpiringNames {
+ public:
+  explicit ExpiringNames(size_t most) : most_(most) {}
+  void Put(const std::string& name, std::string value, Instant until);
+  // nullptr: it is not there, or not any longer. Valid until the next call.
+  [[nodiscard]] const std::string* Find(const std::string& name, Instant now) const;
+  void Erase(const std::string& name) { by_name_.erase(name); }
+  [[nodiscard]] size_t size() const { return by_name_.size(); }
+
+ private:
+  struct Entry {
+    std::string value;
+    Instant until;
+    uint64_t serial = 0;
+  };
+  const size_t most_;
+  uint64_t next_ = 0;
+  absl::flat_hash_map<std::string, Entry> by_name_;
+  // As they came; those of which the serial is another were put again later.
+  std::deque<std::pair<uint64_t, std::string>> order_;
+};
+
+// Value type, thread-compatible. Since the start, but for what is pending.
+struct KeyStats {
+  uint64_t good = 0;
+  uint64_t bad = 0;
+  uint64_t unreachable = 0;
+  size_t pending_bytes = 0;
+};
+
+// Remembers good and bad keys for IndexNowConfig::key_lifetime, hosts that could not be reached for
+// retry_interval, in memory. A host is asked at most once a second, for a second's worth of keys.
+// Thread-safe.
+class KeyBook {
+ public:
+  // How a key stands.
+  enum class Standing {
+    kGood,
+    kBad,
+    kPending,  // is being looked up
+    kBusy,     // too much is being looked up
+  };
+  struct Answer {
+    Standing standing = Standing::kBusy;
+    std::string why;  // of kBad
+  };
+  // What waits for a key: told whether it is good, on a thread of the book.
+  using Waiter = std::function<void(bool good)>;
+
+  // Both outlive this.
+  KeyBook(const IndexNowConfig& config, Clock& clock);
+  ~KeyBook() { Stop(); }
+  KeyBook(const KeyBook&) = delete;
+  KeyBook& operator=(const KeyBook&) = delete;
+
+  // kPending: `waiter`, which takes `bytes`, is called once, unless the book is stopped before.
+  [[nodiscard]] Answer Check(const KeyFile& file, const std::string& key, size_t bytes,
+                             Waiter waiter) FRESHET_EXCLUDES(mutex_);
+  // Waiters that were not called are dropped. Waits for those that are being called, and for name
+  // lookups under way. Idempotent.
+  void Stop() FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] KeyStats stats() const FRESHET_EXCLUDES(mutex_);
+
+ private:
+  struct Lookup {
+    KeyFile file;
+    std::string key;
+    size_t bytes = 0;
+    std::vector<Waiter> waiters;
+  };
+  void Run() FRESHET_EXCLUDES(mutex_);
+  void Remember(const std::string& name, const KeyFetch& fetch) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] bool MayAdd(const KeyFile& file, Instant now) FRESHET_REQUIRES(mutex_);
+
+  const IndexNowConfig& config_;
+  Clock& clock_;
+  std::atomic<bool> cancelled_{false};
+  mutable Mutex mutex_;
+  Condition wake_;
+  bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
+  // By the URL of the file and the key.
+  ExpiringNames good_ FRESHET_GUARDED_BY(mutex_){limits::kMaxIndexNowKeys};
+  ExpiringNames bad_ FRESHET_GUARDED_BY(mutex_){limits::kMaxIndexNowKeys};
+  absl::flat_hash_map<std::string, Lookup> pending_ FRESHET_GUARDED_BY(mutex_);
+  std::deque<std::string> queue_ FRESHET_GUARDED_BY(mutex_);  // of pending_, not begun
+  absl::flat_hash_map<std::string, size_t> of_host_ FRESHET_GUARDED_BY(mutex_);
+  NamedBudgets fetches_{1};  // by host
+  KeyStats stats_ FRESHET_GUARDED_BY(mutex_);
+  std::array<std::thread, limits::kKeyFetchThreads> threads_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_INDEXNOW_KEY_BOOK_H_

@@ -1,0 +1,174 @@
+#include "server/indexnow/key_book.h"
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "httplib.h"
+
+namespace freshet {
+namespace {
+
+using Standing = KeyBook::Standing;
+
+// A host that has keys.
+class KeyHost {
+ public:
+  KeyHost() {
+    server_.Get("/good-key-1.txt", [this](const auto&, auto& answer) {
+      ++asked;
+      answer.set_content("good-key-1\r\n", "text/plain");
+    });
+    server_.Get("/wrong-key.txt",
+                [](const auto&, auto& answer) { answer.set_content("another one", "text/plain"); });
+    server_.Get("/moved-key.txt",
+                [](const auto&, auto& answer) { answer.set_redirect("/good-key-1.txt"); });
+    server_.Get("/broken-key.txt", [](const auto&, auto& answer) { answer.status = 500; });
+    server_.Get("/large-key.txt", [](const auto&, auto& answer) {
+      answer.set_content(std::string(1 << 20, ' ') + "large-key", "text/plain");
+    });
+    server_.Get("/slow-key.txt", [this](const auto&, auto& answer) {
+      for (int i = 0; i < 100 && !over; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      answer.set_content("slow-key", "text/plain");
+    });
+    port = server_.bind_to_any_port("127.0.0.1");
+    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    // A stop that comes earlier would be lost.
+    while (!server_.is_running()) std::this_thread::yield();
+  }
+  ~KeyHost() {
+    over = true;
+    server_.stop();
+    thread_.join();
+  }
+
+  int port = 0;
+  std::atomic<int> asked{0};
+  std::atomic<bool> over{false};
+
+ private:
+  httplib::Server server_;
+  std::thread thread_;
+};
+
+KeyFetch Fetch(const std::string& key, int port, Duration timeout = Duration::Seconds(10)) {
+  const std::atomic<bool> cancelled{false};
+  return FetchKey({.https = true, .host = "a.test", .path = "/" + key + ".txt"}, key, timeout, port,
+                  cancelled);
+}
+
+TEST(KeyFetcher, TakesTheKeyAndNothingElse) {
+  const KeyHost host;
+  using Outcome = KeyFetch::Outcome;
+  EXPECT_EQ(Fetch("good-key-1", host.port).outcome, Outcome::kGood);
+  for (const char* bad : {"wrong-key", "moved-key", "large-key", "missing-key"}) {
+    EXPECT_EQ(Fetch(bad, host.port).outcome, Outcome::kBad) << bad;
+  }
+  EXPECT_EQ(Fetch("broken-key", host.port).outcome, Outcome::kUnreachable);
+  EXPECT_EQ(Fetch("moved-key", host.port).why,
+            "the key file is somewhere else, and redirects are not followed");
+}
+
+TEST(KeyFetcher, EndsWhenItsTimeIsOver) {
+  const KeyHost host;
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(Fetch("slow-key", host.port, Duration::Seconds(1)).outcome,
+            KeyFetch::Outcome::kUnreachable);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(4));
+}
+
+// However the address is written, and whatever the name is.
+TEST(KeyFetcher, IsNotSentToThisMachineOrItsNetwork) {
+  const KeyHost host;
+  const std::atomic<bool> cancelled{false};
+  for (const char* name : {"localhost", "127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]"}) {
+    const KeyFetch fetch = FetchKey({.https = false, .host = name, .path = "/good-key-1.txt"},
+                                    "good-key-1", Duration::Seconds(5), 0, cancelled);
+    EXPECT_EQ(fetch.outcome, KeyFetch::Outcome::kBad) << name << fetch.why;
+  }
+  EXPECT_EQ(host.asked, 0);
+}
+
+class KeyBookTest : public testing::Test {
+ protected:
+  KeyBookTest() {
+    config_.enabled = true;
+    config_.test_key_port = host_.port;
+  }
+  KeyBook::Answer Check(KeyBook& book, const std::string& key, const std::string& name = "a.test",
+                        size_t bytes = 100) {
+    return book.Check({.https = true, .host = name, .path = "/" + key + ".txt"}, key, bytes,
+                      [this](bool good) { ++(good ? good_ : bad_); });
+  }
+  void WaitFor(const std::atomic<int>& count, int most) {
+    for (int i = 0; i < 1000 && count < most; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    EXPECT_EQ(count, most);
+  }
+
+  KeyHost host_;
+  SystemClock clock_;
+  IndexNowConfig config_;
+  std::atomic<int> good_{0};
+  std::atomic<int> bad_{0};
+};
+
+TEST_F(KeyBookTest, LooksOnceAndRemembers) {
+  KeyBook book(config_, clock_);
+  EXPECT_EQ(Check(book, "good-key-1").standing, Standing::kPending);
+  WaitFor(good_, 1);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Check(book, "good-key-1").standing, Standing::kGood);
+  EXPECT_EQ(host_.asked, 1);
+  EXPECT_EQ(Check(book, "wrong-key", "b.test").standing, Standing::kPending);
+  WaitFor(bad_, 1);
+  const KeyBook::Answer answer = Check(book, "wrong-key", "b.test");
+  EXPECT_EQ(answer.standing, Standing::kBad);
+  EXPECT_EQ(answer.why, "the key file holds another text");
+  EXPECT_EQ(book.stats().good, 1U);
+  EXPECT_EQ(book.stats().bad, 1U);
+}
+
+TEST_F(KeyBookTest, FloodsOfKeysAskHostsLittle) {
+  KeyBook book(config_, clock_);
+  int pending = 0;
+  for (int i = 0; i < 100; ++i) {
+    pending += Check(book, "no-such-key-" + std::to_string(i)).standing == Standing::kPending;
+  }
+  EXPECT_GE(pending, 1);
+  EXPECT_LE(pending, 10);
+}
+
+TEST_F(KeyBookTest, WhatWaitsIsBounded) {
+  KeyBook book(config_, clock_);
+  const size_t half = limits::kMaxIndexNowPendingBytes / 2;
+  EXPECT_EQ(Check(book, "slow-key", "a.test", half).standing, Standing::kPending);
+  EXPECT_EQ(Check(book, "slow-key", "a.test", half).standing, Standing::kPending);
+  EXPECT_EQ(Check(book, "slow-key", "a.test", 1).standing, Standing::kBusy);
+  EXPECT_EQ(Check(book, "other-key", "b.test", 1).standing, Standing::kBusy);
+  // Nobody waits for the host.
+  const auto begun = std::chrono::steady_clock::now();
+  book.Stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(3));
+  EXPECT_EQ(good_ + bad_, 0);
+}
+
+TEST(ExpiringNames, ForgetInTime) {
+  ExpiringNames names(3);
+  const Instant start = Instant::FromUnixSeconds(1000);
+  for (int i = 0; i < 5; ++i) names.Put(std::to_string(i), "v", start + Duration::Seconds(i));
+  EXPECT_EQ(names.size(), 3U);
+  EXPECT_EQ(names.Find("1", start), nullptr);
+  EXPECT_NE(names.Find("3", start), nullptr);
+  EXPECT_EQ(names.Find("3", start + Duration::Seconds(3)), nullptr);
+  for (int i = 0; i < 100; ++i) names.Put("4", "w", start + Duration::Seconds(9));
+  ASSERT_NE(names.Find("4", start), nullptr);
+  EXPECT_EQ(*names.Find("4", start), "w");
+  EXPECT_LE(names.size(), 3U);
+}
+
+}  // namespace
+}  // namespace freshet
