@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "tests/cli/fake_server.h"
+#include "tests/support/gzip.h"
 #include "tests/support/temp_dir.h"
 #include "tools/cli/lines.h"
 
@@ -73,9 +74,14 @@ TEST(BombTest, IsRefusedAsALineAndAsASitemap) {
   const Outcome line = server.Run({"upsert", path});
   EXPECT_EQ(line.code, kBadUsage);
   EXPECT_THAT(line.err, HasSubstr("row 1: longer than 1048576 bytes"));
-  const Outcome sitemap = server.Run({"signal", "--sitemap", path});
+  const Outcome noise = server.Run({"signal", "--sitemap", path});
+  EXPECT_EQ(noise.code, kBadUsage);
+  EXPECT_THAT(noise.err, HasSubstr("it is no XML"));
+  const Outcome sitemap =
+      server.Run({"signal", "--sitemap", "-"},
+                 Gzip("<urlset>" + std::string(size_t{60} << 20, ' ') + "</urlset>"));
   EXPECT_EQ(sitemap.code, kBadUsage);
-  EXPECT_THAT(sitemap.err, HasSubstr("larger than 64 MiB"));
+  EXPECT_THAT(sitemap.err, HasSubstr("larger than 50 MiB"));
 }
 
 TEST(ArgumentTest, ThatIsNeitherUrlNorFileIsSaidToBe) {

@@ -309,41 +309,18 @@ struct SitemapCounts {
   uint64_t old = 0;
 };
 
-// The whole of a sitemap, decompressed. The sitemap protocol allows 50 MB; what is larger is no
-// sitemap, or means harm.
-absl::StatusOr<std::string> ReadSitemap(const std::string& path, int input) {
-  constexpr size_t kMostBytes = size_t{64} << 20;
-  std::unique_ptr<ByteSource> bytes;
-  if (path == "-") {
-    bytes = ByteSource::FromDescriptor(input);
-  } else {
-    absl::StatusOr<std::unique_ptr<ByteSource>> opened = ByteSource::Open(path);
-    if (!opened.ok()) return opened.status();
-    bytes = *std::move(opened);
-  }
-  std::string text;
-  while (true) {
-    const absl::StatusOr<bool> more = bytes->Read(&text);
-    if (!more.ok()) return more.status();
-    if (!*more) return text;
-    if (text.size() > kMostBytes) {
-      return absl::InvalidArgumentError(
-          "larger than 64 MiB, when decompressed; sitemaps have 50 MB");
-    }
-  }
-}
+// Entries whose date cannot be read, and their numbers.
+using Unreadable = std::vector<std::pair<uint64_t, const FeedEntry*>>;
 
 struct Sitemap {
   std::string path;
-  std::vector<SitemapEntry> entries;
+  std::vector<FeedEntry> entries;
 };
 
 absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, int input) {
   std::vector<Sitemap> sitemaps;
   for (const std::string& path : options.sitemaps) {
-    const absl::StatusOr<std::string> text = ReadSitemap(path, input);
-    if (!text.ok()) return Named(path, text.status());
-    absl::StatusOr<std::vector<SitemapEntry>> entries = ParseSitemap(*text);
+    absl::StatusOr<std::vector<FeedEntry>> entries = ReadSitemap(path, input);
     if (!entries.ok()) return Named(path, entries.status());
     sitemaps.push_back({path, *std::move(entries)});
   }
@@ -353,23 +330,25 @@ absl::StatusOr<std::vector<Sitemap>> ReadSitemaps(const SignalOptions& options, 
 // One sitemap is one poll. Entries without a date claim no change; those up to `since` were claimed
 // before.
 SitemapCounts SendSitemap(const Sitemap& sitemap, const SignalOptions& options, int64_t since,
-                          SignalUploader& uploader, std::vector<const SitemapEntry*>& unreadable) {
+                          SignalUploader& uploader, Unreadable& unreadable) {
   SitemapCounts counts;
   Poll poll(1, uploader);
-  for (const SitemapEntry& entry : sitemap.entries) {
-    if (absl::IsNotFound(entry.last_modified.status())) {
+  uint64_t number = 0;
+  for (const FeedEntry& entry : sitemap.entries) {
+    ++number;
+    if (absl::IsNotFound(entry.modified.status())) {
       ++counts.undated;
-    } else if (!entry.last_modified.ok()) {
-      unreadable.push_back(&entry);
-    } else if (entry.last_modified->seconds() < since) {
+    } else if (!entry.modified.ok()) {
+      unreadable.emplace_back(number, &entry);
+    } else if (entry.modified->seconds() < since) {
       ++counts.old;
     } else {
       v1::ChangeSignal signal;
       signal.set_url(entry.url);
       signal.set_crawl_id(options.crawl_id);
       signal.set_source(options.source);
-      *signal.mutable_change_time() = *entry.last_modified;
-      if (!poll.Add(signal, entry.number)) break;
+      *signal.mutable_change_time() = *entry.modified;
+      if (!poll.Add(signal, number)) break;
     }
   }
   poll.End();
@@ -403,7 +382,7 @@ ExitCode SignalSitemaps(Session& session, SignalOptions options) {
   SignalUploader uploader(session, tally, [&stub](grpc::ClientContext* context) {
     return stub->SignalChanges(context);
   });
-  std::vector<const SitemapEntry*> unreadable;
+  Unreadable unreadable;
   for (const Sitemap& sitemap : *sitemaps) {
     const SitemapCounts counts = SendSitemap(sitemap, options, since, uploader, unreadable);
     if (counts.undated + counts.old > 0) {
@@ -412,9 +391,9 @@ ExitCode SignalSitemaps(Session& session, SignalOptions options) {
     }
   }
   const grpc::Status status = uploader.Finish();
-  for (const SitemapEntry* entry : unreadable) {
-    const absl::string_view reason = entry->last_modified.status().message();
-    tally.Refused(entry->number, entry->url, fmt::format("lastmod: {}", std::string(reason)));
+  for (const auto& [number, entry] : unreadable) {
+    const absl::string_view reason = entry->modified.status().message();
+    tally.Refused(number, entry->url, fmt::format("lastmod: {}", std::string(reason)));
   }
   return Conclude(session, status, absl::OkStatus(), uploader.unacknowledged(), tally);
 }
