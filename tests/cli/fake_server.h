@@ -5,6 +5,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <sstream>
@@ -236,6 +237,9 @@ class FakeAdmin : public v1::AdminService::Service {
     return grpc::Status::OK;
   }
 };
+
+// What the developer has set for the client is not for its tests.
+inline const bool kWithoutSettings = setenv("XDG_CONFIG_HOME", "/dev/null", 1) == 0;
 
 // What a run of the client came to.
 struct Outcome {

@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "tools/cli/commands.h"
+#include "tools/cli/config_file.h"
 #include "tools/cli/parse.h"
 
 namespace freshet::cli {
@@ -22,7 +23,7 @@ void AddGlobalOptions(CLI::App& app, Settings& settings) {
       ->envname("FRESHET_SERVER")
       ->check(CheckServerAddress)
       ->capture_default_str();
-  app.add_flag("--json", settings.json, "Print JSON, one object a line");
+  app.add_flag("--json,!--no-json", settings.json, "Print JSON, one object a line");
   app.add_option("--connect-timeout", settings.connect_seconds,
                  "Longest wait for a connection, in seconds")
       ->check(CLI::Range(0.0, 3600.0))
@@ -67,7 +68,9 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   app.require_subcommand(1);
   app.fallthrough();
   app.footer(kFooter);
+  std::string config;
   AddGlobalOptions(app, settings);
+  AddConfigOption(app, config);
   AddPageCommands(app, action);
   AddReadCommands(app, action);
   AddCrawlCommands(app, action);
@@ -80,7 +83,9 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));
+    const absl::Status configured = TakeConfig(app, config, settings);
     Session session(settings, io);
+    if (!configured.ok()) return FinishOutput(io, session.Fail(configured));
     return FinishOutput(io, action(session));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
