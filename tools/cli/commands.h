@@ -25,6 +25,8 @@ void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sourc
 void AddAuthCommands(CLI::App& app, Action& action);      // auth hash-token, auth check
 void AddTenantCommands(CLI::App& app, Action& action);    // crawls, hosts
 void AddRestoreCommand(CLI::App& app, Action& action);    // restore, which calls no service
+// completion, which calls none either. `app` is what the script completes.
+void AddCompletionCommand(CLI::App& app, Action& action);
 
 // True if an argument is the URL that starts a new item.
 [[nodiscard]] inline bool LooksLikeUrl(std::string_view argument) {

@@ -8,6 +8,7 @@
 
 #include "freshet/v1/pages.grpc.pb.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/completion.h"
 #include "tools/cli/parse.h"
 
 namespace freshet::cli {
@@ -84,7 +85,7 @@ void AddUpsert(CLI::App& app, Action& action) {
                       "URL [IMPORTANCE] ..., or files; standard input if there are none. "
                       "Lines `url importance`, TSV or CSV with a header, or JSON lines");
   const auto setting = [&](const char* flag, const char* column, const char* help) {
-    command->add_option_function<std::string>(
+    return command->add_option_function<std::string>(
         flag,
         [options, column](const std::string& value) {
           options->settings.emplace_back(column, value);
@@ -97,7 +98,8 @@ void AddUpsert(CLI::App& app, Action& action) {
   setting("--max-interval", "max_interval", "Longest time between crawls; 0 for none");
   setting("--not-before", "not_before", "No crawl before this time");
   setting("--change-rate", "known_change_rate_per_day", "Known changes per day");
-  setting("--complete-signals", "complete_signals", "Every change is signalled: true or false");
+  setting("--complete-signals", "complete_signals", "Every change is signalled: true or false")
+      ->check(Suggest("{true,false}"));
   command->add_flag("--reset", options->reset, "Put settings that are not given to their defaults");
   command->callback([options, &action] {
     action = [options](Session& session) { return Upsert(session, *options); };

@@ -79,6 +79,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddReportCommands(app, action);
   AddAuthCommands(app, action);
   AddRestoreCommand(app, action);
+  AddCompletionCommand(app, action);
   AddVersion(app, action);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
