@@ -62,6 +62,7 @@ class FakePages : public v1::PagesService::Service {
  public:
   BatchLog<v1::UpsertPagesRequest, v1::UpsertPagesResponse> upserts;
   std::vector<v1::RemovePagesRequest> removals;
+  v1::Explanation explanation;  // what GetPage explains a page with
   v1::ListPagesRequest list_request;
   std::vector<v1::ListPagesResponse> list;
   grpc::Status list_status;  // what a list ends with
@@ -88,6 +89,7 @@ class FakePages : public v1::PagesService::Service {
     }
     response->mutable_page()->set_url(request->url());
     response->mutable_page()->set_crawls(request->url().find("new") == std::string::npos ? 3 : 1);
+    *response->mutable_explanation() = explanation;
     response->mutable_explanation()->set_why("Its value is below the price.");
     if (request->url().find("paused") != std::string::npos) {
       response->mutable_explanation()->set_decision(v1::DECISION_PAUSED);

@@ -19,6 +19,7 @@ using Action = std::function<ExitCode(Session&)>;
 // Each adds some commands to the program; parsing one of them sets `action`, which outlives `app`.
 void AddPageCommands(CLI::App& app, Action& action);      // upsert, remove, recheck
 void AddReadCommands(CLI::App& app, Action& action);      // get, list, export
+void AddExplainCommand(CLI::App& app, Action& action);    // explain
 void AddCrawlCommands(CLI::App& app, Action& action);     // next, report, signal
 void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, ...
 void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources

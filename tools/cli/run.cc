@@ -73,6 +73,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddConfigOption(app, config);
   AddPageCommands(app, action);
   AddReadCommands(app, action);
+  AddExplainCommand(app, action);
   AddCrawlCommands(app, action);
   AddOperatorCommands(app, action);
   AddTenantCommands(app, action);

@@ -1,0 +1,32 @@
+// What becomes of a page if nobody crawls it and no signal comes, as far as its explanation says.
+#ifndef FRESHET_TOOLS_CLI_FORECAST_H_
+#define FRESHET_TOOLS_CLI_FORECAST_H_
+
+#include <limits>
+#include <vector>
+
+#include "freshet/v1/pages.pb.h"
+
+namespace freshet::cli {
+
+// A page some time after its explanation was made. Value type, thread-compatible.
+struct ForecastPoint {
+  double seconds = 0;            // after `as_of`
+  double probability_fresh = 0;  // 0 to 1
+  // In importance x seconds; NaN if the explanation does not say enough to tell.
+  double value = std::numeric_limits<double>::quiet_NaN();
+};
+
+// `points` >= 2 instants at equal distances, from the explanation's to the next expected crawl. If
+// none is expected or it is due, to three mean times between unsignalled changes, within an hour
+// and 366 days.
+//   The staleness exponent s grows by the unsignalled rate, which gives exp(-s) exactly.
+//   The value follows V = c G(s)^p, with G(s) = 1 - (1 + s) exp(-s), the value of a page without
+// signals, or s - 1 + exp(-s) under the harmonic policies. c and p are such that V has the value of
+// now and, where the page waits for the price, the price at the next expected crawl; p is 1
+// otherwise. A page without value or without price (under a rate policy) has none to come.
+[[nodiscard]] std::vector<ForecastPoint> Forecast(const v1::Explanation& why, int points);
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_FORECAST_H_
