@@ -141,6 +141,13 @@ class FakeAdmin : public v1::AdminService::Service {
   v1::SetPolitenessDefaultsRequest defaults;
   v1::SetCrawlRequest crawl;
   std::vector<v1::ListHostsRequest> host_lists;
+  v1::GetStatisticsResponse statistics;
+
+  grpc::Status GetStatistics(grpc::ServerContext*, const v1::GetStatisticsRequest*,
+                             v1::GetStatisticsResponse* response) override {
+    *response = statistics;
+    return grpc::Status::OK;
+  }
 
   grpc::Status GetCrawlRate(grpc::ServerContext*, const v1::GetCrawlRateRequest*,
                             v1::GetCrawlRateResponse* response) override {
@@ -258,7 +265,7 @@ inline Outcome RunClient(std::vector<std::string> arguments, const std::string& 
   std::ostringstream out;
   std::ostringstream err;
   Outcome outcome;
-  outcome.code = RunCommandLine(std::move(arguments), {fileno(file), &out, &err, false});
+  outcome.code = RunCommandLine(std::move(arguments), {fileno(file), &out, &err});
   std::fclose(file);
   return {outcome.code, out.str(), err.str()};
 }

@@ -23,6 +23,7 @@ void AddExplainCommand(CLI::App& app, Action& action);    // explain
 void AddCrawlCommands(CLI::App& app, Action& action);     // next, report, signal
 void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, ...
 void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources
+void AddTopCommand(CLI::App& app, Action& action);        // top
 void AddAuthCommands(CLI::App& app, Action& action);      // auth hash-token, auth check
 void AddTenantCommands(CLI::App& app, Action& action);    // crawls, hosts
 void AddRestoreCommand(CLI::App& app, Action& action);    // restore, which calls no service

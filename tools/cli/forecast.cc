@@ -55,7 +55,8 @@ ValueCurve CurveOf(const v1::Explanation& why, double growth) {
 std::vector<ForecastPoint> Forecast(const v1::Explanation& why, int points) {
   const double growth = why.estimates().unsignalled_rate_per_day() / kDay;
   double span = SecondsToCrawl(why);
-  if (span < 1) span = std::clamp(growth > 0 ? 3 / growth : kLongestSpan, kShortestSpan, kLongestSpan);
+  if (span < 1)
+    span = std::clamp(growth > 0 ? 3 / growth : kLongestSpan, kShortestSpan, kLongestSpan);
   const ValueCurve curve = CurveOf(why, growth);
   std::vector<ForecastPoint> forecast;
   for (int i = 0; i < points; ++i) {

@@ -9,6 +9,8 @@
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  const freshet::cli::Io io = {STDIN_FILENO, &std::cout, &std::cerr, isatty(STDERR_FILENO) == 1};
+  const bool screen = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+  const freshet::cli::Io io = {STDIN_FILENO, &std::cout, &std::cerr, isatty(STDERR_FILENO) == 1,
+                               screen};
   return freshet::cli::RunCommandLine(std::vector<std::string>(argv + 1, argv + argc), io);
 }

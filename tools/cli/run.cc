@@ -78,6 +78,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddOperatorCommands(app, action);
   AddTenantCommands(app, action);
   AddReportCommands(app, action);
+  AddTopCommand(app, action);
   AddAuthCommands(app, action);
   AddRestoreCommand(app, action);
   AddCompletionCommand(app, action);

@@ -41,6 +41,7 @@ struct Io {
   std::ostream* out = nullptr;
   std::ostream* err = nullptr;
   bool terminal = false;  // whether `err` is one
+  bool screen = false;    // whether descriptors 0 and 1 are one, and `out` writes to the latter
 };
 
 // One run of the program. Thread-compatible; channel() may be shared between threads.
@@ -57,6 +58,7 @@ class Session {
   [[nodiscard]] bool json() const { return settings_.json; }
   [[nodiscard]] int input() const { return io_.input; }
   [[nodiscard]] std::ostream& out() const { return *io_.out; }
+  [[nodiscard]] bool screen() const { return io_.screen; }
   [[nodiscard]] ProgressStyle progress_style() const { return {io_.err, io_.terminal}; }
 
   // The instant at which a call that starts now has taken too long.

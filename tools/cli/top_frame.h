@@ -1,0 +1,74 @@
+// What `freshet top` shows: one screen of the state of a server.
+#ifndef FRESHET_TOOLS_CLI_TOP_FRAME_H_
+#define FRESHET_TOOLS_CLI_TOP_FRAME_H_
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "freshet/v1/admin.pb.h"
+
+namespace freshet::cli {
+
+// What is asked of a server for one frame. Value type, thread-compatible.
+struct TopSample {
+  v1::GetStatisticsResponse statistics;
+  // As ListSources, ListCrawls and GetTrustReport answer; empty where the caller may not ask.
+  std::vector<v1::Source> sources;
+  std::vector<v1::Crawl> crawls;
+  std::vector<v1::HostTrust> quarantined;
+};
+
+struct ScreenSize {
+  size_t columns = 80;
+  size_t rows = 24;
+};
+
+// Turns samples of counters, the latest last, into frames. Owner thread only.
+class TopFrames {
+ public:
+  explicit TopFrames(bool utf8) : utf8_(utf8) {}
+
+  // Takes a sample. One of a server that has started anew since the one before begins a new
+  // history; of a history the last 240 samples are kept.
+  void Add(TopSample sample);
+
+  // The lines of a frame for the last sample, none wider than the screen and not more of them than
+  // it has. Rates are those since the sample before by the clock of the server, and are unknown
+  // (`-`) before the second sample. Precondition: there is a sample.
+  [[nodiscard]] std::vector<std::string> Lines(ScreenSize screen) const;
+
+ private:
+  struct Rates {
+    double assignments = 0;  // per second, as all of these
+    double results = 0;
+    double changes = 0;
+    double errors = 0;
+    double signals = 0;
+  };
+  struct Moment {
+    double price = 0;
+    double freshness = 0;
+    std::optional<Rates> rates;
+  };
+
+  [[nodiscard]] std::optional<Rates> RatesSince(const v1::GetStatisticsResponse& before,
+                                                const v1::GetStatisticsResponse& now) const;
+  [[nodiscard]] std::string Curve(const std::vector<double>& values, size_t width) const;
+  void AddState(std::vector<std::string>& lines) const;
+  void AddCurves(ScreenSize screen, std::vector<std::string>& lines) const;
+  void AddTables(std::vector<std::string>& lines) const;
+
+  const bool utf8_;
+  TopSample last_;
+  std::deque<Moment> moments_;
+};
+
+// `text` cut to `columns` characters, taking each code point as one wide.
+[[nodiscard]] std::string FitLine(const std::string& text, size_t columns);
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_TOP_FRAME_H_
