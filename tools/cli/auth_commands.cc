@@ -55,7 +55,9 @@ ExitCode HashToken(Session& session, const std::string& new_file) {
       new_file.empty() ? ReadToken(fmt::format("/dev/fd/{}", session.input()), "standard input")
                        : WriteNewToken(new_file);
   if (!token.ok()) return session.Fail(token.status());
-  session.out() << HashOf(*token) << '\n';
+  const std::string hash = HashOf(*token);
+  session.out() << (session.json() ? fmt::format(R"({{"token_sha256":"{}"}})", hash) : hash)
+                << '\n';
   return kAccepted;
 }
 

@@ -7,6 +7,7 @@
 
 #include "tools/cli/commands.h"
 #include "tools/cli/config_file.h"
+#include "tools/cli/examples.h"
 #include "tools/cli/parse.h"
 
 namespace freshet::cli {
@@ -39,7 +40,8 @@ void AddGlobalOptions(CLI::App& app, Settings& settings) {
 void AddVersion(CLI::App& app, Action& action) {
   app.add_subcommand("version", "Print the version")->callback([&action] {
     action = [](Session& session) {
-      session.out() << kVersion << '\n';
+      session.out() << (session.json() ? R"({"version":")" FRESHET_VERSION R"("})" : kVersion)
+                    << '\n';
       return kAccepted;
     };
   });
@@ -67,7 +69,6 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   Action action;
   app.require_subcommand(1);
   app.fallthrough();
-  app.footer(kFooter);
   std::string config;
   AddGlobalOptions(app, settings);
   AddConfigOption(app, config);
@@ -83,6 +84,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddRestoreCommand(app, action);
   AddCompletionCommand(app, action);
   AddVersion(app, action);
+  AddExamples(app, kFooter);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(std::move(arguments));
