@@ -10,7 +10,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 
-namespace YAML {
+namespace YAML {  // NOLINT(readability-identifier-naming): theirs
 class Node;
 }  // namespace YAML
 

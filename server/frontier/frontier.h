@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -79,19 +80,10 @@ class Frontier {
   // The same, waiting for it. Not from a callback.
   template <typename T>
   [[nodiscard]] StatusOr<T> Wait(std::function<StatusOr<T>(FrontierState&)> work) {
-    Mutex mutex;
-    Condition condition;
-    bool answered = false;
-    StatusOr<T> result = Stopped();
-    Run<T>(std::move(work), [&](StatusOr<T> outcome) {
-      const MutexLock lock(mutex);
-      result = std::move(outcome);
-      answered = true;
-      condition.NotifyOne();
-    });
-    const MutexLock lock(mutex);
-    while (!answered) condition.Wait(mutex);
-    return result;
+    std::promise<StatusOr<T>> answer;
+    Run<T>(std::move(work),
+           [&answer](StatusOr<T> outcome) { answer.set_value(std::move(outcome)); });
+    return answer.get_future().get();
   }
 
   // --- Reading beside its thread
