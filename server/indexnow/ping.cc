@@ -257,7 +257,7 @@ std::optional<PingFault> Read(const HttpRequest& request, const IndexNowConfig& 
 size_t Ping::bytes() const {
   return std::accumulate(
       urls.begin(), urls.end(), sizeof(Ping) + key.size() + file.path.size(),
-      [](size_t sum, const std::string& url) { return sum + sizeof(url) + url.size(); });
+      [](size_t sum, const std::string& url) { return sum + sizeof(std::string) + url.size(); });
 }
 
 std::variant<Ping, HttpResponse> ParsePing(const HttpRequest& request,

@@ -84,7 +84,7 @@ HttpResponse IndexNowReceiver::Respond(const HttpRequest& request) {
   const std::optional<uint8_t> source = context_.sources.Find(kIndexNowSource);
   if (!source) return TryAgain(503, "the source indexnow is not registered", kBusyTime);
   auto parsed = ParsePing(request, config_);
-  if (auto* refusal = std::get_if<HttpResponse>(&parsed)) return *std::move(refusal);
+  if (auto* refusal = std::get_if<HttpResponse>(&parsed)) return std::move(*refusal);
   auto& ping = std::get<Ping>(parsed);
   Duration wait;
   if (const Status admitted = Admit(*caller, ping, *source, now, &wait); !admitted.ok()) {
