@@ -182,7 +182,7 @@ StatusOr<int> Serving::Open() {
   }
   ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services));
   port_ = port;
-  health_.Serve(grpc_port_.server(), std::move(names));
+  health_.Serve(grpc_port_.server(), names);
   return port;
 }
 
