@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "grpc/support/time.h"
 #include "grpcpp/alarm.h"
+#include "server/api/batch.h"
 #include "server/api/caller.h"
 #include "server/api/faults.h"
 #include "server/api/frontier_wire.h"
@@ -302,7 +303,7 @@ class ListUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   void GoOn() {
     if (!items_.empty()) {
-      bytes_ = std::move(items_.front());
+      bytes_ = items_.front();
       items_.pop_front();
       return StartTimedWrite();
     }
