@@ -307,7 +307,7 @@ TEST_F(FrontierStateTest, QueuesThatAreNotDueAreNotLookedAt) {
 }
 
 TEST(FrontierNames, HostsAreCutOutOfUrls) {
-  const std::pair<const char*, const char*> kCases[] = {
+  const std::pair<const char*, const char*> cases[] = {
       {"http://a.test/x", "a.test"},
       {"http://A.test", "A.test"},
       {"http://a.test:80/", "a.test"},
@@ -325,7 +325,7 @@ TEST(FrontierNames, HostsAreCutOutOfUrls) {
       {"", ""},
       {"x://a_b.test/http://c.test/", "a_b.test"},
   };
-  for (const auto& [url, host] : kCases) EXPECT_EQ(FrontierHostOf(url), host) << url;
+  for (const auto& [url, host] : cases) EXPECT_EQ(FrontierHostOf(url), host) << url;
 }
 
 TEST(FrontierNames, BlankIsTheDefault) {
