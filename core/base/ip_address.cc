@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kTooMuch = uint64_t{1} << 32;
 // What stands before the four bytes of an IPv4 address in IPv6 (RFC 4291, 2.5.5.2).
-constexpr uint16_t kMappedIpv4 = 0xFFFF;
+constexpr std::array<uint16_t, 6> kMappedIpv4 = {0, 0, 0, 0, 0, 0xFFFF};
 
 // The host without the label of the root, which is empty.
 std::string_view WithoutRoot(std::string_view host) {
@@ -184,6 +184,19 @@ void AppendIpv6(const Ipv6Address& address, std::string* out) {
   }
 }
 
+IpAddress IpAddress::OfIpv4(uint32_t address) {
+  IpAddress mapped;
+  std::copy(kMappedIpv4.begin(), kMappedIpv4.end(), mapped.pieces.begin());
+  mapped.pieces[6] = static_cast<uint16_t>(address >> 16);
+  mapped.pieces[7] = static_cast<uint16_t>(address);
+  return mapped;
+}
+
+std::optional<uint32_t> IpAddress::ipv4() const {
+  if (!std::equal(kMappedIpv4.begin(), kMappedIpv4.end(), pieces.begin())) return std::nullopt;
+  return uint32_t{pieces[6]} << 16 | pieces[7];
+}
+
 std::optional<IpAddress> ParseIpAddress(std::string_view text) {
   if (text.size() >= 2 && text.front() == '[' && text.back() == ']') {
     text = text.substr(1, text.size() - 2);
@@ -199,9 +212,7 @@ std::optional<IpAddress> ParseIpAddress(std::string_view text) {
     if (v4) AppendIpv4(*v4, &canonical);
     // 127.1 is more likely a mistake than an address.
     if (!v4 || *v4 == 0 || canonical != text) return std::nullopt;
-    address.pieces[5] = kMappedIpv4;
-    address.pieces[6] = static_cast<uint16_t>(*v4 >> 16);
-    address.pieces[7] = static_cast<uint16_t>(*v4);
+    address = IpAddress::OfIpv4(*v4);
   }
   if (address.none()) return std::nullopt;
   return address;
@@ -210,14 +221,10 @@ std::optional<IpAddress> ParseIpAddress(std::string_view text) {
 std::string IpAddressText(const IpAddress& address) {
   std::string text;
   if (address.none()) return text;
-  const Ipv6Address& pieces = address.pieces;
-  const bool mapped =
-      pieces[5] == kMappedIpv4 &&
-      std::all_of(pieces.begin(), pieces.begin() + 5, [](uint16_t piece) { return piece == 0; });
-  if (mapped) {
-    AppendIpv4(uint32_t{pieces[6]} << 16 | pieces[7], &text);
+  if (const std::optional<uint32_t> v4 = address.ipv4()) {
+    AppendIpv4(*v4, &text);
   } else {
-    AppendIpv6(pieces, &text);
+    AppendIpv6(address.pieces, &text);
   }
   return text;
 }

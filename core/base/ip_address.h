@@ -40,7 +40,10 @@ void AppendIpv6(const Ipv6Address& address, std::string* out);
 struct IpAddress {
   Ipv6Address pieces{};  // all zero, which no server has: none
   bool operator==(const IpAddress&) const = default;
+  [[nodiscard]] static IpAddress OfIpv4(uint32_t address);
   [[nodiscard]] bool none() const { return *this == IpAddress(); }
+  // The IPv4 address that this is; nullopt for IPv6.
+  [[nodiscard]] std::optional<uint32_t> ipv4() const;
   template <typename H>
   friend H AbslHashValue(H h, const IpAddress& address) {
     return H::combine(std::move(h), address.pieces);

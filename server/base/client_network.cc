@@ -9,12 +9,6 @@
 namespace freshet {
 namespace {
 
-constexpr Ipv6Address kMappedIpv4 = {0, 0, 0, 0, 0, 0xffff, 0, 0};
-
-bool IsIpv4(const IpAddress& address) {
-  return std::equal(address.pieces.begin(), address.pieces.begin() + 6, kMappedIpv4.begin());
-}
-
 IpAddress FromBytes(const unsigned char* bytes) {
   IpAddress address;
   for (size_t i = 0; i < address.pieces.size(); ++i) {
@@ -37,7 +31,7 @@ std::string_view Unbracketed(std::string_view host) {
 }  // namespace
 
 IpAddress NetworkOf(const IpAddress& address) {
-  if (IsIpv4(address)) return address;
+  if (address.ipv4()) return address;
   IpAddress network = address;
   std::fill(network.pieces.begin() + 4, network.pieces.end(), uint16_t{0});
   // The host itself, ::1, is no network.
@@ -51,11 +45,7 @@ IpAddress NetworkOfSocket(int descriptor) {
   if (peer.ss_family == AF_INET) {
     sockaddr_in ipv4{};
     std::memcpy(&ipv4, &peer, sizeof(ipv4));
-    const uint32_t host = ntohl(ipv4.sin_addr.s_addr);
-    IpAddress mapped{.pieces = kMappedIpv4};
-    mapped.pieces[6] = static_cast<uint16_t>(host >> 16);
-    mapped.pieces[7] = static_cast<uint16_t>(host);
-    return mapped;
+    return IpAddress::OfIpv4(ntohl(ipv4.sin_addr.s_addr));
   }
   if (peer.ss_family == AF_INET6) {
     sockaddr_in6 ipv6{};
@@ -79,7 +69,7 @@ IpAddress NetworkOfPeer(std::string_view peer) {
 
 std::string NetworkText(const IpAddress& network) {
   if (network.none()) return "an unknown address";
-  const bool part = !IsIpv4(network) && NetworkOf(network) == network &&
+  const bool part = !network.ipv4() && NetworkOf(network) == network &&
                     std::all_of(network.pieces.begin() + 4, network.pieces.end(),
                                 [](uint16_t piece) { return piece == 0; });
   return IpAddressText(network) + (part ? "/64" : "");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 
 namespace freshet {
 namespace {
@@ -42,15 +43,11 @@ bool IsPublicIpv4(uint32_t address) {
   });
 }
 
-uint32_t Joined(uint16_t high, uint16_t low) { return uint32_t{high} << 16 | low; }
-
 }  // namespace
 
 bool IsPublicAddress(const IpAddress& address) {
+  if (const std::optional<uint32_t> v4 = address.ipv4()) return IsPublicIpv4(*v4);
   const Ipv6Address& p = address.pieces;
-  if (std::all_of(p.begin(), p.begin() + 5, [](uint16_t piece) { return piece == 0; })) {
-    return p[5] == 0xffff && IsPublicIpv4(Joined(p[6], p[7]));
-  }
   if ((p[0] & 0xe000) != 0x2000) return false;
   // 2001::/23: Teredo, ORCHID and other protocols; 2001:db8::/32, 3fff::/20: documentation.
   if (p[0] == 0x2001 && (p[1] < 0x0200 || p[1] == 0x0db8)) return false;

@@ -21,6 +21,16 @@ TEST(IpAddress, EveryAddressHasOneText) {
   EXPECT_EQ(IpAddressText(IpAddress()), "");
 }
 
+TEST(IpAddress, IsIpv4InEitherSpelling) {
+  EXPECT_EQ(IpAddress::OfIpv4(0xC0000201), ParseIpAddress("192.0.2.1"));
+  EXPECT_EQ(IpAddress::OfIpv4(0xC0000201), ParseIpAddress("::ffff:c000:201"));
+  EXPECT_EQ(ParseIpAddress("::ffff:192.0.2.1")->ipv4(), 0xC0000201u);
+  for (const char* text : {"::c000:201", "::1", "0:0:0:0:1:ffff:c000:201", "2001:db8::1"}) {
+    EXPECT_EQ(ParseIpAddress(text)->ipv4(), std::nullopt) << text;
+  }
+  EXPECT_EQ(IpAddress().ipv4(), std::nullopt);
+}
+
 // What a browser takes for an address is more likely a mistake here.
 TEST(IpAddress, OtherTextsAreNone) {
   for (const char* text :
