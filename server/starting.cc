@@ -35,8 +35,10 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, int table_files) {
   const auto exchange = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
   // One for all shards: a group is one object.
   ASSIGN_OR_RETURN(const auto rules, HostRules::Make(config_.host_rules, config_.by_address));
-  const auto most_hosts = static_cast<uint64_t>(config_.max_hosts);
-  const auto hosts = std::make_shared<Quota>(most_hosts > 0 ? most_hosts : UINT64_MAX);
+  std::shared_ptr<Quota> hosts;
+  if (config_.max_hosts > 0) {
+    hosts = std::make_shared<Quota>(static_cast<uint64_t>(config_.max_hosts));
+  }
   for (int i = 0; i < config_.shards; ++i) {
     ShardSettings settings = SettingsOf(loaded, i);
     settings.state.host_quota = hosts;

@@ -158,10 +158,9 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
     deleting = set != nullptr && set->terms.record.deleting;
   }
   if (deleting) return BeingDeleted("crawl_id", crawl_id);
-  const HostRecord* host = txn.FindHost(event.host);
-  if (host == nullptr && !deleted_hosts.empty()) {
-    if (const auto id = hosts.Find(event.host)) host = &hosts.record(*id);
-  }
+  // One that is being deleted is among deleted_hosts, or its deletion is of this batch.
+  const HostRecord* host =
+      deleted_hosts.empty() ? txn.FindHost(event.host) : KnownHost(event.host, txn);
   if (host != nullptr && host->deleting) return BeingDeleted("host", event.host);
   if (!created) return absl::OkStatus();
   RETURN_IF_ERROR(AdmitToHost(event.host, txn));
@@ -182,6 +181,8 @@ Status ShardState::Impl::AdmitUpsert(const UpsertPage& event, bool created,
 }
 
 Status ShardState::Impl::AdmitToHost(const std::string& host, Transaction& txn) const {
+  const std::shared_ptr<Quota>& quota = options.host_quota;
+  if (quota == nullptr && options.max_pages_per_host == UINT64_MAX) return absl::OkStatus();
   const std::optional<HostId> id = hosts.Find(host);
   const uint64_t created = txn.CreatedPagesOf(host);
   const uint64_t pages_of_host = (id ? hosts.pages(*id) : 0) + created;
@@ -189,9 +190,7 @@ Status ShardState::Impl::AdmitToHost(const std::string& host, Transaction& txn) 
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       "url: {} has {} pages, the most that a host may have", host, pages_of_host);
   }
-  if (id || created > 0) return absl::OkStatus();
-  const std::shared_ptr<Quota>& quota = options.host_quota;
-  if (quota == nullptr) return absl::OkStatus();
+  if (id || created > 0 || quota == nullptr) return absl::OkStatus();
   if (!quota->Take()) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       "url: {} is not known, and there are {} hosts, the most that this server "

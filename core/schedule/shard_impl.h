@@ -150,6 +150,8 @@ class ShardState::Impl {
   void End(Transaction::Lease& lease, bool reported, Transaction& txn);
   // What is known of a lease that is over, also by this batch.
   [[nodiscard]] std::optional<Leases::Past> PastLease(LeaseId id, Transaction& txn) const;
+  // As the batch so far leaves it; nullptr: nothing is known of it.
+  [[nodiscard]] const HostRecord* KnownHost(const std::string& host, Transaction& txn) const;
   [[nodiscard]] HostRecord* StagedHost(const std::string& host, Transaction& txn);
   // Has the host written as one that was fetched from at `at`.
   void NoteAssignment(const PageRecord& page, Instant at, Transaction& txn);

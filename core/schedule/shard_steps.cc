@@ -235,6 +235,12 @@ LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
   return OpenLease(staged, txn) == nullptr ? LeaseId() : staged;
 }
 
+const HostRecord* ShardState::Impl::KnownHost(const std::string& host, Transaction& txn) const {
+  if (const HostRecord* staged = txn.FindHost(host)) return staged;
+  const std::optional<HostId> id = hosts.Find(host);
+  return id ? &hosts.record(*id) : nullptr;
+}
+
 HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& txn) {
   if (HostRecord* staged = txn.FindHost(host)) return staged;
   const std::optional<HostId> id = hosts.Find(host);
@@ -594,9 +600,7 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
 
 void ShardState::Impl::HearOfHost(const ReportCrawl& report, const std::string& host,
                                   Transaction& txn) {
-  const HostRecord* known = txn.FindHost(host);
-  if (const auto id = known == nullptr ? hosts.Find(host) : std::nullopt)
-    known = &hosts.record(*id);
+  const HostRecord* known = KnownHost(host, txn);
   const HostRecord none;
   if (known == nullptr) known = &none;
   const bool new_delay = report.crawl_delay && *report.crawl_delay != known->crawl_delay;
