@@ -1,27 +1,16 @@
 // Caps, hours, rules, and what workers report of hosts, as clients of a whole server see them.
-#include <atomic>
 #include <string>
 #include <vector>
 
 #include "server/api/from_proto.h"
 #include "tests/grpc/test_server.h"
+#include "tests/support/ahead_of_clock.h"
 
 namespace freshet {
 namespace {
 
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
-
-// The machine's clock, and as far ahead of it as a test says.
-class AheadOfClock final : public Clock {
- public:
-  Instant Now() override { return real_.Now() + Duration::Micros(ahead_us_); }
-  void Advance(Duration by) { ahead_us_ += by.micros(); }
-
- private:
-  SystemClock real_;
-  std::atomic<int64_t> ahead_us_ = 0;
-};
 
 constexpr char kTermRules[] = R"(
 politeness:

@@ -1,28 +1,17 @@
 // What hosts see of a server that is polite, as it is when nobody configures it.
-#include <atomic>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "server/api/from_proto.h"
 #include "tests/grpc/test_server.h"
+#include "tests/support/ahead_of_clock.h"
 
 namespace freshet {
 namespace {
 
 using testing::HasSubstr;
 using Admin = v1::AdminService::Stub;
-
-// The machine's clock, and as far ahead of it as a test says.
-class AheadClock final : public Clock {
- public:
-  Instant Now() override { return real_.Now() + Duration::Micros(ahead_us_); }
-  void Advance(Duration by) { ahead_us_ += by.micros(); }
-
- private:
-  SystemClock real_;
-  std::atomic<int64_t> ahead_us_ = 0;
-};
 
 void Shipped(ServerConfig* config) {
   config->politeness = ServerConfig().politeness;
@@ -81,7 +70,7 @@ class PolitenessTest : public testing::Test {
   }
   std::string Why(const std::string& url) { return server_.Get(url).explanation().why(); }
 
-  AheadClock clock_;
+  AheadOfClock clock_;
   TestServer server_;
 };
 
