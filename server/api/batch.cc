@@ -129,10 +129,6 @@ const TextFault* FindTextFault(const std::vector<TextFault>& faults, int item) {
   return it == faults.end() || it->item != item ? nullptr : &*it;
 }
 
-Status StatusOf(const TextFault& fault) {
-  return InvalidArgument("{}: is not valid UTF-8", fault.field);
-}
-
 Status CheckTexts(const std::vector<TextFault>& faults, int item) {
   const TextFault* fault = FindTextFault(faults, item);
   return fault == nullptr ? absl::OkStatus() : StatusOf(*fault);

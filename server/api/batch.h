@@ -70,7 +70,6 @@ class Batch {
 
 // The first of the faults, by rising item, that an item has; nullptr: it has none.
 [[nodiscard]] const TextFault* FindTextFault(const std::vector<TextFault>& faults, int item);
-[[nodiscard]] Status StatusOf(const TextFault& fault);
 // InvalidArgument when the item has one.
 [[nodiscard]] Status CheckTexts(const std::vector<TextFault>& faults, int item);
 

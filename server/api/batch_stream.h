@@ -2,7 +2,6 @@
 #ifndef FRESHET_SERVER_API_BATCH_STREAM_H_
 #define FRESHET_SERVER_API_BATCH_STREAM_H_
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,9 +10,8 @@
 
 #include "google/protobuf/arena.h"
 #include "server/api/batch.h"
-#include "server/api/caller.h"
+#include "server/api/caller_stream.h"
 #include "server/api/context.h"
-#include "server/api/stream.h"
 #include "server/api/wire.h"
 
 namespace freshet {
@@ -32,19 +30,13 @@ namespace freshet {
 //
 // Thread-safe.
 template <typename Items>
-class BatchStream final : public MessageStream {
+class BatchStream final : public CallerStream {
  public:
   using Request = typename Items::Request;
   using Response = typename Items::Response;
 
   BatchStream(const ServerContext& context, const grpc::CallbackServerContext& call)
-      : context_(context),
-        auth_(context.authoriser, context.clock, Items::kPath, call),
-        items_(context) {}
-
-  Status CheckCaller() const override { return auth_.Check(); }
-  const std::string& client() const override { return auth_.client(); }
-  Duration Owes() const override { return auth_.Owes(); }
+      : CallerStream(context, Items::kPath, call), items_(context) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
@@ -60,16 +52,14 @@ class BatchStream final : public MessageStream {
     if (const Status status = CheckItemCount(Items::kField, size, context_.config); !status.ok()) {
       return Refuse(place, request, static_cast<size_t>(size), status);
     }
-    const StatusOr<const Caller*> caller = auth_.Get();
+    const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) return Refuse(place, request, static_cast<size_t>(size), caller.status());
-    const Instant now = context_.clock.Now();
-    const Duration pause = (*caller)->Pay(static_cast<uint64_t>(size), now);
     StatusOr<Batch> batch = items_.Convert(request, faults.texts, **caller);
     Duration source_pause;
-    if constexpr (requires { items_.PayForSources(*batch, now); }) {
-      if (batch.ok()) source_pause = items_.PayForSources(*batch, now);
+    if constexpr (requires { items_.PayForSources(*batch, Instant()); }) {
+      if (batch.ok()) source_pause = items_.PayForSources(*batch, context_.clock.Now());
     }
-    SlowDown(pause, source_pause);
+    Charge(**caller, static_cast<uint64_t>(size), source_pause);
     if (!batch.ok()) return Refuse(place, request, static_cast<size_t>(size), batch.status());
     auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
     const bool go_on =
@@ -79,13 +69,6 @@ class BatchStream final : public MessageStream {
               self->Answer(place, std::move(ack));
             });
     if (!go_on) HoldReading();
-  }
-
-  // The client, or a source of its items, is over its rate by so much.
-  void SlowDown(Duration client, Duration source) {
-    if (client > Duration()) ++context_.counters.slowed_by_client;
-    if (source > Duration()) ++context_.counters.slowed_by_source;
-    if (const Duration pause = std::max(client, source); pause > Duration()) PauseReading(pause);
   }
 
   void Refuse(uint64_t place, const Request& request, size_t items, const Status& why) {
@@ -99,8 +82,6 @@ class BatchStream final : public MessageStream {
     Acknowledge(place, SerialiseMessage(response));
   }
 
-  const ServerContext& context_;
-  CallAuth auth_;
   Items items_;
 };
 

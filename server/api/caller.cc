@@ -28,30 +28,30 @@ CallAuth::CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
       rule_(FindMethod(path)),
       credentials_(CredentialsOf(call)) {
   CHECK(rule_ != nullptr, "{} has no rule", path);
-  Recognise();
+  generation_ = authoriser_.generation();
+  caller_ = Recognise(clock_.Now());
   client_ = Authoriser::ClientOf(caller_.ok() ? *caller_ : Caller(), credentials_);
 }
 
-void CallAuth::Recognise() {
-  generation_ = authoriser_.generation();
-  caller_ = authoriser_.Check(*rule_, credentials_);
-  if (caller_.ok()) {
-    caller_->SetBudget(authoriser_.BudgetOf(*caller_, credentials_, clock_.Now()));
-  }
+StatusOr<Caller> CallAuth::Recognise(Instant now) const {
+  ASSIGN_OR_RETURN(Caller caller, authoriser_.Check(*rule_, credentials_));
+  caller.SetBudget(authoriser_.BudgetOf(caller, credentials_, now));
+  return caller;
 }
 
 Status CallAuth::Check() const { return authoriser_.Check(*rule_, credentials_).status(); }
 
 Duration CallAuth::Owes() const {
-  StatusOr<Caller> caller = authoriser_.Check(*rule_, credentials_);
-  if (!caller.ok()) return {};
   const Instant now = clock_.Now();
-  caller->SetBudget(authoriser_.BudgetOf(*caller, credentials_, now));
-  return caller->Owes(now);
+  const StatusOr<Caller> caller = Recognise(now);
+  return caller.ok() ? caller->Owes(now) : Duration();
 }
 
 StatusOr<const Caller*> CallAuth::Get() {
-  if (authoriser_.generation() != generation_) Recognise();
+  if (const uint64_t generation = authoriser_.generation(); generation != generation_) {
+    generation_ = generation;
+    caller_ = Recognise(clock_.Now());
+  }
   RETURN_IF_ERROR(caller_.status());
   return &*caller_;
 }

@@ -35,8 +35,8 @@ class CallAuth {
   [[nodiscard]] StatusOr<const Caller*> Get();
 
  private:
-  // Finds out who calls, as identities are now.
-  void Recognise();
+  // Who calls, as identities are now.
+  [[nodiscard]] StatusOr<Caller> Recognise(Instant now) const;
 
   Authoriser& authoriser_;
   Clock& clock_;

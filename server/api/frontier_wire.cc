@@ -7,7 +7,6 @@
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "grpcpp/support/slice.h"
-#include "server/api/inflate.h"
 #include "server/frontier/frontier_names.h"
 
 namespace freshet {
@@ -187,17 +186,6 @@ uint8_t StatusNumber(FrontierOutcome outcome) {
 }
 
 }  // namespace
-
-StatusOr<std::string> FlatBytes(grpc::ByteBuffer* bytes) {
-  grpc::Slice whole;
-  const bool read = bytes->Length() == 0 || bytes->TrySingleSlice(&whole).ok() ||
-                    bytes->DumpToSingleSlice(&whole).ok();
-  bytes->Clear();
-  if (!read) return InvalidArgument("the message cannot be read");
-  const std::string_view flat(reinterpret_cast<const char*>(whole.begin()), whole.size());
-  if (IsGzip(flat)) return Inflate(flat, limits::kMaxMessageBytes);
-  return std::string(flat);
-}
 
 bool DecodeFrontierItem(std::string_view bytes, FrontierItemMessage* item) {
   Fields fields(bytes);

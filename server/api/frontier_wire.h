@@ -18,10 +18,6 @@
 
 namespace freshet {
 
-// The bytes of a message in one piece, inflated if they are gzip's; `bytes` are let go.
-// InvalidArgument: damaged, or too large.
-[[nodiscard]] StatusOr<std::string> FlatBytes(grpc::ByteBuffer* bytes);
-
 // A URL as it came. Its texts are views of the message. Value type, thread-compatible.
 struct FrontierUrl {
   std::string_view url;

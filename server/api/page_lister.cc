@@ -1,7 +1,6 @@
 #include "server/api/page_lister.h"
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,17 +8,12 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "core/base/limits.h"
 #include "core/base/url.h"
-#include "fmt/format.h"
 #include "freshet/v1/pages.pb.h"
-#include "grpc/support/time.h"
-#include "grpcpp/alarm.h"
 #include "grpcpp/server_context.h"
-#include "server/api/batch.h"
 #include "server/api/caller.h"
-#include "server/api/faults.h"
 #include "server/api/from_proto.h"
+#include "server/api/list_stream.h"
 #include "server/api/to_proto.h"
 #include "server/api/wire.h"
 
@@ -70,85 +64,57 @@ void AddPage(const PageRecord& page, const Explanation& explanation, const Sourc
   }
 }
 
-// Thread-safe: one chunk at a time goes from the background thread over the shards to the wire.
+// One chunk at a time goes from the background thread over the shards to the wire. Thread-safe.
 template <typename Request, typename Response>
-class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
-                     public std::enable_shared_from_this<Lister<Request, Response>> {
+class Lister final : public ListStream {
  public:
-  Lister(const ServerContext& context, grpc::CallbackServerContext* call)
-      : context_(context), call_(*call), admitted_(context.listings.Take()) {}
-  ~Lister() override {
-    if (admitted_) context_.listings.Give();
-  }
-
-  void Begin(const grpc::ByteBuffer& bytes) {
-    self_ = this->shared_from_this();
-    if (!admitted_) {
-      return Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                     fmt::format("{} lists are being made: try again when one of them is done",
-                                 limits::kMaxListings)});
-    }
-    grpc::ByteBuffer shared(bytes);
-    Request request;
-    MessageFaults faults;
-    const Status status = ParseMessage(&shared, &request, &faults, MostBytes(context_));
-    if (!status.ok()) return Finish(GrpcStatusOf(status));
-    if (!faults.texts.empty()) return Finish(GrpcStatusOf(StatusOf(faults.texts.front())));
-    if (request.has_limit()) left_ = request.limit();
-    if (left_ == 0) return Finish(GrpcStatusOf(InvalidArgument("limit: is 0")));
-    StatusOr<ListQuery> query = MakeQuery(request.filter());
-    if (!query.ok()) return Finish(GrpcStatusOf(query.status()));
-    query_ = *std::move(query);
-    if (const Status may = CheckQuery(); !may.ok()) return Finish(GrpcStatusOf(may));
-    if (!absl::WebSafeBase64Unescape(request.page_token(), &token_)) {
-      return Finish(GrpcStatusOf(InvalidArgument("page_token: is none of this server's")));
-    }
-    ReadNext();
-  }
-
-  void OnWriteDone(bool ok) override {
-    written_ = ok;
-    alarm_->Cancel();
-    EndHalfOfWrite();
-  }
-  void OnCancel() override { cancelled_ = true; }
-  void OnDone() override { const auto last = std::move(self_); }
+  using ListStream::ListStream;
 
  private:
+  Status Open(const grpc::ByteBuffer& bytes) override {
+    Request request;
+    RETURN_IF_ERROR(ReadRequest(bytes, &request, MostBytes(context_)));
+    if (request.has_limit()) left_ = request.limit();
+    if (left_ == 0) return InvalidArgument("limit: is 0");
+    ASSIGN_OR_RETURN(query_, MakeQuery(request.filter()));
+    RETURN_IF_ERROR(CheckQuery());
+    if (!absl::WebSafeBase64Unescape(request.page_token(), &token_)) {
+      return InvalidArgument("page_token: is none of this server's");
+    }
+    return absl::OkStatus();
+  }
+
   // A caller with limits lists what lies within them, and says so itself.
   [[nodiscard]] Status CheckQuery() {
-    CallAuth auth(context_.authoriser, context_.clock, PathOf(Request()), call_);
+    CallAuth auth(context_.authoriser, context_.clock, PathOf(Request()), call());
     ASSIGN_OR_RETURN(const Caller* caller, auth.Get());
     if (!caller->limited()) return absl::OkStatus();
     return caller->CheckPage(query_.crawl_id.value_or(""), query_.host);
   }
 
-  void ReadNext() {
-    const bool posted = context_.background.Post([self = this->shared_from_this()] {
-      const Status status = self->ReadChunk();
-      if (!status.ok()) self->Finish(GrpcStatusOf(status));
-    });
-    if (!posted) Finish({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
+  void Read() override {
+    if (const Status status = Find(); !status.ok()) return End(status);
+    Describe();
   }
 
-  // Finds pages that fit and hands them to the shards.
-  Status ReadChunk() {
+  // Pages that fit.
+  Status Find() {
     pages_.clear();
     while (pages_.empty()) {
-      if (cancelled_) return MakeStatus(absl::StatusCode::kCancelled, "cancelled");
+      if (cancelled()) return MakeStatus(absl::StatusCode::kCancelled, "cancelled");
       const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
       ASSIGN_OR_RETURN(ListResult list, context_.store.List(query_, token_, most));
       token_ = std::move(list.next_token);
       pages_ = std::move(list.pages);
       if (token_.empty()) break;
     }
-    Describe();
     return absl::OkStatus();
   }
 
+  // Has the shards say what they know of them.
   void Describe() {
     explanations_.assign(pages_.size(), {});
-    auto self = this->shared_from_this();
+    auto self = std::static_pointer_cast<Lister>(this->shared_from_this());
     context_.router.QueryAll(
         [self](size_t shard, const ShardView& view) {
           const size_t shards = self->context_.router.shards().size();
@@ -158,10 +124,10 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
             self->explanations_[i] = view.state.Explain(page, view.now);
           }
         },
-        [self] { self->Write(); });
+        [self] { self->WriteChunk(); });
   }
 
-  void Write() {
+  void WriteChunk() {
     Response response;
     for (size_t i = 0; i < pages_.size(); ++i) {
       AddPage(pages_[i], explanations_[i], context_.sources, &response);
@@ -170,74 +136,36 @@ class Lister final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     std::string token;
     absl::WebSafeBase64Escape(token_, &token);
     response.set_next_page_token(token);
-    bytes_ = SerialiseMessage(response);
     // A client that does not read holds up the bytes alone.
     std::vector<PageRecord>().swap(pages_);
     std::vector<Explanation>().swap(explanations_);
-    StartTimedWrite();
+    Write(SerialiseMessage(response));
   }
 
-  // A client that reads no further would keep its place for ever.
-  void StartTimedWrite() {
-    halves_left_ = 2;
-    // A new one each time: the last one's callback may not have returned yet.
-    alarm_ = std::make_unique<grpc::Alarm>();
-    alarm_->Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                             gpr_time_from_micros(context_.config.list_write_timeout.micros(),
-                                                  GPR_TIMESPAN)),
-                [this](bool over) {
-                  if (over) call_.TryCancel();
-                  EndHalfOfWrite();
-                });
-    StartWrite(&bytes_);
-  }
-
-  // The write and its alarm both report, in any order. The call goes on, and may end, after the
-  // later of the two, so that neither finds the call or the lister gone.
-  void EndHalfOfWrite() {
-    if (--halves_left_ > 0) return;
-    if (!written_) return Finish({grpc::StatusCode::UNAVAILABLE, "the list was cut off"});
-    if (token_.empty() || left_ == 0) return Finish(grpc::Status::OK);
+  void GoOn() override {
+    if (token_.empty() || left_ == 0) return End(absl::OkStatus());
     ReadNext();
   }
 
-  const ServerContext& context_;
-  grpc::CallbackServerContext& call_;  // until OnDone
-  const bool admitted_;
-  std::shared_ptr<Lister> self_;  // until OnDone
-  std::atomic<bool> cancelled_{false};
   ListQuery query_;
   std::string token_;  // of the store; empty at the start and at the end
   uint64_t left_ = UINT64_MAX;
   std::vector<PageRecord> pages_;
   std::vector<Explanation> explanations_;
-  grpc::ByteBuffer bytes_;  // gRPC's while writing
-  std::unique_ptr<grpc::Alarm> alarm_;
-  std::atomic<int> halves_left_{0};
-  bool written_ = false;
 };
-
-template <typename Request, typename Response>
-grpc::ServerWriteReactor<grpc::ByteBuffer>* StartLister(const ServerContext& context,
-                                                        grpc::CallbackServerContext* call,
-                                                        const grpc::ByteBuffer& request) {
-  const auto lister = std::make_shared<Lister<Request, Response>>(context, call);
-  lister->Begin(request);
-  return lister.get();
-}
 
 }  // namespace
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListing(const ServerContext& context,
                                                          grpc::CallbackServerContext* call,
                                                          const grpc::ByteBuffer& request) {
-  return StartLister<v1::ListPagesRequest, v1::ListPagesResponse>(context, call, request);
+  return StartList<Lister<v1::ListPagesRequest, v1::ListPagesResponse>>(context, call, request);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartExport(const ServerContext& context,
                                                         grpc::CallbackServerContext* call,
                                                         const grpc::ByteBuffer& request) {
-  return StartLister<v1::ExportPagesRequest, v1::ExportPagesResponse>(context, call, request);
+  return StartList<Lister<v1::ExportPagesRequest, v1::ExportPagesResponse>>(context, call, request);
 }
 
 }  // namespace freshet

@@ -12,11 +12,10 @@
 #include "core/base/url.h"
 #include "google/protobuf/arena.h"
 #include "server/api/batch.h"
-#include "server/api/caller.h"
+#include "server/api/caller_stream.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/ingest_service.h"
-#include "server/api/stream.h"
 #include "server/api/to_proto.h"
 #include "server/api/unary.h"
 #include "server/api/wire.h"
@@ -43,16 +42,11 @@ std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments) {
 // --- Crawl
 
 // One worker.
-class CrawlStream final : public MessageStream, public AssignmentSink {
+class CrawlStream final : public CallerStream, public AssignmentSink {
  public:
   CrawlStream(const ServerContext& context, const grpc::CallbackServerContext& call)
-      : context_(context),
-        address_(NetworkText(NetworkOfPeer(call.peer()))),
-        auth_(context.authoriser, context.clock, "/freshet.v1.SchedulerService/Crawl", call) {}
-
-  Status CheckCaller() const override { return auth_.Check(); }
-  const std::string& client() const override { return auth_.client(); }
-  Duration Owes() const override { return auth_.Owes(); }
+      : CallerStream(context, "/freshet.v1.SchedulerService/Crawl", call),
+        address_(NetworkText(NetworkOfPeer(call.peer()))) {}
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     if (!assignments.empty()) SendAssignments(assignments);
@@ -214,17 +208,13 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
     const auto items = static_cast<size_t>(results.results_size());
     Status fault = CheckItemCount("results", results.results_size(), context_.config);
     if (worker_ == kNone) fault = NotIntroduced();
-    const StatusOr<const Caller*> caller = auth_.Get();
+    const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) fault = caller.status();
     if (!fault.ok()) {
       context_.counters.results_refused += items;
       return AnswerResults(place, RefusedBatch(results.sequence(), items, fault));
     }
-    const Duration pause = (*caller)->Pay(items, context_.clock.Now());
-    if (pause > Duration()) {
-      ++context_.counters.slowed_by_client;
-      PauseReading(pause);
-    }
+    Charge(**caller, items);
     Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
     const bool go_on = std::move(batch).Submit(
@@ -291,9 +281,7 @@ class CrawlStream final : public MessageStream, public AssignmentSink {
   static constexpr WorkerId kNone = 0;
   static constexpr WorkerId kGone = UINT64_MAX;
 
-  const ServerContext& context_;
   const std::string address_;
-  CallAuth auth_;
   std::atomic<WorkerId> worker_{kNone};
 };
 
@@ -309,8 +297,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
 
   void Begin(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    grpc::Status status = Read(bytes, MostBytes(context_));
-    if (status.ok()) status = Pay();
+    grpc::Status status = AdmitCaller("/freshet.v1.SchedulerService/Next", context_, *call_, this);
+    if (status.ok()) status = Read(bytes, MostBytes(context_));
     if (status.ok()) status = Enter(request());
     if (!status.ok()) Complete(status);
   }
@@ -345,15 +333,6 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
   void OnDone() override { const std::shared_ptr<NextCall> last = std::move(self_); }
 
  private:
-  grpc::Status Pay() {
-    if (!context_.authoriser.knows_clients()) return grpc::Status::OK;
-    const Credentials credentials = CredentialsOf(*call_);
-    StatusOr<Caller> caller =
-        context_.authoriser.Check(*FindMethod("/freshet.v1.SchedulerService/Next"), credentials);
-    if (!caller.ok()) return GrpcStatusOf(caller.status());
-    return AdmitCall(context_, credentials, &*caller, *call_);
-  }
-
   grpc::Status Enter(const v1::NextRequest& request) {
     const uint32_t most = request.has_max_assignments() ? request.max_assignments() : 1;
     if (most < 1 || most > static_cast<uint32_t>(limits::kMaxAssignmentsPerNext)) {

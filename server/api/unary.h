@@ -29,8 +29,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 
   // Takes in the request, of which no more than `most` bytes are inflated. INVALID_ARGUMENT: there
   // is none, and Answer is all that may follow.
-  [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes,
-                                  size_t most = limits::kMaxMessageBytes) {
+  [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes, size_t most) {
     grpc::ByteBuffer shared(bytes);
     const Status status = ParseMessage(&shared, &request_, &faults_, most);
     if (!status.ok()) return GrpcStatusOf(status);
@@ -93,21 +92,36 @@ grpc::ServerUnaryReactor* Handle(const ServerContext& context, const grpc::ByteB
   return call;
 }
 
-// Gives the caller what it pays from, and has it pay for the call. RESOURCE_EXHAUSTED when it calls
-// too early, with when to call again.
-inline grpc::Status AdmitCall(const ServerContext& context, const Credentials& credentials,
-                              Caller* caller, grpc::CallbackServerContext& info) {
-  const Instant now = context.clock.Now();
-  caller->SetBudget(context.authoriser.BudgetOf(*caller, credentials, now));
-  const Duration wait = caller->PayForCall(now);
+// Has the caller pay for a call. RESOURCE_EXHAUSTED when it calls too early, with when to call
+// again.
+inline grpc::Status PayForCall(const ServerContext& context, const Caller& caller,
+                               grpc::CallbackServerContext& info) {
+  const Duration wait = caller.PayForCall(context.clock.Now());
   if (wait == Duration()) return grpc::Status::OK;
   ++context.counters.refused_by_client;
   // Clients that follow gRPC's rules for retries wait for so long.
   info.AddTrailingMetadata("grpc-retry-pushback-ms", std::to_string(wait.micros() / 1000 + 1));
-  return GrpcStatusOf(caller->TooEarly(wait));
+  return GrpcStatusOf(caller.TooEarly(wait));
 }
 
-// The same for a method that looks at items, and counts as one: `path` is that of its MethodRule.
+// Finds out who calls a method that looks at items, and has them pay for the call: `path` is that
+// of its MethodRule. Before the request is read, which costs more.
+template <typename Request, typename Response>
+grpc::Status AdmitCaller(std::string_view path, const ServerContext& context,
+                         grpc::CallbackServerContext& info, UnaryCall<Request, Response>* call) {
+  const MethodRule* rule = FindMethod(path);
+  CHECK(rule != nullptr, "{} has no rule", path);
+  Credentials credentials;
+  if (context.authoriser.knows_clients()) credentials = CredentialsOf(info);
+  StatusOr<Caller> caller = context.authoriser.Check(*rule, credentials);
+  if (!caller.ok()) return GrpcStatusOf(caller.status());
+  caller->SetBudget(context.authoriser.BudgetOf(*caller, credentials, context.clock.Now()));
+  grpc::Status status = PayForCall(context, *caller, info);
+  call->SetCaller(std::move(credentials), *std::move(caller));
+  return status;
+}
+
+// Handle for a method that looks at items.
 template <typename Request, typename Response>
 grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& context,
                                     grpc::CallbackServerContext& info,
@@ -115,20 +129,13 @@ grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& 
                                     void (*handle)(const ServerContext&,
                                                    UnaryCall<Request, Response>*)) {
   auto* call = new UnaryCall<Request, Response>(reply);
-  const MethodRule* rule = FindMethod(path);
-  CHECK(rule != nullptr, "{} has no rule", path);
-  Credentials credentials;
-  if (context.authoriser.knows_clients()) credentials = CredentialsOf(info);
-  StatusOr<Caller> caller = context.authoriser.Check(*rule, credentials);
-  grpc::Status status = GrpcStatusOf(caller.status());
-  if (status.ok()) status = AdmitCall(context, credentials, &*caller, info);
+  grpc::Status status = AdmitCaller(path, context, info, call);
   if (status.ok()) status = call->Read(request, MostBytes(context));
-  if (!status.ok()) {
+  if (status.ok()) {
+    handle(context, call);
+  } else {
     call->Answer(status);
-    return call;
   }
-  call->SetCaller(std::move(credentials), *caller);
-  handle(context, call);
   return call;
 }
 

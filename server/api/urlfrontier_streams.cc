@@ -9,14 +9,10 @@
 
 #include "core/base/frontier_limits.h"
 #include "core/base/limits.h"
-#include "fmt/format.h"
-#include "grpc/support/time.h"
-#include "grpcpp/alarm.h"
-#include "server/api/batch.h"
-#include "server/api/caller.h"
+#include "server/api/caller_stream.h"
 #include "server/api/faults.h"
 #include "server/api/frontier_wire.h"
-#include "server/api/stream.h"
+#include "server/api/list_stream.h"
 #include "server/api/wire.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
@@ -30,54 +26,27 @@ constexpr size_t kListedAtATime = 256;
 
 // --- URLs that come in
 
-// What both streams have in common. Thread-safe.
-class PutStream : public MessageStream {
- public:
-  PutStream(const ServerContext& context, std::string_view path,
-            const grpc::CallbackServerContext& call, int unacked)
-      : MessageStream(unacked),
-        context_(context),
-        auth_(context.authoriser, context.clock, path, call) {}
-
-  Status CheckCaller() const override { return auth_.Check(); }
-  const std::string& client() const override { return auth_.client(); }
-
- protected:
-  // Whether the caller may put so many. Called in OnMessage.
-  [[nodiscard]] bool Admit(size_t urls) {
-    const StatusOr<const Caller*> caller = auth_.Get();
-    if (!caller.ok()) return false;
-    const Duration pause = (*caller)->Pay(urls, context_.clock.Now());
-    if (pause > Duration()) {
-      ++context_.counters.slowed_by_client;
-      PauseReading(pause);
-    }
-    return true;
-  }
-
-  const ServerContext& context_;
-
- private:
-  CallAuth auth_;
-};
-
 // Thread-safe.
-class PutUrlsStream final : public PutStream {
+class PutUrlsStream final : public CallerStream {
  public:
   PutUrlsStream(const ServerContext& context, const grpc::CallbackServerContext& call)
-      : PutStream(context, "/urlfrontier.URLFrontier/PutURLs", call,
-                  limits::kMaxUnackedUrlsPerStream) {}
+      : CallerStream(context, "/urlfrontier.URLFrontier/PutURLs", call,
+                     limits::kMaxUnackedUrlsPerStream) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
     const uint64_t place = OpenAck();
-    const StatusOr<std::string> flat = FlatBytes(bytes);
+    FlatMessage flat;
     FrontierItemMessage item;
-    if (!flat.ok() || !DecodeFrontierItem(*flat, &item)) {
+    if (!flat.Take(bytes, MostBytes(context_)).ok() || !DecodeFrontierItem(flat.text(), &item)) {
       return Acknowledge(place, EncodeFrontierAck(item.id, FrontierOutcome::kSkipped));
     }
     std::string id(item.id.empty() ? item.info.url : item.id);
-    if (!Admit(1)) return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kFailed));
+    const StatusOr<const Caller*> caller = GetCaller();
+    if (!caller.ok()) {
+      return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kFailed));
+    }
+    Charge(**caller, 1);
     StatusOr<FrontierPut> put = MakeFrontierPut(std::move(item.info));
     if (!item.given || !put.ok()) {
       return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kSkipped));
@@ -97,18 +66,18 @@ class PutUrlsStream final : public PutStream {
 };
 
 // Thread-safe.
-class PutDiscoveredStream final : public PutStream {
+class PutDiscoveredStream final : public CallerStream {
  public:
   PutDiscoveredStream(const ServerContext& context, const grpc::CallbackServerContext& call)
-      : PutStream(context, "/urlfrontier.URLFrontier/PutDiscovered", call,
-                  limits::kMaxUnackedUrlBatchesPerStream) {}
+      : CallerStream(context, "/urlfrontier.URLFrontier/PutDiscovered", call,
+                     limits::kMaxUnackedUrlBatchesPerStream) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
     const uint64_t place = OpenAck();
-    const StatusOr<std::string> flat = FlatBytes(bytes);
+    FlatMessage flat;
     FrontierBatchMessage batch;
-    if (!flat.ok() || !DecodeFrontierBatch(*flat, &batch)) {
+    if (!flat.Take(bytes, MostBytes(context_)).ok() || !DecodeFrontierBatch(flat.text(), &batch)) {
       return Acknowledge(place, EncodeFrontierBatchAck(
                                     batch.id, std::vector(batch.count, FrontierOutcome::kSkipped)));
     }
@@ -116,8 +85,9 @@ class PutDiscoveredStream final : public PutStream {
     std::vector<FrontierOutcome> outcomes(batch.count, FrontierOutcome::kFailed);
     std::vector<FrontierPut> puts;
     std::vector<size_t> positions;
-    const bool admitted = Admit(batch.items.size());
-    for (size_t i = 0; admitted && i < batch.items.size(); ++i) {
+    const StatusOr<const Caller*> caller = GetCaller();
+    if (caller.ok()) Charge(**caller, batch.items.size());
+    for (size_t i = 0; caller.ok() && i < batch.items.size(); ++i) {
       StatusOr<FrontierPut> put = MakeFrontierPut(std::move(batch.items[i]));
       outcomes[i] = FrontierOutcome::kSkipped;
       if (!put.ok()) continue;
@@ -144,16 +114,14 @@ class PutDiscoveredStream final : public PutStream {
 class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                             public std::enable_shared_from_this<GetUrlsStream> {
  public:
-  explicit GetUrlsStream(const ServerContext& context) : frontier_(*context.frontier) {}
+  explicit GetUrlsStream(const ServerContext& context)
+      : frontier_(*context.frontier), most_bytes_(MostBytes(context)) {}
 
   void Begin(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
-    grpc::ByteBuffer shared(bytes);
     urlfrontier::GetParams params;
-    MessageFaults faults;
-    const Status status = ParseMessage(&shared, &params, &faults);
+    const Status status = ReadRequest(bytes, &params, most_bytes_);
     if (!status.ok()) return Finish(GrpcStatusOf(status));
-    if (!faults.texts.empty()) return Finish(GrpcStatusOf(StatusOf(faults.texts.front())));
     if (params.crawl_case() == urlfrontier::GetParams::kCrawlID) {
       pull_->crawl = std::string(FrontierCrawlName(params.crawlid()));
     }
@@ -212,6 +180,7 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   Frontier& frontier_;
+  const size_t most_bytes_;
   std::shared_ptr<GetUrlsStream> self_;  // until OnDone
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
   std::atomic<bool> cancelled_{false};
@@ -224,29 +193,15 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
 // --- Lists
 
-// Read in the background slice by slice, written one at a time. Thread-safe.
-class ListUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
-                             public std::enable_shared_from_this<ListUrlsStream> {
+// Read slice by slice, a message for each URL. Thread-safe.
+class ListUrlsStream final : public ListStream {
  public:
-  ListUrlsStream(const ServerContext& context, grpc::CallbackServerContext* call)
-      : context_(context), call_(*call), admitted_(context.listings.Take()) {}
-  ~ListUrlsStream() override {
-    if (admitted_) context_.listings.Give();
-  }
+  using ListStream::ListStream;
 
-  void Begin(const grpc::ByteBuffer& bytes) {
-    self_ = shared_from_this();
-    if (!admitted_) {
-      return Finish({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                     fmt::format("{} lists are being made: try again when one of them is done",
-                                 limits::kMaxListings)});
-    }
-    grpc::ByteBuffer shared(bytes);
+ private:
+  Status Open(const grpc::ByteBuffer& bytes) override {
     urlfrontier::ListUrlParams params;
-    MessageFaults faults;
-    const Status status = ParseMessage(&shared, &params, &faults);
-    if (!status.ok()) return Finish(GrpcStatusOf(status));
-    if (!faults.texts.empty()) return Finish(GrpcStatusOf(StatusOf(faults.texts.front())));
+    RETURN_IF_ERROR(ReadRequest(bytes, &params, MostBytes(context_)));
     to_skip_ = params.start();
     left_ = params.size() > 0 ? params.size() : limits::kUsualFrontierPage;
     crawl_ = std::string(FrontierCrawlName(params.crawlid()));
@@ -255,25 +210,10 @@ class ListUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                                                          .key = params.key(),
                                                          .filter = params.filter(),
                                                          .ignore_case = params.ignorecase()});
-    ReadNext();
+    return absl::OkStatus();
   }
 
-  void OnWriteDone(bool ok) override {
-    written_ = ok;
-    alarm_->Cancel();
-    EndHalfOfWrite();
-  }
-  void OnCancel() override { cancelled_ = true; }
-  void OnDone() override { const auto last = std::move(self_); }
-
- private:
-  void ReadNext() {
-    const bool posted = context_.background.Post([self = shared_from_this()] { self->Read(); });
-    if (!posted) Finish({grpc::StatusCode::UNAVAILABLE, "the server is shutting down"});
-  }
-
-  void Read() {
-    if (cancelled_) return Finish({grpc::StatusCode::CANCELLED, "cancelled"});
+  void Read() override {
     const Status status =
         scan_->Slice(limits::kFrontierSlice, [this](const FrontierScan::Found& found) {
           if (to_skip_ > 0) {
@@ -284,7 +224,7 @@ class ListUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
           --left_;
           return left_ > 0 && items_.size() < kListedAtATime;
         });
-    if (!status.ok()) return Finish(GrpcStatusOf(status));
+    if (!status.ok()) return End(status);
     GoOn();
   }
 
@@ -301,51 +241,21 @@ class ListUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
     items_.push_back(SerialiseMessage(item));
   }
 
-  void GoOn() {
+  void GoOn() override {
     if (!items_.empty()) {
-      bytes_ = items_.front();
+      grpc::ByteBuffer next = items_.front();
       items_.pop_front();
-      return StartTimedWrite();
+      return Write(next);
     }
-    if (left_ == 0 || scan_->over()) return Finish(grpc::Status::OK);
+    if (left_ == 0 || scan_->over()) return End(absl::OkStatus());
     ReadNext();
   }
 
-  // A client that reads no further would keep its place for ever.
-  void StartTimedWrite() {
-    halves_left_ = 2;
-    alarm_ = std::make_unique<grpc::Alarm>();
-    alarm_->Set(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-                             gpr_time_from_micros(context_.config.list_write_timeout.micros(),
-                                                  GPR_TIMESPAN)),
-                [this](bool over) {
-                  if (over) call_.TryCancel();
-                  EndHalfOfWrite();
-                });
-    StartWrite(&bytes_);
-  }
-
-  // The call goes on after the later of the write and its alarm.
-  void EndHalfOfWrite() {
-    if (--halves_left_ > 0) return;
-    if (!written_) return Finish({grpc::StatusCode::UNAVAILABLE, "the list was cut off"});
-    GoOn();
-  }
-
-  const ServerContext& context_;
-  grpc::CallbackServerContext& call_;  // until OnDone
-  const bool admitted_;
-  std::shared_ptr<ListUrlsStream> self_;  // until OnDone
-  std::atomic<bool> cancelled_{false};
   std::string crawl_;
   std::unique_ptr<FrontierScan> scan_;
   uint64_t to_skip_ = 0;
   uint64_t left_ = 0;
   std::deque<grpc::ByteBuffer> items_;
-  grpc::ByteBuffer bytes_;  // gRPC's while writing
-  std::unique_ptr<grpc::Alarm> alarm_;
-  std::atomic<int> halves_left_{0};
-  bool written_ = false;
 };
 
 template <typename Stream>
@@ -378,9 +288,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(const ServerContext& co
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListUrls(const ServerContext& context,
                                                           grpc::CallbackServerContext* call,
                                                           const grpc::ByteBuffer& request) {
-  const auto stream = std::make_shared<ListUrlsStream>(context, call);
-  stream->Begin(request);
-  return stream.get();
+  return StartList<ListUrlsStream>(context, call, request);
 }
 
 }  // namespace freshet

@@ -225,6 +225,29 @@ bool Parse(std::string_view bytes, google::protobuf::Message* message) {
 
 }  // namespace
 
+Status StatusOf(const TextFault& fault) {
+  return InvalidArgument("{}: is not valid UTF-8", fault.field);
+}
+
+Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
+  CHECK(bytes != nullptr);
+  text_ = {};
+  const bool read = bytes->Length() == 0 || bytes->TrySingleSlice(&whole_).ok() ||
+                    bytes->DumpToSingleSlice(&whole_).ok();
+  // What it came in is as large as the message.
+  bytes->Clear();
+  if (!read) return InvalidArgument("the message cannot be read");
+  const std::string_view flat(reinterpret_cast<const char*>(whole_.begin()), whole_.size());
+  if (IsGzip(flat)) {
+    ASSIGN_OR_RETURN(inflated_, Inflate(flat, most));
+    whole_ = grpc::Slice();
+    text_ = inflated_;
+  } else {
+    text_ = flat;
+  }
+  return absl::OkStatus();
+}
+
 Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
                     MessageFaults* faults) {
   CHECK(message != nullptr && faults != nullptr);
@@ -252,18 +275,16 @@ Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
 
 Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
                     MessageFaults* faults, size_t most) {
-  CHECK(bytes != nullptr);
-  grpc::Slice whole;
-  const bool read = bytes->Length() == 0 || bytes->TrySingleSlice(&whole).ok() ||
-                    bytes->DumpToSingleSlice(&whole).ok();
-  // What it came in is as large as the message.
-  bytes->Clear();
-  if (!read) return InvalidArgument("the message cannot be read");
-  const std::string_view flat(reinterpret_cast<const char*>(whole.begin()), whole.size());
-  if (!IsGzip(flat)) return ParseMessage(flat, message, faults);
-  ASSIGN_OR_RETURN(const std::string inflated, Inflate(flat, most));
-  whole = grpc::Slice();
-  return ParseMessage(inflated, message, faults);
+  FlatMessage flat;
+  RETURN_IF_ERROR(flat.Take(bytes, most));
+  return ParseMessage(flat.text(), message, faults);
+}
+
+Status ReadRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request, size_t most) {
+  grpc::ByteBuffer shared(bytes);
+  MessageFaults faults;
+  RETURN_IF_ERROR(ParseMessage(&shared, request, &faults, most));
+  return faults.texts.empty() ? absl::OkStatus() : StatusOf(faults.texts.front());
 }
 
 grpc::ByteBuffer SerialiseMessage(const google::protobuf::Message& message) {

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/status.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/slice.h"
 
 namespace freshet {
 
@@ -23,11 +23,32 @@ struct TextFault {
   std::string field;  // name of the field in its message
 };
 
+[[nodiscard]] Status StatusOf(const TextFault& fault);
+
 // What there is to say about the bytes of a message beside the message. Value type, thread-
 // compatible.
 struct MessageFaults {
   std::vector<TextFault> texts;  // one for an item and field, by rising item
   size_t items = 0;              // how many there are, when that is why the message is refused
+};
+
+// The bytes of a message in one piece, as they came or inflated. Owner thread only.
+class FlatMessage {
+ public:
+  FlatMessage() = default;
+  FlatMessage(const FlatMessage&) = delete;
+  FlatMessage& operator=(const FlatMessage&) = delete;
+
+  // Takes the bytes, of which no more than `most` are inflated if they are gzip's. InvalidArgument:
+  // damaged, or larger; then text() is empty.
+  [[nodiscard]] Status Take(grpc::ByteBuffer* bytes, size_t most);
+  // Valid as long as this object.
+  [[nodiscard]] std::string_view text() const { return text_; }
+
+ private:
+  grpc::Slice whole_;
+  std::string inflated_;
+  std::string_view text_;
 };
 
 // Reads `message` from `bytes`, which are let go, and inflated, to `most` bytes at most, if they
@@ -40,10 +61,14 @@ struct MessageFaults {
 //
 // Cost: one walk and one parse if all is well; two parses with texts at fault.
 [[nodiscard]] Status ParseMessage(grpc::ByteBuffer* bytes, google::protobuf::Message* message,
-                                  MessageFaults* faults, size_t most = limits::kMaxMessageBytes);
+                                  MessageFaults* faults, size_t most);
 // The same for bytes in one piece.
 [[nodiscard]] Status ParseMessage(std::string_view bytes, google::protobuf::Message* message,
                                   MessageFaults* faults);
+
+// The same for a request without items, where a text that is not UTF-8 is a fault of the whole.
+[[nodiscard]] Status ReadRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message* request,
+                                 size_t most);
 
 [[nodiscard]] grpc::ByteBuffer SerialiseMessage(const google::protobuf::Message& message);
 

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "httplib.h"
+#include "tests/grpc/frontier_client.h"
 #include "tests/grpc/guarded_server.h"
 
 namespace freshet {
@@ -250,6 +251,18 @@ TEST(Limits, OfItemsASecondOverManyStreams) {
     (void)stream->Finish();
   }
   EXPECT_GE(server.clock.Now() - again, Duration::Millis(1450));
+}
+
+// There are crawlers that open a stream for each URL.
+TEST(Limits, OfItemsASecondOverAStreamForEachUrl) {
+  TestServer server([](ServerConfig* config) { config->items_per_second_per_client = 100; });
+  FrontierClient client(server.channel);
+  const Instant begin = server.clock.Now();
+  for (int i = 0; i < 250; ++i) {
+    EXPECT_EQ(client.Put(Discovered("http://a.test/" + std::to_string(i))), "OK");
+  }
+  // 100 came at once, and the last one ends with what it owes.
+  EXPECT_GE(server.clock.Now() - begin, Duration::Millis(1450));
 }
 
 TEST(Limits, OfItemsASecondOfASource) {

@@ -32,7 +32,7 @@ grpc::ByteBuffer Bytes(const std::string& text, size_t slices = 1) {
 Status Parse(const std::string& text, google::protobuf::Message* message, MessageFaults* faults,
              size_t slices = 1) {
   grpc::ByteBuffer bytes = Bytes(text, slices);
-  const Status status = ParseMessage(&bytes, message, faults);
+  const Status status = ParseMessage(&bytes, message, faults, limits::kMaxMessageBytes);
   EXPECT_EQ(bytes.Length(), 0u);
   return status;
 }

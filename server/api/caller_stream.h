@@ -1,0 +1,54 @@
+// Streams whose items are checked against what the caller may do, and paid for from its rate.
+#ifndef FRESHET_SERVER_API_CALLER_STREAM_H_
+#define FRESHET_SERVER_API_CALLER_STREAM_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/limits.h"
+#include "server/api/caller.h"
+#include "server/api/context.h"
+#include "server/api/stream.h"
+
+namespace freshet {
+
+// Thread-safe.
+class CallerStream : public MessageStream {
+ public:
+  // `path` is that of the MethodRule.
+  CallerStream(const ServerContext& context, std::string_view path,
+               const grpc::CallbackServerContext& call,
+               int unacked = limits::kMaxUnackedMessagesPerStream)
+      : MessageStream(unacked),
+        context_(context),
+        auth_(context.authoriser, context.clock, path, call) {}
+
+  Status CheckCaller() const final { return auth_.Check(); }
+  const std::string& client() const final { return auth_.client(); }
+  Duration Owes() const final { return auth_.Owes(); }
+
+ protected:
+  // The caller as identities are now, until the next call. Called in OnMessage.
+  [[nodiscard]] StatusOr<const Caller*> GetCaller() { return auth_.Get(); }
+  // Has the caller pay for items, and reads no further for as long as it is over its rate, or a
+  // source of the items is by `source`. Called in OnMessage.
+  void Charge(const Caller& caller, uint64_t items, Duration source = {}) {
+    const Duration pause = caller.Pay(items, context_.clock.Now());
+    if (pause > Duration()) ++context_.counters.slowed_by_client;
+    if (source > Duration()) ++context_.counters.slowed_by_source;
+    if (const Duration longest = std::max(pause, source); longest > Duration()) {
+      PauseReading(longest);
+    }
+  }
+
+  const ServerContext& context_;
+
+ private:
+  CallAuth auth_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_CALLER_STREAM_H_
