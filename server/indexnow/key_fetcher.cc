@@ -15,9 +15,9 @@
 
 #include "core/base/ip_address.h"
 #include "core/base/limits.h"
+#include "core/base/public_address.h"
 #include "fmt/format.h"
 #include "httplib.h"
-#include "server/base/public_address.h"
 #include "sync/mutex.h"
 
 namespace freshet {

@@ -23,7 +23,7 @@ struct KeyFetch {
 };
 
 // Looks the host up and connects to one of the addresses found, and to no other: what the name
-// means a moment later is not asked. All of them must be public (server/base/public_address.h).
+// means a moment later is not asked. All of them must be public (core/base/public_address.h).
 // HTTPS checks the host's certificate against the system's authorities. No redirect is followed.
 // The answer must be 200 with the key and nothing else but white space around it, at most
 // limits::kMaxKeyFileBytes. Takes at most `timeout` once the name is looked up, which the system's

@@ -1,8 +1,8 @@
 // Which addresses a server may be sent to by what strangers say. A name can mean any address, also
 // one of this machine or of the network that it stands in, which strangers could not reach
 // themselves.
-#ifndef FRESHET_SERVER_BASE_PUBLIC_ADDRESS_H_
-#define FRESHET_SERVER_BASE_PUBLIC_ADDRESS_H_
+#ifndef FRESHET_CORE_BASE_PUBLIC_ADDRESS_H_
+#define FRESHET_CORE_BASE_PUBLIC_ADDRESS_H_
 
 #include "core/base/ip_address.h"
 
@@ -16,4 +16,4 @@ namespace freshet {
 
 }  // namespace freshet
 
-#endif  // FRESHET_SERVER_BASE_PUBLIC_ADDRESS_H_
+#endif  // FRESHET_CORE_BASE_PUBLIC_ADDRESS_H_

@@ -1,4 +1,4 @@
-#include "server/base/public_address.h"
+#include "core/base/public_address.h"
 
 #include <algorithm>
 #include <array>
