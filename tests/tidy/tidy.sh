@@ -30,6 +30,8 @@ forbid '(std::(mutex|shared_mutex|recursive_mutex|condition_variable)|absl::(Mut
   core storage server tools bench tests -- 'lock by sync/mutex.h, whose annotations clang checks'
 forbid '#include [<"](grpc|google/protobuf|freshet/v1|server/|tools/)' storage -- 'storage/ knows neither RPC nor the server'
 forbid '#include "(core|storage|server)/' tools/cli -- 'the clients link the API only'
+forbid '#include "(storage/|server/|tools/(demo|sim|what_if)/|core/([^b]|base/([^ipsu]|i[^p]|p[^u]|s[^t]|u[^n])))|#include [<"](grpc|freshet/v1)' \
+  tools/sitemap -- 'polling sites knows addresses, status and units of the core, and no server'
 # The folders of the server, and its files on top, in the order in which they may use each other.
 top='(server|logging|maintenance|monitor|serving|starting|store_options|verify)\.h'
 forbid '#include "server/([^/]*"|(engine|ports|api|ops)/)' server/base -- 'server/base is below all else of the server'

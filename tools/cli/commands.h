@@ -21,6 +21,7 @@ void AddPageCommands(CLI::App& app, Action& action);      // upsert, remove, rec
 void AddReadCommands(CLI::App& app, Action& action);      // get, list, export
 void AddExplainCommand(CLI::App& app, Action& action);    // explain
 void AddCrawlCommands(CLI::App& app, Action& action);     // next, report, signal
+void AddSitemapCommand(CLI::App& app, Action& action);    // sitemap
 void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, ...
 void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources
 void AddTopCommand(CLI::App& app, Action& action);        // top

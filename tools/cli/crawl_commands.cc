@@ -12,6 +12,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/json.h"
 #include "tools/cli/parse.h"
+#include "tools/cli/poll.h"
 #include "tools/cli/sitemap.h"
 #include "tools/cli/table.h"
 
@@ -231,42 +232,6 @@ struct SignalOptions {
   std::string crawl_id;
   std::string since;
   bool each = false;
-};
-
-using SignalUploader = Uploader<v1::SignalChangesRequest, v1::SignalChangesResponse>;
-
-// Collects the signals of one poll. As long as it fits in one message the server can count the
-// pages of each host itself; beyond that, every message says how large the poll is so far.
-// Thread-compatible.
-class Poll {
- public:
-  // `id` tells it from the other polls of the upload.
-  Poll(uint64_t id, SignalUploader& uploader) : id_(id), uploader_(uploader) {}
-
-  bool Add(const v1::ChangeSignal& signal, uint64_t row) {
-    ++size_;
-    if (batch_.Full() && !Send(true)) return false;
-    *batch_.request.add_signals() = signal;
-    batch_.bytes += signal.ByteSizeLong();
-    batch_.rows.push_back(row);
-    return true;
-  }
-
-  bool End() { return batch_.rows.empty() || Send(size_ > batch_.rows.size()); }
-
- private:
-  bool Send(bool part) {
-    if (part) {
-      batch_.request.set_poll_size(size_);
-      batch_.request.set_poll_id(id_);
-    }
-    return uploader_.Send(std::exchange(batch_, {}));
-  }
-
-  const uint64_t id_;
-  SignalUploader& uploader_;
-  Batch<v1::SignalChangesRequest> batch_;
-  uint64_t size_ = 0;
 };
 
 absl::Status FillSignal(const Row& row, const SignalOptions& options, v1::ChangeSignal* signal) {

@@ -51,6 +51,10 @@ constexpr std::array kPageExamples = {
             "  freshet signal https://example.org/news cdn\n"
             "  freshet signal --sitemap sitemap.xml.gz --since 2024-05-17\n"
             "  tail -f changes.tsv | freshet signal --each\n"},
+    Example{"freshet sitemap",
+            "  freshet sitemap https://example.org/\n"
+            "  freshet sitemap --dry-run sitemap.xml.gz https://example.org/feed.atom\n"
+            "  freshet sitemap --every 30m --source feed https://example.org/feed.rss\n"},
 };
 
 // Of operators.

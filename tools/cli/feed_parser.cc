@@ -153,8 +153,8 @@ struct FeedParser::Impl {
 
   void Text(std::string_view more) {
     if (!fault.empty() || entry_depth == 0 || depth != entry_depth + 1) return;
-    if (field != "loc" && field != "lastmod" && field != "link" && field != "pubDate" &&
-        field != "date" && field != "updated" && field != "modified") {
+    if (field != "loc" && field != "lastmod" && field != "priority" && field != "link" &&
+        field != "pubDate" && field != "date" && field != "updated" && field != "modified") {
       return;
     }
     if (text.size() + more.size() > kMaxFeedTextBytes) {
@@ -186,6 +186,9 @@ struct FeedParser::Impl {
       entry.modified = ParseW3cDate(value);
     } else if (kind == FeedKind::kRss && field == "pubDate") {
       entry.modified = ParseRssDate(value);
+    } else if (kind == FeedKind::kSitemap && field == "priority") {
+      const absl::StatusOr<double> priority = ParseNonNegative(value);
+      if (priority.ok() && *priority <= 1) entry.priority = *priority;
     }
   }
 

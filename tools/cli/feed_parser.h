@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,7 @@ struct FeedEntry {
   std::string url;
   // NotFound: it has no date. InvalidArgument: one that cannot be read.
   absl::StatusOr<google::protobuf::Timestamp> modified = absl::NotFoundError("no lastmod");
+  std::optional<double> priority;  // 0 to 1, of a sitemap; one that cannot be read is none
 };
 
 // A date as RSS has it, such as "Tue, 10 Jun 2003 04:00:00 GMT"; a zone is a number or one of those

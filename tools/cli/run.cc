@@ -76,6 +76,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddReadCommands(app, action);
   AddExplainCommand(app, action);
   AddCrawlCommands(app, action);
+  AddSitemapCommand(app, action);
   AddOperatorCommands(app, action);
   AddTenantCommands(app, action);
   AddReportCommands(app, action);

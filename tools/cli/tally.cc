@@ -25,6 +25,14 @@ void Tally::Refused(uint64_t row, const std::string& name, const std::string& re
 
 void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& status) {
   progress_.Add(1);
+  if (tell_) {
+    const bool taken = status.outcome() == v1::ITEM_OUTCOME_APPLIED ||
+                       status.outcome() == v1::ITEM_OUTCOME_DUPLICATE ||
+                       status.outcome() == v1::ITEM_OUTCOME_OBSERVED_ONLY ||
+                       status.outcome() == v1::ITEM_OUTCOME_STALE;
+    if (!taken) tell_(row, name, status.error());
+    return;
+  }
   for (const std::string& note : status.notes()) {
     progress_.Print(fmt::format("freshet: row {}: {}: {}", row, ShowText(name), ShowText(note)));
   }

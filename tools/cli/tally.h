@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -19,6 +20,12 @@ class Tally {
   // `noun` is what the items are called in the summary, for example "pages".
   Tally(const Session& session, Progress& progress, std::string noun)
       : session_(session), progress_(progress), noun_(std::move(noun)) {}
+
+  // From here on each refused item is told to `refused` alone, and nothing is printed of the
+  // others: the caller has a summary of its own. Called in the thread that books.
+  using Refusal =
+      std::function<void(uint64_t row, const std::string& name, const v1::ItemError& error)>;
+  void Tell(Refusal refused) { tell_ = std::move(refused); }
 
   void Applied(uint64_t items);
   void Item(uint64_t row, const std::string& name, const v1::ItemStatus& status);
@@ -36,6 +43,7 @@ class Tally {
   const Session& session_;
   Progress& progress_;
   std::string noun_;
+  Refusal tell_;
   uint64_t applied_ = 0;
   uint64_t duplicate_ = 0;
   uint64_t observed_only_ = 0;

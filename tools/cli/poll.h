@@ -1,0 +1,52 @@
+// What one poll of a source found, sent as such whatever its size.
+#ifndef FRESHET_TOOLS_CLI_POLL_H_
+#define FRESHET_TOOLS_CLI_POLL_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "tools/cli/upload.h"
+
+namespace freshet::cli {
+
+using SignalUploader = Uploader<v1::SignalChangesRequest, v1::SignalChangesResponse>;
+
+// Collects the signals of one poll. As long as it fits in one message the server can count the
+// pages of each host itself; beyond that, every message says how large the poll is so far.
+// Thread-compatible.
+class Poll {
+ public:
+  // `id` tells it from the other polls of the upload.
+  Poll(uint64_t id, SignalUploader& uploader) : id_(id), uploader_(uploader) {}
+
+  // False when the stream is broken.
+  bool Add(const v1::ChangeSignal& signal, uint64_t row) {
+    ++size_;
+    if (batch_.Full() && !Send(true)) return false;
+    *batch_.request.add_signals() = signal;
+    batch_.bytes += signal.ByteSizeLong();
+    batch_.rows.push_back(row);
+    return true;
+  }
+
+  // Sends what is left.
+  bool End() { return batch_.rows.empty() || Send(size_ > batch_.rows.size()); }
+
+ private:
+  bool Send(bool part) {
+    if (part) {
+      batch_.request.set_poll_size(size_);
+      batch_.request.set_poll_id(id_);
+    }
+    return uploader_.Send(std::exchange(batch_, {}));
+  }
+
+  const uint64_t id_;
+  SignalUploader& uploader_;
+  Batch<v1::SignalChangesRequest> batch_;
+  uint64_t size_ = 0;
+};
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_POLL_H_

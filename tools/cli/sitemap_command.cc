@@ -1,0 +1,330 @@
+// sitemap: polls sitemaps and feeds of sites, once or as long as it runs.
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/cli/commands.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/sitemap_sender.h"
+#include "tools/cli/table.h"
+#include "tools/sitemap/poller.h"
+
+namespace freshet::cli {
+namespace {
+
+using sitemap::DocumentReport;
+using sitemap::Poller;
+using sitemap::PollState;
+
+// How soon a watcher tries again whose server did not answer.
+constexpr Duration kServerRetry = Duration::Seconds(10);
+
+struct SitemapOptions {
+  std::vector<std::string> arguments;
+  NewsOptions news;
+  std::string state;
+  std::string user_agent = "freshet/" FRESHET_VERSION;
+  // As text, for ParseDuration.
+  std::string fetch_timeout;
+  std::string every;
+  std::string min_interval;
+  std::string max_interval;
+  bool watch = false;
+  bool robots = false;
+  bool other_hosts = false;
+  bool dry_run = false;
+};
+
+Instant Now() {
+  return Instant::FromMicros(std::chrono::duration_cast<std::chrono::microseconds>(
+                                 std::chrono::system_clock::now().time_since_epoch())
+                                 .count());
+}
+
+// SIGINT and SIGTERM, once they have been asked to wait: what is under way goes on to its end. They
+// stay so for the rest of the process. Thread-compatible.
+class StopSignals {
+ public:
+  // Before there are other threads, which then leave them alone, too.
+  StopSignals() {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  }
+
+  [[nodiscard]] static bool Came() {
+    sigset_t pending;
+    sigpending(&pending);
+    return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
+  }
+  // Whether one came before the time was over.
+  [[nodiscard]] bool Wait(Duration time) const {
+    const int64_t micros = std::max<int64_t>(time.micros(), 0);
+    const timespec wait{.tv_sec = micros / 1'000'000, .tv_nsec = micros % 1'000'000 * 1000};
+    return sigtimedwait(&signals_, nullptr, &wait) > 0;
+  }
+
+ private:
+  sigset_t signals_{};
+};
+
+absl::Status TakeDuration(const char* option, const std::string& text, Duration* duration) {
+  if (text.empty()) return absl::OkStatus();
+  const auto parsed = ParseDuration(text);
+  if (!parsed.ok()) return Named(option, parsed.status());
+  *duration = Duration::Micros(parsed->seconds() * 1'000'000 + parsed->nanos() / 1000);
+  if (*duration >= Duration::Seconds(1)) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("{}: less than a second", option));
+}
+
+absl::Status FillOptions(const SitemapOptions& options, sitemap::PollerOptions* poller) {
+  poller->fetch.user_agent = options.user_agent;
+  poller->robots = options.robots;
+  poller->other_hosts = options.other_hosts;
+  poller->dry_run = options.dry_run;
+  poller->only_due = options.watch || !options.every.empty();
+  sitemap::IntervalRule& rule = poller->intervals;
+  absl::Status status =
+      TakeDuration("--fetch-timeout", options.fetch_timeout, &poller->fetch.timeout);
+  if (status.ok()) status = TakeDuration("--every", options.every, &rule.first);
+  if (options.min_interval.empty()) rule.least = std::min(rule.least, rule.first);
+  if (options.max_interval.empty()) rule.most = std::max(rule.most, rule.first);
+  if (status.ok()) status = TakeDuration("--min-interval", options.min_interval, &rule.least);
+  if (status.ok()) status = TakeDuration("--max-interval", options.max_interval, &rule.most);
+  if (status.ok() && rule.least > rule.most) {
+    status = absl::InvalidArgumentError("--min-interval is longer than --max-interval");
+  }
+  const bool input = std::count(options.arguments.begin(), options.arguments.end(), "-") > 0;
+  if (status.ok() && poller->only_due && input) {
+    status = absl::InvalidArgumentError("standard input cannot be watched");
+  }
+  return status;
+}
+
+absl::StatusOr<std::string> StatePath(const SitemapOptions& options) {
+  if (!options.state.empty()) return options.state;
+  if (options.news.source.find('/') != std::string::npos || options.news.source.empty()) {
+    return absl::InvalidArgumentError(
+        fmt::format("--source: '{}' is no name of a source", options.news.source));
+  }
+  const std::string name = fmt::format("/freshet/sitemap-{}.db", options.news.source);
+  const char* folder = std::getenv("XDG_STATE_HOME");
+  if (folder != nullptr && *folder == '/') return folder + name;
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home != '\0') return std::string(home) + "/.local/state" + name;
+  return absl::InvalidArgumentError("--state: without HOME there is no default");
+}
+
+std::string_view NameOf(DocumentReport::Result result) {
+  switch (result) {
+    case DocumentReport::Result::kRead:
+      return "read";
+    case DocumentReport::Result::kUnchanged:
+      return "unchanged";
+    case DocumentReport::Result::kFailed:
+      break;
+  }
+  return "failed";
+}
+
+void PrintJson(const Session& session, const DocumentReport& report) {
+  nlohmann::ordered_json object = {
+      {"document", report.document}, {"kind", report.kind}, {"result", NameOf(report.result)}};
+  if (!report.why.empty()) object["error"] = report.why;
+  object["entries"] = report.entries;
+  object["new_pages"] = report.new_pages;
+  object["signals"] = report.signals;
+  object["refused"] = report.refused;
+  object["undated"] = report.undated;
+  object["unreadable_dates"] = report.unreadable;
+  object["future_dates"] = report.future;
+  object["other_hosts"] = report.other_hosts;
+  session.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                << std::endl;
+}
+
+std::string Counted(uint64_t count, std::string_view one, std::string_view more) {
+  return fmt::format("{} {}", ShowCount(count), count == 1 ? one : more);
+}
+
+void PrintLine(const Session& session, const DocumentReport& report) {
+  std::string text = ShowText(report.document) + ": ";
+  if (report.result == DocumentReport::Result::kUnchanged) {
+    session.out() << text << "unchanged" << std::endl;
+    return;
+  }
+  const bool names_pages = report.kind != "index" && report.kind != "robots";
+  text += report.kind + ", ";
+  if (names_pages) {
+    text += fmt::format("{}: {}, {}", Counted(report.entries, "entry", "entries"),
+                        Counted(report.new_pages, "new page", "new pages"),
+                        Counted(report.signals, "signal", "signals"));
+  } else {
+    text += Counted(report.entries, "sitemap", "sitemaps");
+  }
+  const auto add = [&text](uint64_t count, std::string_view what) {
+    if (count > 0) text += fmt::format(", {} {}", ShowCount(count), what);
+  };
+  add(report.refused, "refused");
+  add(report.undated, "without a date");
+  add(report.unreadable, "with a date that cannot be read");
+  add(report.future, "with a date in the future");
+  add(report.other_hosts, "of other hosts left out");
+  session.out() << text << std::endl;
+}
+
+// What the run has come to so far. Thread-compatible.
+class Reports {
+ public:
+  explicit Reports(const Session& session) : session_(session) {}
+
+  void Take(const DocumentReport& report) {
+    if (report.result == DocumentReport::Result::kFailed || report.refused > 0) code_ = kRefused;
+    if (report.result == DocumentReport::Result::kFailed) {
+      session_.Complain(fmt::format("{}: {}", ShowText(report.document), ShowText(report.why)));
+    } else if (!session_.json()) {
+      PrintLine(session_, report);
+    }
+    if (session_.json()) PrintJson(session_, report);
+  }
+  [[nodiscard]] ExitCode code() const { return code_; }
+
+ private:
+  const Session& session_;
+  ExitCode code_ = kAccepted;
+};
+
+ExitCode CodeOf(const absl::Status& status) {
+  return absl::IsUnavailable(status) ? kUnreachable : kRefused;
+}
+
+ExitCode PollOnce(const Session& session, const SitemapOptions& options, Poller& poller,
+                  const Reports& reports) {
+  for (const std::string& argument : options.arguments) {
+    const absl::Status status = poller.Poll(argument, session.input());
+    if (!status.ok()) {
+      // That the server does not answer was said of the document.
+      if (!absl::IsUnavailable(status)) session.Complain(std::string(status.message()));
+      return CodeOf(status);
+    }
+  }
+  return reports.code();
+}
+
+// Polls what is due until a signal comes. What sites do wrong is said and does not end it.
+ExitCode Watch(const Session& session, const SitemapOptions& options, const StopSignals& stop,
+               Poller& poller) {
+  while (true) {
+    Instant next = Instant::Infinite();
+    for (const std::string& argument : options.arguments) {
+      absl::StatusOr<Instant> due = poller.Due(argument);
+      if (due.ok() && *due <= Now()) {
+        const absl::Status status = poller.Poll(argument, session.input());
+        if (absl::IsCancelled(status)) return kAccepted;
+        due = status.ok() ? poller.Due(argument) : absl::StatusOr<Instant>(status);
+      }
+      if (absl::IsUnavailable(due.status())) {
+        due = Now() + kServerRetry;
+      } else if (!due.ok()) {
+        session.Complain(std::string(due.status().message()));
+        return CodeOf(due.status());
+      }
+      next = std::min(next, *due);
+    }
+    if (stop.Wait(next - Now())) return kAccepted;
+  }
+}
+
+ExitCode Sitemap(Session& session, const SitemapOptions& options) {
+  sitemap::PollerOptions polling;
+  absl::Status status = FillOptions(options, &polling);
+  if (!status.ok()) return session.Fail(status);
+  const absl::StatusOr<std::string> path = StatePath(options);
+  if (!path.ok()) return session.Fail(path.status());
+  std::unique_ptr<StopSignals> stop;
+  if (polling.only_due) {
+    stop = std::make_unique<StopSignals>();
+    polling.fetch.cancelled = StopSignals::Came;
+  }
+  const auto state = PollState::Open(*path, options.news.crawl_id);
+  if (!state.ok()) {
+    session.Complain(std::string(state.status().message()));
+    return kBadUsage;
+  }
+  std::unique_ptr<sitemap::Sender> sender;
+  if (options.dry_run) {
+    sender = std::make_unique<NewsPrinter>(session, options.news);
+  } else {
+    status = session.Connect();
+    if (!status.ok()) return session.Fail(status);
+    sender = std::make_unique<NewsSender>(session, options.news);
+  }
+  Reports reports(session);
+  Poller poller(polling, **state, *sender, Now,
+                [&reports](const DocumentReport& report) { reports.Take(report); });
+  if (stop) return Watch(session, options, *stop, poller);
+  return PollOnce(session, options, poller, reports);
+}
+
+void AddFetchOptions(CLI::App& command, SitemapOptions& options) {
+  command.add_flag("--robots", options.robots,
+                   "Read the sitemaps that robots.txt of each URL's site names; so is done for a "
+                   "URL without path");
+  command.add_flag("--other-hosts", options.other_hosts,
+                   "Documents may name pages and sitemaps of other hosts than their own");
+  command.add_option("--user-agent", options.user_agent, "What sites are told")
+      ->capture_default_str();
+  command.add_option("--fetch-timeout", options.fetch_timeout,
+                     "Longest time for one document (60s)");
+}
+
+void AddWatchOptions(CLI::App& command, SitemapOptions& options) {
+  auto* watch = command.add_flag("--watch", options.watch,
+                                 "Stay, and poll again: sooner what changes, later what does not");
+  auto* every =
+      command.add_option("--every", options.every, "The same, with this first interval (1h)");
+  command.add_option("--min-interval", options.min_interval, "Shortest time between polls (5m)");
+  command.add_option("--max-interval", options.max_interval, "Longest time between polls (1d)");
+  command
+      .add_flag("--dry-run", options.dry_run,
+                "Print what would be sent; send nothing, remember nothing")
+      ->excludes(watch)
+      ->excludes(every);
+}
+
+}  // namespace
+
+void AddSitemapCommand(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "sitemap", "Poll sitemaps and feeds: new URLs become pages, newer dates signals");
+  const auto options = std::make_shared<SitemapOptions>();
+  command
+      ->add_option("DOCUMENTS", options->arguments,
+                   "URLs or files (- is standard input) of sitemaps, their indexes, RSS or Atom, "
+                   "plain or gzip; a URL without path is a site, whose robots.txt names them")
+      ->required();
+  command->add_option("--source", options->news.source, "Source of the signals")
+      ->capture_default_str();
+  command->add_option("--crawl-id", options->news.crawl_id, "Namespace of the pages (DEFAULT)");
+  command->add_option("--state", options->state,
+                      "File that remembers what was sent (freshet/sitemap-SOURCE.db in "
+                      "$XDG_STATE_HOME or ~/.local/state)");
+  command->add_flag("--priority", options->news.priority,
+                    "New pages get twice their sitemap's priority as importance");
+  AddFetchOptions(*command, *options);
+  AddWatchOptions(*command, *options);
+  command->callback([options, &action] {
+    action = [options](Session& session) { return Sitemap(session, *options); };
+  });
+}
+
+}  // namespace freshet::cli

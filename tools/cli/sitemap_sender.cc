@@ -1,0 +1,170 @@
+#include "tools/cli/sitemap_sender.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/cli/json.h"
+#include "tools/cli/table.h"
+
+namespace freshet::cli {
+namespace {
+
+v1::PageSpec PageOf(const FeedEntry& entry, const NewsOptions& options) {
+  v1::PageSpec page;
+  page.set_url(entry.url);
+  page.set_crawl_id(options.crawl_id);
+  if (options.priority && entry.priority) page.set_importance(ImportanceOf(*entry.priority));
+  return page;
+}
+
+v1::ChangeSignal SignalOf(const FeedEntry& entry, const NewsOptions& options) {
+  v1::ChangeSignal signal;
+  signal.set_url(entry.url);
+  signal.set_crawl_id(options.crawl_id);
+  signal.set_source(options.source);
+  *signal.mutable_change_time() = *entry.modified;
+  // The same claim again, after a crash, is the same signal.
+  signal.set_signal_id(
+      fmt::format("lastmod {}.{:09}", entry.modified->seconds(), entry.modified->nanos()));
+  return signal;
+}
+
+// Whether the same item may be taken another time.
+bool MayBeTaken(const v1::ItemError& error) {
+  return error.code() != v1::ERROR_CODE_INVALID_ARGUMENT &&
+         error.code() != v1::ERROR_CODE_NOT_FOUND;
+}
+
+}  // namespace
+
+double ImportanceOf(double priority) { return 2 * std::max(priority, 0.05); }
+
+// A stream and what is counted of it.
+template <typename AnyUploader>
+struct NewsSender::Upload {
+  template <typename Open>
+  Upload(NewsSender& sender, const char* noun, Open open)
+      : progress(sender.session_.progress_style(), noun),
+        tally(sender.session_, progress, noun),
+        uploader(sender.session_, tally, open) {
+    // Nothing is booked before something is sent.
+    tally.Tell([&sender](uint64_t row, const std::string& name, const v1::ItemError& error) {
+      sender.Book(row, name, error);
+    });
+  }
+
+  Progress progress;
+  Tally tally;
+  AnyUploader uploader;
+};
+
+NewsSender::NewsSender(Session& session, NewsOptions options)
+    : session_(session),
+      options_(std::move(options)),
+      pages_(v1::PagesService::NewStub(session.channel())),
+      ingest_(v1::IngestService::NewStub(session.channel())) {}
+
+NewsSender::~NewsSender() = default;
+
+void NewsSender::Book(uint64_t row, const std::string& name, const v1::ItemError& error) {
+  const MutexLock lock(mutex_);
+  if (++receipt_.refused <= kMaxNamedRefusals) {
+    session_.Complain(fmt::format("entry {}: {}: {}{}{}", row, ShowText(name), error.field(),
+                                  error.field().empty() ? "" : ": ", ShowText(error.reason())));
+  }
+  if (MayBeTaken(error)) receipt_.again.push_back(row);
+}
+
+bool NewsSender::SendPage(uint64_t row, const FeedEntry& entry) {
+  if (!page_upload_) {
+    page_upload_ = std::make_unique<Upload<PageUploader>>(
+        *this, "pages",
+        [this](grpc::ClientContext* context) { return pages_->UpsertPages(context); });
+  }
+  if (page_batch_.Full() && !page_upload_->uploader.Send(std::exchange(page_batch_, {}))) {
+    return false;
+  }
+  v1::PageSpec& page = *page_batch_.request.add_pages();
+  page = PageOf(entry, options_);
+  page_batch_.bytes += page.ByteSizeLong();
+  page_batch_.rows.push_back(row);
+  return true;
+}
+
+bool NewsSender::SendSignal(uint64_t row, const FeedEntry& entry) {
+  if (!signal_upload_) {
+    signal_upload_ = std::make_unique<Upload<SignalUploader>>(
+        *this, "signals",
+        [this](grpc::ClientContext* context) { return ingest_->SignalChanges(context); });
+    poll_ = std::make_unique<Poll>(1, signal_upload_->uploader);
+  }
+  return poll_->Add(SignalOf(entry, options_), row);
+}
+
+template <typename AnyUploader>
+absl::Status NewsSender::End(Upload<AnyUploader>& upload) const {
+  const grpc::Status status = upload.uploader.Finish();
+  if (status.ok()) return absl::OkStatus();
+  const std::string server = session_.settings().server;
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return absl::UnavailableError(fmt::format("{}: {}", server, status.error_message()));
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+    case grpc::StatusCode::CANCELLED:
+      return absl::UnavailableError(
+          fmt::format("{}: no answer within {} s", server, session_.settings().call_seconds));
+    default:
+      return absl::InternalError(fmt::format("{}: {}", server, status.error_message()));
+  }
+}
+
+absl::StatusOr<sitemap::Receipt> NewsSender::Finish() {
+  absl::Status status;
+  if (page_upload_) {
+    if (!page_batch_.rows.empty()) page_upload_->uploader.Send(std::exchange(page_batch_, {}));
+    status = End(*page_upload_);
+    page_upload_.reset();
+  }
+  if (signal_upload_) {
+    poll_->End();
+    const absl::Status ended = End(*signal_upload_);
+    if (status.ok()) status = ended;
+    poll_.reset();
+    signal_upload_.reset();
+  }
+  const MutexLock lock(mutex_);
+  sitemap::Receipt receipt = std::exchange(receipt_, {});
+  if (!status.ok()) return status;
+  return receipt;
+}
+
+NewsPrinter::NewsPrinter(const Session& session, NewsOptions options)
+    : session_(session), options_(std::move(options)) {}
+
+bool NewsPrinter::SendPage(uint64_t, const FeedEntry& entry) {
+  const v1::PageSpec page = PageOf(entry, options_);
+  if (session_.json()) {
+    session_.out() << fmt::format("{{\"page\":{}}}\n", ToJson(page).dump());
+  } else {
+    session_.out() << "page " << ShowText(entry.url) << '\n';
+  }
+  return true;
+}
+
+bool NewsPrinter::SendSignal(uint64_t, const FeedEntry& entry) {
+  const v1::ChangeSignal signal = SignalOf(entry, options_);
+  if (session_.json()) {
+    session_.out() << fmt::format("{{\"signal\":{}}}\n", ToJson(signal).dump());
+  } else {
+    session_.out() << fmt::format("signal {} {}\n", ShowText(entry.url),
+                                  ShowTime(signal.change_time()));
+  }
+  return true;
+}
+
+absl::StatusOr<sitemap::Receipt> NewsPrinter::Finish() { return sitemap::Receipt(); }
+
+}  // namespace freshet::cli

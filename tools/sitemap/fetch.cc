@@ -1,0 +1,257 @@
+#include "tools/sitemap/fetch.h"
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "tools/sitemap/site_url.h"
+
+namespace freshet::sitemap {
+namespace {
+
+using Outcome = FetchResult::Outcome;
+
+IpAddress AddressOf(const curl_sockaddr& peer) {
+  IpAddress address;
+  if (peer.family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &peer.addr, sizeof(v4));
+    const uint32_t number = ntohl(v4.sin_addr.s_addr);
+    address.pieces[5] = 0xffff;  // as IPv6 maps it
+    address.pieces[6] = static_cast<uint16_t>(number >> 16);
+    address.pieces[7] = static_cast<uint16_t>(number);
+  } else if (peer.family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &peer.addr, sizeof(v6));
+    for (size_t i = 0; i < address.pieces.size(); ++i) {
+      address.pieces[i] =
+          static_cast<uint16_t>(v6.sin6_addr.s6_addr[2 * i] << 8 | v6.sin6_addr.s6_addr[2 * i + 1]);
+    }
+  }
+  return address;
+}
+
+// Libcurl's options are typed by their number alone.
+template <typename T>
+void Set(CURL* curl, CURLoption option, T value) {
+  curl_easy_setopt(curl, option, value);
+}
+
+template <typename T>
+T Get(CURL* curl, CURLINFO info) {
+  T value{};
+  curl_easy_getinfo(curl, info, &value);
+  return value;
+}
+
+// One request and its answer. Thread-compatible.
+class Hop {
+ public:
+  Hop(const SiteUrl& url, const FetchRequest& request, bool only_public, Duration timeout,
+      const FetchOptions& options, Spool& body)
+      : only_public_(only_public),
+        timeout_(timeout),
+        options_(options),
+        body_(body),
+        curl_(curl_easy_init(), curl_easy_cleanup) {
+    SetRequest(url, request);
+    SetLimits();
+  }
+  Hop(const Hop&) = delete;
+  Hop& operator=(const Hop&) = delete;
+
+  FetchResult Run() {
+    FetchResult result;
+    const CURLcode code = curl_easy_perform(curl_.get());
+    result.url = Get<char*>(curl_.get(), CURLINFO_EFFECTIVE_URL);
+    if (const char* peer = Get<char*>(curl_.get(), CURLINFO_PRIMARY_IP)) {
+      const std::optional<IpAddress> address = ParseIpAddress(peer);
+      result.from_public = address && options_.is_public(*address);
+    }
+    if (code == CURLE_OK) {
+      Judge(&result);
+    } else {
+      Explain(code, &result);
+    }
+    return result;
+  }
+  // Where the answer sends us; empty: nowhere.
+  [[nodiscard]] std::string Redirect() const {
+    const char* url = Get<char*>(curl_.get(), CURLINFO_REDIRECT_URL);
+    return url == nullptr ? "" : url;
+  }
+  [[nodiscard]] Duration elapsed() const {
+    return Duration::Micros(Get<curl_off_t>(curl_.get(), CURLINFO_TOTAL_TIME_T));
+  }
+
+ private:
+  void SetRequest(const SiteUrl& url, const FetchRequest& request) {
+    CURL* curl = curl_.get();
+    Set(curl, CURLOPT_URL, url.text.c_str());
+    Set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    Set(curl, CURLOPT_USERAGENT, options_.user_agent.c_str());
+    // What is compressed on its way only; a document that is a gzip file stays one.
+    Set(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
+    if (!request.etag.empty()) AddHeader("If-None-Match: " + request.etag);
+    if (!request.last_modified.empty()) AddHeader("If-Modified-Since: " + request.last_modified);
+    Set(curl, CURLOPT_HTTPHEADER, headers_.get());
+    // A proxy would look names up and connect by itself.
+    Set(curl, CURLOPT_PROXY, "");
+    Set(curl, CURLOPT_NOSIGNAL, 1L);
+    Set(curl, CURLOPT_ERRORBUFFER, error_);
+  }
+
+  void SetLimits() {
+    CURL* curl = curl_.get();
+    const auto millis = [](Duration d) { return static_cast<long>(d.micros() / 1000 + 1); };
+    Set(curl, CURLOPT_CONNECTTIMEOUT_MS, millis(options_.connect_timeout));
+    Set(curl, CURLOPT_TIMEOUT_MS, millis(timeout_));
+    Set(curl, CURLOPT_OPENSOCKETDATA, this);
+    Set(curl, CURLOPT_OPENSOCKETFUNCTION, &Hop::OpenSocket);
+    Set(curl, CURLOPT_WRITEDATA, this);
+    Set(curl, CURLOPT_WRITEFUNCTION, &Hop::Write);
+    Set(curl, CURLOPT_HEADERDATA, this);
+    Set(curl, CURLOPT_HEADERFUNCTION, &Hop::Header);
+    Set(curl, CURLOPT_NOPROGRESS, 0L);
+    Set(curl, CURLOPT_XFERINFODATA, this);
+    Set(curl, CURLOPT_XFERINFOFUNCTION, &Hop::Progress);
+  }
+
+  void AddHeader(const std::string& line) {
+    headers_.reset(curl_slist_append(headers_.release(), line.c_str()));
+  }
+
+  static curl_socket_t OpenSocket(void* self, curlsocktype, curl_sockaddr* peer) {
+    auto& hop = *static_cast<Hop*>(self);
+    const IpAddress address = AddressOf(*peer);
+    if (hop.only_public_ && !hop.options_.is_public(address)) {
+      hop.refused_ = fmt::format("a public site leads to {}, which is not a public address",
+                                 address.none() ? "[::]" : IpAddressText(address));
+      return CURL_SOCKET_BAD;
+    }
+    return socket(peer->family, peer->socktype | SOCK_CLOEXEC, peer->protocol);
+  }
+
+  static size_t Write(const char* data, size_t, size_t size, void* self) {
+    auto& hop = *static_cast<Hop*>(self);
+    hop.read_ += size;
+    if (hop.read_ > kMaxFetchedBytes) {
+      hop.refused_ = fmt::format("larger than {} MiB", kMaxFetchedBytes >> 20);
+      return 0;
+    }
+    if (Get<long>(hop.curl_.get(), CURLINFO_RESPONSE_CODE) != 200) return size;
+    const absl::Status status = hop.body_.Append({data, size});
+    if (status.ok()) return size;
+    hop.broken_ = std::string(status.message());
+    return 0;
+  }
+
+  static size_t Header(const char*, size_t, size_t size, void* self) {
+    auto& hop = *static_cast<Hop*>(self);
+    hop.header_read_ += size;
+    if (hop.header_read_ <= kMaxHeaderBytes) return size;
+    hop.refused_ = fmt::format("more than {} KiB of headers", kMaxHeaderBytes >> 10);
+    return 0;
+  }
+
+  static int Progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    return static_cast<Hop*>(self)->options_.cancelled() ? 1 : 0;
+  }
+
+  [[nodiscard]] std::string Field(const char* name) const {
+    curl_header* header = nullptr;
+    if (curl_easy_header(curl_.get(), name, 0, CURLH_HEADER, -1, &header) != CURLHE_OK) return "";
+    const std::string_view value = header->value;
+    return value.size() <= kMaxValidatorBytes ? std::string(value) : "";
+  }
+
+  void Judge(FetchResult* result) const {
+    const long status = Get<long>(curl_.get(), CURLINFO_RESPONSE_CODE);
+    result->outcome = status == 200                    ? Outcome::kFetched
+                      : status == 304                  ? Outcome::kNotModified
+                      : status == 404 || status == 410 ? Outcome::kNotThere
+                                                       : Outcome::kFailed;
+    result->etag = Field("ETag");
+    result->last_modified = Field("Last-Modified");
+    if (status != 200 && status != 304) result->why = fmt::format("the site answers {}", status);
+    const auto asked = Get<curl_off_t>(curl_.get(), CURLINFO_RETRY_AFTER);
+    if ((status == 429 || status == 503) && asked > 0) {
+      result->retry_after =
+          std::min(kMaxRetryAfter, Duration::Seconds(std::min<int64_t>(asked, 86'400)));
+      result->why += fmt::format(", and to come again in {:.0f} s", result->retry_after->seconds());
+    }
+  }
+
+  void Explain(CURLcode code, FetchResult* result) const {
+    if (!refused_.empty()) {
+      result->outcome = Outcome::kRefused;
+      result->why = refused_;
+    } else if (!broken_.empty()) {
+      result->why = broken_;
+    } else if (code == CURLE_ABORTED_BY_CALLBACK) {
+      result->why = "cut short by a signal";
+    } else if (code == CURLE_OPERATION_TIMEDOUT) {
+      result->why = fmt::format("the site took too long: {}", error_);
+    } else {
+      result->why = *error_ != '\0' ? error_ : curl_easy_strerror(code);
+    }
+  }
+
+  const bool only_public_;
+  const Duration timeout_;
+  const FetchOptions& options_;
+  Spool& body_;
+  const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl_;
+  std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_{nullptr,
+                                                                       curl_slist_free_all};
+  size_t read_ = 0;
+  size_t header_read_ = 0;
+  std::string refused_;
+  std::string broken_;  // why what came cannot be kept
+  char error_[CURL_ERROR_SIZE] = "";
+};
+
+FetchResult Failed(Outcome outcome, std::string why) {
+  FetchResult result;
+  result.outcome = outcome;
+  result.why = std::move(why);
+  return result;
+}
+
+}  // namespace
+
+FetchResult Fetch(const FetchRequest& request, const FetchOptions& options, Spool& body) {
+  std::string next = request.url;
+  bool only_public = request.only_public;
+  Duration left = options.timeout;
+  for (int hops = 0; hops <= kMaxRedirects; ++hops) {
+    if (next.size() > kMaxDocumentUrlBytes) {
+      return Failed(Outcome::kRefused,
+                    fmt::format("its URL is longer than {} bytes", kMaxDocumentUrlBytes));
+    }
+    const absl::StatusOr<SiteUrl> url = ParseSiteUrl(next);
+    if (!url.ok()) return Failed(Outcome::kRefused, std::string(url.status().message()));
+    if (left <= Duration()) {
+      return Failed(Outcome::kFailed, "the site took too long: its redirects used up the time");
+    }
+    if (const absl::Status cleared = body.Clear(); !cleared.ok()) {
+      return Failed(Outcome::kFailed, std::string(cleared.message()));
+    }
+    Hop hop(*url, request, only_public, left, options, body);
+    FetchResult result = hop.Run();
+    next = hop.Redirect();
+    if (next.empty()) return result;
+    only_public = only_public || result.from_public;
+    left = left - hop.elapsed();
+  }
+  return Failed(Outcome::kRefused, fmt::format("more than {} redirects", kMaxRedirects));
+}
+
+}  // namespace freshet::sitemap

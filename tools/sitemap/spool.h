@@ -1,0 +1,44 @@
+// A document of unknown size, held on disk while it is looked at.
+#ifndef FRESHET_TOOLS_SITEMAP_SPOOL_H_
+#define FRESHET_TOOLS_SITEMAP_SPOOL_H_
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/cli/lines.h"
+
+namespace freshet::sitemap {
+
+// A file without a name in the directory for temporary files (TMPDIR): it is gone when the object
+// is, or the process. Thread-compatible.
+class Spool {
+ public:
+  // Internal when no such file can be made.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<Spool>> Create();
+  ~Spool();
+  Spool(const Spool&) = delete;
+  Spool& operator=(const Spool&) = delete;
+
+  // Internal when the disk does not take it.
+  [[nodiscard]] absl::Status Append(std::string_view bytes);
+  // Forgets what it holds.
+  [[nodiscard]] absl::Status Clear();
+  [[nodiscard]] size_t size() const { return size_; }
+
+  // All of it from the beginning, decompressed if it is gzip. At most one reader at a time, and
+  // none while something is appended.
+  [[nodiscard]] std::unique_ptr<cli::ByteSource> Read() const;
+
+ private:
+  explicit Spool(int descriptor) : descriptor_(descriptor) {}
+
+  const int descriptor_;
+  size_t size_ = 0;
+};
+
+}  // namespace freshet::sitemap
+
+#endif  // FRESHET_TOOLS_SITEMAP_SPOOL_H_

@@ -1,0 +1,231 @@
+#include "tools/sitemap/state.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "core/base/status.h"
+
+namespace freshet::sitemap {
+namespace {
+
+constexpr int kVersion = 1;
+
+// What is staged lies in a table of the connection's own, which SQLite keeps on disk.
+constexpr const char* kStaging = R"(
+CREATE TEMP TABLE staged (
+  url TEXT PRIMARY KEY, modified INTEGER NOT NULL, row INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX temp.staged_row ON staged (row);
+)";
+
+// Times and spans are microseconds; 0 is none.
+constexpr const char* kTables = R"(
+CREATE TABLE documents (
+  url TEXT PRIMARY KEY, etag TEXT NOT NULL, last_modified TEXT NOT NULL, polled INTEGER NOT NULL,
+  interval INTEGER NOT NULL, next INTEGER NOT NULL, not_before INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE pages (url TEXT PRIMARY KEY, modified INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+)";
+
+}  // namespace
+
+// A statement that is run over and over. Thread-compatible.
+class PollState::Statement {
+ public:
+  Statement(sqlite3* database, const char* sql) : database_(database) {
+    sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr);
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  // The arguments of the next run, in their order; texts are copied.
+  Statement& Bind(std::string_view text) {
+    sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()),
+                      SQLITE_TRANSIENT);
+    return *this;
+  }
+  Statement& Bind(int64_t number) {
+    sqlite3_bind_int64(statement_, ++bound_, number);
+    return *this;
+  }
+  // True: there is a row, which can be read until Reset.
+  [[nodiscard]] absl::StatusOr<bool> Step() {
+    const int code = sqlite3_step(statement_);
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    return absl::InternalError(sqlite3_errmsg(database_));
+  }
+  void Reset() {
+    sqlite3_reset(statement_);
+    bound_ = 0;
+  }
+  // Runs it without results.
+  [[nodiscard]] absl::Status Run() {
+    const absl::StatusOr<bool> row = Step();
+    Reset();
+    return row.status();
+  }
+  [[nodiscard]] std::string Text(int column) const {
+    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+    return text == nullptr ? "" : text;
+  }
+  [[nodiscard]] int64_t Number(int column) const {
+    return sqlite3_column_int64(statement_, column);
+  }
+
+ private:
+  sqlite3* const database_;
+  sqlite3_stmt* statement_ = nullptr;
+  int bound_ = 0;
+};
+
+PollState::PollState(sqlite3* database) : database_(database, sqlite3_close) {}
+PollState::~PollState() = default;
+
+absl::Status PollState::Failed() const {
+  return absl::InternalError(sqlite3_errmsg(database_.get()));
+}
+
+absl::Status PollState::Execute(const char* sql) {
+  if (sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) == SQLITE_OK) {
+    return absl::OkStatus();
+  }
+  if (sqlite3_errcode(database_.get()) == SQLITE_BUSY) {
+    return absl::FailedPreconditionError("another process has it open");
+  }
+  return Failed();
+}
+
+absl::Status PollState::Prepare(const std::string& crawl_id) {
+  // The lock of the first transaction is kept until the process ends, however it does.
+  RETURN_IF_ERROR(
+      Execute("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+              "PRAGMA temp_store=FILE; BEGIN EXCLUSIVE;"));
+  Statement version(database_.get(), "PRAGMA user_version");
+  const absl::StatusOr<bool> has_version = version.Step();
+  RETURN_IF_ERROR(has_version.status());
+  const int64_t found = version.Number(0);
+  version.Reset();
+  if (found == 0) {
+    RETURN_IF_ERROR(Execute(kTables));
+    RETURN_IF_ERROR(Execute(fmt::format("PRAGMA user_version={}", kVersion).c_str()));
+    Statement put(database_.get(), "INSERT INTO settings VALUES ('crawl_id', ?)");
+    RETURN_IF_ERROR(put.Bind(crawl_id).Run());
+  } else if (found != kVersion) {
+    return absl::FailedPreconditionError(
+        fmt::format("it has version {}, and this program knows {}", found, kVersion));
+  }
+  Statement owner(database_.get(), "SELECT value FROM settings WHERE name='crawl_id'");
+  const absl::StatusOr<bool> has_owner = owner.Step();
+  RETURN_IF_ERROR(has_owner.status());
+  const std::string kept_for = *has_owner ? owner.Text(0) : "";
+  owner.Reset();
+  if (kept_for != crawl_id) {
+    return absl::FailedPreconditionError(
+        fmt::format("it was kept for the crawl id '{}', not '{}'", kept_for, crawl_id));
+  }
+  RETURN_IF_ERROR(Execute("COMMIT"));
+  RETURN_IF_ERROR(Execute(kStaging));
+  const auto make = [this](const char* sql) {
+    return std::make_unique<Statement>(database_.get(), sql);
+  };
+  find_document_ = make("SELECT * FROM documents WHERE url=?");
+  put_document_ = make("INSERT OR REPLACE INTO documents VALUES (?,?,?,?,?,?,?)");
+  find_page_ = make(
+      "SELECT modified, 1 FROM staged WHERE url=?1 UNION ALL "
+      "SELECT modified, 0 FROM pages WHERE url=?1 LIMIT 1");
+  stage_ = make("INSERT OR REPLACE INTO staged VALUES (?,?,?)");
+  unstage_ = make("DELETE FROM staged WHERE row=?");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<PollState>> PollState::Open(const std::string& path,
+                                                           const std::string& crawl_id) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  const mode_t before = umask(077);
+  sqlite3* database = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  std::unique_ptr<PollState> state(new PollState(database));
+  const absl::Status status = code == SQLITE_OK ? state->Prepare(crawl_id) : state->Failed();
+  umask(before);
+  if (status.ok()) return state;
+  return absl::Status(status.code(), fmt::format("the state {}: {}", path,
+                                                 std::string_view(status.message().data(),
+                                                                  status.message().size())));
+}
+
+absl::StatusOr<DocumentState> PollState::FindDocument(const std::string& url) {
+  const absl::StatusOr<bool> found = find_document_->Bind(url).Step();
+  DocumentState document;
+  if (found.ok() && *found) {
+    document.etag = find_document_->Text(1);
+    document.last_modified = find_document_->Text(2);
+    document.polled = Instant::FromMicros(find_document_->Number(3));
+    document.interval = Duration::Micros(find_document_->Number(4));
+    document.next = Instant::FromMicros(find_document_->Number(5));
+    document.not_before = Instant::FromMicros(find_document_->Number(6));
+  }
+  find_document_->Reset();
+  if (!found.ok()) return found.status();
+  return document;
+}
+
+absl::Status PollState::PutDocument(const std::string& url, const DocumentState& document) {
+  return put_document_->Bind(url)
+      .Bind(document.etag)
+      .Bind(document.last_modified)
+      .Bind(document.polled.micros())
+      .Bind(document.interval.micros())
+      .Bind(document.next.micros())
+      .Bind(document.not_before.micros())
+      .Run();
+}
+
+absl::StatusOr<KnownPage> PollState::FindPage(const std::string& url) {
+  const absl::StatusOr<bool> found = find_page_->Bind(url).Step();
+  KnownPage page;
+  if (found.ok() && *found) {
+    page = {true, find_page_->Number(1) != 0, Instant::FromMicros(find_page_->Number(0))};
+  }
+  find_page_->Reset();
+  if (!found.ok()) return found.status();
+  return page;
+}
+
+absl::Status PollState::Begin() {
+  return sqlite3_get_autocommit(database_.get()) != 0 ? Execute("BEGIN") : absl::OkStatus();
+}
+
+absl::Status PollState::Stage(uint64_t row, const std::string& url, Instant modified) {
+  // One transaction for all that a document says: each by itself would be written by itself.
+  RETURN_IF_ERROR(Begin());
+  return stage_->Bind(url).Bind(modified.micros()).Bind(static_cast<int64_t>(row)).Run();
+}
+
+absl::Status PollState::Unstage(uint64_t row) {
+  return unstage_->Bind(static_cast<int64_t>(row)).Run();
+}
+
+absl::Status PollState::Commit(const std::string& url, const DocumentState& document) {
+  RETURN_IF_ERROR(Begin());
+  absl::Status status =
+      Execute("INSERT OR REPLACE INTO pages SELECT url, modified FROM staged; DELETE FROM staged;");
+  if (status.ok()) status = PutDocument(url, document);
+  if (status.ok()) status = Execute("COMMIT");
+  if (!status.ok()) (void)Execute("ROLLBACK");
+  return status;
+}
+
+absl::Status PollState::Forget() {
+  return sqlite3_get_autocommit(database_.get()) != 0 ? absl::OkStatus() : Execute("ROLLBACK");
+}
+
+}  // namespace freshet::sitemap

@@ -1,0 +1,80 @@
+// What a poller of sitemaps knows from before: a file that is behind the server at worst, never
+// ahead of it.
+#ifndef FRESHET_TOOLS_SITEMAP_STATE_H_
+#define FRESHET_TOOLS_SITEMAP_STATE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/units.h"
+
+struct sqlite3;
+
+namespace freshet::sitemap {
+
+// What is known of a document from its last polls. Value type, thread-compatible.
+struct DocumentState {
+  std::string etag;           // of the answer whose entries were all taken; or nothing
+  std::string last_modified;  // likewise
+  Instant polled;             // none: never
+  Duration interval;          // between polls, when it is watched; zero: not yet chosen
+  Instant next;               // when it is due
+  Instant not_before;         // as the site asked; none: it did not
+};
+
+// Whether a page is known, and the latest date that the server has taken of it.
+struct KnownPage {
+  bool known = false;
+  bool staged = false;  // since the last Commit or Forget, so the server may not have it yet
+  Instant modified;     // none: it had no date
+};
+
+// An SQLite database. What one document says is staged while it is sent, and becomes known with
+// Commit alone, once the server has it; without, it is as if nothing had been staged. One process
+// at a time may have a file open. Errors are Internal: the disk, or a file that is none of ours.
+// Owner thread only.
+class PollState {
+ public:
+  // Makes the file and the folders that lead to it, readable by the owner alone, if there is none.
+  // FailedPrecondition: another process has it, it is of another version, or it was kept for pages
+  // of another crawl id.
+  [[nodiscard]] static absl::StatusOr<std::unique_ptr<PollState>> Open(const std::string& path,
+                                                                       const std::string& crawl_id);
+  ~PollState();
+  PollState(const PollState&) = delete;
+  PollState& operator=(const PollState&) = delete;
+
+  [[nodiscard]] absl::StatusOr<DocumentState> FindDocument(const std::string& url);
+  [[nodiscard]] absl::Status PutDocument(const std::string& url, const DocumentState& document);
+
+  // What is staged counts as known.
+  [[nodiscard]] absl::StatusOr<KnownPage> FindPage(const std::string& url);
+  // `row` tells it from the others since the last Commit or Forget.
+  [[nodiscard]] absl::Status Stage(uint64_t row, const std::string& url, Instant modified);
+  // Takes one back that the server has not taken.
+  [[nodiscard]] absl::Status Unstage(uint64_t row);
+  // All that is staged becomes known, together with what is known of its document.
+  [[nodiscard]] absl::Status Commit(const std::string& url, const DocumentState& document);
+  // Nothing is staged any more.
+  [[nodiscard]] absl::Status Forget();
+
+ private:
+  class Statement;
+  explicit PollState(sqlite3* database);
+  [[nodiscard]] absl::Status Execute(const char* sql);
+  [[nodiscard]] absl::Status Failed() const;
+  // The transaction of what is staged, unless it is there.
+  [[nodiscard]] absl::Status Begin();
+  [[nodiscard]] absl::Status Prepare(const std::string& crawl_id);
+
+  const std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
+  std::unique_ptr<Statement> find_document_, put_document_, find_page_, stage_, unstage_;
+};
+
+}  // namespace freshet::sitemap
+
+#endif  // FRESHET_TOOLS_SITEMAP_STATE_H_
