@@ -164,9 +164,15 @@ inline constexpr size_t kMaxRememberedSignalIds = 65'536;
 
 // That have pages or settings.
 inline constexpr size_t kMaxCrawls = 65'535;
-// Those with a share or a maximum of the crawl rate, each of which has an index of its own in every
-// shard, and all others together: a bit of a word for each.
+// Those with a share or a maximum of the crawl rate, or whose pages some workers take alone, each
+// of which has an index of its own in every shard, and all others together: a bit of a word for
+// each.
 inline constexpr size_t kMaxCrawlClasses = 64;
+// Of these, those that workers have named and that have neither share nor maximum: names cost
+// nothing, and operators need some.
+inline constexpr size_t kMaxCrawlsOfWorkers = 32;
+// That one worker may name.
+inline constexpr size_t kMaxCrawlsPerWorker = 16;
 // Pages of a crawl id or host being deleted that one commit of a shard removes, and ids that are
 // looked at for them.
 inline constexpr size_t kDeletionSlice = 256;

@@ -82,6 +82,11 @@ std::vector<CrawlStatus> ShardState::Crawls() const {
   for (uint16_t i = 0; i < crawls.index_limit(); ++i) {
     const CrawlIndex crawl(i);
     if (!crawls.known(crawl)) continue;
+    // One that has a class of its own and nothing else is known to workers alone.
+    const CrawlTable::Terms* terms = crawls.terms(crawl);
+    const bool nothing_set =
+        terms != nullptr && terms->record == CrawlRecord{.crawl_id = crawls.name(crawl)};
+    if (nothing_set && crawls.counters(crawl).pages == 0) continue;
     statuses.push_back({.crawl_id = crawls.name(crawl), .counters = crawls.counters(crawl)});
   }
   return statuses;

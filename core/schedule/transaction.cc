@@ -26,7 +26,8 @@ void AddCrawl(const std::variant<SetCrawl, ForgetCrawl>& crawl, Changes* changes
   const std::string& id = set != nullptr ? set->terms.record.crawl_id : forget->crawl_id;
   std::erase_if(changes->crawls, [&](const CrawlRecord& before) { return before.crawl_id == id; });
   std::erase(changes->removed_crawls, id);
-  if (set != nullptr) {
+  // One that says nothing has a class alone, which is not stored.
+  if (set != nullptr && set->terms.record != CrawlRecord{.crawl_id = id}) {
     changes->crawls.push_back(set->terms.record);
   } else {
     changes->removed_crawls.push_back(id);

@@ -12,6 +12,7 @@
 #include "core/base/limits.h"
 #include "fmt/format.h"
 #include "server/api/from_proto.h"
+#include "server/api/worker_crawls.h"
 
 namespace freshet {
 namespace {
@@ -72,8 +73,7 @@ void AnswerWithCrawl(const ServerContext& context, const CrawlRecord& record, Ca
 
 Status CheckRateTerms(const ServerContext& context, const CrawlRecord& record) {
   if (!record.share && !record.max_rate) return absl::OkStatus();
-  const StatusOr<CrawlPolicy> policy = ResolvePolicy(context.settings.policy());
-  if (!policy.ok() || !policy->plan) return absl::OkStatus();
+  if (!PlansAllPages(context)) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "share, max_rate_per_second: the policy {} plans the rates of all pages "
                     "itself; set another policy first",

@@ -19,6 +19,7 @@
 #include "server/api/to_proto.h"
 #include "server/api/unary.h"
 #include "server/api/wire.h"
+#include "server/api/worker_crawls.h"
 #include "server/base/client_network.h"
 
 namespace freshet {
@@ -171,14 +172,16 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     const StatusOr<Duration> lease = ConvertLease(
         hello.has_lease_duration(), hello.lease_duration(), config.default_lease, config.max_lease);
     if (!lease.ok()) return SendRefusal(lease.status());
-    Enter(hello.worker(), *lease);
+    const StatusOr<ClassSet> takes = ClassesOfWorker(context_, hello.crawl_ids());
+    if (!takes.ok()) return SendRefusal(takes.status());
+    Enter(hello.worker(), *lease, *takes);
   }
 
-  void Enter(const std::string& name, Duration lease) {
+  void Enter(const std::string& name, Duration lease, ClassSet takes) {
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
     const StatusOr<WorkerId> worker = context_.dispatcher.Join(
-        {.name = name, .address = address_, .lease = lease, .waits_until = {}}, self,
-        static_cast<size_t>(context_.config.max_workers));
+        {.name = name, .address = address_, .lease = lease, .takes = takes, .waits_until = {}},
+        self, static_cast<size_t>(context_.config.max_workers));
     if (!worker.ok()) return SendRefusal(worker.status());
     WorkerId none = kNone;
     if (!worker_.compare_exchange_strong(none, *worker)) {
@@ -353,6 +356,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
         ConvertLease(request.has_lease_duration(), request.lease_duration(), config.default_lease,
                      config.max_lease);
     if (!lease.ok()) return GrpcStatusOf(lease.status());
+    const StatusOr<ClassSet> takes = ClassesOfWorker(context_, request.crawl_ids());
+    if (!takes.ok()) return GrpcStatusOf(takes.status());
     if (const Status why = context_.dispatcher.stalled(); !why.ok()) {
       OnStall(why);
       return grpc::Status::OK;
@@ -363,6 +368,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
         {.name = name_,
          .address = address_,
          .lease = *lease,
+         .takes = *takes,
          .waiter = true,
          .waits_until = context_.clock.Now() + std::max(*wait, kMinNextWait)},
         shared_from_this(), static_cast<size_t>(config.max_workers));

@@ -76,12 +76,12 @@ std::vector<ClassTerms> Crawls::TermsOfClasses() const {
 }
 
 StatusOr<CrawlClass> Crawls::ClassFor(const CrawlRecord& record) {
-  if (!OfRate(record)) return CrawlClass{0};
+  if (!OfRate(record) && !of_workers_.contains(record.crawl_id)) return CrawlClass{0};
   if (const auto it = classes_.find(record.crawl_id); it != classes_.end()) return it->second;
   if (classes_.size() + 1 >= limits::kMaxCrawlClasses) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       "crawl_id: {} crawl ids have, or had since the start, a share or a maximum "
-                      "of the rate, the most there can be",
+                      "of the rate or workers of their own, the most there can be",
                       classes_.size());
   }
   const auto crawl_class = static_cast<CrawlClass>(classes_.size() + 1);
@@ -92,13 +92,71 @@ StatusOr<CrawlClass> Crawls::ClassFor(const CrawlRecord& record) {
 // --- Changes ---
 
 void Crawls::Set(const std::string& crawl_id, Change change, Done done) {
+  Enqueue({.crawl_id = crawl_id, .change = std::move(change), .done = std::move(done)});
+}
+
+void Crawls::Enqueue(Pending pending) {
   {
     const MutexLock lock(mutex_);
-    pending_.push_back(
-        {.crawl_id = crawl_id, .change = std::move(change), .done = std::move(done)});
+    pending_.push_back(std::move(pending));
     if (pending_.size() > 1) return;
   }
   StoreFirst();
+}
+
+StatusOr<bool> Crawls::GiveToWorkers(const std::string& crawl_id) {
+  if (of_workers_.contains(crawl_id)) return false;
+  const bool classed = classes_.contains(crawl_id);
+  size_t only_theirs = 0;
+  for (const std::string& id : of_workers_) {
+    const auto it = by_id_.find(id);
+    if (it == by_id_.end() || !OfRate(it->second.record)) ++only_theirs;
+  }
+  if (!classed && only_theirs >= limits::kMaxCrawlsOfWorkers) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "crawl_ids: workers have named {} crawl ids since the start, the most there "
+                      "can be",
+                      only_theirs);
+  }
+  of_workers_.insert(crawl_id);
+  const StatusOr<CrawlClass> crawl_class = ClassFor({.crawl_id = crawl_id});
+  if (crawl_class.ok()) return true;
+  of_workers_.erase(crawl_id);
+  return crawl_class.status();
+}
+
+StatusOr<ClassSet> Crawls::ClassesOf(const std::vector<std::string>& crawl_ids) {
+  ClassSet classes = 0;
+  std::vector<std::string> added;
+  Status refused;
+  {
+    const MutexLock lock(mutex_);
+    for (const std::string& crawl_id : crawl_ids) {
+      const StatusOr<bool> is_new = GiveToWorkers(crawl_id);
+      if (!is_new.ok()) {
+        refused = is_new.status();
+        break;
+      }
+      if (*is_new) added.push_back(crawl_id);
+      classes |= SetOf(classes_.at(crawl_id));
+    }
+  }
+  // Also where a later one is refused: the class is there.
+  for (const std::string& crawl_id : added) {
+    const auto done = [this, crawl_id](const Status& status, const CrawlRecord&) {
+      if (status.ok()) return;
+      spdlog::error("workers of crawl {} get nothing: {}", crawl_id, status.ToString());
+      // The next that names it has it tried again.
+      const MutexLock lock(mutex_);
+      of_workers_.erase(crawl_id);
+    };
+    Enqueue({.crawl_id = crawl_id,
+             .change = [](CrawlRecord*) { return absl::OkStatus(); },
+             .done = done,
+             .store = false});
+  }
+  RETURN_IF_ERROR(refused);
+  return classes;
 }
 
 StatusOr<CrawlTable::Terms> Crawls::Stage(const Pending& pending) {
@@ -130,6 +188,7 @@ Status Crawls::StageFirst(Staged* staged) {
   Pending& first = pending_.front();
   StatusOr<CrawlTable::Terms> terms = Stage(first);
   staged->done = std::move(first.done);
+  staged->store = first.store;
   if (terms.ok()) {
     staged->terms = *std::move(terms);
     return absl::OkStatus();
@@ -161,7 +220,9 @@ void Crawls::StoreFirst() {
 
 Event Crawls::EventOf(const Staged& staged, bool store) {
   const CrawlTable::Terms& terms = staged.terms;
-  if (Blank(terms.record)) return ForgetCrawl{.crawl_id = terms.record.crawl_id, .store = store};
+  store = store && staged.store;
+  const bool blank = Blank(terms.record) && terms.crawl_class == 0;
+  if (blank) return ForgetCrawl{.crawl_id = terms.record.crawl_id, .store = store};
   return SetCrawl{.terms = terms, .store = store};
 }
 

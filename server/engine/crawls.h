@@ -46,6 +46,12 @@ class Crawls {
   // or this refuses is told at once and leaves no trace. ResourceExhausted: all classes are taken.
   // InvalidArgument: the shares sum to more than 1.
   void Set(const std::string& crawl_id, Change change, Done done) FRESHET_EXCLUDES(mutex_);
+  // The classes of these crawl ids, canonical ones, for a worker that takes pages of them alone.
+  // Each that had none gets one, until the next start, and its pages follow, some thousand at a
+  // time: until then such a worker is not given them. ResourceExhausted: there are
+  // limits::kMaxCrawlsOfWorkers already, or all classes are taken.
+  [[nodiscard]] StatusOr<ClassSet> ClassesOf(const std::vector<std::string>& crawl_ids)
+      FRESHET_EXCLUDES(mutex_);
   // A shard has no page of this crawl id any more, which is being deleted. Once all have said so,
   // its record goes.
   void OnEmptied(uint16_t shard, const std::string& crawl_id) FRESHET_EXCLUDES(mutex_);
@@ -66,11 +72,13 @@ class Crawls {
     std::string crawl_id;
     Change change;
     Done done;
+    bool store = true;  // else only its class changes
   };
   // A change that is being stored.
   struct Staged {
     CrawlTable::Terms terms;
     Done done;
+    bool store = true;
   };
 
   // The first of the pending changes goes on, and those after it that are refused.
@@ -78,7 +86,10 @@ class Crawls {
   // Not OK: it is refused, and not among the pending ones any more.
   [[nodiscard]] Status StageFirst(Staged* staged) FRESHET_REQUIRES(mutex_);
   [[nodiscard]] StatusOr<CrawlTable::Terms> Stage(const Pending& pending) FRESHET_REQUIRES(mutex_);
+  void Enqueue(Pending pending) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] StatusOr<CrawlClass> ClassFor(const CrawlRecord& record) FRESHET_REQUIRES(mutex_);
+  // True: it is a new one.
+  [[nodiscard]] StatusOr<bool> GiveToWorkers(const std::string& crawl_id) FRESHET_REQUIRES(mutex_);
   void OnStored(const std::shared_ptr<Staged>& staged, const Reply& reply) FRESHET_EXCLUDES(mutex_);
   void TellOthers(const std::shared_ptr<Staged>& staged);
   void Finish(const Staged& staged, const Status& status) FRESHET_EXCLUDES(mutex_);
@@ -92,6 +103,7 @@ class Crawls {
   std::map<std::string, Known, std::less<>> by_id_ FRESHET_GUARDED_BY(mutex_);
   // Whose pages compete in which class; one that needs it no more keeps it until the next start.
   std::map<std::string, CrawlClass, std::less<>> classes_ FRESHET_GUARDED_BY(mutex_);
+  std::set<std::string, std::less<>> of_workers_ FRESHET_GUARDED_BY(mutex_);  // workers named them
   std::deque<Pending> pending_ FRESHET_GUARDED_BY(mutex_);  // the first one is being stored
   std::map<std::string, std::set<uint16_t>> emptied_ FRESHET_GUARDED_BY(mutex_);
 };

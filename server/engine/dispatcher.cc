@@ -8,8 +8,8 @@
 #include "core/base/limits.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/shard_state.h"
-#include "server/base/countdown.h"
 #include "server/base/stopping.h"
+#include "server/engine/dispatcher_refill.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
@@ -28,14 +28,6 @@ constexpr Duration kIdle = Duration::Millis(500);
 constexpr size_t kRecentAssignments = 50;
 // Of workers whose allowance is remembered: those that can be there, and as many that were.
 constexpr size_t kRememberedNames = 2 * limits::kMaxWorkers;
-// While workers that have answered want pages, newcomers get every fourth: names are free, and any
-// number of them must not take the crawl rate from who does the work.
-constexpr int kProvenInRow = 3;
-// Ticks that are closer together are used together, this long after one another: far below
-// Pacer::kUsualLateness, and a message to each worker then costs less than the rest.
-constexpr Duration kTogether = Duration::Micros(250);
-// Of these, what one worker gets before it is another's turn.
-constexpr double kLongestRun = 32;
 // For what is on its way when the time of one that lingers is over.
 constexpr Duration kLastWait = Duration::Millis(100);
 
@@ -49,21 +41,6 @@ size_t MostWaiters(size_t max_workers) {
 }
 
 }  // namespace
-
-struct Dispatcher::Refill {
-  explicit Refill(size_t shards) : bid(shards), settled(shards), bids(shards) {}
-
-  Countdown bid;      // shards that have said what they have
-  Countdown settled;  // shards that have leased what they were told to
-  Instant asked;
-  std::vector<LeaseTerms> terms;
-  std::vector<WorkerId> workers;                       // by term
-  std::vector<std::optional<Assignment>> assignments;  // by term
-  std::vector<ShardBid> bids;                          // by shard
-  TickOwners owners;
-  std::vector<CrawlClass> classes;  // by term that has a page, where ticks have owners
-  bool cut = false;                 // RankedBids::cut
-};
 
 struct Dispatcher::Actions {
   struct Delivery {
@@ -152,6 +129,7 @@ StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<Assignmen
                       waiting_);
   }
   const WorkerId id = next_worker_++;
+  if (terms.takes != kAllClasses) ++restricted_;
   if (terms.waiter) {
     ++waiting_;
     waiters_.emplace(terms.waits_until, id);
@@ -222,6 +200,7 @@ void Dispatcher::Dismiss(WorkerId id) {
   const auto it = workers_.find(id);
   CHECK(it != workers_.end());
   Worker& worker = it->second;
+  if (worker.terms.takes != kAllClasses) --restricted_;
   if (worker.terms.waiter) --waiting_;
   if (worker.terms.waiter || worker.lingers) EndWait(id, worker);
   if (worker.crowded) {
@@ -237,58 +216,6 @@ void Dispatcher::GiveBack(const std::vector<LeaseId>& leases) {
   for (const LeaseId lease : leases) {
     router_.SubmitAlways(SlotOfLease(lease), ReturnLease{lease}, nullptr);
   }
-}
-
-void Dispatcher::Queue(WorkerId id, Worker& worker) {
-  if (worker.queued || !worker.has_credit()) return;
-  worker.queued = true;
-  PutInTurn(id, worker);
-}
-
-void Dispatcher::PutInTurn(WorkerId id, const Worker& worker) {
-  (allowances_.proven(worker.terms.name) ? in_turn_ : newcomers_in_turn_).push_back(id);
-}
-
-void Dispatcher::CountInRow(bool newcomer, int& proven) {
-  proven = newcomer ? 0 : std::min(proven + 1, kProvenInRow);
-}
-
-std::optional<WorkerId> Dispatcher::NextInTurn() {
-  const bool newcomer_first = planned_in_row_ >= kProvenInRow;
-  std::optional<WorkerId> id = NextOf(newcomer_first ? newcomers_in_turn_ : in_turn_);
-  const bool found = id.has_value();
-  if (!found) id = NextOf(newcomer_first ? in_turn_ : newcomers_in_turn_);
-  if (id) CountInRow(/*newcomer=*/found == newcomer_first, planned_in_row_);
-  return id;
-}
-
-std::optional<WorkerId> Dispatcher::NextOf(std::deque<WorkerId>& queue) {
-  while (!queue.empty()) {
-    const WorkerId id = queue.front();
-    queue.pop_front();
-    const auto it = workers_.find(id);
-    if (it == workers_.end()) continue;
-    Worker& worker = it->second;
-    worker.queued = false;
-    if (!worker.has_credit()) continue;
-    const auto why = allowances_.FullBy(worker.terms.name, worker.terms.address);
-    if (!why) {
-      allowances_.Reserve(worker.terms.name, worker.terms.address);
-      return id;
-    }
-    worker.queued = worker.full = true;
-    worker.crowded = why->newcomers;
-    worker.crowded ? crowded_.push_back(id) : full_[worker.terms.name].push_back(id);
-  }
-  return std::nullopt;
-}
-
-bool Dispatcher::TakesMore(WorkerId id) {
-  const Worker& worker = workers_.at(id);
-  if (!worker.has_credit()) return false;
-  if (allowances_.FullBy(worker.terms.name, worker.terms.address)) return false;
-  allowances_.Reserve(worker.terms.name, worker.terms.address);
-  return true;
 }
 
 // What was set aside did not come about.
@@ -407,7 +334,10 @@ void Dispatcher::ExpireWaiters(Instant now, Actions* actions) {
   while (!waiters_.empty() && waiters_.begin()->first <= now) {
     const WorkerId id = waiters_.begin()->second;
     Worker& worker = workers_.at(id);
-    if (worker.reserved == 0) {
+    if (worker.reserved == 0 && MayYetBeServed(worker)) {
+      worker.held_for = open_refill_;
+      SetWait(id, worker, now + kMinBarrenWait);
+    } else if (worker.reserved == 0) {
       actions->For(id, worker.sink).outlook = Outlook::kTimeOut;
       Dismiss(id);
     } else if (worker.lingers) {
@@ -510,27 +440,19 @@ void Dispatcher::Plan(Instant now, Actions* actions) {
   auto refill = std::make_shared<Refill>(router_.shards().size());
   refill->asked = now;
   planned_in_row_ = proven_in_row_;
-  // Ticks that are used together go to one worker, so that they take one message.
-  const double together = pacer_.rate().per_second() * kTogether.seconds();
-  const auto run = static_cast<size_t>(std::clamp(together, 1.0, kLongestRun));
-  std::optional<WorkerId> id;
+  Instant at = last_at_;
   for (size_t i = 0; i < count; ++i) {
-    if (i % run == 0 || !TakesMore(*id)) {
-      if (id) Queue(*id, workers_.at(*id));
-      id = NextInTurn();
-      if (!id) break;
-    }
-    Worker& worker = workers_.at(*id);
-    ++worker.reserved;
-    last_at_ = std::max(last_at_, TickAfter(ahead + i - std::min(i, overdue), now));
-    refill->workers.push_back(*id);
-    refill->terms.push_back(
-        {.at = last_at_, .worker = worker.terms.name, .lease = worker.terms.lease});
+    at = std::max(at, TickAfter(ahead + i - std::min(i, overdue), now));
+    refill->terms.push_back({.at = at, .worker = {}, .lease = {}});
   }
-  if (id) Queue(*id, workers_.at(*id));
+  restricted_ > 0 ? AskForAnybody(refill.get()) : AskInTurn(refill.get());
   if (refill->terms.empty()) return;
+  last_at_ = refill->terms.back().at;
   in_refill_ = refill->terms.size();
+  const ClassSet takers = refill->owners.takers;
   refill->owners = shares_.Next(refill->terms.size(), refill->terms.front().at);
+  refill->owners.takers = asked_for_ = takers;
+  if (refill->open) open_refill_ = ++refills_;
   actions->refill = std::move(refill);
 }
 
@@ -579,14 +501,6 @@ void Dispatcher::Send(const std::shared_ptr<Refill>& refill) {
     };
     shards[shard]->Submit(std::move(request));
   }
-}
-
-RankedBids Dispatcher::Rank(const Refill& refill) {
-  std::vector<Instant> ticks;
-  for (const LeaseTerms& terms : refill.terms) ticks.push_back(terms.at);
-  const MutexLock lock(groups_mutex_);
-  GroupLedger* const ledger = refill.bids.size() > 1 ? &groups_ : nullptr;
-  return RankBids(refill.bids, ticks, refill.owners, ranking_, ledger);
 }
 
 void Dispatcher::OnGroups(uint16_t shard, const std::vector<GroupStanding>& standings) {
@@ -645,6 +559,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
           in_refill_);
     const Instant now = clock_.Now();
     in_refill_ = 0;
+    open_refill_ = 0;
     // There is no tick for it any more if the rate went to zero meanwhile.
     const bool no_use = stopping_ || paused_ || pacer_.rate() == Rate();
     bool any = false;
@@ -655,6 +570,7 @@ void Dispatcher::Finish(const std::shared_ptr<Refill>& refill) {
       std::optional<Assignment>& assignment = refill->assignments[i];
       any |= assignment.has_value();
       short_of_pages |= !assignment;
+      if (worker == kNobody) continue;
       if (assignment && !refill->classes.empty()) shares_.Use(refill->classes[i]);
       allowances_.Settle(refill->terms[i].worker);
       LetIn(refill->terms[i].worker);

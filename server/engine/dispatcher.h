@@ -26,12 +26,11 @@
 #include "server/engine/limited_ranking.h"
 #include "server/engine/router.h"
 #include "server/engine/tick_shares.h"
+#include "server/engine/turn_queue.h"
 #include "server/engine/worker_allowance.h"
 #include "sync/mutex.h"
 
 namespace freshet {
-
-using WorkerId = uint64_t;
 
 // What a worker can expect after a delivery.
 enum class Outlook : uint8_t {
@@ -59,6 +58,7 @@ struct WorkerTerms {
   std::string name;
   std::string address;  // where it comes from, without the port
   Duration lease;
+  ClassSet takes = kAllClasses;  // classes of crawl ids; it is given their pages only
   // A waiter is served once: after its first assignments only what is set aside for it already
   // follows, and at `waits_until` it is told that nothing came.
   bool waiter = false;
@@ -167,6 +167,7 @@ class Dispatcher {
     bool queued = false;              // is in one of the queues, or in full_
     bool full = false;                // is in full_ or crowded_
     bool crowded = false;             // is in crowded_
+    uint64_t held_for = 0;            // the open refill that its end has waited for
     std::optional<Duration> lingers;  // its patience
     [[nodiscard]] bool has_credit() const { return credit > reserved && !(terms.waiter && served); }
   };
@@ -178,6 +179,13 @@ class Dispatcher {
   struct Refill;
   // What is to be done once the lock is free.
   struct Actions;
+  // Ticks that are closer together are used together, this long after one another: far below
+  // Pacer::kUsualLateness, and a message to each worker then costs less than the rest.
+  static constexpr Duration kTogether = Duration::Micros(250);
+  // Finds the workers of an open refill.
+  class OpenTurns;
+  // No worker has this id.
+  static constexpr WorkerId kNobody = 0;
 
   void Run();
   void ExpireWaiters(Instant now, Actions* actions) FRESHET_REQUIRES(mutex_);
@@ -191,12 +199,23 @@ class Dispatcher {
   // Of what is ready, what no tick that has passed will use.
   [[nodiscard]] size_t Ahead(Instant now) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool CanPlan(Instant now) const FRESHET_REQUIRES(mutex_);
-  [[nodiscard]] std::optional<WorkerId> NextInTurn() FRESHET_REQUIRES(mutex_);
+  // The next that takes pages of all these classes.
+  [[nodiscard]] std::optional<WorkerId> NextInTurn(ClassSet classes) FRESHET_REQUIRES(mutex_);
   // Whether a worker whose turn it is takes another one; if so, that is counted.
   [[nodiscard]] bool TakesMore(WorkerId id) FRESHET_REQUIRES(mutex_);
   static void CountInRow(bool newcomer, int& proven);
-  [[nodiscard]] std::optional<WorkerId> NextOf(std::deque<WorkerId>& queue)
+  [[nodiscard]] std::optional<WorkerId> NextOf(TurnQueue& queue, ClassSet classes)
       FRESHET_REQUIRES(mutex_);
+  // Whether a worker whose turn it is takes a page; one that holds all that it may waits for room.
+  [[nodiscard]] bool KeepsTurn(WorkerId id) FRESHET_REQUIRES(mutex_);
+  // What those in turn take.
+  [[nodiscard]] ClassSet TakenInTurn() FRESHET_REQUIRES(mutex_);
+  // The two ways to ask for pages, for so many terms or fewer: for workers that are chosen before,
+  // each of which takes any page; or for whoever takes the page, where some take only some.
+  void AskInTurn(Refill* refill) FRESHET_REQUIRES(mutex_);
+  void AskForAnybody(Refill* refill) FRESHET_REQUIRES(mutex_);
+  // A page that is being asked for may still be for the worker, whose time is over.
+  [[nodiscard]] bool MayYetBeServed(const Worker& worker) const FRESHET_REQUIRES(mutex_);
   [[nodiscard]] bool AnyInTurn() const FRESHET_REQUIRES(mutex_) {
     return !in_turn_.empty() || !newcomers_in_turn_.empty();
   }
@@ -223,7 +242,8 @@ class Dispatcher {
 
   void Send(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(groups_mutex_);
   void SettleBids(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(groups_mutex_);
-  [[nodiscard]] RankedBids Rank(const Refill& refill) FRESHET_EXCLUDES(groups_mutex_);
+  [[nodiscard]] RankedBids Rank(Refill& refill) FRESHET_EXCLUDES(groups_mutex_)
+      FRESHET_EXCLUDES(mutex_);
   void Finish(const std::shared_ptr<Refill>& refill) FRESHET_EXCLUDES(mutex_);
 
   Router& router_;
@@ -245,10 +265,15 @@ class Dispatcher {
   WorkerId next_worker_ FRESHET_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<WorkerId, Worker> workers_ FRESHET_GUARDED_BY(mutex_);
   // In turn; may hold some that are not.
-  std::deque<WorkerId> in_turn_ FRESHET_GUARDED_BY(mutex_);
-  std::deque<WorkerId> newcomers_in_turn_ FRESHET_GUARDED_BY(mutex_);
-  int proven_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;   // were served since the last newcomer
-  int planned_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;  // or will be if every term gets a page
+  TurnQueue in_turn_ FRESHET_GUARDED_BY(mutex_);
+  TurnQueue newcomers_in_turn_ FRESHET_GUARDED_BY(mutex_);
+  size_t restricted_ FRESHET_GUARDED_BY(mutex_) = 0;  // workers that do not take all pages
+  // The classes that the last refill was for.
+  ClassSet asked_for_ FRESHET_GUARDED_BY(mutex_) = kAllClasses;
+  uint64_t refills_ FRESHET_GUARDED_BY(mutex_) = 0;      // that were open
+  uint64_t open_refill_ FRESHET_GUARDED_BY(mutex_) = 0;  // the one under way; 0: none
+  int proven_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;     // were served since the last newcomer
+  int planned_in_row_ FRESHET_GUARDED_BY(mutex_) = 0;    // or will be if every term gets a page
   std::multimap<Instant, WorkerId> waiters_ FRESHET_GUARDED_BY(mutex_);  // and who lingers
   size_t waiting_ FRESHET_GUARDED_BY(mutex_) = 0;                        // waiters among workers_
   const uint64_t max_credit_;

@@ -79,13 +79,11 @@ void Dispatcher::Readmit(WorkerId id) {
 }
 
 void Dispatcher::LetInProven(const std::string& name) {
-  std::deque<WorkerId> newcomers;
-  for (const WorkerId id : newcomers_in_turn_) {
+  const auto of_name = [&](WorkerId id) FRESHET_REQUIRES(mutex_) {
     const auto it = workers_.find(id);
-    const bool proven = it != workers_.end() && it->second.terms.name == name;
-    (proven ? in_turn_ : newcomers).push_back(id);
-  }
-  newcomers_in_turn_ = std::move(newcomers);
+    return it != workers_.end() && it->second.terms.name == name;
+  };
+  for (const WorkerId id : newcomers_in_turn_.Extract(of_name)) PutInTurn(id, workers_.at(id));
   std::deque<WorkerId> others;
   for (const WorkerId id : crowded_) {
     workers_.at(id).terms.name == name ? Readmit(id) : others.push_back(id);

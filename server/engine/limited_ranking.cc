@@ -119,8 +119,15 @@ class Table {
 class LimitedRanking {
  public:
   LimitedRanking(const std::vector<ShardBid>& bids, const std::vector<Instant>& at,
-                 const TickOwners& owners, BidRanking& ranking, GroupLedger* ledger)
-      : bids_(bids), at_(at), owners_(owners), room_(owners), ranking_(ranking), ledger_(ledger) {
+                 const TickOwners& owners, BidRanking& ranking, GroupLedger* ledger,
+                 BidTakers* takers)
+      : bids_(bids),
+        at_(at),
+        owners_(owners),
+        room_(owners),
+        ranking_(ranking),
+        ledger_(ledger),
+        takers_(takers) {
     tables_.reserve(bids.size());
     for (const ShardBid& bid : bids) {
       tables_.emplace_back(bid, ledger);
@@ -131,6 +138,8 @@ class LimitedRanking {
   RankedBids Rank() {
     RankedBids ranked;
     for (size_t tick = 0; tick < at_.size(); ++tick) {
+      ranked.cut = takers_ != nullptr && !takers_->Complete();
+      if (ranked.cut) break;
       for (Table& table : tables_) table.Release(tick, at_[tick]);
       const ClassSet its = owners_.of_tick.empty() ? kAllClasses : owners_.of_tick[tick];
       std::optional<TakenBid> best = Best(its & room_.open(), tick);
@@ -141,6 +150,12 @@ class LimitedRanking {
       }
       if (ranked.cut) break;
       if (!best) continue;
+      if (takers_ != nullptr && !takers_->Take(tick, PickOf(*best))) {
+        // By a plan come pages of any class. Else the last that took them has just left.
+        ranked.cut = !PickOf(*best).planned;
+        if (ranked.cut) break;
+        continue;
+      }
       Take(*best);
       ranked.taken.push_back(*best);
     }
@@ -194,9 +209,10 @@ class LimitedRanking {
     if (forced != std::isinf(ValueOf(*valued))) return forced;
     return ranking_.TurnOfPlans(pages_[1], pages_[0]);
   }
-  [[nodiscard]] double ValueOf(const TakenBid& bid) const {
-    return bids_[bid.shard].picks[bid.pick].value;
+  [[nodiscard]] const Pick& PickOf(const TakenBid& bid) const {
+    return bids_[bid.shard].picks[bid.pick];
   }
+  [[nodiscard]] double ValueOf(const TakenBid& bid) const { return PickOf(bid).value; }
 
   const std::vector<ShardBid>& bids_;
   const std::vector<Instant>& at_;
@@ -204,6 +220,7 @@ class LimitedRanking {
   ClassRoom room_;
   BidRanking& ranking_;
   GroupLedger* ledger_;
+  BidTakers* takers_;
   std::vector<Table> tables_;        // by shard
   std::array<uint64_t, 2> pages_{};  // of shards that bid, by kind
 };
@@ -217,7 +234,8 @@ bool AnyPick(const std::vector<ShardBid>& bids, bool (*is)(const Pick&)) {
 }  // namespace
 
 RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant>& at,
-                    const TickOwners& owners, BidRanking& ranking, GroupLedger* ledger) {
+                    const TickOwners& owners, BidRanking& ranking, GroupLedger* ledger,
+                    BidTakers* takers) {
   const bool planned = AnyPick(bids, [](const Pick& pick) { return pick.planned; });
   const TickOwners nobody;
   const TickOwners& owned_by = planned ? nobody : owners;
@@ -229,8 +247,9 @@ RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant
       bids.size() > 1 && AnyPick(bids, [](const Pick& pick) { return pick.host_again; });
   const bool grouped =
       ledger != nullptr && AnyPick(bids, [](const Pick& pick) { return pick.group != GroupKey(); });
-  if (grouped || hosts_again || gaps || !owned_by.of_tick.empty()) {
-    return LimitedRanking(bids, at, owned_by, ranking, ledger).Rank();
+  const bool limited = takers != nullptr || !owned_by.of_tick.empty();
+  if (grouped || hosts_again || gaps || limited) {
+    return LimitedRanking(bids, at, owned_by, ranking, ledger, takers).Rank();
   }
   RankedBids ranked;
   std::vector<size_t> taken(bids.size(), 0);

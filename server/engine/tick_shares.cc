@@ -6,7 +6,7 @@
 #include "core/base/check.h"
 
 namespace freshet {
-ClassRoom::ClassRoom(const TickOwners& owners) {
+ClassRoom::ClassRoom(const TickOwners& owners) : open_(owners.takers) {
   left_.fill(UINT32_MAX);
   for (const auto& [crawl_class, most] : owners.limited) {
     left_[crawl_class] = most;

@@ -36,6 +36,8 @@ struct ClassTerms {
 // Whom some ticks in a row are for. Value type, thread-compatible.
 struct TickOwners {
   std::vector<ClassSet> of_tick;  // empty: nobody has a share or a maximum
+  // Only pages of these are asked for: nobody waits for others.
+  ClassSet takers = kAllClasses;
   // Classes that may have fewer pages than there are ticks, and how many.
   std::vector<std::pair<CrawlClass, uint32_t>> limited;
 };
@@ -50,7 +52,7 @@ class ClassRoom {
   bool UseUp(CrawlClass crawl_class);
 
  private:
-  ClassSet open_ = kAllClasses;
+  ClassSet open_;
   std::array<uint32_t, limits::kMaxCrawlClasses> left_;
 };
 

@@ -4,8 +4,10 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "tests/grpc/test_server.h"
 
 namespace freshet {
@@ -274,6 +276,93 @@ TEST_F(CrawlsTest, ListsAndDeletesHosts) {
   EXPECT_EQ(List().at("shop").hosts(), 39U);
   EXPECT_EQ(Refused(&Admin::DeleteHost, gone).error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_TRUE(Add("shop", 19, 1).empty());
+}
+
+TEST_F(CrawlsTest, HandsAWorkerPagesOfItsCrawlIdsAlone) {
+  for (const char* crawl_id : {"shop", "news", "other"}) {
+    EXPECT_TRUE(Add(crawl_id, 0, 100).empty());
+  }
+  v1::NextRequest request;
+  request.set_max_assignments(1000);
+  request.set_worker("restricted");
+  request.add_crawl_ids("shop");
+  request.add_crawl_ids("news");
+  ToProto(Duration::Millis(500), request.mutable_max_wait());
+  std::map<std::string, int> counts;
+  const auto take = [&](int until) {
+    Await([&] {
+      v1::NextResponse next;
+      grpc::ClientContext call;
+      EXPECT_TRUE(server_.scheduler->Next(&call, request, &next).ok());
+      for (const v1::Assignment& assignment : next.assignments()) ++counts[assignment.crawl_id()];
+      return counts["shop"] + counts["news"] >= until;
+    });
+  };
+  take(100);
+  // It has to name them again after a restart.
+  server_.Restart();
+  take(200);
+  EXPECT_EQ(counts.size(), 2U);
+  EXPECT_EQ(List().at("other").out(), 0U);
+  // A crawl id that is merely named is in no list.
+  request.clear_crawl_ids();
+  request.add_crawl_ids("nobody");
+  v1::NextResponse next;
+  grpc::ClientContext call;
+  EXPECT_TRUE(server_.scheduler->Next(&call, request, &next).ok());
+  EXPECT_EQ(next.assignments_size(), 0);
+  EXPECT_EQ(List().size(), 3U);
+}
+
+TEST_F(CrawlsTest, RefusesCrawlIdsThatAWorkerCannotHave) {
+  const auto refused = [this](const v1::NextRequest& request) {
+    v1::NextResponse next;
+    grpc::ClientContext call;
+    const grpc::Status status = server_.scheduler->Next(&call, request, &next);
+    return std::pair(status.error_code(), status.error_message());
+  };
+  v1::NextRequest request;
+  ToProto(Duration(), request.mutable_max_wait());
+  for (size_t i = 0; i <= limits::kMaxCrawlsPerWorker; ++i) {
+    request.add_crawl_ids("c" + std::to_string(i));
+  }
+  EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::INVALID_ARGUMENT,
+                                              HasSubstr("17 are named, at most 16 may be")));
+  request.clear_crawl_ids();
+  request.add_crawl_ids("no id");
+  EXPECT_THAT(refused(request),
+              testing::Pair(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr("crawl_ids: ")));
+  for (size_t i = 0; i < limits::kMaxCrawlsOfWorkers; ++i) {
+    request.set_crawl_ids(0, "c" + std::to_string(i));
+    EXPECT_EQ(refused(request).first, grpc::StatusCode::OK);
+  }
+  request.set_crawl_ids(0, "one_more");
+  EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                              HasSubstr("workers have named 32 crawl ids")));
+  // One with a share has its place already.
+  v1::SetCrawlRequest set;
+  set.set_share(0.5);
+  Set(set, "one_more");
+  EXPECT_EQ(refused(request).first, grpc::StatusCode::OK);
+  v1::SetCrawlRequest reset;
+  reset.set_reset(true);
+  Set(reset, "one_more");
+  v1::SetPolicyRequest policy;
+  policy.set_policy("lambda_crawl");
+  Call(&Admin::SetPolicy, policy);
+  EXPECT_THAT(refused(request), testing::Pair(grpc::StatusCode::FAILED_PRECONDITION,
+                                              HasSubstr("plans the rates of all pages itself")));
+  grpc::ClientContext call;
+  const auto stream = server_.scheduler->Crawl(&call);
+  v1::CrawlRequest hello;
+  hello.mutable_hello()->set_worker("w");
+  hello.mutable_hello()->add_crawl_ids("one_more");
+  EXPECT_TRUE(stream->Write(hello));
+  v1::CrawlResponse notice;
+  EXPECT_TRUE(stream->Read(&notice));
+  EXPECT_EQ(notice.notice().error().code(), v1::ERROR_CODE_FAILED_PRECONDITION);
+  stream->WritesDone();
+  (void)stream->Finish();
 }
 
 }  // namespace

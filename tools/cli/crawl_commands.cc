@@ -24,6 +24,7 @@ struct NextOptions {
   std::string wait;
   std::string worker;
   std::string lease;
+  std::vector<std::string> crawl_ids;
 };
 
 absl::Status FillNext(const NextOptions& options, v1::NextRequest* request) {
@@ -41,6 +42,7 @@ absl::Status FillNext(const NextOptions& options, v1::NextRequest* request) {
     if (!lease.ok()) return Named("--lease", lease.status());
     *request->mutable_lease_duration() = *lease;
   }
+  for (const std::string& crawl_id : options.crawl_ids) request->add_crawl_ids(crawl_id);
   return absl::OkStatus();
 }
 
@@ -99,6 +101,10 @@ void AddNext(CLI::App& app, Action& action) {
   command->add_option("--wait", options->wait, "Longest wait for the first page (1s)");
   command->add_option("--worker", options->worker, "Name of the worker");
   command->add_option("--lease", options->lease, "How long the pages are leased (5m)");
+  command
+      ->add_option("--crawl-id", options->crawl_ids,
+                   "Take pages of this crawl id only; several may be named")
+      ->take_all();
   command->callback([options, &action] {
     action = [options](Session& session) { return Next(session, *options); };
   });

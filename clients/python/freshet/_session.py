@@ -8,7 +8,7 @@ and none while `max_unacknowledged` results wait. Owner thread only.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Generic, TypeVar
@@ -110,12 +110,22 @@ class Session:
     """The state of a worker over all its streams. Times are seconds of any clock that does not step back."""
 
     def __init__(
-        self, name: str, *, capacity: int, lease_duration: timedelta | None = None, max_unacknowledged: int = 10_000
+        self,
+        name: str,
+        *,
+        capacity: int,
+        lease_duration: timedelta | None = None,
+        crawl_ids: Sequence[str] = (),
+        max_unacknowledged: int = 10_000,
     ) -> None:
         if not name or len(name.encode()) > 128:
             raise ValueError("a worker needs a name of at most 128 bytes")
         if not 1 <= capacity <= 10_000:
             raise ValueError(f"capacity must be 1 to 10,000, not {capacity}")
+        if isinstance(crawl_ids, str):
+            raise TypeError("crawl_ids are several: write [crawl_id] for one")
+        if len(crawl_ids) > 16:
+            raise ValueError(f"a worker may name 16 crawl ids, not {len(crawl_ids)}")
         if max_unacknowledged < 1:
             raise ValueError(f"max_unacknowledged must be at least 1, not {max_unacknowledged}")
         self.name = name
@@ -126,6 +136,7 @@ class Session:
         self._capacity = capacity
         self._max_unacknowledged = max_unacknowledged
         self._asked_lease = lease_duration
+        self._crawl_ids = tuple(crawl_ids)
         self._lease_seconds = lease_duration.total_seconds() if lease_duration else _DEFAULT_LEASE
         self._ready: deque[_Lease] = deque()
         self._begun: dict[int, _Lease] = {}
@@ -208,7 +219,7 @@ class Session:
         self._credit = 0
         self._results.rewind()
         self._returns.rewind()
-        hello = scheduler_pb2.WorkerHello(worker=self.name)
+        hello = scheduler_pb2.WorkerHello(worker=self.name, crawl_ids=self._crawl_ids)
         if self._asked_lease is not None:
             hello.lease_duration.CopyFrom(to_duration(self._asked_lease))
         return scheduler_pb2.CrawlRequest(hello=hello)

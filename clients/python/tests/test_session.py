@@ -41,6 +41,16 @@ def started(capacity: int = 4, **options: int) -> Session:
     return session
 
 
+def test_names_the_crawl_ids_that_it_takes() -> None:
+    session = Session("w", capacity=1, crawl_ids=["shop", "news"])
+    for _ in range(2):
+        assert list(session.hello().hello.crawl_ids) == ["shop", "news"], "on every stream"
+    with pytest.raises(ValueError, match="16 crawl ids, not 17"):
+        Session("w", capacity=1, crawl_ids=[str(i) for i in range(17)])
+    with pytest.raises(TypeError):
+        Session("w", capacity=1, crawl_ids="shop")
+
+
 def test_credit_is_what_there_is_room_for() -> None:
     session = started(capacity=4)
     session.incoming(assigned(1, 2, 3), 0)

@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -381,6 +382,138 @@ TEST(Dispatcher, WaitersTakeThreeQuartersOfThePlacesAtMost) {
     dispatcher.Leave(waiting.front());
     EXPECT_TRUE(join(dispatcher, places, true).ok());
   }
+}
+
+// Gets pages, each of which must be of some crawl ids. Thread-safe.
+class CheckingSink final : public AssignmentSink {
+ public:
+  CheckingSink(std::set<std::string> crawl_ids, size_t wanted)
+      : crawl_ids_(std::move(crawl_ids)), wanted_(wanted) {}
+  void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
+    for (const Assignment& assignment : assignments) {
+      EXPECT_TRUE(crawl_ids_.contains(assignment.key.crawl_id)) << assignment.key.crawl_id;
+      if (--wanted_ == 0) done_.set_value();
+    }
+    if (outlook == Outlook::kTimeOut) timed_out_ = true;
+  }
+  void OnPause(bool /*paused*/) override {}
+  void OnStall(const Status& /*why*/) override {}
+  [[nodiscard]] bool Served() {
+    return done_.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+  }
+  [[nodiscard]] bool timed_out() const { return timed_out_; }
+
+ private:
+  const std::set<std::string> crawl_ids_;
+  size_t wanted_;
+  std::atomic<bool> timed_out_{false};
+  std::promise<void> done_;
+};
+
+// Two shards with pages of DEFAULT, and of `one` and `two` with a class each.
+class RestrictedWorkers : public testing::Test {
+ protected:
+  static constexpr size_t kPages = 60;  // of a crawl id, in each shard
+
+  RestrictedWorkers() {
+    for (size_t shard = 0; shard < 2; ++shard) {
+      SetClass(shard, "one", 1);
+      SetClass(shard, "two", 2);
+      for (const char* crawl_id : {"DEFAULT", "one", "two"}) {
+        for (size_t i = 0; i < kPages; ++i) {
+          UpsertPage page = shards_.PageOf(shard, crawl_id + std::to_string(i));
+          page.key.crawl_id = crawl_id;
+          EXPECT_TRUE(shards_.Apply(shard, page).status.ok());
+        }
+      }
+    }
+    dispatcher_.Start();
+  }
+  ~RestrictedWorkers() override { dispatcher_.Stop(); }
+
+  void SetClass(size_t shard, const std::string& crawl_id, CrawlClass crawl_class) {
+    SetCrawl event;
+    event.terms = {.record = {.crawl_id = crawl_id}, .crawl_class = crawl_class, .quota = nullptr};
+    EXPECT_TRUE(shards_.Apply(shard, event).status.ok());
+  }
+  WorkerId Join(const std::string& name, ClassSet takes, const std::shared_ptr<CheckingSink>& sink,
+                uint64_t credit) {
+    const auto worker = dispatcher_.Join(
+        {.name = name, .address = name, .lease = Duration::Hours(1), .takes = takes}, sink, 100);
+    EXPECT_TRUE(worker.ok());
+    dispatcher_.Grant(*worker, credit);
+    return *worker;
+  }
+  static std::shared_ptr<CheckingSink> Expect(std::set<std::string> crawl_ids, size_t wanted) {
+    return std::make_shared<CheckingSink>(std::move(crawl_ids), wanted);
+  }
+
+  TestShards shards_{{Policy{.kind = PolicyKind::kGreedy}, Policy{.kind = PolicyKind::kGreedy}}};
+  Dispatcher dispatcher_{shards_.router(), shards_.clock(), Rate::PerSecond(1000)};
+};
+
+TEST_F(RestrictedWorkers, GetAllPagesOfTheirsAndNoOther) {
+  const auto one = Expect({"one"}, 2 * kPages);
+  const auto two = Expect({"two"}, 2 * kPages);
+  const auto none = Expect({}, 1);
+  (void)Join("none", SetOf(7), none, 100);  // whose pages nobody has
+  (void)Join("one", SetOf(1), one, 1000);
+  (void)Join("two", SetOf(2), two, 1000);
+  EXPECT_TRUE(one->Served());
+  EXPECT_TRUE(two->Served());
+  // What is left is for one that takes all, though they still wait.
+  const auto all = Expect({"DEFAULT"}, 2 * kPages);
+  const WorkerId last = Join("all", kAllClasses, all, 1000);
+  EXPECT_TRUE(all->Served());
+  dispatcher_.Leave(last);
+  EXPECT_EQ(dispatcher_.stats().assignments, 6 * kPages);
+}
+
+TEST_F(RestrictedWorkers, ShareWhatBothTakeWithThoseWhoTakeAll) {
+  const auto all = Expect({"DEFAULT", "one", "two"}, 4 * kPages);
+  const auto some = Expect({"one", "two"}, 2 * kPages);
+  (void)Join("some", SetOf(1) | SetOf(2), some, 2 * kPages);
+  (void)Join("all", kAllClasses, all, 4 * kPages);
+  EXPECT_TRUE(some->Served());
+  EXPECT_TRUE(all->Served());
+}
+
+TEST_F(RestrictedWorkers, AreToldInTimeThatNothingCame) {
+  const auto none = Expect({}, 1);
+  const auto waiter = dispatcher_.Join({.name = "none",
+                                        .lease = Duration::Hours(1),
+                                        .takes = SetOf(7),
+                                        .waiter = true,
+                                        .waits_until = shards_.clock().Now()},
+                                       none, 100);
+  ASSERT_TRUE(waiter.ok());
+  dispatcher_.Grant(*waiter, 1);
+  const auto one = Expect({"one"}, kPages);
+  (void)Join("one", SetOf(1), one, kPages);
+  EXPECT_TRUE(one->Served());
+  while (!none->timed_out()) {
+  }
+}
+
+// A plan knows no crawl ids.
+TEST(Dispatcher, HandsNothingOfAPlanToWorkersOfSomeCrawlIds) {
+  TestShards shards({CrawlPolicy(PlanMethod::kUniform)});
+  shards.Fill(0, 20);
+  Dispatcher dispatcher(shards.router(), shards.clock(), Rate::PerSecond(1000));
+  dispatcher.Start();
+  const auto none = std::make_shared<CheckingSink>(std::set<std::string>(), 1);
+  const auto restricted =
+      dispatcher.Join({.name = "some", .lease = Duration::Hours(1), .takes = SetOf(0)}, none, 10);
+  ASSERT_TRUE(restricted.ok());
+  dispatcher.Grant(*restricted, 100);
+  const auto sink = std::make_shared<CountingSink>(20);
+  const auto worker = dispatcher.Join({.name = "all", .lease = Duration::Hours(1)}, sink, 10);
+  ASSERT_TRUE(worker.ok());
+  dispatcher.Grant(*worker, 20);
+  (void)sink->Await();
+  dispatcher.Leave(*worker);
+  dispatcher.Leave(*restricted);
+  dispatcher.Stop();
 }
 
 }  // namespace

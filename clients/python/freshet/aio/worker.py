@@ -42,7 +42,8 @@ class Worker:
                 await worker.report(assignment, await fetch(assignment))
 
     or `await worker.run(fetch, concurrency=32)`. `capacity` is how many pages it holds at once, those that are being
-    fetched included; give a fleet's worker the same `name` every time. A result is kept until the server has
+    fetched included; give a fleet's worker the same `name` every time; with `crawl_ids` it takes pages of these alone,
+    16 at most. A result is kept until the server has
     acknowledged it: when a stream ends, for whatever reason, the worker connects to the next address with pauses that
     grow, and sends again what was not acknowledged, which counts once. Leaving the block stops it gracefully (`stop`).
 
@@ -56,6 +57,7 @@ class Worker:
         name: str,
         capacity: int = 16,
         lease_duration: timedelta | None = None,
+        crawl_ids: Sequence[str] = (),
         max_unacknowledged: int = 10_000,
         backoff: Backoff | None = None,
         connect_timeout: float = 5.0,
@@ -65,7 +67,11 @@ class Worker:
         seed: int | None = None,
     ) -> None:
         self._session = Session(
-            name, capacity=capacity, lease_duration=lease_duration, max_unacknowledged=max_unacknowledged
+            name,
+            capacity=capacity,
+            lease_duration=lease_duration,
+            crawl_ids=crawl_ids,
+            max_unacknowledged=max_unacknowledged,
         )
         self._connections = Connections(Target.of(target), backoff or Backoff(), connect_timeout, random.Random(seed))
         self._stop_timeout = stop_timeout

@@ -71,16 +71,18 @@ class LeaseReturn(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., lease_ids: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class NextRequest(_message.Message):
-    __slots__ = ["lease_duration", "max_assignments", "max_wait", "worker"]
+    __slots__ = ["crawl_ids", "lease_duration", "max_assignments", "max_wait", "worker"]
+    CRAWL_IDS_FIELD_NUMBER: _ClassVar[int]
     LEASE_DURATION_FIELD_NUMBER: _ClassVar[int]
     MAX_ASSIGNMENTS_FIELD_NUMBER: _ClassVar[int]
     MAX_WAIT_FIELD_NUMBER: _ClassVar[int]
     WORKER_FIELD_NUMBER: _ClassVar[int]
+    crawl_ids: _containers.RepeatedScalarFieldContainer[str]
     lease_duration: _duration_pb2.Duration
     max_assignments: int
     max_wait: _duration_pb2.Duration
     worker: str
-    def __init__(self, max_assignments: _Optional[int] = ..., max_wait: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., worker: _Optional[str] = ..., lease_duration: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, max_assignments: _Optional[int] = ..., max_wait: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., worker: _Optional[str] = ..., lease_duration: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., crawl_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class NextResponse(_message.Message):
     __slots__ = ["allowance", "assignments", "retry_after"]
@@ -115,12 +117,14 @@ class ResultBatch(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., results: _Optional[_Iterable[_Union[_types_pb2.CrawlResult, _Mapping]]] = ...) -> None: ...
 
 class WorkerHello(_message.Message):
-    __slots__ = ["lease_duration", "worker"]
+    __slots__ = ["crawl_ids", "lease_duration", "worker"]
+    CRAWL_IDS_FIELD_NUMBER: _ClassVar[int]
     LEASE_DURATION_FIELD_NUMBER: _ClassVar[int]
     WORKER_FIELD_NUMBER: _ClassVar[int]
+    crawl_ids: _containers.RepeatedScalarFieldContainer[str]
     lease_duration: _duration_pb2.Duration
     worker: str
-    def __init__(self, worker: _Optional[str] = ..., lease_duration: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, worker: _Optional[str] = ..., lease_duration: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., crawl_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class NoticeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = []

@@ -1,0 +1,24 @@
+// Workers that take pages of some crawl ids only: what they name, and what may be had.
+#ifndef FRESHET_SERVER_API_WORKER_CRAWLS_H_
+#define FRESHET_SERVER_API_WORKER_CRAWLS_H_
+
+#include <string>
+
+#include "core/base/status.h"
+#include "google/protobuf/repeated_ptr_field.h"
+#include "server/api/context.h"
+
+namespace freshet {
+
+// Whether the policy plans the rates of all pages itself, and knows no crawl ids.
+[[nodiscard]] bool PlansAllPages(const ServerContext& context);
+
+// What a worker that names these crawl ids takes; none: all. InvalidArgument: one is none, or there
+// are more than limits::kMaxCrawlsPerWorker. FailedPrecondition: PlansAllPages. ResourceExhausted
+// as Crawls::ClassesOf. Thread-safe.
+[[nodiscard]] StatusOr<ClassSet> ClassesOfWorker(
+    const ServerContext& context, const google::protobuf::RepeatedPtrField<std::string>& crawl_ids);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_WORKER_CRAWLS_H_

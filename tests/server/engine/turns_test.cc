@@ -1,0 +1,180 @@
+// Workers that take pages of some crawl ids only: whose turn it is, and every pick against all
+// pages that it could have been, looked at one by one.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/base/random.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/engine/limited_ranking.h"
+#include "server/engine/turn_queue.h"
+#include "tests/server/engine/bidder.h"
+
+namespace freshet {
+namespace {
+
+constexpr ClassSet kOne = SetOf(kDear);
+constexpr ClassSet kTwo = SetOf(kCheap);
+
+bool Any(WorkerId) { return true; }
+
+TEST(TurnQueue, PassesOverThoseWhoDoNotTakeThePage) {
+  TurnQueue queue;
+  queue.Push(1, kOne);
+  queue.Push(2, kTwo);
+  queue.Push(3, kAllClasses);
+  queue.Push(4, kOne | kTwo);
+  queue.Push(5, kOne);
+  EXPECT_EQ(queue.Takes(Any), kAllClasses);
+  EXPECT_EQ(queue.Pop(kTwo, Any), 2U);
+  EXPECT_EQ(queue.Pop(kTwo, Any), 3U);
+  EXPECT_EQ(queue.Takes(Any), kOne | kTwo);
+  EXPECT_EQ(queue.Pop(kAllClasses, Any), std::nullopt);
+  EXPECT_EQ(queue.Pop(0, Any), 1U);
+  EXPECT_THAT(queue.Extract([](WorkerId id) { return id == 5; }), testing::ElementsAre(5));
+  EXPECT_EQ(queue.Pop(kOne, Any), 4U);
+  EXPECT_TRUE(queue.empty());
+}
+
+TEST(TurnQueue, DropsThoseWhoTakeNothingAnyMore) {
+  TurnQueue queue;
+  for (WorkerId id = 1; id <= 4; ++id) queue.Push(id, id == 2 ? kTwo : kOne);
+  const auto even = [](WorkerId id) { return id % 2 == 0; };
+  EXPECT_EQ(queue.Pop(kOne, even), 4U);
+  EXPECT_EQ(queue.Takes(Any), kTwo);
+}
+
+// Workers with credit, the first that takes a page gets it.
+class Crowd final : public BidTakers {
+ public:
+  struct Worker {
+    ClassSet takes = 0;
+    int credit = 0;
+  };
+  explicit Crowd(std::vector<Worker> workers) : workers_(std::move(workers)) { asked_ = Takes(); }
+  bool Complete() override { return Takes() == asked_; }
+  bool Take(size_t tick, const Pick& pick) override {
+    takes_before_.resize(tick + 1, Takes());
+    takes_before_[tick] = Takes();
+    for (Worker& worker : workers_) {
+      if (worker.credit == 0 || (worker.takes & SetOf(pick.crawl_class)) == 0) continue;
+      --worker.credit;
+      return true;
+    }
+    return false;
+  }
+  [[nodiscard]] ClassSet Takes() const {
+    ClassSet takes = 0;
+    for (const Worker& worker : workers_) takes |= worker.credit > 0 ? worker.takes : 0;
+    return takes;
+  }
+  // What somebody took when the page of the tick was found.
+  [[nodiscard]] ClassSet TakesBefore(size_t tick) const { return takes_before_[tick]; }
+
+ private:
+  std::vector<Worker> workers_;
+  ClassSet asked_ = 0;
+  std::vector<ClassSet> takes_before_;
+};
+
+class RestrictedPicks : public testing::Test {
+ protected:
+  RestrictedPicks() {
+    for (uint64_t i = 0; i < kShards; ++i) shards_.push_back(std::make_unique<Bidder>(i + 1));
+  }
+
+  // Some ticks for some workers. Returns how many got a page.
+  size_t HandOut(std::vector<Crowd::Worker> workers, size_t ticks) {
+    Crowd crowd(std::move(workers));
+    TickOwners owners = shares_.Next(ticks, now_);
+    owners.takers = crowd.Takes();
+    std::vector<ShardBid> bids;
+    for (const auto& shard : shards_) bids.push_back(shard->Bid(owners, ticks, now_));
+    const RankedBids ranked =
+        RankBids(bids, std::vector<Instant>(ticks, now_), owners, ranking_, nullptr, &crowd);
+    // It ends before its time only where those who take some class have all they want.
+    EXPECT_EQ(ranked.cut, ranked.taken.size() < ticks && crowd.Takes() != owners.takers);
+    for (const TakenBid& bid : ranked.taken) Check(bids, owners, crowd, bid);
+    Settle(bids, ranked.taken);
+    return ranked.taken.size();
+  }
+  void Later() { now_ = now_ + Duration::FromSeconds(0.2); }
+  [[nodiscard]] std::vector<Crowd::Worker> SomeWorkers() {
+    std::vector<Crowd::Worker> workers(1 + random_.Below(4));
+    for (Crowd::Worker& worker : workers) {
+      worker.takes = random_.Below(5) == 0 ? kAllClasses : 1 + random_.Below(15);
+      worker.credit = static_cast<int>(1 + random_.Below(12));
+    }
+    return workers;
+  }
+
+  TickShares shares_;
+  Instant now_ = kFirst;
+  Random random_{3};
+  std::vector<std::unique_ptr<Bidder>> shards_;
+
+ private:
+  void Check(const std::vector<ShardBid>& bids, const TickOwners& owners, const Crowd& crowd,
+             const TakenBid& bid) {
+    const Pick& pick = bids[bid.shard].picks[bid.pick];
+    const ClassSet takes = crowd.TakesBefore(bid.tick);
+    ASSERT_NE(takes & SetOf(pick.crawl_class), 0U);
+    const ClassSet owner = owners.of_tick.empty() ? kAllClasses : owners.of_tick[bid.tick];
+    double best = BestOf(owner & takes);
+    if (best < 0) best = BestOf(takes);
+    Bidder::Page& page = shards_[bid.shard]->at(pick.page);
+    ASSERT_NEAR(DecidingValue(page.entry, now_), best, 1e-6 * best);
+    page.taken = true;
+  }
+  void Settle(const std::vector<ShardBid>& bids, const std::vector<TakenBid>& taken) {
+    std::vector<std::vector<bool>> used(kShards);
+    for (size_t i = 0; i < kShards; ++i) used[i].resize(bids[i].picks.size());
+    for (const TakenBid& bid : taken) {
+      used[bid.shard][bid.pick] = true;
+      const PageNumber page = bids[bid.shard].picks[bid.pick].page;
+      shards_[bid.shard]->at(page).taken = false;
+      shards_[bid.shard]->Crawl(page, now_);
+    }
+    for (size_t i = 0; i < kShards; ++i) {
+      for (size_t j = 0; j < used[i].size(); ++j) {
+        if (!used[i][j]) shards_[i]->PutBack(bids[i].picks[j].page);
+      }
+    }
+  }
+  [[nodiscard]] double BestOf(ClassSet among) const {
+    double best = -1;
+    for (const auto& shard : shards_) best = std::max(best, shard->BestOf(among, now_));
+    return best;
+  }
+
+  BidRanking ranking_;
+};
+
+TEST_F(RestrictedPicks, AreTheBestThatSomebodyTakes) {
+  size_t handed_out = 0;
+  for (int i = 0; i < 3000; ++i, Later())
+    handed_out += HandOut(SomeWorkers(), 1 + random_.Below(20));
+  EXPECT_GT(handed_out, 10'000U);
+}
+
+TEST_F(RestrictedPicks, AreTheBestOfTheOwnerThatSomebodyTakes) {
+  shares_.Set({{.crawl_class = kDear, .share = 0.3, .max_rate = std::nullopt},
+               {.crawl_class = kCheap, .share = 0.2, .max_rate = std::nullopt}},
+              now_);
+  for (int i = 0; i < 3000; ++i, Later()) (void)HandOut(SomeWorkers(), 1 + random_.Below(20));
+}
+
+TEST_F(RestrictedPicks, GoOnAsLongAsSomebodyTakesPagesOfEachClass) {
+  // The dearest are taken by two, so that nobody's end is the end of them.
+  EXPECT_EQ(HandOut({{.takes = kOne, .credit = 3}, {.takes = kOne | kTwo, .credit = 20}}, 20), 20U);
+  // Nobody takes the dearest any more after three: what others may have is asked for again.
+  EXPECT_EQ(HandOut({{.takes = kOne, .credit = 3}, {.takes = kTwo, .credit = 20}}, 20), 3U);
+  // One that waits in vain holds nobody up.
+  for (const auto& shard : shards_) shard->Offer(kDear, false);
+  EXPECT_EQ(HandOut({{.takes = kOne, .credit = 3}, {.takes = kTwo, .credit = 20}}, 20), 20U);
+}
+
+}  // namespace
+}  // namespace freshet
