@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "core/base/text.h"
+#include "core/base/url.h"
 #include "server/base/host_port.h"
 #include "server/config_limits.h"
 #include "server/config_politeness.h"
@@ -184,6 +185,7 @@ SetterMap LimitSetters() {
 SetterMap FrontierSetters() {
   return {
       {"frontier.enabled", Flag(&ServerConfig::frontier_enabled)},
+      {"frontier.zero_is_never", Flag(&ServerConfig::frontier_zero_is_never)},
       {"frontier.max_metadata_bytes",
        Count(&ServerConfig::frontier_limits, &FrontierLimits::metadata_bytes, 0,
              limits::kMaxMessageBytes)},
@@ -278,6 +280,9 @@ bool IsSection(const std::string& name) {
 std::vector<std::string>* ListOf(std::string_view key, ServerConfig* config) {
   if (key == "sources") return &config->sources;
   if (key == "auth.open") return &config->auth_open;
+  if (key == "frontier.scheduled_crawls") return &config->frontier_scheduled;
+  if (key == "frontier.status_keys") return &config->frontier_status_keys;
+  if (key == "frontier.digest_keys") return &config->frontier_digest_keys;
   return nullptr;
 }
 
@@ -407,6 +412,22 @@ Status ValidateSpans(const ServerConfig& config) {
   return CheckSpan("shutdown.grace", config.shutdown_grace, Duration(), Duration::Seconds(600));
 }
 
+Status ValidateFrontier(const ServerConfig& config) {
+  const std::vector<std::string>& scheduled = config.frontier_scheduled;
+  if (scheduled.size() > limits::kMaxScheduledCrawls) {
+    return InvalidArgument("frontier.scheduled_crawls: names {}, at most {} may be",
+                           scheduled.size(), limits::kMaxScheduledCrawls);
+  }
+  for (const std::string& crawl_id : scheduled) {
+    const StatusOr<std::string> canonical = CanonicalCrawlId(crawl_id);
+    RETURN_IF_ERROR(WithKey("frontier.scheduled_crawls", canonical.status()));
+    if (*canonical != crawl_id) {
+      return InvalidArgument("frontier.scheduled_crawls: '{}' is no crawl id", crawl_id);
+    }
+  }
+  return absl::OkStatus();
+}
+
 Status ValidateDoor(const ServerConfig& config) {
   if (config.tls_certificate.empty() != config.tls_key.empty()) {
     return InvalidArgument("{}: is missing, a certificate and its key go together",
@@ -523,6 +544,7 @@ Status ApplyYaml(std::string_view yaml, ServerConfig* config) {
 Status Validate(const ServerConfig& config) {
   if (config.data_dir.empty()) return InvalidArgument("data_dir: is empty");
   RETURN_IF_ERROR(ValidateDoor(config));
+  RETURN_IF_ERROR(ValidateFrontier(config));
   RETURN_IF_ERROR(ValidateListen("listen", config.listen, config));
   RETURN_IF_ERROR(ValidateListen("http_listen", config.http_listen, config));
   const double rate = config.crawl_rate.per_second();

@@ -134,6 +134,13 @@ struct ServerConfig {
   // The crawl-frontier API (docs/urlfrontier.md).
   bool frontier_enabled = true;
   FrontierLimits frontier_limits;
+  // Its crawl ids whose URLs are given out by crawl value: canonical.
+  std::vector<std::string> frontier_scheduled;
+  // Keys of metadata that say what a fetch found; the first that is there counts.
+  std::vector<std::string> frontier_status_keys = {"fetch.statusCode"};
+  std::vector<std::string> frontier_digest_keys = {"signature"};
+  // Of these crawl ids: whether a date of zero still means never again.
+  bool frontier_zero_is_never = true;
 
   // Caps that tests lower to drive them over their edge.
   size_t mailbox_events = limits::kMaxMailboxEvents;

@@ -15,6 +15,8 @@ inline constexpr int kMaxUnackedUrlsPerStream = 1024;
 inline constexpr int kMaxUnackedUrlBatchesPerStream = 16;
 inline constexpr size_t kMaxUrlsPerBatch = 10'000;
 inline constexpr size_t kMaxFrontierCrawls = 10'000;
+// That Freshet schedules.
+inline constexpr size_t kMaxScheduledCrawls = 16;
 // Of all crawl ids together; each takes some hundred bytes of memory.
 inline constexpr uint64_t kMaxFlights = 10'000'000;
 // URLs that wait for the frontier; past it they are refused for now.

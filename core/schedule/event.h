@@ -61,6 +61,9 @@ struct ReportCrawl {
   // Error, gone, moved and denied stand. Otherwise a digest decides, when one of the same length is
   // stored; unset needs such a digest, or HTTP status 304.
   std::optional<CrawlOutcome> outcome;
+  // False: changed and unchanged are a guess, and unless digests can be compared nothing is learned
+  // from it but that the page is as new as the fetch.
+  bool looked = true;
   std::string digest;
   std::string etag;
   std::string last_modified;

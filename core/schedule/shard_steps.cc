@@ -70,14 +70,18 @@ bool Names(const ReportCrawl& report, const PageRecord& page) {
   return unnamed || report.key == page.key || report.as_sent == page.key;
 }
 
+bool DigestsCompare(const ReportCrawl& report, const PageRecord& page) {
+  return !report.digest.empty() && report.digest.size() == page.detail.digest.size();
+}
+
 // What a result says once digests are compared; nullopt: it cannot be told.
 std::optional<CrawlOutcome> Decide(const ReportCrawl& report, const PageRecord& page) {
   if (report.outcome && !Fetched(*report.outcome)) return report.outcome;
   // An answer that is no page; its digest, if it has one, is that of the error.
   if (!report.outcome && IsFailure(report.http_status)) return CrawlOutcome::kError;
-  const std::string& stored = page.detail.digest;
-  if (!report.digest.empty() && report.digest.size() == stored.size()) {
-    return report.digest == stored ? CrawlOutcome::kUnchanged : CrawlOutcome::kChanged;
+  if (DigestsCompare(report, page)) {
+    const bool same = report.digest == page.detail.digest;
+    return same ? CrawlOutcome::kUnchanged : CrawlOutcome::kChanged;
   }
   if (report.outcome) return report.outcome;
   if (report.http_status == 304) return CrawlOutcome::kUnchanged;
@@ -572,10 +576,13 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   }
   const std::array<BurstSignal, 2> waiting = TakeBurstsOf(carried, state);
   estimator.Advance(state, report.fetched);
-  Observe(report, changed, /*late=*/false, page);
+  const bool looked = report.looked || DigestsCompare(report, record);
+  if (looked) Observe(report, changed, /*late=*/false, page);
   if (state.crawled() || record.detail.crawls > 0) record.detail.changes += changed ? 1 : 0;
   ++record.detail.crawls;
   TakeValidators(report, changed, record.detail);
+  // What an older fetch found must not be compared with what the next one does.
+  if (!looked) record.detail.digest = report.digest;
   ++(changed ? counters.changed : counters.unchanged);
   if (CrawlCounters* its = CountersOf(record)) {
     ++its->crawls;
@@ -728,7 +735,8 @@ Reply ShardState::Impl::ObserveOnly(const ReportCrawl& report, CrawlOutcome outc
     if (staged == nullptr) txn.late_leases.push_back({.id = report.lease, .page = record.number});
   }
   const bool changed = outcome == CrawlOutcome::kChanged;
-  const bool observed = Fetched(outcome) && Observe(report, changed, /*late=*/true, page);
+  const bool looked = report.looked || DigestsCompare(report, record);
+  const bool observed = looked && Fetched(outcome) && Observe(report, changed, /*late=*/true, page);
   if (observed) record.detail.last_result = report.fetched;
   return {.disposition = Disposition::kObservedOnly, .outcome = outcome};
 }

@@ -177,6 +177,7 @@ uint8_t StatusNumber(FrontierOutcome outcome) {
   switch (outcome) {
     case FrontierOutcome::kOk:
       return 0;
+    case FrontierOutcome::kKnown:
     case FrontierOutcome::kSkipped:
       return 1;
     case FrontierOutcome::kFailed:

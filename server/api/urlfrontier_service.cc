@@ -7,6 +7,7 @@
 
 #include "core/base/frontier_limits.h"
 #include "server/api/faults.h"
+#include "server/api/scheduled_crawls.h"
 #include "server/api/urlfrontier_streams.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
@@ -229,6 +230,7 @@ void BlockQueueUntil(const ServerContext& context,
   const auto& request = call->request();
   const std::string crawl = CrawlOf(request.crawlid());
   if (!NamesAQueue(crawl, request.key())) return call->Answer(grpc::Status::OK);
+  BlockScheduledHost(context, crawl, request.key(), request.time());
   RunChange<urlfrontier::BlockQueueParams>(
       context, call, [crawl, key = request.key(), until = request.time()](FrontierState& state) {
         return state.BlockUntil(crawl, key, until);
@@ -276,12 +278,17 @@ void GetURLStatus(const ServerContext& context,
     return call->Answer(GrpcStatusOf(InvalidArgument("key: is empty, and the URL has no host")));
   }
   const std::string crawl = CrawlOf(request.crawlid());
+  std::string url = request.url();
+  if (IsScheduled(context, crawl)) {
+    StatusOr<FrontierName> name = ScheduledName(crawl, url);
+    if (!name.ok()) return call->Answer(GrpcStatusOf(name.status()));
+    key = std::move(name->key);
+    url = std::move(name->url);
+  }
   Run<FrontierItem, urlfrontier::URLStatusRequest, urlfrontier::URLItem>(
       context, call,
-      [crawl, key, url = request.url()](FrontierState& state) {
-        return state.Read(crawl, key, url);
-      },
-      [crawl, key, url = request.url()](FrontierItem item, urlfrontier::URLItem* response) {
+      [crawl, key, url](FrontierState& state) { return state.Read(crawl, key, url); },
+      [crawl, key, url](FrontierItem item, urlfrontier::URLItem* response) {
         urlfrontier::KnownURLItem& known = *response->mutable_known();
         (void)known.mutable_info()->MergeFromString(item.metadata);
         known.mutable_info()->set_url(url);
@@ -397,8 +404,8 @@ UrlFrontierService::Unary* UrlFrontierService::ListQueues(Call*, const Bytes* re
                                                           Bytes* reply) {
   return Handle(context_, *request, reply, freshet::ListQueues);
 }
-UrlFrontierService::Writer* UrlFrontierService::GetURLs(Call*, const Bytes* request) {
-  return StartGetUrls(context_, *request);
+UrlFrontierService::Writer* UrlFrontierService::GetURLs(Call* call, const Bytes* request) {
+  return StartGetUrls(context_, *call, *request);
 }
 UrlFrontierService::Stream* UrlFrontierService::PutURLs(Call* call) {
   return StartPutUrls(context_, *call);

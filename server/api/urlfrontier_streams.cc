@@ -13,7 +13,9 @@
 #include "server/api/faults.h"
 #include "server/api/frontier_wire.h"
 #include "server/api/list_stream.h"
+#include "server/api/scheduled_crawls.h"
 #include "server/api/wire.h"
+#include "server/base/client_network.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
 #include "urlfrontier/urlfrontier.pb.h"
@@ -56,11 +58,11 @@ class PutUrlsStream final : public CallerStream {
     std::vector<FrontierPut> puts;
     puts.push_back(*std::move(put));
     auto self = std::static_pointer_cast<PutUrlsStream>(shared_from_this());
-    const bool go_on = context_.frontier->Put(
-        std::move(puts),
-        [self, place, id = std::move(id)](const std::vector<FrontierOutcome>& outcomes) {
-          self->Acknowledge(place, EncodeFrontierAck(id, outcomes.front()));
-        });
+    const bool go_on =
+        PutUrls(context_, std::move(puts),
+                [self, place, id = std::move(id)](const std::vector<FrontierOutcome>& outcomes) {
+                  self->Acknowledge(place, EncodeFrontierAck(id, outcomes.front()));
+                });
     if (!go_on) HoldReading();
   }
 };
@@ -96,8 +98,8 @@ class PutDiscoveredStream final : public CallerStream {
     }
     if (puts.empty()) return Acknowledge(place, EncodeFrontierBatchAck(batch.id, outcomes));
     auto self = std::static_pointer_cast<PutDiscoveredStream>(shared_from_this());
-    const bool go_on = context_.frontier->Put(
-        std::move(puts),
+    const bool go_on = PutUrls(
+        context_, std::move(puts),
         [self, place, id = std::string(batch.id), all = std::move(outcomes),
          positions = std::move(positions)](const std::vector<FrontierOutcome>& own) mutable {
           for (size_t i = 0; i < own.size(); ++i) all[positions[i]] = own[i];
@@ -114,13 +116,13 @@ class PutDiscoveredStream final : public CallerStream {
 class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                             public std::enable_shared_from_this<GetUrlsStream> {
  public:
-  explicit GetUrlsStream(const ServerContext& context)
-      : frontier_(*context.frontier), most_bytes_(MostBytes(context)) {}
+  GetUrlsStream(const ServerContext& context, std::string address)
+      : context_(context), address_(std::move(address)) {}
 
   void Begin(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
     urlfrontier::GetParams params;
-    const Status status = ReadRequest(bytes, &params, most_bytes_);
+    const Status status = ReadRequest(bytes, &params, MostBytes(context_));
     if (!status.ok()) return Finish(GrpcStatusOf(status));
     if (params.crawl_case() == urlfrontier::GetParams::kCrawlID) {
       pull_->crawl = std::string(FrontierCrawlName(params.crawlid()));
@@ -147,12 +149,12 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
  private:
   void Ask() {
-    frontier_.Pull(pull_, limits::kMaxUrlsPerPull,
-                   [self = shared_from_this()](std::vector<FrontierServed> served) {
-                     self->urls_ = std::move(served);
-                     self->next_ = 0;
-                     self->GoOn();
-                   });
+    PullUrls(context_, pull_, limits::kMaxUrlsPerPull, address_,
+             [self = shared_from_this()](std::vector<FrontierServed> served) {
+               self->urls_ = std::move(served);
+               self->next_ = 0;
+               self->GoOn();
+             });
   }
 
   void GoOn() {
@@ -175,12 +177,12 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void GiveBackRest() {
     if (next_ >= urls_.size()) return;
     urls_.erase(urls_.begin(), urls_.begin() + static_cast<ptrdiff_t>(next_));
-    frontier_.GiveBack(std::move(urls_));
+    GiveBackUrls(context_, std::move(urls_));
     urls_.clear();
   }
 
-  Frontier& frontier_;
-  const size_t most_bytes_;
+  const ServerContext& context_;
+  const std::string address_;            // of the client
   std::shared_ptr<GetUrlsStream> self_;  // until OnDone
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
   std::atomic<bool> cancelled_{false};
@@ -279,8 +281,10 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPutDiscovered(
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(const ServerContext& context,
+                                                         const grpc::CallbackServerContext& call,
                                                          const grpc::ByteBuffer& request) {
-  const auto stream = std::make_shared<GetUrlsStream>(context);
+  const auto stream =
+      std::make_shared<GetUrlsStream>(context, NetworkText(NetworkOfPeer(call.peer())));
   stream->Begin(request);
   return stream.get();
 }

@@ -20,7 +20,8 @@ namespace freshet {
 // URLs go out, a few at a time as the client takes them: what it has not been written when it
 // leaves is there for others at once.
 [[nodiscard]] grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(
-    const ServerContext& context, const grpc::ByteBuffer& request);
+    const ServerContext& context, const grpc::CallbackServerContext& call,
+    const grpc::ByteBuffer& request);
 
 // What is kept of URLs. A client that leaves a part unread for longer than
 // ServerConfig::list_write_timeout is cut off.

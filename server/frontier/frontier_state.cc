@@ -225,7 +225,9 @@ std::vector<FrontierOutcome> FrontierState::Put(std::span<const FrontierPut> put
       outcomes[i] = read.ok() ? PutOne(puts[i], queue, &known) : FrontierOutcome::kFailed;
     }
     totals_.put_ok += outcomes[i] == FrontierOutcome::kOk ? 1 : 0;
-    totals_.put_skipped += outcomes[i] == FrontierOutcome::kSkipped ? 1 : 0;
+    const bool skipped =
+        outcomes[i] == FrontierOutcome::kSkipped || outcomes[i] == FrontierOutcome::kKnown;
+    totals_.put_skipped += skipped ? 1 : 0;
     totals_.put_failed += outcomes[i] == FrontierOutcome::kFailed ? 1 : 0;
   }
   // A queue may have been made for nothing.
@@ -237,7 +239,9 @@ std::vector<FrontierOutcome> FrontierState::Put(std::span<const FrontierPut> put
 }
 
 FrontierOutcome FrontierState::PutOne(const FrontierPut& put, FrontierQueue& queue, Known* known) {
-  if (!put.known && known->exists) return FrontierOutcome::kSkipped;
+  if (!put.known && known->exists) {
+    return known->due > 0 ? FrontierOutcome::kKnown : FrontierOutcome::kSkipped;
+  }
   const FrontierCounts& counts = table_->counts();
   if (!known->exists && counts.active + counts.completed >= limits_.urls) {
     return FrontierOutcome::kFailed;
@@ -311,6 +315,10 @@ FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
   auto it = crawls.lower_bound(next_crawl_);
   for (size_t i = 0; i < crawls.size(); ++i, ++it) {
     if (it == crawls.end()) it = crawls.begin();
+    if (pull->except != nullptr && std::find(pull->except->begin(), pull->except->end(),
+                                             it->second->name) != pull->except->end()) {
+      continue;
+    }
     table_->Promote(*it->second, now_);
     FrontierQueue* queue = QueueTable::First(*it->second, pull->urls_per_queue, pull->end);
     if (queue == nullptr) continue;
@@ -387,6 +395,60 @@ StatusOr<size_t> FrontierState::ServeFrom(FrontierQueue& queue, const FrontierPu
   Touch(queue);
   table_->File(queue, now_);
   return scan.due.size();
+}
+
+void FrontierState::Lend(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
+                         FrontierServed* served) {
+  if (queue.flights.contains(url)) {
+    EndFlight(queue, url);
+  } else {
+    batch_.DeleteDue(queue.id, lease.due, url);
+  }
+  batch_.PutLease(queue.id, url, lease);
+  served->queue = queue.id;
+  served->serial = table_->AddFlight(queue, url, lease);
+  queue.record.last_served = now_;
+  Touch(queue);
+  table_->File(queue, now_);
+  ++totals_.served;
+}
+
+StatusOr<FrontierPicked> FrontierState::ServeNamed(std::span<const FrontierName> names,
+                                                   uint32_t lease_seconds) {
+  FrontierPicked picked;
+  std::vector<FrontierStore::ItemName> known;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const FrontierQueue* queue = table_->Find(names[i].crawl, names[i].key);
+    if (queue == nullptr) {
+      picked.unknown.push_back(i);
+    } else if (known_.contains(Name(queue->id, names[i].url)) || !settings_.active ||
+               table_->counts().in_flight + places.size() >= limits_.flights) {
+      // What is staged of it is not read from the store.
+      picked.refused.push_back(i);
+    } else {
+      known.push_back({queue->id, names[i].url});
+      places.push_back(i);
+    }
+  }
+  const std::vector<StatusOr<FrontierItem>> items = store_.ReadItems(known);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const FrontierName& name = names[places[i]];
+    if (!items[i].ok() && !absl::IsNotFound(items[i].status())) return items[i].status();
+    if (!items[i].ok() || items[i]->due == 0) {
+      picked.unknown.push_back(places[i]);
+      continue;
+    }
+    FrontierServed served = {.crawl = name.crawl,
+                             .key = name.key,
+                             .url = name.url,
+                             .metadata = items[i]->metadata,
+                             .lease = {}};
+    Lend(*table_->Find(known[i].queue), name.url,
+         {.until = now_ + lease_seconds, .due = items[i]->due}, &served);
+    picked.served.emplace_back(places[i], std::move(served));
+  }
+  return picked;
 }
 
 Status FrontierState::AddMetadata(std::span<FrontierServed> served) {

@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/frontier_limits.h"
 #include "core/base/status.h"
+#include "core/base/units.h"
 #include "server/frontier/frontier_limits.h"
 #include "server/frontier/queue_table.h"
 #include "storage/frontier_store.h"
@@ -34,7 +35,8 @@ struct FrontierPut {
 
 enum class FrontierOutcome : uint8_t {
   kOk,
-  kSkipped,  // known already, or too large: not to be sent again
+  kKnown,    // known already, and to be given out some time: not to be sent again
+  kSkipped,  // likewise known, but never to be given out; or too large
   kFailed,   // not taken for now
 };
 
@@ -46,12 +48,29 @@ struct FrontierServed {
   std::string key;
   std::string url;
   std::string metadata;
+  LeaseId lease;  // of the page, where Freshet schedules the crawl id; zero: it does not
+};
+
+// A URL by its names.
+struct FrontierName {
+  std::string crawl;
+  std::string key;
+  std::string url;
+};
+
+// What became of URLs that were picked elsewhere: places among those that were named.
+struct FrontierPicked {
+  std::vector<std::pair<size_t, FrontierServed>> served;
+  std::vector<size_t> unknown;  // or never to be given out
+  std::vector<size_t> refused;  // for now
 };
 
 // What a client wants to be given, and how far that has come. Value type, thread-compatible.
 struct FrontierPull {
   std::optional<std::string> crawl;  // unset: any, in turn
-  std::string key;                   // empty: any queue
+  // Of any, not these; they are of whoever asks.
+  const std::vector<std::string>* except = nullptr;
+  std::string key;  // empty: any queue
   uint32_t urls_per_queue = UINT32_MAX;
   uint32_t queues = UINT32_MAX;
   uint32_t lease_seconds = limits::kUsualFrontierLeaseSeconds;
@@ -95,6 +114,9 @@ class FrontierState {
   // Gives out at most `most` URLs that are due and keeps them from others. Nothing was put since
   // the last commit. A status that is not OK: the store cannot be read.
   [[nodiscard]] Status Pull(FrontierPull* pull, size_t most, std::vector<FrontierServed>* served);
+  // Gives out these URLs, whatever their dates.
+  [[nodiscard]] StatusOr<FrontierPicked> ServeNamed(std::span<const FrontierName> names,
+                                                    uint32_t lease_seconds);
   // What did not reach its client waits again, as if it had not been given out.
   void GiveBack(std::span<const FrontierServed> served);
   // Leases that are over by now, at most `most`, end.
@@ -149,6 +171,8 @@ class FrontierState {
   [[nodiscard]] FrontierQueue* NextOfAny(FrontierPull* pull);
   [[nodiscard]] StatusOr<size_t> ServeFrom(FrontierQueue& queue, const FrontierPull& pull,
                                            size_t most, std::vector<FrontierServed>* served);
+  void Lend(FrontierQueue& queue, const std::string& url, const FrontierLease& lease,
+            FrontierServed* served);
   [[nodiscard]] Status AddMetadata(std::span<FrontierServed> served);
   void RemoveEmpty(FrontierQueue& queue);
 

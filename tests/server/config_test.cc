@@ -3,6 +3,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "core/base/frontier_limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/base/host_port.h"
@@ -336,6 +337,27 @@ TEST(Config, TheExampleShowsTheDefaults) {
   EXPECT_EQ(config->auth_open, defaults.auth_open);
   EXPECT_EQ(config->insecure, defaults.insecure);
   EXPECT_EQ(config->reload_interval, defaults.reload_interval);
+}
+
+TEST(Config, NamesCrawlIdsOfTheFrontierThatAreScheduled) {
+  ServerConfig config;
+  ASSERT_TRUE(ApplyYaml("frontier: {scheduled_crawls: [shop, DEFAULT], status_keys: [s],\n"
+                        "  digest_keys: [d, e], zero_is_never: false}\n",
+                        &config)
+                  .ok());
+  EXPECT_TRUE(Validate(config).ok());
+  EXPECT_THAT(config.frontier_scheduled, ElementsAre("shop", "DEFAULT"));
+  EXPECT_THAT(config.frontier_status_keys, ElementsAre("s"));
+  EXPECT_THAT(config.frontier_digest_keys, ElementsAre("d", "e"));
+  EXPECT_FALSE(config.frontier_zero_is_never);
+  EXPECT_EQ(ErrorOf(Apply("frontier: {scheduled_crawls: ['']}\n")),
+            "frontier.scheduled_crawls: '' is no crawl id");
+  EXPECT_THAT(ErrorOf(Apply("frontier: {scheduled_crawls: ['a b']}\n")),
+              HasSubstr("frontier.scheduled_crawls: "));
+  std::string many;
+  for (size_t i = 0; i <= limits::kMaxScheduledCrawls; ++i) many += "c" + std::to_string(i) + ", ";
+  EXPECT_EQ(ErrorOf(Apply("frontier: {scheduled_crawls: [" + many + "]}\n")),
+            "frontier.scheduled_crawls: names 17, at most 16 may be");
 }
 
 TEST(Config, OtherMachinesAreServedWithTlsAndIdentitiesOnly) {

@@ -174,6 +174,28 @@ TEST_F(ResultsTest, AResultThatNothingDecidesCountsForTheWorse) {
   EXPECT_EQ(Apply(other, 3002).outcome, CrawlOutcome::kUnchanged);
 }
 
+// Nobody has looked whether it changed: the page is as new as the fetch, and nothing is learned.
+TEST_F(ResultsTest, AResultOfWhichNobodyLookedTeachesOnlyWhereDigestsCompare) {
+  AddCrawled("a", 0);
+  const size_t before = Page("a").detail.statistics.recent.size();
+  const auto report = [this](int64_t at, const std::string& digest) {
+    ReportCrawl event{.key = Key("a"), .fetched = At(at), .outcome = CrawlOutcome::kUnchanged};
+    event.looked = false;
+    event.digest = digest;
+    EXPECT_EQ(Apply(event, at).disposition, Disposition::kApplied);
+    EXPECT_EQ(Page("a").state.last_crawl, At(at));
+    return Page("a").detail.statistics.recent.size();
+  };
+  EXPECT_EQ(report(10, ""), before);
+  EXPECT_EQ(report(20, "one"), before);
+  EXPECT_EQ(report(30, "one"), before + 1);
+  EXPECT_EQ(report(40, "two"), before + 2);
+  EXPECT_EQ(report(50, ""), before + 2);
+  // What was found before a fetch that says nothing is not compared with what comes after it.
+  EXPECT_EQ(report(60, "two"), before + 2);
+  EXPECT_EQ(Page("a").detail.changes, 1U);
+}
+
 TEST_F(ResultsTest, ALateResultThatNothingDecidesIsRefused) {
   AddCrawled("a", 0);
   ReportCrawl silent{.lease = Out(10).lease, .fetched = At(11)};

@@ -44,7 +44,9 @@ class Twin {
   FrontierOutcome Put(const FrontierPut& put, uint64_t now) {
     Queue& queue = queues[{put.crawl, put.key}];
     const auto [it, added] = queue.items.try_emplace(put.url);
-    if (!put.known && !added) return FrontierOutcome::kSkipped;
+    if (!put.known && !added) {
+      return it->second.due > 0 ? FrontierOutcome::kKnown : FrontierOutcome::kSkipped;
+    }
     if (added) it->second.created = now;
     it->second.due = put.known ? put.due : now;
     it->second.leased_until = 0;
@@ -282,7 +284,48 @@ TEST_F(FrontierStateTest, WhatWasNotCommittedIsGoneAfterALoad) {
   EXPECT_EQ(state_->table().counts().active, 0u);
   EXPECT_EQ(state_->Put(puts)[0], FrontierOutcome::kOk);
   Commit();
-  EXPECT_EQ(state_->Put(puts)[0], FrontierOutcome::kSkipped);
+  EXPECT_EQ(state_->Put(puts)[0], FrontierOutcome::kKnown);
+}
+
+TEST_F(FrontierStateTest, GivesOutWhatIsNamedWhateverItsDate) {
+  const auto named = [](const std::string& url) {
+    return FrontierName{.crawl = "c", .key = "k", .url = url};
+  };
+  const std::vector<FrontierPut> puts = {
+      {.crawl = "c", .key = "k", .url = "due", .metadata = {}},
+      {.crawl = "c", .key = "k", .url = "later", .metadata = {}, .known = true, .due = kStart * 2},
+      {.crawl = "c", .key = "k", .url = "never", .metadata = {}, .known = true, .due = 0}};
+  EXPECT_THAT(state_->Put(puts), ::testing::Each(FrontierOutcome::kOk));
+  // What is staged cannot be read yet.
+  auto picked = state_->ServeNamed(std::vector{named("due")}, 30);
+  ASSERT_TRUE(picked.ok());
+  EXPECT_THAT(picked->refused, ::testing::ElementsAre(0));
+  Commit();
+  const std::vector<FrontierName> names = {named("never"), named("later"), named("nothing"),
+                                           named("due")};
+  for (const uint64_t in_flight : {2, 2}) {
+    picked = state_->ServeNamed(names, 30);
+    ASSERT_TRUE(picked.ok());
+    EXPECT_THAT(picked->unknown, ::testing::UnorderedElementsAre(0, 2));
+    ASSERT_THAT(picked->served, SizeIs(2));
+    EXPECT_EQ(picked->served[0].first, 1U);
+    EXPECT_EQ(picked->served[1].second.url, "due");
+    Commit();
+    EXPECT_EQ(state_->table().counts().in_flight, in_flight);
+    ASSERT_TRUE(state_->Load().ok());
+  }
+  EXPECT_THAT(Pull({}), IsEmpty());
+  // Their leases end as any.
+  state_->SetNow(kStart + 100);
+  state_->Expire(10);
+  Commit();
+  EXPECT_EQ(state_->table().counts().in_flight, 0U);
+  EXPECT_THAT(Pull({}), SizeIs(1));
+  Commit();
+  state_->SetActive(false);
+  picked = state_->ServeNamed(names, 30);
+  ASSERT_TRUE(picked.ok());
+  EXPECT_THAT(picked->refused, SizeIs(4));
 }
 
 TEST_F(FrontierStateTest, QueuesThatAreNotDueAreNotLookedAt) {

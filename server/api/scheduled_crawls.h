@@ -1,0 +1,47 @@
+// Crawl ids of the crawl-frontier API whose URLs are given out by crawl value.
+//
+// Such a URL is two things under one name: an entry of the frontier, which keeps metadata and
+// counts as it does for all others, and a page of the same crawl id, which is scheduled as any.
+// What comes in is made durable in the frontier first, then the page follows, and only then is it
+// acknowledged: so whatever a client was not told of it sends again, and each of the two takes that
+// as said before. What goes out is picked as a page, and leaves once the frontier has it in flight.
+// A page that comes up and of which the frontier has nothing (it was purged or deleted) is removed.
+#ifndef FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
+#define FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/api/context.h"
+#include "server/frontier/frontier.h"
+
+namespace freshet {
+
+// The longest that GetURLs waits for a page of such a crawl id.
+inline constexpr Duration kScheduledPullWait = Duration::Millis(100);
+
+[[nodiscard]] bool IsScheduled(const ServerContext& context, std::string_view crawl);
+
+// What both names of a URL are, whatever text and key a client sent: its canonical text, and its
+// host. InvalidArgument: it is no URL of a page.
+[[nodiscard]] StatusOr<FrontierName> ScheduledName(const std::string& crawl,
+                                                   const std::string& url);
+
+// As Frontier::Put, Pull and GiveBack, for URLs of all crawl ids. Outcomes may come on any thread.
+[[nodiscard]] bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts,
+                           Frontier::PutDone done);
+// `address`: of the client, without the port. One of a scheduled crawl id is given once what is due
+// within kScheduledPullWait, and then it is over.
+void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>& pull, size_t most,
+              const std::string& address, Frontier::PullDone done);
+void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> served);
+
+// The host of a queue is left alone until then (in seconds since 1970).
+void BlockScheduledHost(const ServerContext& context, const std::string& crawl,
+                        const std::string& key, uint64_t until);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_

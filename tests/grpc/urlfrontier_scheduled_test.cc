@@ -1,0 +1,274 @@
+// Crawl ids of the crawl-frontier API whose URLs are given out by crawl value, also of a process
+// that is killed.
+#include <atomic>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "tests/crash/daemon.h"
+#include "tests/grpc/frontier_client.h"
+#include "tests/grpc/test_server.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+constexpr uint64_t kFarAway = 4'000'000'000;
+
+uf::URLItem Fetched(const std::string& url, const std::string& status, const std::string& signature,
+                    uint64_t date = kFarAway) {
+  uf::URLItem item = KnownUntil(date, url, "", "shop");
+  auto& metadata = *item.mutable_known()->mutable_info()->mutable_metadata();
+  if (!status.empty()) metadata["fetch.statusCode"].add_values(status);
+  if (!signature.empty()) metadata["signature"].add_values(signature);
+  metadata["depth"].add_values("3");
+  return item;
+}
+
+class ScheduledFrontier : public ::testing::Test {
+ protected:
+  ScheduledFrontier() : client_(server_.channel) {}
+
+  // Calls until so many URLs have come, or for a while if there are not.
+  std::vector<uf::URLInfo> Take(size_t count,
+                                const uf::GetParams& params = ParamsIn("shop", 0, 0, 1000)) {
+    std::vector<uf::URLInfo> all;
+    for (int i = 0; i < 200 && all.size() < count; ++i) {
+      for (uf::URLInfo& info : client_.GetInfos(params)) all.push_back(std::move(info));
+    }
+    return all;
+  }
+  std::vector<std::string> TakeUrls(size_t count,
+                                    const uf::GetParams& params = ParamsIn("shop", 0, 0, 1000)) {
+    std::vector<std::string> urls;
+    for (const uf::URLInfo& info : Take(count, params)) urls.push_back(info.url());
+    return urls;
+  }
+  v1::Page Page(const std::string& url) { return server_.Get(url, "shop").page(); }
+
+  TestServer server_{[](ServerConfig* config) {
+    config->shards = 2;
+    config->frontier_scheduled = {"shop", "news"};
+  }};
+  FrontierClient client_;
+};
+
+TEST_F(ScheduledFrontier, GivesOutWhatWasPutWhateverItsDate) {
+  EXPECT_EQ(client_.Put(Discovered("http://A.test", "", "shop")), "OK");
+  EXPECT_EQ(client_.Put(Discovered("http://a.test/", "another key", "shop")), "SKIPPED");
+  EXPECT_EQ(client_.Put(Fetched("http://b.test/1", "200", "abc")), "OK");
+  EXPECT_EQ(client_.Put(Discovered("ftp://c.test/", "", "shop")), "SKIPPED");
+  EXPECT_EQ(Page("http://a.test/").crawl_id(), "shop");
+  // What is due for its client and of no scheduled crawl id is another matter.
+  EXPECT_EQ(client_.Put(Discovered("http://d.test/1")), "OK");
+  const uf::GetParams one = ParamsIn("shop", 1, 1, 1000);
+  EXPECT_THAT(TakeUrls(1, one), ElementsAre("http://a.test/"));
+  EXPECT_EQ(client_.Stats("shop").inprocess(), 1U);
+  EXPECT_EQ(client_.Stats("shop").size(), 2U);
+  // Its date is far away, which matters to its client alone.
+  const std::vector<uf::URLInfo> rest = Take(1, one);
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_EQ(rest[0].url(), "http://b.test/1");
+  EXPECT_EQ(rest[0].key(), "b.test");
+  EXPECT_EQ(rest[0].metadata().at("depth").values(0), "3");
+  EXPECT_THAT(client_.Get(ParamsIn("DEFAULT")), ElementsAre("http://d.test/1"));
+  uf::URLItem item;
+  EXPECT_TRUE(client_.Status("http://B.test/1#part", &item, "", "shop").ok());
+  EXPECT_EQ(item.known().refetchable_from_date(), kFarAway);
+}
+
+TEST_F(ScheduledFrontier, LearnsFromMetadata) {
+  const std::string url = "http://a.test/1";
+  EXPECT_EQ(client_.Put(Discovered(url, "", "shop")), "OK");
+  EXPECT_EQ(Take(1).size(), 1U);
+  EXPECT_EQ(client_.Put(Fetched(url, "200", "one")), "OK");
+  EXPECT_EQ(client_.Stats("shop").inprocess(), 0U);
+  EXPECT_EQ(server_.Get(url, "shop").page().crawls(), 1U);
+  EXPECT_EQ(client_.Put(Fetched(url, "200", "two")), "OK");
+  EXPECT_EQ(server_.Get(url, "shop").page().changes(), 1U);
+  EXPECT_EQ(client_.Put(Fetched(url, "200", "two")), "OK");
+  EXPECT_EQ(client_.Put(Fetched(url, "304", "")), "OK");
+  const v1::Page page = server_.Get(url, "shop").page();
+  EXPECT_EQ(page.crawls(), 4U);
+  EXPECT_EQ(page.changes(), 1U);
+  // Without a signature nothing is learned, neither from this fetch nor from the next.
+  EXPECT_EQ(client_.Put(Fetched(url, "200", "")), "OK");
+  EXPECT_EQ(client_.Put(Fetched(url, "", "xyz")), "OK");
+  EXPECT_EQ(server_.Get(url, "shop").page().changes(), 1U);
+  EXPECT_EQ(client_.Put(Fetched(url, "200", "abc")), "OK");
+  EXPECT_EQ(server_.Get(url, "shop").page().changes(), 2U);
+  EXPECT_EQ(client_.Put(Fetched(url, "404", "")), "OK");
+  EXPECT_EQ(server_.Get(url, "shop").page().last_outcome(), v1::CRAWL_OUTCOME_GONE);
+  EXPECT_EQ(client_.Put(Fetched(url, "500", "")), "OK");
+  EXPECT_EQ(server_.Get(url, "shop").page().last_outcome(), v1::CRAWL_OUTCOME_ERROR);
+}
+
+TEST_F(ScheduledFrontier, NeverGivesOutWhatIsCompletedOrPurged) {
+  for (const char* url : {"http://a.test/1", "http://a.test/2", "http://a.test/3"}) {
+    EXPECT_EQ(client_.Put(Discovered(url, "", "shop")), "OK");
+  }
+  EXPECT_EQ(client_.Put(KnownUntil(0, "http://a.test/1", "", "shop")), "OK");
+  EXPECT_EQ(client_.Put(Discovered("http://a.test/1", "", "shop")), "SKIPPED");
+  EXPECT_THAT(TakeUrls(2), UnorderedElementsAre("http://a.test/2", "http://a.test/3"));
+  EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
+  EXPECT_EQ(client_.Stats("shop").counts().at("completed"), 1U);
+  // What was deleted is removed when it comes up.
+  EXPECT_EQ(client_.Put(Discovered("http://b.test/1", "", "shop")), "OK");
+  EXPECT_EQ(client_.DeleteQueue("b.test", "shop"), 1U);
+  EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
+  EXPECT_EQ(client_.Put(Discovered("http://b.test/1", "", "shop")), "OK");
+  EXPECT_THAT(TakeUrls(1), ElementsAre("http://b.test/1"));
+}
+
+TEST_F(ScheduledFrontier, HeedsLimitsBlocksAndInactivity) {
+  for (int host = 0; host < 4; ++host) {
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = "http://h" + std::to_string(host) + ".test/";
+      EXPECT_EQ(client_.Put(Discovered(name + std::to_string(i), "", "shop")), "OK");
+    }
+  }
+  client_.Block("h0.test", kFarAway, "shop");
+  client_.SetActive(false);
+  EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
+  client_.SetActive(true);
+  std::set<std::string> all;
+  for (int i = 0; i < 200 && all.size() < 15; ++i) {
+    std::map<std::string, int> by_queue;
+    for (const uf::URLInfo& info : client_.GetInfos(ParamsIn("shop", 1, 2, 1000))) {
+      EXPECT_TRUE(all.insert(info.url()).second) << info.url();
+      EXPECT_EQ(++by_queue[info.key()], 1);
+      EXPECT_NE(info.key(), "h0.test");
+    }
+    EXPECT_LE(by_queue.size(), 2U);
+  }
+  EXPECT_EQ(all.size(), 15U);
+  client_.Block("h0.test", 0, "shop");
+  EXPECT_EQ(Take(5).size(), 5U);
+}
+
+TEST_F(ScheduledFrontier, GivesOutOfAnyCrawlId) {
+  EXPECT_EQ(client_.Put(Discovered("http://a.test/1", "", "shop")), "OK");
+  EXPECT_EQ(client_.Put(Discovered("http://a.test/2", "", "news")), "OK");
+  EXPECT_EQ(client_.Put(Discovered("http://a.test/3", "", "plain")), "OK");
+  EXPECT_THAT(TakeUrls(3, Params(0, 0, 1000)),
+              UnorderedElementsAre("http://a.test/1", "http://a.test/2", "http://a.test/3"));
+}
+
+TEST_F(ScheduledFrontier, TakesBatchesOfBothKinds) {
+  uf::DiscoveredBatch batch;
+  batch.set_id("b");
+  *batch.add_items() = Info("http://a.test/1", "", "shop");
+  *batch.add_items() = Info("not a URL", "key", "shop");
+  *batch.add_items() = Info("not a URL", "key", "plain");
+  *batch.add_items() = Info("http://a.test/1", "", "shop");
+  const auto acks = client_.PutBatches({batch});
+  ASSERT_EQ(acks.size(), 1U);
+  EXPECT_THAT(acks[0].statuses(), ElementsAre(uf::AckMessage::OK, uf::AckMessage::SKIPPED,
+                                              uf::AckMessage::OK, uf::AckMessage::SKIPPED));
+  EXPECT_THAT(TakeUrls(1), ElementsAre("http://a.test/1"));
+}
+
+// For clients that complete whatever they fetch.
+TEST(ScheduledFrontierOfCompleters, TakesADateOfZeroAsAnyOther) {
+  TestServer server([](ServerConfig* config) {
+    config->frontier_scheduled = {"shop"};
+    config->frontier_zero_is_never = false;
+  });
+  FrontierClient client(server.channel);
+  EXPECT_EQ(client.Put(Fetched("http://a.test/1", "200", "abc", 0)), "OK");
+  EXPECT_EQ(client.Stats("shop").size(), 1U);
+  EXPECT_EQ(server.Get("http://a.test/1", "shop").page().crawls(), 1U);
+  std::vector<uf::URLInfo> infos;
+  for (int i = 0; i < 200 && infos.empty(); ++i) infos = client.GetInfos(ParamsIn("shop"));
+  ASSERT_EQ(infos.size(), 1U);
+  EXPECT_EQ(infos[0].metadata().at("depth").values(0), "3");
+}
+
+// --- Killed
+
+class KilledScheduledFrontier : public ::testing::Test {
+ protected:
+  KilledScheduledFrontier() : daemon_(dir_ / "data", dir_ / "log") {
+    std::ofstream(dir_ / "config.yaml") << "frontier:\n  scheduled_crawls: [shop]\n"
+                                           "politeness:\n  min_delay: 0s\n  max_in_flight: 0\n";
+    Start();
+  }
+  ~KilledScheduledFrontier() override {
+    daemon_.RequestStop();
+    EXPECT_EQ(daemon_.AwaitEnd(), "");
+  }
+  void Start() {
+    daemon_.Spawn({"--config", dir_ / "config.yaml"});
+    ASSERT_EQ(daemon_.AwaitReady(), "");
+    client_ = std::make_unique<FrontierClient>(daemon_.channel());
+  }
+
+  TempDir dir_;
+  crash::Daemon daemon_;
+  std::unique_ptr<FrontierClient> client_;
+};
+
+TEST_F(KilledScheduledFrontier, KeepsWhatWasAcknowledgedInBothStores) {
+  std::set<std::string> acknowledged;
+  for (int round = 0; round < 3; ++round) {
+    std::atomic<bool> enough{false};
+    std::thread putter([&, round] {
+      grpc::ClientContext call;
+      const auto stream = client_->stub->PutURLs(&call);
+      std::thread reader([&] {
+        uf::AckMessage ack;
+        while (stream->Read(&ack)) {
+          if (ack.status() != uf::AckMessage::FAIL) acknowledged.insert(ack.id());
+          if (acknowledged.size() > 500U * static_cast<unsigned>(round + 1)) enough = true;
+        }
+      });
+      for (int i = 0;; ++i) {
+        const std::string url = "http://h" + std::to_string(i % 40) + ".test/" +
+                                std::to_string(round) + "-" + std::to_string(i);
+        const uf::URLItem item =
+            i % 3 == 0 ? Fetched(url, "200", "abc") : Discovered(url, "", "shop");
+        if (!stream->Write(item)) break;
+      }
+      stream->WritesDone();
+      reader.join();
+      (void)stream->Finish();
+    });
+    while (!enough) std::this_thread::yield();
+    EXPECT_EQ(daemon_.Kill(), "");
+    putter.join();
+    Start();
+  }
+  EXPECT_GT(acknowledged.size(), 1500U);
+  uf::ListUrlParams all;
+  all.set_size(10'000'000);
+  all.set_crawlid("shop");
+  std::set<std::string> kept;
+  for (const uf::URLItem& item : client_->List(all)) kept.insert(item.known().info().url());
+  const auto pages = v1::PagesService::NewStub(daemon_.channel());
+  for (const std::string& url : acknowledged) {
+    EXPECT_TRUE(kept.contains(url)) << url;
+    v1::GetPageRequest request;
+    request.set_url(url);
+    request.set_crawl_id("shop");
+    grpc::ClientContext call;
+    v1::GetPageResponse response;
+    EXPECT_TRUE(pages->GetPage(&call, request, &response).ok()) << url;
+  }
+  // And it goes on.
+  size_t served = 0;
+  for (int i = 0; i < 200 && served == 0; ++i) {
+    served = client_->Get(ParamsIn("shop", 0, 0, 1000)).size();
+  }
+  EXPECT_GT(served, 0U);
+}
+
+}  // namespace
+}  // namespace freshet
