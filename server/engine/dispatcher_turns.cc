@@ -133,10 +133,6 @@ class Dispatcher::OpenTurns final : public BidTakers {
  public:
   OpenTurns(Dispatcher& dispatcher, Refill& refill) : dispatcher_(dispatcher), refill_(refill) {}
 
-  bool Complete() override {
-    const MutexLock lock(dispatcher_.mutex_);
-    return (refill_.owners.takers & ~dispatcher_.TakenInTurn()) == 0;
-  }
   bool Take(size_t tick, const Pick& pick) override {
     const MutexLock lock(dispatcher_.mutex_);
     // A plan knows no classes, so that its pages are for those who take them all.

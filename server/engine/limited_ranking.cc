@@ -138,8 +138,6 @@ class LimitedRanking {
   RankedBids Rank() {
     RankedBids ranked;
     for (size_t tick = 0; tick < at_.size(); ++tick) {
-      ranked.cut = takers_ != nullptr && !takers_->Complete();
-      if (ranked.cut) break;
       for (Table& table : tables_) table.Release(tick, at_[tick]);
       const ClassSet its = owners_.of_tick.empty() ? kAllClasses : owners_.of_tick[tick];
       std::optional<TakenBid> best = Best(its & room_.open(), tick);
@@ -151,7 +149,7 @@ class LimitedRanking {
       if (ranked.cut) break;
       if (!best) continue;
       if (takers_ != nullptr && !takers_->Take(tick, PickOf(*best))) {
-        // By a plan come pages of any class. Else the last that took them has just left.
+        // By a plan come pages of any class. Else the last that took such pages has all it wants.
         ranked.cut = !PickOf(*best).planned;
         if (ranked.cut) break;
         continue;

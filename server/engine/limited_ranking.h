@@ -30,8 +30,6 @@ struct RankedBids {
 class BidTakers {
  public:
   virtual ~BidTakers() = default;
-  // Whether there still is somebody for a page of each class that was asked for.
-  [[nodiscard]] virtual bool Complete() = 0;
   // Finds somebody for the page that this tick would get; false: nobody takes it.
   [[nodiscard]] virtual bool Take(size_t tick, const Pick& pick) = 0;
 };
@@ -43,10 +41,10 @@ class BidTakers {
 //
 // The page that a tick gets is the best of those that may have it: of its owner or, where that has
 // none, of all, of classes and groups that have room at the tick, and of classes of which somebody
-// takes pages: once there is nobody any more for one that was asked for, the ranking ends. A shard
-// has nothing better than what it bids for that tick; where none of this may be had, and the shard
-// did not bid all it has, the ranking ends. A page that is eligible but for another one of its host
-// or group that was bid and has no tick yet competes again with the next bid.
+// takes pages: where nobody takes the best of those that were asked for any more, the ranking ends.
+// A shard has nothing better than what it bids for that tick; where none of this may be had, and
+// the shard did not bid all it has, the ranking ends. A page that is eligible but for another one
+// of its host or group that was bid and has no tick yet competes again with the next bid.
 [[nodiscard]] RankedBids RankBids(const std::vector<ShardBid>& bids, const std::vector<Instant>& at,
                                   const TickOwners& owners, BidRanking& ranking,
                                   GroupLedger* ledger, BidTakers* takers = nullptr);

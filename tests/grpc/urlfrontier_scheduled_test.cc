@@ -162,6 +162,28 @@ TEST_F(ScheduledFrontier, GivesOutOfAnyCrawlId) {
               UnorderedElementsAre("http://a.test/1", "http://a.test/2", "http://a.test/3"));
 }
 
+TEST_F(ScheduledFrontier, GivesOutNothingWhilePausedOrUnderARatePolicy) {
+  EXPECT_EQ(client_.Put(Discovered("http://a.test/1", "", "shop")), "OK");
+  const auto set_policy = [this](const std::string& name) {
+    v1::SetPolicyRequest request;
+    request.set_policy(name);
+    v1::SetPolicyResponse response;
+    grpc::ClientContext call;
+    EXPECT_TRUE(server_.admin->SetPolicy(&call, request, &response).ok());
+  };
+  set_policy("lambda_crawl");
+  EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
+  set_policy("greedy");
+  v1::PauseResponse paused;
+  grpc::ClientContext pause;
+  EXPECT_TRUE(server_.admin->Pause(&pause, {}, &paused).ok());
+  EXPECT_THAT(client_.Get(ParamsIn("shop")), IsEmpty());
+  v1::ResumeResponse resumed;
+  grpc::ClientContext resume;
+  EXPECT_TRUE(server_.admin->Resume(&resume, {}, &resumed).ok());
+  EXPECT_THAT(TakeUrls(1), ElementsAre("http://a.test/1"));
+}
+
 TEST_F(ScheduledFrontier, TakesBatchesOfBothKinds) {
   uf::DiscoveredBatch batch;
   batch.set_id("b");

@@ -42,7 +42,8 @@ constexpr std::array kPageExamples = {
             "  freshet export --limit 100000 --page-token TOKEN example.org\n"},
     Example{"freshet next",
             "  freshet next\n"
-            "  freshet next 10 --wait 30s --worker fetcher-1 --json\n"},
+            "  freshet next 10 --wait 30s --worker fetcher-1 --json\n"
+            "  freshet next 100 --crawl-id shop --crawl-id news\n"},
     Example{"freshet report",
             "  freshet report 4711 changed\n"
             "  freshet report https://example.org/ unchanged 2024-05-17T08:30Z\n"
