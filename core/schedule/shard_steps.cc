@@ -239,34 +239,6 @@ LeaseId ShardState::Impl::LeaseOf(PageNumber page, Transaction& txn) const {
   return OpenLease(staged, txn) == nullptr ? LeaseId() : staged;
 }
 
-const HostRecord* ShardState::Impl::KnownHost(const std::string& host, Transaction& txn) const {
-  if (const HostRecord* staged = txn.FindHost(host)) return staged;
-  const std::optional<HostId> id = hosts.Find(host);
-  return id ? &hosts.record(*id) : nullptr;
-}
-
-HostRecord* ShardState::Impl::StagedHost(const std::string& host, Transaction& txn) {
-  if (HostRecord* staged = txn.FindHost(host)) return staged;
-  const std::optional<HostId> id = hosts.Find(host);
-  HostRecord record;
-  record.host = host;
-  return txn.PutHost(id ? hosts.record(*id) : record);
-}
-
-void ShardState::Impl::NoteAssignment(const PageRecord& page, Instant at, Transaction& txn) {
-  HostRecord* host = StagedHost(page.host, txn);
-  host->last_assignment = std::max(host->last_assignment, at);
-}
-
-void ShardState::Impl::CountAssignment(const PageRecord& page, Instant at, Transaction& txn) {
-  const std::optional<HostId> id = hosts.Find(page.host);
-  if (!id) return;
-  // The lease tells it for long enough, unless the host waits longer.
-  if (hosts.LongestDelay(*id) > kAssignmentsKept) NoteAssignment(page, at, txn);
-  const CrawlCap cap = hosts.TermsOf(*id).max_crawls.value;
-  if (cap.count > 0) CountCrawl(cap, at, &StagedHost(page.host, txn)->recent_crawls);
-}
-
 void ShardState::Impl::TakeEstimate(PageRecord& page, Instant now) const {
   const PageEstimate estimate = estimator.Estimate(page, now);
   page.state.rates = estimate.rates;
@@ -605,30 +577,6 @@ void ShardState::Impl::Succeed(const ReportCrawl& report, CrawlOutcome outcome,
   TakeEstimate(record, report.fetched);
 }
 
-void ShardState::Impl::HearOfHost(const ReportCrawl& report, const std::string& host,
-                                  Transaction& txn) {
-  const HostRecord* known = KnownHost(host, txn);
-  const HostRecord none;
-  if (known == nullptr) known = &none;
-  const bool new_delay = report.crawl_delay && *report.crawl_delay != known->crawl_delay;
-  const bool new_address = !report.address.none() && report.address != known->address;
-  if (new_delay) StagedHost(host, txn)->crawl_delay = *report.crawl_delay;
-  if (new_address) StagedHost(host, txn)->address = report.address;
-}
-
-void ShardState::Impl::HeedHost(const ReportCrawl& report, CrawlOutcome outcome,
-                                const LeaseRecord* lease, const std::string& host, Instant now,
-                                Transaction& txn) {
-  HearOfHost(report, host, txn);
-  if (outcome == CrawlOutcome::kError && IsThrottled(report.http_status)) {
-    ++counters.throttled;
-    NoteThrottled(options.host_backoff, lease == nullptr ? report.fetched : lease->assigned,
-                  report.retry_after, now, StagedHost(host, txn));
-  } else if (report.retry_after > Duration()) {
-    NoteAsked(options.host_backoff, report.retry_after, now, StagedHost(host, txn));
-  }
-}
-
 void ShardState::Impl::Fail(const ReportCrawl& report, CrawlOutcome outcome, Instant now,
                             Transaction::Page& page) {
   CHECK(!Fetched(outcome), "outcome {}", static_cast<int>(outcome));
@@ -763,30 +711,6 @@ void ShardState::Impl::Take(const ReportCrawl& report, CrawlOutcome outcome,
 }
 
 // --- Hosts, sources, settings
-
-Reply ShardState::Impl::Step(const SetHost& event, Instant, Transaction& txn) {
-  HostRecord* host = StagedHost(event.host, txn);
-  if (event.min_delay) host->min_delay = *event.min_delay;
-  if (event.max_in_flight) host->max_in_flight = *event.max_in_flight;
-  if (event.min_page_interval) host->min_page_interval = *event.min_page_interval;
-  if (event.max_crawls) host->max_crawls = *event.max_crawls;
-  if (event.hours) host->hours = *event.hours;
-  if (event.blocked_until) host->blocked_until = *event.blocked_until;
-  if (event.blocked_until == Instant()) host->throttles = 0;
-  return {};
-}
-
-Reply ShardState::Impl::Step(const ForgetHost& event, Instant now, Transaction& txn) {
-  const std::optional<HostId> id = hosts.Find(event.host);
-  if (!id || !hosts.CanForget(*id, now)) return {};
-  if (txn.FindHost(event.host) != nullptr || txn.CreatedPagesOf(event.host) > 0) {
-    // To be looked at again once what this batch does to it is seen.
-    hosts.Rest(*id);
-    return {};
-  }
-  txn.ForgetHost(event.host);
-  return {};
-}
 
 Reply ShardState::Impl::Step(const SetSource& event, Instant, Transaction& txn) {
   CHECK(event.source.index < limits::kMaxSources, "source {}", event.source.index);
