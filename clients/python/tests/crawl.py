@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from datetime import datetime, timezone
 from pathlib import Path
 
 import freshet
 from freshet.v1 import types_pb2
-from local_site import Host, Request, Site
+from local_site import Host, Request, Site, begun
 from server import REPOSITORY, Server
 
 EXAMPLES = REPOSITORY / "examples/python"
@@ -23,13 +22,12 @@ POLITE = "politeness: {min_delay: 30ms, max_in_flight: 1, min_page_interval: 100
 
 
 def make_site() -> Site:
-    begun = datetime(2026, 1, 1, tzinfo=timezone.utc)
-    hosts = {name: Host({f"/{n}": (1, begun) for n in range(PAGES_PER_HOST)}) for name in PLAIN}
+    hosts = {name: Host({f"/{n}": (1, begun()) for n in range(PAGES_PER_HOST)}) for name in PLAIN}
     hosts[PLAIN[0]].moved["/old"] = "/1"
     hosts[PLAIN[0]].found["/latest"] = "/2"
-    hosts[PLAIN[1]].pages["/private/1"] = (1, begun)
-    hosts[BUSY] = Host({f"/{n}": (1, begun) for n in range(3)}, busy=True)
-    hosts[SLOW] = Host({f"/{n}": (1, begun) for n in range(4)}, robots=f"User-agent: *\nCrawl-delay: {CRAWL_DELAY}\n")
+    hosts[PLAIN[1]].pages["/private/1"] = (1, begun())
+    hosts[BUSY] = Host({f"/{n}": (1, begun()) for n in range(3)}, busy=True)
+    hosts[SLOW] = Host({f"/{n}": (1, begun()) for n in range(4)}, robots=f"User-agent: *\nCrawl-delay: {CRAWL_DELAY}\n")
     return Site(hosts)
 
 

@@ -40,6 +40,11 @@ class Host:
     found: dict[str, str] = field(default_factory=dict)
 
 
+def begun() -> datetime:
+    """When pages that have not changed since were made."""
+    return datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
 class Site:
     """Thread-safe. `with Site(hosts) as site`; names of hosts are addresses such as 127.0.0.2."""
 

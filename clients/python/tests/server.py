@@ -19,6 +19,7 @@ class Server:
         self._arguments = list(arguments)
         self._process: subprocess.Popen[str] | None = None
         self.address = "127.0.0.1:0"
+        self.http = ""  # once it runs
         if config:
             path = directory / "freshet.yaml"
             path.write_text(config, encoding="utf-8")
@@ -41,6 +42,7 @@ class Server:
         assert ready.startswith("ready "), (self._directory / "freshetd.log").read_text(encoding="utf-8")
         fields = dict(field.split("=", 1) for field in ready.split() if "=" in field)
         self.address = fields["grpc"]
+        self.http = fields["http"]
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)
