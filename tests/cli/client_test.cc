@@ -228,8 +228,18 @@ TEST(ConnectionTest, SaysWhenTheServerIsNotReachable) {
     const Outcome run = RunClient({"--server", "127.0.0.1:1", "--connect-timeout", "0.05", command},
                                   "http://a.test/\n");
     EXPECT_EQ(run.code, kUnreachable) << command;
-    EXPECT_EQ(run.err, "freshet: 127.0.0.1:1: not reachable within 0.05 s\n") << command;
+    EXPECT_EQ(run.err,
+              "freshet: 127.0.0.1:1: not reachable within 0.05 s; if it speaks TLS, --tls or "
+              "--tls-ca is missing\n")
+        << command;
   }
+}
+
+TEST(ConnectionTest, SaysWhatAHandshakeMayLack) {
+  const Outcome run =
+      RunClient({"--server", "127.0.0.1:1", "--connect-timeout", "0.05", "--tls", "stats"}, "");
+  EXPECT_EQ(run.code, kUnreachable);
+  EXPECT_THAT(run.err, HasSubstr("want --tls-certificate\n"));
 }
 
 TEST(ConnectionTest, SaysWhatAnAddressLacks) {
@@ -697,6 +707,8 @@ TEST(HostText, SaysWhereTermsComeFrom) {
             "group shops: 1 s between crawls, any in flight\n"
             "crawl-delay reported: 10 s\n"
             "address reported: 192.0.2.1");
+  EXPECT_THAT(ShowHost(host, 3),
+              testing::EndsWith("reported: 10 s\n   address reported: 192.0.2.1"));
 }
 
 TEST(AdminTest, ShowsAndSetsCrawlIds) {

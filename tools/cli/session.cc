@@ -17,6 +17,16 @@ std::chrono::system_clock::time_point After(double seconds) {
          std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
 }
 
+// What to look at first, since gRPC does not tell why a handshake failed.
+const char* WhatMayBeMissing(const ClientSecurity& security) {
+  if (!security.speaks_tls()) return "; if it speaks TLS, --tls or --tls-ca is missing";
+  if (security.certificate.empty()) {
+    return "; it may not speak TLS, have a certificate that is not believed for this name, or want "
+           "--tls-certificate";
+  }
+  return "; it may not speak TLS, or one side may not believe the other's certificate";
+}
+
 }  // namespace
 
 Session::Session(Settings settings, Io io) : settings_(std::move(settings)), io_(io) {}
@@ -37,8 +47,9 @@ absl::Status Session::Connect() {
   const Progress progress(progress_style(), fmt::format("connecting to {}", settings_.server));
   if (!channel_->WaitForConnected(After(settings_.connect_seconds))) {
     channel_.reset();
-    return absl::UnavailableError(
-        fmt::format("{}: not reachable within {} s", settings_.server, settings_.connect_seconds));
+    return absl::UnavailableError(fmt::format("{}: not reachable within {} s{}", settings_.server,
+                                              settings_.connect_seconds,
+                                              WhatMayBeMissing(settings_.security)));
   }
   return absl::OkStatus();
 }
