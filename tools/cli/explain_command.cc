@@ -44,6 +44,9 @@ std::string InstantText(const google::protobuf::Timestamp& time,
 // Prints the sections of one explanation. Owner thread only.
 class Explainer {
  public:
+  // The column of values.
+  static constexpr size_t kIndent = 20;
+
   Explainer(std::ostream& out, const v1::GetPageResponse& response)
       : out_(out),
         page_(response.page()),
@@ -62,7 +65,7 @@ class Explainer {
  private:
   void Title(std::string_view title) { out_ << title << '\n'; }
   void Say(std::string_view name, std::string_view value) {
-    out_ << fmt::format("  {:<18}{}\n", name, value);
+    out_ << fmt::format("  {:<{}}{}\n", name, kIndent - 2, value);
   }
 
   void PrintBelief() {
@@ -117,7 +120,7 @@ class Explainer {
     Say("next crawl", why_.has_next_expected_crawl_time()
                           ? InstantText(why_.next_expected_crawl_time(), why_.as_of())
                           : "none is expected");
-    Say("host", ShowHost(why_.host_state()));
+    Say("host", ShowHost(why_.host_state(), kIndent));
   }
 
   [[nodiscard]] std::string WaitText() const {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_replace.h"
 #include "tools/cli/table.h"
 
 namespace freshet::cli {
@@ -76,7 +77,7 @@ std::string ShowMore(const v1::HostState& host) {
 
 }  // namespace
 
-std::string ShowHost(const v1::HostState& host) {
+std::string ShowHost(const v1::HostState& host, size_t indent) {
   std::string text = fmt::format(
       "{}: {} between crawls, {} of a page, {} of {} in flight{}", ShowText(host.host()),
       ShowDuration(host.min_delay()), ShowDuration(host.min_page_interval()), host.in_flight(),
@@ -90,7 +91,8 @@ std::string ShowHost(const v1::HostState& host) {
             : fmt::format(", answered {} times in a row that it is fetched too often, last at {}",
                           host.throttled_answers(), last);
   }
-  return text + ShowMore(host);
+  text += ShowMore(host);
+  return absl::StrReplaceAll(text, {{"\n", "\n" + std::string(indent, ' ')}});
 }
 
 }  // namespace freshet::cli

@@ -19,9 +19,12 @@ namespace {
 // Prints `name   value` lines of a report.
 class FactPrinter {
  public:
+  // The column of values.
+  static constexpr size_t kIndent = 24;
+
   explicit FactPrinter(std::ostream& out) : out_(out) {}
   void Say(std::string_view name, std::string_view value) {
-    out_ << fmt::format("  {:<22}{}\n", name, value);
+    out_ << fmt::format("  {:<{}}{}\n", name, kIndent - 2, value);
   }
 
  private:
@@ -111,7 +114,7 @@ void PrintExplanation(const v1::Explanation& why, FactPrinter& facts) {
             why.decision() == v1::DECISION_PAUSED
                 ? "not while nothing is assigned"
                 : ShowTime(why.next_expected_crawl_time(), why.has_next_expected_crawl_time()));
-  facts.Say("host", ShowHost(why.host_state()));
+  facts.Say("host", ShowHost(why.host_state(), FactPrinter::kIndent));
 }
 
 void PrintPage(const Session& session, const v1::GetPageResponse& response) {
