@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import queue
+import shutil
 import subprocess
 import sys
 import threading
@@ -29,9 +30,9 @@ NEXT_YEAR = 365 * 86400
 def make_stubs(directory: Path) -> tuple[ModuleType, ModuleType]:
     """Messages and stubs of our .proto, made as its users make them."""
     proto = REPOSITORY / "proto/urlfrontier"
-    plugin = subprocess.run(["which", "grpc_python_plugin"], capture_output=True, text=True, check=True).stdout.strip()
-    command = ["protoc", f"-I{proto}", f"--python_out={directory}", f"--grpc_python_out={directory}"]
-    subprocess.run([*command, f"--plugin=protoc-gen-grpc_python={plugin}", str(proto / "urlfrontier.proto")], check=True)
+    plugin = f"--plugin=protoc-gen-grpc_python={shutil.which('grpc_python_plugin')}"
+    outputs = [f"--python_out={directory}", f"--grpc_python_out={directory}"]
+    subprocess.run(["protoc", f"-I{proto}", plugin, *outputs, str(proto / "urlfrontier.proto")], check=True)
     sys.path.insert(0, str(directory))
     try:
         return importlib.import_module("urlfrontier_pb2"), importlib.import_module("urlfrontier_pb2_grpc")

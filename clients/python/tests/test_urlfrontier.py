@@ -6,7 +6,7 @@ import json
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,8 +25,8 @@ SCHEDULED = POLITE + "frontier: {scheduled_crawls: [DEFAULT]}\nindexnow: {enable
 
 
 @pytest.fixture(scope="module")
-def stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
-    yield make_stubs(tmp_path_factory.mktemp("stubs"))
+def stubs(tmp_path_factory: pytest.TempPathFactory) -> object:
+    return make_stubs(tmp_path_factory.mktemp("stubs"))
 
 
 def make_site() -> Site:
@@ -45,7 +45,7 @@ def poll(site: Site, server: Server, directory: Path, *hosts: str) -> None:
 
 
 def ping(server: Server, site: Site, host: str, paths: list[str]) -> None:
-    body = {"host": f"{host}:{site.port}", "key": "0123456789abcdef", "urlList": [site.url(host, p) for p in paths]}
+    body = {"host": host, "key": "0123456789abcdef", "urlList": [site.url(host, p) for p in paths]}
     request = urllib.request.Request(f"http://{server.http}/indexnow", json.dumps(body).encode())
     request.add_header("Content-Type", "application/json; charset=utf-8")
     with urllib.request.urlopen(request, timeout=10) as response:
