@@ -80,7 +80,7 @@ ExitCode Check(Session& session) {
   const auto fact = [&session](std::string_view name, const std::string& value) {
     session.out() << fmt::format("{:<18}{}\n", name, value);
   };
-  fact("identity", response.identity().empty() ? "none: the server does not ask"
+  fact("identity", response.identity().empty() ? "none: the server has no auth file"
                                                : ShowText(response.identity()));
   fact("roles", absl::StrJoin(response.roles(), ", "));
   fact("crawl ids", Limit(response.crawl_ids()));
