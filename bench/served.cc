@@ -29,8 +29,9 @@ Status Served::Start(const std::string& dir) {
   if (options_.target.empty()) {
     RETURN_IF_ERROR(Launch(dir));
     RETURN_IF_ERROR(daemon_.AwaitReady());
+  } else {
+    RETURN_IF_ERROR(OpenChannel(options_.target, options_.security, {}).status());
   }
-  RETURN_IF_ERROR(OpenChannel(options_.target, options_.security, {}).status());
   const std::shared_ptr<grpc::Channel> channel = NewChannel();
   if (!channel->WaitForConnected(std::chrono::system_clock::now() + kPatience)) {
     return MakeStatus(absl::StatusCode::kUnavailable, "{}: not reachable", options_.target);
