@@ -36,7 +36,7 @@ enum QueueTag : int {
   kHeadDue = 4,  // one more than it is; left out: no URL waits
   kHeadUrl = 5,
   kDelay = 6,  // one more than it is
-  kBlockedUntil = 7,
+  kQueueBlockedUntil = 7,
   kLimit = 8,
   kLastServed = 9,
 };
@@ -126,7 +126,7 @@ std::string EncodeFrontier(const FrontierQueueRecord& record) {
     fields.Bytes(kHeadUrl, record.head->url);
   }
   if (record.delay) fields.Unsigned(kDelay, uint64_t{*record.delay} + 1);
-  fields.Unsigned(kBlockedUntil, record.blocked_until);
+  fields.Unsigned(kQueueBlockedUntil, record.blocked_until);
   fields.Unsigned(kLimit, record.limit);
   fields.Unsigned(kLastServed, record.last_served);
   return value;
@@ -179,7 +179,7 @@ bool DecodeFrontier(std::string_view value, FrontierQueueRecord* record) {
       case kDelay:
         record->delay = static_cast<uint32_t>(fields.Unsigned(uint64_t{UINT32_MAX} + 1) - 1);
         break;
-      case kBlockedUntil:
+      case kQueueBlockedUntil:
         record->blocked_until = fields.Unsigned();
         break;
       case kLimit:

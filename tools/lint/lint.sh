@@ -35,16 +35,45 @@ check_proto() {
   install_buf && build/lint/node_modules/.bin/buf lint
 }
 
-# What the build compiles at these paths, largest first, so that no long file is left over at the end.
+# compiled DIR PATTERN: what the compile commands in DIR have at these paths, largest first, so that no long file is left
+# over at the end.
 compiled() {
-  awk -F '"' '$2 == "file" { print $4 }' build/lint/compile_commands.json | grep -E "^$root/($1)" | xargs -r wc -c |
+  awk -F '"' '$2 == "file" { print $4 }' "$1/compile_commands.json" | grep -E "^$root/($2)" | xargs -r wc -c |
     sort -rn | awk '$2 != "total" { print $2 }'
 }
 
-# Reads names of sources. Lock annotations (sync/mutex.h) are held to by clang alone, so it is done here.
+# Sources that are compiled together (CMake makes a file that includes them) as one text in build/lint/joined, with
+# compile commands of its own: headers are parsed and checked once, and the analyzer, which looks at functions of the
+# main file alone, sees those of all.
+join_sources() {
+  local file joined=build/lint/joined
+  rm -rf "$joined"
+  mkdir -p "$joined"
+  sed -E "s#$root/build/lint/([^ \"]*/Unity/)#$root/$joined/\1#g" build/lint/compile_commands.json >"$joined/compile_commands.json"
+  while read -r file; do
+    mkdir -p "$joined/$(dirname "${file#build/lint/}")"
+    awk '/^#include ".*\.cc"$/ { split($0, part, "\""); print "// joined: " part[2]; while ((getline line < part[2]) > 0) print line; next } { print }' \
+      "$file" >"$joined/${file#build/lint/}"
+  done < <(find build/lint -path "*/CMakeFiles/*/Unity/*.cxx" -not -path "$joined/*" -printf '%P\n' | sed 's#^#build/lint/#')
+}
+
+# Where a finding is in a text of joined sources, as a place of the source.
+name_sources() {
+  awk -v joined="$root/build/lint/joined/" '
+    index($0, joined) == 1 && match($0, /:[0-9]+:[0-9]+: /) {
+      file = substr($0, 1, RSTART - 1); split(substr($0, RSTART + 1), place, ":"); rest = substr($0, RSTART + length(place[1]) + 1)
+      source = file; at = 0; number = 0
+      while ((getline line < file) > 0 && ++number <= place[1]) if (line ~ /^\/\/ joined: /) { source = substr(line, 12); at = number }
+      close(file); print source ":" place[1] - at rest; next
+    }
+    { print; fflush() }'
+}
+
+# run_clang_tidy DIR: reads names of sources. Lock annotations (sync/mutex.h) are held to by clang alone, so it is done
+# here.
 run_clang_tidy() {
-  local arguments=(-p build/lint --quiet --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety
-    --extra-arg=-Werror=thread-safety "$@")
+  local arguments=(-p "$1" --quiet --extra-arg=-Wno-unknown-warning-option --extra-arg=-Wthread-safety
+    --extra-arg=-Werror=thread-safety "${@:2}")
   xargs -r -P "$(nproc)" -n 1 clang-tidy-14 "${arguments[@]}" 2> >(
     grep -vE '^[0-9]+ warnings?( and [0-9]+ errors?)? generated|^Suppressed |^Use -header-filter' >&2
   )
@@ -53,13 +82,15 @@ run_clang_tidy() {
 # Headers are checked through the sources that include them. The analyzer explores a tenth of the states per function
 # that it would by default: in code full of templates the rest takes most of the time of a file.
 check_tidy() {
-  compiled 'core|storage|server|tools|bench' |
-    run_clang_tidy --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=20000
+  join_sources
+  compiled build/lint/joined 'core|build/lint/joined/(storage|server|tools|bench)' |
+    run_clang_tidy build/lint/joined --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=20000 |
+    name_sources
 }
 
 # With a light profile, and the sources of a folder as one, whose headers take most of the time.
 check_tests() {
-  compiled 'tests|build/lint/tests' | run_clang_tidy --config-file=tests/.clang-tidy
+  compiled build/lint 'tests|build/lint/tests' | run_clang_tidy build/lint --config-file=tests/.clang-tidy
 }
 
 failed=()

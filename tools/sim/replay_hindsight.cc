@@ -11,7 +11,7 @@ namespace freshet {
 namespace {
 
 constexpr double kSecondsADay = 86400;
-constexpr Policy kPolicy{.kind = PolicyKind::kGreedyNcis};
+constexpr Policy kBasePolicy{.kind = PolicyKind::kGreedyNcis};
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void HindsightReplay::CatchUp(Instant now) {
 void HindsightReplay::File(size_t page, double exponent, Instant now) {
   const TrueRates& truth = truth_.rates[page][rates_[page]];
   IndexEntry entry;
-  entry.policy = kPolicy;
+  entry.policy = kBasePolicy;
   entry.rates =
       MakeIndexRates(world_.pages[page].importance,
                      RatesFromPaper({.importance = world_.pages[page].importance,

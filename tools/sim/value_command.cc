@@ -12,8 +12,6 @@
 namespace freshet {
 namespace {
 
-enum Column : size_t { kPolicy, kImportance, kChangeRate, kRecall, kFalseRate, kElapsed, kSignals };
-
 // One row: the page, its sources, and its state.
 struct Row {
   Policy policy;
@@ -26,6 +24,15 @@ struct Row {
 
 StatusOr<Row> ParseRow(const TsvReader& table) {
   Row row;
+  enum Column : size_t {
+    kPolicy,
+    kImportance,
+    kChangeRate,
+    kRecall,
+    kFalseRate,
+    kElapsed,
+    kSignals
+  };
   const StatusOr<Policy> policy = ParsePolicy(table.Text(kPolicy));
   if (!policy.ok()) return table.RowError(std::string(policy.status().message()));
   row.policy = *policy;
