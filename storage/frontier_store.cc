@@ -14,6 +14,7 @@
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/write_batch.h"
 #include "storage/directory.h"
+#include "storage/internal/format_check.h"
 #include "storage/internal/frontier_rows.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/tuning.h"
@@ -29,7 +30,6 @@ using storage::FrontierPrefix;
 
 namespace {
 
-constexpr uint64_t kFormat = 1;
 constexpr std::array<const char*, storage::kFrontierFamilies> kNames = {"default", "items", "due",
                                                                         "leases", "queues"};
 
@@ -138,6 +138,7 @@ Status FrontierStore::Impl::Open() {
   rocksdb::DBOptions db_options = storage::MakeDbOptions(options_);
   ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
   if (exists) {
+    RETURN_IF_ERROR(storage::CheckFrontierFormat(dir_, options_));
     const storage::WalPolicy policy = options_.durability == Durability::kSync
                                           ? storage::WalPolicy::kRefuse
                                           : storage::WalPolicy::kCut;
@@ -160,16 +161,16 @@ Status FrontierStore::Impl::CheckFormat() {
   const rocksdb::Status found =
       db_->Get({}, Handle(FrontierFamily::kMeta), storage::kFrontierFormatKey, &value);
   if (found.ok()) {
-    if (value == std::to_string(kFormat)) return absl::OkStatus();
+    if (value == std::to_string(storage::kFrontierFormat)) return absl::OkStatus();
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
                       "{}: its format {} is not {}: written by another release", dir_, value,
-                      kFormat);
+                      storage::kFrontierFormat);
   }
   if (!found.IsNotFound()) return FromRocksDb(found, "reading the format of " + dir_);
   rocksdb::WriteOptions write;
   write.sync = true;
   return FromRocksDb(db_->Put(write, Handle(FrontierFamily::kMeta), storage::kFrontierFormatKey,
-                              std::to_string(kFormat)),
+                              std::to_string(storage::kFrontierFormat)),
                      "writing the format of " + dir_);
 }
 

@@ -12,6 +12,7 @@
 #include "rocksdb/env.h"
 #include "storage/directory.h"
 #include "storage/internal/file_copy.h"
+#include "storage/internal/format_check.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/lease_rows.h"
 #include "storage/internal/records.h"
@@ -291,8 +292,15 @@ class Repairer {
   }
 
   Status RunLocked() {
+    // What another release has written is not damaged.
+    RETURN_IF_ERROR(CheckFormats(dir_, options_));
     RETURN_IF_ERROR(FreshCopy("look"));
-    ASSIGN_OR_RETURN(report_.intact, LookForDamage());
+    const StatusOr<bool> intact = LookForDamage();
+    if (!intact.ok()) {
+      RemoveWork().IgnoreError();
+      return intact.status();
+    }
+    report_.intact = *intact;
     if (report_.intact) return RemoveWork();
     RETURN_IF_ERROR(FreshCopy("source"));
     RETURN_IF_ERROR(Rebuild());

@@ -12,6 +12,7 @@
 #include "rocksdb/wal_filter.h"
 #include "storage/directory.h"
 #include "storage/internal/batch_builder.h"
+#include "storage/internal/format_check.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/migrate.h"
 #include "storage/internal/records.h"
@@ -132,12 +133,16 @@ Status Store::Impl::OpenDatabase() {
   uint64_t log_bytes = 0;
   ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
   if (exists) {
+    // Before anything is written, as far as it can be known then.
+    const Status families = CheckFamilies(db_options);
+    if (absl::IsFailedPrecondition(families)) return families;
+    RETURN_IF_ERROR(storage::CheckFormats(dir_, options_));
     const storage::WalPolicy policy = options_.durability == Durability::kSync
                                           ? storage::WalPolicy::kRefuse
                                           : storage::WalPolicy::kCut;
     RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log, options_.progress));
     ASSIGN_OR_RETURN(log_bytes, storage::WalBytes(env_, dir_));
-    RETURN_IF_ERROR(CheckFamilies(db_options));
+    RETURN_IF_ERROR(families);
   }
   cache_ = rocksdb::NewLRUCache(options_.block_cache_bytes);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
@@ -207,12 +212,7 @@ Status Store::Impl::CheckFormat() {
     RETURN_IF_ERROR(WriteFirstRows());
     return ReadSecret();
   }
-  if (*found > storage::kFormatVersion) {
-    return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "{}: format {} was written by a newer release; this one knows formats up to "
-                      "{}",
-                      dir_, *found, storage::kFormatVersion);
-  }
+  RETURN_IF_ERROR(storage::CheckPagesFormat(dir_, *found));
   RETURN_IF_ERROR(MigrateFrom(static_cast<uint32_t>(*found)));
   return ReadSecret();
 }

@@ -23,8 +23,10 @@ Status WriteFormat(rocksdb::DB* db, const FamilyHandles& families, uint32_t vers
   RETURN_IF_ERROR(FromRocksDb(db->Flush(rocksdb::FlushOptions(), all), "flushing a migration"));
   rocksdb::WriteOptions write;
   write.sync = true;
-  return FromRocksDb(db->Put(write, families[IndexOf(Family::kMeta)], key, value),
-                     "writing the format version");
+  rocksdb::ColumnFamilyHandle* const meta = families[IndexOf(Family::kMeta)];
+  RETURN_IF_ERROR(FromRocksDb(db->Put(write, meta, key, value), "writing the format version"));
+  // An older release looks for it in the tables, before it touches anything (format_check.h).
+  return FromRocksDb(db->Flush(rocksdb::FlushOptions(), meta), "flushing the format version");
 }
 
 }  // namespace

@@ -1,0 +1,113 @@
+#include "storage/internal/format_check.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "core/base/check.h"
+#include "rocksdb/db.h"
+#include "rocksdb/wal_filter.h"
+#include "storage/format.h"
+#include "storage/frontier_store.h"
+#include "storage/internal/frontier_rows.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/migrate.h"
+#include "storage/internal/records.h"
+#include "storage/internal/rocksdb_status.h"
+#include "storage/internal/tuning.h"
+#include "storage/internal/wal_check.h"
+
+namespace freshet::storage {
+namespace {
+
+// Takes in the first record of the oldest log and nothing behind it: logs may be long, and are read
+// by whoever opens the database. Owner thread only.
+class FirstRecordOnly final : public rocksdb::WalFilter {
+ public:
+  const char* Name() const override { return "FreshetFirstRecordOnly"; }
+  WalProcessingOption LogRecordFound(unsigned long long, const std::string&,
+                                     const rocksdb::WriteBatch&, rocksdb::WriteBatch*,
+                                     bool*) override {
+    return std::exchange(seen_, true) ? WalProcessingOption::kStopReplay
+                                      : WalProcessingOption::kContinueProcessing;
+  }
+
+ private:
+  bool seen_ = false;
+};
+
+// A row of the default column family, as far as it can be seen without writing anything.
+std::optional<std::string> Peek(const std::string& dir, const std::string& key,
+                                const StoreOptions& options) {
+  CHECK(!key.empty(), "no key to look for in {}", dir);
+  rocksdb::Env* const env = options.env != nullptr ? options.env : rocksdb::Env::Default();
+  const StatusOr<bool> exists = DatabaseExists(env, dir);
+  if (!exists.ok() || !*exists) return std::nullopt;
+  StoreOptions quiet = options;
+  quiet.log = [](char, std::string_view) {};
+  rocksdb::DBOptions db_options = MakeDbOptions(quiet);
+  FirstRecordOnly first;
+  db_options.wal_filter = &first;
+  db_options.create_if_missing = false;
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()}};
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* raw = nullptr;
+  if (!rocksdb::DB::OpenForReadOnly(db_options, dir, families, &handles, &raw).ok()) {
+    return std::nullopt;
+  }
+  const std::unique_ptr<rocksdb::DB> db(raw);
+  std::string value;
+  const rocksdb::Status found = db->Get({}, handles.front(), key, &value);
+  db->DestroyColumnFamilyHandle(handles.front()).PermitUncheckedError();
+  return found.ok() ? std::optional(value) : std::nullopt;
+}
+
+// The oldest format that the steps of this release begin at.
+uint32_t OldestFormat() {
+  return Migrations().empty() ? kFormatVersion : Migrations().front().from;
+}
+
+}  // namespace
+
+Status CheckPagesFormat(const std::string& dir, uint64_t format) {
+  if (format > kFormatVersion) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: format {} was written by a newer release; this one knows formats up to "
+                      "{}. Use the release that wrote it, or restore a checkpoint of before",
+                      dir, format, kFormatVersion);
+  }
+  if (format < OldestFormat()) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: format {} is too old for this release, which knows formats from {}: "
+                      "export its pages with the release that wrote it",
+                      dir, format, OldestFormat());
+  }
+  return absl::OkStatus();
+}
+
+Status CheckFrontierFormat(const std::string& dir, const StoreOptions& options) {
+  const std::optional<std::string> value = Peek(dir, kFrontierFormatKey, options);
+  uint64_t format = 0;
+  if (!value || !absl::SimpleAtoi(*value, &format) || format == kFrontierFormat) {
+    return absl::OkStatus();
+  }
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "{}: format {} of the crawl frontier was written by {} release; this one knows "
+                    "format {} alone",
+                    dir, format, format > kFrontierFormat ? "a newer" : "another", kFrontierFormat);
+}
+
+Status CheckFormats(const std::string& dir, const StoreOptions& options) {
+  const std::string key = MetaKeyOf(MetaKey::kFormat);
+  const std::optional<std::string> value = Peek(dir, key, options);
+  uint64_t format = 0;
+  if (value && DecodeNumber(key, *value, &format).ok()) {
+    RETURN_IF_ERROR(CheckPagesFormat(dir, format));
+  }
+  return CheckFrontierFormat(FrontierDirectory(dir), options);
+}
+
+}  // namespace freshet::storage
