@@ -25,6 +25,7 @@ void AddSitemapCommand(CLI::App& app, Action& action);    // sitemap
 void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, ...
 void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources
 void AddTopCommand(CLI::App& app, Action& action);        // top
+void AddHealthCommand(CLI::App& app, Action& action);     // health
 void AddAuthCommands(CLI::App& app, Action& action);      // auth hash-token, auth check
 void AddTenantCommands(CLI::App& app, Action& action);    // crawls, hosts
 void AddRestoreCommand(CLI::App& app, Action& action);    // restore, which calls no service

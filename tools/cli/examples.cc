@@ -95,6 +95,9 @@ constexpr std::array kOperatorExamples = {
     Example{"freshet stats",
             "  freshet stats\n"
             "  freshet stats --json | jq .schedule.price\n"},
+    Example{"freshet health",
+            "  freshet health\n"
+            "  freshet health freshet.v1.SchedulerService || echo restart it\n"},
     Example{"freshet top",
             "  freshet top\n"
             "  freshet top --once --interval 10\n"},
