@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "proto/forecast.h"
 #include "tests/cli/fake_server.h"
-#include "tools/cli/forecast.h"
 #include "tools/cli/sparkline.h"
 
 namespace freshet::cli {

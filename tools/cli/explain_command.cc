@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "freshet/v1/pages.grpc.pb.h"
+#include "proto/forecast.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/forecast.h"
 #include "tools/cli/host_text.h"
 #include "tools/cli/json.h"
 #include "tools/cli/sparkline.h"

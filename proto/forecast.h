@@ -1,13 +1,13 @@
 // What becomes of a page if nobody crawls it and no signal comes, as far as its explanation says.
-#ifndef FRESHET_TOOLS_CLI_FORECAST_H_
-#define FRESHET_TOOLS_CLI_FORECAST_H_
+#ifndef FRESHET_PROTO_FORECAST_H_
+#define FRESHET_PROTO_FORECAST_H_
 
 #include <limits>
 #include <vector>
 
 #include "freshet/v1/pages.pb.h"
 
-namespace freshet::cli {
+namespace freshet {
 
 // A page some time after its explanation was made. Value type, thread-compatible.
 struct ForecastPoint {
@@ -27,6 +27,6 @@ struct ForecastPoint {
 // otherwise. A page without value or without price (under a rate policy) has none to come.
 [[nodiscard]] std::vector<ForecastPoint> Forecast(const v1::Explanation& why, int points);
 
-}  // namespace freshet::cli
+}  // namespace freshet
 
-#endif  // FRESHET_TOOLS_CLI_FORECAST_H_
+#endif  // FRESHET_PROTO_FORECAST_H_

@@ -1,9 +1,9 @@
-#include "tools/cli/forecast.h"
+#include "proto/forecast.h"
 
 #include <algorithm>
 #include <cmath>
 
-namespace freshet::cli {
+namespace freshet {
 namespace {
 
 constexpr double kDay = 86400;
@@ -67,4 +67,4 @@ std::vector<ForecastPoint> Forecast(const v1::Explanation& why, int points) {
   return forecast;
 }
 
-}  // namespace freshet::cli
+}  // namespace freshet
