@@ -55,7 +55,7 @@ void AddFlags(CLI::App& app, CommandLine& line) {
   app.add_option("--data-dir", line.data_dir, "directory of the store (./data/freshet)");
   app.add_option("--listen", line.listen, "gRPC address, port 0 = any free (127.0.0.1:7071)");
   app.add_option("--http-listen", line.http_listen,
-                 "HTTP address of metrics and the operator page (127.0.0.1:7072)");
+                 "HTTP address of metrics and the console (127.0.0.1:7072)");
   app.add_option("--crawl-rate", line.crawl_rate, "assignments per second (10)");
   app.add_option("--policy", line.policy, "crawl policy (default)");
   app.add_option("--config", line.config_file, "YAML file; flags win over it");
@@ -189,7 +189,7 @@ int Run(const ServerConfig& config) {
   fmt::print("ready grpc={} http={} pages={} recovered_seconds={:.3f}\n", info->grpc_address,
              info->http_address, info->pages, info->recovered_seconds);
   std::fflush(stdout);
-  spdlog::info("serving {} pages: grpc {}, operator page {}://{}/", info->pages, info->grpc_address,
+  spdlog::info("serving {} pages: grpc {}, console {}://{}/", info->pages, info->grpc_address,
                config.tls_certificate.empty() ? "http" : "https", info->http_address);
   signals.Await();
   return Stop(server);

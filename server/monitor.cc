@@ -1,5 +1,7 @@
 #include "server/monitor.h"
 
+#include <filesystem>
+#include <optional>
 #include <utility>
 
 namespace freshet {
@@ -10,12 +12,13 @@ constexpr Duration kSampleInterval = Duration::Seconds(1);
 }  // namespace
 
 Monitor::Monitor(const ServerConfig& config, int connections, const StartProgress& progress,
-                 const Metrics& metrics, Health& health, Door& door)
+                 const Metrics& metrics, Health& health, Door& door, Clock& clock)
     : config_(config),
       progress_(progress),
       metrics_(metrics),
       health_(health),
       door_(door),
+      clock_(clock),
       http_port_(Routes(), Options(connections)),
       watch_(health, [this](const Status& why) { serving_.load()->dispatcher().SetStalled(why); }),
       sampler_(kSampleInterval, [this] { Sample(); }) {}
@@ -23,19 +26,22 @@ Monitor::Monitor(const ServerConfig& config, int connections, const StartProgres
 HttpOptions Monitor::Options(int connections) {
   HttpOptions options;
   if (door_.tls() != nullptr) options.tls = [this] { return door_.tls(); };
-  options.guard = MakeGuard(door_.authoriser());
+  options.guard = MakeGuard(door_.authoriser(), config_.http_listen);
   options.max_connections = static_cast<size_t>(connections);
   return options;
 }
 
 std::vector<HttpRoute> Monitor::Routes() {
   std::vector<HttpRoute> routes = MakeRoutes(Content(), config_.http_listen);
+  for (HttpRoute& route : MakeConsoleRoutes(Console(), config_.http_listen)) {
+    routes.push_back(std::move(route));
+  }
   if (!config_.indexnow.enabled) return routes;
   for (const bool post : {false, true}) {
     routes.push_back({.path = kIndexNowPath,
                       .post = post,
                       .slow = true,
-                      .apart = true,
+                      .lane = HttpLane::kPings,
                       .body_bytes = post ? config_.indexnow.max_body_bytes : 0,
                       .answer = [this](const HttpRequest& request) {
                         Serving* serving = serving_;
@@ -62,6 +68,28 @@ HttpContent Monitor::Content() {
           .not_ready = [this] { return NotReady(); }};
 }
 
+ConsoleContent Monitor::Console() {
+  return {.overview = [this] { return Overview(); },
+          .history =
+              [this](const HistoryQuery& query) {
+                const Instant now = clock_.Now();
+                return RenderHistory(history_.Read(now, query.window, query.since), now);
+              },
+          .workers =
+              [this] {
+                const Serving* serving = serving_;
+                return RenderWorkers(serving == nullptr ? std::vector<WorkerRecord>()
+                                                        : serving->dispatcher().workers(),
+                                     clock_.Now());
+              },
+          .calls =
+              [this] {
+                const Serving* serving = serving_;
+                return serving == nullptr ? nullptr : serving->console();
+              },
+          .guarded = [this] { return door_.authoriser().enabled(); }};
+}
+
 RecoveryStatus Monitor::Recovery() const {
   RecoveryStatus recovery = progress_.Recovery();
   recovery.ready = health_.serving();
@@ -83,10 +111,34 @@ std::string Monitor::NotReady() const {
   return health_.serving() ? "" : Describe(Recovery());
 }
 
+ConsoleState Monitor::State() const {
+  const Serving* serving = serving_;
+  if (health_.failed()) return {"failed", "nothing can be stored any more"};
+  if (health_.stopping() || progress_.stop_requested) return {"stopping", ""};
+  if (health_.full()) return {"full", "nothing can be written until there is space"};
+  if (serving == nullptr || !health_.serving()) return {"starting", Describe(Recovery())};
+  const std::optional<std::string> pause = serving->dispatcher().pause();
+  return pause ? ConsoleState{"paused", *pause} : ConsoleState{"serving", ""};
+}
+
+std::string Monitor::Overview() const {
+  const Serving* serving = serving_;
+  ConsoleState state = State();
+  if (serving == nullptr) return RenderStartingOverview(state, Recovery());
+  const ServerStatus status = Gather(*serving);
+  if (state.word == "failed") state.detail = status.failure.ToString();
+  return RenderOverview(state, status, serving->shards(), serving->dispatcher().recent());
+}
+
+void Monitor::Show(Serving* serving) {
+  history_.Open((std::filesystem::path(config_.data_dir) / "history").string(), clock_.Now());
+  serving_ = serving;
+}
+
 std::string Monitor::StatusJson() const {
   Serving* serving = serving_;
   if (serving == nullptr) return RenderStartingJson(Recovery());
-  return RenderStatusJson(Gather(*serving), history_.samples(), serving->dispatcher().recent(),
+  return RenderStatusJson(Gather(*serving), history_.Seconds(), serving->dispatcher().recent(),
                           annotations_.values());
 }
 
@@ -98,12 +150,13 @@ void Monitor::Sample() {
   const ServerStatus status = Gather(*serving);
   // Background work may fail while nobody commits anything.
   watch_.Look(status.stall, status.store, status.now);
-  history_.Add(status, annotations_.values());
+  history_.Add(status.now, figures_.Make(status, annotations_.values()));
 }
 
 void Monitor::Stop() {
   http_port_.Stop();
   sampler_.Stop();
+  history_.Flush();
 }
 
 }  // namespace freshet

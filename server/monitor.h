@@ -11,10 +11,13 @@
 #include "server/auth/door.h"
 #include "server/base/ticker.h"
 #include "server/config.h"
+#include "server/ops/console.h"
 #include "server/ops/health.h"
+#include "server/ops/history.h"
+#include "server/ops/history_figures.h"
 #include "server/ops/http.h"
 #include "server/ops/metrics.h"
-#include "server/ops/status_history.h"
+#include "server/ops/status_json.h"
 #include "server/ops/store_watch.h"
 #include "server/ports/http_port.h"
 #include "server/serving.h"
@@ -27,28 +30,32 @@ class Monitor {
  public:
   // At most `connections` of HTTP are open at a time. All that is referred to outlives this.
   Monitor(const ServerConfig& config, int connections, const StartProgress& progress,
-          const Metrics& metrics, Health& health, Door& door);
+          const Metrics& metrics, Health& health, Door& door, Clock& clock);
   ~Monitor() { Stop(); }
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
 
   // Answers probes. Returns the port.
   [[nodiscard]] StatusOr<int> Start() { return http_port_.Start(config_.http_listen); }
-  // From here on it shows this, which must live until Stop has returned.
-  void Show(Serving* serving) { serving_ = serving; }
+  // From here on it shows this, which must live until Stop has returned, and keeps a history of it
+  // beside its store.
+  void Show(Serving* serving);
   // Nothing is looked at any more. Idempotent.
   void Stop();
 
  private:
   [[nodiscard]] HttpOptions Options(int connections);
   [[nodiscard]] HttpContent Content();
-  // Those of MakeRoutes, and the receiver of pings if it is switched on.
+  [[nodiscard]] ConsoleContent Console();
+  // Those of MakeRoutes and of the console, and the receiver of pings if it is switched on.
   [[nodiscard]] std::vector<HttpRoute> Routes();
   [[nodiscard]] RecoveryStatus Recovery() const;
   [[nodiscard]] ServerStatus Gather(const Serving& serving) const;
   // Why requests are not taken; empty: they are.
   [[nodiscard]] std::string NotReady() const;
+  [[nodiscard]] ConsoleState State() const;
   [[nodiscard]] std::string StatusJson() const;
+  [[nodiscard]] std::string Overview() const;
   void Sample();
 
   const ServerConfig& config_;
@@ -56,9 +63,11 @@ class Monitor {
   const Metrics& metrics_;
   Health& health_;
   Door& door_;
+  Clock& clock_;
   std::atomic<Serving*> serving_{nullptr};  // null while the server starts
   Annotations annotations_;
-  StatusHistory history_;
+  History history_;
+  FigureMaker figures_;  // the sampler's
   HttpPort http_port_;
   StoreWatch watch_;
   Ticker sampler_;  // last: it uses all of them

@@ -85,7 +85,8 @@ StatusOr<ServingInfo> Server::Impl::Start() {
 }
 
 Status Server::Impl::AnswerProbes(int connections) {
-  monitor_ = std::make_unique<Monitor>(config_, connections, progress_, metrics_, health_, *door_);
+  monitor_ =
+      std::make_unique<Monitor>(config_, connections, progress_, metrics_, health_, *door_, clock_);
   const StatusOr<int> port = monitor_->Start();
   RETURN_IF_ERROR(WithKey("http_listen", port.status()));
   // Before the store is loaded rather than after.

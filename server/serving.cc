@@ -183,6 +183,9 @@ StatusOr<int> Serving::Open() {
   ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services));
   port_ = port;
   health_.Serve(grpc_port_.server(), names);
+  console_ = std::make_unique<const ConsoleCalls>(grpc_port_.server()->InProcessChannel({}),
+                                                  LogConsoleChange);
+  open_console_ = console_.get();
   return port;
 }
 
@@ -192,6 +195,12 @@ ServerStatus Serving::Gather() const {
   if (frontier_ != nullptr) status.frontier = frontier_->status();
   status.indexnow = indexnow_.stats();
   return status;
+}
+
+std::vector<ShardSnapshot> Serving::shards() const {
+  std::vector<ShardSnapshot> snapshots;
+  for (const auto& shard : shards_) snapshots.push_back(shard->snapshot());
+  return snapshots;
 }
 
 uint64_t Serving::pages() const {

@@ -17,6 +17,7 @@
 #include "server/api/status.h"
 #include "server/api/urlfrontier_service.h"
 #include "server/indexnow/receiver.h"
+#include "server/ops/console_calls.h"
 #include "server/ops/health.h"
 #include "server/ops/metrics.h"
 #include "server/ports/grpc_port.h"
@@ -49,7 +50,11 @@ class Serving {
   [[nodiscard]] uint64_t pages() const;
   [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
+  [[nodiscard]] const Dispatcher& dispatcher() const { return dispatcher_; }
   [[nodiscard]] IndexNowReceiver& indexnow() { return indexnow_; }
+  // What the console asks for; null before Open.
+  [[nodiscard]] const ConsoleCalls* console() const { return open_console_; }
+  [[nodiscard]] std::vector<ShardSnapshot> shards() const;
 
  private:
   class ShardNews;
@@ -87,6 +92,8 @@ class Serving {
   UrlFrontierService url_frontier_service_;
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;
+  std::unique_ptr<const ConsoleCalls> console_;
+  std::atomic<const ConsoleCalls*> open_console_{nullptr};  // once it can be used
 };
 
 }  // namespace freshet

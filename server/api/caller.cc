@@ -1,12 +1,17 @@
 #include "server/api/caller.h"
 
+#include <optional>
+#include <utility>
+
 #include "core/base/check.h"
 #include "grpc/grpc_security_constants.h"
+#include "server/api/inside.h"
 #include "server/base/client_network.h"
 
 namespace freshet {
 
 Credentials CredentialsOf(const grpc::CallbackServerContext& call) {
+  if (std::optional<Credentials> inside = InsideCredentials(call)) return *std::move(inside);
   Credentials credentials;
   const auto [begin, end] = call.client_metadata().equal_range("authorization");
   for (auto it = begin; it != end; ++it) {

@@ -1,6 +1,7 @@
 #include "server/auth/methods.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr LimitKinds kPage = kCrawlIds | kHosts;
 
-constexpr MethodRule kMethods[] = {
+constexpr MethodRule kCalls[] = {
     {"/freshet.v1.SchedulerService/Crawl", kWorker, kNoLimits, ""},
     {"/freshet.v1.SchedulerService/Next", kWorker, kNoLimits, ""},
     // A result teaches how often pages change: whoever only sends signals is not to be believed so.
@@ -71,14 +72,40 @@ constexpr MethodRule kMethods[] = {
     {"/grpc.health.v1.Health/Watch", 0, kNoLimits, ""},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kAnyRole, kPage | kSources,
      "reflection"},
+};
+
+constexpr MethodRule kPaths[] = {
     {"http:/healthz", 0, kNoLimits, ""},
     {"http:/readyz", 0, kNoLimits, ""},
     {"http:/metrics", kReader, kNoLimits, "metrics"},
     {"http:/", kReader, kNoLimits, "console"},
     {"http:/status.json", kReader, kNoLimits, "console"},
+    {"http:/console/", kReader, kNoLimits, "console"},
+    {"http:/console/api/overview", kReader, kNoLimits, "console"},
+    {"http:/console/api/history", kReader, kNoLimits, "console"},
+    {"http:/console/api/workers", kReader, kNoLimits, "console"},
+    {"http:/console/api/policies", kReader, kNoLimits, "console"},
+    {"http:/console/api/sources", kReader, kNoLimits, "console"},
+    {"http:/console/api/trust", kReader, kNoLimits, "console"},
+    {"http:/console/api/hosts", kReader, kNoLimits, "console"},
+    {"http:/console/api/session", kAnyRole, kPage | kSources, "console"},
+    {"http:/console/api/page", kReader, kPage, ""},
+    {"http:/console/api/recheck", kIngester, kPage, ""},
+    {"http:/console/api/rate", kAdmin, kNoLimits, ""},
+    {"http:/console/api/policy", kAdmin, kNoLimits, ""},
+    {"http:/console/api/pause", kAdmin, kNoLimits, ""},
+    {"http:/console/api/resume", kAdmin, kNoLimits, ""},
+    {"http:/console/api/host", kAdmin, kNoLimits, ""},
     {"http:/annotations", kAdmin, kNoLimits, ""},
     {"http:/indexnow", kIngester, kPage | kSources, "indexnow"},
 };
+
+constexpr auto kMethods = [] {
+  std::array<MethodRule, std::size(kCalls) + std::size(kPaths)> all{};
+  std::copy(std::begin(kPaths), std::end(kPaths),
+            std::copy(std::begin(kCalls), std::end(kCalls), all.begin()));
+  return all;
+}();
 
 constexpr std::pair<std::string_view, Roles> kRoleNames[] = {
     {"worker", kWorker}, {"ingester", kIngester}, {"reader", kReader}, {"admin", kAdmin}};

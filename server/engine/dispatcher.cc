@@ -134,6 +134,7 @@ StatusOr<WorkerId> Dispatcher::Join(WorkerTerms terms, std::shared_ptr<Assignmen
     ++waiting_;
     waiters_.emplace(terms.waits_until, id);
   }
+  roster_.Saw(terms.name, terms.address, clock_.Now());
   workers_[id] = {.terms = std::move(terms), .sink = std::move(sink)};
   return id;
 }
@@ -145,6 +146,7 @@ void Dispatcher::Grant(WorkerId id, uint64_t assignments) {
     if (it == workers_.end()) return;
     const uint64_t left = max_credit_ - std::min(max_credit_, it->second.credit);
     it->second.credit += std::min(assignments, left);
+    roster_.Saw(it->second.terms.name, {}, clock_.Now());
     Queue(id, it->second);
     // While pages are being leased, Finish wakes the thread, unless it is to look at the clock
     // before.

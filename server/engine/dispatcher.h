@@ -28,6 +28,7 @@
 #include "server/engine/tick_shares.h"
 #include "server/engine/turn_queue.h"
 #include "server/engine/worker_allowance.h"
+#include "server/engine/worker_roster.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -154,6 +155,8 @@ class Dispatcher {
   [[nodiscard]] std::optional<WorkerAllowances::Full> FullBy(const std::string& name,
                                                              const std::string& address) const
       FRESHET_EXCLUDES(mutex_);
+  // Who works and who did lately, those seen last first.
+  [[nodiscard]] std::vector<WorkerRecord> workers() const FRESHET_EXCLUDES(mutex_);
   // The latest ones, newest first.
   [[nodiscard]] std::vector<RecentAssignment> recent() const FRESHET_EXCLUDES(mutex_);
 
@@ -249,6 +252,7 @@ class Dispatcher {
   Router& router_;
   Clock& clock_;
   BidRanking ranking_;  // for the refill under way
+  WorkerRoster roster_;
   std::thread thread_;
   // Of groups of hosts alone; never taken with mutex_ held.
   Mutex groups_mutex_;

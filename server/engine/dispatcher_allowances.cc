@@ -26,6 +26,7 @@ void Dispatcher::OnLeases(const LeaseTallies& tallies) {
     bool whole = false;
   };
   std::vector<News> news;
+  roster_.Count(tallies, clock_.Now());
   {
     const MutexLock lock(mutex_);
     const uint64_t newcomer_leases = allowances_.newcomer_leases();
@@ -106,6 +107,20 @@ std::optional<WorkerAllowances::Full> Dispatcher::FullBy(const std::string& name
                                                          const std::string& address) const {
   const MutexLock lock(mutex_);
   return allowances_.FullBy(name, address);
+}
+
+std::vector<WorkerRecord> Dispatcher::workers() const {
+  std::vector<WorkerRecord> records = roster_.records();
+  absl::flat_hash_map<std::string, WorkerRecord*> by_name;
+  for (WorkerRecord& record : records) by_name[record.name] = &record;
+  const MutexLock lock(mutex_);
+  for (const auto& [id, worker] : workers_) {
+    const auto it = by_name.find(worker.terms.name);
+    if (it == by_name.end()) continue;
+    ++it->second->streams;
+    it->second->credit += worker.credit;
+  }
+  return records;
 }
 
 }  // namespace freshet

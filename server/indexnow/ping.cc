@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "server/api/faults.h"
+#include "server/ports/http_query.h"
 
 namespace freshet {
 namespace {
@@ -29,31 +30,6 @@ struct PingFault {
   int status = 400;
   std::string why;
 };
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// Without its escapes. A plus stays one: URLs have no spaces, and some clients do not escape it.
-std::optional<std::string> Unescaped(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
-    if (low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
-}
 
 // The first refusal, if there is one.
 std::optional<PingFault> ReadQuery(std::string_view query, Said* said) {

@@ -1,20 +1,17 @@
 #include "server/ops/http.h"
 
-#include <openssl/sha.h>
-
-#include <array>
 #include <memory>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "core/base/check.h"
 #include "fmt/format.h"
 #include "server/base/host_port.h"
-#include "server/ops/ops_page.h"
 #include "server/ports/http_credentials.h"
 
 namespace freshet {
 namespace {
+
+// What is below it is asked for by the console.
+constexpr const char* kApi = "/console/api/";
 
 // `problem` is empty when all is well.
 HttpResponse Answer(const std::string& problem) {
@@ -22,44 +19,6 @@ HttpResponse Answer(const std::string& problem) {
       TextResponse(problem.empty() ? 200 : 503, problem.empty() ? "ok" : problem);
   response.fields.emplace_back("Cache-Control", "no-store");
   return response;
-}
-
-// "sha256-..." of the page's one script, as browsers compute it.
-std::string ScriptHash(std::string_view page) {
-  constexpr std::string_view kBegin = "<script>";
-  const size_t begin = page.find(kBegin);
-  const size_t end = page.find("</script>", begin);
-  CHECK(end != std::string_view::npos, "the page has a script");
-  const std::string script(page.substr(begin + kBegin.size(), end - begin - kBegin.size()));
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(script.data()), script.size(), digest.data());
-  return "sha256-" + absl::Base64Escape(std::string(digest.begin(), digest.end()));
-}
-
-// The page runs its own script, asks its own server, and is shown in no frame.
-HttpResponse PageResponse() {
-  HttpResponse response;
-  response.type = "text/html; charset=utf-8";
-  response.body = std::make_shared<const std::string>(OpsPage());
-  response.fields = {
-      {"Content-Security-Policy",
-       fmt::format("default-src 'none'; script-src '{}'; style-src 'unsafe-inline'; connect-src "
-                   "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-                   ScriptHash(OpsPage()))},
-      {"X-Frame-Options", "DENY"},
-      {"Referrer-Policy", "no-referrer"},
-  };
-  return response;
-}
-
-// The host of "host:port" or "host", without brackets.
-std::string HostOf(std::string_view authority) {
-  const StatusOr<HostPort> parsed = ParseHostPort(authority);
-  if (parsed.ok()) return parsed->host;
-  if (authority.size() > 2 && authority.front() == '[' && authority.back() == ']') {
-    return std::string(authority.substr(1, authority.size() - 2));
-  }
-  return std::string(authority);
 }
 
 HttpResponse Annotate(const HttpContent& content, const std::string& listen_host,
@@ -78,8 +37,6 @@ std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen
   const auto shared = std::make_shared<const HttpContent>(std::move(content));
   const std::string listen_host = HostOf(listen);
   std::vector<HttpRoute> routes;
-  routes.push_back(
-      {.path = "/", .answer = [page = PageResponse()](const HttpRequest&) { return page; }});
   routes.push_back({.path = "/healthz", .answer = [shared](const HttpRequest&) {
                       return Answer(shared->healthy() ? "" : "the store has failed");
                     }});
@@ -107,12 +64,18 @@ std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen
 }
 
 std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)> MakeGuard(
-    Authoriser& authoriser) {
-  return [&authoriser](const HttpRoute& route,
-                       const HttpRequest& request) -> std::optional<HttpResponse> {
-    if (!authoriser.enabled()) return std::nullopt;
-    const Status status =
-        authoriser.Authorise("http:" + route.path, CredentialsOf(request)).status();
+    Authoriser& authoriser, const std::string& listen) {
+  return [&authoriser, listen_host = HostOf(listen)](
+             const HttpRoute& route, const HttpRequest& request) -> std::optional<HttpResponse> {
+    if (!authoriser.enabled()) {
+      const std::string why = WhyUnseen(route, request, listen_host);
+      if (why.empty()) return std::nullopt;
+      return TextResponse(403, why);
+    }
+    // The files of the console are one thing.
+    const bool file = route.path.starts_with("/console/") && !route.path.starts_with(kApi);
+    const std::string rule = file ? "http:/console/" : "http:" + route.path;
+    const Status status = authoriser.Authorise(rule, CredentialsOf(request)).status();
     if (status.ok()) return std::nullopt;
     const bool unknown = absl::IsUnauthenticated(status);
     HttpResponse response = TextResponse(unknown ? 401 : 403, std::string(status.message()));
@@ -126,19 +89,24 @@ bool IsLoopback(std::string_view address) {
   return address != "localhost" && IsLoopbackHost(address);
 }
 
-std::string WhyForeign(const HttpRequest& request, std::string_view listen_host) {
-  if (!IsLoopback(request.peer)) return "only from this machine";
-  const std::string_view authority = request.Field("Host");
-  const std::string host = HostOf(authority);
-  // A name of its own a site can let point anywhere, to this machine as well.
-  if (!IsLoopback(host) && !SameIgnoringCase(host, "localhost") &&
-      !SameIgnoringCase(host, listen_host)) {
-    return "only by a loopback address or the name localhost";
+bool IsLoopbackName(std::string_view host) {
+  return IsLoopback(host) || SameIgnoringCase(host, "localhost");
+}
+
+std::string HostOf(std::string_view authority) {
+  const StatusOr<HostPort> parsed = ParseHostPort(authority);
+  if (parsed.ok()) return parsed->host;
+  if (authority.size() > 2 && authority.front() == '[' && authority.back() == ']') {
+    return std::string(authority.substr(1, authority.size() - 2));
   }
+  return std::string(authority);
+}
+
+std::string WhyOfOtherOrigin(const HttpRequest& request) {
   const std::string_view origin = request.Field("Origin");
   if (!origin.empty() &&
-      !SameIgnoringCase(origin,
-                        fmt::format("{}://{}", request.secure ? "https" : "http", authority))) {
+      !SameIgnoringCase(origin, fmt::format("{}://{}", request.secure ? "https" : "http",
+                                            request.Field("Host")))) {
     return "not from a page of another origin";
   }
   const std::string_view site = request.Field("Sec-Fetch-Site");
@@ -146,6 +114,25 @@ std::string WhyForeign(const HttpRequest& request, std::string_view listen_host)
     return "not from a page of another site";
   }
   return "";
+}
+
+std::string WhyUnseen(const HttpRoute& route, const HttpRequest& request,
+                      std::string_view listen_host) {
+  if (!route.path.starts_with(kApi) || !IsLoopbackName(listen_host)) return "";
+  const std::string host = HostOf(request.Field("Host"));
+  return IsLoopbackName(host) || SameIgnoringCase(host, listen_host)
+             ? ""
+             : "only by a loopback address or the name localhost";
+}
+
+std::string WhyForeign(const HttpRequest& request, std::string_view listen_host) {
+  if (!IsLoopback(request.peer)) return "only from this machine";
+  const std::string host = HostOf(request.Field("Host"));
+  // A name of its own a site can let point anywhere, to this machine as well.
+  if (!IsLoopbackName(host) && !SameIgnoringCase(host, listen_host)) {
+    return "only by a loopback address or the name localhost";
+  }
+  return WhyOfOtherOrigin(request);
 }
 
 }  // namespace freshet

@@ -1,4 +1,5 @@
-// The HTTP port of a server: metrics, health, the operator page and its data, annotations.
+// The HTTP port of a server: metrics, health, status, annotations. The console has a file of its
+// own.
 #ifndef FRESHET_SERVER_OPS_HTTP_H_
 #define FRESHET_SERVER_OPS_HTTP_H_
 
@@ -29,13 +30,26 @@ struct HttpContent {
 // The routes of `content`. `listen` is the address that the port is to listen at.
 [[nodiscard]] std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen);
 
-// Asks `authoriser`, which outlives the guard, for every request: HttpOptions::guard.
+// Asks `authoriser`, which outlives the guard, for every request: HttpOptions::guard. Without
+// identities WhyUnseen holds. `listen` is the address that the port is to listen at.
 [[nodiscard]] std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
-MakeGuard(Authoriser& authoriser);
+MakeGuard(Authoriser& authoriser, const std::string& listen);
+
+// Why a request to a server that asks for no identities may not see what the console asks for: at a
+// loopback address pages of other sites could read along under a name that they let point here.
+// Empty: it may.
+[[nodiscard]] std::string WhyUnseen(const HttpRoute& route, const HttpRequest& request,
+                                    std::string_view listen_host);
 
 // Whether a peer's address is that of this machine.
 [[nodiscard]] bool IsLoopback(std::string_view address);
 
+// Whether a host is this machine by its name or address.
+[[nodiscard]] bool IsLoopbackName(std::string_view host);
+// The host of "host:port" or "host", without brackets.
+[[nodiscard]] std::string HostOf(std::string_view authority);
+// Why a request is not one of the server's own page, where a browser says so; empty: it may be.
+[[nodiscard]] std::string WhyOfOtherOrigin(const HttpRequest& request);
 // Why a request may not change anything; empty: it may. It must come from this machine, and not
 // from a page of some other site that a browser shows here: neither openly, with the origin that
 // browsers send along, nor under a name that such a site has let point to this machine.

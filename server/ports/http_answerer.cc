@@ -40,7 +40,7 @@ bool HttpAnswerer::Ask(const HttpRoute& route, HttpRequest request, Ticket ticke
                        const std::function<bool(Ticket)>& wanted) {
   const MutexLock lock(mutex_);
   const auto same = std::find_if(calls_.begin(), calls_.end(), [&route](const Call& call) {
-    return call.route == &route && !route.post && !route.apart;
+    return call.route == &route && !route.post && route.lane == HttpLane::kShared;
   });
   if (same != calls_.end()) {
     std::vector<Ticket>& tickets = same->tickets;

@@ -32,7 +32,7 @@ class HttpAnswerer {
   void Stop() FRESHET_EXCLUDES(mutex_);
 
   // Has the route, which outlives this, called for the request: together with others that wait for
-  // the same GET, unless the route is apart, but never by a call that has begun. False: too much
+  // the same GET of the first lane, but never by a call that has begun. False: too much
   // waits. `wanted` says which tickets somebody still waits for.
   [[nodiscard]] bool Ask(const HttpRoute& route, HttpRequest request, Ticket ticket,
                          const std::function<bool(Ticket)>& wanted) FRESHET_EXCLUDES(mutex_);

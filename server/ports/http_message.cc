@@ -59,8 +59,9 @@ std::string HttpHead(const HttpResponse& response, bool keep_alive) {
   const boost::beast::string_view reason = http::obsolete_reason(status);
   std::string head = fmt::format("HTTP/1.1 {} {}\r\n", response.status,
                                  std::string_view(reason.data(), reason.size()));
-  // 204 has no body, and may not say how long it is.
-  if (response.status != 204) head += fmt::format("Content-Length: {}\r\n", response.size());
+  // These have no body, and may not say how long it is, or need not.
+  if (response.status != 204 && response.status != 304)
+    head += fmt::format("Content-Length: {}\r\n", response.size());
   if (response.body != nullptr) {
     head += fmt::format("Content-Type: {}\r\nX-Content-Type-Options: nosniff\r\n", response.type);
   }

@@ -3,6 +3,7 @@
 #define FRESHET_SERVER_PORTS_HTTP_MESSAGE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -55,19 +56,22 @@ struct HttpResponse {
 // What comes before the body, the empty line included.
 [[nodiscard]] std::string HttpHead(const HttpResponse& response, bool keep_alive);
 
+// The threads that answer what takes a while.
+enum class HttpLane : uint8_t { kShared, kPings, kConsole };
+inline constexpr size_t kHttpLanes = 3;
+
 // What a port serves at one path: GET and HEAD, or POST; another route of the same path may have
 // the other. Value type, thread-compatible.
 struct HttpRoute {
   std::string path;
   bool post = false;
   // False: answered at once, between the bytes of all others, so `answer` waits for nobody. True:
-  // answered on a thread that does this and nothing else, one request at a time; requests that wait
-  // for the same GET are answered by one call.
+  // answered on the thread of its lane, one request at a time.
   bool slow = false;
-  // Of a slow one: on a thread that answers such routes alone, so that it may wait for others
-  // without keeping anybody from the other slow routes; each request, also a GET, by a call of its
-  // own.
-  bool apart = false;
+  // Of a slow one: which thread. Requests that wait for the same GET of the first lane are answered
+  // by one call. In the others each request has a call of its own, which may wait for others
+  // without keeping anybody from the other lanes.
+  HttpLane lane = HttpLane::kShared;
   // What the body of a POST may have; 0: as much as any (HttpSizes). Bodies of more are few at a
   // time (HttpOptions::max_large_bodies).
   size_t body_bytes = 0;

@@ -85,7 +85,7 @@ class HttpPort::Impl {
   // Zero: the answerer has too much to do.
   [[nodiscard]] Ticket Ask(const HttpRoute& route, HttpRequest request, Connection& connection);
   [[nodiscard]] HttpAnswerer& AnswererOf(const HttpRoute& route) {
-    return route.apart ? apart_answerer_ : answerer_;
+    return answerers_[static_cast<size_t>(route.lane)];
   }
   [[nodiscard]] HttpAnswerer::Deliver Delivery();
   // Makes room for so many bytes more, which belong to `by`.
@@ -106,8 +106,7 @@ class HttpPort::Impl {
   bool silent_ = false;  // has complained lately
   bool stopping_ = false;
   HttpCounters counters_;
-  HttpAnswerer answerer_;
-  HttpAnswerer apart_answerer_;
+  std::array<HttpAnswerer, kHttpLanes> answerers_;  // by lane
   std::thread thread_;
 };
 
@@ -405,8 +404,9 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
 HttpPort::Impl::Impl(std::vector<HttpRoute> routes, HttpOptions options)
     : routes_(std::move(routes)),
       options_(WithMostBody(std::move(options), routes_)),
-      answerer_(options_.max_waiting, options_.max_connections, Delivery()),
-      apart_answerer_(options_.max_waiting, options_.max_connections, Delivery()) {}
+      answerers_{HttpAnswerer(options_.max_waiting, options_.max_connections, Delivery()),
+                 HttpAnswerer(options_.max_waiting, options_.max_connections, Delivery()),
+                 HttpAnswerer(options_.max_waiting, options_.max_connections, Delivery())} {}
 
 HttpAnswerer::Deliver HttpPort::Impl::Delivery() {
   return [this](std::vector<Ticket> tickets, HttpResponse response) {
@@ -423,16 +423,14 @@ StatusOr<int> HttpPort::Impl::Start(const std::string& address) {
   acceptor_.assign(listening.ipv6 ? tcp::v6() : tcp::v4(), listening.descriptor, error);
   CHECK(!error, "an event loop that takes no socket: {}", error.message());
   Accept();
-  answerer_.Start();
-  apart_answerer_.Start();
+  for (HttpAnswerer& answerer : answerers_) answerer.Start();
   thread_ = std::thread([this] { context_.run(); });
   return listening.port;
 }
 
 void HttpPort::Impl::Stop() {
   if (!thread_.joinable()) return;
-  answerer_.Stop();
-  apart_answerer_.Stop();
+  for (HttpAnswerer& answerer : answerers_) answerer.Stop();
   asio::post(context_, [this] { BeginStop(); });
   thread_.join();
 }

@@ -1,8 +1,6 @@
 // What the HTTP port serves, and to whom.
 #include "server/ops/http.h"
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -65,22 +63,6 @@ TEST_F(HttpTest, ServesMetricsAndStatus) {
   EXPECT_EQ(status.body, "{}");
   EXPECT_THAT(status.head, HasSubstr("Content-Type: application/json\r\n"));
   EXPECT_THAT(status.head, HasSubstr("Cache-Control: no-store\r\n"));
-}
-
-// The page runs the script that it was written with, and nothing that a URL on it might smuggle in.
-TEST_F(HttpTest, ServesThePageForItselfAlone) {
-  const RawClient::Answer page = Ask(Get("/"));
-  EXPECT_THAT(page.body, HasSubstr("<title>Freshet</title>"));
-  // The parts that it is made of, as they are.
-  for (const std::string part : {"page.css", "page.js"}) {
-    std::ifstream file(FRESHET_SOURCE_DIR "/server/ops/page/" + part);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    ASSERT_FALSE(text.empty());
-    EXPECT_THAT(page.body, HasSubstr(">\n" + text + "</"));
-  }
-  EXPECT_THAT(page.head, HasSubstr("default-src 'none'; script-src 'sha256-"));
-  EXPECT_THAT(page.head, HasSubstr("X-Frame-Options: DENY\r\n"));
-  EXPECT_THAT(page.head, HasSubstr("X-Content-Type-Options: nosniff\r\n"));
 }
 
 TEST_F(HttpTest, TakesAnnotationsOfThisMachine) {

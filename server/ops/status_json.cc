@@ -1,11 +1,11 @@
-#include "server/ops/status_history.h"
+#include "server/ops/status_json.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "nlohmann/json.hpp"
+#include "server/ops/history_figures.h"
 
 namespace freshet {
 namespace {
@@ -23,32 +23,40 @@ double Seconds(Instant time) { return static_cast<double>(time.micros()) * 1e-6;
 // JSON has no infinity and no NaN: they become null.
 json Number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
-template <typename Get>
-json Series(const std::deque<StatusHistory::Sample>& history, Get get) {
+// Programs have known these names since there was a history of the last minutes.
+constexpr const char* kSeries[] = {"crawls_per_second",
+                                   "results_per_second",
+                                   "signals_per_second",
+                                   "changed_share",
+                                   "believed_freshness",
+                                   "weighted_believed_freshness",
+                                   "price",
+                                   "ready"};
+constexpr size_t kMaxSamples = 600;
+
+// The last rows of one series.
+json Series(const HistoryWindow& history, const std::string& name) {
+  const auto it = std::find(history.names.begin(), history.names.end(), name);
+  const auto index = static_cast<size_t>(it - history.names.begin());
   json series = json::array();
-  for (const StatusHistory::Sample& sample : history) series.push_back(Number(get(sample)));
+  const size_t rows = history.rows.size();
+  for (size_t i = rows - std::min(rows, kMaxSamples); i < rows; ++i) {
+    const std::vector<double>& values = history.rows[i].values;
+    series.push_back(index < values.size() ? Number(values[index]) : json(nullptr));
+  }
   return series;
 }
 
-json HistoryJson(const std::deque<StatusHistory::Sample>& history,
-                 const std::map<std::string, double>& annotations) {
-  using Sample = StatusHistory::Sample;
+json HistoryJson(const HistoryWindow& history, const std::map<std::string, double>& annotations) {
   json out;
-  out["time"] = Series(history, [](const Sample& s) { return Seconds(s.at); });
-  out["crawls_per_second"] = Series(history, [](const Sample& s) { return s.crawls_per_second; });
-  out["results_per_second"] = Series(history, [](const Sample& s) { return s.results_per_second; });
-  out["signals_per_second"] = Series(history, [](const Sample& s) { return s.signals_per_second; });
-  out["changed_share"] = Series(history, [](const Sample& s) { return s.changed_share; });
-  out["believed_freshness"] = Series(history, [](const Sample& s) { return s.believed_freshness; });
-  out["weighted_believed_freshness"] =
-      Series(history, [](const Sample& s) { return s.weighted_believed_freshness; });
-  out["price"] = Series(history, [](const Sample& s) { return s.price; });
-  out["ready"] = Series(history, [](const Sample& s) { return s.ready; });
+  out["time"] = json::array();
+  const size_t rows = history.rows.size();
+  for (size_t i = rows - std::min(rows, kMaxSamples); i < rows; ++i) {
+    out["time"].push_back(history.rows[i].at);
+  }
+  for (const char* name : kSeries) out[name] = Series(history, name);
   for (const auto& [name, unused] : annotations) {
-    out["annotations"][name] = Series(history, [&name = name](const Sample& s) {
-      const auto it = s.annotations.find(name);
-      return it == s.annotations.end() ? std::nan("") : it->second;
-    });
+    out["annotations"][name] = Series(history, kNotePrefix + name);
   }
   return out;
 }
@@ -138,39 +146,6 @@ std::map<std::string, double> Annotations::values() const {
   return values_;
 }
 
-void StatusHistory::Add(const ServerStatus& status, std::map<std::string, double> annotations) {
-  const MutexLock lock(mutex_);
-  const ShardCounters& now = status.counters;
-  const ShardCounters& then = counters_before_;
-  const double elapsed = std::max(1e-3, (status.now - before_).seconds());
-  const auto rate = [&](uint64_t after, uint64_t before) {
-    return static_cast<double>(after - std::min(after, before)) / elapsed;
-  };
-  if (!before_.is_none()) {
-    const double changed = rate(now.changed, then.changed);
-    const double fetched = changed + rate(now.unchanged, then.unchanged);
-    samples_.push_back({.at = status.now,
-                        .crawls_per_second = rate(status.dispatch.assignments, assignments_before_),
-                        .results_per_second = fetched,
-                        .signals_per_second = rate(now.signals_applied, then.signals_applied),
-                        .changed_share = fetched > 0 ? changed / fetched : std::nan(""),
-                        .believed_freshness = status.believed_freshness(),
-                        .weighted_believed_freshness = status.weighted_believed_freshness(),
-                        .price = status.price,
-                        .ready = static_cast<double>(status.dispatch.ready),
-                        .annotations = std::move(annotations)});
-    if (samples_.size() > kMaxSamples) samples_.pop_front();
-  }
-  counters_before_ = now;
-  assignments_before_ = status.dispatch.assignments;
-  before_ = status.now;
-}
-
-std::deque<StatusHistory::Sample> StatusHistory::samples() const {
-  const MutexLock lock(mutex_);
-  return samples_;
-}
-
 std::string RenderStartingJson(const RecoveryStatus& recovery) {
   return json{{"starting", Describe(recovery)},
               {"stage", StageName(recovery)},
@@ -182,8 +157,7 @@ std::string RenderStartingJson(const RecoveryStatus& recovery) {
       .dump();
 }
 
-std::string RenderStatusJson(const ServerStatus& status,
-                             const std::deque<StatusHistory::Sample>& history,
+std::string RenderStatusJson(const ServerStatus& status, const HistoryWindow& history,
                              const std::vector<RecentAssignment>& recent,
                              const std::map<std::string, double>& annotations) {
   json out = StatusJson(status);

@@ -1,0 +1,25 @@
+// Calls that the server makes of itself on behalf of a client of another port, over an in-process
+// channel: what the client has shown of itself goes along. A key that no other process knows says
+// that it is to be believed.
+#ifndef FRESHET_SERVER_API_INSIDE_H_
+#define FRESHET_SERVER_API_INSIDE_H_
+
+#include <optional>
+
+#include "grpcpp/client_context.h"
+#include "grpcpp/server_context.h"
+#include "server/auth/authoriser.h"
+#include "server/ports/http_message.h"
+
+namespace freshet {
+
+// All functions are thread-safe.
+
+// Makes the call one of the client that sent the request.
+void ComeAs(const HttpRequest& request, grpc::ClientContext* call);
+// What that client has shown; unset: the call has come from elsewhere.
+[[nodiscard]] std::optional<Credentials> InsideCredentials(const grpc::CallbackServerContext& call);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_INSIDE_H_

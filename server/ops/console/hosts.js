@@ -1,0 +1,127 @@
+// Hosts: which are blocked, slow or full, and their settings.
+import { get } from "./api.js";
+import { change } from "./change.js";
+import { el, replace, table } from "./dom.js";
+import { ago, durationOf, instantOf, number, plural, span, words } from "./format.js";
+import { may, whyNot } from "./session.js";
+
+const SHOWN = 200;
+const LOOKED_AT = 10000;
+const SLOW_SECONDS = 10;
+
+const isBlocked = (host, now) => (instantOf(host.blocked_until) ?? 0) > now;
+const isSlow = host => host.throttled_answers > 0 || (durationOf(host.min_delay) ?? 0) >= SLOW_SECONDS;
+const isFull = host => host.max_in_flight > 0 && host.in_flight >= host.max_in_flight;
+const isLate = (host, now) => !isBlocked(host, now) && (instantOf(host.next_allowed_time) ?? 0) > now;
+
+const FILTERS = [
+  { name: "", text: "all", fits: () => true },
+  { name: "blocked", text: "blocked", fits: isBlocked },
+  { name: "slow", text: "slow: throttled, or 10 s and more apart", fits: isSlow },
+  { name: "late", text: "waiting for their delay or hours", fits: isLate },
+  { name: "full", text: "full: all fetches out that they may have", fits: isFull },
+];
+
+// In words, the most important first.
+function stateOf(host, now) {
+  const parts = [];
+  if (host.deleting) parts.push("being deleted");
+  if (isBlocked(host, now)) parts.push(`blocked, ends ${ago(instantOf(host.blocked_until), now)}`);
+  if (host.throttled_answers > 0) parts.push(`throttled: ${plural(host.throttled_answers, "answer")} in a row`);
+  if (isFull(host)) parts.push("full");
+  if (isLate(host, now)) parts.push(`waits, next ${ago(instantOf(host.next_allowed_time), now)}`);
+  if (parts.length === 0) parts.push("free");
+  return parts.join("; ");
+}
+
+export class Hosts {
+  constructor(parameters) {
+    this.contains = el("input", { id: "host-name", type: "search", maxlength: 253, autocomplete: "off", spellcheck: "false", placeholder: "a part of the name" });
+    this.contains.value = parameters.contains ?? "";
+    this.filter = el("select", { id: "filter", onchange: () => this.load() }, FILTERS.map(one => el("option", { value: one.name, selected: one.name === (parameters.state ?? "") }, one.text)));
+    this.result = el("div", {}, el("p", { class: "soft" }, "Asking the server."));
+    this.element = el("div", {}, el("h2", {}, "Hosts"),
+      el("form", { class: "search", role: "search", onsubmit: event => { event.preventDefault(); this.load(); } },
+        el("div", { class: "field grow" }, el("label", { for: "host-name" }, "Name"), this.contains),
+        el("div", { class: "field" }, el("label", { for: "filter" }, "State"), this.filter), el("button", { class: "main" }, "Search")), this.result);
+    this.load();
+  }
+
+  async load() {
+    const asked = this.asked = {};
+    const filter = FILTERS.find(one => one.name === this.filter.value);
+    const found = [];
+    let looked = 0, token = "";
+    try {
+      do {
+        const part = await get("hosts", { contains: this.contains.value.trim(), page_size: 1000, page_token: token });
+        if (asked !== this.asked) return;
+        looked += part.hosts.length;
+        const now = Date.now() / 1000;
+        found.push(...part.hosts.filter(host => filter.fits(host, now)));
+        token = part.next_page_token;
+      } while (token && found.length < SHOWN && looked < LOOKED_AT);
+    } catch (error) {
+      replace(this.result, el("p", { class: "card hint" }, `No list: ${error.message}.`));
+      return;
+    }
+    this.show(found.slice(0, SHOWN), looked, token !== "" || found.length > SHOWN);
+  }
+
+  show(hosts, looked, more) {
+    const now = Date.now() / 1000;
+    const columns = [{ name: "Host" }, { name: "State" }, { name: "Settings" }, { name: "Pages", num: true }, { name: "In flight", num: true }, { name: "Delay", num: true }, { name: "Page interval", num: true }, { name: "Delay from" }];
+    const rows = hosts.map(host => [host.host, stateOf(host, now),
+      el("button", { "aria-label": `Settings of ${host.host}`, onclick: () => this.edit(host) }, "Change…"), number(host.pages), `${number(host.in_flight)} of ${host.max_in_flight ? number(host.max_in_flight) : "any"}`,
+      span(durationOf(host.min_delay) ?? 0), span(durationOf(host.min_page_interval) ?? 0), words(host.min_delay_origin)]);
+    const said = `${plural(hosts.length, "host")} shown, ${number(looked)} looked at${more ? "; there are more: search for a part of the name" : ""}.`;
+    this.editor = el("div");
+    replace(this.result, this.editor, el("p", { class: "soft", role: "status" }, said), el("section", { class: "card" }, table("Hosts", columns, rows,
+      looked === 0 ? "No host has this in its name." : "None of these hosts is in this state.")));
+  }
+
+  edit(host) {
+    const allowed = may("AdminService.SetHostPoliteness");
+    const field = (id, name, value, note) => {
+      const input = el("input", { id, type: "number", min: 0, step: "any", disabled: !allowed });
+      input.value = value;
+      return [el("div", { class: "field" }, el("label", { for: id }, name), input, note ? el("span", { class: "soft" }, note) : null), input];
+    };
+    const [delayField, delay] = field("delay", "Delay between assignments, seconds", durationOf(host.min_delay) ?? 0);
+    const [flightField, flight] = field("flight", "Fetches at a time", host.max_in_flight, "0: any number");
+    const [intervalField, interval] = field("interval", "Between crawls of a page, seconds", durationOf(host.min_page_interval) ?? 0);
+    const [blockField, block] = field("block", "Block for, hours", "", "empty: as it is; 0: lift the block");
+    replace(this.editor, el("form", { class: "card editor", onsubmit: event => { event.preventDefault(); this.save(host, { delay, flight, interval, block }); } },
+      el("h3", {}, `Politeness of ${host.host}`), el("div", { class: "search" }, delayField, flightField, intervalField, blockField),
+      el("p", { class: "buttons left" }, el("button", { class: "main", disabled: !allowed }, "Save…"),
+        el("button", { type: "button", disabled: !allowed, onclick: () => this.reset(host) }, "Take away all that is set…"),
+        el("button", { type: "button", onclick: () => replace(this.editor) }, "Close"),
+        allowed ? null : el("span", { class: "soft" }, whyNot("AdminService.SetHostPoliteness")))));
+    (allowed ? delay : this.editor.querySelector("button:not([disabled])")).focus();
+  }
+
+  async save(host, inputs) {
+    const body = { host: host.host };
+    const lines = [host.host];
+    const set = (field, before, value, json, name, show) => {
+      if (value === "" || Number(value) === before) return;
+      body[field] = json;
+      lines.push(`${name}: ${show(before)} becomes ${show(Number(value))}`);
+    };
+    set("min_delay", durationOf(host.min_delay) ?? 0, inputs.delay.value, `${inputs.delay.value}s`, "Delay", span);
+    set("max_in_flight", host.max_in_flight, inputs.flight.value, Number(inputs.flight.value), "Fetches at a time", number);
+    set("min_page_interval", durationOf(host.min_page_interval) ?? 0, inputs.interval.value, `${inputs.interval.value}s`, "Between crawls of a page", span);
+    if (inputs.block.value !== "") {
+      const hours = Number(inputs.block.value);
+      // An instant that has passed lifts a block.
+      body.blocked_until = new Date(hours > 0 ? Date.now() + 3600000 * hours : 1000).toISOString();
+      lines.push(hours > 0 ? `Blocked for ${span(3600 * hours)} from now` : "The block is lifted");
+    }
+    if (lines.length === 1) lines.push("Nothing would change.");
+    if (await change("host", body, { title: "Change the politeness of this host?", lines, yes: "Change", done: `The politeness of ${host.host} has changed.` })) this.load();
+  }
+
+  async reset(host) {
+    if (await change("host", { host: host.host, reset: true }, { title: "Take away all that is set for this host?", lines: [host.host, "Its block ends, and what holds for all hosts holds for it."], yes: "Take away", done: `Nothing is set for ${host.host} any more.` })) this.load();
+  }
+}

@@ -1,0 +1,56 @@
+// Sources of signals: how much they say, how far it is true, and what to think of it.
+import { get } from "./api.js";
+import { el, replace, table } from "./dom.js";
+import { ago, instantOf, number, percent } from "./format.js";
+
+const GRADES = { reliable: "good", useful: "good", weak: "note", noise: "bad", unproven: "" };
+
+export class Sources {
+  constructor() {
+    this.result = el("div", {}, el("p", { class: "soft" }, "Asking the server."));
+    this.element = el("div", {}, el("h2", {}, "Sources of signals"), this.result);
+    this.due = 0;
+  }
+
+  async refresh() {
+    if (performance.now() < this.due) return;
+    this.due = performance.now() + 5000;
+    try {
+      const [trust, list] = await Promise.all([get("trust", { limit: 1000 }), get("sources")]);
+      this.show(trust, list.sources);
+    } catch (error) {
+      if (error.kind === "lost") throw error;
+      replace(this.result, el("p", { class: "card hint" }, `No report: ${error.message}.`));
+    }
+  }
+
+  show(trust, sources) {
+    const verdicts = new Map(trust.verdicts.map(verdict => [verdict.source, verdict]));
+    const cards = sources.map(source => card(source, verdicts.get(source.source)));
+    const quarantined = (trust.hosts ?? []).filter(host => host.quarantined_since);
+    replace(this.result, el("div", { class: "columns" }, cards), el("section", { class: "card" }, el("h3", {}, "In quarantine"), quarantine(quarantined)),
+      el("section", { class: "card" }, el("h3", {}, "The least trusted, by host"), byHost(trust.hosts ?? [])));
+  }
+}
+
+function card(source, verdict) {
+  const heading = el("h3", {}, source.source, " ", el("span", { class: `chip ${GRADES[verdict?.grade] ?? ""}` }, verdict?.grade ?? "unproven"));
+  const silent = Number(source.signals) === 0 && !verdict;
+  const text = silent ? "It has sent nothing since the start of the server." : verdict?.words ?? "Too early to judge: none of the pages that it signalled was crawled since.";
+  return el("section", { class: "card" }, heading, el("p", {}, text),
+    el("dl", { class: "facts" }, ...[["Signals since the start", number(source.signals)], ["Precision", verdict ? `${percent(verdict.precision)} (95%: ${percent(verdict.precision_low)} to ${percent(verdict.precision_high)})` : "–"],
+      ["Recall", verdict ? percent(verdict.recall) : "–"], ["Learned from", verdict ? `${number(verdict.signals)} signals` : "–"]]
+      .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
+}
+
+function quarantine(hosts) {
+  return table("In quarantine", [{ name: "Source" }, { name: "Host" }, { name: "Since" }, { name: "Of late true", num: true }, { name: "Expected", num: true }],
+    hosts.map(one => [one.source, one.host, ago(instantOf(one.quarantined_since), Date.now() / 1000), percent(one.recent_precision), percent(one.believed_precision)]),
+    "No source is in quarantine anywhere.");
+}
+
+function byHost(hosts) {
+  return table("Trust by host", [{ name: "Source" }, { name: "Host" }, { name: "Signals", num: true }, { name: "Precision", num: true }, { name: "Recall", num: true }],
+    hosts.slice(0, 50).map(one => [one.source, one.host, number(one.signals), `${percent(one.precision?.value)} (${percent(one.precision?.low)} to ${percent(one.precision?.high)})`, percent(one.recall)]),
+    "Nothing was learned of single hosts yet.");
+}

@@ -1,0 +1,53 @@
+// What the console asks of the server and has it do: routes below /console/api/ that are calls of
+// the gRPC services, over an in-process channel, so that there is one implementation of each. The
+// client's identity goes along (server/api/inside.h).
+#ifndef FRESHET_SERVER_OPS_CONSOLE_CALLS_H_
+#define FRESHET_SERVER_OPS_CONSOLE_CALLS_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grpcpp/channel.h"
+#include "server/ops/console_audit.h"
+#include "server/ports/http_message.h"
+
+namespace freshet {
+
+inline constexpr char kConsoleApi[] = "/console/api/";
+
+// A route, less the prefix. Value type, thread-compatible.
+struct ConsoleRoute {
+  std::string_view name;
+  bool post = false;
+};
+// Those that ConsoleCalls answers.
+[[nodiscard]] std::vector<ConsoleRoute> ConsoleCallRoutes();
+
+// A JSON object with the one field `error`.
+[[nodiscard]] HttpResponse ErrorResponse(int status, std::string_view error);
+// Of JSON text; no cache keeps it.
+[[nodiscard]] HttpResponse JsonResponse(std::string text);
+
+// Thread-safe.
+class ConsoleCalls {
+ public:
+  // `channel` is that of a server in this process. `audit` is told of every change, made or
+  // refused.
+  ConsoleCalls(std::shared_ptr<grpc::Channel> channel, ConsoleAudit audit);
+
+  // GET: the parameters of the query are fields of the request. POST: the body is the request as
+  // JSON. The answer is the response as JSON, or an error with a status that fits its code. What a
+  // change of policy does takes longer than anybody waits: 202 then says that it is under way.
+  // Precondition: ConsoleCallRoutes has the path of the request.
+  [[nodiscard]] HttpResponse Answer(const HttpRequest& request) const;
+
+ private:
+  const std::shared_ptr<grpc::Channel> channel_;
+  const ConsoleAudit audit_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_OPS_CONSOLE_CALLS_H_

@@ -1,0 +1,22 @@
+// The files that browsers load for the console: its own, and the library that draws the plots.
+#ifndef FRESHET_SERVER_OPS_CONSOLE_FILES_H_
+#define FRESHET_SERVER_OPS_CONSOLE_FILES_H_
+
+#include <span>
+#include <string_view>
+
+namespace freshet {
+
+// Value type, thread-compatible.
+struct ConsoleFile {
+  std::string_view name;  // empty: the page itself
+  std::string_view type;
+  std::string_view text;
+};
+
+// Thread-safe.
+[[nodiscard]] std::span<const ConsoleFile> ConsoleFiles();
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_OPS_CONSOLE_FILES_H_

@@ -1,0 +1,209 @@
+#include "server/ops/console_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "nlohmann/json.hpp"
+#include "server/ports/http_query.h"
+
+namespace freshet {
+namespace {
+
+using nlohmann::json;
+
+double UnixSeconds(Instant time) { return static_cast<double>(time.micros()) * 1e-6; }
+
+// Six digits are more than a plot shows. JSON has no infinity and no NaN: they become null.
+json Short(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  double rounded = value;
+  if (!absl::SimpleAtod(fmt::format("{:.6g}", value), &rounded)) return nullptr;
+  return rounded;
+}
+
+std::string Dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json ShardsJson(const std::vector<ShardSnapshot>& shards) {
+  json out = json::array();
+  for (const ShardSnapshot& shard : shards) {
+    out.push_back({{"pages", shard.counters.pages},
+                   {"hosts", shard.counters.hosts},
+                   {"open_leases", shard.counters.leases},
+                   {"price", Short(shard.price)},
+                   {"waiting_events", shard.waiting_events},
+                   {"commits", shard.commits},
+                   {"last_commit_seconds", Short(shard.last_commit.seconds())},
+                   {"epoch", shard.last_epoch.number},
+                   {"epoch_running", shard.epoch_running},
+                   {"failure", shard.failure.ok() ? "" : shard.failure.ToString()}});
+  }
+  return out;
+}
+
+json TicksJson(const DispatchStats& dispatch) {
+  return {{"credit", dispatch.ticks_without_credit},
+          {"page", dispatch.ticks_without_page},
+          {"late", dispatch.ticks_late},
+          {"paused", dispatch.ticks_paused},
+          {"store", dispatch.ticks_stalled}};
+}
+
+json ResultsJson(const ServerStatus& status) {
+  const ShardCounters& counters = status.counters;
+  return {{"changed", counters.changed},
+          {"unchanged", counters.unchanged},
+          {"error", counters.errors},
+          {"throttled", counters.throttled},
+          {"gone", counters.gone},
+          {"robots_denied", counters.robots_denied},
+          {"duplicate", counters.duplicate_results},
+          {"observed_only", counters.late_results},
+          {"refused", status.results_refused}};
+}
+
+json SignalsJson(const ServerStatus& status) {
+  const ShardCounters& counters = status.counters;
+  return {{"applied", counters.signals_applied},
+          {"stale", counters.signals_stale},
+          {"duplicate", counters.signals_duplicate},
+          {"unknown_page", counters.signals_unknown_url},
+          {"refused", status.signals_refused}};
+}
+
+json RecentJson(const std::vector<RecentAssignment>& recent) {
+  constexpr size_t kShown = 20;
+  json out = json::array();
+  for (size_t i = 0; i < std::min(kShown, recent.size()); ++i) {
+    out.push_back({{"time", UnixSeconds(recent[i].at)},
+                   {"url", recent[i].url},
+                   {"worker", recent[i].worker},
+                   {"value", Short(recent[i].value)}});
+  }
+  return out;
+}
+
+// "15m" as 900.
+std::optional<int64_t> ParseSpan(std::string_view text) {
+  int64_t unit = 1;
+  if (!text.empty()) {
+    const char last = text.back();
+    unit = last == 'm' ? 60 : last == 'h' ? 3600 : last == 'd' ? 86400 : 1;
+    if (unit != 1 || last == 's') text.remove_suffix(1);
+  }
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(std::string(text), &number) || number <= 0 || number > History::kMaxWindow) {
+    return std::nullopt;
+  }
+  return number * unit;
+}
+
+}  // namespace
+
+std::string RenderOverview(const ConsoleState& state, const ServerStatus& status,
+                           const std::vector<ShardSnapshot>& shards,
+                           const std::vector<RecentAssignment>& recent) {
+  const DispatchStats& dispatch = status.dispatch;
+  json out;
+  out["state"] = state.word;
+  out["detail"] = state.detail;
+  out["version"] = kVersion;
+  out["now"] = UnixSeconds(status.now);
+  out["started"] = UnixSeconds(status.started);
+  out["policy"] = status.policy.in_force;
+  out["pending_policy"] = status.policy.pending;
+  out["durability"] = status.durability;
+  out["pages"] = status.counters.pages;
+  out["gone_pages"] = status.counters.gone_pages;
+  out["hosts"] = status.counters.hosts;
+  out["crawl_rate"] = dispatch.rate.per_second();
+  out["paused"] = dispatch.paused;
+  out["pause_reason"] = dispatch.pause_reason;
+  out["price"] = Short(status.price);
+  out["believed_freshness"] = Short(status.believed_freshness());
+  out["weighted_believed_freshness"] = Short(status.weighted_believed_freshness());
+  out["assignments"] = dispatch.assignments;
+  out["workers"] = dispatch.workers;
+  out["worker_credit"] = dispatch.credit;
+  out["workers_at_allowance"] = dispatch.workers_at_allowance;
+  out["open_leases"] = status.counters.leases;
+  out["expired_leases"] = status.counters.expired_leases;
+  out["quarantined_sources"] = status.counters.quarantined_sources;
+  out["epoch_running"] = status.epoch_running;
+  out["disk_bytes"] = status.store.table_bytes + status.store.wal_bytes;
+  out["unused_ticks"] = TicksJson(dispatch);
+  out["results"] = ResultsJson(status);
+  out["signals"] = SignalsJson(status);
+  out["source_signals"] = status.source_signals;
+  out["shards"] = ShardsJson(shards);
+  out["recent"] = RecentJson(recent);
+  return Dump(out);
+}
+
+std::string RenderStartingOverview(const ConsoleState& state, const RecoveryStatus& recovery) {
+  return Dump({{"state", state.word},
+               {"detail", state.detail},
+               {"version", kVersion},
+               {"stage", StageName(recovery)},
+               {"recovered_share", recovery.share}});
+}
+
+std::string RenderWorkers(const std::vector<WorkerRecord>& workers, Instant now) {
+  json list = json::array();
+  for (const WorkerRecord& worker : workers) {
+    list.push_back({{"name", worker.name},
+                    {"address", worker.address},
+                    {"streams", worker.streams},
+                    {"credit", worker.credit},
+                    {"leases", worker.leases},
+                    {"assignments", worker.assignments},
+                    {"results", worker.results},
+                    {"expired", worker.expired},
+                    {"last_seen", UnixSeconds(worker.last_seen)}});
+  }
+  return Dump({{"now", UnixSeconds(now)}, {"workers", std::move(list)}});
+}
+
+std::string RenderHistory(const HistoryWindow& history, Instant now) {
+  json out = {{"now", UnixSeconds(now)}, {"step", history.step}};
+  json& time = out["time"] = json::array();
+  for (const HistoryRow& row : history.rows) time.push_back(row.at);
+  json& series = out["series"] = json::object();
+  for (size_t i = 0; i < history.names.size(); ++i) {
+    json values = json::array();
+    bool any = false;
+    for (const HistoryRow& row : history.rows) {
+      values.push_back(i < row.values.size() ? Short(row.values[i]) : json(nullptr));
+      any |= !values.back().is_null();
+    }
+    // A figure that somebody posted last week is no part of this hour.
+    if (any) series[history.names[i]] = std::move(values);
+  }
+  return Dump(out);
+}
+
+StatusOr<HistoryQuery> ParseHistoryQuery(const std::string& query) {
+  ASSIGN_OR_RETURN(const HttpParameters parameters, ParseQuery(query));
+  HistoryQuery parsed;
+  for (const auto& [name, value] : parameters) {
+    if (name == "window") {
+      const std::optional<int64_t> window = ParseSpan(value);
+      if (!window || *window > History::kMaxWindow) {
+        return InvalidArgument("window: is not 1s to 30d, such as 15m, 6h or 7d");
+      }
+      parsed.window = *window;
+    } else if (name == "since") {
+      if (!absl::SimpleAtoi(value, &parsed.since) || parsed.since < -1) {
+        return InvalidArgument("since: is no instant in Unix seconds");
+      }
+    } else {
+      return InvalidArgument("{}: is no parameter of this", name);
+    }
+  }
+  return parsed;
+}
+
+}  // namespace freshet

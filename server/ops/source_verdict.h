@@ -1,0 +1,34 @@
+// What is to be thought of a source of signals, in words that an operator can act on.
+#ifndef FRESHET_SERVER_OPS_SOURCE_VERDICT_H_
+#define FRESHET_SERVER_OPS_SOURCE_VERDICT_H_
+
+#include <string>
+#include <vector>
+
+#include "freshet/v1/admin.pb.h"
+
+namespace freshet {
+
+// Of one source, over its burst classes. Value type, thread-compatible.
+struct SourceVerdict {
+  std::string source;
+  // One word: unproven, reliable, useful, weak or noise.
+  std::string grade;
+  // Some sentences.
+  std::string words;
+  double signals = 0;  // that it was learned from; older ones fade
+  // Share of its signals that stand for a change, and its 95% interval: means over the classes,
+  // each by its signals.
+  double precision = 0;
+  double precision_low = 0;
+  double precision_high = 0;
+  double recall = 0;          // share of all changes that it signals
+  int quarantined_hosts = 0;  // among those that the report names
+};
+
+// One for each source of the report, in its order. Thread-safe.
+[[nodiscard]] std::vector<SourceVerdict> VerdictsOf(const v1::GetTrustReportResponse& report);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_OPS_SOURCE_VERDICT_H_
