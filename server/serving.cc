@@ -112,6 +112,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .upkeeps = upkeeps_,
                .plans = plans_,
                .counters = counters_,
+               .calls = calls_,
                .listings = listings_,
                .authoriser = door.authoriser(),
                .started = clock.Now(),

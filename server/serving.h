@@ -76,6 +76,7 @@ class Serving {
   std::atomic<int> port_{0};                  // of gRPC, once it listens
   StreamSet streams_;
   HandlerCounters counters_;
+  CallStats calls_;
   Slots listings_;
   Slots upkeeps_;
   Dispatcher dispatcher_;

@@ -88,6 +88,7 @@ struct VerifyReport {
 };
 
 struct StoreStats {
+  static constexpr size_t kLevels = 7;
   struct PerFamily {
     uint64_t table_bytes = 0;  // of live table files
     // Counts rewritten rows twice until they are compacted; after opening, from a sample of tables.
@@ -109,6 +110,16 @@ struct StoreStats {
   uint64_t refused_commits = 0;  // for lack of space
   uint64_t page_cache_hits = 0;  // pages that were read without a look into the database
   uint64_t page_cache_misses = 0;
+  uint64_t block_cache_hits = 0;
+  uint64_t block_cache_misses = 0;
+  uint64_t stalled_micros = 0;  // that commits were held back for, as tables were behind
+  // Now:
+  bool writes_stopped = false;
+  uint64_t delayed_bytes_per_second = 0;  // what commits are held to; 0: they are not
+  uint64_t pending_compaction_bytes = 0;  // about what is to be rewritten
+  uint64_t running_flushes = 0;
+  uint64_t running_compactions = 0;
+  std::array<uint64_t, kLevels> table_files{};  // by level
 };
 
 // What pages are read for.

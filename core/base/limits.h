@@ -185,6 +185,8 @@ inline constexpr size_t kMaxHostsPerRule = 10'000;
 inline constexpr uint32_t kMaxCrawlsPerSpan = 1'000'000'000;  // of a cap
 // Hosts that one look at a shard goes through for a list of hosts.
 inline constexpr uint32_t kHostScan = 16'384;
+// And once a second, to count those that are free.
+inline constexpr uint32_t kHostsPerCensus = 8192;
 
 }  // namespace freshet::limits
 

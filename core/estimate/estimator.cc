@@ -645,6 +645,7 @@ std::vector<SourceTrust> Estimator::Impl::Trust() const {
     SourceTrust out;
     out.source_class = model.source_class;
     out.signals = model.signals;
+    out.truth = model.truth;
     out.recall = model.recall;
     SetPrecision(model.signals, model.truth, &out);
     all.push_back(out);

@@ -56,6 +56,7 @@ struct PageEstimate {
 struct SourceTrust {
   SourceClass source_class;
   double signals = 0;        // effective number counted, after fading
+  double truth = 0;          // of them, those that stood for a change
   double precision = 0;      // probability that a signal stands for a change
   double precision_low = 0;  // 95% interval
   double precision_high = 0;

@@ -139,13 +139,4 @@ HostId ClassedIndex::HostOf(PageId page) const {
   return its.hosts[its.index.HostOf(NumberOf(page)).value()];
 }
 
-size_t ClassedIndex::size() const {
-  size_t pages = common_.size();
-  if (classes_ == nullptr) return pages;
-  for (const auto& its : classes_->by_class) {
-    if (its != nullptr) pages += its->index.size();
-  }
-  return pages;
-}
-
 }  // namespace freshet

@@ -52,7 +52,16 @@ class ClassedIndex {
 
   [[nodiscard]] std::optional<IndexEntry> Find(PageId page) const;
   [[nodiscard]] HostId HostOf(PageId page) const;
-  [[nodiscard]] size_t size() const;
+  [[nodiscard]] size_t size() const {
+    return Sum([](const PriceIndex& index) { return index.size(); });
+  }
+  // In all classes.
+  [[nodiscard]] size_t awake() const {
+    return Sum([](const PriceIndex& index) { return index.awake(); });
+  }
+  [[nodiscard]] uint64_t evaluations() const {
+    return Sum([](const PriceIndex& index) { return index.evaluations(); });
+  }
   // 0 also where the page is not in.
   [[nodiscard]] CrawlClass ClassOf(PageId page) const {
     return classes_ == nullptr || page.value() >= classes_->of_page.size()
@@ -77,6 +86,13 @@ class ClassedIndex {
     ClassSet some = 0;  // that have an index of their own
   };
 
+  template <typename Of>
+  [[nodiscard]] uint64_t Sum(Of of) const {
+    uint64_t sum = of(common_);
+    if (classes_ == nullptr) return sum;
+    for (const auto& its : classes_->by_class) sum += its == nullptr ? 0 : of(its->index);
+    return sum;
+  }
   [[nodiscard]] Class& In(PageId page) { return *classes_->by_class[ClassOf(page)]; }
   [[nodiscard]] const Class& In(PageId page) const { return *classes_->by_class[ClassOf(page)]; }
   [[nodiscard]] PageId NumberOf(PageId page) const { return classes_->number[page.value()]; }

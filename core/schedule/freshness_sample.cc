@@ -38,6 +38,7 @@ BelievedFreshness FreshnessSample::Sum(Instant now, uint64_t pages) const {
     sum.importance += page.importance;
     sum.fresh_importance += page.importance * fresh;
     sum.fresh_pages += fresh;
+    sum.overdue_pages += page.overdue_from <= now ? 1 : 0;
   }
   const auto taken = static_cast<double>(sample_.size());
   const double scale = static_cast<double>(pages) / taken;
@@ -61,6 +62,7 @@ BelievedFreshness FreshnessSample::Sum(Instant now, uint64_t pages) const {
   sum.importance *= scale;
   sum.fresh_importance *= scale;
   sum.fresh_pages *= scale;
+  sum.overdue_pages *= scale;
   return sum;
 }
 

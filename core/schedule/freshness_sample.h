@@ -18,6 +18,7 @@ struct BelievedFreshness {
   double importance = 0;
   double fresh_importance = 0;  // sum of importance x exp(-staleness)
   double fresh_pages = 0;       // sum of exp(-staleness)
+  double overdue_pages = 0;     // that should have been crawled by now, however fresh they are
   uint64_t pages = 0;
   // Standard errors of fresh_importance / importance and of fresh_pages / pages from sampling;
   // zero where the sums are exact.
@@ -36,6 +37,7 @@ class FreshnessSample {
     double staleness = 0;
     Instant since;
     double rate = 0;
+    Instant overdue_from = Instant::Infinite();  // it was to be crawled by then; infinite: never
   };
 
   // Adds the page or replaces what is known of it. A page keeps its fingerprint.

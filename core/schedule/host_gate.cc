@@ -168,6 +168,20 @@ Instant HostGate::AllowedAt(HostId host, Instant now) const {
   return terms.hours.value.NextOpen(std::max(RestedAt(entry, terms), now));
 }
 
+HostStanding HostGate::StandingOf(HostId host, Instant now) const {
+  const Host& entry = hosts_.at(host.value());
+  const HostTerms terms = TermsOf(entry);
+  const uint32_t limit = terms.max_in_flight.value;
+  if (entry.record.blocked_until > now) return HostStanding::kBlocked;
+  if (limit != 0 && entry.in_flight >= limit) return HostStanding::kInFlight;
+  const Instant rested =
+      std::max(RestedAt(entry, terms), Delayed(terms.min_delay.value, entry.last_pick));
+  if (rested > now) return HostStanding::kDelayed;
+  if (terms.hours.value.NextOpen(now) > now) return HostStanding::kHours;
+  const bool group_free = entry.group == GroupId() || groups_.FreeAt(entry.group) <= now;
+  return group_free ? HostStanding::kFree : HostStanding::kGroup;
+}
+
 Duration HostGate::Spacing(HostId host) const {
   // No assignment comes later than that.
   constexpr Duration kLatest = Duration::Seconds(1);

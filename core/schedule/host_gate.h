@@ -27,6 +27,17 @@
 
 namespace freshet {
 
+// What a host is at an instant: the first of these that holds.
+enum class HostStanding : uint8_t {
+  kBlocked,   // it is left alone for a while: an operator or its own answers have asked for that
+  kInFlight,  // as many of its pages are out as may be
+  kDelayed,   // its delay or its cap is not over
+  kHours,     // it is outside of its hours
+  kGroup,     // the group that it is in is not free
+  kFree,      // a page of it may be fetched now
+};
+inline constexpr size_t kHostStandings = 6;
+
 // A host without pages of which nothing need be kept is forgotten: its owner asks for those whose
 // time has come, forgets them in the store, and then here.
 //
@@ -108,6 +119,7 @@ class HostGate {
   [[nodiscard]] Instant FreeAt(HostId host, Instant now) const;
   // The same but for what is out.
   [[nodiscard]] Instant AllowedAt(HostId host, Instant now) const;
+  [[nodiscard]] HostStanding StandingOf(HostId host, Instant now) const;
   // Between two assignments of the host whose picks were out together, if they come to be later
   // than what they were picked for: by then its delay holds, and a cap over so short a time.
   [[nodiscard]] Duration Spacing(HostId host) const;

@@ -103,6 +103,9 @@ class PickSource {
   bool FollowClass(PageId id) {
     return index_ && index_->Move(id, ClassOf(id), pages_.IsAny(id, PageTable::kNotToBePicked));
   }
+  // Of the index: PriceIndex, under the same names; 0: there is none.
+  [[nodiscard]] size_t awake() const { return index_ ? index_->awake() : 0; }
+  [[nodiscard]] uint64_t evaluations() const { return index_ ? index_->evaluations() : 0; }
   // The host under which the page is filed. Precondition: it is filed.
   [[nodiscard]] HostId HostOf(PageId id) const {
     return plan_in_force() ? queue_->Entry(id).host : index_->HostOf(id);

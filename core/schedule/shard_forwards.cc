@@ -218,6 +218,16 @@ uint32_t ShardState::host_ids() const { return impl_->hosts.id_limit(); }
 BelievedFreshness ShardState::Believed(Instant now) const {
   return impl_->freshness.Sum(now, impl_->pages.size() - impl_->counters.gone_pages);
 }
+ShardFigures ShardState::Figures(Instant now) {
+  impl_->census.Look(impl_->hosts, now, limits::kHostsPerCensus);
+  return {.awake = impl_->picks.awake(),
+          .evaluations = impl_->picks.evaluations(),
+          .picks = impl_->picked,
+          .waits = impl_->waits.counts(),
+          .waiting = impl_->waits.waiting(),
+          .longest_wait = impl_->waits.Longest(now),
+          .hosts = impl_->census.counts()};
+}
 std::vector<SourceTrust> ShardState::Trust() const { return impl_->estimator.Trust(); }
 std::vector<HostTrust> ShardState::TrustByHost(const std::string& host, SourceSet sources,
                                                size_t max) const {

@@ -2,7 +2,8 @@
 // it is made of has files of its own: the names of pages (page_table.h), what picks are taken from,
 // index or plan (pick_source.h), which hosts are free (host_gate.h), what is out with workers
 // (leases.h, pages_out.h), which signals were taken (signal_ids.h), when rates change by age
-// (age_bin_wheel.h), how fresh the pages are believed to be (freshness_sample.h).
+// (age_bin_wheel.h), how fresh the pages are believed to be (freshness_sample.h), how long they
+// wait for what signals ask for (signal_waits.h), how many hosts are free (host_census.h).
 //
 //   shard_state.cc     start-up, installing, picks, timers, politeness
 //   shard_steps.cc     one function per event: what it stages
@@ -30,6 +31,7 @@
 #include "core/schedule/age_bin_wheel.h"
 #include "core/schedule/crawl_table.h"
 #include "core/schedule/freshness_sample.h"
+#include "core/schedule/host_census.h"
 #include "core/schedule/host_gate.h"
 #include "core/schedule/leases.h"
 #include "core/schedule/page_table.h"
@@ -37,6 +39,7 @@
 #include "core/schedule/pick_source.h"
 #include "core/schedule/shard_state.h"
 #include "core/schedule/signal_ids.h"
+#include "core/schedule/signal_waits.h"
 #include "core/schedule/urgency.h"
 
 namespace freshet {
@@ -70,6 +73,8 @@ class ShardState::Impl {
   void FollowPoliteness();
   void InstallHosts(Transaction& txn);
   void InstallPages(Transaction& txn);
+  // What a signal or a crawl of the page means for how long it waits.
+  void CountWait(PageId id, const Transaction::Page& page);
   void InstallLeases(Transaction& txn);
   // `field` is what the request is refused for, if there is one.
   [[nodiscard]] Status TooManyPages(std::string_view field) const {
@@ -283,6 +288,9 @@ class ShardState::Impl {
   PagesOut out;
   AgeBinWheel edges;
   FreshnessSample freshness;
+  SignalWaits waits;
+  HostCensus census;
+  uint64_t picked = 0;  // from an index
   SignalIds signal_ids;
   uint32_t following = UINT32_MAX;   // hosts from here on are still to follow new defaults
   uint32_t reclassing = UINT32_MAX;  // pages from here on are still to follow their class

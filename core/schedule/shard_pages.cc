@@ -12,11 +12,19 @@
 namespace freshet {
 namespace {
 
+// When the page is past the longest time between two crawls that its owner allows; infinite: any
+// time will do.
+Instant OverdueFrom(const PageSpec& spec, const PageState& state) {
+  if (spec.max_interval <= Duration()) return Instant::Infinite();
+  return (state.crawled() ? state.last_crawl : state.first_seen) + spec.max_interval;
+}
+
 FreshnessSample::Page BelievedOf(const PageSpec& spec, const PageState& state) {
   return {.importance = spec.importance,
           .staleness = state.staleness,
           .since = state.carried_at,
-          .rate = state.rates.staleness_rate};
+          .rate = state.rates.staleness_rate,
+          .overdue_from = OverdueFrom(spec, state)};
 }
 
 // Whether no time makes the page worth a crawl.
@@ -100,9 +108,7 @@ IndexEntry ShardState::Impl::MakeEntry(const PageSpec& spec, const PageState& st
   if (state.crawled() && spec.min_interval > Duration()) {
     entry.eligible_from = std::max(entry.eligible_from, state.last_crawl + spec.min_interval);
   }
-  if (spec.max_interval > Duration()) {
-    entry.forced_at = (state.crawled() ? state.last_crawl : state.first_seen) + spec.max_interval;
-  }
+  entry.forced_at = OverdueFrom(spec, state);
   if (state.gone) FileAsGone(spec, state, &entry);
   if (state.recheck) {
     // Out of turn: neither the minimal interval nor a back-off holds it, only politeness does.
@@ -169,6 +175,7 @@ void ShardState::Impl::DropPage(PageId id) {
   edges.Set(id, Instant::Infinite());
   SetGone(id, false);
   freshness.Remove(id);
+  waits.Remove(id);
   pages.Remove(id);
   --counters.pages;
   CHECK(counters.pages == pages.size(), "{} pages, {} in the table", counters.pages, pages.size());

@@ -139,10 +139,21 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
       if (hosts.pages(host) == 1) picks.HostChanged(host);
     }
     if (page.fetched) picks.Crawled(*id);
+    CountWait(*id, page);
     Refile(*id, host, record.spec, record.state);
   }
   CHECK(counters.pages == pages.size(), "{} pages, {} in the table", counters.pages, pages.size());
   picks.TakeOverByIndex();
+}
+
+void ShardState::Impl::CountWait(PageId id, const Transaction::Page& page) {
+  const PageState& state = page.record.state;
+  const bool more = !state.signals.empty() && !state.gone;
+  if (page.seen) waits.End(id, page.record.detail.last_result, more);
+  if (!more || (page.signalled.is_none() && !page.fetched)) return;
+  // What a fetch has left over came after it.
+  waits.Begin(id, pages.fingerprint(id),
+              page.signalled.is_none() ? state.last_crawl : page.signalled);
 }
 
 void ShardState::Impl::InstallLeases(Transaction& txn) {
@@ -242,6 +253,7 @@ std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among) {
   Mark(id, PageTable::kTaken, true);
   hosts.Pick(host, at);
   picks.HostChanged(host);
+  picked += planned ? 0 : 1;
   if (!planned && !std::isinf(best->value)) {
     price = prices[best->crawl_class] = best->value;
     // What other policies weigh otherwise is no price for it.

@@ -40,6 +40,7 @@
 #include "core/schedule/leases.h"
 #include "core/schedule/page_plan.h"
 #include "core/schedule/quota.h"
+#include "core/schedule/shard_figures.h"
 #include "core/schedule/transaction.h"
 
 namespace freshet {
@@ -359,6 +360,8 @@ class ShardState {
   [[nodiscard]] StatusOr<HostRecord> FindHost(const std::string& host, uint32_t* in_flight) const;
   [[nodiscard]] const HostBackoff& host_backoff() const;
   [[nodiscard]] BelievedFreshness Believed(Instant now) const;
+  // Figures for people; each call looks at some more of the hosts.
+  [[nodiscard]] ShardFigures Figures(Instant now);
   [[nodiscard]] std::vector<SourceTrust> Trust() const;
   [[nodiscard]] std::vector<HostTrust> TrustByHost(const std::string& host, SourceSet sources,
                                                    size_t max) const;

@@ -437,6 +437,7 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
   if (!state.retry_at.infinite()) BringBack(now, page->record);
   TakeEstimate(page->record, now);
   page->changed = page->reindex = true;
+  if (page->signalled.is_none()) page->signalled = now;
   ++counters.signals_applied;
   return {};
 }
@@ -702,6 +703,7 @@ void ShardState::Impl::Take(const ReportCrawl& report, CrawlOutcome outcome,
   record.detail.last_http_status = report.http_status;
   record.detail.last_lease = report.lease;
   record.detail.last_result = report.fetched;
+  page.seen = Fetched(outcome) || outcome == CrawlOutcome::kGone || outcome == CrawlOutcome::kMoved;
   // A signal that is newer than the fetch speaks of what it did not see.
   const bool back = record.state.gone && !record.state.retry_at.infinite() && lease != nullptr &&
                     std::any_of(lease->signals.begin(), lease->signals.end(),

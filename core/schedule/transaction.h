@@ -34,6 +34,8 @@ class Transaction {
     bool changed = false;
     bool reindex = false;  // its place in the index must be computed anew
     bool fetched = false;  // a crawl of it succeeded
+    bool seen = false;     // or found that it is gone
+    Instant signalled;     // when a signal of it was applied first; none: none was
   };
   struct Lease {
     LeaseRecord record;

@@ -19,6 +19,7 @@
 #include "server/api/crawls_and_hosts.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
+#include "server/api/source_figures.h"
 #include "server/api/status.h"
 #include "server/api/to_proto.h"
 #include "server/engine/epochs_of_all.h"
@@ -62,16 +63,6 @@ Status MakeCheckpoint(const ServerContext& context, const std::string& name,
   response->set_bytes(bytes);
   ToProto(context.clock.Now() - start, response->mutable_duration());
   return absl::OkStatus();
-}
-
-using TrustByClass = std::map<std::pair<std::string, BurstClass>, SourceTrust>;
-
-// Every shard has learned from the pages of all, if not at the same instant: the one that learned
-// from most signals is believed.
-void AddTrust(const SourceTrust& trust, const Sources& sources, TrustByClass* all) {
-  SourceTrust& best =
-      (*all)[{sources.NameOf(trust.source_class.source()), trust.source_class.burst()}];
-  if (trust.signals > best.signals) best = trust;
 }
 
 void TrustToProto(const std::string& source, const SourceTrust& trust, v1::SourceTrust* out) {
@@ -378,9 +369,13 @@ void GetTrustReport(const ServerContext& context,
       [&context, call, gather, only, limit] {
         TrustByClass all;
         for (const auto& shard : gather->shards) {
-          for (const SourceTrust& trust : shard) AddTrust(trust, context.sources, &all);
+          for (const SourceTrust& trust : shard) AddTrust(trust, &all);
         }
-        for (const auto& [name, trust] : all) {
+        std::map<std::pair<std::string, BurstClass>, SourceTrust> by_name;
+        for (const auto& [source, trust] : all) {
+          by_name[{context.sources.NameOf(source.first), source.second}] = trust;
+        }
+        for (const auto& [name, trust] : by_name) {
           // What is known of a source that was unregistered is for the day it comes back.
           if (!context.sources.Find(name.first)) continue;
           if (only.empty() || only == name.first) {

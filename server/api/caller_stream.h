@@ -23,7 +23,9 @@ class CallerStream : public MessageStream {
                int unacked = limits::kMaxUnackedMessagesPerStream)
       : MessageStream(unacked),
         context_(context),
-        auth_(context.authoriser, context.clock, path, call) {}
+        auth_(context.authoriser, context.clock, path, call) {
+    Watch(context.calls, context.clock, context.calls.Find(path));
+  }
 
   Status CheckCaller() const final { return auth_.Check(); }
   const std::string& client() const final { return auth_.client(); }

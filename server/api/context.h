@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/base/units.h"
+#include "server/api/call_stats.h"
 #include "server/api/stream.h"
 #include "server/auth/authoriser.h"
 #include "server/base/background.h"
@@ -59,6 +60,7 @@ struct ServerContext {
   Slots& upkeeps;
   PlanRunner& plans;
   HandlerCounters& counters;
+  CallStats& calls;
   Slots& listings;  // lists, exports and reports over all shards
   Authoriser& authoriser;
   Instant started;

@@ -6,8 +6,12 @@
 
 namespace freshet {
 
-ListStream::ListStream(const ServerContext& context, grpc::CallbackServerContext* call)
-    : context_(context), call_(*call), admitted_(context.listings.Take()) {}
+ListStream::ListStream(const ServerContext& context, std::string_view path,
+                       grpc::CallbackServerContext* call)
+    : context_(context),
+      call_(*call),
+      admitted_(context.listings.Take()),
+      watch_(context.calls, context.clock, context.calls.Find(path), CallKind::kStream) {}
 
 ListStream::~ListStream() {
   if (admitted_) context_.listings.Give();
@@ -50,10 +54,15 @@ void ListStream::Write(grpc::ByteBuffer message) {
   StartWrite(&bytes_);
 }
 
-void ListStream::End(const Status& status) { Finish(GrpcStatusOf(status)); }
+void ListStream::End(const Status& status) {
+  const grpc::Status answer = GrpcStatusOf(status);
+  watch_.End(answer.error_code());
+  Finish(answer);
+}
 
 void ListStream::OnWriteDone(bool ok) {
   written_ = ok;
+  if (ok) watch_.CountSent();
   alarm_->Cancel();
   EndHalfOfWrite();
 }

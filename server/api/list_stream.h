@@ -24,8 +24,9 @@ namespace freshet {
 class ListStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                    public std::enable_shared_from_this<ListStream> {
  public:
-  // `call` is gRPC's, until OnDone.
-  ListStream(const ServerContext& context, grpc::CallbackServerContext* call);
+  // `call` is gRPC's, until OnDone. `path` is that of the MethodRule.
+  ListStream(const ServerContext& context, std::string_view path,
+             grpc::CallbackServerContext* call);
   ~ListStream() override;
 
   // Starts with the request. Call once, right after construction as a shared_ptr.
@@ -57,6 +58,7 @@ class ListStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   grpc::CallbackServerContext& call_;
   const bool admitted_;
+  CallWatch watch_;
   std::shared_ptr<ListStream> self_;  // until OnDone
   std::atomic<bool> cancelled_{false};
   grpc::ByteBuffer bytes_;  // gRPC's while writing
@@ -68,9 +70,10 @@ class ListStream : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 // A stream of the call, which gRPC owns.
 template <typename Stream>
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartList(const ServerContext& context,
+                                                      std::string_view path,
                                                       grpc::CallbackServerContext* call,
                                                       const grpc::ByteBuffer& request) {
-  const auto stream = std::make_shared<Stream>(context, call);
+  const auto stream = std::make_shared<Stream>(context, path, call);
   stream->Begin(request);
   return stream.get();
 }

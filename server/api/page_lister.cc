@@ -159,13 +159,15 @@ class Lister final : public ListStream {
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListing(const ServerContext& context,
                                                          grpc::CallbackServerContext* call,
                                                          const grpc::ByteBuffer& request) {
-  return StartList<Lister<v1::ListPagesRequest, v1::ListPagesResponse>>(context, call, request);
+  return StartList<Lister<v1::ListPagesRequest, v1::ListPagesResponse>>(
+      context, PathOf(v1::ListPagesRequest()), call, request);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartExport(const ServerContext& context,
                                                         grpc::CallbackServerContext* call,
                                                         const grpc::ByteBuffer& request) {
-  return StartList<Lister<v1::ExportPagesRequest, v1::ExportPagesResponse>>(context, call, request);
+  return StartList<Lister<v1::ExportPagesRequest, v1::ExportPagesResponse>>(
+      context, PathOf(v1::ExportPagesRequest()), call, request);
 }
 
 }  // namespace freshet

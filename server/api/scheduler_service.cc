@@ -299,8 +299,10 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       : UnaryCall(reply), context_(context), call_(call) {}
 
   void Begin(const grpc::ByteBuffer& bytes) {
+    constexpr std::string_view kPath = "/freshet.v1.SchedulerService/Next";
     self_ = shared_from_this();
-    grpc::Status status = AdmitCaller("/freshet.v1.SchedulerService/Next", context_, *call_, this);
+    Watch(context_, context_.calls.Find(kPath));
+    grpc::Status status = AdmitCaller(kPath, context_, *call_, this);
     if (status.ok()) status = Read(bytes, MostBytes(context_));
     if (status.ok()) status = Enter(request());
     if (!status.ok()) Complete(status);

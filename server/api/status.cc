@@ -42,6 +42,7 @@ void Add(const BelievedFreshness& from, BelievedFreshness* to) {
   to->importance += from.importance;
   to->fresh_importance += from.fresh_importance;
   to->fresh_pages += from.fresh_pages;
+  to->overdue_pages += from.overdue_pages;
   to->pages += from.pages;
 }
 
@@ -126,9 +127,14 @@ ServerStatus GatherStatus(const ServerContext& context) {
   status.now = context.clock.Now();
   status.started = context.started;
   status.policy = PolicyNow(context.router, context.settings);
+  TrustByClass trust;
+  size_t reads = 0;
   for (const Shard* shard : context.router.shards()) {
     AddShard(shard->snapshot(), status.shards == 0, &status);
     AddCrawls(shard->crawls(), &status);
+    status.figures += shard->figures();
+    for (const SourceTrust& source : shard->trust()) AddTrust(source, &trust);
+    reads += shard->waiting_reads();
     ++status.shards;
   }
   status.dispatch = context.dispatcher.stats();
@@ -144,14 +150,19 @@ ServerStatus GatherStatus(const ServerContext& context) {
   status.slowed_by_client = context.counters.slowed_by_client;
   status.slowed_by_source = context.counters.slowed_by_source;
   status.refused_by_client = context.counters.refused_by_client;
+  status.calls = context.calls.figures();
   status.unacked_bytes = context.streams.unacked_bytes();
   status.results_refused = context.counters.results_refused;
   status.signals_refused = context.counters.signals_refused;
   status.upserts_applied = context.counters.upserts_applied;
   status.upserts_refused = context.counters.upserts_refused;
-  for (const SourceRecord& source : context.sources.All()) {
-    status.source_signals[source.name] = context.sources.signals(source.index);
-  }
+  status.sources = FiguresOf(context.sources, trust);
+  status.epoch_interval = context.config.epoch_interval;
+  status.queues = {{"shards", status.waiting_events},
+                   {"reads", reads},
+                   {"background", context.background.waiting()},
+                   {"upkeep", context.upkeep.waiting()},
+                   {"frontier", context.frontier == nullptr ? 0 : context.frontier->waiting()}};
   return status;
 }
 

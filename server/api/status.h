@@ -14,6 +14,7 @@
 #include "freshet/v1/admin.pb.h"
 #include "server/api/context.h"
 #include "server/api/indexnow_stats.h"
+#include "server/api/source_figures.h"
 #include "server/auth/door.h"
 #include "server/config_limits.h"
 #include "server/engine/dispatcher.h"
@@ -45,6 +46,12 @@ struct RecoveryStatus {
 // One word for programs: opening, checking_log, replaying_log, migrating, loading or serving.
 [[nodiscard]] std::string_view StageName(const RecoveryStatus& recovery);
 
+// Work that waits for a thread. Value type, thread-compatible.
+struct QueueDepth {
+  const char* queue;
+  size_t waiting = 0;
+};
+
 // Value type, thread-compatible.
 struct ServerStatus {
   Instant now;
@@ -52,9 +59,11 @@ struct ServerStatus {
   PolicyStatus policy;
   ShardCounters counters;      // sums over shards
   BelievedFreshness believed;  // likewise
+  ShardFigures figures;        // likewise, the longest wait of all: lateness, hosts, the index
   double price = 0;            // the highest of the shards'
   EpochResult last_epoch;      // epochs: the least of the shards', pages: their sum
   bool epoch_running = false;
+  Duration epoch_interval;  // from the end of one to the start of the next; zero: never by itself
   uint64_t events = 0;
   size_t waiting_events = 0;
   DispatchStats dispatch;
@@ -68,6 +77,7 @@ struct ServerStatus {
   uint64_t slowed_by_source = 0;
   uint64_t refused_by_client = 0;
   size_t unacked_bytes = 0;
+  CallFigures calls;
   ConnectionStats connections;  // set by who has them, as is `http`
   HttpStats http;
   DoorStats door;                          // likewise
@@ -78,7 +88,8 @@ struct ServerStatus {
   uint64_t signals_refused = 0;
   uint64_t upserts_applied = 0;
   uint64_t upserts_refused = 0;
-  std::map<std::string, uint64_t> source_signals;
+  std::vector<SourceFigures> sources;  // by name
+  std::vector<QueueDepth> queues;
   // By crawl id for which something is set, limits::kMaxCrawlsShown of them at most.
   std::map<std::string, CrawlCounters> crawls;
   Status failure;  // why nothing, or not everything, can be written

@@ -347,7 +347,9 @@ void MessageStream::Perform(Steps steps) {
     steps = NextSteps();
   }
   // The last use of this object: it may be gone when Finish returns.
-  if (steps.finish) Finish(*steps.finish);
+  if (!steps.finish) return;
+  if (watch_) watch_->End(steps.finish->error_code());
+  Finish(*steps.finish);
 }
 
 void MessageStream::OnReadDone(bool ok) {
@@ -368,6 +370,7 @@ void MessageStream::OnReadDone(bool ok) {
     unacked_bytes_ += bytes;
     streams_->Hold(bytes);
   }
+  if (ok && watch_) watch_->CountReceived();
   bool goes_on = false;
   if (!ok) {
     goes_on = !ending && OnReadsEnded();
@@ -401,6 +404,7 @@ void MessageStream::OnWriteDone(bool ok) {
     sent = std::exchange(writing_sent_, nullptr);
     steps = NextSteps();
   }
+  if (ok && watch_) watch_->CountSent();
   if (sent) sent(ok);
   Perform(std::move(steps));
 }

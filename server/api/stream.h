@@ -20,6 +20,7 @@
 #include "grpcpp/alarm.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "server/api/call_stats.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -109,6 +110,10 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   // Reads no further while so many messages wait for their acknowledgements.
   explicit MessageStream(int unacked_messages = limits::kMaxUnackedMessagesPerStream)
       : max_unacked_messages_(static_cast<size_t>(unacked_messages)) {}
+  // The stream is counted as one of that method. Before Begin; both outlive it.
+  void Watch(CallStats& stats, Clock& clock, CallStats::Method method) {
+    watch_.emplace(stats, clock, method, CallKind::kStream);
+  }
   // Starts reading. Call once, right after construction as a shared_ptr.
   void Begin(StreamSet* streams);
   // Reads nothing more, and ends with `status` once everything read is acknowledged and written.
@@ -183,6 +188,7 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
 
   const size_t max_unacked_messages_;
   StreamSet* streams_ = nullptr;
+  std::optional<CallWatch> watch_;       // set before Begin, if ever
   std::shared_ptr<MessageStream> self_;  // until OnDone
   grpc::ByteBuffer incoming_;            // gRPC's while reading
   grpc::ByteBuffer writing_;             // gRPC's while writing

@@ -4,6 +4,7 @@
 #ifndef FRESHET_SERVER_API_UNARY_H_
 #define FRESHET_SERVER_API_UNARY_H_
 
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/api/batch.h"
+#include "server/api/call_stats.h"
 #include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/api/faults.h"
@@ -27,6 +29,10 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   // `reply` is gRPC's and outlives the call.
   explicit UnaryCall(grpc::ByteBuffer* reply) : reply_(reply) {}
 
+  // The call is counted from here to Answer as one of that method.
+  void Watch(const ServerContext& context, CallStats::Method method) {
+    watch_.emplace(context.calls, context.clock, method, CallKind::kUnary);
+  }
   // Takes in the request, of which no more than `most` bytes are inflated. INVALID_ARGUMENT: there
   // is none, and Answer is all that may follow.
   [[nodiscard]] grpc::Status Read(const grpc::ByteBuffer& bytes, size_t most) {
@@ -54,6 +60,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   void Answer(const grpc::Status& status) {
     CHECK(!std::exchange(answered_, true), "answered twice");
     if (status.ok()) *reply_ = SerialiseMessage(response_);
+    if (watch_) watch_->End(status.error_code());
     Finish(status);
   }
   void OnDone() override { delete this; }
@@ -65,6 +72,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   Request request_;
   Response response_;
   MessageFaults faults_;
+  std::optional<CallWatch> watch_;
   bool answered_ = false;
 };
 
@@ -77,13 +85,16 @@ inline grpc::Status UnreadStatus(PushOutcome outcome) {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
 
-// Reads the request and has `handle` answer it, at once or later.
+// Reads the request and has `handle` answer it, at once or later. `method` is the function that
+// calls this, which is named as the method that it is of.
 template <typename Request, typename Response>
 grpc::ServerUnaryReactor* Handle(const ServerContext& context, const grpc::ByteBuffer& request,
                                  grpc::ByteBuffer* reply,
                                  void (*handle)(const ServerContext&,
-                                                UnaryCall<Request, Response>*)) {
+                                                UnaryCall<Request, Response>*),
+                                 std::string_view method = __builtin_FUNCTION()) {
   auto* call = new UnaryCall<Request, Response>(reply);
+  call->Watch(context, context.calls.Find(Request::descriptor()->file()->package(), method));
   if (const grpc::Status status = call->Read(request, MostBytes(context)); status.ok()) {
     handle(context, call);
   } else {
@@ -129,6 +140,7 @@ grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& 
                                     void (*handle)(const ServerContext&,
                                                    UnaryCall<Request, Response>*)) {
   auto* call = new UnaryCall<Request, Response>(reply);
+  call->Watch(context, context.calls.Find(path));
   grpc::Status status = AdmitCaller(path, context, info, call);
   if (status.ok()) status = call->Read(request, MostBytes(context));
   if (status.ok()) {

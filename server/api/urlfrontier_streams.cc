@@ -117,19 +117,22 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                             public std::enable_shared_from_this<GetUrlsStream> {
  public:
   GetUrlsStream(const ServerContext& context, std::string address)
-      : context_(context), address_(std::move(address)) {}
+      : context_(context),
+        address_(std::move(address)),
+        watch_(context.calls, context.clock, context.calls.Find("/urlfrontier.URLFrontier/GetURLs"),
+               CallKind::kStream) {}
 
   void Begin(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
     urlfrontier::GetParams params;
     const Status status = ReadRequest(bytes, &params, MostBytes(context_));
-    if (!status.ok()) return Finish(GrpcStatusOf(status));
+    if (!status.ok()) return End(GrpcStatusOf(status));
     if (params.crawl_case() == urlfrontier::GetParams::kCrawlID) {
       pull_->crawl = std::string(FrontierCrawlName(params.crawlid()));
     }
     pull_->key = params.key();
     // A key names a queue within a crawl id.
-    if (!pull_->key.empty() && !pull_->crawl) return Finish(grpc::Status::OK);
+    if (!pull_->key.empty() && !pull_->crawl) return End(grpc::Status::OK);
     if (params.max_urls_per_queue() > 0) pull_->urls_per_queue = params.max_urls_per_queue();
     if (params.max_queues() > 0) pull_->queues = params.max_queues();
     if (params.delay_requestable() > 0) pull_->lease_seconds = params.delay_requestable();
@@ -139,8 +142,9 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnWriteDone(bool ok) override {
     if (!ok) {
       GiveBackRest();
-      return Finish({grpc::StatusCode::CANCELLED, "the client is gone"});
+      return End({grpc::StatusCode::CANCELLED, "the client is gone"});
     }
+    watch_.CountSent();
     ++next_;
     GoOn();
   }
@@ -148,6 +152,12 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void OnDone() override { const auto last = std::move(self_); }
 
  private:
+  // The last use of this object, unless somebody holds it.
+  void End(const grpc::Status& status) {
+    watch_.End(status.error_code());
+    Finish(status);
+  }
+
   void Ask() {
     PullUrls(context_, pull_, limits::kMaxUrlsPerPull, address_,
              [self = shared_from_this()](std::vector<FrontierServed> served) {
@@ -160,7 +170,7 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void GoOn() {
     if (cancelled_) {
       GiveBackRest();
-      return Finish({grpc::StatusCode::CANCELLED, "the client is gone"});
+      return End({grpc::StatusCode::CANCELLED, "the client is gone"});
     }
     if (next_ < urls_.size()) {
       bytes_ = EncodeFrontierUrl(urls_[next_]);
@@ -170,7 +180,7 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       if (std::exchange(begun_, true) && next_ + 1 < urls_.size()) options.set_buffer_hint();
       return StartWrite(&bytes_, options);
     }
-    if (pull_->over) return Finish(grpc::Status::OK);
+    if (pull_->over) return End(grpc::Status::OK);
     Ask();
   }
 
@@ -182,7 +192,8 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   const ServerContext& context_;
-  const std::string address_;            // of the client
+  const std::string address_;  // of the client
+  CallWatch watch_;
   std::shared_ptr<GetUrlsStream> self_;  // until OnDone
   const std::shared_ptr<FrontierPull> pull_ = std::make_shared<FrontierPull>();
   std::atomic<bool> cancelled_{false};
@@ -292,7 +303,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(const ServerContext& co
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartListUrls(const ServerContext& context,
                                                           grpc::CallbackServerContext* call,
                                                           const grpc::ByteBuffer& request) {
-  return StartList<ListUrlsStream>(context, call, request);
+  return StartList<ListUrlsStream>(context, "/urlfrontier.URLFrontier/ListURLs", call, request);
 }
 
 }  // namespace freshet

@@ -24,6 +24,8 @@ class Background {
   bool Post(std::function<void()> work) {
     return mailbox_.PushAlways(std::move(work)) == PushOutcome::kTaken;
   }
+  // Work that has not begun.
+  [[nodiscard]] size_t waiting() const { return mailbox_.size(); }
   // Does what was posted and ends the thread. Idempotent.
   void Stop() {
     mailbox_.Close();

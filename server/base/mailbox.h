@@ -139,6 +139,11 @@ class Mailbox {
     const MutexLock lock(mutex_);
     return weight_;
   }
+  // How many there are to take.
+  [[nodiscard]] size_t size() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return entries_.size();
+  }
   [[nodiscard]] bool closed() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return closed_;

@@ -458,11 +458,15 @@ void Shard::PublishBelieved(Instant now) {
   if (now < believed_due_) return;
   const Instant start = clock_.Now();
   const BelievedFreshness believed = state_.Believed(now);
+  const ShardFigures figures = state_.Figures(now);
+  std::vector<SourceTrust> trust = state_.Trust();
   std::vector<CrawlStatus> crawls = state_.CrawlsWithTerms();
   believed_due_ = now + std::max(kBelievedInterval, (clock_.Now() - start) * kBelievedCostShare);
   const MutexLock lock(mutex_);
   snapshot_.believed = believed;
+  figures_ = figures;
   crawls_ = std::move(crawls);
+  trust_ = std::move(trust);
 }
 
 void Shard::Publish() {
@@ -485,6 +489,16 @@ ShardSnapshot Shard::snapshot() const {
 std::vector<CrawlStatus> Shard::crawls() const {
   const MutexLock lock(mutex_);
   return crawls_;
+}
+
+ShardFigures Shard::figures() const {
+  const MutexLock lock(mutex_);
+  return figures_;
+}
+
+std::vector<SourceTrust> Shard::trust() const {
+  const MutexLock lock(mutex_);
+  return trust_;
 }
 
 void Shard::Fail(const Status& status) {

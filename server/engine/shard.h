@@ -150,6 +150,12 @@ class Shard {
   [[nodiscard]] ShardSnapshot snapshot() const FRESHET_EXCLUDES(mutex_);
   // The crawl ids for which something is set, as of a second ago.
   [[nodiscard]] std::vector<CrawlStatus> crawls() const FRESHET_EXCLUDES(mutex_);
+  // Likewise of a second ago.
+  [[nodiscard]] ShardFigures figures() const FRESHET_EXCLUDES(mutex_);
+  // What is believed of sources over all shards, as of the last epoch.
+  [[nodiscard]] std::vector<SourceTrust> trust() const FRESHET_EXCLUDES(mutex_);
+  // Reads that wait for the shard's thread.
+  [[nodiscard]] size_t waiting_reads() const { return reads_.size(); }
 
  private:
   using Request = std::variant<EventBatch, BidRequest, SettleRequest, ShardQuery>;
@@ -221,6 +227,8 @@ class Shard {
   mutable Mutex mutex_;
   ShardSnapshot snapshot_ FRESHET_GUARDED_BY(mutex_);
   std::vector<CrawlStatus> crawls_ FRESHET_GUARDED_BY(mutex_);
+  ShardFigures figures_ FRESHET_GUARDED_BY(mutex_);
+  std::vector<SourceTrust> trust_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet

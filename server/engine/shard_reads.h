@@ -38,6 +38,7 @@ class ShardReads {
   }
 
   [[nodiscard]] bool empty() const { return short_.empty() && long_.empty(); }
+  [[nodiscard]] size_t size() const { return short_.size() + long_.size(); }
   // Some of the single ones, and one part of a list.
   void Serve(const ShardView& view) {
     ServeSingle(view);

@@ -90,6 +90,8 @@ class Frontier {
   // What is stored of a queue, without what is not committed.
   [[nodiscard]] const FrontierStore& store() const { return *store_; }
   [[nodiscard]] FrontierStatus status() const FRESHET_EXCLUDES(mutex_);
+  // What was asked for and is not looked at yet.
+  [[nodiscard]] size_t waiting() const { return mailbox_.size(); }
   [[nodiscard]] uint64_t NowSeconds() const;
   [[nodiscard]] Status Checkpoint(const std::string& dir) const { return store_->Checkpoint(dir); }
 

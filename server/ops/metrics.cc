@@ -3,52 +3,13 @@
 #include <utility>
 #include <vector>
 
-#include "prometheus/metric_family.h"
 #include "prometheus/text_serializer.h"
+#include "server/base/build_info.h"
+#include "server/ops/metric_families.h"
 #include "server/ops/store_watch.h"
 
 namespace freshet {
 namespace {
-
-using Families = std::vector<prometheus::MetricFamily>;
-using Labels = std::vector<std::pair<std::string, std::string>>;
-
-// Starts a family; its samples follow. Thread-compatible.
-class FamilyWriter {
- public:
-  explicit FamilyWriter(Families* families) : families_(*families) {}
-
-  FamilyWriter& Counter(const char* name, const char* help) {
-    return Start(name, help, prometheus::MetricType::Counter);
-  }
-  FamilyWriter& Gauge(const char* name, const char* help) {
-    return Start(name, help, prometheus::MetricType::Gauge);
-  }
-  FamilyWriter& Add(double value, const Labels& labels = {}) {
-    prometheus::MetricFamily& family = families_.back();
-    prometheus::ClientMetric metric;
-    for (const auto& [name, label] : labels) metric.label.push_back({name, label});
-    metric.counter.value = value;
-    metric.gauge.value = value;
-    family.metric.push_back(std::move(metric));
-    return *this;
-  }
-  FamilyWriter& Add(uint64_t value, const Labels& labels = {}) {
-    return Add(static_cast<double>(value), labels);
-  }
-
- private:
-  FamilyWriter& Start(const char* name, const char* help, prometheus::MetricType type) {
-    prometheus::MetricFamily family;
-    family.name = name;
-    family.help = help;
-    family.type = type;
-    families_.push_back(std::move(family));
-    return *this;
-  }
-
-  Families& families_;
-};
 
 void WriteSchedule(const ServerStatus& status, FamilyWriter& out) {
   out.Gauge("freshet_crawl_rate", "Assignments per second that may leave.")
@@ -104,8 +65,8 @@ void WriteIngest(const ServerStatus& status, FamilyWriter& out) {
       .Add(status.signals_refused - std::min(status.signals_refused, counters.signals_unknown_url),
            {{"outcome", "refused"}});
   out.Counter("freshet_source_signals_total", "Change signals that were well formed, by source.");
-  for (const auto& [source, signals] : status.source_signals) {
-    out.Add(signals, {{"source", source}});
+  for (const SourceFigures& source : status.sources) {
+    out.Add(source.signals, {{"source", source.name}});
   }
   out.Counter("freshet_upserts_total", "Pages of upserts, by what became of them.")
       .Add(status.upserts_applied, {{"outcome", "applied"}})
@@ -315,8 +276,10 @@ void WriteStore(const ServerStatus& status, FamilyWriter& out) {
 }
 
 void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {
-  out.Gauge("freshet_build_info", "Always 1; the version is a label.")
-      .Add(1.0, {{"version", kVersion}});
+  out.Gauge("freshet_build_info", "Always 1; what the program was built from is in its labels.")
+      .Add(1.0, {{"version", kVersion},
+                 {"commit", std::string(BuildCommit())},
+                 {"compiler", std::string(BuildCompiler())}});
   out.Gauge("freshet_ready", "1 once everything is loaded and requests are taken.")
       .Add(recovery.ready ? 1.0 : 0.0);
   out.Gauge("freshet_recovered_pages", "Pages loaded from the store at the start, so far.")
@@ -394,6 +357,7 @@ std::string Metrics::RenderStarting(const RecoveryStatus& recovery) {
   Families families;
   FamilyWriter out(&families);
   WriteRecovery(recovery, out);
+  WriteProcess(out);
   return prometheus::TextSerializer().Serialize(families);
 }
 
@@ -414,6 +378,8 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteFrontier(status.frontier.value_or(FrontierStatus()), out);
   WriteCrawls(status, out);
   WriteStore(status, out);
+  WriteFigures(status, out);
+  WriteProcess(out);
   out.Gauge("freshet_annotation", "Figures that were posted to /annotations.");
   for (const auto& [name, value] : annotations) out.Add(value, {{"name", name}});
   return prometheus::TextSerializer().Serialize(families);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "nlohmann/json.hpp"
+#include "server/ops/figures_json.h"
 #include "server/ops/history_figures.h"
 
 namespace freshet {
@@ -110,7 +111,7 @@ json StatusJson(const ServerStatus& status) {
                     {"duplicate", counters.signals_duplicate},
                     {"unknown_page", counters.signals_unknown_url},
                     {"refused", status.signals_refused}};
-  out["source_signals"] = status.source_signals;
+  AddFigures(status, &out);
   out["commits"] = status.store.commits;
   out["syncs"] = status.store.syncs;
   out["disk_bytes"] = status.store.table_bytes + status.store.wal_bytes;

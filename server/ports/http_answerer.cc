@@ -57,6 +57,11 @@ bool HttpAnswerer::Ask(const HttpRoute& route, HttpRequest request, Ticket ticke
   return true;
 }
 
+size_t HttpAnswerer::waiting() const {
+  const MutexLock lock(mutex_);
+  return calls_.size();
+}
+
 void HttpAnswerer::Run() {
   while (true) {
     Call call;

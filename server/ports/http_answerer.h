@@ -36,6 +36,8 @@ class HttpAnswerer {
   // waits. `wanted` says which tickets somebody still waits for.
   [[nodiscard]] bool Ask(const HttpRoute& route, HttpRequest request, Ticket ticket,
                          const std::function<bool(Ticket)>& wanted) FRESHET_EXCLUDES(mutex_);
+  // Calls that have not begun.
+  [[nodiscard]] size_t waiting() const FRESHET_EXCLUDES(mutex_);
 
  private:
   struct Call {
@@ -49,7 +51,7 @@ class HttpAnswerer {
   const size_t max_tickets_;
   const Deliver deliver_;
   std::thread thread_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Condition wake_;
   std::deque<Call> calls_ FRESHET_GUARDED_BY(mutex_);
   bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;

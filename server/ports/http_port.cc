@@ -527,6 +527,7 @@ HttpStats HttpPort::Impl::stats() const {
           .evicted = counters_.evicted,
           .idle = counters_.idle,
           .timed_out = counters_.timed_out,
+          .waiting = answerer_.waiting() + apart_answerer_.waiting(),
           .refused = counters_.refused};
 }
 

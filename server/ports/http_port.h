@@ -50,6 +50,7 @@ struct HttpStats {
   uint64_t evicted = 0;    // closed to make room: for another one, or of bytes nobody takes
   uint64_t idle = 0;       // closed because no request came
   uint64_t timed_out = 0;  // a request that did not come to its end, or an answer not taken
+  size_t waiting = 0;      // requests of routes that take a while, not looked at yet
   uint64_t refused = 0;    // requests that were answered with 503, as there was too much to do
 };
 

@@ -1,6 +1,7 @@
 // Checkpoints, verification, compaction, statistics.
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/env.h"
 #include "rocksdb/statistics.h"
@@ -58,7 +59,25 @@ StoreStats Store::Impl::Stats() const {
     family.estimated_rows = property(handles_[i], rocksdb::DB::Properties::kEstimateNumKeys);
     stats.table_bytes += property(handles_[i], rocksdb::DB::Properties::kTotalSstFilesSize);
     stats.memtable_bytes += property(handles_[i], rocksdb::DB::Properties::kSizeAllMemTables);
+    stats.pending_compaction_bytes +=
+        property(handles_[i], rocksdb::DB::Properties::kEstimatePendingCompactionBytes);
+    for (size_t level = 0; level < StoreStats::kLevels; ++level) {
+      std::string files;
+      const std::string name =
+          rocksdb::DB::Properties::kNumFilesAtLevelPrefix + std::to_string(level);
+      uint64_t number = 0;
+      if (db_->GetProperty(handles_[i], name, &files) && absl::SimpleAtoi(files, &number)) {
+        stats.table_files[level] += number;
+      }
+    }
   }
+  // Of the whole database, whichever family is asked.
+  stats.writes_stopped = property(handles_[0], rocksdb::DB::Properties::kIsWriteStopped) != 0;
+  stats.delayed_bytes_per_second =
+      property(handles_[0], rocksdb::DB::Properties::kActualDelayedWriteRate);
+  stats.running_flushes = property(handles_[0], rocksdb::DB::Properties::kNumRunningFlushes);
+  stats.running_compactions =
+      property(handles_[0], rocksdb::DB::Properties::kNumRunningCompactions);
   rocksdb::VectorLogPtr logs;
   if (db_->GetSortedWalFiles(logs).ok()) {
     for (const auto& log : logs) stats.wal_bytes += log->SizeFileBytes();
@@ -70,6 +89,9 @@ StoreStats Store::Impl::Stats() const {
   env_->GetFreeSpace(dir_, &stats.free_bytes).PermitUncheckedError();
   stats.commits = commits_.load(std::memory_order_relaxed);
   stats.refused_commits = refused_commits_.load(std::memory_order_relaxed);
+  stats.block_cache_hits = statistics_->getTickerCount(rocksdb::BLOCK_CACHE_HIT);
+  stats.block_cache_misses = statistics_->getTickerCount(rocksdb::BLOCK_CACHE_MISS);
+  stats.stalled_micros = statistics_->getTickerCount(rocksdb::STALL_MICROS);
   stats.syncs = statistics_->getTickerCount(rocksdb::WAL_FILE_SYNCED);
   stats.wal_written_bytes = statistics_->getTickerCount(rocksdb::WAL_FILE_BYTES);
   stats.flushed_bytes = statistics_->getTickerCount(rocksdb::FLUSH_WRITE_BYTES);

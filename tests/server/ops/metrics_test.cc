@@ -29,7 +29,7 @@ TEST(Metrics, AreThoseOfTheDocument) {
   std::ostringstream document;
   document << file.rdbuf();
   EXPECT_EQ(NamesIn(rendered, "# TYPE ([a-z_]+) "),
-            NamesIn(document.str(), "\\| `(freshet_[a-z_]+)` \\|"));
+            NamesIn(document.str(), "\\| `((?:freshet|process)_[a-z_]+)` \\|"));
 }
 
 TEST(Metrics, CarryTheNumbersOfTheStatus) {
@@ -39,7 +39,7 @@ TEST(Metrics, CarryTheNumbersOfTheStatus) {
   status.counters.signals_unknown_url = 3;
   status.signals_refused = 5;
   status.dispatch.ticks_late = 4;
-  status.source_signals["cdn"] = 8;
+  status.sources.push_back({.name = "cdn", .signals = 8});
   status.failure = MakeStatus(absl::StatusCode::kResourceExhausted, "/data: 4711 bytes are free");
   status.http.evicted = 7;
   status.http.refused = 6;

@@ -1,0 +1,42 @@
+// How late crawls are: how long pages waited between a signal and their crawl.
+#ifndef FRESHET_CORE_SCHEDULE_LATENESS_H_
+#define FRESHET_CORE_SCHEDULE_LATENESS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace freshet {
+
+// Waits that ended, counted by how long they were. Value type, thread-compatible.
+struct WaitCounts {
+  // In seconds, rising: from one second, which no signal can beat, to a month.
+  static constexpr std::array<double, 14> kBounds = {
+      1, 10, 60, 300, 900, 3600, 10800, 21600, 43200, 86400, 259200, 604800, 1.5e6, 2.6e6};
+
+  // By the first bound that a wait is not longer than; the last: longer than all of them.
+  std::array<uint64_t, kBounds.size() + 1> ended{};
+  double seconds = 0;  // of all of them together
+
+  // `weight` waits of so many seconds each.
+  void Add(double wait, uint64_t weight) {
+    const auto* bound = std::lower_bound(kBounds.begin(), kBounds.end(), wait);
+    ended[static_cast<size_t>(bound - kBounds.begin())] += weight;
+    seconds += wait * static_cast<double>(weight);
+  }
+  WaitCounts& operator+=(const WaitCounts& other) {
+    for (size_t i = 0; i < ended.size(); ++i) ended[i] += other.ended[i];
+    seconds += other.seconds;
+    return *this;
+  }
+  [[nodiscard]] uint64_t total() const {
+    uint64_t total = 0;
+    for (const uint64_t count : ended) total += count;
+    return total;
+  }
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_SCHEDULE_LATENESS_H_

@@ -1,0 +1,40 @@
+#include "core/schedule/signal_waits.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace freshet {
+
+void SignalWaits::Begin(PageId id, uint64_t fingerprint, Instant now) {
+  if (fingerprint > highest_) return;
+  CHECK(!now.is_none() && !now.infinite(), "a wait from no instant");
+  waiting_.try_emplace(id, Wait{fingerprint, now});
+  // A store that was tampered with may have more pages than that of the least fingerprint.
+  while (waiting_.size() > kMaxSample && highest_ > 0) Halve();
+}
+
+void SignalWaits::End(PageId id, Instant fetched, bool more) {
+  const auto it = waiting_.find(id);
+  if (it == waiting_.end()) return;
+  const Instant since = it->second.since;
+  if (since > fetched && more) return;
+  // A signal that came while the page was out told of what that fetch has seen.
+  counts_.Add(std::max(0.0, (fetched - since).seconds()), weight_);
+  waiting_.erase(it);
+}
+
+Duration SignalWaits::Longest(Instant now) const {
+  Instant first = now;
+  for (const auto& [id, wait] : waiting_) first = std::min(first, wait.since);
+  return now - first;
+}
+
+void SignalWaits::Halve() {
+  highest_ /= 2;
+  weight_ *= 2;
+  absl::erase_if(waiting_,
+                 [this](const auto& entry) { return entry.second.fingerprint > highest_; });
+}
+
+}  // namespace freshet
