@@ -330,6 +330,19 @@ TEST(RemoveTest, SendsBatchesAndNamesUnknownPages) {
   EXPECT_EQ(server.pages.removals.size(), 2U);
 }
 
+TEST(RecheckTest, CallsAgainWhenTheServerSays) {
+  FakeServer server;
+  server.pages.busy = 3;
+  const Outcome run = server.Run({"recheck", "https://a.test/"});
+  EXPECT_EQ(run.code, kAccepted) << run.err;
+  EXPECT_EQ(server.pages.rechecks.size(), 4U);
+  // Not for longer than a call may take.
+  server.pages.busy = 1'000'000;
+  const Outcome late = server.Run({"--timeout", "0.2", "recheck", "https://a.test/"});
+  EXPECT_NE(late.code, kAccepted);
+  EXPECT_LT(server.pages.rechecks.size(), 20U);
+}
+
 TEST(ReportTest, TakesUrlsAndLeases) {
   FakeServer server;
   const Outcome run =

@@ -66,6 +66,11 @@ class FakePages : public v1::PagesService::Service {
   v1::ListPagesRequest list_request;
   std::vector<v1::ListPagesResponse> list;
   grpc::Status list_status;  // what a list ends with
+  std::vector<v1::ExportPagesRequest> export_requests;
+  std::vector<v1::ExportPagesResponse> exported;
+  grpc::Status export_status;  // what an export ends with
+  std::vector<v1::RecheckPagesRequest> rechecks;
+  int busy = 0;  // so many rechecks are to come again in 20 ms
 
   grpc::Status UpsertPages(
       grpc::ServerContext*,
@@ -101,6 +106,19 @@ class FakePages : public v1::PagesService::Service {
     list_request = *request;
     for (const v1::ListPagesResponse& part : list) writer->Write(part);
     return list_status;
+  }
+  grpc::Status ExportPages(grpc::ServerContext*, const v1::ExportPagesRequest* request,
+                           grpc::ServerWriter<v1::ExportPagesResponse>* writer) override {
+    export_requests.push_back(*request);
+    for (const v1::ExportPagesResponse& part : exported) writer->Write(part);
+    return export_status;
+  }
+  grpc::Status RecheckPages(grpc::ServerContext* context, const v1::RecheckPagesRequest* request,
+                            v1::RecheckPagesResponse*) override {
+    rechecks.push_back(*request);
+    if (busy-- <= 0) return grpc::Status::OK;
+    context->AddTrailingMetadata("grpc-retry-pushback-ms", "20");
+    return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many items a second"};
   }
 };
 

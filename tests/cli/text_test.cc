@@ -7,6 +7,7 @@
 
 #include "freshet/v1/admin.pb.h"
 #include "freshet/v1/pages.pb.h"
+#include "tools/cli/display.h"
 #include "tools/cli/json.h"
 #include "tools/cli/lines.h"
 #include "tools/cli/parse.h"
@@ -121,6 +122,49 @@ TEST(TableTest, AlignsColumnsAcrossFlushes) {
   table.Add({"5", "d", "w"});
   table.Flush();
   EXPECT_EQ(out.str(), " n  name  url\n 1  \xC3\xA4     u\n10  abc   v\n 5  d     w\n");
+}
+
+TEST(DisplayTest, WideCharactersTakeTwoCellsAndMarksNone) {
+  EXPECT_EQ(DisplayWidth("abc"), 3U);
+  EXPECT_EQ(DisplayWidth("\u65E5\u672C"), 4U);  // two of Japanese
+  EXPECT_EQ(DisplayWidth("e\u0301"), 1U);       // an accent by itself
+  EXPECT_EQ(DisplayWidth("\U0001F600"), 2U);    // an emoji
+  EXPECT_EQ(DisplayWidth("\xff\xfe"), 2U);
+  EXPECT_EQ(CutEnd("abcdef", 4), "abc\u2026");
+  EXPECT_EQ(CutEnd("\u65E5\u672C\u8A9E", 4), "\u65E5\u2026") << "no half of one";
+  EXPECT_EQ(CutMiddle("https://a.test/long/path", 11), "https\u2026/path");
+  EXPECT_EQ(CutMiddle("abcde\u0301", 3), "a\u2026e\u0301");
+  for (size_t width = 0; width < 9; ++width) {
+    const std::string text = "a\u65E5b\u672Cc\u8A9E";
+    EXPECT_LE(DisplayWidth(CutMiddle(text, width)), width);
+    EXPECT_LE(DisplayWidth(CutEnd(text, width)), width);
+  }
+}
+
+TEST(TableTest, FitsATerminal) {
+  std::ostringstream out;
+  const std::string url = "https://a.test/some/long/path/to/page-1";
+  Table table(out, {{"n", Table::Align::kRight}, {"name"}, {"url"}}, 40);
+  table.Add({"123456", "a name that is long", url});
+  table.Flush();
+  table.Add({"7", "x", url + "/and/more"});
+  table.Add({"7", "x", "https://b.test/"});
+  table.Flush();
+  std::istringstream lines(out.str());
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_LE(DisplayWidth(line), 40U) << line;
+  }
+  EXPECT_EQ(count, 4);
+  EXPECT_THAT(out.str(), testing::HasSubstr("123456  "));
+  EXPECT_THAT(out.str(), testing::HasSubstr("page-1\n"));
+  EXPECT_THAT(out.str(), testing::HasSubstr("https://b.test/\n"));
+  // No terminal, no cut.
+  std::ostringstream whole;
+  Table free(whole, {{"name"}, {"url"}});
+  free.Add({"x", std::string(500, 'u')});
+  free.Flush();
+  EXPECT_THAT(whole.str(), testing::HasSubstr(std::string(500, 'u')));
 }
 
 TEST(TableTest, ShowsValuesForPeople) {

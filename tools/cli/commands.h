@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "tools/cli/item_fields.h"
 #include "tools/cli/rows.h"
 #include "tools/cli/session.h"
 #include "tools/cli/upload.h"
@@ -18,7 +19,9 @@ using Action = std::function<ExitCode(Session&)>;
 
 // Each adds some commands to the program; parsing one of them sets `action`, which outlives `app`.
 void AddPageCommands(CLI::App& app, Action& action);      // upsert, remove, recheck
-void AddReadCommands(CLI::App& app, Action& action);      // get, list, export
+void AddReadCommands(CLI::App& app, Action& action);      // get, list
+void AddExportCommand(CLI::App& app, Action& action);     // export
+void AddImportCommand(CLI::App& app, Action& action);     // import
 void AddExplainCommand(CLI::App& app, Action& action);    // explain
 void AddCrawlCommands(CLI::App& app, Action& action);     // next, report, signal
 void AddSitemapCommand(CLI::App& app, Action& action);    // sitemap
@@ -35,21 +38,6 @@ void AddCompletionCommand(CLI::App& app, Action& action);
 // True if an argument is the URL that starts a new item.
 [[nodiscard]] inline bool LooksLikeUrl(std::string_view argument) {
   return argument.find("://") != std::string_view::npos;
-}
-
-// Calls `set` with a parsed value, or returns why there is none.
-template <typename T, typename Set>
-absl::Status Assign(const absl::StatusOr<T>& value, Set set) {
-  if (!value.ok()) return value.status();
-  set(*value);
-  return absl::OkStatus();
-}
-
-// An option's or column's error, with the name in front.
-[[nodiscard]] inline absl::Status Named(std::string_view name, const absl::Status& status) {
-  if (status.ok()) return status;
-  return absl::InvalidArgumentError(fmt::format(
-      "{}: {}", name, std::string_view(status.message().data(), status.message().size())));
 }
 
 // Every column of a row, put into an item of the API by `set(column, value, item)`.

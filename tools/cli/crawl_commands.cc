@@ -10,6 +10,7 @@
 #include "freshet/v1/ingest.grpc.pb.h"
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/item_fields.h"
 #include "tools/cli/json.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/poll.h"
@@ -67,11 +68,13 @@ void PrintAssignments(const Session& session, const v1::NextResponse& response) 
                           : "no page is due: `freshet get URL` says what a page waits for\n");
     return;
   }
-  Table table(session.out(), {{"lease", Table::Align::kRight},
-                              {"deadline"},
-                              {"last crawl"},
-                              {"value", Table::Align::kRight},
-                              {"url"}});
+  Table table(session.out(),
+              {{"lease", Table::Align::kRight},
+               {"deadline"},
+               {"last crawl"},
+               {"value", Table::Align::kRight},
+               {"url"}},
+              session.columns());
   for (const v1::Assignment& a : response.assignments()) {
     table.Add({std::to_string(a.lease_id()), ShowTime(a.deadline()),
                ShowTime(a.last_crawl_time(), a.has_last_crawl_time()),
@@ -108,58 +111,6 @@ void AddNext(CLI::App& app, Action& action) {
   command->callback([options, &action] {
     action = [options](Session& session) { return Next(session, *options); };
   });
-}
-
-const RowFormat& ResultFormat() {
-  static const RowFormat kFormat = {
-      {"url", "crawl_id", "lease_id", "fetch_time", "outcome", "content_digest", "http_status",
-       "retry_after", "last_modified", "etag", "moved_to", "crawl_delay", "server_address"},
-      {{"time", "fetch_time"}, {"digest", "content_digest"}, {"lease", "lease_id"}},
-      {"url", "outcome", "fetch_time"}};
-  return kFormat;
-}
-
-absl::Status SetResultText(std::string_view column, const std::string& value,
-                           v1::CrawlResult* result) {
-  if (column == "url") {
-    // Where a URL is expected, digits alone are a lease.
-    const absl::StatusOr<uint64_t> lease = ParseCount(value);
-    if (!lease.ok()) result->set_url(value);
-    if (lease.ok()) result->set_lease_id(*lease);
-  } else if (column == "crawl_id") {
-    result->set_crawl_id(value);
-  } else if (column == "etag") {
-    result->set_etag(value);
-  } else if (column == "moved_to") {
-    result->set_moved_to(value);
-  } else if (column == "server_address") {
-    result->set_server_address(value);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status SetResultField(std::string_view column, const std::string& value,
-                            v1::CrawlResult* result) {
-  if (column == "lease_id") {
-    return Assign(ParseCount(value), [result](uint64_t x) { result->set_lease_id(x); });
-  } else if (column == "fetch_time") {
-    return Assign(ParseTime(value), [result](auto& x) { *result->mutable_fetch_time() = x; });
-  } else if (column == "outcome") {
-    return Assign(ParseOutcome(value), [result](auto x) { result->set_outcome(x); });
-  } else if (column == "content_digest") {
-    return Assign(ParseBytes(value), [result](auto& x) { result->set_content_digest(x); });
-  } else if (column == "http_status") {
-    return Assign(ParseCount(value), [result](uint64_t x) {
-      result->set_http_status(static_cast<int32_t>(std::min<uint64_t>(x, INT32_MAX)));
-    });
-  } else if (column == "retry_after") {
-    return Assign(ParseDuration(value), [result](auto& x) { *result->mutable_retry_after() = x; });
-  } else if (column == "crawl_delay") {
-    return Assign(ParseDuration(value), [result](auto& x) { *result->mutable_crawl_delay() = x; });
-  } else if (column == "last_modified") {
-    return Assign(ParseTime(value), [result](auto& x) { *result->mutable_last_modified() = x; });
-  }
-  return SetResultText(column, value, result);
 }
 
 struct ReportOptions {

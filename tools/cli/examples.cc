@@ -39,7 +39,12 @@ constexpr std::array kPageExamples = {
             "  freshet list --crawl-id shop --limit 1000 https://example.org/docs/\n"},
     Example{"freshet export",
             "  freshet export | gzip > pages.jsonl.gz\n"
-            "  freshet export --limit 100000 --page-token TOKEN example.org\n"},
+            "  freshet export --output pages.jsonl.gz --resume\n"
+            "  freshet export --format tsv --limit 100000 --page-token TOKEN example.org\n"},
+    Example{"freshet import",
+            "  freshet import --resume import.state pages.jsonl.gz\n"
+            "  freshet import --dry-run --json crawldb/part-r-00000\n"
+            "  elasticdump --input=http://localhost:9200/status --output='$' | freshet import\n"},
     Example{"freshet next",
             "  freshet next\n"
             "  freshet next 10 --wait 30s --worker fetcher-1 --json\n"

@@ -9,16 +9,11 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "tools/cli/cells.h"
 #include "tools/cli/parse.h"
 
 namespace freshet::cli {
 namespace {
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
 
 // The name without the prefix of its namespace.
 std::string_view LocalName(std::string_view name) {

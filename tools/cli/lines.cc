@@ -120,7 +120,19 @@ absl::StatusOr<size_t> ByteSource::Fill() {
   }
 }
 
+absl::StatusOr<std::string_view> ByteSource::Peek() {
+  if (peeked_.empty()) {
+    const absl::StatusOr<bool> more = Read(&peeked_);
+    if (!more.ok()) return more.status();
+  }
+  return peeked_;
+}
+
 absl::StatusOr<bool> ByteSource::Read(std::string* out) {
+  if (!peeked_.empty() && out != &peeked_) {
+    out->append(std::exchange(peeked_, {}));
+    return true;
+  }
   const size_t before = out->size();
   while (out->size() == before) {
     if (!inflater_ || inflater_->NeedsInput()) {
@@ -146,6 +158,7 @@ absl::StatusOr<bool> ByteSource::Read(std::string* out) {
 }
 
 bool ByteSource::WouldWait() const {
+  if (!peeked_.empty()) return false;
   if (inflater_ && !inflater_->NeedsInput()) return false;
   pollfd wait{descriptor_, POLLIN, 0};
   return poll(&wait, 1, 0) == 0;
@@ -163,14 +176,36 @@ absl::StatusOr<bool> LineSource::Deliver(size_t length, size_t consumed, std::st
   return true;
 }
 
+absl::Status LineSource::PassLongLine() {
+  while (too_long_) {
+    const size_t end = pending_.find('\n', start_);
+    if (end != std::string::npos) {
+      start_ = end + 1;
+      too_long_ = false;
+      break;
+    }
+    pending_.clear();
+    start_ = 0;
+    if (ended_) break;
+    const absl::StatusOr<bool> more = bytes_->Read(&pending_);
+    if (!more.ok()) return more.status();
+    ended_ = !*more;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> LineSource::Next(std::string* line) {
+  const absl::Status passed = PassLongLine();
+  if (!passed.ok()) return passed;
   size_t searched = start_;
   while (true) {
     const size_t end = pending_.find('\n', searched);
     if (end != std::string::npos) return Deliver(end - start_, end - start_ + 1, line);
-    if (pending_.size() - start_ > kMaxLineBytes) {
+    if (pending_.size() - start_ > max_line_bytes_) {
+      too_long_ = true;
+      ++line_number_;
       return absl::InvalidArgumentError(
-          fmt::format("row {}: longer than {} bytes", line_number_ + 1, kMaxLineBytes));
+          fmt::format("row {}: longer than {} bytes", line_number_, max_line_bytes_));
     }
     if (ended_) {
       if (start_ == pending_.size()) return false;

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -30,6 +32,10 @@ class ByteSource {
   // compressed data is corrupt or cut off.
   absl::StatusOr<bool> Read(std::string* out);
 
+  // What Read returns first, 64 KiB at most, without taking it; empty at the end. Only before the
+  // first Read. Fails as Read.
+  absl::StatusOr<std::string_view> Peek();
+
   // True if Read would block because a pipe or terminal has nothing to read yet.
   [[nodiscard]] bool WouldWait() const;
 
@@ -41,6 +47,7 @@ class ByteSource {
   int descriptor_;
   bool owned_;
   bool started_ = false;
+  std::string peeked_;  // what Read returns before anything else
   std::vector<char> buffer_;
   std::unique_ptr<Inflater> inflater_;  // only for compressed input
 };
@@ -51,11 +58,12 @@ class LineSource {
   // Longest line, so that a binary file cannot fill the memory.
   static constexpr size_t kMaxLineBytes = 1 << 20;
 
-  explicit LineSource(std::unique_ptr<ByteSource> bytes) : bytes_(std::move(bytes)) {}
+  explicit LineSource(std::unique_ptr<ByteSource> bytes, size_t max_line_bytes = kMaxLineBytes)
+      : bytes_(std::move(bytes)), max_line_bytes_(max_line_bytes) {}
 
   // The next line; false at the end. A byte order mark at the start is dropped, as is a carriage
-  // return before a line end. InvalidArgument for a line that is too long or not UTF-8; other
-  // errors are those of ByteSource.
+  // return before a line end. InvalidArgument for a line that is too long or not UTF-8: the next
+  // call goes on behind it. Other errors are those of ByteSource.
   absl::StatusOr<bool> Next(std::string* line);
 
   // True if Next would block because the sender is slow.
@@ -67,11 +75,16 @@ class LineSource {
  private:
   absl::StatusOr<bool> Deliver(size_t length, size_t consumed, std::string* line);
 
+  // Reads on to the end of a line that was too long.
+  absl::Status PassLongLine();
+
   std::unique_ptr<ByteSource> bytes_;
+  const size_t max_line_bytes_;
   std::string pending_;
   size_t start_ = 0;  // of the part of pending_ that is not yet returned
   size_t line_number_ = 0;
   bool ended_ = false;
+  bool too_long_ = false;  // what comes next is the rest of a line that was refused
 };
 
 // True if the text is well-formed UTF-8 (no surrogates, no overlong forms).

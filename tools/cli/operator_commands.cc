@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "freshet/v1/admin.grpc.pb.h"
+#include "tools/cli/admin_call.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/host_text.h"
 #include "tools/cli/json.h"
@@ -17,8 +18,6 @@
 
 namespace freshet::cli {
 namespace {
-
-using Admin = v1::AdminService::Stub;
 
 // Connects and makes one call, then prints the response: as JSON, or as the text that `show` makes.
 // A call that may take minutes has a `patience`, the text to show meanwhile.

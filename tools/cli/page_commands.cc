@@ -9,43 +9,11 @@
 #include "freshet/v1/pages.grpc.pb.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/completion.h"
+#include "tools/cli/item_fields.h"
 #include "tools/cli/parse.h"
 
 namespace freshet::cli {
 namespace {
-
-const RowFormat& PageFormat() {
-  static const RowFormat kFormat = {
-      {"url", "crawl_id", "importance", "min_interval", "max_interval", "not_before",
-       "known_change_rate_per_day", "complete_signals", "last_crawl_time"},
-      {{"change_rate", "known_change_rate_per_day"}, {"complete", "complete_signals"}},
-      {"url", "importance"}};
-  return kFormat;
-}
-
-absl::Status SetPageField(std::string_view column, const std::string& value, v1::PageSpec* page) {
-  if (column == "url") {
-    page->set_url(value);
-  } else if (column == "crawl_id") {
-    page->set_crawl_id(value);
-  } else if (column == "importance") {
-    return Assign(ParseNonNegative(value), [page](double x) { page->set_importance(x); });
-  } else if (column == "min_interval") {
-    return Assign(ParseDuration(value), [page](auto& x) { *page->mutable_min_interval() = x; });
-  } else if (column == "max_interval") {
-    return Assign(ParseDuration(value), [page](auto& x) { *page->mutable_max_interval() = x; });
-  } else if (column == "not_before") {
-    return Assign(ParseTime(value), [page](auto& x) { *page->mutable_not_before() = x; });
-  } else if (column == "known_change_rate_per_day") {
-    return Assign(ParseNonNegative(value),
-                  [page](double x) { page->set_known_change_rate_per_day(x); });
-  } else if (column == "complete_signals") {
-    return Assign(ParseBool(value), [page](bool x) { page->set_complete_signals(x); });
-  } else if (column == "last_crawl_time") {
-    return Assign(ParseTime(value), [page](auto& x) { *page->mutable_last_crawl_time() = x; });
-  }
-  return absl::OkStatus();
-}
 
 struct UpsertOptions {
   std::vector<std::string> arguments;

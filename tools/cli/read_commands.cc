@@ -1,4 +1,4 @@
-// get, list and export: what reads pages.
+// get and list: what reads pages.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/host_text.h"
 #include "tools/cli/json.h"
+#include "tools/cli/page_list.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/table.h"
 
@@ -175,76 +176,6 @@ void AddGet(CLI::App& app, Action& action) {
   });
 }
 
-struct ListOptions {
-  std::string scope;
-  std::string crawl_id;
-  bool has_crawl_id = false;
-  std::string page_token;
-  std::string limit;
-};
-
-// Fills a request to list or export, which have the same fields.
-template <typename Request>
-absl::Status FillList(const ListOptions& options, Request* request) {
-  if (options.has_crawl_id) request->mutable_filter()->set_crawl_id(options.crawl_id);
-  if (LooksLikeUrl(options.scope)) {
-    request->mutable_filter()->set_url_prefix(options.scope);
-  } else if (!options.scope.empty()) {
-    request->mutable_filter()->set_host(options.scope);
-  }
-  request->set_page_token(options.page_token);
-  if (options.limit.empty()) return absl::OkStatus();
-  const absl::StatusOr<uint64_t> limit = ParseCount(options.limit);
-  if (limit.ok() && *limit == 0) return absl::InvalidArgumentError("--limit: 0 lists nothing");
-  return Named("--limit", Assign(limit, [request](uint64_t x) { request->set_limit(x); }));
-}
-
-// Prints every message of a stream of pages, then on standard error whether that was all, and how
-// to go on if not. A reader of the output alone can go by the exit code: 0 only if nothing is
-// missing.
-template <typename Response, typename Stream, typename Print>
-ExitCode PrintStream(const Session& session, const ListOptions& options,
-                     grpc::ClientContext& context, Stream& stream, Print print) {
-  Response response;
-  std::string token;
-  uint64_t pages = 0;
-  while (stream.Read(&response)) {
-    print(response);
-    token = response.next_page_token();
-    pages += static_cast<uint64_t>(response.pages_size());
-    // Nobody would read the rest.
-    if (!session.out()) context.TryCancel();
-  }
-  const grpc::Status status = stream.Finish();
-  session.out().flush();
-  if (!session.out()) return kOutputLost;
-  const std::string count = fmt::format("{} {}", ShowCount(pages), pages == 1 ? "page" : "pages");
-  const std::string go_on = token.empty() ? "" : fmt::format(": --page-token {}", token);
-  if (!status.ok()) {
-    // Nobody else cancels a list whose output is still there.
-    const bool unread = status.error_code() == grpc::StatusCode::CANCELLED;
-    const ExitCode code =
-        session.Fail(unread ? grpc::Status(grpc::StatusCode::UNAVAILABLE,
-                                           "the list was left unread for too long")
-                            : status);
-    // Refused: there never was a list.
-    if (pages == 0 && code == kRefused) return code;
-    session.Complain(fmt::format("cut off after {}; more may follow{}", count, go_on));
-    return code;
-  }
-  if (token.empty()) {
-    session.Note(fmt::format("{}, complete", count));
-    return kAccepted;
-  }
-  const absl::StatusOr<uint64_t> limit = ParseCount(options.limit);
-  if (limit.ok() && pages >= *limit) {
-    session.Note(fmt::format("{}, more follows{}", count, go_on));
-    return kAccepted;
-  }
-  session.Complain(fmt::format("the server ended the list early, after {}{}", count, go_on));
-  return kUnreachable;
-}
-
 ExitCode List(Session& session, const ListOptions& options) {
   v1::ListPagesRequest request;
   absl::Status status = FillList(options, &request);
@@ -253,13 +184,15 @@ ExitCode List(Session& session, const ListOptions& options) {
   const auto stub = v1::PagesService::NewStub(session.channel());
   grpc::ClientContext context;
   const auto stream = stub->ListPages(&context, request);
-  Table table(session.out(), {{"importance", Table::Align::kRight},
-                              {"last crawl"},
-                              {"outcome"},
-                              {"crawls", Table::Align::kRight},
-                              {"changes", Table::Align::kRight},
-                              {"crawl id"},
-                              {"url"}});
+  Table table(session.out(),
+              {{"importance", Table::Align::kRight},
+               {"last crawl"},
+               {"outcome"},
+               {"crawls", Table::Align::kRight},
+               {"changes", Table::Align::kRight},
+               {"crawl id"},
+               {"url"}},
+              session.columns());
   const ExitCode code = PrintStream<v1::ListPagesResponse>(
       session, options, context, *stream, [&](const v1::ListPagesResponse& part) {
         for (const v1::Page& page : part.pages()) {
@@ -283,34 +216,11 @@ ExitCode List(Session& session, const ListOptions& options) {
   return code;
 }
 
-ExitCode Export(Session& session, const ListOptions& options) {
-  v1::ExportPagesRequest request;
-  absl::Status status = FillList(options, &request);
-  if (status.ok()) status = session.Connect();
-  if (!status.ok()) return session.Fail(status);
-  const auto stub = v1::PagesService::NewStub(session.channel());
-  Progress progress(session.progress_style(), "pages");
-  grpc::ClientContext context;
-  const auto stream = stub->ExportPages(&context, request);
-  return PrintStream<v1::ExportPagesResponse>(
-      session, options, context, *stream, [&](const v1::ExportPagesResponse& part) {
-        for (const auto& record : part.pages()) session.out() << ToJsonLine(record) << '\n';
-        progress.Add(static_cast<uint64_t>(part.pages_size()));
-      });
-}
-
-void AddListCommand(CLI::App& app, Action& action, const char* name, const char* help,
-                    ExitCode (*run)(Session&, const ListOptions&)) {
-  auto* command = app.add_subcommand(name, help);
-  const auto options = std::make_shared<ListOptions>();
-  command->add_option("SCOPE", options->scope, "A host, or the start of the URLs (all pages)");
-  auto* crawl_id =
-      command->add_option("--crawl-id", options->crawl_id, "Only this namespace (all)");
-  command->add_option("--limit", options->limit, "Most pages (all)");
-  command->add_option("--page-token", options->page_token, "Go on where an earlier run ended");
-  command->callback([options, run, crawl_id, &action] {
-    options->has_crawl_id = crawl_id->count() > 0;
-    action = [options, run](Session& session) { return run(session, *options); };
+void AddList(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("list", "List pages");
+  const auto options = AddListOptions(*command);
+  command->callback([options, &action] {
+    action = [options](Session& session) { return List(session, *options); };
   });
 }
 
@@ -318,9 +228,7 @@ void AddListCommand(CLI::App& app, Action& action, const char* name, const char*
 
 void AddReadCommands(CLI::App& app, Action& action) {
   AddGet(app, action);
-  AddListCommand(app, action, "list", "List pages", List);
-  AddListCommand(app, action, "export", "Print everything stored about pages, as JSON lines",
-                 Export);
+  AddList(app, action);
 }
 
 }  // namespace freshet::cli

@@ -110,14 +110,16 @@ std::string ShowRange(const v1::Estimate& estimate) {
 void PrintHosts(const Session& session, const v1::GetTrustReportResponse& response) {
   if (response.hosts().empty()) return;
   session.out() << '\n';
-  Table table(session.out(), {{"host"},
-                              {"source"},
-                              {"signals", Table::Align::kRight},
-                              {"recall", Table::Align::kRight},
-                              {"precision (95%)"},
-                              {"true of late", Table::Align::kRight},
-                              {"expected", Table::Align::kRight},
-                              {"in quarantine since"}});
+  Table table(session.out(),
+              {{"host"},
+               {"source"},
+               {"signals", Table::Align::kRight},
+               {"recall", Table::Align::kRight},
+               {"precision (95%)"},
+               {"true of late", Table::Align::kRight},
+               {"expected", Table::Align::kRight},
+               {"in quarantine since"}},
+              session.columns());
   const auto share = [](bool known, double value) {
     return known ? ShowNumber(value) : std::string("-");
   };
@@ -146,12 +148,14 @@ ExitCode Trust(Session& session, const v1::GetTrustReportRequest& request) {
         "and the next learning round (freshet epoch)");
     return kAccepted;
   }
-  Table table(session.out(), {{"source"},
-                              {"pages in poll"},
-                              {"signals", Table::Align::kRight},
-                              {"weight", Table::Align::kRight},
-                              {"recall", Table::Align::kRight},
-                              {"precision (95%)"}});
+  Table table(session.out(),
+              {{"source"},
+               {"pages in poll"},
+               {"signals", Table::Align::kRight},
+               {"weight", Table::Align::kRight},
+               {"recall", Table::Align::kRight},
+               {"precision (95%)"}},
+              session.columns());
   for (const v1::SourceTrust& trust : response.sources()) {
     table.Add({ShowText(trust.source()),
                ShowEnum(v1::BurstClass_Name(trust.burst_class()), "BURST_CLASS_"),
@@ -193,7 +197,7 @@ void PrintSources(const Session& session,
     for (const v1::Source& source : sources) session.out() << ToJsonLine(source) << '\n';
     return;
   }
-  Table table(session.out(), {{"signals", Table::Align::kRight}, {"source"}});
+  Table table(session.out(), {{"signals", Table::Align::kRight}, {"source"}}, session.columns());
   for (const v1::Source& source : sources) {
     table.Add({ShowCount(source.signals()), ShowText(source.source())});
   }

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "tools/cli/cells.h"
+
 namespace freshet::cli {
 namespace {
 
@@ -23,43 +25,6 @@ std::optional<std::string_view> ColumnNamed(const RowFormat& format, std::string
   const auto it = std::find(format.columns.begin(), format.columns.end(), name);
   if (it == format.columns.end()) return std::nullopt;
   return *it;
-}
-
-std::vector<std::string_view> SplitAt(std::string_view line, std::string_view separators,
-                                      bool merge) {
-  std::vector<std::string_view> cells;
-  size_t start = 0;
-  while (start <= line.size()) {
-    const size_t end = std::min(line.find_first_of(separators, start), line.size());
-    if (!merge || end > start) cells.push_back(line.substr(start, end - start));
-    start = end + 1;
-  }
-  return cells;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-// The cells of a line of CSV, with quotes taken off. Nothing if a quote is left open.
-std::optional<std::vector<std::string>> SplitCsv(std::string_view line, char separator) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      cells.back().push_back(line[i++]);
-    } else if (line[i] == '"' && (quoted || Trimmed(cells.back()).empty())) {
-      quoted = !quoted;
-    } else if (line[i] == separator && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back().push_back(line[i]);
-    }
-  }
-  if (quoted) return std::nullopt;
-  return cells;
 }
 
 bool IsNumber(std::string_view text) {
@@ -94,7 +59,8 @@ class TextRows : public RowSource {
       row->fields.clear();
       if (form_ == Form::kUnknown) {
         absl::StatusOr<bool> header = TellForm(text);
-        if (!header.ok()) return header;
+        // Without it no line after it can be understood.
+        if (!header.ok()) return absl::FailedPreconditionError(header.status().message());
         if (*header) continue;
       }
       const absl::Status status = Parse(row);

@@ -43,7 +43,9 @@ class RowSource {
   RowSource(const RowSource&) = delete;
   RowSource& operator=(const RowSource&) = delete;
 
-  // The next row; false at the end. InvalidArgument with the row's number for a malformed one.
+  // The next row; false at the end. InvalidArgument with the row's number for a malformed one: the
+  // next call goes on behind it. Any other error is the end: FailedPrecondition for a header that
+  // cannot be understood.
   virtual absl::StatusOr<bool> Next(Row* row) = 0;
   // True if Next would block because the sender is slow: time to send what there is.
   [[nodiscard]] virtual bool WouldWait() const { return false; }

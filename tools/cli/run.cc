@@ -5,6 +5,7 @@
 #include <cstring>
 #include <exception>
 
+#include "freshet/version.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/config_file.h"
 #include "tools/cli/examples.h"
@@ -74,6 +75,8 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddConfigOption(app, config);
   AddPageCommands(app, action);
   AddReadCommands(app, action);
+  AddExportCommand(app, action);
+  AddImportCommand(app, action);
   AddExplainCommand(app, action);
   AddCrawlCommands(app, action);
   AddSitemapCommand(app, action);

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "tools/cli/parse.h"
 #include "tools/cli/table.h"
 
 namespace freshet::cli {
@@ -76,6 +78,20 @@ ExitCode Session::Fail(const grpc::Status& status) const {
       Complain(ShowText(status.error_message()));
       return kRefused;
   }
+}
+
+std::optional<std::chrono::milliseconds> AskedToWait(const grpc::Status& status,
+                                                     const grpc::ClientContext& context) {
+  if (status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED) return std::nullopt;
+  const auto& trailer = context.GetServerTrailingMetadata();
+  const auto it = trailer.find("grpc-retry-pushback-ms");
+  if (it == trailer.end()) return std::nullopt;
+  const absl::StatusOr<uint64_t> wait = ParseCount({it->second.data(), it->second.size()});
+  // A server that asks for nothing is not called without a pause.
+  constexpr uint64_t kShortest = 10;
+  constexpr uint64_t kLongest = 86'400'000;
+  if (!wait.ok()) return std::nullopt;
+  return std::chrono::milliseconds(std::clamp(*wait, kShortest, kLongest));
 }
 
 void Session::Complain(std::string_view text) const { *io_.err << "freshet: " << text << '\n'; }

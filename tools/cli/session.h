@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "tools/cli/progress.h"
@@ -42,6 +44,7 @@ struct Io {
   std::ostream* err = nullptr;
   bool terminal = false;  // whether `err` is one
   bool screen = false;    // whether descriptors 0 and 1 are one, and `out` writes to the latter
+  size_t columns = 0;     // cells in a line of `out`, if that is a terminal; 0: it is none
 };
 
 // One run of the program. Thread-compatible; channel() may be shared between threads.
@@ -59,6 +62,7 @@ class Session {
   [[nodiscard]] int input() const { return io_.input; }
   [[nodiscard]] std::ostream& out() const { return *io_.out; }
   [[nodiscard]] bool screen() const { return io_.screen; }
+  [[nodiscard]] size_t columns() const { return io_.columns; }
   [[nodiscard]] ProgressStyle progress_style() const { return {io_.err, io_.terminal}; }
 
   // The instant at which a call that starts now has taken too long.
@@ -77,15 +81,26 @@ class Session {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-// Makes a unary call with the session's deadline and shows progress when it takes long.
+// How long a server that takes no call now asks to wait before the next; nothing if it has not.
+[[nodiscard]] std::optional<std::chrono::milliseconds> AskedToWait(
+    const grpc::Status& status, const grpc::ClientContext& context);
+
+// Makes a unary call with the session's deadline and shows progress when it takes long. A server
+// that says when to call again is called again then, if that is before the deadline.
 //   session, &v1::AdminService::Stub::Pause, *stub, request, &response
 template <typename Stub, typename Request, typename Response>
 grpc::Status Call(const Session& session,
                   grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                   Stub& stub, const Request& request, Response* response) {
-  grpc::ClientContext context;
-  context.set_deadline(session.CallDeadline());
-  return (stub.*method)(&context, request, response);
+  const auto deadline = session.CallDeadline();
+  while (true) {
+    grpc::ClientContext context;
+    context.set_deadline(deadline);
+    grpc::Status status = (stub.*method)(&context, request, response);
+    const auto wait = AskedToWait(status, context);
+    if (!wait || std::chrono::system_clock::now() + *wait > deadline) return status;
+    std::this_thread::sleep_for(*wait);
+  }
 }
 
 // The same without a deadline, for calls that may rightly take minutes; `what` is shown meanwhile.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "freshet/version.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/parse.h"
 #include "tools/cli/sitemap_sender.h"
@@ -32,6 +33,7 @@ struct SitemapOptions {
   NewsOptions news;
   std::string state;
   std::string user_agent = "freshet/" FRESHET_VERSION;
+  std::string ca_file;
   // As text, for ParseDuration.
   std::string fetch_timeout;
   std::string every;
@@ -88,6 +90,7 @@ absl::Status TakeDuration(const char* option, const std::string& text, Duration*
 
 absl::Status FillOptions(const SitemapOptions& options, sitemap::PollerOptions* poller) {
   poller->fetch.user_agent = options.user_agent;
+  poller->fetch.ca_file = options.ca_file;
   poller->robots = options.robots;
   poller->other_hosts = options.other_hosts;
   poller->dry_run = options.dry_run;
@@ -281,6 +284,11 @@ void AddFetchOptions(CLI::App& command, SitemapOptions& options) {
                    "URL without path");
   command.add_flag("--other-hosts", options.other_hosts,
                    "Documents may name pages and sitemaps of other hosts than their own");
+  command
+      .add_option("--ca", options.ca_file,
+                  "PEM file of who signs the certificates of the sites, rather than whom the "
+                  "system trusts")
+      ->check(CLI::ExistingFile);
   command.add_option("--user-agent", options.user_agent, "What sites are told")
       ->capture_default_str();
   command.add_option("--fetch-timeout", options.fetch_timeout,

@@ -9,19 +9,54 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/time/time.h"
+#include "tools/cli/display.h"
 
 namespace freshet::cli {
 namespace {
 
-// Number of characters that a terminal shows, taking each code point as one wide.
-size_t WidthOf(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+constexpr std::string_view kBetween = "  ";
+// How far columns of text are narrowed, the last of which has what a row is about: a date is left,
+// and most of a URL's host. And how far if that is not enough.
+constexpr size_t kNarrow = 10;
+constexpr size_t kNarrowLast = 32;
+constexpr size_t kNarrowest = 8;
+
+// What is cut of a cell: not what URLs, and redirects of them, differ in.
+std::string Cut(const std::string& cell, size_t width) {
+  const bool url = cell.find("://") != std::string::npos;
+  return url ? CutMiddle(cell, width) : CutEnd(cell, width);
 }
 
 }  // namespace
 
 void Table::Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+size_t Table::Narrow(size_t line, size_t floor, size_t floor_of_last) {
+  while (line > terminal_columns_) {
+    size_t widest = widths_.size();
+    for (size_t i = 0; i < widths_.size(); ++i) {
+      const size_t least = i + 1 == widths_.size() ? floor_of_last : floor;
+      if (columns_[i].align == Align::kRight || widths_[i] <= least) continue;
+      if (widest == widths_.size() || widths_[i] >= widths_[widest]) widest = i;
+    }
+    if (widest == widths_.size()) break;
+    --widths_[widest];
+    --line;
+  }
+  return line;
+}
+
+void Table::FitWidths() {
+  if (terminal_columns_ == 0) return;
+  size_t line = kBetween.size() * (widths_.size() - 1);
+  for (const size_t width : widths_) line += width;
+  line = Narrow(line, kNarrow, kNarrowLast);
+  line = Narrow(line, kNarrowest, kNarrowest);
+  // The last column has all the room that is left, for rows to come.
+  if (columns_.back().align == Align::kLeft && line < terminal_columns_) {
+    widths_.back() += terminal_columns_ - line;
+  }
+}
 
 void Table::Flush() {
   if (!started_) {
@@ -29,8 +64,11 @@ void Table::Flush() {
     for (const Column& column : columns_) names.push_back(column.name);
     rows_.insert(rows_.begin(), std::move(names));
     for (const std::vector<std::string>& row : rows_) {
-      for (size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], WidthOf(row[i]));
+      for (size_t i = 0; i < row.size(); ++i) {
+        widths_[i] = std::max(widths_[i], DisplayWidth(row[i]));
+      }
     }
+    FitWidths();
     started_ = true;
   }
   for (const std::vector<std::string>& row : rows_) Print(row);
@@ -40,13 +78,15 @@ void Table::Flush() {
 void Table::Print(const std::vector<std::string>& cells) {
   std::string line;
   for (size_t i = 0; i < cells.size(); ++i) {
-    const size_t width = WidthOf(cells[i]);
+    const bool right = columns_[i].align == Align::kRight;
+    const std::string cell = terminal_columns_ == 0 || right ? cells[i] : Cut(cells[i], widths_[i]);
+    const size_t width = DisplayWidth(cell);
     const std::string padding(widths_[i] > width ? widths_[i] - width : 0, ' ');
     const bool last = i + 1 == cells.size();
-    if (columns_[i].align == Align::kRight) line += padding;
-    line += cells[i];
-    if (columns_[i].align == Align::kLeft && !last) line += padding;
-    if (!last) line += "  ";
+    if (right) line += padding;
+    line += cell;
+    if (!right && !last) line += padding;
+    if (!last) line += kBetween;
   }
   out_ << line << '\n';
 }

@@ -15,7 +15,11 @@ namespace freshet::cli {
 
 // Prints rows with aligned columns; the last column is never padded, so text of any length goes
 // there. Rows are held back until Flush, which fixes the widths of the first flush for all later
-// ones: long tables come out in parts that line up. Owner thread only.
+// ones: long tables come out in parts that line up.
+//
+// On a terminal of `columns` cells no line is longer: text columns are narrowed, the widest first,
+// and what does not fit them is cut with an ellipsis, URLs in the middle. Numbers are never cut; a
+// terminal that has no room for them wraps. 0 columns: nothing is cut. Owner thread only.
 class Table {
  public:
   enum class Align { kLeft, kRight };
@@ -24,8 +28,11 @@ class Table {
     Align align = Align::kLeft;
   };
 
-  Table(std::ostream& out, std::vector<Column> columns)
-      : out_(out), columns_(std::move(columns)), widths_(columns_.size()) {}
+  Table(std::ostream& out, std::vector<Column> columns, size_t terminal_columns = 0)
+      : out_(out),
+        columns_(std::move(columns)),
+        terminal_columns_(terminal_columns),
+        widths_(columns_.size()) {}
 
   // Adds a row with a cell for each column.
   void Add(std::vector<std::string> cells);
@@ -34,9 +41,14 @@ class Table {
 
  private:
   void Print(const std::vector<std::string>& cells);
+  // Narrows columns of text until a line fits.
+  void FitWidths();
+  // Takes from the widest above its floor, until the line of so many cells fits; its cells then.
+  size_t Narrow(size_t line, size_t floor, size_t floor_of_last);
 
   std::ostream& out_;
   std::vector<Column> columns_;
+  const size_t terminal_columns_;
   std::vector<size_t> widths_;
   std::vector<std::vector<std::string>> rows_;
   bool started_ = false;

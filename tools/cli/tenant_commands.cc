@@ -76,14 +76,16 @@ void PrintCrawl(const Session& session, const v1::Crawl& crawl) {
 }
 
 ExitCode ListCrawls(Session& session) {
-  Table table(session.out(), {{"pages", Table::Align::kRight},
-                              {"hosts", Table::Align::kRight},
-                              {"out", Table::Align::kRight},
-                              {"crawls", Table::Align::kRight},
-                              {"changes", Table::Align::kRight},
-                              {"errors", Table::Align::kRight},
-                              {"share", Table::Align::kRight},
-                              {"crawl id"}});
+  Table table(session.out(),
+              {{"pages", Table::Align::kRight},
+               {"hosts", Table::Align::kRight},
+               {"out", Table::Align::kRight},
+               {"crawls", Table::Align::kRight},
+               {"changes", Table::Align::kRight},
+               {"errors", Table::Align::kRight},
+               {"share", Table::Align::kRight},
+               {"crawl id"}},
+              session.columns());
   const auto show = [&session, &table](const v1::ListCrawlsResponse& part) {
     for (const v1::Crawl& crawl : part.crawls()) {
       if (session.json()) {
@@ -210,10 +212,12 @@ ExitCode ListHosts(Session& session, const HostSearch& search) {
   v1::ListHostsRequest request;
   request.set_prefix(search.prefix);
   request.set_contains(search.contains);
-  Table table(session.out(), {{"pages", Table::Align::kRight},
-                              {"in flight", Table::Align::kRight},
-                              {"min delay", Table::Align::kRight},
-                              {"host"}});
+  Table table(session.out(),
+              {{"pages", Table::Align::kRight},
+               {"in flight", Table::Align::kRight},
+               {"min delay", Table::Align::kRight},
+               {"host"}},
+              session.columns());
   const auto show = [&session, &table](const v1::ListHostsResponse& part) {
     for (const v1::HostState& host : part.hosts()) {
       if (session.json()) {

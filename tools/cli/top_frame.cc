@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tools/cli/display.h"
 #include "tools/cli/sparkline.h"
 #include "tools/cli/table.h"
 
@@ -37,11 +38,7 @@ void AppendLines(const std::string& text, std::vector<std::string>& lines) {
 }  // namespace
 
 std::string FitLine(const std::string& text, size_t columns) {
-  size_t width = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if ((text[i] & 0xC0) != 0x80 && ++width > columns) return text.substr(0, i);
-  }
-  return text;
+  return std::string(Fitting(text, columns));
 }
 
 std::optional<TopFrames::Rates> TopFrames::RatesSince(const v1::GetStatisticsResponse& before,
@@ -139,17 +136,19 @@ void TopFrames::AddCurves(ScreenSize screen, std::vector<std::string>& lines) co
       [](const Moment& m) { return m.freshness; });
 }
 
-void TopFrames::AddTables(std::vector<std::string>& lines) const {
+void TopFrames::AddTables(ScreenSize screen, std::vector<std::string>& lines) const {
   std::ostringstream text;
   if (!last_.crawls.empty()) {
     text << '\n';
-    Table table(text, {{"pages", Table::Align::kRight},
-                       {"hosts", Table::Align::kRight},
-                       {"out", Table::Align::kRight},
-                       {"crawls", Table::Align::kRight},
-                       {"changes", Table::Align::kRight},
-                       {"errors", Table::Align::kRight},
-                       {"crawl id"}});
+    Table table(text,
+                {{"pages", Table::Align::kRight},
+                 {"hosts", Table::Align::kRight},
+                 {"out", Table::Align::kRight},
+                 {"crawls", Table::Align::kRight},
+                 {"changes", Table::Align::kRight},
+                 {"errors", Table::Align::kRight},
+                 {"crawl id"}},
+                screen.columns);
     for (const v1::Crawl& crawl : last_.crawls) {
       table.Add({ShowCount(crawl.pages()), ShowCount(crawl.hosts()), ShowCount(crawl.out()),
                  ShowCount(crawl.crawls()), ShowCount(crawl.changes()), ShowCount(crawl.errors()),
@@ -159,7 +158,7 @@ void TopFrames::AddTables(std::vector<std::string>& lines) const {
   }
   if (!last_.sources.empty()) {
     text << '\n';
-    Table table(text, {{"signals", Table::Align::kRight}, {"source"}});
+    Table table(text, {{"signals", Table::Align::kRight}, {"source"}}, screen.columns);
     for (const v1::Source& source : last_.sources) {
       table.Add({ShowCount(source.signals()), ShowText(source.source())});
     }
@@ -177,7 +176,7 @@ std::vector<std::string> TopFrames::Lines(ScreenSize screen) const {
   std::vector<std::string> lines;
   AddState(lines);
   AddCurves(screen, lines);
-  AddTables(lines);
+  AddTables(screen, lines);
   if (lines.size() > screen.rows) lines.resize(screen.rows);
   for (std::string& line : lines) line = FitLine(line, screen.columns);
   return lines;

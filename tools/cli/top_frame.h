@@ -59,7 +59,7 @@ class TopFrames {
   [[nodiscard]] std::string Curve(const std::vector<double>& values, size_t width) const;
   void AddState(std::vector<std::string>& lines) const;
   void AddCurves(ScreenSize screen, std::vector<std::string>& lines) const;
-  void AddTables(std::vector<std::string>& lines) const;
+  void AddTables(ScreenSize screen, std::vector<std::string>& lines) const;
 
   const bool utf8_;
   TopSample last_;

@@ -52,6 +52,14 @@ class Uploader {
     return SendNow(std::move(batch));
   }
 
+  // Waits until everything that was sent is acknowledged. False when the stream is broken.
+  bool Drain() {
+    while (SendAgain()) {
+    }
+    const MutexLock lock(mutex_);
+    return !broken_;
+  }
+
   // Waits until everything is acknowledged, and ends the stream.
   grpc::Status Finish() {
     while (SendAgain()) {

@@ -4,6 +4,8 @@
 #include <exception>
 #include <iostream>
 
+#include "freshet/version.h"
+
 namespace freshet {
 namespace {
 
@@ -22,6 +24,7 @@ int RunCommandLine(const std::string& description, const std::string& program,
   try {
     CLI::App app(description, program);
     app.require_subcommand(1);
+    app.set_version_flag("--version", program + " " FRESHET_VERSION);
     CommandAction action;
     add(app, action);
     try {

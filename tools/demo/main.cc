@@ -9,6 +9,7 @@
 #include <exception>
 
 #include "CLI/CLI.hpp"
+#include "freshet/version.h"
 #include "tools/demo/play.h"
 #include "tools/demo/prepare.h"
 
@@ -69,6 +70,7 @@ int Run(int argc, char** argv) {
   CLI::App app("Plays the real history of a site's pages against a running freshetd.",
                "freshet-demo");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "freshet-demo " FRESHET_VERSION);
   Status status;
 
   PrepareOptions prepare;

@@ -1,0 +1,173 @@
+// freshet import against a server that keeps what it is told: what is sent, what is refused, and
+// how an import that was interrupted goes on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/cli/fake_server.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::string Write(const TempDir& dir, const std::string& name, const std::string& text) {
+  std::ofstream(dir / name) << text;
+  return dir / name;
+}
+
+std::string Url(int i) { return "https://a.test/" + std::to_string(i); }
+
+std::string Lines(int from, int to) {
+  std::string text;
+  for (int i = from; i < to; ++i) {
+    text += R"({"page":{"url":")" + Url(i) + R"(","importance":1,"last_crawl_time":)" +
+            R"("2023-11-13T22:13:20Z","last_outcome":"CRAWL_OUTCOME_CHANGED"}})" + "\n";
+  }
+  return text;
+}
+
+std::vector<std::string> UpsertedUrls(const FakeServer& server) {
+  std::vector<std::string> urls;
+  for (const auto& request : server.pages.upserts.requests) {
+    for (const auto& page : request.pages()) urls.push_back(page.url());
+  }
+  return urls;
+}
+
+TEST(ImportTest, SendsSettingsCrawlsSignalsAndRechecks) {
+  FakeServer server;
+  const Outcome run = server.Run(
+      {"import"},
+      R"({"page":{"url":"https://a.test/","crawl_id":"shop","importance":2,"max_interval":"7d"}})"
+      "\n"
+      R"({"page":{"url":"https://a.test/1","importance":2,"last_crawl_time":"2023-11-13T22:13:20Z",)"
+      R"("last_outcome":"CRAWL_OUTCOME_GONE","recheck_pending":true,"pending_signals":[{"source":)"
+      R"("cdn","burst_class":"BURST_CLASS_3_TO_9","signals":2}]}})"
+      "\n");
+  EXPECT_EQ(run.code, kRefused) << "7d is no duration of JSON";
+  EXPECT_THAT(run.err, HasSubstr("freshet: -: row 1: no PageRecord: "));
+  EXPECT_THAT(run.out, HasSubstr("1 page imported, 1 refused; with 2 crawls and 2 signals"));
+  ASSERT_THAT(server.pages.upserts.requests, SizeIs(1));
+  EXPECT_TRUE(server.pages.upserts.requests[0].reset_unset_settings());
+  ASSERT_THAT(server.ingest.results.requests, SizeIs(1));
+  const auto& results = server.ingest.results.requests[0].results();
+  ASSERT_EQ(results.size(), 2);
+  EXPECT_EQ(results[0].outcome(), v1::CRAWL_OUTCOME_CHANGED);
+  EXPECT_EQ(results[1].outcome(), v1::CRAWL_OUTCOME_GONE);
+  ASSERT_THAT(server.ingest.signals.requests, SizeIs(1));
+  EXPECT_EQ(server.ingest.signals.requests[0].poll_size(), 3U);
+  std::set<std::string> ids;
+  for (const auto& signal : server.ingest.signals.requests[0].signals()) {
+    ids.insert(signal.signal_id());
+  }
+  EXPECT_THAT(ids, SizeIs(2)) << "sent again they count once";
+  ASSERT_THAT(server.pages.rechecks, SizeIs(1));
+  EXPECT_EQ(server.pages.rechecks[0].urls(0), "https://a.test/1");
+}
+
+TEST(ImportTest, NamesWhatIsRefusedAndSendsNothingMoreOfIt) {
+  const TempDir dir;
+  FakeServer server;
+  server.pages.upserts.judge = [](const v1::UpsertPagesRequest& request, v1::BatchAck* ack) {
+    for (int i = 0; i < request.pages_size(); ++i) {
+      if (request.pages(i).url() != Url(1)) continue;
+      *ack->add_statuses() = Refusal(i, v1::ERROR_CODE_INVALID_ARGUMENT, "url", "no good");
+    }
+  };
+  const std::string path = Write(dir, "pages.jsonl", Lines(0, 2) + "noise\n" + Lines(2, 3));
+  const Outcome run = server.Run({"--json", "import", path});
+  EXPECT_EQ(run.code, kRefused);
+  EXPECT_THAT(run.err, HasSubstr("freshet: " + path + ": row 2: " + Url(1) + ": url: no good\n"));
+  EXPECT_THAT(run.err, HasSubstr("freshet: " + path + ": row 3: no PageRecord"));
+  const json summary = json::parse(run.out);
+  EXPECT_EQ(summary["pages"], 2);
+  EXPECT_EQ(summary["refused"], 2);
+  for (const auto& request : server.ingest.results.requests) {
+    for (const auto& result : request.results()) EXPECT_NE(result.url(), Url(1));
+  }
+}
+
+TEST(ImportTest, ADryRunSendsNothing) {
+  const Outcome run =
+      RunClient({"--server", "127.0.0.1:1", "--json", "import", "--dry-run"}, Lines(0, 1));
+  EXPECT_EQ(run.code, kAccepted) << run.err;
+  const json page = json::parse(run.out);
+  EXPECT_EQ(page["row"], 1);
+  EXPECT_EQ(page["page"]["url"], Url(0));
+  EXPECT_EQ(page["results"][0]["outcome"], "CRAWL_OUTCOME_CHANGED");
+  const Outcome words = RunClient({"import", "--dry-run"}, Lines(0, 3));
+  EXPECT_THAT(words.out, HasSubstr("3 pages would be imported, 0 refused; with 3 crawls"));
+}
+
+// The connection is lost in the second chunk of some thousands: the next run sends what comes after
+// the first.
+TEST(ImportTest, AnInterruptedImportGoesOnBehindWhatWasAcknowledged) {
+  const TempDir dir;
+  const std::string path =
+      Write(dir, "pages.jsonl", Lines(0, 8100) + "noise\n" + Lines(8100, 8101));
+  const std::vector<std::string> command = {"import", "--resume", dir / "state", path};
+  {
+    FakeServer server;
+    server.pages.upserts.fail_at = 8;
+    const Outcome run = server.Run(command);
+    EXPECT_EQ(run.code, kUnreachable);
+    EXPECT_THAT(run.err, HasSubstr("going down"));
+    EXPECT_THAT(run.err, HasSubstr("to go on, run the same command again"));
+    EXPECT_THAT(UpsertedUrls(server), SizeIs(8000));
+  }
+  FakeServer server;
+  const Outcome rest = server.Run(command);
+  EXPECT_EQ(rest.code, kRefused);
+  EXPECT_THAT(rest.err, HasSubstr("row 8101: "));
+  EXPECT_THAT(rest.out, HasSubstr("8,101 pages imported, 1 refused; with 8,101 crawls"));
+  const std::vector<std::string> urls = UpsertedUrls(server);
+  ASSERT_THAT(urls, SizeIs(101));
+  EXPECT_EQ(urls.front(), Url(8000));
+  // Once it is complete there is nothing to send.
+  const Outcome again = server.Run(command);
+  EXPECT_EQ(again.code, kRefused) << "as the import was";
+  EXPECT_THAT(again.err, HasSubstr("this import is complete"));
+  EXPECT_THAT(UpsertedUrls(server), SizeIs(101));
+}
+
+TEST(ImportTest, AStateIsOfOneInput) {
+  const TempDir dir;
+  FakeServer server;
+  const std::string path = Write(dir, "pages.jsonl", Lines(0, 3));
+  Write(dir, "state",
+        R"({"freshet":"import","version":1,"input":0,"name":")" + path +
+            R"(","row":2,"url":"https://b.test/","complete":false,"counts":{"pages":2,)"
+            R"("refused":0,"results":0,"signals":0,"incomplete":0,"histories_left_out":0}})");
+  const Outcome other = server.Run({"import", "--resume", dir / "state", path});
+  EXPECT_EQ(other.code, kBadUsage);
+  EXPECT_THAT(other.err, HasSubstr("row 2 is not https://b.test/"));
+  const Outcome input = server.Run({"import", "--resume", dir / "state", dir / "other"});
+  EXPECT_EQ(input.code, kBadUsage);
+  EXPECT_THAT(input.err, HasSubstr("is of another import"));
+  const Outcome noise = server.Run({"import", "--resume", path, path});
+  EXPECT_EQ(noise.code, kBadUsage);
+  EXPECT_THAT(noise.err, HasSubstr("is no state of an import"));
+  EXPECT_THAT(UpsertedUrls(server), IsEmpty());
+}
+
+TEST(ImportTest, BadUsageIsSaid) {
+  FakeServer server;
+  const Outcome zone = server.Run({"import", "--time-zone", "Nowhere/Land"});
+  EXPECT_EQ(zone.code, kBadUsage);
+  EXPECT_THAT(zone.err, HasSubstr("--time-zone: 'Nowhere/Land'"));
+  EXPECT_EQ(server.Run({"import", "--format", "heritrix"}).code, kBadUsage);
+  const Outcome file = server.Run({"import", "/nonexistent/pages"});
+  EXPECT_EQ(file.code, kBadUsage);
+  EXPECT_THAT(file.err, HasSubstr("/nonexistent/pages"));
+}
+
+}  // namespace
+}  // namespace freshet::cli

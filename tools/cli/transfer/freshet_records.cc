@@ -1,0 +1,245 @@
+// What Freshet itself writes: JSON lines with all that is stored of a page, and rows.
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/time_util.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "fmt/format.h"
+#include "freshet/v1/pages.pb.h"
+#include "tools/cli/item_fields.h"
+#include "tools/cli/parse.h"
+#include "tools/cli/transfer/line_records.h"
+#include "tools/cli/transfer/page_rows.h"
+
+namespace freshet::cli {
+namespace {
+
+using google::protobuf::Timestamp;
+using google::protobuf::util::TimeUtil;
+
+bool Fetched(v1::CrawlOutcome outcome) {
+  return outcome == v1::CRAWL_OUTCOME_CHANGED || outcome == v1::CRAWL_OUTCOME_UNCHANGED;
+}
+
+v1::PageSpec SettingsOf(const v1::Page& page) {
+  v1::PageSpec spec;
+  spec.set_url(page.url());
+  spec.set_crawl_id(page.crawl_id());
+  spec.set_importance(page.importance());
+  if (page.has_min_interval()) *spec.mutable_min_interval() = page.min_interval();
+  if (page.has_max_interval()) *spec.mutable_max_interval() = page.max_interval();
+  if (page.has_not_before()) *spec.mutable_not_before() = page.not_before();
+  if (page.has_known_change_rate_per_day()) {
+    spec.set_known_change_rate_per_day(page.known_change_rate_per_day());
+  }
+  spec.set_complete_signals(page.complete_signals());
+  return spec;
+}
+
+// The crawls of a page as results. Owner thread only.
+class Crawls {
+ public:
+  explicit Crawls(const v1::Page& page) : page_(page) {}
+
+  // A crawl that answered. All are of the past, and each says what it found.
+  void Add(const Timestamp& time, bool changed) {
+    v1::CrawlResult& result = Append(time);
+    result.set_outcome(changed ? v1::CRAWL_OUTCOME_CHANGED : v1::CRAWL_OUTCOME_UNCHANGED);
+  }
+
+  // What the last crawl that answered has left, and those after it, that did not.
+  void Conclude() {
+    if (page_.has_last_crawl_time()) {
+      if (results_.empty()) Add(page_.last_crawl_time(), true);
+      v1::CrawlResult& last = results_.back();
+      // That of an observation is rounded.
+      *last.mutable_fetch_time() = page_.last_crawl_time();
+      last.set_etag(page_.etag());
+      last.set_content_digest(page_.content_digest());
+      if (page_.has_last_modified()) *last.mutable_last_modified() = page_.last_modified();
+      if (Fetched(page_.last_outcome())) {
+        last.set_outcome(page_.last_outcome());
+        SetStatus(last);
+      }
+    }
+    AddFailures();
+  }
+
+  std::vector<v1::CrawlResult> Take() { return std::move(results_); }
+
+ private:
+  v1::CrawlResult& Append(const Timestamp& time) {
+    v1::CrawlResult& result = results_.emplace_back();
+    result.set_url(page_.url());
+    result.set_crawl_id(page_.crawl_id());
+    *result.mutable_fetch_time() = time;
+    return result;
+  }
+
+  void SetStatus(v1::CrawlResult& result) {
+    const int status = page_.http_status();
+    // What asks for patience would have the host wait once more.
+    if (page_.has_http_status() && status != 429 && status != 503) result.set_http_status(status);
+  }
+
+  // Their times are not known, but that each came after the other.
+  void AddFailures() {
+    const Timestamp& since =
+        page_.has_last_crawl_time() ? page_.last_crawl_time() : page_.first_seen_time();
+    const v1::CrawlOutcome outcome = page_.last_outcome();
+    const bool failed = outcome == v1::CRAWL_OUTCOME_ERROR;
+    uint32_t count = page_.consecutive_errors();
+    if (failed) count = std::max<uint32_t>(count, 1);
+    for (uint32_t i = 1; i <= count; ++i) {
+      v1::CrawlResult& result = Append(since + TimeUtil::SecondsToDuration(i * kFailureSeconds));
+      result.set_outcome(v1::CRAWL_OUTCOME_ERROR);
+      if (failed && i == count) SetStatus(result);
+    }
+    if (failed || Fetched(outcome) || outcome == v1::CRAWL_OUTCOME_UNSPECIFIED) return;
+    v1::CrawlResult& result =
+        Append(since + TimeUtil::SecondsToDuration((count + 1) * kFailureSeconds));
+    result.set_outcome(outcome);
+    result.set_moved_to(page_.moved_to());
+    SetStatus(result);
+  }
+
+  const v1::Page& page_;
+  std::vector<v1::CrawlResult> results_;
+};
+
+// Whether the API can take the crawls before the last: not the signals that came between them, and
+// without these their sources would look worse than they are.
+bool HasSignals(const v1::PageRecord& record) {
+  const auto& all = record.observations();
+  return std::any_of(all.begin(), all.end(),
+                     [](const v1::Observation& x) { return !x.signals().empty(); });
+}
+
+class FreshetJson : public LineRecords {
+ public:
+  using LineRecords::LineRecords;
+
+ private:
+  absl::StatusOr<bool> Take(std::string_view line, ImportedPage* page) override {
+    record_.Clear();
+    const auto parsed = google::protobuf::util::JsonStringToMessage(
+        google::protobuf::StringPiece(line.data(), line.size()), &record_);
+    if (!parsed.ok()) {
+      return absl::InvalidArgumentError(
+          fmt::format("no PageRecord: {}", std::string(parsed.message()).substr(0, 120)));
+    }
+    if (record_.page().url().empty()) return absl::InvalidArgumentError("page.url: missing");
+    page->page = SettingsOf(record_.page());
+    page->whole = true;
+    page->recheck = record_.page().recheck_pending();
+    page->signals.assign(record_.page().pending_signals().begin(),
+                         record_.page().pending_signals().end());
+    Crawls crawls(record_.page());
+    const bool any = !record_.observations().empty();
+    page->history_left_out = any && options_.history && HasSignals(record_);
+    if (any && options_.history && !page->history_left_out) {
+      const v1::Observation& first = record_.observations(0);
+      // The crawl that the first was compared with.
+      if (first.has_elapsed()) crawls.Add(first.fetch_time() - first.elapsed(), true);
+      for (const v1::Observation& x : record_.observations()) {
+        crawls.Add(x.fetch_time(), x.changed());
+      }
+    }
+    crawls.Conclude();
+    page->results = crawls.Take();
+    return true;
+  }
+
+  v1::PageRecord record_;
+};
+
+// Rows of settings, and of what the last crawl found. Owner thread only.
+class FreshetRows : public RecordReader {
+ public:
+  FreshetRows(std::unique_ptr<ByteSource> bytes, const ImportOptions& options)
+      : options_(options), rows_(ReadRows(std::move(bytes), PageRowFormat())) {}
+
+  absl::StatusOr<bool> Next(ImportedPage* page) override {
+    Row row;
+    absl::StatusOr<bool> more = rows_->Next(&row);
+    if (!more.ok() || !*more) return more;
+    *page = {};
+    page->row = row.number;
+    const absl::Status status = Fill(row, page);
+    if (!status.ok()) return OfRow(row.number, status);
+    return true;
+  }
+
+ private:
+  absl::Status Fill(const Row& row, ImportedPage* page) const {
+    if (row.Find("url") == nullptr) return absl::InvalidArgumentError("url: missing");
+    page->page.set_crawl_id(options_.crawl_id);
+    v1::CrawlResult result;
+    uint64_t errors = 0;
+    for (const auto& [column, value] : row.fields) {
+      absl::Status status = SetPageField(column, value, &page->page);
+      if (status.ok() && column != "url" && column != "crawl_id") {
+        status = SetResultField(column, value, &result);
+      }
+      if (status.ok() && column == "consecutive_errors") {
+        status = Assign(ParseCount(value), [&](uint64_t x) { errors = x; });
+      }
+      if (!status.ok()) return Named(column, status);
+    }
+    return AddCrawl(std::move(result), errors, page);
+  }
+
+  // The last crawl, unless the row says nothing of it but its time.
+  absl::Status AddCrawl(v1::CrawlResult result, uint64_t errors, ImportedPage* page) const {
+    v1::PageSpec& spec = page->page;
+    const bool told = result.ByteSizeLong() > 0;
+    if (!told && errors == 0) return absl::OkStatus();
+    if (!spec.has_last_crawl_time() &&
+        (Fetched(result.outcome()) || !result.etag().empty() || !result.content_digest().empty())) {
+      return absl::InvalidArgumentError(
+          "last_crawl_time: missing, and there is a crawl to tell of");
+    }
+    if (errors > 255) return absl::InvalidArgumentError("consecutive_errors: more than 255");
+    // As of a page of the API, which is where the row comes from.
+    v1::Page known;
+    known.set_url(spec.url());
+    known.set_crawl_id(spec.crawl_id());
+    known.set_last_outcome(result.outcome());
+    if (spec.has_last_crawl_time()) *known.mutable_last_crawl_time() = spec.last_crawl_time();
+    if (result.has_http_status()) known.set_http_status(result.http_status());
+    if (result.has_last_modified()) *known.mutable_last_modified() = result.last_modified();
+    known.set_etag(result.etag());
+    known.set_content_digest(result.content_digest());
+    known.set_moved_to(result.moved_to());
+    known.set_consecutive_errors(static_cast<uint32_t>(errors));
+    // Failures are counted from here on, where nothing else is known of when they were.
+    known.mutable_first_seen_time()->set_seconds(absl::ToUnixSeconds(options_.now) - 300);
+    if (result.outcome() == v1::CRAWL_OUTCOME_UNSPECIFIED) {
+      known.set_last_outcome(v1::CRAWL_OUTCOME_CHANGED);
+    }
+    Crawls crawls(known);
+    crawls.Conclude();
+    page->results = crawls.Take();
+    spec.clear_last_crawl_time();
+    return absl::OkStatus();
+  }
+
+  const ImportOptions& options_;
+  std::unique_ptr<RowSource> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<RecordReader> ReadFreshetJson(std::unique_ptr<ByteSource> bytes,
+                                              const ImportOptions& options) {
+  return std::make_unique<FreshetJson>(std::move(bytes), options);
+}
+
+std::unique_ptr<RecordReader> ReadFreshetRows(std::unique_ptr<ByteSource> bytes,
+                                              const ImportOptions& options) {
+  return std::make_unique<FreshetRows>(std::move(bytes), options);
+}
+
+}  // namespace freshet::cli

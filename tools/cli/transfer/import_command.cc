@@ -1,0 +1,312 @@
+// import: pages of another server, of a table, or of another crawler.
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json.h"
+#include "tools/cli/table.h"
+#include "tools/cli/transfer/importer.h"
+#include "tools/cli/transfer/record_reader.h"
+#include "tools/cli/transfer/resume_state.h"
+
+namespace freshet::cli {
+namespace {
+
+// Pages that are sent before the next are read, and how large they may be together: what an import
+// needs of memory, and repeats after a crash.
+constexpr size_t kChunkPages = 8000;
+constexpr size_t kChunkBytes = size_t{16} << 20;
+
+struct ImportCommand {
+  std::vector<std::string> inputs;
+  ImportFormat format = ImportFormat::kAuto;
+  ImportOptions options;
+  std::string time_zone;
+  std::string resume;
+  bool dry_run = false;
+  bool no_history = false;
+};
+
+size_t BytesOf(const ImportedPage& page) {
+  size_t bytes = page.page.ByteSizeLong();
+  for (const v1::CrawlResult& result : page.results) bytes += result.ByteSizeLong();
+  return bytes;
+}
+
+// One run of the command. Owner thread only.
+class ImportRun {
+ public:
+  ImportRun(Session& session, const ImportCommand& command)
+      : session_(session),
+        command_(command),
+        progress_(session.progress_style(), "sent"),
+        importer_(session, progress_, state_.counts) {}
+
+  ExitCode Run() {
+    absl::Status status = LoadState();
+    if (!status.ok()) return session_.Fail(status);
+    if (state_.complete) {
+      session_.Note(fmt::format("{}: this import is complete", command_.resume));
+      return Conclude();
+    }
+    if (!command_.dry_run) status = session_.Connect();
+    if (!status.ok()) return session_.Fail(status);
+    for (size_t i = state_.input; i < command_.inputs.size(); ++i) {
+      const ExitCode code = TakeInput(i);
+      if (code != kAccepted) {
+        Summarise();
+        return code;
+      }
+    }
+    state_.complete = true;
+    status = SaveState();
+    if (!status.ok()) return session_.Fail(status);
+    return Conclude();
+  }
+
+ private:
+  absl::Status LoadState() {
+    if (command_.resume.empty()) return absl::OkStatus();
+    const auto loaded = LoadImportState(command_.resume);
+    if (!loaded.ok()) return loaded.status();
+    if (!*loaded) return absl::OkStatus();
+    state_ = **loaded;
+    if (state_.input >= command_.inputs.size() || command_.inputs[state_.input] != state_.name) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} is of another import: its input was {}", command_.resume, state_.name));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status SaveState() {
+    if (command_.resume.empty() || command_.dry_run) return absl::OkStatus();
+    return Save(state_, command_.resume);
+  }
+
+  absl::StatusOr<std::unique_ptr<RecordReader>> Open(const std::string& name) {
+    if (name == "-") {
+      return OpenRecords(ByteSource::FromDescriptor(session_.input()), command_.format,
+                         command_.options);
+    }
+    absl::StatusOr<std::unique_ptr<ByteSource>> bytes = ByteSource::Open(name);
+    if (!bytes.ok()) return bytes.status();
+    return OpenRecords(*std::move(bytes), command_.format, command_.options);
+  }
+
+  ExitCode TakeInput(size_t number) {
+    const std::string& name = command_.inputs[number];
+    const bool here = number == state_.input && state_.row > 0;
+    absl::StatusOr<std::unique_ptr<RecordReader>> reader = Open(name);
+    absl::Status status = reader.status();
+    ImportedPage page;
+    if (status.ok() && here) status = SkipTo(**reader, &page);
+    bool kept = page.row > 0;  // a page was read that is still to be sent
+    while (status.ok()) {
+      if (!kept) {
+        const absl::StatusOr<bool> more = (*reader)->Next(&page);
+        if (absl::IsInvalidArgument(more.status())) {
+          RefuseRecord(name, more.status());
+          continue;
+        }
+        status = more.status();
+        if (!more.ok() || !*more) break;
+      }
+      kept = false;
+      const bool full = chunk_.size() >= kChunkPages || chunk_bytes_ >= kChunkBytes;
+      // The pages of one row belong together: a row is what the next run goes on behind.
+      if (full && page.row != chunk_.back().row) {
+        const ExitCode code = SendChunk(number);
+        if (code != kAccepted) return code;
+      }
+      Keep(page);
+    }
+    const ExitCode code = SendChunk(number);
+    if (code != kAccepted || status.ok()) return code;
+    session_.Complain(fmt::format("{}: {}", ShowText(name), std::string(status.message())));
+    return kBadUsage;
+  }
+
+  // Passes what was acknowledged before. `page` is the first after that, if it had to be read.
+  absl::Status SkipTo(RecordReader& reader, ImportedPage* page) {
+    bool found = false;
+    while (true) {
+      const absl::StatusOr<bool> more = reader.Next(page);
+      if (absl::IsInvalidArgument(more.status())) continue;
+      if (!more.ok()) return more.status();
+      if (*more && page->row == state_.row) {
+        found = found || page->page.url() == state_.url;
+        continue;
+      }
+      if (*more && page->row < state_.row) continue;
+      if (!found) {
+        return absl::FailedPreconditionError(
+            fmt::format("not the input that {} is of: row {} is not {}", command_.resume,
+                        state_.row, ShowText(state_.url)));
+      }
+      if (!*more) page->row = 0;
+      return absl::OkStatus();
+    }
+  }
+
+  void RefuseRecord(const std::string& name, const absl::Status& status) {
+    ++state_.counts.refused;
+    progress_.Print(
+        fmt::format("freshet: {}: {}", ShowText(name),
+                    ShowText(std::string_view(status.message().data(), status.message().size()))));
+  }
+
+  void Keep(ImportedPage& page) {
+    if (command_.dry_run && session_.json()) PrintPage(page);
+    chunk_bytes_ += BytesOf(page);
+    chunk_.push_back(std::move(page));
+    page = {};
+  }
+
+  void PrintPage(const ImportedPage& page) const {
+    nlohmann::ordered_json object = {{"row", page.row}, {"page", ToJson(page.page)}};
+    object["results"] = nlohmann::json::array();
+    for (const v1::CrawlResult& result : page.results) object["results"].push_back(ToJson(result));
+    object["pending_signals"] = nlohmann::json::array();
+    for (const auto& pending : page.signals) object["pending_signals"].push_back(ToJson(pending));
+    object["recheck"] = page.recheck;
+    session_.out() << object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  }
+
+  ExitCode SendChunk(size_t number) {
+    if (chunk_.empty()) return kAccepted;
+    if (command_.dry_run) {
+      state_.counts.pages += chunk_.size();
+      for (const ImportedPage& page : chunk_) {
+        state_.counts.results += page.results.size();
+        state_.counts.histories_left_out += page.history_left_out;
+        for (const auto& pending : page.signals) state_.counts.signals += pending.signals();
+      }
+    } else {
+      const grpc::Status sent = importer_.Send(chunk_, command_.inputs[number]);
+      if (!sent.ok()) return Interrupted(sent);
+      state_.input = number;
+      state_.name = command_.inputs[number];
+      state_.row = chunk_.back().row;
+      state_.url = chunk_.back().page.url();
+    }
+    chunk_.clear();
+    chunk_bytes_ = 0;
+    const absl::Status saved = SaveState();
+    return saved.ok() ? kAccepted : session_.Fail(saved);
+  }
+
+  ExitCode Interrupted(const grpc::Status& status) const {
+    const ExitCode code = session_.Fail(status);
+    if (command_.resume.empty()) return code;
+    session_.Complain(fmt::format("to go on, run the same command again: {} knows how far it is",
+                                  command_.resume));
+    return code;
+  }
+
+  void Summarise() const {
+    const ImportCounts& counts = state_.counts;
+    if (session_.json() && command_.dry_run) return;
+    if (session_.json()) {
+      session_.out() << nlohmann::ordered_json({{"pages", counts.pages},
+                                                {"refused", counts.refused},
+                                                {"results", counts.results},
+                                                {"signals", counts.signals},
+                                                {"incomplete", counts.incomplete},
+                                                {"histories_left_out", counts.histories_left_out}})
+                            .dump()
+                     << '\n';
+      return;
+    }
+    session_.out() << fmt::format(
+        "{} {} {}, {} refused; with {} crawls and {} signals", ShowCount(counts.pages),
+        counts.pages == 1 ? "page" : "pages", command_.dry_run ? "would be imported" : "imported",
+        ShowCount(counts.refused), ShowCount(counts.results), ShowCount(counts.signals));
+    if (counts.incomplete > 0) {
+      session_.out() << fmt::format(", {} more refused", ShowCount(counts.incomplete));
+    }
+    session_.out() << '\n';
+    if (counts.histories_left_out > 0) {
+      session_.Note(
+          fmt::format("{} pages without the crawls before the last: signals that came "
+                      "between them cannot be imported",
+                      ShowCount(counts.histories_left_out)));
+    }
+  }
+
+  ExitCode Conclude() const {
+    Summarise();
+    return state_.counts.refused + state_.counts.incomplete > 0 ? kRefused : kAccepted;
+  }
+
+  Session& session_;
+  const ImportCommand& command_;
+  Progress progress_;
+  ImportState state_;
+  Importer importer_;
+  std::vector<ImportedPage> chunk_;
+  size_t chunk_bytes_ = 0;
+};
+
+ExitCode Import(Session& session, ImportCommand command) {
+  if (command.inputs.empty()) command.inputs = {"-"};
+  command.options.history = !command.no_history;
+  command.options.now = absl::FromChrono(std::chrono::system_clock::now());
+  absl::TimeZone zone;
+  if (!command.time_zone.empty()) {
+    if (!absl::LoadTimeZone(command.time_zone, &zone)) {
+      return session.Fail(absl::InvalidArgumentError(
+          fmt::format("--time-zone: '{}' is none that this machine knows", command.time_zone)));
+    }
+    command.options.zone = &zone;
+  }
+  return ImportRun(session, command).Run();
+}
+
+}  // namespace
+
+void AddImportCommand(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand(
+      "import", "Add pages with what is known of them: of an export, or of another crawler");
+  const auto options = std::make_shared<ImportCommand>();
+  static const std::map<std::string, ImportFormat> kFormats = {
+      {"auto", ImportFormat::kAuto},
+      {"freshet", ImportFormat::kFreshet},
+      {"urlfrontier", ImportFormat::kFrontier},
+      {"nutch", ImportFormat::kNutch},
+      {"stormcrawler", ImportFormat::kStorm}};
+  command->add_option("FILES", options->inputs,
+                      "Files, plain or gzip (- is standard input, as is none): what `freshet "
+                      "export` prints, rows of `freshet upsert`, JSON lines of a crawl frontier, "
+                      "dumps of Nutch's crawldb, StormCrawler's status index or table");
+  command->add_option("--format", options->format, "What they are (auto: told by the first line)")
+      ->transform(CLI::CheckedTransformer(kFormats))
+      ->default_str("auto");
+  command->add_option("--resume", options->resume,
+                      "File that keeps how far the import is: if it exists, go on there");
+  command->add_option("--crawl-id", options->options.crawl_id,
+                      "Namespace of pages that name none (DEFAULT)");
+  command->add_flag("--no-history", options->no_history,
+                    "Take the last crawl of each page alone, not those before it");
+  command->add_flag(
+      "--keep-dates", options->options.keep_dates,
+      "No crawl before the next fetch date of another crawler, where that is to come");
+  command->add_flag("--keep-intervals", options->options.keep_intervals,
+                    "The fetch interval of another crawler is the longest time between crawls");
+  command->add_flag("--skip-completed", options->options.skip_completed,
+                    "Leave out pages that another crawler would never fetch again");
+  command->add_option("--time-zone", options->time_zone,
+                      "Zone of dates that do not say theirs clearly, such as Europe/Paris");
+  command->add_flag("--dry-run", options->dry_run,
+                    "Send nothing; with --json, print what would be sent of each page");
+  command->callback([options, &action] {
+    action = [options](Session& session) { return Import(session, *options); };
+  });
+}
+
+}  // namespace freshet::cli

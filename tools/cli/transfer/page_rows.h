@@ -1,0 +1,21 @@
+// Pages as rows of a table: what `freshet export --format tsv` writes and `freshet import` reads.
+#ifndef FRESHET_TOOLS_CLI_TRANSFER_PAGE_ROWS_H_
+#define FRESHET_TOOLS_CLI_TRANSFER_PAGE_ROWS_H_
+
+#include <string>
+
+#include "freshet/v1/pages.pb.h"
+#include "tools/cli/rows.h"
+
+namespace freshet::cli {
+
+// The columns of pages and what the last crawl of each found.
+[[nodiscard]] const RowFormat& PageRowFormat();
+
+// The header, and the row of a page, in that order of columns and without a line's end.
+[[nodiscard]] std::string PageRowHeader();
+[[nodiscard]] std::string PageRow(const v1::Page& page);
+
+}  // namespace freshet::cli
+
+#endif  // FRESHET_TOOLS_CLI_TRANSFER_PAGE_ROWS_H_
