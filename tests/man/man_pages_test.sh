@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# man_pages_test.sh BIN_DIR: the manual page of each program has every command and every option that its --help has, in
+# their order, and no macro that groff complains about, where groff is there.
+set -uo pipefail
+bin=$1
+script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/tools/man/man_page.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export FRESHET_CONFIG='' XDG_CONFIG_HOME=/dev/null
+failures=0
+fail() {
+  printf 'man pages: %s\n' "$*"
+  failures=$((failures + 1))
+}
+
+# Option names of a help, or of a page, one a line.
+options_of_help() { awk '/^  -/ { print $1 }'; }
+options_of_page() { sed -n 's/^\\fB\(\(\\-[^ ]*\)\)\( .*\)\{0,1\}\\fR$/\1/p' | sed 's/\\-/-/g'; }
+commands_of() { awk '/^Subcommands:$/ { on = 1; next } /^$/ { on = 0 } on && /^  [^ ]/ { print $1 }'; }
+
+# All helps of a program in the order of its page.
+helps() {
+  local program=$1 command
+  shift
+  "$program" "$@" --help
+  while IFS= read -r command; do
+    [[ -z $command ]] || helps "$program" "$@" "$command"
+  done < <("$program" "$@" --help | commands_of)
+}
+
+for page in freshet:1 freshetd:8 freshet-sim:1 freshet-bench:1; do
+  name=${page%:*}
+  "$script" "$bin/$name" "${page#*:}" 1.2.3 >"$work/$name" || fail "$name: no page"
+  helps "$bin/$name" | options_of_help >"$work/help"
+  options_of_page <"$work/$name" >"$work/page"
+  [[ -s $work/help ]] || fail "$name: its help has no options"
+  diff "$work/help" "$work/page" || fail "$name: the page has other options than its help"
+  grep -q "^.TH ${name^^} ${page#*:} \"\" \"freshet 1.2.3\"" "$work/$name" || fail "$name: no title"
+  while IFS= read -r command; do
+    [[ -z $command ]] || grep -q "^.SH \".* ${command^^}\"$" "$work/$name" || fail "$name: no section of $command"
+  done < <("$bin/$name" --help | commands_of)
+  if command -v groff >/dev/null; then
+    groff -man -Tutf8 -ww "$work/$name" 2>&1 >/dev/null | grep -v 'adjust line' && fail "$name: groff complains"
+  fi
+  [[ $("$bin/$name" --version) == "$name "[0-9]*.[0-9]*.[0-9]* ]] || fail "$name: --version says $("$bin/$name" --version)"
+done
+((failures == 0)) && echo 'man pages: as the programs say'
+exit $((failures > 0))
