@@ -64,8 +64,10 @@ v1::ItemError FaultOf(const Status& status) {
   error.set_code(CodeOf(status, field));
   error.set_field(std::string(field));
   error.set_reason(std::move(reason));
-  // A crawl id that is full stays so until somebody removes pages or allows more.
-  const bool full = error.code() == v1::ERROR_CODE_RESOURCE_EXHAUSTED && field == "crawl_id";
+  // What is full for good has a field: a crawl id, a host or the server stays so until somebody
+  // removes pages or allows more. What is busy has none.
+  const bool full =
+      error.code() == v1::ERROR_CODE_RESOURCE_EXHAUSTED && (field == "crawl_id" || field == "url");
   if ((error.code() == v1::ERROR_CODE_RESOURCE_EXHAUSTED && !full) ||
       error.code() == v1::ERROR_CODE_UNAVAILABLE) {
     error.set_retryable(true);

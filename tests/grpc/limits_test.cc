@@ -130,6 +130,8 @@ TEST(Limits, OfHostsAndTheirPages) {
   EXPECT_EQ(ack.statuses(0).error().reason(), "a.test has 2 pages, the most that a host may have");
   EXPECT_EQ(ack.statuses(1).error().code(), v1::ERROR_CODE_RESOURCE_EXHAUSTED);
   EXPECT_THAT(ack.statuses(1).error().reason(), HasSubstr("there are 2 hosts"));
+  // Trying again does not help.
+  for (const v1::ItemStatus& status : ack.statuses()) EXPECT_FALSE(status.error().retryable());
   // They are counted again after a start, and room that is made is used.
   server.Restart();
   const v1::BatchAck again = server.Upsert(PagesOf({"http://c.test/1", "http://b.test/1"}));

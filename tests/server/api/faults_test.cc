@@ -21,6 +21,12 @@ TEST(Faults, SplitsFieldsOffStatuses) {
   error = FaultOf(MakeStatus(absl::StatusCode::kResourceExhausted, "full"));
   EXPECT_TRUE(error.retryable());
   EXPECT_EQ(error.retry_after().seconds(), 1);
+  // A host or crawl id that is full stays so.
+  for (const char* field : {"url", "crawl_id"}) {
+    error = FaultOf(MakeStatus(absl::StatusCode::kResourceExhausted, "{}: is full", field));
+    EXPECT_FALSE(error.retryable()) << field;
+    EXPECT_FALSE(error.has_retry_after()) << field;
+  }
   EXPECT_EQ(GrpcStatusOf(NotFound("url: gone")).error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(GrpcStatusOf(InvalidArgument("url: bad")).error_message(), "url: bad");
 }
