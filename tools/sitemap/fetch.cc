@@ -97,6 +97,7 @@ class Hop {
     Set(curl, CURLOPT_URL, url.text.c_str());
     Set(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     Set(curl, CURLOPT_USERAGENT, options_.user_agent.c_str());
+    if (!options_.ca_file.empty()) Set(curl, CURLOPT_CAINFO, options_.ca_file.c_str());
     // What is compressed on its way only; a document that is a gzip file stays one.
     Set(curl, CURLOPT_ACCEPT_ENCODING, "gzip");
     if (!request.etag.empty()) AddHeader("If-None-Match: " + request.etag);

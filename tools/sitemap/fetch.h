@@ -29,6 +29,7 @@ inline constexpr Duration kMaxRetryAfter = Duration::Days(1);
 
 struct FetchOptions {
   std::string user_agent;
+  std::string ca_file;  // PEM of who signs the certificates of sites; empty: whom the system trusts
   Duration connect_timeout = Duration::Seconds(10);
   Duration timeout = Duration::Seconds(60);  // of the whole, redirects included
   // Whether an address is one that anybody can reach.

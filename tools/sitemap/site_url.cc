@@ -39,7 +39,9 @@ absl::StatusOr<SiteUrl> ParseSiteUrl(const std::string& text) {
   curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
   SiteUrl site;
   site.text = Part(url, CURLUPART_URL);
-  site.host = absl::AsciiStrToLower(Part(url, CURLUPART_HOST));
+  // Names that are not ASCII have one form that is, in which they are looked up and compared.
+  const std::string host = Part(url, CURLUPART_HOST, CURLU_PUNYCODE);
+  site.host = absl::AsciiStrToLower(host.empty() ? Part(url, CURLUPART_HOST) : host);
   const std::string port = Part(url, CURLUPART_PORT, CURLU_NO_DEFAULT_PORT);
   site.origin = fmt::format("{}://{}{}{}", scheme, site.host, port.empty() ? "" : ":", port);
   site.is_root = Part(url, CURLUPART_PATH) == "/" && Part(url, CURLUPART_QUERY).empty();

@@ -12,7 +12,7 @@ namespace freshet::sitemap {
 struct SiteUrl {
   std::string text;      // the whole, without fragment
   std::string origin;    // scheme, host and port, without a slash at the end
-  std::string host;      // in lower case, without port; IPv6 in brackets
+  std::string host;      // in lower case, without port; IPv6 in brackets, other names in ASCII
   bool is_root = false;  // names the site alone: no path, no query
 };
 
