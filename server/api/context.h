@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/base/units.h"
+#include "freshet/version.h"
 #include "server/api/call_stats.h"
 #include "server/api/stream.h"
 #include "server/auth/authoriser.h"
@@ -27,7 +28,7 @@
 
 namespace freshet {
 
-inline constexpr const char* kVersion = "0.1.0";
+inline constexpr const char* kVersion = FRESHET_VERSION;
 
 // Counts of items that never reach a shard, or whose fate only the handlers know. Thread-safe.
 struct HandlerCounters {

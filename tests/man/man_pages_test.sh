@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # man_pages_test.sh BIN_DIR: the manual page of each program has every command and every option that its --help has, in
-# their order, and no macro that groff complains about, where groff is there.
+# their order, and no macro that groff complains about, where groff is there. All programs are of one version.
 set -uo pipefail
 bin=$1
 script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/tools/man/man_page.sh
@@ -42,7 +42,10 @@ for page in freshet:1 freshetd:8 freshet-sim:1 freshet-bench:1; do
   if command -v groff >/dev/null; then
     groff -man -Tutf8 -ww "$work/$name" 2>&1 >/dev/null | grep -v 'adjust line' && fail "$name: groff complains"
   fi
-  [[ $("$bin/$name" --version) == "$name "[0-9]*.[0-9]*.[0-9]* ]] || fail "$name: --version says $("$bin/$name" --version)"
+done
+version=$("$bin/freshet" --version)
+for name in freshet freshetd freshet-sim freshet-bench freshet-demo; do
+  [[ $("$bin/$name" --version) == "$name ${version#freshet }" ]] || fail "$name: --version says $("$bin/$name" --version)"
 done
 ((failures == 0)) && echo 'man pages: as the programs say'
 exit $((failures > 0))
