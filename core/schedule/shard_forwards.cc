@@ -104,9 +104,19 @@ std::vector<CrawlStatus> ShardState::CrawlsWithTerms() const {
 std::vector<std::string> ShardState::TakeEmptied() { return std::exchange(impl_->emptied, {}); }
 
 StatusOr<HostStatus> ShardState::DescribeHost(const std::string& host, Instant now) const {
-  const std::optional<HostId> id = impl_->hosts.Find(host);
-  if (!id) return NotFound("host: {} has no page", host);
-  return impl_->Describe(*id, now);
+  if (const std::optional<HostId> id = impl_->hosts.Find(host)) return impl_->Describe(*id, now);
+  // Nothing is known of it, but what its rule says holds from its first page on.
+  const ShardOptions& options = impl_->options;
+  const HostRule* rule = options.host_rules == nullptr ? nullptr : options.host_rules->Find(host);
+  if (rule == nullptr) return NotFound("host: {} has no page", host);
+  HostGate alone(impl_->hosts.defaults(), options.host_backoff.quiet, options.host_rules,
+                 options.max_crawl_delay);
+  const HostId id = alone.Intern(host);
+  return HostStatus{.record = alone.record(id),
+                    .terms = alone.TermsOf(id),
+                    .rule = rule->name,
+                    .group = alone.GroupOf(id),
+                    .allowed_at = alone.AllowedAt(id, now)};
 }
 
 uint32_t ShardState::ListHosts(const HostQuery& query, uint32_t first, size_t most, Instant now,

@@ -112,6 +112,28 @@ class HostTermsTest : public testing::Test {
   std::unique_ptr<MemoryShard> shard_;
 };
 
+TEST_F(HostTermsTest, ARuleIsToldOfAHostWithoutPages) {
+  ShardOptions options;
+  options.host_rules = RulesOf({{.name = "slow",
+                                 .suffix = "slow.test",
+                                 .min_delay = Duration::Seconds(7),
+                                 .group = GroupTerms{.min_delay = Duration::Seconds(2)}}});
+  Start(options);
+  const HostStatus status = Host("www.slow.test");
+  EXPECT_EQ(status.record.host, "www.slow.test");
+  EXPECT_EQ(status.rule, "slow");
+  EXPECT_EQ(status.terms.min_delay.value, Duration::Seconds(7));
+  EXPECT_EQ(status.terms.min_delay.origin, TermOrigin::kRule);
+  ASSERT_NE(status.group, nullptr);
+  EXPECT_EQ(status.group->terms.min_delay, Duration::Seconds(2));
+  EXPECT_EQ(status.pages, 0U);
+  // And it is not known for having been asked for; nor is one that no rule matches told of.
+  EXPECT_TRUE(absl::IsNotFound(shard_->state().DescribeHost("fast.test", At(0)).status()));
+  Add("www.slow.test/1");
+  EXPECT_EQ(Host("www.slow.test").pages, 1U);
+  EXPECT_EQ(Host("www.slow.test").terms, status.terms);
+}
+
 // Through the whole cycle: workers that report, return and say nothing, hosts with and without a
 // cap, hours that end while pages are ready.
 TEST_F(HostTermsTest, NoHostGetsMoreThanItsCapNorOutsideItsHours) {
