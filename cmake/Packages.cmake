@@ -1,0 +1,84 @@
+# What is installed where, and the Debian packages that CPack makes of it: freshet-server has the daemon, its unit and
+# its configuration, freshet-client what people and scripts use. `./dev packages` builds both.
+include(GNUInstallDirs)
+set(FRESHET_PACKAGER "Freshet maintainers <freshet@packages.example>" CACHE STRING "Name and address in packages")
+
+install(TARGETS freshetd RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
+install(TARGETS freshet freshet-sim RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT client)
+install(FILES deploy/freshet.service DESTINATION lib/systemd/system COMPONENT server)
+# Where administrators look, whatever the prefix.
+install(FILES deploy/debian/freshet.yaml DESTINATION /etc/freshet COMPONENT server)
+install(FILES deploy/freshet.example.yaml DESTINATION share/doc/freshet-server/examples COMPONENT server)
+
+# Everything that a package has and a build must have made.
+add_custom_target(freshet_shipped DEPENDS freshetd freshet freshet-sim)
+foreach(made freshet_completions freshet_manuals)
+  if(TARGET ${made})
+    add_dependencies(freshet_shipped ${made})
+  endif()
+endforeach()
+
+# The time of what is made anew by each build, so that the same sources make the same packages.
+set(epoch $ENV{SOURCE_DATE_EPOCH})
+if(NOT epoch)
+  execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --format=%ct
+    OUTPUT_VARIABLE epoch OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(NOT epoch)
+  string(TIMESTAMP epoch %s UTC)
+endif()
+set(documents ${PROJECT_BINARY_DIR}/packages)
+file(MAKE_DIRECTORY ${documents})
+execute_process(COMMAND date --utc --rfc-email "--date=@${epoch}" OUTPUT_VARIABLE date
+  OUTPUT_STRIP_TRAILING_WHITESPACE)
+configure_file(deploy/debian/changelog.in ${documents}/changelog @ONLY)
+configure_file(CHANGELOG.md ${documents}/CHANGELOG.md COPYONLY)
+execute_process(COMMAND gzip -9nkf ${documents}/changelog ${documents}/CHANGELOG.md COMMAND_ERROR_IS_FATAL ANY)
+foreach(component server client)
+  install(FILES deploy/debian/copyright ${documents}/changelog.gz ${documents}/CHANGELOG.md.gz
+    DESTINATION share/doc/freshet-${component} COMPONENT ${component})
+endforeach()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME freshet)
+set(CPACK_PACKAGE_CONTACT "${FRESHET_PACKAGER}")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL server client)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/PackageTimes.cmake)
+set(CPACK_FRESHET_EPOCH ${epoch})
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+# What the programs link decides what their packages depend on.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+
+set(CPACK_DEBIAN_SERVER_PACKAGE_NAME freshet-server)
+set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS adduser)
+set(CPACK_DEBIAN_SERVER_PACKAGE_RECOMMENDS freshet-client)
+set(CPACK_COMPONENT_SERVER_DESCRIPTION "recrawl scheduler: which page to fetch next
+Freshet decides which known URL a crawler should fetch again next. It learns
+how often each page changes and how far each source of change signals can be
+trusted, and hands out the page whose crawl is worth most, at a constant rate,
+to any number of fetch workers over gRPC.
+
+This package has the server. It listens on the loopback address alone until it
+is configured otherwise.")
+foreach(script postinst prerm postrm conffiles)
+  configure_file(deploy/debian/server.${script} ${documents}/server/${script} COPYONLY)
+  list(APPEND CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${documents}/server/${script})
+endforeach()
+
+set(CPACK_DEBIAN_CLIENT_PACKAGE_NAME freshet-client)
+set(CPACK_DEBIAN_CLIENT_PACKAGE_SUGGESTS freshet-server)
+set(CPACK_COMPONENT_CLIENT_DESCRIPTION "command line and simulator of the Freshet recrawl scheduler
+Freshet decides which known URL a crawler should fetch again next.
+
+This package has freshet, which adds and explains pages, takes assignments,
+reports results and operates a server, with completion for bash and zsh; and
+freshet-sim, which says what a crawl rate would buy on one's own pages.")
+include(CPack)
