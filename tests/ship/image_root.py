@@ -33,6 +33,8 @@ class Container:
     def __init__(self, image, volume, arguments=None, program=None, etc=None):
         """`arguments` are instead of CMD, `program` instead of both, `etc` is mounted at /etc/freshet."""
         self.image, self.volume = image, volume
+        # Engines write this file, too.
+        (image.root / "etc/hosts").write_text("127.0.0.1 localhost\n")
         root, mounted = str(image.root), str(image.inside(image.volumes[0]))
         if not volume.exists():
             # As a new volume, with what the image has there and its owner.

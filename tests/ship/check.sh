@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Looks at what deploys Freshet, without deploying it: usage: check.sh dockerfile|compose|kubernetes|unit|configs BIN_DIR
+# Exit code 77: what it is looked at with is not here, and no package registry answers.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+repository=$(cd "$here/../.." && pwd)
+bin=${2:-}
+cd "$repository"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# The exposure level that systemd counts together, from 0 to 10, times ten: 12 when this was written.
+worst_exposure=15
+
+# python ARGUMENTS: the interpreter of the environment, made if need be.
+python() {
+  local venv
+  venv=$("$here/venv.sh") || exit $?
+  "$venv/bin/python3" "$@"
+}
+
+check_dockerfile() {
+  local venv
+  venv=$("$here/venv.sh") || exit $?
+  "$venv/bin/hadolint" --no-color Dockerfile
+}
+
+check_compose() { python "$here/manifests.py" compose; }
+
+check_kubernetes() {
+  local manifests=() manifest version
+  for manifest in deploy/k8s/*.yaml; do
+    # Neither is a resource of Kubernetes.
+    [[ $manifest == */kustomization.yaml || $manifest == */freshet.yaml ]] || manifests+=("$manifest")
+  done
+  # The newest version, and the oldest that has everything that is used.
+  for version in 1.27 1.37; do
+    python -m kubernetes_validate --quiet --strict --kubernetes-version "$version" "${manifests[@]}"
+  done
+  python "$here/manifests.py" kubernetes
+}
+
+check_unit() {
+  command -v systemd-analyze >/dev/null || { echo 'SKIPPED: needs systemd-analyze, of the package systemd' >&2 && exit 77; }
+  # The program need not be installed here.
+  sed 's|^ExecStart=/usr/bin/freshetd |ExecStart=/bin/true |' deploy/freshet.service >"$scratch/freshet.service"
+  local said
+  said=$(systemd-analyze verify --man=no "$scratch/freshet.service" 2>&1) || { echo "$said" && exit 1; }
+  [[ -z $said ]] || { echo "$said" && exit 1; }
+  systemd-analyze security --offline=true --threshold="$worst_exposure" "$scratch/freshet.service" >"$scratch/said" 2>&1 || {
+    cat "$scratch/said" && exit 1
+  }
+  tail -n 1 "$scratch/said"
+}
+
+# freshetd takes what is shipped as its configuration: it goes on to the store, which is not there. Bad usage is 2.
+check_configs() {
+  local config code
+  for config in deploy/debian/freshet.yaml deploy/k8s/freshet.yaml; do
+    code=0
+    "$bin/freshetd" --config "$config" --data-dir "$scratch/none" --verify >"$scratch/said" 2>&1 || code=$?
+    ((code == 1)) || { echo "$config: exit code $code" && cat "$scratch/said" && exit 1; }
+  done
+}
+
+case ${1:-} in
+  dockerfile | compose | kubernetes | unit | configs) "check_$1" ;;
+  *) echo 'usage: check.sh dockerfile|compose|kubernetes|unit|configs [BIN_DIR]' >&2 && exit 2 ;;
+esac

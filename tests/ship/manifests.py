@@ -1,0 +1,126 @@
+"""What no schema says of the files in deploy/: that they fit together.
+
+usage: manifests.py compose|kubernetes
+"""
+
+import pathlib
+import re
+import sys
+
+import yaml
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+SUFFIXES = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+problems = []
+
+
+def expect(holds, problem):
+    if not holds:
+        problems.append(problem)
+
+
+def seconds(duration):
+    number, unit = re.fullmatch(r"([0-9.]+)(ms|s|m|h)", duration).groups()
+    return float(number) * SUFFIXES[unit]
+
+
+def interpolated(text):
+    """As Compose does it where nothing is set in the environment."""
+    return re.sub(r"\$\{[A-Z_]+:-([^}]*)\}", r"\1", text)
+
+
+def check_compose():
+    from compose_spec import PyCompose
+
+    text = interpolated((DEPLOY / "compose.yml").read_text())
+    try:
+        PyCompose.from_yaml(text)
+    except ValueError as error:
+        expect(False, f"deploy/compose.yml: {error}")
+        return
+    compose = yaml.safe_load(text)
+    for name, service in compose["services"].items():
+        image = service["image"]
+        expect(":" in image and not image.endswith(":latest"), f"{name}: image {image} has no version")
+        for port in service.get("ports", []):
+            expect(port.startswith("127.0.0.1:"), f"{name}: port {port} is open to other machines")
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            if not source.startswith("."):
+                expect(source in compose["volumes"], f"{name}: volume {source} is not declared")
+
+
+def is_exact(labels, wanted):
+    return all(labels.get(key) == value for key, value in wanted.items())
+
+
+def check_pod(pod, documents, config):
+    """The pod of the StatefulSet against the configuration that it mounts and what else there is."""
+    container = pod["spec"]["containers"][0]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    expect(config["listen"] == f"0.0.0.0:{ports['grpc']}", "port grpc is not where freshetd listens")
+    expect(config["http_listen"] == f"0.0.0.0:{ports['https']}", "port https is not where freshetd listens")
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        get = container[probe]["httpGet"]
+        expect(get["port"] in ports and get["scheme"] == "HTTPS", f"{probe}: asks at no port of the pod, or not by TLS")
+    grace = pod["spec"]["terminationGracePeriodSeconds"]
+    expect(grace >= seconds(config["shutdown"]["grace"]) + 30, "the pod is killed before it has stopped")
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    given = {volume["name"] for volume in pod["spec"]["volumes"]} | {"data"}
+    expect(set(mounts) == given, f"mounted {sorted(mounts)}, there are {sorted(given)}")
+    expect(config["tls"]["certificate"] == mounts["tls"] + "/tls.crt", "the certificate is not where it is mounted")
+    expect(config["tls"]["key"] == mounts["tls"] + "/tls.key", "the key is not where it is mounted")
+    expect(config["auth"]["file"].startswith(mounts["auth"] + "/"), "the auth file is not where it is mounted")
+    expect(pod["spec"]["serviceAccountName"] in documents["ServiceAccount"], "the service account is not there")
+    for service in documents["Service"].values():
+        expect(is_exact(pod["metadata"]["labels"], service["spec"]["selector"]), "a service selects no pod")
+        for port in service["spec"]["ports"]:
+            expect(ports.get(port["targetPort"]) == port["port"], f"a service leads to port {port}")
+    for kind in ("NetworkPolicy", "PodDisruptionBudget"):
+        spec = documents[kind]["freshet"]["spec"]
+        selector = spec.get("podSelector") or spec["selector"]
+        expect(is_exact(pod["metadata"]["labels"], selector["matchLabels"]), f"the {kind} selects no pod")
+
+
+def check_restricted(pod):
+    """What the namespace enforces, and a root file system that cannot be written."""
+    context = pod["spec"]["securityContext"]
+    expect(context["runAsNonRoot"] and context["runAsUser"] != 0, "the pod may run as root")
+    expect(context["seccompProfile"]["type"] == "RuntimeDefault", "the pod has no seccomp profile")
+    for container in pod["spec"]["containers"]:
+        own = container["securityContext"]
+        expect(own["allowPrivilegeEscalation"] is False, "the container may gain privileges")
+        expect(own["readOnlyRootFilesystem"] is True, "the container may write its root file system")
+        expect(own["capabilities"] == {"drop": ["ALL"]}, "the container has capabilities")
+
+
+def check_kubernetes():
+    folder = DEPLOY / "k8s"
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    resources = kustomization["resources"]
+    configs = kustomization["configMapGenerator"][0]["files"]
+    there = {path.name for path in folder.iterdir()} - {"kustomization.yaml"}
+    expect(
+        there == set(resources + configs), f"kustomization.yaml names {resources + configs}, there are {sorted(there)}"
+    )
+    documents = {}
+    for name in resources:
+        for document in yaml.safe_load_all((folder / name).read_text()):
+            documents.setdefault(document["kind"], {})[document["metadata"]["name"]] = document
+    expect(kustomization["namespace"] in documents["Namespace"], "the namespace is not there")
+    stateful = documents["StatefulSet"]["freshet"]["spec"]
+    pod = stateful["template"]
+    expect(stateful["replicas"] == 1, "a store has one owner")
+    expect(stateful["serviceName"] in documents["Service"], "the headless service is not there")
+    expect(is_exact(pod["metadata"]["labels"], stateful["selector"]["matchLabels"]), "the set selects no pod")
+    claims = [claim["metadata"]["name"] for claim in stateful["volumeClaimTemplates"]]
+    expect(claims == ["data"], "the volume of the store is not claimed")
+    check_pod(pod, documents, yaml.safe_load((folder / "freshet.yaml").read_text()))
+    check_restricted(pod)
+    expect(kustomization["images"][0]["name"] == pod["spec"]["containers"][0]["image"], "the image has another name")
+
+
+{"compose": check_compose, "kubernetes": check_kubernetes}[sys.argv[1]]()
+for problem in problems:
+    print(problem, file=sys.stderr)
+sys.exit(1 if problems else 0)
