@@ -30,7 +30,7 @@ struct LimitInForce {
   std::string name;  // the key, without `limits.`
   double most = 0;   // seconds of spans
 };
-// What holds, in the order of docs/operations.md; limits that are switched off are left out.
+// What holds, in the order of docs/limits.md; limits that are switched off are left out.
 [[nodiscard]] std::vector<LimitInForce> LimitsOf(const ServerConfig& config);
 
 }  // namespace freshet
