@@ -46,7 +46,9 @@ def check_compose():
             expect(port.startswith("127.0.0.1:"), f"{name}: port {port} is open to other machines")
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
-            if not source.startswith("."):
+            if source.startswith("."):
+                expect((DEPLOY / source).is_dir(), f"{name}: deploy/{source} is not there")
+            else:
                 expect(source in compose["volumes"], f"{name}: volume {source} is not declared")
 
 
