@@ -17,7 +17,7 @@ namespace freshet::storage {
 //
 // What is in tables, and the first row of the oldest log, is looked at: new databases and
 // migrations put the format there. A database that cannot be read is OK here; opening it says why.
-// Costs some milliseconds. Thread-safe.
+// Costs a reading of the manifest, and of the ends of a few tables. Thread-safe.
 [[nodiscard]] Status CheckFormats(const std::string& dir, const StoreOptions& options);
 
 // The same for the database of the crawl frontier alone, in its own directory.
