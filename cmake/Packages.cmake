@@ -12,7 +12,7 @@ install(FILES deploy/freshet.example.yaml DESTINATION share/doc/freshet-server/e
 
 # Everything that a package has and a build must have made.
 add_custom_target(freshet_shipped DEPENDS freshetd freshet freshet-sim)
-foreach(made freshet_completions freshet_manuals)
+foreach(made freshet_completions freshet_man_pages)
   if(TARGET ${made})
     add_dependencies(freshet_shipped ${made})
   endif()
