@@ -2,13 +2,19 @@
 
 #include <curl/curl.h>
 #include <fmt/format.h>
+#include <unicode/uidna.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 
 #include "absl/strings/ascii.h"
 
 namespace freshet::sitemap {
 namespace {
+
+// Longer ones are none.
+constexpr size_t kMaxHostBytes = 512;
 
 using Parser = std::unique_ptr<CURLU, decltype(&curl_url_cleanup)>;
 
@@ -17,6 +23,29 @@ std::string Part(const Parser& url, CURLUPart part, unsigned flags = 0) {
   if (curl_url_get(url.get(), part, &text, flags) != CURLUE_OK) return "";
   const std::unique_ptr<char, decltype(&curl_free)> owner(text, curl_free);
   return text;
+}
+
+// Names that are not ASCII have one form that is, in which they are looked up and compared, as
+// browsers have it (UTS 46). Libcurl's own conversion depends on the locale.
+std::string AsciiHost(const std::string& host) {
+  const bool ascii = std::all_of(host.begin(), host.end(),
+                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (ascii) return absl::AsciiStrToLower(host);
+  UErrorCode code = U_ZERO_ERROR;
+  constexpr uint32_t kAsBrowsers =
+      UIDNA_CHECK_BIDI | UIDNA_CHECK_CONTEXTJ | UIDNA_NONTRANSITIONAL_TO_ASCII;
+  static const UIDNA* const idna = uidna_openUTS46(kAsBrowsers, &code);
+  std::string name(kMaxHostBytes, '\0');
+  UIDNAInfo info = UIDNA_INFO_INITIALIZER;
+  const int32_t size =
+      idna == nullptr
+          ? 0
+          : uidna_nameToASCII_UTF8(idna, host.data(), static_cast<int32_t>(host.size()),
+                                   name.data(), static_cast<int32_t>(name.size()), &info, &code);
+  // What has no such form is a host of its own, which nobody finds.
+  if (U_FAILURE(code) != 0 || info.errors != 0 || size <= 0) return host;
+  name.resize(static_cast<size_t>(size));
+  return name;
 }
 
 }  // namespace
@@ -38,10 +67,9 @@ absl::StatusOr<SiteUrl> ParseSiteUrl(const std::string& text) {
   }
   curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0);
   SiteUrl site;
+  site.host = AsciiHost(Part(url, CURLUPART_HOST));
+  curl_url_set(url.get(), CURLUPART_HOST, site.host.c_str(), 0);
   site.text = Part(url, CURLUPART_URL);
-  // Names that are not ASCII have one form that is, in which they are looked up and compared.
-  const std::string host = Part(url, CURLUPART_HOST, CURLU_PUNYCODE);
-  site.host = absl::AsciiStrToLower(host.empty() ? Part(url, CURLUPART_HOST) : host);
   const std::string port = Part(url, CURLUPART_PORT, CURLU_NO_DEFAULT_PORT);
   site.origin = fmt::format("{}://{}{}{}", scheme, site.host, port.empty() ? "" : ":", port);
   site.is_root = Part(url, CURLUPART_PATH) == "/" && Part(url, CURLUPART_QUERY).empty();
