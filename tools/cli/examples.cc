@@ -44,7 +44,7 @@ constexpr std::array kPageExamples = {
     Example{"freshet import",
             "  freshet import --resume import.state pages.jsonl.gz\n"
             "  freshet import --dry-run --json crawldb/part-r-00000\n"
-            "  elasticdump --input=http://localhost:9200/status --output='$' | freshet import\n"},
+            "  freshet import --format stormcrawler status.jsonl.gz\n"},
     Example{"freshet next",
             "  freshet next\n"
             "  freshet next 10 --wait 30s --worker fetcher-1 --json\n"

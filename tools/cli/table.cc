@@ -81,11 +81,12 @@ void Table::Print(const std::vector<std::string>& cells) {
     const bool right = columns_[i].align == Align::kRight;
     const std::string cell = terminal_columns_ == 0 || right ? cells[i] : Cut(cells[i], widths_[i]);
     const size_t width = DisplayWidth(cell);
-    const std::string padding(widths_[i] > width ? widths_[i] - width : 0, ' ');
     const bool last = i + 1 == cells.size();
-    if (right) line += padding;
+    // The last column may have room without end.
+    const size_t missing = (right || !last) && widths_[i] > width ? widths_[i] - width : 0;
+    if (right) line.append(missing, ' ');
     line += cell;
-    if (!right && !last) line += padding;
+    if (!right) line.append(missing, ' ');
     if (!last) line += kBetween;
   }
   out_ << line << '\n';

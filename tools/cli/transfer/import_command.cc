@@ -25,13 +25,23 @@ constexpr size_t kChunkBytes = size_t{16} << 20;
 
 struct ImportCommand {
   std::vector<std::string> inputs;
-  ImportFormat format = ImportFormat::kAuto;
+  std::string format = "auto";
   ImportOptions options;
   std::string time_zone;
   std::string resume;
   bool dry_run = false;
   bool no_history = false;
 };
+
+ImportFormat FormatNamed(const std::string& name) {
+  static const std::map<std::string, ImportFormat> kFormats = {
+      {"freshet", ImportFormat::kFreshet},
+      {"nutch", ImportFormat::kNutch},
+      {"stormcrawler", ImportFormat::kStorm},
+      {"urlfrontier", ImportFormat::kFrontier}};
+  const auto it = kFormats.find(name);
+  return it == kFormats.end() ? ImportFormat::kAuto : it->second;
+}
 
 size_t BytesOf(const ImportedPage& page) {
   size_t bytes = page.page.ByteSizeLong();
@@ -90,13 +100,13 @@ class ImportRun {
   }
 
   absl::StatusOr<std::unique_ptr<RecordReader>> Open(const std::string& name) {
+    const ImportFormat format = FormatNamed(command_.format);
     if (name == "-") {
-      return OpenRecords(ByteSource::FromDescriptor(session_.input()), command_.format,
-                         command_.options);
+      return OpenRecords(ByteSource::FromDescriptor(session_.input()), format, command_.options);
     }
     absl::StatusOr<std::unique_ptr<ByteSource>> bytes = ByteSource::Open(name);
     if (!bytes.ok()) return bytes.status();
-    return OpenRecords(*std::move(bytes), command_.format, command_.options);
+    return OpenRecords(*std::move(bytes), format, command_.options);
   }
 
   ExitCode TakeInput(size_t number) {
@@ -274,19 +284,15 @@ void AddImportCommand(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "import", "Add pages with what is known of them: of an export, or of another crawler");
   const auto options = std::make_shared<ImportCommand>();
-  static const std::map<std::string, ImportFormat> kFormats = {
-      {"auto", ImportFormat::kAuto},
-      {"freshet", ImportFormat::kFreshet},
-      {"urlfrontier", ImportFormat::kFrontier},
-      {"nutch", ImportFormat::kNutch},
-      {"stormcrawler", ImportFormat::kStorm}};
   command->add_option("FILES", options->inputs,
                       "Files, plain or gzip (- is standard input, as is none): what `freshet "
                       "export` prints, rows of `freshet upsert`, JSON lines of a crawl frontier, "
                       "dumps of Nutch's crawldb, StormCrawler's status index or table");
-  command->add_option("--format", options->format, "What they are (auto: told by the first line)")
-      ->transform(CLI::CheckedTransformer(kFormats))
-      ->default_str("auto");
+  command
+      ->add_option("--format", options->format,
+                   "What they are; auto: told by the first line of each")
+      ->check(CLI::IsMember({"auto", "freshet", "nutch", "stormcrawler", "urlfrontier"}))
+      ->capture_default_str();
   command->add_option("--resume", options->resume,
                       "File that keeps how far the import is: if it exists, go on there");
   command->add_option("--crawl-id", options->options.crawl_id,
