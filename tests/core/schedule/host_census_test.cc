@@ -43,6 +43,7 @@ TEST_F(HostCensusTest, EachHostIsCountedOnceByWhatHoldsIt) {
 
 TEST_F(HostCensusTest, AHostWaitsForItsGroup) {
   auto group = std::make_shared<HostGroup>();
+  group->name = "shared";
   group->terms = {.min_delay = Duration::Seconds(60)};
   const HostId first = Add({.host = "a.test"});
   const HostId second = Add({.host = "b.test"});
