@@ -67,7 +67,7 @@ class Scrape(unittest.TestCase):
         root = Path(cls.directory.name)
         command = [BIN / "freshetd", "--data-dir", root / "data", "--listen", "127.0.0.1:0"]
         command += ["--http-listen", "127.0.0.1:0", "--crawl-rate", str(RATE), "--config", root / "freshetd.yaml"]
-        (root / "freshetd.yaml").write_text("durability: none\nepochs: {interval: 1s}\npoliteness: {min_delay: 0s}\n")
+        (root / "freshetd.yaml").write_text("durability: none\nepochs: {interval: 1s}\npoliteness: {min_delay: 0s, min_page_interval: 0s}\n")
         server = Running(command, "stdout", r"ready grpc=(\S+) http=(\S+)")
         cls.addClassCleanup(server.stop)
         cls.grpc, cls.http = server.found.groups()
@@ -112,7 +112,7 @@ class Scrape(unittest.TestCase):
                     for i, page in enumerate(pages)
                 )
                 cls.cli("report", stdin=results)
-                cls.cli("signal", stdin="url\tsource\n" + "".join(f"{page['url']}\tcdn\n" for page in pages[:2]))
+                cls.cli("signal", stdin="url\tsource\n" + "".join(f"{page['url']}\tcdn\n" for page in pages))
         except Exception as error:
             cls.errors.append(error)
 
