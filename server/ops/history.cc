@@ -60,6 +60,7 @@ void History::PutAside(const Status& why) {
 }
 
 void History::Add(Instant now, const Figures& figures) {
+  if (figures.empty()) return;
   const MutexLock lock(mutex_);
   const int64_t second = SecondOf(now);
   rings_.Add(second, figures);
@@ -121,8 +122,9 @@ HistoryWindow History::Read(Instant now, int64_t window, int64_t since) const {
   while (first != rows.begin() && std::prev(first)->at > after) --first;
   out.rows.assign(first, rows.end());
   if (level == 0) return out;
-  HistoryRow unfinished = rings_.Unfinished(level);
-  if (unfinished.at > after) out.rows.push_back(std::move(unfinished));
+  for (HistoryRow& row : rings_.Unfinished(level)) {
+    if (row.at > after) out.rows.push_back(std::move(row));
+  }
   return out;
 }
 

@@ -40,13 +40,13 @@ class History {
   // Goes on from what is stored in the directory, which is made, and stores there from here on. A
   // file that is damaged is renamed, in place of the one renamed before. Call before Add.
   void Open(const std::string& directory, Instant now) FRESHET_EXCLUDES(mutex_);
-  // Figures of the second of `now`; the first of each second counts.
+  // Figures of the second of `now`; the first of each second counts. None are no sample.
   void Add(Instant now, const Figures& figures) FRESHET_EXCLUDES(mutex_);
   // Stores what is not stored yet. Add calls it every so often.
   void Flush() FRESHET_EXCLUDES(mutex_);
 
-  // The rows of the last `window` seconds, at most kMaxWindow, that begin after `since`; also that
-  // of the step under way.
+  // The rows of the last `window` seconds, at most kMaxWindow, that begin after `since`; also those
+  // of steps that are not over.
   [[nodiscard]] HistoryWindow Read(Instant now, int64_t window, int64_t since = -1) const
       FRESHET_EXCLUDES(mutex_);
   // Figures of every second for as long as they are kept.

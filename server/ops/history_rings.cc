@@ -48,6 +48,11 @@ void HistoryRings::Accumulate(size_t level, const HistoryRow& row) {
   const int64_t at = StepBefore(row.at, kLevels[level].step);
   if (sums.at >= 0 && at > sums.at) Push(level, MeanOf(std::exchange(sums, {})));
   sums.at = at;
+  AddTo(row, &sums);
+}
+
+void HistoryRings::AddTo(const HistoryRow& row, Sums* to) {
+  Sums& sums = *to;
   if (sums.sums.size() < row.values.size()) {
     sums.sums.resize(row.values.size(), 0);
     sums.counts.resize(row.values.size(), 0);
@@ -67,7 +72,20 @@ HistoryRow HistoryRings::MeanOf(const Sums& sums) {
   return row;
 }
 
-HistoryRow HistoryRings::Unfinished(size_t level) const { return MeanOf(sums_[level]); }
+std::vector<HistoryRow> HistoryRings::Unfinished(size_t level) const {
+  std::vector<Sums> steps;
+  if (sums_[level].at >= 0) steps.push_back(sums_[level]);
+  // The steps below count as far as they have come.
+  for (const HistoryRow& row : level > 1 ? Unfinished(level - 1) : std::vector<HistoryRow>()) {
+    const int64_t at = StepBefore(row.at, kLevels[level].step);
+    if (steps.empty() || steps.back().at < at)
+      steps.push_back({.at = at, .sums = {}, .counts = {}});
+    AddTo(row, &steps.back());
+  }
+  std::vector<HistoryRow> rows;
+  for (const Sums& sums : steps) rows.push_back(MeanOf(sums));
+  return rows;
+}
 
 void HistoryRings::Restore(size_t level, HistoryRow row) {
   CHECK(row.values.size() <= names_.size());

@@ -51,8 +51,9 @@ class HistoryRings {
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   // Oldest first, whole steps only.
   [[nodiscard]] const std::deque<HistoryRow>& rows(size_t level) const { return rows_[level]; }
-  // What is known so far of the step under way; `at` is negative where there is nothing.
-  [[nodiscard]] HistoryRow Unfinished(size_t level) const;
+  // What is known so far of steps that are not whole, oldest first: the one under way, and the one
+  // before where its last part is not over.
+  [[nodiscard]] std::vector<HistoryRow> Unfinished(size_t level) const;
 
   // The level that has a window of so many seconds in the fewest rows that are still fine enough:
   // the first that spans it.
@@ -69,6 +70,7 @@ class HistoryRings {
   void Push(size_t level, HistoryRow row);
   // The row, of the level below, belongs to a step of `level`.
   void Accumulate(size_t level, const HistoryRow& row);
+  static void AddTo(const HistoryRow& row, Sums* sums);
   [[nodiscard]] static HistoryRow MeanOf(const Sums& sums);
 
   std::vector<std::string> names_;

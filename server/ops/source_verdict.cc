@@ -42,7 +42,7 @@ std::string PrecisionWords(const SourceVerdict& verdict) {
 }
 
 std::string RecallWords(const SourceVerdict& verdict) {
-  if (verdict.grade == "unproven") return "";
+  if (verdict.grade == "unproven" || verdict.recall <= 0) return "";
   const std::string share = Percent(verdict.recall);
   if (verdict.recall >= kMostChanges) {
     return fmt::format(" It announces most changes ({}).", share);
@@ -69,6 +69,24 @@ void AddClass(const v1::SourceTrust& trust, SourceVerdict* verdict) {
   verdict->recall = std::min(1.0, verdict->recall + trust.recall());
 }
 
+void AddHost(const v1::HostTrust& trust, SourceVerdict* verdict) {
+  const double weight = trust.signals();
+  // Sums, which Finish makes means of. The best of the hosts' recalls is what it can do.
+  verdict->signals += weight;
+  verdict->precision += weight * trust.precision().value();
+  verdict->precision_low += weight * trust.precision().low();
+  verdict->precision_high += weight * trust.precision().high();
+  verdict->recall = std::max(verdict->recall, trust.recall());
+}
+
+SourceVerdict* VerdictOf(const std::string& source, std::vector<SourceVerdict>* verdicts) {
+  const auto known = std::find_if(verdicts->begin(), verdicts->end(),
+                                  [&](const SourceVerdict& v) { return v.source == source; });
+  if (known != verdicts->end()) return &*known;
+  verdicts->emplace_back().source = source;
+  return &verdicts->back();
+}
+
 void Finish(SourceVerdict* verdict) {
   if (verdict->signals > 0) {
     verdict->precision /= verdict->signals;
@@ -84,12 +102,12 @@ void Finish(SourceVerdict* verdict) {
 std::vector<SourceVerdict> VerdictsOf(const v1::GetTrustReportResponse& report) {
   std::vector<SourceVerdict> verdicts;
   for (const v1::SourceTrust& trust : report.sources()) {
-    const auto known = std::find_if(verdicts.begin(), verdicts.end(), [&](const SourceVerdict& v) {
-      return v.source == trust.source();
-    });
-    SourceVerdict& verdict = known == verdicts.end() ? verdicts.emplace_back() : *known;
-    verdict.source = trust.source();
-    AddClass(trust, &verdict);
+    AddClass(trust, VerdictOf(trust.source(), &verdicts));
+  }
+  const size_t whole = verdicts.size();
+  for (const v1::HostTrust& trust : report.hosts()) {
+    SourceVerdict* verdict = VerdictOf(trust.source(), &verdicts);
+    if (static_cast<size_t>(verdict - verdicts.data()) >= whole) AddHost(trust, verdict);
   }
   for (SourceVerdict& verdict : verdicts) {
     for (const v1::HostTrust& host : report.hosts()) {

@@ -22,11 +22,12 @@ struct SourceVerdict {
   double precision = 0;
   double precision_low = 0;
   double precision_high = 0;
-  double recall = 0;          // share of all changes that it signals
+  double recall = 0;          // share of all changes that it signals; 0: not known, or none
   int quarantined_hosts = 0;  // among those that the report names
 };
 
-// One for each source of the report, in its order. Thread-safe.
+// One for each source of the report, in its order. Of one that the report tells of hosts alone, as
+// where every host has a model of its own, they are means over these hosts. Thread-safe.
 [[nodiscard]] std::vector<SourceVerdict> VerdictsOf(const v1::GetTrustReportResponse& report);
 
 }  // namespace freshet

@@ -9,8 +9,7 @@ import { Server } from "./server.mjs";
 
 const directory = process.argv[2];
 const work = process.env.FRESHET_WORK;
-const SECONDS = 75;
-// Of the history's first pages: one that is crawled often.
+const SECONDS = 120;
 const DARK = { dark: true };
 const PHONE = { width: 360, height: 780 };
 
@@ -25,7 +24,8 @@ async function shoot(server, name, { view = "overview", ready, options = {}, ful
   if (ready) await page.getByText(ready).first().waitFor();
   await act?.(page);
   // The plots take in a few seconds first.
-  if (view === "overview") await page.waitForFunction(() => !/nothing yet|–/.test(document.querySelector(".summary")?.textContent ?? "–"));
+  if (view === "overview") await page.waitForFunction(() => /achieved [0-9]/.test(document.querySelector(".summary").textContent) && document.querySelector(".tile b"));
+  if (view === "overview") await page.waitForFunction(() => document.querySelector("main table"));
   await assertTidy(page);
   await page.screenshot({ path: join(directory, `${name}.png`), fullPage: full });
   console.log(`${name}.png`);
@@ -50,7 +50,7 @@ async function busyUrl(server) {
   const overview = await (await fetch(`${server.url}/console/api/overview`)).json();
   for (const { url } of overview.recent) {
     const answer = await (await fetch(`${server.url}/console/api/page?url=${encodeURIComponent(url)}`)).json();
-    if (answer.explanation.observations.length > 8 && answer.explanation.decision === "DECISION_BELOW_PRICE") return url;
+    if (answer.explanation.observations.length > 5 && answer.explanation.decision === "DECISION_BELOW_PRICE") return url;
   }
   return overview.recent[0].url;
 }
@@ -66,10 +66,12 @@ await shoot(empty, "store-failed-dark", { ready: "The store has failed", options
 await empty.remove();
 
 const busy = await demo();
-const page = await browser.open(busy);
 // Two thirds of the time is enough for plots.
-await page.waitForFunction(async seconds => { const o = await (await fetch("/console/api/overview")).json(); return o.now - o.started > seconds; }, SECONDS * 0.6, { timeout: 300000, polling: 1000 });
-await page.context().close();
+for (let up = 0; up < SECONDS * 0.6;) {
+  await new Promise(resolve => { setTimeout(resolve, 1000); });
+  const overview = await (await fetch(`${busy.url}/console/api/overview`)).json();
+  up = overview.started ? overview.now - overview.started : 0;
+}
 await shoot(busy, "load-light", { full: true });
 await shoot(busy, "load-dark", { options: DARK });
 await shoot(busy, "load-phone", { options: PHONE });

@@ -85,8 +85,29 @@ const std::map<std::string, std::string>& Expected() {
 
 const std::map<std::string, std::string>& ExpectedPaths() {
   static const std::map<std::string, std::string> kExpected = {
-      {"/", "ra"},      {"/status.json", "ra"}, {"/metrics", "ra"},  {"/healthz", "*"},
-      {"/readyz", "*"}, {"/annotations", "a"},  {"/indexnow", "ia"},
+      {"/", "ra"},
+      {"/status.json", "ra"},
+      {"/metrics", "ra"},
+      {"/healthz", "*"},
+      {"/readyz", "*"},
+      {"/annotations", "a"},
+      {"/indexnow", "ia"},
+      {"/console/", "ra"},
+      {"/console/api/overview", "ra"},
+      {"/console/api/history", "ra"},
+      {"/console/api/workers", "ra"},
+      {"/console/api/policies", "ra"},
+      {"/console/api/sources", "ra"},
+      {"/console/api/trust", "ra"},
+      {"/console/api/hosts", "ra"},
+      {"/console/api/session", "wira"},
+      {"/console/api/page", "ra"},
+      {"/console/api/recheck", "ia"},
+      {"/console/api/rate", "a"},
+      {"/console/api/policy", "a"},
+      {"/console/api/pause", "a"},
+      {"/console/api/resume", "a"},
+      {"/console/api/host", "a"},
   };
   return kExpected;
 }
@@ -256,6 +277,22 @@ TEST(AuthMatrix, UnknownMethodsAreNobodys) {
 
 // --- HTTP
 
+constexpr const char* kKnownUrl = "http://a.test/";
+
+// What is sent to the paths that take a POST.
+const std::map<std::string, std::string>& Bodies() {
+  static const std::map<std::string, std::string> kBodies = {
+      {"/annotations", R"({"a": 1})"},
+      {"/console/api/recheck", R"({"urls": ["http://a.test/"]})"},
+      {"/console/api/rate", R"({"crawl_rate_per_second": 10})"},
+      {"/console/api/policy", R"({"policy": "greedy"})"},
+      {"/console/api/pause", "{}"},
+      {"/console/api/resume", "{}"},
+      {"/console/api/host", R"({"host": "a.test"})"},
+  };
+  return kBodies;
+}
+
 class Browser {
  public:
   Browser(GuardedServer& server, const Showing& showing)
@@ -273,10 +310,12 @@ class Browser {
   }
   // 0: no answer at all.
   int Try(const std::string& path) {
+    const auto body = Bodies().find(path);
     const httplib::Result result =
-        path == "/annotations" ? client_->Post(path, "{\"a\": 1}", "application/json")
-        : path == "/indexnow"  ? client_->Get(path + "?url=http://a.test/&key=12345678")
-                               : client_->Get(path);
+        body != Bodies().end()        ? client_->Post(path, body->second, "application/json")
+        : path == "/indexnow"         ? client_->Get(path + "?url=http://a.test/&key=12345678")
+        : path == "/console/api/page" ? client_->Get(path + "?url=" + kKnownUrl)
+                                      : client_->Get(path);
     return result ? result->status : 0;
   }
 
@@ -293,6 +332,10 @@ void TakePings(ServerConfig* config) {
 
 TEST(AuthMatrix, HttpPathsAreForWhomTheirRoleLetsIn) {
   GuardedServer server(OnePerRole(), TakePings);
+  server->Use(server.Open(server.Token("admin")));
+  v1::UpsertPagesRequest known;
+  known.add_pages()->set_url(kKnownUrl);
+  (void)server->Upsert(known);
   for (const std::string role : kRoles) {
     for (const Showing& showing : {server.Token(role), server.Certificate(role)}) {
       Browser browser(server, showing);
@@ -328,6 +371,11 @@ TEST(AuthMatrix, WhatIsSetOpenIsOpenAndNothingElse) {
     EXPECT_EQ(browser.Try("/metrics"), open == "metrics" ? 200 : 401);
     EXPECT_EQ(browser.Try("/"), open == "console" ? 200 : 401);
     EXPECT_EQ(browser.Try("/status.json"), open == "console" ? 200 : 401);
+    EXPECT_EQ(browser.Try("/console/api/overview"), open == "console" ? 200 : 401);
+    // Pages and changes are never open; who one is, nobody is told who is not known.
+    for (const char* path : {"/console/api/page", "/console/api/rate", "/console/api/session"}) {
+      EXPECT_EQ(browser.Try(path), 401) << path;
+    }
     EXPECT_EQ(browser.Try("/annotations"), 401);
     EXPECT_EQ(browser.Try("/indexnow"), open == "indexnow" ? 200 : 401);
     const auto channel = server.Open({});

@@ -19,7 +19,7 @@ function timeAxis(relative) {
     type: "linear",
     title: { display: true, text: relative ? "from now" : "time" },
     afterBuildTicks(scale) {
-      const marks = Math.max(2, Math.floor(scale.width / 90));
+      const marks = Math.max(2, Math.floor(scale.width / 65));
       scale.ticks = marksBetween(scale.min, scale.max, marks, !relative).map(value => ({ value }));
     },
     ticks: {
@@ -47,6 +47,8 @@ export class TimeChart {
   update(series, from, to, gap) {
     this.series = series;
     if (this.chart === null) this.create();
+    // The legend takes its lines from the plot.
+    this.canvas.parentElement.classList.toggle("tall", series.length > 4);
     const data = this.chart.data;
     data.datasets.length = series.length;
     series.forEach((one, i) => {
@@ -111,6 +113,7 @@ export class TimeChart {
       return this.options.relative ? `${one.name} ${show(values[0])} now, ${show(values.at(-1))} at the end` : `${one.name} ${show(values.at(-1))}`;
     });
     setText(this.summary, parts.join(", "));
+    this.summary.hidden = this.series.length > 5;
     const ranges = this.series.map(one => {
       const values = one.points.map(point => point.y).filter(y => y !== null);
       if (values.length === 0) return `${one.name}: nothing yet`;

@@ -42,6 +42,12 @@ export class HistoryWindow {
 
   get from() { return this.now - this.window.seconds; }
 
+  // Where a plot begins: a server that is younger than the window has nothing to show before.
+  get begin() {
+    const [first] = this.rows.keys();
+    return Math.max(this.from, Math.min(first ?? this.from, this.now - 60));
+  }
+
   points(name) { return [...this.rows].map(([x, row]) => ({ x, y: row[name] ?? null })); }
 
   // The mean over the last seconds of a series; null: nothing is known.

@@ -37,7 +37,9 @@ function show(focus) {
   replace(byId("view"), view.element);
   document.title = `${chosen.title} – Freshet`;
   replace(byId("tabs"), VIEWS.map(one => el("li", {}, el("a", { href: `#${one.name}`, "aria-current": one === chosen ? "page" : null }, one.title))));
-  if (focus) byId("view").focus();
+  if (!focus) return;
+  byId("view").focus({ preventScroll: true });
+  scrollTo(0, 0);
 }
 
 // The state in one word, and what it means for whoever is on call.
@@ -47,7 +49,7 @@ const STATES = {
   starting: ["note", "starting", "The server is starting."],
   stopping: ["note", "stopping", "The server is stopping."],
   full: ["bad", "disk full", "The disk is full: nothing is acknowledged until there is space, then it goes on by itself."],
-  failed: ["bad", "store failed", "The store has failed: nothing is acknowledged and nothing handed out. Look at the disk and the log, then restart the server; what was acknowledged is safe."],
+  failed: ["bad", "store failed", "The store has failed: nothing is acknowledged and nothing handed out. Look at the disk and the log, then restart the server, which goes on with what is stored."],
 };
 
 function showState(overview) {

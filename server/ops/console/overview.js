@@ -2,7 +2,7 @@
 import { get } from "./api.js";
 import { TimeChart } from "./charts.js";
 import { el, facts, replace, setText, table } from "./dom.js";
-import { bytes, clock, number, percent, perSecond, span, words } from "./format.js";
+import { bytes, clock, number, percent, perSecond, plural, span, words } from "./format.js";
 import { HistoryWindow, WINDOWS } from "./history.js";
 import { pageLink } from "./links.js";
 
@@ -31,6 +31,7 @@ export class Overview {
     this.history = new HistoryWindow(sessionStorage.getItem("freshet-window") ?? "15m");
     this.charts = PLOTS.map(plot => new TimeChart(plot));
     this.notes = new TimeChart({ title: "Posted figures", unit: "as posted", show: number });
+    this.freshNotes = new TimeChart({ title: "Posted freshness", unit: "share", show: percent, min: 0.9, max: 1 });
     this.tiles = el("div", { class: "tiles" });
     this.hints = el("div");
     this.lists = el("div", { class: "columns" });
@@ -65,7 +66,7 @@ export class Overview {
 
   draw(overview) {
     if (!overview || overview.state === "starting") return;
-    replace(this.hints, hints(overview));
+    replace(this.hints, overview.state === "failed" ? [] : hints(overview));
     replace(this.tiles, this.tilesOf(overview));
     if (performance.now() < (this.listsDue ?? 0)) return;
     this.listsDue = performance.now() + 2000;
@@ -79,10 +80,10 @@ export class Overview {
     const achieved = this.history.mean("crawls_per_second", 60);
     return [
       tile("Rate asked", perSecond(overview.crawl_rate)),
-      tile("Rate achieved", perSecond(achieved), "mean of a minute"),
+      tile("Rate achieved", perSecond(achieved), "over a minute"),
       tile("Price", number(overview.price), "importance × s"),
       tile("Believed fresh", overview.pages ? percent(overview.believed_freshness) : "–", overview.pages ? `${percent(overview.weighted_believed_freshness)} by importance` : ""),
-      tile("Pages", number(overview.pages), `of ${number(overview.hosts)} hosts`),
+      tile("Pages", number(overview.pages), `of ${plural(overview.hosts, "host")}`),
       tile("Workers", number(overview.workers), `credit ${number(overview.worker_credit)}`),
       tile("Open leases", number(overview.open_leases), `${number(overview.expired_leases)} have run out`),
       tile("On disk", bytes(overview.disk_bytes), `durability ${overview.durability}`),
@@ -94,18 +95,22 @@ export class Overview {
     const gap = 2.5 * history.step;
     const line = (name, text) => ({ name: text, points: history.points(name) });
     const notes = [...history.names].filter(name => name.startsWith("note:"));
-    const fresh = notes.filter(name => name.includes("fresh"));
+    // What is true first, beside what is believed; more than a few lines cannot be told apart.
+    const fresh = notes.filter(name => name.includes("fresh")).sort((a, b) => b.includes("true") - a.includes("true"));
+    const beside = fresh.slice(0, 2);
     PLOTS.forEach((plot, i) => {
       const own = plot.series.map(([name, text]) => line(name, text));
-      if (plot.notes) own.push(...fresh.map(name => line(name, words(name.slice(5)))));
-      this.charts[i].update(own, history.from, history.now, gap);
+      if (plot.notes) own.push(...beside.map(name => line(name, words(name.slice(5)))));
+      this.charts[i].update(own, history.begin, history.now, gap);
     });
-    const other = notes.filter(name => !fresh.includes(name));
-    if (other.length && !this.notes.element.isConnected) this.plots.append(this.notes.element);
-    if (other.length) this.notes.update(other.map(name => line(name, words(name.slice(5)))), history.from, history.now, gap);
+    for (const [chart, names] of [[this.freshNotes, fresh.slice(2)], [this.notes, notes.filter(name => !fresh.includes(name))]]) {
+      if (names.length === 0) continue;
+      if (!chart.element.isConnected) this.plots.append(chart.element);
+      chart.update(names.slice(0, 6).map(name => line(name, words(name.slice(5)))), history.begin, history.now, gap);
+    }
   }
 
-  leave() { for (const chart of [...this.charts, this.notes]) chart.destroy(); }
+  leave() { for (const chart of [...this.charts, this.notes, this.freshNotes]) chart.destroy(); }
 }
 
 // What to do next, where something is missing.

@@ -83,7 +83,7 @@ export class PageView {
     const next = instantOf(why.next_expected_crawl_time);
     const allowed = may("PagesService.RecheckPages");
     return el("section", { class: "card" }, el("h3", { class: "break" }, page.url),
-      el("p", { class: "why" }, why.why),
+      el("p", { class: "why" }, sentence(why.why)),
       el("p", {}, next ? `Next crawl expected ${next <= now ? "now" : `${ago(next, now)}, ${moment(next)}`}.` : "No crawl is expected."),
       el("p", { class: "buttons left" },
         el("button", { class: "main", disabled: !allowed || page.recheck_pending, onclick: () => this.recheck(page) }, page.recheck_pending ? "Recheck is waiting" : "Crawl it soon (recheck)"),
@@ -100,6 +100,8 @@ export class PageView {
 
   leave() { for (const chart of this.charts) chart.destroy(); }
 }
+
+const sentence = text => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 
 const estimate = (value, show) => value ? `${show(value.value)} (95%: ${show(value.low)} to ${show(value.high)})` : "–";
 

@@ -36,10 +36,10 @@ export class Sources {
 function card(source, verdict) {
   const heading = el("h3", {}, source.source, " ", el("span", { class: `chip ${GRADES[verdict?.grade] ?? ""}` }, verdict?.grade ?? "unproven"));
   const silent = Number(source.signals) === 0 && !verdict;
-  const text = silent ? "It has sent nothing since the start of the server." : verdict?.words ?? "Too early to judge: none of the pages that it signalled was crawled since.";
+  const text = silent ? "It has sent nothing since the start of the server." : verdict?.words ?? "Too early to judge: none of the pages that it signalled was crawled since, or no epoch has ended since then.";
   return el("section", { class: "card" }, heading, el("p", {}, text),
     el("dl", { class: "facts" }, ...[["Signals since the start", number(source.signals)], ["Precision", verdict ? `${percent(verdict.precision)} (95%: ${percent(verdict.precision_low)} to ${percent(verdict.precision_high)})` : "–"],
-      ["Recall", verdict ? percent(verdict.recall) : "–"], ["Learned from", verdict ? `${number(verdict.signals)} signals` : "–"]]
+      ["Recall", verdict?.recall ? percent(verdict.recall) : "–"], ["Learned from", verdict ? `${number(verdict.signals)} signals` : "–"]]
       .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
 }
 

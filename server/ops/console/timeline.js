@@ -1,6 +1,6 @@
 // The past crawls of a page and the signals between them on one line of time.
 import { TimeChart } from "./charts.js";
-import { durationOf, instantOf } from "./format.js";
+import { durationOf, instantOf, plural } from "./format.js";
 
 const ROWS = { 1: "signals", 2: "no change", 3: "changed" };
 
@@ -42,7 +42,7 @@ export class TimeLine extends TimeChart {
   describe() {
     super.describe();
     const [changed, unchanged] = this.series;
-    const said = `${changed.points.length + unchanged.points.length} crawls, of which ${changed.points.length} found a change`;
+    const said = `${plural(changed.points.length + unchanged.points.length, "crawl")}, of which ${changed.points.length} found a change`;
     this.summary.textContent = said;
     this.canvas.setAttribute("aria-label", `${this.options.title}: ${said}. The table below has them one by one.`);
   }

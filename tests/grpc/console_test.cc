@@ -1,0 +1,200 @@
+// The console's API against a whole server: what it shows is what the services say, what it changes
+// is changed for all, and by those alone who may.
+#include <csignal>
+
+#include "httplib.h"
+#include "nlohmann/json.hpp"
+#include "server/ops/history.h"
+#include "tests/grpc/guarded_server.h"
+
+namespace freshet {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr const char* kJson = "application/json";
+
+class ConsoleTest : public testing::Test {
+ protected:
+  json Get(const std::string& path, int status = 200) {
+    return Parsed(http().Get("/console/api/" + path), path, status);
+  }
+  json Post(const std::string& path, const json& body, int status = 200) {
+    return Parsed(http().Post("/console/api/" + path, body.dump(), kJson), path, status);
+  }
+  static json Parsed(const httplib::Result& result, const std::string& path, int status) {
+    if (!result) {
+      ADD_FAILURE() << path << ": no answer";
+      return {};
+    }
+    EXPECT_EQ(result->status, status) << path << ": " << result->body;
+    return json::parse(result->body, nullptr, false);
+  }
+  httplib::Client http() const { return httplib::Client("http://" + server_.info.http_address); }
+
+  TestServer server_;
+};
+
+TEST_F(ConsoleTest, ShowsTheServerAsItIs) {
+  server_.UpsertMany(20, 2);
+  const v1::NextResponse next = server_.Next(3);
+  const json overview = Get("overview");
+  EXPECT_EQ(overview["state"], "serving");
+  EXPECT_EQ(overview["pages"], 20);
+  EXPECT_EQ(overview["crawl_rate"], 200.0);
+  EXPECT_EQ(overview["shards"].size(), 1u);
+  EXPECT_EQ(overview["open_leases"], next.assignments_size());
+  const json workers = Get("workers")["workers"];
+  ASSERT_EQ(workers.size(), 1u);
+  EXPECT_EQ(workers[0]["name"], "tester");
+  EXPECT_EQ(workers[0]["leases"], next.assignments_size());
+  EXPECT_GT(workers[0]["last_seen"], 1.7e9);
+  const json hosts = Get("hosts?contains=host1")["hosts"];
+  ASSERT_EQ(hosts.size(), 1u);
+  EXPECT_EQ(hosts[0]["host"], "host1.test");
+  EXPECT_EQ(hosts[0]["pages"], "10");
+  EXPECT_EQ(Get("sources")["sources"].size(), 4u);
+  EXPECT_EQ(Get("trust")["verdicts"].size(), 0u);
+  EXPECT_THAT(Get("policies")["available_policies"].dump(), HasSubstr("greedy"));
+}
+
+TEST_F(ConsoleTest, ExplainsAPageAsGetPageDoes) {
+  server_.UpsertMany(1);
+  const std::string url = TestServer::Url(0);
+  const json page = Get("page?url=" + httplib::detail::encode_query_param(url));
+  const v1::GetPageResponse same = server_.Get(url);
+  EXPECT_EQ(page["page"]["url"], same.page().url());
+  EXPECT_EQ(page["explanation"]["policy"], same.explanation().policy());
+  EXPECT_EQ(page["forecast"].size(), 60u);
+  EXPECT_THAT(Get("page?url=http%3A%2F%2Fnowhere.test%2F", 404)["error"].dump(), HasSubstr("not"));
+  EXPECT_THAT(Get("page?url=nonsense", 400)["error"].dump(), HasSubstr("url"));
+  EXPECT_THAT(Get("page?color=red", 400)["error"].dump(), HasSubstr("color: is no parameter"));
+  EXPECT_THAT(Get("hosts?page_size=many", 400)["error"].dump(), HasSubstr("page_size"));
+}
+
+TEST_F(ConsoleTest, ChangesWhatTheServicesChange) {
+  EXPECT_EQ(Post("rate", {{"crawl_rate_per_second", 5}})["previous_crawl_rate_per_second"], 200.0);
+  EXPECT_EQ(Get("overview")["crawl_rate"], 5.0);
+  EXPECT_EQ(server_.Statistics().schedule().crawl_rate_per_second(), 5);
+  EXPECT_EQ(Post("pause", {{"reason", "night <b>"}})["was_paused"], false);
+  EXPECT_EQ(Get("overview")["state"], "paused");
+  EXPECT_EQ(Get("overview")["detail"], "night <b>");
+  EXPECT_EQ(Post("resume", json::object())["was_paused"], true);
+  Post("policy", {{"policy", "greedy"}});
+  EXPECT_EQ(server_.Statistics().schedule().policy(), "greedy");
+  server_.UpsertMany(1);
+  const json host = Post("host", {{"host", "host0.test"}, {"min_delay", "7s"}});
+  EXPECT_EQ(host["host_state"]["min_delay"], "7s");
+  Post("recheck", {{"urls", {TestServer::Url(0)}}});
+  EXPECT_TRUE(server_.Get(TestServer::Url(0)).page().recheck_pending());
+}
+
+TEST_F(ConsoleTest, WhatIsWrongIsSaidAndChangesNothing) {
+  EXPECT_THAT(Post("rate", {{"crawl_rate_per_second", -1}}, 400)["error"].dump(),
+              HasSubstr("crawl_rate_per_second"));
+  EXPECT_THAT(Post("rate", {{"rate", 7}}, 400)["error"].dump(), HasSubstr("rate"));
+  EXPECT_THAT(Post("rate", json::array(), 400)["error"].dump(), HasSubstr("no JSON object"));
+  EXPECT_EQ(http().Post("/console/api/rate", "{", kJson)->status, 400);
+  EXPECT_EQ(http().Post("/console/api/rate", std::string(20'000, ' '), kJson)->status, 413);
+  EXPECT_EQ(http().Post("/console/api/rate", "{}", "text/plain")->status, 415);
+  EXPECT_THAT(Post("policy", {{"policy", "best"}}, 400)["error"].dump(), HasSubstr("best"));
+  Post("host", {{"host", "a b"}}, 400);
+  EXPECT_EQ(Get("overview")["crawl_rate"], 200.0);
+  EXPECT_EQ(Get("overview")["state"], "serving");
+}
+
+TEST_F(ConsoleTest, TheHistoryOutlivesTheServer) {
+  ASSERT_TRUE(Eventually([&] { return Get("history")["time"].size() >= 2; }));
+  const json before = Get("history");
+  EXPECT_EQ(before["step"], 1);
+  EXPECT_EQ(before["series"]["crawl_rate"][0], 200.0);
+  server_.Restart();
+  const json after = Get("history");
+  ASSERT_GE(after["time"].size(), before["time"].size());
+  EXPECT_EQ(after["time"][0], before["time"][0]);
+  const json month = Get("history?window=30d");
+  EXPECT_EQ(month["step"], 3600);
+  EXPECT_EQ(month["time"].size(), 1u);
+}
+
+// --- Roles
+
+class GuardedConsole : public testing::Test {
+ protected:
+  GuardedConsole() {
+    // The library writes to connections that the server has ended.
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+  std::unique_ptr<httplib::Client> As(const Showing& showing) {
+    const std::string pem = server_.path("browser.pem");
+    const std::string key = server_.path("browser.key");
+    if (showing.pair) {
+      ReplaceFile(pem, showing.pair->certificate);
+      ReplaceFile(key, showing.pair->key);
+    }
+    auto client = std::make_unique<httplib::Client>(
+        "https://" + server_->info.http_address, showing.pair ? pem : "", showing.pair ? key : "");
+    client->set_ca_cert_path(server_.path("ca.pem"));
+    if (!showing.token.empty()) client->set_basic_auth("operator", showing.token);
+    return client;
+  }
+  static json Session(httplib::Client& client) {
+    return json::parse(client.Get("/console/api/session")->body);
+  }
+
+  GuardedServer server_{{{"reader", "    roles: [reader]\n"},
+                         {"admin", "    roles: [admin]\n"},
+                         {"site", "    roles: [reader]\n    hosts: [host0.test]\n"}}};
+};
+
+// The identity goes along to the services, whatever proves it.
+TEST_F(GuardedConsole, ActsAsWhoeverAsks) {
+  server_->Use(server_.Open(server_.Token("admin")));
+  server_->UpsertMany(2, 2);
+  for (const Showing& showing : {server_.Token("reader"), server_.Certificate("reader")}) {
+    const auto reader = As(showing);
+    EXPECT_EQ(Session(*reader)["identity"], "reader");
+    EXPECT_EQ(reader->Get("/console/api/page?url=http://host0.test/0")->status, 200);
+    EXPECT_EQ(reader->Post("/console/api/rate", R"({"crawl_rate_per_second": 1})", kJson)->status,
+              403);
+    EXPECT_EQ(
+        reader->Post("/console/api/recheck", R"({"urls": ["http://host0.test/0"]})", kJson)->status,
+        403);
+  }
+  for (const Showing& showing : {server_.Token("admin"), server_.Certificate("admin")}) {
+    const auto admin = As(showing);
+    EXPECT_EQ(Session(*admin)["identity"], "admin");
+    EXPECT_EQ(admin->Post("/console/api/rate", R"({"crawl_rate_per_second": 1})", kJson)->status,
+              200);
+  }
+  const auto site = As(server_.Token("site"));
+  EXPECT_EQ(site->Get("/console/api/page?url=http://host0.test/0")->status, 200);
+  EXPECT_EQ(site->Get("/console/api/page?url=http://host1.test/1")->status, 403);
+  EXPECT_EQ(site->Get("/console/api/overview")->status, 403);
+}
+
+TEST_F(GuardedConsole, ASignedInBrowserIsNoToolOfOtherSites) {
+  const auto admin = As(server_.Token("admin"));
+  const auto from = [&](const std::string& origin) {
+    return admin->Post("/console/api/pause", {{"Origin", origin}}, "{}", kJson)->status;
+  };
+  EXPECT_EQ(from("https://evil.example"), 403);
+  EXPECT_EQ(from("null"), 403);
+  EXPECT_EQ(from("https://" + server_->info.http_address), 200);
+}
+
+// Who comes over the network cannot say that it comes from the console.
+TEST_F(GuardedConsole, NobodyElseSpeaksForOthers) {
+  grpc::ClientContext call;
+  call.AddMetadata("freshet-inside-bin", std::string(32, 'x'));
+  call.AddMetadata("freshet-authorization-bin", "Bearer admin-token");
+  v1::WhoAmIResponse response;
+  const grpc::Status status =
+      v1::AuthService::NewStub(server_.Open(server_.Token("reader")))->WhoAmI(&call, {}, &response);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(response.identity(), "reader");
+}
+
+}  // namespace
+}  // namespace freshet
