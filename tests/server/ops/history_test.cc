@@ -151,8 +151,8 @@ TEST_F(StoredHistory, StaysSmallWhateverTimePasses) {
   const auto stored = HistoryFile::Open(file());
   ASSERT_TRUE(stored.ok()) << stored.status();
   // All that the rings hold of all series, once more than it takes to fill them.
-  constexpr int64_t kSpan = HistoryRings::kLevels.back().span();
-  for (const int64_t begin : {int64_t{0}, kSpan, 2 * kSpan}) {
+  const int64_t span = HistoryRings::kLevels.back().span();
+  for (const int64_t begin : {int64_t{0}, span, 2 * span}) {
     HistoryFile::Batch batch;
     for (size_t level = 0; level < batch.size(); ++level) {
       const auto& [step, rows] = HistoryRings::kLevels[level];
@@ -164,7 +164,7 @@ TEST_F(StoredHistory, StaysSmallWhateverTimePasses) {
     ASSERT_TRUE((*stored)->Write(names, batch).ok());
   }
   HistoryRings rings;
-  ASSERT_TRUE((*stored)->Load(kStart + 4 * kSpan, &rings).ok());
+  ASSERT_TRUE((*stored)->Load(kStart + 4 * span, &rings).ok());
   for (size_t level = 0; level < HistoryRings::kLevels.size(); ++level) {
     EXPECT_EQ(rings.rows(level).size(), HistoryRings::kLevels[level].rows);
   }
