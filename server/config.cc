@@ -281,6 +281,7 @@ std::vector<std::string>* ListOf(std::string_view key, ServerConfig* config) {
   if (key == "sources") return &config->sources;
   if (key == "auth.open") return &config->auth_open;
   if (key == "frontier.scheduled_crawls") return &config->frontier_scheduled;
+  if (key == "frontier.shadow_crawls") return &config->frontier_shadow;
   if (key == "frontier.status_keys") return &config->frontier_status_keys;
   if (key == "frontier.digest_keys") return &config->frontier_digest_keys;
   return nullptr;
@@ -412,18 +413,27 @@ Status ValidateSpans(const ServerConfig& config) {
   return CheckSpan("shutdown.grace", config.shutdown_grace, Duration(), Duration::Seconds(600));
 }
 
+Status ValidateModeCrawls(const char* key, const std::vector<std::string>& crawl_ids) {
+  if (crawl_ids.size() > limits::kMaxScheduledCrawls) {
+    return InvalidArgument("{}: names {}, at most {} may be", key, crawl_ids.size(),
+                           limits::kMaxScheduledCrawls);
+  }
+  for (const std::string& crawl_id : crawl_ids) {
+    const StatusOr<std::string> canonical = CanonicalCrawlId(crawl_id);
+    RETURN_IF_ERROR(WithKey(key, canonical.status()));
+    if (*canonical != crawl_id) return InvalidArgument("{}: '{}' is no crawl id", key, crawl_id);
+  }
+  return absl::OkStatus();
+}
+
 Status ValidateFrontier(const ServerConfig& config) {
   const std::vector<std::string>& scheduled = config.frontier_scheduled;
-  if (scheduled.size() > limits::kMaxScheduledCrawls) {
-    return InvalidArgument("frontier.scheduled_crawls: names {}, at most {} may be",
-                           scheduled.size(), limits::kMaxScheduledCrawls);
-  }
-  for (const std::string& crawl_id : scheduled) {
-    const StatusOr<std::string> canonical = CanonicalCrawlId(crawl_id);
-    RETURN_IF_ERROR(WithKey("frontier.scheduled_crawls", canonical.status()));
-    if (*canonical != crawl_id) {
-      return InvalidArgument("frontier.scheduled_crawls: '{}' is no crawl id", crawl_id);
-    }
+  RETURN_IF_ERROR(ValidateModeCrawls("frontier.scheduled_crawls", scheduled));
+  RETURN_IF_ERROR(ValidateModeCrawls("frontier.shadow_crawls", config.frontier_shadow));
+  for (const std::string& crawl_id : config.frontier_shadow) {
+    if (std::find(scheduled.begin(), scheduled.end(), crawl_id) == scheduled.end()) continue;
+    return InvalidArgument("frontier.shadow_crawls: '{}' is among frontier.scheduled_crawls, too",
+                           crawl_id);
   }
   return absl::OkStatus();
 }

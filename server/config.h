@@ -136,10 +136,12 @@ struct ServerConfig {
   FrontierLimits frontier_limits;
   // Its crawl ids whose URLs are given out by crawl value: canonical.
   std::vector<std::string> frontier_scheduled;
+  // Those of which Freshet learns beside clients that go on deciding themselves: canonical.
+  std::vector<std::string> frontier_shadow;
   // Keys of metadata that say what a fetch found; the first that is there counts.
   std::vector<std::string> frontier_status_keys = {"fetch.statusCode"};
   std::vector<std::string> frontier_digest_keys = {"signature"};
-  // Of these crawl ids: whether a date of zero still means never again.
+  // Of both kinds of crawl ids: whether a date of zero means never again for their pages.
   bool frontier_zero_is_never = true;
 
   // Caps that tests lower to drive them over their edge.

@@ -1,14 +1,18 @@
 #include "server/maintenance.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 
 #include "fmt/format.h"
 #include "server/api/status.h"
 #include "server/base/reporting.h"
+#include "server/frontier/frontier_names.h"
 #include "server/store_options.h"
 #include "server/verify.h"
 #include "spdlog/spdlog.h"
+#include "storage/frontier_store.h"
+#include "storage/frontier_verify.h"
 #include "storage/repair.h"
 #include "storage/restore.h"
 #include "storage/store.h"
@@ -77,27 +81,38 @@ std::string DescribeTables(const storage::TableDamage& tables) {
   return text;
 }
 
-}  // namespace
-
-int RunVerify(const ServerConfig& config) {
-  const StatusOr<std::unique_ptr<Store>> store =
-      Reporting<std::unique_ptr<Store>>(config, [&](const StoreOptions& options) {
-        StoreOptions existing = options;
-        existing.create_if_missing = false;
-        return Store::Open(config.data_dir, existing);
-      });
-  if (!store.ok()) {
-    if (absl::IsDataLoss(store.status())) {
-      fmt::print("problem: {}\n", std::string(store.status().message()));
-    }
-    return Failed("cannot verify", store.status());
-  }
-  const StatusOr<VerifyReport> report = VerifyStore(**store, config);
-  if (!report.ok()) return Failed("cannot verify", report.status());
-  return PrintReport("verified", config.data_dir, *report);
+// What is said of the frontier's database; nothing where there never was anything in it.
+int PrintFrontier(std::string_view done, std::string_view problem, const FrontierReport& report) {
+  for (const std::string& text : report.problems) fmt::print("{}: {}\n", problem, text);
+  if (report.queues == 0 && report.ok()) return kWhole;
+  fmt::print("{} frontier: crawls={} queues={} urls={} in_flight={} problems={}\n", done,
+             report.crawls, report.queues, report.urls, report.in_flight, report.problem_count);
+  return report.ok() ? kWhole : kNotWhole;
 }
 
-int RunRepair(const ServerConfig& config) {
+int VerifyFrontierOf(const ServerConfig& config) {
+  const StatusOr<FrontierReport> report =
+      VerifyFrontier(FrontierDirectory(config.data_dir), OptionsOf(config));
+  if (!report.ok()) return Failed("cannot verify the frontier", report.status());
+  return PrintFrontier("verified", "problem", *report);
+}
+
+int RepairFrontierOf(const ServerConfig& config) {
+  const StatusOr<FrontierReport> report =
+      RepairFrontier(FrontierDirectory(config.data_dir), OptionsOf(config),
+                     [](std::string_view url) { return std::string(FrontierHostOf(url)); });
+  if (!report.ok()) {
+    return Failed("the frontier is not repaired, it is where it was", report.status());
+  }
+  (void)PrintFrontier(report->ok() ? "intact" : "repaired", "found", *report);
+  if (report->lost_rows > 0) fmt::print("lost: frontier_rows={}\n", report->lost_rows);
+  if (!report->original.empty()) {
+    fmt::print("A copy of the damaged frontier is in {}\n", report->original);
+  }
+  return kWhole;
+}
+
+int RepairPages(const ServerConfig& config) {
   // What RunVerify finds is what is to be mended.
   const storage::RepairChecks checks{
       .verify = [&](const Store& store) { return VerifyStore(store, config); },
@@ -121,6 +136,32 @@ int RunRepair(const ServerConfig& config) {
       report->pages, report->hosts, report->leases, report->lost_pages, report->lost_leases,
       report->lost_rows, DescribeTables(report->tables), report->original, config.data_dir);
   return kWhole;
+}
+
+}  // namespace
+
+int RunVerify(const ServerConfig& config) {
+  const StatusOr<std::unique_ptr<Store>> store =
+      Reporting<std::unique_ptr<Store>>(config, [&](const StoreOptions& options) {
+        StoreOptions existing = options;
+        existing.create_if_missing = false;
+        return Store::Open(config.data_dir, existing);
+      });
+  if (!store.ok()) {
+    if (absl::IsDataLoss(store.status())) {
+      fmt::print("problem: {}\n", std::string(store.status().message()));
+    }
+    return Failed("cannot verify", store.status());
+  }
+  const StatusOr<VerifyReport> report = VerifyStore(**store, config);
+  if (!report.ok()) return Failed("cannot verify", report.status());
+  const int pages = PrintReport("verified", config.data_dir, *report);
+  return std::max(pages, VerifyFrontierOf(config));
+}
+
+int RunRepair(const ServerConfig& config) {
+  const int pages = RepairPages(config);
+  return std::max(pages, RepairFrontierOf(config));
 }
 
 int RunRestore(const ServerConfig& config, const std::string& checkpoint) {

@@ -73,7 +73,7 @@ StatusOr<ServingInfo> Server::Impl::Start() {
   RETURN_IF_ERROR(AnswerProbes(descriptors.http_connections));
   RETURN_IF_ERROR(progress_.GoOn());
   Starter starter(config_, clock_, begun, progress_, metrics_);
-  ASSIGN_OR_RETURN(LoadedStore loaded, starter.Load(env_, descriptors.table_files));
+  ASSIGN_OR_RETURN(LoadedStore loaded, starter.Load(env_, descriptors));
   serving_ = std::make_unique<Serving>(config_, clock_, descriptors.connections, metrics_, health_,
                                        *door_, std::move(loaded));
   monitor_->Show(serving_.get());

@@ -27,9 +27,9 @@ RecoveryStatus StartProgress::Recovery() const {
   return recovery;
 }
 
-StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, int table_files) {
+StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, const DescriptorPlan& files) {
   LoadedStore loaded;
-  RETURN_IF_ERROR(OpenStore(env, table_files, &loaded));
+  RETURN_IF_ERROR(OpenStore(env, files.table_files, &loaded));
   RETURN_IF_ERROR(progress_.GoOn());
   ChoosePolicy(&loaded);
   const auto exchange = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
@@ -50,7 +50,7 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, int table_files) {
   LoadModels(loaded);
   RETURN_IF_ERROR(LoadCrawls(&loaded));
   RETURN_IF_ERROR(LoadPages(loaded));
-  RETURN_IF_ERROR(LoadFrontier(env, table_files, &loaded));
+  RETURN_IF_ERROR(LoadFrontier(env, files.frontier_table_files, &loaded));
   RETURN_IF_ERROR(loaded.store->StartCompactions());
   RETURN_IF_ERROR(progress_.GoOn());
   return loaded;
@@ -139,7 +139,15 @@ void Starter::LoadModels(const LoadedStore& loaded) const {
 }
 
 Status Starter::LoadCrawls(LoadedStore* loaded) const {
-  loaded->crawls = std::make_unique<Crawls>(loaded->globals.crawls, loaded->shards.size());
+  FrontierModeTable modes;
+  for (const std::string& crawl_id : config_.frontier_shadow) {
+    modes[crawl_id] = FrontierMode::kShadow;
+  }
+  for (const std::string& crawl_id : config_.frontier_scheduled) {
+    modes[crawl_id] = FrontierMode::kScheduled;
+  }
+  loaded->crawls =
+      std::make_unique<Crawls>(loaded->globals.crawls, loaded->shards.size(), std::move(modes));
   for (const CrawlTable::Terms& terms : loaded->crawls->Terms()) {
     for (const auto& shard : loaded->shards) RETURN_IF_ERROR(shard->state().LoadCrawl(terms));
   }

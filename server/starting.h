@@ -18,6 +18,7 @@
 #include "server/engine/shard.h"
 #include "server/engine/shard_loader.h"
 #include "server/frontier/frontier.h"
+#include "server/ports/descriptors.h"
 #include "storage/open_progress.h"
 #include "storage/store.h"
 
@@ -64,9 +65,9 @@ class Starter {
       : config_(config), clock_(clock), begun_(begun), progress_(progress), observer_(observer) {}
 
   // Opens the store, makes the shards and loads them. `env` is the store's, null for the machine's
-  // own; at most `table_files` of it are open at a time, -1: all. Cancelled when a stop is
-  // requested meanwhile.
-  [[nodiscard]] StatusOr<LoadedStore> Load(rocksdb::Env* env, int table_files);
+  // own; of its tables as many are open at a time as `files` says. Cancelled when a stop is requested
+  // meanwhile.
+  [[nodiscard]] StatusOr<LoadedStore> Load(rocksdb::Env* env, const DescriptorPlan& files);
 
  private:
   [[nodiscard]] Status OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loaded);

@@ -1,21 +1,19 @@
 #include "storage/frontier_store.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <iterator>
 #include <utility>
 
 #include "core/base/check.h"
-#include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
-#include "rocksdb/filter_policy.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/write_batch.h"
 #include "storage/directory.h"
 #include "storage/internal/format_check.h"
 #include "storage/internal/frontier_rows.h"
+#include "storage/internal/frontier_tuning.h"
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/tuning.h"
 #include "storage/internal/wal_check.h"
@@ -30,9 +28,6 @@ using storage::FrontierPrefix;
 
 namespace {
 
-constexpr std::array<const char*, storage::kFrontierFamilies> kNames = {"default", "items", "due",
-                                                                        "leases", "queues"};
-
 // The first key that is behind all keys with this prefix.
 std::string After(std::string prefix) {
   while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
@@ -43,17 +38,6 @@ std::string After(std::string prefix) {
 
 Status Damaged(std::string_view what) {
   return MakeStatus(absl::StatusCode::kDataLoss, "frontier: a row of {} is damaged", what);
-}
-
-rocksdb::ColumnFamilyOptions OptionsOf(FrontierFamily family, const StoreOptions& options,
-                                       const std::shared_ptr<rocksdb::Cache>& cache) {
-  // What suits rows of hosts suits these as well: they are asked for whether they exist or not.
-  rocksdb::ColumnFamilyOptions cf = MakeFamilyOptions(storage::Family::kHosts, options, cache);
-  cf.disable_auto_compactions = false;
-  // Rows of many queues come in no order of their keys.
-  cf.memtable_insert_with_hint_prefix_extractor = nullptr;
-  if (family != FrontierFamily::kItems) cf.memtable_prefix_bloom_size_ratio = 0;
-  return cf;
 }
 
 }  // namespace
@@ -144,11 +128,7 @@ Status FrontierStore::Impl::Open() {
                                           : storage::WalPolicy::kCut;
     RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log, nullptr));
   }
-  const auto cache = rocksdb::NewLRUCache(options_.block_cache_bytes);
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    families.emplace_back(kNames[i], OptionsOf(static_cast<FrontierFamily>(i), options_, cache));
-  }
+  const auto families = storage::FrontierColumnFamilies(options_);
   rocksdb::DB* db = nullptr;
   RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(db_options, dir_, families, &handles_, &db),
                               "opening " + dir_));

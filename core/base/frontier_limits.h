@@ -15,8 +15,14 @@ inline constexpr int kMaxUnackedUrlsPerStream = 1024;
 inline constexpr int kMaxUnackedUrlBatchesPerStream = 16;
 inline constexpr size_t kMaxUrlsPerBatch = 10'000;
 inline constexpr size_t kMaxFrontierCrawls = 10'000;
-// That Freshet schedules.
+// That Freshet schedules, and likewise those in shadow mode.
 inline constexpr size_t kMaxScheduledCrawls = 16;
+// Pages of one in shadow mode that a report reads, and those that it computes with.
+inline constexpr uint64_t kMaxShadowReportPages = 1'000'000;
+inline constexpr uint64_t kUsualShadowReportPages = 200'000;
+inline constexpr size_t kShadowReportSample = 2000;
+inline constexpr uint32_t kMaxShadowReportExamples = 100;
+inline constexpr uint32_t kUsualShadowReportExamples = 10;
 // Of all crawl ids together; each takes some hundred bytes of memory.
 inline constexpr uint64_t kMaxFlights = 10'000'000;
 // URLs that wait for the frontier; past it they are refused for now.

@@ -155,6 +155,20 @@ PageRates RatesFromPaper(const PaperRates& rates) {
   return result;
 }
 
+PaperRates PaperFromRates(double importance, const PageRates& rates, bool complete) {
+  PaperRates paper{.importance = importance, .change_rate = rates.change_rate};
+  if (complete) {
+    paper.recall = 1;
+    return paper;
+  }
+  if (paper.change_rate <= 0) return paper;
+  const double signalled =
+      std::clamp(paper.change_rate - rates.unsignalled_rate, 0.0, paper.change_rate);
+  paper.recall = signalled / paper.change_rate;
+  paper.false_signal_rate = std::max(0.0, rates.signal_rate - signalled);
+  return paper;
+}
+
 ValueParameters MakeValueParameters(Policy policy, double importance, const PageRates& rates) {
   DCHECK(importance >= 0 && rates.change_rate >= 0 && rates.unsignalled_rate >= 0);
   DCHECK(rates.signal_rate >= 0 && rates.signal_weight >= 0 && rates.staleness_rate >= 0);

@@ -60,6 +60,9 @@ struct PaperRates {
 // alpha = (1 - lambda) Delta, gamma = lambda Delta + nu, kappa = SignalWeight(lambda Delta, nu).
 // staleness_rate = alpha. Precondition: valid rates.
 [[nodiscard]] PageRates RatesFromPaper(const PaperRates& rates);
+// The other way round, all sources taken as one: what of Delta is not alpha is signalled, what of
+// gamma is more than that is false. `complete`: every change is signalled, and nothing else.
+[[nodiscard]] PaperRates PaperFromRates(double importance, const PageRates& rates, bool complete);
 
 // Which form the value of a page takes.
 enum class ValueShape : uint8_t {

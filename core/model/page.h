@@ -174,6 +174,13 @@ struct HostRecord {
   bool operator==(const HostRecord&) const = default;
 };
 
+// How URLs go out that clients of the crawl-frontier API have put under a crawl id.
+enum class FrontierMode : uint8_t {
+  kDates = 0,      // when their clients have said
+  kShadow = 1,     // likewise; each is a page as well, of which Freshet learns and hands out none
+  kScheduled = 2,  // by crawl value, as pages
+};
+
 // What an operator has set for a crawl id. What is unset is as for crawl ids without a record.
 struct CrawlRecord {
   std::string crawl_id;
@@ -187,6 +194,7 @@ struct CrawlRecord {
   std::optional<Duration> min_page_interval;
   // All its pages are being removed, and no new ones are taken until they are.
   bool deleting = false;
+  std::optional<FrontierMode> frontier_mode;  // unset: as configured
   bool operator==(const CrawlRecord&) const = default;
 };
 

@@ -53,6 +53,7 @@ void CrawlTable::CountTerms(CrawlIndex crawl, bool come) {
   const Terms* its = terms(crawl);
   if (its == nullptr) return;
   if (its->record.deleting) come ? ++deletions_ : --deletions_;
+  if (its->shadow) come ? ++shadows_ : --shadows_;
   const auto count = [come, crawl](std::vector<CrawlIndex>& crawls) {
     if (come) {
       crawls.push_back(crawl);

@@ -55,6 +55,7 @@ class CrawlTable {
     CrawlRecord record;
     CrawlClass crawl_class = 0;
     std::shared_ptr<Quota> quota;  // null: any number of pages
+    bool shadow = false;           // none of its pages is handed out
   };
 
   // The index of the crawl id, maybe a new one; nullopt: there are limits::kMaxCrawls.
@@ -93,6 +94,11 @@ class CrawlTable {
     const Terms* its = terms(Of(page));
     return its == nullptr ? CrawlClass{0} : its->crawl_class;
   }
+  [[nodiscard]] bool IsShadow(PageId page) const {
+    if (shadows_ == 0) return false;
+    const Terms* its = terms(Of(page));
+    return its != nullptr && its->shadow;
+  }
   // Pages of the host, `host_pages` in all, that the crawl id has.
   [[nodiscard]] uint32_t PagesOf(HostId host, CrawlIndex crawl, uint32_t host_pages) const;
 
@@ -127,6 +133,7 @@ class CrawlTable {
   absl::flat_hash_map<uint64_t, uint32_t> pages_of_pair_;
   absl::flat_hash_map<HostId, uint32_t> others_of_host_;
   size_t deletions_ = 0;
+  size_t shadows_ = 0;  // crawl ids that are
   std::vector<CrawlIndex> with_terms_;
   std::vector<CrawlIndex> polite_;
   bool has_classes_ = false;

@@ -21,6 +21,10 @@ namespace freshet {
 
 // --- Events
 
+// The crawl ids that a worker may fetch pages of; null: all. What is about others is refused as if
+// there were no such lease.
+using AllowedCrawls = std::shared_ptr<const std::vector<std::string>>;
+
 // Adds a page or changes what its owner asked for: what is unset stays as it is, or at the default
 // of PageSpec for a new page. State and estimates of a known page stay; a page that was found gone
 // becomes a candidate again.
@@ -72,6 +76,7 @@ struct ReportCrawl {
   std::string moved_to;  // of a page that has moved: a canonical URL; empty: not told
   std::optional<Duration> crawl_delay;  // of the host's robots.txt, zero: it has none; >= 0
   IpAddress address;                    // of the host; none: not told
+  AllowedCrawls allowed;                // of who reports
 };
 
 // "This page may have changed", said by a source. `pages_in_poll` is the number of pages of the
@@ -99,6 +104,7 @@ struct LeasePage {
 // is given back again and again waits a little in between.
 struct ReturnLease {
   LeaseId lease;
+  AllowedCrawls allowed;  // of who returns it
 };
 
 // The deadline of a lease has passed: the page waits, the longer the more often that happens.

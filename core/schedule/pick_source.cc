@@ -245,7 +245,7 @@ uint32_t PickSource::CollectPlan(uint32_t first, uint32_t count, PlanColumns* co
     // What is not polled has no part in the plan: if it comes back before the next one, it is a
     // newcomer.
     const bool counts = pages_.known(id) && i < facts_.size() && !pages_.Is(id, PageTable::kGone) &&
-                        facts_[i].importance > 0;
+                        !(crawls_ != nullptr && crawls_->IsShadow(id)) && facts_[i].importance > 0;
     const PlanFacts page = counts ? facts_[i] : PlanFacts();
     columns->page.push_back(counts ? pages_.number(id) : PageNumber());
     columns->importance.push_back(page.importance);

@@ -244,11 +244,14 @@ void ShardState::Impl::FindNumbers(const PageKey& key, std::vector<PageNumber>* 
 void ShardState::Impl::File(PageId id, const PageToLoad& page, const IndexEntry& entry,
                             Instant asked_at) {
   edges.Set(id, page.edge);
-  // There is no copy of a page that is gone to be fresh or stale.
-  page.gone ? freshness.Remove(id) : freshness.Put(id, pages.fingerprint(id), page.believed);
+  const bool shadow = crawls.IsShadow(id);
+  // There is no copy of a page that is gone to be fresh or stale; that of a page which others crawl
+  // is none of ours.
+  page.gone || shadow ? freshness.Remove(id)
+                      : freshness.Put(id, pages.fingerprint(id), page.believed);
   picks.File(id, entry, asked_at);
   SetGone(id, page.gone);
-  Mark(id, PageTable::kNever, page.never);
+  Mark(id, PageTable::kNever, page.never || shadow);
 }
 
 void ShardState::Impl::Refile(PageId id, HostId host, const PageSpec& spec,

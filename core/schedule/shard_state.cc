@@ -224,6 +224,11 @@ std::optional<ClassedPick> ShardState::Impl::Best(Instant at, ClassSet among) {
   for (int closed = 0; closed < kMostClosed; ++closed) {
     const std::optional<ClassedPick> best = picks.Best(at, among);
     if (!best) return best;
+    if (crawls.IsShadow(best->page)) {
+      // Its crawl id has become one a moment ago, and it is not filed anew yet.
+      Mark(best->page, PageTable::kNever, true);
+      continue;
+    }
     const HostId host = picks.HostOf(best->page);
     if (hosts.FreeAt(host) <= at) return best;
     // Its hours are over. It is looked at once for that, and again when they begin.

@@ -147,6 +147,11 @@ Status ValidateIntervals(const PageSpec& spec) {
   return absl::OkStatus();
 }
 
+bool IsAllowed(const AllowedCrawls& allowed, const std::string& crawl_id) {
+  return allowed == nullptr ||
+         std::find(allowed->begin(), allowed->end(), crawl_id) != allowed->end();
+}
+
 }  // namespace
 
 void ShardState::Impl::Want(const Event& event, std::vector<PageNumber>* numbers) const {
@@ -487,7 +492,10 @@ Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) 
 
 Reply ShardState::Impl::Step(const ReturnLease& event, Instant now, Transaction& txn) {
   Transaction::Lease* lease = OpenLease(event.lease, txn);
-  if (lease == nullptr) {
+  const Transaction::Page* leased = lease == nullptr ? nullptr : txn.Find(lease->record.page);
+  const bool allowed = event.allowed == nullptr ||
+                       (leased != nullptr && IsAllowed(event.allowed, leased->record.key.crawl_id));
+  if (lease == nullptr || !allowed) {
     return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
   }
   End(*lease, /*reported=*/false, txn);
@@ -627,6 +635,9 @@ Reply ShardState::Impl::Step(const ReportCrawl& event, Instant now, Transaction&
     return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
   }
   PageRecord& record = page->record;
+  if (!IsAllowed(event.allowed, record.key.crawl_id)) {
+    return Refused(NotFound("lease_id: {} is not open", event.lease.value()));
+  }
   if (!Names(event, record)) {
     return Refused(InvalidArgument("lease_id: {} is a lease of {}, not of {}", event.lease.value(),
                                    record.key.url, (event.key ? event.key : event.as_sent)->url));

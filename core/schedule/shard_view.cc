@@ -250,8 +250,14 @@ Explanation ShardState::Impl::Explain(const PageRecord& page, Instant now) const
   } else {
     result.verdict = result.next_crawl <= now ? Verdict::kDue : Verdict::kBelowPrice;
   }
-  result.why = leaving ? "it has been picked and is about to be handed out"
-                       : Why(page, result, by_plan.has_value(), now);
+  if (leaving) {
+    result.why = "it has been picked and is about to be handed out";
+  } else if (crawls.IsShadow(*id) && !result.lease) {
+    result.why =
+        "its crawl id is in shadow mode: the dates of its clients decide when it is fetched";
+  } else {
+    result.why = Why(page, result, by_plan.has_value(), now);
+  }
   return result;
 }
 

@@ -19,6 +19,7 @@
 #include "server/api/crawls_and_hosts.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
+#include "server/api/shadow_report.h"
 #include "server/api/source_figures.h"
 #include "server/api/status.h"
 #include "server/api/to_proto.h"
@@ -569,6 +570,12 @@ grpc::ServerUnaryReactor* AdminService::DeleteCrawl(grpc::CallbackServerContext*
                                                     const grpc::ByteBuffer* request,
                                                     grpc::ByteBuffer* reply) {
   return Handle(context_, *request, reply, HandleDeleteCrawl);
+}
+
+grpc::ServerUnaryReactor* AdminService::ReportShadow(grpc::CallbackServerContext*,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle(context_, *request, reply, HandleReportShadow);
 }
 
 grpc::ServerUnaryReactor* AdminService::ListHosts(grpc::CallbackServerContext*,

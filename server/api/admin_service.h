@@ -30,6 +30,7 @@ using AdminServiceBase =
                v1::AdminService::WithRawCallbackMethod_ListCrawls,
                v1::AdminService::WithRawCallbackMethod_SetCrawl,
                v1::AdminService::WithRawCallbackMethod_DeleteCrawl,
+               v1::AdminService::WithRawCallbackMethod_ReportShadow,
                v1::AdminService::WithRawCallbackMethod_ListHosts,
                v1::AdminService::WithRawCallbackMethod_DeleteHost>::Service;
 
@@ -94,6 +95,9 @@ class AdminService final : public AdminServiceBase {
   grpc::ServerUnaryReactor* DeleteCrawl(grpc::CallbackServerContext*,
                                         const grpc::ByteBuffer* request,
                                         grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* ReportShadow(grpc::CallbackServerContext*,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* ListHosts(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* DeleteHost(grpc::CallbackServerContext*,

@@ -19,10 +19,16 @@ const PageKey* PageOf(const Event& event) {
   if (const auto* remove = std::get_if<RemovePage>(&event)) return &remove->key;
   if (const auto* recheck = std::get_if<RecheckPage>(&event)) return &recheck->key;
   if (const auto* signal = std::get_if<SignalChange>(&event)) return &signal->key;
+  if (const auto* report = std::get_if<ReportCrawl>(&event)) {
+    // What names no page is held against the limits by its lease.
+    return report->key ? &*report->key : report->as_sent ? &*report->as_sent : nullptr;
+  }
   return nullptr;
 }
 
-Status CheckItem(const Caller& caller, const RoutedEvent& item) {
+Status CheckItem(const Caller& caller, RoutedEvent& item) {
+  if (auto* report = std::get_if<ReportCrawl>(&item.event)) report->allowed = caller.crawl_ids();
+  if (auto* lease = std::get_if<ReturnLease>(&item.event)) lease->allowed = caller.crawl_ids();
   const PageKey* page = PageOf(item.event);
   if (page == nullptr) return absl::OkStatus();
   return caller.CheckPage(page->crawl_id, HostOfCanonical(page->url));

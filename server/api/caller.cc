@@ -46,6 +46,8 @@ StatusOr<Caller> CallAuth::Recognise(Instant now) const {
 
 Status CallAuth::Check() const { return authoriser_.Check(*rule_, credentials_).status(); }
 
+StatusOr<Caller> CallAuth::Look() const { return authoriser_.Check(*rule_, credentials_); }
+
 Duration CallAuth::Owes() const {
   const Instant now = clock_.Now();
   const StatusOr<Caller> caller = Recognise(now);

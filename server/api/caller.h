@@ -28,6 +28,8 @@ class CallAuth {
   [[nodiscard]] const std::string& client() const { return client_; }
   // Whether the caller may go on. Thread-safe.
   [[nodiscard]] Status Check() const;
+  // The caller as identities are now. Not OK as Check. Thread-safe.
+  [[nodiscard]] StatusOr<Caller> Look() const;
   // How long nothing should be read of what the caller sends, as identities are now. Thread-safe.
   [[nodiscard]] Duration Owes() const;
   // The caller as identities are now. Not OK as Check. Owner thread only; what it points to is

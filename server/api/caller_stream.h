@@ -27,11 +27,13 @@ class CallerStream : public MessageStream {
     Watch(context.calls, context.clock, context.calls.Find(path));
   }
 
-  Status CheckCaller() const final { return auth_.Check(); }
+  Status CheckCaller() const override { return auth_.Check(); }
   const std::string& client() const final { return auth_.client(); }
   Duration Owes() const final { return auth_.Owes(); }
 
  protected:
+  // The caller as identities are now. Thread-safe.
+  [[nodiscard]] StatusOr<Caller> LookAtCaller() const { return auth_.Look(); }
   // The caller as identities are now, until the next call. Called in OnMessage.
   [[nodiscard]] StatusOr<const Caller*> GetCaller() { return auth_.Get(); }
   // Has the caller pay for items, and reads no further for as long as it is over its rate, or a

@@ -12,6 +12,7 @@
 #include "core/base/limits.h"
 #include "fmt/format.h"
 #include "server/api/from_proto.h"
+#include "server/api/frontier_adoption.h"
 #include "server/api/worker_crawls.h"
 
 namespace freshet {
@@ -56,18 +57,24 @@ Status UnknownCrawl(const std::string& crawl_id) {
   return NotFound("crawl_id: {} has neither pages nor settings", crawl_id);
 }
 
+void AddCrawl(const ServerContext& context, const std::string& crawl_id,
+              const CrawlCounters& counters, v1::ListCrawlsResponse* response) {
+  const CrawlRecord record = context.crawls.Find(crawl_id);
+  ToProto(record, context.crawls.ModeOf(record), counters, response->add_crawls());
+}
+
 // Answers with the crawl id as it is now.
 template <typename Call>
 void AnswerWithCrawl(const ServerContext& context, const CrawlRecord& record, Call* call) {
-  const bool asked = GatherCrawls(context, [record, call](const CountersByCrawl& all) {
+  const bool asked = GatherCrawls(context, [&context, record, call](const CountersByCrawl& all) {
     const auto it = all.find(record.crawl_id);
-    ToProto(record, it == all.end() ? CrawlCounters() : it->second,
+    ToProto(record, context.crawls.ModeOf(record), it == all.end() ? CrawlCounters() : it->second,
             call->response()->mutable_crawl());
     call->Answer(grpc::Status::OK);
   });
   if (asked) return;
   // It is done; only what is counted is not known.
-  ToProto(record, {}, call->response()->mutable_crawl());
+  ToProto(record, context.crawls.ModeOf(record), {}, call->response()->mutable_crawl());
   call->Answer(grpc::Status::OK);
 }
 
@@ -78,6 +85,25 @@ Status CheckRateTerms(const ServerContext& context, const CrawlRecord& record) {
                     "share, max_rate_per_second: the policy {} plans the rates of all pages "
                     "itself; set another policy first",
                     context.settings.policy());
+}
+
+Status CheckMode(const ServerContext& context, const CrawlRecord& before,
+                 const CrawlRecord& record) {
+  if (record.frontier_mode == before.frontier_mode || !record.frontier_mode) {
+    return absl::OkStatus();
+  }
+  if (context.frontier != nullptr) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "frontier_mode: this server does not serve the crawl-frontier API "
+                    "(frontier.enabled)");
+}
+
+// Whether pages wait otherwise than before by what was set.
+bool FilesAnew(const ServerContext& context, const CrawlRecord& before, const CrawlRecord& record) {
+  const auto shadow = [&context](const CrawlRecord& crawl) {
+    return context.crawls.ModeOf(crawl) == FrontierMode::kShadow;
+  };
+  return record.min_page_interval != before.min_page_interval || shadow(record) != shadow(before);
 }
 
 using ListHostsCall = UnaryCall<v1::ListHostsRequest, v1::ListHostsResponse>;
@@ -155,14 +181,14 @@ void HandleListCrawls(const ServerContext& context,
     if (!only.empty()) {
       const auto it = all.find(only);
       if (it == all.end()) return call->Answer(GrpcStatusOf(UnknownCrawl(only)));
-      ToProto(context.crawls.Find(only), it->second, call->response()->add_crawls());
+      AddCrawl(context, only, it->second, call->response());
       return call->Answer(grpc::Status::OK);
     }
     // The token is the last crawl id that was shown.
     size_t left = *size;
     auto it = all.upper_bound(call->request().page_token());
     for (; it != all.end() && left > 0; ++it, --left) {
-      ToProto(context.crawls.Find(it->first), it->second, call->response()->add_crawls());
+      AddCrawl(context, it->first, it->second, call->response());
     }
     if (it != all.end()) call->response()->set_next_page_token(std::prev(it)->first);
     call->Answer(grpc::Status::OK);
@@ -176,26 +202,31 @@ void HandleSetCrawl(const ServerContext& context,
   if (!crawl_id.ok()) return call->Answer(GrpcStatusOf(crawl_id.status()));
   const StatusOr<std::function<void(CrawlRecord*)>> set = ConvertCrawl(call->request());
   if (!set.ok()) return call->Answer(GrpcStatusOf(set.status()));
-  const auto interval_before = std::make_shared<std::optional<Duration>>();
-  const auto change = [&context, set = *set, interval_before](CrawlRecord* record) -> Status {
+  const auto before = std::make_shared<CrawlRecord>();
+  const auto change = [&context, set = *set, before](CrawlRecord* record) -> Status {
     if (record->deleting) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition, "crawl_id: {} is being deleted",
                         record->crawl_id);
     }
-    *interval_before = record->min_page_interval;
+    *before = *record;
     set(record);
+    RETURN_IF_ERROR(CheckMode(context, *before, *record));
     return CheckRateTerms(context, *record);
   };
   context.crawls.Set(
-      *crawl_id, change,
-      [&context, call, interval_before](const Status& status, const CrawlRecord& record) {
+      *crawl_id, change, [&context, call, before](const Status& status, const CrawlRecord& record) {
         if (!status.ok()) return call->Answer(GrpcStatusOf(status));
-        if (record.min_page_interval != *interval_before) {
-          // As with a host: pages that wait by the interval of before are filed anew.
+        if (FilesAnew(context, *before, record)) {
+          // As with a host: pages that wait by what was set before are filed anew.
           for (Shard* shard : context.router.shards()) {
             (void)shard->Query(
                 [](const auto& view) { view.epochs.RequestFiling([](const auto&) {}); });
           }
+        }
+        const FrontierMode mode = context.crawls.ModeOf(record);
+        if (context.frontier != nullptr && mode != FrontierMode::kDates &&
+            mode != context.crawls.ModeOf(*before)) {
+          AdoptUrls(context, record.crawl_id);
         }
         AnswerWithCrawl(context, record, call);
       });

@@ -465,6 +465,9 @@ StatusOr<std::function<void(Settings*)>> ConvertDefaults(
   };
 }
 
+static_assert(v1::FRONTIER_MODE_SHADOW == static_cast<int>(FrontierMode::kShadow) + 1);
+static_assert(v1::FRONTIER_MODE_SCHEDULED == static_cast<int>(FrontierMode::kScheduled) + 1);
+
 StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(const v1::SetCrawlRequest& request) {
   const auto in = [](double value, double most) { return value >= 0 && value <= most; };
   if (request.has_share() && !in(request.share(), 1)) {
@@ -478,6 +481,9 @@ StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(const v1::SetCrawlReque
   if (request.has_max_pages() && request.max_pages() > limits::kMaxPageIds) {
     return InvalidArgument("max_pages: {} is more than {}", request.max_pages(),
                            limits::kMaxPageIds);
+  }
+  if (!v1::FrontierMode_IsValid(request.frontier_mode())) {
+    return InvalidArgument("frontier_mode: {} is none", static_cast<int>(request.frontier_mode()));
   }
   ASSIGN_OR_RETURN(const PolitenessSpans spans, ConvertSpans(request));
   return [request, spans](CrawlRecord* crawl) {
@@ -494,6 +500,9 @@ StatusOr<std::function<void(CrawlRecord*)>> ConvertCrawl(const v1::SetCrawlReque
     if (spans.min_delay) crawl->min_delay = spans.min_delay;
     if (request.has_max_in_flight()) crawl->max_in_flight = request.max_in_flight();
     if (spans.min_page_interval) crawl->min_page_interval = spans.min_page_interval;
+    if (request.frontier_mode() != v1::FRONTIER_MODE_UNSPECIFIED) {
+      crawl->frontier_mode = static_cast<FrontierMode>(request.frontier_mode() - 1);
+    }
   };
 }
 

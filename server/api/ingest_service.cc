@@ -25,8 +25,8 @@ class Reports {
 
   static int Size(const Request& request) { return request.results_size(); }
   StatusOr<Batch> Convert(const Request& request, const std::vector<TextFault>& faults,
-                          const Caller&) const {
-    return ConvertResults(context_, request.sequence(), request.results(), faults);
+                          const Caller& caller) const {
+    return ConvertResults(context_, request.sequence(), request.results(), faults, caller);
   }
   void Count(const BatchCounts& counts) const {
     context_.counters.results_refused += counts.refused;
@@ -124,10 +124,11 @@ StatusOr<RoutedEvent> ConvertMended(const v1::CrawlResult& result,
 
 Batch ConvertResults(const ServerContext& context, uint64_t sequence,
                      const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
-                     const std::vector<TextFault>& faults) {
+                     const std::vector<TextFault>& faults, const Caller& caller) {
   const Instant now = context.clock.Now();
   const auto generation = static_cast<uint32_t>(context.store.generation());
   Batch batch(sequence, results.size());
+  batch.SetCaller(&caller);
   for (int i = 0; i < results.size(); ++i) {
     const bool whole = FindTextFault(faults, i) == nullptr;
     batch.Add(i, whole ? ConvertResult(results[i], generation, now)

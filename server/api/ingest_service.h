@@ -28,11 +28,12 @@ class IngestService final : public IngestServiceBase {
   const ServerContext& context_;
 };
 
-// The results of one message; there are as many as CheckItemCount allows.
+// The results of one message; there are as many as CheckItemCount allows. `caller` outlives the
+// call.
 [[nodiscard]] Batch ConvertResults(
     const ServerContext& context, uint64_t sequence,
     const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
-    const std::vector<TextFault>& faults);
+    const std::vector<TextFault>& faults, const Caller& caller);
 
 }  // namespace freshet
 

@@ -29,11 +29,12 @@ std::string FirstOf(const urlfrontier::URLInfo& info, const std::vector<std::str
 }
 
 // What a fetch has found, as far as its metadata says.
-ReportCrawl ReportOf(const ServerContext& context, const FrontierPut& put) {
+ReportCrawl ReportOf(const ServerContext& context, const FrontierName& name,
+                     const FrontierPut& put) {
   urlfrontier::URLInfo info;
   (void)info.MergeFromString(put.metadata);  // was read before it came here
   ReportCrawl report;
-  report.key = PageKey{.crawl_id = put.crawl, .url = put.url};
+  report.key = PageKey{.crawl_id = name.crawl, .url = name.url};
   report.fetched = context.clock.Now();
   int status = 0;
   if (!absl::SimpleAtoi(FirstOf(info, context.config.frontier_status_keys), &status)) status = 0;
@@ -57,6 +58,8 @@ struct PageNews {
   std::string host;
   bool known = false;
   bool never = false;  // again
+  // Whatever the page makes of it, the URL is acknowledged as the frontier has taken it.
+  bool shadow = false;
   ReportCrawl report;  // of one that is known
 };
 
@@ -66,9 +69,21 @@ struct PutUnderWay {
   std::vector<FrontierOutcome> outcomes;
   std::vector<size_t> places;                  // among these, by URL that the frontier was given
   std::vector<std::optional<PageNews>> pages;  // likewise; unset: of a crawl id without pages
-  std::vector<FrontierName> names;             // likewise
-  std::vector<size_t> asked;                   // by event: whose it is
+  std::vector<FrontierName> names;             // likewise: of the page
+  // By event: whose outcome depends on it; unset: none's.
+  std::vector<std::optional<size_t>> asked;
 };
+
+PageNews NewsOf(const ServerContext& context, FrontierMode mode, const FrontierName& name,
+                const FrontierPut& put) {
+  PageNews news = {.host = name.key,
+                   .known = put.known,
+                   .never = put.known && put.due == 0 && context.config.frontier_zero_is_never,
+                   .shadow = mode == FrontierMode::kShadow,
+                   .report = {}};
+  if (news.known && !news.never) news.report = ReportOf(context, name, put);
+  return news;
+}
 
 UpsertPage UpsertOf(const FrontierName& name) {
   return {.key = {.crawl_id = name.crawl, .url = name.url}, .host = name.key};
@@ -84,7 +99,7 @@ std::vector<RoutedEvent> EventsFor(PutUnderWay& put, const std::vector<FrontierO
     const Slot slot = SlotOfHost(news.host);
     const auto add = [&](Event event) {
       events.push_back({.slot = slot, .event = std::move(event), .notes = {}});
-      put.asked.push_back(put.places[i]);
+      put.asked.push_back(news.shadow ? std::nullopt : std::optional(put.places[i]));
     };
     if (news.never) {
       add(RemovePage{.key = {.crawl_id = put.names[i].crawl, .url = put.names[i].url},
@@ -102,8 +117,8 @@ void TakeReplies(const std::vector<Reply>& replies, PutUnderWay& put) {
   for (size_t i = 0; i < replies.size(); ++i) {
     const Status& status = replies[i].status;
     // There was no page to remove.
-    if (status.ok() || absl::IsNotFound(status)) continue;
-    put.outcomes[put.asked[i]] =
+    if (status.ok() || absl::IsNotFound(status) || !put.asked[i]) continue;
+    put.outcomes[*put.asked[i]] =
         absl::IsInvalidArgument(status) ? FrontierOutcome::kSkipped : FrontierOutcome::kFailed;
   }
 }
@@ -232,8 +247,7 @@ class ScheduledPull final : public AssignmentSink,
 }  // namespace
 
 bool IsScheduled(const ServerContext& context, std::string_view crawl) {
-  const std::vector<std::string>& scheduled = context.config.frontier_scheduled;
-  return std::find(scheduled.begin(), scheduled.end(), crawl) != scheduled.end();
+  return context.crawls.modes()->Of(crawl) == FrontierMode::kScheduled;
 }
 
 StatusOr<FrontierName> ScheduledName(const std::string& crawl, const std::string& url) {
@@ -243,8 +257,9 @@ StatusOr<FrontierName> ScheduledName(const std::string& crawl, const std::string
 }
 
 bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Frontier::PutDone done) {
-  const bool any = std::any_of(puts.begin(), puts.end(), [&](const FrontierPut& put) {
-    return IsScheduled(context, put.crawl);
+  const std::shared_ptr<const FrontierModes> modes = context.crawls.modes();
+  const bool any = !modes->empty() && std::any_of(puts.begin(), puts.end(), [&](const auto& put) {
+    return modes->Of(put.crawl) != FrontierMode::kDates;
   });
   if (!any) return context.frontier->Put(std::move(puts), std::move(done));
   auto under_way = std::make_shared<PutUnderWay>();
@@ -255,16 +270,18 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
     FrontierPut& put = puts[i];
     FrontierName name;
     std::optional<PageNews> news;
-    if (IsScheduled(context, put.crawl)) {
+    if (const FrontierMode mode = modes->Of(put.crawl); mode != FrontierMode::kDates) {
       StatusOr<FrontierName> canonical = ScheduledName(put.crawl, put.url);
-      if (!canonical.ok()) continue;
-      name = *std::move(canonical);
-      put.key = name.key;
-      put.url = name.url;
-      const bool never = put.known && put.due == 0 && context.config.frontier_zero_is_never;
-      if (put.known && !never) put.due = std::max<uint64_t>(put.due, 1);
-      news = PageNews{.host = name.key, .known = put.known, .never = never, .report = {}};
-      if (put.known && !never) news->report = ReportOf(context, put);
+      if (canonical.ok()) {
+        name = *std::move(canonical);
+        news = NewsOf(context, mode, name, put);
+      }
+      if (mode == FrontierMode::kScheduled) {
+        if (!news) continue;
+        put.key = name.key;
+        put.url = name.url;
+        if (put.known && !news->never) put.due = std::max<uint64_t>(put.due, 1);
+      }
     }
     under_way->places.push_back(i);
     under_way->pages.push_back(std::move(news));
@@ -285,22 +302,28 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
 
 void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>& pull, size_t most,
               const std::string& address, Frontier::PullDone done) {
-  const std::vector<std::string>& scheduled = context.config.frontier_scheduled;
-  if (pull->crawl && IsScheduled(context, *pull->crawl)) {
+  const std::shared_ptr<const FrontierModes> modes = context.crawls.modes();
+  if (pull->crawl && modes->Of(*pull->crawl) == FrontierMode::kScheduled) {
     return std::make_shared<ScheduledPull>(context, pull, std::move(done))
         ->Begin({*pull->crawl}, address);
   }
-  if (pull->crawl || scheduled.empty()) {
+  if (pull->crawl || modes->scheduled().empty()) {
+    pull->except = nullptr;
     return context.frontier->Pull(pull, most, std::move(done));
   }
   // Of any: first those whose clients say when, then the others.
-  pull->except = &scheduled;
+  pull->except = {modes, &modes->scheduled()};
   context.frontier->Pull(
       pull, most,
       [&context, pull, address, done = std::move(done)](std::vector<FrontierServed> served) {
-        if (!served.empty() || pull->queues == 0) return done(std::move(served));
-        std::make_shared<ScheduledPull>(context, pull, done)
-            ->Begin(context.config.frontier_scheduled, address);
+        const std::shared_ptr<const std::vector<std::string>> scheduled =
+            std::exchange(pull->except, nullptr);
+        std::vector<std::string> asked;
+        for (const std::string& crawl : *scheduled) {
+          if (pull->Serves(crawl)) asked.push_back(crawl);
+        }
+        if (!served.empty() || pull->queues == 0 || asked.empty()) return done(std::move(served));
+        std::make_shared<ScheduledPull>(context, pull, done)->Begin(asked, address);
       });
 }
 

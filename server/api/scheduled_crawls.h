@@ -1,4 +1,5 @@
-// Crawl ids of the crawl-frontier API whose URLs are given out by crawl value.
+// Crawl ids of the crawl-frontier API whose URLs are pages, too: those whose URLs are given out by
+// crawl value, and, at the end, those in shadow mode.
 //
 // Such a URL is two things under one name: an entry of the frontier, which keeps metadata and
 // counts as it does for all others, and a page of the same crawl id, which is scheduled as any.
@@ -6,6 +7,10 @@
 // acknowledged: so whatever a client was not told of it sends again, and each of the two takes that
 // as said before. What goes out is picked as a page, and leaves once the frontier has it in flight.
 // A page that comes up and of which the frontier has nothing (it was purged or deleted) is removed.
+//
+// In shadow mode the entry is as its client has put it, key and text and date, and is given out by
+// that date; the page goes by the canonical text, follows in the same order, and is handed out to
+// nobody (docs/decisions/0030-shadow-crawls.md).
 #ifndef FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
 #define FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
 
@@ -22,6 +27,7 @@ namespace freshet {
 // The longest that GetURLs waits for a page of such a crawl id.
 inline constexpr Duration kScheduledPullWait = Duration::Millis(100);
 
+// As modes are now.
 [[nodiscard]] bool IsScheduled(const ServerContext& context, std::string_view crawl);
 
 // What both names of a URL are, whatever text and key a client sent: its canonical text, and its

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "server/api/wire.h"
 #include "server/api/worker_crawls.h"
 #include "server/base/client_network.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {
@@ -77,6 +79,16 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
                             "one more with each result.",
                             leases));
     Send(SerialiseMessage(response));
+  }
+  // A worker goes on with what it was let in for, or not at all.
+  Status CheckCaller() const override {
+    const StatusOr<Caller> caller = LookAtCaller();
+    RETURN_IF_ERROR(caller.status());
+    const std::shared_ptr<const std::vector<std::string>> now = caller->crawl_ids();
+    const MutexLock lock(mutex_);
+    if (!entered_ || (now == nullptr ? !allowed_ : allowed_ == *now)) return absl::OkStatus();
+    return MakeStatus(absl::StatusCode::kPermissionDenied,
+                      "the crawl ids that the worker is limited to have changed: open it again");
   }
   void OnServerDraining() override {
     SendNotice(v1::NOTICE_KIND_DRAINING, "The server is shutting down.");
@@ -172,8 +184,11 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     const StatusOr<Duration> lease = ConvertLease(
         hello.has_lease_duration(), hello.lease_duration(), config.default_lease, config.max_lease);
     if (!lease.ok()) return SendRefusal(lease.status());
-    const StatusOr<ClassSet> takes = ClassesOfWorker(context_, hello.crawl_ids());
+    const StatusOr<const Caller*> caller = GetCaller();
+    if (!caller.ok()) return SendRefusal(caller.status());
+    const StatusOr<ClassSet> takes = ClassesOfWorker(context_, hello.crawl_ids(), **caller);
     if (!takes.ok()) return SendRefusal(takes.status());
+    Remember((*caller)->crawl_ids());
     Enter(hello.worker(), *lease, *takes);
   }
 
@@ -218,7 +233,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       return AnswerResults(place, RefusedBatch(results.sequence(), items, fault));
     }
     Charge(**caller, items);
-    Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults);
+    Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults, **caller);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
     const bool go_on = std::move(batch).Submit(
         context_.router, [self, place](v1::BatchAck ack, const BatchCounts& counts) {
@@ -233,11 +248,14 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     const int items = returns.lease_ids_size();
     Status fault = CheckItemCount("lease_ids", items, context_.config);
     if (worker_ == kNone) fault = NotIntroduced();
+    const StatusOr<const Caller*> caller = GetCaller();
+    if (!caller.ok()) fault = caller.status();
     if (!fault.ok()) {
       return AnswerReturns(place,
                            RefusedBatch(returns.sequence(), static_cast<size_t>(items), fault));
     }
     Batch batch(returns.sequence(), items);
+    batch.SetCaller(*caller);
     for (int i = 0; i < items; ++i) batch.Add(i, ConvertReturn(returns.lease_ids(i)));
     // A lease that is not open any more needs no return.
     batch.SetReview([](Reply* reply) {
@@ -284,8 +302,19 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   static constexpr WorkerId kNone = 0;
   static constexpr WorkerId kGone = UINT64_MAX;
 
+  void Remember(const std::shared_ptr<const std::vector<std::string>>& allowed) {
+    const MutexLock lock(mutex_);
+    entered_ = true;
+    allowed_.reset();
+    if (allowed != nullptr) allowed_ = *allowed;
+  }
+
   const std::string address_;
   std::atomic<WorkerId> worker_{kNone};
+  mutable Mutex mutex_;
+  bool entered_ FRESHET_GUARDED_BY(mutex_) = false;
+  // The crawl ids that it was limited to then; unset: to none.
+  std::optional<std::vector<std::string>> allowed_ FRESHET_GUARDED_BY(mutex_);
 };
 
 // --- Next
@@ -358,7 +387,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
         ConvertLease(request.has_lease_duration(), request.lease_duration(), config.default_lease,
                      config.max_lease);
     if (!lease.ok()) return GrpcStatusOf(lease.status());
-    const StatusOr<ClassSet> takes = ClassesOfWorker(context_, request.crawl_ids());
+    const StatusOr<ClassSet> takes = ClassesOfWorker(context_, request.crawl_ids(), caller());
     if (!takes.ok()) return GrpcStatusOf(takes.status());
     if (const Status why = context_.dispatcher.stalled(); !why.ok()) {
       OnStall(why);

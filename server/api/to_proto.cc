@@ -260,7 +260,12 @@ void ToProto(const HostStatus& host, const HostContext& context, v1::HostState* 
   out->mutable_group()->set_max_in_flight(host.group->terms.max_in_flight);
 }
 
-void ToProto(const CrawlRecord& crawl, const CrawlCounters& counters, v1::Crawl* out) {
+v1::FrontierMode ToProto(FrontierMode mode) {
+  return static_cast<v1::FrontierMode>(static_cast<int>(mode) + 1);
+}
+
+void ToProto(const CrawlRecord& crawl, FrontierMode mode, const CrawlCounters& counters,
+             v1::Crawl* out) {
   out->set_crawl_id(crawl.crawl_id);
   v1::CrawlSettings* settings = out->mutable_settings();
   if (crawl.share) settings->set_share(*crawl.share);
@@ -271,6 +276,8 @@ void ToProto(const CrawlRecord& crawl, const CrawlCounters& counters, v1::Crawl*
   if (crawl.min_page_interval) {
     ToProto(*crawl.min_page_interval, settings->mutable_min_page_interval());
   }
+  if (crawl.frontier_mode) settings->set_frontier_mode(ToProto(*crawl.frontier_mode));
+  out->set_frontier_mode(ToProto(mode));
   out->set_deleting(crawl.deleting);
   out->set_pages(counters.pages);
   out->set_hosts(counters.hosts);

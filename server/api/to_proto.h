@@ -39,7 +39,10 @@ struct HostContext {
 };
 void ToProto(const HostStatus& host, const HostContext& context, v1::HostState* out);
 
-void ToProto(const CrawlRecord& crawl, const CrawlCounters& counters, v1::Crawl* out);
+[[nodiscard]] v1::FrontierMode ToProto(FrontierMode mode);
+// `mode`: the one in force.
+void ToProto(const CrawlRecord& crawl, FrontierMode mode, const CrawlCounters& counters,
+             v1::Crawl* out);
 
 // What the explanation of a page needs beside the page.
 struct ExplanationContext {

@@ -51,6 +51,14 @@ void RunChange(const ServerContext& context, UnaryCall<Request, Empty>* call,
       [](bool, Empty*) {});
 }
 
+// Whether the caller may ask about this crawl id; if not the call is answered.
+template <typename Request, typename Response>
+bool MayAsk(const std::string& crawl, UnaryCall<Request, Response>* call) {
+  const Status status = call->caller().CheckCrawlId(crawl);
+  if (!status.ok()) call->Answer(GrpcStatusOf(status));
+  return status.ok();
+}
+
 void SetLong(uint64_t value, Long* response) { response->set_value(value); }
 
 // --- The server
@@ -92,10 +100,13 @@ void ListCrawls(const ServerContext& context, UnaryCall<urlfrontier::Local, Stri
   using Names = std::vector<std::string>;
   Run<Names, urlfrontier::Local, StringList>(
       context, call,
-      [](FrontierState& state) -> StatusOr<Names> {
+      [caller = call->caller()](FrontierState& state) -> StatusOr<Names> {
         Names names;
         for (const auto& [number, crawl] : state.table().crawls()) {
-          if (crawl->counts.queues > 0) names.push_back(crawl->name);
+          // What a caller may not ask about is not there for it.
+          if (crawl->counts.queues > 0 && caller.CheckCrawlId(crawl->name).ok()) {
+            names.push_back(crawl->name);
+          }
         }
         return names;
       },
@@ -180,12 +191,14 @@ class QueueList : public std::enable_shared_from_this<QueueList> {
 };
 
 void ListQueues(const ServerContext& context, QueueList::Call* call) {
+  if (!MayAsk(CrawlOf(call->request().crawlid()), call)) return;
   std::make_shared<QueueList>(context, call)->GoOn();
 }
 
 void GetStats(const ServerContext& context,
               UnaryCall<urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>* call) {
   const std::string crawl = CrawlOf(call->request().crawlid());
+  if (!MayAsk(crawl, call)) return;
   Run<FrontierCounts, urlfrontier::QueueWithinCrawlParams, urlfrontier::Stats>(
       context, call,
       [crawl, key = call->request().key()](FrontierState& state) -> StatusOr<FrontierCounts> {
@@ -229,6 +242,7 @@ void BlockQueueUntil(const ServerContext& context,
                      UnaryCall<urlfrontier::BlockQueueParams, Empty>* call) {
   const auto& request = call->request();
   const std::string crawl = CrawlOf(request.crawlid());
+  if (!MayAsk(crawl, call)) return;
   if (!NamesAQueue(crawl, request.key())) return call->Answer(grpc::Status::OK);
   BlockScheduledHost(context, crawl, request.key(), request.time());
   RunChange<urlfrontier::BlockQueueParams>(
@@ -240,6 +254,11 @@ void BlockQueueUntil(const ServerContext& context,
 void SetDelay(const ServerContext& context, UnaryCall<urlfrontier::QueueDelayParams, Empty>* call) {
   const auto& request = call->request();
   const std::string crawl = CrawlOf(request.crawlid());
+  if (!MayAsk(crawl, call)) return;
+  if (request.key().empty() && call->caller().limited()) {
+    return call->Answer(
+        {grpc::StatusCode::PERMISSION_DENIED, "key: is empty, which is the default of everybody"});
+  }
   if (!request.key().empty() && !NamesAQueue(crawl, request.key())) {
     return call->Answer(grpc::Status::OK);
   }
@@ -278,6 +297,7 @@ void GetURLStatus(const ServerContext& context,
     return call->Answer(GrpcStatusOf(InvalidArgument("key: is empty, and the URL has no host")));
   }
   const std::string crawl = CrawlOf(request.crawlid());
+  if (!MayAsk(crawl, call)) return;
   std::string url = request.url();
   if (IsScheduled(context, crawl)) {
     StatusOr<FrontierName> name = ScheduledName(crawl, url);
@@ -364,6 +384,7 @@ class Sweep : public std::enable_shared_from_this<Sweep<Request>> {
 
 void CountURLs(const ServerContext& context, UnaryCall<urlfrontier::CountUrlParams, Long>* call) {
   const auto& request = call->request();
+  if (!MayAsk(CrawlOf(request.crawlid()), call)) return;
   FrontierQuery query = {.crawl = CrawlOf(request.crawlid()),
                          .key = request.key(),
                          .filter = request.filter(),
@@ -392,17 +413,19 @@ UrlFrontierService::Unary* UrlFrontierService::ListNodes(Call*, const Bytes* req
                                                          Bytes* reply) {
   return Handle(context_, *request, reply, freshet::ListNodes);
 }
-UrlFrontierService::Unary* UrlFrontierService::ListCrawls(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::ListCrawls(Call* call, const Bytes* request,
                                                           Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::ListCrawls);
+  return HandleFor("/urlfrontier.URLFrontier/ListCrawls", context_, *call, *request, reply,
+                   freshet::ListCrawls);
 }
 UrlFrontierService::Unary* UrlFrontierService::DeleteCrawl(Call*, const Bytes* request,
                                                            Bytes* reply) {
   return Handle(context_, *request, reply, freshet::DeleteCrawl);
 }
-UrlFrontierService::Unary* UrlFrontierService::ListQueues(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::ListQueues(Call* call, const Bytes* request,
                                                           Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::ListQueues);
+  return HandleFor("/urlfrontier.URLFrontier/ListQueues", context_, *call, *request, reply,
+                   freshet::ListQueues);
 }
 UrlFrontierService::Writer* UrlFrontierService::GetURLs(Call* call, const Bytes* request) {
   return StartGetUrls(context_, *call, *request);
@@ -413,16 +436,19 @@ UrlFrontierService::Stream* UrlFrontierService::PutURLs(Call* call) {
 UrlFrontierService::Stream* UrlFrontierService::PutDiscovered(Call* call) {
   return StartPutDiscovered(context_, *call);
 }
-UrlFrontierService::Unary* UrlFrontierService::GetStats(Call*, const Bytes* request, Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::GetStats);
+UrlFrontierService::Unary* UrlFrontierService::GetStats(Call* call, const Bytes* request,
+                                                        Bytes* reply) {
+  return HandleFor("/urlfrontier.URLFrontier/GetStats", context_, *call, *request, reply,
+                   freshet::GetStats);
 }
 UrlFrontierService::Unary* UrlFrontierService::DeleteQueue(Call*, const Bytes* request,
                                                            Bytes* reply) {
   return Handle(context_, *request, reply, freshet::DeleteQueue);
 }
-UrlFrontierService::Unary* UrlFrontierService::BlockQueueUntil(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::BlockQueueUntil(Call* call, const Bytes* request,
                                                                Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::BlockQueueUntil);
+  return HandleFor("/urlfrontier.URLFrontier/BlockQueueUntil", context_, *call, *request, reply,
+                   freshet::BlockQueueUntil);
 }
 UrlFrontierService::Unary* UrlFrontierService::SetActive(Call*, const Bytes* request,
                                                          Bytes* reply) {
@@ -432,8 +458,10 @@ UrlFrontierService::Unary* UrlFrontierService::GetActive(Call*, const Bytes* req
                                                          Bytes* reply) {
   return Handle(context_, *request, reply, freshet::GetActive);
 }
-UrlFrontierService::Unary* UrlFrontierService::SetDelay(Call*, const Bytes* request, Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::SetDelay);
+UrlFrontierService::Unary* UrlFrontierService::SetDelay(Call* call, const Bytes* request,
+                                                        Bytes* reply) {
+  return HandleFor("/urlfrontier.URLFrontier/SetDelay", context_, *call, *request, reply,
+                   freshet::SetDelay);
 }
 UrlFrontierService::Unary* UrlFrontierService::SetLogLevel(Call*, const Bytes* request,
                                                            Bytes* reply) {
@@ -443,16 +471,18 @@ UrlFrontierService::Unary* UrlFrontierService::SetCrawlLimit(Call*, const Bytes*
                                                              Bytes* reply) {
   return Handle(context_, *request, reply, freshet::SetCrawlLimit);
 }
-UrlFrontierService::Unary* UrlFrontierService::GetURLStatus(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::GetURLStatus(Call* call, const Bytes* request,
                                                             Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::GetURLStatus);
+  return HandleFor("/urlfrontier.URLFrontier/GetURLStatus", context_, *call, *request, reply,
+                   freshet::GetURLStatus);
 }
 UrlFrontierService::Writer* UrlFrontierService::ListURLs(Call* call, const Bytes* request) {
   return StartListUrls(context_, call, *request);
 }
-UrlFrontierService::Unary* UrlFrontierService::CountURLs(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::CountURLs(Call* call, const Bytes* request,
                                                          Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::CountURLs);
+  return HandleFor("/urlfrontier.URLFrontier/CountURLs", context_, *call, *request, reply,
+                   freshet::CountURLs);
 }
 UrlFrontierService::Unary* UrlFrontierService::PurgeURLs(Call*, const Bytes* request,
                                                          Bytes* reply) {

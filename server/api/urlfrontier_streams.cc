@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/frontier_limits.h"
 #include "core/base/limits.h"
+#include "server/api/caller.h"
 #include "server/api/caller_stream.h"
 #include "server/api/faults.h"
 #include "server/api/frontier_wire.h"
@@ -53,6 +55,9 @@ class PutUrlsStream final : public CallerStream {
     if (!item.given || !put.ok()) {
       return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kSkipped));
     }
+    if (!(*caller)->CheckCrawlId(put->crawl).ok()) {
+      return Acknowledge(place, EncodeFrontierAck(id, FrontierOutcome::kFailed));
+    }
     put->known = item.known;
     put->due = item.due;
     std::vector<FrontierPut> puts;
@@ -93,6 +98,10 @@ class PutDiscoveredStream final : public CallerStream {
       StatusOr<FrontierPut> put = MakeFrontierPut(std::move(batch.items[i]));
       outcomes[i] = FrontierOutcome::kSkipped;
       if (!put.ok()) continue;
+      if (!(*caller)->CheckCrawlId(put->crawl).ok()) {
+        outcomes[i] = FrontierOutcome::kFailed;
+        continue;
+      }
       puts.push_back(*std::move(put));
       positions.push_back(i);
     }
@@ -116,8 +125,9 @@ class PutDiscoveredStream final : public CallerStream {
 class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                             public std::enable_shared_from_this<GetUrlsStream> {
  public:
-  GetUrlsStream(const ServerContext& context, std::string address)
+  GetUrlsStream(const ServerContext& context, StatusOr<Caller> caller, std::string address)
       : context_(context),
+        caller_(std::move(caller)),
         address_(std::move(address)),
         watch_(context.calls, context.clock, context.calls.Find("/urlfrontier.URLFrontier/GetURLs"),
                CallKind::kStream) {}
@@ -125,11 +135,15 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void Begin(const grpc::ByteBuffer& bytes) {
     self_ = shared_from_this();
     urlfrontier::GetParams params;
-    const Status status = ReadRequest(bytes, &params, MostBytes(context_));
+    Status status = caller_.status();
+    if (status.ok()) status = ReadRequest(bytes, &params, MostBytes(context_));
     if (!status.ok()) return End(GrpcStatusOf(status));
     if (params.crawl_case() == urlfrontier::GetParams::kCrawlID) {
       pull_->crawl = std::string(FrontierCrawlName(params.crawlid()));
+      status = caller_->CheckCrawlId(*pull_->crawl);
+      if (!status.ok()) return End(GrpcStatusOf(status));
     }
+    pull_->only = caller_->crawl_ids();
     pull_->key = params.key();
     // A key names a queue within a crawl id.
     if (!pull_->key.empty() && !pull_->crawl) return End(grpc::Status::OK);
@@ -192,6 +206,7 @@ class GetUrlsStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   }
 
   const ServerContext& context_;
+  const StatusOr<Caller> caller_;
   const std::string address_;  // of the client
   CallWatch watch_;
   std::shared_ptr<GetUrlsStream> self_;  // until OnDone
@@ -218,6 +233,9 @@ class ListUrlsStream final : public ListStream {
     to_skip_ = params.start();
     left_ = params.size() > 0 ? params.size() : limits::kUsualFrontierPage;
     crawl_ = std::string(FrontierCrawlName(params.crawlid()));
+    CallAuth auth(context_.authoriser, context_.clock, "/urlfrontier.URLFrontier/ListURLs", call());
+    ASSIGN_OR_RETURN(const Caller* caller, auth.Get());
+    RETURN_IF_ERROR(caller->CheckCrawlId(crawl_));
     scan_ = std::make_unique<FrontierScan>(*context_.frontier,
                                            FrontierQuery{.crawl = crawl_,
                                                          .key = params.key(),
@@ -294,8 +312,14 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartPutDiscovered(
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StartGetUrls(const ServerContext& context,
                                                          const grpc::CallbackServerContext& call,
                                                          const grpc::ByteBuffer& request) {
-  const auto stream =
-      std::make_shared<GetUrlsStream>(context, NetworkText(NetworkOfPeer(call.peer())));
+  StatusOr<Caller> caller = Caller();
+  if (context.authoriser.enabled()) {
+    const MethodRule* rule = FindMethod("/urlfrontier.URLFrontier/GetURLs");
+    CHECK(rule != nullptr, "GetURLs has no rule");
+    caller = context.authoriser.Check(*rule, CredentialsOf(call));
+  }
+  const auto stream = std::make_shared<GetUrlsStream>(context, std::move(caller),
+                                                      NetworkText(NetworkOfPeer(call.peer())));
   stream->Begin(request);
   return stream.get();
 }

@@ -1,5 +1,7 @@
 #include "server/api/worker_crawls.h"
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -13,19 +15,23 @@ bool PlansAllPages(const ServerContext& context) {
   return policy.ok() && policy->plan;
 }
 
-StatusOr<ClassSet> ClassesOfWorker(
-    const ServerContext& context,
-    const google::protobuf::RepeatedPtrField<std::string>& crawl_ids) {
-  if (crawl_ids.empty()) return kAllClasses;
-  if (static_cast<size_t>(crawl_ids.size()) > limits::kMaxCrawlsPerWorker) {
-    return InvalidArgument("crawl_ids: {} are named, at most {} may be", crawl_ids.size(),
-                           limits::kMaxCrawlsPerWorker);
-  }
+StatusOr<ClassSet> ClassesOfWorker(const ServerContext& context,
+                                   const google::protobuf::RepeatedPtrField<std::string>& crawl_ids,
+                                   const Caller& caller) {
+  const std::shared_ptr<const std::vector<std::string>> allowed = caller.crawl_ids();
+  if (crawl_ids.empty() && allowed == nullptr) return kAllClasses;
   std::vector<std::string> canonical;
+  if (crawl_ids.empty()) canonical = *allowed;
   for (const std::string& crawl_id : crawl_ids) {
     StatusOr<std::string> id = CanonicalCrawlId(crawl_id);
     if (!id.ok()) return InvalidArgument("crawl_ids: {}", std::string(id.status().message()));
+    RETURN_IF_ERROR(caller.CheckCrawlId(*id));
     canonical.push_back(*std::move(id));
+  }
+  const size_t named = std::max(canonical.size(), static_cast<size_t>(crawl_ids.size()));
+  if (named > limits::kMaxCrawlsPerWorker) {
+    return InvalidArgument("crawl_ids: {} are named, at most {} may be", named,
+                           limits::kMaxCrawlsPerWorker);
   }
   if (PlansAllPages(context)) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,

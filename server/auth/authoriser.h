@@ -60,6 +60,11 @@ class Caller {
   // ResourceExhausted for one that does.
   [[nodiscard]] Status TooEarly(Duration wait) const;
   [[nodiscard]] Status CheckPage(std::string_view crawl_id, std::string_view host) const;
+  // The crawl ids that it is limited to; null: none.
+  [[nodiscard]] std::shared_ptr<const std::vector<std::string>> crawl_ids() const {
+    if (identity_ == nullptr || !identity_->crawl_ids) return nullptr;
+    return {identity_, &*identity_->crawl_ids};
+  }
 
  private:
   std::shared_ptr<const Identity> identity_;

@@ -143,11 +143,16 @@ Status Validate(const Written& written) {
   if (written.tokens.empty() && written.certificates.empty()) {
     return InvalidArgument("token_sha256: is missing, and so is certificate");
   }
-  // Assignments come from all crawls and hosts, and rates and policies are everybody's.
-  if (identity.limits() != 0 && (identity.roles & (kWorker | kAdmin)) != 0) {
+  // Rates and policies are everybody's.
+  if (identity.limits() != 0 && (identity.roles & kAdmin) != 0) {
     return InvalidArgument(
-        "roles: a worker or an admin cannot be limited to crawl_ids, hosts or sources: give it an "
-        "identity of its own");
+        "roles: an admin cannot be limited to crawl_ids, hosts or sources: give it an identity of "
+        "its own");
+  }
+  // Assignments may be had of some crawl ids, but come from all their hosts.
+  if ((identity.limits() & ~kCrawlIds) != 0 && (identity.roles & kWorker) != 0) {
+    return InvalidArgument(
+        "roles: a worker cannot be limited to hosts or sources: give it an identity of its own");
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/base/frontier_limits.h"
 #include "core/base/limits.h"
 #include "server/base/countdown.h"
 #include "spdlog/spdlog.h"
@@ -20,7 +21,8 @@ bool Blank(const CrawlRecord& record) { return record == CrawlRecord{.crawl_id =
 
 }  // namespace
 
-Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards) : shards_(shards) {
+Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards, FrontierModeTable usual)
+    : shards_(shards), usual_(std::move(usual)) {
   const MutexLock lock(mutex_);
   for (const CrawlRecord& record : stored) {
     Known& known = by_id_[record.crawl_id];
@@ -38,6 +40,7 @@ Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards) : shards_(
       known.record.max_rate.reset();
     }
   }
+  modes_ = std::make_shared<FrontierModes>(TableOfModes());
 }
 
 void Crawls::Start(Tell tell, std::function<void(std::vector<ClassTerms>)> on_terms) {
@@ -59,7 +62,13 @@ std::vector<CrawlTable::Terms> Crawls::Terms() const {
     const auto it = OfRate(known.record) ? classes_.find(crawl_id) : classes_.end();
     terms.push_back({.record = known.record,
                      .crawl_class = it == classes_.end() ? CrawlClass{0} : it->second,
-                     .quota = known.quota});
+                     .quota = known.quota,
+                     .shadow = ModeOf(known.record) == FrontierMode::kShadow});
+  }
+  for (const auto& [crawl_id, mode] : usual_) {
+    if (mode != FrontierMode::kShadow || by_id_.contains(crawl_id)) continue;
+    terms.push_back(
+        {.record = {.crawl_id = crawl_id}, .crawl_class = 0, .quota = nullptr, .shadow = true});
   }
   return terms;
 }
@@ -175,6 +184,8 @@ StatusOr<CrawlTable::Terms> Crawls::Stage(const Pending& pending) {
     return InvalidArgument("share: with {:g} the shares of all crawl ids sum to {:g}, more than 1",
                            terms.record.share.value_or(0), shares);
   }
+  if (pending.store) RETURN_IF_ERROR(AdmitMode(terms.record));
+  terms.shadow = ModeOf(terms.record) == FrontierMode::kShadow;
   ASSIGN_OR_RETURN(terms.crawl_class, ClassFor(terms.record));
   if (!terms.record.max_pages) {
     terms.quota = nullptr;
@@ -221,7 +232,7 @@ void Crawls::StoreFirst() {
 Event Crawls::EventOf(const Staged& staged, bool store) {
   const CrawlTable::Terms& terms = staged.terms;
   store = store && staged.store;
-  const bool blank = Blank(terms.record) && terms.crawl_class == 0;
+  const bool blank = Blank(terms.record) && terms.crawl_class == 0 && !terms.shadow;
   if (blank) return ForgetCrawl{.crawl_id = terms.record.crawl_id, .store = store};
   return SetCrawl{.terms = terms, .store = store};
 }
@@ -265,6 +276,7 @@ void Crawls::Finish(const Staged& staged, const Status& status) {
     const MutexLock lock(mutex_);
     pending_.pop_front();
     terms = TermsOfClasses();
+    modes_ = std::make_shared<FrontierModes>(TableOfModes());
   }
   if (status.ok()) on_terms_(std::move(terms));
   // The next one first: nothing that `done` does holds it up.
@@ -295,6 +307,41 @@ void Crawls::OnEmptied(uint16_t shard, const std::string& crawl_id) {
                    status.ToString());
     }
   });
+}
+
+// --- Modes of the crawl-frontier API ---
+
+FrontierMode Crawls::ModeOf(const CrawlRecord& record) const {
+  if (record.frontier_mode) return *record.frontier_mode;
+  const auto it = usual_.find(record.crawl_id);
+  return it == usual_.end() ? FrontierMode::kDates : it->second;
+}
+
+FrontierModeTable Crawls::TableOfModes(std::string_view but) const {
+  FrontierModeTable modes = usual_;
+  for (const auto& [crawl_id, known] : by_id_) modes[crawl_id] = ModeOf(known.record);
+  std::erase_if(modes, [but](const auto& entry) {
+    return entry.second == FrontierMode::kDates || entry.first == but;
+  });
+  return modes;
+}
+
+Status Crawls::AdmitMode(const CrawlRecord& record) const {
+  const FrontierMode mode = ModeOf(record);
+  const auto before = by_id_.find(record.crawl_id);
+  const bool stays = before != by_id_.end() && ModeOf(before->second.record) == mode;
+  if (mode == FrontierMode::kDates || stays) return absl::OkStatus();
+  const FrontierModeTable others = TableOfModes(record.crawl_id);
+  const auto same = std::count_if(others.begin(), others.end(),
+                                  [mode](const auto& entry) { return entry.second == mode; });
+  if (static_cast<size_t>(same) < limits::kMaxScheduledCrawls) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    "frontier_mode: {} crawl ids are in this mode, the most there can be", same);
+}
+
+std::shared_ptr<const FrontierModes> Crawls::modes() const {
+  const MutexLock lock(mutex_);
+  return modes_;
 }
 
 // --- Looking ---

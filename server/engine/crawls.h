@@ -17,6 +17,7 @@
 #include "core/model/page.h"
 #include "core/schedule/crawl_table.h"
 #include "core/schedule/event.h"
+#include "server/engine/frontier_modes.h"
 #include "server/engine/tick_shares.h"
 #include "sync/mutex.h"
 
@@ -31,8 +32,8 @@ class Crawls {
   using Change = std::function<Status(CrawlRecord*)>;
   using Done = std::function<void(const Status&, const CrawlRecord&)>;
 
-  // As stored. `shards`: how many there are.
-  Crawls(const std::vector<CrawlRecord>& stored, size_t shards);
+  // As stored. `shards`: how many there are. `usual`: modes of crawl ids for which none is set.
+  Crawls(const std::vector<CrawlRecord>& stored, size_t shards, FrontierModeTable usual = {});
 
   // Before any change: how shards are told, and who is told what classes have from now on. The
   // latter at once, too, if there is anything to tell.
@@ -44,7 +45,8 @@ class Crawls {
   // Applies `change` to what is set for the crawl id, as the changes asked for before left it; has
   // it stored and all shards follow; then calls `done`, with the record as it is now. What `change`
   // or this refuses is told at once and leaves no trace. ResourceExhausted: all classes are taken.
-  // InvalidArgument: the shares sum to more than 1.
+  // or as many crawl ids are in that frontier mode as may be. InvalidArgument: the shares sum to
+  // more than 1.
   void Set(const std::string& crawl_id, Change change, Done done) FRESHET_EXCLUDES(mutex_);
   // The classes of these crawl ids, canonical ones, for a worker that takes pages of them alone.
   // Each that had none gets one, until the next start, and its pages follow, some thousand at a
@@ -60,6 +62,10 @@ class Crawls {
   [[nodiscard]] CrawlRecord Find(const std::string& crawl_id) const FRESHET_EXCLUDES(mutex_);
   // By crawl id.
   [[nodiscard]] std::vector<CrawlRecord> All() const FRESHET_EXCLUDES(mutex_);
+  // As all shards follow them. Never null.
+  [[nodiscard]] std::shared_ptr<const FrontierModes> modes() const FRESHET_EXCLUDES(mutex_);
+  // What the record means.
+  [[nodiscard]] FrontierMode ModeOf(const CrawlRecord& record) const;
   // Any has a share or a maximum of the rate.
   [[nodiscard]] bool any_of_rate() const FRESHET_EXCLUDES(mutex_);
 
@@ -96,7 +102,13 @@ class Crawls {
   [[nodiscard]] static Event EventOf(const Staged& staged, bool store);
   [[nodiscard]] std::vector<ClassTerms> TermsOfClasses() const FRESHET_REQUIRES(mutex_);
 
+  // Of all crawl ids, but for this one.
+  [[nodiscard]] FrontierModeTable TableOfModes(std::string_view but = {}) const
+      FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Status AdmitMode(const CrawlRecord& record) const FRESHET_REQUIRES(mutex_);
+
   const size_t shards_;
+  const FrontierModeTable usual_;
   Tell tell_;                                              // set once, by Start
   std::function<void(std::vector<ClassTerms>)> on_terms_;  // likewise
   mutable Mutex mutex_;
@@ -104,6 +116,7 @@ class Crawls {
   // Whose pages compete in which class; one that needs it no more keeps it until the next start.
   std::map<std::string, CrawlClass, std::less<>> classes_ FRESHET_GUARDED_BY(mutex_);
   std::set<std::string, std::less<>> of_workers_ FRESHET_GUARDED_BY(mutex_);  // workers named them
+  std::shared_ptr<const FrontierModes> modes_ FRESHET_GUARDED_BY(mutex_);
   std::deque<Pending> pending_ FRESHET_GUARDED_BY(mutex_);  // the first one is being stored
   std::map<std::string, std::set<uint16_t>> emptied_ FRESHET_GUARDED_BY(mutex_);
 };

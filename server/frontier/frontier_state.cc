@@ -310,15 +310,19 @@ StatusOr<FrontierItem> FrontierState::Read(std::string_view crawl, std::string_v
 
 // --- Giving out
 
+bool FrontierPull::Serves(const std::string& name) const {
+  const auto holds = [&name](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return (except == nullptr || !holds(*except)) && (only == nullptr || holds(*only));
+}
+
 FrontierQueue* FrontierState::NextOfAny(FrontierPull* pull) {
   const auto& crawls = table_->crawls();
   auto it = crawls.lower_bound(next_crawl_);
   for (size_t i = 0; i < crawls.size(); ++i, ++it) {
     if (it == crawls.end()) it = crawls.begin();
-    if (pull->except != nullptr && std::find(pull->except->begin(), pull->except->end(),
-                                             it->second->name) != pull->except->end()) {
-      continue;
-    }
+    if (!pull->Serves(it->second->name)) continue;
     table_->Promote(*it->second, now_);
     FrontierQueue* queue = QueueTable::First(*it->second, pull->urls_per_queue, pull->end);
     if (queue == nullptr) continue;

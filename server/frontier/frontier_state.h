@@ -68,12 +68,16 @@ struct FrontierPicked {
 // What a client wants to be given, and how far that has come. Value type, thread-compatible.
 struct FrontierPull {
   std::optional<std::string> crawl;  // unset: any, in turn
-  // Of any, not these; they are of whoever asks.
-  const std::vector<std::string>* except = nullptr;
-  std::string key;  // empty: any queue
+  // Of any, not these, which are of whoever asks; null: all.
+  std::shared_ptr<const std::vector<std::string>> except;
+  std::shared_ptr<const std::vector<std::string>> only;  // of any, these; null: all
+  std::string key;                                       // empty: any queue
   uint32_t urls_per_queue = UINT32_MAX;
   uint32_t queues = UINT32_MAX;
   uint32_t lease_seconds = limits::kUsualFrontierLeaseSeconds;
+
+  // Of any: whether URLs of this crawl id are for it.
+  [[nodiscard]] bool Serves(const std::string& name) const;
 
   bool over = false;  // there is nothing more for it
   // Where it stands: the state's own.

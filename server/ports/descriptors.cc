@@ -19,6 +19,10 @@ constexpr uint64_t kMostCores = 64;
 // the inputs and outputs of compactions, which the cache cannot let go of.
 constexpr uint64_t kStoreWork = 64;
 constexpr uint64_t kLeastTables = 32;
+// The same of the frontier's database, which has a fourth of all tables.
+constexpr uint64_t kFrontierWork = 32;
+constexpr uint64_t kLeastFrontierTables = 8;
+constexpr uint64_t kFrontierShare = 4;
 constexpr uint64_t kLeastConnections = 8;
 constexpr uint64_t kLeastHttp = 4;
 // A share for the probes and scrapers of a process with few descriptors.
@@ -29,8 +33,10 @@ constexpr uint64_t kAllTables = 16'384;
 }  // namespace
 
 StatusOr<DescriptorPlan> PlanDescriptors(uint64_t limit, const DescriptorWishes& wishes) {
-  const uint64_t own = kOwn + 2 * std::min<uint64_t>(wishes.cores, kMostCores) + kStoreWork;
-  const uint64_t needed = own + kLeastTables + kLeastConnections + kLeastHttp;
+  const uint64_t own = kOwn + 2 * std::min<uint64_t>(wishes.cores, kMostCores) + kStoreWork +
+                       (wishes.frontier ? kFrontierWork : 0);
+  const uint64_t least_tables = kLeastTables + (wishes.frontier ? kLeastFrontierTables : 0);
+  const uint64_t needed = own + least_tables + kLeastConnections + kLeastHttp;
   if (limit < needed) {
     return MakeStatus(absl::StatusCode::kResourceExhausted,
                       "the process may open {} files, at least {} are needed: raise the limit "
@@ -42,9 +48,14 @@ StatusOr<DescriptorPlan> PlanDescriptors(uint64_t limit, const DescriptorWishes&
   const uint64_t spare = limit - own - http;
   const uint64_t connections =
       std::min(static_cast<uint64_t>(std::max(wishes.connections, 1)),
-               kLeastConnections + (spare - kLeastTables - kLeastConnections) / 2);
-  const uint64_t tables = spare - connections;
-  return DescriptorPlan{.table_files = tables >= kAllTables ? -1 : static_cast<int>(tables),
+               kLeastConnections + (spare - least_tables - kLeastConnections) / 2);
+  const uint64_t all_tables = spare - connections;
+  const uint64_t of_frontier =
+      wishes.frontier ? std::max(kLeastFrontierTables, all_tables / kFrontierShare) : 0;
+  const uint64_t tables = all_tables - of_frontier;
+  const auto files = [](uint64_t some) { return some >= kAllTables ? -1 : static_cast<int>(some); };
+  return DescriptorPlan{.table_files = files(tables),
+                        .frontier_table_files = files(of_frontier),
                         .connections = static_cast<int>(connections),
                         .http_connections = static_cast<int>(http)};
 }
@@ -63,7 +74,8 @@ StatusOr<DescriptorPlan> ShareDescriptors(const ServerConfig& config) {
       const DescriptorPlan plan,
       PlanDescriptors(limit, {.connections = config.max_connections,
                               .http_connections = static_cast<int>(config.max_http_connections),
-                              .cores = std::thread::hardware_concurrency()}));
+                              .cores = std::thread::hardware_concurrency(),
+                              .frontier = config.frontier_enabled}));
   // Who has asked for more is warned, and who gets few; a default is only the most that is of use.
   const ServerConfig defaults;
   const auto tell = [limit](std::string_view key, int planned, int wanted, int usual) {

@@ -15,12 +15,14 @@ struct DescriptorWishes {
   int connections = 0;       // of gRPC
   int http_connections = 0;  // likewise
   unsigned cores = 1;        // gRPC keeps two descriptors for each
+  bool frontier = false;     // there is a database of the crawl-frontier API as well
 };
 
 // What there is for each. Value type, thread-compatible.
 struct DescriptorPlan {
-  int table_files = -1;  // that the store keeps open; -1: all of them
-  int connections = 0;   // at most as wished
+  int table_files = -1;           // that the store keeps open; -1: all of them
+  int frontier_table_files = -1;  // likewise the frontier's database, where there is one
+  int connections = 0;            // at most as wished
   int http_connections = 0;
 };
 

@@ -55,6 +55,7 @@ enum CrawlTag : int {
   kCrawlMaxInFlight = 7,      // + 1
   kCrawlMinPageInterval = 8,  // microseconds + 1
   kCrawlDeleting = 9,
+  kCrawlFrontierMode = 10,  // + 1
 };
 enum EpochTag : int {
   kEpochNumber = 1,
@@ -339,6 +340,14 @@ Status DecodeSettings(std::string_view key, std::string_view value, Settings* se
   return Finish(Family::kMeta, key, fields.done(), ValidateSettings(*settings));
 }
 
+static_assert(static_cast<uint64_t>(FrontierMode::kScheduled) == 2);
+
+FrontierMode ReadFrontierMode(FieldReader& fields) {
+  const uint64_t plus_one = fields.Unsigned(3);
+  if (plus_one == 0) fields.Fail();
+  return static_cast<FrontierMode>(plus_one - 1);
+}
+
 void EncodeCrawl(std::string_view key, const CrawlRecord& crawl, std::string* value) {
   DCHECK(ParseCrawlKey(key) == crawl.crawl_id, "crawl {} under another key", crawl.crawl_id);
   BeginValue(kMetaVersion, value);
@@ -352,6 +361,9 @@ void EncodeCrawl(std::string_view key, const CrawlRecord& crawl, std::string* va
   WriteLimit(kCrawlMaxInFlight, crawl.max_in_flight, fields);
   WriteSpan(kCrawlMinPageInterval, crawl.min_page_interval, fields);
   fields.Unsigned(kCrawlDeleting, crawl.deleting);
+  if (crawl.frontier_mode) {
+    fields.Unsigned(kCrawlFrontierMode, static_cast<uint64_t>(*crawl.frontier_mode) + 1);
+  }
   SealValue(Family::kMeta, key, value);
 }
 
@@ -395,6 +407,9 @@ Status DecodeCrawl(std::string_view key, std::string_view value, CrawlRecord* cr
         break;
       case kCrawlDeleting:
         crawl->deleting = fields.Unsigned(1) != 0;
+        break;
+      case kCrawlFrontierMode:
+        crawl->frontier_mode = ReadFrontierMode(fields);
         break;
       default:
         fields.Fail();

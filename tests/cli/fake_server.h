@@ -158,6 +158,7 @@ class FakeAdmin : public v1::AdminService::Service {
   v1::SetHostPolitenessRequest politeness;
   v1::SetPolitenessDefaultsRequest defaults;
   v1::SetCrawlRequest crawl;
+  v1::ReportShadowRequest shadow;
   std::vector<v1::ListHostsRequest> host_lists;
   v1::GetStatisticsResponse statistics;
 
@@ -228,6 +229,37 @@ class FakeAdmin : public v1::AdminService::Service {
                         v1::SetCrawlResponse* response) override {
     crawl = *request;
     response->mutable_crawl()->set_crawl_id(request->crawl_id());
+    return grpc::Status::OK;
+  }
+  grpc::Status ReportShadow(grpc::ServerContext*, const v1::ReportShadowRequest* request,
+                            v1::ReportShadowResponse* response) override {
+    if (request->crawl_id() == "unknown") {
+      return {grpc::StatusCode::FAILED_PRECONDITION, "not in shadow mode"};
+    }
+    shadow = *request;
+    response->set_crawl_id(request->crawl_id());
+    response->set_pages(3000);
+    response->set_pages_read(2000);
+    response->set_compared_pages(1900);
+    response->set_crawls(8000);
+    if (request->crawl_id() == "early") {
+      response->set_why_not("too early");
+      return grpc::Status::OK;
+    }
+    response->set_compared_crawls(4000);
+    response->set_changes(1000);
+    response->set_believed_freshness(0.5);
+    v1::ShadowComparison& comparison = *response->mutable_comparison();
+    comparison.set_crawls_per_day(600);
+    comparison.set_freshness(0.6);
+    comparison.set_best_freshness(0.8);
+    comparison.set_best_freshness_without_signals(0.7);
+    comparison.set_crawls_per_day_for_same(150);
+    comparison.set_sampled_pages(1900);
+    v1::ShadowPage& page = *response->add_too_often();
+    page.set_url("http://a.test/static");
+    page.set_crawls_per_day(24);
+    page.set_best_crawls_per_day(0.5);
     return grpc::Status::OK;
   }
   grpc::Status ListHosts(grpc::ServerContext*, const v1::ListHostsRequest* request,

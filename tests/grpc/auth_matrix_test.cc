@@ -54,6 +54,7 @@ const std::map<std::string, std::string>& Expected() {
       {"freshet.v1.AdminService/ListCrawls", "ra"},
       {"freshet.v1.AdminService/SetCrawl", "a"},
       {"freshet.v1.AdminService/DeleteCrawl", "a"},
+      {"freshet.v1.AdminService/ReportShadow", "ra"},
       {"freshet.v1.AdminService/ListHosts", "ra"},
       {"freshet.v1.AdminService/DeleteHost", "a"},
       {"freshet.v1.AuthService/WhoAmI", "wira"},

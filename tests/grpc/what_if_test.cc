@@ -47,10 +47,10 @@ TEST_F(WhatIfServerTest, ReadsWhatTheServerBelieves) {
   ASSERT_TRUE(pages.ok()) << pages.status();
   EXPECT_EQ(pages->all_pages, 100u);
   EXPECT_DOUBLE_EQ(pages->crawls_per_day, 200 * 86400);
-  ASSERT_EQ(sample.pages().size(), 100u);
+  ASSERT_EQ(sample.items().size(), 100u);
   double sum = 0;
   int complete = 0;
-  for (const WhatIfPage& page : sample.pages()) {
+  for (const WhatIfPage& page : sample.items()) {
     EXPECT_EQ(page.rates.importance, 2);
     sum += page.rates.change_rate;
     complete += page.rates.recall == 1 ? 1 : 0;

@@ -358,6 +358,12 @@ TEST(Config, NamesCrawlIdsOfTheFrontierThatAreScheduled) {
   for (size_t i = 0; i <= limits::kMaxScheduledCrawls; ++i) many += "c" + std::to_string(i) + ", ";
   EXPECT_EQ(ErrorOf(Apply("frontier: {scheduled_crawls: [" + many + "]}\n")),
             "frontier.scheduled_crawls: names 17, at most 16 may be");
+  EXPECT_EQ(ErrorOf(Apply("frontier: {shadow_crawls: [" + many + "]}\n")),
+            "frontier.shadow_crawls: names 17, at most 16 may be");
+  EXPECT_EQ(ErrorOf(Apply("frontier: {scheduled_crawls: [a, b], shadow_crawls: [c, b]}\n")),
+            "frontier.shadow_crawls: 'b' is among frontier.scheduled_crawls, too");
+  EXPECT_EQ(ErrorOf(Apply("frontier: {shadow_crawls: ['']}\n")),
+            "frontier.shadow_crawls: '' is no crawl id");
 }
 
 TEST(Config, OtherMachinesAreServedWithTlsAndIdentitiesOnly) {

@@ -1,5 +1,5 @@
 // The papers' baselines against what is known of them.
-#include "tools/sim/continuous_optimum.h"
+#include "core/plan/continuous_optimum.h"
 
 #include <cmath>
 #include <vector>

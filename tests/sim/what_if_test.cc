@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/run_program.h"
-#include "tools/sim/continuous_optimum.h"
+#include "core/plan/continuous_optimum.h"
 #include "tools/sim/what_if_output.h"
 
 namespace freshet {
@@ -174,8 +174,8 @@ TEST(PageSample, IsEquallyLikelyToHoldEachPage) {
     PageSample sample(5, seed);
     for (int i = 0; i < 100; ++i) sample.Add({.rates = {.importance = i + 0.0}});
     EXPECT_EQ(sample.seen(), 100u);
-    ASSERT_EQ(sample.pages().size(), 5u);
-    for (const WhatIfPage& page : sample.pages()) sum += page.rates.importance;
+    ASSERT_EQ(sample.items().size(), 5u);
+    for (const WhatIfPage& page : sample.items()) sum += page.rates.importance;
   }
   EXPECT_NEAR(sum / 2000, 49.5, 3);  // of a standard error of 0.65
 }
@@ -184,7 +184,7 @@ StatusOr<std::vector<WhatIfPage>> PagesOfTable(const std::string& text) {
   PageSample sample(100, 1);
   std::istringstream input(text);
   RETURN_IF_ERROR(ReadWhatIfPages(input, &sample));
-  return sample.pages();
+  return sample.items();
 }
 
 TEST(WhatIfTable, ReadsWhatPlanReadsAndMore) {

@@ -264,6 +264,7 @@ void AddCrawls(std::vector<Row>* rows) {
   };
   add("crawl.v1", GoldenCrawl());
   add("crawl_deleting.v1", {.crawl_id = "DEFAULT", .deleting = true});
+  add("crawl_frontier_mode.v1", {.crawl_id = "news", .frontier_mode = FrontierMode::kScheduled});
 }
 
 std::vector<Row> AllRows() {

@@ -208,6 +208,7 @@ CrawlRecord RandomRecords::Crawl(const std::string& crawl_id) {
   if (Chance(50)) crawl.max_in_flight = static_cast<uint32_t>(Below(9));
   if (Chance(50)) crawl.min_page_interval = Duration::Seconds(static_cast<int64_t>(Below(99)));
   crawl.deleting = Chance(10);
+  if (Chance(30)) crawl.frontier_mode = static_cast<FrontierMode>(Below(3));
   return crawl;
 }
 

@@ -31,6 +31,7 @@ void AddTopCommand(CLI::App& app, Action& action);        // top
 void AddHealthCommand(CLI::App& app, Action& action);     // health
 void AddAuthCommands(CLI::App& app, Action& action);      // auth hash-token, auth check
 void AddTenantCommands(CLI::App& app, Action& action);    // crawls, hosts
+void AddShadowCommand(CLI::App& crawls, Action& action);  // shadow, of crawls
 void AddRestoreCommand(CLI::App& app, Action& action);    // restore, which calls no service
 // completion, which calls none either. `app` is what the script completes.
 void AddCompletionCommand(CLI::App& app, Action& action);

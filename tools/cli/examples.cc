@@ -91,6 +91,10 @@ constexpr std::array kOperatorExamples = {
     Example{"freshet crawls set",
             "  freshet crawls set shop --share 0.25 --max-pages 1000000\n"
             "  freshet crawls set shop --reset --max-rate 20\n"},
+    Example{"freshet crawls shadow",
+            "  freshet crawls set news --frontier-mode shadow\n"
+            "  freshet crawls shadow news\n"
+            "  freshet crawls shadow news --examples 50 --json\n"},
     Example{"freshet crawls delete", "  freshet crawls delete shop\n"},
     Example{"freshet hosts", "  freshet hosts list --prefix www.\n"},
     Example{"freshet hosts list",

@@ -37,6 +37,11 @@ ExitCode AskForPages(Session& session,
 
 // --- Crawl ids
 
+// "scheduled".
+std::string ShowMode(v1::FrontierMode mode) {
+  return ShowEnum(v1::FrontierMode_Name(mode), "FRONTIER_MODE_");
+}
+
 std::string ShowSettings(const v1::CrawlSettings& settings) {
   std::string text;
   const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -56,6 +61,9 @@ std::string ShowSettings(const v1::CrawlSettings& settings) {
   if (settings.has_min_page_interval()) {
     add(ShowDuration(settings.min_page_interval()) + " between crawls of a page");
   }
+  if (settings.frontier_mode() != v1::FRONTIER_MODE_UNSPECIFIED) {
+    add("frontier mode " + ShowMode(settings.frontier_mode()));
+  }
   return text.empty() ? "nothing set" : text;
 }
 
@@ -67,6 +75,10 @@ std::string ShowCrawl(const v1::Crawl& crawl) {
       ShowCount(crawl.hosts()), ShowCount(crawl.out()), ShowCount(crawl.assignments()),
       ShowCount(crawl.crawls()), ShowCount(crawl.changes()), ShowCount(crawl.errors()),
       ShowCount(crawl.gone()), ShowCount(crawl.robots_denied()));
+  const bool by_dates = crawl.frontier_mode() == v1::FRONTIER_MODE_DATES;
+  if (!by_dates && crawl.settings().frontier_mode() == v1::FRONTIER_MODE_UNSPECIFIED) {
+    text += "\nfrontier mode " + ShowMode(crawl.frontier_mode()) + ", as the server is configured";
+  }
   if (crawl.deleting()) text += "\nbeing deleted: these pages are left";
   return text;
 }
@@ -128,6 +140,7 @@ struct CrawlOptions {
   std::string min_delay;
   std::string max_in_flight;
   std::string min_page_interval;
+  std::string frontier_mode;
   bool reset = false;
 };
 
@@ -156,6 +169,11 @@ absl::Status FillCrawl(const CrawlOptions& options, v1::SetCrawlRequest* request
   status.Update(
       FillOption("--min-page-interval", options.min_page_interval, ParseDuration,
                  [request](const auto& x) { *request->mutable_min_page_interval() = x; }));
+  if (options.frontier_mode == "dates") request->set_frontier_mode(v1::FRONTIER_MODE_DATES);
+  if (options.frontier_mode == "shadow") request->set_frontier_mode(v1::FRONTIER_MODE_SHADOW);
+  if (options.frontier_mode == "scheduled") {
+    request->set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
+  }
   return status;
 }
 
@@ -195,6 +213,10 @@ void AddSetCrawl(CLI::App& parent, Action& action) {
                       "Most crawls of such a host at once; 0 for no limit");
   command->add_option("--min-page-interval", options->min_page_interval,
                       "Shortest time between two crawls of a page");
+  command
+      ->add_option("--frontier-mode", options->frontier_mode,
+                   "How its URLs of the crawl-frontier API go out")
+      ->check(CLI::IsMember({"dates", "shadow", "scheduled"}));
   command->add_flag("--reset", options->reset, "First take away all that is set");
   command->callback([options, &action] {
     action = [options](Session& session) { return SetCrawl(session, *options); };
@@ -250,12 +272,14 @@ ExitCode DeleteHost(Session& session, const std::string& host) {
 }  // namespace
 
 void AddTenantCommands(CLI::App& app, Action& action) {
-  auto* crawls = app.add_subcommand("crawls", "List, show, set or delete crawl ids");
+  auto* crawls =
+      app.add_subcommand("crawls", "List, show, set or delete crawl ids, or compare one");
   crawls->require_subcommand(1);
   crawls->add_subcommand("list", "List the crawl ids and what is counted of them")
       ->callback([&action] { action = ListCrawls; });
   AddNamed(*crawls, action, "show", "Show a crawl id", "CRAWL_ID", "The crawl id", ShowOneCrawl);
   AddSetCrawl(*crawls, action);
+  AddShadowCommand(*crawls, action);
   AddNamed(*crawls, action, "delete", "Remove all pages of a crawl id, and what is set for it",
            "CRAWL_ID", "The crawl id", DeleteCrawl);
 

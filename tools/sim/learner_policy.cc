@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/check.h"
+#include "core/plan/rate_columns.h"
 #include "tools/sim/plan_execution.h"
 #include "tools/sim/slot_policies.h"
 

@@ -8,6 +8,7 @@
 #include "core/model/policy.h"
 #include "core/plan/learners.h"
 #include "core/plan/planner.h"
+#include "core/plan/rate_columns.h"
 #include "fmt/format.h"
 #include "tools/sim/learner_policy.h"
 #include "tools/sim/plan_execution.h"
@@ -88,16 +89,6 @@ StatusOr<std::unique_ptr<SlotPolicy>> MakePlanPolicy(PlanMethod method,
 }
 
 }  // namespace
-
-RateColumns ColumnsOf(const std::vector<PaperRates>& pages) {
-  RateColumns columns;
-  for (const PaperRates& page : pages) {
-    columns.importance.push_back(page.importance);
-    columns.change_rate.push_back(page.change_rate);
-    columns.complete.push_back(HasCompleteSignals(page) ? 1 : 0);
-  }
-  return columns;
-}
 
 StatusOr<std::unique_ptr<SlotPolicy>> MakeSlotPolicy(const std::string& name,
                                                      const std::vector<PaperRates>& pages,

@@ -9,30 +9,12 @@
 
 #include "core/base/status.h"
 #include "core/model/crawl_value.h"
-#include "core/plan/plan.h"
 #include "tools/sim/synthetic_worlds.h"
 
 namespace freshet {
 
 // So long that the times of a run fit an Instant, in units of the papers' time.
 inline constexpr double kLongestHorizon = 4e6;
-
-// Whether every change of the page is signalled, and nothing else.
-[[nodiscard]] inline bool HasCompleteSignals(const PaperRates& page) {
-  return page.recall == 1 && page.false_signal_rate == 0;
-}
-
-// The columns of a plan. Value type, thread-compatible.
-struct RateColumns {
-  std::vector<double> importance;
-  std::vector<double> change_rate;
-  std::vector<uint8_t> complete;
-
-  // Refer to the columns. Polled: no page has complete signals.
-  [[nodiscard]] PlanPages pages() const { return {importance, change_rate, complete}; }
-  [[nodiscard]] PlanPages polled() const { return {importance, change_rate, {}}; }
-};
-[[nodiscard]] RateColumns ColumnsOf(const std::vector<PaperRates>& pages);
 
 // An index policy (core/model/policy.h), which picks the page of highest value; a rate plan
 // (core/plan/planner.h), executed as tools/sim/plan_execution.h says, where a page of recall 1

@@ -4,13 +4,14 @@
 #include <cmath>
 
 #include "core/base/check.h"
+#include "core/base/random.h"
 #include "core/model/crossing.h"
 #include "core/model/ncis_value.h"
+#include "core/plan/continuous_optimum.h"
 #include "core/plan/plan.h"
 #include "core/plan/planner.h"
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
-#include "tools/sim/continuous_optimum.h"
 #include "tools/sim/mean_and_error.h"
 
 namespace freshet {
@@ -243,16 +244,6 @@ Status ValidatePages(const std::vector<WhatIfPage>& pages) {
 }
 
 }  // namespace
-
-void PageSample::Add(const WhatIfPage& page) {
-  ++seen_;
-  if (pages_.size() < most_) {
-    pages_.push_back(page);
-    return;
-  }
-  const uint64_t place = random_.Below(seen_);
-  if (place < most_) pages_[place] = page;
-}
 
 StatusOr<WhatIfAnswer> AskWhatIf(const std::vector<WhatIfPage>& pages, const WhatIfOptions& options,
                                  const std::function<void(double share)>& progress) {

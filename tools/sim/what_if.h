@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/random.h"
+#include "core/base/reservoir.h"
 #include "core/base/status.h"
 #include "core/model/crawl_value.h"
 
@@ -25,23 +25,7 @@ struct WhatIfPage {
   double high = 0;  // not above low: the rate is taken as certain
 };
 
-// At most so many of the pages that come along, each as likely as any other (reservoir sampling,
-// Vitter's algorithm R). Owner thread only.
-class PageSample {
- public:
-  // `most` >= 1.
-  PageSample(size_t most, uint64_t seed) : most_(most), random_(seed) {}
-
-  void Add(const WhatIfPage& page);
-  [[nodiscard]] const std::vector<WhatIfPage>& pages() const { return pages_; }
-  [[nodiscard]] uint64_t seen() const { return seen_; }
-
- private:
-  size_t most_;
-  Random random_;
-  uint64_t seen_ = 0;
-  std::vector<WhatIfPage> pages_;
-};
+using PageSample = Reservoir<WhatIfPage>;
 
 // Value type, thread-compatible.
 struct WhatIfOptions {

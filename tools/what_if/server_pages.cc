@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/model/crawl_value.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "freshet/v1/pages.grpc.pb.h"
 #include "tools/cli/table.h"
@@ -25,21 +26,14 @@ bool IsGone(const v1::Page& page) {
 
 WhatIfPage PageOf(const v1::PageRecord& record) {
   const v1::PageEstimates& estimates = record.estimates();
-  const double change_rate = estimates.change_rate_per_day().value();
   WhatIfPage page;
   page.low = estimates.change_rate_per_day().low();
   page.high = estimates.change_rate_per_day().high();
-  page.rates.importance = record.page().importance();
-  page.rates.change_rate = change_rate;
-  if (record.page().complete_signals()) {
-    page.rates.recall = 1;
-    return page;
-  }
-  if (change_rate <= 0) return page;
-  const double signalled =
-      std::clamp(change_rate - estimates.unsignalled_rate_per_day(), 0.0, change_rate);
-  page.rates.recall = signalled / change_rate;
-  page.rates.false_signal_rate = std::max(0.0, estimates.signal_rate_per_day() - signalled);
+  PageRates rates;
+  rates.change_rate = estimates.change_rate_per_day().value();
+  rates.unsignalled_rate = estimates.unsignalled_rate_per_day();
+  rates.signal_rate = estimates.signal_rate_per_day();
+  page.rates = PaperFromRates(record.page().importance(), rates, record.page().complete_signals());
   return page;
 }
 

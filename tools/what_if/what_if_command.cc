@@ -76,7 +76,7 @@ Status RunWhatIf(const WhatIfFlags& flags) {
     const auto left = clock.TimeLeftIfDue(share);
     if (left) std::cerr << fmt::format("{:.0f}% computed, {}\n", 100 * share, *left);
   };
-  ASSIGN_OR_RETURN(const WhatIfAnswer answer, AskWhatIf(sample.pages(), options, progress));
+  ASSIGN_OR_RETURN(const WhatIfAnswer answer, AskWhatIf(sample.items(), options, progress));
   // Before the plot: what took minutes to compute is not lost where its file cannot be written.
   std::cout << (flags.json ? WhatIfJson(answer) : WhatIfTable(answer));
   if (flags.plot.empty()) return {};

@@ -136,9 +136,11 @@ class Admin:
         min_delay: timedelta | None = None,
         max_in_flight: int | None = None,
         min_page_interval: timedelta | None = None,
+        frontier_mode: str | None = None,
         reset: bool = False,
     ) -> admin_pb2.Crawl:
-        """Changes what is not None."""
+        """Changes what is not None. `frontier_mode` is "dates", "shadow" or "scheduled": how its URLs of the
+crawl-frontier API go out."""
         return self._loop.run(
             self._admin.set_crawl(
                 crawl_id,
@@ -148,9 +150,20 @@ class Admin:
                 min_delay=min_delay,
                 max_in_flight=max_in_flight,
                 min_page_interval=min_page_interval,
+                frontier_mode=frontier_mode,
                 reset=reset,
             )
         )
+
+    def report_shadow(
+        self,
+        crawl_id: str,
+        *,
+        limit: int | None = None,
+        examples: int | None = None,
+    ) -> admin_pb2.ReportShadowResponse:
+        """What a crawl id in shadow mode would gain by being scheduled; waits as long as that takes."""
+        return self._loop.run(self._admin.report_shadow(crawl_id, limit=limit, examples=examples))
 
     def delete_crawl(self, crawl_id: str) -> admin_pb2.Crawl:
         """Has all pages of a crawl id removed, and what is set for it."""

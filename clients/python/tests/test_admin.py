@@ -12,6 +12,7 @@ import pytest
 
 import freshet
 from freshet import Backoff, Target, aio
+from freshet.v1 import admin_pb2
 from server import Server
 from test_worker import closed_port
 
@@ -33,6 +34,9 @@ def test_what_operators_do(server: Server) -> None:
         assert len({host.host for host in admin.hosts()}) == 250
         assert [crawl.pages for crawl in admin.crawls()] == [250]
         assert admin.set_crawl("shop", share=0.25).settings.share == 0.25
+        shadow = admin.set_crawl("news", frontier_mode="shadow")
+        assert shadow.frontier_mode == shadow.settings.frontier_mode == admin_pb2.FRONTIER_MODE_SHADOW
+        assert "crawled yet" in admin.report_shadow("news", limit=10, examples=1).why_not
         assert "indexnow" in admin.sources()
         admin.register_source("shop")
         assert "shop" in admin.sources()

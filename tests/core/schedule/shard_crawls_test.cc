@@ -66,6 +66,38 @@ TEST_F(ShardCrawlsTest, CountsWhatHappensToTheirPages) {
   EXPECT_EQ(crawls.at("news").hosts, 1U);
 }
 
+TEST_F(ShardCrawlsTest, PagesOfAShadowAreNotPickedUntilItIsNone) {
+  AddPages("shop", 3, "a.test", 0);
+  AddPages("news", 2, "b.test", 0);
+  SetCrawl shadow = Set({.crawl_id = "shop"});
+  shadow.terms.shadow = true;
+  Apply(shadow, 1);
+  Apply(PageOf("shop", 3, "a.test"), 2);
+  Apply(RecheckPage{PageOf("shop", 0, "a.test").key, {}}, 2);
+  const auto take = [this](double at) {
+    std::multiset<std::string> taken;
+    for (double end = at + 20; at < end; ++at) {
+      if (const auto assignment = Next(at)) taken.insert(assignment->key.crawl_id);
+    }
+    return taken;
+  };
+  EXPECT_EQ(take(10), (std::multiset<std::string>{"news", "news"}));
+  // Results are taken as ever.
+  ReportCrawl report{.key = PageOf("shop", 1, "a.test").key, .fetched = At(40)};
+  report.outcome = CrawlOutcome::kChanged;
+  EXPECT_TRUE(Apply(report, 40).status.ok());
+  EXPECT_EQ(Crawls()["shop"].crawls, 1U);
+  // As filed anew once it is none.
+  shadow.terms.shadow = false;
+  Apply(shadow, 50);
+  for (int i = 0; i < 4; ++i) {
+    std::vector<PageNumber> numbers;
+    shard_.state().FindNumbers(PageOf("shop", i, "a.test").key, &numbers);
+    for (const PageNumber number : numbers) Apply(Reestimate{number}, 51);
+  }
+  EXPECT_EQ(take(60).count("shop"), 4U);
+}
+
 TEST_F(ShardCrawlsTest, RefusesThePageAfterTheLastThatACrawlIdMayHave) {
   AddPages("shop", 2, "a.test", 0);
   Apply(Set({.crawl_id = "shop", .max_pages = 3}), 1);

@@ -94,6 +94,13 @@ TEST(Identities, NamesWhatIsWrongWithAFile) {
   EXPECT_THAT(ParseError("a: [" + std::string(kMaxAuthFileBytes, ' ') + "]"), HasSubstr("limit"));
 }
 
+TEST(Identities, LimitsWorkersToCrawlIdsAlone) {
+  EXPECT_EQ(ParseError(FileWith("    roles: [worker]\n    crawl_ids: [news]")), "");
+  EXPECT_THAT(
+      ParseError(FileWith("    roles: [worker]\n    crawl_ids: [news]\n    sources: [cdn]")),
+      HasSubstr("cannot be limited to hosts or sources"));
+}
+
 TEST(Identities, DoesNotPretendToLimitWorkersAndAdmins) {
   EXPECT_THAT(ParseError(FileWith("    roles: [worker]\n    hosts: [a.test]")),
               HasSubstr("cannot be limited"));

@@ -34,6 +34,24 @@ TEST(Descriptors, GoToTheStoreFirst) {
   }
 }
 
+TEST(Descriptors, TheFrontierHasItsShareWhereThereIsOne) {
+  DescriptorWishes wishes = kWishes;
+  wishes.frontier = true;
+  EXPECT_FALSE(PlanDescriptors(191, wishes).ok());
+  for (uint64_t limit = 192; limit < 40'000; limit += 111) {
+    const StatusOr<DescriptorPlan> plan = PlanDescriptors(limit, wishes);
+    ASSERT_TRUE(plan.ok()) << limit;
+    EXPECT_GE(plan->table_files, 32);
+    EXPECT_GE(plan->frontier_table_files, 8);
+    EXPECT_LE(plan->frontier_table_files, plan->table_files);
+    EXPECT_LE(static_cast<uint64_t>(plan->table_files + plan->frontier_table_files +
+                                    plan->connections + plan->http_connections) +
+                  2 * 2 + 64 + 40 + 32,
+              limit);
+  }
+  EXPECT_EQ(PlanDescriptors(524'288, wishes)->frontier_table_files, -1);
+}
+
 TEST(Descriptors, AreNoFewerThanWishedForLessThanThereAre) {
   const StatusOr<DescriptorPlan> plan =
       PlanDescriptors(1024, {.connections = 10, .http_connections = 5, .cores = 2});

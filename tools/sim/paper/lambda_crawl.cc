@@ -9,6 +9,7 @@
 #include "core/plan/lambda_crawl.h"
 #include "core/plan/learners.h"
 #include "core/plan/planner.h"
+#include "core/plan/rate_columns.h"
 #include "tools/sim/paper/corpus.h"
 #include "tools/sim/paper/instances.h"
 #include "tools/sim/paper/learning.h"

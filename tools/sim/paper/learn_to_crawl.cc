@@ -10,6 +10,7 @@
 #include "core/estimate/moment.h"
 #include "core/plan/binary.h"
 #include "core/plan/learners.h"
+#include "core/plan/rate_columns.h"
 #include "tools/sim/paper/instances.h"
 #include "tools/sim/paper/learning.h"
 #include "tools/sim/slot_policies.h"

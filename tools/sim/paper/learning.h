@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "core/base/status.h"
 #include "core/plan/learners.h"
+#include "core/plan/rate_columns.h"
 #include "tools/sim/slot_policies.h"
 
 namespace freshet {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "tools/sim/continuous_optimum.h"
+#include "core/plan/continuous_optimum.h"
 #include "tools/sim/paper/instances.h"
 #include "tools/sim/paper/noisy_signals.h"
 #include "tools/sim/slot_policies.h"

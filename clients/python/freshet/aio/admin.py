@@ -191,9 +191,12 @@ class Admin:
         min_delay: timedelta | None = None,
         max_in_flight: int | None = None,
         min_page_interval: timedelta | None = None,
+        frontier_mode: str | None = None,
         reset: bool = False,
     ) -> admin_pb2.Crawl:
-        """Changes what is not None."""
+        """Changes what is not None. `frontier_mode` is "dates", "shadow" or "scheduled": how its URLs of the
+        crawl-frontier API go out."""
+        mode = None if frontier_mode is None else admin_pb2.FrontierMode.Value(f"FRONTIER_MODE_{frontier_mode.upper()}")
         request = _set(
             admin_pb2.SetCrawlRequest(crawl_id=crawl_id, reset=reset),
             share=share,
@@ -202,8 +205,16 @@ class Admin:
             min_delay=min_delay,
             max_in_flight=max_in_flight,
             min_page_interval=min_page_interval,
+            frontier_mode=mode,
         )
         return (await self._call(AdminServiceStub, "SetCrawl", request)).crawl
+
+    async def report_shadow(
+        self, crawl_id: str, *, limit: int | None = None, examples: int | None = None
+    ) -> admin_pb2.ReportShadowResponse:
+        """What a crawl id in shadow mode would gain by being scheduled; waits as long as that takes."""
+        request = _set(admin_pb2.ReportShadowRequest(crawl_id=crawl_id), limit=limit, examples=examples)
+        return await self._call(AdminServiceStub, "ReportShadow", request, bounded=False)
 
     async def delete_crawl(self, crawl_id: str) -> admin_pb2.Crawl:
         """Has all pages of a crawl id removed, and what is set for it."""

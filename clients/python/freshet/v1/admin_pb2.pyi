@@ -3,11 +3,16 @@ from freshet.v1 import types_pb2 as _types_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+FRONTIER_MODE_DATES: FrontierMode
+FRONTIER_MODE_SCHEDULED: FrontierMode
+FRONTIER_MODE_SHADOW: FrontierMode
+FRONTIER_MODE_UNSPECIFIED: FrontierMode
 
 class CompactStoreRequest(_message.Message):
     __slots__ = []
@@ -24,13 +29,14 @@ class CompactStoreResponse(_message.Message):
     def __init__(self, bytes_before: _Optional[int] = ..., bytes_after: _Optional[int] = ..., duration: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class Crawl(_message.Message):
-    __slots__ = ["assignments", "changes", "crawl_id", "crawls", "deleting", "errors", "gone", "hosts", "out", "pages", "robots_denied", "settings"]
+    __slots__ = ["assignments", "changes", "crawl_id", "crawls", "deleting", "errors", "frontier_mode", "gone", "hosts", "out", "pages", "robots_denied", "settings"]
     ASSIGNMENTS_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     CRAWLS_FIELD_NUMBER: _ClassVar[int]
     CRAWL_ID_FIELD_NUMBER: _ClassVar[int]
     DELETING_FIELD_NUMBER: _ClassVar[int]
     ERRORS_FIELD_NUMBER: _ClassVar[int]
+    FRONTIER_MODE_FIELD_NUMBER: _ClassVar[int]
     GONE_FIELD_NUMBER: _ClassVar[int]
     HOSTS_FIELD_NUMBER: _ClassVar[int]
     OUT_FIELD_NUMBER: _ClassVar[int]
@@ -43,29 +49,32 @@ class Crawl(_message.Message):
     crawls: int
     deleting: bool
     errors: int
+    frontier_mode: FrontierMode
     gone: int
     hosts: int
     out: int
     pages: int
     robots_denied: int
     settings: CrawlSettings
-    def __init__(self, crawl_id: _Optional[str] = ..., settings: _Optional[_Union[CrawlSettings, _Mapping]] = ..., deleting: bool = ..., pages: _Optional[int] = ..., hosts: _Optional[int] = ..., out: _Optional[int] = ..., assignments: _Optional[int] = ..., crawls: _Optional[int] = ..., changes: _Optional[int] = ..., errors: _Optional[int] = ..., gone: _Optional[int] = ..., robots_denied: _Optional[int] = ...) -> None: ...
+    def __init__(self, crawl_id: _Optional[str] = ..., settings: _Optional[_Union[CrawlSettings, _Mapping]] = ..., deleting: bool = ..., pages: _Optional[int] = ..., hosts: _Optional[int] = ..., out: _Optional[int] = ..., assignments: _Optional[int] = ..., crawls: _Optional[int] = ..., changes: _Optional[int] = ..., errors: _Optional[int] = ..., gone: _Optional[int] = ..., robots_denied: _Optional[int] = ..., frontier_mode: _Optional[_Union[FrontierMode, str]] = ...) -> None: ...
 
 class CrawlSettings(_message.Message):
-    __slots__ = ["max_in_flight", "max_pages", "max_rate_per_second", "min_delay", "min_page_interval", "share"]
+    __slots__ = ["frontier_mode", "max_in_flight", "max_pages", "max_rate_per_second", "min_delay", "min_page_interval", "share"]
+    FRONTIER_MODE_FIELD_NUMBER: _ClassVar[int]
     MAX_IN_FLIGHT_FIELD_NUMBER: _ClassVar[int]
     MAX_PAGES_FIELD_NUMBER: _ClassVar[int]
     MAX_RATE_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     MIN_DELAY_FIELD_NUMBER: _ClassVar[int]
     MIN_PAGE_INTERVAL_FIELD_NUMBER: _ClassVar[int]
     SHARE_FIELD_NUMBER: _ClassVar[int]
+    frontier_mode: FrontierMode
     max_in_flight: int
     max_pages: int
     max_rate_per_second: float
     min_delay: _duration_pb2.Duration
     min_page_interval: _duration_pb2.Duration
     share: float
-    def __init__(self, share: _Optional[float] = ..., max_rate_per_second: _Optional[float] = ..., max_pages: _Optional[int] = ..., min_delay: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., max_in_flight: _Optional[int] = ..., min_page_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+    def __init__(self, share: _Optional[float] = ..., max_rate_per_second: _Optional[float] = ..., max_pages: _Optional[int] = ..., min_delay: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., max_in_flight: _Optional[int] = ..., min_page_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., frontier_mode: _Optional[_Union[FrontierMode, str]] = ...) -> None: ...
 
 class CreateCheckpointRequest(_message.Message):
     __slots__ = ["name"]
@@ -355,6 +364,48 @@ class RegisterSourceResponse(_message.Message):
     source: Source
     def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., created: bool = ...) -> None: ...
 
+class ReportShadowRequest(_message.Message):
+    __slots__ = ["crawl_id", "examples", "limit"]
+    CRAWL_ID_FIELD_NUMBER: _ClassVar[int]
+    EXAMPLES_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    crawl_id: str
+    examples: int
+    limit: int
+    def __init__(self, crawl_id: _Optional[str] = ..., limit: _Optional[int] = ..., examples: _Optional[int] = ...) -> None: ...
+
+class ReportShadowResponse(_message.Message):
+    __slots__ = ["believed_freshness", "changes", "compared_crawls", "compared_pages", "comparison", "crawl_id", "crawls", "gone_pages", "never_crawled_pages", "pages", "pages_read", "too_often", "too_rarely", "why_not"]
+    BELIEVED_FRESHNESS_FIELD_NUMBER: _ClassVar[int]
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    COMPARED_CRAWLS_FIELD_NUMBER: _ClassVar[int]
+    COMPARED_PAGES_FIELD_NUMBER: _ClassVar[int]
+    COMPARISON_FIELD_NUMBER: _ClassVar[int]
+    CRAWLS_FIELD_NUMBER: _ClassVar[int]
+    CRAWL_ID_FIELD_NUMBER: _ClassVar[int]
+    GONE_PAGES_FIELD_NUMBER: _ClassVar[int]
+    NEVER_CRAWLED_PAGES_FIELD_NUMBER: _ClassVar[int]
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    PAGES_READ_FIELD_NUMBER: _ClassVar[int]
+    TOO_OFTEN_FIELD_NUMBER: _ClassVar[int]
+    TOO_RARELY_FIELD_NUMBER: _ClassVar[int]
+    WHY_NOT_FIELD_NUMBER: _ClassVar[int]
+    believed_freshness: float
+    changes: int
+    compared_crawls: int
+    compared_pages: int
+    comparison: ShadowComparison
+    crawl_id: str
+    crawls: int
+    gone_pages: int
+    never_crawled_pages: int
+    pages: int
+    pages_read: int
+    too_often: _containers.RepeatedCompositeFieldContainer[ShadowPage]
+    too_rarely: _containers.RepeatedCompositeFieldContainer[ShadowPage]
+    why_not: str
+    def __init__(self, crawl_id: _Optional[str] = ..., pages: _Optional[int] = ..., pages_read: _Optional[int] = ..., gone_pages: _Optional[int] = ..., never_crawled_pages: _Optional[int] = ..., compared_pages: _Optional[int] = ..., crawls: _Optional[int] = ..., compared_crawls: _Optional[int] = ..., changes: _Optional[int] = ..., believed_freshness: _Optional[float] = ..., comparison: _Optional[_Union[ShadowComparison, _Mapping]] = ..., why_not: _Optional[str] = ..., too_often: _Optional[_Iterable[_Union[ShadowPage, _Mapping]]] = ..., too_rarely: _Optional[_Iterable[_Union[ShadowPage, _Mapping]]] = ...) -> None: ...
+
 class ResumeRequest(_message.Message):
     __slots__ = []
     def __init__(self) -> None: ...
@@ -446,8 +497,9 @@ class SetCrawlRateResponse(_message.Message):
     def __init__(self, crawl_rate_per_second: _Optional[float] = ..., previous_crawl_rate_per_second: _Optional[float] = ...) -> None: ...
 
 class SetCrawlRequest(_message.Message):
-    __slots__ = ["crawl_id", "max_in_flight", "max_pages", "max_rate_per_second", "min_delay", "min_page_interval", "reset", "share"]
+    __slots__ = ["crawl_id", "frontier_mode", "max_in_flight", "max_pages", "max_rate_per_second", "min_delay", "min_page_interval", "reset", "share"]
     CRAWL_ID_FIELD_NUMBER: _ClassVar[int]
+    FRONTIER_MODE_FIELD_NUMBER: _ClassVar[int]
     MAX_IN_FLIGHT_FIELD_NUMBER: _ClassVar[int]
     MAX_PAGES_FIELD_NUMBER: _ClassVar[int]
     MAX_RATE_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
@@ -456,6 +508,7 @@ class SetCrawlRequest(_message.Message):
     RESET_FIELD_NUMBER: _ClassVar[int]
     SHARE_FIELD_NUMBER: _ClassVar[int]
     crawl_id: str
+    frontier_mode: FrontierMode
     max_in_flight: int
     max_pages: int
     max_rate_per_second: float
@@ -463,7 +516,7 @@ class SetCrawlRequest(_message.Message):
     min_page_interval: _duration_pb2.Duration
     reset: bool
     share: float
-    def __init__(self, crawl_id: _Optional[str] = ..., share: _Optional[float] = ..., max_rate_per_second: _Optional[float] = ..., max_pages: _Optional[int] = ..., min_delay: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., max_in_flight: _Optional[int] = ..., min_page_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., reset: bool = ...) -> None: ...
+    def __init__(self, crawl_id: _Optional[str] = ..., share: _Optional[float] = ..., max_rate_per_second: _Optional[float] = ..., max_pages: _Optional[int] = ..., min_delay: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., max_in_flight: _Optional[int] = ..., min_page_interval: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., reset: bool = ..., frontier_mode: _Optional[_Union[FrontierMode, str]] = ...) -> None: ...
 
 class SetCrawlResponse(_message.Message):
     __slots__ = ["crawl"]
@@ -529,6 +582,36 @@ class SetPolitenessDefaultsResponse(_message.Message):
     defaults: PolitenessDefaults
     def __init__(self, defaults: _Optional[_Union[PolitenessDefaults, _Mapping]] = ...) -> None: ...
 
+class ShadowComparison(_message.Message):
+    __slots__ = ["best_freshness", "best_freshness_without_signals", "crawls_per_day", "crawls_per_day_for_same", "freshness", "sampled_pages"]
+    BEST_FRESHNESS_FIELD_NUMBER: _ClassVar[int]
+    BEST_FRESHNESS_WITHOUT_SIGNALS_FIELD_NUMBER: _ClassVar[int]
+    CRAWLS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    CRAWLS_PER_DAY_FOR_SAME_FIELD_NUMBER: _ClassVar[int]
+    FRESHNESS_FIELD_NUMBER: _ClassVar[int]
+    SAMPLED_PAGES_FIELD_NUMBER: _ClassVar[int]
+    best_freshness: float
+    best_freshness_without_signals: float
+    crawls_per_day: float
+    crawls_per_day_for_same: float
+    freshness: float
+    sampled_pages: int
+    def __init__(self, crawls_per_day: _Optional[float] = ..., freshness: _Optional[float] = ..., best_freshness: _Optional[float] = ..., best_freshness_without_signals: _Optional[float] = ..., crawls_per_day_for_same: _Optional[float] = ..., sampled_pages: _Optional[int] = ...) -> None: ...
+
+class ShadowPage(_message.Message):
+    __slots__ = ["best_crawls_per_day", "change_rate_per_day", "crawls_per_day", "importance", "url"]
+    BEST_CRAWLS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_RATE_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    CRAWLS_PER_DAY_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    best_crawls_per_day: float
+    change_rate_per_day: float
+    crawls_per_day: float
+    importance: float
+    url: str
+    def __init__(self, url: _Optional[str] = ..., importance: _Optional[float] = ..., change_rate_per_day: _Optional[float] = ..., crawls_per_day: _Optional[float] = ..., best_crawls_per_day: _Optional[float] = ...) -> None: ...
+
 class Source(_message.Message):
     __slots__ = ["signals", "source"]
     SIGNALS_FIELD_NUMBER: _ClassVar[int]
@@ -578,3 +661,6 @@ class UnregisterSourceResponse(_message.Message):
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     source: Source
     def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ...) -> None: ...
+
+class FrontierMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = []

@@ -121,6 +121,11 @@ class AdminServiceStub(object):
                 request_serializer=freshet_dot_v1_dot_admin__pb2.DeleteCrawlRequest.SerializeToString,
                 response_deserializer=freshet_dot_v1_dot_admin__pb2.DeleteCrawlResponse.FromString,
                 )
+        self.ReportShadow = channel.unary_unary(
+                '/freshet.v1.AdminService/ReportShadow',
+                request_serializer=freshet_dot_v1_dot_admin__pb2.ReportShadowRequest.SerializeToString,
+                response_deserializer=freshet_dot_v1_dot_admin__pb2.ReportShadowResponse.FromString,
+                )
         self.ListHosts = channel.unary_unary(
                 '/freshet.v1.AdminService/ListHosts',
                 request_serializer=freshet_dot_v1_dot_admin__pb2.ListHostsRequest.SerializeToString,
@@ -294,8 +299,10 @@ class AdminServiceServicer(object):
         assignment on, and for pages that compete under another limit than before within seconds. Fails
         with INVALID_ARGUMENT when the shares of all crawl ids would sum to more than 1, with
         FAILED_PRECONDITION for a share or a maximum of the rate under a rate policy, which plans the
-        rates of all pages itself, or when the crawl id is being deleted, and with RESOURCE_EXHAUSTED
-        when 63 crawl ids have, or had since the start of the server, a share or a maximum of the rate.
+        rates of all pages itself, for a frontier mode where the crawl-frontier API is not served, or
+        when the crawl id is being deleted, and with RESOURCE_EXHAUSTED when 63 crawl ids have, or had
+        since the start of the server, a share or a maximum of the rate, or 16 are in that frontier
+        mode.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -308,6 +315,17 @@ class AdminServiceServicer(object):
         are left may still be handed out, and upserts of its pages fail with FAILED_PRECONDITION.
         Does nothing when it is being deleted already. Fails with NOT_FOUND when it has neither pages
         nor settings.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReportShadow(self, request, context):
+        """Tells what a crawl id in shadow mode would gain by being scheduled: how fresh its pages are as
+        its clients have them crawled, and how fresh as many crawls could keep them. Reads pages and
+        computes, which takes seconds. Fails with FAILED_PRECONDITION unless it is in shadow mode, with
+        INVALID_ARGUMENT for a limit out of its range, and with RESOURCE_EXHAUSTED when too many lists
+        and reports are being made.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -437,6 +455,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.DeleteCrawl,
                     request_deserializer=freshet_dot_v1_dot_admin__pb2.DeleteCrawlRequest.FromString,
                     response_serializer=freshet_dot_v1_dot_admin__pb2.DeleteCrawlResponse.SerializeToString,
+            ),
+            'ReportShadow': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportShadow,
+                    request_deserializer=freshet_dot_v1_dot_admin__pb2.ReportShadowRequest.FromString,
+                    response_serializer=freshet_dot_v1_dot_admin__pb2.ReportShadowResponse.SerializeToString,
             ),
             'ListHosts': grpc.unary_unary_rpc_method_handler(
                     servicer.ListHosts,
@@ -814,6 +837,23 @@ class AdminService(object):
         return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/DeleteCrawl',
             freshet_dot_v1_dot_admin__pb2.DeleteCrawlRequest.SerializeToString,
             freshet_dot_v1_dot_admin__pb2.DeleteCrawlResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def ReportShadow(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/ReportShadow',
+            freshet_dot_v1_dot_admin__pb2.ReportShadowRequest.SerializeToString,
+            freshet_dot_v1_dot_admin__pb2.ReportShadowResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
 

@@ -47,6 +47,8 @@ class AdminServiceStub:
     # unary to unary, of admin_pb2
     DeleteCrawl: Any
     # unary to unary, of admin_pb2
+    ReportShadow: Any
+    # unary to unary, of admin_pb2
     ListHosts: Any
     # unary to unary, of admin_pb2
     DeleteHost: Any

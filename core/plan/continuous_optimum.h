@@ -1,7 +1,7 @@
 // What crawling at the papers' continuous optimum reaches: the baselines of their figures. Crawls
 // there come whenever they are due and keep to the crawl rate in the mean only.
-#ifndef FRESHET_TOOLS_SIM_CONTINUOUS_OPTIMUM_H_
-#define FRESHET_TOOLS_SIM_CONTINUOUS_OPTIMUM_H_
+#ifndef FRESHET_CORE_PLAN_CONTINUOUS_OPTIMUM_H_
+#define FRESHET_CORE_PLAN_CONTINUOUS_OPTIMUM_H_
 
 #include <vector>
 
@@ -36,4 +36,4 @@ struct OptimalCrawls {
 
 }  // namespace freshet
 
-#endif  // FRESHET_TOOLS_SIM_CONTINUOUS_OPTIMUM_H_
+#endif  // FRESHET_CORE_PLAN_CONTINUOUS_OPTIMUM_H_

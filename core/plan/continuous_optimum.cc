@@ -1,4 +1,4 @@
-#include "tools/sim/continuous_optimum.h"
+#include "core/plan/continuous_optimum.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,8 @@
 #include "core/model/crossing.h"
 #include "core/model/ncis_value.h"
 #include "core/plan/lds.h"
-#include "tools/sim/slot_policies.h"
+#include "core/plan/plan.h"
+#include "core/plan/rate_columns.h"
 
 namespace freshet {
 namespace {

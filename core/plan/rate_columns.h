@@ -1,0 +1,41 @@
+// Pages of known rates as the columns of a plan.
+#ifndef FRESHET_CORE_PLAN_RATE_COLUMNS_H_
+#define FRESHET_CORE_PLAN_RATE_COLUMNS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/model/crawl_value.h"
+#include "core/plan/plan.h"
+
+namespace freshet {
+
+// Whether every change of the page is signalled, and nothing else.
+[[nodiscard]] inline bool HasCompleteSignals(const PaperRates& page) {
+  return page.recall == 1 && page.false_signal_rate == 0;
+}
+
+// Value type, thread-compatible.
+struct RateColumns {
+  std::vector<double> importance;
+  std::vector<double> change_rate;
+  std::vector<uint8_t> complete;
+
+  // Refer to the columns. Polled: no page has complete signals.
+  [[nodiscard]] PlanPages pages() const { return {importance, change_rate, complete}; }
+  [[nodiscard]] PlanPages polled() const { return {importance, change_rate, {}}; }
+};
+
+[[nodiscard]] inline RateColumns ColumnsOf(const std::vector<PaperRates>& pages) {
+  RateColumns columns;
+  for (const PaperRates& page : pages) {
+    columns.importance.push_back(page.importance);
+    columns.change_rate.push_back(page.change_rate);
+    columns.complete.push_back(HasCompleteSignals(page) ? 1 : 0);
+  }
+  return columns;
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_CORE_PLAN_RATE_COLUMNS_H_

@@ -1,0 +1,42 @@
+// How URLs of each crawl id of the crawl-frontier API go out.
+#ifndef FRESHET_SERVER_ENGINE_FRONTIER_MODES_H_
+#define FRESHET_SERVER_ENGINE_FRONTIER_MODES_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/model/page.h"
+
+namespace freshet {
+
+// Of crawl ids that go by something else than their clients' dates. Value type, thread-compatible.
+using FrontierModeTable = std::map<std::string, FrontierMode, std::less<>>;
+
+// As it was at one moment. Immutable: any thread may look while another has a newer one.
+class FrontierModes {
+ public:
+  explicit FrontierModes(const FrontierModeTable& modes) : modes_(modes) {
+    for (const auto& [crawl_id, mode] : modes) {
+      if (mode == FrontierMode::kScheduled) scheduled_.push_back(crawl_id);
+    }
+  }
+
+  [[nodiscard]] FrontierMode Of(std::string_view crawl_id) const {
+    const auto it = modes_.find(crawl_id);
+    return it == modes_.end() ? FrontierMode::kDates : it->second;
+  }
+  // All go by dates.
+  [[nodiscard]] bool empty() const { return modes_.empty(); }
+  [[nodiscard]] const std::vector<std::string>& scheduled() const { return scheduled_; }
+
+ private:
+  FrontierModeTable modes_;
+  std::vector<std::string> scheduled_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_ENGINE_FRONTIER_MODES_H_

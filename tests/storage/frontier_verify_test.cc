@@ -1,0 +1,189 @@
+#include "storage/frontier_verify.h"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "storage/frontier_store.h"
+#include "tests/support/flip_bit.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr FrontierQueueId kQueue = {.crawl = 1, .queue = 1};
+constexpr FrontierQueueId kOther = {.crawl = 2, .queue = 1};
+
+FrontierItem Item(uint64_t due) { return {.due = due, .created = 3, .metadata = "m"}; }
+
+// A whole database, in which each test then breaks something.
+class FrontierVerifyTest : public ::testing::Test {
+ protected:
+  FrontierVerifyTest() {
+    Write([](FrontierBatch& batch) {
+      batch.PutSettings({.default_delay = 2, .active = true});
+      batch.PutCrawl(1, "news");
+      batch.PutCrawl(2, "shop");
+      for (const FrontierQueueId queue : {kQueue, kOther}) {
+        batch.PutQueue(queue, {.key = "a.test",
+                               .active = 3,
+                               .completed = 1,
+                               .head = FrontierDue{.due = 5, .url = "http://a.test/1"},
+                               .delay = 7});
+        batch.PutItem(queue, "http://a.test/1", Item(5));
+        batch.PutItem(queue, "http://a.test/2", Item(9));
+        batch.PutDue(queue, 5, "http://a.test/1");
+        batch.PutDue(queue, 9, "http://a.test/2");
+        batch.PutItem(queue, "http://a.test/3", Item(4));
+        batch.PutLease(queue, "http://a.test/3", {.until = 90, .due = 4});
+        batch.PutItem(queue, "http://a.test/4", Item(0));
+      }
+    });
+  }
+
+  [[nodiscard]] static StoreOptions Options() {
+    StoreOptions options;
+    options.reserve_bytes = 0;
+    return options;
+  }
+  [[nodiscard]] std::unique_ptr<FrontierStore> Open() const {
+    auto opened = FrontierStore::Open(Directory(), Options());
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    return opened.ok() ? *std::move(opened) : nullptr;
+  }
+  void Write(const std::function<void(FrontierBatch&)>& change) const {
+    const auto store = Open();
+    FrontierBatch batch(*store);
+    change(batch);
+    ASSERT_TRUE(store->Commit(batch).ok());
+    EXPECT_TRUE(store->Close().ok());
+  }
+  [[nodiscard]] std::string Directory() const { return FrontierDirectory(dir_ / "data"); }
+  [[nodiscard]] FrontierReport Verify() const {
+    const StatusOr<FrontierReport> report = VerifyFrontier(Directory(), Options());
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? *report : FrontierReport();
+  }
+  [[nodiscard]] FrontierReport Repair() const {
+    const StatusOr<FrontierReport> report =
+        RepairFrontier(Directory(), Options(), [](std::string_view) { return "a.test"; });
+    EXPECT_TRUE(report.ok()) << report.status();
+    return report.ok() ? *report : FrontierReport();
+  }
+  // It finds this, and there is nothing to find once it is repaired.
+  FrontierReport ExpectFoundAndMended(const std::string& problem) const {
+    EXPECT_THAT(Verify().problems, testing::Contains(HasSubstr(problem)));
+    FrontierReport repaired = Repair();
+    EXPECT_THAT(repaired.problems, testing::Contains(HasSubstr(problem)));
+    EXPECT_THAT(Verify().problems, IsEmpty());
+    return repaired;
+  }
+  [[nodiscard]] std::vector<std::string> Due(FrontierQueueId queue) const {
+    const StatusOr<FrontierStore::DueScan> scan = Open()->ScanDue(queue, {}, 1000, 100);
+    std::vector<std::string> urls;
+    for (const FrontierDue& due : scan->due) urls.push_back(due.url);
+    return urls;
+  }
+
+  TempDir dir_;
+  const bool made_ = std::filesystem::create_directory(dir_ / "data");
+};
+
+TEST_F(FrontierVerifyTest, CountsWhatIsThere) {
+  const FrontierReport report = Verify();
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_EQ(report.crawls, 2U);
+  EXPECT_EQ(report.queues, 2U);
+  EXPECT_EQ(report.urls, 8U);
+  EXPECT_EQ(report.in_flight, 2U);
+  const FrontierReport intact = Repair();
+  EXPECT_TRUE(intact.ok());
+  EXPECT_EQ(intact.urls, 8U);
+  EXPECT_EQ(intact.original, "");
+}
+
+TEST_F(FrontierVerifyTest, HasNothingToSayWhereThereIsNoDatabase) {
+  const StatusOr<FrontierReport> report = VerifyFrontier(dir_ / "nowhere", Options());
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->ok());
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "nowhere"));
+}
+
+TEST_F(FrontierVerifyTest, FindsRowsOfDueUrlsThatAreMissingOrTooMany) {
+  Write([](FrontierBatch& batch) {
+    batch.DeleteDue(kQueue, 9, "http://a.test/2");
+    batch.PutDue(kQueue, 8, "http://a.test/3");
+  });
+  ExpectFoundAndMended("2 rows of due URLs are not those of the 2 URLs that wait");
+  EXPECT_THAT(Due(kQueue), ElementsAre("http://a.test/1", "http://a.test/2"));
+}
+
+TEST_F(FrontierVerifyTest, FindsWrongCountsAndAHeadThatIsTooLate) {
+  Write([](FrontierBatch& batch) {
+    batch.PutQueue(kOther, {.key = "a.test",
+                            .active = 2,
+                            .completed = 5,
+                            .head = FrontierDue{.due = 6, .url = "x"},
+                            .delay = 7});
+  });
+  EXPECT_THAT(Verify().problems,
+              ElementsAre("frontier: queue a.test: 3 URLs are scheduled and 1 completed, it counts "
+                          "2 and 5",
+                          "frontier: queue a.test: a URL waits before its head"));
+  ExpectFoundAndMended("it counts");
+}
+
+TEST_F(FrontierVerifyTest, FindsLeasesOfNoUrlAndOfAnotherDate) {
+  Write([](FrontierBatch& batch) {
+    batch.PutLease(kQueue, "http://a.test/4", {.until = 90, .due = 4});
+    batch.PutLease(kQueue, "http://a.test/99", {.until = 90, .due = 4});
+    batch.PutLease(kQueue, "http://a.test/3", {.until = 90, .due = 5});
+  });
+  EXPECT_EQ(Verify().problem_count, 3U);
+  ExpectFoundAndMended("http://a.test/99 is in flight, and is not there or completed");
+  EXPECT_EQ(Verify().in_flight, 2U);
+}
+
+TEST_F(FrontierVerifyTest, RestoresAQueueOfWhichOnlyUrlsAreLeft) {
+  Write([](FrontierBatch& batch) {
+    batch.PutCrawl(3, "lone");
+    for (const FrontierQueueId queue :
+         {FrontierQueueId{.crawl = 3, .queue = 1}, FrontierQueueId{.crawl = 4, .queue = 2}}) {
+      batch.PutItem(queue, "http://a.test/1", Item(5));
+      batch.PutDue(queue, 5, "http://a.test/1");
+    }
+  });
+  const FrontierReport repaired = ExpectFoundAndMended("queue 3/1 has URLs and is not there");
+  EXPECT_EQ(repaired.queues, 4U);
+  EXPECT_EQ(repaired.crawls, 4U);
+  EXPECT_EQ(repaired.urls, 10U);
+  EXPECT_EQ(repaired.lost_rows, 0U);
+}
+
+TEST_F(FrontierVerifyTest, FindsDamagedTablesAndSavesTheOthers) {
+  for (const auto& file : std::filesystem::directory_iterator(Directory())) {
+    if (file.path().extension() != ".sst") continue;
+    // Somewhere in its first block.
+    FlipBit(file.path(), 10, 3);
+    break;
+  }
+  const FrontierReport found = Verify();
+  EXPECT_FALSE(found.ok());
+  const FrontierReport repaired = Repair();
+  EXPECT_FALSE(repaired.ok());
+  EXPECT_EQ(repaired.original, Directory() + "-damaged-1");
+  EXPECT_TRUE(std::filesystem::exists(repaired.original + "/CURRENT"));
+  EXPECT_THAT(Verify().problems, IsEmpty());
+  ASSERT_NE(Open(), nullptr);
+}
+
+}  // namespace
+}  // namespace freshet

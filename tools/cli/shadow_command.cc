@@ -1,0 +1,121 @@
+// crawls shadow: what a crawl id in shadow mode would gain by being scheduled.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "freshet/v1/admin.grpc.pb.h"
+#include "tools/cli/admin_call.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/json.h"
+#include "tools/cli/table.h"
+
+namespace freshet::cli {
+namespace {
+
+struct ShadowOptions {
+  std::string crawl_id;
+  uint64_t limit = 0;  // the server's
+  uint32_t examples = 10;
+};
+
+std::string ShowSeen(const v1::ReportShadowResponse& report) {
+  std::string text =
+      fmt::format("{}: {} pages", ShowText(report.crawl_id()), ShowCount(report.pages()));
+  if (report.pages_read() < report.pages()) {
+    text += fmt::format(", of which {} were read", ShowCount(report.pages_read()));
+  }
+  text += fmt::format("; {} gone, {} never crawled, {} compared\n", ShowCount(report.gone_pages()),
+                      ShowCount(report.never_crawled_pages()), ShowCount(report.compared_pages()));
+  text += fmt::format("{} crawls seen", ShowCount(report.crawls()));
+  if (report.compared_crawls() > 0) {
+    text += fmt::format("; {} of the last {} that were compared found a change ({})",
+                        ShowCount(report.changes()), ShowCount(report.compared_crawls()),
+                        ShowShare(static_cast<double>(report.changes()) /
+                                  static_cast<double>(report.compared_crawls())));
+  }
+  return text +
+         fmt::format("\nbelieved to be fresh now: {}\n", ShowShare(report.believed_freshness()));
+}
+
+std::string ShowComparison(const v1::ShadowComparison& comparison) {
+  std::string text = fmt::format(
+      "By the dates of its clients, {} crawls a day keep {} of requests fresh.\n"
+      "As many of Freshet's choice would keep {} fresh, {} without heeding signals.\n",
+      ShowNumber(comparison.crawls_per_day()), ShowShare(comparison.freshness()),
+      ShowShare(comparison.best_freshness()),
+      ShowShare(comparison.best_freshness_without_signals()));
+  text +=
+      fmt::format("{} crawls a day ({} of them) would do for what there is now.\n",
+                  ShowNumber(comparison.crawls_per_day_for_same()),
+                  ShowShare(comparison.crawls_per_day_for_same() / comparison.crawls_per_day()));
+  return text + fmt::format("Computed from {} pages, by what is believed of them.\n",
+                            ShowCount(comparison.sampled_pages()));
+}
+
+template <typename Pages>
+void PrintExamples(const Session& session, const char* title, const Pages& pages) {
+  if (pages.empty()) return;
+  session.out() << '\n' << title << '\n';
+  Table table(session.out(), {{"crawls a day", Table::Align::kRight},
+                              {"of Freshet's choice", Table::Align::kRight},
+                              {"changes a day", Table::Align::kRight},
+                              {"importance", Table::Align::kRight},
+                              {"url"}});
+  for (const v1::ShadowPage& page : pages) {
+    table.Add({ShowNumber(page.crawls_per_day()), ShowNumber(page.best_crawls_per_day()),
+               ShowNumber(page.change_rate_per_day()), ShowNumber(page.importance()),
+               ShowText(page.url())});
+  }
+  table.Flush();
+}
+
+void PrintReport(const Session& session, const v1::ReportShadowResponse& report) {
+  session.out() << ShowSeen(report);
+  if (!report.has_comparison()) {
+    session.out() << "nothing to compare: " << ShowText(report.why_not()) << '\n';
+    return;
+  }
+  session.out() << ShowComparison(report.comparison());
+  PrintExamples(session, "Crawled too often:", report.too_often());
+  PrintExamples(session, "Crawled too rarely:", report.too_rarely());
+}
+
+ExitCode ReportShadow(Session& session, const ShadowOptions& options) {
+  v1::ReportShadowRequest request;
+  request.set_crawl_id(options.crawl_id);
+  if (options.limit > 0) request.set_limit(options.limit);
+  request.set_examples(options.examples);
+  const absl::Status connected = session.Connect();
+  if (!connected.ok()) return session.Fail(connected);
+  const auto stub = v1::AdminService::NewStub(session.channel());
+  v1::ReportShadowResponse response;
+  const grpc::Status status =
+      CallPatiently(session, "reading pages", &Admin::ReportShadow, *stub, request, &response);
+  if (!status.ok()) return session.Fail(status);
+  if (session.json()) {
+    session.out() << ToJsonLine(response) << '\n';
+  } else {
+    PrintReport(session, response);
+  }
+  return kAccepted;
+}
+
+}  // namespace
+
+void AddShadowCommand(CLI::App& crawls, Action& action) {
+  auto* command = crawls.add_subcommand(
+      "shadow", "What a crawl id in shadow mode would gain by being scheduled");
+  const auto options = std::make_shared<ShadowOptions>();
+  command->add_option("CRAWL_ID", options->crawl_id, "The crawl id")->required();
+  command->add_option("--limit", options->limit, "Most pages to read; unset: 200,000");
+  command
+      ->add_option("--examples", options->examples,
+                   "Most pages to name that are crawled too often, and too rarely")
+      ->capture_default_str();
+  command->callback([options, &action] {
+    action = [options](Session& session) { return ReportShadow(session, *options); };
+  });
+}
+
+}  // namespace freshet::cli
