@@ -1,5 +1,6 @@
 // Everything that can be chosen about a server, validated: defaults, then the YAML file, then the
-// command line, each winning over the one before. docs/operations.md describes every key.
+// environment, then the command line, each winning over the one before. server/config/key.h has all
+// that is known of every key, docs/configuration.md what people need of it.
 #ifndef FRESHET_SERVER_CONFIG_H_
 #define FRESHET_SERVER_CONFIG_H_
 
@@ -19,12 +20,13 @@
 #include "core/schedule/host_gate.h"
 #include "core/schedule/host_rules.h"
 #include "core/schedule/pacer.h"
+#include "server/base/live.h"
 #include "server/config_indexnow.h"
 #include "server/frontier/frontier_limits.h"
 
 namespace freshet {
 
-// Value type, thread-compatible.
+// Value type, thread-compatible, but for what is Live: that may change while a server runs.
 struct ServerConfig {
   std::string data_dir = "./data/freshet";
   std::string listen = "127.0.0.1:7071";       // gRPC; port 0: any that is free
@@ -47,10 +49,14 @@ struct ServerConfig {
   std::string durability = "sync";  // sync, wal or none
   int shards = 1;
   std::string log_level = "info";
+  std::map<std::string, std::string> log_levels;  // of modules that have another
+  std::string log_format = "text";                // or json
+  std::string audit_log;                          // empty: audit.jsonl in data_dir
+  size_t audit_log_bytes = size_t{16} << 20;      // of one file
 
   // Leases: what a worker gets that asks for nothing, and the most that it can ask for.
-  Duration default_lease = Duration::Seconds(300);
-  Duration max_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
+  Live<Duration> default_lease = Duration::Seconds(300);
+  Live<Duration> max_lease = Duration::Seconds(limits::kMaxLeaseSeconds);
 
   // Of hosts without settings of their own. A frontier that nobody has configured must not be a
   // nuisance.
@@ -90,7 +96,7 @@ struct ServerConfig {
   IndexNowConfig indexnow;
 
   // How long open streams may go on after a request to stop.
-  Duration shutdown_grace = Duration::Millis(1000);
+  Live<Duration> shutdown_grace = Duration::Millis(1000);
 
   // Connections to the HTTP port; at the cap the one without a request for the longest is closed.
   size_t max_http_connections = 256;
@@ -100,36 +106,36 @@ struct ServerConfig {
   Duration keepalive_timeout = Duration::Seconds(5);
   int max_connections = limits::kMaxConnections;
   int max_connections_per_client = limits::kMaxConnectionsPerClient;
-  int max_streams = limits::kMaxStreams;
-  int max_streams_per_client = limits::kMaxStreamsPerClient;
+  Live<int> max_streams = limits::kMaxStreams;
+  Live<int> max_streams_per_client = limits::kMaxStreamsPerClient;
   int max_streams_per_connection = limits::kMaxStreamsPerConnection;
   int max_metadata_bytes = limits::kMaxMetadataBytes;  // of a call
   int max_message_bytes = limits::kMaxMessageBytes;
-  int max_message_items = limits::kMaxItemsPerMessage;
-  int max_url_bytes = limits::kMaxUrlBytes;  // of pages that are added
+  Live<int> max_message_items = limits::kMaxItemsPerMessage;
+  Live<int> max_url_bytes = limits::kMaxUrlBytes;  // of pages that are added
   // Connections without a call for so long, and those that are so old, are asked to go; what is
   // still open on them after the grace is cut. Zero: never.
   Duration max_connection_idle;
   Duration max_connection_age;
   Duration connection_grace;
-  int64_t max_unacked_bytes = limits::kMaxUnackedBytes;
+  Live<int64_t> max_unacked_bytes = limits::kMaxUnackedBytes;
   // What may come in a second; 0: any number. A client has that of its identity where it has one.
-  double items_per_second_per_client = 0;
-  double items_per_second_per_source = 0;
+  Live<double> items_per_second_per_client = 0;
+  Live<double> items_per_second_per_source = 0;
   std::map<std::string, double> items_per_second_of_source;  // of those that have another
   // Of what there may be; 0: any number.
   int64_t max_hosts = 0;
   int64_t max_pages_per_host = 0;
   // How long a client may leave a part of a list or an export unread.
-  Duration list_write_timeout = Duration::Seconds(30);
+  Live<Duration> list_write_timeout = Duration::Seconds(30);
 
   // Workers: of those there may be, what each may have open at most and those of which no result
   // has come together, and how long one that has said all it will waits for its next assignment.
-  int max_workers = limits::kMaxWorkers;
+  Live<int> max_workers = limits::kMaxWorkers;
   int64_t max_credit = limits::kMaxCreditPerWorker;
   int max_open_leases = limits::kMaxOpenLeasesPerWorker;
   int max_newcomer_leases = limits::kNewcomerLeases;
-  Duration half_closed_wait = Duration::Seconds(30);
+  Live<Duration> half_closed_wait = Duration::Seconds(30);
 
   // The crawl-frontier API (docs/urlfrontier.md).
   bool frontier_enabled = true;
@@ -161,6 +167,7 @@ struct CommandLine {
   std::optional<std::string> durability;
   std::optional<int> shards;
   std::optional<std::string> log_level;
+  std::optional<std::string> log_format;
   std::optional<std::string> tls_certificate;
   std::optional<std::string> tls_key;
   std::optional<std::string> tls_client_ca;
@@ -168,12 +175,13 @@ struct CommandLine {
   bool insecure = false;
 };
 
-// Applies YAML text on top of `config`. InvalidArgument names the key at fault, also one that does
-// not exist.
+// Applies YAML text on top of `config`. InvalidArgument names the first key at fault, also one that
+// does not exist; the others are applied.
 [[nodiscard]] Status ApplyYaml(std::string_view yaml, ServerConfig* config);
 
-// The configuration that file and command line give. NotFound or InvalidArgument with one line that
-// says which key or flag and why.
+// The configuration that file and command line give, without the environment (LoadConfig in
+// server/config/loading.h has more to say). InvalidArgument with one line that says which key and
+// why.
 [[nodiscard]] StatusOr<ServerConfig> MakeConfig(const CommandLine& line);
 
 // InvalidArgument names the key of the first value that is out of its range.

@@ -7,37 +7,28 @@
 #include <string>
 
 #include "core/base/limits.h"
-#include "core/base/status.h"
 #include "core/base/units.h"
-
-namespace YAML {  // NOLINT(readability-identifier-naming): theirs
-class Node;
-}  // namespace YAML
+#include "server/base/live.h"
 
 namespace freshet {
 
 // Value type, thread-compatible.
 struct IndexNowConfig {
   bool enabled = false;
-  bool verify_keys = true;                  // by fetching the file of the host that holds the key
-  bool create_pages = false;                // of URLs that are not known
-  std::string crawl_id;                     // that the pages have; empty: the default
-  int max_urls = limits::kMaxIndexNowUrls;  // of one request
+  bool verify_keys = true;          // by fetching the file of the host that holds the key
+  Live<bool> create_pages = false;  // of URLs that are not known
+  std::string crawl_id;             // that the pages have; empty: the default
+  Live<int> max_urls = limits::kMaxIndexNowUrls;  // of one request
   size_t max_body_bytes = size_t{1} << 20;
-  Duration key_lifetime = Duration::Days(1);        // of a key that was found good, or bad
-  Duration retry_interval = Duration::Seconds(60);  // after a key file that could not be fetched
-  Duration key_timeout = Duration::Seconds(10);     // of one fetch as a whole
+  Live<Duration> key_lifetime = Duration::Days(1);  // of a key that was found good, or bad
+  Live<Duration> retry_interval =
+      Duration::Seconds(60);                           // after a key file that could not be fetched
+  Live<Duration> key_timeout = Duration::Seconds(10);  // of one fetch as a whole
 
   // Only for tests, no key of the file sets it: key files are fetched over HTTP from this port of
   // this machine, under the name of their host. 0: not so.
   int test_key_port = 0;
 };
-
-// Takes the place of what was read before. InvalidArgument begins with the key at fault.
-[[nodiscard]] Status ReadIndexNow(const std::string& key, const YAML::Node& node,
-                                  IndexNowConfig* config);
-// InvalidArgument names the key of the first value that is out of its range.
-[[nodiscard]] Status ValidateIndexNow(const IndexNowConfig& config);
 
 }  // namespace freshet
 

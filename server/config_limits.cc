@@ -4,20 +4,10 @@
 
 #include "core/base/limits.h"
 #include "core/base/text.h"
-#include "server/config_values.h"
+#include "server/config/written.h"
 #include "yaml-cpp/yaml.h"
 
 namespace freshet {
-
-StatusOr<double> ParseItemRate(std::string_view text) {
-  ASSIGN_OR_RETURN(const double rate, ParseNumberValue(text));
-  const bool some = rate >= limits::kLeastItemsPerSecond && rate <= limits::kMostItemsPerSecond;
-  if (rate != 0 && !some) {
-    return InvalidArgument("{} is neither 0 nor within {:g} and {:g}", text,
-                           limits::kLeastItemsPerSecond, limits::kMostItemsPerSecond);
-  }
-  return rate;
-}
 
 Status ReadItemRates(const std::string& key, const YAML::Node& node,
                      std::map<std::string, double>* rates) {
@@ -56,7 +46,7 @@ std::vector<LimitInForce> LimitsOf(const ServerConfig& config) {
       {"message_items", number(config.max_message_items)},
       {"url_bytes", number(config.max_url_bytes)},
       {"unacknowledged_bytes", number(config.max_unacked_bytes)},
-      {"list_write_timeout", config.list_write_timeout.seconds()},
+      {"list_write_timeout", config.list_write_timeout.get().seconds()},
       {"items_per_second_per_client", config.items_per_second_per_client},
       {"items_per_second_per_source", config.items_per_second_per_source},
       {"hosts", number(config.max_hosts)},

@@ -6,7 +6,6 @@
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/status.h"
@@ -18,9 +17,7 @@ class Node;
 
 namespace freshet {
 
-// Items a second, up to limits::kMostItemsPerSecond; 0: any number.
-[[nodiscard]] StatusOr<double> ParseItemRate(std::string_view text);
-// A map from names of sources to such rates. Takes the place of what was read before.
+// A map from names of sources to items a second. Takes the place of what was read before.
 // InvalidArgument begins with the key at fault.
 [[nodiscard]] Status ReadItemRates(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, double>* rates);

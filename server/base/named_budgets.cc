@@ -22,7 +22,9 @@ std::shared_ptr<ItemBudget> NamedBudgets::Of(const std::string& name, std::optio
   if (own || by_name_.size() < most_) {
     return by_name_.try_emplace(name, std::make_shared<ItemBudget>(rate)).first->second;
   }
-  if (others_ == nullptr) others_ = std::make_shared<ItemBudget>(usual_);
+  if (others_ == nullptr || others_->per_second() != rate) {
+    others_ = std::make_shared<ItemBudget>(rate);
+  }
   return others_;
 }
 

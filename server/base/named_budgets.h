@@ -12,6 +12,7 @@
 #include "core/base/limits.h"
 #include "core/base/units.h"
 #include "server/base/item_budget.h"
+#include "server/base/live.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -32,11 +33,13 @@ class NamedBudgets {
   // That have a bucket.
   [[nodiscard]] size_t size() const FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] double usual() const { return usual_; }
+  // From the next Of on.
+  void SetUsual(double usual) { usual_ = usual; }
 
  private:
   void MakeRoom(Instant now) FRESHET_REQUIRES(mutex_);
 
-  const double usual_;
+  Live<double> usual_;
   const size_t most_;
   mutable Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<ItemBudget>> by_name_ FRESHET_GUARDED_BY(mutex_);

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   CHECK(config.shards >= 1 && config.max_http_connections >= 1);
   CHECK(std::isfinite(config.crawl_rate.per_second()));
-  CHECK(config.default_lease <= config.max_lease);
+  CHECK(config.default_lease.get() <= config.max_lease.get());
   CHECK(ResolvePolicy(config.policy, config.signal_delay).ok());
   CHECK(ParseHostPort(config.listen).ok() && ParseHostPort(config.http_listen).ok());
   return 0;

@@ -192,7 +192,7 @@ sources: [a, b-c]
 }
 
 TEST(Config, NamesTheKeyAtFault) {
-  EXPECT_EQ(ErrorOf(Apply("crawlrate: 1")), "crawlrate: unknown key");
+  EXPECT_EQ(ErrorOf(Apply("crawlrate: 1")), "crawlrate: unknown key, did you mean crawl_rate?");
   EXPECT_EQ(ErrorOf(Apply("leases: { longest: 1s }")), "leases.longest: unknown key");
   EXPECT_EQ(ErrorOf(Apply("leases: 5s")), "leases: is no section with keys of its own");
   EXPECT_EQ(ErrorOf(Apply("crawl_rate: 1\nshards: 2\n\ncrawl_rate: 1\n")),
@@ -271,8 +271,8 @@ TEST(Config, BoundsWhatPagesThatGiveTroubleWaitFor) {
   EXPECT_TRUE(config.retire_moved);
   EXPECT_THAT(ErrorOf(Apply("leases: { backoff: 2h }")), HasSubstr("leases.max_backoff: "));
   EXPECT_EQ(ErrorOf(Apply("leases: { max_unanswered: 0 }")),
-            "leases.max_unanswered: 0 is not 1 to 255");
-  EXPECT_THAT(ErrorOf(Apply("leases: { max_unanswered: 256 }")), HasSubstr("256 is not 1 to 255"));
+            "leases.max_unanswered: 0 is not within 1 and 255");
+  EXPECT_THAT(ErrorOf(Apply("leases: { max_unanswered: 256 }")), HasSubstr("256 is not within 1 and 255"));
   EXPECT_THAT(ErrorOf(Apply("gone: { backoff: 0s }")), HasSubstr("gone.backoff: 0 s"));
   EXPECT_THAT(ErrorOf(Apply("gone: { backoff: 31d }")), HasSubstr("gone.max_backoff: "));
   EXPECT_EQ(ErrorOf(Apply("gone: { retire_moved: maybe }")),

@@ -33,8 +33,10 @@ forbid '#include "(core|storage|server)/' tools/cli -- 'the clients link the API
 forbid '#include "(storage/|server/|tools/(demo|sim|what_if)/|core/([^b]|base/([^ipsu]|i[^p]|p[^u]|s[^t]|u[^n])))|#include [<"](grpc|freshet/v1)' \
   tools/sitemap -- 'polling sites knows addresses, status and units of the core, and no server'
 # The folders of the server, and its files on top, in the order in which they may use each other.
-top='(server|logging|maintenance|monitor|serving|starting|store_options|verify)\.h'
-forbid '#include "server/([^/]*"|(engine|ports|api|ops)/)' server/base -- 'server/base is below all else of the server'
+top='(server|logging|maintenance|monitor|reload|check_config|serving|starting|store_options|verify)\.h'
+forbid '#include "server/([^/]*"|(logs|config|engine|ports|api|ops)/)' server/base -- 'server/base is below all else of the server'
+forbid '#include "server/([^/]*"|(config|auth|engine|ports|api|ops)/)' server/logs -- 'who logs knows not of what'
+forbid '#include "server/(auth|engine|ports|api|ops)/' server/config -- 'a configuration does not know who reads it'
 forbid '#include "server/([^/]*"|(ports|api|ops)/)|#include [<"](grpc|google/protobuf|freshet/v1)' server/engine -- \
   'the engine knows neither RPC nor what is above it'
 forbid '#include "(server/((engine|api|ops)/|'"$top"')|freshet/v1|storage/)' server/ports -- \

@@ -46,7 +46,7 @@ class AuditLogTest : public testing::Test {
   }
 
   const TempDir dir_;
-  const std::string path_ = dir_ / "audit.log";
+  const std::string path_ = dir_ / "audit.jsonl";
   SystemClock clock_;
 };
 
@@ -153,7 +153,7 @@ TEST_F(AuditLogTest, CountsWhatIsRepeated) {
 
 TEST_F(AuditLogTest, SaysWhyItCannotBeWritten) {
   for (const std::string& path :
-       {dir_ / "no/such/audit.log", dir_.path(), std::string("/dev/null")}) {
+       {dir_ / "no/such/audit.jsonl", dir_.path(), std::string("/dev/null")}) {
     const auto log = AuditLog::Open({.path = path}, clock_);
     ASSERT_FALSE(log.ok()) << path;
     EXPECT_THAT(std::string(log.status().message()), HasSubstr("audit_log: "));

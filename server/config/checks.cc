@@ -1,0 +1,107 @@
+// What must hold of a configuration: of each value on its own, and of values together.
+#include <algorithm>
+#include <utility>
+
+#include "core/base/limits.h"
+#include "core/base/url.h"
+#include "core/schedule/crawl_policy.h"
+#include "server/base/host_port.h"
+#include "server/config/loading.h"
+
+namespace freshet {
+namespace {
+
+// OK unless the first is over the second.
+Status CheckOrder(std::string_view key, Duration value, Duration most) {
+  if (value <= most) return absl::OkStatus();
+  return InvalidArgument("{}: {} s is not within 0 s and {} s", key, value.seconds(),
+                         most.seconds());
+}
+Status CheckLonger(std::string_view key, Duration value, Duration least) {
+  if (value >= least) return absl::OkStatus();
+  return InvalidArgument("{}: {} s is less than the {} s that it begins at", key, value.seconds(),
+                         least.seconds());
+}
+
+Status CheckTls(const ServerConfig& config) {
+  if (config.tls_certificate.empty() != config.tls_key.empty()) {
+    return InvalidArgument("{}: is missing, a certificate and its key go together",
+                           config.tls_key.empty() ? "tls.key" : "tls.certificate");
+  }
+  if (!config.tls_client_ca.empty() && config.tls_certificate.empty()) {
+    return InvalidArgument("tls.client_ca: needs tls.certificate and tls.key");
+  }
+  return absl::OkStatus();
+}
+
+// Other machines are served over TLS, and only those that say who they are, unless the operator
+// takes the blame.
+Status CheckAddress(std::string_view key, const std::string& address, const ServerConfig& config) {
+  const StatusOr<HostPort> parsed = ParseHostPort(address);
+  RETURN_IF_ERROR(WithKey(key, parsed.status()));
+  const bool tls = !config.tls_certificate.empty();
+  const bool identities = !config.auth_file.empty() || !config.tls_client_ca.empty();
+  if (config.insecure || (tls && identities) || IsLoopbackHost(parsed->host)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "{}: {} can be reached from other machines, which needs {}{}{}; --insecure goes without", key,
+      address, tls ? "" : "tls.certificate and tls.key", tls || identities ? "" : ", and ",
+      identities ? "" : "auth.file or tls.client_ca");
+}
+
+Status CheckModeCrawls(const char* key, const std::vector<std::string>& crawl_ids) {
+  if (crawl_ids.size() > limits::kMaxScheduledCrawls) {
+    return InvalidArgument("{}: names {}, at most {} may be", key, crawl_ids.size(),
+                           limits::kMaxScheduledCrawls);
+  }
+  for (const std::string& crawl_id : crawl_ids) {
+    const StatusOr<std::string> canonical = CanonicalCrawlId(crawl_id);
+    RETURN_IF_ERROR(WithKey(key, canonical.status()));
+    if (*canonical != crawl_id) return InvalidArgument("{}: '{}' is no crawl id", key, crawl_id);
+  }
+  return absl::OkStatus();
+}
+
+Status CheckFrontier(const ServerConfig& config) {
+  const std::vector<std::string>& scheduled = config.frontier_scheduled;
+  RETURN_IF_ERROR(CheckModeCrawls("frontier.scheduled_crawls", scheduled));
+  RETURN_IF_ERROR(CheckModeCrawls("frontier.shadow_crawls", config.frontier_shadow));
+  for (const std::string& crawl_id : config.frontier_shadow) {
+    if (std::find(scheduled.begin(), scheduled.end(), crawl_id) == scheduled.end()) continue;
+    return InvalidArgument("frontier.shadow_crawls: '{}' is among frontier.scheduled_crawls, too",
+                           crawl_id);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<Status> ProblemsOf(const ServerConfig& config) {
+  std::vector<Status> problems;
+  const auto add = [&problems](Status status) {
+    if (!status.ok()) problems.push_back(std::move(status));
+  };
+  if (config.data_dir.empty()) add(InvalidArgument("data_dir: is empty"));
+  add(CheckTls(config));
+  for (const ConfigKey& key : AllKeys()) {
+    if (key.check) add(WithKey(key.name, key.check(config)));
+  }
+  add(CheckFrontier(config));
+  add(CheckAddress("listen", config.listen, config));
+  add(CheckAddress("http_listen", config.http_listen, config));
+  // Names its field itself.
+  add(ResolvePolicy(config.policy, config.signal_delay).status());
+  add(WithKey("indexnow.crawl_id", CanonicalCrawlId(config.indexnow.crawl_id).status()));
+  add(WithKey("politeness.rules", HostRules::Make(config.host_rules, config.by_address).status()));
+  add(CheckOrder("leases.default", config.default_lease, config.max_lease));
+  add(CheckOrder("politeness.throttle_backoff", config.host_backoff.first,
+                 config.host_backoff.longest));
+  add(CheckLonger("errors.max_backoff", config.max_error_backoff, config.error_backoff));
+  add(CheckLonger("leases.max_backoff", config.max_lease_backoff, config.lease_backoff));
+  add(CheckLonger("robots.max_backoff", config.max_robots_backoff, config.robots_backoff));
+  add(CheckLonger("gone.max_backoff", config.max_gone_backoff, config.gone_backoff));
+  return problems;
+}
+
+}  // namespace freshet

@@ -1,0 +1,172 @@
+// Rows of the table of keys, by the type of their value. Only for server/config/keys_*.cc.
+//
+// All functions are thread-safe. `at` gives the field of a configuration, constant or not: At(...).
+#ifndef FRESHET_SERVER_CONFIG_KEY_MAKERS_H_
+#define FRESHET_SERVER_CONFIG_KEY_MAKERS_H_
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/base/day_hours.h"
+#include "server/base/live.h"
+#include "server/config/key.h"
+#include "server/config/written.h"
+#include "server/config_values.h"
+
+namespace freshet {
+
+inline constexpr Duration kYear = Duration::Days(366);
+inline constexpr Duration kSecond = Duration::Seconds(1);
+inline constexpr Duration kMilli = Duration::Millis(1);
+// Of what there can be at a time: a machine has no room for more.
+inline constexpr int64_t kMost = 1'000'000;
+
+template <typename M>
+auto At(M ServerConfig::*field) {
+  return [field](auto* config) -> auto& { return config->*field; };
+}
+template <typename P, typename M>
+auto At(P ServerConfig::*part, M P::*field) {
+  return [ part, field ](auto* config) -> auto& { return config->*part.*field; };
+}
+
+template <typename A>
+ConfigKey MakeKey(std::string name, KeyType type, A at) {
+  using Field = std::remove_cvref_t<decltype(at(static_cast<ServerConfig*>(nullptr)))>;
+  ConfigKey key;
+  key.name = std::move(name);
+  key.type = type;
+  if constexpr (kIsLive<Field>) {
+    key.effect = Effect::kReload;
+    key.copy = [at](const ServerConfig& from, ServerConfig* to) { at(to) = at(&from); };
+  }
+  return key;
+}
+
+template <typename A>
+ConfigKey TextKey(std::string name, A at) {
+  ConfigKey key = MakeKey(std::move(name), KeyType::kText, at);
+  key.set = [at](const std::string& text, ServerConfig* config) {
+    at(config) = text;
+    return absl::OkStatus();
+  };
+  key.write = [at](const ServerConfig& config) { return WriteText(at(&config)); };
+  return key;
+}
+
+template <typename A>
+ConfigKey FlagKey(std::string name, A at) {
+  ConfigKey key = MakeKey(std::move(name), KeyType::kFlag, at);
+  key.set = [at](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(const bool value, ParseFlagValue(text));
+    at(config) = value;
+    return absl::OkStatus();
+  };
+  key.write = [at](const ServerConfig& config) { return at(&config) ? "true" : "false"; };
+  return key;
+}
+
+// A whole number, whatever type of integer holds it.
+template <typename A>
+ConfigKey CountKey(std::string name, A at, int64_t low, int64_t high) {
+  ConfigKey key = MakeKey(std::move(name), KeyType::kInteger, at);
+  key.low = static_cast<double>(low);
+  key.high = static_cast<double>(high);
+  const auto check = [low, high](int64_t number) -> Status {
+    if (number >= low && number <= high) return absl::OkStatus();
+    return InvalidArgument("{} is not within {} and {}", number, low, high);
+  };
+  key.set = [at, check](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(const int64_t number, ParseIntegerValue(text));
+    RETURN_IF_ERROR(check(number));
+    AssignCount(number, &at(config));
+    return absl::OkStatus();
+  };
+  key.write = [at](const ServerConfig& config) { return fmt::format("{}", CountOf(at(&config))); };
+  key.check = [at, check](const ServerConfig& config) { return check(CountOf(at(&config))); };
+  return key;
+}
+
+template <typename A>
+ConfigKey SpanKey(std::string name, A at, Duration low, Duration high, bool or_zero = false) {
+  ConfigKey key = MakeKey(std::move(name), KeyType::kSpan, at);
+  key.low = low.seconds();
+  key.high = high.seconds();
+  key.or_zero = or_zero;
+  key.set = [at](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(const Duration span, ParseSpanValue(text));
+    at(config) = span;
+    return absl::OkStatus();
+  };
+  key.write = [at](const ServerConfig& config) { return WriteSpan(at(&config)); };
+  key.check = [at, low, high, or_zero](const ServerConfig& config) -> Status {
+    const Duration span = at(&config);
+    if ((span >= low && span <= high) || (or_zero && span == Duration())) return absl::OkStatus();
+    return InvalidArgument("{} s is not within {} s and {} s", span.seconds(), low.seconds(),
+                           high.seconds());
+  };
+  return key;
+}
+
+// Items a second.
+template <typename A>
+ConfigKey ItemRateKey(std::string name, A at) {
+  ConfigKey key = MakeKey(std::move(name), KeyType::kNumber, at);
+  key.low = limits::kLeastItemsPerSecond;
+  key.high = limits::kMostItemsPerSecond;
+  key.or_zero = true;
+  key.set = [at](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(const double number, ParseItemRate(text));
+    at(config) = number;
+    return absl::OkStatus();
+  };
+  key.write = [at](const ServerConfig& config) { return WriteNumber(at(&config)); };
+  return key;
+}
+
+// A text that is one of few.
+template <typename A>
+ConfigKey ChoiceKey(std::string name, A at, std::vector<std::string> choices) {
+  ConfigKey key = TextKey(std::move(name), at);
+  key.type = KeyType::kChoice;
+  key.choices = choices;
+  key.check = [at, choices = std::move(choices)](const ServerConfig& config) {
+    return CheckChoice(at(&config), choices);
+  };
+  return key;
+}
+
+template <typename A>
+ConfigKey NamesKey(std::string name, A at) {
+  ConfigKey key = MakeKey(std::move(name), KeyType::kNames, at);
+  key.read = [at](const std::string& its, const YAML::Node& node, ServerConfig* config) {
+    return ReadNames(its, node, &at(config));
+  };
+  key.write = [at](const ServerConfig& config) { return WriteNames(at(&config)); };
+  return key;
+}
+
+// A value with a reader and a writer of its own: `parse` gives StatusOr of what the field takes.
+template <typename A, typename Parse, typename Write>
+ConfigKey ParsedKey(std::string name, KeyType type, A at, Parse parse, Write write) {
+  ConfigKey key = MakeKey(std::move(name), type, at);
+  key.set = [at, parse](const std::string& text, ServerConfig* config) -> Status {
+    ASSIGN_OR_RETURN(at(config), parse(text));
+    return absl::OkStatus();
+  };
+  key.write = [at, write](const ServerConfig& config) { return write(at(&config)); };
+  return key;
+}
+
+// The parts of the table.
+[[nodiscard]] std::vector<ConfigKey> ServerKeys();
+[[nodiscard]] std::vector<ConfigKey> CrawlKeys();
+[[nodiscard]] std::vector<ConfigKey> LimitKeys();
+[[nodiscard]] std::vector<ConfigKey> DoorKeys();
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_CONFIG_KEY_MAKERS_H_

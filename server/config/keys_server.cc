@@ -1,0 +1,78 @@
+// The process itself: its store, its addresses, its logs.
+#include "core/base/limits.h"
+#include "server/config/key_makers.h"
+#include "server/logs/loggers.h"
+
+namespace freshet {
+namespace {
+
+using C = ServerConfig;
+
+std::vector<ConfigKey> LogKeys() {
+  ConfigKey levels = MakeKey("log_levels", KeyType::kLevels, At(&C::log_levels));
+  levels.read = [](const std::string& key, const YAML::Node& node, C* config) {
+    return ReadLogLevels(key, node, &config->log_levels);
+  };
+  levels.write = [](const C& config) { return WriteTexts(config.log_levels); };
+  levels.choices = LogLevelNames();
+  return {
+      ChoiceKey("log_level", At(&C::log_level), LogLevelNames())
+          .Flag("--log-level")
+          .Reloads()
+          .Says("The least level of what is logged on standard error."),
+      std::move(levels).Reloads().Says(
+          "Another level for some modules, such as `{store: debug, grpc: error}`: api, audit, "
+          "auth, config, engine, frontier, grpc, indexnow, ops, ports, server, store. "
+          "`freshet log-level` changes these until the next start."),
+      ChoiceKey("log_format", At(&C::log_format), {"text", "json"})
+          .Flag("--log-format")
+          .Says("One line an event, as text for people or as JSON for programs."),
+      TextKey("audit_log", At(&C::audit_log))
+          .Says("File of everything that an admin has changed or was refused, one line of JSON "
+                "each. Empty is `audit.jsonl` in `data_dir`."),
+      CountKey("audit_log_bytes", At(&C::audit_log_bytes), 1 << 16, int64_t{1} << 40)
+          .Says("Of that file; then it is renamed, and the four before it are kept."),
+  };
+}
+
+}  // namespace
+
+std::vector<ConfigKey> ServerKeys() {
+  std::vector<ConfigKey> keys = {
+      TextKey("data_dir", At(&C::data_dir))
+          .Flag("--data-dir")
+          .Says("Directory of the store. One server at a time. A relative path is in the working "
+                "directory."),
+      TextKey("listen", At(&C::listen))
+          .Flag("--listen")
+          .Says(
+              "Address of gRPC, for workers, ingesters and operators. Port 0 takes any free port."),
+      TextKey("http_listen", At(&C::http_listen))
+          .Flag("--http-listen")
+          .Says("Address of HTTP: `/metrics`, `/healthz`, `/readyz` and the console."),
+      FlagKey("insecure", At(&C::insecure))
+          .Flag("--insecure")
+          .Says("Whether to listen for other machines without TLS or without identities."),
+      CountKey("shards", At(&C::shards), 1, limits::kMaxShards)
+          .Flag("--shards")
+          .Says("Threads that own pages, each a part of the hosts. May change with every start; "
+                "after a change each shard learns its model anew."),
+      ChoiceKey("durability", At(&C::durability), {"sync", "wal", "none"})
+          .Flag("--durability")
+          .Says("When acknowledgements leave: `sync` (on the disk: survives a power cut), `wal` "
+                "(with the operating system: survives a crash of the server), `none` (a crash "
+                "loses the last moments)."),
+  };
+  std::vector<ConfigKey> logs = LogKeys();
+  std::move(logs.begin(), logs.end(), std::back_inserter(keys));
+  keys.push_back(
+      CountKey("http.max_connections", At(&C::max_http_connections), 1, limits::kMaxHttpConnections)
+          .Says("Connections to the HTTP port. One more takes the place of the one that "
+                "has been without a request longest."));
+  keys.push_back(
+      SpanKey("shutdown.grace", At(&C::shutdown_grace), Duration(), Duration::Seconds(600))
+          .Says("How long workers may still report after a request to stop."));
+  return keys;
+}
+
+}  // namespace freshet

@@ -1,0 +1,71 @@
+// Values of a configuration as a file would have them, and what little is read without a table.
+//
+// All functions are thread-safe.
+#ifndef FRESHET_SERVER_CONFIG_WRITTEN_H_
+#define FRESHET_SERVER_CONFIG_WRITTEN_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/model/crawl_cap.h"
+#include "core/schedule/host_group.h"
+#include "core/schedule/host_rules.h"
+#include "server/base/live.h"
+
+namespace YAML {  // NOLINT(readability-identifier-naming): theirs
+class Node;
+}  // namespace YAML
+
+namespace freshet {
+
+// As YAML, in quotes where they are needed.
+[[nodiscard]] std::string WriteText(std::string_view text);
+// In the largest unit in which it is a whole number: "5m", "250ms", "0s".
+[[nodiscard]] std::string WriteSpan(Duration span);
+// The shortest text that gives the same number.
+[[nodiscard]] std::string WriteNumber(double number);
+[[nodiscard]] std::string WriteNames(const std::vector<std::string>& names);
+[[nodiscard]] std::string WriteCap(const CrawlCap& cap);
+[[nodiscard]] std::string WriteRates(const std::map<std::string, double>& rates);
+[[nodiscard]] std::string WriteTexts(const std::map<std::string, std::string>& texts);
+[[nodiscard]] std::string WriteRules(const std::vector<HostRule>& rules);
+[[nodiscard]] std::string WriteGroup(const GroupTerms& terms);
+
+[[nodiscard]] StatusOr<bool> ParseFlagValue(std::string_view text);
+// Items a second, within limits::kLeastItemsPerSecond and limits::kMostItemsPerSecond; 0: any
+// number.
+[[nodiscard]] StatusOr<double> ParseItemRate(std::string_view text);
+[[nodiscard]] Status CheckChoice(std::string_view text, const std::vector<std::string>& choices);
+// Takes the place of what was read before. InvalidArgument begins with `key`.
+[[nodiscard]] Status ReadNames(const std::string& key, const YAML::Node& node,
+                               std::vector<std::string>* names);
+
+// A map from modules of the log to levels, likewise.
+[[nodiscard]] Status ReadLogLevels(const std::string& key, const YAML::Node& node,
+                                   std::map<std::string, std::string>* levels);
+
+template <typename T>
+void AssignCount(int64_t number, T* field) {
+  *field = static_cast<T>(number);
+}
+template <typename T>
+void AssignCount(int64_t number, Live<T>* field) {
+  *field = static_cast<T>(number);
+}
+template <typename T>
+int64_t CountOf(const T& field) {
+  return static_cast<int64_t>(field);
+}
+template <typename T>
+int64_t CountOf(const Live<T>& field) {
+  return static_cast<int64_t>(field.get());
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_CONFIG_WRITTEN_H_
