@@ -1,16 +1,15 @@
 #include "server/logging.h"
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <utility>
 
+#include "core/base/check.h"
 #include "google/protobuf/stubs/logging.h"
 #include "grpc/support/log.h"
 #include "server/base/log_limit.h"
 #include "server/base/system_clock.h"
-#include "spdlog/sinks/stdout_color_sinks.h"
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -20,9 +19,9 @@ namespace {
 // debugs the server.
 void LogProtobuf(google::protobuf::LogLevel level, const char*, int, const std::string& message) {
   if (level == google::protobuf::LOGLEVEL_FATAL) {
-    spdlog::critical("protobuf: {}", message);
+    Logger(LogModule::kGrpc).critical("protobuf: {}", message);
   } else {
-    spdlog::debug("protobuf: {}", message);
+    Logger(LogModule::kGrpc).debug("protobuf: {}", message);
   }
 }
 
@@ -37,7 +36,7 @@ void WarnOfGrpc(const gpr_log_func_args& args) {
     const MutexLock lock(mutex);
     more = limits[{args.file, args.line}].Admit(clock.Now());
   }
-  if (more) spdlog::warn("grpc: {}{}", args.message, *more);
+  if (more) Logger(LogModule::kGrpc).warn("grpc: {}{}", args.message, *more);
 }
 
 void LogGrpc(gpr_log_func_args* args) {
@@ -46,36 +45,47 @@ void LogGrpc(gpr_log_func_args* args) {
       WarnOfGrpc(*args);
       return;
     case GPR_LOG_SEVERITY_INFO:
-      spdlog::debug("grpc: {}", args->message);
+      Logger(LogModule::kGrpc).debug("grpc: {}", args->message);
       return;
     default:
-      spdlog::trace("grpc: {}", args->message);
+      Logger(LogModule::kGrpc).trace("grpc: {}", args->message);
   }
 }
 
 }  // namespace
 
-void StartLogging(const std::string& level) {
-  auto logger = std::make_shared<spdlog::logger>(
-      "freshetd", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%-5l%$ %v", spdlog::pattern_time_type::utc);
-  logger->set_level(spdlog::level::from_str(level));
-  logger->flush_on(spdlog::level::trace);
-  spdlog::set_default_logger(std::move(logger));
+void StartLogging(const ServerConfig& config) {
+  SetLogFormat(config.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
+  SetConfiguredLogLevels(config);
   google::protobuf::SetLogHandler(LogProtobuf);
   gpr_set_log_function(LogGrpc);
+}
+
+void StartLogging(const std::string& level) {
+  ServerConfig config;
+  config.log_level = level;
+  StartLogging(config);
+}
+
+void SetConfiguredLogLevels(const ServerConfig& config) {
+  // Both were validated.
+  CHECK(SetLogLevels(config.log_level).ok(), "{}", config.log_level);
+  for (const auto& [name, level] : config.log_levels) {
+    const std::optional<LogModule> module = LogModuleNamed(name);
+    CHECK(module && SetLogLevel(*module, level).ok(), "{}: {}", name, level);
+  }
 }
 
 void LogStoreLine(char level, std::string_view line) {
   switch (level) {
     case 'E':
-      spdlog::error("store: {}", line);
+      Logger(LogModule::kStore).error("store: {}", line);
       return;
     case 'W':
-      spdlog::warn("store: {}", line);
+      Logger(LogModule::kStore).warn("store: {}", line);
       return;
     default:
-      spdlog::debug("store: {}", line);
+      Logger(LogModule::kStore).debug("store: {}", line);
   }
 }
 

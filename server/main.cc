@@ -14,8 +14,11 @@
 #include "fmt/format.h"
 #include "server/api/context.h"
 #include "server/base/system_clock.h"
-#include "server/config.h"
+#include "server/check_config.h"
+#include "server/config/loading.h"
 #include "server/logging.h"
+#include "server/logs/log_text.h"
+#include "server/logs/loggers.h"
 #include "server/maintenance.h"
 #include "server/server.h"
 #include "spdlog/spdlog.h"
@@ -32,6 +35,8 @@ constexpr Duration kOneRequest = Duration::Millis(500);
 
 // What to do instead of serving, at most one of them.
 struct Maintenance {
+  bool check_config = false;
+  bool print_config = false;
   bool verify = false;
   bool repair = false;
   std::string checkpoint;
@@ -49,6 +54,12 @@ void AddMaintenanceFlags(CLI::App& app, Maintenance& maintenance) {
                      "make the data directory, missing or empty, of this checkpoint");
   verify->excludes(repair, restore);
   repair->excludes(restore);
+  CLI::Option* check = app.add_flag("--check-config", maintenance.check_config,
+                                    "say all that is wrong with the configuration, and end");
+  CLI::Option* print = app.add_flag("--print-config", maintenance.print_config,
+                                    "print all values in force and where each comes from, and end");
+  check->excludes(print, verify, repair, restore);
+  print->excludes(verify, repair, restore);
 }
 
 void AddFlags(CLI::App& app, CommandLine& line) {
@@ -58,7 +69,8 @@ void AddFlags(CLI::App& app, CommandLine& line) {
                  "HTTP address of metrics and the console (127.0.0.1:7072)");
   app.add_option("--crawl-rate", line.crawl_rate, "assignments per second (10)");
   app.add_option("--policy", line.policy, "crawl policy (default)");
-  app.add_option("--config", line.config_file, "YAML file; flags win over it");
+  app.add_option("--config", line.config_file,
+                 "YAML file; variables FRESHET_... and flags win over it");
   app.add_option("--durability", line.durability,
                  "when acknowledgements leave: sync, wal or none (sync)");
   app.add_option("--shards", line.shards, "number of shards (1)");
@@ -71,6 +83,7 @@ void AddFlags(CLI::App& app, CommandLine& line) {
   app.add_flag("--insecure", line.insecure,
                "listen for other machines without TLS or without identities");
   app.add_option("--log-level", line.log_level, "trace, debug, info, warn, error or off (info)");
+  app.add_option("--log-format", line.log_format, "text or json (text)");
 }
 
 // SIGTERM and SIGINT, and SIGHUP, which asks for files to be read again.
@@ -167,14 +180,25 @@ void WarnOfInsecurity(const ServerConfig& config) {
   }
 }
 
-int Run(const ServerConfig& config) {
+// Reads all again that the configuration was made of.
+void Reload(const CommandLine& line, Server& server) {
+  const LoadedConfig loaded = LoadConfig(line, ProcessEnvironment());
+  if (loaded.problems.empty()) return server.Reload(loaded.config);
+  for (const ConfigProblem& problem : loaded.problems) {
+    Logger(LogModule::kConfig).error("{}", loaded.Describe(problem));
+  }
+  Logger(LogModule::kConfig).error("the configuration is not taken, all stays as it was");
+  server.Reload();
+}
+
+int Run(const ServerConfig& config, const CommandLine& line) {
   // A client that goes away must not end the server.
   std::signal(SIGPIPE, SIG_IGN);
 
   SystemClock clock;
   Server server(config, clock);
   EndSignals signals(
-      clock, [&server] { server.RequestStop(); }, [&server] { server.Reload(); });
+      clock, [&server] { server.RequestStop(); }, [&] { Reload(line, server); });
   if (config.insecure) WarnOfInsecurity(config);
   const StatusOr<ServingInfo> info = server.Start();
   if (absl::IsCancelled(info.status())) {
@@ -221,20 +245,23 @@ int Main(int argc, char** argv) {
     fmt::print(stderr, "freshetd: {}\n", error.what());
     return kBadUsage;
   }
-  StatusOr<ServerConfig> config = MakeConfig(line);
-  if (!config.ok()) {
-    fmt::print(stderr, "freshetd: {}\n", std::string(config.status().message()));
+  LoadedConfig loaded = LoadConfig(line, ProcessEnvironment());
+  if (maintenance.check_config) return RunCheckConfig(std::move(loaded));
+  if (maintenance.print_config) return RunPrintConfig(loaded);
+  if (const Status status = loaded.status(); !status.ok()) {
+    fmt::print(stderr, "freshetd: {}\n", LogText(std::string(status.message())));
     return kBadUsage;
   }
+  ServerConfig& config = loaded.config;
   // Whatever is said of the store says where it is.
-  const StatusOr<std::string> data_dir = storage::AbsolutePath(config->data_dir);
+  const StatusOr<std::string> data_dir = storage::AbsolutePath(config.data_dir);
   if (!data_dir.ok()) {
     fmt::print(stderr, "freshetd: data_dir: {}\n", std::string(data_dir.status().message()));
     return kFailure;
   }
-  config->data_dir = *data_dir;
-  StartLogging(config->log_level);
-  return maintenance.asked() ? RunMaintenance(*config, maintenance) : Run(*config);
+  config.data_dir = *data_dir;
+  StartLogging(config);
+  return maintenance.asked() ? RunMaintenance(config, maintenance) : Run(config, line);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "server/monitor.h"
 #include "server/ports/descriptors.h"
 #include "server/ports/listen.h"
+#include "server/reload.h"
 #include "server/serving.h"
 #include "server/starting.h"
 #include "spdlog/spdlog.h"
@@ -30,8 +31,9 @@ class Server::Impl {
   StatusOr<ServingInfo> Start();
   Status Stop();
   void RequestStop() { progress_.RequestStop(); }
-  void Reload() FRESHET_EXCLUDES(mutex_) {
+  void Reload(const ServerConfig* config) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
+    if (config != nullptr && reloader_ != nullptr) reloader_->Take(*config);
     if (door_ != nullptr) door_->Reload();
   }
   [[nodiscard]] std::string http_address() const FRESHET_EXCLUDES(mutex_) {
@@ -43,7 +45,7 @@ class Server::Impl {
   // Listens where probes are answered.
   Status AnswerProbes(int connections);
 
-  const ServerConfig config_;
+  ServerConfig config_;  // of which Reload changes what is Live
   Clock& clock_;
   rocksdb::Env* const env_;
   bool stopped_ = false;
@@ -54,6 +56,7 @@ class Server::Impl {
   std::string http_address_ FRESHET_GUARDED_BY(mutex_);
   // Set once, by Start; the lock is for Reload, which may come earlier.
   std::unique_ptr<Door> door_;
+  std::unique_ptr<Reloader> reloader_;  // while it serves
   // What a start has come to: each is there, as a whole, or not yet.
   std::unique_ptr<Serving> serving_;
   std::unique_ptr<Monitor> monitor_;  // shows serving_
@@ -78,6 +81,10 @@ StatusOr<ServingInfo> Server::Impl::Start() {
                                        *door_, std::move(loaded));
   monitor_->Show(serving_.get());
   ASSIGN_OR_RETURN(const int port, serving_->Open());
+  {
+    const MutexLock lock(mutex_);
+    reloader_ = std::make_unique<Reloader>(config_, *door_, *serving_);
+  }
   return ServingInfo{.grpc_address = WithPort(config_.listen, port),
                      .http_address = http_address(),
                      .pages = serving_->pages(),
@@ -104,6 +111,10 @@ Status Server::Impl::AnswerProbes(int connections) {
 Status Server::Impl::Stop() {
   if (std::exchange(stopped_, true)) return absl::OkStatus();
   health_.Stop();
+  {
+    const MutexLock lock(mutex_);
+    reloader_ = nullptr;
+  }
   if (door_ != nullptr) door_->Stop();
   if (serving_ != nullptr) serving_->StopServing();
   if (monitor_ != nullptr) monitor_->Stop();
@@ -123,7 +134,9 @@ StatusOr<ServingInfo> Server::Start() {
 
 Status Server::Stop() { return impl_->Stop(); }
 
-void Server::Reload() { impl_->Reload(); }
+void Server::Reload() { impl_->Reload(nullptr); }
+
+void Server::Reload(const ServerConfig& config) { impl_->Reload(&config); }
 
 void Server::RequestStop() { impl_->RequestStop(); }
 

@@ -45,6 +45,10 @@ class Server {
   // Looks at the files of certificates and identities at once, if it has begun to serve.
   // Thread-safe, also during Start.
   void Reload();
+  // Takes what can be taken of a configuration that was read again, if the server serves, and looks
+  // at those files; the log says what became of each key that differs. `config` is valid.
+  // Thread-safe, also during Start.
+  void Reload(const ServerConfig& config);
   // Stops taking requests, lets what runs come to its end, gives back what was leased ahead, and
   // closes the store. Not OK when the store had failed or does not close. Idempotent.
   Status Stop();

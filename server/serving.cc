@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "server/api/audited.h"
 #include "server/base/stopping.h"
 #include "spdlog/spdlog.h"
 
@@ -75,13 +76,16 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
     : config_(config),
       health_(health),
       door_(door),
+      audit_(std::move(loaded.audit)),
       store_(std::move(loaded.store)),
       shards_(std::move(loaded.shards)),
       router_(Pointers(shards_)),
-      settings_(loaded.globals.settings, loaded.policy_name,
-                [this](const Settings& settings, RuntimeSettings::Done done) {
-                  router_.SubmitAlways(Slot(), ChangeSettings{settings}, std::move(done));
-                }),
+      settings_(
+          loaded.globals.settings, loaded.policy_name,
+          [this](const Settings& settings, RuntimeSettings::Done done) {
+            router_.SubmitAlways(Slot(), ChangeSettings{settings}, std::move(done));
+          },
+          config.politeness),
       sources_({.usual = config.items_per_second_per_source,
                 .by_name = config.items_per_second_of_source}),
       crawls_(std::move(loaded.crawls)),
@@ -98,6 +102,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                   config.max_lateness),
       plans_({.interval = config.epoch_interval}, router_, [this] { return dispatcher_.rate(); }),
       shard_news_(std::make_unique<ShardNews>(*this)),
+      request_ids_(clock.Now()),
       context_{.config = config,
                .clock = clock,
                .store = *store_,
@@ -115,6 +120,8 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .calls = calls_,
                .listings = listings_,
                .authoriser = door.authoriser(),
+               .audit = *audit_,
+               .request_ids = request_ids_,
                .started = clock.Now(),
                .frontier = frontier_.get(),
                .address = [this] { return AddressOf(config_.listen, port_); }},
@@ -142,7 +149,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
   if (loaded.policy.plan) plans_.SetMethod(loaded.policy.plan, nullptr);
 }
 
-Serving::~Serving() = default;
+Serving::~Serving() { door_.authoriser().SetListener(nullptr); }
 
 void Serving::TakeOverPause(const Settings& settings) {
   if (!settings.paused) return;
@@ -171,6 +178,7 @@ StatusOr<int> Serving::Open() {
   RETURN_IF_ERROR(AddConfiguredSources());
   // Who may not come in any more is not heard any longer either.
   door_.SetListener([this] { streams_.CheckCallers(); });
+  AuditRefusals(door_.authoriser(), *audit_);
   std::vector<grpc::Service*> services = {&scheduler_service_, &ingest_service_, &pages_service_,
                                           &admin_service_, &auth_service_};
   std::vector<std::string> names = {

@@ -51,6 +51,7 @@ class Serving {
   [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
   [[nodiscard]] const Dispatcher& dispatcher() const { return dispatcher_; }
+  [[nodiscard]] const ServerContext& context() const { return context_; }
   [[nodiscard]] IndexNowReceiver& indexnow() { return indexnow_; }
   // What the console asks for; null before Open.
   [[nodiscard]] const ConsoleCalls* console() const { return open_console_; }
@@ -66,6 +67,7 @@ class Serving {
   Health& health_;
   Door& door_;
   // Later members use earlier ones.
+  const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Store> store_;
   const std::vector<std::unique_ptr<Shard>> shards_;
   Router router_;
@@ -84,6 +86,7 @@ class Serving {
   Background upkeep_;
   PlanRunner plans_;
   const std::unique_ptr<ShardNews> shard_news_;
+  RequestIds request_ids_;
   const ServerContext context_;
   SchedulerService scheduler_service_;
   IngestService ingest_service_;

@@ -30,6 +30,7 @@ RecoveryStatus StartProgress::Recovery() const {
 StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, const DescriptorPlan& files) {
   LoadedStore loaded;
   RETURN_IF_ERROR(OpenStore(env, files.table_files, &loaded));
+  ASSIGN_OR_RETURN(loaded.audit, OpenAudit());
   RETURN_IF_ERROR(progress_.GoOn());
   ChoosePolicy(&loaded);
   const auto exchange = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
@@ -75,6 +76,13 @@ Status Starter::OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loade
   RETURN_IF_ERROR(loaded->store->SetShards(static_cast<uint32_t>(config_.shards)));
   ASSIGN_OR_RETURN(loaded->globals, loaded->store->LoadGlobals());
   return absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<AuditLog>> Starter::OpenAudit() const {
+  const std::string beside = config_.data_dir + "/audit.jsonl";
+  return AuditLog::Open({.path = config_.audit_log.empty() ? beside : config_.audit_log,
+                         .max_bytes = config_.audit_log_bytes},
+                        clock_);
 }
 
 void Starter::ChoosePolicy(LoadedStore* loaded) const {

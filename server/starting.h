@@ -18,6 +18,7 @@
 #include "server/engine/shard.h"
 #include "server/engine/shard_loader.h"
 #include "server/frontier/frontier.h"
+#include "server/logs/audit_log.h"
 #include "server/ports/descriptors.h"
 #include "storage/open_progress.h"
 #include "storage/store.h"
@@ -53,6 +54,7 @@ struct LoadedStore {
   std::unique_ptr<Crawls> crawls;
   std::vector<std::unique_ptr<Shard>> shards;  // use the store
   std::unique_ptr<Frontier> frontier;          // nullptr: switched off
+  std::unique_ptr<AuditLog> audit;
 };
 
 // Owner thread only.
@@ -71,6 +73,7 @@ class Starter {
 
  private:
   [[nodiscard]] Status OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loaded);
+  [[nodiscard]] StatusOr<std::unique_ptr<AuditLog>> OpenAudit() const;
   // What an operator has set wins over flags and files, which are for new databases.
   void ChoosePolicy(LoadedStore* loaded) const;
   [[nodiscard]] ShardSettings SettingsOf(const LoadedStore& loaded, int shard) const;

@@ -19,6 +19,7 @@
 #include "server/api/crawls_and_hosts.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
+#include "server/api/logs_and_audit.h"
 #include "server/api/shadow_report.h"
 #include "server/api/source_figures.h"
 #include "server/api/status.h"
@@ -124,6 +125,11 @@ void SetCrawlRate(const ServerContext& context,
     return call->Answer(GrpcStatusOf(InvalidArgument("crawl_rate_per_second: {} is not 0 to {:.0f}",
                                                      rate, limits::kMaxCrawlsPerSecond)));
   }
+  call->SetBefore([&context] {
+    v1::GetCrawlRateResponse before;
+    before.set_crawl_rate_per_second(context.dispatcher.rate().per_second());
+    return before;
+  });
   const auto change = [rate](Settings* s) { s->crawl_rate = Rate::PerSecond(rate); };
   context.settings.Change(change, [&context, call, rate](Reply reply) {
     if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
@@ -163,7 +169,14 @@ void SetPolicy(const ServerContext& context,
         name)));
   }
   call->response()->set_policy(name);
-  call->response()->set_previous_policy(PolicyNow(context.router, context.settings).in_force);
+  const PolicyStatus before = PolicyNow(context.router, context.settings);
+  call->response()->set_previous_policy(before.in_force);
+  call->SetBefore([&before] {
+    v1::GetPolicyResponse message;
+    message.set_policy(before.in_force);
+    message.set_pending_policy(before.pending);
+    return message;
+  });
   const auto change = [name](Settings* settings) { settings->policy = name; };
   context.settings.Change(change, [&context, call, name, policy](Reply reply) {
     if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
@@ -189,27 +202,29 @@ void GetHost(const ServerContext& context,
 void SetHostPoliteness(
     const ServerContext& context,
     UnaryCall<v1::SetHostPolitenessRequest, v1::SetHostPolitenessResponse>* call) {
-  StatusOr<SetHost> event = ConvertPoliteness(call->request(), context.clock.Now());
+  const StatusOr<SetHost> event = ConvertPoliteness(call->request(), context.clock.Now());
   if (!event.ok()) return call->Answer(GrpcStatusOf(event.status()));
-  const std::string host = event->host;
-  const bool pages = event->min_page_interval.has_value();
-  context.router.SubmitAlways(
-      SlotOfHost(host), *std::move(event), [&context, call, host, pages](Reply reply) {
-        if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
-        // Calls that come while a pass runs share the next one, so nobody waits for it here.
-        if (pages) {
-          (void)context.router.OwnerOf(SlotOfHost(host)).Query([](const auto& view) {
-            view.epochs.RequestFiling([](const auto&) {});
-          });
-        }
-        AnswerWithHost(context, host, call);
-      });
+  ReadHostBefore(context, event->host, call, [&context, call, event = *event] {
+    const std::string host = event.host;
+    const bool pages = event.min_page_interval.has_value();
+    context.router.SubmitAlways(
+        SlotOfHost(host), event, [&context, call, host, pages](const Reply& reply) {
+          if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+          // Calls that come while a pass runs share the next one, so nobody waits for it here.
+          if (pages) {
+            (void)context.router.OwnerOf(SlotOfHost(host)).Query([](const auto& view) {
+              view.epochs.RequestFiling([](const auto&) {});
+            });
+          }
+          AnswerWithHost(context, host, call);
+        });
+  });
 }
 
 void GetPolitenessDefaults(
     const ServerContext& context,
     UnaryCall<v1::GetPolitenessDefaultsRequest, v1::GetPolitenessDefaultsResponse>* call) {
-  const PolitenessDefaults& configured = context.config.politeness;
+  const PolitenessDefaults configured = context.settings.configured();
   ToProto(PolitenessIn(context.settings.stored(), configured),
           call->response()->mutable_defaults());
   ToProto(configured, call->response()->mutable_configured());
@@ -227,14 +242,19 @@ void SetPolitenessDefaults(
     PolitenessDefaults now;
   };
   const auto outcome = std::make_shared<Outcome>();
-  const PolitenessDefaults& configured = context.config.politeness;
-  const auto change = [set = *set, outcome, &configured](Settings* settings) {
+  const PolitenessDefaults configured = context.settings.configured();
+  const auto change = [set = *set, outcome, configured](Settings* settings) {
     outcome->before = PolitenessIn(*settings, configured);
     set(settings);
     outcome->now = PolitenessIn(*settings, configured);
   };
   context.settings.Change(change, [&context, call, outcome](Reply reply) {
     if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
+    call->SetBefore([&outcome] {
+      v1::PolitenessDefaults before;
+      ToProto(outcome->before, &before);
+      return before;
+    });
     ToProto(outcome->now, call->response()->mutable_defaults());
     const bool pages = outcome->now.min_page_interval != outcome->before.min_page_interval;
     ChangePoliteness(context.router, outcome->now, pages,
@@ -244,10 +264,20 @@ void SetPolitenessDefaults(
 
 // --- Pausing
 
+template <typename Call>
+void SetPauseBefore(const ServerContext& context, Call* call) {
+  call->SetBefore([&context] {
+    v1::PauseResponse before;
+    before.set_was_paused(context.dispatcher.pause().has_value());
+    return before;
+  });
+}
+
 void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseResponse>* call) {
   const std::string reason = call->request().reason();
   const Status valid = ValidateText("reason", reason, limits::kMaxPauseReasonBytes);
   if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
+  SetPauseBefore(context, call);
   const auto change = [reason](Settings* settings) {
     settings->paused = true;
     settings->pause_reason = reason;
@@ -260,6 +290,7 @@ void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseRe
 }
 
 void Resume(const ServerContext& context, UnaryCall<v1::ResumeRequest, v1::ResumeResponse>* call) {
+  SetPauseBefore(context, call);
   const auto change = [](Settings* settings) {
     settings->paused = false;
     settings->pause_reason.clear();
@@ -445,28 +476,32 @@ void ListSources(const ServerContext& context,
 
 // --- The methods
 
-grpc::ServerUnaryReactor* AdminService::GetCrawlRate(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::GetCrawlRate(grpc::CallbackServerContext* call,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::GetCrawlRate);
+  return Handle("/freshet.v1.AdminService/GetCrawlRate", context_, *call, *request, reply,
+                freshet::GetCrawlRate);
 }
 
-grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext* call,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::SetCrawlRate);
+  return Handle("/freshet.v1.AdminService/SetCrawlRate", context_, *call, *request, reply,
+                freshet::SetCrawlRate);
 }
 
-grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* call,
                                                   const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::GetPolicy);
+  return Handle("/freshet.v1.AdminService/GetPolicy", context_, *call, *request, reply,
+                freshet::GetPolicy);
 }
 
-grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::SetPolicy(grpc::CallbackServerContext* call,
                                                   const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::SetPolicy);
+  return Handle("/freshet.v1.AdminService/SetPolicy", context_, *call, *request, reply,
+                freshet::SetPolicy);
 }
 
 grpc::ServerUnaryReactor* AdminService::GetHost(grpc::CallbackServerContext* call,
@@ -476,118 +511,157 @@ grpc::ServerUnaryReactor* AdminService::GetHost(grpc::CallbackServerContext* cal
                    freshet::GetHost);
 }
 
-grpc::ServerUnaryReactor* AdminService::SetHostPoliteness(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::SetHostPoliteness(grpc::CallbackServerContext* call,
                                                           const grpc::ByteBuffer* request,
                                                           grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::SetHostPoliteness);
+  return Handle("/freshet.v1.AdminService/SetHostPoliteness", context_, *call, *request, reply,
+                freshet::SetHostPoliteness);
 }
 
-grpc::ServerUnaryReactor* AdminService::GetPolitenessDefaults(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::GetPolitenessDefaults(grpc::CallbackServerContext* call,
                                                               const grpc::ByteBuffer* request,
                                                               grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::GetPolitenessDefaults);
+  return Handle("/freshet.v1.AdminService/GetPolitenessDefaults", context_, *call, *request, reply,
+                freshet::GetPolitenessDefaults);
 }
 
-grpc::ServerUnaryReactor* AdminService::SetPolitenessDefaults(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::SetPolitenessDefaults(grpc::CallbackServerContext* call,
                                                               const grpc::ByteBuffer* request,
                                                               grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::SetPolitenessDefaults);
+  return Handle("/freshet.v1.AdminService/SetPolitenessDefaults", context_, *call, *request, reply,
+                freshet::SetPolitenessDefaults);
 }
 
-grpc::ServerUnaryReactor* AdminService::Pause(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::Pause(grpc::CallbackServerContext* call,
                                               const grpc::ByteBuffer* request,
                                               grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::Pause);
+  return Handle("/freshet.v1.AdminService/Pause", context_, *call, *request, reply, freshet::Pause);
 }
 
-grpc::ServerUnaryReactor* AdminService::Resume(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::Resume(grpc::CallbackServerContext* call,
                                                const grpc::ByteBuffer* request,
                                                grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::Resume);
+  return Handle("/freshet.v1.AdminService/Resume", context_, *call, *request, reply,
+                freshet::Resume);
 }
 
-grpc::ServerUnaryReactor* AdminService::RunEpoch(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::RunEpoch(grpc::CallbackServerContext* call,
                                                  const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::RunEpoch);
+  return Handle("/freshet.v1.AdminService/RunEpoch", context_, *call, *request, reply,
+                freshet::RunEpoch);
 }
 
-grpc::ServerUnaryReactor* AdminService::CreateCheckpoint(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::CreateCheckpoint(grpc::CallbackServerContext* call,
                                                          const grpc::ByteBuffer* request,
                                                          grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::CreateCheckpoint);
+  return Handle("/freshet.v1.AdminService/CreateCheckpoint", context_, *call, *request, reply,
+                freshet::CreateCheckpoint);
 }
 
-grpc::ServerUnaryReactor* AdminService::CompactStore(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::CompactStore(grpc::CallbackServerContext* call,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::CompactStore);
+  return Handle("/freshet.v1.AdminService/CompactStore", context_, *call, *request, reply,
+                freshet::CompactStore);
 }
 
-grpc::ServerUnaryReactor* AdminService::GetStatistics(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::GetStatistics(grpc::CallbackServerContext* call,
                                                       const grpc::ByteBuffer* request,
                                                       grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::GetStatistics);
+  return Handle("/freshet.v1.AdminService/GetStatistics", context_, *call, *request, reply,
+                freshet::GetStatistics);
 }
 
-grpc::ServerUnaryReactor* AdminService::GetTrustReport(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::GetTrustReport(grpc::CallbackServerContext* call,
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::GetTrustReport);
+  return Handle("/freshet.v1.AdminService/GetTrustReport", context_, *call, *request, reply,
+                freshet::GetTrustReport);
 }
 
-grpc::ServerUnaryReactor* AdminService::RegisterSource(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::RegisterSource(grpc::CallbackServerContext* call,
                                                        const grpc::ByteBuffer* request,
                                                        grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, AddSource);
+  return Handle("/freshet.v1.AdminService/RegisterSource", context_, *call, *request, reply,
+                AddSource);
 }
 
-grpc::ServerUnaryReactor* AdminService::UnregisterSource(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::UnregisterSource(grpc::CallbackServerContext* call,
                                                          const grpc::ByteBuffer* request,
                                                          grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, RetireSource);
+  return Handle("/freshet.v1.AdminService/UnregisterSource", context_, *call, *request, reply,
+                RetireSource);
 }
 
-grpc::ServerUnaryReactor* AdminService::ListSources(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::ListSources(grpc::CallbackServerContext* call,
                                                     const grpc::ByteBuffer* request,
                                                     grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, freshet::ListSources);
+  return Handle("/freshet.v1.AdminService/ListSources", context_, *call, *request, reply,
+                freshet::ListSources);
 }
 
-grpc::ServerUnaryReactor* AdminService::ListCrawls(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::ListCrawls(grpc::CallbackServerContext* call,
                                                    const grpc::ByteBuffer* request,
                                                    grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, HandleListCrawls);
+  return Handle("/freshet.v1.AdminService/ListCrawls", context_, *call, *request, reply,
+                HandleListCrawls);
 }
 
-grpc::ServerUnaryReactor* AdminService::SetCrawl(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::SetCrawl(grpc::CallbackServerContext* call,
                                                  const grpc::ByteBuffer* request,
                                                  grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, HandleSetCrawl);
+  return Handle("/freshet.v1.AdminService/SetCrawl", context_, *call, *request, reply,
+                HandleSetCrawl);
 }
 
-grpc::ServerUnaryReactor* AdminService::DeleteCrawl(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::DeleteCrawl(grpc::CallbackServerContext* call,
                                                     const grpc::ByteBuffer* request,
                                                     grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, HandleDeleteCrawl);
+  return Handle("/freshet.v1.AdminService/DeleteCrawl", context_, *call, *request, reply,
+                HandleDeleteCrawl);
 }
 
-grpc::ServerUnaryReactor* AdminService::ReportShadow(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::ReportShadow(grpc::CallbackServerContext* call,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, HandleReportShadow);
+  return Handle("/freshet.v1.AdminService/ReportShadow", context_, *call, *request, reply,
+                HandleReportShadow);
 }
 
-grpc::ServerUnaryReactor* AdminService::ListHosts(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::ListHosts(grpc::CallbackServerContext* call,
                                                   const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, HandleListHosts);
+  return Handle("/freshet.v1.AdminService/ListHosts", context_, *call, *request, reply,
+                HandleListHosts);
 }
 
-grpc::ServerUnaryReactor* AdminService::DeleteHost(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* AdminService::DeleteHost(grpc::CallbackServerContext* call,
                                                    const grpc::ByteBuffer* request,
                                                    grpc::ByteBuffer* reply) {
-  return Handle(context_, *request, reply, HandleDeleteHost);
+  return Handle("/freshet.v1.AdminService/DeleteHost", context_, *call, *request, reply,
+                HandleDeleteHost);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetLogLevels(grpc::CallbackServerContext* call,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle("/freshet.v1.AdminService/GetLogLevels", context_, *call, *request, reply,
+                HandleGetLogLevels);
+}
+
+grpc::ServerUnaryReactor* AdminService::SetLogLevel(grpc::CallbackServerContext* call,
+                                                    const grpc::ByteBuffer* request,
+                                                    grpc::ByteBuffer* reply) {
+  return Handle("/freshet.v1.AdminService/SetLogLevel", context_, *call, *request, reply,
+                HandleSetLogLevel);
+}
+
+grpc::ServerUnaryReactor* AdminService::ListAudit(grpc::CallbackServerContext* call,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) {
+  return Handle("/freshet.v1.AdminService/ListAudit", context_, *call, *request, reply,
+                HandleListAudit);
 }
 
 }  // namespace freshet

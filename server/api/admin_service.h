@@ -32,7 +32,10 @@ using AdminServiceBase =
                v1::AdminService::WithRawCallbackMethod_DeleteCrawl,
                v1::AdminService::WithRawCallbackMethod_ReportShadow,
                v1::AdminService::WithRawCallbackMethod_ListHosts,
-               v1::AdminService::WithRawCallbackMethod_DeleteHost>::Service;
+               v1::AdminService::WithRawCallbackMethod_DeleteHost,
+               v1::AdminService::WithRawCallbackMethod_GetLogLevels,
+               v1::AdminService::WithRawCallbackMethod_SetLogLevel,
+               v1::AdminService::WithRawCallbackMethod_ListAudit>::Service;
 
 // Thread-safe.
 class AdminService final : public AdminServiceBase {
@@ -103,6 +106,14 @@ class AdminService final : public AdminServiceBase {
   grpc::ServerUnaryReactor* DeleteHost(grpc::CallbackServerContext*,
                                        const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* GetLogLevels(grpc::CallbackServerContext*,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* SetLogLevel(grpc::CallbackServerContext*,
+                                        const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* ListAudit(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* reply) override;
 
  private:
   const ServerContext& context_;

@@ -115,7 +115,7 @@ Status CheckItemCount(std::string_view field, int items, const ServerConfig& con
   if (items == 0) return InvalidArgument("{}: is empty", field);
   if (items > config.max_message_items) {
     return InvalidArgument("{}: {} items, at most {} are allowed in a message", field, items,
-                           config.max_message_items);
+                           config.max_message_items.get());
   }
   return absl::OkStatus();
 }
@@ -125,7 +125,7 @@ Status CheckUrlSize(std::string_view url, const ServerConfig& config) {
   // What no URL may be longer than is for Canonicalise.
   if (url.size() <= most || most == limits::kMaxUrlBytes) return absl::OkStatus();
   return InvalidArgument("url: has {} bytes, at most {} are allowed here", url.size(),
-                         config.max_url_bytes);
+                         config.max_url_bytes.get());
 }
 
 const TextFault* FindTextFault(const std::vector<TextFault>& faults, int item) {

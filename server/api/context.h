@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "freshet/version.h"
 #include "server/api/call_stats.h"
+#include "server/api/request_id.h"
 #include "server/api/stream.h"
 #include "server/auth/authoriser.h"
 #include "server/base/background.h"
@@ -24,6 +25,7 @@
 #include "server/engine/runtime_settings.h"
 #include "server/engine/sources.h"
 #include "server/frontier/frontier.h"
+#include "server/logs/audit_log.h"
 #include "storage/store.h"
 
 namespace freshet {
@@ -64,6 +66,8 @@ struct ServerContext {
   CallStats& calls;
   Slots& listings;  // lists, exports and reports over all shards
   Authoriser& authoriser;
+  AuditLog& audit;
+  RequestIds& request_ids;
   Instant started;
   Frontier* frontier;                    // nullptr: the crawl-frontier API is not served
   std::function<std::string()> address;  // of the gRPC port, as clients may be told

@@ -216,6 +216,11 @@ void HandleSetCrawl(const ServerContext& context,
   context.crawls.Set(
       *crawl_id, change, [&context, call, before](const Status& status, const CrawlRecord& record) {
         if (!status.ok()) return call->Answer(GrpcStatusOf(status));
+        call->SetBefore([&before] {
+          v1::Crawl message;
+          ToProto(*before, {}, &message);
+          return message;
+        });
         if (FilesAnew(context, *before, record)) {
           // As with a host: pages that wait by what was set before are filed anew.
           for (Shard* shard : context.router.shards()) {
@@ -239,7 +244,13 @@ void HandleDeleteCrawl(const ServerContext& context,
     return call->Answer(GrpcStatusOf(InvalidArgument("crawl_id: is not set")));
   }
   const bool asked = GatherCrawls(context, [&context, call, crawl_id](const CountersByCrawl& all) {
-    if (!all.contains(crawl_id)) return call->Answer(GrpcStatusOf(UnknownCrawl(crawl_id)));
+    const auto it = all.find(crawl_id);
+    if (it == all.end()) return call->Answer(GrpcStatusOf(UnknownCrawl(crawl_id)));
+    call->SetBefore([&] {
+      v1::Crawl before;
+      ToProto(context.crawls.Find(crawl_id), it->second, &before);
+      return before;
+    });
     const auto change = [](CrawlRecord* record) -> Status {
       record->deleting = true;
       return absl::OkStatus();
@@ -270,13 +281,15 @@ void HandleDeleteHost(const ServerContext& context,
                       UnaryCall<v1::DeleteHostRequest, v1::DeleteHostResponse>* call) {
   const StatusOr<std::string> host = ConvertHost(call->request().host());
   if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
-  context.router.SubmitAlways(SlotOfHost(*host), DeleteHost{*host},
-                              [&context, call, host](const Reply& reply) {
-                                if (!reply.status.ok()) {
-                                  return call->Answer(GrpcStatusOf(reply.status));
-                                }
-                                AnswerWithHost(context, *host, call);
-                              });
+  ReadHostBefore(context, *host, call, [&context, call, host = *host] {
+    context.router.SubmitAlways(SlotOfHost(host), DeleteHost{host},
+                                [&context, call, host](const Reply& reply) {
+                                  if (!reply.status.ok()) {
+                                    return call->Answer(GrpcStatusOf(reply.status));
+                                  }
+                                  AnswerWithHost(context, host, call);
+                                });
+  });
 }
 
 }  // namespace freshet

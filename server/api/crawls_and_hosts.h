@@ -3,6 +3,7 @@
 #ifndef FRESHET_SERVER_API_CRAWLS_AND_HOSTS_H_
 #define FRESHET_SERVER_API_CRAWLS_AND_HOSTS_H_
 
+#include <functional>
 #include <string>
 
 #include "core/base/url.h"
@@ -33,6 +34,27 @@ void AnswerWithHost(const ServerContext& context, const std::string& host, Call*
         call->Answer(grpc::Status::OK);
       });
   if (asked != PushOutcome::kTaken) call->Answer(UnreadStatus(asked));
+}
+
+// Has what is set for a host, and known of it, written to the audit log as what held before the
+// call, if that is wanted, and goes on with `next`: here, or on the thread of the host's shard.
+template <typename Call>
+void ReadHostBefore(const ServerContext& context, const std::string& host, Call* call,
+                    std::function<void()> next) {
+  if (!call->audited()) return next();
+  const auto read = [host, call, next](const auto& view) {
+    const StatusOr<HostStatus> its = view.state.DescribeHost(host, view.now);
+    if (its.ok()) {
+      call->SetBefore([&] {
+        v1::HostState before;
+        HostToProto(*its, view, &before);
+        return before;
+      });
+    }
+    next();
+  };
+  // Too much to read: then what held before is not known.
+  if (context.router.OwnerOf(SlotOfHost(host)).Read(read) != PushOutcome::kTaken) next();
 }
 
 // The methods of AdminService of these names, less the Handle. Each answers the call, now or later.

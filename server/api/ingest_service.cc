@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "server/api/batch_stream.h"
 #include "server/api/from_proto.h"
+#include "server/api/unary.h"
 
 namespace freshet {
 namespace {
@@ -139,11 +140,13 @@ Batch ConvertResults(const ServerContext& context, uint64_t sequence,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::ReportCrawls(
     grpc::CallbackServerContext* call) {
+  NoteStream(Reports::kPath, context_, *call);
   return StartBatchStream<Reports>(context_, *call);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::SignalChanges(
     grpc::CallbackServerContext* call) {
+  NoteStream(Signals::kPath, context_, *call);
   return StartBatchStream<Signals>(context_, *call);
 }
 

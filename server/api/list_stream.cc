@@ -44,7 +44,7 @@ void ListStream::Write(grpc::ByteBuffer message) {
   halves_left_ = 2;
   // A new one each time: the last one's callback may not have returned yet.
   alarm_ = std::make_unique<grpc::Alarm>();
-  const int64_t micros = context_.config.list_write_timeout.micros();
+  const int64_t micros = context_.config.list_write_timeout.get().micros();
   alarm_->Set(
       gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_micros(micros, GPR_TIMESPAN)),
       [this](bool over) {

@@ -138,6 +138,7 @@ void GetPage(const ServerContext& context,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PagesService::UpsertPages(
     grpc::CallbackServerContext* call) {
+  NoteStream(Upserts::kPath, context_, *call);
   return StartBatchStream<Upserts>(context_, *call);
 }
 
@@ -164,11 +165,13 @@ grpc::ServerUnaryReactor* PagesService::GetPage(grpc::CallbackServerContext* cal
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ListPages(
     grpc::CallbackServerContext* call, const grpc::ByteBuffer* request) {
+  NoteStream("/freshet.v1.PagesService/ListPages", context_, *call);
   return StartListing(context_, call, *request);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PagesService::ExportPages(
     grpc::CallbackServerContext* call, const grpc::ByteBuffer* request) {
+  NoteStream("/freshet.v1.PagesService/ExportPages", context_, *call);
   return StartExport(context_, call, *request);
 }
 

@@ -159,7 +159,7 @@ class ScheduledPull final : public AssignmentSink,
     const uint64_t most = std::min<uint64_t>(limits::kMaxAssignmentsPerNext,
                                              uint64_t{pull_->urls_per_queue} * pull_->queues);
     const auto seconds = std::clamp<int64_t>(pull_->lease_seconds, 1,
-                                             context_.config.max_lease.micros() / 1'000'000);
+                                             context_.config.max_lease.get().micros() / 1'000'000);
     pull_->lease_seconds = static_cast<uint32_t>(seconds);
     const StatusOr<WorkerId> worker = context_.dispatcher.Join(
         {.name = "urlfrontier " + address,

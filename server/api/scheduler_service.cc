@@ -324,14 +324,18 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
                        public AssignmentSink,
                        public std::enable_shared_from_this<NextCall> {
  public:
+  static constexpr std::string_view kPath = "/freshet.v1.SchedulerService/Next";
+
   NextCall(const ServerContext& context, grpc::CallbackServerContext* call, grpc::ByteBuffer* reply)
-      : UnaryCall(reply), context_(context), call_(call) {}
+      : UnaryCall(kPath, TakeRequestId(context.request_ids, *call), reply),
+        context_(context),
+        call_(call) {}
 
   void Begin(const grpc::ByteBuffer& bytes) {
-    constexpr std::string_view kPath = "/freshet.v1.SchedulerService/Next";
     self_ = shared_from_this();
     Watch(context_, context_.calls.Find(kPath));
-    grpc::Status status = AdmitCaller(kPath, context_, *call_, this);
+    grpc::Status status =
+        AdmitCaller(*FindMethod(kPath), Payment::kAsAnItem, context_, *call_, this);
     if (status.ok()) status = Read(bytes, MostBytes(context_));
     if (status.ok()) status = Enter(request());
     if (!status.ok()) Complete(status);
@@ -458,6 +462,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SchedulerService::Crawl(
     grpc::CallbackServerContext* call) {
+  NoteStream("/freshet.v1.SchedulerService/Crawl", context_, *call);
   const auto stream = std::make_shared<CrawlStream>(context_, *call);
   stream->Begin(&context_.streams);
   return stream.get();

@@ -42,7 +42,7 @@ grpc::Status StreamSet::TooSilent() const {
   return {grpc::StatusCode::RESOURCE_EXHAUSTED,
           fmt::format("{} streams that were opened later have said nothing either, the most that "
                       "this server waits for: send the first message at once, or try again later",
-                      limits_.streams)};
+                      limits_.streams.get())};
 }
 
 grpc::Status StreamSet::Admit(const std::shared_ptr<MessageStream>& stream) {

@@ -21,6 +21,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "server/api/call_stats.h"
+#include "server/base/live.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -30,9 +31,10 @@ class MessageStream;
 // Value type, thread-compatible.
 struct StreamLimits {
   // Open at a time that have said something; and as many that have not.
-  size_t streams = SIZE_MAX;
-  size_t streams_per_client = SIZE_MAX;  // of these
-  size_t unacked_bytes = SIZE_MAX;  // of messages that all of them have read and not acknowledged
+  Live<size_t> streams = SIZE_MAX;
+  Live<size_t> streams_per_client = SIZE_MAX;  // of these
+  Live<size_t> unacked_bytes =
+      SIZE_MAX;  // of messages that all of them have read and not acknowledged
 };
 
 // The open streams, so that a server that stops can end them, and what they hold together. A stream
@@ -41,6 +43,9 @@ struct StreamLimits {
 class StreamSet {
  public:
   explicit StreamSet(StreamLimits limits = {}) : limits_(limits) {}
+
+  // From the next stream and message on; those that are open stay.
+  void SetLimits(const StreamLimits& limits) { limits_ = limits; }
 
   struct Added {
     grpc::Status status;
@@ -86,7 +91,7 @@ class StreamSet {
   };
   [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> All() const FRESHET_REQUIRES(mutex_);
 
-  const StreamLimits limits_;
+  StreamLimits limits_;
   mutable Mutex mutex_;
   Condition empty_;
   std::map<std::shared_ptr<MessageStream>, Entry> streams_ FRESHET_GUARDED_BY(mutex_);

@@ -5,6 +5,7 @@
 #define FRESHET_SERVER_API_UNARY_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,22 +13,46 @@
 #include "core/base/check.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
+#include "server/api/audited.h"
 #include "server/api/batch.h"
 #include "server/api/call_stats.h"
 #include "server/api/caller.h"
 #include "server/api/context.h"
 #include "server/api/faults.h"
+#include "server/api/request_id.h"
 #include "server/api/wire.h"
+#include "server/base/client_network.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
+
+// A line of the log, at `debug`, for a call that is answered.
+inline void LogCall(std::string_view path, std::string_view request_id,
+                    const grpc::Status& status) {
+  if (!Logger(LogModule::kApi).should_log(spdlog::level::debug)) return;
+  const ScopedRequestId id(request_id);
+  LogWith(LogModule::kApi, spdlog::level::debug, "call",
+          {{"method", std::string(path)}, {"outcome", AuditOutcome(status)}});
+}
+
+// Likewise for a stream that is opened. Before anything is sent on it.
+inline void NoteStream(std::string_view path, const ServerContext& context,
+                       grpc::CallbackServerContext& info) {
+  const std::string id = TakeRequestId(context.request_ids, info);
+  if (!Logger(LogModule::kApi).should_log(spdlog::level::debug)) return;
+  const ScopedRequestId scope(id);
+  LogWith(LogModule::kApi, spdlog::level::debug, "stream opened",
+          {{"method", std::string(path)}, {"from", NetworkText(NetworkOfPeer(info.peer()))}});
+}
 
 // One call with its messages. It lives until gRPC is done with it, which is after Answer.
 // Thread-compatible.
 template <typename Request, typename Response>
 class UnaryCall : public grpc::ServerUnaryReactor {
  public:
-  // `reply` is gRPC's and outlives the call.
-  explicit UnaryCall(grpc::ByteBuffer* reply) : reply_(reply) {}
+  // `path` is that of its MethodRule; `reply` is gRPC's and outlives the call.
+  UnaryCall(std::string_view path, std::string request_id, grpc::ByteBuffer* reply)
+      : path_(path), request_id_(std::move(request_id)), reply_(reply) {}
 
   // The call is counted from here to Answer as one of that method.
   void Watch(const ServerContext& context, CallStats::Method method) {
@@ -39,6 +64,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
     grpc::ByteBuffer shared(bytes);
     const Status status = ParseMessage(&shared, &request_, &faults_, most);
     if (!status.ok()) return GrpcStatusOf(status);
+    if (audit_) audit_->SetRequest(request_);
     // Those of items are for whoever answers item by item.
     const auto& texts = faults_.texts;
     if (texts.empty() || texts.front().item >= 0) return grpc::Status::OK;
@@ -49,6 +75,15 @@ class UnaryCall : public grpc::ServerUnaryReactor {
     credentials_ = std::move(credentials);
     caller_ = std::move(caller);
   }
+  // What becomes of the call is to be written to the audit log.
+  void SetAudit(CallAudit audit) { audit_.emplace(std::move(audit)); }
+  // What held before the call changed it; `of` makes a message of it, if it is wanted.
+  template <typename Of>
+  void SetBefore(const Of& of) {
+    if (audit_) audit_->SetBefore(AuditText(of()));
+  }
+  [[nodiscard]] bool audited() const { return audit_.has_value(); }
+  [[nodiscard]] const std::string& request_id() const { return request_id_; }
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }
   [[nodiscard]] const Caller& caller() const { return caller_; }
   [[nodiscard]] const Request& request() const { return request_; }
@@ -61,12 +96,18 @@ class UnaryCall : public grpc::ServerUnaryReactor {
     CHECK(!std::exchange(answered_, true), "answered twice");
     if (status.ok()) *reply_ = SerialiseMessage(response_);
     if (watch_) watch_->End(status.error_code());
-    Finish(status);
+    LogCall(path_, request_id_, status);
+    if (!audit_) return Finish(status);
+    // Nobody hears of a change that is not written down.
+    audit_->Finish(status, response_, [this, status] { Finish(status); });
   }
   void OnDone() override { delete this; }
 
  private:
+  const std::string_view path_;
+  const std::string request_id_;
   grpc::ByteBuffer* const reply_;
+  std::optional<CallAudit> audit_;
   Credentials credentials_;
   Caller caller_;
   Request request_;
@@ -85,24 +126,6 @@ inline grpc::Status UnreadStatus(PushOutcome outcome) {
   return {grpc::StatusCode::UNAVAILABLE, "the server is shutting down"};
 }
 
-// Reads the request and has `handle` answer it, at once or later. `method` is the function that
-// calls this, which is named as the method that it is of.
-template <typename Request, typename Response>
-grpc::ServerUnaryReactor* Handle(const ServerContext& context, const grpc::ByteBuffer& request,
-                                 grpc::ByteBuffer* reply,
-                                 void (*handle)(const ServerContext&,
-                                                UnaryCall<Request, Response>*),
-                                 std::string_view method = __builtin_FUNCTION()) {
-  auto* call = new UnaryCall<Request, Response>(reply);
-  call->Watch(context, context.calls.Find(Request::descriptor()->file()->package(), method));
-  if (const grpc::Status status = call->Read(request, MostBytes(context)); status.ok()) {
-    handle(context, call);
-  } else {
-    call->Answer(status);
-  }
-  return call;
-}
-
 // Has the caller pay for a call. RESOURCE_EXHAUSTED when it calls too early, with when to call
 // again.
 inline grpc::Status PayForCall(const ServerContext& context, const Caller& caller,
@@ -115,33 +138,53 @@ inline grpc::Status PayForCall(const ServerContext& context, const Caller& calle
   return GrpcStatusOf(caller.TooEarly(wait));
 }
 
-// Finds out who calls a method that looks at items, and has them pay for the call: `path` is that
-// of its MethodRule. Before the request is read, which costs more.
+// Whether a call is paid for, as items are.
+enum class Payment { kFree, kAsAnItem };
+
+// Finds out who makes a call, and has them pay for it: before the request is read, which costs
+// more.
 template <typename Request, typename Response>
-grpc::Status AdmitCaller(std::string_view path, const ServerContext& context,
+grpc::Status AdmitCaller(const MethodRule& rule, Payment payment, const ServerContext& context,
                          grpc::CallbackServerContext& info, UnaryCall<Request, Response>* call) {
-  const MethodRule* rule = FindMethod(path);
-  CHECK(rule != nullptr, "{} has no rule", path);
+  const bool changes = ChangesServer(rule);
+  if (payment == Payment::kFree && !changes) return grpc::Status::OK;
+  // Removals and rechecks are for ingesters as well, who are not written down.
+  const bool pages = rule.checked != 0 && rule.roles == kIngester;
   Credentials credentials;
-  if (context.authoriser.knows_clients()) credentials = CredentialsOf(info);
-  StatusOr<Caller> caller = context.authoriser.Check(*rule, credentials);
+  if (context.authoriser.knows_clients() || changes || pages) credentials = CredentialsOf(info);
+  StatusOr<Caller> caller = context.authoriser.Check(rule, credentials);
   if (!caller.ok()) return GrpcStatusOf(caller.status());
+  const auto& identity = caller->identity();
+  if (changes || (pages && (identity == nullptr || (identity->roles & kAdmin) != 0))) {
+    AuditEntry entry = {.request_id = call->request_id(),
+                        .who = Authoriser::ClientOf(*caller, credentials),
+                        .from = NetworkText(credentials.network),
+                        .action = std::string(rule.path)};
+    call->SetAudit(CallAudit(context.audit, std::move(entry), !changes));
+  }
+  if (payment == Payment::kFree) return grpc::Status::OK;
   caller->SetBudget(context.authoriser.BudgetOf(*caller, credentials, context.clock.Now()));
   grpc::Status status = PayForCall(context, *caller, info);
   call->SetCaller(std::move(credentials), *std::move(caller));
   return status;
 }
 
-// Handle for a method that looks at items.
+// Admits the caller, reads the request and has `handle` answer it, at once or later. `path` is that
+// of the MethodRule.
 template <typename Request, typename Response>
-grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& context,
-                                    grpc::CallbackServerContext& info,
-                                    const grpc::ByteBuffer& request, grpc::ByteBuffer* reply,
-                                    void (*handle)(const ServerContext&,
-                                                   UnaryCall<Request, Response>*)) {
-  auto* call = new UnaryCall<Request, Response>(reply);
+grpc::ServerUnaryReactor* HandleWith(
+    Payment payment, std::string_view path, const ServerContext& context,
+    grpc::CallbackServerContext& info, const grpc::ByteBuffer& request, grpc::ByteBuffer* reply,
+    void (*handle)(const ServerContext&, UnaryCall<Request, Response>*)) {
+  const MethodRule* rule = FindMethod(path);
+  CHECK(rule != nullptr, "{} has no rule", path);
+  auto* call =
+      new UnaryCall<Request, Response>(rule->path, TakeRequestId(context.request_ids, info), reply);
   call->Watch(context, context.calls.Find(path));
-  grpc::Status status = AdmitCaller(path, context, info, call);
+  // The call may be over, and gone, when `handle` returns.
+  const std::string id = call->request_id();
+  const ScopedRequestId scope(id);
+  grpc::Status status = AdmitCaller(*rule, payment, context, info, call);
   if (status.ok()) status = call->Read(request, MostBytes(context));
   if (status.ok()) {
     handle(context, call);
@@ -149,6 +192,26 @@ grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& 
     call->Answer(status);
   }
   return call;
+}
+
+// For a method whose calls cost nothing.
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* Handle(std::string_view path, const ServerContext& context,
+                                 grpc::CallbackServerContext& info, const grpc::ByteBuffer& request,
+                                 grpc::ByteBuffer* reply,
+                                 void (*handle)(const ServerContext&,
+                                                UnaryCall<Request, Response>*)) {
+  return HandleWith(Payment::kFree, path, context, info, request, reply, handle);
+}
+
+// For a method that looks at items.
+template <typename Request, typename Response>
+grpc::ServerUnaryReactor* HandleFor(std::string_view path, const ServerContext& context,
+                                    grpc::CallbackServerContext& info,
+                                    const grpc::ByteBuffer& request, grpc::ByteBuffer* reply,
+                                    void (*handle)(const ServerContext&,
+                                                   UnaryCall<Request, Response>*)) {
+  return HandleWith(Payment::kAsAnItem, path, context, info, request, reply, handle);
 }
 
 // A generated service some of whose methods take bytes.

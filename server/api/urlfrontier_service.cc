@@ -11,7 +11,7 @@
 #include "server/api/urlfrontier_streams.h"
 #include "server/frontier/frontier_names.h"
 #include "server/frontier/frontier_scan.h"
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -70,7 +70,12 @@ void ListNodes(const ServerContext& context, UnaryCall<Empty, StringList>* call)
 
 void SetActive(const ServerContext& context, UnaryCall<urlfrontier::Active, Empty>* call) {
   const bool active = call->request().state();
-  RunChange<urlfrontier::Active>(context, call, [active](FrontierState& state) {
+  RunChange<urlfrontier::Active>(context, call, [call, active](FrontierState& state) {
+    call->SetBefore([&state] {
+      Boolean before;
+      before.set_state(state.active());
+      return before;
+    });
     state.SetActive(active);
     return absl::OkStatus();
   });
@@ -82,16 +87,17 @@ void GetActive(const ServerContext& context, UnaryCall<urlfrontier::Local, Boole
       [](bool active, Boolean* response) { response->set_state(active); });
 }
 
-void SetLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams, Empty>* call) {
-  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::trace,
-                                                          spdlog::level::debug, spdlog::level::info,
-                                                          spdlog::level::warn, spdlog::level::err};
+void ChangeLogLevel(const ServerContext&, UnaryCall<urlfrontier::LogLevelParams, Empty>* call) {
+  static constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warn", "error"};
   const int level = call->request().level();
   if (level < 0 || level >= static_cast<int>(std::size(kLevels))) {
     return call->Answer(GrpcStatusOf(InvalidArgument("level: {} is none", level)));
   }
-  spdlog::set_level(kLevels[level]);
-  call->Answer(grpc::Status::OK);
+  // Clients name packages of the reference's; one that is a module here is meant.
+  const std::optional<LogModule> module = LogModuleNamed(call->request().package());
+  const Status status =
+      module ? SetLogLevel(*module, kLevels[level]) : SetLogLevels(kLevels[level]);
+  call->Answer(GrpcStatusOf(status));
 }
 
 // --- Crawl ids
@@ -409,18 +415,20 @@ void PurgeURLs(const ServerContext& context, UnaryCall<urlfrontier::PurgeUrlPara
 
 }  // namespace
 
-UrlFrontierService::Unary* UrlFrontierService::ListNodes(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::ListNodes(Call* call, const Bytes* request,
                                                          Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::ListNodes);
+  return Handle("/urlfrontier.URLFrontier/ListNodes", context_, *call, *request, reply,
+                freshet::ListNodes);
 }
 UrlFrontierService::Unary* UrlFrontierService::ListCrawls(Call* call, const Bytes* request,
                                                           Bytes* reply) {
   return HandleFor("/urlfrontier.URLFrontier/ListCrawls", context_, *call, *request, reply,
                    freshet::ListCrawls);
 }
-UrlFrontierService::Unary* UrlFrontierService::DeleteCrawl(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::DeleteCrawl(Call* call, const Bytes* request,
                                                            Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::DeleteCrawl);
+  return Handle("/urlfrontier.URLFrontier/DeleteCrawl", context_, *call, *request, reply,
+                freshet::DeleteCrawl);
 }
 UrlFrontierService::Unary* UrlFrontierService::ListQueues(Call* call, const Bytes* request,
                                                           Bytes* reply) {
@@ -428,12 +436,15 @@ UrlFrontierService::Unary* UrlFrontierService::ListQueues(Call* call, const Byte
                    freshet::ListQueues);
 }
 UrlFrontierService::Writer* UrlFrontierService::GetURLs(Call* call, const Bytes* request) {
+  NoteStream("/urlfrontier.URLFrontier/GetURLs", context_, *call);
   return StartGetUrls(context_, *call, *request);
 }
 UrlFrontierService::Stream* UrlFrontierService::PutURLs(Call* call) {
+  NoteStream("/urlfrontier.URLFrontier/PutURLs", context_, *call);
   return StartPutUrls(context_, *call);
 }
 UrlFrontierService::Stream* UrlFrontierService::PutDiscovered(Call* call) {
+  NoteStream("/urlfrontier.URLFrontier/PutDiscovered", context_, *call);
   return StartPutDiscovered(context_, *call);
 }
 UrlFrontierService::Unary* UrlFrontierService::GetStats(Call* call, const Bytes* request,
@@ -441,35 +452,40 @@ UrlFrontierService::Unary* UrlFrontierService::GetStats(Call* call, const Bytes*
   return HandleFor("/urlfrontier.URLFrontier/GetStats", context_, *call, *request, reply,
                    freshet::GetStats);
 }
-UrlFrontierService::Unary* UrlFrontierService::DeleteQueue(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::DeleteQueue(Call* call, const Bytes* request,
                                                            Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::DeleteQueue);
+  return Handle("/urlfrontier.URLFrontier/DeleteQueue", context_, *call, *request, reply,
+                freshet::DeleteQueue);
 }
 UrlFrontierService::Unary* UrlFrontierService::BlockQueueUntil(Call* call, const Bytes* request,
                                                                Bytes* reply) {
   return HandleFor("/urlfrontier.URLFrontier/BlockQueueUntil", context_, *call, *request, reply,
                    freshet::BlockQueueUntil);
 }
-UrlFrontierService::Unary* UrlFrontierService::SetActive(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::SetActive(Call* call, const Bytes* request,
                                                          Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::SetActive);
+  return Handle("/urlfrontier.URLFrontier/SetActive", context_, *call, *request, reply,
+                freshet::SetActive);
 }
-UrlFrontierService::Unary* UrlFrontierService::GetActive(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::GetActive(Call* call, const Bytes* request,
                                                          Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::GetActive);
+  return Handle("/urlfrontier.URLFrontier/GetActive", context_, *call, *request, reply,
+                freshet::GetActive);
 }
 UrlFrontierService::Unary* UrlFrontierService::SetDelay(Call* call, const Bytes* request,
                                                         Bytes* reply) {
   return HandleFor("/urlfrontier.URLFrontier/SetDelay", context_, *call, *request, reply,
                    freshet::SetDelay);
 }
-UrlFrontierService::Unary* UrlFrontierService::SetLogLevel(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::SetLogLevel(Call* call, const Bytes* request,
                                                            Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::SetLogLevel);
+  return Handle("/urlfrontier.URLFrontier/SetLogLevel", context_, *call, *request, reply,
+                ChangeLogLevel);
 }
-UrlFrontierService::Unary* UrlFrontierService::SetCrawlLimit(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::SetCrawlLimit(Call* call, const Bytes* request,
                                                              Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::SetCrawlLimit);
+  return Handle("/urlfrontier.URLFrontier/SetCrawlLimit", context_, *call, *request, reply,
+                freshet::SetCrawlLimit);
 }
 UrlFrontierService::Unary* UrlFrontierService::GetURLStatus(Call* call, const Bytes* request,
                                                             Bytes* reply) {
@@ -477,6 +493,7 @@ UrlFrontierService::Unary* UrlFrontierService::GetURLStatus(Call* call, const By
                    freshet::GetURLStatus);
 }
 UrlFrontierService::Writer* UrlFrontierService::ListURLs(Call* call, const Bytes* request) {
+  NoteStream("/urlfrontier.URLFrontier/ListURLs", context_, *call);
   return StartListUrls(context_, call, *request);
 }
 UrlFrontierService::Unary* UrlFrontierService::CountURLs(Call* call, const Bytes* request,
@@ -484,9 +501,10 @@ UrlFrontierService::Unary* UrlFrontierService::CountURLs(Call* call, const Bytes
   return HandleFor("/urlfrontier.URLFrontier/CountURLs", context_, *call, *request, reply,
                    freshet::CountURLs);
 }
-UrlFrontierService::Unary* UrlFrontierService::PurgeURLs(Call*, const Bytes* request,
+UrlFrontierService::Unary* UrlFrontierService::PurgeURLs(Call* call, const Bytes* request,
                                                          Bytes* reply) {
-  return Handle(context_, *request, reply, freshet::PurgeURLs);
+  return Handle("/urlfrontier.URLFrontier/PurgeURLs", context_, *call, *request, reply,
+                freshet::PurgeURLs);
 }
 
 }  // namespace freshet

@@ -114,7 +114,18 @@ Status Caller::TooEarly(Duration wait) const {
 }
 
 Authoriser::Authoriser(std::vector<std::string> open, bool certificates, double items_per_second)
-    : open_(std::move(open)), certificates_(certificates), budgets_(items_per_second) {}
+    : certificates_(certificates), budgets_(items_per_second), open_(std::move(open)) {}
+
+void Authoriser::SetOpen(std::vector<std::string> open) {
+  const MutexLock lock(mutex_);
+  open_ = std::move(open);
+}
+
+bool Authoriser::IsOpen(std::string_view what) const {
+  if (what.empty()) return false;
+  const MutexLock lock(mutex_);
+  return std::find(open_.begin(), open_.end(), what) != open_.end();
+}
 
 void Authoriser::SetIdentities(Identities identities) {
   auto shared = std::make_shared<const Identities>(std::move(identities));
@@ -139,12 +150,36 @@ StatusOr<Caller> Authoriser::Authorise(std::string_view path, const Credentials&
   }
   if (absl::IsUnauthenticated(caller.status())) ++unauthenticated_;
   if (absl::IsPermissionDenied(caller.status())) ++permission_denied_;
+  if (!caller.ok() && rule != nullptr) Tell(*rule, credentials, caller.status());
   return caller;
 }
 
+void Authoriser::SetListener(std::function<void(const Refusal&)> refused) {
+  using Listener = const std::function<void(const Refusal&)>;
+  auto shared = refused ? std::make_shared<Listener>(std::move(refused)) : nullptr;
+  const MutexLock lock(mutex_);
+  refused_ = std::move(shared);
+}
+
+void Authoriser::Tell(const MethodRule& rule, const Credentials& credentials,
+                      const Status& why) const {
+  if (!ChangesServer(rule)) return;
+  std::shared_ptr<const std::function<void(const Refusal&)>> refused;
+  {
+    const MutexLock lock(mutex_);
+    refused = refused_;
+  }
+  if (refused == nullptr) return;
+  Refusal refusal = {.path = rule.path, .who = "nobody known", .network = {}, .why = why};
+  // What gRPC asks for has no address.
+  if (!credentials.network.none()) refusal.network = credentials.network;
+  const auto identity = Find(credentials);
+  if (identity.ok() && *identity != nullptr) refusal.who = "identity " + (*identity)->name;
+  (*refused)(refusal);
+}
+
 StatusOr<Caller> Authoriser::Check(const MethodRule& rule, const Credentials& credentials) const {
-  const bool open = std::find(open_.begin(), open_.end(), rule.open_as) != open_.end();
-  if (!enabled() || rule.roles == 0 || open) return Caller();
+  if (!enabled() || rule.roles == 0 || IsOpen(rule.open_as)) return Caller();
   ASSIGN_OR_RETURN(const std::shared_ptr<const Identity> identity, Find(credentials));
   if (identity == nullptr) return Caller();
   if ((identity->roles & (rule.roles | kAdmin)) == 0) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,8 +88,21 @@ class Authoriser {
   // may send so many items a second unless its identity says otherwise; 0: any number.
   Authoriser(std::vector<std::string> open, bool certificates, double items_per_second = 0);
 
+  // From the next call on.
+  void SetOpen(std::vector<std::string> open) FRESHET_EXCLUDES(mutex_);
+  void SetUsualItems(double items_per_second) { budgets_.SetUsual(items_per_second); }
   // From here on it is these that come in, and nobody else.
   void SetIdentities(Identities identities) FRESHET_EXCLUDES(mutex_);
+
+  // Somebody was refused what changes the server (ChangesServer). Views are valid during the call.
+  struct Refusal {
+    std::string_view path;
+    std::string who;                   // as ClientOf, as far as it is known
+    std::optional<IpAddress> network;  // unset: not known
+    Status why;
+  };
+  // `refused` is called for each, on the thread that asks; null: nobody is told.
+  void SetListener(std::function<void(const Refusal&)> refused) FRESHET_EXCLUDES(mutex_);
 
   // Whether anybody is ever refused.
   [[nodiscard]] bool enabled() const { return certificates_ || generation_ != 0; }
@@ -116,14 +130,19 @@ class Authoriser {
   [[nodiscard]] StatusOr<std::shared_ptr<const Identity>> Find(const Credentials& credentials) const
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] std::shared_ptr<const Identities> identities() const FRESHET_EXCLUDES(mutex_);
+  void Tell(const MethodRule& rule, const Credentials& credentials, const Status& why) const
+      FRESHET_EXCLUDES(mutex_);
 
-  const std::vector<std::string> open_;
+  [[nodiscard]] bool IsOpen(std::string_view what) const FRESHET_EXCLUDES(mutex_);
+
   const bool certificates_;
   NamedBudgets budgets_;
   std::atomic<uint64_t> generation_{0};
   std::atomic<uint64_t> unauthenticated_{0};
   std::atomic<uint64_t> permission_denied_{0};
   mutable Mutex mutex_;
+  std::shared_ptr<const std::function<void(const Refusal&)>> refused_ FRESHET_GUARDED_BY(mutex_);
+  std::vector<std::string> open_ FRESHET_GUARDED_BY(mutex_);
   std::shared_ptr<const Identities> identities_ FRESHET_GUARDED_BY(mutex_);
 };
 

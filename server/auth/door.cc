@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -16,7 +16,22 @@ Door::Door(const ServerConfig& config, Clock& clock)
     : config_(config),
       clock_(clock),
       authoriser_(config.auth_open, !config.tls_client_ca.empty(),
-                  config.items_per_second_per_client) {}
+                  config.items_per_second_per_client),
+      paths_(PathsIn(config)) {}
+
+Door::Paths Door::PathsIn(const ServerConfig& config) {
+  return {.certificate = config.tls_certificate,
+          .key = config.tls_key,
+          .client_ca = config.tls_client_ca,
+          .identities = config.auth_file};
+}
+
+void Door::Take(const ServerConfig& config) {
+  const MutexLock lock(reloading_);
+  paths_ = PathsIn(config);
+  authoriser_.SetOpen(config.auth_open);
+  authoriser_.SetUsualItems(config.items_per_second_per_client);
+}
 
 StatusOr<std::unique_ptr<Door>> Door::Open(const ServerConfig& config, Clock& clock) {
   std::unique_ptr<Door> door(new Door(config, clock));
@@ -56,10 +71,10 @@ void Door::Stop() {
 }
 
 Status Door::ReadTls() {
-  if (config_.tls_certificate.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(TlsMaterial read, LoadTls({.certificate = config_.tls_certificate,
-                                              .key = config_.tls_key,
-                                              .client_ca = config_.tls_client_ca}));
+  if (paths_.certificate.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(TlsMaterial read, LoadTls({.certificate = paths_.certificate,
+                                              .key = paths_.key,
+                                              .client_ca = paths_.client_ca}));
   const std::shared_ptr<const TlsMaterial> old = tls();
   if (old != nullptr && old->certificate == read.certificate && old->key == read.key &&
       old->client_ca == read.client_ca) {
@@ -68,7 +83,7 @@ Status Door::ReadTls() {
   read.version = old == nullptr ? 1 : old->version + 1;
   WarnOfEnd(read);
   if (old != nullptr)
-    spdlog::info("tls: new connections are served with the files as they are now");
+    Logger(LogModule::kAuth).info("tls: new connections are served with the files as they are now");
   const MutexLock lock(mutex_);
   if (old != nullptr) ++reloads_;
   tls_ = std::make_shared<const TlsMaterial>(std::move(read));
@@ -76,14 +91,14 @@ Status Door::ReadTls() {
 }
 
 StatusOr<bool> Door::ReadIdentities() {
-  if (config_.auth_file.empty()) return false;
-  StatusOr<std::string> text = ReadSettingsFile(config_.auth_file, kMaxAuthFileBytes);
+  if (paths_.identities.empty()) return false;
+  StatusOr<std::string> text = ReadSettingsFile(paths_.identities, kMaxAuthFileBytes);
   RETURN_IF_ERROR(WithKey("auth.file", text.status()));
   const bool first = authoriser_.generation() == 0;
   if (!first && *text == identities_text_) return false;
   StatusOr<Identities> identities = Identities::Parse(*text);
   RETURN_IF_ERROR(WithKey("auth.file", identities.status()));
-  spdlog::info("auth.file: {} identities may come in", identities->size());
+  Logger(LogModule::kAuth).info("auth.file: {} identities may come in", identities->size());
   authoriser_.SetIdentities(*std::move(identities));
   identities_text_ = *std::move(text);
   if (first) return true;
@@ -96,7 +111,8 @@ void Door::Count(const Status& status, Status* last) {
   const bool said = status == *last;
   *last = status;
   if (status.ok() || said) return;
-  spdlog::error("{}; what was read before stays in use", std::string(status.message()));
+  Logger(LogModule::kAuth)
+      .error("{}; what was read before stays in use", std::string(status.message()));
   const MutexLock lock(mutex_);
   ++failed_reloads_;
 }
@@ -105,9 +121,10 @@ void Door::WarnOfEnd(const TlsMaterial& material) const {
   const Instant now = clock_.Now();
   const auto warn = [now](std::string_view setting, Instant end) {
     if (end > now + kEndIsNear) return;
-    spdlog::warn("{}: {} {:.1f} days", setting,
-                 end > now ? "its time is over in" : "its time has been over for",
-                 std::abs((end - now).seconds()) / 86400);
+    Logger(LogModule::kAuth)
+        .warn("{}: {} {:.1f} days", setting,
+              end > now ? "its time is over in" : "its time has been over for",
+              std::abs((end - now).seconds()) / 86400);
   };
   warn("tls.certificate", material.not_after);
   if (!material.client_ca.empty()) warn("tls.client_ca", material.client_ca_not_after);

@@ -46,6 +46,10 @@ class Door {
   }
   [[nodiscard]] Authoriser& authoriser() { return authoriser_; }
 
+  // Takes what is set in `config` for files, what is open and the rate of a client; the rest of it
+  // stays as it was. Looks at no file. Whether there is a certificate, a client CA and an auth file
+  // must be as before.
+  void Take(const ServerConfig& config) FRESHET_EXCLUDES(reloading_);
   // Looks at the files at once.
   void Reload() FRESHET_EXCLUDES(reloading_);
   // `changed` is called after the identities have changed, until Stop.
@@ -65,10 +69,19 @@ class Door {
       FRESHET_EXCLUDES(mutex_);
   void WarnOfEnd(const TlsMaterial& material) const;
 
+  struct Paths {
+    std::string certificate;
+    std::string key;
+    std::string client_ca;
+    std::string identities;
+  };
+  [[nodiscard]] static Paths PathsIn(const ServerConfig& config);
+
   const ServerConfig& config_;
   Clock& clock_;
   Authoriser authoriser_;
   Mutex reloading_;
+  Paths paths_ FRESHET_GUARDED_BY(reloading_);
   std::string identities_text_ FRESHET_GUARDED_BY(reloading_);
   // What was wrong last, so that it is said once.
   Status tls_fault_ FRESHET_GUARDED_BY(reloading_);

@@ -48,6 +48,9 @@ constexpr MethodRule kCalls[] = {
     {"/freshet.v1.AdminService/ReportShadow", kReader, kNoLimits, ""},
     {"/freshet.v1.AdminService/ListHosts", kReader, kNoLimits, ""},
     {"/freshet.v1.AdminService/DeleteHost", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/GetLogLevels", kReader, kNoLimits, ""},
+    {"/freshet.v1.AdminService/SetLogLevel", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/ListAudit", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AuthService/WhoAmI", kAnyRole, kPage | kSources, ""},
     {"/urlfrontier.URLFrontier/GetURLs", kWorker, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/PutURLs", kWorker | kIngester, kCrawlIds, ""},
@@ -140,5 +143,9 @@ const MethodRule* FindMethod(std::string_view path) {
 }
 
 std::span<const MethodRule> AllMethods() { return kMethods; }
+
+bool ChangesServer(const MethodRule& rule) {
+  return rule.roles == kAdmin && rule.path != "/freshet.v1.AdminService/ListAudit";
+}
 
 }  // namespace freshet

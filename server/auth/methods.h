@@ -47,6 +47,8 @@ struct MethodRule {
 // nullptr: there is no such rule. Thread-safe.
 [[nodiscard]] const MethodRule* FindMethod(std::string_view path);
 [[nodiscard]] std::span<const MethodRule> AllMethods();
+// Whether it is for those alone who may change the server, and changes it. Thread-safe.
+[[nodiscard]] bool ChangesServer(const MethodRule& rule);
 
 }  // namespace freshet
 

@@ -7,7 +7,7 @@
 #include "core/base/frontier_limits.h"
 #include "core/base/limits.h"
 #include "server/base/countdown.h"
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -34,8 +34,9 @@ Crawls::Crawls(const std::vector<CrawlRecord>& stored, size_t shards, FrontierMo
     const StatusOr<CrawlClass> crawl_class = ClassFor(record);
     // Of a store that was put together from others.
     if (!crawl_class.ok()) {
-      spdlog::error("crawl {} has no share or maximum of the rate: {}", record.crawl_id,
-                    std::string(crawl_class.status().message()));
+      Logger(LogModule::kEngine)
+          .error("crawl {} has no share or maximum of the rate: {}", record.crawl_id,
+                 std::string(crawl_class.status().message()));
       known.record.share.reset();
       known.record.max_rate.reset();
     }
@@ -154,7 +155,8 @@ StatusOr<ClassSet> Crawls::ClassesOf(const std::vector<std::string>& crawl_ids) 
   for (const std::string& crawl_id : added) {
     const auto done = [this, crawl_id](const Status& status, const CrawlRecord&) {
       if (status.ok()) return;
-      spdlog::error("workers of crawl {} get nothing: {}", crawl_id, status.ToString());
+      Logger(LogModule::kEngine)
+          .error("workers of crawl {} get nothing: {}", crawl_id, status.ToString());
       // The next that names it has it tried again.
       const MutexLock lock(mutex_);
       of_workers_.erase(crawl_id);
@@ -259,8 +261,9 @@ void Crawls::TellOthers(const std::shared_ptr<Staged>& staged) {
   const auto arrive = [this, staged, left](const Reply& reply) {
     // Nothing is written: a shard that cannot take it has failed.
     if (!reply.status.ok()) {
-      spdlog::error("a shard does not follow crawl {}: {}", staged->terms.record.crawl_id,
-                    std::string(reply.status.message()));
+      Logger(LogModule::kEngine)
+          .error("a shard does not follow crawl {}: {}", staged->terms.record.crawl_id,
+                 std::string(reply.status.message()));
     }
     if (left->Arrive()) Finish(*staged, absl::OkStatus());
   };
@@ -301,10 +304,11 @@ void Crawls::OnEmptied(uint16_t shard, const std::string& crawl_id) {
   };
   Set(crawl_id, end, [crawl_id](const Status& status, const CrawlRecord&) {
     if (status.ok()) {
-      spdlog::info("crawl {} is deleted", crawl_id);
+      Logger(LogModule::kEngine).info("crawl {} is deleted", crawl_id);
     } else {
-      spdlog::warn("crawl {} has no page any more, but its deletion is not over: {}", crawl_id,
-                   status.ToString());
+      Logger(LogModule::kEngine)
+          .warn("crawl {} has no page any more, but its deletion is not over: {}", crawl_id,
+                status.ToString());
     }
   });
 }

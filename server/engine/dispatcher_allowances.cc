@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/engine/dispatcher.h"
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -52,11 +52,12 @@ void Dispatcher::LogAllowance(const std::string& name, bool reduced) {
   const Instant now = clock_.Now();
   if (reduced) {
     if (const auto more = log_reduced_.Admit(now)) {
-      spdlog::warn("leases of worker '{}' ran out without a result: it may hold fewer{}", name,
-                   *more);
+      Logger(LogModule::kEngine)
+          .warn("leases of worker '{}' ran out without a result: it may hold fewer{}", name, *more);
     }
   } else if (const auto more = log_restored_.Admit(now)) {
-    spdlog::info("worker '{}' may hold as many leases as any other again{}", name, *more);
+    Logger(LogModule::kEngine)
+        .info("worker '{}' may hold as many leases as any other again{}", name, *more);
   }
 }
 

@@ -6,7 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -224,7 +224,8 @@ void EpochRunner::End(Instant now, const Status& status) {
     next_start_ = options_.interval > Duration() ? now + options_.interval : Instant::Infinite();
     // Nobody may have asked for it.
     if (!status.ok() && cancelled_.ok()) {
-      spdlog::error("shard {}: epoch {} failed: {}", index(), last_.number + 1, status.ToString());
+      Logger(LogModule::kEngine)
+          .error("shard {}: epoch {} failed: {}", index(), last_.number + 1, status.ToString());
     }
     if (status.ok()) {
       last_ = {.number = number_,

@@ -8,7 +8,7 @@
 
 #include "core/schedule/page_plan.h"
 #include "server/base/stopping.h"
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -110,7 +110,8 @@ void PlanRunner::Run() {
     Status status;
     if (method) status = MakeAndHandOut({*method, change});
     const bool given_up = absl::IsUnavailable(status) || absl::IsAborted(status);
-    if (!status.ok() && !given_up) spdlog::warn("no plan: {}", std::string(status.message()));
+    if (!status.ok() && !given_up)
+      Logger(LogModule::kEngine).warn("no plan: {}", std::string(status.message()));
     for (const Done& done : waiters) done(status);
     lock.Lock();
   }

@@ -52,6 +52,16 @@ Settings RuntimeSettings::stored() const {
   return settings_;
 }
 
+PolitenessDefaults RuntimeSettings::configured() const {
+  const MutexLock lock(mutex_);
+  return configured_;
+}
+
+void RuntimeSettings::set_configured(const PolitenessDefaults& configured) {
+  const MutexLock lock(mutex_);
+  configured_ = configured;
+}
+
 std::string RuntimeSettings::policy() const {
   const MutexLock lock(mutex_);
   return policy_;

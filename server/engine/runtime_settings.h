@@ -32,8 +32,10 @@ class RuntimeSettings {
   // Has settings stored and calls `done`, once and not before it returns, with what became of that.
   using Store = std::function<void(const Settings& settings, Done done)>;
 
-  RuntimeSettings(Settings stored, std::string policy, Store store)
+  RuntimeSettings(Settings stored, std::string policy, Store store,
+                  PolitenessDefaults configured = {})
       : store_(std::move(store)),
+        configured_(configured),
         settings_(std::move(stored)),
         policy_(std::move(policy)),
         policy_before_(policy_) {}
@@ -44,6 +46,10 @@ class RuntimeSettings {
 
   // What is stored.
   [[nodiscard]] Settings stored() const FRESHET_EXCLUDES(mutex_);
+
+  // Politeness as it is configured, where nothing is stored.
+  [[nodiscard]] PolitenessDefaults configured() const FRESHET_EXCLUDES(mutex_);
+  void set_configured(const PolitenessDefaults& configured) FRESHET_EXCLUDES(mutex_);
 
   // Name of the policy that was set last.
   [[nodiscard]] std::string policy() const FRESHET_EXCLUDES(mutex_);
@@ -65,6 +71,7 @@ class RuntimeSettings {
 
   const Store store_;
   mutable Mutex mutex_;
+  PolitenessDefaults configured_ FRESHET_GUARDED_BY(mutex_);
   Settings settings_ FRESHET_GUARDED_BY(mutex_);
   std::string policy_ FRESHET_GUARDED_BY(mutex_);
   std::string policy_before_ FRESHET_GUARDED_BY(mutex_);    // in force until policy_ is

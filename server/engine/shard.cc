@@ -9,7 +9,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "server/base/stopping.h"
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -390,8 +390,9 @@ void Shard::HandleRefusal(Turn& turn, const Status& status) {
                                status.code() == absl::StatusCode::kInternal;
   // Of a full disk the log hears from StoreWatch, once.
   const auto level = absl::IsResourceExhausted(status) ? spdlog::level::debug : spdlog::level::err;
-  spdlog::log(level, "shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
-              status.ToString());
+  Logger(LogModule::kEngine)
+      .log(level, "shard {}: a commit of {} events failed: {}", index_, turn.events.size(),
+           status.ToString());
   if (!nothing_written) Fail(status);
   // An invalid record among the shard's own would be refused for ever.
   const bool may_pass = absl::IsResourceExhausted(status) || turn.own < turn.events.size();

@@ -13,7 +13,7 @@
 #include "core/base/limits.h"
 #include "core/base/url.h"
 #include "server/base/reporting.h"
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -264,8 +264,9 @@ void Load::LookForTwin(const ShardState& state, PageNumber number) {
   for (const StatusOr<PageRecord>& other : store_.ReadPages(candidates)) {
     if (!other.ok() || other->key != page->key) continue;
     progress_.stored_twice.fetch_add(1, std::memory_order_relaxed);
-    spdlog::warn("{} is stored twice, as page {:#x} and as page {:#x}: freshetd --repair keeps one",
-                 page->key.url, number.value(), other->number.value());
+    Logger(LogModule::kEngine)
+        .warn("{} is stored twice, as page {:#x} and as page {:#x}: freshetd --repair keeps one",
+              page->key.url, number.value(), other->number.value());
     return;
   }
 }

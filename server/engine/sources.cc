@@ -55,12 +55,22 @@ std::string Sources::NameOf(uint8_t index) const {
 
 Duration Sources::TakeSignals(uint8_t index, uint64_t signals, Instant now) {
   signals_.at(index).fetch_add(signals, std::memory_order_relaxed);
-  if (rates_.usual <= 0 && rates_.by_name.empty()) return {};
+  if (!limited_.load(std::memory_order_relaxed)) return {};
   const std::string name = NameOf(index);
-  const auto own = rates_.by_name.find(name);
-  const auto budget = budgets_.Of(
-      name, own == rates_.by_name.end() ? std::nullopt : std::optional(own->second), now);
+  std::optional<double> own;
+  {
+    const MutexLock lock(mutex_);
+    if (const auto it = rates_->by_name.find(name); it != rates_->by_name.end()) own = it->second;
+  }
+  const auto budget = budgets_.Of(name, own, now);
   return budget == nullptr ? Duration() : budget->Take(signals, now);
+}
+
+void Sources::SetRates(Rates rates) {
+  budgets_.SetUsual(rates.usual);
+  limited_ = rates.usual > 0 || !rates.by_name.empty();
+  const MutexLock lock(mutex_);
+  rates_ = std::make_shared<const Rates>(std::move(rates));
 }
 
 std::vector<SourceRecord> Sources::All() const {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,7 +32,10 @@ class Sources {
     std::map<std::string, double> by_name;  // of those that have another
   };
   explicit Sources(Rates rates = {.usual = 0, .by_name = {}})
-      : rates_(std::move(rates)), budgets_(rates_.usual, limits::kMaxSources) {}
+      : rates_(std::make_shared<const Rates>(std::move(rates))),
+        budgets_(rates_->usual, limits::kMaxSources) {}
+  // From the next signals on.
+  void SetRates(Rates rates) FRESHET_EXCLUDES(mutex_);
 
   // Takes over a source as it is stored.
   void Add(const SourceRecord& source) FRESHET_EXCLUDES(mutex_);
@@ -51,7 +55,8 @@ class Sources {
 
   // So many signals of a source have come: counts them. Returns how long no more of it should be
   // taken in, zero for no time.
-  [[nodiscard]] Duration TakeSignals(uint8_t index, uint64_t signals, Instant now);
+  [[nodiscard]] Duration TakeSignals(uint8_t index, uint64_t signals, Instant now)
+      FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] uint64_t signals(uint8_t index) const {
     return signals_.at(index).load(std::memory_order_relaxed);
   }
@@ -66,7 +71,8 @@ class Sources {
   std::map<std::string, Known, std::less<>> by_name_ FRESHET_GUARDED_BY(mutex_);
   std::map<std::string, uint8_t> proposed_ FRESHET_GUARDED_BY(mutex_);
   std::array<std::atomic<uint64_t>, limits::kMaxSources> signals_{};
-  const Rates rates_;
+  std::shared_ptr<const Rates> rates_ FRESHET_GUARDED_BY(mutex_);
+  std::atomic<bool> limited_{rates_->usual > 0 || !rates_->by_name.empty()};
   NamedBudgets budgets_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "core/base/check.h"
 #include "core/base/frontier_limits.h"
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -158,7 +158,7 @@ void Frontier::ServePulls(std::vector<Op>& ops, std::vector<Answer>* answers) {
     auto served = std::make_shared<std::vector<FrontierServed>>();
     const Status status = state_.Pull(pull->pull.get(), pull->most, served.get());
     if (!status.ok()) {
-      spdlog::error("frontier: nothing is given out: {}", status.ToString());
+      Logger(LogModule::kFrontier).error("frontier: nothing is given out: {}", status.ToString());
       pull->pull->over = true;
     }
     answers->push_back([served, op = std::move(*pull)](const Status& committed) {
@@ -206,7 +206,8 @@ Status Frontier::Settle() {
   const bool comes_back = absl::IsResourceExhausted(status) && loaded.ok();
   if (comes_back || !failure_.ok()) return status;
   failure_ = loaded.ok() ? status : loaded;
-  spdlog::critical("frontier: takes no changes any more: {}", failure_.ToString());
+  Logger(LogModule::kFrontier)
+      .critical("frontier: takes no changes any more: {}", failure_.ToString());
   on_failure_(failure_);
   return failure_;
 }

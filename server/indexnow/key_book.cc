@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 
@@ -94,7 +94,8 @@ void KeyBook::Run() {
         FetchKey(file, key, config_.key_timeout, config_.test_key_port, cancelled_);
     if (fetch.outcome != KeyFetch::Outcome::kGood) {
       // Not the key: it is a secret of sorts.
-      spdlog::info("indexnow: a key of {} is not taken: {}", file.host, fetch.why);
+      Logger(LogModule::kIndexnow)
+          .info("indexnow: a key of {} is not taken: {}", file.host, fetch.why);
     }
     Lookup lookup;
     {

@@ -13,8 +13,8 @@
 #include "fmt/format.h"
 #include "server/api/batch.h"
 #include "server/api/from_proto.h"
+#include "server/logs/loggers.h"
 #include "server/ports/http_credentials.h"
-#include "spdlog/spdlog.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -227,8 +227,9 @@ void IndexNowReceiver::TakeLater(const std::vector<std::string>& urls, bool good
   const StatusOr<Counts> counts = Take(urls);
   if (!counts.ok()) {
     counters_.dropped += urls.size();
-    spdlog::warn("indexnow: {} URLs are dropped: {}", urls.size(),
-                 std::string(counts.status().message()));
+    Logger(LogModule::kIndexnow)
+        .warn("indexnow: {} URLs are dropped: {}", urls.size(),
+              std::string(counts.status().message()));
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -32,7 +32,8 @@ void StoreWatch::Look(const Status& failure, const StoreStats& stats, Instant no
   if (failure.ok()) return LookAtSpace(stats, now);
   if (absl::IsResourceExhausted(failure)) return LookAtFullDisk(stats, now);
   failed_ = true;
-  if (!health_.failed()) spdlog::critical("the store has failed: {}", failure.ToString());
+  if (!health_.failed())
+    Logger(LogModule::kOps).critical("the store has failed: {}", failure.ToString());
   health_.ReportFailure();
   on_change_(
       MakeStatus(absl::StatusCode::kUnavailable,
@@ -43,18 +44,21 @@ void StoreWatch::LookAtFullDisk(const StoreStats& stats, Instant now) {
   if (full_) {
     if (now - said_ < kReminder) return;
     said_ = now;
-    spdlog::warn("the disk is still full: {} bytes are free, {} commits were refused in {:.0f} s",
-                 stats.free_bytes, stats.refused_commits - refused_at_first_,
-                 (now - full_since_).seconds());
+    Logger(LogModule::kOps)
+        .warn("the disk is still full: {} bytes are free, {} commits were refused in {:.0f} s",
+              stats.free_bytes, stats.refused_commits - refused_at_first_,
+              (now - full_since_).seconds());
     return;
   }
   full_ = true;
   full_since_ = said_ = now;
   refused_at_first_ = stats.refused_commits;
-  spdlog::warn(
-      "the disk is full, {} bytes are free: changes are refused and no page is handed out until "
-      "there is space",
-      stats.free_bytes);
+  Logger(LogModule::kOps)
+      .warn(
+          "the disk is full, {} bytes are free: changes are refused and no page is handed out "
+          "until "
+          "there is space",
+          stats.free_bytes);
   health_.SetFull(true);
   on_change_(
       MakeStatus(absl::StatusCode::kResourceExhausted,
@@ -64,8 +68,9 @@ void StoreWatch::LookAtFullDisk(const StoreStats& stats, Instant now) {
 void StoreWatch::LookAtSpace(const StoreStats& stats, Instant now) {
   if (!full_) return;
   full_ = false;
-  spdlog::info("there is space on the disk again after {:.0f} s: {} commits were refused",
-               (now - full_since_).seconds(), stats.refused_commits - refused_at_first_);
+  Logger(LogModule::kOps)
+      .info("there is space on the disk again after {:.0f} s: {} commits were refused",
+            (now - full_since_).seconds(), stats.refused_commits - refused_at_first_);
   health_.SetFull(false);
   on_change_(absl::OkStatus());
 }

@@ -17,8 +17,8 @@
 #include "core/base/check.h"
 #include "fmt/format.h"
 #include "server/base/client_network.h"
+#include "server/logs/loggers.h"
 #include "server/ports/listen.h"
-#include "spdlog/spdlog.h"
 
 namespace freshet {
 namespace {
@@ -135,7 +135,7 @@ void Connections::Accept(int listener, Instant now) {
       const char* why = std::strerror(errno);
       resting_until_ = now + kRest;
       if (const auto more = complaints_.Admit(now)) {
-        spdlog::warn("cannot accept connections: {}{}", why, *more);
+        Logger(LogModule::kPorts).warn("cannot accept connections: {}{}", why, *more);
       }
       const MutexLock lock(mutex_);
       ++stats_.failed;

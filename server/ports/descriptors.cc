@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 namespace {
@@ -81,9 +81,10 @@ StatusOr<DescriptorPlan> ShareDescriptors(const ServerConfig& config) {
   const auto tell = [limit](std::string_view key, int planned, int wanted, int usual) {
     if (planned >= wanted) return;
     constexpr int kMany = 1000;
-    spdlog::log(wanted == usual && planned >= kMany ? spdlog::level::info : spdlog::level::warn,
-                "{}: {} of {}, as the process may open no more than {} files", key, planned, wanted,
-                limit);
+    Logger(LogModule::kPorts)
+        .log(wanted == usual && planned >= kMany ? spdlog::level::info : spdlog::level::warn,
+             "{}: {} of {}, as the process may open no more than {} files", key, planned, wanted,
+             limit);
   };
   tell("limits.connections", plan.connections, config.max_connections, defaults.max_connections);
   tell("http.max_connections", plan.http_connections, static_cast<int>(config.max_http_connections),

@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "spdlog/spdlog.h"
+#include "server/logs/loggers.h"
 
 namespace freshet {
 
@@ -13,7 +13,7 @@ HttpResponse CallRoute(const HttpRoute& route, const HttpRequest& request) {
     return route.answer(request);
   } catch (const std::exception& error) {
     // What went wrong inside is not for clients.
-    spdlog::error("http: {} failed: {}", route.path, error.what());
+    Logger(LogModule::kPorts).error("http: {} failed: {}", route.path, error.what());
     return TextResponse(500, "the server failed to answer");
   }
 }

@@ -16,9 +16,9 @@
 #include "boost/asio/steady_timer.hpp"
 #include "boost/asio/write.hpp"
 #include "core/base/check.h"
+#include "server/logs/loggers.h"
 #include "server/ports/http_answerer.h"
 #include "server/ports/listen.h"
-#include "spdlog/spdlog.h"
 
 namespace freshet {
 namespace {
@@ -479,7 +479,7 @@ void HttpPort::Impl::PauseAccepting(const std::string& reason) {
   ++counters_.failed;
   if (!connections_.empty()) connections_.front()->Evict();
   if (!std::exchange(silent_, true)) {
-    spdlog::warn("http: cannot accept a connection: {}", reason);
+    Logger(LogModule::kPorts).warn("http: cannot accept a connection: {}", reason);
     silence_.expires_after(kComplaintInterval.chrono());
     silence_.async_wait([this](const error_code& error) {
       if (!error) silent_ = false;

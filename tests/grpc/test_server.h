@@ -68,6 +68,7 @@ class TestServer {
     return status;
   }
   void Reload() { server_->Reload(); }
+  void Reload(const ServerConfig& fresh) { server_->Reload(fresh); }
   void Restart() {
     EXPECT_TRUE(Stop().ok());
     Start();

@@ -82,6 +82,60 @@ TEST(Daemon, ServesOtherMachinesOnlyIfItIsToldTo) {
   EXPECT_THAT(result.err, HasSubstr("insecure: without identities everybody"));
 }
 
+TEST(Daemon, ChecksAConfigurationWithoutTouchingAnything) {
+  const TempDir dir;
+  std::ofstream(dir / "bad") << "crawlrate: 5\nlimits: {streems: 1}\ndata_dir: " << (dir / "d")
+                             << "\ntls: {certificate: /nowhere, key: /nowhere}\n";
+  ProgramResult result = RunProgram("freshetd --check-config --config " + (dir / "bad"), "");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("bad:1: crawlrate: unknown key, did you mean crawl_rate?\n"));
+  EXPECT_THAT(result.err, HasSubstr("bad:2: limits.streems: unknown key, did you mean "
+                                    "limits.streams?\n"));
+  EXPECT_THAT(result.err, HasSubstr("tls.certificate: "));
+  EXPECT_THAT(RunCommand("ls " + (dir / "d"), "").exit_code, testing::Ne(0));
+  std::ofstream(dir / "good") << "crawl_rate: 5\n";
+  result = RunProgram("freshetd --check-config --config " + (dir / "good"), "");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "the configuration is good\n");
+}
+
+TEST(Daemon, PrintsWhereValuesComeFrom) {
+  const TempDir dir;
+  std::ofstream(dir / "f") << "crawl_rate: 5\nlimits:\n  streams: 7\n";
+  const ProgramResult result =
+      RunScript(dir,
+                "FRESHET_TOKEN=a-secret FRESHET_LIMITS_WORKERS=9 FRESHET_CRAWL_RATE=6 $freshetd "
+                "--print-config --config $dir/f --shards 2\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("crawl_rate: 6  # FRESHET_CRAWL_RATE; what is set"));
+  EXPECT_THAT(result.out, HasSubstr("  streams: 7  # " + (dir / "f") + ":3\n"));
+  EXPECT_THAT(result.out, HasSubstr("  workers: 9  # FRESHET_LIMITS_WORKERS\n"));
+  EXPECT_THAT(result.out, HasSubstr("shards: 2  # --shards\n"));
+  EXPECT_THAT(result.out, Not(HasSubstr("secret")));
+  EXPECT_THAT(result.out, HasSubstr("durability: sync  # default\n"));
+}
+
+// What can change is taken at a SIGHUP, what cannot is named, and a bad file changes nothing.
+TEST(Daemon, HangUpTakesWhatCanChange) {
+  const TempDir dir;
+  const ProgramResult result = RunScript(
+      dir,
+      "said() { until grep -qF \"$1\" $dir/d.err; do kill -0 $pid || exit 9; done; }\n"
+      "echo 'crawl_rate: 5' >$dir/config\n"
+      "$freshetd $ports --data-dir $dir/d --config $dir/config --log-format json >$dir/d.out "
+      "2>$dir/d.err & pid=$!; ready $dir/d.out $pid\n"
+      "echo '{crawl_rate: 6, shards: 4, limits: {streams: 9}}' >$dir/config; kill -HUP $pid\n"
+      "said 'crawl_rate: taken: 6 instead of 5'; said 'limits.streams: taken: 9 instead of 10000'\n"
+      "said 'shards: needs a restart: it stays 1, not 4'\n"
+      "echo 'crawl_rat: 7' >$dir/config; kill -HUP $pid\n"
+      "said 'config:1: crawl_rat: unknown key, did you mean crawl_rate?'\n"
+      "said 'the configuration is not taken, all stays as it was'\n"
+      "kill $pid; wait $pid || exit 8\n"
+      "grep -v '^{.*}$' $dir/d.err && exit 7; exit 0\n");
+  EXPECT_EQ(result.exit_code, 0) << result.err << ReadWholeFile(dir / "d.err");
+}
+
 // Files are read again at a SIGHUP, which ends nothing.
 TEST(Daemon, HangUpReadsIdentitiesAgain) {
   const TempDir dir;

@@ -25,6 +25,7 @@ void AddImportCommand(CLI::App& app, Action& action);     // import
 void AddExplainCommand(CLI::App& app, Action& action);    // explain
 void AddCrawlCommands(CLI::App& app, Action& action);     // next, report, signal
 void AddSitemapCommand(CLI::App& app, Action& action);    // sitemap
+void AddLogCommands(CLI::App& app, Action& action);       // log-level, audit
 void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, ...
 void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources
 void AddTopCommand(CLI::App& app, Action& action);        // top

@@ -101,6 +101,13 @@ constexpr std::array kOperatorExamples = {
             "  freshet hosts list --contains shop\n"
             "  freshet hosts list --prefix www. --json\n"},
     Example{"freshet hosts delete", "  freshet hosts delete example.org\n"},
+    Example{"freshet log-level",
+            "  freshet log-level\n"
+            "  freshet log-level engine debug\n"
+            "  freshet log-level info\n"},
+    Example{"freshet audit",
+            "  freshet audit --limit 20\n"
+            "  freshet audit --since 2026-01-01 --json\n"},
     Example{"freshet stats",
             "  freshet stats\n"
             "  freshet stats --json | jq .schedule.price\n"},

@@ -81,6 +81,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddCrawlCommands(app, action);
   AddSitemapCommand(app, action);
   AddOperatorCommands(app, action);
+  AddLogCommands(app, action);
   AddTenantCommands(app, action);
   AddReportCommands(app, action);
   AddTopCommand(app, action);

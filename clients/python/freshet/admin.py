@@ -122,6 +122,18 @@ class Admin:
         """Has all pages of a host removed, and what is set for it."""
         return self._loop.run(self._admin.delete_host(host))
 
+    def log_levels(self) -> dict[str, str]:
+        """The least level that each module of the server logs."""
+        return self._loop.run(self._admin.log_levels())
+
+    def set_log_level(self, level: str, module: str = "") -> dict[str, str]:
+        """Of all modules, or of one, until the server is started again. Returns the levels of all."""
+        return self._loop.run(self._admin.set_log_level(level, module))
+
+    def audit(self, *, limit: int = 100, since: datetime | None = None) -> list[admin_pb2.AuditEntry]:
+        """Who has changed what, or was refused to, newest first."""
+        return self._loop.run(self._admin.audit(limit=limit, since=since))
+
     def crawls(self, crawl_id: str = "") -> Iterator[admin_pb2.Crawl]:
         """Crawl ids that have pages or settings, by name, or one of them."""
         return self._loop.iterate(self._admin.crawls(crawl_id))

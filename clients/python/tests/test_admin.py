@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import subprocess
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -52,6 +52,13 @@ def test_what_operators_do(server: Server) -> None:
         assert admin.who_am_i().identity == ""
         assert admin.delete_host("site-1.example").host == "site-1.example"
         assert admin.delete_crawl("shop").crawl_id == "shop"
+        assert admin.set_log_level("debug", "engine")["engine"] == "debug"
+        assert admin.log_levels()["engine"] == "debug"
+        newest, before = admin.audit(limit=2)
+        assert (newest.action.rpartition("/")[2], before.action.rpartition("/")[2]) == ("SetLogLevel", "DeleteCrawl")
+        assert newest.who == "network 127.0.0.1"
+        since = datetime.now(tz=timezone.utc) + timedelta(hours=1)
+        assert admin.audit(since=since) == []
 
 
 def test_what_is_refused_is_said_with_its_code(server: Server) -> None:

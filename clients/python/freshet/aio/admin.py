@@ -167,6 +167,26 @@ class Admin:
         response = await self._call(AdminServiceStub, "DeleteHost", admin_pb2.DeleteHostRequest(host=host))
         return response.host_state
 
+    # --- Logs --------------------------------------------------------------------------------------------------------
+
+    async def log_levels(self) -> dict[str, str]:
+        """The least level that each module of the server logs."""
+        response = await self._call(AdminServiceStub, "GetLogLevels", admin_pb2.GetLogLevelsRequest())
+        return {module.module: module.level for module in response.modules}
+
+    async def set_log_level(self, level: str, module: str = "") -> dict[str, str]:
+        """Of all modules, or of one, until the server is started again. Returns the levels of all."""
+        request = admin_pb2.SetLogLevelRequest(module=module, level=level)
+        response = await self._call(AdminServiceStub, "SetLogLevel", request)
+        return {entry.module: entry.level for entry in response.modules}
+
+    async def audit(self, *, limit: int = 100, since: datetime | None = None) -> list[admin_pb2.AuditEntry]:
+        """Who has changed what, or was refused to, newest first."""
+        request = admin_pb2.ListAuditRequest(limit=limit)
+        if since is not None:
+            request.since.CopyFrom(to_timestamp(since))
+        return list((await self._call(AdminServiceStub, "ListAudit", request)).entries)
+
     # --- Crawl ids ---------------------------------------------------------------------------------------------------
 
     async def crawls(self, crawl_id: str = "") -> AsyncIterator[admin_pb2.Crawl]:

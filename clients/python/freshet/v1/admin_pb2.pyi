@@ -14,6 +14,29 @@ FRONTIER_MODE_SCHEDULED: FrontierMode
 FRONTIER_MODE_SHADOW: FrontierMode
 FRONTIER_MODE_UNSPECIFIED: FrontierMode
 
+class AuditEntry(_message.Message):
+    __slots__ = ["action", "after", "at", "before", "outcome", "repeats", "request", "request_id", "who"]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    FROM_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    REPEATS_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    WHO_FIELD_NUMBER: _ClassVar[int]
+    action: str
+    after: str
+    at: _timestamp_pb2.Timestamp
+    before: str
+    outcome: str
+    repeats: int
+    request: str
+    request_id: str
+    who: str
+    def __init__(self, at: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., request_id: _Optional[str] = ..., who: _Optional[str] = ..., action: _Optional[str] = ..., request: _Optional[str] = ..., before: _Optional[str] = ..., after: _Optional[str] = ..., outcome: _Optional[str] = ..., repeats: _Optional[int] = ..., **kwargs) -> None: ...
+
 class CompactStoreRequest(_message.Message):
     __slots__ = []
     def __init__(self) -> None: ...
@@ -138,6 +161,16 @@ class GetHostResponse(_message.Message):
     host_state: _pages_pb2.HostState
     def __init__(self, host_state: _Optional[_Union[_pages_pb2.HostState, _Mapping]] = ...) -> None: ...
 
+class GetLogLevelsRequest(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
+
+class GetLogLevelsResponse(_message.Message):
+    __slots__ = ["modules"]
+    MODULES_FIELD_NUMBER: _ClassVar[int]
+    modules: _containers.RepeatedCompositeFieldContainer[ModuleLogLevel]
+    def __init__(self, modules: _Optional[_Iterable[_Union[ModuleLogLevel, _Mapping]]] = ...) -> None: ...
+
 class GetPolicyRequest(_message.Message):
     __slots__ = []
     def __init__(self) -> None: ...
@@ -258,6 +291,20 @@ class IngestStatistics(_message.Message):
     upserts_refused: int
     def __init__(self, results_changed: _Optional[int] = ..., results_unchanged: _Optional[int] = ..., results_error: _Optional[int] = ..., results_gone: _Optional[int] = ..., results_duplicate: _Optional[int] = ..., results_observed_only: _Optional[int] = ..., results_refused: _Optional[int] = ..., signals_applied: _Optional[int] = ..., signals_stale: _Optional[int] = ..., signals_duplicate: _Optional[int] = ..., signals_unknown_page: _Optional[int] = ..., signals_refused: _Optional[int] = ..., upserts_applied: _Optional[int] = ..., upserts_refused: _Optional[int] = ..., results_throttled: _Optional[int] = ..., results_robots_denied: _Optional[int] = ...) -> None: ...
 
+class ListAuditRequest(_message.Message):
+    __slots__ = ["limit", "since"]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    since: _timestamp_pb2.Timestamp
+    def __init__(self, limit: _Optional[int] = ..., since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListAuditResponse(_message.Message):
+    __slots__ = ["entries"]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
+    entries: _containers.RepeatedCompositeFieldContainer[AuditEntry]
+    def __init__(self, entries: _Optional[_Iterable[_Union[AuditEntry, _Mapping]]] = ...) -> None: ...
+
 class ListCrawlsRequest(_message.Message):
     __slots__ = ["crawl_id", "page_size", "page_token"]
     CRAWL_ID_FIELD_NUMBER: _ClassVar[int]
@@ -305,6 +352,14 @@ class ListSourcesResponse(_message.Message):
     SOURCES_FIELD_NUMBER: _ClassVar[int]
     sources: _containers.RepeatedCompositeFieldContainer[Source]
     def __init__(self, sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ...) -> None: ...
+
+class ModuleLogLevel(_message.Message):
+    __slots__ = ["level", "module"]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    MODULE_FIELD_NUMBER: _ClassVar[int]
+    level: str
+    module: str
+    def __init__(self, module: _Optional[str] = ..., level: _Optional[str] = ...) -> None: ...
 
 class PageStatistics(_message.Message):
     __slots__ = ["believed_freshness", "epoch", "gone_pages", "hosts", "importance", "last_epoch_duration", "last_epoch_time", "pages", "weighted_believed_freshness"]
@@ -549,6 +604,20 @@ class SetHostPolitenessResponse(_message.Message):
     HOST_STATE_FIELD_NUMBER: _ClassVar[int]
     host_state: _pages_pb2.HostState
     def __init__(self, host_state: _Optional[_Union[_pages_pb2.HostState, _Mapping]] = ...) -> None: ...
+
+class SetLogLevelRequest(_message.Message):
+    __slots__ = ["level", "module"]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    MODULE_FIELD_NUMBER: _ClassVar[int]
+    level: str
+    module: str
+    def __init__(self, module: _Optional[str] = ..., level: _Optional[str] = ...) -> None: ...
+
+class SetLogLevelResponse(_message.Message):
+    __slots__ = ["modules"]
+    MODULES_FIELD_NUMBER: _ClassVar[int]
+    modules: _containers.RepeatedCompositeFieldContainer[ModuleLogLevel]
+    def __init__(self, modules: _Optional[_Iterable[_Union[ModuleLogLevel, _Mapping]]] = ...) -> None: ...
 
 class SetPolicyRequest(_message.Message):
     __slots__ = ["policy"]

@@ -136,6 +136,21 @@ class AdminServiceStub(object):
                 request_serializer=freshet_dot_v1_dot_admin__pb2.DeleteHostRequest.SerializeToString,
                 response_deserializer=freshet_dot_v1_dot_admin__pb2.DeleteHostResponse.FromString,
                 )
+        self.GetLogLevels = channel.unary_unary(
+                '/freshet.v1.AdminService/GetLogLevels',
+                request_serializer=freshet_dot_v1_dot_admin__pb2.GetLogLevelsRequest.SerializeToString,
+                response_deserializer=freshet_dot_v1_dot_admin__pb2.GetLogLevelsResponse.FromString,
+                )
+        self.SetLogLevel = channel.unary_unary(
+                '/freshet.v1.AdminService/SetLogLevel',
+                request_serializer=freshet_dot_v1_dot_admin__pb2.SetLogLevelRequest.SerializeToString,
+                response_deserializer=freshet_dot_v1_dot_admin__pb2.SetLogLevelResponse.FromString,
+                )
+        self.ListAudit = channel.unary_unary(
+                '/freshet.v1.AdminService/ListAudit',
+                request_serializer=freshet_dot_v1_dot_admin__pb2.ListAuditRequest.SerializeToString,
+                response_deserializer=freshet_dot_v1_dot_admin__pb2.ListAuditResponse.FromString,
+                )
 
 
 class AdminServiceServicer(object):
@@ -348,6 +363,29 @@ class AdminServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetLogLevels(self, request, context):
+        """Returns the least level that each module of the server logs.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetLogLevel(self, request, context):
+        """Changes what a module, or all, logs, until the server is started again or reads another level
+        from its configuration.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListAudit(self, request, context):
+        """Tells who has changed what, or was refused to, newest first. Older entries than these are in the
+        file of the server.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -470,6 +508,21 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     servicer.DeleteHost,
                     request_deserializer=freshet_dot_v1_dot_admin__pb2.DeleteHostRequest.FromString,
                     response_serializer=freshet_dot_v1_dot_admin__pb2.DeleteHostResponse.SerializeToString,
+            ),
+            'GetLogLevels': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetLogLevels,
+                    request_deserializer=freshet_dot_v1_dot_admin__pb2.GetLogLevelsRequest.FromString,
+                    response_serializer=freshet_dot_v1_dot_admin__pb2.GetLogLevelsResponse.SerializeToString,
+            ),
+            'SetLogLevel': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetLogLevel,
+                    request_deserializer=freshet_dot_v1_dot_admin__pb2.SetLogLevelRequest.FromString,
+                    response_serializer=freshet_dot_v1_dot_admin__pb2.SetLogLevelResponse.SerializeToString,
+            ),
+            'ListAudit': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAudit,
+                    request_deserializer=freshet_dot_v1_dot_admin__pb2.ListAuditRequest.FromString,
+                    response_serializer=freshet_dot_v1_dot_admin__pb2.ListAuditResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -888,5 +941,56 @@ class AdminService(object):
         return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/DeleteHost',
             freshet_dot_v1_dot_admin__pb2.DeleteHostRequest.SerializeToString,
             freshet_dot_v1_dot_admin__pb2.DeleteHostResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def GetLogLevels(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/GetLogLevels',
+            freshet_dot_v1_dot_admin__pb2.GetLogLevelsRequest.SerializeToString,
+            freshet_dot_v1_dot_admin__pb2.GetLogLevelsResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def SetLogLevel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/SetLogLevel',
+            freshet_dot_v1_dot_admin__pb2.SetLogLevelRequest.SerializeToString,
+            freshet_dot_v1_dot_admin__pb2.SetLogLevelResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def ListAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/ListAudit',
+            freshet_dot_v1_dot_admin__pb2.ListAuditRequest.SerializeToString,
+            freshet_dot_v1_dot_admin__pb2.ListAuditResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)

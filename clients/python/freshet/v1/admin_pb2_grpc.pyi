@@ -52,4 +52,10 @@ class AdminServiceStub:
     ListHosts: Any
     # unary to unary, of admin_pb2
     DeleteHost: Any
+    # unary to unary, of admin_pb2
+    GetLogLevels: Any
+    # unary to unary, of admin_pb2
+    SetLogLevel: Any
+    # unary to unary, of admin_pb2
+    ListAudit: Any
     def __init__(self, channel: grpc.Channel | grpc.aio.Channel) -> None: ...

@@ -1,0 +1,67 @@
+#include "server/api/audited.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "fmt/format.h"
+#include "google/protobuf/util/json_util.h"
+#include "server/base/client_network.h"
+#include "server/logs/loggers.h"
+
+namespace freshet {
+namespace {
+
+void LogEntry(const AuditEntry& entry) {
+  LogWith(LogModule::kAudit, spdlog::level::info, "changed",
+          {{"who", entry.who},
+           {"action", entry.action},
+           {"request", entry.request},
+           {"before", entry.before},
+           {"after", entry.after},
+           {"outcome", entry.outcome}});
+}
+
+}  // namespace
+
+std::string AuditText(const google::protobuf::Message& message) {
+  std::string json;
+  if (!google::protobuf::util::MessageToJsonString(message, &json).ok()) return "unreadable";
+  return json == "{}" ? "" : json;
+}
+
+std::string AuditOutcome(const grpc::Status& status) {
+  if (status.ok()) return "OK";
+  return fmt::format("{}: {}",
+                     absl::StatusCodeToString(static_cast<absl::StatusCode>(status.error_code())),
+                     status.error_message());
+}
+
+void AuditRefusals(Authoriser& authoriser, AuditLog& log) {
+  authoriser.SetListener([&log](const Authoriser::Refusal& refusal) {
+    AuditEntry entry = {
+        .who = refusal.who,
+        .action = std::string(refusal.path),
+        .outcome = AuditOutcome({static_cast<grpc::StatusCode>(refusal.why.raw_code()),
+                                 std::string(refusal.why.message())})};
+    if (refusal.network) entry.from = NetworkText(*refusal.network);
+    log.AppendLimited(std::move(entry));
+  });
+}
+
+void CallAudit::Finish(const grpc::Status& status, const google::protobuf::Message& response,
+                       std::function<void()> done) {
+  entry_.outcome = AuditOutcome(status);
+  if (status.ok()) entry_.after = AuditText(response);
+  const auto written = [done = std::move(done)](const Status&) { done(); };
+  if (limited_ || !status.ok()) {
+    log_.AppendLimited(std::move(entry_), written);
+    return;
+  }
+  {
+    const ScopedRequestId id(entry_.request_id);
+    LogEntry(entry_);
+  }
+  log_.Append(std::move(entry_), written);
+}
+
+}  // namespace freshet

@@ -1,0 +1,56 @@
+#include "server/check_config.h"
+
+#include <cstdio>
+#include <string>
+
+#include "fmt/format.h"
+#include "server/auth/identities.h"
+#include "server/auth/tls_files.h"
+#include "server/config/describe.h"
+#include "server/logs/log_text.h"
+
+namespace freshet {
+namespace {
+
+constexpr int kBadUsage = 2;
+
+void CheckFiles(LoadedConfig* loaded) {
+  const ServerConfig& config = loaded->config;
+  const auto add = [loaded](const Status& status) {
+    if (!status.ok()) loaded->problems.push_back({.text = std::string(status.message())});
+  };
+  if (!config.tls_certificate.empty() && !config.tls_key.empty()) {
+    add(LoadTls({.certificate = config.tls_certificate,
+                 .key = config.tls_key,
+                 .client_ca = config.tls_client_ca})
+            .status());
+  }
+  if (config.auth_file.empty()) return;
+  const StatusOr<std::string> text = ReadSettingsFile(config.auth_file, kMaxAuthFileBytes);
+  add(WithKey("auth.file", text.status()));
+  if (text.ok()) add(WithKey("auth.file", Identities::Parse(*text).status()));
+}
+
+int SayProblems(const LoadedConfig& loaded) {
+  for (const ConfigProblem& problem : loaded.problems) {
+    fmt::print(stderr, "freshetd: {}\n", LogText(loaded.Describe(problem)));
+  }
+  return loaded.problems.empty() ? 0 : kBadUsage;
+}
+
+}  // namespace
+
+int RunCheckConfig(LoadedConfig loaded) {
+  CheckFiles(&loaded);
+  const int code = SayProblems(loaded);
+  if (code == 0) fmt::print("the configuration is good\n");
+  return code;
+}
+
+int RunPrintConfig(const LoadedConfig& loaded) {
+  if (const int code = SayProblems(loaded); code != 0) return code;
+  fmt::print("{}", ConfigText(loaded));
+  return 0;
+}
+
+}  // namespace freshet
