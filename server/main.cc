@@ -182,7 +182,9 @@ void WarnOfInsecurity(const ServerConfig& config) {
 
 // Reads all again that the configuration was made of.
 void Reload(const CommandLine& line, Server& server) {
-  const LoadedConfig loaded = LoadConfig(line, ProcessEnvironment());
+  LoadedConfig loaded = LoadConfig(line, ProcessEnvironment());
+  const StatusOr<std::string> data_dir = storage::AbsolutePath(loaded.config.data_dir);
+  if (data_dir.ok()) loaded.config.data_dir = *data_dir;
   if (loaded.problems.empty()) return server.Reload(loaded.config);
   for (const ConfigProblem& problem : loaded.problems) {
     Logger(LogModule::kConfig).error("{}", loaded.Describe(problem));

@@ -23,9 +23,13 @@ void LogEntry(const AuditEntry& entry) {
 
 }  // namespace
 
-std::string AuditText(const google::protobuf::Message& message) {
+std::string AuditText(const google::protobuf::Message& message, bool whole) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = whole;
   std::string json;
-  if (!google::protobuf::util::MessageToJsonString(message, &json).ok()) return "unreadable";
+  if (!google::protobuf::util::MessageToJsonString(message, &json, options).ok()) {
+    return "unreadable";
+  }
   return json == "{}" ? "" : json;
 }
 
@@ -51,7 +55,7 @@ void AuditRefusals(Authoriser& authoriser, AuditLog& log) {
 void CallAudit::Finish(const grpc::Status& status, const google::protobuf::Message& response,
                        std::function<void()> done) {
   entry_.outcome = AuditOutcome(status);
-  if (status.ok()) entry_.after = AuditText(response);
+  if (status.ok()) entry_.after = AuditText(response, true);
   const auto written = [done = std::move(done)](const Status&) { done(); };
   if (limited_ || !status.ok()) {
     log_.AppendLimited(std::move(entry_), written);

@@ -14,8 +14,9 @@
 
 namespace freshet {
 
-// A message as JSON for people: empty for one without a field that is set.
-[[nodiscard]] std::string AuditText(const google::protobuf::Message& message);
+// A message as JSON for people; empty for one without fields. `whole`: fields that have their
+// defaults are shown as well, so that it says that something is not so.
+[[nodiscard]] std::string AuditText(const google::protobuf::Message& message, bool whole);
 
 // "OK", or "NOT_FOUND: host: ...".
 [[nodiscard]] std::string AuditOutcome(const grpc::Status& status);
@@ -30,7 +31,9 @@ class CallAudit {
   CallAudit(AuditLog& log, AuditEntry entry, bool limited)
       : log_(log), entry_(std::move(entry)), limited_(limited) {}
 
-  void SetRequest(const google::protobuf::Message& request) { entry_.request = AuditText(request); }
+  void SetRequest(const google::protobuf::Message& request) {
+    entry_.request = AuditText(request, false);
+  }
   // What held before the call changed it.
   void SetBefore(std::string json) { entry_.before = std::move(json); }
   // `done` is called once the entry is on the disk, or cannot be: on another thread.

@@ -80,7 +80,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   // What held before the call changed it; `of` makes a message of it, if it is wanted.
   template <typename Of>
   void SetBefore(const Of& of) {
-    if (audit_) audit_->SetBefore(AuditText(of()));
+    if (audit_) audit_->SetBefore(AuditText(of(), true));
   }
   [[nodiscard]] bool audited() const { return audit_.has_value(); }
   [[nodiscard]] const std::string& request_id() const { return request_id_; }

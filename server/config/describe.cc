@@ -114,7 +114,7 @@ std::string ConfigText(const LoadedConfig& loaded) {
   std::string out =
       "# What is in force, and where each value comes from. What operators have set at run time "
       "is in\n# the store, and wins over the values that say so: `freshet rate`, `freshet policy`, "
-      "`freshet\n# politeness` and `freshet source list` show it.\n";
+      "`freshet\n# politeness` and `freshet sources` show it.\n";
   std::string indent;
   ForSections(
       [&](std::string_view section) {
