@@ -95,7 +95,8 @@ std::optional<int64_t> ParseSpan(std::string_view text) {
     if (unit != 1 || last == 's') text.remove_suffix(1);
   }
   int64_t number = 0;
-  if (!absl::SimpleAtoi(std::string(text), &number) || number <= 0 || number > History::kMaxWindow) {
+  if (!absl::SimpleAtoi(std::string(text), &number) || number <= 0 ||
+      number > History::kMaxWindow) {
     return std::nullopt;
   }
   return number * unit;
