@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Rules and dashboard for operators: they ask for what there is, each alert fires in a test, and each says what to do."""
+"""Rules and dashboard for operators: they ask for what there is, each alert fires in a test and says what to do."""
 
 import re
 import subprocess
@@ -67,7 +67,8 @@ class Dashboard(unittest.TestCase):
 
     def test_it_has_a_row_for_everything(self):
         rows = " ".join(panel["title"] for panel in files.panels() if panel["type"] == "row").lower()
-        for word in ("rate", "price", "freshness", "lateness", "sources", "hosts", "workers", "store", "grpc", "process"):
+        words = ("rate", "price", "freshness", "lateness", "sources", "hosts", "workers", "store", "grpc", "process")
+        for word in words:
             self.assertIn(word, rows)
 
     def test_no_panel_hides_another(self):
