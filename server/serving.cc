@@ -192,8 +192,7 @@ StatusOr<int> Serving::Open() {
   ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services));
   port_ = port;
   health_.Serve(grpc_port_.server(), names);
-  console_ = std::make_unique<const ConsoleCalls>(grpc_port_.server()->InProcessChannel({}),
-                                                  LogConsoleChange);
+  console_ = std::make_unique<const ConsoleCalls>(grpc_port_.server()->InProcessChannel({}));
   open_console_ = console_.get();
   return port;
 }

@@ -37,7 +37,6 @@ constexpr std::chrono::seconds kPolicyPatience{1};
 // What came of a call. Value type, thread-compatible.
 struct Outcome {
   grpc::Status status;
-  std::string request;  // as JSON
   json response;
 };
 
@@ -134,7 +133,6 @@ Outcome Call(const std::shared_ptr<grpc::Channel>& channel, const HttpRequest& h
   outcome.status = http.method == "POST" ? ReadBodyInto(http.body, &request)
                                          : ReadQueryInto(http.query, &request);
   if (!outcome.status.ok()) return outcome;
-  outcome.request = TextOf(ToJson(request));
   grpc::ClientContext call;
   ComeAs(http, &call);
   const auto patience = std::is_same_v<Request, v1::SetPolicyRequest> ? kPolicyPatience : kPatience;
@@ -250,16 +248,6 @@ const Entry& EntryOf(const HttpRequest& request) {
   return *entry;
 }
 
-// Who asks, by what the client has shown.
-std::string NameOf(const std::shared_ptr<grpc::Channel>& channel, const HttpRequest& request) {
-  grpc::ClientContext call;
-  ComeAs(request, &call);
-  call.set_deadline(std::chrono::system_clock::now() + kPatience);
-  v1::WhoAmIResponse who;
-  if (!AuthService::NewStub(channel)->WhoAmI(&call, {}, &who).ok()) return "";
-  return who.identity();
-}
-
 }  // namespace
 
 std::vector<ConsoleRoute> ConsoleCallRoutes() {
@@ -280,8 +268,7 @@ HttpResponse ErrorResponse(int status, std::string_view error) {
   return response;
 }
 
-ConsoleCalls::ConsoleCalls(std::shared_ptr<grpc::Channel> channel, ConsoleAudit audit)
-    : channel_(std::move(channel)), audit_(std::move(audit)) {}
+ConsoleCalls::ConsoleCalls(std::shared_ptr<grpc::Channel> channel) : channel_(std::move(channel)) {}
 
 HttpResponse ConsoleCalls::Answer(const HttpRequest& request) const {
   const Entry& entry = EntryOf(request);
@@ -289,14 +276,6 @@ HttpResponse ConsoleCalls::Answer(const HttpRequest& request) const {
   const grpc::Status& status = outcome.status;
   const bool under_way = entry.route.name == "policy" && entry.route.post &&
                          status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
-  if (entry.route.post) {
-    audit_({.who = NameOf(channel_, request),
-            .peer = request.peer,
-            .action = std::string(entry.route.name),
-            .request = outcome.request,
-            .outcome = status.ok() ? TextOf(outcome.response) : status.error_message(),
-            .done = status.ok() || under_way});
-  }
   if (under_way) {
     HttpResponse response = JsonResponse(TextOf(json{{"under_way", true}}));
     response.status = 202;

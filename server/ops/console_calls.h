@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "grpcpp/channel.h"
-#include "server/ops/console_audit.h"
 #include "server/ports/http_message.h"
 
 namespace freshet {
@@ -33,9 +32,8 @@ struct ConsoleRoute {
 // Thread-safe.
 class ConsoleCalls {
  public:
-  // `channel` is that of a server in this process. `audit` is told of every change, made or
-  // refused.
-  ConsoleCalls(std::shared_ptr<grpc::Channel> channel, ConsoleAudit audit);
+  // `channel` is that of a server in this process.
+  explicit ConsoleCalls(std::shared_ptr<grpc::Channel> channel);
 
   // GET: the parameters of the query are fields of the request. POST: the body is the request as
   // JSON. The answer is the response as JSON, or an error with a status that fits its code. What a
@@ -45,7 +43,6 @@ class ConsoleCalls {
 
  private:
   const std::shared_ptr<grpc::Channel> channel_;
-  const ConsoleAudit audit_;
 };
 
 }  // namespace freshet
