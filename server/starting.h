@@ -67,8 +67,8 @@ class Starter {
       : config_(config), clock_(clock), begun_(begun), progress_(progress), observer_(observer) {}
 
   // Opens the store, makes the shards and loads them. `env` is the store's, null for the machine's
-  // own; of its tables as many are open at a time as `files` says. Cancelled when a stop is requested
-  // meanwhile.
+  // own; of its tables as many are open at a time as `files` says. Cancelled when a stop is
+  // requested meanwhile.
   [[nodiscard]] StatusOr<LoadedStore> Load(rocksdb::Env* env, const DescriptorPlan& files);
 
  private:

@@ -331,8 +331,9 @@ class ShardState {
   [[nodiscard]] const CrawlPolicy& in_force() const;
 
   // --- Rate plans, in slices of page ids, so that picks go on in between
-  // Appends what a plan needs of at most `count` ids from `first` on; how many. Pages that are gone,
-  // of importance 0 or of a shadow count as none. 0: that was all, or the policy is no rate policy.
+  // Appends what a plan needs of at most `count` ids from `first` on; how many. Pages that are
+  // gone, of importance 0 or of a shadow count as none. 0: that was all, or the policy is no rate
+  // policy.
   uint32_t CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const;
   // Pages that no plan knows are crawled at this rate from now on. False, as from the other two,
   // and nothing is done: an index policy was set, and the plan is to be dropped.

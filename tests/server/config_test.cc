@@ -272,7 +272,8 @@ TEST(Config, BoundsWhatPagesThatGiveTroubleWaitFor) {
   EXPECT_THAT(ErrorOf(Apply("leases: { backoff: 2h }")), HasSubstr("leases.max_backoff: "));
   EXPECT_EQ(ErrorOf(Apply("leases: { max_unanswered: 0 }")),
             "leases.max_unanswered: 0 is not within 1 and 255");
-  EXPECT_THAT(ErrorOf(Apply("leases: { max_unanswered: 256 }")), HasSubstr("256 is not within 1 and 255"));
+  EXPECT_THAT(ErrorOf(Apply("leases: { max_unanswered: 256 }")),
+              HasSubstr("256 is not within 1 and 255"));
   EXPECT_THAT(ErrorOf(Apply("gone: { backoff: 0s }")), HasSubstr("gone.backoff: 0 s"));
   EXPECT_THAT(ErrorOf(Apply("gone: { backoff: 31d }")), HasSubstr("gone.max_backoff: "));
   EXPECT_EQ(ErrorOf(Apply("gone: { retire_moved: maybe }")),

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "core/plan/continuous_optimum.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/run_program.h"
-#include "core/plan/continuous_optimum.h"
 #include "tools/sim/what_if_output.h"
 
 namespace freshet {

@@ -108,6 +108,10 @@ constexpr std::array kOperatorExamples = {
     Example{"freshet audit",
             "  freshet audit --limit 20\n"
             "  freshet audit --since 2026-01-01 --json\n"},
+};
+
+// Of those who watch a server, and of the client itself.
+constexpr std::array kOtherExamples = {
     Example{"freshet stats",
             "  freshet stats\n"
             "  freshet stats --json | jq .schedule.price\n"},
@@ -140,11 +144,12 @@ constexpr std::array kOperatorExamples = {
 
 // The examples of a command; empty if there are none.
 std::string_view ExamplesOf(std::string_view command) {
-  for (const Example& example : kPageExamples) {
-    if (example.command == command) return example.lines;
-  }
-  for (const Example& example : kOperatorExamples) {
-    if (example.command == command) return example.lines;
+  for (const std::span<const Example> part :
+       {std::span<const Example>(kPageExamples), std::span<const Example>(kOperatorExamples),
+        std::span<const Example>(kOtherExamples)}) {
+    for (const Example& example : part) {
+      if (example.command == command) return example.lines;
+    }
   }
   return "";
 }

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/plan/continuous_optimum.h"
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "sync/mutex.h"
 #include "tools/common/threaded_for.h"
 #include "tools/sim/commands.h"
-#include "core/plan/continuous_optimum.h"
 #include "tools/sim/mean_and_error.h"
 #include "tools/sim/progress_clock.h"
 #include "tools/sim/slot_policies.h"

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "fmt/format.h"
 #include "core/plan/continuous_optimum.h"
+#include "fmt/format.h"
 #include "tools/sim/paper/instances.h"
 #include "tools/sim/paper/noisy_signals.h"
 #include "tools/sim/slot_policies.h"

@@ -5,8 +5,8 @@
 
 #include "core/base/random.h"
 #include "core/model/policy.h"
-#include "fmt/format.h"
 #include "core/plan/continuous_optimum.h"
+#include "fmt/format.h"
 #include "tools/sim/paper/instances.h"
 #include "tools/sim/slot_policies.h"
 #include "tools/sim/synthetic_worlds.h"
