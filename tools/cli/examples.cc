@@ -1,6 +1,8 @@
 #include "tools/cli/examples.h"
 
 #include <array>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace freshet::cli {
