@@ -216,9 +216,9 @@ void HandleSetCrawl(const ServerContext& context,
   context.crawls.Set(
       *crawl_id, change, [&context, call, before](const Status& status, const CrawlRecord& record) {
         if (!status.ok()) return call->Answer(GrpcStatusOf(status));
-        call->SetBefore([&before] {
+        call->SetBefore([&context, &before] {
           v1::Crawl message;
-          ToProto(*before, {}, &message);
+          ToProto(*before, context.crawls.ModeOf(*before), {}, &message);
           return message;
         });
         if (FilesAnew(context, *before, record)) {
@@ -247,8 +247,9 @@ void HandleDeleteCrawl(const ServerContext& context,
     const auto it = all.find(crawl_id);
     if (it == all.end()) return call->Answer(GrpcStatusOf(UnknownCrawl(crawl_id)));
     call->SetBefore([&] {
+      const CrawlRecord record = context.crawls.Find(crawl_id);
       v1::Crawl before;
-      ToProto(context.crawls.Find(crawl_id), it->second, &before);
+      ToProto(record, context.crawls.ModeOf(record), it->second, &before);
       return before;
     });
     const auto change = [](CrawlRecord* record) -> Status {

@@ -168,6 +168,7 @@ std::string ConfigReference() {
       "editors](../deploy/freshet.schema.json) are made of one table in the server "
       "([server/config/key.h](../server/config/key.h)), and a test compares them: after a change "
       "of it run\n\n"
+      "<!-- doctest: skip: writes this page -->\n\n"
       "    FRESHET_WRITE_GOLDEN=1 build/release/tests/server_config_test\n\n"
       "Flags win over the environment, the environment over the file, the file over the defaults. "
       "How to check and to change a configuration is in "

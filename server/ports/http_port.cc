@@ -520,6 +520,8 @@ void HttpPort::Impl::AddUnsent(size_t bytes, const Connection* by) {
 }
 
 HttpStats HttpPort::Impl::stats() const {
+  size_t waiting = 0;
+  for (const HttpAnswerer& answerer : answerers_) waiting += answerer.waiting();
   return {.open = counters_.open,
           .limit = options_.max_connections,
           .taken = counters_.taken,
@@ -527,7 +529,7 @@ HttpStats HttpPort::Impl::stats() const {
           .evicted = counters_.evicted,
           .idle = counters_.idle,
           .timed_out = counters_.timed_out,
-          .waiting = answerer_.waiting() + apart_answerer_.waiting(),
+          .waiting = waiting,
           .refused = counters_.refused};
 }
 

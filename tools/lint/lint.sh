@@ -83,7 +83,7 @@ run_clang_tidy() {
 # that it would by default: in code full of templates the rest takes most of the time of a file.
 check_tidy() {
   join_sources
-  compiled build/lint/joined 'core|build/lint/joined/(storage|server|tools|bench)' |
+  compiled build/lint/joined 'core|proto|build/lint/joined/(storage|server|tools|bench)' |
     run_clang_tidy build/lint/joined --extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=20000 |
     name_sources
 }
