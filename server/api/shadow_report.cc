@@ -17,8 +17,8 @@ namespace freshet {
 namespace {
 
 // Pages at a time: what a shard describes in about a millisecond.
-constexpr size_t kChunk = 256;
-constexpr double kDay = 86400;
+constexpr size_t kSampleChunk = 256;
+constexpr double kSecondsADay = 86400;
 constexpr uint64_t kSeed = 1;  // the same pages give the same report
 
 using Call = UnaryCall<v1::ReportShadowRequest, v1::ReportShadowResponse>;
@@ -32,9 +32,9 @@ struct Sampled {
 ComparedPage PerDay(const PageRecord& page, const PageRates& rates, double crawls_per_second) {
   ComparedPage compared{
       .rates = PaperFromRates(page.spec.importance, rates, page.spec.complete_signals),
-      .crawl_rate = crawls_per_second * kDay};
-  compared.rates.change_rate *= kDay;
-  compared.rates.false_signal_rate *= kDay;
+      .crawl_rate = crawls_per_second * kSecondsADay};
+  compared.rates.change_rate *= kSecondsADay;
+  compared.rates.false_signal_rate *= kSecondsADay;
   return compared;
 }
 
@@ -74,7 +74,7 @@ class ShadowReport : public std::enable_shared_from_this<ShadowReport> {
   }
 
   void Read() {
-    const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kChunk));
+    const size_t most = static_cast<size_t>(std::min<uint64_t>(left_, kSampleChunk));
     StatusOr<ListResult> list = context_.store.List(query_, token_, most);
     if (!list.ok()) return call_.Answer(GrpcStatusOf(list.status()));
     token_ = std::move(list->next_token);

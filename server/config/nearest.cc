@@ -7,7 +7,7 @@ namespace freshet {
 namespace {
 
 // Longer names are near to nothing that there is.
-constexpr size_t kLongest = 100;
+constexpr size_t kLongestName = 100;
 
 std::string_view LastPart(std::string_view name) {
   return name.substr(name.rfind('.') + 1);  // all of it where there is no dot
@@ -40,7 +40,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 std::string Nearest(std::string_view name, const std::vector<std::string>& names) {
-  if (name.size() > kLongest) return {};
+  if (name.size() > kLongestName) return {};
   std::string nearest;
   size_t least = SIZE_MAX;
   const auto consider = [&](const std::string& candidate, size_t distance, size_t most) {

@@ -6,14 +6,14 @@
 
 #include "absl/strings/numbers.h"
 #include "nlohmann/json.hpp"
+#include "server/ops/figures_json.h"
+#include "server/ops/unix_seconds.h"
 #include "server/ports/http_query.h"
 
 namespace freshet {
 namespace {
 
 using nlohmann::json;
-
-double UnixSeconds(Instant time) { return static_cast<double>(time.micros()) * 1e-6; }
 
 // Six digits are more than a plot shows. JSON has no infinity and no NaN: they become null.
 json Short(double value) {
@@ -138,7 +138,7 @@ std::string RenderOverview(const ConsoleState& state, const ServerStatus& status
   out["unused_ticks"] = TicksJson(dispatch);
   out["results"] = ResultsJson(status);
   out["signals"] = SignalsJson(status);
-  out["source_signals"] = status.source_signals;
+  AddFigures(status, &out);
   out["shards"] = ShardsJson(shards);
   out["recent"] = RecentJson(recent);
   return Dump(out);

@@ -2,13 +2,12 @@
 
 #include "nlohmann/json.hpp"
 #include "server/ops/standing_names.h"
+#include "server/ops/unix_seconds.h"
 
 namespace freshet {
 namespace {
 
 using nlohmann::json;
-
-double Seconds(Instant time) { return static_cast<double>(time.micros()) * 1e-6; }
 
 json FreshnessJson(const ServerStatus& status) {
   const BelievedFreshness& believed = status.believed;
@@ -55,7 +54,7 @@ json HostsJson(const ServerStatus& status) {
 json EpochJson(const ServerStatus& status) {
   const EpochResult& last = status.last_epoch;
   const bool ended = last.epochs > 0;
-  return {{"ended", ended ? json(Seconds(last.ended)) : json(nullptr)},
+  return {{"ended", ended ? json(UnixSeconds(last.ended)) : json(nullptr)},
           {"seconds", last.took.seconds()},
           {"pages", last.pages},
           {"interval_seconds", status.epoch_interval.seconds()}};

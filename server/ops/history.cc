@@ -90,8 +90,8 @@ void History::FlushLocked() {
   Status status = absl::OkStatus();
   if (file_ == nullptr) {
     StatusOr<std::unique_ptr<HistoryFile>> opened = HistoryFile::Open(path_);
-    if (opened.ok()) file_ = *std::move(opened);
     status = opened.status();
+    if (status.ok()) file_ = *std::move(opened);
   }
   const HistoryFile::Batch batch = Unstored();
   if (status.ok()) status = file_->Write(rings_.names(), batch);

@@ -25,6 +25,8 @@ void AddGauges(const ServerStatus& status, Figures* out) {
   figures["worker_credit"] = static_cast<double>(status.dispatch.credit);
   figures["open_leases"] = static_cast<double>(status.counters.leases);
   figures["waiting_events"] = static_cast<double>(status.waiting_events);
+  figures["signalled_pages"] = static_cast<double>(status.figures.waiting);
+  figures["overdue_pages"] = static_cast<double>(status.believed.overdue_pages);
   figures["disk_bytes"] = static_cast<double>(status.store.table_bytes + status.store.wal_bytes);
 }
 

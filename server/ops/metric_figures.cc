@@ -1,11 +1,10 @@
 #include "server/ops/metric_families.h"
 #include "server/ops/process_stats.h"
 #include "server/ops/standing_names.h"
+#include "server/ops/unix_seconds.h"
 
 namespace freshet {
 namespace {
-
-double UnixSeconds(Instant instant) { return static_cast<double>(instant.micros()) * 1e-6; }
 
 void WriteLateness(const ServerStatus& status, FamilyWriter& out) {
   const WaitCounts& waits = status.figures.waits;

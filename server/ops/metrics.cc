@@ -7,6 +7,7 @@
 #include "server/base/build_info.h"
 #include "server/ops/metric_families.h"
 #include "server/ops/store_watch.h"
+#include "server/ops/unix_seconds.h"
 
 namespace freshet {
 namespace {
@@ -135,8 +136,6 @@ void WriteLimits(const ServerStatus& status, FamilyWriter& out) {
   count(status.refused_by_client, "items_per_second_per_client", "refused");
   count(status.slowed_by_source, "items_per_second_per_source", "slowed");
 }
-
-double UnixSeconds(Instant instant) { return static_cast<double>(instant.micros()) * 1e-6; }
 
 void WriteDoor(const DoorStats& door, FamilyWriter& out) {
   out.Gauge("freshet_tls_not_after_timestamp_seconds",

@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 #include "server/ops/figures_json.h"
 #include "server/ops/history_figures.h"
+#include "server/ops/unix_seconds.h"
 
 namespace freshet {
 namespace {
@@ -18,8 +19,6 @@ bool ValidName(const std::string& name) {
     return (c >= 'a' && c <= 'z') || c == '_';
   });
 }
-
-double Seconds(Instant time) { return static_cast<double>(time.micros()) * 1e-6; }
 
 // JSON has no infinity and no NaN: they become null.
 json Number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
@@ -67,8 +66,8 @@ json StatusJson(const ServerStatus& status) {
   const DispatchStats& dispatch = status.dispatch;
   json out;
   out["version"] = kVersion;
-  out["time"] = Seconds(status.now);
-  out["started"] = Seconds(status.started);
+  out["time"] = UnixSeconds(status.now);
+  out["started"] = UnixSeconds(status.started);
   out["policy"] = status.policy.in_force;
   out["pending_policy"] = status.policy.pending;
   out["durability"] = status.durability;
@@ -166,7 +165,7 @@ std::string RenderStatusJson(const ServerStatus& status, const HistoryWindow& hi
   out["annotations"] = annotations;
   out["recent"] = json::array();
   for (const RecentAssignment& assignment : recent) {
-    out["recent"].push_back({{"time", Seconds(assignment.at)},
+    out["recent"].push_back({{"time", UnixSeconds(assignment.at)},
                              {"url", assignment.url},
                              {"worker", assignment.worker},
                              {"value", Number(assignment.value)}});

@@ -19,6 +19,8 @@ const PLOTS = [
   { title: "Crawls that found a change", unit: "share of results", show: percent, min: 0, max: 1, series: [["changed_share", "changed"]] },
   { title: "Leases and credit of workers", unit: "assignments", show: number,
     series: [["open_leases", "open leases"], ["worker_credit", "credit"], ["ready", "ready ahead"]] },
+  { title: "Pages that wait", unit: "pages", show: number,
+    series: [["signalled_pages", "signalled, not crawled since"], ["overdue_pages", "past their longest interval"]] },
   { title: "Lateness", unit: "per second", show: perSecond,
     series: [["unused_late", "ticks that the server missed"], ["expired_per_second", "leases that ran out"]] },
 ];
