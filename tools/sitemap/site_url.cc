@@ -34,13 +34,13 @@ std::string AsciiHost(const std::string& host) {
   UErrorCode code = U_ZERO_ERROR;
   constexpr uint32_t kAsBrowsers =
       UIDNA_CHECK_BIDI | UIDNA_CHECK_CONTEXTJ | UIDNA_NONTRANSITIONAL_TO_ASCII;
-  static const UIDNA* const idna = uidna_openUTS46(kAsBrowsers, &code);
+  static const UIDNA* const kIdna = uidna_openUTS46(kAsBrowsers, &code);
   std::string name(kMaxHostBytes, '\0');
   UIDNAInfo info = UIDNA_INFO_INITIALIZER;
   const int32_t size =
-      idna == nullptr
+      kIdna == nullptr
           ? 0
-          : uidna_nameToASCII_UTF8(idna, host.data(), static_cast<int32_t>(host.size()),
+          : uidna_nameToASCII_UTF8(kIdna, host.data(), static_cast<int32_t>(host.size()),
                                    name.data(), static_cast<int32_t>(name.size()), &info, &code);
   // What has no such form is a host of its own, which nobody finds.
   if (U_FAILURE(code) != 0 || info.errors != 0 || size <= 0) return host;
