@@ -67,7 +67,7 @@ workers: { max_open_leases: 3, max_newcomer_leases: 2, half_closed_wait: 1s }
   EXPECT_EQ(config.max_connections, 7);
   EXPECT_EQ(config.max_streams, 6);
   EXPECT_EQ(config.max_streams_per_connection, 5);
-  EXPECT_EQ(config.max_unacked_bytes, 33554432);
+  EXPECT_EQ(config.max_unacked_bytes.get(), 33554432);
   EXPECT_EQ(config.max_workers, 4);
   EXPECT_EQ(config.list_write_timeout, Duration::Seconds(120));
   EXPECT_EQ(config.max_open_leases, 3);
