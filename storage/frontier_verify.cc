@@ -41,6 +41,8 @@ class RawFrontier {
   Status Open(bool read_only) {
     rocksdb::DBOptions db_options = storage::MakeDbOptions(options_);
     db_options.create_if_missing = false;
+    // What is opened to be read has no thread that purges, which RocksDB asserts.
+    if (read_only) db_options.avoid_unnecessary_blocking_io = false;
     const auto families = storage::FrontierColumnFamilies(options_);
     rocksdb::DB* db = nullptr;
     const rocksdb::Status opened =

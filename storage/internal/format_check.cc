@@ -51,6 +51,8 @@ std::optional<std::string> Peek(const std::string& dir, const std::string& key,
   FirstRecordOnly first;
   db_options.wal_filter = &first;
   db_options.create_if_missing = false;
+  // What is opened to be read has no thread that purges, which RocksDB asserts.
+  db_options.avoid_unnecessary_blocking_io = false;
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
