@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-GuardedServer::Written Company() {
+GuardedServer::Written TeamsAndAFleet() {
   return {{"team", "    roles: [worker, reader]\n    crawl_ids: [news, shop]\n"},
           {"fleet", "    roles: [worker]\n"},
           {"admin", "    roles: [admin]\n"}};
@@ -57,7 +57,7 @@ class LimitedWorker : public ::testing::Test {
     return 0;
   }
 
-  GuardedServer server_{Company(), [](ServerConfig* config) { config->shards = 2; }};
+  GuardedServer server_{TeamsAndAFleet(), [](ServerConfig* config) { config->shards = 2; }};
   std::shared_ptr<grpc::Channel> team_;
 };
 
@@ -131,7 +131,7 @@ TEST_F(LimitedWorker, ItsStreamEndsWhenItsLimitsChange) {
   hello.mutable_hello()->set_worker("w");
   v1::CrawlResponse response;
   ASSERT_TRUE(stream->Write(hello) && stream->Read(&response));
-  GuardedServer::Written changed = Company();
+  GuardedServer::Written changed = TeamsAndAFleet();
   changed[0].second = "    roles: [worker, reader]\n    crawl_ids: [news]\n";
   server_.WriteIdentities(changed);
   server_->Reload();

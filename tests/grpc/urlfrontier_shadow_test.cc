@@ -20,10 +20,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-constexpr uint64_t kFarAway = 4'000'000'000;
+constexpr uint64_t kShadowFarAway = 4'000'000'000;
 
-uf::URLItem Fetched(const std::string& url, const std::string& signature,
-                    uint64_t date = kFarAway) {
+uf::URLItem ShadowFetched(const std::string& url, const std::string& signature,
+                          uint64_t date = kShadowFarAway) {
   uf::URLItem item = KnownUntil(date, url, "", "news");
   auto& metadata = *item.mutable_known()->mutable_info()->mutable_metadata();
   if (!signature.empty()) metadata["signature"].add_values(signature);
@@ -115,7 +115,7 @@ TEST_F(ShadowFrontier, GivesOutByDatesAndItsPagesToNobody) {
   server_.UpsertMany(2);
   EXPECT_EQ(client_.Put(Discovered("http://A.test", "some key", "news")), "OK");
   EXPECT_EQ(client_.Put(Discovered("http://A.test", "some key", "news")), "SKIPPED");
-  EXPECT_EQ(client_.Put(Fetched("http://b.test/1", "one")), "OK");
+  EXPECT_EQ(client_.Put(ShadowFetched("http://b.test/1", "one")), "OK");
   EXPECT_EQ(client_.Put(Discovered("ftp://c.test/", "", "news")), "OK");
   // Text and key are its client's, the page has its own; what is no URL is no page.
   const std::vector<uf::URLInfo> infos = client_.GetInfos(ParamsIn("news"));
@@ -147,7 +147,7 @@ TEST_F(ShadowFrontier, HandsOutNothingAfterARestartEither) {
 TEST_F(ShadowFrontier, LearnsFromMetadataAndHoldsUpNobody) {
   const std::string url = "http://a.test/1";
   for (const char* signature : {"one", "one", "two", "two"}) {
-    EXPECT_EQ(client_.Put(Fetched(url, signature)), "OK");
+    EXPECT_EQ(client_.Put(ShadowFetched(url, signature)), "OK");
   }
   EXPECT_EQ(Page(url).page().crawls(), 4U);
   EXPECT_EQ(Page(url).page().changes(), 1U);
@@ -160,7 +160,7 @@ TEST_F(ShadowFrontier, LearnsFromMetadataAndHoldsUpNobody) {
   EXPECT_EQ(client_.Stats("news").size(), 2U);
   EXPECT_THAT(client_.Get(ParamsIn("news")), ElementsAre("http://a.test/2"));
   // Never again: there is nothing more to learn.
-  EXPECT_EQ(client_.Put(Fetched(url, "two", 0)), "OK");
+  EXPECT_EQ(client_.Put(ShadowFetched(url, "two", 0)), "OK");
   v1::GetPageRequest get;
   get.set_url(url);
   get.set_crawl_id("news");
@@ -181,7 +181,7 @@ TEST_F(ShadowFrontier, ReportsWhatItWouldGain) {
   for (int day = 0; day < kDays; ++day) {
     std::vector<uf::URLItem> items;
     for (int i = 0; i < kPages; ++i) {
-      items.push_back(Fetched(url(i), i % 10 == 0 ? std::to_string(day) : "same"));
+      items.push_back(ShadowFetched(url(i), i % 10 == 0 ? std::to_string(day) : "same"));
     }
     for (const auto& [id, outcome] : client_.Put(items)) EXPECT_EQ(outcome, "OK") << id;
     if (day == 0) {
@@ -230,7 +230,7 @@ TEST_F(ShadowFrontier, RefusesReportsOfOthersAndLimitsOutOfRange) {
 }
 
 TEST_F(ShadowFrontier, FollowsItsModeFromCallToCall) {
-  EXPECT_EQ(client_.Put(Fetched("http://a.test/1", "one")), "OK");
+  EXPECT_EQ(client_.Put(ShadowFetched("http://a.test/1", "one")), "OK");
   EXPECT_THAT(client_.Get(ParamsIn("news")), IsEmpty());
   v1::Crawl crawl;
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_SCHEDULED, &crawl).ok());
@@ -238,12 +238,12 @@ TEST_F(ShadowFrontier, FollowsItsModeFromCallToCall) {
   EXPECT_EQ(crawl.settings().frontier_mode(), v1::FRONTIER_MODE_SCHEDULED);
   // By value, whatever its date.
   EXPECT_THAT(TakeScheduled(1), ElementsAre("http://a.test/1"));
-  EXPECT_EQ(client_.Put(Fetched("http://a.test/1", "two")), "OK");
+  EXPECT_EQ(client_.Put(ShadowFetched("http://a.test/1", "two")), "OK");
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_SHADOW).ok());
   EXPECT_THAT(client_.Get(ParamsIn("news")), IsEmpty());
   EXPECT_THAT(TakePages(), IsEmpty());
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_DATES).ok());
-  EXPECT_EQ(client_.Put(Fetched("http://a.test/1", "three")), "OK");
+  EXPECT_EQ(client_.Put(ShadowFetched("http://a.test/1", "three")), "OK");
   EXPECT_EQ(Page("http://a.test/1").page().crawls(), 2U);
   // As configured again.
   v1::SetCrawlRequest reset;
@@ -258,9 +258,9 @@ TEST_F(ShadowFrontier, UrlsFromBeforeBecomePagesWhenTheModeIsSet) {
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_DATES).ok());
   std::vector<uf::URLItem> items;
   for (int i = 0; i < 50; ++i) {
-    items.push_back(KnownUntil(kFarAway, "http://a.test/" + std::to_string(i), "", "news"));
+    items.push_back(KnownUntil(kShadowFarAway, "http://a.test/" + std::to_string(i), "", "news"));
   }
-  items.push_back(KnownUntil(kFarAway, "http://a.test/other", "another key", "news"));
+  items.push_back(KnownUntil(kShadowFarAway, "http://a.test/other", "another key", "news"));
   items.push_back(KnownUntil(0, "http://a.test/never", "", "news"));
   for (const auto& [id, outcome] : client_.Put(items)) EXPECT_EQ(outcome, "OK") << id;
   ASSERT_TRUE(operator_.SetMode("news", v1::FRONTIER_MODE_SCHEDULED).ok());
@@ -329,7 +329,7 @@ TEST_F(KilledShadowFrontier, KeepsWhatItHasLearned) {
   const auto url = [](int i) { return "http://h.test/" + std::to_string(i); };
   for (int round = 1; round <= 2; ++round) {
     std::vector<uf::URLItem> items;
-    for (int i = 0; i < kUrls; ++i) items.push_back(Fetched(url(i), "one"));
+    for (int i = 0; i < kUrls; ++i) items.push_back(ShadowFetched(url(i), "one"));
     for (const auto& [id, outcome] : client_->Put(items)) EXPECT_EQ(outcome, "OK") << id;
     KillAndStart();
     for (int i = 0; i < kUrls; i += 7) EXPECT_EQ(CrawlsOf(url(i)), static_cast<uint64_t>(round));

@@ -19,8 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr FrontierQueueId kQueue = {.crawl = 1, .queue = 1};
-constexpr FrontierQueueId kOther = {.crawl = 2, .queue = 1};
+constexpr FrontierQueueId kVerifiedQueue = {.crawl = 1, .queue = 1};
+constexpr FrontierQueueId kOtherQueue = {.crawl = 2, .queue = 1};
 
 FrontierItem Item(uint64_t due) { return {.due = due, .created = 3, .metadata = "m"}; }
 
@@ -32,7 +32,7 @@ class FrontierVerifyTest : public ::testing::Test {
       batch.PutSettings({.default_delay = 2, .active = true});
       batch.PutCrawl(1, "news");
       batch.PutCrawl(2, "shop");
-      for (const FrontierQueueId queue : {kQueue, kOther}) {
+      for (const FrontierQueueId queue : {kVerifiedQueue, kOtherQueue}) {
         batch.PutQueue(queue, {.key = "a.test",
                                .active = 3,
                                .completed = 1,
@@ -119,20 +119,20 @@ TEST_F(FrontierVerifyTest, HasNothingToSayWhereThereIsNoDatabase) {
 
 TEST_F(FrontierVerifyTest, FindsRowsOfDueUrlsThatAreMissingOrTooMany) {
   Write([](FrontierBatch& batch) {
-    batch.DeleteDue(kQueue, 9, "http://a.test/2");
-    batch.PutDue(kQueue, 8, "http://a.test/3");
+    batch.DeleteDue(kVerifiedQueue, 9, "http://a.test/2");
+    batch.PutDue(kVerifiedQueue, 8, "http://a.test/3");
   });
   ExpectFoundAndMended("2 rows of due URLs are not those of the 2 URLs that wait");
-  EXPECT_THAT(Due(kQueue), ElementsAre("http://a.test/1", "http://a.test/2"));
+  EXPECT_THAT(Due(kVerifiedQueue), ElementsAre("http://a.test/1", "http://a.test/2"));
 }
 
 TEST_F(FrontierVerifyTest, FindsWrongCountsAndAHeadThatIsTooLate) {
   Write([](FrontierBatch& batch) {
-    batch.PutQueue(kOther, {.key = "a.test",
-                            .active = 2,
-                            .completed = 5,
-                            .head = FrontierDue{.due = 6, .url = "x"},
-                            .delay = 7});
+    batch.PutQueue(kOtherQueue, {.key = "a.test",
+                                 .active = 2,
+                                 .completed = 5,
+                                 .head = FrontierDue{.due = 6, .url = "x"},
+                                 .delay = 7});
   });
   EXPECT_THAT(Verify().problems,
               ElementsAre("frontier: queue a.test: 3 URLs are scheduled and 1 completed, it counts "
@@ -143,9 +143,9 @@ TEST_F(FrontierVerifyTest, FindsWrongCountsAndAHeadThatIsTooLate) {
 
 TEST_F(FrontierVerifyTest, FindsLeasesOfNoUrlAndOfAnotherDate) {
   Write([](FrontierBatch& batch) {
-    batch.PutLease(kQueue, "http://a.test/4", {.until = 90, .due = 4});
-    batch.PutLease(kQueue, "http://a.test/99", {.until = 90, .due = 4});
-    batch.PutLease(kQueue, "http://a.test/3", {.until = 90, .due = 5});
+    batch.PutLease(kVerifiedQueue, "http://a.test/4", {.until = 90, .due = 4});
+    batch.PutLease(kVerifiedQueue, "http://a.test/99", {.until = 90, .due = 4});
+    batch.PutLease(kVerifiedQueue, "http://a.test/3", {.until = 90, .due = 5});
   });
   EXPECT_EQ(Verify().problem_count, 3U);
   ExpectFoundAndMended("http://a.test/99 is in flight, and is not there or completed");

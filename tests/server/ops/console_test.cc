@@ -32,7 +32,7 @@ HttpResponse Ask(HttpRequest request) {
   const HttpRoute* route = FindRoute(kRoutes, request, &refusal);
   return route == nullptr ? refusal : route->answer(request);
 }
-HttpRequest Get(const std::string& path, const std::string& query = "") {
+HttpRequest ConsoleGet(const std::string& path, const std::string& query = "") {
   return {.method = "GET", .path = path, .query = query, .fields = {{"Host", "localhost"}}};
 }
 std::string FieldOf(const HttpResponse& response, std::string_view name) {
@@ -44,7 +44,7 @@ std::string FieldOf(const HttpResponse& response, std::string_view name) {
 
 TEST(ConsoleFiles, LoadNothingFromElsewhereAndRunNoTextOfThePage) {
   for (const ConsoleFile& file : ConsoleFiles()) {
-    const HttpResponse response = Ask(Get("/console/" + std::string(file.name)));
+    const HttpResponse response = Ask(ConsoleGet("/console/" + std::string(file.name)));
     EXPECT_EQ(response.status, 200) << file.name;
     EXPECT_EQ(*response.body, file.text);
     const std::string policy = FieldOf(response, "Content-Security-Policy");
@@ -52,7 +52,7 @@ TEST(ConsoleFiles, LoadNothingFromElsewhereAndRunNoTextOfThePage) {
     EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
     EXPECT_EQ(FieldOf(response, "X-Frame-Options"), "DENY");
   }
-  const std::string page = *Ask(Get("/")).body;
+  const std::string page = *Ask(ConsoleGet("/")).body;
   EXPECT_THAT(page, HasSubstr("<title>Freshet</title>"));
   EXPECT_THAT(page, Not(HasSubstr("<script>")));
   EXPECT_THAT(page, Not(HasSubstr("style=")));
@@ -71,8 +71,8 @@ TEST(ConsoleFiles, MakeNoMarkupOfText) {
 }
 
 TEST(ConsoleFiles, AreNotSentAgainToWhoeverHasThem) {
-  const HttpResponse first = Ask(Get("/console/main.js"));
-  HttpRequest again = Get("/console/main.js");
+  const HttpResponse first = Ask(ConsoleGet("/console/main.js"));
+  HttpRequest again = ConsoleGet("/console/main.js");
   again.fields.emplace_back("If-None-Match", FieldOf(first, "ETag"));
   const HttpResponse second = Ask(again);
   EXPECT_EQ(second.status, 304);
@@ -92,7 +92,7 @@ TEST(ConsoleRoutes, AllHaveARule) {
 
 TEST(ConsoleHistory, TakesSpansAndNamesWhatIsWrong) {
   const auto window = [](const std::string& query) {
-    return *Ask(Get("/console/api/history", query)).body;
+    return *Ask(ConsoleGet("/console/api/history", query)).body;
   };
   EXPECT_EQ(window(""), "900");
   EXPECT_EQ(window("window=6h"), "21600");
@@ -101,7 +101,7 @@ TEST(ConsoleHistory, TakesSpansAndNamesWhatIsWrong) {
   for (const char* bad :
        {"window=", "window=31d", "window=-1", "window=9223372036854775807d", "window=x"}) {
     EXPECT_THAT(window(bad), HasSubstr("window: is not 1s to 30d")) << bad;
-    EXPECT_EQ(Ask(Get("/console/api/history", bad)).status, 400) << bad;
+    EXPECT_EQ(Ask(ConsoleGet("/console/api/history", bad)).status, 400) << bad;
   }
   EXPECT_THAT(window("since=soon"), HasSubstr("since: is no instant"));
   EXPECT_THAT(window("until=5"), HasSubstr("until: is no parameter"));
@@ -123,7 +123,7 @@ TEST(ConsoleChanges, ComeFromTheServersOwnPageAsJson) {
   EXPECT_EQ(post({host, type, {"Origin", "http://evil.example"}}).status, 403);
   EXPECT_EQ(post({host, type, {"Sec-Fetch-Site", "cross-site"}}).status, 403);
   EXPECT_EQ(post({{"Host", "rebound.example"}, type}).status, 403);
-  EXPECT_EQ(Ask(Get("/console/api/rate")).status, 405);
+  EXPECT_EQ(Ask(ConsoleGet("/console/api/rate")).status, 405);
 }
 
 // With identities operators may come from other machines, under the name that the server has there.
