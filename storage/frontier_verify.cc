@@ -210,10 +210,12 @@ class Pass {
     std::optional<FrontierQueueRecord> record;
     std::string_view rest;
     for (; IsOf(*queues_, id, &rest); queues_->Next()) {
-      record.emplace();
-      if (rest.empty() && storage::DecodeFrontier(ValueOf(*queues_), &*record)) continue;
-      record.reset();
-      Lose(FrontierFamily::kQueues, *queues_, "queues");
+      FrontierQueueRecord read;
+      if (rest.empty() && storage::DecodeFrontier(ValueOf(*queues_), &read)) {
+        record = std::move(read);
+      } else {
+        Lose(FrontierFamily::kQueues, *queues_, "queues");
+      }
     }
     const std::map<std::string, FrontierLease> leases = TakeLeases(id);
     Sums sums;

@@ -73,7 +73,7 @@ TEST_F(ShardCrawlsTest, PagesOfAShadowAreNotPickedUntilItIsNone) {
   shadow.terms.shadow = true;
   Apply(shadow, 1);
   Apply(PageOf("shop", 3, "a.test"), 2);
-  Apply(RecheckPage{PageOf("shop", 0, "a.test").key, {}}, 2);
+  Apply(RecheckPage{PageOf("shop", 0, "a.test").key}, 2);
   const auto take = [this](double at) {
     std::multiset<std::string> taken;
     for (double end = at + 20; at < end; ++at) {
