@@ -71,7 +71,7 @@ TEST(CompletionTest, BashOffersCommandsOptionsAndValues) {
   EXPECT_THAT(InBash("upsert --complete-signals = "), ElementsAre("true", "false"));
   EXPECT_THAT(InBash("upsert --complete-signals = t"), ElementsAre("true"));
   EXPECT_THAT(InBash("upsert --crawl-id ''"), IsEmpty()) << "any value: files, as usual";
-  EXPECT_THAT(InBash("crawls s"), ElementsAre("show", "set"));
+  EXPECT_THAT(InBash("crawls s"), ElementsAre("show", "set", "shadow"));
   EXPECT_THAT(InBash("crawls set --max-r"), ElementsAre("--max-rate"));
   EXPECT_THAT(InBash("--json auth hash-token --gen"), ElementsAre("--generate"));
   EXPECT_THAT(InBash("completion ''"), ElementsAre("bash", "zsh"));

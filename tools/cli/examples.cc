@@ -92,9 +92,9 @@ constexpr std::array kOperatorExamples = {
     Example{"freshet crawls show", "  freshet crawls show shop\n"},
     Example{"freshet crawls set",
             "  freshet crawls set shop --share 0.25 --max-pages 1000000\n"
-            "  freshet crawls set shop --reset --max-rate 20\n"},
+            "  freshet crawls set shop --reset --max-rate 20\n"
+            "  freshet crawls set news --frontier-mode shadow\n"},
     Example{"freshet crawls shadow",
-            "  freshet crawls set news --frontier-mode shadow\n"
             "  freshet crawls shadow news\n"
             "  freshet crawls shadow news --examples 50 --json\n"},
     Example{"freshet crawls delete", "  freshet crawls delete shop\n"},

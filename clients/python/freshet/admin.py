@@ -152,7 +152,7 @@ class Admin:
         reset: bool = False,
     ) -> admin_pb2.Crawl:
         """Changes what is not None. `frontier_mode` is "dates", "shadow" or "scheduled": how its URLs of the
-crawl-frontier API go out."""
+        crawl-frontier API go out."""
         return self._loop.run(
             self._admin.set_crawl(
                 crawl_id,

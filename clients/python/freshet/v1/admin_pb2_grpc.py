@@ -379,8 +379,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListAudit(self, request, context):
-        """Tells who has changed what, or was refused to, newest first. Older entries than these are in the
-        file of the server.
+        """Tells who has changed what, or was refused to, newest first. Older entries than these are in
+        the file of the server.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
