@@ -99,9 +99,10 @@ void SetText(const ConfigKey& key, const std::string& text, ConfigOrigin origin,
 constexpr std::string_view kPrefix = "FRESHET_";
 
 // Variables of the client, of tests, and of tools that start servers.
-constexpr std::array<std::string_view, 8> kOfOthers = {
-    "FRESHET_SERVER", "FRESHET_TOKEN", "FRESHET_TOKEN_FILE", "FRESHET_TLS_CA",
-    "FRESHET_CONFIG", "FRESHET_BIN",   "FRESHET_BIN_DIR",    "FRESHET_SOURCE_DIR"};
+constexpr std::array<std::string_view, 9> kOfOthers = {
+    "FRESHET_SERVER",  "FRESHET_TOKEN",      "FRESHET_TOKEN_FILE",
+    "FRESHET_TLS_CA",  "FRESHET_CONFIG",     "FRESHET_BIN",
+    "FRESHET_BIN_DIR", "FRESHET_SOURCE_DIR", "FRESHET_CALLER_DIR"};
 
 bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
@@ -133,6 +134,8 @@ void LoadEnvironment(const Environment& environment, LoadedConfig* loaded) {
     for (const ConfigKey& key : AllKeys()) {
       if (key.scalar()) names.push_back(key.environment());
     }
+    // What is near to no key is somebody else's.
+    if (Nearest(name, names).empty()) continue;
     loaded->problems.push_back({.text = Unknown("unknown variable", name, names)});
   }
 }

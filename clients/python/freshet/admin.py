@@ -151,8 +151,7 @@ class Admin:
         frontier_mode: str | None = None,
         reset: bool = False,
     ) -> admin_pb2.Crawl:
-        """Changes what is not None. `frontier_mode` is "dates", "shadow" or "scheduled": how its URLs of the
-        crawl-frontier API go out."""
+        """Changes what is not None. `frontier_mode`: "dates", "shadow" or "scheduled" (crawl-frontier API)."""
         return self._loop.run(
             self._admin.set_crawl(
                 crawl_id,

@@ -214,8 +214,7 @@ class Admin:
         frontier_mode: str | None = None,
         reset: bool = False,
     ) -> admin_pb2.Crawl:
-        """Changes what is not None. `frontier_mode` is "dates", "shadow" or "scheduled": how its URLs of the
-        crawl-frontier API go out."""
+        """Changes what is not None. `frontier_mode`: "dates", "shadow" or "scheduled" (crawl-frontier API)."""
         mode = None if frontier_mode is None else admin_pb2.FrontierMode.Value(f"FRONTIER_MODE_{frontier_mode.upper()}")
         request = _set(
             admin_pb2.SetCrawlRequest(crawl_id=crawl_id, reset=reset),
