@@ -53,7 +53,7 @@ test("figures move, and plots are drawn", async () => {
   const now = () => page.evaluate(() => document.querySelector("#about").textContent);
   const then = await now();
   await page.waitForFunction(before => document.querySelector("#about").textContent !== before, then);
-  assert.equal(await countDrawn(page), 8);
+  assert.equal(await countDrawn(page), 9);
   // The values beneath the pointer, by the keyboard.
   await page.locator("canvas").first().focus();
   await page.keyboard.press("ArrowLeft");
