@@ -110,6 +110,7 @@ test("the keyboard alone changes the rate, after a confirmation", async () => {
   await page.getByRole("heading", { name: "Control" }).waitFor();
   await press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.id), "rate");
+  await page.getByText("Now 50 /s.").waitFor();
   await page.keyboard.type("33.5");
   await press("Enter");
   await page.getByRole("dialog").getByText("From 50 /s to 33.5 /s.").waitFor();

@@ -28,7 +28,9 @@ export class Control {
     const field = el("div", { class: "field" }, el("label", { for: "rate" }, "New rate, assignments per second"), this.rate);
     return this.card("Crawl rate", "AdminService.SetCrawlRate", this.rateNow, [field], "Set the rate…", async () => {
       const rate = Number(this.rate.value);
-      const lines = [`From ${perSecond(this.now.crawl_rate)} to ${perSecond(rate)}.`];
+      // The figures of now may not have come yet.
+      const known = this.now.crawl_rate !== undefined;
+      const lines = [known ? `From ${perSecond(this.now.crawl_rate)} to ${perSecond(rate)}.` : `To ${perSecond(rate)}.`];
       if (rate === 0) lines.push("At rate 0 nothing is crawled.");
       if (this.now.crawl_rate > 0 && rate > 10 * this.now.crawl_rate) lines.push(`That is ${number(rate / this.now.crawl_rate)} times as many.`);
       await change("rate", { crawl_rate_per_second: rate }, { title: "Change the crawl rate?", lines, yes: "Set the rate",
