@@ -387,6 +387,11 @@ rocksdb::Env* EnvOf(const StoreOptions& options) {
   return options.env != nullptr ? options.env : rocksdb::Env::Default();
 }
 
+StatusOr<bool> Exists(const std::string& dir, const StoreOptions& options) {
+  if (EnvOf(options)->FileExists(dir).IsNotFound()) return false;
+  return storage::DatabaseExists(EnvOf(options), dir);
+}
+
 Status Look(const std::string& dir, const StoreOptions& options, FrontierReport* report) {
   RawFrontier db(dir, options);
   RETURN_IF_ERROR(db.Open(/*read_only=*/true));
@@ -411,7 +416,7 @@ Status Salvage(const std::string& dir, const StoreOptions& options, FrontierRepo
 
 StatusOr<FrontierReport> VerifyFrontier(const std::string& dir, const StoreOptions& options) {
   FrontierReport report;
-  ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(EnvOf(options), dir));
+  ASSIGN_OR_RETURN(const bool exists, Exists(dir, options));
   if (!exists) return report;
   const Status status = Look(dir, options, &report);
   if (absl::IsDataLoss(status)) {
@@ -427,7 +432,7 @@ StatusOr<FrontierReport> RepairFrontier(
     const std::string& dir, const StoreOptions& options,
     const std::function<std::string(std::string_view url)>& key_of) {
   FrontierReport found;
-  ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(EnvOf(options), dir));
+  ASSIGN_OR_RETURN(const bool exists, Exists(dir, options));
   if (!exists) return found;
   const Status status = Look(dir, options, &found);
   if (status.ok() && found.ok()) return found;
