@@ -19,7 +19,7 @@ constexpr uint64_t kMostCores = 64;
 // the inputs and outputs of compactions, which the cache cannot let go of.
 constexpr uint64_t kStoreWork = 64;
 constexpr uint64_t kLeastTables = 32;
-// The same of the frontier's database, which has a fourth of all tables.
+// The same of the frontier's database, which has a fourth of the tables beyond the least.
 constexpr uint64_t kFrontierWork = 32;
 constexpr uint64_t kLeastFrontierTables = 8;
 constexpr uint64_t kFrontierShare = 4;
@@ -43,15 +43,17 @@ StatusOr<DescriptorPlan> PlanDescriptors(uint64_t limit, const DescriptorWishes&
                       "(ulimit -n, or LimitNOFILE= of systemd)",
                       limit, needed);
   }
-  const auto http = std::min(static_cast<uint64_t>(std::max(wishes.http_connections, 1)),
-                             std::max(kLeastHttp, limit / kHttpShare));
+  // What is left of the smallest limits is not there for it.
+  const auto http = std::min({static_cast<uint64_t>(std::max(wishes.http_connections, 1)),
+                              std::max(kLeastHttp, limit / kHttpShare),
+                              limit - own - least_tables - kLeastConnections});
   const uint64_t spare = limit - own - http;
   const uint64_t connections =
       std::min(static_cast<uint64_t>(std::max(wishes.connections, 1)),
                kLeastConnections + (spare - least_tables - kLeastConnections) / 2);
   const uint64_t all_tables = spare - connections;
   const uint64_t of_frontier =
-      wishes.frontier ? std::max(kLeastFrontierTables, all_tables / kFrontierShare) : 0;
+      wishes.frontier ? kLeastFrontierTables + (all_tables - least_tables) / kFrontierShare : 0;
   const uint64_t tables = all_tables - of_frontier;
   const auto files = [](uint64_t some) { return some >= kAllTables ? -1 : static_cast<int>(some); };
   return DescriptorPlan{.table_files = files(tables),

@@ -87,7 +87,7 @@ TEST(CompletionTest, ZshOffersTheSame) {
   EXPECT_THAT(InZsh("upsert --complete-signals ''"), ElementsAre("true", "false"));
   EXPECT_THAT(InZsh("upsert --complete-signals=t"), ElementsAre("true", "false"));
   EXPECT_THAT(InZsh("upsert --crawl-id ''"), ElementsAre("FILES"));
-  EXPECT_THAT(InZsh("crawls ''"), ElementsAre("list", "show", "set", "delete"));
+  EXPECT_THAT(InZsh("crawls ''"), ElementsAre("list", "show", "set", "shadow", "delete"));
   EXPECT_THAT(InZsh("crawls set --"), Contains("--max-rate"));
   EXPECT_THAT(InZsh("crawls set --"), Not(Contains("--importance")));
   EXPECT_THAT(InZsh("upsert ''"), ElementsAre("FILES"));

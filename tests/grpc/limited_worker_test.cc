@@ -49,7 +49,8 @@ class LimitedWorker : public ::testing::Test {
   uint64_t LeaseOfOthers() {
     server_->Use(server_.Open(server_.Token("fleet")));
     for (int i = 0; i < 100; ++i) {
-      for (const v1::Assignment& assignment : server_->Next(20).assignments()) {
+      const v1::NextResponse next = server_->Next(20);
+      for (const v1::Assignment& assignment : next.assignments()) {
         if (assignment.crawl_id() == "others") return assignment.lease_id();
       }
     }

@@ -10,6 +10,7 @@
 #include "tests/grpc/frontier_client.h"
 #include "tests/grpc/test_server.h"
 #include "tests/support/ahead_of_clock.h"
+#include "tests/support/run_program.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -336,6 +337,18 @@ TEST_F(KilledShadowFrontier, KeepsWhatItHasLearned) {
     EXPECT_THAT(client_->Get(ParamsIn("news")), IsEmpty());
   }
   EXPECT_EQ(Operator(daemon_.channel()).Report("news").crawls(), uint64_t{2 * kUrls});
+  // Both stores are whole, as it was left.
+  EXPECT_EQ(daemon_.Kill(), "");
+  for (const auto& [option, said] :
+       {std::pair{"--verify", "verified"}, std::pair{"--repair", "intact"}}) {
+    const ProgramResult result =
+        RunProgram(std::string("freshetd ") + option + " --data-dir " + (dir_ / "data"), "");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_THAT(result.out,
+                HasSubstr(std::string(said) + " frontier: crawls=1 queues=1 urls=300 in_flight=0 "
+                                              "problems=0\n"));
+  }
+  Start();
 }
 
 TEST_F(KilledShadowFrontier, ModesThatWereSetAreKept) {
