@@ -51,6 +51,7 @@ struct ServerConfig {
   std::string log_level = "info";
   std::map<std::string, std::string> log_levels;  // of modules that have another
   std::string log_format = "text";                // or json
+  Live<double> trace_share = 0;                   // of messages of items
   std::string audit_log;                          // empty: audit.jsonl in data_dir
   size_t audit_log_bytes = size_t{16} << 20;      // of one file
 

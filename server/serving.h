@@ -87,6 +87,7 @@ class Serving {
   PlanRunner plans_;
   const std::unique_ptr<ShardNews> shard_news_;
   RequestIds request_ids_;
+  Tracer tracer_;
   const ServerContext context_;
   SchedulerService scheduler_service_;
   IngestService ingest_service_;

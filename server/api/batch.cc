@@ -80,7 +80,7 @@ bool Batch::Submit(Router& router, Done done) && {
                                           .notes = std::move(notes_),
                                           .review = std::move(review_),
                                           .done = std::move(done)});
-  return router.Submit(std::move(events_), [rest](std::vector<Reply> replies) {
+  const auto settle = [rest](std::vector<Reply> replies) {
     CHECK(replies.size() == rest->places.size());
     auto& statuses = *rest->ack.mutable_statuses();
     // Those of the conversion come first.
@@ -100,7 +100,8 @@ bool Batch::Submit(Router& router, Done done) && {
         [](const v1::ItemStatus& status) { return status.outcome() == v1::ITEM_OUTCOME_REFUSED; }));
     counts.unrefused = rest->ack.item_count() - counts.refused;
     rest->done(std::move(rest->ack), counts);
-  });
+  };
+  return router.Submit(std::move(events_), settle, trace_);
 }
 
 v1::BatchAck RefusedBatch(uint64_t sequence, size_t items, const Status& why) {

@@ -14,19 +14,15 @@
 #include "core/base/status.h"
 #include "core/schedule/event.h"
 #include "freshet/v1/types.pb.h"
+#include "server/api/batch_counts.h"
 #include "server/api/wire.h"
 #include "server/auth/authoriser.h"
 #include "server/config.h"
+#include "server/engine/batch_trace.h"
 #include "server/engine/routed_event.h"
 #include "server/engine/router.h"
 
 namespace freshet {
-
-// What became of the items of a batch, as numbers.
-struct BatchCounts {
-  uint64_t refused = 0;
-  uint64_t unrefused = 0;  // applied, duplicate, stale, observed only
-};
 
 // Owner thread only until Submit.
 class Batch {
@@ -45,6 +41,9 @@ class Batch {
   // Changes the reply to an event before it is acknowledged, by default not at all.
   void SetReview(std::function<void(Reply*)> review) { review_ = std::move(review); }
 
+  // Is told how long the shards take. Unless it is called, nobody is.
+  void SetTrace(std::shared_ptr<BatchTrace> trace) { trace_ = std::move(trace); }
+
   using Done = std::function<void(v1::BatchAck, BatchCounts)>;
   // Sends the events off once all items are added; `done` is called once all is durable, on any
   // thread. Returns false when the producer should stop until then.
@@ -58,6 +57,7 @@ class Batch {
   std::vector<uint32_t> places_;                       // of the events
   std::vector<std::pair<size_t, std::string>> notes_;  // by position among the events
   std::function<void(Reply*)> review_;
+  std::shared_ptr<BatchTrace> trace_;
 };
 
 // The acknowledgement of a batch that was refused as a whole.

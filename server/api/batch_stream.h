@@ -12,6 +12,7 @@
 #include "server/api/batch.h"
 #include "server/api/caller_stream.h"
 #include "server/api/context.h"
+#include "server/api/unary.h"
 #include "server/api/wire.h"
 
 namespace freshet {
@@ -35,11 +36,15 @@ class BatchStream final : public CallerStream {
   using Request = typename Items::Request;
   using Response = typename Items::Response;
 
-  BatchStream(const ServerContext& context, const grpc::CallbackServerContext& call)
-      : CallerStream(context, Items::kPath, call), items_(context) {}
+  BatchStream(const ServerContext& context, const grpc::CallbackServerContext& call,
+              std::string request_id)
+      : CallerStream(context, Items::kPath, call),
+        items_(context),
+        request_id_(std::move(request_id)) {}
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
+    const auto trace = context_.tracer.Sample(Items::kPath, request_id_);
     const uint64_t place = OpenAck();
     google::protobuf::Arena arena;
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
@@ -61,13 +66,15 @@ class BatchStream final : public CallerStream {
     }
     Charge(**caller, static_cast<uint64_t>(size), source_pause);
     if (!batch.ok()) return Refuse(place, request, static_cast<size_t>(size), batch.status());
+    batch->SetTrace(trace);
     auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
-    const bool go_on =
-        (*std::move(batch))
-            .Submit(context_.router, [self, place](v1::BatchAck ack, const BatchCounts& counts) {
-              self->items_.Count(counts);
-              self->Answer(place, std::move(ack));
-            });
+    const auto done = [self, place, trace](v1::BatchAck ack, const BatchCounts& counts) {
+      const uint64_t sequence = ack.sequence();
+      self->items_.Count(counts);
+      self->Answer(place, std::move(ack));
+      if (trace != nullptr) trace->Finish(sequence, counts);
+    };
+    const bool go_on = (*std::move(batch)).Submit(context_.router, done);
     if (!go_on) HoldReading();
   }
 
@@ -83,13 +90,15 @@ class BatchStream final : public CallerStream {
   }
 
   Items items_;
+  const std::string request_id_;
 };
 
 // A stream of the call, which gRPC owns.
 template <typename Items>
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartBatchStream(
-    const ServerContext& context, const grpc::CallbackServerContext& call) {
-  const auto stream = std::make_shared<BatchStream<Items>>(context, call);
+    const ServerContext& context, grpc::CallbackServerContext& call) {
+  std::string id = NoteStream(Items::kPath, context, call);
+  const auto stream = std::make_shared<BatchStream<Items>>(context, call, std::move(id));
   stream->Begin(&context.streams);
   return stream.get();
 }

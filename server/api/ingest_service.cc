@@ -140,13 +140,11 @@ Batch ConvertResults(const ServerContext& context, uint64_t sequence,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::ReportCrawls(
     grpc::CallbackServerContext* call) {
-  NoteStream(Reports::kPath, context_, *call);
   return StartBatchStream<Reports>(context_, *call);
 }
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* IngestService::SignalChanges(
     grpc::CallbackServerContext* call) {
-  NoteStream(Signals::kPath, context_, *call);
   return StartBatchStream<Signals>(context_, *call);
 }
 

@@ -138,7 +138,6 @@ void GetPage(const ServerContext& context,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* PagesService::UpsertPages(
     grpc::CallbackServerContext* call) {
-  NoteStream(Upserts::kPath, context_, *call);
   return StartBatchStream<Upserts>(context_, *call);
 }
 

@@ -47,8 +47,12 @@ std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments) {
 // One worker.
 class CrawlStream final : public CallerStream, public AssignmentSink {
  public:
-  CrawlStream(const ServerContext& context, const grpc::CallbackServerContext& call)
-      : CallerStream(context, "/freshet.v1.SchedulerService/Crawl", call),
+  static constexpr std::string_view kPath = "/freshet.v1.SchedulerService/Crawl";
+
+  CrawlStream(const ServerContext& context, const grpc::CallbackServerContext& call,
+              std::string request_id)
+      : CallerStream(context, kPath, call),
+        request_id_(std::move(request_id)),
         address_(NetworkText(NetworkOfPeer(call.peer()))) {}
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
@@ -123,6 +127,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   }
 
   void OnMessage(grpc::ByteBuffer* bytes) override {
+    const auto trace = context_.tracer.Sample(kPath, request_id_);
     google::protobuf::Arena arena;
     auto& request = *google::protobuf::Arena::CreateMessage<v1::CrawlRequest>(&arena);
     MessageFaults faults;
@@ -138,7 +143,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
         OnCredit(request.credit());
         return;
       case v1::CrawlRequest::kResults:
-        OnResults(request.results(), faults.texts);
+        OnResults(request.results(), faults.texts, trace);
         return;
       case v1::CrawlRequest::kReturnedLeases:
         OnReturns(request.returned_leases());
@@ -221,7 +226,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     context_.dispatcher.Grant(worker, credit.assignments());
   }
 
-  void OnResults(const v1::ResultBatch& results, const std::vector<TextFault>& faults) {
+  void OnResults(const v1::ResultBatch& results, const std::vector<TextFault>& faults,
+                 const std::shared_ptr<MessageTrace>& trace) {
     const uint64_t place = OpenAck();
     const auto items = static_cast<size_t>(results.results_size());
     Status fault = CheckItemCount("results", results.results_size(), context_.config);
@@ -234,12 +240,15 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     }
     Charge(**caller, items);
     Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults, **caller);
+    batch.SetTrace(trace);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
-    const bool go_on = std::move(batch).Submit(
-        context_.router, [self, place](v1::BatchAck ack, const BatchCounts& counts) {
-          self->context_.counters.results_refused += counts.refused;
-          self->AnswerResults(place, std::move(ack));
-        });
+    const auto done = [self, place, trace](v1::BatchAck ack, const BatchCounts& counts) {
+      const uint64_t sequence = ack.sequence();
+      self->context_.counters.results_refused += counts.refused;
+      self->AnswerResults(place, std::move(ack));
+      if (trace != nullptr) trace->Finish(sequence, counts);
+    };
+    const bool go_on = std::move(batch).Submit(context_.router, done);
     if (!go_on) HoldReading();
   }
 
@@ -309,6 +318,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     if (allowed != nullptr) allowed_ = *allowed;
   }
 
+  const std::string request_id_;
   const std::string address_;
   std::atomic<WorkerId> worker_{kNone};
   mutable Mutex mutex_;
@@ -462,8 +472,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* SchedulerService::Crawl(
     grpc::CallbackServerContext* call) {
-  NoteStream("/freshet.v1.SchedulerService/Crawl", context_, *call);
-  const auto stream = std::make_shared<CrawlStream>(context_, *call);
+  std::string id = NoteStream(CrawlStream::kPath, context_, *call);
+  const auto stream = std::make_shared<CrawlStream>(context_, *call, std::move(id));
   stream->Begin(&context_.streams);
   return stream.get();
 }

@@ -35,14 +35,15 @@ inline void LogCall(std::string_view path, std::string_view request_id,
           {{"method", std::string(path)}, {"outcome", AuditOutcome(status)}});
 }
 
-// Likewise for a stream that is opened. Before anything is sent on it.
-inline void NoteStream(std::string_view path, const ServerContext& context,
-                       grpc::CallbackServerContext& info) {
-  const std::string id = TakeRequestId(context.request_ids, info);
-  if (!Logger(LogModule::kApi).should_log(spdlog::level::debug)) return;
+// Likewise for a stream that is opened. Before anything is sent on it. Returns its request id.
+inline std::string NoteStream(std::string_view path, const ServerContext& context,
+                              grpc::CallbackServerContext& info) {
+  std::string id = TakeRequestId(context.request_ids, info);
+  if (!Logger(LogModule::kApi).should_log(spdlog::level::debug)) return id;
   const ScopedRequestId scope(id);
   LogWith(LogModule::kApi, spdlog::level::debug, "stream opened",
           {{"method", std::string(path)}, {"from", NetworkText(NetworkOfPeer(info.peer()))}});
+  return id;
 }
 
 // One call with its messages. It lives until gRPC is done with it, which is after Answer.

@@ -79,6 +79,8 @@ std::string_view TypeText(const ConfigKey& key) {
       return "whole number";
     case KeyType::kNumber:
       return "number a second";
+    case KeyType::kShare:
+      return "share";
     case KeyType::kSpan:
       return "duration";
     case KeyType::kChoice:

@@ -26,7 +26,8 @@ enum class KeyType : uint8_t {
   kText,
   kFlag,     // true or false
   kInteger,  // bounds are of the number
-  kNumber,
+  kNumber,   // of something a second
+  kShare,
   kSpan,    // "1.5s"; bounds are in seconds
   kChoice,  // one of `choices`
   kCap,     // "1000/1d", 0 is none

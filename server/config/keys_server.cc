@@ -8,6 +8,21 @@ namespace {
 
 using C = ServerConfig;
 
+ConfigKey TraceKey() {
+  ConfigKey key = ParsedKey(
+      "trace_share", KeyType::kShare, At(&C::trace_share),
+      [](const std::string& text) { return ParseNumberValue(text); },
+      [](double share) { return WriteNumber(share); });
+  key.low = 0;
+  key.high = 1;
+  key.check = [](const C& config) -> Status {
+    const double share = config.trace_share;
+    if (share >= 0 && share <= 1) return absl::OkStatus();
+    return InvalidArgument("{} is not within 0 and 1", share);
+  };
+  return key;
+}
+
 std::vector<ConfigKey> LogKeys() {
   ConfigKey levels = MakeKey("log_levels", KeyType::kLevels, At(&C::log_levels));
   levels.read = [](const std::string& key, const YAML::Node& node, C* config) {
@@ -27,6 +42,9 @@ std::vector<ConfigKey> LogKeys() {
       ChoiceKey("log_format", At(&C::log_format), {"text", "json"})
           .Flag("--log-format")
           .Says("One line an event, as text for people or as JSON for programs."),
+      TraceKey().Says(
+          "Share of the messages with results, signals or pages for each of which the log gets a "
+          "line that says how long each part of its way took. 0: none, 1: all."),
       TextKey("audit_log", At(&C::audit_log))
           .Says("File of everything that an admin has changed or was refused, one line of JSON "
                 "each. Empty is `audit.jsonl` in `data_dir`."),

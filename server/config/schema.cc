@@ -61,6 +61,7 @@ Json TypeOf(const ConfigKey& key) {
     case KeyType::kInteger:
       return Number(key, "integer");
     case KeyType::kNumber:
+    case KeyType::kShare:
       return Number(key, "number");
     case KeyType::kSpan:
       return Span();
@@ -92,6 +93,7 @@ Json DefaultOf(const ConfigKey& key) {
     case KeyType::kFlag:
     case KeyType::kInteger:
     case KeyType::kNumber:
+    case KeyType::kShare:
       return Json::parse(text);
     case KeyType::kNames: {
       Json names = Json::array();

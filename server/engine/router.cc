@@ -39,7 +39,8 @@ Router::Router(std::vector<Shard*> shards) : shards_(std::move(shards)) {
   for (const Shard* shard : shards_) CHECK(shard != nullptr);
 }
 
-bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done) {
+bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
+                    const std::shared_ptr<BatchTrace>& trace) {
   CHECK(done, "somebody is told of the replies");
   std::vector<EventBatch> batches(shards_.size());
   std::vector<std::vector<size_t>> places(shards_.size());
@@ -55,6 +56,7 @@ bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vec
                                                   .replies = std::vector<Reply>(events.size()),
                                                   .done = std::move(done)});
   bool go_on = true;
+  if (trace != nullptr) trace->Send();
   for (size_t shard = 0; shard < shards_.size(); ++shard) {
     if (places[shard].empty()) continue;
     batches[shard].done = [gather, place = places[shard]](std::vector<Reply> replies) {
@@ -63,6 +65,7 @@ bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vec
       for (size_t i = 0; i < place.size(); ++i) gather->replies[place[i]] = std::move(replies[i]);
       gather->Finish();
     };
+    batches[shard].trace = trace;
     const PushOutcome outcome = shards_[shard]->Submit(std::move(batches[shard]));
     go_on &= outcome == PushOutcome::kTaken;
     if (outcome == PushOutcome::kFull || outcome == PushOutcome::kClosed) {

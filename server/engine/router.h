@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "core/base/units.h"
 #include "core/schedule/event.h"
+#include "server/engine/batch_trace.h"
 #include "server/engine/routed_event.h"
 #include "server/engine/shard.h"
 
@@ -23,8 +25,10 @@ class Router {
 
   // Sends the events to their shards; `done` gets one reply for each, in their order, once all are
   // durable, on any thread, maybe before Submit returns. A shard that cannot take its part has it
-  // refused. Returns false when the producer should stop until `done` is called.
-  bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done);
+  // refused. Returns false when the producer should stop until `done` is called. What the shards
+  // take for their parts is in `trace` before, unless that is null.
+  bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
+              const std::shared_ptr<BatchTrace>& trace = nullptr);
 
   // One event that the server needs done itself, whatever the load. `done` is not called when the
   // server is stopping.

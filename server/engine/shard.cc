@@ -62,9 +62,14 @@ struct Shard::Turn {
     size_t first = 0;
     size_t count = 0;
     std::function<void(std::vector<Reply>)> done;  // unset: nobody waits
+    std::shared_ptr<BatchTrace> trace;
   };
-  void Add(std::vector<Event> more, std::function<void(std::vector<Reply>)> done) {
-    runs.push_back({.first = events.size(), .count = more.size(), .done = std::move(done)});
+  void Add(std::vector<Event> more, std::function<void(std::vector<Reply>)> done,
+           std::shared_ptr<BatchTrace> trace = nullptr) {
+    runs.push_back({.first = events.size(),
+                    .count = more.size(),
+                    .done = std::move(done),
+                    .trace = std::move(trace)});
     std::move(more.begin(), more.end(), std::back_inserter(events));
   }
 
@@ -90,6 +95,7 @@ struct Shard::Turn {
   size_t own = 0;                      // the last events are the shard's own, so many
   std::vector<PageNumber> filed_anew;  // without an event
   bool stirred = false;                // something other than a pick happened
+  TurnTimes times;
   Transaction txn;
 };
 
@@ -210,11 +216,14 @@ void Shard::AcceptWaiting(Turn& turn) {
 void Shard::RunTurn(Turn& turn) {
   // Of a turn that was looked ahead to, and that this one comes before.
   if (ahead_ != nullptr) ahead_->ForgetRead();
+  turn.times.begun = turn.now;
   const Status read = ReadPages(turn, 0, nullptr);
+  turn.times.read = clock_.Now();
   if (!failure_.ok() || !read.ok()) {
     Refuse(turn, failure_.ok() ? read : failure_);
   } else {
     StepAll(turn);
+    turn.times.stepped = clock_.Now();
     CommitAndInstall(turn);
   }
   for (const QuarantineNews& news : state_.TakeQuarantineNews()) observer_.OnQuarantine(news);
@@ -258,7 +267,7 @@ void Shard::KeepOwnEvents(const Turn& turn) {
 void Shard::Accept(Request& request, Turn& turn) {
   if (auto* batch = std::get_if<EventBatch>(&request)) {
     turn.stirred = true;
-    turn.Add(std::move(batch->events), std::move(batch->done));
+    turn.Add(std::move(batch->events), std::move(batch->done), std::move(batch->trace));
   } else if (auto* bid = std::get_if<BidRequest>(&request)) {
     AcceptBid(*bid);
     ++turn.bids;
@@ -356,10 +365,12 @@ void Shard::CommitAndInstall(Turn& turn) {
       return;
     }
   }
+  turn.times.committed = clock_.Now();
   const LeaseTallies tallies = TallyLeases(state_, turn.txn, generation_);
   state_.Install(turn.txn);
   if (!tallies.empty()) observer_.OnLeases(tallies);
   PublishGroups();
+  turn.times.installed = clock_.Now();
 }
 
 Status Shard::Commit(const Changes& changes, const Turn& turn) {
@@ -441,6 +452,12 @@ void Shard::Answer(Turn& turn) {
   CHECK(turn.replies.size() == turn.events.size());
   for (Turn::Run& run : turn.runs) {
     if (!run.done) continue;
+    if (run.trace != nullptr && !turn.times.installed.is_none()) {
+      run.trace->Add({.shard = index_,
+                      .events = run.count,
+                      .turn_events = turn.events.size(),
+                      .times = turn.times});
+    }
     const auto first = turn.replies.begin() + static_cast<ptrdiff_t>(run.first);
     run.done({std::make_move_iterator(first),
               std::make_move_iterator(first + static_cast<ptrdiff_t>(run.count))});

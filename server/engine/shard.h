@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,6 +22,7 @@
 #include "server/base/mailbox.h"
 #include "server/base/reaper.h"
 #include "server/base/system_clock.h"
+#include "server/engine/batch_trace.h"
 #include "server/engine/bids.h"
 #include "server/engine/committer.h"
 #include "server/engine/epochs.h"
@@ -36,6 +38,7 @@ namespace freshet {
 struct EventBatch {
   std::vector<Event> events;
   std::function<void(std::vector<Reply>)> done;  // called once, on the shard's thread
+  std::shared_ptr<BatchTrace> trace;             // null: nobody asks how long it takes
 };
 
 // What an assignment is to be, before there is a page for it.

@@ -1,0 +1,17 @@
+// What became of the items of a batch, as numbers.
+#ifndef FRESHET_SERVER_API_BATCH_COUNTS_H_
+#define FRESHET_SERVER_API_BATCH_COUNTS_H_
+
+#include <cstdint>
+
+namespace freshet {
+
+// Value type, thread-compatible.
+struct BatchCounts {
+  uint64_t refused = 0;
+  uint64_t unrefused = 0;  // applied, duplicate, stale, observed only
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_BATCH_COUNTS_H_
