@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Looks at what deploys Freshet, without deploying it: usage: check.sh dockerfile|compose|kubernetes|unit|configs BIN_DIR
+# Looks at what deploys Freshet, without deploying it: usage: check.sh dockerfile|compose|kubernetes|unit|configs|versions BIN_DIR
 # Exit code 77: what it is looked at with is not here, and no package registry answers.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -63,7 +63,22 @@ check_configs() {
   done
 }
 
+# All that is shipped is of one version, which the programs are built with.
+check_versions() {
+  local version
+  version=$(sed -nE 's/^project\(freshet VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+  tools/release/versions.sh "$version"
+  [[ $("$bin/freshetd" --version) == "freshetd $version"* ]] || { "$bin/freshetd" --version && exit 1; }
+  # It sees one that was forgotten.
+  mkdir -p "$scratch/tools/release" "$scratch/clients/python"
+  cp -r tools/release/versions.sh "$scratch/tools/release/"
+  cp -r CMakeLists.txt Dockerfile deploy "$scratch/" && cp clients/python/pyproject.toml "$scratch/clients/python/"
+  sed -i "s/newTag: .*/newTag: 9.9.9/" "$scratch/deploy/k8s/kustomization.yaml"
+  ! "$scratch/tools/release/versions.sh" "$version" >"$scratch/said" || { echo 'a version that was forgotten is not seen' && exit 1; }
+  [[ $(cat "$scratch/said") == 'deploy/k8s/kustomization.yaml says that this is 9.9.9' ]] || { cat "$scratch/said" && exit 1; }
+}
+
 case ${1:-} in
-  dockerfile | compose | kubernetes | unit | configs) "check_$1" ;;
-  *) echo 'usage: check.sh dockerfile|compose|kubernetes|unit|configs [BIN_DIR]' >&2 && exit 2 ;;
+  dockerfile | compose | kubernetes | unit | configs | versions) "check_$1" ;;
+  *) echo 'usage: check.sh dockerfile|compose|kubernetes|unit|configs|versions [BIN_DIR]' >&2 && exit 2 ;;
 esac

@@ -53,10 +53,7 @@ notes() { awk -v "version=$version" '/^## / { here = $2 == version; next } here'
 
 check_state() {
   local declared dated
-  declared=$(sed -nE 's/^project\(freshet VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
-  [[ $declared == "$version" ]] || fail "CMakeLists.txt says that this is $declared"
-  declared=$(sed -nE 's/^version = "(.*)"$/\1/p' clients/python/pyproject.toml)
-  [[ $declared == "$version" ]] || fail "clients/python/pyproject.toml says that this is $declared"
+  declared=$(tools/release/versions.sh "$version") || fail "$declared"
   grep -q "^## $version\b" CHANGELOG.md || fail "CHANGELOG.md has no section '## $version'"
   [[ -n $(notes | tr -d '[:space:]') ]] || fail "CHANGELOG.md says nothing of $version"
   dated=$(grep -E "^## $version \([0-9]{4}-[0-9]{2}-[0-9]{2}\)$" CHANGELOG.md || true)
