@@ -149,16 +149,32 @@ test("a pause, a policy and the settings of a host", async () => {
   await page.goto(`${server.url}/#hosts?contains=host7`);
   await page.getByRole("button", { name: "Settings of host7.test" }).click();
   await page.getByLabel("Delay between assignments, seconds").fill("12.5");
+  await page.getByLabel("Crawls at most").fill("500");
+  await page.getByLabel("in any span of, hours").fill("12");
+  await page.getByLabel("Hours of the day, UTC").fill("22:00-06:00");
   await page.getByLabel("Block for, hours").fill("2");
   await page.getByRole("button", { name: "Save…" }).click();
   await page.getByRole("dialog").getByText("Blocked for 2.0 h from now").waitFor();
+  await page.getByRole("dialog").getByText("Crawls at most: any number becomes 500 in 12.0 h").waitFor();
+  await page.getByRole("dialog").getByText("Hours: always becomes 22:00-06:00").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Change" }).click();
   await page.getByText(/blocked, ends in/).waitFor();
-  assert.match(await server.cli(["host", "host7.test"]), /12\.5/);
+  const told = await server.cli(["host", "host7.test"]);
+  assert.match(told, /12\.5/);
+  assert.match(told, /500/);
+  assert.match(told, /22:00-06:00/);
+  // What is no span of hours is refused in words, and changes nothing.
+  await page.getByRole("button", { name: "Settings of host7.test" }).click();
+  await page.getByLabel("Hours of the day, UTC").fill("25:00-26:00");
+  await page.getByRole("button", { name: "Save…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Change" }).click();
+  await page.getByText(/hours: /).waitFor();
+  assert.match(await server.cli(["host", "host7.test"]), /22:00-06:00/);
+  await page.keyboard.press("Escape");
   await page.getByLabel("State").selectOption("blocked");
   await page.getByText("1 host shown").waitFor();
   await assertAccessible(page);
-  assertQuiet(page);
+  assertQuiet(page, /status of 400/);
   await page.context().close();
 });
 

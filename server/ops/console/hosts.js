@@ -34,6 +34,10 @@ function stateOf(host, now) {
   return parts.join("; ");
 }
 
+const ALL_DAY = "00:00-24:00";
+const hoursOf = host => !host.hours || host.hours === ALL_DAY ? "always" : host.hours;
+const capText = cap => cap.count > 0 ? `${number(cap.count)} in ${span(cap.per)}` : "any number";
+
 export class Hosts {
   constructor(parameters) {
     this.contains = el("input", { id: "host-name", type: "search", maxlength: 253, autocomplete: "off", spellcheck: "false", placeholder: "a part of the name" });
@@ -82,17 +86,20 @@ export class Hosts {
 
   edit(host) {
     const allowed = may("AdminService.SetHostPoliteness");
-    const field = (id, name, value, note) => {
-      const input = el("input", { id, type: "number", min: 0, step: "any", disabled: !allowed });
+    const field = (id, name, value, note, kind = { type: "number", min: 0, step: "any" }) => {
+      const input = el("input", { id, ...kind, disabled: !allowed });
       input.value = value;
       return [el("div", { class: "field" }, el("label", { for: id }, name), input, note ? el("span", { class: "soft" }, note) : null), input];
     };
     const [delayField, delay] = field("delay", "Delay between assignments, seconds", durationOf(host.min_delay) ?? 0);
     const [flightField, flight] = field("flight", "Fetches at a time", host.max_in_flight, "0: any number");
     const [intervalField, interval] = field("interval", "Between crawls of a page, seconds", durationOf(host.min_page_interval) ?? 0);
+    const [capField, cap] = field("cap", "Crawls at most", host.max_crawls?.count ?? 0, "0: no maximum");
+    const [perField, per] = field("per", "in any span of, hours", (durationOf(host.max_crawls?.per) ?? 86400) / 3600);
+    const [hoursField, hours] = field("hours", "Hours of the day, UTC", hoursOf(host), "22:00-06:00, or always", { type: "text", maxlength: 200, autocomplete: "off", spellcheck: "false" });
     const [blockField, block] = field("block", "Block for, hours", "", "empty: as it is; 0: lift the block");
-    replace(this.editor, el("form", { class: "card editor", onsubmit: event => { event.preventDefault(); this.save(host, { delay, flight, interval, block }); } },
-      el("h3", {}, `Politeness of ${host.host}`), el("div", { class: "search" }, delayField, flightField, intervalField, blockField),
+    replace(this.editor, el("form", { class: "card editor", onsubmit: event => { event.preventDefault(); this.save(host, { delay, flight, interval, cap, per, hours, block }); } },
+      el("h3", {}, `Politeness of ${host.host}`), el("div", { class: "search" }, delayField, flightField, intervalField, capField, perField, hoursField, blockField),
       el("p", { class: "buttons left" }, el("button", { class: "main", disabled: !allowed }, "Save…"),
         el("button", { type: "button", disabled: !allowed, onclick: () => this.reset(host) }, "Take away all that is set…"),
         el("button", { type: "button", onclick: () => replace(this.editor) }, "Close"),
@@ -111,6 +118,17 @@ export class Hosts {
     set("min_delay", durationOf(host.min_delay) ?? 0, inputs.delay.value, `${inputs.delay.value}s`, "Delay", span);
     set("max_in_flight", host.max_in_flight, inputs.flight.value, Number(inputs.flight.value), "Fetches at a time", number);
     set("min_page_interval", durationOf(host.min_page_interval) ?? 0, inputs.interval.value, `${inputs.interval.value}s`, "Between crawls of a page", span);
+    const before = { count: host.max_crawls?.count ?? 0, per: durationOf(host.max_crawls?.per) ?? 86400 };
+    const now = { count: Number(inputs.cap.value || before.count), per: Number(inputs.per.value) * 3600 || before.per };
+    if (now.count !== before.count || (now.count > 0 && now.per !== before.per)) {
+      body.max_crawls = now.count > 0 ? { count: now.count, per: `${now.per}s` } : { count: 0 };
+      lines.push(`Crawls at most: ${capText(before)} becomes ${capText(now)}`);
+    }
+    const hours = inputs.hours.value.trim();
+    if (hours !== "" && hours !== hoursOf(host)) {
+      body.hours = hours;
+      lines.push(`Hours: ${hoursOf(host)} becomes ${hours}`);
+    }
     if (inputs.block.value !== "") {
       const hours = Number(inputs.block.value);
       // An instant that has passed lifts a block.
