@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "core/base/check.h"
+#include "core/base/safe_text.h"
 #include "nlohmann/json.hpp"
 #include "server/logs/log_text.h"
 #include "spdlog/spdlog.h"

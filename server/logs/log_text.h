@@ -17,14 +17,8 @@ namespace freshet {
 // Of one line, before escapes.
 inline constexpr size_t kMaxLogLineBytes = 8192;
 
-// The text as one line of valid UTF-8: control characters, also those of C1, separators of lines
-// and marks that turn the direction of writing become \n, \t, \x1b or \u202e, bytes that are no
-// UTF-8 \xff. A backslash stays as it is: logs are for people. Texts over `most` bytes are cut, and
-// end by how many there were.
+// SafeText, of which texts over `most` bytes are cut, and end by how many there were.
 [[nodiscard]] std::string LogText(std::string_view text, size_t most = kMaxLogLineBytes);
-
-// At most `most` bytes of it, cut before a character, not within one; what was cut ends by "...".
-[[nodiscard]] std::string CutText(std::string_view text, size_t most);
 
 // "2026-01-02T03:04:05.000006Z".
 [[nodiscard]] std::string TimeText(Instant at);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 
+#include "core/base/safe_text.h"
 #include "nlohmann/json.hpp"
 #include "server/logs/log_text.h"
 #include "spdlog/sinks/sink.h"

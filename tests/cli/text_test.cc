@@ -176,7 +176,17 @@ TEST(TableTest, ShowsValuesForPeople) {
   EXPECT_EQ(ShowNumber(0.000123456), "0.0001235");
   EXPECT_EQ(ShowBytes(1536), "1.5 KiB");
   EXPECT_EQ(ShowShare(0.9312), "93.1%");
-  EXPECT_EQ(ShowText("a\x1b[2Jb\n"), "a\\x1b[2Jb\\x0a");
+  EXPECT_EQ(ShowText("a\x1b[2Jb\n"), "a\\x1b[2Jb\\n");
+  // What some terminals take for the begin of a sequence, and what turns the direction.
+  EXPECT_EQ(ShowText("a\u009b2Jb\u202ec\xff"), "a\\u009b2Jb\\u202ec\\xff");
+}
+
+TEST(TableTest, CutsNamesThatNobodyCouldRead) {
+  EXPECT_EQ(ShowName("http://a.test/1"), "http://a.test/1");
+  const std::string shown = ShowName("http://a.test/" + std::string(1 << 20, 'z'));
+  EXPECT_LE(shown.size(), 210U);
+  EXPECT_THAT(shown, testing::StartsWith("http://a.test/zzz"));
+  EXPECT_LE(ShowName(std::string(1 << 20, '\x1b')).size(), 210U);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/time/time.h"
+#include "core/base/safe_text.h"
 #include "tools/cli/display.h"
 
 namespace freshet::cli {
@@ -20,6 +21,8 @@ constexpr std::string_view kBetween = "  ";
 constexpr size_t kNarrow = 10;
 constexpr size_t kNarrowLast = 32;
 constexpr size_t kNarrowest = 8;
+// Of the name of an item in a line that is about it.
+constexpr size_t kNameShown = 200;
 
 // What is cut of a cell: not what URLs, and redirects of them, differ in.
 std::string Cut(const std::string& cell, size_t width) {
@@ -143,17 +146,12 @@ std::string ShowEnum(std::string_view name, std::string_view prefix) {
   return text;
 }
 
-std::string ShowText(std::string_view text) {
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      shown += fmt::format("\\x{:02x}", byte);
-    } else {
-      shown += c;
-    }
-  }
-  return shown;
+std::string ShowText(std::string_view text) { return SafeText(text); }
+
+std::string ShowName(std::string_view text) {
+  // What is longer is not all looked at: an escaped byte is shown as up to four.
+  const bool fits = text.size() <= 2 * kNameShown;
+  return CutMiddle(ShowText(fits ? text : text.substr(0, 2 * kNameShown)), kNameShown);
 }
 
 }  // namespace freshet::cli

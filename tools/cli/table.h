@@ -70,9 +70,10 @@ class Table {
 [[nodiscard]] std::string ShowBytes(uint64_t bytes);
 // The name of an enum's value without its prefix, in lower case with spaces.
 [[nodiscard]] std::string ShowEnum(std::string_view name, std::string_view prefix);
-// Text of others for a terminal: control characters are escaped, so that it can neither move the
-// cursor nor break a table.
+// Text of others for a terminal (SafeText): it can neither move the cursor nor break a table.
 [[nodiscard]] std::string ShowText(std::string_view text);
+// The same of what an item is called, cut to what a person can look at: a URL may have megabytes.
+[[nodiscard]] std::string ShowName(std::string_view text);
 
 }  // namespace freshet::cli
 

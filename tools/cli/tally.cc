@@ -34,7 +34,7 @@ void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& st
     return;
   }
   for (const std::string& note : status.notes()) {
-    progress_.Print(fmt::format("freshet: row {}: {}: {}", row, ShowText(name), ShowText(note)));
+    progress_.Print(fmt::format("freshet: row {}: {}: {}", row, ShowName(name), ShowText(note)));
   }
   switch (status.outcome()) {
     case v1::ITEM_OUTCOME_APPLIED:
@@ -53,7 +53,7 @@ void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& st
     default:
       ++refused_;
       const v1::ItemError& error = status.error();
-      progress_.Print(fmt::format("freshet: row {}: {}: {}{}{}", row, ShowText(name), error.field(),
+      progress_.Print(fmt::format("freshet: row {}: {}: {}{}{}", row, ShowName(name), error.field(),
                                   error.field().empty() ? "" : ": ", ShowText(error.reason())));
   }
   if (session_.json()) {

@@ -86,7 +86,9 @@ TEST(ConsoleRoutes, AllHaveARule) {
     ASSERT_NE(rule, nullptr) << route.path;
     EXPECT_NE(rule->roles, 0) << route.path;
     // What changes anything is open to nobody.
-    if (route.post) EXPECT_EQ(rule->open_as, "") << route.path;
+    if (route.post) {
+      EXPECT_EQ(rule->open_as, "") << route.path;
+    }
   }
 }
 
