@@ -3,12 +3,15 @@
 
 Each file (or standard input) has one page a line: a URL, or URL and importance separated by a tab or a space, or a JSON
 object with the fields of PageSpec that the client knows (`url`, `importance`, `crawl_id`, ...; spans in seconds, times
-in ISO 8601). Files that end in .gz are unpacked. Refused lines are listed on standard error; then the exit code is 1.
+in ISO 8601); or, under a header that begins with `url`, those fields as columns separated by tabs, of which others than
+these are left out, as `freshet export --format tsv` writes them. Files that end in .gz are unpacked. Refused lines are
+listed on standard error; then the exit code is 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import gzip
 import json
 import sys
@@ -23,13 +26,28 @@ from freshet import Page
 EVERY = 5.0
 
 
-def page_of(line: str, crawl_id: str) -> Page:
+SETTINGS = {field.name for field in dataclasses.fields(Page)}
+
+
+def row_of(line: str, columns: list[str]) -> dict[str, Any]:
+    """What a line of a table says of a page; empty cells say nothing."""
+    cells = {name: cell for name, cell in zip(columns, line.split("\t"), strict=False) if cell and name in SETTINGS}
+    fields: dict[str, Any] = dict(cells)
+    for name in ("importance", "known_change_rate_per_day"):
+        if name in cells:
+            fields[name] = float(cells[name])
+    if "complete_signals" in cells:
+        fields["complete_signals"] = cells["complete_signals"].lower() in ("true", "1")
+    return fields
+
+
+def page_of(line: str, crawl_id: str, columns: list[str]) -> Page:
     """Raises ValueError for a line that is no page."""
-    if line.startswith("{"):
-        fields: dict[str, Any] = json.loads(line)
+    if line.startswith("{") or columns:
+        fields: dict[str, Any] = row_of(line, columns) if columns else json.loads(line)
         for name in ("min_interval", "max_interval"):
             if name in fields:
-                fields[name] = timedelta(seconds=float(fields[name]))
+                fields[name] = timedelta(seconds=float(str(fields[name]).removesuffix("s")))
         for name in ("not_before", "last_crawl_time"):
             if name in fields:
                 fields[name] = datetime.fromisoformat(fields[name].replace("Z", "+00:00"))
@@ -56,12 +74,16 @@ class Loader:
         next_word = time.monotonic() + EVERY
         for name in names:
             with self._open(name) as lines:
+                columns: list[str] = []
                 for number, raw in enumerate(lines, 1):
                     line = raw.decode("utf-8", "replace").strip()
                     if not line or line.startswith("#"):
                         continue
+                    if number == 1 and line.split("\t")[0] == "url":
+                        columns = line.split("\t")
+                        continue
                     try:
-                        yield page_of(line, self._crawl_id)
+                        yield page_of(line, self._crawl_id, columns)
                         self.read += 1
                     except ValueError as error:
                         self.malformed += 1
@@ -85,8 +107,12 @@ def main() -> int:
     options = parser.parse_args()
     loader = Loader(options.crawl_id)
     start = time.monotonic()
-    with freshet.Ingester(options.server) as ingester:
-        summary = ingester.upsert(loader.pages(options.files), reset_unset_settings=options.reset)
+    try:
+        with freshet.Ingester(options.server) as ingester:
+            summary = ingester.upsert(loader.pages(options.files), reset_unset_settings=options.reset)
+    except (OSError, freshet.FreshetError) as error:
+        print(f"{sys.argv[0]}: {error}", file=sys.stderr)
+        return 2
     seconds = time.monotonic() - start
     for refusal in summary.refusals:
         print(f"refused: {refusal.item}: {refusal.field}: {refusal.reason}", file=sys.stderr)

@@ -136,7 +136,7 @@ def poll(client: httpx.Client, ingester: freshet.Ingester, options: argparse.Nam
         print(f"refused: {refusal.item}: {refusal.reason}", file=sys.stderr)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sitemaps", nargs="+", metavar="URL", help="sitemap or index of sitemaps")
     parser.add_argument("--server", help="address, or several by commas (FRESHET_SERVER, else 127.0.0.1:7071)")
@@ -147,16 +147,22 @@ def main() -> None:
     parser.add_argument("--agent", default="freshet-example/1.0", help="User-Agent, with a way to reach you")
     options = parser.parse_args()
     state = State(options.state)
-    with (
-        httpx.Client(headers={"User-Agent": options.agent}, follow_redirects=True, trust_env=False) as client,
-        freshet.Ingester(options.server) as ingester,
-    ):
-        while True:
-            poll(client, ingester, options, state)
-            if options.every is None:
-                return
-            time.sleep(options.every)
+    try:
+        with (
+            httpx.Client(headers={"User-Agent": options.agent}, follow_redirects=True, trust_env=False) as client,
+            freshet.Ingester(options.server) as ingester,
+        ):
+            while True:
+                poll(client, ingester, options, state)
+                if options.every is None:
+                    return 0
+                time.sleep(options.every)
+    except freshet.FreshetError as error:
+        print(f"{sys.argv[0]}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,6 +5,8 @@
 answers, and `freshet.v1` has the messages and stubs of the API itself.
 """
 
+from importlib import metadata
+
 from freshet import aio
 from freshet._acks import Refusal, Summary
 from freshet._session import WorkerStatistics
@@ -15,6 +17,11 @@ from freshet.ingester import Ingester
 from freshet.target import Target
 from freshet.types import Assignment, Outcome, Page, Result, Signal
 from freshet.worker import Worker
+
+try:
+    __version__ = metadata.version("freshet")
+except metadata.PackageNotFoundError:  # used from a clone, without being installed
+    __version__ = "unknown"
 
 __all__ = [
     "Admin",

@@ -78,7 +78,24 @@ def test_a_bulk_load_names_what_is_wrong_and_takes_the_rest(server: Server, tmp_
         packed.write("\n".join(lines))
     assert "4 pages taken" in run(server, "bulk_load.py", str(tmp_path / "pages.gz"), code=1)
     assert "1 pages taken" in run(server, "bulk_load.py", "--crawl-id", "shop", input="https://example.org/a\n")
+    run(server, "bulk_load.py", str(tmp_path / "none.tsv"), code=2)
     with freshet.Admin(server.address) as admin:
         weights = {page.url[-1]: page.importance for page in admin.pages(crawl_id="DEFAULT")}
         assert weights == {"a": 1, "b": 2.5, "c": 7, "d": 3}
         assert admin.page("https://example.org/d").page.min_interval.seconds == 3600
+
+
+def test_a_bulk_load_reads_what_an_export_wrote(server: Server, tmp_path: Path) -> None:
+    table = tmp_path / "pages.tsv"
+    table.write_text(
+        "url\tcrawl_id\timportance\tmin_interval\tlast_crawl_time\toutcome\tetag\n"
+        "https://example.org/a\tnews\t2.5\t3600s\t2026-01-02T03:04:05.678901Z\tchanged\t\"x\"\n"
+        "https://example.org/b\t\t\t\t\t\t\n"
+        "https://example.org/c\tnews\tmany\t\t\t\t\n"
+    )
+    said = run(server, "bulk_load.py", "--crawl-id", "shop", str(table), code=1)
+    assert "2 pages taken" in said
+    with freshet.Admin(server.address) as admin:
+        page = admin.page("https://example.org/a", crawl_id="news").page
+        assert (page.importance, page.min_interval.seconds, page.last_crawl_time.seconds) == (2.5, 3600, 1767323045)
+        assert admin.page("https://example.org/b", crawl_id="shop").page.importance == 1

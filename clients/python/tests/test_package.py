@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -29,7 +30,7 @@ def test_pip_builds_it_offline(tmp_path: Path) -> None:
     subprocess.run(command, check=True, capture_output=True)
     assert (installed / "freshet/py.typed").exists()
     assert (installed / "freshet/v1/scheduler_pb2.pyi").exists()
-    program = "import freshet, freshet.http; print(freshet.__file__, freshet.Outcome.CHANGED.name)"
+    program = "import freshet, freshet.http; print(freshet.__file__, freshet.Outcome.CHANGED.name, freshet.__version__)"
     run = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
@@ -37,7 +38,9 @@ def test_pip_builds_it_offline(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert run.stdout.split() == [str(installed / "freshet/__init__.py"), "CHANGED"], run.stderr
+    version = re.search(r'^version = "(.+)"', (PACKAGE / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version is not None
+    assert run.stdout.split() == [str(installed / "freshet/__init__.py"), "CHANGED", version[1]], run.stderr
 
 
 def test_what_a_user_sees_is_documented() -> None:

@@ -78,7 +78,9 @@ def test_the_digest_of_what_matters_decides(tmp_path: Path) -> None:
         try:
             site.wait_for(lambda requests: len(requests) >= 1)
         finally:
-            stop_spider(spider, tmp_path)
+            log = stop_spider(spider, tmp_path)
+        assert "DEBUG" in log
+        assert "[_cygrpc]" not in log, "gRPC fills the log"
         with freshet.Admin(server.address) as admin:
             import hashlib
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from scrapy.settings import BaseSettings
 
 # Outside of all others: it sees what is left of an answer when redirects and robots.txt have had their say.
@@ -12,6 +14,10 @@ class Addon:
     """Settings of the project win over those of the add-on, but for SCHEDULER, which is what it is about."""
 
     def update_settings(self, settings: BaseSettings) -> None:
+        # Scrapy logs at DEBUG unless told otherwise, and gRPC's binding says several times a page which loop it runs in.
+        grpc_logger = logging.getLogger("grpc._cython.cygrpc")
+        if grpc_logger.level == logging.NOTSET:
+            grpc_logger.setLevel(logging.INFO)
         settings.set("SCHEDULER", "freshet.scrapy.FreshetScheduler", "addon")
         middlewares = settings["DOWNLOADER_MIDDLEWARES"]
         middlewares.setdefault("freshet.scrapy.FreshetMiddleware", MIDDLEWARE_ORDER)
