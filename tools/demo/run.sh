@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What `./dev run` does once everything is built: starts freshetd on a store of its own, plays the real history of a
-# site's pages against it, and lets it serve until Ctrl-C. `--help` lists the options.
+# site's pages against it, and lets it serve until Ctrl-C. `--help` lists the options. With FRESHET_OPTIONS_ONLY set it
+# looks at its options and does nothing else.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 bin=${FRESHET_BIN:-$root/build/release/bin}
@@ -55,6 +56,15 @@ parse_options() {
       --run-dir) run_dir=$(from_caller "$2") ;;
     esac
     shift 2
+  done
+}
+
+# What freshet-demo would refuse as well, but can be told before it is built.
+check_options() {
+  local i
+  [[ -r $history && ! -d $history ]] || fail "--history: $history cannot be read" 2
+  for ((i = 0; i < ${#prepare[@]}; i += 2)); do
+    [[ ${prepare[i + 1]} =~ ^[0-9.]+(e[0-9]+)?$ ]] || fail "${prepare[i]}: '${prepare[i + 1]}' is no number" 2
   done
 }
 
@@ -175,6 +185,8 @@ ask_how() {
 
 main() {
   parse_options "$@"
+  check_options
+  [[ -z ${FRESHET_OPTIONS_ONLY:-} ]] || exit 0
   lock_run_dir
   await_earlier_server
   prepare_run
