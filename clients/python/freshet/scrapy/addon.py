@@ -14,7 +14,7 @@ class Addon:
     """Settings of the project win over those of the add-on, but for SCHEDULER, which is what it is about."""
 
     def update_settings(self, settings: BaseSettings) -> None:
-        # Scrapy logs at DEBUG unless told otherwise, and gRPC's binding says several times a page which loop it runs in.
+        # Scrapy logs at DEBUG unless told otherwise, where gRPC says several times a page which loop it runs in.
         grpc_logger = logging.getLogger("grpc._cython.cygrpc")
         if grpc_logger.level == logging.NOTSET:
             grpc_logger.setLevel(logging.INFO)
