@@ -89,7 +89,7 @@ def test_a_bulk_load_reads_what_an_export_wrote(server: Server, tmp_path: Path) 
     table = tmp_path / "pages.tsv"
     table.write_text(
         "url\tcrawl_id\timportance\tmin_interval\tlast_crawl_time\toutcome\tetag\n"
-        "https://example.org/a\tnews\t2.5\t3600s\t2026-01-02T03:04:05.678901Z\tchanged\t\"x\"\n"
+        'https://example.org/a\tnews\t2.5\t3600s\t2026-01-02T03:04:05.678901Z\tchanged\t"x"\n'
         "https://example.org/b\t\t\t\t\t\t\n"
         "https://example.org/c\tnews\tmany\t\t\t\t\n"
     )
