@@ -33,13 +33,16 @@ export class Sources {
   }
 }
 
+// 0 stands for what is not known: something was learned, but not of this source's share of the changes.
+const recallOf = trust => trust?.recall ? percent(trust.recall) : "–";
+
 function card(source, verdict) {
   const heading = el("h3", {}, source.source, " ", el("span", { class: `chip ${GRADES[verdict?.grade] ?? ""}` }, verdict?.grade ?? "unproven"));
   const silent = Number(source.signals) === 0 && !verdict;
   const text = silent ? "It has sent nothing since the start of the server." : verdict?.words ?? "Too early to judge: none of the pages that it signalled was crawled since, or no epoch has ended since then.";
   return el("section", { class: "card" }, heading, el("p", {}, text),
     el("dl", { class: "facts" }, ...[["Signals since the start", number(source.signals)], ["Precision", verdict ? `${percent(verdict.precision)} (95%: ${percent(verdict.precision_low)} to ${percent(verdict.precision_high)})` : "–"],
-      ["Recall", verdict?.recall ? percent(verdict.recall) : "–"], ["Learned from", verdict ? `${number(verdict.signals)} signals` : "–"]]
+      ["Recall", recallOf(verdict)], ["Learned from", verdict ? `${number(verdict.signals)} signals` : "–"]]
       .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))));
 }
 
@@ -51,6 +54,6 @@ function quarantine(hosts) {
 
 function byHost(hosts) {
   return table("Trust by host", [{ name: "Source" }, { name: "Host" }, { name: "Signals", num: true }, { name: "Precision", num: true }, { name: "Recall", num: true }],
-    hosts.slice(0, 50).map(one => [one.source, one.host, number(one.signals), `${percent(one.precision?.value)} (${percent(one.precision?.low)} to ${percent(one.precision?.high)})`, percent(one.recall)]),
+    hosts.slice(0, 50).map(one => [one.source, one.host, number(one.signals), `${percent(one.precision?.value)} (${percent(one.precision?.low)} to ${percent(one.precision?.high)})`, recallOf(one)]),
     "Nothing was learned of single hosts yet.");
 }
