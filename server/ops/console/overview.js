@@ -68,7 +68,7 @@ export class Overview {
 
   draw(overview) {
     if (!overview || overview.state === "starting") return;
-    replace(this.hints, overview.state === "failed" ? [] : hints(overview));
+    replace(this.hints, overview.state === "failed" ? [] : hints(overview, this.history.mean("unused_late", 60) ?? 0));
     replace(this.tiles, this.tilesOf(overview));
     if (performance.now() < (this.listsDue ?? 0)) return;
     this.listsDue = performance.now() + 2000;
@@ -115,8 +115,11 @@ export class Overview {
   leave() { for (const chart of [...this.charts, this.notes, this.freshNotes]) chart.destroy(); }
 }
 
-// What to do next, where something is missing.
-function hints(overview) {
+// Of the crawl rate, over a minute: from here on it is said that the server is late.
+const LATE = 0.1;
+
+// What to do next, where something is missing; `late` is how many ticks a second the server misses.
+function hints(overview, late) {
   const out = [];
   if (overview.pages === 0) {
     out.push(el("div", { class: "card hint" }, el("h3", {}, "There are no pages yet"),
@@ -127,6 +130,11 @@ function hints(overview) {
     out.push(el("div", { class: "card hint" }, el("h3", {}, "No worker is connected"),
       el("p", {}, "Nothing is crawled until one asks for pages: a crawler by its client, or by hand"),
       el("pre", {}, "freshet next 10")));
+  }
+  if (!out.length && overview.crawl_rate > 0 && late > LATE * overview.crawl_rate) {
+    out.push(el("div", { class: "card hint" }, el("h3", {}, "The server is late"),
+      el("p", {}, `In the last minute it missed ${percent(Math.min(1, late / overview.crawl_rate))} of the crawl rate: the processor or the disk is too slow for it. `
+        + "Is something else using them? How long do commits take (Shards, below)? At high rates a larger pacing.max_lateness helps.")));
   }
   return out;
 }
