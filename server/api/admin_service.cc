@@ -1,5 +1,7 @@
 #include "server/api/admin_service.h"
 
+#include <google/protobuf/struct.pb.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -264,40 +266,48 @@ void SetPolitenessDefaults(
 
 // --- Pausing
 
+// For the audit log: the answers say what was before, and not why.
+google::protobuf::Struct PauseState(const ServerContext& context) {
+  const std::optional<std::string> pause = context.dispatcher.pause();
+  google::protobuf::Struct state;
+  auto& fields = *state.mutable_fields();
+  fields["paused"].set_bool_value(pause.has_value());
+  if (pause && !pause->empty()) fields["reason"].set_string_value(*pause);
+  return state;
+}
+
+// Pauses for a reason, or goes on without one; whether assignments were paused before.
 template <typename Call>
-void SetPauseBefore(const ServerContext& context, Call* call) {
-  call->SetBefore([&context] {
-    v1::PauseResponse before;
-    before.set_was_paused(context.dispatcher.pause().has_value());
-    return before;
-  });
+bool ChangePause(const ServerContext& context, Call* call, bool paused, std::string reason) {
+  call->SetBefore([&context] { return PauseState(context); });
+  const bool was_paused = context.dispatcher.SetPaused(paused, std::move(reason));
+  call->SetAfter([&context] { return PauseState(context); });
+  return was_paused;
 }
 
 void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseResponse>* call) {
   const std::string reason = call->request().reason();
   const Status valid = ValidateText("reason", reason, limits::kMaxPauseReasonBytes);
   if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
-  SetPauseBefore(context, call);
   const auto change = [reason](Settings* settings) {
     settings->paused = true;
     settings->pause_reason = reason;
   };
   context.settings.Change(change, [&context, call, reason](Reply reply) {
     if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
-    call->response()->set_was_paused(context.dispatcher.SetPaused(true, reason));
+    call->response()->set_was_paused(ChangePause(context, call, true, reason));
     call->Answer(grpc::Status::OK);
   });
 }
 
 void Resume(const ServerContext& context, UnaryCall<v1::ResumeRequest, v1::ResumeResponse>* call) {
-  SetPauseBefore(context, call);
   const auto change = [](Settings* settings) {
     settings->paused = false;
     settings->pause_reason.clear();
   };
   context.settings.Change(change, [&context, call](Reply reply) {
     if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
-    call->response()->set_was_paused(context.dispatcher.SetPaused(false, {}));
+    call->response()->set_was_paused(ChangePause(context, call, false, {}));
     call->Answer(grpc::Status::OK);
   });
 }

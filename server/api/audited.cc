@@ -55,7 +55,11 @@ void AuditRefusals(Authoriser& authoriser, AuditLog& log) {
 void CallAudit::Finish(const grpc::Status& status, const google::protobuf::Message& response,
                        std::function<void()> done) {
   entry_.outcome = AuditOutcome(status);
-  if (status.ok()) entry_.after = AuditText(response, true);
+  if (!status.ok()) {
+    entry_.after.clear();
+  } else if (entry_.after.empty()) {
+    entry_.after = AuditText(response, true);
+  }
   const auto written = [done = std::move(done)](const Status&) { done(); };
   if (limited_ || !status.ok()) {
     log_.AppendLimited(std::move(entry_), written);

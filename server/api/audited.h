@@ -36,6 +36,8 @@ class CallAudit {
   }
   // What held before the call changed it.
   void SetBefore(std::string json) { entry_.before = std::move(json); }
+  // What holds after it, where that is not what it answers.
+  void SetAfter(std::string json) { entry_.after = std::move(json); }
   // `done` is called once the entry is on the disk, or cannot be: on another thread.
   void Finish(const grpc::Status& status, const google::protobuf::Message& response,
               std::function<void()> done);

@@ -83,6 +83,11 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   void SetBefore(const Of& of) {
     if (audit_) audit_->SetBefore(AuditText(of(), true));
   }
+  // What holds after it, where the response does not say.
+  template <typename Of>
+  void SetAfter(const Of& of) {
+    if (audit_) audit_->SetAfter(AuditText(of(), true));
+  }
   [[nodiscard]] bool audited() const { return audit_.has_value(); }
   [[nodiscard]] const std::string& request_id() const { return request_id_; }
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }

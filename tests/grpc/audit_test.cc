@@ -89,7 +89,11 @@ TEST(Audit, EveryKindOfChangeSaysWhatHeldBefore) {
   const std::vector<AuditEntry> entries = EntriesOf(server);
   ASSERT_THAT(entries, SizeIs(6));
   EXPECT_THAT(entries[0].outcome, HasSubstr("INVALID_ARGUMENT: reason"));
-  EXPECT_THAT(entries[2].before, HasSubstr("\"wasPaused\":true"));
+  EXPECT_THAT(entries[1].before, HasSubstr("\"paused\":false"));
+  EXPECT_THAT(entries[1].after, HasSubstr("\"paused\":true"));
+  EXPECT_THAT(entries[1].after, HasSubstr("\"reason\":\"maintenance\""));
+  EXPECT_THAT(entries[2].before, HasSubstr("\"paused\":true"));
+  EXPECT_THAT(entries[2].after, HasSubstr("\"paused\":false"));
   EXPECT_THAT(entries[3].before, HasSubstr("host1.test"));
   EXPECT_THAT(entries[3].after, HasSubstr("\"minDelay\":\"7s\""));
   EXPECT_THAT(entries[4].request, HasSubstr("\"maxPages\":\"100\""));
