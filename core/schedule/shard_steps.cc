@@ -451,11 +451,11 @@ Reply ShardState::Impl::Step(const SignalChange& event, Instant now, Transaction
 
 double ShardState::Impl::AssignedValue(const PageRecord& page, const LeasePage& event) const {
   const std::optional<PageId> id = pages.Find(page.number);
-  const PagesOut::Out* picked = id ? out.Find(*id) : nullptr;
-  if (picked == nullptr || !picked->planned || std::isinf(event.value)) return event.value;
+  const PagesOut::Out* page_out = id ? out.Find(*id) : nullptr;
+  if (page_out == nullptr || !page_out->planned || std::isinf(event.value)) return event.value;
   PageState state = page.state;
   estimator.Advance(state, event.at);
-  return DecidingValue(EntryOf(*id, page.spec, state, picked->host), event.at);
+  return DecidingValue(EntryOf(*id, page.spec, state, page_out->host), event.at);
 }
 
 Reply ShardState::Impl::Step(const LeasePage& event, Instant, Transaction& txn) {

@@ -18,9 +18,18 @@ std::string AboutHowLong(double seconds) {
   return fmt::format("{:.3g} days", seconds / 86400);
 }
 
-std::string InHow(Instant at, Instant now) {
-  return fmt::format("{:.3f} s to go", (at - now).seconds());
+// To the millisecond where that can be waited for, else two units.
+std::string ToGo(double seconds) {
+  if (seconds < 120) return fmt::format("{:.3f} s to go", seconds);
+  const double minutes = std::round(seconds / 60);
+  if (minutes < 120) return fmt::format("{:.0f} min to go", minutes);
+  const double hours = std::floor(minutes / 60);
+  if (hours < 48) return fmt::format("{:.0f} h {:.0f} min to go", hours, minutes - hours * 60);
+  const double days = std::floor(hours / 24);
+  return fmt::format("{:.0f} d {:.0f} h to go", days, hours - days * 24);
 }
+
+std::string InHow(Instant at, Instant now) { return ToGo((at - now).seconds()); }
 
 std::string GoneText(const PageRecord& page) {
   if (page.detail.last_outcome != CrawlOutcome::kMoved) return "the last crawl found it gone";
@@ -80,26 +89,24 @@ std::string WhyHostWaits(const Explanation& explanation, Instant now) {
   const DayHours& hours = terms.hours.value;
   // It would be free before, and they have not begun.
   if (!hours.always() && !hours.Has(explanation.host_free - Duration::Micros(1))) {
-    return fmt::format("its host is crawled within the hours {} alone: {:.3f} s to go",
-                       DayHoursText(hours), left);
+    return fmt::format("its host is crawled within the hours {} alone: {}", DayHoursText(hours),
+                       ToGo(left));
   }
   const CrawlCap& cap = terms.max_crawls.value;
   if (CapAllows(cap, host.recent_crawls, 0, {}) == explanation.host_free) {
-    return fmt::format(
-        "its host has had {} crawls within {:g} s, which is its most: {:.3f} s to go", cap.count,
-        cap.per.seconds(), left);
+    return fmt::format("its host has had {} crawls within {:g} s, which is its most: {}", cap.count,
+                       cap.per.seconds(), ToGo(left));
   }
   if (host.blocked_until < explanation.host_free) {
-    return fmt::format("the delay between two crawls of its host has not passed: {:.3f} s to go",
-                       left);
+    return fmt::format("the delay between two crawls of its host has not passed: {}", ToGo(left));
   }
   if (explanation.host_throttles > 0) {
     return fmt::format(
         "its host has answered that it is fetched too often, or cannot answer now ({} in a row): "
-        "{:.3f} s to go",
-        explanation.host_throttles, left);
+        "{}",
+        explanation.host_throttles, ToGo(left));
   }
-  return fmt::format("its host is blocked, by Retry-After or an operator: {:.3f} s to go", left);
+  return fmt::format("its host is blocked, by Retry-After or an operator: {}", ToGo(left));
 }
 
 // What else a page waits for whose host waits longer, or nobody knows how long.
@@ -165,12 +172,12 @@ std::string Why(const PageRecord& page, const Explanation& explanation, bool pla
 
 }  // namespace
 
-Instant ShardState::Impl::ReachesPrice(const IndexEntry& entry, double price, Instant now) const {
+Instant ShardState::Impl::ReachesPrice(const IndexEntry& entry, double goal, Instant now) const {
   const ValueParameters value = ValueOf(entry);
   const double exponent = ExponentAt(entry, value, now);
-  if (CrawlValue(value, exponent) >= price) return now;
+  if (CrawlValue(value, exponent) >= goal) return now;
   // What is below the price reaches it later, be it by less than the clock counts.
-  const Duration wait = Duration::FromSeconds(TimeToReach(value, exponent, price));
+  const Duration wait = Duration::FromSeconds(TimeToReach(value, exponent, goal));
   return now + std::max(wait, Duration::Micros(1));
 }
 

@@ -71,6 +71,23 @@ TEST_F(ExplanationTest, TheWaitThatEndsLastIsSaid) {
   EXPECT_THAT(explain("a", 6).why, HasSubstr("55.000 s to go"));
 }
 
+TEST_F(ExplanationTest, LongWaitsAreSaidInUnitsThatSuitThem) {
+  ShardOptions options;
+  options.politeness = {.max_in_flight = 1, .min_page_interval = Duration::Seconds(5 * 86400)};
+  MemoryShard shard(options);
+  shard.Apply(Upsert("a", 1), At(0));
+  const auto first = shard.Next(At(0), kLease, "w");
+  ASSERT_TRUE(first);
+  shard.Apply(Result(*first, CrawlOutcome::kUnchanged, At(0)), At(0));
+  const auto why = [&](double at) {
+    return shard.state().Explain(*shard.Find(Key("a")), At(at)).why;
+  };
+  EXPECT_THAT(why(3 * 3600), HasSubstr(": 4 d 21 h to go"));
+  EXPECT_THAT(why(4 * 86400 - 30 * 60), HasSubstr(": 24 h 30 min to go"));
+  EXPECT_THAT(why(5 * 86400 - 600), HasSubstr(": 10 min to go"));
+  EXPECT_THAT(why(5 * 86400 - 119), HasSubstr(": 119.000 s to go"));
+}
+
 // A page that was never crawled is worth its importance over its change rate, and signals are
 // evidence of changes. They do not make it worth less for all that, whenever they come.
 TEST_F(ExplanationTest, ASignalLowersNoPageThatWasNeverCrawled) {
