@@ -440,6 +440,16 @@ TEST(SignalTest, SaysHowLargeAPollOfSeveralMessagesIs) {
   for (const auto& part : server.ingest.signals.requests) EXPECT_EQ(part.poll_id(), 1U);
 }
 
+TEST(UpsertTest, OfSeveralFilesTheOneWithAMalformedRowIsNamed) {
+  FakeServer server;
+  const TempFile good("http://a.test/\n");
+  const TempFile bad("http://b.test/\nhttp://c.test/ many\n");
+  const Outcome several = server.Run({"upsert", good.path(), bad.path()});
+  EXPECT_EQ(several.code, kBadUsage);
+  EXPECT_THAT(several.err, HasSubstr("freshet: " + bad.path() + ": row 2: importance: 'many'"));
+  EXPECT_THAT(server.Run({"upsert", bad.path()}).err, HasSubstr("freshet: row 2: importance"));
+}
+
 TEST(SignalTest, SendsSinglePingsAsBundles) {
   FakeServer server;
   EXPECT_EQ(
@@ -465,7 +475,7 @@ TEST(SignalTest, ReadsASitemapAsOnePoll) {
     const TempFile file(text);
     const Outcome run = server.Run({"signal", "--sitemap", file.path()});
     EXPECT_EQ(run.code, kAccepted) << run.err;
-    EXPECT_THAT(run.err, HasSubstr("1 entries without lastmod"));
+    EXPECT_THAT(run.err, HasSubstr("1 entry without lastmod"));
     ASSERT_EQ(server.ingest.signals.requests.size(), 1U);
     const auto& signals = server.ingest.signals.requests[0].signals();
     ASSERT_EQ(signals.size(), 3);
@@ -648,7 +658,7 @@ TEST(AdminTest, ShowsWhyAHostIsLeftAlone) {
   FakeServer server;
   EXPECT_EQ(
       server.Run({"host", "a.test"}).out,
-      "a.test: 1 s between crawls, 1 min 0 s of a page, 0 of 1 in flight (defaults), blocked until "
+      "a.test: 1 s between crawls, 1 min of a page, 0 of 1 in flight (defaults), blocked until "
       "2026-03-01 10:00:00Z, answered 3 times in a row that it is fetched too often, last at "
       "2026-03-01 09:58:20Z\n");
   EXPECT_THAT(
@@ -661,8 +671,8 @@ TEST(AdminTest, ShowsWhyAHostIsLeftAlone) {
 TEST(AdminTest, ShowsAndSetsThePolitenessOfAllHosts) {
   FakeServer server;
   EXPECT_EQ(server.Run({"politeness"}).out,
-            "1 s between crawls of a host, 1 min 0 s of a page, any number of a host in flight\n"
-            "configured: 1 s between crawls of a host, 1 min 0 s of a page, at most 1 of a host in "
+            "1 s between crawls of a host, 1 min of a page, any number of a host in flight\n"
+            "configured: 1 s between crawls of a host, 1 min of a page, at most 1 of a host in "
             "flight\n");
   EXPECT_EQ(server.Run({"politeness", "--min-delay", "2s", "--max-in-flight", "0"}).code,
             kAccepted);
@@ -713,8 +723,8 @@ TEST(HostText, SaysWhereTermsComeFrom) {
   host.mutable_group()->mutable_min_delay()->set_seconds(1);
   host.set_customised(true);
   EXPECT_EQ(ShowHost(host),
-            "a.test: 10 s between crawls, 1 min 0 s of a page, 0 of 1 in flight, 7 of at most "
-            "1,000 crawls in 1 d 0 h, within the hours 22:00-06:00\n"
+            "a.test: 10 s between crawls, 1 min of a page, 0 of 1 in flight, 7 of at most "
+            "1,000 crawls in 1 d, within the hours 22:00-06:00\n"
             "from between crawls: its robots.txt, in flight: rule shops, of a page: default, most "
             "crawls: set for the host, hours: set for crawl ids\n"
             "group shops: 1 s between crawls, any in flight\n"

@@ -54,6 +54,18 @@ TEST(ListOutputTest, SaysThatItIsComplete) {
   EXPECT_EQ(run.err, "1,001 pages, complete\n");
 }
 
+TEST(ComplaintTest, NamesWhatIsWrongOnce) {
+  const FakeServer server;
+  EXPECT_EQ(server.Run({"upsrt", "http://a.test/"}).err,
+            "freshet: 'upsrt' is no command (see --help)\n");
+  EXPECT_EQ(server.Run({}).err, "freshet: no command (see --help)\n");
+  EXPECT_THAT(server.Run({"--timeout"}).err, HasSubstr("--timeout"));
+  EXPECT_THAT(server.Run({"import", "/none.tsv"}).err,
+              HasSubstr("freshet: /none.tsv: No such file or directory\n"));
+  EXPECT_THAT(server.Run({"signal", "--sitemap", "/none.xml"}).err,
+              HasSubstr("freshet: /none.xml: No such file or directory\n"));
+}
+
 TEST(ListOutputTest, ThatEndsEarlyIsAnError) {
   FakeServer server;
   server.pages.list = {Part(3, "abc")};

@@ -167,10 +167,31 @@ TEST(TableTest, FitsATerminal) {
   EXPECT_THAT(whole.str(), testing::HasSubstr(std::string(500, 'u')));
 }
 
+TEST(TableTest, CutsTimesToTheMinuteOrTheDay) {
+  const auto first = [](size_t columns) {
+    std::ostringstream out;
+    Table table(out, {{"last crawl"}, {"url"}}, columns);
+    table.Add({"2024-05-17 08:30:01Z", "https://a.test/" + std::string(60, 'u')});
+    table.Flush();
+    const std::string text = out.str();
+    const std::string row = text.substr(text.find('\n') + 1);
+    return row.substr(0, row.find("  "));
+  };
+  EXPECT_EQ(first(120), "2024-05-17 08:30:01Z");
+  EXPECT_EQ(first(32 + 2 + 17), "2024-05-17 08:30");
+  EXPECT_EQ(first(32 + 2 + 11), "2024-05-17");
+  EXPECT_EQ(first(32 + 2 + 10), "2024-05-17");
+}
+
 TEST(TableTest, ShowsValuesForPeople) {
+  EXPECT_EQ(ShowCounted(1, "page"), "1 page");
+  EXPECT_EQ(ShowCounted(0, "page"), "0 pages");
+  EXPECT_EQ(ShowCounted(1234, "entry", "entries"), "1,234 entries");
   google::protobuf::Duration duration;
   duration.set_seconds(93'784);
   EXPECT_EQ(ShowDuration(duration), "1 d 2 h");
+  duration.set_seconds(3600);
+  EXPECT_EQ(ShowDuration(duration), "1 h");
   EXPECT_EQ(ShowCount(1'234'567), "1,234,567");
   EXPECT_EQ(ShowCount(123), "123");
   EXPECT_EQ(ShowNumber(0.000123456), "0.0001235");

@@ -308,8 +308,8 @@ ExitCode SignalSitemaps(Session& session, SignalOptions options) {
   for (const Sitemap& sitemap : *sitemaps) {
     const SitemapCounts counts = SendSitemap(sitemap, options, since, uploader, unreadable);
     if (counts.undated + counts.old > 0) {
-      progress.Print(fmt::format("freshet: {}: {} entries without lastmod, {} before --since",
-                                 sitemap.path, counts.undated, counts.old));
+      progress.Print(fmt::format("freshet: {}: {} without lastmod, {} before --since", sitemap.path,
+                                 ShowCounted(counts.undated, "entry", "entries"), counts.old));
     }
   }
   const grpc::Status status = uploader.Finish();

@@ -103,7 +103,7 @@ ByteSource::~ByteSource() {
 absl::StatusOr<std::unique_ptr<ByteSource>> ByteSource::Open(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
-    return absl::NotFoundError(fmt::format("{}: {}", path, std::strerror(errno)));
+    return absl::NotFoundError(std::strerror(errno));
   }
   return std::unique_ptr<ByteSource>(new ByteSource(descriptor, true));
 }

@@ -63,9 +63,9 @@ void Progress::Show(double seconds) {
   const uint64_t done = done_.load(std::memory_order_relaxed);
   const std::string count = done == 0
                                 ? ""
-                                : fmt::format(" {}, {}/s", ShowCount(done),
+                                : fmt::format(": {}, {}/s", ShowCount(done),
                                               ShowNumber(static_cast<double>(done) / seconds));
-  const std::string text = fmt::format("{}:{} ({:.0f} s)", what_, count, seconds);
+  const std::string text = fmt::format("{}{} ({:.0f} s)", what_, count, seconds);
   if (style_.terminal) {
     *style_.out << kEraseLine << text << std::flush;
     shown_ = true;

@@ -204,6 +204,7 @@ class ArgumentRows : public RowSource {
     while (true) {
       if (file_) {
         absl::StatusOr<bool> more = file_->Next(row);
+        if (!more.ok() && arguments_.size() > 1) return OfFile(more.status());
         if (!more.ok() || *more) return more;
         file_.reset();
       }
@@ -213,7 +214,10 @@ class ArgumentRows : public RowSource {
         file_ = ReadRows(ByteSource::FromDescriptor(input_), format_);
       } else if (!names_item_(argument) && std::filesystem::is_regular_file(argument)) {
         absl::StatusOr<std::unique_ptr<ByteSource>> bytes = ByteSource::Open(argument);
-        if (!bytes.ok()) return bytes.status();
+        if (!bytes.ok()) {
+          return absl::NotFoundError(
+              fmt::format("{}: {}", argument, std::string(bytes.status().message())));
+        }
         const bool csv = argument.ends_with(".csv") || argument.ends_with(".csv.gz");
         file_ = std::make_unique<TextRows>(*std::move(bytes), format_, csv);
       } else {
@@ -226,6 +230,11 @@ class ArgumentRows : public RowSource {
   [[nodiscard]] bool WouldWait() const override { return file_ && file_->WouldWait(); }
 
  private:
+  // Rows are counted in each file anew.
+  [[nodiscard]] absl::Status OfFile(const absl::Status& status) const {
+    return {status.code(),
+            fmt::format("{}: {}", arguments_[next_ - 1], std::string(status.message()))};
+  }
   absl::StatusOr<bool> TakeItem(Row* row) {
     if (!names_item_(arguments_[next_]) && !NamesLease(arguments_[next_])) {
       return absl::InvalidArgumentError(

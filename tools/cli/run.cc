@@ -1,5 +1,7 @@
 #include "tools/cli/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,6 +12,7 @@
 #include "tools/cli/config_file.h"
 #include "tools/cli/examples.h"
 #include "tools/cli/parse.h"
+#include "tools/cli/table.h"
 
 namespace freshet::cli {
 namespace {
@@ -62,6 +65,16 @@ ExitCode FinishOutput(const Io& io, ExitCode code) {
   return kOutputLost;
 }
 
+// CLI11 looks for a command before it looks at what stands in its place.
+std::string Complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const bool no_command = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (!no_command || !app.get_subcommands().empty()) return error.what();
+  for (const std::string& word : app.remaining()) {
+    if (!word.starts_with('-')) return fmt::format("'{}' is no command", ShowName(word));
+  }
+  return "no command";
+}
+
 }  // namespace
 
 ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
@@ -103,10 +116,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
       app.exit(error, *io.out, *io.err);  // help and version
       return FinishOutput(io, kAccepted);
     }
-    // Without a command CLI11 does not look at what stands in its place.
-    const bool no_command = app.get_subcommands().empty();
-    *io.err << "freshet: " << (no_command ? "no command, or an unknown one" : error.what())
-            << " (see --help)\n";
+    *io.err << "freshet: " << Complaint(app, error) << " (see --help)\n";
     return kBadUsage;
   } catch (const std::exception& error) {
     *io.err << "freshet: " << error.what() << '\n';

@@ -24,8 +24,28 @@ constexpr size_t kNarrowest = 8;
 // Of the name of an item in a line that is about it.
 constexpr size_t kNameShown = 200;
 
-// What is cut of a cell: not what URLs, and redirects of them, differ in.
+// Lengths of 2024-05-17 08:30:01Z, 2024-05-17 08:30 and 2024-05-17.
+constexpr size_t kTime = 20;
+constexpr size_t kMinute = 16;
+constexpr size_t kDay = 10;
+
+bool IsTime(const std::string& cell) {
+  return cell.size() == kTime && cell[4] == '-' && cell[kDay] == ' ' && cell[13] == ':' &&
+         cell.back() == 'Z';
+}
+
+// The second where there is any of it.
+std::string TwoUnits(int64_t first, std::string_view unit, int64_t second,
+                     std::string_view lesser) {
+  const std::string text = fmt::format("{} {}", first, unit);
+  return second == 0 ? text : fmt::format("{} {} {}", text, second, lesser);
+}
+
+// What is cut of a cell: not what URLs, and redirects of them, differ in, and not half of a day.
 std::string Cut(const std::string& cell, size_t width) {
+  if (IsTime(cell) && width >= kDay && width < kTime) {
+    return cell.substr(0, width < kMinute ? kDay : kMinute);
+  }
   const bool url = cell.find("://") != std::string::npos;
   return url ? CutMiddle(cell, width) : CutEnd(cell, width);
 }
@@ -107,9 +127,9 @@ std::string ShowDuration(const google::protobuf::Duration& duration) {
   if (seconds < 0) return "-" + ShowNumber(-exact) + " s";
   if (exact > 0 && exact < 1) return ShowNumber(exact * 1e3) + " ms";
   if (seconds < 60) return ShowNumber(exact) + " s";
-  if (seconds < 3600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
-  if (seconds < 86400) return fmt::format("{} h {} min", seconds / 3600, seconds % 3600 / 60);
-  return fmt::format("{} d {} h", seconds / 86400, seconds % 86400 / 3600);
+  if (seconds < 3600) return TwoUnits(seconds / 60, "min", seconds % 60, "s");
+  if (seconds < 86400) return TwoUnits(seconds / 3600, "h", seconds % 3600 / 60, "min");
+  return TwoUnits(seconds / 86400, "d", seconds % 86400 / 3600, "h");
 }
 
 std::string ShowNumber(double value) {
@@ -121,6 +141,12 @@ std::string ShowCount(uint64_t value) {
   std::string digits = std::to_string(value);
   for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
   return digits;
+}
+
+std::string ShowCounted(uint64_t count, std::string_view one, std::string_view many) {
+  if (count == 1) return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", ShowCount(count), one)
+                      : fmt::format("{} {}", ShowCount(count), many);
 }
 
 std::string ShowLimit(uint64_t limit) { return limit == 0 ? "any" : ShowCount(limit); }

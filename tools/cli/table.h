@@ -18,7 +18,8 @@ namespace freshet::cli {
 // ones: long tables come out in parts that line up.
 //
 // On a terminal of `columns` cells no line is longer: text columns are narrowed, the widest first,
-// and what does not fit them is cut with an ellipsis, URLs in the middle. Numbers are never cut; a
+// and what does not fit them is cut with an ellipsis, URLs in the middle; of a time, the day and
+// where there is room the minute are left. Numbers are never cut; a
 // terminal that has no room for them wraps. 0 columns: nothing is cut. Owner thread only.
 class Table {
  public:
@@ -56,12 +57,15 @@ class Table {
 
 // 2024-05-17 08:30:01Z; `-` if unset, which callers say by `present`.
 [[nodiscard]] std::string ShowTime(const google::protobuf::Timestamp& time, bool present = true);
-// 3 d 4 h, 5 min 2 s, 1.25 s: two units at most.
+// 3 d 4 h, 5 min 2 s, 1 h, 1.25 s: two units at most.
 [[nodiscard]] std::string ShowDuration(const google::protobuf::Duration& duration);
 // Four significant digits; whole numbers up to a million in full.
 [[nodiscard]] std::string ShowNumber(double value);
 // 1,234,567.
 [[nodiscard]] std::string ShowCount(uint64_t value);
+// 1 page, 1,234 pages; `many` where that is not `one` and an s.
+[[nodiscard]] std::string ShowCounted(uint64_t count, std::string_view one,
+                                      std::string_view many = {});
 // The count, or `any` for 0, which stands for no limit.
 [[nodiscard]] std::string ShowLimit(uint64_t limit);
 // 93.1%.

@@ -69,11 +69,12 @@ std::string ShowSettings(const v1::CrawlSettings& settings) {
 
 std::string ShowCrawl(const v1::Crawl& crawl) {
   std::string text = fmt::format(
-      "{}: {}\n{} pages of {} hosts, {} out; since the start {} assignments, {} crawls, {} found "
+      "{}: {}\n{} of {}, {} out; since the start {}, {}, {} found "
       "changed, {} failed, {} gone, {} forbidden by robots.txt",
-      ShowText(crawl.crawl_id()), ShowSettings(crawl.settings()), ShowCount(crawl.pages()),
-      ShowCount(crawl.hosts()), ShowCount(crawl.out()), ShowCount(crawl.assignments()),
-      ShowCount(crawl.crawls()), ShowCount(crawl.changes()), ShowCount(crawl.errors()),
+      ShowText(crawl.crawl_id()), ShowSettings(crawl.settings()),
+      ShowCounted(crawl.pages(), "page"), ShowCounted(crawl.hosts(), "host"),
+      ShowCount(crawl.out()), ShowCounted(crawl.assignments(), "assignment"),
+      ShowCounted(crawl.crawls(), "crawl"), ShowCount(crawl.changes()), ShowCount(crawl.errors()),
       ShowCount(crawl.gone()), ShowCount(crawl.robots_denied()));
   const bool by_dates = crawl.frontier_mode() == v1::FRONTIER_MODE_DATES;
   if (!by_dates && crawl.settings().frontier_mode() == v1::FRONTIER_MODE_UNSPECIFIED) {
@@ -262,9 +263,10 @@ ExitCode DeleteHost(Session& session, const std::string& host) {
   const ExitCode code = Fetch(session, &Admin::DeleteHost, request, &response);
   if (code != kAccepted) return code;
   session.out() << (session.json() ? ToJsonLine(response.host_state())
-                                   : fmt::format("{}: being deleted, {} pages are left",
+                                   : fmt::format("{}: being deleted, {} {} left",
                                                  ShowText(response.host_state().host()),
-                                                 ShowCount(response.host_state().pages())))
+                                                 ShowCounted(response.host_state().pages(), "page"),
+                                                 response.host_state().pages() == 1 ? "is" : "are"))
                 << '\n';
   return kAccepted;
 }

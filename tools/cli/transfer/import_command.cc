@@ -234,18 +234,18 @@ class ImportRun {
       return;
     }
     session_.out() << fmt::format(
-        "{} {} {}, {} refused; with {} crawls and {} signals", ShowCount(counts.pages),
-        counts.pages == 1 ? "page" : "pages", command_.dry_run ? "would be imported" : "imported",
-        ShowCount(counts.refused), ShowCount(counts.results), ShowCount(counts.signals));
+        "{} {}, {} refused; with {} and {}", ShowCounted(counts.pages, "page"),
+        command_.dry_run ? "would be imported" : "imported", ShowCount(counts.refused),
+        ShowCounted(counts.results, "crawl"), ShowCounted(counts.signals, "signal"));
     if (counts.incomplete > 0) {
       session_.out() << fmt::format(", {} more refused", ShowCount(counts.incomplete));
     }
     session_.out() << '\n';
     if (counts.histories_left_out > 0) {
       session_.Note(
-          fmt::format("{} pages without the crawls before the last: signals that came "
+          fmt::format("{} without the crawls before the last: signals that came "
                       "between them cannot be imported",
-                      ShowCount(counts.histories_left_out)));
+                      ShowCounted(counts.histories_left_out, "page")));
     }
   }
 
