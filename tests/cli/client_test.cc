@@ -443,11 +443,12 @@ TEST(SignalTest, SaysHowLargeAPollOfSeveralMessagesIs) {
 TEST(UpsertTest, OfSeveralFilesTheOneWithAMalformedRowIsNamed) {
   FakeServer server;
   const TempFile good("http://a.test/\n");
-  const TempFile bad("http://b.test/\nhttp://c.test/ many\n");
+  const TempFile bad("{\"url\": \"http://b.test/\"}\n{\"nonsense\": 1}\n");
   const Outcome several = server.Run({"upsert", good.path(), bad.path()});
   EXPECT_EQ(several.code, kBadUsage);
-  EXPECT_THAT(several.err, HasSubstr("freshet: " + bad.path() + ": row 2: importance: 'many'"));
-  EXPECT_THAT(server.Run({"upsert", bad.path()}).err, HasSubstr("freshet: row 2: importance"));
+  EXPECT_THAT(several.err,
+              HasSubstr("freshet: " + bad.path() + ": row 2: unknown field 'nonsense'"));
+  EXPECT_THAT(server.Run({"upsert", bad.path()}).err, HasSubstr("freshet: row 2: unknown field"));
 }
 
 TEST(SignalTest, SendsSinglePingsAsBundles) {
