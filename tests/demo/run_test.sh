@@ -116,6 +116,12 @@ explains_what_is_wrong() {
   "${run[@]}" --run-dir "$scratch/d" --bogus >"$scratch/out" 2>&1 || code=$?
   ((code == 2)) || fail "exit code $code for an unknown option"
   has "unknown option '--bogus'"
+  code=0
+  FRESHET_OPTIONS_ONLY=1 "${run[@]}" --run-dir "$scratch/d" --seconds soon >"$scratch/out" 2>&1 || code=$?
+  ((code == 2)) || fail "exit code $code for seconds that are no number"
+  has "--seconds: 'soon' is no number"
+  FRESHET_OPTIONS_ONLY=1 "${run[@]}" --run-dir "$scratch/none" --seconds 5 >"$scratch/out" 2>&1 || fail "exit code $? for good options"
+  [[ ! -e $scratch/none ]] || fail 'looking at options writes something'
   # Any port that is taken will do: the next run gets the one that this run serves on.
   start_and_watch --run-dir "$scratch/d" --seconds 20
   local taken

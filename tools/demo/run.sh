@@ -62,6 +62,7 @@ parse_options() {
 # What freshet-demo would refuse as well, but can be told before it is built.
 check_options() {
   local i
+  [[ -e $history ]] || fail "--history: $history: No such file or directory" 2
   [[ -r $history && ! -d $history ]] || fail "--history: $history cannot be read" 2
   for ((i = 0; i < ${#prepare[@]}; i += 2)); do
     [[ ${prepare[i + 1]} =~ ^[0-9.]+(e[0-9]+)?$ ]] || fail "${prepare[i]}: '${prepare[i + 1]}' is no number" 2
