@@ -101,5 +101,10 @@ def _pause(error: types_pb2.ItemError) -> float:
 
 
 def _refusal(item: str, error: types_pb2.ItemError) -> Refusal:
-    code = types_pb2.ErrorCode.Name(error.code).removeprefix("ERROR_CODE_")
-    return Refusal(item=item, code=code, field=error.field, reason=error.reason)
+    return Refusal(item=item, code=_code(error.code), field=error.field, reason=error.reason)
+
+
+def _code(number: int) -> str:
+    """A later server may have codes that have no name here."""
+    known = types_pb2.ErrorCode.DESCRIPTOR.values_by_number.get(number)
+    return str(number) if known is None else known.name.removeprefix("ERROR_CODE_")

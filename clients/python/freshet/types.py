@@ -184,7 +184,11 @@ def to_duration(span: timedelta) -> Duration:
 
 
 def from_duration(message: Duration) -> timedelta:
-    return timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
+    """Spans that timedelta cannot hold are its longest ones."""
+    try:
+        return timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
+    except OverflowError:
+        return timedelta.max if message.seconds > 0 else timedelta.min
 
 
 def _sendable(text: str) -> str:

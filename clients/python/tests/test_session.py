@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 
 from freshet import Outcome, Result
 from freshet._session import Session
@@ -116,6 +117,21 @@ def test_a_result_refused_for_now_waits_as_long_as_the_server_says() -> None:
     assert reported(session.outgoing(14.9)) == []
     assert session.next_time(14.9) == 15
     assert reported(session.outgoing(15)) == [1]
+
+
+def test_what_a_later_server_says_stops_no_worker() -> None:
+    session = started()
+    session.incoming(assigned(1, 2), 0)
+    for _ in range(2):
+        assignment = session.take(0)
+        assert assignment is not None
+        session.report(assignment, Result(Outcome.UNCHANGED))
+    session.outgoing(0)
+    unknown = types_pb2.ItemError(code=99, reason="new")  # type: ignore[arg-type]
+    endless = types_pb2.ItemError(retryable=True, retry_after=Duration(seconds=10**17))
+    (refusal,) = session.incoming(acknowledged(1, 2, _0=unknown, _1=endless), 0)
+    assert (refusal.code, refusal.reason) == ("99", "new")
+    assert session.next_time(0) is not None, "it is sent again, if not soon"
 
 
 def test_a_lease_that_has_ended_is_not_begun() -> None:

@@ -6,6 +6,7 @@ import random
 from datetime import datetime, timedelta, timezone
 
 import pytest
+from google.protobuf.duration_pb2 import Duration
 
 from freshet import Backoff, Outcome, Page, Result, Target
 from freshet.types import from_duration, from_timestamp, to_duration, to_timestamp
@@ -22,6 +23,11 @@ def test_times_and_spans_come_back_as_they_went() -> None:
         assert from_duration(to_duration(span)) == span
     negative = to_duration(timedelta(milliseconds=-1500))
     assert (negative.seconds, negative.nanos) == (-1, -500_000_000)
+
+
+def test_spans_beyond_those_of_python_are_its_longest() -> None:
+    assert from_duration(Duration(seconds=10**17)) == timedelta.max
+    assert from_duration(Duration(seconds=-(10**17))) == timedelta.min
 
 
 def test_a_time_without_a_zone_is_refused() -> None:
