@@ -13,6 +13,8 @@ T = TypeVar("T")
 
 # Where the server says that an item may be sent again, but not when.
 _DEFAULT_PAUSE = 1.0
+# Whatever a server says: asking again costs little, and who waits for ever hears of nothing.
+_LONGEST_PAUSE = 300.0
 _REFUSALS_KEPT = 1_000
 
 
@@ -96,7 +98,7 @@ def judge(ack: types_pb2.BatchAck, items: Sequence[T], name: Callable[[T], str],
 
 def _pause(error: types_pb2.ItemError) -> float:
     if error.HasField("retry_after"):
-        return max(0.0, from_duration(error.retry_after).total_seconds())
+        return min(max(0.0, from_duration(error.retry_after).total_seconds()), _LONGEST_PAUSE)
     return _DEFAULT_PAUSE
 
 

@@ -131,7 +131,8 @@ def test_what_a_later_server_says_stops_no_worker() -> None:
     endless = types_pb2.ItemError(retryable=True, retry_after=Duration(seconds=10**17))
     (refusal,) = session.incoming(acknowledged(1, 2, _0=unknown, _1=endless), 0)
     assert (refusal.code, refusal.reason) == ("99", "new")
-    assert session.next_time(0) is not None, "it is sent again, if not soon"
+    assert reported(session.outgoing(299)) == []
+    assert reported(session.outgoing(300)) == [2], "it is sent again, if not soon"
 
 
 def test_a_lease_that_has_ended_is_not_begun() -> None:
