@@ -124,6 +124,12 @@ TEST_F(FetchTest, SizesHaveCaps) {
   const FetchResult headers = Get({.url = site_.url() + "/headers"});
   EXPECT_EQ(headers.outcome, Outcome::kRefused);
   EXPECT_EQ(headers.why, "more than 64 KiB of headers");
+  site_.PutAnswer("/header", [](const auto&, auto& response) {
+    response.set_header("X-A", std::string(1 << 20, 'a'));
+  });
+  const FetchResult header = Get({.url = site_.url() + "/header"});
+  EXPECT_EQ(header.outcome, Outcome::kRefused);
+  EXPECT_EQ(header.why, "more than 64 KiB of headers");
   site_.PutAnswer("/tag", [](const auto&, auto& response) {
     response.set_header("ETag", std::string(kMaxValidatorBytes + 1, 'a'));
   });

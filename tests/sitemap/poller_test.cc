@@ -368,6 +368,10 @@ TEST_F(PollerTest, FilesAreDocumentsToo) {
   EXPECT_THAT(Why(dir_ / "large.xml"), HasSubstr("larger than 50 MiB"));
 }
 
+TEST_F(PollerTest, AFileWithoutAnEndIsReadSoFar) {
+  EXPECT_THAT(Why("/dev/zero"), HasSubstr("it is no XML"));
+}
+
 TEST_F(PollerTest, AWatchedDocumentIsLeftUntilItIsDue) {
   site_.Put("/index",
             "<sitemapindex><sitemap><loc>" + site_.url() + "/map</loc></sitemap></sitemapindex>");

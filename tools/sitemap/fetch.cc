@@ -158,8 +158,11 @@ class Hop {
     auto& hop = *static_cast<Hop*>(self);
     hop.header_read_ += size;
     if (hop.header_read_ <= kMaxHeaderBytes) return size;
-    hop.refused_ = fmt::format("more than {} KiB of headers", kMaxHeaderBytes >> 10);
+    hop.refused_ = TooManyHeaders();
     return 0;
+  }
+  static std::string TooManyHeaders() {
+    return fmt::format("more than {} KiB of headers", kMaxHeaderBytes >> 10);
   }
 
   static int Progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
@@ -191,9 +194,11 @@ class Hop {
   }
 
   void Explain(CURLcode code, FetchResult* result) const {
-    if (!refused_.empty()) {
+    // So libcurl calls a single line of more than 100 KiB, which it gives to nobody.
+    const bool endless_line = code == CURLE_OUT_OF_MEMORY && read_ == 0;
+    if (!refused_.empty() || endless_line) {
       result->outcome = Outcome::kRefused;
-      result->why = refused_;
+      result->why = endless_line ? TooManyHeaders() : refused_;
     } else if (!broken_.empty()) {
       result->why = broken_;
     } else if (code == CURLE_ABORTED_BY_CALLBACK) {

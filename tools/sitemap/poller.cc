@@ -50,12 +50,12 @@ FetchResult ReadFile(const std::string& path, int input, Spool& body) {
     const absl::StatusOr<bool> more = bytes->Read(&part);
     status = more.status();
     if (!status.ok()) break;
-    if (!*more) {
+    // One byte too many is for who reads it to refuse. What follows may have no end.
+    if (!*more || body.size() > cli::kMaxFeedBytes) {
       result.outcome = Outcome::kFetched;
       return result;
     }
-    // One byte too many is for who reads it to refuse.
-    if (body.size() <= cli::kMaxFeedBytes) status = body.Append(part);
+    status = body.Append(part);
   }
   result.why = std::string(status.message());
   return result;
