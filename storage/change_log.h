@@ -1,0 +1,66 @@
+// Where the truth of a store lies when it is not the store's own log: partitions of rows, each
+// written by one owner at a time. What is appended is replicated; the local database is then a
+// cache of it (docs/decisions/0100-fleet-on-kafka.md).
+#ifndef FRESHET_STORAGE_CHANGE_LOG_H_
+#define FRESHET_STORAGE_CHANGE_LOG_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "storage/format.h"
+
+namespace freshet {
+
+// A row of the local database as it is there, its checksum included.
+struct LogRow {
+  storage::Family family = storage::Family::kMeta;
+  std::string_view key;
+  std::optional<std::string_view> value;  // unset: the row is removed
+};
+
+// Thread-safe, but for one partition at most one of Own, Append and Read runs at a time.
+class ChangeLog {
+ public:
+  // `next` is the offset to read on from once the row was taken in. A status that is not OK ends
+  // the reading and is returned.
+  using Visit = std::function<Status(const LogRow& row, uint64_t next)>;
+
+  virtual ~ChangeLog() = default;
+
+  [[nodiscard]] virtual uint32_t partitions() const = 0;
+
+  // Makes this process the one owner of the partition: whatever an earlier one has not finished is
+  // undone, and nothing that it appends from now on succeeds. Waits until the log answers.
+  // Cancelled: StopWaiting was called. Any other status: it cannot be owned.
+  [[nodiscard]] virtual Status Own(uint32_t partition) = 0;
+
+  // Appends all of `rows`, at least one, or nothing, and returns once they are replicated: the
+  // offset to which somebody who takes them in is complete. Waits as long as the log is away, since
+  // only the log knows whether they are in it. Precondition: Own.
+  //
+  // ResourceExhausted: nothing was appended; the next call may succeed. Any other status is final
+  // and is that of every later call, Unavailable where another process owns the partition now;
+  // then whether they were appended is known to who reads the partition.
+  [[nodiscard]] virtual StatusOr<uint64_t> Append(uint32_t partition,
+                                                  std::span<const LogRow> rows) = 0;
+
+  // Gives all that was appended from the offset `from` to the present end, in order, and returns
+  // that end. Rows that later ones replace may be left out. Waits as long as the log is away.
+  // DataLoss: the partition ends before `from`, or holds what is no row.
+  [[nodiscard]] virtual StatusOr<uint64_t> Read(uint32_t partition, uint64_t from,
+                                                const Visit& visit) = 0;
+
+  // OK, or why appending to some partition has ended for good, or what it waits for.
+  [[nodiscard]] virtual Status health() const = 0;
+
+  // Has all that waits for the log return, now and later.
+  virtual void StopWaiting() = 0;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_STORAGE_CHANGE_LOG_H_

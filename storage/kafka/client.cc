@@ -1,0 +1,184 @@
+#include "storage/kafka/client.h"
+
+#include <syslog.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace freshet::kafka {
+namespace {
+
+constexpr size_t kErrorBytes = 512;
+// What the meaning of the log hangs on.
+constexpr std::array<std::string_view, 10> kOurs = {
+    "bootstrap.servers",    "metadata.broker.list",   "transactional.id", "acks",
+    "isolation.level",      "transaction.timeout.ms", "group.id",         "enable.auto.commit",
+    "enable.partition.eof", "auto.offset.reset"};
+// Longer than it takes to restore any node: who reads a partition from its beginning meets the
+// removals of all rows it has met.
+constexpr const char* kDeleteRetentionMs = "604800000";
+constexpr int kCallMs = 1000;
+constexpr int kAgainMs = 100;
+
+void Say(const rd_kafka_t* client, int level, const char* /*facility*/, const char* text) {
+  const KafkaOptions& options = *static_cast<const Context*>(rd_kafka_opaque(client))->options;
+  if (!options.log) return;
+  const char letter = level <= LOG_ERR ? 'E' : level <= LOG_WARNING ? 'W' : 'I';
+  options.log(letter, fmt::format("kafka: {}", text));
+}
+
+void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
+  auto& context = *static_cast<Context*>(opaque);
+  if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    context.end = std::max(context.end, static_cast<uint64_t>(message->offset) + 1);
+  } else if (context.undelivered == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    context.undelivered = message->err;
+  }
+}
+
+Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
+  std::array<char, kErrorBytes> error{};
+  if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), error.data(), error.size()) ==
+      RD_KAFKA_CONF_OK) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("cluster.properties.{}: {}", name, std::string(error.data()));
+}
+
+Status SetAll(const KafkaOptions& options, const Properties& own, rd_kafka_conf_t* conf) {
+  for (const auto& [name, value] : options.properties) {
+    if (std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end()) {
+      return InvalidArgument("cluster.properties.{}: is set by the server itself", name);
+    }
+    RETURN_IF_ERROR(Set(conf, name, value));
+  }
+  RETURN_IF_ERROR(Set(conf, "bootstrap.servers", options.brokers));
+  for (const auto& [name, value] : own) RETURN_IF_ERROR(Set(conf, name, value));
+  return absl::OkStatus();
+}
+
+using Metadata = std::unique_ptr<const rd_kafka_metadata_t, Destroyer<rd_kafka_metadata_destroy>>;
+
+// The number of partitions; zero: there is no such topic (yet).
+StatusOr<int> CountPartitions(rd_kafka_t* client, const std::string& topic) {
+  const rd_kafka_metadata_t* raw = nullptr;
+  std::unique_ptr<rd_kafka_topic_t, Destroyer<rd_kafka_topic_destroy>> handle(
+      rd_kafka_topic_new(client, topic.c_str(), nullptr));
+  const rd_kafka_resp_err_t error = rd_kafka_metadata(client, 0, handle.get(), &raw, kCallMs);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "{}", rd_kafka_err2str(error));
+  }
+  const Metadata metadata(raw);
+  if (metadata->topic_cnt != 1) return 0;
+  const rd_kafka_metadata_topic_t& found = metadata->topics[0];
+  if (found.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return 0;
+  if (found.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "topic {}: {}", topic,
+                      rd_kafka_err2str(found.err));
+  }
+  return found.partition_cnt;
+}
+
+using NewTopic = std::unique_ptr<rd_kafka_NewTopic_t, Destroyer<rd_kafka_NewTopic_destroy>>;
+using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy>>;
+using Event = std::unique_ptr<rd_kafka_event_t, Destroyer<rd_kafka_event_destroy>>;
+
+// One that another process makes meanwhile is as good.
+Status MakeTopic(rd_kafka_t* client, const KafkaOptions& options) {
+  const std::string name = TopicOf(options);
+  std::array<char, kErrorBytes> error{};
+  const NewTopic topic(rd_kafka_NewTopic_new(name.c_str(), static_cast<int>(options.partitions),
+                                             options.replication, error.data(), error.size()));
+  if (topic == nullptr) return InvalidArgument("cluster: {}", std::string(error.data()));
+  rd_kafka_NewTopic_set_config(topic.get(), "cleanup.policy", "compact");
+  rd_kafka_NewTopic_set_config(topic.get(), "delete.retention.ms", kDeleteRetentionMs);
+  const Queue queue(rd_kafka_queue_new(client));
+  rd_kafka_NewTopic_t* one = topic.get();
+  rd_kafka_CreateTopics(client, &one, 1, nullptr, queue.get());
+  const Event event(rd_kafka_queue_poll(queue.get(), 10 * kCallMs));
+  if (event == nullptr) return MakeStatus(absl::StatusCode::kUnavailable, "no answer");
+  if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "making topic {}: {}", name,
+                      rd_kafka_event_error_string(event.get()));
+  }
+  size_t count = 0;
+  const rd_kafka_topic_result_t* const* results =
+      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
+  for (size_t i = 0; i < count; ++i) {
+    const rd_kafka_resp_err_t result = rd_kafka_topic_result_error(results[i]);
+    if (result == RD_KAFKA_RESP_ERR_NO_ERROR || result == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
+      continue;
+    }
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, "making topic {}: {}", name,
+                      rd_kafka_err2str(result));
+  }
+  return absl::OkStatus();
+}
+
+// Whether it is there as it should be; NotFound: not at all.
+Status CheckTopic(rd_kafka_t* client, const KafkaOptions& options) {
+  ASSIGN_OR_RETURN(const int partitions, CountPartitions(client, TopicOf(options)));
+  if (partitions == 0) return NotFound("topic {}", TopicOf(options));
+  if (partitions == static_cast<int>(options.partitions)) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "cluster.partitions: topic {} has {} partitions, not {}", TopicOf(options),
+                    partitions, options.partitions);
+}
+
+}  // namespace
+
+std::string TopicOf(const KafkaOptions& options) { return options.cluster + ".changes"; }
+
+std::string TransactionalIdOf(const KafkaOptions& options, uint32_t partition) {
+  return fmt::format("{}-{}", options.cluster, partition);
+}
+
+StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context& context) {
+  using Conf = std::unique_ptr<rd_kafka_conf_t, Destroyer<rd_kafka_conf_destroy>>;
+  Conf conf(rd_kafka_conf_new());
+  RETURN_IF_ERROR(SetAll(*context.options, own, conf.get()));
+  if (type == RD_KAFKA_PRODUCER) rd_kafka_conf_set_dr_msg_cb(conf.get(), Delivered);
+  rd_kafka_conf_set_opaque(conf.get(), &context);
+  rd_kafka_conf_set_log_cb(conf.get(), Say);
+  std::array<char, kErrorBytes> error{};
+  Client client(rd_kafka_new(type, conf.get(), error.data(), error.size()));
+  if (client == nullptr) return InvalidArgument("cluster: {}", std::string(error.data()));
+  (void)conf.release();  // is the client's now
+  return client;
+}
+
+StatusOr<Client> MakeReader(Context& context) {
+  return MakeClient(RD_KAFKA_CONSUMER,
+                    {{"group.id", context.options->cluster + ".readers"},  // is never joined
+                     {"isolation.level", "read_committed"},
+                     {"enable.auto.commit", "false"},
+                     {"enable.partition.eof", "true"},
+                     {"auto.offset.reset", "error"},
+                     {"allow.auto.create.topics", "false"}},
+                    context);
+}
+
+Status EnsureTopic(const KafkaOptions& options) {
+  // A producer that asks for a topic has brokers make it, uncompacted; a consumer has not.
+  Context context{.options = &options};
+  ASSIGN_OR_RETURN(const Client client, MakeReader(context));
+  using Steady = std::chrono::steady_clock;
+  const auto until = Steady::now() + options.open_patience;
+  Status status;
+  while (true) {
+    status = CheckTopic(client.get(), options);
+    if (status.ok() || absl::IsFailedPrecondition(status)) return status;
+    if (absl::IsNotFound(status)) {
+      Status made = MakeTopic(client.get(), options);
+      if (absl::IsFailedPrecondition(made) || absl::IsInvalidArgument(made)) return made;
+      if (!made.ok()) status = made;
+    }
+    if (Steady::now() >= until) break;
+    rd_kafka_poll(client.get(), kAgainMs);
+  }
+  return MakeStatus(absl::StatusCode::kUnavailable, "cluster.brokers: {}: {}", options.brokers,
+                    std::string(status.message()));
+}
+
+}  // namespace freshet::kafka

@@ -1,0 +1,53 @@
+// librdkafka's C objects with owners, and its errors as statuses. Internal to storage/kafka.
+#ifndef FRESHET_STORAGE_KAFKA_CLIENT_H_
+#define FRESHET_STORAGE_KAFKA_CLIENT_H_
+
+#include <librdkafka/rdkafka.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/base/status.h"
+#include "storage/kafka/kafka_log.h"
+
+namespace freshet::kafka {
+
+template <auto Destroy>
+struct Destroyer {
+  template <typename T>
+  void operator()(T* object) const {
+    Destroy(object);
+  }
+};
+using Client = std::unique_ptr<rd_kafka_t, Destroyer<rd_kafka_destroy>>;
+using Error = std::unique_ptr<rd_kafka_error_t, Destroyer<rd_kafka_error_destroy>>;
+using Message = std::unique_ptr<rd_kafka_message_t, Destroyer<rd_kafka_message_destroy>>;
+
+[[nodiscard]] std::string TopicOf(const KafkaOptions& options);
+[[nodiscard]] std::string TransactionalIdOf(const KafkaOptions& options, uint32_t partition);
+
+// What callbacks of a client use; it outlives the client.
+struct Context {
+  const KafkaOptions* options = nullptr;
+  // Producers, on the thread that polls: beyond the last row that was delivered, and the first
+  // error of one that was not.
+  uint64_t end = 0;
+  rd_kafka_resp_err_t undelivered = RD_KAFKA_RESP_ERR_NO_ERROR;
+};
+using Properties = std::map<std::string, std::string>;
+
+// A client with the properties of the context's options and then `own`, which nobody may set
+// otherwise. InvalidArgument, naming the property.
+[[nodiscard]] StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own,
+                                          Context& context);
+// A consumer of what is committed, from where it is told to the end.
+[[nodiscard]] StatusOr<Client> MakeReader(Context& context);
+
+// Finds the topic or makes it, compacted; FailedPrecondition: of another number of partitions.
+[[nodiscard]] Status EnsureTopic(const KafkaOptions& options);
+
+}  // namespace freshet::kafka
+
+#endif  // FRESHET_STORAGE_KAFKA_CLIENT_H_

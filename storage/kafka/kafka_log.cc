@@ -1,0 +1,329 @@
+#include "storage/kafka/kafka_log.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "storage/kafka/client.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+namespace {
+
+using kafka::Client;
+using kafka::Context;
+using kafka::Error;
+using Steady = std::chrono::steady_clock;
+
+// How long one call of librdkafka waits before it is looked whether to go on.
+constexpr int kCallMs = 500;
+// The most that brokers allow by default. A transaction that its owner leaves open holds nobody
+// up: who owns the partition next ends it.
+constexpr const char* kTransactionTimeoutMs = "900000";
+// A transaction that takes longer is one that waits for Kafka.
+constexpr auto kSlow = std::chrono::seconds(5);
+
+Status Stopped() {
+  return MakeStatus(absl::StatusCode::kCancelled, "stopped while waiting for Kafka");
+}
+
+bool IsFencing(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR__FENCED || error == RD_KAFKA_RESP_ERR_PRODUCER_FENCED ||
+         error == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH;
+}
+
+}  // namespace
+
+class KafkaLog::Impl {
+ public:
+  explicit Impl(const KafkaOptions& options)
+      : options_(options), topic_(kafka::TopicOf(options)), partitions_(options.partitions) {}
+
+  [[nodiscard]] uint32_t partitions() const { return options_.partitions; }
+  [[nodiscard]] Status Own(uint32_t partition);
+  [[nodiscard]] StatusOr<uint64_t> Append(uint32_t partition, std::span<const LogRow> rows);
+  [[nodiscard]] StatusOr<uint64_t> Read(uint32_t partition, uint64_t from, const Visit& visit);
+  [[nodiscard]] Status health() const;
+  void StopWaiting() { stopped_ = true; }
+  [[nodiscard]] KafkaStats Stats() const;
+
+ private:
+  // One that is owned, or was.
+  struct Partition {
+    uint32_t index = 0;
+    Context context;  // outlives the producer
+    Client producer;
+    std::atomic<int64_t> began = 0;  // its transaction, on the steady clock; 0: none is open
+    std::atomic<bool> failed = false;
+    Status failure;  // constant once `failed`
+    bool fenced = false;
+  };
+
+  // Ends appending to the partition.
+  Status Fail(Partition& partition, rd_kafka_resp_err_t code, const std::string& why);
+  [[nodiscard]] Status Send(Partition& partition, std::span<const LogRow> rows);
+  [[nodiscard]] Status SendOne(Partition& partition, const LogRow& row);
+  [[nodiscard]] Status WaitForDelivery(Partition& partition);
+  [[nodiscard]] Status CommitTransaction(Partition& partition);
+  // Nothing was appended: ResourceExhausted, with the reason.
+  [[nodiscard]] Status Abort(Partition& partition, const std::string& why);
+  // What an error of a call on a transaction means; OK: call again.
+  [[nodiscard]] Status Judge(Partition& partition, const rd_kafka_error_t* error);
+  // Of a message of a reader: whether it was the end.
+  [[nodiscard]] StatusOr<bool> Take(const rd_kafka_message_t& message, const Visit& visit);
+
+  const KafkaOptions options_;
+  const std::string topic_;
+  std::vector<std::unique_ptr<Partition>> owned_;
+  std::vector<std::atomic<Partition*>> partitions_;  // nullptr: was never owned
+  mutable Mutex mutex_;                              // of owned_ and failures
+  std::atomic<bool> stopped_ = false;
+  std::atomic<uint64_t> transactions_ = 0;
+  std::atomic<uint64_t> aborted_ = 0;
+  std::atomic<uint64_t> rows_ = 0;
+  std::atomic<uint64_t> bytes_ = 0;
+  std::atomic<uint64_t> transaction_micros_ = 0;
+  std::atomic<uint64_t> rows_read_ = 0;
+};
+
+Status KafkaLog::Impl::Own(uint32_t partition) {
+  CHECK(partition < options_.partitions, "partition {}", partition);
+  CHECK(partitions_[partition] == nullptr, "partition {} is owned twice", partition);
+  auto owned = std::make_unique<Partition>();
+  owned->index = partition;
+  owned->context.options = &options_;
+  const kafka::Properties own = {
+      {"transactional.id", kafka::TransactionalIdOf(options_, partition)},
+      {"transaction.timeout.ms", kTransactionTimeoutMs},
+      {"acks", "all"}};
+  ASSIGN_OR_RETURN(owned->producer, kafka::MakeClient(RD_KAFKA_PRODUCER, own, owned->context));
+  while (true) {
+    if (stopped_) return Stopped();
+    const Error error(rd_kafka_init_transactions(owned->producer.get(), kCallMs));
+    if (error == nullptr) break;
+    if (rd_kafka_error_is_retriable(error.get()) != 0) continue;
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, "owning partition {} of {}: {}",
+                      partition, topic_, rd_kafka_error_string(error.get()));
+  }
+  const MutexLock lock(mutex_);
+  partitions_[partition] = owned.get();
+  owned_.push_back(std::move(owned));
+  return absl::OkStatus();
+}
+
+StatusOr<uint64_t> KafkaLog::Impl::Append(uint32_t index, std::span<const LogRow> rows) {
+  CHECK(index < options_.partitions && !rows.empty(), "partition {}", index);
+  Partition* const found = partitions_[index];
+  CHECK(found != nullptr, "partition {} is not owned", index);
+  Partition& partition = *found;
+  if (partition.failed) return partition.failure;
+  const Steady::time_point start = Steady::now();
+  partition.began = start.time_since_epoch().count();
+  partition.context.undelivered = RD_KAFKA_RESP_ERR_NO_ERROR;
+  Status status = Send(partition, rows);
+  partition.began = 0;
+  RETURN_IF_ERROR(status);
+  ++transactions_;
+  rows_ += rows.size();
+  const auto took = std::chrono::duration_cast<std::chrono::microseconds>(Steady::now() - start);
+  transaction_micros_ += static_cast<uint64_t>(took.count());
+  return partition.context.end;
+}
+
+Status KafkaLog::Impl::Send(Partition& partition, std::span<const LogRow> rows) {
+  const Error begun(rd_kafka_begin_transaction(partition.producer.get()));
+  if (begun != nullptr) {
+    return Fail(partition, rd_kafka_error_code(begun.get()), rd_kafka_error_string(begun.get()));
+  }
+  for (const LogRow& row : rows) {
+    if (Status sent = SendOne(partition, row); !sent.ok()) {
+      return partition.failed || absl::IsCancelled(sent)
+                 ? sent
+                 : Abort(partition, std::string(sent.message()));
+    }
+  }
+  RETURN_IF_ERROR(WaitForDelivery(partition));
+  return CommitTransaction(partition);
+}
+
+Status KafkaLog::Impl::SendOne(Partition& partition, const LogRow& row) {
+  std::string key(1, static_cast<char>(row.family));
+  key += row.key;
+  const char* const value = row.value ? row.value->data() : nullptr;
+  const size_t size = row.value ? row.value->size() : 0;
+  while (true) {
+    const rd_kafka_resp_err_t error =
+        rd_kafka_producev(partition.producer.get(), RD_KAFKA_V_TOPIC(topic_.c_str()),
+                          RD_KAFKA_V_PARTITION(static_cast<int32_t>(partition.index)),
+                          RD_KAFKA_V_KEY(key.data(), key.size()),
+                          RD_KAFKA_V_VALUE(const_cast<char*>(value), size),  // NOLINT: it is copied
+                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) break;
+    if (stopped_) return Stopped();
+    if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+      rd_kafka_poll(partition.producer.get(), kCallMs);
+    } else if (rd_kafka_fatal_error(partition.producer.get(), nullptr, 0) !=
+               RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return Fail(partition, error, rd_kafka_err2str(error));
+    } else {
+      return MakeStatus(absl::StatusCode::kInternal, "{}", rd_kafka_err2str(error));
+    }
+  }
+  bytes_ += key.size() + size;
+  return absl::OkStatus();
+}
+
+Status KafkaLog::Impl::WaitForDelivery(Partition& partition) {
+  while (rd_kafka_flush(partition.producer.get(), kCallMs) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (stopped_) return Stopped();
+  }
+  return absl::OkStatus();
+}
+
+Status KafkaLog::Impl::CommitTransaction(Partition& partition) {
+  while (true) {
+    const Error error(rd_kafka_commit_transaction(partition.producer.get(), kCallMs));
+    if (error == nullptr) return absl::OkStatus();
+    if (rd_kafka_error_txn_requires_abort(error.get()) != 0) {
+      return Abort(partition, rd_kafka_error_string(error.get()));
+    }
+    RETURN_IF_ERROR(Judge(partition, error.get()));
+  }
+}
+
+Status KafkaLog::Impl::Abort(Partition& partition, const std::string& why) {
+  while (true) {
+    const Error error(rd_kafka_abort_transaction(partition.producer.get(), kCallMs));
+    if (error == nullptr) break;
+    RETURN_IF_ERROR(Judge(partition, error.get()));
+  }
+  ++aborted_;
+  return MakeStatus(absl::StatusCode::kResourceExhausted, "partition {} of {}: {}", partition.index,
+                    topic_, why);
+}
+
+Status KafkaLog::Impl::Judge(Partition& partition, const rd_kafka_error_t* error) {
+  if (rd_kafka_error_is_fatal(error) != 0 || rd_kafka_error_is_retriable(error) == 0) {
+    return Fail(partition, rd_kafka_error_code(error), rd_kafka_error_string(error));
+  }
+  return stopped_ ? Stopped() : absl::OkStatus();
+}
+
+Status KafkaLog::Impl::Fail(Partition& partition, rd_kafka_resp_err_t code,
+                            const std::string& why) {
+  // What was fatal first says more than that it was.
+  const rd_kafka_resp_err_t fatal = rd_kafka_fatal_error(partition.producer.get(), nullptr, 0);
+  const bool fenced = IsFencing(code) || IsFencing(fatal);
+  const MutexLock lock(mutex_);
+  if (partition.failed) return partition.failure;
+  partition.fenced = fenced;
+  partition.failure = fenced ? MakeStatus(absl::StatusCode::kUnavailable,
+                                          "fenced: another server owns partition {} of {} now",
+                                          partition.index, topic_)
+                             : MakeStatus(absl::StatusCode::kUnavailable, "partition {} of {}: {}",
+                                          partition.index, topic_, why);
+  partition.failed = true;
+  if (options_.log) options_.log('E', std::string(partition.failure.message()));
+  return partition.failure;
+}
+
+StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from, const Visit& visit) {
+  CHECK(partition < options_.partitions, "partition {}", partition);
+  Context context{.options = &options_};
+  ASSIGN_OR_RETURN(const Client reader, kafka::MakeReader(context));
+  using List = std::unique_ptr<rd_kafka_topic_partition_list_t,
+                               kafka::Destroyer<rd_kafka_topic_partition_list_destroy>>;
+  const List list(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(list.get(), topic_.c_str(), static_cast<int32_t>(partition))
+      ->offset = from == 0 ? RD_KAFKA_OFFSET_BEGINNING : static_cast<int64_t>(from);
+  rd_kafka_resp_err_t assigned = rd_kafka_assign(reader.get(), list.get());
+  CHECK(assigned == RD_KAFKA_RESP_ERR_NO_ERROR, "{}", rd_kafka_err2str(assigned));
+  while (true) {
+    if (stopped_) return Stopped();
+    const kafka::Message message(rd_kafka_consumer_poll(reader.get(), kCallMs));
+    if (message == nullptr) continue;
+    ASSIGN_OR_RETURN(const bool end, Take(*message, visit));
+    if (end) return static_cast<uint64_t>(message->offset);
+  }
+}
+
+StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Visit& visit) {
+  if (message.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return true;
+  if (message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
+      message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
+    return MakeStatus(absl::StatusCode::kDataLoss,
+                      "partition {} of {} does not reach to where the local store is complete to",
+                      message.partition, topic_);
+  }
+  // Of others librdkafka tries again by itself.
+  if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
+  const auto* const key = static_cast<const char*>(message.key);
+  if (message.key_len < 1 || static_cast<uint8_t>(key[0]) >= storage::kFamilies) {
+    return MakeStatus(absl::StatusCode::kDataLoss, "partition {} of {}: offset {} is no row",
+                      message.partition, topic_, message.offset);
+  }
+  LogRow row{.family = static_cast<storage::Family>(key[0]),
+             .key = std::string_view(key + 1, message.key_len - 1),
+             .value = std::nullopt};
+  if (message.payload != nullptr) {
+    row.value = std::string_view(static_cast<const char*>(message.payload), message.len);
+  }
+  ++rows_read_;
+  RETURN_IF_ERROR(visit(row, static_cast<uint64_t>(message.offset) + 1));
+  return false;
+}
+
+Status KafkaLog::Impl::health() const {
+  const MutexLock lock(mutex_);
+  for (const auto& partition : owned_) {
+    if (partition->failed) return partition->failure;
+  }
+  const int64_t slow = (Steady::now() - kSlow).time_since_epoch().count();
+  for (const auto& partition : owned_) {
+    const int64_t began = partition->began;
+    if (began == 0 || began > slow) continue;
+    return MakeStatus(absl::StatusCode::kUnavailable, "waiting for Kafka: partition {} of {}",
+                      partition->index, topic_);
+  }
+  return absl::OkStatus();
+}
+
+KafkaStats KafkaLog::Impl::Stats() const {
+  KafkaStats stats{.transactions = transactions_,
+                   .aborted = aborted_,
+                   .rows = rows_,
+                   .bytes = bytes_,
+                   .transaction_micros = transaction_micros_,
+                   .rows_read = rows_read_};
+  const int64_t slow = (Steady::now() - kSlow).time_since_epoch().count();
+  const MutexLock lock(mutex_);
+  for (const auto& partition : owned_) {
+    if (partition->fenced) ++stats.fenced;
+    if (partition->began != 0 && partition->began <= slow) ++stats.waiting;
+  }
+  return stats;
+}
+
+StatusOr<std::unique_ptr<KafkaLog>> KafkaLog::Open(const KafkaOptions& options) {
+  RETURN_IF_ERROR(kafka::EnsureTopic(options));
+  return std::unique_ptr<KafkaLog>(new KafkaLog(std::make_unique<Impl>(options)));
+}
+
+KafkaLog::KafkaLog(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+KafkaLog::~KafkaLog() = default;
+
+uint32_t KafkaLog::partitions() const { return impl_->partitions(); }
+Status KafkaLog::Own(uint32_t partition) { return impl_->Own(partition); }
+StatusOr<uint64_t> KafkaLog::Append(uint32_t partition, std::span<const LogRow> rows) {
+  return impl_->Append(partition, rows);
+}
+StatusOr<uint64_t> KafkaLog::Read(uint32_t partition, uint64_t from, const Visit& visit) {
+  return impl_->Read(partition, from, visit);
+}
+Status KafkaLog::health() const { return impl_->health(); }
+void KafkaLog::StopWaiting() { impl_->StopWaiting(); }
+KafkaStats KafkaLog::Stats() const { return impl_->Stats(); }
+
+}  // namespace freshet

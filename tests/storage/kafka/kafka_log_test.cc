@@ -1,0 +1,186 @@
+#include "storage/kafka/kafka_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/storage/kafka/mock_kafka.h"
+
+namespace freshet {
+namespace {
+
+using storage::Family;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+LogRow Row(std::string_view key, std::string_view value) {
+  return {.family = Family::kPages, .key = key, .value = value};
+}
+
+std::unique_ptr<KafkaLog> OpenLog(const KafkaOptions& options) {
+  StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(options);
+  EXPECT_TRUE(log.ok()) << log.status();
+  return log.ok() ? *std::move(log) : nullptr;
+}
+
+// One that owns the partitions.
+std::unique_ptr<KafkaLog> Owner(const KafkaOptions& options) {
+  std::unique_ptr<KafkaLog> log = OpenLog(options);
+  for (uint32_t i = 0; i < options.partitions; ++i) EXPECT_TRUE(log->Own(i).ok());
+  return log;
+}
+
+// The keys and values from `from` on; "-": removed.
+std::vector<std::pair<std::string, std::string>> RowsOf(KafkaLog& log, uint32_t partition,
+                                                        uint64_t from = 0) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  uint64_t last = from;
+  const StatusOr<uint64_t> end = log.Read(partition, from, [&](const LogRow& row, uint64_t next) {
+    EXPECT_EQ(row.family, Family::kPages);
+    EXPECT_GT(next, last);
+    last = next;
+    rows.emplace_back(row.key, row.value.value_or("-"));
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(end.ok()) << end.status();
+  if (end.ok()) EXPECT_GE(*end, last);
+  return rows;
+}
+
+TEST(KafkaLogTest, WhatIsAppendedIsReadByAnotherInOrderWithRemovals) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  const std::vector<LogRow> first = {Row("a", "1"), Row(std::string_view("\0b", 2), "")};
+  ASSERT_TRUE(log->Append(1, first).ok());
+  const std::vector<LogRow> second = {
+      {.family = Family::kPages, .key = "a", .value = std::nullopt}};
+  ASSERT_TRUE(log->Append(1, second).ok());
+
+  const auto other = OpenLog(kafka.options());
+  EXPECT_THAT(RowsOf(*other, 1),
+              ElementsAre(Pair("a", "1"), Pair(std::string("\0b", 2), ""), Pair("a", "-")));
+  EXPECT_THAT(RowsOf(*other, 0), IsEmpty());
+  EXPECT_EQ(log->Stats().transactions, 2U);
+  EXPECT_EQ(log->Stats().rows, 3U);
+  EXPECT_TRUE(log->health().ok());
+}
+
+TEST(KafkaLogTest, ReadingOnFromTheOffsetOfACommitGivesOnlyWhatCameLater) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  const std::vector<LogRow> first = {Row("a", "1"), Row("b", "2")};
+  const StatusOr<uint64_t> end = log->Append(0, first);
+  ASSERT_TRUE(end.ok()) << end.status();
+  EXPECT_THAT(RowsOf(*log, 0, *end), IsEmpty());
+  const std::vector<LogRow> second = {Row("c", "3")};
+  ASSERT_TRUE(log->Append(0, second).ok());
+  EXPECT_THAT(RowsOf(*log, 0, *end), ElementsAre(Pair("c", "3")));
+}
+
+TEST(KafkaLogTest, AnOffsetBeyondTheEndIsDataLoss) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  const StatusOr<uint64_t> end =
+      log->Read(0, 1000, [](const LogRow&, uint64_t) { return absl::OkStatus(); });
+  EXPECT_TRUE(absl::IsDataLoss(end.status())) << end.status();
+}
+
+TEST(KafkaLogTest, AVisitThatFailsEndsTheReading) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  const std::vector<LogRow> rows = {Row("a", "1"), Row("b", "2")};
+  ASSERT_TRUE(log->Append(0, rows).ok());
+  int seen = 0;
+  const StatusOr<uint64_t> end = log->Read(0, 0, [&](const LogRow&, uint64_t) {
+    ++seen;
+    return MakeStatus(absl::StatusCode::kAborted, "enough");
+  });
+  EXPECT_TRUE(absl::IsAborted(end.status()));
+  EXPECT_EQ(seen, 1);
+}
+
+TEST(KafkaLogTest, WhoIsFencedAppendsNothingMoreToThatPartition) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  kafka.FailNext(MockKafka::kEndTxn, RD_KAFKA_RESP_ERR_PRODUCER_FENCED);
+  const std::vector<LogRow> rows = {Row("a", "1")};
+  const StatusOr<uint64_t> fenced = log->Append(0, rows);
+  EXPECT_TRUE(absl::IsUnavailable(fenced.status())) << fenced.status();
+  EXPECT_THAT(std::string(fenced.status().message()), HasSubstr("another server owns partition 0"));
+  EXPECT_EQ(log->Append(0, rows).status(), fenced.status());
+  EXPECT_EQ(log->health(), fenced.status());
+  EXPECT_EQ(log->Stats().fenced, 1U);
+  EXPECT_TRUE(log->Append(1, rows).ok());  // another's matter
+}
+
+TEST(KafkaLogTest, AnAbortedTransactionMayBeTriedAgain) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  kafka.FailNext(MockKafka::kEndTxn, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+  const std::vector<LogRow> rows = {Row("a", "1")};
+  const StatusOr<uint64_t> aborted = log->Append(0, rows);
+  EXPECT_TRUE(absl::IsResourceExhausted(aborted.status())) << aborted.status();
+  EXPECT_EQ(log->Stats().aborted, 1U);
+  EXPECT_TRUE(log->Append(0, rows).ok());
+}
+
+TEST(KafkaLogTest, WhileTheBrokerIsAwayNothingReturnsAndAfterwardsItGoesOn) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  const std::vector<LogRow> rows = {Row("a", "1")};
+  ASSERT_TRUE(log->Append(0, rows).ok());
+  kafka.Down();
+  auto waits = std::async(std::launch::async, [&] { return log->Append(0, rows); });
+  EXPECT_EQ(waits.wait_for(std::chrono::milliseconds(700)), std::future_status::timeout);
+  kafka.Up();
+  const StatusOr<uint64_t> end = waits.get();
+  EXPECT_TRUE(end.ok()) << end.status();
+}
+
+TEST(KafkaLogTest, StopWaitingEndsWhatWaitsForABrokerThatIsAway) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  kafka.Down();
+  const std::vector<LogRow> rows = {Row("a", "1")};
+  auto waits = std::async(std::launch::async, [&] { return log->Append(0, rows).status(); });
+  log->StopWaiting();
+  EXPECT_TRUE(absl::IsCancelled(waits.get()));
+}
+
+TEST(KafkaLogTest, AnotherNumberOfPartitionsIsRefused) {
+  MockKafka kafka;
+  KafkaOptions options = kafka.options();
+  options.partitions = 3;
+  const Status status = KafkaLog::Open(options).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has 2 partitions, not 3"));
+}
+
+TEST(KafkaLogTest, PropertiesAreRefusedByName) {
+  MockKafka kafka;
+  KafkaOptions options = kafka.options();
+  options.properties["acks"] = "0";
+  EXPECT_THAT(std::string(KafkaLog::Open(options).status().message()),
+              HasSubstr("cluster.properties.acks: is set by the server"));
+  options = kafka.options();
+  options.properties["no.such"] = "1";
+  EXPECT_THAT(std::string(KafkaLog::Open(options).status().message()),
+              HasSubstr("cluster.properties.no.such"));
+}
+
+TEST(KafkaLogTest, WithoutBrokersOpeningSaysSoInTime) {
+  KafkaOptions options{.cluster = "c", .brokers = "127.0.0.1:1", .partitions = 1};
+  options.open_patience = std::chrono::milliseconds(200);
+  const Status status = KafkaLog::Open(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cluster.brokers: 127.0.0.1:1"));
+}
+
+}  // namespace
+}  // namespace freshet
