@@ -51,6 +51,8 @@ enum class MetaKey : uint8_t {
   kNextSerial = 6,  // + slot (2 bytes): lower bound of serials not used yet
   kSecret = 7,      // of the fingerprints in `states`; never logged
   kCrawl = 8,       // + crawl id: CrawlRecord
+  kLogOffset = 9,   // + partition (2 bytes): to where the store is complete, of one with a log
+  kLogTime = 10,    // when that was written last, Unix seconds
 };
 
 // Locked by the process that has the directory. RocksDB's own LOCK is taken too late: logs are

@@ -20,6 +20,8 @@ class Env;
 
 namespace freshet {
 
+class ChangeLog;
+
 // When Store::Commit returns.
 enum class Durability : uint8_t {
   kSync,  // after the write-ahead log is on the device: survives a power cut
@@ -101,6 +103,11 @@ struct StoreOptions {
   // How many bits of fingerprints may be other than zero, the same at every opening. Default 64,
   // all. Simulation: 0 to 64; with few, most pages share their fingerprints with others.
   int fingerprint_bits = Fingerprinter::kBits;
+
+  // Where the truth lies, and this store is a cache of it: what is committed is appended to the
+  // log before it is written here, and opening owns the log and takes in what is missing. It must
+  // outlive the store. nullptr: the store's own log, as `durability` says.
+  ChangeLog* truth = nullptr;
 
   // Told how far opening has come; it must outlive it. nullptr: nobody is.
   OpenProgress* progress = nullptr;

@@ -149,6 +149,8 @@ class Salvage {
         }
         case MetaKey::kFormat:
         case MetaKey::kLayout:
+        case MetaKey::kLogOffset:  // the new store is that of a single server
+        case MetaKey::kLogTime:
           ReadableOther(DecodeNumber(key, value, &number));
           break;
         default:

@@ -94,7 +94,8 @@ Store::Impl::Impl(std::string dir, StoreOptions options)
       slot_hosts_(std::make_unique<std::array<SlotHosts, limits::kSlots>>()),
       next_serials_(std::make_unique<std::array<std::atomic<uint64_t>, limits::kSlots>>()),
       lease_logs_(std::make_unique<LeaseLogs>()),
-      page_cache_(std::make_unique<storage::PageCache>(options_.page_cache_bytes)) {}
+      page_cache_(std::make_unique<storage::PageCache>(options_.page_cache_bytes)),
+      log_mutexes_(std::make_unique<std::array<Mutex, limits::kMaxShards>>()) {}
 
 Store::Impl::~Impl() { Close().IgnoreError(); }
 
@@ -137,9 +138,10 @@ Status Store::Impl::OpenDatabase() {
     const Status families = CheckFamilies(db_options);
     if (absl::IsFailedPrecondition(families)) return families;
     RETURN_IF_ERROR(storage::CheckFormats(dir_, options_));
-    const storage::WalPolicy policy = options_.durability == Durability::kSync
-                                          ? storage::WalPolicy::kRefuse
-                                          : storage::WalPolicy::kCut;
+    // What is torn here is whole where the truth is.
+    const bool promised = options_.durability == Durability::kSync && options_.truth == nullptr;
+    const storage::WalPolicy policy =
+        promised ? storage::WalPolicy::kRefuse : storage::WalPolicy::kCut;
     RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log, options_.progress));
     ASSIGN_OR_RETURN(log_bytes, storage::WalBytes(env_, dir_));
     RETURN_IF_ERROR(families);
@@ -268,7 +270,7 @@ Status Store::Impl::StartGeneration() {
   storage::EncodeNumber(key, generation_, &value);
   rocksdb::WriteBatch batch;
   RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), dir_));
-  RETURN_IF_ERROR(Write(&batch, true));
+  RETURN_IF_ERROR(options_.truth == nullptr ? Write(&batch, true) : WriteDurably(&batch, 0));
 
   const std::string prefix = MetaKeyOf(MetaKey::kNextSerial);
   const std::unique_ptr<rocksdb::Iterator> it(
@@ -341,7 +343,7 @@ Status Store::Impl::Commit(const Changes& changes) {
   }
   BatchBuilder builder(*this);
   RETURN_IF_ERROR(builder.Add(changes));
-  RETURN_IF_ERROR(Write(builder.batch(), options_.durability == Durability::kSync));
+  RETURN_IF_ERROR(WriteDurably(builder.batch(), changes.shard));
   builder.Install();
   commits_.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
@@ -431,6 +433,7 @@ Status Store::Impl::health() const {
   if (listener_->sync_failed() || listener_->background_failed()) {
     return MakeStatus(absl::StatusCode::kUnavailable, "{}: background write failed", dir_);
   }
+  if (options_.truth != nullptr) RETURN_IF_ERROR(options_.truth->health());
   uint64_t free_bytes = 0;
   const bool low =
       env_->GetFreeSpace(dir_, &free_bytes).ok() && free_bytes < options_.reserve_bytes;
@@ -448,6 +451,7 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& dir, const Store
   RETURN_IF_ERROR(impl->Lock());
   RETURN_IF_ERROR(impl->OpenDatabase());
   RETURN_IF_ERROR(impl->CheckFormat());
+  RETURN_IF_ERROR(impl->CatchUp());
   RETURN_IF_ERROR(impl->StartGeneration());
   RETURN_IF_ERROR(impl->OpenLeaseLogs());
   if (options.progress != nullptr) options.progress->stage = OpenStage::kOpen;

@@ -187,6 +187,7 @@ void EpochRunner::Learn(const ShardState& state, Instant now) {
     if (!break_) {
       Changes changes;
       changes.epoch = state.RecordOf(*learned, now);
+      changes.shard = changes.epoch->shard;
       if (Status status = store_.Commit(changes); !status.ok()) learned = std::move(status);
     }
     learned_ = true;

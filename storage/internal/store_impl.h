@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
+#include "storage/change_log.h"
 #include "storage/internal/lease_log.h"
 #include "storage/internal/page_cache.h"
 #include "storage/store.h"
@@ -33,6 +34,8 @@ class Store::Impl {
   [[nodiscard]] Status Lock();
   [[nodiscard]] Status OpenDatabase();
   [[nodiscard]] Status CheckFormat();
+  // Owns what is in the log, and takes in what the store does not have of it.
+  [[nodiscard]] Status CatchUp();
   [[nodiscard]] Status StartGeneration();
   [[nodiscard]] Status OpenLeaseLogs();
 
@@ -113,6 +116,15 @@ class Store::Impl {
   [[nodiscard]] StatusOr<std::unique_ptr<LeaseLogs>> DealLeases(uint32_t shards,
                                                                 rocksdb::WriteBatch* batch) const;
 
+  // store_log.cc. Writes a batch where the truth is, and then here.
+  [[nodiscard]] Status WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition);
+  // Notes in the batch to where the store is complete with it.
+  [[nodiscard]] Status PutMark(rocksdb::WriteBatch& batch, uint16_t partition,
+                               uint64_t offset) const;
+  [[nodiscard]] Status CatchUp(uint16_t partition);
+  // A store that is the cache of a log, opened without it.
+  [[nodiscard]] Status RefuseWithoutLog() const;
+
   // Writes a batch, durably if `sync` says so; takes note of failures.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);
   [[nodiscard]] Status NoteWriteError(const rocksdb::Status& status);
@@ -144,6 +156,9 @@ class Store::Impl {
   // Each is that of the commits of its shard.
   std::unique_ptr<LeaseLogs> lease_logs_;
   const std::unique_ptr<storage::PageCache> page_cache_;
+  // By partition, each held from a row's place in the log to its place here: else the offset of a
+  // later commit could say that an earlier one is here.
+  const std::unique_ptr<std::array<Mutex, limits::kMaxShards>> log_mutexes_;
   mutable std::atomic<uint64_t> page_cache_hits_ = 0;
   mutable std::atomic<uint64_t> page_cache_misses_ = 0;
   std::atomic<bool> failed_ = false;  // failure_ is set

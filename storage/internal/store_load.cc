@@ -200,6 +200,11 @@ Status Store::Impl::SetShards(uint32_t shards) {
   const std::string key = MetaKeyOf(MetaKey::kLayout);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(key));
   if (before == shards) return absl::OkStatus();
+  if (options_.truth != nullptr) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{} shards: a log of {} partitions has as many", shards,
+                      options_.truth->partitions());
+  }
   std::string value;
   storage::EncodeNumber(key, shards, &value);
   rocksdb::WriteBatch batch;

@@ -75,7 +75,8 @@ class Verifier {
       EpochRecord epoch;
       if (key == storage::MetaKeyOf(MetaKey::kFormat) ||
           key == storage::MetaKeyOf(MetaKey::kGeneration) ||
-          key == storage::MetaKeyOf(MetaKey::kLayout)) {
+          key == storage::MetaKeyOf(MetaKey::kLayout) ||
+          key == storage::MetaKeyOf(MetaKey::kLogTime)) {
         Note(storage::DecodeNumber(key, value, &number));
       } else if (key == storage::MetaKeyOf(MetaKey::kSecret)) {
         FingerprintSecret secret;
@@ -87,6 +88,8 @@ class Verifier {
         Note(storage::DecodeCrawl(key, value, &crawl));
       } else if (storage::ParseMetaKey(MetaKey::kEpoch, key)) {
         Note(storage::DecodeEpoch(key, value, &epoch));
+      } else if (storage::ParseMetaKey(MetaKey::kLogOffset, key)) {
+        Note(storage::DecodeNumber(key, value, &number));
       } else if (const auto slot = storage::ParseMetaKey(MetaKey::kNextSerial, key)) {
         Note(storage::DecodeNumber(key, value, &number));
         if (*slot >= limits::kSlots) Problem(Family::kMeta, key, "of a slot that does not exist");

@@ -1,0 +1,157 @@
+// A store whose truth is a ChangeLog: what is committed goes there first.
+#include <chrono>
+#include <span>
+
+#include "core/base/check.h"
+#include "rocksdb/env.h"
+#include "storage/change_log.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/records.h"
+#include "storage/internal/rocksdb_status.h"
+#include "storage/internal/store_impl.h"
+
+namespace freshet {
+
+using storage::Family;
+using storage::FromRocksDb;
+using storage::MetaKey;
+using storage::MetaKeyOf;
+
+namespace {
+
+// Rows that a start takes in with one write.
+constexpr size_t kRowsAtOnce = 4096;
+// The log keeps word of removed rows for seven days: a store that was away for longer might keep
+// rows that are removed. A day less, as clocks differ.
+constexpr std::chrono::hours kLongestAway{6 * 24};
+
+uint64_t SecondsNow(rocksdb::Env& env) {
+  int64_t seconds = 0;
+  return env.GetCurrentTime(&seconds).ok() ? static_cast<uint64_t>(seconds) : 0;
+}
+
+// The rows of a batch, as views into it. The database numbers families in the order in which it
+// made them.
+class RowsOf : public rocksdb::WriteBatch::Handler {
+ public:
+  using Handles = std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies>;
+  explicit RowsOf(const Handles& handles) : handles_(handles) {}
+
+  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
+                        const rocksdb::Slice& value) override {
+    rows.push_back(
+        {.family = FamilyOf(family), .key = key.ToStringView(), .value = value.ToStringView()});
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status DeleteCF(uint32_t family, const rocksdb::Slice& key) override {
+    rows.push_back({.family = FamilyOf(family), .key = key.ToStringView(), .value = std::nullopt});
+    return rocksdb::Status::OK();
+  }
+
+  std::vector<LogRow> rows;
+
+ private:
+  [[nodiscard]] Family FamilyOf(uint32_t id) const {
+    size_t i = 0;
+    while (handles_[i]->GetID() != id) CHECK(++i < handles_.size(), "column family {}", id);
+    return static_cast<Family>(i);
+  }
+
+  const Handles& handles_;
+};
+
+}  // namespace
+
+Status Store::Impl::PutMark(rocksdb::WriteBatch& batch, uint16_t partition, uint64_t offset) const {
+  std::string value;
+  const std::string key = MetaKeyOf(MetaKey::kLogOffset, partition);
+  storage::EncodeNumber(key, offset, &value);
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "offset"));
+  const std::string time_key = MetaKeyOf(MetaKey::kLogTime);
+  storage::EncodeNumber(time_key, SecondsNow(*env_), &value);
+  return FromRocksDb(batch.Put(handle(Family::kMeta), time_key, value), "offset");
+}
+
+Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition) {
+  if (options_.truth == nullptr) return Write(batch, options_.durability == Durability::kSync);
+  CHECK(partition < options_.truth->partitions(), "partition {}", partition);
+  RowsOf rows(handles_);
+  RETURN_IF_ERROR(FromRocksDb(batch->Iterate(&rows), "reading a batch"));
+  if (rows.rows.empty()) return absl::OkStatus();
+  const MutexLock lock((*log_mutexes_)[partition]);
+  ASSIGN_OR_RETURN(const uint64_t offset, options_.truth->Append(partition, rows.rows));
+  RETURN_IF_ERROR(PutMark(*batch, partition, offset));
+  const Status written = Write(batch, false);
+  // The log has it: a store that is behind is made up for by the next start only.
+  return written.ok() ? written : NoteFailure(written);
+}
+
+Status Store::Impl::CatchUp() {
+  if (options_.truth == nullptr) return RefuseWithoutLog();
+  ChangeLog& log = *options_.truth;
+  const std::string layout = MetaKeyOf(MetaKey::kLayout);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(layout));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
+  if (before && !seen) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: is the store of a single server: a server of a cluster needs a "
+                      "directory of its own",
+                      dir_);
+  }
+  const auto longest = static_cast<uint64_t>(std::chrono::seconds(kLongestAway).count());
+  const uint64_t now = SecondsNow(*env_);
+  if (seen && *seen + longest < now) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: was last written {} days ago, and the log no longer knows what was "
+                      "removed since: empty it, and it is made anew from the log",
+                      dir_, (now - *seen) / 86'400);
+  }
+  if (before && *before != log.partitions()) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, "{}: has {} partitions, not {}", dir_,
+                      *before, log.partitions());
+  }
+  for (uint32_t i = 0; i < log.partitions(); ++i) {
+    RETURN_IF_ERROR(storage::GoOn(options_.progress));
+    RETURN_IF_ERROR(log.Own(i));
+  }
+  for (uint32_t i = 0; i < log.partitions(); ++i)
+    RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
+  rocksdb::WriteBatch batch;
+  std::string value;
+  storage::EncodeNumber(layout, log.partitions(), &value);
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), layout, value), dir_));
+  return Write(&batch, false);
+}
+
+Status Store::Impl::CatchUp(uint16_t partition) {
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> from,
+                   ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
+  rocksdb::WriteBatch batch;
+  size_t rows = 0;
+  const auto take = [&](const LogRow& row, uint64_t next) -> Status {
+    RETURN_IF_ERROR(storage::GoOn(options_.progress));
+    const rocksdb::Status added = row.value ? batch.Put(handle(row.family), row.key, *row.value)
+                                            : batch.Delete(handle(row.family), row.key);
+    RETURN_IF_ERROR(FromRocksDb(added, "taking in a row"));
+    if (++rows % kRowsAtOnce != 0) return absl::OkStatus();
+    RETURN_IF_ERROR(PutMark(batch, partition, next));
+    RETURN_IF_ERROR(Write(&batch, false));
+    batch.Clear();
+    return absl::OkStatus();
+  };
+  ASSIGN_OR_RETURN(const uint64_t end, options_.truth->Read(partition, from.value_or(0), take));
+  RETURN_IF_ERROR(PutMark(batch, partition, end));
+  RETURN_IF_ERROR(Write(&batch, false));
+  if (rows > 0) Say('I', fmt::format("partition {}: took in {} rows of the log", partition, rows));
+  return absl::OkStatus();
+}
+
+Status Store::Impl::RefuseWithoutLog() const {
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
+  if (!seen) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "{}: is the store of a server of a cluster, whose truth is the cluster's log",
+                    dir_);
+}
+
+}  // namespace freshet

@@ -1,0 +1,167 @@
+// A store whose truth is a topic: acknowledged means in the topic, and the local database can be
+// made anew from it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <future>
+
+#include "storage/store.h"
+#include "tests/storage/kafka/mock_kafka.h"
+#include "tests/storage/random_records.h"
+#include "tests/storage/small_store.h"
+#include "tests/storage/store_model.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+
+// A server's part: its log and its store, which end together.
+struct Node {
+  std::unique_ptr<KafkaLog> log;
+  std::unique_ptr<Store> store;
+  Status status;
+};
+
+class StoreOnKafkaTest : public testing::Test {
+ protected:
+  Node Start(const std::string& dir, const MockKafka& kafka) {
+    Node node;
+    StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(kafka.options());
+    EXPECT_TRUE(log.ok()) << log.status();
+    node.log = *std::move(log);
+    StoreOptions options = SmallStore();
+    options.truth = node.log.get();
+    StatusOr<std::unique_ptr<Store>> store = Store::Open(dir_ / dir, options);
+    node.status = store.status();
+    if (store.ok()) node.store = *std::move(store);
+    return node;
+  }
+
+  static Changes OnePage(const PageRecord& page) {
+    Changes changes;
+    changes.pages.push_back({.record = &page, .created = true});
+    return changes;
+  }
+
+  static void ExpectContents(const Store& store, const StoreContents& expected) {
+    const StatusOr<StoreContents> found = ReadContents(store);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(expected.DifferenceFrom(*found), "");
+    const StatusOr<VerifyReport> report = store.Verify();
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_TRUE(report->ok()) << testing::PrintToString(report->problems);
+  }
+
+  TempDir dir_;
+  RandomRecords random_{1};
+};
+
+TEST_F(StoreOnKafkaTest, WhatWasCommittedIsThereAfterARestartAndWhenTheDiskIsLost) {
+  MockKafka kafka("mock", 1);
+  const Script script(7, 60);
+  uint64_t generation = 0;
+  {
+    Node node = Start("db", kafka);
+    ASSERT_TRUE(node.status.ok()) << node.status;
+    for (const ScriptedCommit& commit : script.commits()) {
+      ASSERT_TRUE(node.store->Commit(commit.changes).ok());
+    }
+    EXPECT_GE(node.log->Stats().transactions, 50U);
+    generation = node.store->generation();
+  }
+  {
+    const Node again = Start("db", kafka);
+    ASSERT_TRUE(again.status.ok()) << again.status;
+    EXPECT_EQ(again.log->Stats().rows_read, 0U);  // it had all
+    EXPECT_EQ(again.store->generation(), generation + 1);
+    ExpectContents(*again.store, script.After(script.commits().size()));
+  }
+  const Node lost = Start("elsewhere", kafka);
+  ASSERT_TRUE(lost.status.ok()) << lost.status;
+  EXPECT_EQ(lost.store->generation(), generation + 2);
+  ExpectContents(*lost.store, script.After(script.commits().size()));
+}
+
+TEST_F(StoreOnKafkaTest, AStoreThatIsBehindTakesInTheRest) {
+  MockKafka kafka("mock", 1);
+  const Script script(8, 40);
+  const size_t half = script.commits().size() / 2;
+  const auto commit = [&](Store& store, size_t from, size_t to) {
+    for (size_t i = from; i < to; ++i) {
+      ASSERT_TRUE(store.Commit(script.commits()[i].changes).ok());
+    }
+  };
+  {
+    const Node node = Start("db", kafka);
+    ASSERT_TRUE(node.status.ok()) << node.status;
+    commit(*node.store, 0, half);
+  }
+  std::filesystem::copy(dir_ / "db", dir_ / "old", std::filesystem::copy_options::recursive);
+  {
+    const Node node = Start("db", kafka);
+    ASSERT_TRUE(node.status.ok()) << node.status;
+    commit(*node.store, half, script.commits().size());
+  }
+  const Node behind = Start("old", kafka);
+  ASSERT_TRUE(behind.status.ok()) << behind.status;
+  EXPECT_GT(behind.log->Stats().rows_read, 0U);
+  ExpectContents(*behind.store, script.After(script.commits().size()));
+}
+
+TEST_F(StoreOnKafkaTest, AFencedStoreAcknowledgesNothingAndHealthSaysWhy) {
+  MockKafka kafka("mock", 1);
+  const Node node = Start("db", kafka);
+  ASSERT_TRUE(node.status.ok()) << node.status;
+  EXPECT_TRUE(node.store->health().ok());
+  kafka.FailNext(MockKafka::kEndTxn, RD_KAFKA_RESP_ERR_PRODUCER_FENCED);
+  const PageRecord page = random_.Page("host.example", 1, 1);
+  const Status fenced = node.store->Commit(OnePage(page));
+  EXPECT_TRUE(absl::IsUnavailable(fenced)) << fenced;
+  EXPECT_EQ(node.store->Commit(OnePage(page)), fenced);
+  EXPECT_EQ(node.store->health(), fenced);
+  EXPECT_TRUE(absl::IsNotFound(node.store->ReadPages({&page.number, 1})[0].status()));
+}
+
+TEST_F(StoreOnKafkaTest, ACommitWhileKafkaIsAwayIsAcknowledgedOnceItIsBack) {
+  MockKafka kafka("mock", 1);
+  const Node node = Start("db", kafka);
+  ASSERT_TRUE(node.status.ok()) << node.status;
+  kafka.Down();
+  const PageRecord page = random_.Page("host.example", 1, 1);
+  auto waits = std::async(std::launch::async, [&] { return node.store->Commit(OnePage(page)); });
+  EXPECT_EQ(waits.wait_for(std::chrono::milliseconds(700)), std::future_status::timeout);
+  EXPECT_TRUE(absl::IsNotFound(node.store->ReadPages({&page.number, 1})[0].status()));
+  kafka.Up();
+  EXPECT_TRUE(waits.get().ok());
+  EXPECT_EQ(*node.store->ReadPages({&page.number, 1})[0], page);
+}
+
+TEST_F(StoreOnKafkaTest, AStoreOfASingleServerIsNoCacheAndACacheNoStoreOfASingleServer) {
+  MockKafka kafka("mock", 1);
+  {
+    const auto single = Store::Open(dir_ / "single", SmallStore());
+    ASSERT_TRUE(single.ok());
+    ASSERT_TRUE((*single)->SetShards(1).ok());
+  }
+  const Node node = Start("single", kafka);
+  EXPECT_TRUE(absl::IsFailedPrecondition(node.status)) << node.status;
+  EXPECT_THAT(std::string(node.status.message()), HasSubstr("store of a single server"));
+  { EXPECT_TRUE(Start("db", kafka).status.ok()); }
+  const Status alone = Store::Open(dir_ / "db", SmallStore()).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(alone)) << alone;
+  EXPECT_THAT(std::string(alone.message()), HasSubstr("server of a cluster"));
+}
+
+TEST_F(StoreOnKafkaTest, TheNumberOfShardsIsThatOfPartitions) {
+  MockKafka kafka("mock", 2);
+  const Node node = Start("db", kafka);
+  ASSERT_TRUE(node.status.ok()) << node.status;
+  EXPECT_TRUE(node.store->SetShards(2).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(node.store->SetShards(3)));
+}
+
+}  // namespace
+}  // namespace freshet
