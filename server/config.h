@@ -21,6 +21,7 @@
 #include "core/schedule/host_rules.h"
 #include "core/schedule/pacer.h"
 #include "server/base/live.h"
+#include "server/config_cluster.h"
 #include "server/config_indexnow.h"
 #include "server/frontier/frontier_limits.h"
 
@@ -137,6 +138,9 @@ struct ServerConfig {
   int max_open_leases = limits::kMaxOpenLeasesPerWorker;
   int max_newcomer_leases = limits::kNewcomerLeases;
   Live<Duration> half_closed_wait = Duration::Seconds(30);
+
+  // Where the truth is when it is not on this server's disk.
+  ClusterConfig cluster;
 
   // The crawl-frontier API (docs/urlfrontier.md).
   bool frontier_enabled = true;

@@ -120,6 +120,8 @@ class EndSignals {
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
+  // As if a signal asked for the end. Thread-safe.
+  void Ask() { pthread_kill(thread_.native_handle(), SIGTERM); }
   [[nodiscard]] bool come() const { return come_; }
   void Await() {
     const MutexLock lock(mutex_);
@@ -201,11 +203,17 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   Server server(config, clock);
   EndSignals signals(
       clock, [&server] { server.RequestStop(); }, [&] { Reload(line, server); });
+  std::atomic<bool> replaced = false;
+  server.WhenReplaced([&] {
+    spdlog::critical("another server of the cluster serves now: this one ends");
+    replaced = true;
+    signals.Ask();
+  });
   if (config.insecure) WarnOfInsecurity(config);
   const StatusOr<ServingInfo> info = server.Start();
   if (absl::IsCancelled(info.status())) {
     spdlog::info("stopped before it served");
-    return 0;
+    return replaced ? kFailure : 0;
   }
   if (!info.ok()) {
     spdlog::critical("cannot start: {}", std::string(info.status().message()));
@@ -218,7 +226,9 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   spdlog::info("serving {} pages: grpc {}, console {}://{}/", info->pages, info->grpc_address,
                config.tls_certificate.empty() ? "http" : "https", info->http_address);
   signals.Await();
-  return Stop(server);
+  const int status = Stop(server);
+  // Who started it is to start it again, to stand by.
+  return replaced ? kFailure : status;
 }
 
 int RunMaintenance(const ServerConfig& config, const Maintenance& maintenance) {

@@ -108,7 +108,11 @@ std::string Monitor::NotReady() const {
   if (health_.failed()) return "the store has failed";
   if (health_.stopping() || progress_.stop_requested) return "stopping";
   if (health_.full()) return "the disk is full: nothing can be written until there is space";
-  return health_.serving() ? "" : Describe(Recovery());
+  if (!health_.serving()) return Describe(Recovery());
+  const Serving* serving = serving_;
+  const ClusterStatus cluster = serving == nullptr ? ClusterStatus() : serving->cluster();
+  const bool waits = !cluster.name.empty() && (!cluster.sure || cluster.log.waiting > 0);
+  return waits ? "waiting for Kafka: nothing can be acknowledged" : "";
 }
 
 ConsoleState Monitor::State() const {

@@ -31,6 +31,7 @@ class Server::Impl {
   StatusOr<ServingInfo> Start();
   Status Stop();
   void RequestStop() { progress_.RequestStop(); }
+  void WhenReplaced(std::function<void()> end) { on_replaced_ = std::move(end); }
   void Reload(const ServerConfig* config) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (config != nullptr && reloader_ != nullptr) reloader_->Take(*config);
@@ -50,6 +51,7 @@ class Server::Impl {
   rocksdb::Env* const env_;
   bool stopped_ = false;
   StartProgress progress_;
+  std::function<void()> on_replaced_;
   Metrics metrics_;
   Health health_;
   mutable Mutex mutex_;
@@ -75,7 +77,7 @@ StatusOr<ServingInfo> Server::Impl::Start() {
   ASSIGN_OR_RETURN(const DescriptorPlan descriptors, ShareDescriptors(config_));
   RETURN_IF_ERROR(AnswerProbes(descriptors.http_connections));
   RETURN_IF_ERROR(progress_.GoOn());
-  Starter starter(config_, clock_, begun, progress_, metrics_);
+  Starter starter(config_, clock_, begun, progress_, metrics_, on_replaced_);
   ASSIGN_OR_RETURN(LoadedStore loaded, starter.Load(env_, descriptors));
   serving_ = std::make_unique<Serving>(config_, clock_, descriptors.connections, metrics_, health_,
                                        *door_, std::move(loaded));
@@ -137,6 +139,8 @@ Status Server::Stop() { return impl_->Stop(); }
 void Server::Reload() { impl_->Reload(nullptr); }
 
 void Server::Reload(const ServerConfig& config) { impl_->Reload(&config); }
+
+void Server::WhenReplaced(std::function<void()> end) { impl_->WhenReplaced(std::move(end)); }
 
 void Server::RequestStop() { impl_->RequestStop(); }
 

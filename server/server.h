@@ -3,6 +3,7 @@
 #define FRESHET_SERVER_SERVER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,9 @@ class Server {
   // Answers probes, opens the store, loads every page, and then serves. A server that failed to
   // start is stopped.
   [[nodiscard]] StatusOr<ServingInfo> Start();
+  // Before Start. Of a server of a cluster: `end` is called at most once, on a thread of its own,
+  // when another server has taken its place; this one can do nothing more than Stop.
+  void WhenReplaced(std::function<void()> end);
   // A Start under way gives up at the next safe point, Cancelled. Thread-safe, also during Start.
   void RequestStop();
   // Where probes are answered, host:port: empty until they are, which is early in Start. Also

@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "server/api/audited.h"
+#include "server/base/reporting.h"
 #include "server/base/stopping.h"
 #include "spdlog/spdlog.h"
 
@@ -77,6 +78,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       health_(health),
       door_(door),
       audit_(std::move(loaded.audit)),
+      cluster_(std::move(loaded.cluster)),
       store_(std::move(loaded.store)),
       shards_(std::move(loaded.shards)),
       router_(Pointers(shards_)),
@@ -144,6 +146,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       },
       [this](const std::vector<ClassTerms>& terms) { dispatcher_.SetShares(terms); });
   for (const auto& shard : shards_) shard->Start();
+  if (cluster_ != nullptr) dispatcher_.AskBefore([this] { return cluster_->sure(); });
   dispatcher_.Start();
   if (frontier_ != nullptr) {
     frontier_->Start([this](const Status&) { health_.ReportFailure(); });
@@ -204,6 +207,7 @@ ServerStatus Serving::Gather() const {
   status.connections = grpc_port_.connections();
   if (frontier_ != nullptr) status.frontier = frontier_->status();
   status.indexnow = indexnow_.stats();
+  status.cluster = cluster();
   return status;
 }
 
@@ -239,6 +243,17 @@ void Serving::StopServing() {
   grpc_port_.Stop();
 }
 
+void Serving::StopShards() {
+  const auto stop = [this] {
+    for (const auto& shard : shards_) shard->Stop();
+  };
+  if (cluster_ == nullptr) return stop();
+  // What Kafka does not take now is never acknowledged.
+  RunReporting({stop}, kReportInterval, [this] {
+    if (cluster_->log().Stats().waiting > 0) cluster_->log().StopWaiting();
+  });
+}
+
 Status Serving::Close() {
   dispatcher_.Stop();
   indexnow_.Stop();
@@ -246,7 +261,7 @@ Status Serving::Close() {
   // Nobody asks for anything any more.
   background_.Stop();
   upkeep_.Stop();
-  for (const auto& shard : shards_) shard->Stop();
+  StopShards();
   const Status health = store_->health();
   Status closed = store_->Close();
   if (frontier_ != nullptr) closed.Update(frontier_->Close());

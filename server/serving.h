@@ -48,6 +48,9 @@ class Serving {
   // All but what is known of the HTTP port and of the start.
   [[nodiscard]] ServerStatus Gather() const;
   [[nodiscard]] uint64_t pages() const;
+  [[nodiscard]] ClusterStatus cluster() const {
+    return cluster_ == nullptr ? ClusterStatus() : cluster_->status();
+  }
   [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }
   [[nodiscard]] const Dispatcher& dispatcher() const { return dispatcher_; }
@@ -61,6 +64,7 @@ class Serving {
   class ShardNews;
 
   void TakeOverPause(const Settings& settings);
+  void StopShards();
   [[nodiscard]] Status AddConfiguredSources();
 
   const ServerConfig& config_;
@@ -68,6 +72,7 @@ class Serving {
   Door& door_;
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
+  const std::unique_ptr<Cluster> cluster_;  // nullptr: the server is alone
   const std::unique_ptr<Store> store_;
   const std::vector<std::unique_ptr<Shard>> shards_;
   Router router_;

@@ -69,12 +69,26 @@ Status Starter::OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loade
   options.hold_compactions = true;
   options.progress = &progress_.open;
   options.max_open_tables = table_files;
+  if (config_.cluster.configured()) RETURN_IF_ERROR(JoinCluster(loaded, &options));
   StatusOr<std::unique_ptr<Store>> opened = nullptr;
   RunReporting({[&] { opened = Store::Open(config_.data_dir, options); }}, kReportInterval,
-               [this] { LogRecovery(); });
+               [this, loaded] {
+                 LogRecovery();
+                 const bool stop = progress_.stop_requested;
+                 if (stop && loaded->cluster != nullptr) loaded->cluster->log().StopWaiting();
+               });
   ASSIGN_OR_RETURN(loaded->store, std::move(opened));
   RETURN_IF_ERROR(loaded->store->SetShards(static_cast<uint32_t>(config_.shards)));
   ASSIGN_OR_RETURN(loaded->globals, loaded->store->LoadGlobals());
+  return absl::OkStatus();
+}
+
+Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) const {
+  spdlog::info("joining the cluster '{}' at {}", config_.cluster.name, config_.cluster.brokers);
+  ASSIGN_OR_RETURN(loaded->cluster, Cluster::Join(config_, progress_.stop_requested, on_replaced_));
+  Cluster* const cluster = loaded->cluster.get();
+  options->truth = &cluster->log();
+  options->may_own = [cluster] { return cluster->has_turn(); };
   return absl::OkStatus();
 }
 
@@ -192,7 +206,10 @@ Status Starter::LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* lo
   return absl::OkStatus();
 }
 
-void Starter::LogRecovery() const {
+void Starter::LogRecovery() {
+  // May take months: once is enough.
+  const bool standing_by = progress_.open.stage == OpenStage::kFollowing;
+  if (std::exchange(standing_by_, standing_by) && standing_by) return;
   spdlog::info("{}; {:.0f} s since the start", Describe(progress_.Recovery()),
                (clock_.Now() - begun_).seconds());
 }

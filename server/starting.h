@@ -4,6 +4,7 @@
 #define FRESHET_SERVER_STARTING_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/schedule/crawl_policy.h"
 #include "server/api/status.h"
 #include "server/base/system_clock.h"
+#include "server/cluster.h"
 #include "server/config.h"
 #include "server/engine/crawls.h"
 #include "server/engine/shard.h"
@@ -47,6 +49,7 @@ struct StartProgress {
 
 // A store, and shards that hold all that is in it and do not run yet. Thread-compatible.
 struct LoadedStore {
+  std::unique_ptr<Cluster> cluster;  // nullptr: the server is alone; used by the store
   std::unique_ptr<Store> store;
   GlobalRecords globals;
   std::string policy_name;
@@ -62,9 +65,15 @@ class Starter {
  public:
   // `begun` is when the server was started. All that is referred to outlives this; `clock` and
   // `observer`, which is that of the shards, what is loaded as well.
+  // `on_replaced` is Cluster::Join's.
   Starter(const ServerConfig& config, Clock& clock, Instant begun, StartProgress& progress,
-          ShardObserver& observer)
-      : config_(config), clock_(clock), begun_(begun), progress_(progress), observer_(observer) {}
+          ShardObserver& observer, std::function<void()> on_replaced = nullptr)
+      : config_(config),
+        clock_(clock),
+        begun_(begun),
+        progress_(progress),
+        observer_(observer),
+        on_replaced_(std::move(on_replaced)) {}
 
   // Opens the store, makes the shards and loads them. `env` is the store's, null for the machine's
   // own; of its tables as many are open at a time as `files` says. Cancelled when a stop is
@@ -73,6 +82,8 @@ class Starter {
 
  private:
   [[nodiscard]] Status OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loaded);
+  // Puts the store's truth where the servers of the cluster have it.
+  [[nodiscard]] Status JoinCluster(LoadedStore* loaded, StoreOptions* options) const;
   [[nodiscard]] StatusOr<std::unique_ptr<AuditLog>> OpenAudit() const;
   // What an operator has set wins over flags and files, which are for new databases.
   void ChoosePolicy(LoadedStore* loaded) const;
@@ -83,13 +94,15 @@ class Starter {
   // What is set for crawl ids.
   [[nodiscard]] Status LoadCrawls(LoadedStore* loaded) const;
   [[nodiscard]] Status LoadPages(const LoadedStore& loaded);
-  void LogRecovery() const;
+  void LogRecovery();
 
   const ServerConfig& config_;
   Clock& clock_;
   const Instant begun_;
   StartProgress& progress_;
   ShardObserver& observer_;
+  const std::function<void()> on_replaced_;
+  bool standing_by_ = false;  // the log says so already
 };
 
 }  // namespace freshet

@@ -22,6 +22,18 @@ struct LogRow {
   std::optional<std::string_view> value;  // unset: the row is removed
 };
 
+// Value type, thread-compatible.
+struct ChangeLogStats {
+  uint64_t transactions = 0;  // that are in it
+  uint64_t aborted = 0;
+  uint64_t rows = 0;  // that they had
+  uint64_t bytes = 0;
+  uint64_t transaction_micros = 0;  // that they took together
+  uint64_t rows_read = 0;
+  uint32_t fenced = 0;   // partitions that others have taken over
+  uint32_t waiting = 0;  // partitions whose transaction has taken more than five seconds
+};
+
 // Thread-safe, but for one partition at most one of Own, Append and Read runs at a time.
 class ChangeLog {
  public:
@@ -54,8 +66,9 @@ class ChangeLog {
   [[nodiscard]] virtual StatusOr<uint64_t> Read(uint32_t partition, uint64_t from,
                                                 const Visit& visit) = 0;
 
-  // OK, or why appending to some partition has ended for good, or what it waits for.
+  // OK, or why appending to some partition has ended for good.
   [[nodiscard]] virtual Status health() const = 0;
+  [[nodiscard]] virtual ChangeLogStats Stats() const = 0;
 
   // Has all that waits for the log return, now and later.
   virtual void StopWaiting() = 0;

@@ -15,6 +15,7 @@ enum class OpenStage : uint8_t {
   kCheckingLogs,   // the write-ahead logs that a crash left behind are examined
   kReplayingLogs,  // what they hold goes into memory
   kMigrating,      // pages are brought to the format of this release
+  kFollowing,      // takes in what another server appends to the log of both, until its turn comes
   kOpen,
 };
 

@@ -108,6 +108,9 @@ struct StoreOptions {
   // log before it is written here, and opening owns the log and takes in what is missing. It must
   // outlive the store. nullptr: the store's own log, as `durability` says.
   ChangeLog* truth = nullptr;
+  // With a truth: whether this store may own it. Asked while opening, which follows what others
+  // append until the answer is yes. Unset: it may at once.
+  std::function<bool()> may_own;
 
   // Told how far opening has come; it must outlive it. nullptr: nobody is.
   OpenProgress* progress = nullptr;

@@ -99,6 +99,8 @@ std::string_view StageName(const RecoveryStatus& recovery) {
       return "replaying_log";
     case OpenStage::kMigrating:
       return "migrating";
+    case OpenStage::kFollowing:
+      return "standing_by";
     case OpenStage::kOpen:
       return "loading";
   }
@@ -112,6 +114,9 @@ std::string Describe(const RecoveryStatus& recovery) {
   }
   if (recovery.stage == OpenStage::kReplayingLogs && recovery.log_bytes > 0) {
     return DescribeLog("replaying", recovery.replayed_log_bytes, recovery.log_bytes);
+  }
+  if (recovery.stage == OpenStage::kFollowing) {
+    return "standing by: another server of the cluster serves, this one follows its log";
   }
   if (recovery.stage == OpenStage::kMigrating) return "migrating the store to this release";
   if (recovery.stage != OpenStage::kOpen) return "opening the store";

@@ -21,10 +21,19 @@
 #include "server/engine/shard.h"
 #include "server/ports/connections.h"
 #include "server/ports/http_port.h"
+#include "storage/change_log.h"
 #include "storage/open_progress.h"
 #include "storage/store.h"
 
 namespace freshet {
+
+// Of a server of a cluster. Value type, thread-compatible.
+struct ClusterStatus {
+  std::string name;       // empty: the server is alone
+  bool has_turn = false;  // to serve, as far as it knows
+  bool sure = false;      // of that, as the group has said so of late
+  ChangeLogStats log;
+};
 
 // How far a start has come. Value type, thread-compatible.
 struct RecoveryStatus {
@@ -43,7 +52,8 @@ struct RecoveryStatus {
 [[nodiscard]] RecoveryStatus RecoveryOf(const OpenProgress& progress);
 // One line for people: "loading: 12 of about 40 pages, 30% of the store".
 [[nodiscard]] std::string Describe(const RecoveryStatus& recovery);
-// One word for programs: opening, checking_log, replaying_log, migrating, loading or serving.
+// One word for programs: opening, checking_log, replaying_log, migrating, standing_by,
+// loading or serving.
 [[nodiscard]] std::string_view StageName(const RecoveryStatus& recovery);
 
 // Work that waits for a thread. Value type, thread-compatible.
@@ -95,6 +105,7 @@ struct ServerStatus {
   Status failure;  // why nothing, or not everything, can be written
   Status stall;    // why no shard can write; OK if one can
   RecoveryStatus recovery;
+  ClusterStatus cluster;
 
   [[nodiscard]] double believed_freshness() const {
     return believed.pages == 0 ? 0 : believed.fresh_pages / static_cast<double>(believed.pages);

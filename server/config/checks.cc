@@ -75,6 +75,20 @@ Status CheckFrontier(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
+Status CheckCluster(const ServerConfig& config) {
+  const ClusterConfig& cluster = config.cluster;
+  if (cluster.configured() == cluster.brokers.empty()) {
+    return InvalidArgument("{}: is missing, a cluster has a name and brokers",
+                           cluster.configured() ? "cluster.brokers" : "cluster.name");
+  }
+  if (cluster.configured() && config.frontier_enabled) {
+    return InvalidArgument(
+        "frontier.enabled: what the crawl-frontier API keeps is not in the log of a cluster, and "
+        "would not be there on the next server: say false");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<Status> ProblemsOf(const ServerConfig& config) {
@@ -88,6 +102,7 @@ std::vector<Status> ProblemsOf(const ServerConfig& config) {
     if (key.check) add(WithKey(key.name, key.check(config)));
   }
   add(CheckFrontier(config));
+  add(CheckCluster(config));
   add(CheckAddress("listen", config.listen, config));
   add(CheckAddress("http_listen", config.http_listen, config));
   // Names its field itself.

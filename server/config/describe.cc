@@ -95,6 +95,8 @@ std::string_view TypeText(const ConfigKey& key) {
       return "map from names to numbers a second";
     case KeyType::kLevels:
       return "map from modules to levels, of";
+    case KeyType::kTexts:
+      return "map from names to texts";
     case KeyType::kRules:
       return "list of rules";
     case KeyType::kGroup:

@@ -26,7 +26,8 @@ std::string_view ConfigKey::section() const {
 const std::vector<ConfigKey>& AllKeys() {
   static const auto* const kKeys = [] {
     auto* keys = new std::vector<ConfigKey>();
-    for (std::vector<ConfigKey> part : {ServerKeys(), DoorKeys(), CrawlKeys(), LimitKeys()}) {
+    for (std::vector<ConfigKey> part :
+         {ServerKeys(), DoorKeys(), CrawlKeys(), LimitKeys(), ClusterKeys()}) {
       std::move(part.begin(), part.end(), std::back_inserter(*keys));
     }
     return keys;
@@ -58,6 +59,7 @@ const std::vector<ConfigSection>& AllSections() {
        "politeness`, `freshet host`)."},
       {"indexnow",
        "Pings of IndexNow at `/indexnow` of the HTTP port, as signals of the source `indexnow`."},
+      {"cluster", "Servers that share one log on Kafka: docs/fleet.md."},
       {"frontier", "The crawl-frontier API: docs/urlfrontier.md."},
       {"horizons", "Shorter days let a history of years be played within minutes."},
   };

@@ -35,6 +35,7 @@ enum class KeyType : uint8_t {
   kNames,   // a list of names, of `choices` if there are any
   kRates,   // a map from names to items a second
   kLevels,  // a map from modules to levels
+  kTexts,   // a map from names to texts
   kRules,   // politeness.rules
   kGroup,   // politeness.by_address
 };

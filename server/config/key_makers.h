@@ -166,6 +166,7 @@ ConfigKey ParsedKey(std::string name, KeyType type, A at, Parse parse, Write wri
 [[nodiscard]] std::vector<ConfigKey> CrawlKeys();
 [[nodiscard]] std::vector<ConfigKey> LimitKeys();
 [[nodiscard]] std::vector<ConfigKey> DoorKeys();
+[[nodiscard]] std::vector<ConfigKey> ClusterKeys();
 
 }  // namespace freshet
 

@@ -75,6 +75,9 @@ Json TypeOf(const ConfigKey& key) {
       return {{"type", "object"}, {"additionalProperties", {{"type", "number"}, {"minimum", 0}}}};
     case KeyType::kLevels:
       return {{"type", "object"}, {"additionalProperties", choice}};
+    case KeyType::kTexts:
+      return {{"type", "object"},
+              {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}};
     case KeyType::kRules:
       return List(Rule());
     case KeyType::kGroup:
@@ -102,6 +105,7 @@ Json DefaultOf(const ConfigKey& key) {
     }
     case KeyType::kRates:
     case KeyType::kLevels:
+    case KeyType::kTexts:
       return Json::object();
     case KeyType::kRules:
       return Json::array();

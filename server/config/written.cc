@@ -159,4 +159,20 @@ Status ReadLogLevels(const std::string& key, const YAML::Node& node,
   return absl::OkStatus();
 }
 
+Status ReadTexts(const std::string& key, const YAML::Node& node,
+                 std::map<std::string, std::string>* texts) {
+  texts->clear();
+  if (node.IsNull()) return absl::OkStatus();
+  if (!node.IsMap()) return InvalidArgument("{}: is no map from names to texts", key);
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar() || !entry.second.IsScalar()) {
+      return InvalidArgument("{}: is no map from names to texts", key);
+    }
+    if (!texts->try_emplace(entry.first.Scalar(), entry.second.Scalar()).second) {
+      return InvalidArgument("{}.{}: is given twice", key, entry.first.Scalar());
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace freshet

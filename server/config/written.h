@@ -49,6 +49,10 @@ namespace freshet {
 [[nodiscard]] Status ReadLogLevels(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, std::string>* levels);
 
+// A map from names to texts, likewise.
+[[nodiscard]] Status ReadTexts(const std::string& key, const YAML::Node& node,
+                               std::map<std::string, std::string>* texts);
+
 template <typename T>
 void AssignCount(int64_t number, T* field) {
   *field = static_cast<T>(number);

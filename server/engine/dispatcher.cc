@@ -24,6 +24,8 @@ constexpr Duration kMinBarrenWait = Duration::Millis(5);
 constexpr Duration kMaxBarrenWait = Duration::Millis(80);
 // Likewise while nothing can be leased.
 constexpr Duration kStalledWait = Duration::Seconds(1);
+// Between two questions whether pages may be handed out.
+constexpr Duration kHeldBackWait = Duration::Millis(100);
 constexpr Duration kIdle = Duration::Millis(500);
 constexpr size_t kRecentAssignments = 50;
 // Of workers whose allowance is remembered: those that can be there, and as many that were.
@@ -318,6 +320,7 @@ void Dispatcher::Run() {
     {
       const MutexLock lock(mutex_);
       if (stopping_) return;
+      held_back_ = may_hand_out_ && !may_hand_out_();
       const Instant now = clock_.Now();
       ExpireWaiters(now, &actions);
       CountMissed(now);
@@ -361,7 +364,7 @@ void Dispatcher::CountMissed(Instant now) {
     stats_.ticks_paused += missed;
   } else if (!credit) {
     stats_.ticks_without_credit += missed;
-  } else if (!stalled_.ok()) {
+  } else if (held_back_ || !stalled_.ok()) {
     stats_.ticks_stalled += missed;
   } else if (barren_) {
     stats_.ticks_without_page += missed;
@@ -371,7 +374,7 @@ void Dispatcher::CountMissed(Instant now) {
 }
 
 void Dispatcher::Release(Instant now, Actions* actions) {
-  if (paused_) return;
+  if (paused_ || held_back_) return;
   bool to_stream = false;
   while (!ready_.empty() && pacer_.next() <= now && ReleaseTime() <= now) {
     (void)pacer_.Use();
@@ -413,7 +416,7 @@ Instant Dispatcher::ReleaseTime() const {
 }
 
 bool Dispatcher::CanPlan(Instant now) const {
-  return !paused_ && !stopping_ && in_refill_ == 0 && AnyInTurn() &&
+  return !paused_ && !held_back_ && !stopping_ && in_refill_ == 0 && AnyInTurn() &&
          pacer_.rate().per_second() > 0 && barren_until_ <= now;
 }
 
@@ -462,6 +465,7 @@ Instant Dispatcher::NextWake(Instant now) const {
   Instant wake = now + kIdle;
   if (!waiters_.empty()) wake = std::min(wake, waiters_.begin()->first);
   if (paused_ || pacer_.rate().per_second() == 0) return wake;
+  if (held_back_) return std::min(wake, now + kHeldBackWait);
   if (!ready_.empty()) {
     wake = std::min(wake, std::max(pacer_.next(), ReleaseTime()));
   }

@@ -109,6 +109,9 @@ class Dispatcher {
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
+  // Before Start. Nothing leaves while the answer is no: it is asked at the last moment, under the
+  // lock of this.
+  void AskBefore(std::function<bool()> may_hand_out) { may_hand_out_ = std::move(may_hand_out); }
   void Start();
   // Ends handing out and gives back what was leased ahead. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
@@ -266,6 +269,8 @@ class Dispatcher {
   bool paused_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string pause_reason_ FRESHET_GUARDED_BY(mutex_);
   Status stalled_ FRESHET_GUARDED_BY(mutex_);
+  std::function<bool()> may_hand_out_;                 // unset: yes
+  bool held_back_ FRESHET_GUARDED_BY(mutex_) = false;  // the last answer was no
   WorkerId next_worker_ FRESHET_GUARDED_BY(mutex_) = 1;
   absl::flat_hash_map<WorkerId, Worker> workers_ FRESHET_GUARDED_BY(mutex_);
   // In turn; may hold some that are not.

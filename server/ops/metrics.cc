@@ -274,6 +274,32 @@ void WriteStore(const ServerStatus& status, FamilyWriter& out) {
   if (!status.failure.ok()) out.Add(1.0, {{"reason", std::string(FailureKind(status.failure))}});
 }
 
+// Without values where the server is alone.
+void WriteCluster(const ClusterStatus& cluster, FamilyWriter& out) {
+  const bool alone = cluster.name.empty();
+  const ChangeLogStats& log = cluster.log;
+  out.Gauge("freshet_cluster_turn",
+            "1 while this server of a cluster is sure that it is the one that serves.");
+  if (!alone) out.Add(cluster.sure ? 1.0 : 0.0);
+  out.Gauge("freshet_cluster_waiting_partitions",
+            "Partitions of the log whose transaction has waited for Kafka for five seconds.");
+  if (!alone) out.Add(uint64_t{log.waiting});
+  out.Counter("freshet_cluster_transactions_total",
+              "Transactions of the log, by what became of them.");
+  if (!alone) {
+    out.Add(log.transactions, {{"outcome", "committed"}})
+        .Add(log.aborted, {{"outcome", "aborted"}});
+  }
+  out.Counter("freshet_cluster_transaction_seconds_total",
+              "Seconds that committed transactions took.");
+  if (!alone) out.Add(1e-6 * static_cast<double>(log.transaction_micros));
+  out.Counter("freshet_cluster_rows_total", "Rows of the log, by what this server did with them.");
+  if (!alone) out.Add(log.rows, {{"op", "appended"}}).Add(log.rows_read, {{"op", "read"}});
+  out.Counter("freshet_cluster_appended_bytes_total",
+              "Bytes of keys and values appended to the log.");
+  if (!alone) out.Add(log.bytes);
+}
+
 void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {
   out.Gauge("freshet_build_info", "Always 1; what the program was built from is in its labels.")
       .Add(1.0, {{"version", kVersion},
@@ -377,6 +403,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteFrontier(status.frontier.value_or(FrontierStatus()), out);
   WriteCrawls(status, out);
   WriteStore(status, out);
+  WriteCluster(status.cluster, out);
   WriteFigures(status, out);
   WriteProcess(out);
   out.Gauge("freshet_annotation", "Figures that were posted to /annotations.");

@@ -121,6 +121,10 @@ class Store::Impl {
   // Notes in the batch to where the store is complete with it.
   [[nodiscard]] Status PutMark(rocksdb::WriteBatch& batch, uint16_t partition,
                                uint64_t offset) const;
+  // Whether this store can be a cache of that log.
+  [[nodiscard]] Status CheckCache(const ChangeLog& log) const;
+  // Takes in what others append, until this store may own the log.
+  [[nodiscard]] Status Follow();
   [[nodiscard]] Status CatchUp(uint16_t partition);
   // A store that is the cache of a log, opened without it.
   [[nodiscard]] Status RefuseWithoutLog() const;

@@ -24,6 +24,9 @@ constexpr size_t kRowsAtOnce = 4096;
 // The log keeps word of removed rows for seven days: a store that was away for longer might keep
 // rows that are removed. A day less, as clocks differ.
 constexpr std::chrono::hours kLongestAway{6 * 24};
+// Who follows reads again after this many looks at whether its turn has come.
+constexpr int kLooksBetweenReads = 20;
+constexpr int kLookEveryMicros = 50'000;
 
 uint64_t SecondsNow(rocksdb::Env& env) {
   int64_t seconds = 0;
@@ -86,11 +89,8 @@ Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition)
   return written.ok() ? written : NoteFailure(written);
 }
 
-Status Store::Impl::CatchUp() {
-  if (options_.truth == nullptr) return RefuseWithoutLog();
-  ChangeLog& log = *options_.truth;
-  const std::string layout = MetaKeyOf(MetaKey::kLayout);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(layout));
+Status Store::Impl::CheckCache(const ChangeLog& log) const {
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(MetaKeyOf(MetaKey::kLayout)));
   ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
   if (before && !seen) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
@@ -110,6 +110,14 @@ Status Store::Impl::CatchUp() {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, "{}: has {} partitions, not {}", dir_,
                       *before, log.partitions());
   }
+  return absl::OkStatus();
+}
+
+Status Store::Impl::CatchUp() {
+  if (options_.truth == nullptr) return RefuseWithoutLog();
+  ChangeLog& log = *options_.truth;
+  RETURN_IF_ERROR(CheckCache(log));
+  RETURN_IF_ERROR(Follow());
   for (uint32_t i = 0; i < log.partitions(); ++i) {
     RETURN_IF_ERROR(storage::GoOn(options_.progress));
     RETURN_IF_ERROR(log.Own(i));
@@ -118,9 +126,26 @@ Status Store::Impl::CatchUp() {
     RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
   rocksdb::WriteBatch batch;
   std::string value;
+  const std::string layout = MetaKeyOf(MetaKey::kLayout);
   storage::EncodeNumber(layout, log.partitions(), &value);
   RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), layout, value), dir_));
   return Write(&batch, false);
+}
+
+Status Store::Impl::Follow() {
+  if (!options_.may_own || options_.may_own()) return absl::OkStatus();
+  Enter(OpenStage::kFollowing);
+  while (!options_.may_own()) {
+    for (uint32_t i = 0; i < options_.truth->partitions(); ++i) {
+      RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
+    }
+    for (int i = 0; i < kLooksBetweenReads && !options_.may_own(); ++i) {
+      RETURN_IF_ERROR(storage::GoOn(options_.progress));
+      env_->SleepForMicroseconds(kLookEveryMicros);
+    }
+  }
+  Enter(OpenStage::kOpening);
+  return absl::OkStatus();
 }
 
 Status Store::Impl::CatchUp(uint16_t partition) {
@@ -142,7 +167,10 @@ Status Store::Impl::CatchUp(uint16_t partition) {
   ASSIGN_OR_RETURN(const uint64_t end, options_.truth->Read(partition, from.value_or(0), take));
   RETURN_IF_ERROR(PutMark(batch, partition, end));
   RETURN_IF_ERROR(Write(&batch, false));
-  if (rows > 0) Say('I', fmt::format("partition {}: took in {} rows of the log", partition, rows));
+  // Who follows takes in a few every second.
+  if (rows >= kRowsAtOnce) {
+    Say('I', fmt::format("partition {}: took in {} rows of the log", partition, rows));
+  }
   return absl::OkStatus();
 }
 

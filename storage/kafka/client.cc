@@ -11,10 +11,20 @@ namespace {
 
 constexpr size_t kErrorBytes = 512;
 // What the meaning of the log hangs on.
-constexpr std::array<std::string_view, 10> kOurs = {
-    "bootstrap.servers",    "metadata.broker.list",   "transactional.id", "acks",
-    "isolation.level",      "transaction.timeout.ms", "group.id",         "enable.auto.commit",
-    "enable.partition.eof", "auto.offset.reset"};
+constexpr std::array<std::string_view, 14> kOurs = {"bootstrap.servers",
+                                                    "metadata.broker.list",
+                                                    "transactional.id",
+                                                    "acks",
+                                                    "isolation.level",
+                                                    "transaction.timeout.ms",
+                                                    "group.id",
+                                                    "enable.auto.commit",
+                                                    "enable.partition.eof",
+                                                    "auto.offset.reset",
+                                                    "client.id",
+                                                    "session.timeout.ms",
+                                                    "heartbeat.interval.ms",
+                                                    "partition.assignment.strategy"};
 // Longer than it takes to restore any node: who reads a partition from its beginning meets the
 // removals of all rows it has met.
 constexpr const char* kDeleteRetentionMs = "604800000";
@@ -84,12 +94,17 @@ using NewTopic = std::unique_ptr<rd_kafka_NewTopic_t, Destroyer<rd_kafka_NewTopi
 using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy>>;
 using Event = std::unique_ptr<rd_kafka_event_t, Destroyer<rd_kafka_event_destroy>>;
 
+struct Topic {
+  std::string name;
+  int partitions = 1;
+};
+
 // One that another process makes meanwhile is as good.
-Status MakeTopic(rd_kafka_t* client, const KafkaOptions& options) {
-  const std::string name = TopicOf(options);
+Status MakeTopic(rd_kafka_t* client, const KafkaOptions& options, const Topic& wanted) {
+  const std::string& name = wanted.name;
   std::array<char, kErrorBytes> error{};
-  const NewTopic topic(rd_kafka_NewTopic_new(name.c_str(), static_cast<int>(options.partitions),
-                                             options.replication, error.data(), error.size()));
+  const NewTopic topic(rd_kafka_NewTopic_new(name.c_str(), wanted.partitions, options.replication,
+                                             error.data(), error.size()));
   if (topic == nullptr) return InvalidArgument("cluster: {}", std::string(error.data()));
   rd_kafka_NewTopic_set_config(topic.get(), "cleanup.policy", "compact");
   rd_kafka_NewTopic_set_config(topic.get(), "delete.retention.ms", kDeleteRetentionMs);
@@ -117,18 +132,45 @@ Status MakeTopic(rd_kafka_t* client, const KafkaOptions& options) {
 }
 
 // Whether it is there as it should be; NotFound: not at all.
-Status CheckTopic(rd_kafka_t* client, const KafkaOptions& options) {
-  ASSIGN_OR_RETURN(const int partitions, CountPartitions(client, TopicOf(options)));
-  if (partitions == 0) return NotFound("topic {}", TopicOf(options));
-  if (partitions == static_cast<int>(options.partitions)) return absl::OkStatus();
+Status CheckTopic(rd_kafka_t* client, const Topic& wanted) {
+  ASSIGN_OR_RETURN(const int partitions, CountPartitions(client, wanted.name));
+  if (partitions == 0) return NotFound("topic {}", wanted.name);
+  if (partitions == wanted.partitions) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "cluster.partitions: topic {} has {} partitions, not {}", TopicOf(options),
-                    partitions, options.partitions);
+                    "shards: topic {} has {} partitions, one a shard, and not {}", wanted.name,
+                    partitions, wanted.partitions);
+}
+
+Status Ensure(const KafkaOptions& options, const Topic& wanted) {
+  // A producer that asks for a topic has brokers make it, uncompacted; a consumer has not.
+  Context context{.options = &options};
+  ASSIGN_OR_RETURN(const Client client, MakeReader(context));
+  using Steady = std::chrono::steady_clock;
+  const auto until = Steady::now() + options.open_patience;
+  Status status;
+  while (true) {
+    status = CheckTopic(client.get(), wanted);
+    if (status.ok() || absl::IsFailedPrecondition(status)) return status;
+    if (absl::IsNotFound(status)) {
+      Status made = MakeTopic(client.get(), options, wanted);
+      if (absl::IsFailedPrecondition(made) || absl::IsInvalidArgument(made)) return made;
+      if (!made.ok()) status = made;
+    }
+    if (options.cancelled != nullptr && *options.cancelled) {
+      return MakeStatus(absl::StatusCode::kCancelled, "stopped while waiting for Kafka");
+    }
+    if (Steady::now() >= until) break;
+    rd_kafka_poll(client.get(), kAgainMs);
+  }
+  return MakeStatus(absl::StatusCode::kUnavailable, "cluster.brokers: {}: {}", options.brokers,
+                    std::string(status.message()));
 }
 
 }  // namespace
 
 std::string TopicOf(const KafkaOptions& options) { return options.cluster + ".changes"; }
+
+std::string FleetTopicOf(const KafkaOptions& options) { return options.cluster + ".fleet"; }
 
 std::string TransactionalIdOf(const KafkaOptions& options, uint32_t partition) {
   return fmt::format("{}-{}", options.cluster, partition);
@@ -139,6 +181,10 @@ StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context
   Conf conf(rd_kafka_conf_new());
   RETURN_IF_ERROR(SetAll(*context.options, own, conf.get()));
   if (type == RD_KAFKA_PRODUCER) rd_kafka_conf_set_dr_msg_cb(conf.get(), Delivered);
+  if (context.rebalance != nullptr) rd_kafka_conf_set_rebalance_cb(conf.get(), context.rebalance);
+  if (context.committed != nullptr) {
+    rd_kafka_conf_set_offset_commit_cb(conf.get(), context.committed);
+  }
   rd_kafka_conf_set_opaque(conf.get(), &context);
   rd_kafka_conf_set_log_cb(conf.get(), Say);
   std::array<char, kErrorBytes> error{};
@@ -160,25 +206,12 @@ StatusOr<Client> MakeReader(Context& context) {
 }
 
 Status EnsureTopic(const KafkaOptions& options) {
-  // A producer that asks for a topic has brokers make it, uncompacted; a consumer has not.
-  Context context{.options = &options};
-  ASSIGN_OR_RETURN(const Client client, MakeReader(context));
-  using Steady = std::chrono::steady_clock;
-  const auto until = Steady::now() + options.open_patience;
-  Status status;
-  while (true) {
-    status = CheckTopic(client.get(), options);
-    if (status.ok() || absl::IsFailedPrecondition(status)) return status;
-    if (absl::IsNotFound(status)) {
-      Status made = MakeTopic(client.get(), options);
-      if (absl::IsFailedPrecondition(made) || absl::IsInvalidArgument(made)) return made;
-      if (!made.ok()) status = made;
-    }
-    if (Steady::now() >= until) break;
-    rd_kafka_poll(client.get(), kAgainMs);
-  }
-  return MakeStatus(absl::StatusCode::kUnavailable, "cluster.brokers: {}: {}", options.brokers,
-                    std::string(status.message()));
+  return Ensure(options,
+                {.name = TopicOf(options), .partitions = static_cast<int>(options.partitions)});
+}
+
+Status EnsureFleetTopic(const KafkaOptions& options) {
+  return Ensure(options, {.name = FleetTopicOf(options), .partitions = 1});
 }
 
 }  // namespace freshet::kafka

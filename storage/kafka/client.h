@@ -26,6 +26,7 @@ using Error = std::unique_ptr<rd_kafka_error_t, Destroyer<rd_kafka_error_destroy
 using Message = std::unique_ptr<rd_kafka_message_t, Destroyer<rd_kafka_message_destroy>>;
 
 [[nodiscard]] std::string TopicOf(const KafkaOptions& options);
+[[nodiscard]] std::string FleetTopicOf(const KafkaOptions& options);
 [[nodiscard]] std::string TransactionalIdOf(const KafkaOptions& options, uint32_t partition);
 
 // What callbacks of a client use; it outlives the client.
@@ -35,6 +36,12 @@ struct Context {
   // error of one that was not.
   uint64_t end = 0;
   rd_kafka_resp_err_t undelivered = RD_KAFKA_RESP_ERR_NO_ERROR;
+  // Members of a group: what is called with this as opaque; unset: nothing is.
+  using GroupCallback = void (*)(rd_kafka_t*, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*,
+                                 void*);
+  GroupCallback rebalance = nullptr;
+  GroupCallback committed = nullptr;
+  void* owner = nullptr;
 };
 using Properties = std::map<std::string, std::string>;
 
@@ -46,7 +53,10 @@ using Properties = std::map<std::string, std::string>;
 [[nodiscard]] StatusOr<Client> MakeReader(Context& context);
 
 // Finds the topic or makes it, compacted; FailedPrecondition: of another number of partitions.
+// Cancelled: the options say so.
 [[nodiscard]] Status EnsureTopic(const KafkaOptions& options);
+// The same of the one whose only partition is the turn of a server.
+[[nodiscard]] Status EnsureFleetTopic(const KafkaOptions& options);
 
 }  // namespace freshet::kafka
 

@@ -1,6 +1,7 @@
 #include "storage/kafka/kafka_log.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ class KafkaLog::Impl {
   [[nodiscard]] StatusOr<uint64_t> Read(uint32_t partition, uint64_t from, const Visit& visit);
   [[nodiscard]] Status health() const;
   void StopWaiting() { stopped_ = true; }
-  [[nodiscard]] KafkaStats Stats() const;
+  [[nodiscard]] ChangeLogStats Stats() const;
 
  private:
   // One that is owned, or was.
@@ -151,15 +152,22 @@ Status KafkaLog::Impl::Send(Partition& partition, std::span<const LogRow> rows) 
 Status KafkaLog::Impl::SendOne(Partition& partition, const LogRow& row) {
   std::string key(1, static_cast<char>(row.family));
   key += row.key;
-  const char* const value = row.value ? row.value->data() : nullptr;
-  const size_t size = row.value ? row.value->size() : 0;
+  const std::string_view value = row.value.value_or(std::string_view());
+  std::array<rd_kafka_vu_t, 5> message{};
+  message[0] = {.vtype = RD_KAFKA_VTYPE_TOPIC, .u = {.cstr = topic_.c_str()}};
+  message[1] = {.vtype = RD_KAFKA_VTYPE_PARTITION,
+                .u = {.i32 = static_cast<int32_t>(partition.index)}};
+  message[2].vtype = RD_KAFKA_VTYPE_KEY;
+  message[2].u.mem = {.ptr = key.data(), .size = key.size()};
+  // Copied, all of it; without a value the row is removed.
+  message[3].vtype = RD_KAFKA_VTYPE_VALUE;
+  if (row.value) message[3].u.mem = {.ptr = const_cast<char*>(value.data()), .size = value.size()};
+  message[4] = {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u = {.i = RD_KAFKA_MSG_F_COPY}};
   while (true) {
+    const Error failed(
+        rd_kafka_produceva(partition.producer.get(), message.data(), message.size()));
     const rd_kafka_resp_err_t error =
-        rd_kafka_producev(partition.producer.get(), RD_KAFKA_V_TOPIC(topic_.c_str()),
-                          RD_KAFKA_V_PARTITION(static_cast<int32_t>(partition.index)),
-                          RD_KAFKA_V_KEY(key.data(), key.size()),
-                          RD_KAFKA_V_VALUE(const_cast<char*>(value), size),  // NOLINT: it is copied
-                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+        failed == nullptr ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_error_code(failed.get());
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR) break;
     if (stopped_) return Stopped();
     if (error == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
@@ -171,7 +179,7 @@ Status KafkaLog::Impl::SendOne(Partition& partition, const LogRow& row) {
       return MakeStatus(absl::StatusCode::kInternal, "{}", rd_kafka_err2str(error));
     }
   }
-  bytes_ += key.size() + size;
+  bytes_ += key.size() + value.size();
   return absl::OkStatus();
 }
 
@@ -280,23 +288,16 @@ Status KafkaLog::Impl::health() const {
   for (const auto& partition : owned_) {
     if (partition->failed) return partition->failure;
   }
-  const int64_t slow = (Steady::now() - kSlow).time_since_epoch().count();
-  for (const auto& partition : owned_) {
-    const int64_t began = partition->began;
-    if (began == 0 || began > slow) continue;
-    return MakeStatus(absl::StatusCode::kUnavailable, "waiting for Kafka: partition {} of {}",
-                      partition->index, topic_);
-  }
   return absl::OkStatus();
 }
 
-KafkaStats KafkaLog::Impl::Stats() const {
-  KafkaStats stats{.transactions = transactions_,
-                   .aborted = aborted_,
-                   .rows = rows_,
-                   .bytes = bytes_,
-                   .transaction_micros = transaction_micros_,
-                   .rows_read = rows_read_};
+ChangeLogStats KafkaLog::Impl::Stats() const {
+  ChangeLogStats stats{.transactions = transactions_,
+                       .aborted = aborted_,
+                       .rows = rows_,
+                       .bytes = bytes_,
+                       .transaction_micros = transaction_micros_,
+                       .rows_read = rows_read_};
   const int64_t slow = (Steady::now() - kSlow).time_since_epoch().count();
   const MutexLock lock(mutex_);
   for (const auto& partition : owned_) {
@@ -324,6 +325,6 @@ StatusOr<uint64_t> KafkaLog::Read(uint32_t partition, uint64_t from, const Visit
 }
 Status KafkaLog::health() const { return impl_->health(); }
 void KafkaLog::StopWaiting() { impl_->StopWaiting(); }
-KafkaStats KafkaLog::Stats() const { return impl_->Stats(); }
+ChangeLogStats KafkaLog::Stats() const { return impl_->Stats(); }
 
 }  // namespace freshet

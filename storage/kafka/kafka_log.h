@@ -4,6 +4,7 @@
 #ifndef FRESHET_STORAGE_KAFKA_KAFKA_LOG_H_
 #define FRESHET_STORAGE_KAFKA_KAFKA_LOG_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -29,20 +30,11 @@ struct KafkaOptions {
   std::map<std::string, std::string> properties;
   // How long Open waits for the brokers.
   std::chrono::milliseconds open_patience = std::chrono::seconds(30);
+  // Set by others: who waits is to stop. Outlives the options; nullptr: nobody does.
+  const std::atomic<bool>* cancelled = nullptr;
   // Told of what Kafka's client has to say, one line each, level first: 'I', 'W' or 'E'. Called
   // from any thread. Unset: nothing is said.
   std::function<void(char level, std::string_view line)> log;
-};
-
-struct KafkaStats {
-  uint64_t transactions = 0;  // committed
-  uint64_t aborted = 0;
-  uint64_t rows = 0;  // that they had
-  uint64_t bytes = 0;
-  uint64_t transaction_micros = 0;  // that they took together
-  uint64_t rows_read = 0;
-  uint32_t fenced = 0;   // partitions that others have taken over
-  uint32_t waiting = 0;  // partitions whose transaction has taken more than five seconds
 };
 
 // On the terms of ChangeLog.
@@ -66,7 +58,7 @@ class KafkaLog : public ChangeLog {
   [[nodiscard]] Status health() const override;
   void StopWaiting() override;
 
-  [[nodiscard]] KafkaStats Stats() const;
+  [[nodiscard]] ChangeLogStats Stats() const override;
 
  private:
   class Impl;

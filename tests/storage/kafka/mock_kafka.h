@@ -34,6 +34,7 @@ class MockKafka {
                            {"topic.metadata.refresh.fast.interval.ms", "20"}};
     const std::string topic = cluster + ".changes";
     rd_kafka_mock_topic_create(brokers_, topic.c_str(), static_cast<int>(partitions), 1);
+    rd_kafka_mock_topic_create(brokers_, (cluster + ".fleet").c_str(), 1, 1);
   }
   ~MockKafka() {
     rd_kafka_mock_cluster_destroy(brokers_);

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Node {
+struct RealNode {
   std::unique_ptr<KafkaLog> log;
   std::unique_ptr<Store> store;
 };
@@ -37,8 +37,8 @@ class RealKafkaTest : public testing::Test {
                 .replication = 1};
   }
 
-  Node Start(const std::string& dir) {
-    Node node;
+  RealNode Start(const std::string& dir) {
+    RealNode node;
     StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(options_);
     EXPECT_TRUE(log.ok()) << log.status();
     node.log = *std::move(log);
@@ -70,7 +70,7 @@ class RealKafkaTest : public testing::Test {
 TEST_F(RealKafkaTest, ATopicIsMadeAndALostDiskIsMadeAnewFromIt) {
   const Script script(7, 60);
   {
-    const Node node = Start("db");
+    const RealNode node = Start("db");
     for (const ScriptedCommit& commit : script.commits()) {
       ASSERT_TRUE(node.store->Commit(commit.changes).ok());
     }
@@ -80,11 +80,11 @@ TEST_F(RealKafkaTest, ATopicIsMadeAndALostDiskIsMadeAnewFromIt) {
 }
 
 TEST_F(RealKafkaTest, ASecondServerHasAllThatTheFirstAcknowledgedAndFencesIt) {
-  const Node first = Start("first");
+  const RealNode first = Start("first");
   const PageRecord page = random_.Page("host.example", 1, 1);
   ASSERT_TRUE(CommitPage(*first.store, page).ok());
 
-  const Node second = Start("second");
+  const RealNode second = Start("second");
   EXPECT_EQ(*second.store->ReadPages({&page.number, 1})[0], page);
   EXPECT_GT(second.store->generation(), first.store->generation());
 
@@ -97,7 +97,7 @@ TEST_F(RealKafkaTest, ASecondServerHasAllThatTheFirstAcknowledgedAndFencesIt) {
 
   const PageRecord next = random_.Page("host.example", 3, 3);
   EXPECT_TRUE(CommitPage(*second.store, next).ok());
-  const Node third = Start("third");
+  const RealNode third = Start("third");
   EXPECT_TRUE(absl::IsNotFound(third.store->ReadPages({&late.number, 1})[0].status()));
   EXPECT_EQ(*third.store->ReadPages({&next.number, 1})[0], next);
 }

@@ -1,0 +1,46 @@
+#include "server/cluster.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "server/logging.h"
+
+namespace freshet {
+namespace {
+
+std::string NameOfMachine() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "freshetd";
+  return name.data();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
+                                                 const std::atomic<bool>& stop,
+                                                 std::function<void()> on_replaced) {
+  const ClusterConfig& cluster = config.cluster;
+  const KafkaOptions kafka = {.cluster = cluster.name,
+                              .brokers = cluster.brokers,
+                              .partitions = static_cast<uint32_t>(config.shards),
+                              .replication = cluster.replication,
+                              .properties = cluster.properties,
+                              .cancelled = &stop,
+                              .log = LogStoreLine};
+  ASSIGN_OR_RETURN(std::unique_ptr<KafkaLog> log, KafkaLog::Open(kafka));
+  ASSIGN_OR_RETURN(std::unique_ptr<KafkaTenure> tenure,
+                   KafkaTenure::Join({.kafka = kafka,
+                                      .node = cluster.node.empty() ? NameOfMachine() : cluster.node,
+                                      .silence = std::chrono::milliseconds(
+                                          static_cast<int64_t>(cluster.silence.seconds() * 1000))},
+                                     std::move(on_replaced)));
+  return std::unique_ptr<Cluster>(new Cluster(cluster.name, std::move(log), std::move(tenure)));
+}
+
+ClusterStatus Cluster::status() const {
+  return {.name = name_, .has_turn = has_turn(), .sure = sure(), .log = log_->Stats()};
+}
+
+}  // namespace freshet

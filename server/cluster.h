@@ -1,0 +1,52 @@
+// This server as one of a cluster: its log on Kafka, and whether it is this server's turn.
+#ifndef FRESHET_SERVER_CLUSTER_H_
+#define FRESHET_SERVER_CLUSTER_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/base/status.h"
+#include "server/api/status.h"
+#include "server/config.h"
+#include "storage/kafka/kafka_log.h"
+#include "storage/kafka/tenure.h"
+
+namespace freshet {
+
+// Thread-safe.
+class Cluster {
+ public:
+  // Finds the log and stands for the turn. `stop` ends waiting, for Kafka as well; it outlives
+  // this. `on_replaced` is called at most once, on a thread of this: another server has the turn
+  // that this one had.
+  //
+  // Unavailable: no broker answers. InvalidArgument and FailedPrecondition name the key at fault.
+  [[nodiscard]] static StatusOr<std::unique_ptr<Cluster>> Join(const ServerConfig& config,
+                                                               const std::atomic<bool>& stop,
+                                                               std::function<void()> on_replaced);
+  // The turn goes to the next; everything that uses the log has ended.
+  ~Cluster() = default;
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  [[nodiscard]] KafkaLog& log() { return *log_; }
+  // Whether the store may own the log.
+  [[nodiscard]] bool has_turn() const { return tenure_->assigned(); }
+  // Whether pages may be handed out at this moment.
+  [[nodiscard]] bool sure() const { return tenure_->sure(); }
+  [[nodiscard]] ClusterStatus status() const;
+
+ private:
+  Cluster(std::string name, std::unique_ptr<KafkaLog> log, std::unique_ptr<KafkaTenure> tenure)
+      : name_(std::move(name)), log_(std::move(log)), tenure_(std::move(tenure)) {}
+
+  const std::string name_;
+  const std::unique_ptr<KafkaLog> log_;
+  const std::unique_ptr<KafkaTenure> tenure_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_CLUSTER_H_

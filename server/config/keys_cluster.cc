@@ -1,0 +1,79 @@
+// Servers that share one log.
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/limits.h"
+#include "server/config/key_makers.h"
+
+namespace freshet {
+namespace {
+
+using C = ServerConfig;
+using Cluster = ClusterConfig;
+
+// Of Kafka's names of topics, less what is appended.
+constexpr size_t kMaxNameBytes = 200;
+
+bool MayName(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+         c == '_' || c == '.';
+}
+
+Status CheckName(const std::string& name) {
+  if (name.size() > kMaxNameBytes) {
+    return InvalidArgument("has {} bytes, at most {} may be", name.size(), kMaxNameBytes);
+  }
+  if (std::all_of(name.begin(), name.end(), MayName) && name != "." && name != "..") {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("'{}' is more than letters, digits, '-', '_' and '.'", name);
+}
+
+ConfigKey PropertiesKey() {
+  const auto at = At(&C::cluster, &Cluster::properties);
+  ConfigKey key = MakeKey("cluster.properties", KeyType::kTexts, at);
+  key.read = [at](const std::string& its, const YAML::Node& node, C* config) {
+    return ReadTexts(its, node, &at(config));
+  };
+  key.write = [at](const C& config) {
+    std::map<std::string, std::string> shown = at(&config);
+    for (auto& [name, value] : shown) {
+      const bool secret = name.find("password") != std::string::npos ||
+                          name.find("secret") != std::string::npos || name.ends_with(".pem") ||
+                          name.ends_with(".jaas.config");
+      if (secret) value = "(hidden)";
+    }
+    return WriteTexts(shown);
+  };
+  return key;
+}
+
+}  // namespace
+
+std::vector<ConfigKey> ClusterKeys() {
+  const auto in = [](auto field) { return At(&C::cluster, field); };
+  ConfigKey name = TextKey("cluster.name", in(&Cluster::name));
+  name.check = [](const C& config) { return CheckName(config.cluster.name); };
+  ConfigKey node = TextKey("cluster.node", in(&Cluster::node));
+  node.check = [](const C& config) { return CheckName(config.cluster.node); };
+  return {
+      std::move(name).Says(
+          "Name of the cluster: its topics are `<name>.changes` and `<name>.fleet`. Empty: this "
+          "server is alone, and its disk is the truth."),
+      TextKey("cluster.brokers", in(&Cluster::brokers))
+          .Says("Brokers of Kafka, `host:port` with commas between them."),
+      std::move(node).Says(
+          "What this server is called at Kafka. Empty is the name of the machine."),
+      CountKey("cluster.replication", in(&Cluster::replication), -1, 100)
+          .Says("How many brokers have each row, of topics that this server makes. -1: as the "
+                "brokers are configured."),
+      SpanKey("cluster.silence", in(&Cluster::silence), kSecond, Duration::Seconds(300))
+          .Says("After so long without a word from the server that serves another one does. "
+                "Brokers take no less than their `group.min.session.timeout.ms`, usually 6s."),
+      PropertiesKey().Says(
+          "For Kafka's client, such as `{security.protocol: SASL_SSL}`: all that librdkafka knows "
+          "but what Freshet sets itself."),
+  };
+}
+
+}  // namespace freshet

@@ -1,0 +1,28 @@
+// The section `cluster` of a configuration: servers that share one log on Kafka, of which one
+// serves and the others stand by (docs/fleet.md).
+#ifndef FRESHET_SERVER_CONFIG_CLUSTER_H_
+#define FRESHET_SERVER_CONFIG_CLUSTER_H_
+
+#include <map>
+#include <string>
+
+#include "core/base/units.h"
+
+namespace freshet {
+
+// Value type, thread-compatible.
+struct ClusterConfig {
+  std::string name;      // empty: this server is alone, and its disk is the truth
+  std::string brokers;   // of Kafka: host:port, with commas between them
+  std::string node;      // what this server is called; empty: the name of the machine
+  int replication = -1;  // of topics that are made; -1: as the brokers are configured
+  // After so long without a word from the server that serves another one does.
+  Duration silence = Duration::Seconds(6);
+  std::map<std::string, std::string> properties;  // of Kafka's client
+
+  [[nodiscard]] bool configured() const { return !name.empty(); }
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_CONFIG_CLUSTER_H_

@@ -1,0 +1,176 @@
+#include "storage/kafka/tenure.h"
+
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "storage/kafka/client.h"
+
+namespace freshet {
+namespace {
+
+using kafka::Client;
+using kafka::Context;
+using kafka::Error;
+using Steady = std::chrono::steady_clock;
+
+constexpr int kPollMs = 50;
+// Between two questions whether the turn is still this server's.
+constexpr std::chrono::milliseconds kAskEvery{500};
+// Of the silence after which another may have it, the part within which this server is sure. The
+// rest is for clocks that run at other speeds, and for what is on its way to a worker.
+constexpr int kSureOf = 3;
+constexpr int kSureIn = 4;
+
+using Partitions = std::unique_ptr<rd_kafka_topic_partition_list_t,
+                                   kafka::Destroyer<rd_kafka_topic_partition_list_destroy>>;
+
+}  // namespace
+
+class KafkaTenure::Impl {
+ public:
+  Impl(const TenureOptions& options, std::function<void()> on_lost)
+      : options_(options),
+        context_{.options = &options_.kafka},
+        topic_(kafka::FleetTopicOf(options_.kafka)),
+        on_lost_(std::move(on_lost)) {}
+  ~Impl() {
+    stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+    // Leaves the group, so that nobody waits for the silence.
+    if (client_ != nullptr) rd_kafka_consumer_close(client_.get());
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  [[nodiscard]] Status Join();
+  [[nodiscard]] bool assigned() const { return assigned_; }
+  [[nodiscard]] bool sure() const {
+    const Steady::time_point confirmed{Steady::duration(confirmed_.load())};
+    return assigned_ && Steady::now() - confirmed < options_.silence * kSureOf / kSureIn;
+  }
+
+ private:
+  // On the thread that polls, or in the destructor.
+  static void OnRebalance(rd_kafka_t* client, rd_kafka_resp_err_t error,
+                          rd_kafka_topic_partition_list_t* partitions, void* opaque);
+  static void OnConfirmed(rd_kafka_t* client, rd_kafka_resp_err_t error,
+                          rd_kafka_topic_partition_list_t* partitions, void* opaque);
+  [[nodiscard]] static Impl& Of(void* opaque) {
+    return *static_cast<Impl*>(static_cast<Context*>(opaque)->owner);
+  }
+
+  void Run();
+  // A member of the group stores an offset: the group takes it of nobody else.
+  void Ask();
+  void Assigned(bool to_me);
+
+  const TenureOptions options_;
+  Context context_;
+  const std::string topic_;
+  const std::function<void()> on_lost_;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> assigned_ = false;
+  std::atomic<int64_t> confirmed_ = 0;  // when the last question was asked that was answered by yes
+  // Owner: the thread.
+  bool served_ = false;
+  bool lost_ = false;
+  bool asking_ = false;
+  Steady::time_point asked_;
+  Client client_;  // uses context_
+  std::thread thread_;
+};
+
+Status KafkaTenure::Impl::Join() {
+  RETURN_IF_ERROR(kafka::EnsureFleetTopic(options_.kafka));
+  context_.owner = this;
+  context_.rebalance = OnRebalance;
+  context_.committed = OnConfirmed;
+  const auto silence = std::to_string(options_.silence.count());
+  ASSIGN_OR_RETURN(client_,
+                   kafka::MakeClient(RD_KAFKA_CONSUMER,
+                                     {{"group.id", topic_},
+                                      {"client.id", options_.node},
+                                      {"session.timeout.ms", silence},
+                                      {"heartbeat.interval.ms", "500"},
+                                      // Who has the turn keeps it when others come.
+                                      {"partition.assignment.strategy", "cooperative-sticky"},
+                                      {"enable.auto.commit", "false"},
+                                      {"auto.offset.reset", "latest"},
+                                      {"allow.auto.create.topics", "false"}},
+                                     context_));
+  rd_kafka_poll_set_consumer(client_.get());
+  const Partitions topics(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(topics.get(), topic_.c_str(), RD_KAFKA_PARTITION_UA);
+  if (const rd_kafka_resp_err_t error = rd_kafka_subscribe(client_.get(), topics.get());
+      error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "cluster: {}", rd_kafka_err2str(error));
+  }
+  thread_ = std::thread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+void KafkaTenure::Impl::Run() {
+  while (!stopping_) {
+    const kafka::Message message(rd_kafka_consumer_poll(client_.get(), kPollMs));
+    if (assigned_ && !asking_ && Steady::now() - asked_ >= kAskEvery) Ask();
+  }
+}
+
+void KafkaTenure::Impl::Ask() {
+  const Partitions offsets(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(offsets.get(), topic_.c_str(), 0)->offset = 0;
+  asked_ = Steady::now();
+  asking_ =
+      rd_kafka_commit(client_.get(), offsets.get(), /*async=*/1) == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+void KafkaTenure::Impl::OnConfirmed(rd_kafka_t* /*client*/, rd_kafka_resp_err_t error,
+                                    rd_kafka_topic_partition_list_t* /*partitions*/, void* opaque) {
+  Impl& self = Of(opaque);
+  self.asking_ = false;
+  if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    self.confirmed_ = self.asked_.time_since_epoch().count();
+  }
+}
+
+void KafkaTenure::Impl::OnRebalance(rd_kafka_t* client, rd_kafka_resp_err_t error,
+                                    rd_kafka_topic_partition_list_t* partitions, void* opaque) {
+  Impl& self = Of(opaque);
+  if (error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+    const Error assigned(rd_kafka_incremental_assign(client, partitions));
+    // What there is to be read there is nobody's business yet.
+    rd_kafka_pause_partitions(client, partitions);
+    if (partitions->cnt > 0) return self.Assigned(true);
+    if (!self.assigned_) self.Assigned(false);
+    return;
+  }
+  const Error unassigned(rd_kafka_incremental_unassign(client, partitions));
+  if (partitions->cnt > 0) self.assigned_ = false;
+}
+
+void KafkaTenure::Impl::Assigned(bool to_me) {
+  if (to_me) {
+    served_ = true;
+    asked_ = Steady::time_point();  // asks at once
+    assigned_ = true;
+  } else if (served_ && !lost_ && !stopping_) {
+    lost_ = true;
+    if (on_lost_) on_lost_();
+  }
+}
+
+StatusOr<std::unique_ptr<KafkaTenure>> KafkaTenure::Join(const TenureOptions& options,
+                                                         std::function<void()> on_lost) {
+  auto impl = std::make_unique<Impl>(options, std::move(on_lost));
+  RETURN_IF_ERROR(impl->Join());
+  return std::unique_ptr<KafkaTenure>(new KafkaTenure(std::move(impl)));
+}
+
+KafkaTenure::KafkaTenure(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+KafkaTenure::~KafkaTenure() = default;
+
+bool KafkaTenure::assigned() const { return impl_->assigned(); }
+bool KafkaTenure::sure() const { return impl_->sure(); }
+
+}  // namespace freshet

@@ -1,0 +1,55 @@
+// Whose turn it is: of the servers of a cluster one serves, the others follow its log. Kafka's
+// consumer-group protocol chooses it, by whom it assigns the one partition of `<cluster>.fleet` to.
+//
+// Nothing depends on this for safety: whoever serves owns the log's partitions, and Kafka fences
+// who owned them before (storage/change_log.h).
+#ifndef FRESHET_STORAGE_KAFKA_TENURE_H_
+#define FRESHET_STORAGE_KAFKA_TENURE_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/base/status.h"
+#include "storage/kafka/kafka_log.h"
+
+namespace freshet {
+
+struct TenureOptions {
+  KafkaOptions kafka;
+  std::string node;  // what this server is called, for operators of Kafka
+  // After so long without a word from the server that serves another takes its place. Brokers
+  // refuse what is shorter than their group.min.session.timeout.ms, usually six seconds.
+  std::chrono::milliseconds silence = std::chrono::seconds(6);
+};
+
+// Thread-safe.
+class KafkaTenure {
+ public:
+  // Stands for the turn, from now on. `on_lost` is called once, on a thread of this, when this
+  // server had the turn and another has it now.
+  //
+  // InvalidArgument: an option or property is none. Unavailable: no broker answers in time.
+  [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Join(const TenureOptions& options,
+                                                                   std::function<void()> on_lost);
+  // Gives the turn to the next.
+  ~KafkaTenure();
+  KafkaTenure(const KafkaTenure&) = delete;
+  KafkaTenure& operator=(const KafkaTenure&) = delete;
+
+  // Whether the turn was given to this server, as far as it knows.
+  [[nodiscard]] bool assigned() const;
+  // Whether it surely has it still: the group has confirmed it so short a time ago that nobody else
+  // can have it yet, also if this process was stopped meanwhile.
+  [[nodiscard]] bool sure() const;
+
+ private:
+  class Impl;
+  explicit KafkaTenure(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_STORAGE_KAFKA_TENURE_H_

@@ -1,0 +1,131 @@
+"""Brokers of Kafka on loopback, each broker and controller (KRaft), that can be killed, stopped and started again."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+PROPERTIES = """\
+process.roles=broker,controller
+node.id={node}
+controller.quorum.voters={voters}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={data}
+default.replication.factor={copies}
+min.insync.replicas={insync}
+offsets.topic.replication.factor={copies}
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor={copies}
+transaction.state.log.min.isr={insync}
+transaction.state.log.num.partitions=4
+auto.create.topics.enable=false
+unclean.leader.election.enable=false
+group.min.session.timeout.ms=1000
+group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
+controller.quorum.election.timeout.ms=1000
+controller.quorum.fetch.timeout.ms=2000
+"""
+CLUSTER_ID = "freshetfleetfreshetfle"  # 16 bytes in base64
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+class Broker:
+    def __init__(self, directory: Path, jars: Path, settings: dict[str, object]) -> None:
+        self._directory = directory
+        self._jars = jars
+        self._port = int(str(settings["port"]))
+        self._process: subprocess.Popen[bytes] | None = None
+        directory.mkdir(parents=True)
+        self._properties = directory / "server.properties"
+        self._properties.write_text(PROPERTIES.format(data=directory / "data", **settings), encoding="utf-8")
+        self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._properties))
+
+    def _command(self, *arguments: str) -> list[str]:
+        return ["java", "-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", "-cp", f"{self._jars}/*", *arguments]
+
+    def _java(self, *arguments: str) -> None:
+        done = subprocess.run(self._command(*arguments), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def start(self) -> None:
+        with (self._directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command("kafka.Kafka", str(self._properties)), stdout=log, stderr=log
+            )
+
+    def await_listening(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self._port)) == 0:
+                    return
+            time.sleep(0.1)
+        message = f"broker at {self._port} does not listen: {self._directory / 'log'}"
+        raise TimeoutError(message)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def pause(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
+
+class Brokers:
+    """`with Brokers(directory, jars, 3) as brokers`: they listen."""
+
+    def __init__(self, directory: Path, jars: Path, count: int) -> None:
+        ports = free_ports(2 * count)
+        voters = ",".join(f"{i + 1}@127.0.0.1:{ports[count + i]}" for i in range(count))
+        self.addresses = ",".join(f"127.0.0.1:{port}" for port in ports[:count])
+        self.each = [
+            Broker(
+                directory / f"broker{i + 1}",
+                jars,
+                {
+                    "node": i + 1,
+                    "voters": voters,
+                    "port": ports[i],
+                    "controller": ports[count + i],
+                    "copies": count,
+                    "insync": min(count, 2),
+                },
+            )
+            for i in range(count)
+        ]
+
+    def __enter__(self) -> Brokers:
+        for broker in self.each:
+            broker.start()
+        for broker in self.each:
+            broker.await_listening(120)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for broker in self.each:
+            broker.kill()

@@ -1,0 +1,403 @@
+"""Plays a cluster of freshetd on real brokers, kills and pauses both at random, and looks whether what was promised holds.
+
+usage: fleet.py --bin DIR --jars DIR [--directory DIR] [--seconds S] [--nodes N] [--brokers N] [--pages N] [--seed S]
+Promised: nothing that was acknowledged is lost, no page is leased twice at once, no host is crawled faster than allowed,
+the crawl rate is not exceeded. The client below keeps what the server told it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+from brokers import Brokers, free_ports
+from freshet.v1 import ingest_pb2, ingest_pb2_grpc, pages_pb2, pages_pb2_grpc, scheduler_pb2, scheduler_pb2_grpc, types_pb2
+
+RATE = 100.0
+HOSTS = 40
+MIN_DELAY = 0.25
+LEASE = 10
+SILENCE = 5
+WINDOW = 0.1
+# What a measurement at the client may be off by: two clocks read in two processes on a machine that is loaded.
+SLACK = 0.05
+
+
+class Node:
+    """A freshetd that is started again when it ends by itself, as a service manager does."""
+
+    def __init__(self, directory: Path, program: Path, brokers: str, name: str) -> None:
+        self.name = name
+        grpc_port, http_port = free_ports(2)
+        self.address = f"127.0.0.1:{grpc_port}"
+        self.http = f"127.0.0.1:{http_port}"
+        self.directory = directory / name
+        self.directory.mkdir()
+        config = self.directory / "freshet.yaml"
+        config.write_text(
+            f"cluster: {{name: fleet, brokers: '{brokers}', node: {name}, silence: {SILENCE}s}}\n"
+            f"frontier: {{enabled: false}}\nshards: 2\ncrawl_rate: {RATE}\npacing: {{max_lateness: 2ms}}\n"
+            f"leases: {{default: {LEASE}s}}\n"
+            f"politeness: {{min_delay: {MIN_DELAY}s, max_in_flight: 1, min_page_interval: 1s}}\n",
+            encoding="utf-8",
+        )
+        self._command = [str(program), "--config", str(config), "--data-dir", str(self.directory / "data")]
+        self._command += ["--listen", self.address, "--http-listen", self.http]
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._wanted = True
+        self.ended_by_itself = 0
+        self.start()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def start(self) -> None:
+        with self._lock, (self.directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+
+    def _watch(self) -> None:
+        while self._wanted:
+            with self._lock:
+                ended = self._process is not None and self._process.poll() is not None
+            if ended:
+                self.ended_by_itself += 1
+                time.sleep(0.2)
+                self.start()
+            time.sleep(0.1)
+
+    def _signal(self, number: int) -> None:
+        with self._lock:
+            if self._process is not None and self._process.poll() is None:
+                self._process.send_signal(number)
+
+    def kill(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def lose_disk(self) -> None:
+        """Killed before."""
+        subprocess.run(["rm", "-rf", str(self.directory / "data")], check=True)
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def end(self) -> None:
+        self._wanted = False
+        self.kill()
+
+    def ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://{self.http}/readyz", timeout=1) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+
+@dataclass
+class Lease:
+    url: str
+    host: str
+    node: str
+    number: int
+    received: float
+    until: float  # by which the page may be somebody else's
+    answered: float | None = None  # when the result was acknowledged
+
+
+@dataclass
+class Memory:
+    """What the client was told. Threads of one process: appending to a list and setting a key are atomic."""
+
+    pages: set[str] = field(default_factory=set)
+    leases: list[Lease] = field(default_factory=list)
+    crawled: dict[str, float] = field(default_factory=dict)  # by URL: the latest fetch that was acknowledged
+    gaps: list[tuple[float, float]] = field(default_factory=list)
+
+
+class Client:
+    """Talks to whichever node serves."""
+
+    def __init__(self, nodes: list[Node], memory: Memory) -> None:
+        self._nodes = nodes
+        self._memory = memory
+        options = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 200)]
+        self._channels = {node.name: grpc.insecure_channel(node.address, options) for node in nodes}
+
+    def upsert(self, urls: list[str]) -> bool:
+        request = pages_pb2.UpsertPagesRequest(pages=[types_pb2.PageSpec(url=url) for url in urls])
+        for node in self._nodes:
+            stub = pages_pb2_grpc.PagesServiceStub(self._channels[node.name])
+            try:
+                ack = next(iter(stub.UpsertPages(iter([request]), timeout=5))).ack
+            except (grpc.RpcError, StopIteration):
+                continue
+            refused = {status.index for status in ack.statuses if status.HasField("error")}
+            self._memory.pages.update(url for i, url in enumerate(urls) if i not in refused)
+            return not refused
+        return False
+
+    def work(self, node: Node, stop: threading.Event) -> None:
+        """Takes pages of one node and reports each: some found a change, some are never answered."""
+        scheduler = scheduler_pb2_grpc.SchedulerServiceStub(self._channels[node.name])
+        dice = random.Random(node.name)
+        while not stop.is_set():
+            request = scheduler_pb2.NextRequest(worker=f"worker-of-{node.name}", max_assignments=20)
+            request.max_wait.FromMilliseconds(500)
+            try:
+                response = scheduler.Next(request, timeout=5)
+            except grpc.RpcError:
+                stop.wait(0.1)
+                continue
+            now = time.time()
+            leases = []
+            for assignment in response.assignments:
+                host = assignment.url.split("/")[2]
+                until = assignment.deadline.ToMicroseconds() / 1e6
+                leases.append(Lease(assignment.url, host, node.name, assignment.lease_id, now, until))
+            self._memory.leases.extend(leases)
+            self.report([lease for lease in leases if dice.random() < 0.98])
+
+    def report(self, leases: list[Lease]) -> None:
+        if not leases:
+            return
+        request = ingest_pb2.ReportCrawlsRequest()
+        fetched = time.time()
+        for lease in leases:
+            result = request.results.add(lease_id=lease.number, url=lease.url, http_status=200)
+            result.fetch_time.FromMicroseconds(int(fetched * 1e6))
+            result.content_digest = str(int(fetched) // 7).encode()
+        # To whoever serves: the lease may have moved there.
+        for node in self._nodes * 2:
+            stub = ingest_pb2_grpc.IngestServiceStub(self._channels[node.name])
+            try:
+                ack = next(iter(stub.ReportCrawls(iter([request]), timeout=3))).ack
+            except (grpc.RpcError, StopIteration):
+                continue
+            refused = {status.index for status in ack.statuses if status.HasField("error")}
+            for i, lease in enumerate(leases):
+                if i not in refused:
+                    lease.answered = time.time()
+                    self._memory.crawled[lease.url] = fetched
+            return
+
+    def page(self, url: str) -> pages_pb2.GetPageResponse | None:
+        said = ""
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            for node in self._nodes:
+                stub = pages_pb2_grpc.PagesServiceStub(self._channels[node.name])
+                try:
+                    return stub.GetPage(pages_pb2.GetPageRequest(url=url), timeout=5)
+                except grpc.RpcError as error:
+                    if error.code() == grpc.StatusCode.NOT_FOUND:
+                        return None
+                    said = f"{node.name}: {error.code()}: {error.details()}"
+            time.sleep(0.1)
+        message = f"no node answers: {said}"
+        raise ConnectionError(message)
+
+
+class Chaos:
+    """Kills and pauses one thing at a time: of the nodes mostly the one that serves."""
+
+    def __init__(self, nodes: list[Node], brokers: Brokers, dice: random.Random) -> None:
+        self._nodes = nodes
+        self._brokers = brokers
+        self._dice = dice
+        self.done: collections.Counter[str] = collections.Counter()
+        self.failovers: list[float] = []
+
+    def play(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.await_serving(90)
+            time.sleep(self._dice.uniform(2, 6))
+            step = self._dice.choice(["kill", "kill", "lose", "pause", "pause", "broker", "broker_pause", "restart"])
+            self.done[step] += 1
+            print(f"{until - time.monotonic():6.1f} s left: {step}", flush=True)
+            getattr(self, f"_{step}")()
+
+    def await_serving(self, seconds: float) -> float:
+        start = time.monotonic()
+        while not any(node.ready() for node in self._nodes):
+            if time.monotonic() - start > seconds:
+                message = f"no node serves after {seconds} s"
+                raise TimeoutError(message)
+            time.sleep(0.05)
+        return time.monotonic() - start
+
+    def _serving(self) -> Node:
+        return next((node for node in self._nodes if node.ready()), self._nodes[0])
+
+    def _kill(self) -> None:
+        node = self._serving()
+        node.kill()
+        self.failovers.append(self.await_serving(90))
+        node.start()
+
+    def _lose(self) -> None:
+        node = self._serving()
+        node.kill()
+        node.lose_disk()
+        self.await_serving(90)
+        node.start()
+
+    def _restart(self) -> None:
+        node = self._serving()
+        node._signal(signal.SIGTERM)  # noqa: SLF001
+
+    def _pause(self) -> None:
+        node = self._serving()
+        node.pause()
+        time.sleep(self._dice.choice([1, 3, SILENCE + 3, 3 * SILENCE]))
+        node.go_on()
+
+    def _broker(self) -> None:
+        broker = self._dice.choice(self._brokers.each)
+        broker.kill()
+        time.sleep(self._dice.uniform(0, 5))
+        broker.start()
+        broker.await_listening(120)
+
+    def _broker_pause(self) -> None:
+        broker = self._dice.choice(self._brokers.each)
+        broker.pause()
+        time.sleep(self._dice.uniform(1, 8))
+        broker.go_on()
+
+
+def check(client: Client, memory: Memory) -> list[str]:
+    faults = []
+    for url in sorted(memory.pages):
+        page = client.page(url)
+        if page is None:
+            faults.append(f"{url}: was acknowledged and is lost")
+        elif url in memory.crawled:
+            crawled = page.page.last_crawl_time.ToMicroseconds() / 1e6
+            if crawled < memory.crawled[url] - 0.001:
+                faults.append(f"{url}: a crawl at {memory.crawled[url]:.3f} was acknowledged, the last is {crawled:.3f}")
+    by_url: dict[str, list[Lease]] = collections.defaultdict(list)
+    by_host: dict[str, list[Lease]] = collections.defaultdict(list)
+    for lease in sorted(memory.leases, key=lambda lease: lease.received):
+        by_url[lease.url].append(lease)
+        by_host[lease.host].append(lease)
+    for leases in by_url.values():
+        for a, b in zip(leases, leases[1:], strict=False):
+            over = a.until if a.answered is None else min(a.until, a.answered)
+            # An answer that was taken in may have lost its acknowledgement; then the lease counts as open here.
+            if b.received < over - SLACK and a.answered is not None:
+                faults.append(f"{b.url}: leased by {b.node} {over - b.received:.3f} s before {a.node}'s lease was over")
+    for host, leases in by_host.items():
+        for a, b in zip(leases, leases[1:], strict=False):
+            if b.received - a.received < MIN_DELAY - SLACK:
+                faults.append(f"{host}: crawled {b.received - a.received:.3f} s apart, by {a.node} and {b.node}")
+    return faults + rate_faults(sorted(lease.received for lease in memory.leases))
+
+
+def rate_faults(times: list[float]) -> list[str]:
+    """A message brings several assignments at once: what it has piled up is bounded by the longest wait of a message."""
+    faults = []
+    for seconds in (1.0, 5.0):
+        first = 0
+        for last, at in enumerate(times):
+            while times[first] < at - seconds:
+                first += 1
+            most = RATE * (seconds + 0.5 + WINDOW) + 1
+            if last - first + 1 > most:
+                faults.append(f"{last - first + 1} assignments within {seconds} s, at most {most:.0f} may be")
+                break
+    return faults
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=Path, required=True)
+    parser.add_argument("--jars", type=Path, required=True)
+    parser.add_argument("--directory", type=Path)
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--brokers", type=int, default=3)
+    parser.add_argument("--pages", type=int, default=4000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="freshet-fleet-") as scratch:
+        directory = arguments.directory or Path(scratch)
+        directory.mkdir(parents=True, exist_ok=True)
+        with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
+            nodes = [
+                Node(directory, arguments.bin / "freshetd", brokers.addresses, f"node{i + 1}")
+                for i in range(arguments.nodes)
+            ]
+            try:
+                return play(arguments, nodes, brokers)
+            finally:
+                for node in nodes:
+                    node.end()
+
+
+def play(arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> int:
+    memory = Memory()
+    client = Client(nodes, memory)
+    chaos = Chaos(nodes, brokers, random.Random(arguments.seed))
+    print(f"serving after {chaos.await_serving(120):.1f} s", flush=True)
+    urls = [f"http://host{i % HOSTS}.test/{i}" for i in range(arguments.pages)]
+    stop = threading.Event()
+
+    def load() -> None:
+        for start in range(0, len(urls), 100):
+            while not client.upsert(urls[start : start + 100]):
+                if stop.wait(0.1):
+                    return
+
+    threads = [threading.Thread(target=load)]
+    threads += [threading.Thread(target=client.work, args=(node, stop)) for node in nodes]
+    for thread in threads:
+        thread.start()
+    try:
+        chaos.play(arguments.seconds)
+        chaos.await_serving(120)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    faults = check(client, memory)
+    for fault in faults[:20]:
+        print(fault, file=sys.stderr)
+    failovers = sorted(chaos.failovers)
+    print(
+        json.dumps(
+            {
+                "seconds": arguments.seconds,
+                "seed": arguments.seed,
+                "done": dict(chaos.done),
+                "pages_acknowledged": len(memory.pages),
+                "assignments": len(memory.leases),
+                "results_acknowledged": sum(lease.answered is not None for lease in memory.leases),
+                "failover_seconds": [round(seconds, 2) for seconds in failovers],
+                "ended_by_themselves": sum(node.ended_by_itself for node in nodes),
+                "faults": len(faults),
+            }
+        )
+    )
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+// Of the servers of a cluster one has the turn, until it leaves or is silent.
+#include "storage/kafka/tenure.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "tests/storage/kafka/mock_kafka.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+
+TenureOptions TenureOf(const MockKafka& kafka, const std::string& name) {
+  return {.kafka = kafka.options(), .node = name, .silence = std::chrono::seconds(6)};
+}
+
+std::unique_ptr<KafkaTenure> Join(const TenureOptions& options,
+                                  std::function<void()> on_lost = nullptr) {
+  StatusOr<std::unique_ptr<KafkaTenure>> tenure = KafkaTenure::Join(options, std::move(on_lost));
+  EXPECT_TRUE(tenure.ok()) << tenure.status();
+  return tenure.ok() ? *std::move(tenure) : nullptr;
+}
+
+bool Within(std::chrono::seconds most, const std::function<bool()>& holds) {
+  const auto until = std::chrono::steady_clock::now() + most;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
+  const MockKafka kafka;
+  auto first = Join(TenureOf(kafka, "first"));
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
+  EXPECT_TRUE(first->assigned());
+
+  const auto second = Join(TenureOf(kafka, "second"));
+  // Long enough for the group to have taken it in.
+  EXPECT_FALSE(Within(std::chrono::seconds(4), [&] { return second->assigned(); }));
+  EXPECT_TRUE(first->assigned());
+
+  first = nullptr;
+  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return second->sure(); }));
+}
+
+TEST(KafkaTenureTest, WhoHearsNothingFromTheGroupIsNotSureAndIsAgainWhenItDoes) {
+  MockKafka kafka;
+  const auto tenure = Join(TenureOf(kafka, "node"));
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return tenure->sure(); }));
+  kafka.Down();
+  EXPECT_TRUE(Within(std::chrono::seconds(60), [&] { return !tenure->sure(); }));
+  kafka.Up();
+  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return tenure->sure(); }));
+}
+
+TEST(KafkaTenureTest, NamesThePropertyThatCannotBe) {
+  const MockKafka kafka;
+  TenureOptions options = TenureOf(kafka, "node");
+  options.kafka.properties["session.timeout.ms"] = "1";
+  const Status status = KafkaTenure::Join(options, nullptr).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("session.timeout.ms"));
+}
+
+}  // namespace
+}  // namespace freshet
