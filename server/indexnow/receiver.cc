@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -130,7 +131,8 @@ Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t s
     ++context_.counters.refused_by_client;
     return caller.TooEarly(*wait);
   }
-  // What others have sent counts too; what this sends is counted when it is taken.
+  // What others have sent counts too. What this sends is counted when it is taken: whoever has no
+  // key takes nothing away from those that have.
   *wait = context_.sources.TakeSignals(source, 0, now);
   if (*wait > Duration()) {
     ++context_.counters.slowed_by_source;
@@ -140,7 +142,6 @@ Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t s
   }
   // It owes what it has sent beyond its rate.
   (void)caller.Pay(ping.urls.size() - 1, now);
-  (void)context_.sources.TakeSignals(source, ping.urls.size(), now);
   return absl::OkStatus();
 }
 
@@ -155,6 +156,9 @@ StatusOr<IndexNowReceiver::Counts> IndexNowReceiver::Take(const std::vector<std:
     signal.set_url(url);
     ASSIGN_OR_RETURN(RoutedEvent event, ConvertSignal(signal, context_.sources, now));
     events.push_back(std::move(event));
+  }
+  if (const std::optional<uint8_t> source = context_.sources.Find(kIndexNowSource)) {
+    (void)context_.sources.TakeSignals(*source, urls.size(), now);
   }
   // A list is one poll, of which each part shows how far the whole is to be believed.
   SetPolls({.size = urls.size(), .name = fmt::format("indexnow {}", ++serial_)}, &events);

@@ -165,6 +165,8 @@ TEST(IndexNow, KeysAreLookedUp) {
   EXPECT_TRUE(Eventually([&] { return StatusOf(pinger.Get("http://host1.test/0")) == 403; }));
   EXPECT_EQ(server.Statistics().ingest().signals_applied(), 101U);
   EXPECT_EQ(Metric(server, "freshet_indexnow_key_checks_total{outcome=\"bad\"}"), "2");
+  // Whoever has no key uses nothing up of what the source may send.
+  EXPECT_EQ(Metric(server, "freshet_source_signals_total{source=\"indexnow\"}"), "101");
   host.stop();
   thread.join();
 }
