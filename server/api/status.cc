@@ -156,6 +156,7 @@ ServerStatus GatherStatus(const ServerContext& context) {
   status.slowed_by_source = context.counters.slowed_by_source;
   status.refused_by_client = context.counters.refused_by_client;
   status.calls = context.calls.figures();
+  status.audit = context.audit.stats();
   status.unacked_bytes = context.streams.unacked_bytes();
   status.results_refused = context.counters.results_refused;
   status.signals_refused = context.counters.signals_refused;

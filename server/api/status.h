@@ -19,6 +19,7 @@
 #include "server/config_limits.h"
 #include "server/engine/dispatcher.h"
 #include "server/engine/shard.h"
+#include "server/logs/audit_log.h"
 #include "server/ports/connections.h"
 #include "server/ports/http_port.h"
 #include "storage/change_log.h"
@@ -106,6 +107,7 @@ struct ServerStatus {
   Status stall;    // why no shard can write; OK if one can
   RecoveryStatus recovery;
   ClusterStatus cluster;
+  AuditStats audit;
 
   [[nodiscard]] double believed_freshness() const {
     return believed.pages == 0 ? 0 : believed.fresh_pages / static_cast<double>(believed.pages);

@@ -274,6 +274,13 @@ void WriteStore(const ServerStatus& status, FamilyWriter& out) {
   if (!status.failure.ok()) out.Add(1.0, {{"reason", std::string(FailureKind(status.failure))}});
 }
 
+void WriteAudit(const AuditStats& audit, FamilyWriter& out) {
+  out.Counter("freshet_audit_entries_total",
+              "Entries of the audit log: written, or failed and not on the disk.")
+      .Add(audit.written, {{"outcome", "written"}})
+      .Add(audit.failed, {{"outcome", "failed"}});
+}
+
 // Without values where the server is alone.
 void WriteCluster(const ClusterStatus& cluster, FamilyWriter& out) {
   const bool alone = cluster.name.empty();
@@ -403,6 +410,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteFrontier(status.frontier.value_or(FrontierStatus()), out);
   WriteCrawls(status, out);
   WriteStore(status, out);
+  WriteAudit(status.audit, out);
   WriteCluster(status.cluster, out);
   WriteFigures(status, out);
   WriteProcess(out);
