@@ -1,5 +1,6 @@
 // freshetd: flags, configuration, the real clock and signals; everything else is in Server.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -121,7 +122,7 @@ class EndSignals {
   EndSignals& operator=(const EndSignals&) = delete;
 
   // As if a signal asked for the end. Thread-safe.
-  void Ask() { pthread_kill(thread_.native_handle(), SIGTERM); }
+  void Ask() { (void)kill(getpid(), SIGTERM); }
   [[nodiscard]] bool come() const { return come_; }
   void Await() {
     const MutexLock lock(mutex_);

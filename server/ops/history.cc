@@ -78,8 +78,9 @@ HistoryFile::Batch History::Unstored() const {
   HistoryFile::Batch batch;
   for (size_t level = 0; level < batch.size(); ++level) {
     const auto& rows = rings_.rows(level);
+    const auto stored = stored_[level];
     const auto first = std::find_if(rows.begin(), rows.end(),
-                                    [&](const HistoryRow& row) { return row.at > stored_[level]; });
+                                    [&](const HistoryRow& row) { return row.at > stored; });
     batch[level].assign(first, rows.end());
   }
   return batch;

@@ -76,7 +76,8 @@ class Verifier {
       if (key == storage::MetaKeyOf(MetaKey::kFormat) ||
           key == storage::MetaKeyOf(MetaKey::kGeneration) ||
           key == storage::MetaKeyOf(MetaKey::kLayout) ||
-          key == storage::MetaKeyOf(MetaKey::kLogTime)) {
+          key == storage::MetaKeyOf(MetaKey::kLogTime) ||
+          storage::ParseMetaKey(MetaKey::kLogOffset, key)) {
         Note(storage::DecodeNumber(key, value, &number));
       } else if (key == storage::MetaKeyOf(MetaKey::kSecret)) {
         FingerprintSecret secret;
@@ -88,8 +89,6 @@ class Verifier {
         Note(storage::DecodeCrawl(key, value, &crawl));
       } else if (storage::ParseMetaKey(MetaKey::kEpoch, key)) {
         Note(storage::DecodeEpoch(key, value, &epoch));
-      } else if (storage::ParseMetaKey(MetaKey::kLogOffset, key)) {
-        Note(storage::DecodeNumber(key, value, &number));
       } else if (const auto slot = storage::ParseMetaKey(MetaKey::kNextSerial, key)) {
         Note(storage::DecodeNumber(key, value, &number));
         if (*slot >= limits::kSlots) Problem(Family::kMeta, key, "of a slot that does not exist");

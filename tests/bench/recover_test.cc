@@ -32,7 +32,7 @@ TEST(BenchRecover, FindsEveryPageAndTheSameBestOne) {
 }
 
 TEST(BenchRecover, TimesAServerThatWasKilledUnderLoad) {
-  const json line = Recover("--pages 3000 --pages-per-host 10 --killed-under-load 0.5");
+  const json line = Recover("--pages 3000 --pages-per-host 10 --killed-under-load 2");
   EXPECT_EQ(line["case"], "killed under load");
   EXPECT_EQ(line["pages"], 3000);
   EXPECT_GT(line["seconds"].get<double>(), 0);

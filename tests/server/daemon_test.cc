@@ -397,7 +397,7 @@ TEST(Daemon, SaysAtTheStartThatItIsPausedAndWhy) {
                "  $freshetd $ports --data-dir $dir/d >$dir/d.out 2>$dir/d.err & pid=$!\n"
                "  ready $dir/d.out $pid\n"
                "  server=$(sed 's/.*grpc=\\([^ ]*\\) .*/\\1/' $dir/d.out)\n"
-               "  \"$@\"; kill $pid; wait $pid; grep paused $dir/d.err\n"
+               "  \"$@\"; kill $pid; wait $pid; grep 'assignments are paused' $dir/d.err\n"
                "}\n"
                "pause() { $freshet --server $server pause --reason 'new disk'; }\n"
                "show() { $freshet --server $server stats | grep -o 'paused: new disk'; }\n"

@@ -411,7 +411,7 @@ TEST_F(GonePagesOfAPlan, AreLookedForInTheirTime) {
   EXPECT_EQ(columns.Pages(), 0u);
   EXPECT_FALSE(shard.Next(At(3000), kLease, "w"));
   const Explanation waits = shard.state().Explain(*shard.Find(Key("a")), At(3000));
-  EXPECT_THAT(waits.why, HasSubstr("it is looked for again: 603.000 s"));
+  EXPECT_THAT(waits.why, HasSubstr("it is looked for again: 10 min to go"));
   EXPECT_EQ(waits.next_crawl, At(3 + kHour));
   const auto look = shard.Next(At(3 + kHour), kLease, "w");
   ASSERT_TRUE(look);
