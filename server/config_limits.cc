@@ -12,22 +12,16 @@ namespace freshet {
 Status ReadItemRates(const std::string& key, const YAML::Node& node,
                      std::map<std::string, double>* rates) {
   rates->clear();
-  if (node.IsNull()) return absl::OkStatus();
-  if (!node.IsMap()) return InvalidArgument("{}: is no map from sources to numbers", key);
-  for (const auto& entry : node) {
-    if (!entry.first.IsScalar() || !entry.second.IsScalar()) {
-      return InvalidArgument("{}: is no map from sources to numbers", key);
-    }
-    const std::string& name = entry.first.Scalar();
-    if (name.empty()) return InvalidArgument("{}: has a source without a name", key);
-    RETURN_IF_ERROR(WithKey(key, ValidateText("source", name, limits::kMaxSourceNameBytes)));
-    const StatusOr<double> rate = ParseItemRate(entry.second.Scalar());
-    RETURN_IF_ERROR(WithKey(key + "." + name, rate.status()));
-    if (!rates->try_emplace(name, *rate).second) {
-      return InvalidArgument("{}.{}: is given twice", key, name);
-    }
-  }
-  return absl::OkStatus();
+  return ReadScalars(
+      key, node, "sources to numbers",
+      [&](const std::string& name, const std::string& text) -> Status {
+        if (name.empty()) return InvalidArgument("{}: has a source without a name", key);
+        RETURN_IF_ERROR(WithKey(key, ValidateText("source", name, limits::kMaxSourceNameBytes)));
+        const StatusOr<double> rate = ParseItemRate(text);
+        RETURN_IF_ERROR(WithKey(key + "." + name, rate.status()));
+        rates->try_emplace(name, *rate);
+        return absl::OkStatus();
+      });
 }
 
 std::vector<LimitInForce> LimitsOf(const ServerConfig& config) {

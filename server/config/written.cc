@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "core/base/day_hours.h"
@@ -139,40 +140,43 @@ Status ReadNames(const std::string& key, const YAML::Node& node, std::vector<std
   return absl::OkStatus();
 }
 
+Status ReadScalars(
+    const std::string& key, const YAML::Node& node, std::string_view what,
+    const std::function<Status(const std::string& name, const std::string& text)>& take) {
+  if (node.IsNull()) return absl::OkStatus();
+  const Status other = InvalidArgument("{}: is no map from {}", key, what);
+  if (!node.IsMap()) return other;
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar() || !entry.second.IsScalar()) return other;
+    const std::string& name = entry.first.Scalar();
+    RETURN_IF_ERROR(take(name, entry.second.Scalar()));
+    if (!seen.insert(name).second) return InvalidArgument("{}.{}: is given twice", key, name);
+  }
+  return absl::OkStatus();
+}
+
 Status ReadLogLevels(const std::string& key, const YAML::Node& node,
                      std::map<std::string, std::string>* levels) {
   levels->clear();
-  if (node.IsNull()) return absl::OkStatus();
-  if (!node.IsMap()) return InvalidArgument("{}: is no map from modules to levels", key);
-  for (const auto& entry : node) {
-    if (!entry.first.IsScalar() || !entry.second.IsScalar()) {
-      return InvalidArgument("{}: is no map from modules to levels", key);
-    }
-    const std::string& module = entry.first.Scalar();
-    if (!LogModuleNamed(module)) return InvalidArgument("{}.{}: is no module", key, module);
-    const Status level = CheckChoice(entry.second.Scalar(), LogLevelNames());
-    if (!level.ok()) return InvalidArgument("{}.{}: {}", key, module, std::string(level.message()));
-    if (!levels->try_emplace(module, entry.second.Scalar()).second) {
-      return InvalidArgument("{}.{}: is given twice", key, module);
-    }
-  }
-  return absl::OkStatus();
+  return ReadScalars(
+      key, node, "modules to levels",
+      [&](const std::string& module, const std::string& level) -> Status {
+        if (!LogModuleNamed(module)) return InvalidArgument("{}.{}: is no module", key, module);
+        RETURN_IF_ERROR(WithKey(key + "." + module, CheckChoice(level, LogLevelNames())));
+        levels->try_emplace(module, level);
+        return absl::OkStatus();
+      });
 }
 
 Status ReadTexts(const std::string& key, const YAML::Node& node,
                  std::map<std::string, std::string>* texts) {
   texts->clear();
-  if (node.IsNull()) return absl::OkStatus();
-  if (!node.IsMap()) return InvalidArgument("{}: is no map from names to texts", key);
-  for (const auto& entry : node) {
-    if (!entry.first.IsScalar() || !entry.second.IsScalar()) {
-      return InvalidArgument("{}: is no map from names to texts", key);
-    }
-    if (!texts->try_emplace(entry.first.Scalar(), entry.second.Scalar()).second) {
-      return InvalidArgument("{}.{}: is given twice", key, entry.first.Scalar());
-    }
-  }
-  return absl::OkStatus();
+  return ReadScalars(key, node, "names to texts",
+                     [&](const std::string& name, const std::string& text) {
+                       texts->try_emplace(name, text);
+                       return absl::OkStatus();
+                     });
 }
 
 }  // namespace freshet

@@ -5,6 +5,7 @@
 #define FRESHET_SERVER_CONFIG_WRITTEN_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -45,6 +46,12 @@ namespace freshet {
 [[nodiscard]] Status ReadNames(const std::string& key, const YAML::Node& node,
                                std::vector<std::string>* names);
 
+// A map from names to single values, none given twice; `what` says of what, as in "sources to
+// numbers". `take` is given each, and a status of it that is not OK ends the reading.
+// InvalidArgument begins with the key at fault.
+[[nodiscard]] Status ReadScalars(
+    const std::string& key, const YAML::Node& node, std::string_view what,
+    const std::function<Status(const std::string& name, const std::string& text)>& take);
 // A map from modules of the log to levels, likewise.
 [[nodiscard]] Status ReadLogLevels(const std::string& key, const YAML::Node& node,
                                    std::map<std::string, std::string>* levels);

@@ -156,9 +156,7 @@ Status Ensure(const KafkaOptions& options, const Topic& wanted) {
       if (absl::IsFailedPrecondition(made) || absl::IsInvalidArgument(made)) return made;
       if (!made.ok()) status = made;
     }
-    if (options.cancelled != nullptr && *options.cancelled) {
-      return MakeStatus(absl::StatusCode::kCancelled, "stopped while waiting for Kafka");
-    }
+    if (options.cancelled != nullptr && *options.cancelled) return Stopped();
     if (Steady::now() >= until) break;
     rd_kafka_poll(client.get(), kAgainMs);
   }
@@ -167,6 +165,10 @@ Status Ensure(const KafkaOptions& options, const Topic& wanted) {
 }
 
 }  // namespace
+
+Status Stopped() {
+  return MakeStatus(absl::StatusCode::kCancelled, "stopped while waiting for Kafka");
+}
 
 std::string TopicOf(const KafkaOptions& options) { return options.cluster + ".changes"; }
 

@@ -23,11 +23,16 @@ struct Destroyer {
 };
 using Client = std::unique_ptr<rd_kafka_t, Destroyer<rd_kafka_destroy>>;
 using Error = std::unique_ptr<rd_kafka_error_t, Destroyer<rd_kafka_error_destroy>>;
+using Partitions = std::unique_ptr<rd_kafka_topic_partition_list_t,
+                                   Destroyer<rd_kafka_topic_partition_list_destroy>>;
 using Message = std::unique_ptr<rd_kafka_message_t, Destroyer<rd_kafka_message_destroy>>;
 
 [[nodiscard]] std::string TopicOf(const KafkaOptions& options);
 [[nodiscard]] std::string FleetTopicOf(const KafkaOptions& options);
 [[nodiscard]] std::string TransactionalIdOf(const KafkaOptions& options, uint32_t partition);
+
+// Who waits for Kafka was told to stop.
+[[nodiscard]] Status Stopped();
 
 // What callbacks of a client use; it outlives the client.
 struct Context {

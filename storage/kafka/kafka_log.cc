@@ -16,6 +16,8 @@ namespace {
 using kafka::Client;
 using kafka::Context;
 using kafka::Error;
+using kafka::Partitions;
+using kafka::Stopped;
 using Steady = std::chrono::steady_clock;
 
 // How long one call of librdkafka waits before it is looked whether to go on.
@@ -25,10 +27,6 @@ constexpr int kCallMs = 500;
 constexpr const char* kTransactionTimeoutMs = "900000";
 // A transaction that takes longer is one that waits for Kafka.
 constexpr auto kSlow = std::chrono::seconds(5);
-
-Status Stopped() {
-  return MakeStatus(absl::StatusCode::kCancelled, "stopped while waiting for Kafka");
-}
 
 bool IsFencing(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__FENCED || error == RD_KAFKA_RESP_ERR_PRODUCER_FENCED ||
@@ -241,9 +239,7 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from, const
   CHECK(partition < options_.partitions, "partition {}", partition);
   Context context{.options = &options_};
   ASSIGN_OR_RETURN(const Client reader, kafka::MakeReader(context));
-  using List = std::unique_ptr<rd_kafka_topic_partition_list_t,
-                               kafka::Destroyer<rd_kafka_topic_partition_list_destroy>>;
-  const List list(rd_kafka_topic_partition_list_new(1));
+  const Partitions list(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(list.get(), topic_.c_str(), static_cast<int32_t>(partition))
       ->offset = from == 0 ? RD_KAFKA_OFFSET_BEGINNING : static_cast<int64_t>(from);
   rd_kafka_resp_err_t assigned = rd_kafka_assign(reader.get(), list.get());

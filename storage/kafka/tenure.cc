@@ -12,6 +12,7 @@ namespace {
 using kafka::Client;
 using kafka::Context;
 using kafka::Error;
+using kafka::Partitions;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kPollMs = 50;
@@ -21,9 +22,6 @@ constexpr std::chrono::milliseconds kAskEvery{500};
 // rest is for clocks that run at other speeds, and for what is on its way to a worker.
 constexpr int kSureOf = 3;
 constexpr int kSureIn = 4;
-
-using Partitions = std::unique_ptr<rd_kafka_topic_partition_list_t,
-                                   kafka::Destroyer<rd_kafka_topic_partition_list_destroy>>;
 
 }  // namespace
 

@@ -98,6 +98,9 @@ class Node:
     def go_on(self) -> None:
         self._signal(signal.SIGCONT)
 
+    def terminate(self) -> None:
+        self._signal(signal.SIGTERM)
+
     def end(self) -> None:
         self._wanted = False
         self.kill()
@@ -260,8 +263,7 @@ class Chaos:
         node.start()
 
     def _restart(self) -> None:
-        node = self._serving()
-        node._signal(signal.SIGTERM)  # noqa: SLF001
+        self._serving().terminate()
 
     def _pause(self) -> None:
         node = self._serving()
