@@ -115,9 +115,15 @@ test("the keyboard alone changes the rate, after a confirmation", async () => {
   await press("Enter");
   await page.getByRole("dialog").getByText("From 50 /s to 33.5 /s.").waitFor();
   await press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
   await page.getByText("Now 50 /s.").waitFor();
   await press("Enter");
   await page.getByRole("dialog").waitFor();
+  // Who cancels and asks again at once is asked: the browser tells only later that the first dialog was closed.
+  await page.evaluate(() => {
+    document.querySelector("dialog").close();
+    document.activeElement.form.requestSubmit();
+  });
   // The first button of the dialog cancels; the second one does it.
   await page.keyboard.press("Tab");
   assert.equal(await focused(), "Set the rate");
