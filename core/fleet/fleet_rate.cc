@@ -1,0 +1,66 @@
+#include "core/fleet/fleet_rate.h"
+
+#include <cmath>
+
+#include "core/base/limits.h"
+
+namespace freshet {
+namespace {
+
+Status ValidateRate(Rate rate, const char* field) {
+  if (rate.per_second() >= 0 && rate.per_second() <= limits::kMaxCrawlsPerSecond) return {};
+  return InvalidArgument("{}: {} crawls a second is not in 0 .. {}", field, rate.per_second(),
+                         limits::kMaxCrawlsPerSecond);
+}
+
+}  // namespace
+
+Status Validate(const FleetRateOptions& options) {
+  if (options.round < Duration::Millis(1)) return InvalidArgument("round: less than 1 ms");
+  if (options.lifetime < options.round * 2 || options.lifetime > Duration::Days(1)) {
+    return InvalidArgument("lifetime: {} s is not from two rounds to a day",
+                           options.lifetime.seconds());
+  }
+  if (options.clock_bound < Duration() || options.clock_bound > options.lifetime) {
+    return InvalidArgument("clock_bound: {} s is not from 0 to the lifetime",
+                           options.clock_bound.seconds());
+  }
+  if (options.silence < options.round || options.silence > options.lifetime) {
+    return InvalidArgument("silence: {} s is not from one round to the lifetime",
+                           options.silence.seconds());
+  }
+  if (!(options.gain > 0 && options.gain <= 100)) {
+    return InvalidArgument("gain: {} is not in (0, 100]", options.gain);
+  }
+  if (options.memory < options.round) return InvalidArgument("memory: less than one round");
+  if (!(options.probing_share > 0 && options.probing_share <= 0.5)) {
+    return InvalidArgument("probing_share: {} is not in (0, 0.5]", options.probing_share);
+  }
+  if (!(options.dead_band >= 0 && options.dead_band <= 0.5)) {
+    return InvalidArgument("dead_band: {} is not in 0 .. 0.5", options.dead_band);
+  }
+  return {};
+}
+
+Status Validate(const RateReport& report) {
+  if (!(report.price >= 0) || !std::isfinite(report.price)) {
+    return InvalidArgument("price: {} is not a finite number >= 0", report.price);
+  }
+  if (report.demand) {
+    const auto& [rate, elasticity] = *report.demand;
+    RETURN_IF_ERROR(ValidateRate(rate, "demand.rate"));
+    if (rate == Rate()) return InvalidArgument("demand.rate: is 0");
+    if (!(elasticity < 0) || !std::isfinite(elasticity)) {
+      return InvalidArgument("demand.elasticity: {} is not a finite number below 0", elasticity);
+    }
+  }
+  RETURN_IF_ERROR(ValidateRate(report.used, "used"));
+  return Validate(report.held);
+}
+
+Status Validate(const RateGrant& grant) {
+  if (grant.until < Instant()) return InvalidArgument("until: before 1970");
+  return ValidateRate(grant.rate, "rate");
+}
+
+}  // namespace freshet

@@ -1,0 +1,142 @@
+#include "core/fleet/grant_ledger.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace freshet {
+namespace {
+
+// Sums of doubles come out higher or lower by some 1e-13; so much is never granted.
+constexpr double kRounding = 1e-12;
+
+double Usable(Rate rate) { return rate.per_second() * (1 - kRounding); }
+
+}  // namespace
+
+GrantLedger::GrantLedger(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now)
+    : options_(options),
+      term_(term),
+      began_(now),
+      quiet_until_(now + options.lifetime + options.clock_bound * 2),
+      limits_{{Usable(rate), 1, 0}} {
+  CHECK(Validate(options).ok());
+  CHECK(term > 0 && rate.per_second() >= 0, "term {}, rate {}", term, rate.per_second());
+}
+
+void GrantLedger::SetRate(Rate rate) {
+  CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
+  const double usable = Usable(rate);
+  if (usable >= limits_.back().rate) {
+    // What was lower is in force no more; of what remains, the older limit says more.
+    while (limits_.size() > 1 && limits_[limits_.size() - 2].rate <= usable) limits_.pop_back();
+    limits_.back().rate = usable;
+    return;
+  }
+  if (limits_.back().first == next_number_) {
+    limits_.back().rate = usable;  // no grant was made under it
+    return;
+  }
+  limits_.push_back({usable, next_number_, 0});
+  if (limits_.size() <= kMostLimits) return;
+  // The oldest is replaced by what is stricter: it only makes grants wait for longer.
+  limits_.front().rate = limits_[1].rate;
+  limits_.erase(limits_.begin() + 1);
+}
+
+void GrantLedger::Expire(Instant now) {
+  quiet_ = now < quiet_until_;
+  if (!quiet_) adopted_.clear();
+  uint64_t oldest = next_number_;
+  for (auto it = nodes_.begin(); it != nodes_.end();) {
+    Entries& entries = it->second;
+    while (!entries.empty() && entries.front().over <= now) entries.pop_front();
+    if (!entries.empty()) oldest = std::min(oldest, entries.front().number);
+    const auto at = it++;
+    if (entries.empty()) nodes_.erase(at);
+  }
+  // A limit on grants none of which is older than those of the next, stricter one.
+  while (limits_.size() > 1 && limits_[1].first <= oldest) limits_.erase(limits_.begin());
+  AddUp();
+}
+
+void GrantLedger::AddUp() {
+  for (Limit& limit : limits_) limit.claimed = 0;
+  for (const auto& [node, entries] : nodes_) {
+    for (Limit& limit : limits_) limit.claimed += ClaimOf(entries, limit.first);
+  }
+}
+
+double GrantLedger::ClaimOf(const Entries& entries, uint64_t first) {
+  for (const Entry& entry : entries) {
+    if (entry.number >= first) return entry.rate;
+  }
+  return 0;
+}
+
+const GrantLedger::Entries& GrantLedger::EntriesOf(NodeId node) const {
+  static const Entries kNone;
+  const auto it = nodes_.find(node);
+  return it == nodes_.end() ? kNone : it->second;
+}
+
+void GrantLedger::Acknowledge(NodeId node, uint64_t number) {
+  const auto it = nodes_.find(node);
+  if (it == nodes_.end()) return;
+  Entries& entries = it->second;
+  for (Limit& limit : limits_) limit.claimed -= ClaimOf(entries, limit.first);
+  while (!entries.empty() && entries.front().number < number) entries.pop_front();
+  for (Limit& limit : limits_) {
+    limit.claimed = std::max(0.0, limit.claimed + ClaimOf(entries, limit.first));
+  }
+}
+
+void GrantLedger::Adopt(const RateGrant& held, Instant sent, Instant now) {
+  if (!quiet_ || held.term == 0 || held.term >= term_) return;
+  if (sent < began_ + options_.clock_bound || held.until <= now) return;
+  adopted_[held.node] = held.rate.per_second();
+}
+
+Rate GrantLedger::Claim(NodeId node) const {
+  return Rate::PerSecond(ClaimOf(EntriesOf(node), limits_.front().first));
+}
+
+Rate GrantLedger::Free() const {
+  double free = std::numeric_limits<double>::infinity();
+  for (const Limit& limit : limits_) free = std::min(free, limit.rate - limit.claimed);
+  return Rate::PerSecond(std::max(0.0, free));
+}
+
+Rate GrantLedger::Allowed(NodeId node) const {
+  double allowed = std::numeric_limits<double>::infinity();
+  const Entries& entries = EntriesOf(node);
+  for (const Limit& limit : limits_) {
+    allowed = std::min(allowed, limit.rate - (limit.claimed - ClaimOf(entries, limit.first)));
+  }
+  if (quiet_) {
+    const auto it = adopted_.find(node);
+    allowed = std::min(allowed, it == adopted_.end() ? 0 : it->second);
+  }
+  return Rate::PerSecond(std::max(0.0, allowed));
+}
+
+RateGrant GrantLedger::Grant(NodeId node, Rate rate, Instant now) {
+  CHECK(rate.per_second() >= 0 && rate <= Allowed(node), "{} of {}", rate.per_second(),
+        Allowed(node).per_second());
+  Entries& entries = nodes_[node];
+  for (Limit& limit : limits_) limit.claimed -= ClaimOf(entries, limit.first);
+  const RateGrant grant{node, term_, next_number_++, rate, now + options_.lifetime};
+  while (!entries.empty() && entries.back().rate <= rate.per_second()) entries.pop_back();
+  entries.push_back({grant.number, rate.per_second(), grant.until + options_.clock_bound});
+  if (entries.size() > kMostEntries) {
+    // As if the oldest had been made with the next, at its own, higher rate.
+    entries[1].rate = entries[0].rate;
+    entries.pop_front();
+  }
+  for (Limit& limit : limits_) {
+    limit.claimed = std::max(0.0, limit.claimed) + ClaimOf(entries, limit.first);
+  }
+  return grant;
+}
+
+}  // namespace freshet

@@ -1,0 +1,246 @@
+#include "core/fleet/rate_leader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/check.h"
+#include "core/base/limits.h"
+
+namespace freshet {
+namespace {
+
+// Elasticities are believed between these; this one where none is told.
+constexpr double kLeastElasticity = 0.25;
+constexpr double kMostElasticity = 4;
+constexpr double kUnknownElasticity = 1;
+// Rates that were used are smoothed over so many rounds, and say something of what a node can use
+// after so many crawls that it could have made in them.
+constexpr double kUseRounds = 10;
+constexpr double kTellingCrawls = 20;
+// Of what it could have used; below, it cannot use all of it.
+constexpr double kUsesAll = 0.8;
+// What a node that is short of something may try beyond what it uses, so that it can come back.
+constexpr double kHeadroom = 1.25;
+// Of the way to what prices ask for, a rate goes so much in a round: it takes a round or two until
+// its answer is seen, and several until that is smoothed.
+constexpr double kDamping = 0.2;
+// At most so much more or less than before in one round, where that was not next to nothing.
+constexpr double kMostStep = 2;
+// A node gives up a little of its rate only every so many rounds: the more of what chance adds has
+// cancelled out by then.
+constexpr uint64_t kPatience = 10;
+// Of the mean rate; no node is expected to need less.
+constexpr double kLeastExpected = 1e-6;
+// What nodes say is off by this at most, either way.
+constexpr double kMostFactor = 1e3;
+
+double FactorOf(double rate, double expected) {
+  return std::clamp(rate / expected, 1 / kMostFactor, kMostFactor);
+}
+
+double ShareOfRounds(double rounds) { return -std::expm1(-1 / rounds); }
+
+}  // namespace
+
+RateLeader::RateLeader(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now)
+    : options_(options), term_(term), ledger_(options, term, rate, now) {}
+
+Status RateLeader::Refuse(const RateReport& report, Instant now) const {
+  RETURN_IF_ERROR(Validate(report));
+  if (report.held.term > 0 && report.held.node != report.node) {
+    return InvalidArgument("held: the grant of another node");
+  }
+  if (report.held.term == term_ && report.held.number > ledger_.last_number()) {
+    return InvalidArgument("held: grant {} was not made yet", report.held.number);
+  }
+  const auto late = [](const char* why) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition, "sent: {}", why);
+  };
+  if (report.sent > now + options_.clock_bound) return late("in the future; is a clock wrong?");
+  if (report.sent + options_.silence + options_.clock_bound < now) return late("too long ago");
+  const auto known = nodes_.find(report.node);
+  if (known == nodes_.end() && nodes_.size() >= limits::kMaxFleetNodes) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted, "node: there are {} already",
+                      limits::kMaxFleetNodes);
+  }
+  if (known != nodes_.end() && report.number <= known->second.report.number) {
+    return late("a later report was heard");
+  }
+  return {};
+}
+
+void RateLeader::Acknowledge(const RateReport& report, Instant now) {
+  if (report.held.term > term_) figures_.deposed = true;
+  if (report.held.term == term_) ledger_.Acknowledge(report.node, report.held.number);
+  if (report.held.term < term_) ledger_.Adopt(report.held, report.sent, now);
+}
+
+Status RateLeader::Hear(const RateReport& report, Instant now) {
+  RETURN_IF_ERROR(Refuse(report, now));
+  Acknowledge(report, now);
+  const auto [it, created] = nodes_.try_emplace(report.node);
+  Node& node = it->second;
+  if (created && report.held.term > 0 && report.held.until > now) {
+    // Of an earlier leader: all that is known of what it had learned.
+    node.granted = node.had = report.held.rate.per_second();
+    node.used = report.used.per_second();
+  }
+  // Prices and slopes that are missing now and then are those of before.
+  const double price = report.price > 0 ? report.price : node.report.price;
+  const auto demand = report.demand ? report.demand : node.report.demand;
+  node.report = report;
+  node.report.price = price;
+  node.report.demand = demand;
+  node.heard = now;
+  const double share = ShareOfRounds(kUseRounds);
+  node.used += share * (report.used.per_second() - node.used);
+  node.had += share * (node.granted - node.had);
+  return {};
+}
+
+void RateLeader::ExpectRates(const std::vector<Part>& parts) const {
+  double pages = 0;
+  for (const Part& part : parts) pages += static_cast<double>(part.node->report.pages);
+  const double rate = ledger_.rate().per_second();
+  const double least = kLeastExpected * std::max(rate, 1e-9) / static_cast<double>(parts.size());
+  for (const Part& part : parts) {
+    Node& node = *part.node;
+    const bool by_demand = node.report.demand.has_value();
+    const double by_pages = pages > 0 ? rate * static_cast<double>(node.report.pages) / pages : 0;
+    node.expected = std::max(least, by_demand ? node.report.demand->rate.per_second() : by_pages);
+    if (node.fitted && node.by_demand == by_demand) continue;
+    // What it had is all that is known of how far that is off.
+    if (node.granted > 0) node.factor = FactorOf(node.granted, node.expected);
+    node.fitted = true;
+    node.by_demand = by_demand;
+  }
+}
+
+double RateLeader::MostOf(const Node& node, double mean) const {
+  if (node.report.pages == 0) return 0;
+  const double at_once = static_cast<double>(node.report.credit) / options_.round.seconds();
+  // Without any credit the workers are busy with what it uses now.
+  double most = node.used * (node.report.credit == 0 ? 1.0 + options_.dead_band : kHeadroom);
+  most += at_once;
+  const double could = node.had * options_.round.seconds() * kUseRounds;
+  if (could >= kTellingCrawls && node.used < kUsesAll * node.had) {
+    // Workers would take more than there is: its hosts are not free, or its pages are few.
+    const double tried = std::max(node.used * kHeadroom, options_.probing_share * mean);
+    most = std::min(most, tried);
+  }
+  return most;
+}
+
+PriceShare RateLeader::ShareOf(const Node& node, double mean) const {
+  PriceShare share;
+  share.usual = node.expected * node.factor;
+  share.price = node.report.price;
+  double damping = 1;
+  if (node.granted > 0) {
+    damping = kDamping;
+    share.usual = node.granted * std::pow(share.usual / node.granted, damping);
+  }
+  const double elasticity =
+      node.report.demand ? -node.report.demand->elasticity : kUnknownElasticity;
+  share.exponent =
+      damping * options_.gain / std::clamp(elasticity, kLeastElasticity, kMostElasticity);
+  const double settled = std::max(node.granted, mean);
+  share.most = std::min({ledger_.rate().per_second(), settled * kMostStep, MostOf(node, mean)});
+  share.least = std::max(options_.probing_share * mean, node.granted / kMostStep);
+  share.least = std::min(share.least, share.most);
+  return share;
+}
+
+void RateLeader::Split(std::vector<Part>& parts) {
+  const double rate = ledger_.rate().per_second();
+  const double mean = rate / static_cast<double>(std::max<size_t>(1, parts.size()));
+  std::vector<PriceShare> shares;
+  for (const Part& part : parts) shares.push_back(ShareOf(*part.node, mean));
+  const PriceSplit split = SplitByPrice(shares, rate, figures_.price);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const double granted = parts[i].node->granted;
+    const double wanted = split.rates[i];
+    // What another gets for it is his only once this one has answered.
+    const bool small = wanted < granted && wanted > granted * (1 - options_.dead_band);
+    const bool keep =
+        small && granted <= shares[i].most && (rounds_ + parts[i].id.value()) % kPatience != 0;
+    parts[i].wanted = keep ? granted : wanted;
+  }
+  TakeFigures(parts, shares, split);
+}
+
+void RateLeader::TakeFigures(const std::vector<Part>& parts, const std::vector<PriceShare>& shares,
+                             const PriceSplit& split) {
+  figures_.price = split.price;
+  figures_.price_gap = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const PriceShare& share = shares[i];
+    const bool free = split.rates[i] > share.least && split.rates[i] < share.most;
+    if (!free || share.price <= 0 || split.price <= 0) continue;
+    const double gap = std::abs(share.price / split.price - 1);
+    figures_.price_gap = std::max(figures_.price_gap, gap);
+  }
+}
+
+void RateLeader::GrantOne(const Part& part, double rate, Instant now,
+                          std::vector<RateGrant>* grants) {
+  const Rate allowed = ledger_.Allowed(part.id);
+  // It may have more of an earlier leader than can be known: that is not to be replaced.
+  if (allowed == Rate() && ledger_.quiet()) return;
+  const Rate granted = std::min(allowed, Rate::PerSecond(rate));
+  grants->push_back(ledger_.Grant(part.id, granted, now));
+  Node& node = *part.node;
+  node.granted = granted.per_second();
+  if (node.granted <= 0) return;
+  const double share = ShareOfRounds(options_.memory.seconds() / options_.round.seconds());
+  const double factor = FactorOf(node.granted, node.expected);
+  node.factor *= std::pow(factor / node.factor, share);
+}
+
+std::vector<RateGrant> RateLeader::GrantAll(std::vector<Part>& parts, Instant now) {
+  std::vector<RateGrant> grants;
+  // Those that get no more than they may be obeying take nothing from what is free.
+  double more = 0;
+  std::vector<const Part*> rising;
+  for (const Part& part : parts) {
+    const double claim = ledger_.Claim(part.id).per_second();
+    if (part.wanted > claim) {
+      rising.push_back(&part);
+      more += part.wanted - claim;
+    } else {
+      GrantOne(part, part.wanted, now, &grants);
+    }
+  }
+  const double free = ledger_.Free().per_second();
+  const double share = more > free ? free / more : 1;
+  for (const Part* part : rising) {
+    const double claim = ledger_.Claim(part->id).per_second();
+    GrantOne(*part, claim + share * (part->wanted - claim), now, &grants);
+  }
+  return grants;
+}
+
+std::vector<RateGrant> RateLeader::Round(Instant now) {
+  ledger_.Expire(now);
+  ++rounds_;
+  std::vector<Part> parts;
+  for (auto it = nodes_.begin(); it != nodes_.end();) {
+    const bool silent = it->second.heard + options_.silence < now;
+    if (!silent) parts.push_back({it->first, &it->second, 0});
+    // What it may still obey is in the ledger.
+    silent ? nodes_.erase(it++) : ++it;
+  }
+  std::vector<RateGrant> grants;
+  if (!figures_.deposed && !parts.empty()) {
+    ExpectRates(parts);
+    Split(parts);
+    grants = GrantAll(parts, now);
+  }
+  figures_.nodes = parts.size();
+  figures_.claimed = ledger_.Claimed();
+  figures_.rate = ledger_.rate();
+  figures_.quiet = now < ledger_.quiet_until();
+  return grants;
+}
+
+}  // namespace freshet
