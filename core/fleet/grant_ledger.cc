@@ -1,6 +1,7 @@
 #include "core/fleet/grant_ledger.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/check.h"
 

@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
+#include <map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "core/base/units.h"
 #include "core/fleet/fleet_rate.h"
 
@@ -94,9 +93,9 @@ class GrantLedger {
   Instant quiet_until_;
   bool quiet_ = true;
   uint64_t next_number_ = 1;
-  absl::flat_hash_map<NodeId, Entries> nodes_;
-  absl::flat_hash_map<NodeId, double> adopted_;  // in the quiet time: the most that nodes may have
-  std::vector<Limit> limits_;                    // never empty; the last one has R
+  std::map<NodeId, Entries> nodes_;   // in order, so that sums do not depend on hashes
+  std::map<NodeId, double> adopted_;  // in the quiet time: the most that nodes may have
+  std::vector<Limit> limits_;         // never empty; the last one has R
 };
 
 }  // namespace freshet

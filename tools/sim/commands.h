@@ -20,6 +20,7 @@ namespace freshet {
 
 void AddCompareCommand(CLI::App& app, CommandAction& action);
 void AddEstimateCommand(CLI::App& app, CommandAction& action);
+void AddFleetCommand(CLI::App& app, CommandAction& action);
 void AddPaperCommand(CLI::App& app, CommandAction& action);
 void AddPlanCommand(CLI::App& app, CommandAction& action);
 void AddReplayCommand(CLI::App& app, CommandAction& action);

@@ -11,6 +11,7 @@ namespace {
 void AddCommands(CLI::App& app, CommandAction& action) {
   AddCompareCommand(app, action);
   AddEstimateCommand(app, action);
+  AddFleetCommand(app, action);
   AddPaperCommand(app, action);
   AddPlanCommand(app, action);
   AddReplayCommand(app, action);

@@ -1,0 +1,117 @@
+// freshet-sim fleet: one crawl rate over many nodes, against one index over all pages.
+#include <iostream>
+#include <memory>
+
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+#include "tools/sim/commands.h"
+#include "tools/sim/fleet.h"
+#include "tools/sim/progress_clock.h"
+
+namespace freshet {
+namespace {
+
+struct FleetFlags {
+  FleetOptions options;
+  bool json = false;
+  bool quiet = false;
+};
+
+nlohmann::ordered_json JsonOf(const FleetOptions& options, const FleetResult& result) {
+  return {{"nodes", options.nodes},
+          {"least_nodes", result.least_nodes},
+          {"most_nodes", result.most_nodes},
+          {"partitions", result.partitions},
+          {"pages", result.pages},
+          {"largest_node", result.largest_node},
+          {"crawls_per_second", result.rate.per_second()},
+          {"one_index_freshness", result.one_index},
+          {"fleet_freshness", result.fleet},
+          {"loss", result.loss()},
+          {"one_index_crawls", result.one_index_crawls},
+          {"fleet_crawls", result.fleet_crawls},
+          {"mean_price_gap", result.mean_price_gap},
+          {"largest_price_gap", result.largest_price_gap},
+          {"used_rate", result.used_rate},
+          {"largest_sum_of_grants", result.largest_sum_of_grants},
+          {"largest_excess", result.largest_excess}};
+}
+
+void PrintTable(const FleetOptions& options, const FleetResult& result) {
+  const auto line = [](const char* name, const std::string& value) {
+    std::cout << fmt::format("{:<44}{}\n", name, value);
+  };
+  line("nodes, least and most", fmt::format("{} .. {}", result.least_nodes, result.most_nodes));
+  line("partitions", std::to_string(result.partitions));
+  line("pages", std::to_string(result.pages));
+  line("largest node, of the mean one's pages", fmt::format("{:.2f}", result.largest_node));
+  line("cut off, joining, changes of leader",
+       fmt::format("{}, {}, {}", options.deaths, options.joins, options.leader_changes));
+  line("crawl rate R, a second", fmt::format("{:.4f}", result.rate.per_second()));
+  line("weighted freshness, one index", fmt::format("{:.5f}", result.one_index));
+  line("weighted freshness, fleet", fmt::format("{:.5f}", result.fleet));
+  line("lost by the fleet", fmt::format("{:.3f}%", 100 * result.loss()));
+  line("crawls, one index", std::to_string(result.one_index_crawls));
+  line("crawls, fleet", std::to_string(result.fleet_crawls));
+  line("gap of prices, mean", fmt::format("{:.2f}%", 100 * result.mean_price_gap));
+  line("gap of prices, largest", fmt::format("{:.2f}%", 100 * result.largest_price_gap));
+  line("sum of grants over R, mean", fmt::format("{:.5f}", result.used_rate));
+  line("sum of grants over R, largest", fmt::format("{:.9f}", result.largest_sum_of_grants));
+  line("crawls beyond R in any window, largest", fmt::format("{:.2f}", result.largest_excess));
+}
+
+Status Run(const FleetFlags& flags) {
+  ProgressClock clock;
+  const auto progress = [&](double share) {
+    if (flags.quiet || share <= 0) return;
+    if (const auto left = clock.TimeLeftIfDue(share)) {
+      std::cerr << fmt::format("{:.0f}%, {}\n", 100 * share, *left);
+    }
+  };
+  ASSIGN_OR_RETURN(const FleetResult result, PlayFleet(flags.options, progress));
+  if (flags.json) {
+    std::cout << JsonOf(flags.options, result).dump() << '\n';
+  } else {
+    PrintTable(flags.options, result);
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddFleetCommand(CLI::App& app, CommandAction& action) {
+  CLI::App* command =
+      app.add_subcommand("fleet", "One crawl rate over many nodes, against one index");
+  auto flags = std::make_shared<FleetFlags>();
+  FleetOptions& options = flags->options;
+  const auto number = [command](const char* name, auto& value, const char* text) {
+    command->add_option(name, value, text)->capture_default_str();
+  };
+  number("--nodes", options.nodes, "Nodes at the begin, 1 to 1,000");
+  number("--partitions", options.partitions, "Partitions of all pages; 0: two for each node");
+  number("--pages", options.world.pages, "Pages of all hosts");
+  number("--hosts", options.world.hosts, "Hosts");
+  number("--skew", options.world.skew, "The host of rank k has pages in proportion to k^-skew");
+  number("--policy", options.policy, "default, or an index policy");
+  number("--crawls-per-page-per-day", options.crawls_per_page_per_day, "Crawl rate");
+  number("--days", options.days, "Days that are played");
+  command->add_flag("--learn", options.learn, "Change rates are learned, instead of being known");
+  number("--epoch-days", options.epoch_days, "Days between two epochs");
+  number("--round-seconds", options.round_seconds,
+         "Between two grants of a node; what is a second in a server");
+  number("--gain", options.gain, "How strongly rates answer prices");
+  command->add_flag("--by-pages", options.by_pages,
+                    "Nodes tell no prices, and the rate is split by pages: what prices are worth");
+  number("--loss", options.loss, "Probability that a message between node and leader is lost");
+  number("--late", options.late, "Probability that it comes up to a grant's lifetime late");
+  number("--deaths", options.deaths, "Nodes that are cut off for good, at random times");
+  number("--joins", options.joins, "Nodes that join, at random times");
+  number("--leader-changes", options.leader_changes, "Leaders that are lost with all they knew");
+  number("--seed", options.seed, "Seed of what happens");
+  number("--world-seed", options.world.seed, "Seed of hosts and pages");
+  command->add_flag("--json", flags->json, "One line of JSON instead of a table");
+  command->add_flag("--quiet", flags->quiet, "No progress on standard error");
+  command->callback([&action, flags] { action = [flags] { return Run(*flags); }; });
+}
+
+}  // namespace freshet
