@@ -6,7 +6,7 @@
 //
 //   node                                      leader, one at a time
 //   PriceMeter, GrantHolder  -- RateReport -->  RateLeader: PriceSplit says who is to have what,
-//   Pacer(holder.rate(now))  <-- RateGrant --     GrantLedger what may be granted of it by now
+//   Pacer(holder.rate(now))  <-- RateGrant --     GrantBook what may be granted of it by now
 //
 // The sum of all grants that are obeyed is never above R, whatever is lost, late, repeated or out
 // of order, and whoever is the leader. That rests on three things that the surroundings grant:

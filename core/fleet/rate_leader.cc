@@ -43,14 +43,14 @@ double ShareOfRounds(double rounds) { return -std::expm1(-1 / rounds); }
 }  // namespace
 
 RateLeader::RateLeader(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now)
-    : options_(options), term_(term), ledger_(options, term, rate, now) {}
+    : options_(options), term_(term), book_(options, term, rate, now) {}
 
 Status RateLeader::Refuse(const RateReport& report, Instant now) const {
   RETURN_IF_ERROR(Validate(report));
   if (report.held.term > 0 && report.held.node != report.node) {
     return InvalidArgument("held: the grant of another node");
   }
-  if (report.held.term == term_ && report.held.number > ledger_.last_number()) {
+  if (report.held.term == term_ && report.held.number > book_.last_number()) {
     return InvalidArgument("held: grant {} was not made yet", report.held.number);
   }
   const auto late = [](const char* why) {
@@ -71,8 +71,8 @@ Status RateLeader::Refuse(const RateReport& report, Instant now) const {
 
 void RateLeader::Acknowledge(const RateReport& report, Instant now) {
   if (report.held.term > term_) figures_.deposed = true;
-  if (report.held.term == term_) ledger_.Acknowledge(report.node, report.held.number);
-  if (report.held.term < term_) ledger_.Adopt(report.held, report.sent, now);
+  if (report.held.term == term_) book_.Acknowledge(report.node, report.held.number);
+  if (report.held.term < term_) book_.Adopt(report.held, report.sent, now);
 }
 
 Status RateLeader::Hear(const RateReport& report, Instant now) {
@@ -101,7 +101,7 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
 void RateLeader::ExpectRates(const std::vector<Part>& parts) const {
   double pages = 0;
   for (const Part& part : parts) pages += static_cast<double>(part.node->report.pages);
-  const double rate = ledger_.rate().per_second();
+  const double rate = book_.rate().per_second();
   const double least = kLeastExpected * std::max(rate, 1e-9) / static_cast<double>(parts.size());
   for (const Part& part : parts) {
     Node& node = *part.node;
@@ -145,14 +145,14 @@ PriceShare RateLeader::ShareOf(const Node& node, double mean) const {
   share.exponent =
       damping * options_.gain / std::clamp(elasticity, kLeastElasticity, kMostElasticity);
   const double settled = std::max(node.granted, mean);
-  share.most = std::min({ledger_.rate().per_second(), settled * kMostStep, MostOf(node, mean)});
+  share.most = std::min({book_.rate().per_second(), settled * kMostStep, MostOf(node, mean)});
   share.least = std::max(options_.probing_share * mean, node.granted / kMostStep);
   share.least = std::min(share.least, share.most);
   return share;
 }
 
 void RateLeader::Split(std::vector<Part>& parts) {
-  const double rate = ledger_.rate().per_second();
+  const double rate = book_.rate().per_second();
   const double mean = rate / static_cast<double>(std::max<size_t>(1, parts.size()));
   std::vector<PriceShare> shares;
   for (const Part& part : parts) shares.push_back(ShareOf(*part.node, mean));
@@ -184,11 +184,11 @@ void RateLeader::TakeFigures(const std::vector<Part>& parts, const std::vector<P
 
 void RateLeader::GrantOne(const Part& part, double rate, Instant now,
                           std::vector<RateGrant>* grants) {
-  const Rate allowed = ledger_.Allowed(part.id);
+  const Rate allowed = book_.Allowed(part.id);
   // It may have more of an earlier leader than can be known: that is not to be replaced.
-  if (allowed == Rate() && ledger_.quiet()) return;
+  if (allowed == Rate() && book_.quiet()) return;
   const Rate granted = std::min(allowed, Rate::PerSecond(rate));
-  grants->push_back(ledger_.Grant(part.id, granted, now));
+  grants->push_back(book_.Grant(part.id, granted, now));
   Node& node = *part.node;
   node.granted = granted.per_second();
   if (node.granted <= 0) return;
@@ -203,7 +203,7 @@ std::vector<RateGrant> RateLeader::GrantAll(std::vector<Part>& parts, Instant no
   double more = 0;
   std::vector<const Part*> rising;
   for (const Part& part : parts) {
-    const double claim = ledger_.Claim(part.id).per_second();
+    const double claim = book_.Claim(part.id).per_second();
     if (part.wanted > claim) {
       rising.push_back(&part);
       more += part.wanted - claim;
@@ -211,23 +211,23 @@ std::vector<RateGrant> RateLeader::GrantAll(std::vector<Part>& parts, Instant no
       GrantOne(part, part.wanted, now, &grants);
     }
   }
-  const double free = ledger_.Free().per_second();
+  const double free = book_.Free().per_second();
   const double share = more > free ? free / more : 1;
   for (const Part* part : rising) {
-    const double claim = ledger_.Claim(part->id).per_second();
+    const double claim = book_.Claim(part->id).per_second();
     GrantOne(*part, claim + share * (part->wanted - claim), now, &grants);
   }
   return grants;
 }
 
 std::vector<RateGrant> RateLeader::Round(Instant now) {
-  ledger_.Expire(now);
+  book_.Expire(now);
   ++rounds_;
   std::vector<Part> parts;
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     const bool silent = it->second.heard + options_.silence < now;
     if (!silent) parts.push_back({it->first, &it->second, 0});
-    // What it may still obey is in the ledger.
+    // What it may still obey is in the book.
     silent ? nodes_.erase(it++) : ++it;
   }
   std::vector<RateGrant> grants;
@@ -237,9 +237,9 @@ std::vector<RateGrant> RateLeader::Round(Instant now) {
     grants = GrantAll(parts, now);
   }
   figures_.nodes = parts.size();
-  figures_.claimed = ledger_.Claimed();
-  figures_.rate = ledger_.rate();
-  figures_.quiet = now < ledger_.quiet_until();
+  figures_.claimed = book_.Claimed();
+  figures_.rate = book_.rate();
+  figures_.quiet = now < book_.quiet_until();
   return grants;
 }
 

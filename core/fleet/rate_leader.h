@@ -12,7 +12,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "core/fleet/fleet_rate.h"
-#include "core/fleet/grant_ledger.h"
+#include "core/fleet/grant_book.h"
 #include "core/fleet/price_split.h"
 
 namespace freshet {
@@ -31,7 +31,7 @@ struct FleetRateFigures {
 };
 
 // Owner thread only; instants never step back. One is made for each term of leadership, without
-// any memory of the one before; what it promises is GrantLedger's.
+// any memory of the one before; what it promises is GrantBook's.
 //
 // How it splits R. In a round a node is to get
 //
@@ -53,8 +53,8 @@ class RateLeader {
   // Precondition: the options are valid, term > 0.
   RateLeader(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now);
 
-  // R from now on: higher ones at once, lower ones as GrantLedger says.
-  void SetRate(Rate rate) { ledger_.SetRate(rate); }
+  // R from now on: higher ones at once, lower ones as GrantBook says.
+  void SetRate(Rate rate) { book_.SetRate(rate); }
 
   // Takes a report. InvalidArgument for a malformed one; FailedPrecondition for one that is older
   // than what was heard of the node, or than `silence`, or from the future by more than the clock
@@ -101,7 +101,7 @@ class RateLeader {
 
   FleetRateOptions options_;
   uint64_t term_;
-  GrantLedger ledger_;
+  GrantBook book_;
   std::map<NodeId, Node> nodes_;  // in order, so that a round does not depend on hashes
   uint64_t rounds_ = 0;
   FleetRateFigures figures_;

@@ -64,7 +64,7 @@ TEST(RateLeader, ConvergesToOnePriceWhetherPricesAnswerAtOnceOrLate) {
         }
       }
       fleet.NewLeader(Rate::PerSecond(150));
-      RunFor(fleet, 600 + 12 * relaxation);
+      RunFor(fleet, 400 + 9 * relaxation);
       EXPECT_LT(fleet.PriceSpread(), 1.05) << relaxation << ' ' << told;
       EXPECT_NEAR(fleet.Sum(), 150, 1) << relaxation << ' ' << told;
       ExpectOnePrice(fleet, 150, 0.15);

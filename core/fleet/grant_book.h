@@ -1,7 +1,7 @@
 // The leader's book of what it has granted and what of that may still be obeyed: it alone decides
 // how much may be granted, so that the sum of what is obeyed never exceeds R.
-#ifndef FRESHET_CORE_FLEET_GRANT_LEDGER_H_
-#define FRESHET_CORE_FLEET_GRANT_LEDGER_H_
+#ifndef FRESHET_CORE_FLEET_GRANT_BOOK_H_
+#define FRESHET_CORE_FLEET_GRANT_BOOK_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -31,10 +31,10 @@ namespace freshet {
 //   a new leader  knows nothing of what its predecessor granted but that it keeps to R and has run
 //                 out after lifetime and clock bound: the quiet time. In it, it may only renew what
 //                 nodes say they have (Adopt), so that the fleet goes on meanwhile.
-class GrantLedger {
+class GrantBook {
  public:
   // Of the leader of a term that begins now. Precondition: the options are valid.
-  GrantLedger(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now);
+  GrantBook(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now);
 
   void SetRate(Rate rate);
   [[nodiscard]] Rate rate() const { return Rate::PerSecond(limits_.back().rate); }
@@ -100,4 +100,4 @@ class GrantLedger {
 
 }  // namespace freshet
 
-#endif  // FRESHET_CORE_FLEET_GRANT_LEDGER_H_
+#endif  // FRESHET_CORE_FLEET_GRANT_BOOK_H_

@@ -1,4 +1,4 @@
-#include "core/fleet/grant_ledger.h"
+#include "core/fleet/grant_book.h"
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,7 @@ double Usable(Rate rate) { return rate.per_second() * (1 - kRounding); }
 
 }  // namespace
 
-GrantLedger::GrantLedger(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now)
+GrantBook::GrantBook(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now)
     : options_(options),
       term_(term),
       began_(now),
@@ -25,7 +25,7 @@ GrantLedger::GrantLedger(const FleetRateOptions& options, uint64_t term, Rate ra
   CHECK(term > 0 && rate.per_second() >= 0, "term {}, rate {}", term, rate.per_second());
 }
 
-void GrantLedger::SetRate(Rate rate) {
+void GrantBook::SetRate(Rate rate) {
   CHECK(rate.per_second() >= 0, "rate {}", rate.per_second());
   const double usable = Usable(rate);
   if (usable >= limits_.back().rate) {
@@ -45,7 +45,7 @@ void GrantLedger::SetRate(Rate rate) {
   limits_.erase(limits_.begin() + 1);
 }
 
-void GrantLedger::Expire(Instant now) {
+void GrantBook::Expire(Instant now) {
   quiet_ = now < quiet_until_;
   if (!quiet_) adopted_.clear();
   uint64_t oldest = next_number_;
@@ -61,27 +61,27 @@ void GrantLedger::Expire(Instant now) {
   AddUp();
 }
 
-void GrantLedger::AddUp() {
+void GrantBook::AddUp() {
   for (Limit& limit : limits_) limit.claimed = 0;
   for (const auto& [node, entries] : nodes_) {
     for (Limit& limit : limits_) limit.claimed += ClaimOf(entries, limit.first);
   }
 }
 
-double GrantLedger::ClaimOf(const Entries& entries, uint64_t first) {
+double GrantBook::ClaimOf(const Entries& entries, uint64_t first) {
   for (const Entry& entry : entries) {
     if (entry.number >= first) return entry.rate;
   }
   return 0;
 }
 
-const GrantLedger::Entries& GrantLedger::EntriesOf(NodeId node) const {
+const GrantBook::Entries& GrantBook::EntriesOf(NodeId node) const {
   static const Entries kNone;
   const auto it = nodes_.find(node);
   return it == nodes_.end() ? kNone : it->second;
 }
 
-void GrantLedger::Acknowledge(NodeId node, uint64_t number) {
+void GrantBook::Acknowledge(NodeId node, uint64_t number) {
   const auto it = nodes_.find(node);
   if (it == nodes_.end()) return;
   Entries& entries = it->second;
@@ -92,23 +92,23 @@ void GrantLedger::Acknowledge(NodeId node, uint64_t number) {
   }
 }
 
-void GrantLedger::Adopt(const RateGrant& held, Instant sent, Instant now) {
+void GrantBook::Adopt(const RateGrant& held, Instant sent, Instant now) {
   if (!quiet_ || held.term == 0 || held.term >= term_) return;
   if (sent < began_ + options_.clock_bound || held.until <= now) return;
   adopted_[held.node] = held.rate.per_second();
 }
 
-Rate GrantLedger::Claim(NodeId node) const {
+Rate GrantBook::Claim(NodeId node) const {
   return Rate::PerSecond(ClaimOf(EntriesOf(node), limits_.front().first));
 }
 
-Rate GrantLedger::Free() const {
+Rate GrantBook::Free() const {
   double free = std::numeric_limits<double>::infinity();
   for (const Limit& limit : limits_) free = std::min(free, limit.rate - limit.claimed);
   return Rate::PerSecond(std::max(0.0, free));
 }
 
-Rate GrantLedger::Allowed(NodeId node) const {
+Rate GrantBook::Allowed(NodeId node) const {
   double allowed = std::numeric_limits<double>::infinity();
   const Entries& entries = EntriesOf(node);
   for (const Limit& limit : limits_) {
@@ -121,7 +121,7 @@ Rate GrantLedger::Allowed(NodeId node) const {
   return Rate::PerSecond(std::max(0.0, allowed));
 }
 
-RateGrant GrantLedger::Grant(NodeId node, Rate rate, Instant now) {
+RateGrant GrantBook::Grant(NodeId node, Rate rate, Instant now) {
   CHECK(rate.per_second() >= 0 && rate <= Allowed(node), "{} of {}", rate.per_second(),
         Allowed(node).per_second());
   Entries& entries = nodes_[node];
