@@ -16,9 +16,9 @@ using ::testing::HasSubstr;
 
 FleetOptions Small() {
   FleetOptions options;
-  options.world.pages = 3000;
-  options.world.hosts = 150;
-  options.nodes = 8;
+  options.world.pages = 2000;
+  options.world.hosts = 100;
+  options.nodes = 6;
   options.days = 6;
   options.deaths = options.joins = options.leader_changes = 1;
   return options;
@@ -31,32 +31,39 @@ FleetResult Play(const FleetOptions& options) {
 }
 
 TEST(Fleet, IsAsFreshAsOneIndexWithinHalfAPercent) {
-  const FleetOptions options = Small();
-  const FleetResult result = Play(options);
-  EXPECT_LT(result.loss(), 0.005);
-  EXPECT_GT(result.loss(), -0.005);
-  EXPECT_GT(result.one_index, 0.7);
-  EXPECT_LE(result.largest_sum_of_grants, 1);
-  EXPECT_GT(result.used_rate, 0.97);
-  // One assignment for each node that was ever there.
-  EXPECT_LE(result.largest_excess, 10);
-  EXPECT_GT(result.largest_excess, 0);
-  EXPECT_LT(result.fleet_crawls, result.one_index_crawls + 10);
-  EXPECT_EQ(result.partitions, 16u);
-  EXPECT_GE(result.most_nodes - result.least_nodes, 1u);
-  EXPECT_LT(result.mean_price_gap, 0.15);
-  EXPECT_GT(result.largest_node, 1.1);
+  // A few pages have most of the importance, so that chance moves a single play by as much.
+  double loss = 0;
+  for (const uint64_t seed : {1, 2, 3}) {
+    FleetOptions options = Small();
+    options.seed = seed;
+    const FleetResult result = Play(options);
+    loss += result.loss() / 3;
+    EXPECT_GT(result.one_index, 0.7);
+    EXPECT_LE(result.largest_sum_of_grants, 1);
+    EXPECT_GT(result.used_rate, 0.97);
+    // One assignment for each node that was ever there.
+    EXPECT_LE(result.largest_excess, 7 + 1);
+    EXPECT_GT(result.largest_excess, 0);
+    EXPECT_LT(result.fleet_crawls, result.one_index_crawls + 10);
+    EXPECT_GT(static_cast<double>(result.fleet_crawls),
+              0.95 * static_cast<double>(result.one_index_crawls));
+    EXPECT_EQ(result.partitions, 12u);
+    EXPECT_GE(result.most_nodes - result.least_nodes, 1u);
+    EXPECT_LT(result.mean_price_gap, 0.15);
+    EXPECT_GT(result.largest_node, 1.1);
+  }
+  EXPECT_LT(loss, 0.005);
+  EXPECT_GT(loss, -0.005);
 }
 
 TEST(Fleet, PricesAreWorthMoreThanNumbersOfPages) {
   FleetOptions options = Small();
-  options.world.pages = 1500;
   options.days = 4;
   const FleetResult by_price = Play(options);
   options.by_pages = true;
   const FleetResult by_pages = Play(options);
   EXPECT_EQ(by_price.one_index, by_pages.one_index);
-  EXPECT_GT(by_pages.loss(), 2 * by_price.loss());
+  EXPECT_GT(by_pages.loss(), by_price.loss() + 0.005);
   EXPECT_GT(by_pages.mean_price_gap, 2 * by_price.mean_price_gap);
 }
 
