@@ -122,11 +122,6 @@ inline constexpr size_t kMaxUnsentHttpBytes = 32 << 20;
 inline constexpr int64_t kMaxHttpConnections = 10'000;
 inline constexpr size_t kMaxConfigBytes = 256 << 10;
 
-// --- A fleet
-
-// Nodes among which one leader splits the crawl rate.
-inline constexpr size_t kMaxFleetNodes = 4096;
-
 // --- State
 
 inline constexpr uint16_t kSlots = 4096;

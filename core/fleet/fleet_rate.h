@@ -22,6 +22,7 @@
 #ifndef FRESHET_CORE_FLEET_FLEET_RATE_H_
 #define FRESHET_CORE_FLEET_FLEET_RATE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -32,6 +33,9 @@ namespace freshet {
 
 // One run of one node.
 using NodeId = StrongId<struct NodeIdTag, uint64_t>;
+
+// Nodes among which one leader splits the crawl rate.
+inline constexpr size_t kMaxFleetNodes = 4096;
 
 // How a fleet shares its rate; the same on all its machines. Value type, thread-compatible.
 struct FleetRateOptions {

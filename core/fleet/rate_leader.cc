@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/base/check.h"
-#include "core/base/limits.h"
 
 namespace freshet {
 namespace {
@@ -59,9 +58,9 @@ Status RateLeader::Refuse(const RateReport& report, Instant now) const {
   if (report.sent > now + options_.clock_bound) return late("in the future; is a clock wrong?");
   if (report.sent + options_.silence + options_.clock_bound < now) return late("too long ago");
   const auto known = nodes_.find(report.node);
-  if (known == nodes_.end() && nodes_.size() >= limits::kMaxFleetNodes) {
+  if (known == nodes_.end() && nodes_.size() >= kMaxFleetNodes) {
     return MakeStatus(absl::StatusCode::kResourceExhausted, "node: there are {} already",
-                      limits::kMaxFleetNodes);
+                      kMaxFleetNodes);
   }
   if (known != nodes_.end() && report.number <= known->second.report.number) {
     return late("a later report was heard");

@@ -58,7 +58,7 @@ class RateLeader {
 
   // Takes a report. InvalidArgument for a malformed one; FailedPrecondition for one that is older
   // than what was heard of the node, or than `silence`, or from the future by more than the clock
-  // bound; ResourceExhausted beyond limits::kMaxFleetNodes. What was refused has changed nothing.
+  // bound; ResourceExhausted beyond kMaxFleetNodes. What was refused has changed nothing.
   [[nodiscard]] Status Hear(const RateReport& report, Instant now);
 
   // The grants of this round, at most one for each node that was heard of within `silence`, to be

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/limits.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/core/fleet/lossy_fleet.h"
@@ -281,18 +280,18 @@ TEST_F(HearTest, StopsOnceANodeHasHeardOfALaterLeader) {
 }
 
 TEST_F(HearTest, TakesNoMoreNodesThanItMay) {
-  for (size_t i = 0; i < limits::kMaxFleetNodes; ++i) {
+  for (size_t i = 0; i < kMaxFleetNodes; ++i) {
     RateReport report = Good();
     report.node = NodeId(i + 1);
     ASSERT_TRUE(leader_.Hear(report, now_).ok());
   }
-  EXPECT_THAT(Refusal([](auto& r) { r.node = NodeId(limits::kMaxFleetNodes + 1); }),
+  EXPECT_THAT(Refusal([](auto& r) { r.node = NodeId(kMaxFleetNodes + 1); }),
               HasSubstr("there are 4096 already"));
-  EXPECT_EQ(leader_.Round(now_).size(), limits::kMaxFleetNodes);
+  EXPECT_EQ(leader_.Round(now_).size(), kMaxFleetNodes);
   // Those that are silent make room.
   now_ = now_ + Duration::Seconds(60);
   (void)leader_.Round(now_);
-  EXPECT_EQ(Refusal([](auto& r) { r.node = NodeId(limits::kMaxFleetNodes + 1); }), "");
+  EXPECT_EQ(Refusal([](auto& r) { r.node = NodeId(kMaxFleetNodes + 1); }), "");
 }
 
 }  // namespace
