@@ -136,7 +136,13 @@ class Builder:
         into = self.image.inside(target)
         into.mkdir(parents=True, exist_ok=True)
         for source in sources:
-            for path in sorted((from_root or self.context).glob(source.lstrip("/"))):
+            within = from_root or self.context
+            # glob() takes no pattern that means the directory itself.
+            name = os.path.normpath(source.lstrip("/"))
+            paths = [within] if name == "." else sorted(within.glob(name))
+            if not paths:
+                raise SystemExit(f"COPY {source}: there is no such file")
+            for path in paths:
                 self.copy(path, into)
 
     def copy(self, path, into):
