@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <list>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -90,6 +91,8 @@ class HttpPort::Impl {
   [[nodiscard]] HttpAnswerer::Deliver Delivery();
   // Makes room for so many bytes more, which belong to `by`.
   void AddUnsent(size_t bytes, const Connection* by);
+  // Makes room for one large body more; false if there is none.
+  [[nodiscard]] bool MakeRoomForLargeBody();
 
   const std::vector<HttpRoute> routes_;
   const HttpOptions options_;
@@ -102,8 +105,8 @@ class HttpPort::Impl {
   absl::flat_hash_map<Ticket, Connection*> waiting_;
   Ticket next_ticket_ = 1;
   size_t unsent_bytes_ = 0;
-  size_t large_bodies_ = 0;
-  bool silent_ = false;  // has complained lately
+  std::list<Connection*> large_bodies_;  // first the one that began first
+  bool silent_ = false;                  // has complained lately
   bool stopping_ = false;
   HttpCounters counters_;
   std::array<HttpAnswerer, kHttpLanes> answerers_;  // by lane
@@ -175,6 +178,11 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   // What the ticket was for.
   void OnAnswer(const HttpResponse& response) {
     if (state_ == State::kAnswering) Answer(response, keep_alive_);
+  }
+  // Whether others may have the place of the large body that is being read.
+  [[nodiscard]] bool SlowWithLargeBody() const {
+    return state_ == State::kReading && large_ &&
+           large_->began + port_.options_.large_body_time.chrono() < Clock::now();
   }
   [[nodiscard]] size_t unsent() const { return state_ == State::kWriting ? answer_.size() : 0; }
 
@@ -288,17 +296,18 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
     if (port_.options_.guard) {
       if (auto denied = port_.options_.guard(*route, head)) return denied;
     }
-    if (port_.large_bodies_ >= port_.options_.max_large_bodies) {
+    if (!port_.MakeRoomForLargeBody()) {
       ++port_.counters_.refused;
       return Busy();
     }
-    ++port_.large_bodies_;
-    large_ = true;
+    auto& all = port_.large_bodies_;
+    large_ = {.place = all.insert(all.end(), this), .began = Clock::now()};
     *bytes = route->body_bytes;
     return std::nullopt;
   }
   void ForgetLarge() {
-    if (std::exchange(large_, false)) --port_.large_bodies_;
+    if (large_) port_.large_bodies_.erase(large_->place);
+    large_.reset();
   }
 
   void Handle(HttpRequest request) {
@@ -375,6 +384,11 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   }
 
   using TlsStream = asio::ssl::stream<tcp::socket&>;
+  using Clock = std::chrono::steady_clock;
+  struct LargeBody {
+    std::list<Connection*>::iterator place;
+    Clock::time_point began;
+  };
 
   Impl& port_;
   tcp::socket socket_;
@@ -388,7 +402,6 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   Connections::iterator place_;
   State state_ = State::kReading;
   bool reading_ = false;        // a read is under way
-  bool large_ = false;          // has one of the large bodies
   bool request_timed_ = false;  // the deadline is that of a request
   bool head_only_ = false;
   bool keep_alive_ = false;  // as the request has it
@@ -397,6 +410,7 @@ class HttpPort::Impl::Connection : public std::enable_shared_from_this<Connectio
   std::string head_;
   HttpResponse answer_;
   size_t lingering_bytes_ = 0;
+  std::optional<LargeBody> large_;  // one of those that the port counts
 };
 
 // --- The port
@@ -517,6 +531,15 @@ void HttpPort::Impl::AddUnsent(size_t bytes, const Connection* by) {
     const std::shared_ptr<Connection> connection = *it++;
     if (connection.get() != by && connection->unsent() > 0) connection->Evict();
   }
+}
+
+bool HttpPort::Impl::MakeRoomForLargeBody() {
+  if (large_bodies_.size() < options_.max_large_bodies) return true;
+  const auto slow = std::find_if(large_bodies_.begin(), large_bodies_.end(),
+                                 [](const Connection* one) { return one->SlowWithLargeBody(); });
+  if (slow == large_bodies_.end()) return false;
+  (*slow)->Evict();
+  return true;
 }
 
 HttpStats HttpPort::Impl::stats() const {

@@ -35,9 +35,11 @@ struct HttpOptions {
   // What a client has to end its side once the connection is done, so that it sees the answer.
   Duration linger_time = Duration::Seconds(1);
   size_t max_waiting = limits::kMaxWaitingHttpRequests;
-  // Requests with a body that is larger than `sizes` has it, from their header to their answer; one
-  // more gets 503. Only those that `guard` lets pass count.
+  // Requests with a body that is larger than `sizes` has it, from their header to their answer. One
+  // more takes the place of the first that is still not whole after large_body_time; if there is
+  // none, it gets 503. Only those that `guard` lets pass count.
   size_t max_large_bodies = limits::kMaxLargeHttpBodies;
+  Duration large_body_time = Duration::Seconds(1);
   size_t max_unsent_bytes = limits::kMaxUnsentHttpBytes;
 };
 
@@ -47,7 +49,7 @@ struct HttpStats {
   size_t limit = 0;
   uint64_t taken = 0;
   uint64_t failed = 0;     // could not be accepted for want of something in the system
-  uint64_t evicted = 0;    // closed to make room: for another one, or of bytes nobody takes
+  uint64_t evicted = 0;    // closed to make room, or of bytes nobody takes
   uint64_t idle = 0;       // closed because no request came
   uint64_t timed_out = 0;  // a request that did not come to its end, or an answer not taken
   size_t waiting = 0;      // requests of routes that take a while, not looked at yet

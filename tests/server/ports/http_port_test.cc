@@ -4,12 +4,14 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -52,6 +54,12 @@ class HttpPortTest : public ::testing::Test {
         {.path = "/post", .post = true, .slow = true, .answer = [](const HttpRequest& r) {
            return TextResponse(200, std::to_string(r.body.size()));
          }});
+    routes.push_back({.path = "/upload",
+                      .post = true,
+                      .body_bytes = 100'000,
+                      .answer = [](const HttpRequest& r) {
+                        return TextResponse(200, std::to_string(r.body.size()));
+                      }});
     routes.push_back({.path = "/throws", .answer = [](const HttpRequest&) -> HttpResponse {
                         throw std::runtime_error("secret");
                       }});
@@ -226,6 +234,48 @@ TEST_F(HttpPortTest, BoundsBodiesInChunks) {
   EXPECT_EQ(Ask(many).status(), 413);
   EXPECT_EQ(Ask(head + "FFFFFFFF\r\n" + std::string(20'000, 'x')).status(), 413);
   EXPECT_EQ(Ask(head + "1;" + std::string(20'000, 'x')).status(), 431);
+}
+
+constexpr size_t kUpload = 50'000;  // more than a usual body has
+constexpr char kUploadHead[] =
+    "POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50000\r\n";
+const std::string kWholeUpload = kUploadHead + ("\r\n" + std::string(kUpload, 'x'));
+const std::string kUploadBegun = kUploadHead + std::string("Expect: 100-continue\r\n\r\n");
+
+TEST_F(HttpPortTest, AFewBodiesMayBeLargeAtATime) {
+  HttpOptions options = Patient();
+  options.max_large_bodies = 2;
+  options.large_body_time = Duration::Seconds(3600);
+  Start(options);
+  RawClient first(number_, kUploadBegun);
+  EXPECT_EQ(first.ReadAnswer().status(), 100);
+  RawClient second(number_, kUploadBegun);
+  EXPECT_EQ(second.ReadAnswer().status(), 100);
+  const RawClient::Answer refused = Ask(kWholeUpload);
+  EXPECT_EQ(refused.status(), 503);
+  EXPECT_THAT(refused.head, HasSubstr("Retry-After: 1\r\n"));
+  EXPECT_EQ(Ask(kProbe).status(), 200);
+  ASSERT_TRUE(first.Send(std::string(kUpload, 'x')));
+  EXPECT_EQ(first.ReadAnswer().body, "50000\n");
+  EXPECT_EQ(Ask(kWholeUpload).body, "50000\n");
+  EXPECT_EQ(port_->stats().evicted, 0u);
+}
+
+TEST_F(HttpPortTest, ALargeBodyThatIsSlowGivesItsPlaceToTheNext) {
+  HttpOptions options = Patient();
+  options.max_large_bodies = 2;
+  options.large_body_time = Duration::Millis(20);
+  Start(options);
+  RawClient oldest(number_, kUploadBegun);
+  EXPECT_EQ(oldest.ReadAnswer().status(), 100);
+  RawClient younger(number_, kUploadBegun);
+  EXPECT_EQ(younger.ReadAnswer().status(), 100);
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  EXPECT_EQ(Ask(kWholeUpload).body, "50000\n");
+  EXPECT_TRUE(oldest.Ended());
+  ASSERT_TRUE(younger.Send(std::string(kUpload, 'x')));
+  EXPECT_EQ(younger.ReadAnswer().body, "50000\n");
+  EXPECT_EQ(port_->stats().evicted, 1u);
 }
 
 uint64_t ResidentBytes() {
