@@ -11,19 +11,17 @@ import argparse
 import collections
 import json
 import random
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
-from brokers import Brokers, free_ports
+from brokers import Brokers
 from freshet.v1 import ingest_pb2, ingest_pb2_grpc, pages_pb2, pages_pb2_grpc, scheduler_pb2, scheduler_pb2_grpc, types_pb2
+from nodes import Node, await_serving, cluster_settings
 
 RATE = 100.0
 HOSTS = 40
@@ -33,84 +31,10 @@ SILENCE = 5
 WINDOW = 0.1
 # What a measurement at the client may be off by: two clocks read in two processes on a machine that is loaded.
 SLACK = 0.05
-
-
-class Node:
-    """A freshetd that is started again when it ends by itself, as a service manager does."""
-
-    def __init__(self, directory: Path, program: Path, brokers: str, name: str) -> None:
-        self.name = name
-        grpc_port, http_port = free_ports(2)
-        self.address = f"127.0.0.1:{grpc_port}"
-        self.http = f"127.0.0.1:{http_port}"
-        self.directory = directory / name
-        self.directory.mkdir()
-        config = self.directory / "freshet.yaml"
-        config.write_text(
-            f"cluster: {{name: fleet, brokers: '{brokers}', node: {name}, silence: {SILENCE}s}}\n"
-            f"frontier: {{enabled: false}}\nshards: 2\ncrawl_rate: {RATE}\npacing: {{max_lateness: 2ms}}\n"
-            f"leases: {{default: {LEASE}s}}\n"
-            f"politeness: {{min_delay: {MIN_DELAY}s, max_in_flight: 1, min_page_interval: 1s}}\n",
-            encoding="utf-8",
-        )
-        self._command = [str(program), "--config", str(config), "--data-dir", str(self.directory / "data")]
-        self._command += ["--listen", self.address, "--http-listen", self.http]
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._wanted = True
-        self.ended_by_itself = 0
-        self.start()
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def start(self) -> None:
-        with self._lock, (self.directory / "log").open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
-
-    def _watch(self) -> None:
-        while self._wanted:
-            with self._lock:
-                ended = self._process is not None and self._process.poll() is not None
-            if ended:
-                self.ended_by_itself += 1
-                time.sleep(0.2)
-                self.start()
-            time.sleep(0.1)
-
-    def _signal(self, number: int) -> None:
-        with self._lock:
-            if self._process is not None and self._process.poll() is None:
-                self._process.send_signal(number)
-
-    def kill(self) -> None:
-        with self._lock:
-            process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-
-    def lose_disk(self) -> None:
-        """Killed before."""
-        subprocess.run(["rm", "-rf", str(self.directory / "data")], check=True)
-
-    def pause(self) -> None:
-        self._signal(signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def terminate(self) -> None:
-        self._signal(signal.SIGTERM)
-
-    def end(self) -> None:
-        self._wanted = False
-        self.kill()
-
-    def ready(self) -> bool:
-        try:
-            with urllib.request.urlopen(f"http://{self.http}/readyz", timeout=1) as answer:
-                return answer.status == 200
-        except OSError:
-            return False
+SETTINGS = (
+    f"shards: 2\ncrawl_rate: {RATE}\npacing: {{max_lateness: 2ms}}\nleases: {{default: {LEASE}s}}\n"
+    f"politeness: {{min_delay: {MIN_DELAY}s, max_in_flight: 1, min_page_interval: 1s}}\n"
+)
 
 
 @dataclass
@@ -230,21 +154,12 @@ class Chaos:
     def play(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            self.await_serving(90)
+            await_serving(self._nodes, 90)
             time.sleep(self._dice.uniform(2, 6))
             step = self._dice.choice(["kill", "kill", "lose", "pause", "pause", "broker", "broker_pause", "restart"])
             self.done[step] += 1
             print(f"{until - time.monotonic():6.1f} s left: {step}", flush=True)
             getattr(self, f"_{step}")()
-
-    def await_serving(self, seconds: float) -> float:
-        start = time.monotonic()
-        while not any(node.ready() for node in self._nodes):
-            if time.monotonic() - start > seconds:
-                message = f"no node serves after {seconds} s"
-                raise TimeoutError(message)
-            time.sleep(0.05)
-        return time.monotonic() - start
 
     def _serving(self) -> Node:
         return next((node for node in self._nodes if node.ready()), self._nodes[0])
@@ -252,14 +167,14 @@ class Chaos:
     def _kill(self) -> None:
         node = self._serving()
         node.kill()
-        self.failovers.append(self.await_serving(90))
+        self.failovers.append(await_serving(self._nodes, 90))
         node.start()
 
     def _lose(self) -> None:
         node = self._serving()
         node.kill()
         node.lose_disk()
-        self.await_serving(90)
+        await_serving(self._nodes, 90)
         node.start()
 
     def _restart(self) -> None:
@@ -344,8 +259,8 @@ def main() -> int:
         directory.mkdir(parents=True, exist_ok=True)
         with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
             nodes = [
-                Node(directory, arguments.bin / "freshetd", brokers.addresses, f"node{i + 1}")
-                for i in range(arguments.nodes)
+                Node(directory, arguments.bin / "freshetd", name, cluster_settings(brokers.addresses, name, SILENCE) + SETTINGS)
+                for name in (f"node{i + 1}" for i in range(arguments.nodes))
             ]
             try:
                 return play(arguments, nodes, brokers)
@@ -358,7 +273,7 @@ def play(arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> 
     memory = Memory()
     client = Client(nodes, memory)
     chaos = Chaos(nodes, brokers, random.Random(arguments.seed))
-    print(f"serving after {chaos.await_serving(120):.1f} s", flush=True)
+    print(f"serving after {await_serving(nodes, 120):.1f} s", flush=True)
     urls = [f"http://host{i % HOSTS}.test/{i}" for i in range(arguments.pages)]
     stop = threading.Event()
 
@@ -374,7 +289,7 @@ def play(arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> 
         thread.start()
     try:
         chaos.play(arguments.seconds)
-        chaos.await_serving(120)
+        await_serving(nodes, 120)
     finally:
         stop.set()
         for thread in threads:

@@ -1,0 +1,142 @@
+"""Measures what a cluster costs and how fast the next server takes over: one line of JSON for each row.
+
+usage: measure.py --bin DIR --jars DIR [--pages N] [--seconds S] [--brokers N] [--rounds N]
+Throughput and processor time of a server without Kafka and of one with it, in turns, by `freshet-bench serve`; then the
+time from kill -9 to the first assignment: with a standby, of a server that starts again with its disk, and without it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import grpc
+from brokers import Brokers
+from freshet.v1 import admin_pb2, admin_pb2_grpc, scheduler_pb2, scheduler_pb2_grpc
+from nodes import Node, await_serving, cluster_settings
+
+SILENCE = 5
+# As freshet-bench has it for servers of its own.
+SETTINGS = "shards: 1\ncrawl_rate: 0\nepochs: {interval: 0}\n"
+RATE = 1000.0
+PATIENCE = 600
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", type=Path, required=True)
+    parser.add_argument("--jars", type=Path, required=True)
+    parser.add_argument("--pages", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--brokers", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="freshet-fleet-") as scratch:
+        directory = Path(scratch)
+        with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
+            program = arguments.bin / "freshetd"
+
+            def member(name: str) -> Node:
+                return Node(directory, program, name, cluster_settings(brokers.addresses, name, SILENCE) + SETTINGS)
+
+            nodes = [Node(directory, program, "alone", SETTINGS), member("first")]
+            try:
+                measure_throughput(arguments, nodes[0], nodes[1])
+                nodes[0].end()
+                nodes.append(member("second"))
+                measure_failover(nodes[1], nodes[2])
+            finally:
+                for node in nodes:
+                    node.end()
+    return 0
+
+
+def measure_throughput(arguments: argparse.Namespace, alone: Node, member: Node) -> None:
+    for node in (alone, member):
+        await_serving([node], PATIENCE)
+    for turn in range(arguments.rounds):
+        for node, brokers in ((alone, 0), (member, arguments.brokers)):
+            command = [str(arguments.bin / "freshet-bench"), "serve", "--target", node.address, "--target-http", node.http]
+            command += ["--server-pid", str(node.pid), "--pages", str(arguments.pages), "--seconds", str(arguments.seconds)]
+            command += ["--workers", "1,16", "--batch", "1000", "--credit", "10000", "--mode", "upsert,signals,results,crawl"]
+            rows = subprocess.run([*command, *(["--loaded"] if turn else [])], stdout=subprocess.PIPE, text=True, check=True)
+            for row in rows.stdout.splitlines():
+                print(json.dumps({"brokers": brokers, "round": turn + 1, **json.loads(row)}), flush=True)
+
+
+def measure_failover(first: Node, second: Node) -> None:
+    await_caught_up(second)
+    stub = admin_pb2_grpc.AdminServiceStub(grpc.insecure_channel(first.address))
+    stub.SetCrawlRate(admin_pb2.SetCrawlRateRequest(crawl_rate_per_second=RATE), timeout=60)
+    pages = metric(first, "freshet_pages")
+
+    def said(case: str, seconds: float, ready: float) -> None:
+        row = {"case": case, "pages": pages, "silence": SILENCE}
+        print(json.dumps({**row, "ready_seconds": round(ready, 2), "first_assignment_seconds": round(seconds, 2)}), flush=True)
+
+    first.kill()
+    said("a standby takes over", *first_assignment(second))
+    second.kill()
+    second.start()
+    said("no standby, started again at once with its disk", *first_assignment(second))
+    second.kill()
+    second.lose_disk()
+    second.start()
+    said("no standby, started again at once without its disk", *first_assignment(second))
+
+
+def first_assignment(node: Node) -> tuple[float, float]:
+    """Seconds from now to the first page that it hands out, and to when it says that it is ready."""
+    start = time.monotonic()
+    ready: list[float] = []
+
+    def watch() -> None:
+        await_serving([node], PATIENCE)
+        ready.append(time.monotonic() - start)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    options = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 100)]
+    stub = scheduler_pb2_grpc.SchedulerServiceStub(grpc.insecure_channel(node.address, options))
+    request = scheduler_pb2.NextRequest(worker="measure", max_assignments=1)
+    request.max_wait.FromMilliseconds(2000)
+    while time.monotonic() - start < PATIENCE:
+        try:
+            if stub.Next(request, timeout=5).assignments:
+                seconds = time.monotonic() - start
+                watcher.join()
+                return seconds, ready[0]
+        except grpc.RpcError:
+            time.sleep(0.02)
+    message = f"{node.name} hands out nothing"
+    raise TimeoutError(message)
+
+
+def await_caught_up(node: Node) -> None:
+    """Until a standby has read nothing new for some seconds."""
+    before, since = -1.0, time.monotonic()
+    while time.monotonic() - since < 3:
+        now = metric(node, 'freshet_cluster_rows_total{op="read"}')
+        if now != before:
+            before, since = now, time.monotonic()
+        time.sleep(0.5)
+
+
+def metric(node: Node, name: str) -> float:
+    try:
+        with urllib.request.urlopen(f"http://{node.http}/metrics", timeout=5) as answer:
+            lines = answer.read().decode().splitlines()
+    except OSError:
+        return -1
+    return next((float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name + " ")), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

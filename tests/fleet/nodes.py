@@ -1,0 +1,109 @@
+"""Servers of a cluster on loopback, which can be killed, stopped and started again."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+from brokers import free_ports
+
+
+def cluster_settings(brokers: str, name: str, silence: int) -> str:
+    """What a server of the cluster has in its configuration besides what any has."""
+    return (
+        f"cluster: {{name: fleet, brokers: '{brokers}', node: {name}, silence: {silence}s}}\n"
+        "frontier: {enabled: false}\n"
+    )
+
+
+class Node:
+    """A freshetd that is started again when it ends by itself, as a service manager does."""
+
+    def __init__(self, directory: Path, program: Path, name: str, settings: str) -> None:
+        """`settings`: the lines of its configuration."""
+        self.name = name
+        grpc_port, http_port = free_ports(2)
+        self.address = f"127.0.0.1:{grpc_port}"
+        self.http = f"127.0.0.1:{http_port}"
+        self.directory = directory / name
+        self.directory.mkdir()
+        config = self.directory / "freshet.yaml"
+        config.write_text(settings, encoding="utf-8")
+        self._command = [str(program), "--config", str(config), "--data-dir", str(self.directory / "data")]
+        self._command += ["--listen", self.address, "--http-listen", self.http]
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._wanted = True
+        self.ended_by_itself = 0
+        self.start()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def start(self) -> None:
+        with self._lock, (self.directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+
+    def _watch(self) -> None:
+        while self._wanted:
+            with self._lock:
+                ended = self._process is not None and self._process.poll() is not None
+            if ended:
+                self.ended_by_itself += 1
+                time.sleep(0.2)
+                self.start()
+            time.sleep(0.1)
+
+    def _signal(self, number: int) -> None:
+        with self._lock:
+            if self._process is not None and self._process.poll() is None:
+                self._process.send_signal(number)
+
+    def kill(self) -> None:
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+    def lose_disk(self) -> None:
+        """Killed before."""
+        subprocess.run(["rm", "-rf", str(self.directory / "data")], check=True)
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def terminate(self) -> None:
+        self._signal(signal.SIGTERM)
+
+    def end(self) -> None:
+        self._wanted = False
+        self.kill()
+
+    @property
+    def pid(self) -> int:
+        with self._lock:
+            return self._process.pid if self._process is not None else 0
+
+    def ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://{self.http}/readyz", timeout=1) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+
+def await_serving(nodes: list[Node], seconds: float) -> float:
+    """How long it took until one of them served."""
+    start = time.monotonic()
+    while not any(node.ready() for node in nodes):
+        if time.monotonic() - start > seconds:
+            message = f"no node serves after {seconds} s"
+            raise TimeoutError(message)
+        time.sleep(0.05)
+    return time.monotonic() - start
