@@ -6,13 +6,17 @@ import asyncio
 import hashlib
 import threading
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 
 import freshet
 from freshet import Backoff, Outcome, Page, Result, Signal, aio
+from freshet.v1 import ingest_pb2_grpc
 from server import Server
 from test_worker import closed_port
 
@@ -101,6 +105,39 @@ def test_nobody_there_is_said_after_some_patience() -> None:
     ingester = freshet.Ingester(closed_port(), patience=0.1, backoff=FAST)
     with pytest.raises(freshet.Unavailable, match="cannot connect"):
         ingester.upsert(urls(10))
+
+
+def test_a_server_that_never_acknowledges_is_given_up() -> None:
+    class Silent(ingest_pb2_grpc.IngestServiceServicer):
+        def SignalChanges(self, request_iterator: Any, context: Any) -> Iterator[Any]:  # noqa: N802
+            yield from (request for request in request_iterator if request is None)
+
+    serving = grpc.server(ThreadPoolExecutor(2))
+    ingest_pb2_grpc.add_IngestServiceServicer_to_server(Silent(), serving)
+    port = serving.add_insecure_port("127.0.0.1:0")
+    serving.start()
+    ingester = freshet.Ingester(f"127.0.0.1:{port}", patience=0.3, backoff=FAST)
+    with pytest.raises(freshet.Unavailable, match=r"no acknowledgement for 0\.3 s; 0 items"):
+        ingester.signal("cdn", urls(10))
+    serving.stop(None).wait()
+
+
+def test_what_comes_after_a_long_silence_of_its_source_has_all_patience(server: Server) -> None:
+    """The source says nothing for longer than the patience, and the server is started again meanwhile."""
+
+    async def run() -> None:
+        async def pages() -> AsyncIterator[str]:
+            for url in urls(1_000):
+                yield url
+            await asyncio.sleep(4.5)
+            await asyncio.to_thread(server.kill)
+            await asyncio.to_thread(server.start)
+            yield "https://example.org/last"
+
+        summary = await aio.Ingester(server.address, patience=4, backoff=FAST).upsert(pages())
+        assert summary.applied == 1_001
+
+    asyncio.run(run())
 
 
 def test_a_poll_counts_once_and_knows_its_size(server: Server) -> None:

@@ -72,6 +72,8 @@ class BatchStream:
         self._sequence = 0
         self._pending: asyncio.Future[Message | None] | None = None
         self._bell = Bell()
+        # The latest of: the last acknowledgement, the first message that was sent after it, and the end of a stream
+        # that had nothing to wait for.
         self._progress = time.monotonic()
         self.summary = Summary()
 
@@ -87,7 +89,7 @@ class BatchStream:
     async def _run(self, patience: float) -> Summary:
         self._progress = time.monotonic()
         while not self._done:
-            problem = await self._attempt()
+            problem = await self._attempt(patience)
             if problem is None:
                 continue
             self._rewind()
@@ -105,8 +107,8 @@ class BatchStream:
     def _done(self) -> bool:
         return self._source_ended and not self._again and not self._sent
 
-    async def _attempt(self) -> str | None:
-        """Sends on one stream until all is done, None, or the stream ends: why."""
+    async def _attempt(self, patience: float) -> str | None:
+        """Sends on one stream until all is done, None, or the stream ends or is silent: why."""
         try:
             channel, metadata = await self._connections.open()
         except OSError as error:
@@ -115,17 +117,22 @@ class BatchStream:
             call = self._method.call(channel, metadata)
             reader = asyncio.ensure_future(self._read(call))
             writer = asyncio.ensure_future(self._write(call))
+            silence = asyncio.ensure_future(self._await_silence(patience))
+            tasks = (reader, writer, silence)
             try:
-                await asyncio.wait({reader, writer}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                 problem = writer.exception() if writer.done() else None
                 if isinstance(problem, _SourceFailed):
                     raise problem.error
-                return await reader
+                await asyncio.wait({reader, silence}, return_when=asyncio.FIRST_COMPLETED)
+                return reader.result() if reader.done() else silence.result()
             finally:
                 call.cancel()
-                for task in (reader, writer):
+                for task in tasks:
                     task.cancel()
-                await asyncio.gather(reader, writer, return_exceptions=True)
+                await asyncio.gather(*tasks, return_exceptions=True)
+                if not self._sent and not self._again:
+                    self._progress = time.monotonic()
         finally:
             await channel.close()
 
@@ -142,6 +149,14 @@ class BatchStream:
         if self._done and code == grpc.StatusCode.OK:
             return None
         return f"{self._connections.address}: {code.name}: {details or 'the stream ended'}"
+
+    async def _await_silence(self, patience: float) -> str:
+        """Waits until messages have gone without an acknowledgement for `patience` seconds, for good if none do."""
+        while True:
+            left = self._progress + patience - time.monotonic() if self._sent else patience
+            if left <= 0:
+                return f"{self._connections.address}: no acknowledgement for {patience:g} s"
+            await asyncio.sleep(left)
 
     async def _write(self, call: Any) -> None:
         while (message := await self._next_message()) is not None:
@@ -161,6 +176,8 @@ class BatchStream:
             elif not self._source_ended and not self._again:
                 message = await self._from_source()
                 if message is not None:
+                    if not self._sent:
+                        self._progress = time.monotonic()
                     return message
                 self._source_ended = True
             elif self._done:

@@ -62,7 +62,8 @@ class Ingester:
     """Sends items in batches, with flow control: an iterable is read as fast as the server takes it in, so it may be
     of any length. Each call returns once everything is acknowledged, that is durable. Items that the server asks to
     send again are, ten times in all; the others that it refuses are in the summary. When a connection breaks the next
-    address is tried; Unavailable is raised when for `patience` seconds nothing could be sent.
+    address is tried; Unavailable is raised when for `patience` seconds nothing could be sent, or nothing that was
+    sent was acknowledged.
 
     Several calls may run side by side. Belongs to the event loop that it is used in.
     """
