@@ -73,6 +73,18 @@ TEST(ImportTest, SendsSettingsCrawlsSignalsAndRechecks) {
   EXPECT_EQ(server.pages.rechecks[0].urls(0), "https://a.test/1");
 }
 
+TEST(ImportTest, CutsALongNameOfWhatIsRefused) {
+  FakeServer server;
+  server.pages.upserts.judge = [](const v1::UpsertPagesRequest&, v1::BatchAck* ack) {
+    *ack->add_statuses() = Refusal(0, v1::ERROR_CODE_INVALID_ARGUMENT, "url", "too long");
+  };
+  const std::string url = "https://a.test/" + std::string(100'000, 'a');
+  const Outcome run = server.Run({"import"}, R"({"page":{"url":")" + url + R"("}})" + "\n");
+  EXPECT_EQ(run.code, kRefused);
+  EXPECT_THAT(run.err, HasSubstr(": url: too long\n"));
+  EXPECT_LT(run.err.size(), 500U);
+}
+
 TEST(ImportTest, NamesWhatIsRefusedAndSendsNothingMoreOfIt) {
   const TempDir dir;
   FakeServer server;

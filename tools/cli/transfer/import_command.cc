@@ -157,7 +157,7 @@ class ImportRun {
       if (!found) {
         return absl::FailedPreconditionError(
             fmt::format("not the input that {} is of: row {} is not {}", command_.resume,
-                        state_.row, ShowText(state_.url)));
+                        state_.row, ShowName(state_.url)));
       }
       if (!*more) page->row = 0;
       return absl::OkStatus();

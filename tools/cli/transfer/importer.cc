@@ -61,7 +61,7 @@ Importer::~Importer() = default;
 
 void Importer::Refuse(uint64_t place, const std::string& name, const v1::ItemError& error) {
   progress_.Print(fmt::format("freshet: {}: row {}: {}: {}{}{}", ShowText(input_),
-                              (*chunk_)[place].row, ShowText(name), error.field(),
+                              (*chunk_)[place].row, ShowName(name), error.field(),
                               error.field().empty() ? "" : ": ", ShowText(error.reason())));
 }
 
