@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,10 @@ bool IsFencing(rd_kafka_resp_err_t error) {
 class KafkaLog::Impl {
  public:
   explicit Impl(const KafkaOptions& options)
-      : options_(options), topic_(kafka::TopicOf(options)), partitions_(options.partitions) {}
+      : options_(options),
+        topic_(kafka::TopicOf(options)),
+        partitions_(options.partitions),
+        readers_(options.partitions) {}
 
   [[nodiscard]] uint32_t partitions() const { return options_.partitions; }
   [[nodiscard]] Status Own(uint32_t partition);
@@ -60,6 +64,13 @@ class KafkaLog::Impl {
     bool fenced = false;
   };
 
+  // Who has read a partition, and may be asked for what came since. Asking anew costs a connection.
+  struct Reader {
+    Context context;  // outlives the client
+    Client client;
+    uint64_t next = 0;
+  };
+
   // Ends appending to the partition.
   Status Fail(Partition& partition, rd_kafka_resp_err_t code, const std::string& why);
   [[nodiscard]] Status Send(Partition& partition, std::span<const LogRow> rows);
@@ -70,6 +81,9 @@ class KafkaLog::Impl {
   [[nodiscard]] Status Abort(Partition& partition, const std::string& why);
   // What an error of a call on a transaction means; OK: call again.
   [[nodiscard]] Status Judge(Partition& partition, const rd_kafka_error_t* error);
+  [[nodiscard]] StatusOr<std::unique_ptr<Reader>> NewReader(uint32_t partition, uint64_t from);
+  // The offset after the last row that is committed by now.
+  [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition);
   // Of a message of a reader: whether it was the end.
   [[nodiscard]] StatusOr<bool> Take(const rd_kafka_message_t& message, const Visit& visit);
 
@@ -77,6 +91,7 @@ class KafkaLog::Impl {
   const std::string topic_;
   std::vector<std::unique_ptr<Partition>> owned_;
   std::vector<std::atomic<Partition*>> partitions_;  // nullptr: was never owned
+  std::vector<std::unique_ptr<Reader>> readers_;     // each touched by who reads its partition
   mutable Mutex mutex_;                              // of owned_ and failures
   std::atomic<bool> stopped_ = false;
   std::atomic<uint64_t> transactions_ = 0;
@@ -237,19 +252,51 @@ Status KafkaLog::Impl::Fail(Partition& partition, rd_kafka_resp_err_t code,
 
 StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from, const Visit& visit) {
   CHECK(partition < options_.partitions, "partition {}", partition);
-  Context context{.options = &options_};
-  ASSIGN_OR_RETURN(const Client reader, kafka::MakeReader(context));
+  std::unique_ptr<Reader> reader = std::move(readers_[partition]);
+  // A new reader is told of the end, and one that has been there only once there is another.
+  std::optional<uint64_t> end;
+  if (reader != nullptr && reader->next == from) {
+    ASSIGN_OR_RETURN(end, EndOf(*reader, partition));
+  } else {
+    ASSIGN_OR_RETURN(reader, NewReader(partition, from));
+  }
+  while (!end || reader->next < *end) {
+    if (stopped_) return Stopped();
+    const kafka::Message message(rd_kafka_consumer_poll(reader->client.get(), kCallMs));
+    if (message == nullptr) continue;
+    ASSIGN_OR_RETURN(const bool at_end, Take(*message, visit));
+    if (!at_end) continue;
+    reader->next = static_cast<uint64_t>(message->offset);
+    if (!end) end = reader->next;
+  }
+  const uint64_t next = reader->next;
+  // What this process appends itself it does not read.
+  if (partitions_[partition] == nullptr) readers_[partition] = std::move(reader);
+  return next;
+}
+
+StatusOr<std::unique_ptr<KafkaLog::Impl::Reader>> KafkaLog::Impl::NewReader(uint32_t partition,
+                                                                            uint64_t from) {
+  auto reader = std::make_unique<Reader>();
+  reader->context.options = &options_;
+  ASSIGN_OR_RETURN(reader->client, kafka::MakeReader(reader->context));
   const Partitions list(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(list.get(), topic_.c_str(), static_cast<int32_t>(partition))
       ->offset = from == 0 ? RD_KAFKA_OFFSET_BEGINNING : static_cast<int64_t>(from);
-  rd_kafka_resp_err_t assigned = rd_kafka_assign(reader.get(), list.get());
+  const rd_kafka_resp_err_t assigned = rd_kafka_assign(reader->client.get(), list.get());
   CHECK(assigned == RD_KAFKA_RESP_ERR_NO_ERROR, "{}", rd_kafka_err2str(assigned));
+  return reader;
+}
+
+StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition) {
   while (true) {
     if (stopped_) return Stopped();
-    const kafka::Message message(rd_kafka_consumer_poll(reader.get(), kCallMs));
-    if (message == nullptr) continue;
-    ASSIGN_OR_RETURN(const bool end, Take(*message, visit));
-    if (end) return static_cast<uint64_t>(message->offset);
+    int64_t low = 0;
+    int64_t high = 0;
+    // Of a client that reads what is committed this is the end of that.
+    const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
+        reader.client.get(), topic_.c_str(), static_cast<int32_t>(partition), &low, &high, kCallMs);
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return static_cast<uint64_t>(high);
   }
 }
 

@@ -85,6 +85,51 @@ TEST(KafkaLogTest, ReadingOnFromTheOffsetOfACommitGivesOnlyWhatCameLater) {
   EXPECT_THAT(RowsOf(*log, 0, *end), ElementsAre(Pair("c", "3")));
 }
 
+TEST(KafkaLogTest, WhoFollowsIsGivenWhatCameSinceAndThenOwnsThePartition) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  const auto follower = OpenLog(kafka.options());
+  uint64_t at = 0;
+  std::string followed;
+  const auto follow = [&] {
+    const StatusOr<uint64_t> end = follower->Read(0, at, [&](const LogRow& row, uint64_t) {
+      followed += row.key;
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(end.ok()) << end.status();
+    at = *end;
+  };
+  follow();  // nothing was ever appended
+  follow();
+  for (const std::string key : {"a", "b", "c"}) {
+    ASSERT_TRUE(log->Append(0, std::vector<LogRow>{Row(key, "1")}).ok());
+    follow();
+    follow();
+    EXPECT_TRUE(followed.ends_with(key)) << followed;
+  }
+  EXPECT_EQ(followed, "abc");
+  EXPECT_EQ(follower->Stats().rows_read, 3U);
+  ASSERT_TRUE(log->Append(0, std::vector<LogRow>{Row("d", "1")}).ok());
+  ASSERT_TRUE(follower->Own(0).ok());
+  follow();
+  EXPECT_EQ(followed, "abcd");
+  ASSERT_TRUE(follower->Append(0, std::vector<LogRow>{Row("e", "1")}).ok());
+  EXPECT_THAT(RowsOf(*follower, 0, at), ElementsAre(Pair("e", "1")));
+}
+
+TEST(KafkaLogTest, AReaderThatWasRefusedARowReadsItAgain) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  ASSERT_TRUE(log->Append(0, std::vector<LogRow>{Row("a", "1")}).ok());
+  const auto follower = OpenLog(kafka.options());
+  ASSERT_THAT(RowsOf(*follower, 0), ElementsAre(Pair("a", "1")));
+  const StatusOr<uint64_t> refused = follower->Read(0, 0, [&](const LogRow&, uint64_t) {
+    return MakeStatus(absl::StatusCode::kAborted, "no room");
+  });
+  EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+  EXPECT_THAT(RowsOf(*follower, 0), ElementsAre(Pair("a", "1")));
+}
+
 TEST(KafkaLogTest, AnOffsetBeyondTheEndIsDataLoss) {
   MockKafka kafka;
   const auto log = Owner(kafka.options());
