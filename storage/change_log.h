@@ -30,7 +30,6 @@ struct ChangeLogStats {
   uint64_t bytes = 0;
   uint64_t transaction_micros = 0;  // that they took together
   uint64_t rows_read = 0;
-  uint32_t fenced = 0;   // partitions that others have taken over
   uint32_t waiting = 0;  // partitions whose transaction has taken more than five seconds
 };
 

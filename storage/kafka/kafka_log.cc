@@ -61,7 +61,6 @@ class KafkaLog::Impl {
     std::atomic<int64_t> began = 0;  // its transaction, on the steady clock; 0: none is open
     std::atomic<bool> failed = false;
     Status failure;  // constant once `failed`
-    bool fenced = false;
   };
 
   // Who has read a partition, and may be asked for what came since. Asking anew costs a connection.
@@ -239,7 +238,6 @@ Status KafkaLog::Impl::Fail(Partition& partition, rd_kafka_resp_err_t code,
   const bool fenced = IsFencing(code) || IsFencing(fatal);
   const MutexLock lock(mutex_);
   if (partition.failed) return partition.failure;
-  partition.fenced = fenced;
   partition.failure = fenced ? MakeStatus(absl::StatusCode::kUnavailable,
                                           "fenced: another server owns partition {} of {} now",
                                           partition.index, topic_)
@@ -344,7 +342,6 @@ ChangeLogStats KafkaLog::Impl::Stats() const {
   const int64_t slow = (Steady::now() - kSlow).time_since_epoch().count();
   const MutexLock lock(mutex_);
   for (const auto& partition : owned_) {
-    if (partition->fenced) ++stats.fenced;
     if (partition->began != 0 && partition->began <= slow) ++stats.waiting;
   }
   return stats;
