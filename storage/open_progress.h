@@ -15,7 +15,8 @@ enum class OpenStage : uint8_t {
   kCheckingLogs,   // the write-ahead logs that a crash left behind are examined
   kReplayingLogs,  // what they hold goes into memory
   kMigrating,      // pages are brought to the format of this release
-  kFollowing,      // takes in what another server appends to the log of both, until its turn comes
+  kCatchingUp,     // takes in what the log of a cluster has
+  kFollowing,      // has been at its end, and takes in what is appended until its turn comes
   kOpen,
 };
 
@@ -25,6 +26,7 @@ struct OpenProgress {
   std::atomic<uint64_t> log_bytes = 0;  // of all write-ahead logs
   std::atomic<uint64_t> checked_log_bytes = 0;
   std::atomic<uint64_t> replayed_log_bytes = 0;
+  std::atomic<uint64_t> rows_taken_in = 0;  // of the log of a cluster
   // Set by others: opening is to end with Cancelled. Until the store is open nothing depends on
   // what was done so far, and the next opening does it again.
   std::atomic<bool> cancelled = false;

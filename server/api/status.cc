@@ -85,6 +85,7 @@ RecoveryStatus RecoveryOf(const OpenProgress& progress) {
   recovery.log_bytes = progress.log_bytes;
   recovery.checked_log_bytes = progress.checked_log_bytes;
   recovery.replayed_log_bytes = progress.replayed_log_bytes;
+  recovery.rows_taken_in = progress.rows_taken_in;
   return recovery;
 }
 
@@ -99,6 +100,8 @@ std::string_view StageName(const RecoveryStatus& recovery) {
       return "replaying_log";
     case OpenStage::kMigrating:
       return "migrating";
+    case OpenStage::kCatchingUp:
+      return "catching_up";
     case OpenStage::kFollowing:
       return "standing_by";
     case OpenStage::kOpen:
@@ -115,8 +118,15 @@ std::string Describe(const RecoveryStatus& recovery) {
   if (recovery.stage == OpenStage::kReplayingLogs && recovery.log_bytes > 0) {
     return DescribeLog("replaying", recovery.replayed_log_bytes, recovery.log_bytes);
   }
+  if (recovery.stage == OpenStage::kCatchingUp) {
+    return fmt::format("catching up with the log of the cluster: {} rows so far",
+                       recovery.rows_taken_in);
+  }
   if (recovery.stage == OpenStage::kFollowing) {
-    return "standing by: another server of the cluster serves, this one follows its log";
+    return fmt::format(
+        "standing by: another server of the cluster serves, this one follows its log ({} rows so "
+        "far)",
+        recovery.rows_taken_in);
   }
   if (recovery.stage == OpenStage::kMigrating) return "migrating the store to this release";
   if (recovery.stage != OpenStage::kOpen) return "opening the store";

@@ -44,6 +44,7 @@ struct RecoveryStatus {
   uint64_t log_bytes = 0;  // that a crash left to be checked and replayed
   uint64_t checked_log_bytes = 0;
   uint64_t replayed_log_bytes = 0;
+  uint64_t rows_taken_in = 0;   // of the log of a cluster
   uint64_t pages = 0;           // loaded so far
   uint64_t expected_pages = 0;  // about how many there are; zero: not known yet
   double share = 0;             // of the store that is loaded, 0 to 1
@@ -53,8 +54,8 @@ struct RecoveryStatus {
 [[nodiscard]] RecoveryStatus RecoveryOf(const OpenProgress& progress);
 // One line for people: "loading: 12 of about 40 pages, 30% of the store".
 [[nodiscard]] std::string Describe(const RecoveryStatus& recovery);
-// One word for programs: opening, checking_log, replaying_log, migrating, standing_by,
-// loading or serving.
+// One word for programs: opening, checking_log, replaying_log, migrating, catching_up,
+// standing_by, loading or serving.
 [[nodiscard]] std::string_view StageName(const RecoveryStatus& recovery);
 
 // Work that waits for a thread. Value type, thread-compatible.

@@ -152,6 +152,7 @@ std::string RenderStartingJson(const RecoveryStatus& recovery) {
               {"log_bytes", recovery.log_bytes},
               {"checked_log_bytes", recovery.checked_log_bytes},
               {"replayed_log_bytes", recovery.replayed_log_bytes},
+              {"rows_taken_in", recovery.rows_taken_in},
               {"recovered_pages", recovery.pages},
               {"recovered_share", recovery.share}}
       .dump();

@@ -117,6 +117,7 @@ Status Store::Impl::CatchUp() {
   if (options_.truth == nullptr) return RefuseWithoutLog();
   ChangeLog& log = *options_.truth;
   RETURN_IF_ERROR(CheckCache(log));
+  Enter(OpenStage::kCatchingUp);
   RETURN_IF_ERROR(Follow());
   for (uint32_t i = 0; i < log.partitions(); ++i) {
     RETURN_IF_ERROR(storage::GoOn(options_.progress));
@@ -134,17 +135,17 @@ Status Store::Impl::CatchUp() {
 
 Status Store::Impl::Follow() {
   if (!options_.may_own || options_.may_own()) return absl::OkStatus();
-  Enter(OpenStage::kFollowing);
   while (!options_.may_own()) {
     for (uint32_t i = 0; i < options_.truth->partitions(); ++i) {
       RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
     }
+    Enter(OpenStage::kFollowing);
     for (int i = 0; i < kLooksBetweenReads && !options_.may_own(); ++i) {
       RETURN_IF_ERROR(storage::GoOn(options_.progress));
       env_->SleepForMicroseconds(kLookEveryMicros);
     }
   }
-  Enter(OpenStage::kOpening);
+  Enter(OpenStage::kCatchingUp);
   return absl::OkStatus();
 }
 
@@ -158,6 +159,7 @@ Status Store::Impl::CatchUp(uint16_t partition) {
     const rocksdb::Status added = row.value ? batch.Put(handle(row.family), row.key, *row.value)
                                             : batch.Delete(handle(row.family), row.key);
     RETURN_IF_ERROR(FromRocksDb(added, "taking in a row"));
+    if (options_.progress != nullptr) ++options_.progress->rows_taken_in;
     if (++rows % kRowsAtOnce != 0) return absl::OkStatus();
     RETURN_IF_ERROR(PutMark(batch, partition, next));
     RETURN_IF_ERROR(Write(&batch, false));

@@ -16,6 +16,7 @@ import threading
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import grpc
 from brokers import Brokers
@@ -72,10 +73,10 @@ def measure_throughput(arguments: argparse.Namespace, alone: Node, member: Node)
 
 
 def measure_failover(first: Node, second: Node) -> None:
-    await_caught_up(second)
+    await_standing_by(second)
+    pages = status(first)["pages"]
     stub = admin_pb2_grpc.AdminServiceStub(grpc.insecure_channel(first.address))
     stub.SetCrawlRate(admin_pb2.SetCrawlRateRequest(crawl_rate_per_second=RATE), timeout=60)
-    pages = metric(first, "freshet_pages")
 
     def said(case: str, seconds: float, ready: float) -> None:
         row = {"case": case, "pages": pages, "silence": SILENCE}
@@ -119,23 +120,22 @@ def first_assignment(node: Node) -> tuple[float, float]:
     raise TimeoutError(message)
 
 
-def await_caught_up(node: Node) -> None:
-    """Until a standby has read nothing new for some seconds."""
-    before, since = -1.0, time.monotonic()
-    while time.monotonic() - since < 3:
-        now = metric(node, 'freshet_cluster_rows_total{op="read"}')
-        if now != before:
-            before, since = now, time.monotonic()
-        time.sleep(0.5)
+def await_standing_by(node: Node) -> None:
+    start = time.monotonic()
+    while status(node).get("stage") != "standing_by":
+        if time.monotonic() - start > PATIENCE:
+            message = f"{node.name} is {status(node)} after {PATIENCE} s"
+            raise TimeoutError(message)
+        time.sleep(0.2)
 
 
-def metric(node: Node, name: str) -> float:
+def status(node: Node) -> dict[str, Any]:
     try:
-        with urllib.request.urlopen(f"http://{node.http}/metrics", timeout=5) as answer:
-            lines = answer.read().decode().splitlines()
+        with urllib.request.urlopen(f"http://{node.http}/status.json", timeout=5) as answer:
+            said: dict[str, Any] = json.loads(answer.read())
+            return said
     except OSError:
-        return -1
-    return next((float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name + " ")), 0)
+        return {}
 
 
 if __name__ == "__main__":
