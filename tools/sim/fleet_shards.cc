@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-constexpr Duration kLease = Duration::Hours(1);
+constexpr Duration kLeaseTime = Duration::Hours(1);
 
 }  // namespace
 
@@ -71,7 +71,7 @@ double FleetShards::Best(size_t partition, Instant now) {
 
 bool FleetShards::Crawl(size_t partition, Instant now) {
   MemoryShard& shard = *shards_[partition];
-  const std::optional<Assignment> assignment = shard.Next(now, kLease);
+  const std::optional<Assignment> assignment = shard.Next(now, kLeaseTime);
   if (!assignment) return false;
   ++crawls_;
   const bool changed = truth_.Crawl(FleetWorld::PageOf(assignment->key), SecondsOf(now));

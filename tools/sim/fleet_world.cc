@@ -11,7 +11,6 @@
 namespace freshet {
 namespace {
 
-constexpr double kDay = 86400;
 // Of the logarithms of importance and change rate: of hosts, and of the pages of one.
 constexpr double kHostSpread = 1.2;
 constexpr double kPageSpread = 0.8;
@@ -52,7 +51,8 @@ FleetWorld::FleetWorld(const FleetWorldOptions& options) {
   const std::vector<size_t> sizes = SizesOf(options);
   for (uint32_t host = 0; host < sizes.size(); ++host) {
     const double importance = LogNormal(random, kHostSpread);
-    const double changes = kMedianChangesPerDay / kDay * LogNormal(random, kHostSpread);
+    const double changes =
+        kMedianChangesPerDay / Duration::Hours(24).seconds() * LogNormal(random, kHostSpread);
     const bool signals = random.Uniform() < kSignallingHosts;
     const double recall = signals ? random.Uniform(0.3, 1) : 0;
     const double false_share = signals ? random.Uniform(0, 0.5) : 0;
