@@ -77,21 +77,21 @@ SmallFile Fetch(uint16_t port, bool https = false, Duration timeout = Duration::
 
 // What the system holds of what nobody reads is a few MiB.
 TEST(KeyRequest, EndlessAnswersEndAtTheirLimits) {
-  const std::string kOk = "HTTP/1.1 200 OK\r\n";
-  const std::string kFiller(1 << 16, 'a');
+  const std::string ok = "HTTP/1.1 200 OK\r\n";
+  const std::string filler(1 << 16, 'a');
   std::string fields;
   for (int i = 0; i < 1000; ++i)
     fields += "X" + std::to_string(i) + ": " + std::string(80, 'a') + "\r\n";
-  const std::pair<std::string, std::string> kHosts[] = {
-      {"", kFiller},                                              // the first line
-      {kOk + "X: ", kFiller},                                     // one field
-      {kOk, fields},                                              // many fields
-      {kOk + "\r\n", kFiller},                                    // the body
-      {kOk + "Transfer-Encoding: chunked\r\n\r\n1;", kFiller},    // an extension of a chunk
-      {kOk + "Transfer-Encoding: chunked\r\n\r\n0\r\n", fields},  // fields after the body
-      {"HTTP/1.1 404 Not Found\r\n\r\n", kFiller},                // the body of another status
+  const std::pair<std::string, std::string> hosts[] = {
+      {"", filler},                                              // the first line
+      {ok + "X: ", filler},                                      // one field
+      {ok, fields},                                              // many fields
+      {ok + "\r\n", filler},                                     // the body
+      {ok + "Transfer-Encoding: chunked\r\n\r\n1;", filler},     // an extension of a chunk
+      {ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n", fields},  // fields after the body
+      {"HTTP/1.1 404 Not Found\r\n\r\n", filler},                // the body of another status
   };
-  for (const auto& [head, more] : kHosts) {
+  for (const auto& [head, more] : hosts) {
     const EndlessHost host(head, more);
     const SmallFile file = Fetch(host.port);
     EXPECT_TRUE(!file.failure.empty() || file.too_large || file.status == 404) << head;
@@ -101,11 +101,11 @@ TEST(KeyRequest, EndlessAnswersEndAtTheirLimits) {
 }
 
 TEST(KeyRequest, TakesBodiesOfAnyFraming) {
-  const std::string kOk = "HTTP/1.1 200 OK\r\n";
+  const std::string ok = "HTTP/1.1 200 OK\r\n";
   for (const char* rest :
        {"Content-Length: 3\r\n\r\nkey", "\r\nkey",
         "Transfer-Encoding: chunked\r\n\r\n1\r\nk\r\n2;x=y\r\ney\r\n0\r\n\r\n"}) {
-    const EndlessHost host(kOk + rest, "");
+    const EndlessHost host(ok + rest, "");
     const SmallFile file = Fetch(host.port);
     EXPECT_EQ(file.failure, "") << rest;
     EXPECT_EQ(file.status, 200);
