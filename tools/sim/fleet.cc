@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -447,35 +448,35 @@ void PlayOneIndex(FleetShards& shards, Rate rate, double days,
   shards.RunTo(end);
 }
 
+template <typename Number>
+Status CheckWithin(const char* flag, Number value, std::type_identity_t<Number> least,
+                   std::type_identity_t<Number> most) {
+  if (value >= least && value <= most) return {};
+  return InvalidArgument("{} {}: not in {} .. {}", flag, value, least, most);
+}
+
 Status ValidateCounts(const FleetOptions& options) {
-  const auto within = [](const char* flag, size_t value, size_t least, size_t most) -> Status {
-    if (value >= least && value <= most) return {};
-    return InvalidArgument("{} {}: not in {} .. {}", flag, value, least, most);
-  };
-  RETURN_IF_ERROR(within("--nodes", options.nodes, 1, 1000));
-  RETURN_IF_ERROR(within("--pages", options.world.pages, options.nodes, 10'000'000));
-  RETURN_IF_ERROR(within("--hosts", options.world.hosts, 1, options.world.pages));
+  RETURN_IF_ERROR(CheckWithin("--nodes", options.nodes, 1, 1000));
+  RETURN_IF_ERROR(CheckWithin("--pages", options.world.pages, options.nodes, 10'000'000));
+  RETURN_IF_ERROR(CheckWithin("--hosts", options.world.hosts, 1, options.world.pages));
   if (options.partitions != 0) {
-    RETURN_IF_ERROR(within("--partitions", options.partitions, options.nodes, limits::kSlots));
+    RETURN_IF_ERROR(CheckWithin("--partitions", options.partitions, options.nodes, limits::kSlots));
   }
-  RETURN_IF_ERROR(within("--deaths", options.deaths, 0, 10'000));
-  RETURN_IF_ERROR(within("--joins", options.joins, 0, 1000));
-  return within("--leader-changes", options.leader_changes, 0, 10'000);
+  RETURN_IF_ERROR(CheckWithin("--deaths", options.deaths, 0, 10'000));
+  RETURN_IF_ERROR(CheckWithin("--joins", options.joins, 0, 1000));
+  return CheckWithin("--leader-changes", options.leader_changes, 0, 10'000);
 }
 
 Status ValidateNumbers(const FleetOptions& options) {
-  const auto within = [](const char* flag, double value, double least, double most) -> Status {
-    if (value >= least && value <= most) return {};
-    return InvalidArgument("{} {}: not in {} .. {}", flag, value, least, most);
-  };
-  RETURN_IF_ERROR(within("--skew", options.world.skew, 0, 3));
-  RETURN_IF_ERROR(within("--crawls-per-page-per-day", options.crawls_per_page_per_day, 1e-3, 1e3));
-  RETURN_IF_ERROR(within("--days", options.days, 0.1, 10'000));
-  RETURN_IF_ERROR(within("--epoch-days", options.epoch_days, 0.01, 10'000));
-  RETURN_IF_ERROR(within("--round-seconds", options.round_seconds, 0.1, 8000));
-  RETURN_IF_ERROR(within("--gain", options.gain, 0.01, 100));
-  RETURN_IF_ERROR(within("--loss", options.loss, 0, 1));
-  return within("--late", options.late, 0, 1);
+  RETURN_IF_ERROR(CheckWithin("--skew", options.world.skew, 0, 3));
+  RETURN_IF_ERROR(
+      CheckWithin("--crawls-per-page-per-day", options.crawls_per_page_per_day, 1e-3, 1e3));
+  RETURN_IF_ERROR(CheckWithin("--days", options.days, 0.1, 10'000));
+  RETURN_IF_ERROR(CheckWithin("--epoch-days", options.epoch_days, 0.01, 10'000));
+  RETURN_IF_ERROR(CheckWithin("--round-seconds", options.round_seconds, 0.1, 8000));
+  RETURN_IF_ERROR(CheckWithin("--gain", options.gain, 0.01, 100));
+  RETURN_IF_ERROR(CheckWithin("--loss", options.loss, 0, 1));
+  return CheckWithin("--late", options.late, 0, 1);
 }
 
 }  // namespace

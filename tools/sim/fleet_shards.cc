@@ -6,14 +6,9 @@
 
 #include "core/base/check.h"
 #include "core/base/url.h"
+#include "tools/sim/crawl_report.h"
 
 namespace freshet {
-namespace {
-
-constexpr Duration kLeaseTime = Duration::Hours(1);
-
-}  // namespace
-
 FleetShards::FleetShards(const FleetWorld& world, const FleetShardsOptions& options)
     : world_(world),
       truth_(world, options.seed),
@@ -71,17 +66,12 @@ double FleetShards::Best(size_t partition, Instant now) {
 
 bool FleetShards::Crawl(size_t partition, Instant now) {
   MemoryShard& shard = *shards_[partition];
-  const std::optional<Assignment> assignment = shard.Next(now, kLeaseTime);
+  const std::optional<Assignment> assignment = shard.Next(now, kSimulatedLease);
   if (!assignment) return false;
   ++crawls_;
   const bool changed = truth_.Crawl(FleetWorld::PageOf(assignment->key), SecondsOf(now));
-  ReportCrawl report;
-  report.key = assignment->key;
-  report.lease = assignment->lease;
-  report.fetched = now;
-  report.outcome = changed ? CrawlOutcome::kChanged : CrawlOutcome::kUnchanged;
-  const Reply reply = shard.Apply(report, now);
-  CHECK(reply.disposition == Disposition::kApplied, "{}", std::string(reply.status.message()));
+  ReportLeased(shard, assignment->key, assignment->lease, now,
+               changed ? CrawlOutcome::kChanged : CrawlOutcome::kUnchanged);
   return true;
 }
 

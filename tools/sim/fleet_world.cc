@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "core/base/check.h"
 #include "fmt/format.h"
+#include "tools/sim/log_normal.h"
 
 namespace freshet {
 namespace {
@@ -16,12 +16,6 @@ constexpr double kHostSpread = 1.2;
 constexpr double kPageSpread = 0.8;
 constexpr double kMedianChangesPerDay = 0.3;
 constexpr double kSignallingHosts = 0.5;
-
-// Box and Muller's method.
-double LogNormal(Random& random, double spread) {
-  const double radius = std::sqrt(-2 * std::log1p(-random.Uniform()));
-  return std::exp(spread * radius * std::cos(2 * std::numbers::pi * random.Uniform()));
-}
 
 // How many pages each host has: at least one, the rest by k^-skew.
 std::vector<size_t> SizesOf(const FleetWorldOptions& options) {
@@ -52,7 +46,7 @@ FleetWorld::FleetWorld(const FleetWorldOptions& options) {
   for (uint32_t host = 0; host < sizes.size(); ++host) {
     const double importance = LogNormal(random, kHostSpread);
     const double changes =
-        kMedianChangesPerDay / Duration::Hours(24).seconds() * LogNormal(random, kHostSpread);
+        Rate::PerDay(kMedianChangesPerDay).per_second() * LogNormal(random, kHostSpread);
     const bool signals = random.Uniform() < kSignallingHosts;
     const double recall = signals ? random.Uniform(0.3, 1) : 0;
     const double false_share = signals ? random.Uniform(0, 0.5) : 0;

@@ -5,12 +5,12 @@
 #include "core/base/check.h"
 #include "core/base/fingerprint.h"
 #include "core/base/url.h"
+#include "tools/sim/crawl_report.h"
 
 namespace freshet {
 namespace {
 
 constexpr const char* kCrawlId = "replay";
-constexpr Duration kLease = Duration::Hours(1);
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void ShardReplay::Signal(std::span<const ReplaySignal> poll, Instant now) {
 
 std::optional<size_t> ShardReplay::Pick(Instant now) {
   CatchUp(now);
-  const std::optional<Assignment> assignment = shard_.Next(now, kLease);
+  const std::optional<Assignment> assignment = shard_.Next(now, kSimulatedLease);
   if (!assignment) return std::nullopt;
   lease_ = assignment->lease;
   return by_url_.at(assignment->key.url);
@@ -72,13 +72,7 @@ void ShardReplay::Crawled(size_t page, Instant now, bool changed) {
 void ShardReplay::Gone(size_t page, Instant now) { Report(page, now, CrawlOutcome::kGone); }
 
 void ShardReplay::Report(size_t page, Instant now, CrawlOutcome outcome) {
-  ReportCrawl report;
-  report.key = PageKey{kCrawlId, pages_[page].url};
-  report.lease = lease_;
-  report.fetched = now;
-  report.outcome = outcome;
-  const Reply reply = shard_.Apply(report, now);
-  CHECK(reply.disposition == Disposition::kApplied, "{}", std::string(reply.status.message()));
+  ReportLeased(shard_, PageKey{kCrawlId, pages_[page].url}, lease_, now, outcome);
 }
 
 }  // namespace freshet

@@ -1,0 +1,28 @@
+#ifndef FRESHET_TOOLS_SIM_CRAWL_REPORT_H_
+#define FRESHET_TOOLS_SIM_CRAWL_REPORT_H_
+
+#include <string>
+
+#include "core/base/check.h"
+#include "tools/sim/memory_shard.h"
+
+namespace freshet {
+
+// How long pages are leased that are crawled in the instant they are handed out.
+inline constexpr Duration kSimulatedLease = Duration::Hours(1);
+
+// Reports the crawl of a page that the shard has leased. Precondition: the lease is open.
+inline void ReportLeased(MemoryShard& shard, const PageKey& key, LeaseId lease, Instant now,
+                         CrawlOutcome outcome) {
+  ReportCrawl report;
+  report.key = key;
+  report.lease = lease;
+  report.fetched = now;
+  report.outcome = outcome;
+  const Reply reply = shard.Apply(report, now);
+  CHECK(reply.disposition == Disposition::kApplied, "{}", std::string(reply.status.message()));
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_TOOLS_SIM_CRAWL_REPORT_H_
