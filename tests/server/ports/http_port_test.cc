@@ -242,15 +242,20 @@ constexpr char kUploadHead[] =
 const std::string kWholeUpload = kUploadHead + ("\r\n" + std::string(kUpload, 'x'));
 const std::string kUploadBegun = kUploadHead + std::string("Expect: 100-continue\r\n\r\n");
 
+// Has a place of those that are large.
+RawClient BeginUpload(int port) {
+  RawClient client(port, kUploadBegun);
+  EXPECT_EQ(client.ReadAnswer().status(), 100);
+  return client;
+}
+
 TEST_F(HttpPortTest, AFewBodiesMayBeLargeAtATime) {
   HttpOptions options = Patient();
   options.max_large_bodies = 2;
   options.large_body_time = Duration::Seconds(3600);
   Start(options);
-  RawClient first(number_, kUploadBegun);
-  EXPECT_EQ(first.ReadAnswer().status(), 100);
-  RawClient second(number_, kUploadBegun);
-  EXPECT_EQ(second.ReadAnswer().status(), 100);
+  RawClient first = BeginUpload(number_);
+  RawClient second = BeginUpload(number_);
   const RawClient::Answer refused = Ask(kWholeUpload);
   EXPECT_EQ(refused.status(), 503);
   EXPECT_THAT(refused.head, HasSubstr("Retry-After: 1\r\n"));
@@ -266,10 +271,8 @@ TEST_F(HttpPortTest, ALargeBodyThatIsSlowGivesItsPlaceToTheNext) {
   options.max_large_bodies = 2;
   options.large_body_time = Duration::Millis(20);
   Start(options);
-  RawClient oldest(number_, kUploadBegun);
-  EXPECT_EQ(oldest.ReadAnswer().status(), 100);
-  RawClient younger(number_, kUploadBegun);
-  EXPECT_EQ(younger.ReadAnswer().status(), 100);
+  RawClient oldest = BeginUpload(number_);
+  RawClient younger = BeginUpload(number_);
   std::this_thread::sleep_for(std::chrono::milliseconds(40));
   EXPECT_EQ(Ask(kWholeUpload).body, "50000\n");
   EXPECT_TRUE(oldest.Ended());
