@@ -1,3 +1,4 @@
+// How simulated crawls are leased and told of, the same in every simulation.
 #ifndef FRESHET_TOOLS_SIM_CRAWL_REPORT_H_
 #define FRESHET_TOOLS_SIM_CRAWL_REPORT_H_
 

@@ -1,3 +1,4 @@
+// Draws from the log-normal law, of which the sizes of simulated hosts and their rates are.
 #ifndef FRESHET_TOOLS_SIM_LOG_NORMAL_H_
 #define FRESHET_TOOLS_SIM_LOG_NORMAL_H_
 
