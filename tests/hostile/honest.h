@@ -16,7 +16,7 @@
 namespace freshet::hostile {
 
 // Far more than anybody should wait, for machines that are slow and busy.
-inline constexpr int kPatienceSeconds = 20;
+inline constexpr int kPatienceSeconds = 120;
 
 // Repeats `exchange`, which returns empty or what went wrong, until it succeeds. Empty, or what
 // went wrong last if it does not succeed in time.

@@ -32,7 +32,7 @@ void Answer(Attack& attack, v1::CrawlResult* result) {
 void Sites(Attack& attack) {
   const auto channel = attack.Connect();
   while (!attack.Over()) {
-    Worker worker(attack, channel, "honest, of hostile sites", 10);
+    Worker worker(attack, channel, "honest, of hostile sites", 120);
     worker.Grant(20);
     for (int round = 0; round < 20 && !attack.Over(); ++round) {
       const std::vector<v1::Assignment> assignments = worker.Receive();
