@@ -59,13 +59,13 @@ HttpContent Monitor::Content() {
               [this] {
                 const Serving* serving = serving_;
                 return serving == nullptr
-                           ? Metrics::RenderStarting(Recovery())
+                           ? StartingMetrics()
                            : metrics_.Render(Gather(*serving), annotations_.values());
               },
           .status_json = [this] { return StatusJson(); },
           .annotate = [this](const std::string& body) { return annotations_.Post(body); },
           .healthy = [this] { return !health_.failed(); },
-          .not_ready = [this] { return NotReady(); }};
+          .not_ready = [this](bool standby_counts) { return NotReady(standby_counts); }};
 }
 
 ConsoleContent Monitor::Console() {
@@ -96,6 +96,14 @@ RecoveryStatus Monitor::Recovery() const {
   return recovery;
 }
 
+std::string Monitor::StartingMetrics() const {
+  const RecoveryStatus recovery = Recovery();
+  ClusterStatus cluster;
+  cluster.name = config_.cluster.name;
+  cluster.log.rows_read = recovery.rows_taken_in;
+  return Metrics::RenderStarting(recovery, cluster);
+}
+
 ServerStatus Monitor::Gather(const Serving& serving) const {
   ServerStatus status = serving.Gather();
   status.recovery = Recovery();
@@ -104,11 +112,15 @@ ServerStatus Monitor::Gather(const Serving& serving) const {
   return status;
 }
 
-std::string Monitor::NotReady() const {
+std::string Monitor::NotReady(bool standby_counts) const {
   if (health_.failed()) return "the store has failed";
   if (health_.stopping() || progress_.stop_requested) return "stopping";
   if (health_.full()) return "the disk is full: nothing can be written until there is space";
-  if (!health_.serving()) return Describe(Recovery());
+  if (!health_.serving()) {
+    const RecoveryStatus recovery = Recovery();
+    const bool stands_by = recovery.stage == OpenStage::kFollowing;
+    return standby_counts && stands_by ? "" : Describe(recovery);
+  }
   const Serving* serving = serving_;
   const ClusterStatus cluster = serving == nullptr ? ClusterStatus() : serving->cluster();
   const bool waits = !cluster.name.empty() && (!cluster.sure || cluster.log.waiting > 0);

@@ -50,9 +50,10 @@ class Monitor {
   // Those of MakeRoutes and of the console, and the receiver of pings if it is switched on.
   [[nodiscard]] std::vector<HttpRoute> Routes();
   [[nodiscard]] RecoveryStatus Recovery() const;
+  [[nodiscard]] std::string StartingMetrics() const;
   [[nodiscard]] ServerStatus Gather(const Serving& serving) const;
-  // Why requests are not taken; empty: they are.
-  [[nodiscard]] std::string NotReady() const;
+  // Why requests are not taken; empty: they are, or the server stands by and that counts.
+  [[nodiscard]] std::string NotReady(bool standby_counts) const;
   [[nodiscard]] ConsoleState State() const;
   [[nodiscard]] std::string StatusJson() const;
   [[nodiscard]] std::string Overview() const;

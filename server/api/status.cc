@@ -86,6 +86,9 @@ RecoveryStatus RecoveryOf(const OpenProgress& progress) {
   recovery.checked_log_bytes = progress.checked_log_bytes;
   recovery.replayed_log_bytes = progress.replayed_log_bytes;
   recovery.rows_taken_in = progress.rows_taken_in;
+  if (recovery.stage == OpenStage::kFollowing) {
+    recovery.at_end = Instant::FromUnixSeconds(static_cast<int64_t>(progress.at_end_seconds));
+  }
   return recovery;
 }
 

@@ -45,6 +45,7 @@ struct RecoveryStatus {
   uint64_t checked_log_bytes = 0;
   uint64_t replayed_log_bytes = 0;
   uint64_t rows_taken_in = 0;   // of the log of a cluster
+  Instant at_end;               // when a standby last had all of them; None: is none, or not yet
   uint64_t pages = 0;           // loaded so far
   uint64_t expected_pages = 0;  // about how many there are; zero: not known yet
   double share = 0;             // of the store that is loaded, 0 to 1

@@ -1,11 +1,14 @@
 #include "server/ops/http.h"
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "fmt/format.h"
 #include "server/base/host_port.h"
 #include "server/ports/http_credentials.h"
+#include "server/ports/http_query.h"
 
 namespace freshet {
 namespace {
@@ -19,6 +22,14 @@ HttpResponse Answer(const std::string& problem) {
       TextResponse(problem.empty() ? 200 : 503, problem.empty() ? "ok" : problem);
   response.fields.emplace_back("Cache-Control", "no-store");
   return response;
+}
+
+// Of /readyz: whether a server that stands by is as good as one that serves.
+bool AsksForStandbys(const HttpRequest& request) {
+  const StatusOr<HttpParameters> parameters = ParseQuery(request.query);
+  if (!parameters.ok()) return false;
+  return std::find(parameters->begin(), parameters->end(),
+                   std::pair<std::string, std::string>("standby", "true")) != parameters->end();
 }
 
 HttpResponse Annotate(const HttpContent& content, const std::string& listen_host,
@@ -40,8 +51,8 @@ std::vector<HttpRoute> MakeRoutes(HttpContent content, const std::string& listen
   routes.push_back({.path = "/healthz", .answer = [shared](const HttpRequest&) {
                       return Answer(shared->healthy() ? "" : "the store has failed");
                     }});
-  routes.push_back({.path = "/readyz", .answer = [shared](const HttpRequest&) {
-                      return Answer(shared->not_ready());
+  routes.push_back({.path = "/readyz", .answer = [shared](const HttpRequest& request) {
+                      return Answer(shared->not_ready(AsksForStandbys(request)));
                     }});
   routes.push_back({.path = "/metrics", .slow = true, .answer = [shared](const HttpRequest&) {
                       return HttpResponse{

@@ -24,7 +24,9 @@ struct HttpContent {
   // Wait for nobody: probes are answered whatever the server is busy with. Called on another
   // thread than the others.
   std::function<bool()> healthy;           // GET /healthz: the process works
-  std::function<std::string()> not_ready;  // GET /readyz: why it takes no requests; empty: it does
+  // GET /readyz: why it takes no requests; empty: it does. With standby=true a server that stands
+  // by for another one, and would take over at once, is to be taken for ready.
+  std::function<std::string(bool standby_counts)> not_ready;
 };
 
 // The routes of `content`. `listen` is the address that the port is to listen at.

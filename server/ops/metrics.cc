@@ -282,12 +282,16 @@ void WriteAudit(const AuditStats& audit, FamilyWriter& out) {
 }
 
 // Without values where the server is alone.
-void WriteCluster(const ClusterStatus& cluster, FamilyWriter& out) {
+// `at_end`: of a standby.
+void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& out) {
   const bool alone = cluster.name.empty();
   const ChangeLogStats& log = cluster.log;
   out.Gauge("freshet_cluster_turn",
             "1 while this server of a cluster is sure that it is the one that serves.");
   if (!alone) out.Add(cluster.sure ? 1.0 : 0.0);
+  out.Gauge("freshet_cluster_at_end_timestamp_seconds",
+            "When this standby last had all of the log, seconds since 1970.");
+  if (at_end != Instant::None()) out.Add(static_cast<double>(at_end.micros()) * 1e-6);
   out.Gauge("freshet_cluster_waiting_partitions",
             "Partitions of the log whose transaction has waited for Kafka for five seconds.");
   if (!alone) out.Add(uint64_t{log.waiting});
@@ -385,10 +389,11 @@ void Metrics::OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) {
   if (next_ != nullptr) next_->OnCrawlEmptied(shard, crawl_id);
 }
 
-std::string Metrics::RenderStarting(const RecoveryStatus& recovery) {
+std::string Metrics::RenderStarting(const RecoveryStatus& recovery, const ClusterStatus& cluster) {
   Families families;
   FamilyWriter out(&families);
   WriteRecovery(recovery, out);
+  WriteCluster(cluster, recovery.at_end, out);
   WriteProcess(out);
   return prometheus::TextSerializer().Serialize(families);
 }
@@ -411,7 +416,7 @@ std::string Metrics::Render(const ServerStatus& status,
   WriteCrawls(status, out);
   WriteStore(status, out);
   WriteAudit(status.audit, out);
-  WriteCluster(status.cluster, out);
+  WriteCluster(status.cluster, Instant::None(), out);
   WriteFigures(status, out);
   WriteProcess(out);
   out.Gauge("freshet_annotation", "Figures that were posted to /annotations.");

@@ -33,8 +33,9 @@ class Metrics final : public ShardObserver {
   void OnQuarantine(const QuarantineNews& news) override;
   void OnCrawlEmptied(uint16_t shard, const std::string& crawl_id) override;
 
-  // What there is to say before the server serves.
-  [[nodiscard]] static std::string RenderStarting(const RecoveryStatus& recovery);
+  // What there is to say before the server serves. `cluster`: its name and what was read so far.
+  [[nodiscard]] static std::string RenderStarting(const RecoveryStatus& recovery,
+                                                  const ClusterStatus& cluster);
   // Everything in the Prometheus text format; annotations come as freshet_annotation{name=...}.
   [[nodiscard]] std::string Render(const ServerStatus& status,
                                    const std::map<std::string, double>& annotations) const;

@@ -139,6 +139,7 @@ Status Store::Impl::Follow() {
     for (uint32_t i = 0; i < options_.truth->partitions(); ++i) {
       RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
     }
+    if (options_.progress != nullptr) options_.progress->at_end_seconds = SecondsNow(*env_);
     Enter(OpenStage::kFollowing);
     for (int i = 0; i < kLooksBetweenReads && !options_.may_own(); ++i) {
       RETURN_IF_ERROR(storage::GoOn(options_.progress));

@@ -24,7 +24,7 @@ const std::vector<HttpRoute>& Routes() {
                         return body.empty() ? InvalidArgument("empty") : absl::OkStatus();
                       },
                   .healthy = [] { return true; },
-                  .not_ready = [] { return std::string(); }},
+                  .not_ready = [](bool) { return std::string(); }},
                  "127.0.0.1:7072");
   return kRoutes;
 }

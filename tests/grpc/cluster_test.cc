@@ -12,6 +12,7 @@ namespace freshet {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class ClusterTest : public testing::Test {
  protected:
@@ -71,7 +72,14 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
                std::string::npos;
   }));
   EXPECT_THAT(Probe(standby.http_address(), "/healthz"), HasSubstr("200"));
+  EXPECT_EQ(Probe(standby.http_address(), "/readyz?standby=true"), "200 ok\n");
+  const std::string metrics = Probe(standby.http_address(), "/metrics");
+  EXPECT_THAT(metrics, HasSubstr("freshet_cluster_turn 0\n"));
+  EXPECT_THAT(metrics, HasSubstr("freshet_recovery_stage_info{stage=\"standing_by\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("\nfreshet_cluster_at_end_timestamp_seconds 1"));
+  EXPECT_THAT(metrics, Not(HasSubstr("freshet_cluster_rows_total{op=\"read\"} 0\n")));
   EXPECT_THAT(Probe(first->info.http_address, "/readyz"), HasSubstr("200"));
+  EXPECT_THAT(Probe(first->info.http_address, "/readyz?standby=true"), HasSubstr("200"));
 
   EXPECT_TRUE(first->Stop().ok());
   const StatusOr<ServingInfo> info = started.get();

@@ -33,6 +33,8 @@ check_kubernetes() {
     # Neither is a resource of Kubernetes.
     [[ $manifest == */kustomization.yaml || $manifest == */freshet.yaml ]] || manifests+=("$manifest")
   done
+  python "$here/manifests.py" fleet "$scratch/fleet.yaml"
+  manifests+=("$scratch/fleet.yaml")
   # The newest version, and the oldest that has everything that is used.
   for version in 1.27 1.37; do
     python -m kubernetes_validate --quiet --strict --kubernetes-version "$version" "${manifests[@]}"
@@ -56,7 +58,7 @@ check_unit() {
 # freshetd takes what is shipped as its configuration: it goes on to the store, which is not there. Bad usage is 2.
 check_configs() {
   local config code
-  for config in deploy/debian/freshet.yaml deploy/k8s/freshet.yaml; do
+  for config in deploy/debian/freshet.yaml deploy/k8s/freshet.yaml deploy/k8s-fleet/freshet.yaml; do
     code=0
     "$bin/freshetd" --config "$config" --data-dir "$scratch/none" --verify >"$scratch/said" 2>&1 || code=$?
     ((code == 1)) || { echo "$config: exit code $code" && cat "$scratch/said" && exit 1; }

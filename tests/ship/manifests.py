@@ -1,6 +1,6 @@
 """What no schema says of the files in deploy/: that they fit together.
 
-usage: manifests.py compose|kubernetes
+usage: manifests.py compose|kubernetes, or manifests.py fleet FILE, which gets what deploy/k8s-fleet makes of deploy/k8s
 """
 
 import pathlib
@@ -96,6 +96,67 @@ def check_restricted(pod):
         expect(own["capabilities"] == {"drop": ["ALL"]}, "the container has capabilities")
 
 
+def patched(document, operations):
+    """As kustomize does it with JSON patches, of which there are additions and replacements."""
+    for operation in operations:
+        *way, last = operation["path"].strip("/").split("/")
+        parent = document
+        for step in way:
+            parent = parent[int(step)] if isinstance(parent, list) else parent[step]
+        if isinstance(parent, list):
+            assert (operation["op"], last) == ("add", "-"), operation
+            parent.append(operation["value"])
+        else:
+            expect(
+                (last in parent) == (operation["op"] == "replace"),
+                f"{operation['op']} {operation['path']}: fits no longer",
+            )
+            parent[last] = operation["value"]
+
+
+def check_fleet(rendered):
+    """Three pods of deploy/k8s-fleet, on the manifests of deploy/k8s."""
+    folder = DEPLOY / "k8s-fleet"
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    documents = {}
+    for name in yaml.safe_load((DEPLOY / "k8s/kustomization.yaml").read_text())["resources"]:
+        for document in yaml.safe_load_all((DEPLOY / "k8s" / name).read_text()):
+            documents.setdefault(document["kind"], {})[document["metadata"]["name"]] = document
+    used = {"kustomization.yaml", *kustomization["configMapGenerator"][0]["files"]}
+    for patch in kustomization["patches"]:
+        if "path" in patch:
+            used.add(patch["path"])
+            target = documents[patch["target"]["kind"]][patch["target"]["name"]]
+            patched(target, yaml.safe_load((folder / patch["path"]).read_text()))
+        else:
+            removed = yaml.safe_load(patch["patch"])
+            expect(removed["$patch"] == "delete", "a patch that is no list only deletes")
+            del documents[removed["kind"]][removed["metadata"]["name"]]
+    there = {path.name for path in folder.iterdir()}
+    expect(there == used, f"kustomization.yaml names {sorted(used)}, there are {sorted(there)}")
+    config = yaml.safe_load((folder / "freshet.yaml").read_text())
+    stateful = documents["StatefulSet"]["freshet"]["spec"]
+    pod = stateful["template"]
+    check_pod(pod, documents, config)
+    check_restricted(pod)
+    expect(stateful["podManagementPolicy"] == "Parallel", "the next pod waits for one that waits for it")
+    container = pod["spec"]["containers"][0]
+    for probe in ("startupProbe", "readinessProbe"):
+        expect(container[probe]["httpGet"]["path"] == "/readyz?standby=true", f"{probe}: standbys are never ready")
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    for name, value in config["cluster"]["properties"].items():
+        if name.endswith(".location"):
+            expect(value.startswith(mounts["kafka"] + "/"), f"{name}: {value} is not mounted")
+    port = int(config["cluster"]["brokers"].rsplit(":", 1)[1])
+    egress = [rule["port"] for way in documents["NetworkPolicy"]["freshet"]["spec"]["egress"] for rule in way["ports"]]
+    expect(port in egress and 53 in egress, "the servers do not get to Kafka")
+    spread = pod["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"]
+    expect(is_exact(pod["metadata"]["labels"], spread), "the spread counts no pod")
+    pathlib.Path(rendered).write_text(
+        yaml.safe_dump_all(document for kind in documents.values() for document in kind.values())
+    )
+
+
 def check_kubernetes():
     folder = DEPLOY / "k8s"
     kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
@@ -122,7 +183,7 @@ def check_kubernetes():
     expect(kustomization["images"][0]["name"] == pod["spec"]["containers"][0]["image"], "the image has another name")
 
 
-{"compose": check_compose, "kubernetes": check_kubernetes}[sys.argv[1]]()
+{"compose": check_compose, "kubernetes": check_kubernetes, "fleet": check_fleet}[sys.argv[1]](*sys.argv[2:])
 for problem in problems:
     print(problem, file=sys.stderr)
 sys.exit(1 if problems else 0)

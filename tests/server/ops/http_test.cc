@@ -41,7 +41,9 @@ class HttpTest : public ::testing::Test {
                                                        : InvalidArgument("no object");
                                  },
                              .healthy = [] { return true; },
-                             .not_ready = [] { return std::string("loading"); }},
+                             .not_ready = [](bool standby_counts) -> std::string {
+                               return standby_counts ? "" : "loading";
+                             }},
                             "127.0.0.1:0"),
                  HttpOptions()};
   int number_ = 0;
@@ -52,6 +54,9 @@ TEST_F(HttpTest, AnswersProbes) {
   const RawClient::Answer ready = Ask(Get("/readyz"));
   EXPECT_EQ(ready.status(), 503);
   EXPECT_EQ(ready.body, "loading\n");
+  EXPECT_EQ(Ask(Get("/readyz?standby=true")).status(), 200);
+  EXPECT_EQ(Ask(Get("/readyz?standby=false")).status(), 503);
+  EXPECT_EQ(Ask(Get("/readyz?standby=%zz")).status(), 503);
   EXPECT_EQ(Ask(Get("/nothing")).status(), 404);
 }
 
