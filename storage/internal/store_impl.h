@@ -126,6 +126,8 @@ class Store::Impl {
   // Takes in what others append, until this store may own the log.
   [[nodiscard]] Status Follow();
   [[nodiscard]] Status CatchUp(uint16_t partition);
+  // Has the partition say what format its rows are of, unless it does.
+  [[nodiscard]] Status MarkFormat(uint16_t partition);
   // A store that is the cache of a log, opened without it.
   [[nodiscard]] Status RefuseWithoutLog() const;
 

@@ -33,6 +33,16 @@ uint64_t SecondsNow(rocksdb::Env& env) {
   return env.GetCurrentTime(&seconds).ok() ? static_cast<uint64_t>(seconds) : 0;
 }
 
+// Of the rows of a log.
+Status CheckLogFormat(uint64_t format) {
+  if (format == storage::kFormatVersion) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "the log of the cluster has rows of format {}, this program takes and makes "
+                    "those of {}: use {} one, or a cluster of another name (docs/upgrading.md)",
+                    format, storage::kFormatVersion,
+                    format > storage::kFormatVersion ? "a newer" : "the older");
+}
+
 // The rows of a batch, as views into it. The database numbers families in the order in which it
 // made them.
 class RowsOf : public rocksdb::WriteBatch::Handler {
@@ -110,7 +120,23 @@ Status Store::Impl::CheckCache(const ChangeLog& log) const {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, "{}: has {} partitions, not {}", dir_,
                       *before, log.partitions());
   }
+  for (uint32_t i = 0; i < log.partitions(); ++i) {
+    const std::string key = MetaKeyOf(MetaKey::kLogFormat, static_cast<uint16_t>(i));
+    ASSIGN_OR_RETURN(const std::optional<uint64_t> format, ReadNumber(key));
+    if (format) RETURN_IF_ERROR(CheckLogFormat(*format));
+  }
   return absl::OkStatus();
+}
+
+Status Store::Impl::MarkFormat(uint16_t partition) {
+  const std::string key = MetaKeyOf(MetaKey::kLogFormat, partition);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> format, ReadNumber(key));
+  if (format) return absl::OkStatus();
+  rocksdb::WriteBatch batch;
+  std::string value;
+  storage::EncodeNumber(key, storage::kFormatVersion, &value);
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "format of the log"));
+  return WriteDurably(&batch, partition);
 }
 
 Status Store::Impl::CatchUp() {
@@ -123,8 +149,10 @@ Status Store::Impl::CatchUp() {
     RETURN_IF_ERROR(storage::GoOn(options_.progress));
     RETURN_IF_ERROR(log.Own(i));
   }
-  for (uint32_t i = 0; i < log.partitions(); ++i)
+  for (uint32_t i = 0; i < log.partitions(); ++i) {
     RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
+    RETURN_IF_ERROR(MarkFormat(static_cast<uint16_t>(i)));
+  }
   rocksdb::WriteBatch batch;
   std::string value;
   const std::string layout = MetaKeyOf(MetaKey::kLayout);
@@ -153,10 +181,17 @@ Status Store::Impl::Follow() {
 Status Store::Impl::CatchUp(uint16_t partition) {
   ASSIGN_OR_RETURN(const std::optional<uint64_t> from,
                    ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
+  const std::string format_key = MetaKeyOf(MetaKey::kLogFormat, partition);
   rocksdb::WriteBatch batch;
   size_t rows = 0;
   const auto take = [&](const LogRow& row, uint64_t next) -> Status {
     RETURN_IF_ERROR(storage::GoOn(options_.progress));
+    // The first of all rows, however often the log was compacted.
+    if (row.family == Family::kMeta && row.key == format_key && row.value) {
+      uint64_t format = 0;
+      RETURN_IF_ERROR(storage::DecodeNumber(row.key, *row.value, &format));
+      RETURN_IF_ERROR(CheckLogFormat(format));
+    }
     const rocksdb::Status added = row.value ? batch.Put(handle(row.family), row.key, *row.value)
                                             : batch.Delete(handle(row.family), row.key);
     RETURN_IF_ERROR(FromRocksDb(added, "taking in a row"));

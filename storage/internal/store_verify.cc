@@ -77,7 +77,8 @@ class Verifier {
           key == storage::MetaKeyOf(MetaKey::kGeneration) ||
           key == storage::MetaKeyOf(MetaKey::kLayout) ||
           key == storage::MetaKeyOf(MetaKey::kLogTime) ||
-          storage::ParseMetaKey(MetaKey::kLogOffset, key)) {
+          storage::ParseMetaKey(MetaKey::kLogOffset, key) ||
+          storage::ParseMetaKey(MetaKey::kLogFormat, key)) {
         Note(storage::DecodeNumber(key, value, &number));
       } else if (key == storage::MetaKeyOf(MetaKey::kSecret)) {
         FingerprintSecret secret;

@@ -3,9 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <future>
+#include <string>
+#include <vector>
 
+#include "fmt/format.h"
+#include "storage/format.h"
+#include "storage/internal/keys.h"
+#include "storage/internal/records.h"
 #include "storage/store.h"
 #include "tests/storage/kafka/mock_kafka.h"
 #include "tests/storage/random_records.h"
@@ -153,6 +160,46 @@ TEST_F(StoreOnKafkaTest, AStoreOfASingleServerIsNoCacheAndACacheNoStoreOfASingle
   const Status alone = Store::Open(dir_ / "db", SmallStore()).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(alone)) << alone;
   EXPECT_THAT(std::string(alone.message()), HasSubstr("server of a cluster"));
+}
+
+TEST_F(StoreOnKafkaTest, ALogOfAnotherFormatIsRefused) {
+  MockKafka kafka("mock", 1);
+  {
+    const auto log = KafkaLog::Open(kafka.options());
+    ASSERT_TRUE(log.ok()) << log.status();
+    ASSERT_TRUE((*log)->Own(0).ok());
+    const std::string key = storage::MetaKeyOf(storage::MetaKey::kLogFormat, 0);
+    std::string value;
+    storage::EncodeNumber(key, storage::kFormatVersion + 1, &value);
+    const LogRow row = {.family = storage::Family::kMeta, .key = key, .value = value};
+    ASSERT_TRUE((*log)->Append(0, {&row, 1}).ok());
+  }
+  for (int tries = 0; tries < 2; ++tries) {
+    const Node node = Start("db", kafka);
+    EXPECT_TRUE(absl::IsFailedPrecondition(node.status)) << node.status;
+    EXPECT_THAT(std::string(node.status.message()),
+                HasSubstr(fmt::format("rows of format {}", storage::kFormatVersion + 1)));
+  }
+}
+
+TEST_F(StoreOnKafkaTest, TheFirstOwnerOfALogSaysOnceOfWhatFormatItIs) {
+  MockKafka kafka("mock", 2);
+  { ASSERT_TRUE(Start("db", kafka).status.ok()); }
+  { ASSERT_TRUE(Start("elsewhere", kafka).status.ok()); }
+  const auto log = KafkaLog::Open(kafka.options());
+  ASSERT_TRUE(log.ok()) << log.status();
+  for (const uint16_t partition : {0, 1}) {
+    const std::string format = storage::MetaKeyOf(storage::MetaKey::kLogFormat, partition);
+    std::vector<std::string> keys;
+    const auto end = (*log)->Read(partition, 0, [&](const LogRow& row, uint64_t) {
+      if (row.family == storage::Family::kMeta) keys.emplace_back(row.key);
+      return absl::OkStatus();
+    });
+    ASSERT_TRUE(end.ok()) << end.status();
+    ASSERT_FALSE(keys.empty());
+    EXPECT_EQ(keys[0], format);
+    EXPECT_EQ(std::count(keys.begin(), keys.end(), format), 1);
+  }
 }
 
 TEST_F(StoreOnKafkaTest, TheNumberOfShardsIsThatOfPartitions) {
