@@ -286,29 +286,35 @@ void WriteAudit(const AuditStats& audit, FamilyWriter& out) {
 void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& out) {
   const bool alone = cluster.name.empty();
   const ChangeLogStats& log = cluster.log;
+  const auto labelled = [&](const char* label, const char* value) {
+    return Labels{{"cluster", cluster.name}, {label, value}};
+  };
+  const Labels name = {{"cluster", cluster.name}};
   out.Gauge("freshet_cluster_turn",
             "1 while this server of a cluster is sure that it is the one that serves.");
-  if (!alone) out.Add(cluster.sure ? 1.0 : 0.0);
+  if (!alone) out.Add(cluster.sure ? 1.0 : 0.0, name);
   out.Gauge("freshet_cluster_at_end_timestamp_seconds",
             "When this standby last had all of the log, seconds since 1970.");
-  if (at_end != Instant::None()) out.Add(static_cast<double>(at_end.micros()) * 1e-6);
+  if (at_end != Instant::None()) out.Add(static_cast<double>(at_end.micros()) * 1e-6, name);
   out.Gauge("freshet_cluster_waiting_partitions",
             "Partitions of the log whose transaction has waited for Kafka for five seconds.");
-  if (!alone) out.Add(uint64_t{log.waiting});
+  if (!alone) out.Add(uint64_t{log.waiting}, name);
   out.Counter("freshet_cluster_transactions_total",
               "Transactions of the log, by what became of them.");
   if (!alone) {
-    out.Add(log.transactions, {{"outcome", "committed"}})
-        .Add(log.aborted, {{"outcome", "aborted"}});
+    out.Add(log.transactions, labelled("outcome", "committed"))
+        .Add(log.aborted, labelled("outcome", "aborted"));
   }
   out.Counter("freshet_cluster_transaction_seconds_total",
               "Seconds that committed transactions took.");
-  if (!alone) out.Add(1e-6 * static_cast<double>(log.transaction_micros));
+  if (!alone) out.Add(1e-6 * static_cast<double>(log.transaction_micros), name);
   out.Counter("freshet_cluster_rows_total", "Rows of the log, by what this server did with them.");
-  if (!alone) out.Add(log.rows, {{"op", "appended"}}).Add(log.rows_read, {{"op", "read"}});
+  if (!alone) {
+    out.Add(log.rows, labelled("op", "appended")).Add(log.rows_read, labelled("op", "read"));
+  }
   out.Counter("freshet_cluster_appended_bytes_total",
               "Bytes of keys and values appended to the log.");
-  if (!alone) out.Add(log.bytes);
+  if (!alone) out.Add(log.bytes, name);
 }
 
 void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {

@@ -61,6 +61,15 @@ json HistoryJson(const HistoryWindow& history, const std::map<std::string, doubl
   return out;
 }
 
+json ClusterJson(const ClusterStatus& cluster) {
+  return {{"name", cluster.name},
+          {"turn", cluster.sure},
+          {"transactions", cluster.log.transactions},
+          {"rows_appended", cluster.log.rows},
+          {"rows_read", cluster.log.rows_read},
+          {"waiting_partitions", cluster.log.waiting}};
+}
+
 json StatusJson(const ServerStatus& status) {
   const ShardCounters& counters = status.counters;
   const DispatchStats& dispatch = status.dispatch;
@@ -114,6 +123,7 @@ json StatusJson(const ServerStatus& status) {
   out["commits"] = status.store.commits;
   out["syncs"] = status.store.syncs;
   out["disk_bytes"] = status.store.table_bytes + status.store.wal_bytes;
+  if (!status.cluster.name.empty()) out["cluster"] = ClusterJson(status.cluster);
   return out;
 }
 

@@ -57,7 +57,9 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   v1::SetCrawlRateResponse response;
   grpc::ClientContext call;
   ASSERT_TRUE(first->admin->SetCrawlRate(&call, faster, &response).ok());
-  EXPECT_THAT(Probe(first->info.http_address, "/metrics"), HasSubstr("freshet_cluster_turn 1\n"));
+  EXPECT_THAT(Probe(first->info.http_address, "/metrics"),
+              HasSubstr(R"(freshet_cluster_turn{cluster="mock"} 1)"));
+  EXPECT_THAT(Probe(first->info.http_address, "/status.json"), HasSubstr(R"("turn":true)"));
 
   TempDir dir;
   ServerConfig config = first->config;
@@ -74,10 +76,10 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_THAT(Probe(standby.http_address(), "/healthz"), HasSubstr("200"));
   EXPECT_EQ(Probe(standby.http_address(), "/readyz?standby=true"), "200 ok\n");
   const std::string metrics = Probe(standby.http_address(), "/metrics");
-  EXPECT_THAT(metrics, HasSubstr("freshet_cluster_turn 0\n"));
+  EXPECT_THAT(metrics, HasSubstr(R"(freshet_cluster_turn{cluster="mock"} 0)"));
   EXPECT_THAT(metrics, HasSubstr("freshet_recovery_stage_info{stage=\"standing_by\"} 1\n"));
-  EXPECT_THAT(metrics, HasSubstr("\nfreshet_cluster_at_end_timestamp_seconds 1"));
-  EXPECT_THAT(metrics, Not(HasSubstr("freshet_cluster_rows_total{op=\"read\"} 0\n")));
+  EXPECT_THAT(metrics, HasSubstr(R"(freshet_cluster_at_end_timestamp_seconds{cluster="mock"} 1)"));
+  EXPECT_THAT(metrics, Not(HasSubstr(R"(freshet_cluster_rows_total{cluster="mock",op="read"} 0)")));
   EXPECT_THAT(Probe(first->info.http_address, "/readyz"), HasSubstr("200"));
   EXPECT_THAT(Probe(first->info.http_address, "/readyz?standby=true"), HasSubstr("200"));
 
