@@ -26,7 +26,7 @@ struct OpenProgress {
   std::atomic<uint64_t> log_bytes = 0;  // of all write-ahead logs
   std::atomic<uint64_t> checked_log_bytes = 0;
   std::atomic<uint64_t> replayed_log_bytes = 0;
-  std::atomic<uint64_t> rows_taken_in = 0;  // of the log of a cluster
+  std::atomic<uint64_t> rows_taken_in = 0;   // of the log of a cluster
   std::atomic<uint64_t> at_end_seconds = 0;  // when those were all that there are, since 1970
   // Set by others: opening is to end with Cancelled. Until the store is open nothing depends on
   // what was done so far, and the next opening does it again.

@@ -23,7 +23,7 @@ struct HttpContent {
   std::function<Status(const std::string&)> annotate;  // POST /annotations, from this machine only
   // Wait for nobody: probes are answered whatever the server is busy with. Called on another
   // thread than the others.
-  std::function<bool()> healthy;           // GET /healthz: the process works
+  std::function<bool()> healthy;  // GET /healthz: the process works
   // GET /readyz: why it takes no requests; empty: it does. With standby=true a server that stands
   // by for another one, and would take over at once, is to be taken for ready.
   std::function<std::string(bool standby_counts)> not_ready;
