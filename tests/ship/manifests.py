@@ -96,7 +96,25 @@ def check_restricted(pod):
         expect(own["capabilities"] == {"drop": ["ALL"]}, "the container has capabilities")
 
 
-def patched(document, operations):
+def kustomization_of(folder):
+    return yaml.safe_load((folder / "kustomization.yaml").read_text())
+
+
+def documents_of(folder):
+    """The resources that the kustomization names, by kind and name."""
+    documents = {}
+    for name in kustomization_of(folder)["resources"]:
+        for document in yaml.safe_load_all((folder / name).read_text()):
+            documents.setdefault(document["kind"], {})[document["metadata"]["name"]] = document
+    return documents
+
+
+def expect_all_named(folder, named):
+    there = {path.name for path in folder.iterdir()} - {"kustomization.yaml"}
+    expect(there == named, f"{folder.name}/kustomization.yaml names {sorted(named)}, there are {sorted(there)}")
+
+
+def patch_as_kustomize(document, operations):
     """As kustomize does it with JSON patches, of which there are additions and replacements."""
     for operation in operations:
         *way, last = operation["path"].strip("/").split("/")
@@ -117,23 +135,19 @@ def patched(document, operations):
 def check_fleet(rendered):
     """Three pods of deploy/k8s-fleet, on the manifests of deploy/k8s."""
     folder = DEPLOY / "k8s-fleet"
-    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    documents = {}
-    for name in yaml.safe_load((DEPLOY / "k8s/kustomization.yaml").read_text())["resources"]:
-        for document in yaml.safe_load_all((DEPLOY / "k8s" / name).read_text()):
-            documents.setdefault(document["kind"], {})[document["metadata"]["name"]] = document
-    used = {"kustomization.yaml", *kustomization["configMapGenerator"][0]["files"]}
+    kustomization = kustomization_of(folder)
+    documents = documents_of(DEPLOY / "k8s")
+    named = set(kustomization["configMapGenerator"][0]["files"])
     for patch in kustomization["patches"]:
         if "path" in patch:
-            used.add(patch["path"])
+            named.add(patch["path"])
             target = documents[patch["target"]["kind"]][patch["target"]["name"]]
-            patched(target, yaml.safe_load((folder / patch["path"]).read_text()))
+            patch_as_kustomize(target, yaml.safe_load((folder / patch["path"]).read_text()))
         else:
             removed = yaml.safe_load(patch["patch"])
             expect(removed["$patch"] == "delete", "a patch that is no list only deletes")
             del documents[removed["kind"]][removed["metadata"]["name"]]
-    there = {path.name for path in folder.iterdir()}
-    expect(there == used, f"kustomization.yaml names {sorted(used)}, there are {sorted(there)}")
+    expect_all_named(folder, named)
     config = yaml.safe_load((folder / "freshet.yaml").read_text())
     stateful = documents["StatefulSet"]["freshet"]["spec"]
     pod = stateful["template"]
@@ -159,17 +173,9 @@ def check_fleet(rendered):
 
 def check_kubernetes():
     folder = DEPLOY / "k8s"
-    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    resources = kustomization["resources"]
-    configs = kustomization["configMapGenerator"][0]["files"]
-    there = {path.name for path in folder.iterdir()} - {"kustomization.yaml"}
-    expect(
-        there == set(resources + configs), f"kustomization.yaml names {resources + configs}, there are {sorted(there)}"
-    )
-    documents = {}
-    for name in resources:
-        for document in yaml.safe_load_all((folder / name).read_text()):
-            documents.setdefault(document["kind"], {})[document["metadata"]["name"]] = document
+    kustomization = kustomization_of(folder)
+    expect_all_named(folder, set(kustomization["resources"] + kustomization["configMapGenerator"][0]["files"]))
+    documents = documents_of(folder)
     expect(kustomization["namespace"] in documents["Namespace"], "the namespace is not there")
     stateful = documents["StatefulSet"]["freshet"]["spec"]
     pod = stateful["template"]
