@@ -1,10 +1,13 @@
 #include "storage/kafka/tenure.h"
 
 #include <atomic>
+#include <cstring>
 #include <thread>
 #include <utility>
 
+#include "core/base/check.h"
 #include "storage/kafka/client.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 namespace {
@@ -33,6 +36,7 @@ class KafkaTenure::Impl {
         topic_(kafka::FleetTopicOf(options_.kafka)),
         on_lost_(std::move(on_lost)) {}
   ~Impl() {
+    AwaitFirstAnswer();
     stopping_ = true;
     if (thread_.joinable()) thread_.join();
     // Leaves the group, so that nobody waits for the silence.
@@ -47,6 +51,12 @@ class KafkaTenure::Impl {
     const Steady::time_point confirmed{Steady::duration(confirmed_.load())};
     return assigned_ && Steady::now() - confirmed < options_.silence * kSureOf / kSureIn;
   }
+  void Announce(std::string text) FRESHET_EXCLUDES(mutex_) {
+    CHECK(text.size() <= kMaxAnnouncedBytes, "{} bytes to announce", text.size());
+    const MutexLock lock(mutex_);
+    announced_ = std::move(text);
+  }
+  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const;
 
  private:
   // On the thread that polls, or in the destructor.
@@ -59,8 +69,13 @@ class KafkaTenure::Impl {
   }
 
   void Run();
-  // A member of the group stores an offset: the group takes it of nobody else.
-  void Ask();
+  // librdkafka 2.0.2 aborts the process when a member ends that the group has taken in and not told
+  // yet what it is assigned.
+  void AwaitFirstAnswer();
+  // A member of the group stores an offset: the group takes it of nobody else. With it goes what is
+  // to be announced.
+  void Ask() FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] Partitions TheTurn() const;
   void Assigned(bool to_me);
 
   const TenureOptions options_;
@@ -68,7 +83,10 @@ class KafkaTenure::Impl {
   const std::string topic_;
   const std::function<void()> on_lost_;
   std::atomic<bool> stopping_ = false;
+  std::atomic<bool> answered_ = false;  // the group has said once what is assigned to this server
   std::atomic<bool> assigned_ = false;
+  mutable Mutex mutex_;
+  std::string announced_ FRESHET_GUARDED_BY(mutex_);
   std::atomic<int64_t> confirmed_ = 0;  // when the last question was asked that was answered by yes
   // Owner: the thread.
   bool served_ = false;
@@ -108,6 +126,17 @@ Status KafkaTenure::Impl::Join() {
   return absl::OkStatus();
 }
 
+void KafkaTenure::Impl::AwaitFirstAnswer() {
+  const auto until = Steady::now() + options_.silence;
+  while (thread_.joinable() && !answered_ && Steady::now() < until) {
+    char* const member = rd_kafka_memberid(client_.get());
+    const bool taken_in = member != nullptr && *member != '\0';
+    if (member != nullptr) rd_kafka_mem_free(client_.get(), member);
+    if (!taken_in) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+  }
+}
+
 void KafkaTenure::Impl::Run() {
   while (!stopping_) {
     const kafka::Message message(rd_kafka_consumer_poll(client_.get(), kPollMs));
@@ -115,12 +144,38 @@ void KafkaTenure::Impl::Run() {
   }
 }
 
+Partitions KafkaTenure::Impl::TheTurn() const {
+  Partitions turn(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(turn.get(), topic_.c_str(), 0)->offset = 0;
+  return turn;
+}
+
 void KafkaTenure::Impl::Ask() {
-  const Partitions offsets(rd_kafka_topic_partition_list_new(1));
-  rd_kafka_topic_partition_list_add(offsets.get(), topic_.c_str(), 0)->offset = 0;
+  const Partitions offsets = TheTurn();
+  {
+    const MutexLock lock(mutex_);
+    rd_kafka_topic_partition_t& turn = offsets->elems[0];
+    // The list frees it as the C library does.
+    turn.metadata = announced_.empty() ? nullptr : strndup(announced_.data(), announced_.size());
+    turn.metadata_size = announced_.size();
+  }
   asked_ = Steady::now();
   asking_ =
       rd_kafka_commit(client_.get(), offsets.get(), /*async=*/1) == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+StatusOr<std::string> KafkaTenure::Impl::Announced(std::chrono::milliseconds patience) const {
+  const Partitions offsets = TheTurn();
+  const rd_kafka_resp_err_t error =
+      rd_kafka_committed(client_.get(), offsets.get(), static_cast<int>(patience.count()));
+  const rd_kafka_topic_partition_t& turn = offsets->elems[0];
+  const rd_kafka_resp_err_t fault = error != RD_KAFKA_RESP_ERR_NO_ERROR ? error : turn.err;
+  if (fault != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "cluster: {}", rd_kafka_err2str(fault));
+  }
+  return turn.metadata == nullptr
+             ? std::string()
+             : std::string(static_cast<const char*>(turn.metadata), turn.metadata_size);
 }
 
 void KafkaTenure::Impl::OnConfirmed(rd_kafka_t* /*client*/, rd_kafka_resp_err_t error,
@@ -135,6 +190,7 @@ void KafkaTenure::Impl::OnConfirmed(rd_kafka_t* /*client*/, rd_kafka_resp_err_t 
 void KafkaTenure::Impl::OnRebalance(rd_kafka_t* client, rd_kafka_resp_err_t error,
                                     rd_kafka_topic_partition_list_t* partitions, void* opaque) {
   Impl& self = Of(opaque);
+  self.answered_ = true;
   if (error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
     const Error assigned(rd_kafka_incremental_assign(client, partitions));
     // What there is to be read there is nobody's business yet.
@@ -170,5 +226,9 @@ KafkaTenure::~KafkaTenure() = default;
 
 bool KafkaTenure::assigned() const { return impl_->assigned(); }
 bool KafkaTenure::sure() const { return impl_->sure(); }
+void KafkaTenure::Announce(std::string text) { impl_->Announce(std::move(text)); }
+StatusOr<std::string> KafkaTenure::Announced(std::chrono::milliseconds patience) const {
+  return impl_->Announced(patience);
+}
 
 }  // namespace freshet

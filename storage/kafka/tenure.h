@@ -24,6 +24,9 @@ struct TenureOptions {
   std::chrono::milliseconds silence = std::chrono::seconds(6);
 };
 
+// Of brokers, the least that they take by default for what goes with an offset.
+inline constexpr size_t kMaxAnnouncedBytes = 4096;
+
 // Thread-safe.
 class KafkaTenure {
  public:
@@ -43,6 +46,13 @@ class KafkaTenure {
   // Whether it surely has it still: the group has confirmed it so short a time ago that nobody else
   // can have it yet, also if this process was stopped meanwhile.
   [[nodiscard]] bool sure() const;
+
+  // While this server has the turn, the group keeps this text, which may be of kMaxAnnouncedBytes.
+  // Empty, as it is before this is called: there is nothing to say.
+  void Announce(std::string text);
+  // What the server said last that has the turn, or had it last; asks the brokers. Whoever may read
+  // the offsets of the group reads it. Unavailable: they do not answer within `patience`.
+  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const;
 
  private:
   class Impl;

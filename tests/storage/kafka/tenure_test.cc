@@ -59,6 +59,39 @@ TEST(KafkaTenureTest, WhoHearsNothingFromTheGroupIsNotSureAndIsAgainWhenItDoes) 
   EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return tenure->sure(); }));
 }
 
+TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
+  const MockKafka kafka;
+  auto first = Join(TenureOf(kafka, "first"));
+  const auto second = Join(TenureOf(kafka, "second"));
+  second->Announce("of the second");
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
+  const auto told = [&](const std::string& text) {
+    return Within(std::chrono::seconds(100), [&] {
+      const StatusOr<std::string> announced = second->Announced(std::chrono::seconds(1));
+      return announced.ok() && *announced == text;
+    });
+  };
+  EXPECT_TRUE(told(""));
+  first->Announce("127.0.0.1:7071 and a key");
+  EXPECT_TRUE(told("127.0.0.1:7071 and a key"));
+  first->Announce("");
+  EXPECT_TRUE(told(""));
+  first = nullptr;
+  EXPECT_TRUE(told("of the second"));
+}
+
+// librdkafka would abort.
+TEST(KafkaTenureTest, OneMayLeaveAtAnyMomentOfJoining) {
+  const MockKafka kafka;
+  const auto first = Join(TenureOf(kafka, "first"));
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
+  for (int wait_ms = 0; wait_ms < 1200; wait_ms += 150) {
+    const auto second = Join(TenureOf(kafka, "second"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+  }
+  EXPECT_TRUE(first->assigned());
+}
+
 TEST(KafkaTenureTest, NamesThePropertyThatCannotBe) {
   const MockKafka kafka;
   TenureOptions options = TenureOf(kafka, "node");
