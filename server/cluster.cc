@@ -3,12 +3,16 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <utility>
 
+#include "server/auth/on_behalf.h"
 #include "server/logging.h"
 
 namespace freshet {
 namespace {
+
+constexpr std::chrono::seconds kAskPatience{1};
 
 std::string NameOfMachine() {
   std::array<char, 256> name{};
@@ -37,6 +41,16 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
                                           static_cast<int64_t>(cluster.silence.seconds() * 1000))},
                                      std::move(on_replaced)));
   return std::unique_ptr<Cluster>(new Cluster(cluster.name, std::move(log), std::move(tenure)));
+}
+
+void Cluster::Serve(const std::string& address) {
+  tenure_->Announce(address.empty() ? ""
+                                    : AnnouncementOf({.address = address, .key = OwnKey()}));
+}
+
+StatusOr<std::optional<ServingPeer>> Cluster::WhoServes() const {
+  ASSIGN_OR_RETURN(const std::string announced, tenure_->Announced(kAskPatience));
+  return ParseAnnouncement(announced);
 }
 
 ClusterStatus Cluster::status() const {

@@ -5,11 +5,13 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/status.h"
 #include "server/api/status.h"
 #include "server/config.h"
+#include "server/forward/serving_peer.h"
 #include "storage/kafka/kafka_log.h"
 #include "storage/kafka/tenure.h"
 
@@ -36,6 +38,10 @@ class Cluster {
   [[nodiscard]] bool has_turn() const { return tenure_->assigned(); }
   // Whether pages may be handed out at this moment.
   [[nodiscard]] bool sure() const { return tenure_->sure(); }
+  // From now on the others send their clients' calls here, where `address` is; empty: no more.
+  void Serve(const std::string& address);
+  // The server that the others are to send them to: Forwarder::Find. Asks Kafka.
+  [[nodiscard]] StatusOr<std::optional<ServingPeer>> WhoServes() const;
   [[nodiscard]] ClusterStatus status() const;
 
  private:

@@ -101,12 +101,14 @@ std::string Monitor::StartingMetrics() const {
   ClusterStatus cluster;
   cluster.name = config_.cluster.name;
   cluster.log.rows_read = recovery.rows_taken_in;
+  cluster.calls = progress_.Forwarded();
   return Metrics::RenderStarting(recovery, cluster);
 }
 
 ServerStatus Monitor::Gather(const Serving& serving) const {
   ServerStatus status = serving.Gather();
   status.recovery = Recovery();
+  status.cluster.calls = progress_.Forwarded();
   status.http = http_port_.stats();
   status.door = door_.stats();
   return status;

@@ -42,6 +42,11 @@ class Server::Impl {
     return http_address_;
   }
 
+  [[nodiscard]] std::string forwarding_address() const {
+    const int port = progress_.forwarding_port;
+    return port == 0 ? "" : WithPort(config_.listen, port);
+  }
+
  private:
   // Listens where probes are answered.
   Status AnswerProbes(int connections);
@@ -77,7 +82,7 @@ StatusOr<ServingInfo> Server::Impl::Start() {
   ASSIGN_OR_RETURN(const DescriptorPlan descriptors, ShareDescriptors(config_));
   RETURN_IF_ERROR(AnswerProbes(descriptors.http_connections));
   RETURN_IF_ERROR(progress_.GoOn());
-  Starter starter(config_, clock_, begun, progress_, metrics_, on_replaced_);
+  Starter starter(config_, clock_, *door_, begun, progress_, metrics_, on_replaced_);
   ASSIGN_OR_RETURN(LoadedStore loaded, starter.Load(env_, descriptors));
   serving_ = std::make_unique<Serving>(config_, clock_, descriptors.connections, metrics_, health_,
                                        *door_, std::move(loaded));
@@ -145,5 +150,7 @@ void Server::WhenReplaced(std::function<void()> end) { impl_->WhenReplaced(std::
 void Server::RequestStop() { impl_->RequestStop(); }
 
 std::string Server::http_address() const { return impl_->http_address(); }
+
+std::string Server::forwarding_address() const { return impl_->forwarding_address(); }
 
 }  // namespace freshet

@@ -46,6 +46,9 @@ class Server {
   // Where probes are answered, host:port: empty until they are, which is early in Start. Also
   // thread-safe during Start.
   [[nodiscard]] std::string http_address() const;
+  // Where calls are taken for another server of the cluster, host:port; empty: they are not. Also
+  // thread-safe during Start.
+  [[nodiscard]] std::string forwarding_address() const;
   // Looks at the files of certificates and identities at once, if it has begun to serve.
   // Thread-safe, also during Start.
   void Reload();

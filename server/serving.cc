@@ -6,6 +6,7 @@
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "server/api/audited.h"
+#include "server/api/service_names.h"
 #include "server/base/reporting.h"
 #include "server/base/stopping.h"
 #include "spdlog/spdlog.h"
@@ -79,6 +80,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       door_(door),
       audit_(std::move(loaded.audit)),
       cluster_(std::move(loaded.cluster)),
+      forwarder_(std::move(loaded.forwarder)),
       store_(std::move(loaded.store)),
       shards_(std::move(loaded.shards)),
       router_(Pointers(shards_)),
@@ -186,17 +188,20 @@ StatusOr<int> Serving::Open() {
   AuditRefusals(door_.authoriser(), *audit_);
   std::vector<grpc::Service*> services = {&scheduler_service_, &ingest_service_, &pages_service_,
                                           &admin_service_, &auth_service_};
-  std::vector<std::string> names = {
-      v1::SchedulerService::service_full_name(), v1::IngestService::service_full_name(),
-      v1::PagesService::service_full_name(), v1::AdminService::service_full_name(),
-      v1::AuthService::service_full_name()};
+  std::vector<std::string> names = ServiceNames();
   if (frontier_ != nullptr) {
     services.push_back(&url_frontier_service_);
     names.emplace_back(urlfrontier::URLFrontier::service_full_name());
   }
+  // Frees the port.
+  forwarder_ = nullptr;
   ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services));
   port_ = port;
   health_.Serve(grpc_port_.server(), names);
+  const std::string& address = config_.cluster.address;
+  if (cluster_ != nullptr && !address.empty()) {
+    cluster_->Serve(address.ends_with(":0") ? AddressOf(address, port) : address);
+  }
   console_ = std::make_unique<const ConsoleCalls>(grpc_port_.server()->InProcessChannel({}));
   open_console_ = console_.get();
   return port;
@@ -224,6 +229,8 @@ uint64_t Serving::pages() const {
 }
 
 void Serving::StopServing() {
+  if (cluster_ != nullptr) cluster_->Serve("");
+  forwarder_ = nullptr;
   // First the assignments: those leased ahead go back while their shards still work.
   dispatcher_.Stop();
   indexnow_.Stop();

@@ -73,6 +73,7 @@ class Serving {
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Cluster> cluster_;  // nullptr: the server is alone
+  std::unique_ptr<Forwarder> forwarder_;    // until it serves itself
   const std::unique_ptr<Store> store_;
   const std::vector<std::unique_ptr<Shard>> shards_;
   Router router_;

@@ -27,9 +27,16 @@ RecoveryStatus StartProgress::Recovery() const {
   return recovery;
 }
 
+ClusterStatus::Forwarded StartProgress::Forwarded() const {
+  return {.open = forwarding.open,
+          .forwarded = forwarding.forwarded,
+          .refused = forwarding.refused,
+          .dropped = forwarding.dropped};
+}
+
 StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, const DescriptorPlan& files) {
   LoadedStore loaded;
-  RETURN_IF_ERROR(OpenStore(env, files.table_files, &loaded));
+  RETURN_IF_ERROR(OpenStore(env, files, &loaded));
   ASSIGN_OR_RETURN(loaded.audit, OpenAudit());
   RETURN_IF_ERROR(progress_.GoOn());
   ChoosePolicy(&loaded);
@@ -57,7 +64,7 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, const DescriptorPlan& fil
   return loaded;
 }
 
-Status Starter::OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loaded) {
+Status Starter::OpenStore(rocksdb::Env* env, const DescriptorPlan& files, LoadedStore* loaded) {
   std::error_code error;
   std::filesystem::create_directories(config_.data_dir, error);
   if (error) {
@@ -68,8 +75,11 @@ Status Starter::OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loade
   options.env = env;
   options.hold_compactions = true;
   options.progress = &progress_.open;
-  options.max_open_tables = table_files;
-  if (config_.cluster.configured()) RETURN_IF_ERROR(JoinCluster(loaded, &options));
+  options.max_open_tables = files.table_files;
+  if (config_.cluster.configured()) {
+    RETURN_IF_ERROR(JoinCluster(loaded, &options));
+    if (!config_.cluster.address.empty()) RETURN_IF_ERROR(Forward(files.connections, loaded));
+  }
   StatusOr<std::unique_ptr<Store>> opened = nullptr;
   RunReporting({[&] { opened = Store::Open(config_.data_dir, options); }}, kReportInterval,
                [this, loaded] {
@@ -89,6 +99,14 @@ Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) const {
   Cluster* const cluster = loaded->cluster.get();
   options->truth = &cluster->log();
   options->may_own = [cluster] { return cluster->has_turn(); };
+  return absl::OkStatus();
+}
+
+Status Starter::Forward(int connections, LoadedStore* loaded) {
+  loaded->forwarder = std::make_unique<Forwarder>(
+      config_, static_cast<size_t>(connections), door_, clock_, progress_.forwarding,
+      [cluster = loaded->cluster.get()] { return cluster->WhoServes(); });
+  ASSIGN_OR_RETURN(progress_.forwarding_port, loaded->forwarder->Start());
   return absl::OkStatus();
 }
 

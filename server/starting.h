@@ -19,6 +19,7 @@
 #include "server/engine/crawls.h"
 #include "server/engine/shard.h"
 #include "server/engine/shard_loader.h"
+#include "server/forward/forwarder.h"
 #include "server/frontier/frontier.h"
 #include "server/logs/audit_log.h"
 #include "server/ports/descriptors.h"
@@ -35,6 +36,8 @@ namespace freshet {
 struct StartProgress {
   OpenProgress open;
   LoadProgress load;
+  ForwardCounters forwarding;
+  std::atomic<int> forwarding_port{0};  // where calls are taken meanwhile; 0: nowhere
   std::atomic<bool> stop_requested{false};
 
   void RequestStop() {
@@ -45,11 +48,13 @@ struct StartProgress {
   [[nodiscard]] Status GoOn() const;
   // `ready` is left false: whether the server serves is not known here.
   [[nodiscard]] RecoveryStatus Recovery() const;
+  [[nodiscard]] ClusterStatus::Forwarded Forwarded() const;
 };
 
 // A store, and shards that hold all that is in it and do not run yet. Thread-compatible.
 struct LoadedStore {
   std::unique_ptr<Cluster> cluster;  // nullptr: the server is alone; used by the store
+  std::unique_ptr<Forwarder> forwarder;  // nullptr: takes no calls until it serves; uses cluster
   std::unique_ptr<Store> store;
   GlobalRecords globals;
   std::string policy_name;
@@ -65,11 +70,13 @@ class Starter {
  public:
   // `begun` is when the server was started. All that is referred to outlives this; `clock` and
   // `observer`, which is that of the shards, what is loaded as well.
-  // `on_replaced` is Cluster::Join's.
-  Starter(const ServerConfig& config, Clock& clock, Instant begun, StartProgress& progress,
-          ShardObserver& observer, std::function<void()> on_replaced = nullptr)
+  // `on_replaced` is Cluster::Join's; `door` is for calls that come before the server serves.
+  Starter(const ServerConfig& config, Clock& clock, Door& door, Instant begun,
+          StartProgress& progress, ShardObserver& observer,
+          std::function<void()> on_replaced = nullptr)
       : config_(config),
         clock_(clock),
+        door_(door),
         begun_(begun),
         progress_(progress),
         observer_(observer),
@@ -81,9 +88,12 @@ class Starter {
   [[nodiscard]] StatusOr<LoadedStore> Load(rocksdb::Env* env, const DescriptorPlan& files);
 
  private:
-  [[nodiscard]] Status OpenStore(rocksdb::Env* env, int table_files, LoadedStore* loaded);
+  [[nodiscard]] Status OpenStore(rocksdb::Env* env, const DescriptorPlan& files,
+                                 LoadedStore* loaded);
   // Puts the store's truth where the servers of the cluster have it.
   [[nodiscard]] Status JoinCluster(LoadedStore* loaded, StoreOptions* options) const;
+  // Takes calls for the server of the cluster that serves.
+  [[nodiscard]] Status Forward(int connections, LoadedStore* loaded);
   [[nodiscard]] StatusOr<std::unique_ptr<AuditLog>> OpenAudit() const;
   // What an operator has set wins over flags and files, which are for new databases.
   void ChoosePolicy(LoadedStore* loaded) const;
@@ -98,6 +108,7 @@ class Starter {
 
   const ServerConfig& config_;
   Clock& clock_;
+  Door& door_;
   const Instant begun_;
   StartProgress& progress_;
   ShardObserver& observer_;

@@ -1,6 +1,6 @@
-// Calls that the server makes of itself on behalf of a client of another port, over an in-process
-// channel: what the client has shown of itself goes along. A key that no other process knows says
-// that it is to be believed.
+// Calls that are made on behalf of a client (server/auth/on_behalf.h), as gRPC has them: those that
+// the server makes of itself for its HTTP port, over an in-process channel, and those that come
+// from another server of the cluster.
 #ifndef FRESHET_SERVER_API_INSIDE_H_
 #define FRESHET_SERVER_API_INSIDE_H_
 

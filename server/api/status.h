@@ -30,10 +30,18 @@ namespace freshet {
 
 // Of a server of a cluster. Value type, thread-compatible.
 struct ClusterStatus {
+  // Calls that this server has others answer.
+  struct Forwarded {
+    uint64_t open = 0;
+    uint64_t forwarded = 0;
+    uint64_t refused = 0;
+    uint64_t dropped = 0;
+  };
   std::string name;       // empty: the server is alone
   bool has_turn = false;  // to serve, as far as it knows
   bool sure = false;      // of that, as the group has said so of late
   ChangeLogStats log;
+  Forwarded calls;
 };
 
 // How far a start has come. Value type, thread-compatible.

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "core/base/limits.h"
+#include "server/base/host_port.h"
 #include "server/config/key_makers.h"
 
 namespace freshet {
@@ -27,6 +28,13 @@ Status CheckName(const std::string& name) {
     return absl::OkStatus();
   }
   return InvalidArgument("'{}' is more than letters, digits, '-', '_' and '.'", name);
+}
+
+Status CheckAddress(const std::string& address) {
+  if (address.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const HostPort parts, ParseHostPort(address));
+  if (parts.host != "0.0.0.0" && parts.host != "::") return absl::OkStatus();
+  return InvalidArgument("{} is where to listen, and not where others reach this server", address);
 }
 
 ConfigKey PropertiesKey() {
@@ -56,6 +64,8 @@ std::vector<ConfigKey> ClusterKeys() {
   name.check = [](const C& config) { return CheckName(config.cluster.name); };
   ConfigKey node = TextKey("cluster.node", in(&Cluster::node));
   node.check = [](const C& config) { return CheckName(config.cluster.node); };
+  ConfigKey address = TextKey("cluster.address", in(&Cluster::address));
+  address.check = [](const C& config) { return CheckAddress(config.cluster.address); };
   return {
       std::move(name).Says(
           "Name of the cluster: its topics are `<name>.changes` and `<name>.fleet`. Empty: this "
@@ -64,6 +74,13 @@ std::vector<ConfigKey> ClusterKeys() {
           .Says("Brokers of Kafka, `host:port` with commas between them."),
       std::move(node).Says(
           "What this server is called at Kafka. Empty is the name of the machine."),
+      std::move(address).Says(
+          "Where the other servers reach the gRPC port of this one, `host:port`. With it a server "
+          "that stands by takes calls as well and has the one that serves answer them, on behalf of "
+          "its clients; it has to be set on all. Empty: it does not listen until it serves."),
+      TextKey("cluster.tls_ca", in(&Cluster::tls_ca))
+          .Says("PEM file of who signs the certificates of the cluster's servers, which are clients "
+                "of each other then. Empty is whom the system believes."),
       CountKey("cluster.replication", in(&Cluster::replication), -1, 100)
           .Says("How many brokers have each row, of topics that this server makes. -1: as the "
                 "brokers are configured."),

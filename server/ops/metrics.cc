@@ -315,6 +315,19 @@ void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& ou
   out.Counter("freshet_cluster_appended_bytes_total",
               "Bytes of keys and values appended to the log.");
   if (!alone) out.Add(log.bytes, name);
+  const ClusterStatus::Forwarded& calls = cluster.calls;
+  out.Gauge("freshet_cluster_open_forwarded_calls",
+            "Calls that another server of the cluster answers for this one, which stands by.");
+  if (!alone) out.Add(calls.open, name);
+  out.Counter("freshet_cluster_calls_total",
+              "Calls of clients to this server while it stood by: `forwarded` to the one that "
+              "serves, and of these `dropped` when it served no more; `refused`, as nobody served "
+              "in time or there were too many.");
+  if (!alone) {
+    out.Add(calls.forwarded, labelled("outcome", "forwarded"))
+        .Add(calls.dropped, labelled("outcome", "dropped"))
+        .Add(calls.refused, labelled("outcome", "refused"));
+  }
 }
 
 void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {

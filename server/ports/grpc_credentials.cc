@@ -1,12 +1,14 @@
 #include "server/ports/grpc_credentials.h"
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/base/check.h"
 #include "grpc/grpc_security.h"
+#include "server/auth/on_behalf.h"
 
 namespace freshet {
 namespace {
@@ -30,13 +32,21 @@ void AddCertificate(const grpc_auth_context* context, Credentials* credentials) 
 void AuthoriseCall(void* authoriser, grpc_auth_context* context, const grpc_metadata* metadata,
                    size_t count, grpc_process_auth_metadata_done_cb done, void* call) {
   Credentials credentials;
+  OnBehalfReader on_behalf;
   std::string_view path;
   for (size_t i = 0; i < count; ++i) {
     const std::string_view key = TextOf(metadata[i].key);
-    if (key == ":path") path = TextOf(metadata[i].value);
-    if (key == "authorization") credentials.AddAuthorization(TextOf(metadata[i].value));
+    const std::string_view value = TextOf(metadata[i].value);
+    if (key == ":path") path = value;
+    if (key == "authorization") credentials.AddAuthorization(value);
+    on_behalf.Add(key, value);
+  }
+  if (on_behalf.mistaken()) {
+    return done(call, nullptr, 0, nullptr, 0, GRPC_STATUS_UNAVAILABLE,
+                "forwarded to a server that is no more: try again");
   }
   AddCertificate(context, &credentials);
+  if (std::optional<Credentials> client = on_behalf.Take()) credentials = *std::move(client);
   const Status status = static_cast<Authoriser*>(authoriser)->Authorise(path, credentials).status();
   // Both number their codes alike.
   done(call, nullptr, 0, nullptr, 0, static_cast<grpc_status_code>(status.raw_code()),

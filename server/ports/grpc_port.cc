@@ -60,7 +60,8 @@ GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, C
 
 GrpcPort::~GrpcPort() { Stop(); }
 
-StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services) {
+StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services,
+                              grpc::CallbackGenericService* rest) {
   CHECK(server_ == nullptr, "started already");
   const StatusOr<int> port = connections_.Listen(config_.listen);
   RETURN_IF_ERROR(WithKey("listen", port.status()));
@@ -80,6 +81,7 @@ StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services) {
   SetKeepalive(config_, &builder);
   SetAges(config_, &builder);
   for (grpc::Service* service : services) builder.RegisterService(service);
+  if (rest != nullptr) builder.RegisterCallbackGenericService(rest);
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return MakeStatus(absl::StatusCode::kUnavailable, "listen: gRPC cannot serve at {}",

@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/base/units.h"
+#include "grpcpp/generic/async_generic_service.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "server/auth/door.h"
@@ -27,8 +28,10 @@ class GrpcPort {
   GrpcPort& operator=(const GrpcPort&) = delete;
 
   // Answers calls of the services, which outlive this, and of the standard services for health and
-  // reflection. Returns the port. Unavailable says why it is not possible.
-  [[nodiscard]] StatusOr<int> Start(const std::vector<grpc::Service*>& services);
+  // reflection; all others go to `rest`, if there is one, which outlives this. Returns the port.
+  // Unavailable says why it is not possible.
+  [[nodiscard]] StatusOr<int> Start(const std::vector<grpc::Service*>& services,
+                                    grpc::CallbackGenericService* rest = nullptr);
   // Takes no more connections, gives calls that are open one second, and ends. Idempotent.
   void Stop();
 

@@ -61,7 +61,7 @@ class Memory:
 
 
 class Client:
-    """Talks to whichever node serves."""
+    """Talks to any node: those that stand by have the one that serves answer."""
 
     def __init__(self, nodes: list[Node], memory: Memory) -> None:
         self._nodes = nodes
@@ -83,7 +83,7 @@ class Client:
         return False
 
     def work(self, node: Node, stop: threading.Event) -> None:
-        """Takes pages of one node and reports each: some found a change, some are never answered."""
+        """Takes pages by one node and reports each: some found a change, some are never answered."""
         scheduler = scheduler_pb2_grpc.SchedulerServiceStub(self._channels[node.name])
         dice = random.Random(node.name)
         while not stop.is_set():
@@ -112,7 +112,7 @@ class Client:
             result = request.results.add(lease_id=lease.number, url=lease.url, http_status=200)
             result.fetch_time.FromMicroseconds(int(fetched * 1e6))
             result.content_digest = str(int(fetched) // 7).encode()
-        # To whoever serves: the lease may have moved there.
+        # To any: the one that handed them out may be gone.
         for node in self._nodes * 2:
             stub = ingest_pb2_grpc.IngestServiceStub(self._channels[node.name])
             try:
@@ -268,7 +268,12 @@ def main() -> int:
         directory.mkdir(parents=True, exist_ok=True)
         with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
             nodes = [
-                Node(directory, arguments.bin / "freshetd", name, cluster_settings(brokers.addresses, name, SILENCE) + SETTINGS)
+                Node(
+                    directory,
+                    arguments.bin / "freshetd",
+                    name,
+                    cluster_settings(brokers.addresses, name, SILENCE, forward=True) + SETTINGS,
+                )
                 for name in (f"node{i + 1}" for i in range(arguments.nodes))
             ]
             try:

@@ -12,10 +12,11 @@ from pathlib import Path
 from brokers import free_ports
 
 
-def cluster_settings(brokers: str, name: str, silence: int) -> str:
-    """What a server of the cluster has in its configuration besides what any has."""
+def cluster_settings(brokers: str, name: str, silence: int, *, forward: bool = False) -> str:
+    """What a server of the cluster has in its configuration besides what any has; `forward`: it takes calls as it stands by."""
+    address = ", address: '127.0.0.1:0'" if forward else ""
     return (
-        f"cluster: {{name: fleet, brokers: '{brokers}', node: {name}, silence: {silence}s}}\n"
+        f"cluster: {{name: fleet, brokers: '{brokers}', node: {name}, silence: {silence}s{address}}}\n"
         "frontier: {enabled: false}\n"
     )
 

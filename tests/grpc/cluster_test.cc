@@ -20,6 +20,7 @@ class ClusterTest : public testing::Test {
     return [this](ServerConfig* config) {
       config->cluster = {.name = kafka_.options().cluster,
                          .brokers = kafka_.options().brokers,
+                         .address = "127.0.0.1:0",
                          .properties = kafka_.options().properties};
       config->shards = static_cast<int>(kafka_.options().partitions);
       config->frontier_enabled = false;
@@ -82,6 +83,15 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_THAT(metrics, Not(HasSubstr(R"(freshet_cluster_rows_total{cluster="mock",op="read"} 0)")));
   EXPECT_THAT(Probe(first->info.http_address, "/readyz"), HasSubstr("200"));
   EXPECT_THAT(Probe(first->info.http_address, "/readyz?standby=true"), HasSubstr("200"));
+
+  // Who reaches the standby is served all the same.
+  ASSERT_FALSE(standby.forwarding_address().empty());
+  first->Use(OwnChannel(standby.forwarding_address()));
+  EXPECT_EQ(first->Statistics().pages().pages(), 300U);
+  EXPECT_TRUE(first->Get(*leased.begin()).page().has_lease());
+  EXPECT_THAT(
+      Probe(standby.http_address(), "/metrics"),
+      HasSubstr(R"(freshet_cluster_calls_total{cluster="mock",outcome="forwarded"} 2)"));
 
   EXPECT_TRUE(first->Stop().ok());
   const StatusOr<ServingInfo> info = started.get();

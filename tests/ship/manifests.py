@@ -139,14 +139,9 @@ def check_fleet(rendered):
     documents = documents_of(DEPLOY / "k8s")
     named = set(kustomization["configMapGenerator"][0]["files"])
     for patch in kustomization["patches"]:
-        if "path" in patch:
-            named.add(patch["path"])
-            target = documents[patch["target"]["kind"]][patch["target"]["name"]]
-            patch_as_kustomize(target, yaml.safe_load((folder / patch["path"]).read_text()))
-        else:
-            removed = yaml.safe_load(patch["patch"])
-            expect(removed["$patch"] == "delete", "a patch that is no list only deletes")
-            del documents[removed["kind"]][removed["metadata"]["name"]]
+        named.add(patch["path"])
+        target = documents[patch["target"]["kind"]][patch["target"]["name"]]
+        patch_as_kustomize(target, yaml.safe_load((folder / patch["path"]).read_text()))
     expect_all_named(folder, named)
     config = yaml.safe_load((folder / "freshet.yaml").read_text())
     stateful = documents["StatefulSet"]["freshet"]["spec"]
@@ -161,9 +156,22 @@ def check_fleet(rendered):
     for name, value in config["cluster"]["properties"].items():
         if name.endswith(".location"):
             expect(value.startswith(mounts["kafka"] + "/"), f"{name}: {value} is not mounted")
+    expect(config["cluster"]["tls_ca"].startswith(mounts["tls"] + "/"), "the authority of the servers is not mounted")
+    policy = documents["NetworkPolicy"]["freshet"]["spec"]
     port = int(config["cluster"]["brokers"].rsplit(":", 1)[1])
-    egress = [rule["port"] for way in documents["NetworkPolicy"]["freshet"]["spec"]["egress"] for rule in way["ports"]]
+    egress = [rule["port"] for way in policy["egress"] for rule in way["ports"]]
     expect(port in egress and 53 in egress, "the servers do not get to Kafka")
+    # Calls that a pod which stands by forwards.
+    own = int(config["listen"].rsplit(":", 1)[1])
+    address = {variable["name"]: variable.get("value") for variable in container["env"]}["FRESHET_CLUSTER_ADDRESS"]
+    headless = stateful["serviceName"]
+    expect(address == f"$(POD_NAME).{headless}.$(POD_NAMESPACE).svc:{own}", f"{address} is no address of a pod")
+    selector = {"podSelector": {"matchLabels": stateful["selector"]["matchLabels"]}}
+    for key, ways, wanted in (("to", policy["egress"], own), ("from", policy["ingress"], "grpc")):
+        ports = [rule["port"] for way in ways if selector in way.get(key, []) for rule in way["ports"]]
+        expect(ports == [wanted], f"pods do not get {key} each other: {ports}")
+    ports = [port["name"] for port in documents["Service"]["freshet"]["spec"]["ports"]]
+    expect(ports == ["grpc"], "the HTTP port of whichever pod is behind one name")
     spread = pod["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"]
     expect(is_exact(pod["metadata"]["labels"], spread), "the spread counts no pod")
     pathlib.Path(rendered).write_text(

@@ -1,0 +1,73 @@
+#include "server/auth/on_behalf.h"
+
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/check.h"
+#include "server/base/client_network.h"
+
+namespace freshet {
+namespace {
+
+// Values may be any bytes.
+constexpr std::string_view kKey = "freshet-inside-bin";
+constexpr std::string_view kAuthorization = "freshet-authorization-bin";
+constexpr std::string_view kCertificate = "freshet-certificate";
+constexpr std::string_view kName = "freshet-name-bin";
+constexpr std::string_view kPeer = "freshet-peer";
+constexpr std::array kAll = {kKey, kAuthorization, kCertificate, kName, kPeer};
+
+bool IsOwnKey(std::string_view key) {
+  const std::string& own = OwnKey();
+  return key.size() == own.size() && CRYPTO_memcmp(key.data(), own.data(), own.size()) == 0;
+}
+
+}  // namespace
+
+const std::string& OwnKey() {
+  static const std::string* const kKeyOfProcess = [] {
+    std::array<unsigned char, 32> bytes{};
+    CHECK(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1, "no random bytes");
+    return new std::string(bytes.begin(), bytes.end());
+  }();
+  return *kKeyOfProcess;
+}
+
+std::vector<std::pair<std::string, std::string>> OnBehalfOf(const ShownByClient& client,
+                                                            const std::string& key) {
+  std::vector<std::pair<std::string, std::string>> metadata;
+  metadata.emplace_back(kKey, key);
+  for (const std::string& value : client.authorizations) {
+    metadata.emplace_back(kAuthorization, value);
+  }
+  if (client.certificate) metadata.emplace_back(kCertificate, "1");
+  for (const std::string& name : client.names) metadata.emplace_back(kName, name);
+  metadata.emplace_back(kPeer, client.address);
+  return metadata;
+}
+
+bool IsOnBehalf(std::string_view name) {
+  return std::find(kAll.begin(), kAll.end(), name) != kAll.end();
+}
+
+void OnBehalfReader::Add(std::string_view name, std::string_view value) {
+  if (name == kKey) {
+    has_key_ = true;
+    believed_ = IsOwnKey(value);
+  }
+  if (name == kAuthorization) credentials_.AddAuthorization(value);
+  if (name == kCertificate) credentials_.certificate = true;
+  if (name == kName) credentials_.names.emplace_back(value);
+  if (name != kPeer) return;
+  if (const auto address = ParseIpAddress(value)) credentials_.network = NetworkOf(*address);
+}
+
+std::optional<Credentials> OnBehalfReader::Take() {
+  if (!believed_) return std::nullopt;
+  return std::move(credentials_);
+}
+
+}  // namespace freshet

@@ -1,0 +1,52 @@
+// Calls that one part of Freshet makes of another on behalf of a client: the HTTP port of the
+// services of its own server, a server of a cluster that stands by of the one that serves. What the
+// client has shown of itself goes along as metadata. A key says that it is to be believed.
+#ifndef FRESHET_SERVER_AUTH_ON_BEHALF_H_
+#define FRESHET_SERVER_AUTH_ON_BEHALF_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/auth/authoriser.h"
+
+namespace freshet {
+
+// The key of this process: 32 random bytes. Who has it is believed whatever it says. Thread-safe.
+[[nodiscard]] const std::string& OwnKey();
+
+// What a client has shown. Value type, thread-compatible.
+struct ShownByClient {
+  std::vector<std::string> authorizations;  // values of the header
+  bool certificate = false;                 // one that was checked
+  std::vector<std::string> names;           // in it
+  std::string address;                      // IpAddressText of where it comes from
+};
+
+// The metadata that a call has on behalf of the client, of a server whose key that is. Thread-safe.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> OnBehalfOf(
+    const ShownByClient& client, const std::string& key);
+// Whether metadata of this name is one of those: no client may send it. Thread-safe.
+[[nodiscard]] bool IsOnBehalf(std::string_view name);
+
+// Takes in the metadata of a call, all of it. Owner thread only.
+class OnBehalfReader {
+ public:
+  void Add(std::string_view name, std::string_view value);
+  // What the client has shown on whose behalf the call is made; unset: it is on nobody's, or has
+  // not the key of this process.
+  [[nodiscard]] std::optional<Credentials> Take();
+  // Whether it has another key: it was meant for a process that is no more.
+  [[nodiscard]] bool mistaken() const { return has_key_ && !believed_; }
+
+ private:
+  bool has_key_ = false;
+  bool believed_ = false;
+  Credentials credentials_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_AUTH_ON_BEHALF_H_

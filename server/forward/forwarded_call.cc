@@ -1,0 +1,190 @@
+#include "server/forward/forwarded_call.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/ip_address.h"
+#include "grpc/grpc_security_constants.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "server/auth/on_behalf.h"
+#include "server/base/client_network.h"
+
+namespace freshet {
+namespace {
+
+constexpr std::string_view kAuthorization = "authorization";
+
+std::string_view TextOf(const grpc::string_ref& text) { return {text.data(), text.size()}; }
+
+// What gRPC says itself, of each of the two connections.
+bool IsOfConnection(std::string_view name) {
+  return name.starts_with("grpc-") || name.starts_with(':') || name == "user-agent" ||
+         name == "content-type" || name == "accept-encoding" || name == "te" || name == "host";
+}
+
+ShownByClient ShownIn(const grpc::CallbackServerContext& context) {
+  ShownByClient client;
+  const auto [begin, end] = context.client_metadata().equal_range(
+      grpc::string_ref(kAuthorization.data(), kAuthorization.size()));
+  for (auto it = begin; it != end; ++it) client.authorizations.emplace_back(TextOf(it->second));
+  const auto peer = context.auth_context();
+  client.certificate = !peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
+  for (const grpc::string_ref& name : peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
+    client.names.emplace_back(TextOf(name));
+  }
+  client.address = IpAddressText(NetworkOfPeer(context.peer()));
+  return client;
+}
+
+// The bytes as they are: who serves finds out itself whether they are compressed.
+grpc::ByteBuffer Plain(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  (void)bytes.Dump(&slices);
+  return {slices.data(), slices.size()};
+}
+
+}  // namespace
+
+ForwardedCall::ForwardedCall(ForwardedCalls& calls, grpc::GenericCallbackServerContext& context)
+    : calls_(calls),
+      context_(context),
+      client_(NetworkText(NetworkOfPeer(context.peer()))),
+      upstream_(*this) {}
+
+bool ForwardedCall::on_behalf() const {
+  for (const auto& [name, value] : context_.client_metadata()) {
+    if (IsOnBehalf(TextOf(name))) return true;
+  }
+  return false;
+}
+
+void ForwardedCall::AddMetadata(const std::string& key) {
+  for (const auto& [name, value] : context_.client_metadata()) {
+    const std::string_view field = TextOf(name);
+    if (IsOfConnection(field) || IsOnBehalf(field) || field == kAuthorization) continue;
+    upstream_context_.AddMetadata(std::string(field), std::string(TextOf(value)));
+  }
+  for (auto& [name, value] : OnBehalfOf(ShownIn(context_), key)) {
+    upstream_context_.AddMetadata(name, value);
+  }
+}
+
+void ForwardedCall::Connect(std::shared_ptr<grpc::Channel> channel, const std::string& key) {
+  channel_ = std::move(channel);
+  AddMetadata(key);
+  upstream_context_.set_deadline(context_.deadline());
+  upstream_context_.set_wait_for_ready(true);
+  grpc::GenericStub(channel_).PrepareBidiStreamingCall(&upstream_context_, context_.method(), {},
+                                                       &upstream_);
+  // Until the server has said its last.
+  upstream_.AddHold();
+  upstream_.StartCall();
+  ReadFromClient();
+}
+
+void ForwardedCall::Drop(std::string why) {
+  {
+    const MutexLock lock(mutex_);
+    if (!dropped_) dropped_ = std::move(why);
+  }
+  upstream_context_.TryCancel();
+}
+
+// --- From the client to the server
+
+void ForwardedCall::ReadFromClient() {
+  if (calls_.MayRead(shared_from_this())) StartRead(&from_client_);
+}
+
+void ForwardedCall::ReadOn() {
+  if (!HoldUpstream()) return;
+  StartRead(&from_client_);
+  upstream_.RemoveHold();
+}
+
+void ForwardedCall::OnReadDone(bool ok) {
+  if (!HoldUpstream()) return;
+  if (ok) {
+    to_server_ = Plain(from_client_);
+    to_server_bytes_ = to_server_.Length();
+    from_client_.Clear();
+    calls_.Hold(to_server_bytes_);
+    upstream_.StartWrite(&to_server_);
+  } else {
+    upstream_.StartWritesDone();
+  }
+  upstream_.RemoveHold();
+}
+
+void ForwardedCall::OnToldServer(bool ok) {
+  to_server_.Clear();
+  calls_.Release(to_server_bytes_);
+  if (ok) ReadFromClient();
+}
+
+void ForwardedCall::OnCancel() {
+  upstream_context_.TryCancel();
+  calls_.OnClientGone(shared_from_this());
+}
+
+// --- From the server to the client
+
+void ForwardedCall::OnServerBegan(bool ok) {
+  if (!ok) return EndUpstream();
+  for (const auto& [name, value] : upstream_context_.GetServerInitialMetadata()) {
+    if (IsOfConnection(TextOf(name))) continue;
+    context_.AddInitialMetadata(std::string(TextOf(name)), std::string(TextOf(value)));
+  }
+  StartSendInitialMetadata();
+  upstream_.StartRead(&from_server_);
+}
+
+void ForwardedCall::OnServerSaid(bool ok) {
+  if (!ok) return EndUpstream();
+  StartWrite(&from_server_);
+}
+
+void ForwardedCall::OnWriteDone(bool ok) {
+  if (ok) return upstream_.StartRead(&from_server_);
+  upstream_context_.TryCancel();
+  EndUpstream();
+}
+
+bool ForwardedCall::HoldUpstream() {
+  const MutexLock lock(mutex_);
+  if (upstream_over_) return false;
+  upstream_.AddHold();
+  return true;
+}
+
+void ForwardedCall::EndUpstream() {
+  {
+    const MutexLock lock(mutex_);
+    upstream_over_ = true;
+  }
+  upstream_.RemoveHold();
+}
+
+void ForwardedCall::OnServerDone(const grpc::Status& status) {
+  std::optional<std::string> dropped;
+  {
+    const MutexLock lock(mutex_);
+    dropped = dropped_;
+  }
+  if (dropped) return Finish({grpc::StatusCode::UNAVAILABLE, *std::move(dropped)});
+  for (const auto& [name, value] : upstream_context_.GetServerTrailingMetadata()) {
+    // When to come again is the server's to say.
+    if (IsOfConnection(TextOf(name)) && TextOf(name) != "grpc-retry-pushback-ms") continue;
+    context_.AddTrailingMetadata(std::string(TextOf(name)), std::string(TextOf(value)));
+  }
+  Finish(status);
+}
+
+void ForwardedCall::OnDone() {
+  calls_.OnOver(self_);
+  // The last use of this object, unless somebody holds it.
+  const std::shared_ptr<ForwardedCall> self = std::move(self_);
+}
+
+}  // namespace freshet

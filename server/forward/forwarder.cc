@@ -1,0 +1,287 @@
+#include "server/forward/forwarder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fmt/format.h"
+#include "server/api/faults.h"
+#include "server/api/service_names.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+constexpr Duration kLookEvery = Duration::Millis(500);
+// Each has as many calls as one connection may have streams.
+constexpr size_t kLines = 8;
+// Calls that are told so end at once; a client that does not listen holds nobody up.
+constexpr Duration kStopPatience = Duration::Seconds(2);
+
+grpc::Status Unavailable(std::string why) {
+  return {grpc::StatusCode::UNAVAILABLE, std::move(why)};
+}
+
+constexpr const char* kNobody = "no server of the cluster serves at the moment: try again";
+constexpr const char* kUnreached = "the server that serves cannot be reached: try again";
+constexpr const char* kReplaced = "another server of the cluster serves now: try again";
+constexpr const char* kStopping = "this server forwards no calls any more: try again";
+
+}  // namespace
+
+Forwarder::Forwarder(const ServerConfig& config, size_t connections, Door& door, Clock& clock,
+                     ForwardCounters& counters, Find find, Duration patience)
+    : config_(config),
+      door_(door),
+      clock_(clock),
+      counters_(counters),
+      find_(std::move(find)),
+      patience_(patience),
+      port_(config, connections, door, clock) {}
+
+StatusOr<int> Forwarder::Start() {
+  // What cannot be is said now rather than to the first client.
+  RETURN_IF_ERROR(ConnectTo({.address = config_.listen, .key = ""}, config_, door_).status());
+  ASSIGN_OR_RETURN(const int port, port_.Start({}, &service_));
+  TellHealth(false);
+  ticker_ = std::make_unique<Ticker>(kLookEvery, [this] { Look(); });
+  return port;
+}
+
+void Forwarder::Stop() {
+  if (ticker_ != nullptr) ticker_->Stop();
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    if (std::exchange(stopped_, true)) return;
+    for (const auto& [call, since] : waiting_) {
+      Forget(call);
+      steps.refuse.push_back(call);
+    }
+    waiting_.clear();
+    for (const auto& [call, line] : calls_) steps.drop.push_back({call, kStopping});
+  }
+  if (port_.server() == nullptr) return;
+  TellHealth(false);
+  Perform(steps);
+  {
+    const MutexLock lock(mutex_);
+    if (!calls_.empty()) over_.WaitFor(mutex_, kStopPatience.chrono());
+  }
+  port_.Stop();
+}
+
+// --- Calls
+
+grpc::ServerGenericBidiReactor* Forwarder::Take(grpc::GenericCallbackServerContext& context) {
+  const auto call = std::make_shared<ForwardedCall>(static_cast<ForwardedCalls&>(*this), context);
+  call->Begin();
+  ++counters_.open;
+  // It was sent here by somebody who has yet to hear who serves.
+  if (call->on_behalf()) {
+    Refuse(call, Unavailable(kNobody));
+    return call.get();
+  }
+  StatusOr<ToConnect> connect = ToConnect();
+  {
+    const std::string client = call->client();
+    const MutexLock lock(mutex_);
+    if (Status room = Admit(client); !room.ok()) {
+      connect = std::move(room);
+    } else {
+      if (peer_) {
+        connect = Assign(call);
+      } else {
+        waiting_.emplace(call, clock_.Now());
+      }
+      if (connect.ok()) ++by_client_[client];
+    }
+  }
+  if (!connect.ok()) {
+    Refuse(call, GrpcStatusOf(connect.status()));
+  } else if (connect->call != nullptr) {
+    Perform({.connect = {*std::move(connect)}});
+  }
+  return call.get();
+}
+
+Status Forwarder::Admit(const std::string& client) const {
+  if (stopped_) return MakeStatus(absl::StatusCode::kUnavailable, "{}", kStopping);
+  const size_t all = waiting_.size() + calls_.size();
+  if (all >= static_cast<size_t>(config_.max_streams)) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{} calls are forwarded, the most that this server takes: end some, or try "
+                      "again later",
+                      all);
+  }
+  const auto of_client = by_client_.find(client);
+  if (of_client != by_client_.end() &&
+      of_client->second >= static_cast<size_t>(config_.max_streams_per_client)) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{} calls of this client are forwarded, the most that one may have: end "
+                      "some, or try again later",
+                      of_client->second);
+  }
+  return absl::OkStatus();
+}
+
+void Forwarder::Forget(const CallPtr& call) {
+  const auto of_client = by_client_.find(call->client());
+  if (--of_client->second == 0) by_client_.erase(of_client);
+}
+
+StatusOr<Forwarder::ToConnect> Forwarder::Assign(const CallPtr& call) {
+  const auto most = static_cast<size_t>(config_.max_streams_per_connection);
+  auto it = std::find_if(lines_.begin(), lines_.end(),
+                         [most](const auto& line) { return line->calls < most; });
+  if (it == lines_.end()) {
+    if (lines_.size() >= kLines) {
+      return MakeStatus(absl::StatusCode::kResourceExhausted,
+                        "{} calls are forwarded, the most that the connections to the server that "
+                        "serves take: end some, or try again later",
+                        calls_.size());
+    }
+    ASSIGN_OR_RETURN(auto channel, ConnectTo(*peer_, config_, door_));
+    it = lines_.insert(lines_.end(), std::make_unique<Line>(Line{.channel = std::move(channel)}));
+  }
+  Line& line = **it;
+  if (line.calls++ == 0) line.connected = clock_.Now();
+  calls_.emplace(call, &line);
+  return ToConnect{.call = call, .channel = line.channel, .key = peer_->key};
+}
+
+void Forwarder::Perform(const Steps& steps) {
+  for (const CallPtr& call : steps.refuse) Refuse(call, Unavailable(kNobody));
+  for (const auto& [call, why] : steps.drop) {
+    ++counters_.dropped;
+    call->Drop(why);
+  }
+  for (const auto& [call, channel, key] : steps.connect) {
+    ++counters_.forwarded;
+    call->Connect(channel, key);
+  }
+}
+
+void Forwarder::Refuse(const CallPtr& call, const grpc::Status& status) {
+  ++counters_.refused;
+  call->Refuse(status);
+}
+
+// --- Who serves
+
+void Forwarder::Look() {
+  StatusOr<std::optional<ServingPeer>> found = find_();
+  Steps steps;
+  bool serving = false;
+  {
+    const MutexLock lock(mutex_);
+    // While Kafka is away nobody else can have begun to serve.
+    if (found.ok() && *found != peer_) TakeOver(*std::move(found), &steps);
+    GiveUpOn(clock_.Now(), &steps);
+    serving = peer_.has_value();
+  }
+  TellHealth(serving);
+  Perform(steps);
+}
+
+void Forwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
+  peer_ = std::move(peer);
+  // What the former one has it may still bring to its end.
+  if (!peer_) return spdlog::info("no server of the cluster serves: calls wait");
+  if (peer_ != former_) {
+    for (auto& [call, line] : calls_) {
+      if (std::exchange(line, nullptr) != nullptr) steps->drop.push_back({call, kReplaced});
+    }
+    lines_.clear();
+    former_ = peer_;
+  }
+  spdlog::info("calls are forwarded to {}", peer_->address);
+  for (const auto& [call, since] : std::exchange(waiting_, {})) {
+    StatusOr<ToConnect> connect = Assign(call);
+    if (connect.ok()) {
+      steps->connect.push_back(*std::move(connect));
+    } else {
+      Forget(call);
+      steps->refuse.push_back(call);
+    }
+  }
+}
+
+void Forwarder::GiveUpOn(Instant now, Steps* steps) {
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    if (now - it->second < patience_) {
+      ++it;
+      continue;
+    }
+    steps->refuse.push_back(it->first);
+    Forget(it->first);
+    it = waiting_.erase(it);
+  }
+  std::set<const Line*> lost;
+  for (const auto& line : lines_) {
+    const bool idle = line->calls == 0;
+    if (idle || line->channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) {
+      line->connected = now;
+    } else if (now - line->connected >= patience_) {
+      lost.insert(line.get());
+      line->connected = now;
+    }
+  }
+  if (lost.empty()) return;
+  for (const auto& [call, line] : calls_) {
+    if (lost.contains(line)) steps->drop.push_back({call, kUnreached});
+  }
+}
+
+void Forwarder::TellHealth(bool serving) {
+  grpc::HealthCheckServiceInterface* health = port_.server()->GetHealthCheckService();
+  if (health == nullptr) return;
+  for (const std::string& name : ServiceNames()) health->SetServingStatus(name, serving);
+  health->SetServingStatus(serving);
+}
+
+// --- ForwardedCalls
+
+bool Forwarder::MayRead(const CallPtr& call) {
+  const MutexLock lock(mutex_);
+  if (held_bytes_ < static_cast<size_t>(config_.max_unacked_bytes)) return true;
+  parked_.insert(call);
+  return false;
+}
+
+void Forwarder::Hold(size_t bytes) {
+  const MutexLock lock(mutex_);
+  held_bytes_ += bytes;
+}
+
+void Forwarder::Release(size_t bytes) {
+  std::set<CallPtr> read_on;
+  {
+    const MutexLock lock(mutex_);
+    held_bytes_ -= bytes;
+    if (held_bytes_ < static_cast<size_t>(config_.max_unacked_bytes)) read_on.swap(parked_);
+  }
+  for (const CallPtr& call : read_on) call->ReadOn();
+}
+
+void Forwarder::OnClientGone(const CallPtr& call) {
+  {
+    const MutexLock lock(mutex_);
+    if (waiting_.erase(call) == 0) return;
+    Forget(call);
+  }
+  call->Refuse(grpc::Status::CANCELLED);
+}
+
+void Forwarder::OnOver(const CallPtr& call) {
+  --counters_.open;
+  const MutexLock lock(mutex_);
+  parked_.erase(call);
+  const auto it = calls_.find(call);
+  if (it == calls_.end()) return;
+  Forget(call);
+  if (it->second != nullptr) --it->second->calls;
+  calls_.erase(it);
+  if (calls_.empty()) over_.NotifyAll();
+}
+
+}  // namespace freshet

@@ -1,0 +1,87 @@
+#include "server/forward/serving_peer.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/string_view.h"
+#include "fmt/format.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/support/channel_arguments.h"
+#include "server/base/host_port.h"
+
+namespace freshet {
+namespace {
+
+constexpr std::string_view kForm = "freshet1 ";
+// Between two attempts to connect.
+constexpr int kLeastBackoffMs = 100;
+constexpr int kMostBackoffMs = 1000;
+// A peer that is gone without a word is noticed after both.
+constexpr int kPingMs = 2000;
+constexpr int kPongMs = 3000;
+
+StatusOr<std::string> ReadRoots(const std::string& path) {
+  if (path.empty()) return std::string();
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file || text.empty()) {
+    return InvalidArgument("cluster.tls_ca: {} is no file that can be read", path);
+  }
+  return text;
+}
+
+StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(const ServerConfig& config,
+                                                                   const Door& door) {
+  const std::shared_ptr<const TlsMaterial> tls = door.tls();
+  if (tls == nullptr) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  ASSIGN_OR_RETURN(options.pem_root_certs, ReadRoots(config.cluster.tls_ca));
+  options.pem_private_key = tls->key;
+  options.pem_cert_chain = tls->certificate;
+  return grpc::SslCredentials(options);
+}
+
+}  // namespace
+
+std::string AnnouncementOf(const ServingPeer& peer) {
+  return fmt::format("{}{} {}", kForm, peer.address,
+                     absl::BytesToHexString(absl::string_view(peer.key.data(), peer.key.size())));
+}
+
+std::optional<ServingPeer> ParseAnnouncement(std::string_view text) {
+  if (!text.starts_with(kForm)) return std::nullopt;
+  text.remove_prefix(kForm.size());
+  const size_t space = text.find(' ');
+  if (space == 0 || space == std::string_view::npos) return std::nullopt;
+  const std::string_view hex = text.substr(space + 1);
+  const auto digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (hex.empty() || hex.size() % 2 != 0 || !std::all_of(hex.begin(), hex.end(), digit)) {
+    return std::nullopt;
+  }
+  return ServingPeer{
+      .address = std::string(text.substr(0, space)),
+      .key = absl::HexStringToBytes(absl::string_view(hex.data(), hex.size()))};
+}
+
+StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,
+                                                   const ServerConfig& config, const Door& door) {
+  ASSIGN_OR_RETURN(const auto credentials, CredentialsFor(config, door));
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // What the environment says of proxies is for other programs.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // It answers as it answers its own clients.
+  arguments.SetMaxReceiveMessageSize(-1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kLeastBackoffMs);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kMostBackoffMs);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kMostBackoffMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPongMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  return grpc::CreateCustomChannel(peer.address, credentials, arguments);
+}
+
+}  // namespace freshet

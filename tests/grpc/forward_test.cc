@@ -1,0 +1,396 @@
+// What takes calls for another server has that one answer them, as if it had been asked itself: all
+// kinds of calls, on behalf of the client that came, and of no other.
+#include "server/forward/forwarder.h"
+
+#include <array>
+#include <fstream>
+#include <sstream>
+
+#include "server/auth/on_behalf.h"
+#include "tests/grpc/guarded_server.h"
+
+namespace freshet {
+namespace {
+
+using grpc::StatusCode;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(ServingPeerTest, IsOneTextAndBack) {
+  const ServingPeer peer = {.address = "[2001:db8::1]:7071", .key = std::string("\0\xff z", 4)};
+  EXPECT_EQ(ParseAnnouncement(AnnouncementOf(peer)), peer);
+  for (const char* text : {"", "freshet1", "freshet1 ", "freshet1 a:1", "freshet1 a:1 ",
+                           "freshet1 a:1 0", "freshet1 a:1 0x", "freshet1  00", "freshet2 a:1 00"}) {
+    EXPECT_FALSE(ParseAnnouncement(text)) << text;
+  }
+}
+
+// Forwards to whatever server is set. Thread-safe.
+class Front {
+ public:
+  static constexpr Duration kPatience = Duration::Seconds(3);
+
+  explicit Front(ServerConfig config) : config_(std::move(config)) {
+    StatusOr<std::unique_ptr<Door>> door = Door::Open(config_, clock_);
+    EXPECT_TRUE(door.ok()) << door.status();
+    door_ = *std::move(door);
+    forwarder_ = std::make_unique<Forwarder>(config_, 100, *door_, clock_, counters, [this] {
+      const MutexLock lock(mutex_);
+      return StatusOr<std::optional<ServingPeer>>(peer_);
+    }, kPatience);
+    const StatusOr<int> port = forwarder_->Start();
+    EXPECT_TRUE(port.ok()) << port.status();
+    address = config_.listen.substr(0, config_.listen.rfind(':') + 1) + std::to_string(*port);
+  }
+  void Follow(const std::string& server, const std::string& key = OwnKey()) {
+    const MutexLock lock(mutex_);
+    peer_ = {.address = server, .key = key};
+  }
+  void FollowNobody() {
+    const MutexLock lock(mutex_);
+    peer_.reset();
+  }
+  void Stop() { forwarder_->Stop(); }
+
+  std::string address;
+  ForwardCounters counters;
+
+ private:
+  const ServerConfig config_;
+  SystemClock clock_;
+  std::unique_ptr<Door> door_;
+  Mutex mutex_;
+  std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);
+  std::unique_ptr<Forwarder> forwarder_;  // last: it uses all of them
+};
+
+grpc::Status GetRate(TestServer& server, grpc::ClientContext* call) {
+  v1::GetCrawlRateResponse response;
+  return server.admin->GetCrawlRate(call, {}, &response);
+}
+grpc::Status GetRate(TestServer& server) {
+  grpc::ClientContext call;
+  return GetRate(server, &call);
+}
+
+// An open stream of a worker, which was welcomed.
+struct Worker {
+  explicit Worker(TestServer& server) : stream(server.scheduler->Crawl(&context)) {
+    v1::CrawlRequest hello;
+    hello.mutable_hello()->set_worker("w");
+    EXPECT_TRUE(stream->Write(hello));
+    v1::CrawlResponse welcome;
+    EXPECT_TRUE(stream->Read(&welcome));
+    EXPECT_EQ(welcome.notice().kind(), v1::NOTICE_KIND_WELCOME);
+  }
+  // Reads on to the end.
+  grpc::Status End() {
+    v1::CrawlResponse response;
+    while (stream->Read(&response)) continue;
+    return stream->Finish();
+  }
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::CrawlRequest, v1::CrawlResponse>> stream;
+};
+
+// Calls of `server` go over the front.
+class ForwardTest : public testing::Test {
+ protected:
+  explicit ForwardTest(const TestServer::Tweak& tweak = {}) {
+    ServerConfig config = server.config;
+    if (tweak) tweak(&config);
+    front = std::make_unique<Front>(config);
+    front->Follow(server.info.grpc_address);
+    server.Use(OwnChannel(front->address));
+  }
+  ~ForwardTest() override { front->Stop(); }
+
+  TestServer server;
+  std::unique_ptr<Front> front;
+};
+
+TEST_F(ForwardTest, CallsAndStreamsAreAnsweredByTheOneThatServes) {
+  server.UpsertMany(2500);
+  EXPECT_EQ(server.Statistics().pages().pages(), 2500U);
+  const v1::NextResponse next = server.Next(5);
+  ASSERT_GT(next.assignments_size(), 0);
+  const v1::Assignment& page = next.assignments(0);
+  v1::CrawlResult result;
+  result.set_lease_id(page.lease_id());
+  result.set_url(page.url());
+  result.set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+  result.set_http_status(200);
+  EXPECT_THAT(Described(server.Report(result)), IsEmpty());
+  EXPECT_FALSE(server.Get(page.url()).page().has_lease());
+
+  v1::ListPagesRequest all;
+  v1::ListPagesResponse part;
+  grpc::ClientContext listing;
+  const auto pages = server.pages->ListPages(&listing, all);
+  size_t listed = 0;
+  while (pages->Read(&part)) listed += static_cast<size_t>(part.pages_size());
+  EXPECT_TRUE(pages->Finish().ok());
+  EXPECT_EQ(listed, 2500U);
+  EXPECT_TRUE(Eventually([&] { return front->counters.open == 0; }));
+  EXPECT_EQ(front->counters.refused, 0U);
+}
+
+TEST_F(ForwardTest, ErrorsMetadataAndDeadlinesComeThrough) {
+  grpc::ClientContext call;
+  call.AddMetadata("x-request-id", "of-a-client");
+  ASSERT_TRUE(GetRate(server, &call).ok());
+  const auto ids = call.GetServerInitialMetadata().equal_range("x-request-id");
+  ASSERT_NE(ids.first, ids.second);
+  EXPECT_EQ(std::string(ids.first->second.data(), ids.first->second.size()), "of-a-client");
+
+  v1::GetPageRequest request;
+  request.set_url("http://unknown.test/");
+  v1::GetPageResponse response;
+  grpc::ClientContext unknown;
+  const grpc::Status status = server.pages->GetPage(&unknown, request, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("is not known"));
+
+  v1::NextRequest next;
+  ToProto(Duration::Seconds(50), next.mutable_max_wait());
+  v1::NextResponse nothing;
+  grpc::ClientContext hasty;
+  hasty.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
+  EXPECT_EQ(server.scheduler->Next(&hasty, next, &nothing).error_code(),
+            StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(Eventually([&] { return front->counters.open == 0; }));
+}
+
+TEST_F(ForwardTest, AMessageThatIsCompressedIsInflatedWhereItIsRead) {
+  v1::UpsertPagesRequest request;
+  for (int i = 0; i < 1000; ++i) request.add_pages()->set_url(TestServer::Url(i));
+  grpc::ClientContext call;
+  call.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  const auto stream = server.pages->UpsertPages(&call);
+  const auto response = TestServer::Exchange<v1::UpsertPagesResponse>(*stream, request);
+  EXPECT_THAT(Described(response.ack()), IsEmpty());
+  EXPECT_EQ(server.Statistics().pages().pages(), 1000U);
+}
+
+TEST_F(ForwardTest, AClientThatGoesAwayIsGoneThereAsWell) {
+  Worker worker(server);
+  EXPECT_EQ(server.Statistics().server().workers(), 1U);
+  worker.context.TryCancel();
+  EXPECT_EQ(worker.End().error_code(), StatusCode::CANCELLED);
+  EXPECT_TRUE(Eventually([&] { return server.Statistics().server().workers() == 0; }));
+  EXPECT_TRUE(Eventually([&] { return front->counters.open == 0; }));
+}
+
+TEST_F(ForwardTest, WhenTheServerEndsSoDoItsStreamsRetryable) {
+  Worker worker(server);
+  EXPECT_TRUE(server.Stop().ok());
+  EXPECT_EQ(worker.End().error_code(), StatusCode::UNAVAILABLE);
+}
+
+TEST_F(ForwardTest, CallsWaitForSomebodyToServe) {
+  server.UpsertMany(5);
+  front->FollowNobody();
+  EXPECT_TRUE(Eventually([&] {
+    grpc::ClientContext call;
+    call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+    return GetRate(server, &call).error_code() == StatusCode::DEADLINE_EXCEEDED;
+  }));
+  std::thread later([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    front->Follow(server.info.grpc_address);
+  });
+  EXPECT_TRUE(GetRate(server).ok());
+  later.join();
+}
+
+TEST_F(ForwardTest, OpenStreamsOutliveThatNobodyServesButNotThatAnotherDoes) {
+  Worker worker(server);
+  front->FollowNobody();
+  EXPECT_TRUE(Eventually([&] {
+    grpc::ClientContext call;
+    call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+    return GetRate(server, &call).error_code() == StatusCode::DEADLINE_EXCEEDED;
+  }));
+  v1::CrawlRequest refused;
+  ASSERT_TRUE(worker.stream->Write(refused));
+  v1::CrawlResponse response;
+  ASSERT_TRUE(worker.stream->Read(&response));
+  EXPECT_EQ(response.notice().kind(), v1::NOTICE_KIND_REFUSED);
+
+  TestServer other;
+  front->Follow(other.info.grpc_address);
+  const grpc::Status status = worker.End();
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("another server of the cluster serves now"));
+  EXPECT_EQ(front->counters.dropped, 1U);
+  other.UpsertMany(7);
+  EXPECT_EQ(server.Statistics().pages().pages(), 7U);
+}
+
+TEST_F(ForwardTest, AServerThatIsNotReachedIsWaitedForAndThenGivenUp) {
+  front->Follow("127.0.0.1:1");
+  EXPECT_TRUE(Eventually([&] {
+    grpc::ClientContext call;
+    call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+    return GetRate(server, &call).error_code() == StatusCode::DEADLINE_EXCEEDED;
+  }));
+  const grpc::Status status = GetRate(server);
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("cannot be reached"));
+}
+
+TEST_F(ForwardTest, WhatWasForwardedOnceIsNotForwardedAgain) {
+  // It would go round for ever: both believe that the other one serves.
+  Front second(server.config);
+  second.Follow(front->address);
+  server.Use(OwnChannel(second.address));
+  const grpc::Status status = GetRate(server);
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE) << status.error_message();
+}
+
+class CrampedForwardTest : public ForwardTest {
+ protected:
+  CrampedForwardTest()
+      : ForwardTest([](ServerConfig* config) {
+          config->max_streams = 3;
+          config->max_streams_per_connection = 1;
+          config->max_streams_per_client = 2;
+        }) {}
+};
+
+TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
+  // A connection of the client has one call at a time as well.
+  std::array<std::unique_ptr<Worker>, 2> workers;
+  for (auto& worker : workers) {
+    server.Use(OwnChannel(front->address));
+    worker = std::make_unique<Worker>(server);
+  }
+  server.Use(OwnChannel(front->address));
+  const grpc::Status status = GetRate(server);
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("2 calls of this client are forwarded"));
+  EXPECT_EQ(front->counters.refused, 1U);
+  workers[0]->context.TryCancel();
+  (void)workers[0]->End();
+  EXPECT_TRUE(Eventually([&] { return GetRate(server).ok(); }));
+  workers[1]->context.TryCancel();
+  (void)workers[1]->End();
+}
+
+// --- On whose behalf
+
+// With TLS and identities, like the server that it forwards to.
+class GuardedForwardTest : public testing::Test {
+ protected:
+  GuardedForwardTest()
+      : server_({{"reader", "    roles: [reader]\n"}, {"admin", "    roles: [admin]\n"}}) {
+    ServerConfig config = server_->config;
+    config.cluster.tls_ca = server_.path("ca.pem");
+    front_ = std::make_unique<Front>(config);
+    front_->Follow(server_->info.grpc_address);
+  }
+  ~GuardedForwardTest() override { front_->Stop(); }
+
+  std::shared_ptr<grpc::Channel> Open(const Showing& showing) {
+    const std::string own = server_->info.grpc_address;
+    server_->info.grpc_address = front_->address;
+    auto channel = server_.Open(showing);
+    server_->info.grpc_address = own;
+    return channel;
+  }
+  static std::string Name(const std::shared_ptr<grpc::Channel>& channel) {
+    v1::WhoAmIResponse response;
+    const StatusCode code = WhoAmI(channel, &response);
+    return code == StatusCode::OK ? response.identity() : "code " + std::to_string(code);
+  }
+
+  GuardedServer server_;
+  std::unique_ptr<Front> front_;
+};
+
+TEST_F(GuardedForwardTest, AClientIsWhoItIsByTokenAndByCertificate) {
+  EXPECT_EQ(Name(Open(server_.Token("reader"))), "reader");
+  EXPECT_EQ(Name(Open(server_.Certificate("admin"))), "admin");
+  EXPECT_EQ(Name(Open({})), "code 16");
+  EXPECT_EQ(Name(Open({.token = "of-nobody"})), "code 16");
+  server_->Use(Open(server_.Token("reader")));
+  v1::SetCrawlRateRequest request;
+  request.set_crawl_rate_per_second(1);
+  v1::SetCrawlRateResponse response;
+  grpc::ClientContext call;
+  EXPECT_EQ(server_->admin->SetCrawlRate(&call, request, &response).error_code(),
+            StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(GuardedForwardTest, NobodySaysItselfOnWhoseBehalfItComes) {
+  for (const bool forwarded : {false, true}) {
+    const Showing reader = server_.Token("reader");
+    auto channel = forwarded ? Open(reader) : server_.Open(reader);
+    for (const char* key : {"", "a key of nobody"}) {
+      grpc::ClientContext call;
+      if (*key != '\0') call.AddMetadata("freshet-inside-bin", key);
+      call.AddMetadata("freshet-authorization-bin", "Bearer admin-token");
+      call.AddMetadata("freshet-certificate", "1");
+      call.AddMetadata("freshet-name-bin", "admin.test");
+      v1::WhoAmIResponse response;
+      const grpc::Status status =
+          v1::AuthService::NewStub(channel)->WhoAmI(&call, {}, &response);
+      EXPECT_EQ(response.identity(), status.ok() ? "reader" : "");
+    }
+  }
+}
+
+TEST_F(GuardedForwardTest, TheAuditLogHasTheClient) {
+  server_->Use(Open(server_.Token("admin")));
+  v1::SetCrawlRateRequest request;
+  request.set_crawl_rate_per_second(1);
+  v1::SetCrawlRateResponse response;
+  grpc::ClientContext call;
+  ASSERT_TRUE(server_->admin->SetCrawlRate(&call, request, &response).ok());
+  std::ostringstream text;
+  text << std::ifstream(server_->config.data_dir + "/audit.jsonl").rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr(R"("who":"admin")"));
+  EXPECT_THAT(text.str(), HasSubstr(R"("from":"127.0.0.1")"));
+}
+
+TEST_F(GuardedForwardTest, ARunThatIsNoMoreIsNotTakenForSomebody) {
+  front_->Follow(server_->info.grpc_address, "the key of an earlier run");
+  EXPECT_TRUE(Eventually([&] {
+    return Name(Open(server_.Token("reader"))) ==
+           "code " + std::to_string(StatusCode::UNAVAILABLE);
+  }));
+}
+
+TEST_F(GuardedForwardTest, AServerThatIsNotOfTheAuthorityIsNotBelieved) {
+  const TestAuthority other;
+  ServerConfig config = server_->config;
+  ReplaceFile(server_.path("other.pem"), other.certificate());
+  config.cluster.tls_ca = server_.path("other.pem");
+  Front front(config);
+  front.Follow(server_->info.grpc_address);
+  front_->Stop();
+  const std::string own = std::exchange(server_->info.grpc_address, front.address);
+  server_->Use(server_.Open(server_.Token("reader")));
+  grpc::ClientContext call;
+  call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(2));
+  EXPECT_FALSE(GetRate(*server_, &call).ok());
+  server_->info.grpc_address = own;
+}
+
+TEST(Forwarder, NamesTheFileThatCannotBeRead) {
+  GuardedServer server({});
+  ServerConfig config = server->config;
+  config.cluster.tls_ca = server.path("missing.pem");
+  SystemClock clock;
+  StatusOr<std::unique_ptr<Door>> door = Door::Open(config, clock);
+  ASSERT_TRUE(door.ok()) << door.status();
+  ForwardCounters counters;
+  Forwarder forwarder(config, 10, **door, clock, counters,
+                      [] { return StatusOr<std::optional<ServingPeer>>(std::nullopt); });
+  const Status status = forwarder.Start().status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cluster.tls_ca"));
+}
+
+}  // namespace
+}  // namespace freshet

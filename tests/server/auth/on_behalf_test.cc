@@ -1,0 +1,66 @@
+// What a client has shown goes along with a call on its behalf, and is believed with the key of this
+// process alone.
+#include "server/auth/on_behalf.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/base/client_network.h"
+
+namespace freshet {
+namespace {
+
+using testing::ElementsAre;
+
+std::optional<Credentials> Read(
+    const std::vector<std::pair<std::string, std::string>>& metadata) {
+  OnBehalfReader reader;
+  for (const auto& [name, value] : metadata) {
+    EXPECT_TRUE(IsOnBehalf(name)) << name;
+    reader.Add(name, value);
+  }
+  reader.Add("x-request-id", "something else");
+  return reader.Take();
+}
+
+TEST(OnBehalf, AllThatAClientHasShownComesThrough) {
+  const ShownByClient client = {.authorizations = {"Bearer a-token"},
+                                .certificate = true,
+                                .names = {"a.test", "b.test"},
+                                .address = "2001:db8::1"};
+  const std::optional<Credentials> shown = Read(OnBehalfOf(client, OwnKey()));
+  ASSERT_TRUE(shown);
+  EXPECT_EQ(shown->token, DigestOf("a-token"));
+  EXPECT_FALSE(shown->malformed);
+  EXPECT_TRUE(shown->certificate);
+  EXPECT_THAT(shown->names, ElementsAre("a.test", "b.test"));
+  EXPECT_EQ(NetworkText(shown->network), "2001:db8::/64");
+
+  const std::optional<Credentials> nobody = Read(OnBehalfOf({}, OwnKey()));
+  ASSERT_TRUE(nobody);
+  EXPECT_FALSE(nobody->token || nobody->certificate || nobody->malformed);
+  EXPECT_TRUE(nobody->network.none());
+
+  const std::optional<Credentials> twice =
+      Read(OnBehalfOf({.authorizations = {"Bearer a", "Bearer b"}}, OwnKey()));
+  ASSERT_TRUE(twice);
+  EXPECT_TRUE(twice->malformed);
+}
+
+TEST(OnBehalf, WithoutTheKeyNothingIsBelieved) {
+  const ShownByClient client = {.authorizations = {"Bearer a-token"}, .certificate = true};
+  std::string wrong = OwnKey();
+  wrong.back() = static_cast<char>(wrong.back() ^ 1);
+  for (const std::string& key : {std::string(), wrong, OwnKey().substr(1), OwnKey() + "x"}) {
+    EXPECT_FALSE(Read(OnBehalfOf(client, key)));
+    OnBehalfReader reader;
+    for (const auto& [name, value] : OnBehalfOf(client, key)) reader.Add(name, value);
+    EXPECT_TRUE(reader.mistaken());
+  }
+  OnBehalfReader none;
+  none.Add("freshet-certificate", "1");
+  EXPECT_FALSE(none.mistaken());
+  EXPECT_FALSE(none.Take());
+}
+
+}  // namespace
+}  // namespace freshet
