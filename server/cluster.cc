@@ -44,8 +44,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
 }
 
 void Cluster::Serve(const std::string& address) {
-  tenure_->Announce(address.empty() ? ""
-                                    : AnnouncementOf({.address = address, .key = OwnKey()}));
+  tenure_->Announce(address.empty() ? "" : AnnouncementOf({.address = address, .key = OwnKey()}));
 }
 
 StatusOr<std::optional<ServingPeer>> Cluster::WhoServes() const {

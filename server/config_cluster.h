@@ -12,13 +12,14 @@ namespace freshet {
 
 // Value type, thread-compatible.
 struct ClusterConfig {
-  std::string name;      // empty: this server is alone, and its disk is the truth
-  std::string brokers;   // of Kafka: host:port, with commas between them
-  std::string node;      // what this server is called; empty: the name of the machine
+  std::string name;     // empty: this server is alone, and its disk is the truth
+  std::string brokers;  // of Kafka: host:port, with commas between them
+  std::string node;     // what this server is called; empty: the name of the machine
   // Where the other servers reach the gRPC port of this one, host:port; port 0: that of `listen`.
   // Empty: a server that stands by takes no calls.
   std::string address;
-  std::string tls_ca;  // PEM of who signs the servers' certificates; empty: whom the system believes
+  std::string
+      tls_ca;  // PEM of who signs the servers' certificates; empty: whom the system believes
   int replication = -1;  // of topics that are made; -1: as the brokers are configured
   // After so long without a word from the server that serves another one does.
   Duration silence = Duration::Seconds(6);

@@ -53,7 +53,7 @@ struct StartProgress {
 
 // A store, and shards that hold all that is in it and do not run yet. Thread-compatible.
 struct LoadedStore {
-  std::unique_ptr<Cluster> cluster;  // nullptr: the server is alone; used by the store
+  std::unique_ptr<Cluster> cluster;      // nullptr: the server is alone; used by the store
   std::unique_ptr<Forwarder> forwarder;  // nullptr: takes no calls until it serves; uses cluster
   std::unique_ptr<Store> store;
   GlobalRecords globals;

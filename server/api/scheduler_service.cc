@@ -17,6 +17,7 @@
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/ingest_service.h"
+#include "server/api/inside.h"
 #include "server/api/to_proto.h"
 #include "server/api/unary.h"
 #include "server/api/wire.h"
@@ -53,7 +54,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
               std::string request_id)
       : CallerStream(context, kPath, call),
         request_id_(std::move(request_id)),
-        address_(NetworkText(NetworkOfPeer(call.peer()))) {}
+        address_(NetworkText(CredentialsOf(call).network)) {}
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     if (!assignments.empty()) SendAssignments(assignments);
@@ -407,8 +408,12 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       OnStall(why);
       return grpc::Status::OK;
     }
-    address_ = NetworkText(NetworkOfPeer(call_->peer()));
-    name_ = request.worker().empty() ? PeerWithoutPort(call_->peer()) : request.worker();
+    // The client's, also where another server of the cluster has passed it on.
+    address_ = NetworkText(CredentialsOf(*call_).network);
+    const bool forwarded = InsideCredentials(*call_).has_value();
+    name_ = !request.worker().empty() ? request.worker()
+            : forwarded               ? address_
+                                      : PeerWithoutPort(call_->peer());
     const StatusOr<WorkerId> worker = context_.dispatcher.Join(
         {.name = name_,
          .address = address_,

@@ -76,11 +76,13 @@ std::vector<ConfigKey> ClusterKeys() {
           "What this server is called at Kafka. Empty is the name of the machine."),
       std::move(address).Says(
           "Where the other servers reach the gRPC port of this one, `host:port`. With it a server "
-          "that stands by takes calls as well and has the one that serves answer them, on behalf of "
+          "that stands by takes calls as well and has the one that serves answer them, on behalf "
+          "of "
           "its clients; it has to be set on all. Empty: it does not listen until it serves."),
       TextKey("cluster.tls_ca", in(&Cluster::tls_ca))
-          .Says("PEM file of who signs the certificates of the cluster's servers, which are clients "
-                "of each other then. Empty is whom the system believes."),
+          .Says(
+              "PEM file of who signs the certificates of the cluster's servers, which are clients "
+              "of each other then. Empty is whom the system believes."),
       CountKey("cluster.replication", in(&Cluster::replication), -1, 100)
           .Says("How many brokers have each row, of topics that this server makes. -1: as the "
                 "brokers are configured."),

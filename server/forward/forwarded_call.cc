@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/ip_address.h"
+#include "grpc/grpc.h"
 #include "grpc/grpc_security_constants.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "server/auth/on_behalf.h"
@@ -21,6 +22,16 @@ std::string_view TextOf(const grpc::string_ref& text) { return {text.data(), tex
 bool IsOfConnection(std::string_view name) {
   return name.starts_with("grpc-") || name.starts_with(':') || name == "user-agent" ||
          name == "content-type" || name == "accept-encoding" || name == "te" || name == "host";
+}
+
+// gRPC takes in what it does not send: it would end the process.
+bool CanBeSent(std::string_view name, std::string_view value) {
+  if (name.empty()) return false;
+  const auto slice = [](std::string_view text) {
+    return grpc_slice_from_static_buffer(text.data(), text.size());
+  };
+  return grpc_header_key_is_legal(slice(name)) != 0 &&
+         (name.ends_with("-bin") || grpc_header_nonbin_value_is_legal(slice(value)) != 0);
 }
 
 ShownByClient ShownIn(const grpc::CallbackServerContext& context) {
@@ -63,6 +74,7 @@ void ForwardedCall::AddMetadata(const std::string& key) {
   for (const auto& [name, value] : context_.client_metadata()) {
     const std::string_view field = TextOf(name);
     if (IsOfConnection(field) || IsOnBehalf(field) || field == kAuthorization) continue;
+    if (!CanBeSent(field, TextOf(value))) continue;
     upstream_context_.AddMetadata(std::string(field), std::string(TextOf(value)));
   }
   for (auto& [name, value] : OnBehalfOf(ShownIn(context_), key)) {
@@ -77,10 +89,12 @@ void ForwardedCall::Connect(std::shared_ptr<grpc::Channel> channel, const std::s
   upstream_context_.set_wait_for_ready(true);
   grpc::GenericStub(channel_).PrepareBidiStreamingCall(&upstream_context_, context_.method(), {},
                                                        &upstream_);
-  // Until the server has said its last.
-  upstream_.AddHold();
+  // One until the server has said its last, and one for as long as this takes: its client may be
+  // gone already.
+  upstream_.AddMultipleHolds(2);
   upstream_.StartCall();
   ReadFromClient();
+  upstream_.RemoveHold();
 }
 
 void ForwardedCall::Drop(std::string why) {
@@ -111,6 +125,9 @@ void ForwardedCall::OnReadDone(bool ok) {
     from_client_.Clear();
     calls_.Hold(to_server_bytes_);
     upstream_.StartWrite(&to_server_);
+  } else if (context_.IsCancelled()) {
+    // That it has broken off is not that it has said all.
+    upstream_context_.TryCancel();
   } else {
     upstream_.StartWritesDone();
   }
@@ -133,7 +150,7 @@ void ForwardedCall::OnCancel() {
 void ForwardedCall::OnServerBegan(bool ok) {
   if (!ok) return EndUpstream();
   for (const auto& [name, value] : upstream_context_.GetServerInitialMetadata()) {
-    if (IsOfConnection(TextOf(name))) continue;
+    if (IsOfConnection(TextOf(name)) || !CanBeSent(TextOf(name), TextOf(value))) continue;
     context_.AddInitialMetadata(std::string(TextOf(name)), std::string(TextOf(value)));
   }
   StartSendInitialMetadata();
@@ -176,6 +193,7 @@ void ForwardedCall::OnServerDone(const grpc::Status& status) {
   for (const auto& [name, value] : upstream_context_.GetServerTrailingMetadata()) {
     // When to come again is the server's to say.
     if (IsOfConnection(TextOf(name)) && TextOf(name) != "grpc-retry-pushback-ms") continue;
+    if (!CanBeSent(TextOf(name), TextOf(value))) continue;
     context_.AddTrailingMetadata(std::string(TextOf(name)), std::string(TextOf(value)));
   }
   Finish(status);

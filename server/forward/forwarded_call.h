@@ -1,5 +1,5 @@
-// One call that is not for this server: what its client says goes to the one that serves, message by
-// message, and back.
+// One call that is not for this server: what its client says goes to the one that serves, message
+// by message, and back.
 #ifndef FRESHET_SERVER_FORWARD_FORWARDED_CALL_H_
 #define FRESHET_SERVER_FORWARD_FORWARDED_CALL_H_
 
@@ -55,6 +55,8 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   void Refuse(const grpc::Status& status) { Finish(status); }
   // After Connect: ends it, with UNAVAILABLE and this reason to its client.
   void Drop(std::string why) FRESHET_EXCLUDES(mutex_);
+  // Does not wait for the client to take in what was said.
+  void Cut() { context_.TryCancel(); }
   // After MayRead has said no.
   void ReadOn();
   // Whose calls are counted together: the network that the client comes from.
@@ -87,8 +89,8 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
 
   void AddMetadata(const std::string& key);
   void ReadFromClient();
-  // While this returns true, until Unhold, calls of `upstream_` may be made: the server has not said
-  // its last.
+  // While this returns true, until Unhold, calls of `upstream_` may be made: the server has not
+  // said its last.
   [[nodiscard]] bool HoldUpstream() FRESHET_EXCLUDES(mutex_);
   // The server has said its last.
   void EndUpstream() FRESHET_EXCLUDES(mutex_);

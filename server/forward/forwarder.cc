@@ -15,7 +15,8 @@ constexpr Duration kLookEvery = Duration::Millis(500);
 // Each has as many calls as one connection may have streams.
 constexpr size_t kLines = 8;
 // Calls that are told so end at once; a client that does not listen holds nobody up.
-constexpr Duration kStopPatience = Duration::Seconds(2);
+constexpr Duration kStopPatience = Duration::Millis(300);
+constexpr Duration kListenPatience = Duration::Seconds(2);
 
 grpc::Status Unavailable(std::string why) {
   return {grpc::StatusCode::UNAVAILABLE, std::move(why)};
@@ -58,16 +59,25 @@ void Forwarder::Stop() {
       steps.refuse.push_back(call);
     }
     waiting_.clear();
-    for (const auto& [call, line] : calls_) steps.drop.push_back({call, kStopping});
+    DropAll(kStopping, &steps);
   }
   if (port_.server() == nullptr) return;
   TellHealth(false);
   Perform(steps);
+  AwaitEnd();
+  Steps rest;
   {
     const MutexLock lock(mutex_);
-    if (!calls_.empty()) over_.WaitFor(mutex_, kStopPatience.chrono());
+    for (const auto& [call, route] : calls_) rest.cut.push_back(call);
   }
+  Perform(rest);
+  AwaitEnd();
   port_.Stop();
+}
+
+void Forwarder::AwaitEnd() {
+  const MutexLock lock(mutex_);
+  if (!calls_.empty()) over_.WaitFor(mutex_, kStopPatience.chrono());
 }
 
 // --- Calls
@@ -131,8 +141,11 @@ void Forwarder::Forget(const CallPtr& call) {
 
 StatusOr<Forwarder::ToConnect> Forwarder::Assign(const CallPtr& call) {
   const auto most = static_cast<size_t>(config_.max_streams_per_connection);
-  auto it = std::find_if(lines_.begin(), lines_.end(),
-                         [most](const auto& line) { return line->calls < most; });
+  const std::shared_ptr<const TlsMaterial> tls = door_.tls();
+  const uint64_t certificate = tls == nullptr ? 0 : tls->version;
+  auto it = std::find_if(lines_.begin(), lines_.end(), [&](const auto& line) {
+    return line->calls < most && line->certificate == certificate;
+  });
   if (it == lines_.end()) {
     if (lines_.size() >= kLines) {
       return MakeStatus(absl::StatusCode::kResourceExhausted,
@@ -140,12 +153,17 @@ StatusOr<Forwarder::ToConnect> Forwarder::Assign(const CallPtr& call) {
                         "serves take: end some, or try again later",
                         calls_.size());
     }
-    ASSIGN_OR_RETURN(auto channel, ConnectTo(*peer_, config_, door_));
-    it = lines_.insert(lines_.end(), std::make_unique<Line>(Line{.channel = std::move(channel)}));
+    StatusOr<std::shared_ptr<grpc::Channel>> channel = ConnectTo(*peer_, config_, door_);
+    if (!channel.ok()) {
+      spdlog::error("no calls can be forwarded: {}", std::string(channel.status().message()));
+      return MakeStatus(absl::StatusCode::kUnavailable, "{}", kUnreached);
+    }
+    it = lines_.insert(lines_.end(), std::make_unique<Line>(Line{.channel = *std::move(channel),
+                                                                 .certificate = certificate}));
   }
   Line& line = **it;
   if (line.calls++ == 0) line.connected = clock_.Now();
-  calls_.emplace(call, &line);
+  calls_.emplace(call, Route{.line = &line});
   return ToConnect{.call = call, .channel = line.channel, .key = peer_->key};
 }
 
@@ -155,6 +173,7 @@ void Forwarder::Perform(const Steps& steps) {
     ++counters_.dropped;
     call->Drop(why);
   }
+  for (const CallPtr& call : steps.cut) call->Cut();
   for (const auto& [call, channel, key] : steps.connect) {
     ++counters_.forwarded;
     call->Connect(channel, key);
@@ -176,7 +195,10 @@ void Forwarder::Look() {
     const MutexLock lock(mutex_);
     // While Kafka is away nobody else can have begun to serve.
     if (found.ok() && *found != peer_) TakeOver(*std::move(found), &steps);
-    GiveUpOn(clock_.Now(), &steps);
+    const Instant now = clock_.Now();
+    GiveUpOnWaiting(now, &steps);
+    GiveUpOnLines(now, &steps);
+    GiveUpOnClients(now, &steps);
     serving = peer_.has_value();
   }
   TellHealth(serving);
@@ -188,9 +210,7 @@ void Forwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
   // What the former one has it may still bring to its end.
   if (!peer_) return spdlog::info("no server of the cluster serves: calls wait");
   if (peer_ != former_) {
-    for (auto& [call, line] : calls_) {
-      if (std::exchange(line, nullptr) != nullptr) steps->drop.push_back({call, kReplaced});
-    }
+    DropAll(kReplaced, steps);
     lines_.clear();
     former_ = peer_;
   }
@@ -206,7 +226,15 @@ void Forwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
   }
 }
 
-void Forwarder::GiveUpOn(Instant now, Steps* steps) {
+void Forwarder::DropAll(const char* why, Steps* steps) {
+  for (auto& [call, route] : calls_) {
+    if (route.line == nullptr) continue;
+    route = {.line = nullptr, .dropped = clock_.Now()};
+    steps->drop.push_back({call, why});
+  }
+}
+
+void Forwarder::GiveUpOnWaiting(Instant now, Steps* steps) {
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     if (now - it->second < patience_) {
       ++it;
@@ -216,6 +244,9 @@ void Forwarder::GiveUpOn(Instant now, Steps* steps) {
     Forget(it->first);
     it = waiting_.erase(it);
   }
+}
+
+void Forwarder::GiveUpOnLines(Instant now, Steps* steps) {
   std::set<const Line*> lost;
   for (const auto& line : lines_) {
     const bool idle = line->calls == 0;
@@ -223,12 +254,21 @@ void Forwarder::GiveUpOn(Instant now, Steps* steps) {
       line->connected = now;
     } else if (now - line->connected >= patience_) {
       lost.insert(line.get());
-      line->connected = now;
     }
   }
   if (lost.empty()) return;
-  for (const auto& [call, line] : calls_) {
-    if (lost.contains(line)) steps->drop.push_back({call, kUnreached});
+  for (auto& [call, route] : calls_) {
+    if (!lost.contains(route.line)) continue;
+    route = {.line = nullptr, .dropped = now};
+    steps->drop.push_back({call, kUnreached});
+  }
+  // The next one shows what the files have then.
+  std::erase_if(lines_, [&](const auto& line) { return lost.contains(line.get()); });
+}
+
+void Forwarder::GiveUpOnClients(Instant now, Steps* steps) {
+  for (const auto& [call, route] : calls_) {
+    if (route.line == nullptr && now - route.dropped >= kListenPatience) steps->cut.push_back(call);
   }
 }
 
@@ -279,7 +319,7 @@ void Forwarder::OnOver(const CallPtr& call) {
   const auto it = calls_.find(call);
   if (it == calls_.end()) return;
   Forget(call);
-  if (it->second != nullptr) --it->second->calls;
+  if (it->second.line != nullptr) --it->second.line->calls;
   calls_.erase(it);
   if (calls_.empty()) over_.NotifyAll();
 }

@@ -73,8 +73,13 @@ class Forwarder final : private ForwardedCalls {
   // A connection to the server that serves.
   struct Line {
     std::shared_ptr<grpc::Channel> channel;
+    uint64_t certificate = 0;  // version of the one that it shows
     size_t calls = 0;
     Instant connected;  // when it was last, or when the first call came that it is for
+  };
+  struct Route {
+    Line* line = nullptr;  // nullptr: the call was dropped
+    Instant dropped;
   };
   // What there is to be done to a call, without any lock.
   struct ToConnect {
@@ -90,6 +95,7 @@ class Forwarder final : private ForwardedCalls {
     std::vector<ToConnect> connect;
     std::vector<CallPtr> refuse;  // nobody serves
     std::vector<ToDrop> drop;
+    std::vector<CallPtr> cut;  // were dropped, and their clients do not listen
   };
 
   [[nodiscard]] grpc::ServerGenericBidiReactor* Take(grpc::GenericCallbackServerContext& context)
@@ -101,7 +107,12 @@ class Forwarder final : private ForwardedCalls {
   [[nodiscard]] StatusOr<ToConnect> Assign(const CallPtr& call) FRESHET_REQUIRES(mutex_);
   void Look() FRESHET_EXCLUDES(mutex_);
   void TakeOver(std::optional<ServingPeer> peer, Steps* steps) FRESHET_REQUIRES(mutex_);
-  void GiveUpOn(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
+  void DropAll(const char* why, Steps* steps) FRESHET_REQUIRES(mutex_);
+  // Ends what has waited for too long: for somebody to serve, to be reached, to be listened to.
+  void GiveUpOnWaiting(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
+  void GiveUpOnLines(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
+  void GiveUpOnClients(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
+  void AwaitEnd() FRESHET_EXCLUDES(mutex_);
   void Perform(const Steps& steps);
   void Refuse(const CallPtr& call, const grpc::Status& status);
   void TellHealth(bool serving);
@@ -126,7 +137,7 @@ class Forwarder final : private ForwardedCalls {
   std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);    // nullopt: nobody serves
   std::optional<ServingPeer> former_ FRESHET_GUARDED_BY(mutex_);  // to which the lines lead
   std::vector<std::unique_ptr<Line>> lines_ FRESHET_GUARDED_BY(mutex_);
-  std::map<CallPtr, Line*> calls_ FRESHET_GUARDED_BY(mutex_);      // nullptr: it was dropped
+  std::map<CallPtr, Route> calls_ FRESHET_GUARDED_BY(mutex_);
   std::map<CallPtr, Instant> waiting_ FRESHET_GUARDED_BY(mutex_);  // for somebody to serve; since
   std::map<std::string, size_t> by_client_ FRESHET_GUARDED_BY(mutex_);  // of all of these
   std::set<CallPtr> parked_ FRESHET_GUARDED_BY(mutex_);                 // MayRead said no

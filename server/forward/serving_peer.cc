@@ -61,9 +61,8 @@ std::optional<ServingPeer> ParseAnnouncement(std::string_view text) {
   if (hex.empty() || hex.size() % 2 != 0 || !std::all_of(hex.begin(), hex.end(), digit)) {
     return std::nullopt;
   }
-  return ServingPeer{
-      .address = std::string(text.substr(0, space)),
-      .key = absl::HexStringToBytes(absl::string_view(hex.data(), hex.size()))};
+  return ServingPeer{.address = std::string(text.substr(0, space)),
+                     .key = absl::HexStringToBytes(absl::string_view(hex.data(), hex.size()))};
 }
 
 StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,

@@ -57,10 +57,10 @@ void AuthoriseCall(void* authoriser, grpc_auth_context* context, const grpc_meta
 // lies beneath them asks before each handshake. Thread-safe.
 class DoorCredentials final : public grpc::ServerCredentials {
  public:
-  explicit DoorCredentials(Door& door) : door_(door) {
+  DoorCredentials(Door& door, Asks asks) : door_(door) {
     credentials_ = door.tls() == nullptr ? grpc_insecure_server_credentials_create() : MakeTls();
     // Without identities no call pays for being looked at.
-    if (!door.authoriser().enabled()) return;
+    if (asks == Asks::kNothing || !door.authoriser().enabled()) return;
     grpc_server_credentials_set_auth_metadata_processor(
         credentials_, {.process = &AuthoriseCall, .destroy = nullptr, .state = &door.authoriser()});
   }
@@ -110,8 +110,8 @@ class DoorCredentials final : public grpc::ServerCredentials {
 
 }  // namespace
 
-std::shared_ptr<grpc::ServerCredentials> MakeGrpcCredentials(Door& door) {
-  return std::make_shared<DoorCredentials>(door);
+std::shared_ptr<grpc::ServerCredentials> MakeGrpcCredentials(Door& door, Asks asks) {
+  return std::make_shared<DoorCredentials>(door, asks);
 }
 
 }  // namespace freshet

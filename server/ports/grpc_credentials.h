@@ -10,8 +10,11 @@
 
 namespace freshet {
 
+// Whether it is asked who calls: not by who has another server answer, and ask.
+enum class Asks { kWhoCalls, kNothing };
+
 // `door` outlives the server that uses them.
-[[nodiscard]] std::shared_ptr<grpc::ServerCredentials> MakeGrpcCredentials(Door& door);
+[[nodiscard]] std::shared_ptr<grpc::ServerCredentials> MakeGrpcCredentials(Door& door, Asks asks);
 
 }  // namespace freshet
 

@@ -66,11 +66,13 @@ StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services,
   const StatusOr<int> port = connections_.Listen(config_.listen);
   RETURN_IF_ERROR(WithKey("listen", port.status()));
   grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  // Who has the rest of the services describes them as well.
+  if (rest == nullptr) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   using Experimental = grpc::ServerBuilder::experimental_type;
   acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-      Experimental::ExternalConnectionType::FROM_FD, MakeGrpcCredentials(door_));
+      Experimental::ExternalConnectionType::FROM_FD,
+      MakeGrpcCredentials(door_, rest == nullptr ? Asks::kWhoCalls : Asks::kNothing));
   builder.SetMaxReceiveMessageSize(config_.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, config_.max_metadata_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);

@@ -28,8 +28,8 @@ class GrpcPort {
   GrpcPort& operator=(const GrpcPort&) = delete;
 
   // Answers calls of the services, which outlive this, and of the standard services for health and
-  // reflection; all others go to `rest`, if there is one, which outlives this. Returns the port.
-  // Unavailable says why it is not possible.
+  // reflection; with `rest`, which outlives this, all but those for health go there instead.
+  // Returns the port. Unavailable says why it is not possible. Who calls is for `rest` to find out.
   [[nodiscard]] StatusOr<int> Start(const std::vector<grpc::Service*>& services,
                                     grpc::CallbackGenericService* rest = nullptr);
   // Takes no more connections, gives calls that are open one second, and ends. Idempotent.

@@ -19,6 +19,9 @@ using kafka::Partitions;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kPollMs = 50;
+// How soon a member hears that the group is to be shared out anew, which waits for the last of
+// them; and how much of the silence is over already when a server is lost.
+constexpr const char* kHeartbeatMs = "200";
 // Between two questions whether the turn is still this server's.
 constexpr std::chrono::milliseconds kAskEvery{500};
 // Of the silence after which another may have it, the part within which this server is sure. The
@@ -69,9 +72,14 @@ class KafkaTenure::Impl {
   }
 
   void Run();
+  void TakeAnswer() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    answered_ = true;
+    answer_.NotifyAll();
+  }
   // librdkafka 2.0.2 aborts the process when a member ends that the group has taken in and not told
   // yet what it is assigned.
-  void AwaitFirstAnswer();
+  void AwaitFirstAnswer() FRESHET_EXCLUDES(mutex_);
   // A member of the group stores an offset: the group takes it of nobody else. With it goes what is
   // to be announced.
   void Ask() FRESHET_EXCLUDES(mutex_);
@@ -83,9 +91,11 @@ class KafkaTenure::Impl {
   const std::string topic_;
   const std::function<void()> on_lost_;
   std::atomic<bool> stopping_ = false;
-  std::atomic<bool> answered_ = false;  // the group has said once what is assigned to this server
   std::atomic<bool> assigned_ = false;
   mutable Mutex mutex_;
+  Condition answer_;
+  // The group has said once what is assigned to this server.
+  bool answered_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string announced_ FRESHET_GUARDED_BY(mutex_);
   std::atomic<int64_t> confirmed_ = 0;  // when the last question was asked that was answered by yes
   // Owner: the thread.
@@ -108,7 +118,7 @@ Status KafkaTenure::Impl::Join() {
                                      {{"group.id", topic_},
                                       {"client.id", options_.node},
                                       {"session.timeout.ms", silence},
-                                      {"heartbeat.interval.ms", "500"},
+                                      {"heartbeat.interval.ms", kHeartbeatMs},
                                       // Who has the turn keeps it when others come.
                                       {"partition.assignment.strategy", "cooperative-sticky"},
                                       {"enable.auto.commit", "false"},
@@ -128,12 +138,13 @@ Status KafkaTenure::Impl::Join() {
 
 void KafkaTenure::Impl::AwaitFirstAnswer() {
   const auto until = Steady::now() + options_.silence;
+  const MutexLock lock(mutex_);
   while (thread_.joinable() && !answered_ && Steady::now() < until) {
     char* const member = rd_kafka_memberid(client_.get());
     const bool taken_in = member != nullptr && *member != '\0';
     if (member != nullptr) rd_kafka_mem_free(client_.get(), member);
     if (!taken_in) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+    answer_.WaitFor(mutex_, std::chrono::milliseconds(kPollMs));
   }
 }
 
@@ -190,7 +201,7 @@ void KafkaTenure::Impl::OnConfirmed(rd_kafka_t* /*client*/, rd_kafka_resp_err_t 
 void KafkaTenure::Impl::OnRebalance(rd_kafka_t* client, rd_kafka_resp_err_t error,
                                     rd_kafka_topic_partition_list_t* partitions, void* opaque) {
   Impl& self = Of(opaque);
-  self.answered_ = true;
+  self.TakeAnswer();
   if (error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
     const Error assigned(rd_kafka_incremental_assign(client, partitions));
     // What there is to be read there is nobody's business yet.

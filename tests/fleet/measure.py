@@ -1,8 +1,8 @@
 """Measures what a cluster costs and how fast the next server takes over: one line of JSON for each row.
 
 usage: measure.py --bin DIR --jars DIR [--pages N] [--seconds S] [--brokers N] [--rounds N]
-Throughput and processor time of a server without Kafka and of one with it, in turns, by `freshet-bench serve`; then the
-time from kill -9 to the first assignment: with a standby, of a server that starts again with its disk, and without it.
+Throughput and processor time of a server without Kafka and of one with it, in turns, by `freshet-bench serve`, and of the
+latter by way of a server that stands by, with that one's processor time in the rounds that are even; then the time from kill -9 to the first assignment: with a standby, of a server that starts again with its disk, and without it.
 """
 
 from __future__ import annotations
@@ -45,13 +45,16 @@ def main() -> int:
             program = arguments.bin / "freshetd"
 
             def member(name: str) -> Node:
-                return Node(directory, program, name, cluster_settings(brokers.addresses, name, SILENCE) + SETTINGS)
+                settings = cluster_settings(brokers.addresses, name, SILENCE, forward=True)
+                return Node(directory, program, name, settings + SETTINGS)
 
             nodes = [Node(directory, program, "alone", SETTINGS), member("first")]
             try:
                 measure_throughput(arguments, nodes[0], nodes[1])
                 nodes[0].end()
                 nodes.append(member("second"))
+                await_standing_by(nodes[2])
+                measure_forwarding(arguments, nodes[1], nodes[2])
                 measure_failover(nodes[1], nodes[2])
             finally:
                 for node in nodes:
@@ -64,16 +67,32 @@ def measure_throughput(arguments: argparse.Namespace, alone: Node, member: Node)
         await_serving([node], PATIENCE)
     for turn in range(arguments.rounds):
         for node, brokers in ((alone, 0), (member, arguments.brokers)):
-            command = [str(arguments.bin / "freshet-bench"), "serve", "--target", node.address, "--target-http", node.http]
-            command += ["--server-pid", str(node.pid), "--pages", str(arguments.pages), "--seconds", str(arguments.seconds)]
-            command += ["--workers", "1,16", "--batch", "1000", "--credit", "10000", "--mode", "upsert,signals,results,crawl"]
-            rows = subprocess.run([*command, *(["--loaded"] if turn else [])], stdout=subprocess.PIPE, text=True, check=True)
-            for row in rows.stdout.splitlines():
-                print(json.dumps({"brokers": brokers, "round": turn + 1, **json.loads(row)}), flush=True)
+            modes = "upsert,signals,results,crawl"
+            rows = bench(arguments, node.address, node, ["--mode", modes, *(["--loaded"] if turn else [])])
+            for row in rows:
+                print(json.dumps({"brokers": brokers, "round": turn + 1, **row}), flush=True)
+
+
+def measure_forwarding(arguments: argparse.Namespace, first: Node, second: Node) -> None:
+    """Calls to the second, which stands by, that the first one answers."""
+    for turn in range(arguments.rounds):
+        counted = second if turn % 2 else first
+        for row in bench(arguments, second.address, first, ["--mode", "signals,results,crawl", "--loaded"], counted):
+            print(json.dumps({"by_way_of": "a standby", "seconds_of": counted.name, "round": turn + 1, **row}), flush=True)
+
+
+def bench(
+    arguments: argparse.Namespace, address: str, server: Node, more: list[str], counted: Node | None = None
+) -> list[dict[str, Any]]:
+    """Rows of `freshet-bench serve`; `counted`: whose processor time they have, if not the server's."""
+    command = [str(arguments.bin / "freshet-bench"), "serve", "--target", address, "--target-http", server.http]
+    command += ["--server-pid", str((counted or server).pid), "--pages", str(arguments.pages)]
+    command += ["--seconds", str(arguments.seconds), "--workers", "1,16", "--batch", "1000", "--credit", "10000", *more]
+    rows = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(row) for row in rows.stdout.splitlines()]
 
 
 def measure_failover(first: Node, second: Node) -> None:
-    await_standing_by(second)
     pages = status(first)["pages"]
     stub = admin_pb2_grpc.AdminServiceStub(grpc.insecure_channel(first.address))
     stub.SetCrawlRate(admin_pb2.SetCrawlRateRequest(crawl_rate_per_second=RATE), timeout=60)

@@ -21,6 +21,7 @@ class ClusterTest : public testing::Test {
       config->cluster = {.name = kafka_.options().cluster,
                          .brokers = kafka_.options().brokers,
                          .address = "127.0.0.1:0",
+                         .silence = Duration::Seconds(4),
                          .properties = kafka_.options().properties};
       config->shards = static_cast<int>(kafka_.options().partitions);
       config->frontier_enabled = false;
@@ -89,9 +90,8 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   first->Use(OwnChannel(standby.forwarding_address()));
   EXPECT_EQ(first->Statistics().pages().pages(), 300U);
   EXPECT_TRUE(first->Get(*leased.begin()).page().has_lease());
-  EXPECT_THAT(
-      Probe(standby.http_address(), "/metrics"),
-      HasSubstr(R"(freshet_cluster_calls_total{cluster="mock",outcome="forwarded"} 2)"));
+  EXPECT_THAT(Probe(standby.http_address(), "/metrics"),
+              HasSubstr(R"(freshet_cluster_calls_total{cluster="mock",outcome="forwarded"} 2)"));
 
   EXPECT_TRUE(first->Stop().ok());
   const StatusOr<ServingInfo> info = started.get();

@@ -1,12 +1,15 @@
 // What takes calls for another server has that one answer them, as if it had been asked itself: all
 // kinds of calls, on behalf of the client that came, and of no other.
-#include "server/forward/forwarder.h"
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <fstream>
 #include <sstream>
 
 #include "server/auth/on_behalf.h"
+#include "server/forward/forwarder.h"
 #include "tests/grpc/guarded_server.h"
 
 namespace freshet {
@@ -19,10 +22,46 @@ using testing::IsEmpty;
 TEST(ServingPeerTest, IsOneTextAndBack) {
   const ServingPeer peer = {.address = "[2001:db8::1]:7071", .key = std::string("\0\xff z", 4)};
   EXPECT_EQ(ParseAnnouncement(AnnouncementOf(peer)), peer);
-  for (const char* text : {"", "freshet1", "freshet1 ", "freshet1 a:1", "freshet1 a:1 ",
-                           "freshet1 a:1 0", "freshet1 a:1 0x", "freshet1  00", "freshet2 a:1 00"}) {
+  for (const char* text :
+       {"", "freshet1", "freshet1 ", "freshet1 a:1", "freshet1 a:1 ", "freshet1 a:1 0",
+        "freshet1 a:1 0x", "freshet1  00", "freshet2 a:1 00"}) {
     EXPECT_FALSE(ParseAnnouncement(text)) << text;
   }
+}
+
+// Opens a call with one more header by the bytes of HTTP/2, and waits for an answer or a second.
+void RawHeaders(const std::string& address, const std::string& path, const std::string& name,
+                const std::string& value) {
+  const auto frame = [](char type, char flags, char stream, const std::string& payload) {
+    const auto size = static_cast<uint32_t>(payload.size());
+    std::string out = {static_cast<char>(size >> 16), static_cast<char>(size >> 8),
+                       static_cast<char>(size)};
+    return out + type + flags + std::string(3, '\0') + stream + payload;
+  };
+  const auto literal = [](const std::string& key, const std::string& text) {
+    return std::string(1, '\0') + static_cast<char>(key.size()) + key +
+           static_cast<char>(text.size()) + text;
+  };
+  const std::string headers = literal(":method", "POST") + literal(":scheme", "http") +
+                              literal(":path", path) + literal(":authority", "x") +
+                              literal("content-type", "application/grpc") +
+                              literal("te", "trailers") + literal(name, value);
+  const std::string bytes = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, "") +
+                            frame(1, 4, 1, headers) + frame(0, 1, 1, std::string(5, '\0'));
+  const int plug = socket(AF_INET, SOCK_STREAM, 0);
+  const timeval patience = {.tv_sec = 1, .tv_usec = 0};
+  setsockopt(plug, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(plug, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+  ASSERT_EQ(send(plug, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+  std::array<char, 4096> answer{};
+  // The settings of the other side, then what becomes of the call.
+  for (int i = 0; i < 3 && recv(plug, answer.data(), answer.size(), 0) > 0; ++i) continue;
+  close(plug);
 }
 
 // Forwards to whatever server is set. Thread-safe.
@@ -34,10 +73,13 @@ class Front {
     StatusOr<std::unique_ptr<Door>> door = Door::Open(config_, clock_);
     EXPECT_TRUE(door.ok()) << door.status();
     door_ = *std::move(door);
-    forwarder_ = std::make_unique<Forwarder>(config_, 100, *door_, clock_, counters, [this] {
-      const MutexLock lock(mutex_);
-      return StatusOr<std::optional<ServingPeer>>(peer_);
-    }, kPatience);
+    forwarder_ = std::make_unique<Forwarder>(
+        config_, 100, *door_, clock_, counters,
+        [this] {
+          const MutexLock lock(mutex_);
+          return StatusOr<std::optional<ServingPeer>>(peer_);
+        },
+        kPatience);
     const StatusOr<int> port = forwarder_->Start();
     EXPECT_TRUE(port.ok()) << port.status();
     address = config_.listen.substr(0, config_.listen.rfind(':') + 1) + std::to_string(*port);
@@ -239,6 +281,41 @@ TEST_F(ForwardTest, AServerThatIsNotReachedIsWaitedForAndThenGivenUp) {
   EXPECT_THAT(status.error_message(), HasSubstr("cannot be reached"));
 }
 
+TEST_F(ForwardTest, AClientThatDoesNotListenIsCutOffOnceAnotherServes) {
+  server.UpsertMany(20'000);
+  // gRPC takes in much more than it is asked for, unless it is told not to.
+  grpc::ChannelArguments narrow;
+  narrow.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  narrow.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1 << 14);
+  server.Use(OwnChannel(front->address, narrow));
+  grpc::ClientContext context;
+  const auto deaf = server.pages->ExportPages(&context, {});
+  // Until what it does not read has filled the window.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(front->counters.open, 1U);
+  TestServer other;
+  front->Follow(other.info.grpc_address);
+  EXPECT_TRUE(Eventually([&] { return front->counters.open == 0; }));
+  v1::ExportPagesResponse part;
+  while (deaf->Read(&part)) continue;
+  EXPECT_FALSE(deaf->Finish().ok());
+}
+
+// No client of gRPC's sends such metadata, and gRPC takes it in, but would not send it on.
+TEST_F(ForwardTest, MetadataThatCannotBeSentOnIsLeftOut) {
+  const std::vector<std::pair<std::string, std::string>> odd = {
+      {"x-foo", "\xff\x01"}, {"x-a", std::string("a\0b", 3)},
+      {"x-b", "a\nb"},       {"x!foo", "a"},
+      {"X-Foo", "a"},        {"", "a"},
+      {":x", "a"},           {"x-c", ""}};
+  for (const auto& [name, value] : odd) {
+    RawHeaders(front->address, "/freshet.v1.AdminService/GetCrawlRate", name, value);
+    EXPECT_TRUE(GetRate(server).ok()) << name;
+  }
+  // Each beside those that are plain.
+  EXPECT_GT(front->counters.forwarded, odd.size());
+}
+
 TEST_F(ForwardTest, WhatWasForwardedOnceIsNotForwardedAgain) {
   // It would go round for ever: both believe that the other one serves.
   Front second(server.config);
@@ -333,8 +410,7 @@ TEST_F(GuardedForwardTest, NobodySaysItselfOnWhoseBehalfItComes) {
       call.AddMetadata("freshet-certificate", "1");
       call.AddMetadata("freshet-name-bin", "admin.test");
       v1::WhoAmIResponse response;
-      const grpc::Status status =
-          v1::AuthService::NewStub(channel)->WhoAmI(&call, {}, &response);
+      const grpc::Status status = v1::AuthService::NewStub(channel)->WhoAmI(&call, {}, &response);
       EXPECT_EQ(response.identity(), status.ok() ? "reader" : "");
     }
   }
@@ -349,15 +425,14 @@ TEST_F(GuardedForwardTest, TheAuditLogHasTheClient) {
   ASSERT_TRUE(server_->admin->SetCrawlRate(&call, request, &response).ok());
   std::ostringstream text;
   text << std::ifstream(server_->config.data_dir + "/audit.jsonl").rdbuf();
-  EXPECT_THAT(text.str(), HasSubstr(R"("who":"admin")"));
+  EXPECT_THAT(text.str(), HasSubstr(R"("who":"identity admin")"));
   EXPECT_THAT(text.str(), HasSubstr(R"("from":"127.0.0.1")"));
 }
 
 TEST_F(GuardedForwardTest, ARunThatIsNoMoreIsNotTakenForSomebody) {
   front_->Follow(server_->info.grpc_address, "the key of an earlier run");
   EXPECT_TRUE(Eventually([&] {
-    return Name(Open(server_.Token("reader"))) ==
-           "code " + std::to_string(StatusCode::UNAVAILABLE);
+    return Name(Open(server_.Token("reader"))) == "code " + std::to_string(StatusCode::UNAVAILABLE);
   }));
 }
 

@@ -42,7 +42,7 @@ forbid '#include "server/([^/]*"|(ports|api|ops)/)|#include [<"](grpc|google/pro
   'the engine knows neither RPC nor what is above it'
 forbid '#include "(server/((engine|api|ops)/|'"$top"')|freshet/v1|storage/)' server/ports -- \
   'what listens knows what a connection is, and the configuration'
-forbid '#include "server/(ops/|'"$top"')' server/api -- 'calls know no operators'
+forbid '#include "server/(ops/|'"$top"')' server/api server/forward -- 'calls know no operators'
 forbid '#include "server/'"$top" server/ops -- 'the server as a whole is on top'
 # The headers of status and units are vocabularies without code to link.
 forbid '#include "(storage/|server/|core/[^b]|core/base/([^su]|se|ur))' \

@@ -1,5 +1,5 @@
-// What a client has shown goes along with a call on its behalf, and is believed with the key of this
-// process alone.
+// What a client has shown goes along with a call on its behalf, and is believed with the key of
+// this process alone.
 #include "server/auth/on_behalf.h"
 
 #include "gmock/gmock.h"
@@ -11,8 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-std::optional<Credentials> Read(
-    const std::vector<std::pair<std::string, std::string>>& metadata) {
+std::optional<Credentials> Read(const std::vector<std::pair<std::string, std::string>>& metadata) {
   OnBehalfReader reader;
   for (const auto& [name, value] : metadata) {
     EXPECT_TRUE(IsOnBehalf(name)) << name;

@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 
 TenureOptions TenureOf(const MockKafka& kafka, const std::string& name) {
-  return {.kafka = kafka.options(), .node = name, .silence = std::chrono::seconds(6)};
+  return {.kafka = kafka.options(), .node = name, .silence = std::chrono::seconds(4)};
 }
 
 std::unique_ptr<KafkaTenure> Join(const TenureOptions& options,
