@@ -18,9 +18,7 @@ constexpr size_t kLines = 8;
 constexpr Duration kStopPatience = Duration::Millis(300);
 constexpr Duration kListenPatience = Duration::Seconds(2);
 
-grpc::Status Unavailable(std::string why) {
-  return {grpc::StatusCode::UNAVAILABLE, std::move(why)};
-}
+grpc::Status Unavailable(const char* why) { return {grpc::StatusCode::UNAVAILABLE, why}; }
 
 constexpr const char* kNobody = "no server of the cluster serves at the moment: try again";
 constexpr const char* kUnreached = "the server that serves cannot be reached: try again";
