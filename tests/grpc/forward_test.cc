@@ -245,6 +245,45 @@ TEST_F(ForwardTest, CallsWaitForSomebodyToServe) {
   later.join();
 }
 
+// Their ends meet the moment at which they are sent on.
+TEST_F(ForwardTest, CallsMayGiveUpWhileSomebodyBeginsToServe) {
+  struct Call {
+    grpc::ClientContext context;
+    v1::GetCrawlRateResponse response;
+    grpc::Status status;
+    std::unique_ptr<grpc::ClientAsyncResponseReader<v1::GetCrawlRateResponse>> reader;
+  };
+  constexpr size_t kCalls = 300;
+  for (int round = 0; round < 4; ++round) {
+    front->FollowNobody();
+    std::this_thread::sleep_for(std::chrono::milliseconds(600));
+    grpc::CompletionQueue queue;
+    std::vector<std::unique_ptr<Call>> calls;
+    const auto start = std::chrono::system_clock::now();
+    for (size_t i = 0; i < kCalls; ++i) {
+      calls.push_back(std::make_unique<Call>());
+      Call& call = *calls.back();
+      // All over the time between two looks at who serves.
+      call.context.set_deadline(start + std::chrono::milliseconds(1 + i * 700 / kCalls));
+      call.reader = server.admin->AsyncGetCrawlRate(&call.context, {}, &queue);
+      call.reader->Finish(&call.response, &call.status, &call);
+    }
+    front->Follow(server.info.grpc_address);
+    for (size_t i = 0; i < kCalls; ++i) {
+      void* tag = nullptr;
+      bool ok = false;
+      ASSERT_TRUE(queue.Next(&tag, &ok));
+    }
+    for (const auto& call : calls) {
+      EXPECT_TRUE(call->status.ok() || call->status.error_code() == StatusCode::DEADLINE_EXCEEDED)
+          << call->status.error_message();
+    }
+    queue.Shutdown();
+  }
+  EXPECT_TRUE(Eventually([&] { return front->counters.open == 0; }));
+  EXPECT_TRUE(GetRate(server).ok());
+}
+
 TEST_F(ForwardTest, OpenStreamsOutliveThatNobodyServesButNotThatAnotherDoes) {
   Worker worker(server);
   front->FollowNobody();
