@@ -141,6 +141,9 @@ StatusOr<Forwarder::ToConnect> Forwarder::Assign(const CallPtr& call) {
   const auto most = static_cast<size_t>(config_.max_streams_per_connection);
   const std::shared_ptr<const TlsMaterial> tls = door_.tls();
   const uint64_t certificate = tls == nullptr ? 0 : tls->version;
+  std::erase_if(lines_, [certificate](const auto& line) {
+    return line->calls == 0 && line->certificate != certificate;
+  });
   auto it = std::find_if(lines_.begin(), lines_.end(), [&](const auto& line) {
     return line->calls < most && line->certificate == certificate;
   });

@@ -92,6 +92,8 @@ class Front {
     const MutexLock lock(mutex_);
     peer_.reset();
   }
+  // Looks at the files of its certificate.
+  void Reload() { door_->Reload(); }
   void Stop() { forwarder_->Stop(); }
 
   std::string address;
@@ -466,6 +468,14 @@ TEST_F(GuardedForwardTest, TheAuditLogHasTheClient) {
   text << std::ifstream(server_->config.data_dir + "/audit.jsonl").rdbuf();
   EXPECT_THAT(text.str(), HasSubstr(R"("who":"identity admin")"));
   EXPECT_THAT(text.str(), HasSubstr(R"("from":"127.0.0.1")"));
+}
+
+TEST_F(GuardedForwardTest, CertificatesMayBeRenewedAnyNumberOfTimes) {
+  for (int i = 0; i < 10; ++i) {
+    server_.WriteServerPair(server_.authority.Issue({.names = "IP:127.0.0.1"}));
+    front_->Reload();
+    ASSERT_EQ(Name(Open(server_.Token("reader"))), "reader") << i;
+  }
 }
 
 TEST_F(GuardedForwardTest, ARunThatIsNoMoreIsNotTakenForSomebody) {
