@@ -21,7 +21,6 @@ class ClusterTest : public testing::Test {
       config->cluster = {.name = kafka_.options().cluster,
                          .brokers = kafka_.options().brokers,
                          .address = "127.0.0.1:0",
-                         .silence = Duration::Seconds(4),
                          .properties = kafka_.options().properties};
       config->shards = static_cast<int>(kafka_.options().partitions);
       config->frontier_enabled = false;
