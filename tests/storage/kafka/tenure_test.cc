@@ -62,9 +62,9 @@ TEST(KafkaTenureTest, WhoHearsNothingFromTheGroupIsNotSureAndIsAgainWhenItDoes) 
 TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   const MockKafka kafka;
   auto first = Join(TenureOf(kafka, "first"));
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
   const auto second = Join(TenureOf(kafka, "second"));
   second->Announce("of the second");
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
   const auto told = [&](const std::string& text) {
     return Within(std::chrono::seconds(100), [&] {
       const StatusOr<std::string> announced = second->Announced(std::chrono::seconds(1));
