@@ -30,15 +30,6 @@ using KeyPtr = std::unique_ptr<EVP_PKEY, Free>;
 // What distinguishes sessions of this server from others that OpenSSL may keep.
 constexpr unsigned char kSessions[] = "freshet";
 
-StatusOr<std::string> ReadPem(std::string_view setting, const std::string& path) {
-  StatusOr<std::string> text = ReadSettingsFile(path, kMaxPemBytes);
-  RETURN_IF_ERROR(WithKey(setting, text.status()));
-  if (text->size() > kMaxPemBytes) {
-    return InvalidArgument("{}: {} is over the limit of {} bytes", setting, path, kMaxPemBytes);
-  }
-  return text;
-}
-
 BioPtr Memory(const std::string& text) {
   BioPtr bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
   CHECK(bio != nullptr, "no memory for a file");
@@ -151,6 +142,15 @@ std::optional<std::vector<std::string>> PeerNames(SSL* connection) {
   }
   GENERAL_NAMES_free(all);
   return names;
+}
+
+StatusOr<std::string> ReadPem(std::string_view setting, const std::string& path) {
+  StatusOr<std::string> text = ReadSettingsFile(path, kMaxPemBytes);
+  RETURN_IF_ERROR(WithKey(setting, text.status()));
+  if (text->size() > kMaxPemBytes) {
+    return InvalidArgument("{}: {} is over the limit of {} bytes", setting, path, kMaxPemBytes);
+  }
+  return text;
 }
 
 StatusOr<TlsMaterial> LoadTls(const TlsPaths& paths) {

@@ -49,6 +49,10 @@ struct TlsPaths {
 // PEM, a key that is not the certificate's. A certificate whose time is over is no fault.
 [[nodiscard]] StatusOr<TlsMaterial> LoadTls(const TlsPaths& paths);
 
+// The text of a file of PEM, which is not looked into. InvalidArgument or NotFound names the
+// setting: it cannot be read, or is larger than such files are.
+[[nodiscard]] StatusOr<std::string> ReadPem(std::string_view setting, const std::string& path);
+
 // The subject alternative names (DNS names, URIs, mail and IP addresses) of the certificate that
 // the other side of a connection has shown and that was checked; nothing: it has shown none.
 [[nodiscard]] std::optional<std::vector<std::string>> PeerNames(SSL* connection);

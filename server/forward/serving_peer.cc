@@ -1,8 +1,6 @@
 #include "server/forward/serving_peer.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
@@ -10,7 +8,7 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
-#include "server/base/host_port.h"
+#include "server/auth/tls_files.h"
 
 namespace freshet {
 namespace {
@@ -25,11 +23,10 @@ constexpr int kPongMs = 3000;
 
 StatusOr<std::string> ReadRoots(const std::string& path) {
   if (path.empty()) return std::string();
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file || text.empty()) {
-    return InvalidArgument("cluster.tls_ca: {} is no file that can be read", path);
-  }
+  StatusOr<std::string> text = ReadPem("cluster.tls_ca", path);
+  if (!text.ok()) return InvalidArgument("{}", std::string(text.status().message()));
+  // gRPC would believe whom the system does.
+  if (text->empty()) return InvalidArgument("cluster.tls_ca: {} is empty", path);
   return text;
 }
 
