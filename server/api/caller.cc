@@ -17,13 +17,17 @@ Credentials CredentialsOf(const grpc::CallbackServerContext& call) {
   for (auto it = begin; it != end; ++it) {
     credentials.AddAuthorization({it->second.data(), it->second.size()});
   }
-  const auto peer = call.auth_context();
-  credentials.certificate = !peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
-  for (const grpc::string_ref& name : peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
-    credentials.names.emplace_back(name.data(), name.size());
-  }
+  credentials.certificate = AddCertificate(call, &credentials.names);
   credentials.network = NetworkOfPeer(call.peer());
   return credentials;
+}
+
+bool AddCertificate(const grpc::CallbackServerContext& call, std::vector<std::string>* names) {
+  const auto peer = call.auth_context();
+  for (const grpc::string_ref& name : peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
+    names->emplace_back(name.data(), name.size());
+  }
+  return !peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
 }
 
 CallAuth::CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,

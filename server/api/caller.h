@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/status.h"
 #include "grpcpp/server_context.h"
@@ -17,6 +18,10 @@ namespace freshet {
 // What the client of a call has shown of itself.
 [[nodiscard]] Credentials CredentialsOf(const grpc::CallbackServerContext& call);
 
+// Whether the client has shown a certificate, which gRPC has checked; adds the names in it.
+[[nodiscard]] bool AddCertificate(const grpc::CallbackServerContext& call,
+                                  std::vector<std::string>* names);
+
 // Who has opened a call of one method, for as long as it is open: identities may change meanwhile.
 class CallAuth {
  public:
@@ -24,6 +29,8 @@ class CallAuth {
   CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
            const grpc::CallbackServerContext& call);
 
+  // That the client comes from. Thread-safe.
+  [[nodiscard]] const IpAddress& network() const { return credentials_.network; }
   // Whose calls are counted together (Authoriser::ClientOf). Thread-safe.
   [[nodiscard]] const std::string& client() const { return client_; }
   // Whether the caller may go on. Thread-safe.

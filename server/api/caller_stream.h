@@ -32,6 +32,8 @@ class CallerStream : public MessageStream {
   Duration Owes() const final { return auth_.Owes(); }
 
  protected:
+  // That the client comes from. Thread-safe.
+  [[nodiscard]] const IpAddress& network() const { return auth_.network(); }
   // The caller as identities are now. Thread-safe.
   [[nodiscard]] StatusOr<Caller> LookAtCaller() const { return auth_.Look(); }
   // The caller as identities are now, until the next call. Called in OnMessage.

@@ -54,7 +54,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
               std::string request_id)
       : CallerStream(context, kPath, call),
         request_id_(std::move(request_id)),
-        address_(NetworkText(CredentialsOf(call).network)) {}
+        address_(NetworkText(network())) {}
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
     if (!assignments.empty()) SendAssignments(assignments);
@@ -409,8 +409,8 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
       return grpc::Status::OK;
     }
     // The client's, also where another server of the cluster has passed it on.
-    address_ = NetworkText(CredentialsOf(*call_).network);
-    const bool forwarded = InsideCredentials(*call_).has_value();
+    const std::optional<Credentials> forwarded = InsideCredentials(*call_);
+    address_ = NetworkText(forwarded ? forwarded->network : NetworkOfPeer(call_->peer()));
     name_ = !request.worker().empty() ? request.worker()
             : forwarded               ? address_
                                       : PeerWithoutPort(call_->peer());

@@ -6,8 +6,8 @@
 
 #include "core/base/ip_address.h"
 #include "grpc/grpc.h"
-#include "grpc/grpc_security_constants.h"
 #include "grpcpp/generic/generic_stub.h"
+#include "server/api/caller.h"
 #include "server/auth/on_behalf.h"
 #include "server/base/client_network.h"
 
@@ -34,16 +34,21 @@ bool CanBeSent(std::string_view name, std::string_view value) {
          (name.ends_with("-bin") || grpc_header_nonbin_value_is_legal(slice(value)) != 0);
 }
 
+// Adds what one side has sent to what the other one is sent, as far as its name `goes_on`.
+template <typename Metadata, typename GoesOn, typename Add>
+void PassOn(const Metadata& metadata, const GoesOn& goes_on, const Add& add) {
+  for (const auto& [name, value] : metadata) {
+    if (!goes_on(TextOf(name)) || !CanBeSent(TextOf(name), TextOf(value))) continue;
+    add(std::string(TextOf(name)), std::string(TextOf(value)));
+  }
+}
+
 ShownByClient ShownIn(const grpc::CallbackServerContext& context) {
   ShownByClient client;
   const auto [begin, end] = context.client_metadata().equal_range(
       grpc::string_ref(kAuthorization.data(), kAuthorization.size()));
   for (auto it = begin; it != end; ++it) client.authorizations.emplace_back(TextOf(it->second));
-  const auto peer = context.auth_context();
-  client.certificate = !peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
-  for (const grpc::string_ref& name : peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {
-    client.names.emplace_back(TextOf(name));
-  }
+  client.certificate = AddCertificate(context, &client.names);
   client.address = IpAddressText(NetworkOfPeer(context.peer()));
   return client;
 }
@@ -71,13 +76,15 @@ bool ForwardedCall::on_behalf() const {
 }
 
 void ForwardedCall::AddMetadata(const std::string& key) {
-  for (const auto& [name, value] : context_.client_metadata()) {
-    const std::string_view field = TextOf(name);
-    if (IsOfConnection(field) || IsOnBehalf(field) || field == kAuthorization) continue;
-    if (!CanBeSent(field, TextOf(value))) continue;
-    upstream_context_.AddMetadata(std::string(field), std::string(TextOf(value)));
-  }
-  for (auto& [name, value] : OnBehalfOf(ShownIn(context_), key)) {
+  PassOn(
+      context_.client_metadata(),
+      [](std::string_view name) {
+        return !IsOfConnection(name) && !IsOnBehalf(name) && name != kAuthorization;
+      },
+      [this](const std::string& name, const std::string& value) {
+        upstream_context_.AddMetadata(name, value);
+      });
+  for (const auto& [name, value] : OnBehalfOf(ShownIn(context_), key)) {
     upstream_context_.AddMetadata(name, value);
   }
 }
@@ -97,10 +104,10 @@ void ForwardedCall::Connect(std::shared_ptr<grpc::Channel> channel, const std::s
   upstream_.RemoveHold();
 }
 
-void ForwardedCall::Drop(std::string why) {
+void ForwardedCall::Drop(const char* why) {
   {
     const MutexLock lock(mutex_);
-    if (!dropped_) dropped_ = std::move(why);
+    if (dropped_ == nullptr) dropped_ = why;
   }
   upstream_context_.TryCancel();
 }
@@ -149,10 +156,12 @@ void ForwardedCall::OnCancel() {
 
 void ForwardedCall::OnServerBegan(bool ok) {
   if (!ok) return EndUpstream();
-  for (const auto& [name, value] : upstream_context_.GetServerInitialMetadata()) {
-    if (IsOfConnection(TextOf(name)) || !CanBeSent(TextOf(name), TextOf(value))) continue;
-    context_.AddInitialMetadata(std::string(TextOf(name)), std::string(TextOf(value)));
-  }
+  PassOn(
+      upstream_context_.GetServerInitialMetadata(),
+      [](std::string_view name) { return !IsOfConnection(name); },
+      [this](const std::string& name, const std::string& value) {
+        context_.AddInitialMetadata(name, value);
+      });
   StartSendInitialMetadata();
   upstream_.StartRead(&from_server_);
 }
@@ -184,18 +193,21 @@ void ForwardedCall::EndUpstream() {
 }
 
 void ForwardedCall::OnServerDone(const grpc::Status& status) {
-  std::optional<std::string> dropped;
+  const char* dropped = nullptr;
   {
     const MutexLock lock(mutex_);
     dropped = dropped_;
   }
-  if (dropped) return Finish({grpc::StatusCode::UNAVAILABLE, *std::move(dropped)});
-  for (const auto& [name, value] : upstream_context_.GetServerTrailingMetadata()) {
-    // When to come again is the server's to say.
-    if (IsOfConnection(TextOf(name)) && TextOf(name) != "grpc-retry-pushback-ms") continue;
-    if (!CanBeSent(TextOf(name), TextOf(value))) continue;
-    context_.AddTrailingMetadata(std::string(TextOf(name)), std::string(TextOf(value)));
-  }
+  if (dropped != nullptr) return Finish({grpc::StatusCode::UNAVAILABLE, dropped});
+  // When to come again is the server's to say.
+  PassOn(
+      upstream_context_.GetServerTrailingMetadata(),
+      [](std::string_view name) {
+        return !IsOfConnection(name) || name == "grpc-retry-pushback-ms";
+      },
+      [this](const std::string& name, const std::string& value) {
+        context_.AddTrailingMetadata(name, value);
+      });
   Finish(status);
 }
 

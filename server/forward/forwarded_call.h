@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "grpcpp/channel.h"
@@ -54,7 +53,8 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   void Connect(std::shared_ptr<grpc::Channel> channel, const std::string& key);
   void Refuse(const grpc::Status& status) { Finish(status); }
   // After Connect: ends it, with UNAVAILABLE and this reason to its client.
-  void Drop(std::string why) FRESHET_EXCLUDES(mutex_);
+  // `why` outlives it.
+  void Drop(const char* why) FRESHET_EXCLUDES(mutex_);
   // Does not wait for the client to take in what was said.
   void Cut() { context_.TryCancel(); }
   // After MayRead has said no.
@@ -89,7 +89,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
 
   void AddMetadata(const std::string& key);
   void ReadFromClient();
-  // While this returns true, until Unhold, calls of `upstream_` may be made: the server has not
+  // While this returns true, until RemoveHold, calls of `upstream_` may be made: the server has not
   // said its last.
   [[nodiscard]] bool HoldUpstream() FRESHET_EXCLUDES(mutex_);
   // The server has said its last.
@@ -108,7 +108,7 @@ class ForwardedCall final : public grpc::ServerGenericBidiReactor,
   grpc::ByteBuffer from_server_;  // and while it reads or writes
   Mutex mutex_;
   bool upstream_over_ FRESHET_GUARDED_BY(mutex_) = false;
-  std::optional<std::string> dropped_ FRESHET_GUARDED_BY(mutex_);
+  const char* dropped_ FRESHET_GUARDED_BY(mutex_) = nullptr;  // why it was
 };
 
 }  // namespace freshet
