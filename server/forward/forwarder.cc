@@ -57,7 +57,7 @@ void Forwarder::Stop() {
       steps.refuse.push_back(call);
     }
     waiting_.clear();
-    DropAll(kStopping, &steps);
+    DropLines([](const Line&) { return true; }, kStopping, &steps);
   }
   if (port_.server() == nullptr) return;
   TellHealth(false);
@@ -91,9 +91,8 @@ grpc::ServerGenericBidiReactor* Forwarder::Take(grpc::GenericCallbackServerConte
   }
   StatusOr<ToConnect> connect = ToConnect();
   {
-    const std::string client = call->client();
     const MutexLock lock(mutex_);
-    if (Status room = Admit(client); !room.ok()) {
+    if (Status room = Admit(call->client()); !room.ok()) {
       connect = std::move(room);
     } else {
       if (peer_) {
@@ -101,7 +100,7 @@ grpc::ServerGenericBidiReactor* Forwarder::Take(grpc::GenericCallbackServerConte
       } else {
         waiting_.emplace(call, clock_.Now());
       }
-      if (connect.ok()) ++by_client_[client];
+      if (connect.ok()) ++by_client_[call->client()];
     }
   }
   if (!connect.ok()) {
@@ -211,8 +210,7 @@ void Forwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
   // What the former one has it may still bring to its end.
   if (!peer_) return spdlog::info("no server of the cluster serves: calls wait");
   if (peer_ != former_) {
-    DropAll(kReplaced, steps);
-    lines_.clear();
+    DropLines([](const Line&) { return true; }, kReplaced, steps);
     former_ = peer_;
   }
   spdlog::info("calls are forwarded to {}", peer_->address);
@@ -227,12 +225,15 @@ void Forwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
   }
 }
 
-void Forwarder::DropAll(const char* why, Steps* steps) {
+void Forwarder::DropLines(const std::function<bool(const Line&)>& of_these, const char* why,
+                          Steps* steps) {
+  const Instant now = clock_.Now();
   for (auto& [call, route] : calls_) {
-    if (route.line == nullptr) continue;
-    route = {.line = nullptr, .dropped = clock_.Now()};
+    if (route.line == nullptr || !of_these(*route.line)) continue;
+    route = {.line = nullptr, .dropped = now};
     steps->drop.push_back({call, why});
   }
+  std::erase_if(lines_, [&](const auto& line) { return of_these(*line); });
 }
 
 void Forwarder::GiveUpOnWaiting(Instant now, Steps* steps) {
@@ -248,23 +249,14 @@ void Forwarder::GiveUpOnWaiting(Instant now, Steps* steps) {
 }
 
 void Forwarder::GiveUpOnLines(Instant now, Steps* steps) {
-  std::set<const Line*> lost;
   for (const auto& line : lines_) {
     const bool idle = line->calls == 0;
     if (idle || line->channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) {
       line->connected = now;
-    } else if (now - line->connected >= patience_) {
-      lost.insert(line.get());
     }
   }
-  if (lost.empty()) return;
-  for (auto& [call, route] : calls_) {
-    if (!lost.contains(route.line)) continue;
-    route = {.line = nullptr, .dropped = now};
-    steps->drop.push_back({call, kUnreached});
-  }
   // The next one shows what the files have then.
-  std::erase_if(lines_, [&](const auto& line) { return lost.contains(line.get()); });
+  DropLines([&](const Line& line) { return now - line.connected >= patience_; }, kUnreached, steps);
 }
 
 void Forwarder::GiveUpOnClients(Instant now, Steps* steps) {

@@ -107,7 +107,9 @@ class Forwarder final : private ForwardedCalls {
   [[nodiscard]] StatusOr<ToConnect> Assign(const CallPtr& call) FRESHET_REQUIRES(mutex_);
   void Look() FRESHET_EXCLUDES(mutex_);
   void TakeOver(std::optional<ServingPeer> peer, Steps* steps) FRESHET_REQUIRES(mutex_);
-  void DropAll(const char* why, Steps* steps) FRESHET_REQUIRES(mutex_);
+  // Drops the calls of these lines, and the lines.
+  void DropLines(const std::function<bool(const Line&)>& of_these, const char* why, Steps* steps)
+      FRESHET_REQUIRES(mutex_);
   // Ends what has waited for too long: for somebody to serve, to be reached, to be listened to.
   void GiveUpOnWaiting(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void GiveUpOnLines(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);

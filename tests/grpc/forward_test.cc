@@ -117,6 +117,13 @@ grpc::Status GetRate(TestServer& server) {
   return GetRate(server, &call);
 }
 
+// Whether one is not answered for a while.
+bool ACallWaits(TestServer& server) {
+  grpc::ClientContext call;
+  call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+  return GetRate(server, &call).error_code() == StatusCode::DEADLINE_EXCEEDED;
+}
+
 // An open stream of a worker, which was welcomed.
 struct Worker {
   explicit Worker(TestServer& server) : stream(server.scheduler->Crawl(&context)) {
@@ -234,11 +241,7 @@ TEST_F(ForwardTest, WhenTheServerEndsSoDoItsStreamsRetryable) {
 TEST_F(ForwardTest, CallsWaitForSomebodyToServe) {
   server.UpsertMany(5);
   front->FollowNobody();
-  EXPECT_TRUE(Eventually([&] {
-    grpc::ClientContext call;
-    call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
-    return GetRate(server, &call).error_code() == StatusCode::DEADLINE_EXCEEDED;
-  }));
+  EXPECT_TRUE(Eventually([&] { return ACallWaits(server); }));
   std::thread later([this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     front->Follow(server.info.grpc_address);
@@ -289,11 +292,7 @@ TEST_F(ForwardTest, CallsMayGiveUpWhileSomebodyBeginsToServe) {
 TEST_F(ForwardTest, OpenStreamsOutliveThatNobodyServesButNotThatAnotherDoes) {
   Worker worker(server);
   front->FollowNobody();
-  EXPECT_TRUE(Eventually([&] {
-    grpc::ClientContext call;
-    call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
-    return GetRate(server, &call).error_code() == StatusCode::DEADLINE_EXCEEDED;
-  }));
+  EXPECT_TRUE(Eventually([&] { return ACallWaits(server); }));
   v1::CrawlRequest refused;
   ASSERT_TRUE(worker.stream->Write(refused));
   v1::CrawlResponse response;
@@ -312,11 +311,7 @@ TEST_F(ForwardTest, OpenStreamsOutliveThatNobodyServesButNotThatAnotherDoes) {
 
 TEST_F(ForwardTest, AServerThatIsNotReachedIsWaitedForAndThenGivenUp) {
   front->Follow("127.0.0.1:1");
-  EXPECT_TRUE(Eventually([&] {
-    grpc::ClientContext call;
-    call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
-    return GetRate(server, &call).error_code() == StatusCode::DEADLINE_EXCEEDED;
-  }));
+  EXPECT_TRUE(Eventually([&] { return ACallWaits(server); }));
   const grpc::Status status = GetRate(server);
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(status.error_message(), HasSubstr("cannot be reached"));
