@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "tests/storage/kafka/mock_kafka.h"
@@ -34,6 +37,9 @@ bool Within(std::chrono::seconds most, const std::function<bool()>& holds) {
   return true;
 }
 
+// Which of them it is may change while one joins: librdkafka's brokers then keep a member from
+// saying that it is there until a second before it counts as silent, and a machine under load
+// takes longer than that.
 TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
   const MockKafka kafka;
   auto first = Join(TenureOf(kafka, "first"));
@@ -42,8 +48,7 @@ TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
 
   const auto second = Join(TenureOf(kafka, "second"));
   // Long enough for the group to have taken it in.
-  EXPECT_FALSE(Within(std::chrono::seconds(4), [&] { return second->assigned(); }));
-  EXPECT_TRUE(first->assigned());
+  EXPECT_FALSE(Within(std::chrono::seconds(4), [&] { return first->sure() && second->sure(); }));
 
   first = nullptr;
   EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return second->sure(); }));
@@ -61,23 +66,33 @@ TEST(KafkaTenureTest, WhoHearsNothingFromTheGroupIsNotSureAndIsAgainWhenItDoes) 
 
 TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   const MockKafka kafka;
-  auto first = Join(TenureOf(kafka, "first"));
-  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
-  const auto second = Join(TenureOf(kafka, "second"));
-  second->Announce("of the second");
-  const auto told = [&](const std::string& text) {
+  std::array<std::unique_ptr<KafkaTenure>, 2> servers;
+  servers[0] = Join(TenureOf(kafka, "first"));
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return servers[0]->sure(); }));
+  servers[1] = Join(TenureOf(kafka, "second"));
+  const auto heard = [](const KafkaTenure& by) {
+    return by.Announced(std::chrono::seconds(1)).value_or("no answer");
+  };
+  const auto announce = [&](const std::array<std::string, 2>& texts) {
+    for (size_t i : {0, 1}) servers[i]->Announce(texts[i]);
+  };
+  // Whoever has the turn, the other hears its text.
+  const auto told = [&](const std::array<std::string, 2>& texts) {
     return Within(std::chrono::seconds(100), [&] {
-      const StatusOr<std::string> announced = second->Announced(std::chrono::seconds(1));
-      return announced.ok() && *announced == text;
+      const size_t serves = servers[0]->sure() ? 0 : 1;
+      return servers[serves]->sure() && heard(*servers[1 - serves]) == texts[serves];
     });
   };
-  EXPECT_TRUE(told(""));
-  first->Announce("127.0.0.1:7071 and a key");
-  EXPECT_TRUE(told("127.0.0.1:7071 and a key"));
-  first->Announce("");
-  EXPECT_TRUE(told(""));
-  first = nullptr;
-  EXPECT_TRUE(told("of the second"));
+  EXPECT_TRUE(told({"", ""}));
+  const std::array<std::string, 2> texts = {"127.0.0.1:7071 and a key", "of the second"};
+  announce(texts);
+  EXPECT_TRUE(told(texts));
+  announce({"", ""});
+  EXPECT_TRUE(told({"", ""}));
+  announce({"", "of the second"});
+  servers[0] = nullptr;
+  EXPECT_TRUE(
+      Within(std::chrono::seconds(100), [&] { return heard(*servers[1]) == "of the second"; }));
 }
 
 // librdkafka would abort.
