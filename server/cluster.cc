@@ -20,13 +20,20 @@ std::string NameOfMachine() {
   return name.data();
 }
 
+// Servers that share the pages out otherwise have another log: none ever reads what it would take
+// for its own.
+std::string LogNameOf(const ClusterConfig& cluster) {
+  if (cluster.divisions == 1) return cluster.name;
+  return fmt::format("{}-{}-of-{}", cluster.name, cluster.division, cluster.divisions);
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
                                                  const std::atomic<bool>& stop,
                                                  std::function<void()> on_replaced) {
   const ClusterConfig& cluster = config.cluster;
-  const KafkaOptions kafka = {.cluster = cluster.name,
+  const KafkaOptions kafka = {.cluster = LogNameOf(cluster),
                               .brokers = cluster.brokers,
                               .partitions = static_cast<uint32_t>(config.shards),
                               .replication = cluster.replication,
@@ -40,7 +47,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
                                       .silence = std::chrono::milliseconds(
                                           static_cast<int64_t>(cluster.silence.seconds() * 1000))},
                                      std::move(on_replaced)));
-  return std::unique_ptr<Cluster>(new Cluster(cluster.name, std::move(log), std::move(tenure)));
+  return std::unique_ptr<Cluster>(new Cluster(kafka.cluster, std::move(log), std::move(tenure)));
 }
 
 void Cluster::Serve(const std::string& address) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/base/units.h"
+#include "core/fleet/slot_division.h"
 
 namespace freshet {
 
@@ -20,12 +21,20 @@ struct ClusterConfig {
   std::string address;
   std::string
       tls_ca;  // PEM of who signs the servers' certificates; empty: whom the system believes
+  // Servers share the pages out where there are several divisions: those of one have the pages of
+  // its hosts, and a log and a turn of their own.
+  int divisions = 1;
+  int division = 0;      // of this server
   int replication = -1;  // of topics that are made; -1: as the brokers are configured
   // After so long without a word from the server that serves another one does.
   Duration silence = Duration::Seconds(6);
   std::map<std::string, std::string> properties;  // of Kafka's client
 
   [[nodiscard]] bool configured() const { return !name.empty(); }
+  [[nodiscard]] SlotDivision slots() const {
+    return {.divisions = static_cast<uint32_t>(divisions),
+            .division = static_cast<uint32_t>(division)};
+  }
 };
 
 }  // namespace freshet

@@ -83,7 +83,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       forwarder_(std::move(loaded.forwarder)),
       store_(std::move(loaded.store)),
       shards_(std::move(loaded.shards)),
-      router_(Pointers(shards_)),
+      router_(Pointers(shards_), config.cluster.slots()),
       settings_(
           loaded.globals.settings, loaded.policy_name,
           [this](const Settings& settings, RuntimeSettings::Done done) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/base/status.h"
@@ -42,6 +43,8 @@ class ChangeLog {
 
   virtual ~ChangeLog() = default;
 
+  // As it is called where it lies: a cache of one log is none of another.
+  [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual uint32_t partitions() const = 0;
 
   // Makes this process the one owner of the partition: whatever an earlier one has not finished is

@@ -54,6 +54,7 @@ enum class MetaKey : uint8_t {
   kLogOffset = 9,   // + partition (2 bytes): to where the store is complete, of one with a log
   kLogTime = 10,    // when that was written last, Unix seconds
   kLogFormat = 11,  // + partition (2 bytes): kFormatVersion of the rows in a log, and a row of it
+  kLogName = 12,    // of one with a log: XXH3-64 of the log's name
 };
 
 // Locked by the process that has the directory. RocksDB's own LOCK is taken too late: logs are

@@ -151,6 +151,7 @@ class Salvage {
         case MetaKey::kLayout:
         case MetaKey::kLogOffset:  // the new store is that of a single server
         case MetaKey::kLogTime:
+        case MetaKey::kLogName:
         case MetaKey::kLogFormat:
           ReadableOther(DecodeNumber(key, value, &number));
           break;

@@ -198,6 +198,9 @@ void GetHost(const ServerContext& context,
   if (const Status may = call->caller().CheckHost(*host); !may.ok()) {
     return call->Answer(GrpcStatusOf(may));
   }
+  if (const Status its = context.router.CheckDivision(SlotOfHost(*host)); !its.ok()) {
+    return call->Answer(GrpcStatusOf(its));
+  }
   AnswerWithHost(context, *host, call);
 }
 
@@ -206,6 +209,9 @@ void SetHostPoliteness(
     UnaryCall<v1::SetHostPolitenessRequest, v1::SetHostPolitenessResponse>* call) {
   const StatusOr<SetHost> event = ConvertPoliteness(call->request(), context.clock.Now());
   if (!event.ok()) return call->Answer(GrpcStatusOf(event.status()));
+  if (const Status its = context.router.CheckDivision(SlotOfHost(event->host)); !its.ok()) {
+    return call->Answer(GrpcStatusOf(its));
+  }
   ReadHostBefore(context, event->host, call, [&context, call, event = *event] {
     const std::string host = event.host;
     const bool pages = event.min_page_interval.has_value();

@@ -282,6 +282,9 @@ void HandleDeleteHost(const ServerContext& context,
                       UnaryCall<v1::DeleteHostRequest, v1::DeleteHostResponse>* call) {
   const StatusOr<std::string> host = ConvertHost(call->request().host());
   if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
+  if (const Status its = context.router.CheckDivision(SlotOfHost(*host)); !its.ok()) {
+    return call->Answer(GrpcStatusOf(its));
+  }
   ReadHostBefore(context, *host, call, [&context, call, host = *host] {
     context.router.SubmitAlways(SlotOfHost(host), DeleteHost{host},
                                 [&context, call, host](const Reply& reply) {

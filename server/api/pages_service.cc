@@ -127,6 +127,9 @@ void GetPage(const ServerContext& context,
   if (!named.ok()) return call->Answer(GrpcStatusOf(named.status()));
   const Status may = call->caller().CheckPage(named->key.crawl_id, named->host);
   if (!may.ok()) return call->Answer(GrpcStatusOf(may));
+  if (const Status its = context.router.CheckDivision(SlotOfHost(named->host)); !its.ok()) {
+    return call->Answer(GrpcStatusOf(its));
+  }
   const auto describe = [&context, call, key = named->key](const ShardView& view) {
     call->Answer(DescribePage(context, key, view, call->response()));
   };

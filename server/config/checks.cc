@@ -81,6 +81,17 @@ Status CheckCluster(const ServerConfig& config) {
     return InvalidArgument("{}: is missing, a cluster has a name and brokers",
                            cluster.configured() ? "cluster.brokers" : "cluster.name");
   }
+  if (cluster.divisions > 1 && !cluster.configured()) {
+    return InvalidArgument("cluster.divisions: is of a cluster, which has a name and brokers");
+  }
+  if (cluster.division >= cluster.divisions) {
+    return InvalidArgument("cluster.division: is {}, and cluster.divisions {}: they are 0 to {}",
+                           cluster.division, cluster.divisions, cluster.divisions - 1);
+  }
+  if (config.shards > limits::kSlots / cluster.divisions) {
+    return InvalidArgument("shards: is {}, at most {} each of cluster.divisions may have",
+                           config.shards, limits::kSlots / cluster.divisions);
+  }
   if (cluster.configured() && config.frontier_enabled) {
     return InvalidArgument(
         "frontier.enabled: what the crawl-frontier API keeps is not in the log of a cluster, and "

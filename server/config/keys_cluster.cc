@@ -69,7 +69,8 @@ std::vector<ConfigKey> ClusterKeys() {
   return {
       std::move(name).Says(
           "Name of the cluster: its topics are `<name>.changes` and `<name>.fleet`. Empty: this "
-          "server is alone, and its disk is the truth."),
+          "server is alone, and its disk is the truth. With divisions they are "
+          "`<name>-<division>-of-<divisions>.changes` and so on."),
       TextKey("cluster.brokers", in(&Cluster::brokers))
           .Says("Brokers of Kafka, `host:port` with commas between them."),
       std::move(node).Says(
@@ -83,6 +84,11 @@ std::vector<ConfigKey> ClusterKeys() {
           .Says(
               "PEM file of who signs the certificates of the cluster's servers, which are clients "
               "of each other then. Empty is whom the system believes."),
+      CountKey("cluster.divisions", in(&Cluster::divisions), 1, limits::kSlots)
+          .Says("Over how many servers pages are shared out, by their hosts: the same on all, and "
+                "for ever. Each division has a log and standbys of its own."),
+      CountKey("cluster.division", in(&Cluster::division), 0, limits::kSlots - 1)
+          .Says("Which of them this server has, from 0 on. Pages of others it refuses."),
       CountKey("cluster.replication", in(&Cluster::replication), -1, 100)
           .Says("How many brokers have each row, of topics that this server makes. -1: as the "
                 "brokers are configured."),

@@ -34,9 +34,18 @@ Status RefusalOf(PushOutcome outcome) {
 
 }  // namespace
 
-Router::Router(std::vector<Shard*> shards) : shards_(std::move(shards)) {
+Router::Router(std::vector<Shard*> shards, const SlotDivision& division)
+    : shards_(std::move(shards)), division_(division) {
   CHECK(!shards_.empty() && shards_.size() <= limits::kSlots, "{} shards", shards_.size());
   for (const Shard* shard : shards_) CHECK(shard != nullptr);
+}
+
+Status Router::CheckDivision(Slot slot) const {
+  const uint32_t of = division_.Of(slot);
+  if (of == division_.division) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "host: is of division {} of {}, and this server has division {}", of,
+                    division_.divisions, division_.division);
 }
 
 bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
@@ -44,7 +53,12 @@ bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vec
   CHECK(done, "somebody is told of the replies");
   std::vector<EventBatch> batches(shards_.size());
   std::vector<std::vector<size_t>> places(shards_.size());
+  std::vector<Reply> refused(events.size());
   for (size_t i = 0; i < events.size(); ++i) {
+    if (Status its = CheckDivision(events[i].slot); !its.ok()) {
+      refused[i] = {.disposition = Disposition::kRefused, .status = std::move(its)};
+      continue;
+    }
     const size_t shard = events[i].slot.value() % shards_.size();
     batches[shard].events.push_back(std::move(events[i].event));
     places[shard].push_back(i);
@@ -53,7 +67,7 @@ bool Router::Submit(std::vector<RoutedEvent> events, std::function<void(std::vec
                                    [](const auto& of_shard) { return !of_shard.empty(); });
   // This call counts as well: nothing is told before all are sent.
   const std::shared_ptr<Gather> gather(new Gather{.left = Countdown(static_cast<size_t>(asked) + 1),
-                                                  .replies = std::vector<Reply>(events.size()),
+                                                  .replies = std::move(refused),
                                                   .done = std::move(done)});
   bool go_on = true;
   if (trace != nullptr) trace->Send();

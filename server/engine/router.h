@@ -7,7 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/status.h"
 #include "core/base/units.h"
+#include "core/fleet/slot_division.h"
 #include "core/schedule/event.h"
 #include "server/engine/batch_trace.h"
 #include "server/engine/routed_event.h"
@@ -15,23 +17,27 @@
 
 namespace freshet {
 
-// Thread-safe. Slot s belongs to shard s modulo the number of shards.
+// Thread-safe. Slot s belongs to shard s modulo the number of shards, if this server has it at all.
 class Router {
  public:
-  explicit Router(std::vector<Shard*> shards);
+  // `division`: of a server of a fleet, the slots that it has.
+  explicit Router(std::vector<Shard*> shards, const SlotDivision& division = {});
 
   [[nodiscard]] Shard& OwnerOf(Slot slot) const { return *shards_[slot.value() % shards_.size()]; }
   [[nodiscard]] const std::vector<Shard*>& shards() const { return shards_; }
+  // FailedPrecondition, with the division that has it: another server's slot.
+  [[nodiscard]] Status CheckDivision(Slot slot) const;
 
   // Sends the events to their shards; `done` gets one reply for each, in their order, once all are
   // durable, on any thread, maybe before Submit returns. A shard that cannot take its part has it
-  // refused. Returns false when the producer should stop until `done` is called. What the shards
-  // take for their parts is in `trace` before, unless that is null.
+  // refused, and so are events of another server's slots. Returns false when the producer should
+  // stop until `done` is called. What the shards take for their parts is in `trace` before, unless
+  // that is null.
   bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done,
               const std::shared_ptr<BatchTrace>& trace = nullptr);
 
-  // One event that the server needs done itself, whatever the load. `done` is not called when the
-  // server is stopping.
+  // One event that the server needs done itself, whatever the load, of a slot that it has. `done`
+  // is not called when the server is stopping.
   void SubmitAlways(Slot slot, Event event, std::function<void(Reply)> done);
 
   // Asks every shard, each on its own thread, then calls `done` on the thread of the last. Shards
@@ -41,6 +47,7 @@ class Router {
 
  private:
   std::vector<Shard*> shards_;
+  const SlotDivision division_;
 };
 
 }  // namespace freshet

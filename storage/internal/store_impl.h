@@ -123,6 +123,8 @@ class Store::Impl {
                                uint64_t offset) const;
   // Whether this store can be a cache of that log.
   [[nodiscard]] Status CheckCache(const ChangeLog& log) const;
+  // From now on it is one of no other.
+  [[nodiscard]] Status MarkName(const ChangeLog& log);
   // Takes in what others append, until this store may own the log.
   [[nodiscard]] Status Follow();
   [[nodiscard]] Status CatchUp(uint16_t partition);

@@ -1,4 +1,6 @@
 // A store whose truth is a ChangeLog: what is committed goes there first.
+#include <xxhash.h>
+
 #include <chrono>
 #include <span>
 
@@ -31,6 +33,10 @@ constexpr int kLookEveryMicros = 50'000;
 uint64_t SecondsNow(rocksdb::Env& env) {
   int64_t seconds = 0;
   return env.GetCurrentTime(&seconds).ok() ? static_cast<uint64_t>(seconds) : 0;
+}
+
+uint64_t NumberOf(const ChangeLog& log) {
+  return XXH3_64bits(log.name().data(), log.name().size());
 }
 
 // Of the rows of a log.
@@ -108,6 +114,13 @@ Status Store::Impl::CheckCache(const ChangeLog& log) const {
                       "directory of its own",
                       dir_);
   }
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> name, ReadNumber(MetaKeyOf(MetaKey::kLogName)));
+  if (name && *name != NumberOf(log)) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: is the store of a server of another cluster, or of another division, "
+                      "and not of {}: it needs a directory of its own",
+                      dir_, log.name());
+  }
   const auto longest = static_cast<uint64_t>(std::chrono::seconds(kLongestAway).count());
   const uint64_t now = SecondsNow(*env_);
   if (seen && *seen + longest < now) {
@@ -128,6 +141,15 @@ Status Store::Impl::CheckCache(const ChangeLog& log) const {
   return absl::OkStatus();
 }
 
+Status Store::Impl::MarkName(const ChangeLog& log) {
+  rocksdb::WriteBatch batch;
+  const std::string key = MetaKeyOf(MetaKey::kLogName);
+  std::string value;
+  storage::EncodeNumber(key, NumberOf(log), &value);
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), dir_));
+  return Write(&batch, false);
+}
+
 Status Store::Impl::MarkFormat(uint16_t partition) {
   const std::string key = MetaKeyOf(MetaKey::kLogFormat, partition);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> format, ReadNumber(key));
@@ -143,6 +165,7 @@ Status Store::Impl::CatchUp() {
   if (options_.truth == nullptr) return RefuseWithoutLog();
   ChangeLog& log = *options_.truth;
   RETURN_IF_ERROR(CheckCache(log));
+  RETURN_IF_ERROR(MarkName(log));
   Enter(OpenStage::kCatchingUp);
   RETURN_IF_ERROR(Follow());
   for (uint32_t i = 0; i < log.partitions(); ++i) {

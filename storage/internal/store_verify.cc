@@ -77,6 +77,7 @@ class Verifier {
           key == storage::MetaKeyOf(MetaKey::kGeneration) ||
           key == storage::MetaKeyOf(MetaKey::kLayout) ||
           key == storage::MetaKeyOf(MetaKey::kLogTime) ||
+          key == storage::MetaKeyOf(MetaKey::kLogName) ||
           storage::ParseMetaKey(MetaKey::kLogOffset, key) ||
           storage::ParseMetaKey(MetaKey::kLogFormat, key)) {
         Note(storage::DecodeNumber(key, value, &number));

@@ -44,6 +44,7 @@ class KafkaLog::Impl {
         partitions_(options.partitions),
         readers_(options.partitions) {}
 
+  [[nodiscard]] const std::string& name() const { return topic_; }
   [[nodiscard]] uint32_t partitions() const { return options_.partitions; }
   [[nodiscard]] Status Own(uint32_t partition);
   [[nodiscard]] StatusOr<uint64_t> Append(uint32_t partition, std::span<const LogRow> rows);
@@ -355,6 +356,7 @@ StatusOr<std::unique_ptr<KafkaLog>> KafkaLog::Open(const KafkaOptions& options) 
 KafkaLog::KafkaLog(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 KafkaLog::~KafkaLog() = default;
 
+const std::string& KafkaLog::name() const { return impl_->name(); }
 uint32_t KafkaLog::partitions() const { return impl_->partitions(); }
 Status KafkaLog::Own(uint32_t partition) { return impl_->Own(partition); }
 StatusOr<uint64_t> KafkaLog::Append(uint32_t partition, std::span<const LogRow> rows) {

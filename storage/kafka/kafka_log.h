@@ -49,6 +49,7 @@ class KafkaLog : public ChangeLog {
   KafkaLog(const KafkaLog&) = delete;
   KafkaLog& operator=(const KafkaLog&) = delete;
 
+  [[nodiscard]] const std::string& name() const override;
   [[nodiscard]] uint32_t partitions() const override;
   [[nodiscard]] Status Own(uint32_t partition) override;
   [[nodiscard]] StatusOr<uint64_t> Append(uint32_t partition,

@@ -1,6 +1,7 @@
 // Servers of a cluster: one serves, the next one stands by and has all that was acknowledged. The
 // brokers are librdkafka's own for tests, which do not fence: tests/fleet has real ones.
 #include <future>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -16,11 +17,13 @@ using testing::Not;
 
 class ClusterTest : public testing::Test {
  protected:
-  TestServer::Tweak InCluster() {
-    return [this](ServerConfig* config) {
+  TestServer::Tweak InCluster(int divisions = 1, int division = 0) {
+    return [=, this](ServerConfig* config) {
       config->cluster = {.name = kafka_.options().cluster,
                          .brokers = kafka_.options().brokers,
                          .address = "127.0.0.1:0",
+                         .divisions = divisions,
+                         .division = division,
                          .properties = kafka_.options().properties};
       config->shards = static_cast<int>(kafka_.options().partitions);
       config->frontier_enabled = false;
@@ -104,6 +107,67 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   for (const std::string& url : leased) EXPECT_TRUE(first->Get(url).page().has_lease()) << url;
   for (const std::string& url : Lease(*first, 20)) EXPECT_FALSE(leased.contains(url)) << url;
   EXPECT_TRUE(standby.Stop().ok());
+}
+
+TEST_F(ClusterTest, ServersOfDivisionsSharePagesOutByTheirHosts) {
+  constexpr int kPages = 300;
+  constexpr int kHosts = 100;
+  kafka_.MakeTopics("mock-0-of-2");
+  kafka_.MakeTopics("mock-1-of-2");
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  v1::UpsertPagesRequest request;
+  for (int i = 0; i < kPages; ++i) request.add_pages()->set_url(TestServer::Url(i, kHosts));
+  const std::vector<std::string> of_second = Described(first.Upsert(request));
+  const std::vector<std::string> of_first = Described(second.Upsert(request));
+  EXPECT_GT(of_first.size(), 0U);
+  EXPECT_GT(of_second.size(), 0U);
+  EXPECT_EQ(of_first.size() + of_second.size(), size_t{kPages});
+  EXPECT_THAT(of_second.front(),
+              HasSubstr("REFUSED FAILED_PRECONDITION host: is of division 1 of 2, and this server "
+                        "has division 0"));
+  EXPECT_EQ(first.Statistics().pages().pages(), of_first.size());
+  EXPECT_EQ(second.Statistics().pages().pages(), of_second.size());
+
+  // A page is at one of them, and the other says where.
+  std::map<TestServer*, std::set<std::string>> hosts;
+  for (int i = 0; i < kPages; ++i) {
+    v1::GetPageRequest get;
+    get.set_url(TestServer::Url(i, kHosts));
+    v1::GetHostRequest host;
+    host.set_host("host" + std::to_string(i % kHosts) + ".test");
+    for (TestServer* server : {&first, &second}) {
+      v1::GetPageResponse page;
+      grpc::ClientContext call;
+      const grpc::Status status = server->pages->GetPage(&call, get, &page);
+      if (status.ok()) {
+        hosts[server].insert(host.host());
+        continue;
+      }
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+      EXPECT_THAT(status.error_message(), HasSubstr("of 2, and this server has"));
+      v1::GetHostResponse its;
+      grpc::ClientContext again;
+      EXPECT_EQ(server->admin->GetHost(&again, host, &its).error_code(),
+                grpc::StatusCode::FAILED_PRECONDITION);
+    }
+  }
+  EXPECT_EQ(hosts[&first].size() + hosts[&second].size(), size_t{kHosts});
+
+  // What is told of a page of the other one, by URL or by lease, is refused likewise.
+  const v1::NextResponse leased = first.Next(1);
+  ASSERT_EQ(leased.assignments_size(), 1);
+  v1::CrawlResult result;
+  result.set_url(leased.assignments(0).url());
+  ToProto(second.clock.Now(), result.mutable_fetch_time());
+  result.set_content_digest("digest");
+  EXPECT_THAT(Described(second.Report(result)).at(0), HasSubstr("is of division 0 of 2"));
+  result.clear_url();
+  result.set_lease_id(leased.assignments(0).lease_id());
+  EXPECT_THAT(Described(second.Report(result)).at(0), HasSubstr("is of division 0 of 2"));
+  EXPECT_THAT(Described(first.Report(result)), testing::IsEmpty());
+  EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
+              HasSubstr(R"(freshet_cluster_turn{cluster="mock-1-of-2"} 1)"));
 }
 
 TEST_F(ClusterTest, WithoutKafkaNothingIsHandedOutAndReadinessSaysSoUntilItIsBack) {

@@ -110,6 +110,17 @@ TEST_F(LoadingTest, EveryKeyOfASingleValueHasAVariableOfItsOwn) {
   EXPECT_TRUE(names.contains("FRESHET_LIMITS_STREAMS"));
 }
 
+TEST_F(LoadingTest, DivisionsAreOfAClusterAndEachIsOneOfThem) {
+  const std::string cluster = "frontier: {enabled: false}\ncluster: {name: a, brokers: b:9092, ";
+  EXPECT_THAT(Texts(Load(cluster + "divisions: 3, division: 2}\n")), IsEmpty());
+  EXPECT_THAT(Texts(Load("cluster: {divisions: 3}\n")),
+              ElementsAre(HasSubstr("cluster.divisions: is of a cluster")));
+  EXPECT_THAT(Texts(Load(cluster + "division: 1}\n")),
+              ElementsAre("cluster.division: is 1, and cluster.divisions 1: they are 0 to 0"));
+  EXPECT_THAT(Texts(Load("shards: 3\n" + cluster + "divisions: 2000}\n")),
+              ElementsAre("shards: is 3, at most 2 each of cluster.divisions may have"));
+}
+
 TEST_F(LoadingTest, SaysWhatIsNoYaml) {
   EXPECT_THAT(Texts(Load("a: [")), ElementsAre(HasSubstr("config: ")));
   EXPECT_THAT(Texts(Load("- a")), ElementsAre("config: is no list of keys"));

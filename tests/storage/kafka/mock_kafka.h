@@ -32,9 +32,7 @@ class MockKafka {
                            {"reconnect.backoff.ms", "10"},
                            {"reconnect.backoff.max.ms", "50"},
                            {"topic.metadata.refresh.fast.interval.ms", "20"}};
-    const std::string topic = cluster + ".changes";
-    rd_kafka_mock_topic_create(brokers_, topic.c_str(), static_cast<int>(partitions), 1);
-    rd_kafka_mock_topic_create(brokers_, (cluster + ".fleet").c_str(), 1, 1);
+    MakeTopics(cluster);
   }
   ~MockKafka() {
     rd_kafka_mock_cluster_destroy(brokers_);
@@ -43,6 +41,12 @@ class MockKafka {
   MockKafka(const MockKafka&) = delete;
   MockKafka& operator=(const MockKafka&) = delete;
 
+  // Those of a cluster, which these brokers do not make when they are asked to.
+  void MakeTopics(const std::string& cluster) {
+    const auto partitions = static_cast<int>(options_.partitions);
+    rd_kafka_mock_topic_create(brokers_, (cluster + ".changes").c_str(), partitions, 1);
+    rd_kafka_mock_topic_create(brokers_, (cluster + ".fleet").c_str(), 1, 1);
+  }
   [[nodiscard]] const KafkaOptions& options() const { return options_; }
   void Down() { rd_kafka_mock_broker_set_down(brokers_, 1); }
   void Up() { rd_kafka_mock_broker_set_up(brokers_, 1); }

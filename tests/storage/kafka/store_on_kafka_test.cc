@@ -162,6 +162,16 @@ TEST_F(StoreOnKafkaTest, AStoreOfASingleServerIsNoCacheAndACacheNoStoreOfASingle
   EXPECT_THAT(std::string(alone.message()), HasSubstr("server of a cluster"));
 }
 
+TEST_F(StoreOnKafkaTest, ACacheOfOneLogIsNoneOfAnother) {
+  MockKafka kafka("mock", 1);
+  { ASSERT_TRUE(Start("db", kafka).status.ok()); }
+  MockKafka another("news-1-of-2", 1);
+  const Node node = Start("db", another);
+  EXPECT_TRUE(absl::IsFailedPrecondition(node.status)) << node.status;
+  EXPECT_THAT(std::string(node.status.message()), HasSubstr("not of news-1-of-2.changes"));
+  EXPECT_TRUE(Start("db", kafka).status.ok());
+}
+
 TEST_F(StoreOnKafkaTest, ALogOfAnotherFormatIsRefused) {
   MockKafka kafka("mock", 1);
   {
