@@ -22,9 +22,9 @@ std::string NameOfMachine() {
 
 // Servers that share the pages out otherwise have another log: none ever reads what it would take
 // for its own.
-std::string LogNameOf(const ClusterConfig& cluster) {
+std::string LogNameOf(const ClusterConfig& cluster, uint32_t division) {
   if (cluster.divisions == 1) return cluster.name;
-  return fmt::format("{}-{}-of-{}", cluster.name, cluster.division, cluster.divisions);
+  return fmt::format("{}-{}-of-{}", cluster.name, division, cluster.divisions);
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
                                                  const std::atomic<bool>& stop,
                                                  std::function<void()> on_replaced) {
   const ClusterConfig& cluster = config.cluster;
-  const KafkaOptions kafka = {.cluster = LogNameOf(cluster),
+  const KafkaOptions kafka = {.cluster = LogNameOf(cluster, cluster.slots().division),
                               .brokers = cluster.brokers,
                               .partitions = static_cast<uint32_t>(config.shards),
                               .replication = cluster.replication,
@@ -47,7 +47,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
                                       .silence = std::chrono::milliseconds(
                                           static_cast<int64_t>(cluster.silence.seconds() * 1000))},
                                      std::move(on_replaced)));
-  return std::unique_ptr<Cluster>(new Cluster(kafka.cluster, std::move(log), std::move(tenure)));
+  return std::unique_ptr<Cluster>(new Cluster(kafka, cluster, std::move(log), std::move(tenure)));
 }
 
 void Cluster::Serve(const std::string& address) {
@@ -59,8 +59,24 @@ StatusOr<std::optional<ServingPeer>> Cluster::WhoServes() const {
   return ParseAnnouncement(announced);
 }
 
+StatusOr<std::optional<ServingPeer>> Cluster::WhoServes(uint32_t division) {
+  const KafkaListener* listener = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    std::unique_ptr<KafkaListener>& its = listeners_[division];
+    if (its == nullptr) {
+      KafkaOptions kafka = kafka_;
+      kafka.cluster = LogNameOf(config_, division);
+      ASSIGN_OR_RETURN(its, KafkaListener::Open(kafka));
+    }
+    listener = its.get();
+  }
+  ASSIGN_OR_RETURN(const std::string announced, listener->Announced(kAskPatience));
+  return ParseAnnouncement(announced);
+}
+
 ClusterStatus Cluster::status() const {
-  return {.name = name_, .has_turn = has_turn(), .sure = sure(), .log = log_->Stats()};
+  return {.name = kafka_.cluster, .has_turn = has_turn(), .sure = sure(), .log = log_->Stats()};
 }
 
 }  // namespace freshet

@@ -3,7 +3,9 @@
 #define FRESHET_SERVER_CLUSTER_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 #include "server/forward/serving_peer.h"
 #include "storage/kafka/kafka_log.h"
 #include "storage/kafka/tenure.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
@@ -42,15 +45,26 @@ class Cluster {
   void Serve(const std::string& address);
   // The server that the others are to send them to: Forwarder::Find. Asks Kafka.
   [[nodiscard]] StatusOr<std::optional<ServingPeer>> WhoServes() const;
+  // The server to which items of another division go: DivisionPeers::Find. Asks Kafka.
+  [[nodiscard]] StatusOr<std::optional<ServingPeer>> WhoServes(uint32_t division)
+      FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] ClusterStatus status() const;
 
  private:
-  Cluster(std::string name, std::unique_ptr<KafkaLog> log, std::unique_ptr<KafkaTenure> tenure)
-      : name_(std::move(name)), log_(std::move(log)), tenure_(std::move(tenure)) {}
+  Cluster(KafkaOptions kafka, ClusterConfig config, std::unique_ptr<KafkaLog> log,
+          std::unique_ptr<KafkaTenure> tenure)
+      : kafka_(std::move(kafka)),
+        config_(std::move(config)),
+        log_(std::move(log)),
+        tenure_(std::move(tenure)) {}
 
-  const std::string name_;
+  const KafkaOptions kafka_;
+  const ClusterConfig config_;
   const std::unique_ptr<KafkaLog> log_;
   const std::unique_ptr<KafkaTenure> tenure_;
+  Mutex mutex_;
+  // Of other divisions that were asked for.
+  std::map<uint32_t, std::unique_ptr<KafkaListener>> listeners_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet

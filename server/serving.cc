@@ -16,6 +16,8 @@ namespace {
 
 // How long calls that neither end nor can be ended in order are waited for.
 constexpr Duration kShutdownDeadline = Duration::Seconds(5);
+// And servers of other divisions, for what was sent to them.
+constexpr Duration kDivisionsDeadline = Duration::Seconds(1);
 
 std::string AddressOf(const std::string& address, int port) {
   return address.substr(0, address.rfind(':') + 1) + std::to_string(port);
@@ -25,6 +27,13 @@ std::vector<Shard*> Pointers(const std::vector<std::unique_ptr<Shard>>& shards) 
   std::vector<Shard*> pointers;
   for (const auto& shard : shards) pointers.push_back(shard.get());
   return pointers;
+}
+
+std::unique_ptr<DivisionPeers> PeersOf(const ServerConfig& config, Door& door, Clock& clock,
+                                       Cluster* cluster) {
+  if (config.cluster.divisions == 1 || config.cluster.address.empty()) return nullptr;
+  return std::make_unique<DivisionPeers>(
+      config, door, clock, [cluster](uint32_t division) { return cluster->WhoServes(division); });
 }
 
 Rate RateOf(const Settings& settings, const ServerConfig& config) {
@@ -81,6 +90,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       audit_(std::move(loaded.audit)),
       cluster_(std::move(loaded.cluster)),
       forwarder_(std::move(loaded.forwarder)),
+      divisions_(PeersOf(config, door, clock, cluster_.get())),
       store_(std::move(loaded.store)),
       shards_(std::move(loaded.shards)),
       router_(Pointers(shards_), config.cluster.slots()),
@@ -129,6 +139,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .request_ids = request_ids_,
                .tracer = tracer_,
                .started = clock.Now(),
+               .divisions = divisions_.get(),
                .frontier = frontier_.get(),
                .address = [this] { return AddressOf(config_.listen, port_); }},
       scheduler_service_(context_),
@@ -240,6 +251,10 @@ void Serving::StopServing() {
   streams_.NoticeDraining();
   (void)streams_.WaitUntilEmpty(config_.shutdown_grace);
   streams_.EndAll();
+  if (divisions_ != nullptr) {
+    (void)streams_.WaitUntilEmpty(kDivisionsDeadline);
+    divisions_->Stop();
+  }
   for (const auto& shard : shards_) {
     (void)shard->Query(
         [](const ShardView& view) { view.epochs.Cancel(view.now, ServerIsStopping()); });

@@ -16,6 +16,7 @@
 #include "server/api/scheduler_service.h"
 #include "server/api/status.h"
 #include "server/api/urlfrontier_service.h"
+#include "server/forward/division_peers.h"
 #include "server/indexnow/receiver.h"
 #include "server/ops/console_calls.h"
 #include "server/ops/health.h"
@@ -74,6 +75,8 @@ class Serving {
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Cluster> cluster_;  // nullptr: the server is alone
   std::unique_ptr<Forwarder> forwarder_;    // until it serves itself
+  // nullptr: nobody else has pages, or is to be asked.
+  const std::unique_ptr<DivisionPeers> divisions_;
   const std::unique_ptr<Store> store_;
   const std::vector<std::unique_ptr<Shard>> shards_;
   Router router_;

@@ -19,6 +19,7 @@
 #include "core/model/policy.h"
 #include "fmt/format.h"
 #include "server/api/crawls_and_hosts.h"
+#include "server/api/elsewhere.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/logs_and_audit.h"
@@ -198,9 +199,7 @@ void GetHost(const ServerContext& context,
   if (const Status may = call->caller().CheckHost(*host); !may.ok()) {
     return call->Answer(GrpcStatusOf(may));
   }
-  if (const Status its = context.router.CheckDivision(SlotOfHost(*host)); !its.ok()) {
-    return call->Answer(GrpcStatusOf(its));
-  }
+  if (AnsweredElsewhere(context, SlotOfHost(*host), call)) return;
   AnswerWithHost(context, *host, call);
 }
 
@@ -209,9 +208,7 @@ void SetHostPoliteness(
     UnaryCall<v1::SetHostPolitenessRequest, v1::SetHostPolitenessResponse>* call) {
   const StatusOr<SetHost> event = ConvertPoliteness(call->request(), context.clock.Now());
   if (!event.ok()) return call->Answer(GrpcStatusOf(event.status()));
-  if (const Status its = context.router.CheckDivision(SlotOfHost(event->host)); !its.ok()) {
-    return call->Answer(GrpcStatusOf(its));
-  }
+  if (AnsweredElsewhere(context, SlotOfHost(event->host), call)) return;
   ReadHostBefore(context, event->host, call, [&context, call, event = *event] {
     const std::string host = event.host;
     const bool pages = event.min_page_interval.has_value();

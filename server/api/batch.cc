@@ -1,6 +1,7 @@
 #include "server/api/batch.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/base/check.h"
@@ -63,6 +64,38 @@ void Batch::Add(int index, StatusOr<RoutedEvent> item) {
   item->notes.clear();
   places_.push_back(place);
   events_.push_back(*std::move(item));
+}
+
+std::vector<Batch::Part> Batch::TakeOthers(const SlotDivision& own) {
+  std::map<uint32_t, Part> parts;
+  size_t kept = 0;
+  auto note = notes_.begin();
+  auto kept_note = notes_.begin();
+  for (size_t i = 0; i < events_.size(); ++i) {
+    const uint32_t division = own.Of(events_[i].slot);
+    const bool stays = division == own.division;
+    for (; note != notes_.end() && note->first == i; ++note) {
+      if (stays) *kept_note++ = {kept, std::move(note->second)};
+    }
+    if (!stays) {
+      Part& part = parts[division];
+      part.division = division;
+      part.places.push_back(places_[i]);
+      continue;
+    }
+    if (kept != i) {
+      events_[kept] = std::move(events_[i]);
+      places_[kept] = places_[i];
+    }
+    ++kept;
+  }
+  events_.resize(kept);
+  places_.resize(kept);
+  notes_.erase(kept_note, notes_.end());
+  std::vector<Part> taken;
+  taken.reserve(parts.size());
+  for (auto& [division, part] : parts) taken.push_back(std::move(part));
+  return taken;
 }
 
 bool Batch::Submit(Router& router, Done done) && {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/fleet/slot_division.h"
 #include "core/schedule/event.h"
 #include "freshet/v1/types.pb.h"
 #include "server/api/batch_counts.h"
@@ -35,6 +36,15 @@ class Batch {
   // The item at `index`: the event that it became, or why it is refused. Called once for every
   // item, in their order. Notes of an event come with its acknowledgement.
   void Add(int index, StatusOr<RoutedEvent> item);
+
+  // Some items of it, that the server of another division is to apply: their places in it.
+  struct Part {
+    uint32_t division = 0;
+    std::vector<uint32_t> places;
+  };
+  // Takes out what is not of these slots, once all items are added: then it is for somebody else to
+  // say what became of that.
+  [[nodiscard]] std::vector<Part> TakeOthers(const SlotDivision& own);
 
   // Those that were not refused, in the order of their items.
   [[nodiscard]] std::vector<RoutedEvent>& events() { return events_; }

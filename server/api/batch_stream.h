@@ -2,6 +2,7 @@
 #ifndef FRESHET_SERVER_API_BATCH_STREAM_H_
 #define FRESHET_SERVER_API_BATCH_STREAM_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "server/api/batch.h"
 #include "server/api/caller_stream.h"
 #include "server/api/context.h"
+#include "server/api/parted_ack.h"
 #include "server/api/unary.h"
 #include "server/api/wire.h"
 
@@ -26,6 +28,8 @@ namespace freshet {
 //   static int Size(const Request&)             their number
 //   StatusOr<Batch> Convert(const Request&, const std::vector<TextFault>&, const Caller&)
 //                                               all items, or why the whole message is refused
+//   static void CopyPart(const Request&, const std::vector<uint32_t>& places, Request* part)
+//                                               the message with the items at these places
 //   void Count(const BatchCounts&)              what became of items
 //   Duration PayForSources(Batch&, Instant)     if items have sources: how long to read no further
 //
@@ -40,7 +44,9 @@ class BatchStream final : public CallerStream {
               std::string request_id)
       : CallerStream(context, Items::kPath, call),
         items_(context),
-        request_id_(std::move(request_id)) {}
+        request_id_(std::move(request_id)) {
+    if (context.divisions != nullptr) client_ = ShownBy(call);
+  }
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
@@ -60,6 +66,10 @@ class BatchStream final : public CallerStream {
     const StatusOr<const Caller*> caller = GetCaller();
     if (!caller.ok()) return Refuse(place, request, static_cast<size_t>(size), caller.status());
     StatusOr<Batch> batch = items_.Convert(request, faults.texts, **caller);
+    std::vector<Batch::Part> parts;
+    if (batch.ok() && context_.divisions != nullptr) {
+      parts = batch->TakeOthers(context_.router.division());
+    }
     Duration source_pause;
     if constexpr (requires { items_.PayForSources(*batch, Instant()); }) {
       if (batch.ok()) source_pause = items_.PayForSources(*batch, context_.clock.Now());
@@ -68,14 +78,28 @@ class BatchStream final : public CallerStream {
     if (!batch.ok()) return Refuse(place, request, static_cast<size_t>(size), batch.status());
     batch->SetTrace(trace);
     auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
-    const auto done = [self, place, trace](v1::BatchAck ack, const BatchCounts& counts) {
+    const auto all = std::make_shared<PartedAck>(
+        parts.size(), [self, place](v1::BatchAck ack) { self->Answer(place, std::move(ack)); });
+    for (Batch::Part& part : parts) SendPart(request, std::move(part), all);
+    const auto done = [self, all, trace](v1::BatchAck ack, const BatchCounts& counts) {
       const uint64_t sequence = ack.sequence();
       self->items_.Count(counts);
-      self->Answer(place, std::move(ack));
+      all->TakeOwn(std::move(ack));
       if (trace != nullptr) trace->Finish(sequence, counts);
     };
     const bool go_on = (*std::move(batch)).Submit(context_.router, done);
     if (!go_on) HoldReading();
+  }
+
+  void SendPart(const Request& request, Batch::Part part, std::shared_ptr<PartedAck> all) {
+    std::unique_ptr<DivisionCall>& call = calls_[part.division];
+    if (call == nullptr) call = context_.divisions->Open(part.division, Items::kPath, client_);
+    Request message;
+    Items::CopyPart(request, part.places, &message);
+    call->Send(SerialiseMessage(message), [part = std::move(part), all = std::move(all)](
+                                              const StatusOr<grpc::ByteBuffer>& answer) {
+      all->TakePart(part, AckIn<Response>(answer));
+    });
   }
 
   void Refuse(uint64_t place, const Request& request, size_t items, const Status& why) {
@@ -91,6 +115,9 @@ class BatchStream final : public CallerStream {
 
   Items items_;
   const std::string request_id_;
+  ShownByClient client_;  // where there are other divisions
+  // One for each that had items. Touched in OnMessage.
+  std::map<uint32_t, std::unique_ptr<DivisionCall>> calls_;
 };
 
 // A stream of the call, which gRPC owns.

@@ -22,6 +22,18 @@ Credentials CredentialsOf(const grpc::CallbackServerContext& call) {
   return credentials;
 }
 
+ShownByClient ShownBy(const grpc::CallbackServerContext& call) {
+  if (std::optional<ShownByClient> inside = ShownInside(call)) return *std::move(inside);
+  ShownByClient shown;
+  const auto [begin, end] = call.client_metadata().equal_range("authorization");
+  for (auto it = begin; it != end; ++it) {
+    shown.authorizations.emplace_back(it->second.data(), it->second.size());
+  }
+  shown.certificate = AddCertificate(call, &shown.names);
+  shown.address = IpAddressText(NetworkOfPeer(call.peer()));
+  return shown;
+}
+
 bool AddCertificate(const grpc::CallbackServerContext& call, std::vector<std::string>* names) {
   const auto peer = call.auth_context();
   for (const grpc::string_ref& name : peer->FindPropertyValues(GRPC_X509_SAN_PROPERTY_NAME)) {

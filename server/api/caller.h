@@ -11,12 +11,16 @@
 #include "core/base/status.h"
 #include "grpcpp/server_context.h"
 #include "server/auth/authoriser.h"
+#include "server/auth/on_behalf.h"
 #include "server/base/system_clock.h"
 
 namespace freshet {
 
 // What the client of a call has shown of itself.
 [[nodiscard]] Credentials CredentialsOf(const grpc::CallbackServerContext& call);
+
+// The same, to be passed on to another server.
+[[nodiscard]] ShownByClient ShownBy(const grpc::CallbackServerContext& call);
 
 // Whether the client has shown a certificate, which gRPC has checked; adds the names in it.
 [[nodiscard]] bool AddCertificate(const grpc::CallbackServerContext& call,

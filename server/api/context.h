@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "freshet/version.h"
 #include "server/api/call_stats.h"
+#include "server/api/divisions.h"
 #include "server/api/message_trace.h"
 #include "server/api/request_id.h"
 #include "server/api/stream.h"
@@ -71,6 +72,7 @@ struct ServerContext {
   RequestIds& request_ids;
   Tracer& tracer;
   Instant started;
+  Divisions* divisions;                  // nullptr: there are none that can be asked
   Frontier* frontier;                    // nullptr: the crawl-frontier API is not served
   std::function<std::string()> address;  // of the gRPC port, as clients may be told
 };

@@ -11,6 +11,7 @@
 
 #include "core/base/limits.h"
 #include "fmt/format.h"
+#include "server/api/elsewhere.h"
 #include "server/api/from_proto.h"
 #include "server/api/frontier_adoption.h"
 #include "server/api/worker_crawls.h"
@@ -282,9 +283,7 @@ void HandleDeleteHost(const ServerContext& context,
                       UnaryCall<v1::DeleteHostRequest, v1::DeleteHostResponse>* call) {
   const StatusOr<std::string> host = ConvertHost(call->request().host());
   if (!host.ok()) return call->Answer(GrpcStatusOf(host.status()));
-  if (const Status its = context.router.CheckDivision(SlotOfHost(*host)); !its.ok()) {
-    return call->Answer(GrpcStatusOf(its));
-  }
+  if (AnsweredElsewhere(context, SlotOfHost(*host), call)) return;
   ReadHostBefore(context, *host, call, [&context, call, host = *host] {
     context.router.SubmitAlways(SlotOfHost(host), DeleteHost{host},
                                 [&context, call, host](const Reply& reply) {

@@ -29,6 +29,10 @@ class Reports {
                           const Caller& caller) const {
     return ConvertResults(context_, request.sequence(), request.results(), faults, caller);
   }
+  static void CopyPart(const Request& request, const std::vector<uint32_t>& places, Request* part) {
+    part->set_sequence(request.sequence());
+    CopyItems(request.results(), places, part->mutable_results());
+  }
   void Count(const BatchCounts& counts) const {
     context_.counters.results_refused += counts.refused;
   }
@@ -77,6 +81,12 @@ class Signals {
       pause = std::max(pause, context_.sources.TakeSignals(index, signals[source], now));
     }
     return pause;
+  }
+  static void CopyPart(const Request& request, const std::vector<uint32_t>& places, Request* part) {
+    part->set_sequence(request.sequence());
+    if (request.has_poll_size()) part->set_poll_size(request.poll_size());
+    part->set_poll_id(request.poll_id());
+    CopyItems(request.signals(), places, part->mutable_signals());
   }
   void Count(const BatchCounts& counts) const {
     context_.counters.signals_refused += counts.refused;

@@ -3,6 +3,17 @@
 #include "server/auth/on_behalf.h"
 
 namespace freshet {
+namespace {
+
+OnBehalfReader ReaderOf(const grpc::CallbackServerContext& call) {
+  OnBehalfReader reader;
+  for (const auto& [name, value] : call.client_metadata()) {
+    reader.Add({name.data(), name.size()}, {value.data(), value.size()});
+  }
+  return reader;
+}
+
+}  // namespace
 
 void ComeAs(const HttpRequest& request, grpc::ClientContext* call) {
   ShownByClient client = {.certificate = request.certificate,
@@ -15,11 +26,11 @@ void ComeAs(const HttpRequest& request, grpc::ClientContext* call) {
 }
 
 std::optional<Credentials> InsideCredentials(const grpc::CallbackServerContext& call) {
-  OnBehalfReader reader;
-  for (const auto& [name, value] : call.client_metadata()) {
-    reader.Add({name.data(), name.size()}, {value.data(), value.size()});
-  }
-  return reader.Take();
+  return ReaderOf(call).Take();
+}
+
+std::optional<ShownByClient> ShownInside(const grpc::CallbackServerContext& call) {
+  return ReaderOf(call).TakeShown();
 }
 
 }  // namespace freshet

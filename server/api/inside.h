@@ -9,6 +9,7 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/server_context.h"
 #include "server/auth/authoriser.h"
+#include "server/auth/on_behalf.h"
 #include "server/ports/http_message.h"
 
 namespace freshet {
@@ -19,6 +20,8 @@ namespace freshet {
 void ComeAs(const HttpRequest& request, grpc::ClientContext* call);
 // What that client has shown; unset: the call has come from elsewhere.
 [[nodiscard]] std::optional<Credentials> InsideCredentials(const grpc::CallbackServerContext& call);
+// The same, to be passed on.
+[[nodiscard]] std::optional<ShownByClient> ShownInside(const grpc::CallbackServerContext& call);
 
 }  // namespace freshet
 

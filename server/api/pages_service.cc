@@ -7,9 +7,11 @@
 
 #include "core/base/url.h"
 #include "server/api/batch_stream.h"
+#include "server/api/elsewhere.h"
 #include "server/api/faults.h"
 #include "server/api/from_proto.h"
 #include "server/api/page_lister.h"
+#include "server/api/parted_ack.h"
 #include "server/api/to_proto.h"
 
 namespace freshet {
@@ -37,6 +39,11 @@ class Upserts {
       batch.Add(i, fault.ok() ? ConvertPage(request.pages(i), reset, now) : fault);
     }
     return batch;
+  }
+  static void CopyPart(const Request& request, const std::vector<uint32_t>& places, Request* part) {
+    part->set_sequence(request.sequence());
+    part->set_reset_unset_settings(request.reset_unset_settings());
+    CopyItems(request.pages(), places, part->mutable_pages());
   }
   void Count(const BatchCounts& counts) const {
     context_.counters.upserts_applied += counts.unrefused;
@@ -70,10 +77,24 @@ void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
     const Status texts = CheckTexts(call->text_faults(), i);
     batch.Add(i, texts.ok() ? convert(request.urls(i), request.crawl_id()) : texts);
   }
-  (void)std::move(batch).Submit(context.router, [call](v1::BatchAck ack, BatchCounts) {
+  std::vector<Batch::Part> parts;
+  if (context.divisions != nullptr) parts = batch.TakeOthers(context.router.division());
+  const auto all = std::make_shared<PartedAck>(parts.size(), [call](v1::BatchAck ack) {
     *call->response()->mutable_ack() = std::move(ack);
     call->Answer(grpc::Status::OK);
   });
+  for (Batch::Part& part : parts) {
+    Request message;
+    message.set_crawl_id(request.crawl_id());
+    CopyItems(request.urls(), part.places, message.mutable_urls());
+    context.divisions->Open(part.division, call->path(), call->shown())
+        ->Send(SerialiseMessage(message),
+               [part = std::move(part), all](const StatusOr<grpc::ByteBuffer>& answer) {
+                 all->TakePart(part, AckIn<Response>(answer));
+               });
+  }
+  (void)std::move(batch).Submit(
+      context.router, [all](v1::BatchAck ack, BatchCounts) { all->TakeOwn(std::move(ack)); });
 }
 
 void RemovePages(const ServerContext& context,
@@ -127,9 +148,7 @@ void GetPage(const ServerContext& context,
   if (!named.ok()) return call->Answer(GrpcStatusOf(named.status()));
   const Status may = call->caller().CheckPage(named->key.crawl_id, named->host);
   if (!may.ok()) return call->Answer(GrpcStatusOf(may));
-  if (const Status its = context.router.CheckDivision(SlotOfHost(named->host)); !its.ok()) {
-    return call->Answer(GrpcStatusOf(its));
-  }
+  if (AnsweredElsewhere(context, SlotOfHost(named->host), call)) return;
   const auto describe = [&context, call, key = named->key](const ShardView& view) {
     call->Answer(DescribePage(context, key, view, call->response()));
   };

@@ -92,6 +92,10 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   [[nodiscard]] const std::string& request_id() const { return request_id_; }
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }
   [[nodiscard]] const Caller& caller() const { return caller_; }
+  // For servers of other divisions that are asked for it.
+  void SetShown(ShownByClient shown) { shown_ = std::move(shown); }
+  [[nodiscard]] const ShownByClient& shown() const { return shown_; }
+  [[nodiscard]] std::string_view path() const { return path_; }
   [[nodiscard]] const Request& request() const { return request_; }
   // By rising item.
   [[nodiscard]] const std::vector<TextFault>& text_faults() const { return faults_.texts; }
@@ -116,6 +120,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   std::optional<CallAudit> audit_;
   Credentials credentials_;
   Caller caller_;
+  ShownByClient shown_;
   Request request_;
   Response response_;
   MessageFaults faults_;
@@ -190,6 +195,7 @@ grpc::ServerUnaryReactor* HandleWith(
   // The call may be over, and gone, when `handle` returns.
   const std::string id = call->request_id();
   const ScopedRequestId scope(id);
+  if (context.divisions != nullptr) call->SetShown(ShownBy(info));
   grpc::Status status = AdmitCaller(*rule, payment, context, info, call);
   if (status.ok()) status = call->Read(request, MostBytes(context));
   if (status.ok()) {

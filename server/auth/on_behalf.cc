@@ -58,16 +58,28 @@ void OnBehalfReader::Add(std::string_view name, std::string_view value) {
     has_key_ = true;
     believed_ = IsOwnKey(value);
   }
-  if (name == kAuthorization) credentials_.AddAuthorization(value);
-  if (name == kCertificate) credentials_.certificate = true;
-  if (name == kName) credentials_.names.emplace_back(value);
+  if (name == kAuthorization) {
+    credentials_.AddAuthorization(value);
+    shown_.authorizations.emplace_back(value);
+  }
+  if (name == kCertificate) credentials_.certificate = shown_.certificate = true;
+  if (name == kName) {
+    credentials_.names.emplace_back(value);
+    shown_.names.emplace_back(value);
+  }
   if (name != kPeer) return;
+  shown_.address = value;
   if (const auto address = ParseIpAddress(value)) credentials_.network = NetworkOf(*address);
 }
 
 std::optional<Credentials> OnBehalfReader::Take() {
   if (!believed_) return std::nullopt;
   return std::move(credentials_);
+}
+
+std::optional<ShownByClient> OnBehalfReader::TakeShown() {
+  if (!believed_) return std::nullopt;
+  return std::move(shown_);
 }
 
 }  // namespace freshet

@@ -38,6 +38,8 @@ class OnBehalfReader {
   // What the client has shown on whose behalf the call is made; unset: it is on nobody's, or has
   // not the key of this process.
   [[nodiscard]] std::optional<Credentials> Take();
+  // The same as it was shown, to be passed on.
+  [[nodiscard]] std::optional<ShownByClient> TakeShown();
   // Whether it has another key: it was meant for a process that is no more.
   [[nodiscard]] bool mistaken() const { return has_key_ && !believed_; }
 
@@ -45,6 +47,7 @@ class OnBehalfReader {
   bool has_key_ = false;
   bool believed_ = false;
   Credentials credentials_;
+  ShownByClient shown_;
 };
 
 }  // namespace freshet

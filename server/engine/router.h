@@ -25,6 +25,8 @@ class Router {
 
   [[nodiscard]] Shard& OwnerOf(Slot slot) const { return *shards_[slot.value() % shards_.size()]; }
   [[nodiscard]] const std::vector<Shard*>& shards() const { return shards_; }
+  // The slots that this server has.
+  [[nodiscard]] const SlotDivision& division() const { return division_; }
   // FailedPrecondition, with the division that has it: another server's slot.
   [[nodiscard]] Status CheckDivision(Slot slot) const;
 

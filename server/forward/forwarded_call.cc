@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/ip_address.h"
 #include "grpc/grpc.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "server/api/caller.h"
@@ -43,16 +42,6 @@ void PassOn(const Metadata& metadata, const GoesOn& goes_on, const Add& add) {
   }
 }
 
-ShownByClient ShownIn(const grpc::CallbackServerContext& context) {
-  ShownByClient client;
-  const auto [begin, end] = context.client_metadata().equal_range(
-      grpc::string_ref(kAuthorization.data(), kAuthorization.size()));
-  for (auto it = begin; it != end; ++it) client.authorizations.emplace_back(TextOf(it->second));
-  client.certificate = AddCertificate(context, &client.names);
-  client.address = IpAddressText(NetworkOfPeer(context.peer()));
-  return client;
-}
-
 // The bytes as they are: who serves finds out itself whether they are compressed.
 grpc::ByteBuffer Plain(const grpc::ByteBuffer& bytes) {
   std::vector<grpc::Slice> slices;
@@ -84,7 +73,7 @@ void ForwardedCall::AddMetadata(const std::string& key) {
       [this](const std::string& name, const std::string& value) {
         upstream_context_.AddMetadata(name, value);
       });
-  for (const auto& [name, value] : OnBehalfOf(ShownIn(context_), key)) {
+  for (const auto& [name, value] : OnBehalfOf(ShownBy(context_), key)) {
     upstream_context_.AddMetadata(name, value);
   }
 }

@@ -29,6 +29,28 @@ constexpr std::chrono::milliseconds kAskEvery{500};
 constexpr int kSureOf = 3;
 constexpr int kSureIn = 4;
 
+Partitions TheTurn(const std::string& topic) {
+  Partitions turn(rd_kafka_topic_partition_list_new(1));
+  rd_kafka_topic_partition_list_add(turn.get(), topic.c_str(), 0)->offset = 0;
+  return turn;
+}
+
+// What goes with the offset of the turn, as a client of that group is told.
+StatusOr<std::string> Hear(const Client& client, const std::string& topic,
+                           std::chrono::milliseconds patience) {
+  const Partitions offsets = TheTurn(topic);
+  const rd_kafka_resp_err_t error =
+      rd_kafka_committed(client.get(), offsets.get(), static_cast<int>(patience.count()));
+  const rd_kafka_topic_partition_t& turn = offsets->elems[0];
+  const rd_kafka_resp_err_t fault = error != RD_KAFKA_RESP_ERR_NO_ERROR ? error : turn.err;
+  if (fault != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "cluster: {}", rd_kafka_err2str(fault));
+  }
+  return turn.metadata == nullptr
+             ? std::string()
+             : std::string(static_cast<const char*>(turn.metadata), turn.metadata_size);
+}
+
 }  // namespace
 
 class KafkaTenure::Impl {
@@ -59,7 +81,9 @@ class KafkaTenure::Impl {
     const MutexLock lock(mutex_);
     announced_ = std::move(text);
   }
-  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const;
+  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const {
+    return Hear(client_, topic_, patience);
+  }
 
  private:
   // On the thread that polls, or in the destructor.
@@ -83,7 +107,6 @@ class KafkaTenure::Impl {
   // A member of the group stores an offset: the group takes it of nobody else. With it goes what is
   // to be announced.
   void Ask() FRESHET_EXCLUDES(mutex_);
-  [[nodiscard]] Partitions TheTurn() const;
   void Assigned(bool to_me);
 
   const TenureOptions options_;
@@ -155,14 +178,8 @@ void KafkaTenure::Impl::Run() {
   }
 }
 
-Partitions KafkaTenure::Impl::TheTurn() const {
-  Partitions turn(rd_kafka_topic_partition_list_new(1));
-  rd_kafka_topic_partition_list_add(turn.get(), topic_.c_str(), 0)->offset = 0;
-  return turn;
-}
-
 void KafkaTenure::Impl::Ask() {
-  const Partitions offsets = TheTurn();
+  const Partitions offsets = TheTurn(topic_);
   {
     const MutexLock lock(mutex_);
     rd_kafka_topic_partition_t& turn = offsets->elems[0];
@@ -173,20 +190,6 @@ void KafkaTenure::Impl::Ask() {
   asked_ = Steady::now();
   asking_ =
       rd_kafka_commit(client_.get(), offsets.get(), /*async=*/1) == RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
-StatusOr<std::string> KafkaTenure::Impl::Announced(std::chrono::milliseconds patience) const {
-  const Partitions offsets = TheTurn();
-  const rd_kafka_resp_err_t error =
-      rd_kafka_committed(client_.get(), offsets.get(), static_cast<int>(patience.count()));
-  const rd_kafka_topic_partition_t& turn = offsets->elems[0];
-  const rd_kafka_resp_err_t fault = error != RD_KAFKA_RESP_ERR_NO_ERROR ? error : turn.err;
-  if (fault != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return MakeStatus(absl::StatusCode::kUnavailable, "cluster: {}", rd_kafka_err2str(fault));
-  }
-  return turn.metadata == nullptr
-             ? std::string()
-             : std::string(static_cast<const char*>(turn.metadata), turn.metadata_size);
 }
 
 void KafkaTenure::Impl::OnConfirmed(rd_kafka_t* /*client*/, rd_kafka_resp_err_t error,
@@ -239,6 +242,43 @@ bool KafkaTenure::assigned() const { return impl_->assigned(); }
 bool KafkaTenure::sure() const { return impl_->sure(); }
 void KafkaTenure::Announce(std::string text) { impl_->Announce(std::move(text)); }
 StatusOr<std::string> KafkaTenure::Announced(std::chrono::milliseconds patience) const {
+  return impl_->Announced(patience);
+}
+
+class KafkaListener::Impl {
+ public:
+  explicit Impl(const KafkaOptions& options)
+      : options_(options), topic_(kafka::FleetTopicOf(options)) {}
+  [[nodiscard]] Status Open() {
+    context_.options = &options_;
+    ASSIGN_OR_RETURN(client_, kafka::MakeClient(RD_KAFKA_CONSUMER,
+                                                {{"group.id", topic_},  // is not joined
+                                                 {"enable.auto.commit", "false"},
+                                                 {"allow.auto.create.topics", "false"}},
+                                                context_));
+    return absl::OkStatus();
+  }
+  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const {
+    return Hear(client_, topic_, patience);
+  }
+
+ private:
+  const KafkaOptions options_;
+  const std::string topic_;
+  Context context_;
+  Client client_;  // uses context_
+};
+
+StatusOr<std::unique_ptr<KafkaListener>> KafkaListener::Open(const KafkaOptions& options) {
+  auto impl = std::make_unique<Impl>(options);
+  RETURN_IF_ERROR(impl->Open());
+  return std::unique_ptr<KafkaListener>(new KafkaListener(std::move(impl)));
+}
+
+KafkaListener::KafkaListener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+KafkaListener::~KafkaListener() = default;
+
+StatusOr<std::string> KafkaListener::Announced(std::chrono::milliseconds patience) const {
   return impl_->Announced(patience);
 }
 

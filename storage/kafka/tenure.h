@@ -60,6 +60,24 @@ class KafkaTenure {
   std::unique_ptr<Impl> impl_;
 };
 
+// Hears what the server says that has the turn of a cluster, without standing for it. Thread-safe.
+class KafkaListener {
+ public:
+  // InvalidArgument: an option or property is none.
+  [[nodiscard]] static StatusOr<std::unique_ptr<KafkaListener>> Open(const KafkaOptions& options);
+  ~KafkaListener();
+  KafkaListener(const KafkaListener&) = delete;
+  KafkaListener& operator=(const KafkaListener&) = delete;
+
+  // As KafkaTenure::Announced.
+  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const;
+
+ private:
+  class Impl;
+  explicit KafkaListener(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
 }  // namespace freshet
 
 #endif  // FRESHET_STORAGE_KAFKA_TENURE_H_

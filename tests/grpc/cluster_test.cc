@@ -12,16 +12,20 @@
 namespace freshet {
 namespace {
 
+using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 class ClusterTest : public testing::Test {
  protected:
-  TestServer::Tweak InCluster(int divisions = 1, int division = 0) {
+  TestServer::Tweak InCluster(int divisions = 1, int division = 0,
+                              const std::string& address = "127.0.0.1:0") {
     return [=, this](ServerConfig* config) {
       config->cluster = {.name = kafka_.options().cluster,
                          .brokers = kafka_.options().brokers,
-                         .address = "127.0.0.1:0",
+                         .address = address,
                          .divisions = divisions,
                          .division = division,
                          .properties = kafka_.options().properties};
@@ -109,13 +113,13 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_TRUE(standby.Stop().ok());
 }
 
-TEST_F(ClusterTest, ServersOfDivisionsSharePagesOutByTheirHosts) {
+TEST_F(ClusterTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   constexpr int kPages = 300;
   constexpr int kHosts = 100;
   kafka_.MakeTopics("mock-0-of-2");
   kafka_.MakeTopics("mock-1-of-2");
-  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
-  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0, /*address=*/""));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1, /*address=*/""));
   v1::UpsertPagesRequest request;
   for (int i = 0; i < kPages; ++i) request.add_pages()->set_url(TestServer::Url(i, kHosts));
   const std::vector<std::string> of_second = Described(first.Upsert(request));
@@ -165,9 +169,129 @@ TEST_F(ClusterTest, ServersOfDivisionsSharePagesOutByTheirHosts) {
   result.clear_url();
   result.set_lease_id(leased.assignments(0).lease_id());
   EXPECT_THAT(Described(second.Report(result)).at(0), HasSubstr("is of division 0 of 2"));
-  EXPECT_THAT(Described(first.Report(result)), testing::IsEmpty());
+  EXPECT_THAT(Described(first.Report(result)), IsEmpty());
   EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
               HasSubstr(R"(freshet_cluster_turn{cluster="mock-1-of-2"} 1)"));
+}
+
+TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
+  constexpr int kPages = 300;
+  constexpr int kHosts = 100;
+  kafka_.MakeTopics("mock-0-of-2");
+  kafka_.MakeTopics("mock-1-of-2");
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  v1::UpsertPagesRequest request;
+  request.set_sequence(7);
+  for (int i = 0; i < kPages; ++i) {
+    request.add_pages()->set_url(i == 5 ? "no URL" : TestServer::Url(i, kHosts));
+  }
+  const v1::BatchAck ack = first.Upsert(request);
+  EXPECT_THAT(Described(ack), ElementsAre(HasSubstr("5 REFUSED INVALID_ARGUMENT url: ")));
+  EXPECT_EQ(ack.sequence(), 7U);
+  EXPECT_EQ(ack.item_count(), static_cast<uint32_t>(kPages));
+  const uint64_t of_first = first.Statistics().pages().pages();
+  const uint64_t of_second = second.Statistics().pages().pages();
+  EXPECT_GT(of_first, 50U);
+  EXPECT_GT(of_second, 50U);
+  EXPECT_EQ(of_first + of_second, uint64_t{kPages} - 1);
+
+  // Pages, hosts and what is set for them are found by way of either.
+  for (int i = 0; i < 20; ++i) {
+    const std::string url = TestServer::Url(i == 5 ? 25 : i, kHosts);
+    for (TestServer* server : {&first, &second}) EXPECT_EQ(server->Get(url).page().url(), url);
+    v1::SetHostPolitenessRequest polite;
+    polite.set_host("host" + std::to_string(i) + ".test");
+    ToProto(Duration::Seconds(7), polite.mutable_min_delay());
+    v1::SetHostPolitenessResponse set;
+    grpc::ClientContext call;
+    EXPECT_TRUE(first.admin->SetHostPoliteness(&call, polite, &set).ok());
+    v1::GetHostRequest host;
+    host.set_host(polite.host());
+    v1::GetHostResponse its;
+    grpc::ClientContext again;
+    EXPECT_TRUE(second.admin->GetHost(&again, host, &its).ok());
+    EXPECT_EQ(its.host_state().DebugString(), set.host_state().DebugString());
+  }
+  v1::GetPageRequest unknown;
+  unknown.set_url("http://host1.test/unknown");
+  for (TestServer* server : {&first, &second}) {
+    v1::GetPageResponse page;
+    grpc::ClientContext call;
+    EXPECT_EQ(server->pages->GetPage(&call, unknown, &page).error_code(),
+              grpc::StatusCode::NOT_FOUND);
+  }
+
+  // Results by URL and by lease, signals, removals.
+  v1::ReportCrawlsRequest results;
+  for (TestServer* server : {&first, &second}) {
+    const v1::NextResponse leased = server->Next(2);
+    ASSERT_EQ(leased.assignments_size(), 2);
+    results.add_results()->set_url(leased.assignments(0).url());
+    results.add_results()->set_lease_id(leased.assignments(1).lease_id());
+  }
+  for (v1::CrawlResult& result : *results.mutable_results()) {
+    ToProto(second.clock.Now(), result.mutable_fetch_time());
+    result.set_content_digest("digest");
+  }
+  {
+    grpc::ClientContext call;
+    const auto stream = second.ingest->ReportCrawls(&call);
+    const auto answer = TestServer::Exchange<v1::ReportCrawlsResponse>(*stream, results);
+    EXPECT_THAT(Described(answer.ack()), IsEmpty());
+  }
+  v1::SignalChangesRequest signals;
+  v1::RemovePagesRequest removal;
+  for (int i = 10; i < 30; ++i) {
+    signals.add_signals()->set_url(TestServer::Url(i, kHosts));
+    signals.mutable_signals(i - 10)->set_source("sitemap");
+    removal.add_urls(TestServer::Url(i, kHosts));
+  }
+  signals.add_signals()->set_url("http://host1.test/unknown");
+  signals.mutable_signals(20)->set_source("sitemap");
+  EXPECT_THAT(Described(first.Signal(signals)), ElementsAre(HasSubstr("20 REFUSED NOT_FOUND")));
+  v1::RemovePagesResponse removed;
+  grpc::ClientContext call;
+  EXPECT_TRUE(second.pages->RemovePages(&call, removal, &removed).ok());
+  EXPECT_THAT(Described(removed.ack()), IsEmpty());
+  EXPECT_EQ(first.Statistics().pages().pages() + second.Statistics().pages().pages(),
+            uint64_t{kPages} - 1 - 20);
+}
+
+TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
+  kafka_.MakeTopics("mock-0-of-2");
+  kafka_.MakeTopics("mock-1-of-2");
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  v1::UpsertPagesRequest request;
+  for (int i = 0; i < 100; ++i) request.add_pages()->set_url(TestServer::Url(i, 100));
+  // Nobody has ever served it.
+  const v1::BatchAck nobody = first.Upsert(request);
+  const uint64_t own = first.Statistics().pages().pages();
+  EXPECT_GT(own, 0U);
+  EXPECT_EQ(static_cast<uint64_t>(nobody.statuses_size()), 100 - own);
+  EXPECT_THAT(Described(nobody),
+              Each(HasSubstr("REFUSED UNAVAILABLE : no server of division 1 answers")));
+  EXPECT_TRUE(nobody.statuses(0).error().has_retry_after());
+
+  auto waits = std::async(std::launch::async, [&] { return first.Upsert(request); });
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  EXPECT_THAT(Described(waits.get()), IsEmpty());
+  EXPECT_EQ(second.Statistics().pages().pages(), 100 - own);
+
+  // It may come again elsewhere, with a stream that was open all the while.
+  grpc::ClientContext call;
+  const auto stream = first.pages->UpsertPages(&call);
+  v1::UpsertPagesResponse response;
+  ASSERT_TRUE(stream->Write(request));
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_THAT(Described(response.ack()), IsEmpty());
+  EXPECT_TRUE(second.Stop().ok());
+  ASSERT_TRUE(stream->Write(request));
+  second.Start();
+  ASSERT_TRUE(stream->Read(&response));
+  EXPECT_THAT(Described(response.ack()), IsEmpty());
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
 }
 
 TEST_F(ClusterTest, WithoutKafkaNothingIsHandedOutAndReadinessSaysSoUntilItIsBack) {

@@ -1,0 +1,38 @@
+// Calls about one host, or some pages, that the server of another division answers.
+#ifndef FRESHET_SERVER_API_ELSEWHERE_H_
+#define FRESHET_SERVER_API_ELSEWHERE_H_
+
+#include <memory>
+#include <utility>
+
+#include "core/base/units.h"
+#include "server/api/context.h"
+#include "server/api/faults.h"
+#include "server/api/unary.h"
+#include "server/api/wire.h"
+
+namespace freshet {
+
+// Whether the call is about a slot that this server has not: then it is answered as the server does
+// that has it, or FAILED_PRECONDITION where that cannot be asked. Thread-safe.
+template <typename Request, typename Response>
+bool AnsweredElsewhere(const ServerContext& context, Slot slot,
+                       UnaryCall<Request, Response>* call) {
+  const Status its = context.router.CheckDivision(slot);
+  if (its.ok()) return false;
+  if (context.divisions == nullptr) {
+    call->Answer(GrpcStatusOf(its));
+    return true;
+  }
+  const std::unique_ptr<DivisionCall> there =
+      context.divisions->Open(context.router.division().Of(slot), call->path(), call->shown());
+  there->Send(SerialiseMessage(call->request()), [call](StatusOr<grpc::ByteBuffer> answer) {
+    if (!answer.ok()) return call->Answer(GrpcStatusOf(answer.status()));
+    call->Answer(grpc::SerializationTraits<Response>::Deserialize(&*answer, call->response()));
+  });
+  return true;
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_ELSEWHERE_H_

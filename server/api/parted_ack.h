@@ -1,0 +1,69 @@
+// The acknowledgement of a batch of which servers of other divisions have applied parts.
+#ifndef FRESHET_SERVER_API_PARTED_ACK_H_
+#define FRESHET_SERVER_API_PARTED_ACK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/base/status.h"
+#include "freshet/v1/types.pb.h"
+#include "google/protobuf/repeated_ptr_field.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "server/api/batch.h"
+#include "server/base/countdown.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+// Thread-safe.
+class PartedAck {
+ public:
+  using Done = std::function<void(v1::BatchAck)>;
+
+  // Of what stays here and so many parts. `done` is called once all are there, on any thread.
+  PartedAck(size_t parts, Done done) : left_(parts + 1), done_(std::move(done)) {}
+
+  // What was made of the items that stay here, of an acknowledgement of all of them.
+  void TakeOwn(v1::BatchAck ack) FRESHET_EXCLUDES(mutex_);
+  // Of a part; not OK: it is not known that anything came of it, and its items are refused so.
+  void TakePart(const Batch::Part& part, const StatusOr<v1::BatchAck>& ack)
+      FRESHET_EXCLUDES(mutex_);
+
+ private:
+  void Arrive() FRESHET_EXCLUDES(mutex_);
+
+  Countdown left_;
+  const Done done_;
+  Mutex mutex_;
+  v1::BatchAck ack_ FRESHET_GUARDED_BY(mutex_);
+};
+
+// The items at these places of a batch.
+template <typename Item>
+void CopyItems(const google::protobuf::RepeatedPtrField<Item>& items,
+               const std::vector<uint32_t>& places,
+               google::protobuf::RepeatedPtrField<Item>* part) {
+  part->Reserve(static_cast<int>(places.size()));
+  for (const uint32_t place : places) *part->Add() = items[static_cast<int>(place)];
+}
+
+// The acknowledgement in a response of that type; DataLoss: it is none.
+template <typename Response>
+StatusOr<v1::BatchAck> AckIn(const StatusOr<grpc::ByteBuffer>& answer) {
+  RETURN_IF_ERROR(answer.status());
+  grpc::ByteBuffer bytes = *answer;
+  Response response;
+  if (!grpc::SerializationTraits<Response>::Deserialize(&bytes, &response).ok()) {
+    return MakeStatus(absl::StatusCode::kDataLoss,
+                      "the server of another division answers what "
+                      "cannot be read");
+  }
+  return std::move(*response.mutable_ack());
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_PARTED_ACK_H_

@@ -1,0 +1,165 @@
+#include "server/forward/division_peers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/check.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// What waits for a connection goes on after this at the latest.
+constexpr Duration kAttendEvery = Duration::Millis(50);
+// Who serves is asked for in every so many of these.
+constexpr uint64_t kLooksBetweenFinds = 10;
+// Each has as many calls as one connection may have streams.
+constexpr size_t kLinesOfPeer = 8;
+
+class Handle final : public DivisionCall {
+ public:
+  explicit Handle(std::shared_ptr<PeerCall> call) : call_(std::move(call)) {}
+  ~Handle() override { call_->Close(); }
+  void Send(const grpc::ByteBuffer& message, Answered answered) override {
+    call_->Send(message, std::move(answered));
+  }
+
+ private:
+  const std::shared_ptr<PeerCall> call_;
+};
+
+}  // namespace
+
+DivisionPeers::DivisionPeers(const ServerConfig& config, Door& door, Clock& clock, Find find,
+                             Duration patience)
+    : config_(config),
+      door_(door),
+      clock_(clock),
+      find_(std::move(find)),
+      patience_(patience),
+      ticker_(std::make_unique<Ticker>(kAttendEvery, [this] { Look(); })) {}
+
+std::unique_ptr<DivisionCall> DivisionPeers::Open(uint32_t division, std::string_view path,
+                                                  const ShownByClient& client) {
+  auto call = std::make_shared<PeerCall>(static_cast<PeerCalls&>(*this), division,
+                                         std::string(path), client);
+  bool stopped = false;
+  {
+    const MutexLock lock(mutex_);
+    calls_.insert(call);
+    peers_.try_emplace(division);
+    stopped = stopped_;
+  }
+  if (stopped) call->Stop();
+  return std::make_unique<Handle>(std::move(call));
+}
+
+void DivisionPeers::Stop() {
+  std::set<CallPtr> calls;
+  {
+    const MutexLock lock(mutex_);
+    if (std::exchange(stopped_, true)) return;
+    calls = calls_;
+  }
+  ticker_->Stop();
+  for (const CallPtr& call : calls) call->Stop();
+  const MutexLock lock(mutex_);
+  while (!calls_.empty()) over_.Wait(mutex_);
+}
+
+// --- Who serves
+
+void DivisionPeers::Look() {
+  const bool finds = looks_++ % kLooksBetweenFinds == 0;
+  if (finds) FindAll();
+  std::vector<CallPtr> calls;
+  std::map<uint32_t, uint64_t> serving;
+  {
+    const MutexLock lock(mutex_);
+    const std::set<CallPtr>& these = finds ? calls_ : unconnected_;
+    calls.assign(these.begin(), these.end());
+    for (const auto& [division, peer] : peers_) {
+      serving[division] = peer.serves ? peer.serving : 0;
+    }
+  }
+  const Instant too_long = clock_.Now() - patience_;
+  for (const CallPtr& call : calls) call->Attend(too_long, serving[call->division()]);
+}
+
+void DivisionPeers::FindAll() {
+  std::vector<uint32_t> divisions;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [division, peer] : peers_) divisions.push_back(division);
+  }
+  for (const uint32_t division : divisions) {
+    StatusOr<std::optional<ServingPeer>> found = find_(division);
+    // While Kafka is away nobody else can have begun to serve.
+    if (!found.ok()) continue;
+    const MutexLock lock(mutex_);
+    if (*found != peers_[division].serves) TakeOver(division, *std::move(found));
+  }
+}
+
+void DivisionPeers::TakeOver(uint32_t division, std::optional<ServingPeer> serves) {
+  Peer& peer = peers_[division];
+  peer.serves = std::move(serves);
+  if (!peer.serves) return spdlog::info("no server serves division {}: its items wait", division);
+  ++peer.serving;
+  peer.lines.clear();
+  spdlog::info("items of division {} go to {}", division, peer.serves->address);
+}
+
+DivisionPeers::Line* DivisionPeers::FindLine(Peer& peer) {
+  const auto most = static_cast<size_t>(config_.max_streams_per_connection);
+  const std::shared_ptr<const TlsMaterial> tls = door_.tls();
+  const uint64_t certificate = tls == nullptr ? 0 : tls->version;
+  std::erase_if(peer.lines, [certificate](const Line& line) {
+    return line.calls == 0 && line.certificate != certificate;
+  });
+  const auto it = std::find_if(peer.lines.begin(), peer.lines.end(), [&](const Line& line) {
+    return line.calls < most && line.certificate == certificate;
+  });
+  if (it != peer.lines.end()) return &*it;
+  if (peer.lines.size() >= kLinesOfPeer) return nullptr;
+  StatusOr<std::shared_ptr<grpc::Channel>> channel = ConnectTo(*peer.serves, config_, door_);
+  if (!channel.ok()) {
+    spdlog::error("no items can be sent to other divisions: {}",
+                  std::string(channel.status().message()));
+    return nullptr;
+  }
+  return &peer.lines.emplace_back(Line{.channel = *std::move(channel), .certificate = certificate});
+}
+
+// --- PeerCalls
+
+std::optional<PeerLink> DivisionPeers::Connect(const CallPtr& call) {
+  const MutexLock lock(mutex_);
+  unconnected_.insert(call);
+  Peer& peer = peers_[call->division()];
+  if (stopped_ || !peer.serves) return std::nullopt;
+  Line* const line = FindLine(peer);
+  // A call on a connection that is not there would keep its message from waiting for another one.
+  if (line == nullptr || line->channel->GetState(/*try_to_connect=*/true) != GRPC_CHANNEL_READY) {
+    return std::nullopt;
+  }
+  ++line->calls;
+  unconnected_.erase(call);
+  return PeerLink{.channel = line->channel, .key = peer.serves->key, .serving = peer.serving};
+}
+
+void DivisionPeers::Release(const PeerCall& call, const PeerLink& link) {
+  const MutexLock lock(mutex_);
+  for (Line& line : peers_[call.division()].lines) {
+    if (line.channel == link.channel) --line.calls;
+  }
+}
+
+void DivisionPeers::OnOver(const CallPtr& call) {
+  const MutexLock lock(mutex_);
+  unconnected_.erase(call);
+  calls_.erase(call);
+  if (calls_.empty()) over_.NotifyAll();
+}
+
+}  // namespace freshet

@@ -1,0 +1,95 @@
+// The servers of a fleet that serve other divisions, and the calls that are made of them on behalf
+// of this one's clients.
+#ifndef FRESHET_SERVER_FORWARD_DIVISION_PEERS_H_
+#define FRESHET_SERVER_FORWARD_DIVISION_PEERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "server/api/divisions.h"
+#include "server/auth/door.h"
+#include "server/base/system_clock.h"
+#include "server/base/ticker.h"
+#include "server/config.h"
+#include "server/forward/peer_call.h"
+#include "server/forward/serving_peer.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+// Thread-safe.
+class DivisionPeers final : public Divisions, private PeerCalls {
+ public:
+  // Who serves a division; nullopt: nobody, or it cannot be reached. Not OK: it is not known at the
+  // moment.
+  using Find = std::function<StatusOr<std::optional<ServingPeer>>(uint32_t division)>;
+
+  // For somebody to serve, or to be reached: longer than it takes to take over.
+  static constexpr Duration kPatience = Duration::Seconds(15);
+
+  // `find` is called about twice a second for each division that was ever asked, on a thread of
+  // this. Messages wait for `patience` at most. All that is referred to outlives this.
+  DivisionPeers(const ServerConfig& config, Door& door, Clock& clock, Find find,
+                Duration patience = kPatience);
+  ~DivisionPeers() override { Stop(); }
+
+  [[nodiscard]] std::unique_ptr<DivisionCall> Open(uint32_t division, std::string_view path,
+                                                   const ShownByClient& client) override
+      FRESHET_EXCLUDES(mutex_);
+  // Answers all that is open, and whatever comes yet, by Unavailable. Idempotent.
+  void Stop() FRESHET_EXCLUDES(mutex_);
+
+ private:
+  using CallPtr = std::shared_ptr<PeerCall>;
+  // A connection to the server that serves.
+  struct Line {
+    std::shared_ptr<grpc::Channel> channel;
+    uint64_t certificate = 0;  // version of the one that it shows
+    size_t calls = 0;
+  };
+  struct Peer {
+    std::optional<ServingPeer> serves;
+    uint64_t serving = 0;  // number of servers so far
+    std::vector<Line> lines;
+  };
+
+  void Look() FRESHET_EXCLUDES(mutex_);
+  void FindAll() FRESHET_EXCLUDES(mutex_);
+  void TakeOver(uint32_t division, std::optional<ServingPeer> serves) FRESHET_REQUIRES(mutex_);
+  // One that is open and has room for a call; makes another one if there is none.
+  [[nodiscard]] Line* FindLine(Peer& peer) FRESHET_REQUIRES(mutex_);
+
+  // PeerCalls
+  [[nodiscard]] std::optional<PeerLink> Connect(const CallPtr& call) override
+      FRESHET_EXCLUDES(mutex_);
+  void Release(const PeerCall& call, const PeerLink& link) override FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] Instant Now() const override { return clock_.Now(); }
+  void OnOver(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
+
+  const ServerConfig& config_;
+  Door& door_;
+  Clock& clock_;
+  const Find find_;
+  const Duration patience_;
+  uint64_t looks_ = 0;  // of the ticker's thread
+  Mutex mutex_;
+  Condition over_;  // a call is
+  bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::map<uint32_t, Peer> peers_ FRESHET_GUARDED_BY(mutex_);  // that were asked
+  std::set<CallPtr> calls_ FRESHET_GUARDED_BY(mutex_);
+  std::set<CallPtr> unconnected_ FRESHET_GUARDED_BY(mutex_);  // of them: Connect had nothing
+  std::unique_ptr<Ticker> ticker_;                            // uses all of them
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_FORWARD_DIVISION_PEERS_H_

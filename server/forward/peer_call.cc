@@ -1,0 +1,257 @@
+#include "server/forward/peer_call.h"
+
+#include "core/base/check.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/support/client_callback.h"
+
+namespace freshet {
+namespace {
+
+Status Unanswered(uint32_t division) {
+  return MakeStatus(absl::StatusCode::kUnavailable, "no server of division {} answers: try again",
+                    division);
+}
+
+Status Stopping() {
+  return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
+}
+
+}  // namespace
+
+// One call of gRPC. Lives until that is over.
+class PeerCall::Attempt final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  Attempt(std::shared_ptr<PeerCall> call, PeerLink link)
+      : call_(std::move(call)), link_(std::move(link)) {
+    for (const auto& [name, value] : OnBehalfOf(call_->client_, link_.key)) {
+      context_.AddMetadata(name, value);
+    }
+  }
+
+  // One hold is until the server has said its last, and one for whoever starts it.
+  void Start() {
+    grpc::GenericStub(link_.channel).PrepareBidiStreamingCall(&context_, call_->path_, {}, this);
+    AddMultipleHolds(2);
+    StartRead(&read_);
+    StartCall();
+  }
+  void Write(const grpc::ByteBuffer& message) {
+    written_ = message;
+    StartWrite(&written_);
+  }
+  void Cancel() { context_.TryCancel(); }
+  [[nodiscard]] uint64_t serving() const { return link_.serving; }
+
+  void OnWriteDone(bool ok) override {
+    written_.Clear();
+    // What did not go out ends the call, and is answered then.
+    if (ok) call_->OnWriteDone();
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) {
+      call_->OnEnding();
+      return RemoveHold();
+    }
+    call_->OnAnswer(std::exchange(read_, grpc::ByteBuffer()));
+    StartRead(&read_);
+  }
+  void OnDone(const grpc::Status& status) override {
+    call_->OnEnd(Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()),
+                 link_);
+    delete this;
+  }
+
+ private:
+  const std::shared_ptr<PeerCall> call_;
+  const PeerLink link_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer read_;     // gRPC's
+  grpc::ByteBuffer written_;  // gRPC's while it writes
+};
+
+PeerCall::PeerCall(PeerCalls& calls, uint32_t division, std::string path, ShownByClient client)
+    : calls_(calls), division_(division), path_(std::move(path)), client_(std::move(client)) {}
+
+PeerCall::~PeerCall() = default;
+
+void PeerCall::Send(const grpc::ByteBuffer& message, DivisionCall::Answered answered) {
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    CHECK(!closed_, "sent after the end");
+    waiting_.push_back(
+        {.message = message, .answered = std::move(answered), .since = calls_.Now()});
+    steps = NextSteps();
+  }
+  Perform(std::move(steps));
+}
+
+void PeerCall::Close() {
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+    steps = NextSteps();
+  }
+  Perform(std::move(steps));
+}
+
+void PeerCall::Attend(Instant too_long, uint64_t serving) {
+  Steps steps;
+  bool replaced = false;
+  {
+    const MutexLock lock(mutex_);
+    std::vector<Answer> given_up;
+    while (!waiting_.empty() && waiting_.front().since < too_long) {
+      given_up.emplace_back(std::move(waiting_.front().answered), Unanswered(division_));
+      waiting_.pop_front();
+    }
+    replaced = attempt_ != nullptr && serving != 0 && attempt_->serving() != serving;
+    steps = NextSteps();
+    steps.answers = std::move(given_up);
+  }
+  if (replaced) CancelAttempt();
+  Perform(std::move(steps));
+}
+
+void PeerCall::Stop() {
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    stopped_ = true;
+    steps = NextSteps();
+  }
+  CancelAttempt();
+  Perform(std::move(steps));
+}
+
+PeerCall::Steps PeerCall::NextSteps() {
+  Steps steps;
+  if (stopped_) {
+    for (Waiting& waiting : waiting_) {
+      steps.answers.emplace_back(std::move(waiting.answered), Stopping());
+    }
+    waiting_.clear();
+  }
+  if (over_ || connecting_) return steps;
+  if (attempt_ == nullptr) {
+    if (!waiting_.empty()) {
+      steps.connect = connecting_ = true;
+    } else if (closed_ || stopped_) {
+      over_ = steps.over = true;
+    }
+    return steps;
+  }
+  if (ending_ || writing_ || writes_done_) return steps;
+  if (!waiting_.empty()) {
+    writing_ = true;
+    steps.write = std::move(waiting_.front().message);
+    // It may be answered before it is said to be written.
+    sent_.push_back(std::move(waiting_.front().answered));
+    waiting_.pop_front();
+  } else if (closed_) {
+    writes_done_ = steps.writes_done = true;
+  } else {
+    return steps;
+  }
+  steps.attempt = attempt_;
+  attempt_->AddHold();
+  return steps;
+}
+
+void PeerCall::Perform(Steps steps) {
+  for (auto& [answered, answer] : steps.answers) answered(std::move(answer));
+  if (steps.write) steps.attempt->Write(*steps.write);
+  if (steps.writes_done) steps.attempt->StartWritesDone();
+  if (steps.attempt != nullptr) steps.attempt->RemoveHold();
+  if (steps.connect) Connect();
+  // Nobody may have it any more afterwards.
+  if (steps.over) calls_.OnOver(shared_from_this());
+}
+
+void PeerCall::Connect() {
+  Attempt* attempt = nullptr;
+  if (std::optional<PeerLink> link = calls_.Connect(shared_from_this())) {
+    attempt = new Attempt(shared_from_this(), *std::move(link));
+    {
+      const MutexLock lock(mutex_);
+      attempt_ = attempt;
+      ending_ = writing_ = writes_done_ = false;
+    }
+    attempt->Start();
+  }
+  Steps steps;
+  bool stopped = false;
+  {
+    const MutexLock lock(mutex_);
+    connecting_ = false;
+    stopped = stopped_;
+    // Without a link it is for Attend to try again.
+    if (attempt != nullptr || waiting_.empty()) steps = NextSteps();
+  }
+  if (attempt != nullptr) {
+    if (stopped) attempt->Cancel();
+    attempt->RemoveHold();
+  }
+  Perform(std::move(steps));
+}
+
+void PeerCall::CancelAttempt() {
+  Attempt* attempt = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    if (attempt_ == nullptr || connecting_ || ending_) return;
+    attempt = attempt_;
+    attempt->AddHold();
+  }
+  attempt->Cancel();
+  attempt->RemoveHold();
+}
+
+void PeerCall::OnWriteDone() {
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    writing_ = false;
+    steps = NextSteps();
+  }
+  Perform(std::move(steps));
+}
+
+void PeerCall::OnAnswer(grpc::ByteBuffer message) {
+  DivisionCall::Answered answered;
+  {
+    const MutexLock lock(mutex_);
+    // More answers than messages are nobody's.
+    if (sent_.empty()) return;
+    answered = std::move(sent_.front());
+    sent_.pop_front();
+  }
+  answered(std::move(message));
+}
+
+void PeerCall::OnEnding() {
+  const MutexLock lock(mutex_);
+  ending_ = true;
+}
+
+void PeerCall::OnEnd(const Status& status, const PeerLink& link) {
+  calls_.Release(*this, link);
+  Steps steps;
+  {
+    const MutexLock lock(mutex_);
+    attempt_ = nullptr;
+    std::vector<Answer> answers;
+    for (DivisionCall::Answered& answered : std::exchange(sent_, {})) {
+      const bool cancelled = status.ok() || absl::IsCancelled(status);
+      answers.emplace_back(std::move(answered), cancelled ? Unanswered(division_) : status);
+    }
+    steps = NextSteps();
+    for (Answer& answer : steps.answers) answers.push_back(std::move(answer));
+    steps.answers = std::move(answers);
+  }
+  Perform(std::move(steps));
+}
+
+}  // namespace freshet
