@@ -50,7 +50,11 @@ class Serving {
   [[nodiscard]] ServerStatus Gather() const;
   [[nodiscard]] uint64_t pages() const;
   [[nodiscard]] ClusterStatus cluster() const {
-    return cluster_ == nullptr ? ClusterStatus() : cluster_->status();
+    if (cluster_ == nullptr) return {};
+    ClusterStatus status = cluster_->status();
+    status.items_sent_on = counters_.sent_on;
+    status.items_sent_unanswered = counters_.sent_on_unanswered;
+    return status;
   }
   [[nodiscard]] Store& store() { return *store_; }
   [[nodiscard]] Dispatcher& dispatcher() { return dispatcher_; }

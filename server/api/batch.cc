@@ -89,6 +89,7 @@ std::vector<Batch::Part> Batch::TakeOthers(const SlotDivision& own) {
     }
     ++kept;
   }
+  taken_ += events_.size() - kept;
   events_.resize(kept);
   places_.resize(kept);
   notes_.erase(kept_note, notes_.end());
@@ -107,12 +108,14 @@ bool Batch::Submit(Router& router, Done done) && {
     std::vector<std::pair<size_t, std::string>> notes;
     std::function<void(Reply*)> review;
     Done done;
+    size_t taken = 0;
   };
   auto rest = std::make_shared<Rest>(Rest{.ack = std::move(ack_),
                                           .places = std::move(places_),
                                           .notes = std::move(notes_),
                                           .review = std::move(review_),
-                                          .done = std::move(done)});
+                                          .done = std::move(done),
+                                          .taken = taken_});
   const auto settle = [rest](std::vector<Reply> replies) {
     CHECK(replies.size() == rest->places.size());
     auto& statuses = *rest->ack.mutable_statuses();
@@ -131,7 +134,7 @@ bool Batch::Submit(Router& router, Done done) && {
     counts.refused = static_cast<uint64_t>(std::count_if(
         statuses.begin(), statuses.end(),
         [](const v1::ItemStatus& status) { return status.outcome() == v1::ITEM_OUTCOME_REFUSED; }));
-    counts.unrefused = rest->ack.item_count() - counts.refused;
+    counts.unrefused = rest->ack.item_count() - rest->taken - counts.refused;
     rest->done(std::move(rest->ack), counts);
   };
   return router.Submit(std::move(events_), settle, trace_);

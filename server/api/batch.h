@@ -55,12 +55,14 @@ class Batch {
   void SetTrace(std::shared_ptr<BatchTrace> trace) { trace_ = std::move(trace); }
 
   using Done = std::function<void(v1::BatchAck, BatchCounts)>;
-  // Sends the events off once all items are added; `done` is called once all is durable, on any
-  // thread. Returns false when the producer should stop until then.
+  // Sends the events off once all items are added, but those taken out, which are not counted;
+  // `done` is called once all is durable, on any thread. Returns false when the producer should
+  // stop until then.
   bool Submit(Router& router, Done done) &&;
 
  private:
   v1::BatchAck ack_;  // of the items refused so far
+  size_t taken_ = 0;  // by TakeOthers
   const Caller* caller_ = nullptr;
   int added_ = 0;
   std::vector<RoutedEvent> events_;

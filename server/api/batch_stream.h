@@ -80,7 +80,7 @@ class BatchStream final : public CallerStream {
     auto self = std::static_pointer_cast<BatchStream>(shared_from_this());
     const auto all = std::make_shared<PartedAck>(
         parts.size(), [self, place](v1::BatchAck ack) { self->Answer(place, std::move(ack)); });
-    for (Batch::Part& part : parts) SendPart(request, std::move(part), all);
+    for (Batch::Part& part : parts) SendOn(request, std::move(part), all);
     const auto done = [self, all, trace](v1::BatchAck ack, const BatchCounts& counts) {
       const uint64_t sequence = ack.sequence();
       self->items_.Count(counts);
@@ -91,15 +91,12 @@ class BatchStream final : public CallerStream {
     if (!go_on) HoldReading();
   }
 
-  void SendPart(const Request& request, Batch::Part part, std::shared_ptr<PartedAck> all) {
+  void SendOn(const Request& request, Batch::Part part, std::shared_ptr<PartedAck> all) {
     std::unique_ptr<DivisionCall>& call = calls_[part.division];
     if (call == nullptr) call = context_.divisions->Open(part.division, Items::kPath, client_);
     Request message;
     Items::CopyPart(request, part.places, &message);
-    call->Send(SerialiseMessage(message), [part = std::move(part), all = std::move(all)](
-                                              const StatusOr<grpc::ByteBuffer>& answer) {
-      all->TakePart(part, AckIn<Response>(answer));
-    });
+    SendPart<Response>(context_, *call, message, std::move(part), std::move(all));
   }
 
   void Refuse(uint64_t place, const Request& request, size_t items, const Status& why) {

@@ -87,11 +87,9 @@ void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
     Request message;
     message.set_crawl_id(request.crawl_id());
     CopyItems(request.urls(), part.places, message.mutable_urls());
-    context.divisions->Open(part.division, call->path(), call->shown())
-        ->Send(SerialiseMessage(message),
-               [part = std::move(part), all](const StatusOr<grpc::ByteBuffer>& answer) {
-                 all->TakePart(part, AckIn<Response>(answer));
-               });
+    const std::unique_ptr<DivisionCall> there =
+        context.divisions->Open(part.division, call->path(), call->shown());
+    SendPart<Response>(context, *there, message, std::move(part), all);
   }
   (void)std::move(batch).Submit(
       context.router, [all](v1::BatchAck ack, BatchCounts) { all->TakeOwn(std::move(ack)); });

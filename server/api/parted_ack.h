@@ -13,6 +13,9 @@
 #include "google/protobuf/repeated_ptr_field.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "server/api/batch.h"
+#include "server/api/context.h"
+#include "server/api/divisions.h"
+#include "server/api/wire.h"
 #include "server/base/countdown.h"
 #include "sync/mutex.h"
 
@@ -62,6 +65,19 @@ StatusOr<v1::BatchAck> AckIn(const StatusOr<grpc::ByteBuffer>& answer) {
                       "cannot be read");
   }
   return std::move(*response.mutable_ack());
+}
+
+// Sends a part, which is the message, and has `all` take what is answered.
+template <typename Response>
+void SendPart(const ServerContext& context, DivisionCall& call,
+              const google::protobuf::Message& message, Batch::Part part,
+              std::shared_ptr<PartedAck> all) {
+  context.counters.sent_on += part.places.size();
+  call.Send(SerialiseMessage(message), [&context, part = std::move(part), all = std::move(all)](
+                                           const StatusOr<grpc::ByteBuffer>& answer) {
+    if (!answer.ok()) context.counters.sent_on_unanswered += part.places.size();
+    all->TakePart(part, AckIn<Response>(answer));
+  });
 }
 
 }  // namespace freshet

@@ -42,6 +42,8 @@ struct ClusterStatus {
   bool sure = false;      // of that, as the group has said so of late
   ChangeLogStats log;
   Forwarded calls;
+  uint64_t items_sent_on = 0;          // to servers of other divisions
+  uint64_t items_sent_unanswered = 0;  // of these
 };
 
 // How far a start has come. Value type, thread-compatible.

@@ -13,6 +13,12 @@ Status Unanswered(uint32_t division) {
                     division);
 }
 
+// Whether a call ended otherwise than because the server wanted it to.
+bool BrokeOff(const Status& status) {
+  return status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
+         absl::IsUnknown(status) || absl::IsInternal(status);
+}
+
 Status Stopping() {
   return MakeStatus(absl::StatusCode::kUnavailable, "the server is shutting down");
 }
@@ -244,8 +250,7 @@ void PeerCall::OnEnd(const Status& status, const PeerLink& link) {
     attempt_ = nullptr;
     std::vector<Answer> answers;
     for (DivisionCall::Answered& answered : std::exchange(sent_, {})) {
-      const bool cancelled = status.ok() || absl::IsCancelled(status);
-      answers.emplace_back(std::move(answered), cancelled ? Unanswered(division_) : status);
+      answers.emplace_back(std::move(answered), BrokeOff(status) ? Unanswered(division_) : status);
     }
     steps = NextSteps();
     for (Answer& answer : steps.answers) answers.push_back(std::move(answer));

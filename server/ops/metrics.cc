@@ -328,6 +328,13 @@ void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& ou
         .Add(calls.dropped, labelled("outcome", "dropped"))
         .Add(calls.refused, labelled("outcome", "refused"));
   }
+  out.Counter("freshet_cluster_items_total",
+              "Items of other divisions: `sent` on to the servers that serve those, and of these "
+              "`unanswered`, as nobody served or the connection broke.");
+  if (!alone) {
+    out.Add(cluster.items_sent_on, labelled("outcome", "sent"))
+        .Add(cluster.items_sent_unanswered, labelled("outcome", "unanswered"));
+  }
 }
 
 void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {

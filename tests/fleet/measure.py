@@ -1,14 +1,17 @@
 """Measures what a cluster costs and how fast the next server takes over: one line of JSON for each row.
 
-usage: measure.py --bin DIR --jars DIR [--pages N] [--seconds S] [--brokers N] [--rounds N]
+usage: measure.py --bin DIR --jars DIR [--pages N] [--seconds S] [--brokers N] [--rounds N] [--divisions 1,2,3]
 Throughput and processor time of a server without Kafka and of one with it, in turns, by `freshet-bench serve`, and of the
 latter by way of a server that stands by, with that one's processor time in the rounds that are even; then the time from kill -9 to the first assignment: with a standby, of a server that starts again with its disk, and without it.
+With --divisions, instead: what is sent to one server of fleets of so many divisions, and the processor time of all their
+servers together.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -38,11 +41,15 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--brokers", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--divisions", type=lambda text: [int(part) for part in text.split(",")], default=[])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="freshet-fleet-") as scratch:
         directory = Path(scratch)
         with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
             program = arguments.bin / "freshetd"
+            if arguments.divisions:
+                measure_divisions(arguments, directory, brokers.addresses)
+                return 0
 
             def member(name: str) -> Node:
                 settings = cluster_settings(brokers.addresses, name, SILENCE, forward=True)
@@ -79,6 +86,57 @@ def measure_forwarding(arguments: argparse.Namespace, first: Node, second: Node)
         counted = second if turn % 2 else first
         for row in bench(arguments, second.address, first, ["--mode", "signals,results,crawl", "--loaded"], counted):
             print(json.dumps({"by_way_of": "a standby", "seconds_of": counted.name, "round": turn + 1, **row}), flush=True)
+
+
+def measure_divisions(arguments: argparse.Namespace, directory: Path, brokers: str) -> None:
+    """Fleets are there one after the other, each with a log of its own."""
+    fleets: dict[int, list[Node]] = {}
+    try:
+        for count in arguments.divisions:
+            fleets[count] = []
+            for division in range(count):
+                name = f"{division}-of-{count}"
+                settings = cluster_settings(brokers, name, SILENCE, forward=True, division=(division, count))
+                fleets[count].append(Node(directory, arguments.bin / "freshetd", name, settings + SETTINGS))
+            for node in fleets[count]:
+                await_serving([node], PATIENCE)
+        for turn in range(arguments.rounds):
+            for count, nodes in fleets.items():
+                for mode in ("upsert", "signals", "results"):
+                    before = processor_seconds(nodes), taken_in(nodes, mode)
+                    loaded = ["--loaded"] if turn or mode != "upsert" else []
+                    rows = bench(arguments, nodes[0].address, nodes[0], ["--mode", mode, *loaded])
+                    used = processor_seconds(nodes) - before[0]
+                    items = taken_in(nodes, mode) - before[1]
+                    said: dict[str, Any] = {"divisions": count, "round": turn + 1, "mode": mode, "items": round(items)}
+                    said["a_second"] = [row[f"{mode}{'s' if mode == 'upsert' else ''}_per_second"] for row in rows]
+                    said["servers_cpu_s_per_million"] = round(used / items * 1e6, 2)
+                    said["pages"] = [status(node)["pages"] for node in nodes]
+                    print(json.dumps(said), flush=True)
+    finally:
+        for nodes in fleets.values():
+            for node in nodes:
+                node.end()
+
+
+def processor_seconds(nodes: list[Node]) -> float:
+    """What their processes have used so far."""
+    ticks = 0
+    for node in nodes:
+        fields = Path(f"/proc/{node.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def taken_in(nodes: list[Node], mode: str) -> float:
+    """Items that they have applied or refused themselves so far."""
+    family = {"upsert": "freshet_upserts_total", "signals": "freshet_signals_total", "results": "freshet_results_total"}[mode]
+    items = 0.0
+    for node in nodes:
+        with urllib.request.urlopen(f"http://{node.http}/metrics", timeout=5) as answer:
+            lines = answer.read().decode().splitlines()
+        items += sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(family + "{"))
+    return items
 
 
 def bench(

@@ -12,9 +12,15 @@ from pathlib import Path
 from brokers import free_ports
 
 
-def cluster_settings(brokers: str, name: str, silence: int, *, forward: bool = False) -> str:
-    """What a server of the cluster has in its configuration besides what any has; `forward`: it takes calls as it stands by."""
+def cluster_settings(
+    brokers: str, name: str, silence: int, *, forward: bool = False, division: tuple[int, int] = (0, 1)
+) -> str:
+    """What a server of the cluster has in its configuration besides what any has.
+
+    `forward`: it takes calls as it stands by, and items of other divisions; `division`: of how many.
+    """
     address = ", address: '127.0.0.1:0'" if forward else ""
+    address += f", division: {division[0]}, divisions: {division[1]}"
     return (
         f"cluster: {{name: fleet, brokers: '{brokers}', node: {name}, silence: {silence}s{address}}}\n"
         "frontier: {enabled: false}\n"

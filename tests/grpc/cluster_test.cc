@@ -272,6 +272,13 @@ TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt)
   EXPECT_THAT(Described(nobody),
               Each(HasSubstr("REFUSED UNAVAILABLE : no server of division 1 answers")));
   EXPECT_TRUE(nobody.statuses(0).error().has_retry_after());
+  const std::string metrics = Probe(first.info.http_address, "/metrics");
+  const std::string others = std::to_string(100 - own) + "\n";
+  const std::string items = R"(freshet_cluster_items_total{cluster="mock-0-of-2",outcome=)";
+  EXPECT_THAT(metrics, HasSubstr(items + R"("sent"} )" + others));
+  EXPECT_THAT(metrics, HasSubstr(items + R"("unanswered"} )" + others));
+  EXPECT_THAT(metrics, HasSubstr(R"(freshet_upserts_total{outcome="applied"} )" +
+                                 std::to_string(own) + "\n"));
 
   auto waits = std::async(std::launch::async, [&] { return first.Upsert(request); });
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
