@@ -67,7 +67,7 @@ class BatchStream final : public CallerStream {
     if (!caller.ok()) return Refuse(place, request, static_cast<size_t>(size), caller.status());
     StatusOr<Batch> batch = items_.Convert(request, faults.texts, **caller);
     std::vector<Batch::Part> parts;
-    if (batch.ok() && context_.divisions != nullptr) {
+    if (batch.ok() && context_.divisions != nullptr && !client_.sent_on) {
       parts = batch->TakeOthers(context_.router.division());
     }
     Duration source_pause;

@@ -20,7 +20,7 @@ bool AnsweredElsewhere(const ServerContext& context, Slot slot,
                        UnaryCall<Request, Response>* call) {
   const Status its = context.router.CheckDivision(slot);
   if (its.ok()) return false;
-  if (context.divisions == nullptr) {
+  if (context.divisions == nullptr || call->shown().sent_on) {
     call->Answer(GrpcStatusOf(its));
     return true;
   }

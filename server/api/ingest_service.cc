@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/schedule/leases.h"
 #include "fmt/format.h"
 #include "server/api/batch_stream.h"
 #include "server/api/from_proto.h"
@@ -131,17 +132,24 @@ StatusOr<RoutedEvent> ConvertMended(const v1::CrawlResult& result,
   return event;
 }
 
+// Runs are numbered by each division for itself: what leases another one has issued is for it to
+// say.
+uint32_t GenerationFor(const ServerContext& context, const v1::CrawlResult& result) {
+  const bool own = context.router.division().Has(SlotOfLease(LeaseId(result.lease_id())));
+  return own ? static_cast<uint32_t>(context.store.generation()) : kLeaseGenerations;
+}
+
 }  // namespace
 
 Batch ConvertResults(const ServerContext& context, uint64_t sequence,
                      const google::protobuf::RepeatedPtrField<v1::CrawlResult>& results,
                      const std::vector<TextFault>& faults, const Caller& caller) {
   const Instant now = context.clock.Now();
-  const auto generation = static_cast<uint32_t>(context.store.generation());
   Batch batch(sequence, results.size());
   batch.SetCaller(&caller);
   for (int i = 0; i < results.size(); ++i) {
     const bool whole = FindTextFault(faults, i) == nullptr;
+    const uint32_t generation = GenerationFor(context, results[i]);
     batch.Add(i, whole ? ConvertResult(results[i], generation, now)
                        : ConvertMended(results[i], faults, i, generation, now));
   }

@@ -78,7 +78,8 @@ void RunUrls(const ServerContext& context, UnaryCall<Request, Response>* call,
     batch.Add(i, texts.ok() ? convert(request.urls(i), request.crawl_id()) : texts);
   }
   std::vector<Batch::Part> parts;
-  if (context.divisions != nullptr) parts = batch.TakeOthers(context.router.division());
+  if (context.divisions != nullptr && !call->shown().sent_on)
+    parts = batch.TakeOthers(context.router.division());
   const auto all = std::make_shared<PartedAck>(parts.size(), [call](v1::BatchAck ack) {
     *call->response()->mutable_ack() = std::move(ack);
     call->Answer(grpc::Status::OK);

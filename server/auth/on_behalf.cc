@@ -18,7 +18,8 @@ constexpr std::string_view kAuthorization = "freshet-authorization-bin";
 constexpr std::string_view kCertificate = "freshet-certificate";
 constexpr std::string_view kName = "freshet-name-bin";
 constexpr std::string_view kPeer = "freshet-peer";
-constexpr std::array kAll = {kKey, kAuthorization, kCertificate, kName, kPeer};
+constexpr std::string_view kSentOn = "freshet-sent-on";
+constexpr std::array kAll = {kKey, kAuthorization, kCertificate, kName, kPeer, kSentOn};
 
 bool IsOwnKey(std::string_view key) {
   const std::string& own = OwnKey();
@@ -46,6 +47,7 @@ std::vector<std::pair<std::string, std::string>> OnBehalfOf(const ShownByClient&
   if (client.certificate) metadata.emplace_back(kCertificate, "1");
   for (const std::string& name : client.names) metadata.emplace_back(kName, name);
   metadata.emplace_back(kPeer, client.address);
+  if (client.sent_on) metadata.emplace_back(kSentOn, "1");
   return metadata;
 }
 
@@ -67,6 +69,7 @@ void OnBehalfReader::Add(std::string_view name, std::string_view value) {
     credentials_.names.emplace_back(value);
     shown_.names.emplace_back(value);
   }
+  if (name == kSentOn) shown_.sent_on = true;
   if (name != kPeer) return;
   shown_.address = value;
   if (const auto address = ParseIpAddress(value)) credentials_.network = NetworkOf(*address);

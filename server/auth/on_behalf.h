@@ -23,6 +23,8 @@ struct ShownByClient {
   bool certificate = false;                 // one that was checked
   std::vector<std::string> names;           // in it
   std::string address;                      // IpAddressText of where it comes from
+  // What is asked for was sent to this server as the one that has it, and goes no further.
+  bool sent_on = false;
 };
 
 // The metadata that a call has on behalf of the client, of a server whose key that is. Thread-safe.

@@ -9,10 +9,14 @@
 namespace freshet {
 namespace {
 
-// What waits for a connection goes on after this at the latest.
+// What waits for a connection goes on after this at the latest, and all others are attended to in
+// every so many rounds.
 constexpr Duration kAttendEvery = Duration::Millis(50);
-// Who serves is asked for in every so many of these.
-constexpr uint64_t kLooksBetweenFinds = 10;
+constexpr uint64_t kRoundsOfWaiting = 10;
+constexpr Duration kFindEvery = Duration::Millis(500);
+// A call that is not used for so long makes room for others. To a stream of signals it is an end:
+// a poll that goes on afterwards is two to the other division.
+constexpr Duration kIdle = Duration::Seconds(60);
 // Each has as many calls as one connection may have streams.
 constexpr size_t kLinesOfPeer = 8;
 
@@ -37,12 +41,15 @@ DivisionPeers::DivisionPeers(const ServerConfig& config, Door& door, Clock& cloc
       clock_(clock),
       find_(std::move(find)),
       patience_(patience),
-      ticker_(std::make_unique<Ticker>(kAttendEvery, [this] { Look(); })) {}
+      attender_(std::make_unique<Ticker>(kAttendEvery, [this] { AttendCalls(); })),
+      finder_(std::make_unique<Ticker>(kFindEvery, [this] { FindAll(); })) {}
 
 std::unique_ptr<DivisionCall> DivisionPeers::Open(uint32_t division, std::string_view path,
                                                   const ShownByClient& client) {
+  ShownByClient shown = client;
+  shown.sent_on = true;
   auto call = std::make_shared<PeerCall>(static_cast<PeerCalls&>(*this), division,
-                                         std::string(path), client);
+                                         std::string(path), std::move(shown));
   bool stopped = false;
   {
     const MutexLock lock(mutex_);
@@ -61,7 +68,8 @@ void DivisionPeers::Stop() {
     if (std::exchange(stopped_, true)) return;
     calls = calls_;
   }
-  ticker_->Stop();
+  attender_->Stop();
+  finder_->Stop();
   for (const CallPtr& call : calls) call->Stop();
   const MutexLock lock(mutex_);
   while (!calls_.empty()) over_.Wait(mutex_);
@@ -69,21 +77,21 @@ void DivisionPeers::Stop() {
 
 // --- Who serves
 
-void DivisionPeers::Look() {
-  const bool finds = looks_++ % kLooksBetweenFinds == 0;
-  if (finds) FindAll();
+void DivisionPeers::AttendCalls() {
   std::vector<CallPtr> calls;
   std::map<uint32_t, uint64_t> serving;
   {
     const MutexLock lock(mutex_);
-    const std::set<CallPtr>& these = finds ? calls_ : unconnected_;
+    const std::set<CallPtr>& these = rounds_++ % kRoundsOfWaiting == 0 ? calls_ : unconnected_;
     calls.assign(these.begin(), these.end());
     for (const auto& [division, peer] : peers_) {
       serving[division] = peer.serves ? peer.serving : 0;
     }
   }
-  const Instant too_long = clock_.Now() - patience_;
-  for (const CallPtr& call : calls) call->Attend(too_long, serving[call->division()]);
+  const Instant now = clock_.Now();
+  for (const CallPtr& call : calls) {
+    call->Attend(now - patience_, now - kIdle, serving[call->division()]);
+  }
 }
 
 void DivisionPeers::FindAll() {
@@ -94,10 +102,10 @@ void DivisionPeers::FindAll() {
   }
   for (const uint32_t division : divisions) {
     StatusOr<std::optional<ServingPeer>> found = find_(division);
-    // While Kafka is away nobody else can have begun to serve.
-    if (!found.ok()) continue;
     const MutexLock lock(mutex_);
-    if (*found != peers_[division].serves) TakeOver(division, *std::move(found));
+    if (stopped_) return;
+    // While Kafka is away nobody else can have begun to serve.
+    if (found.ok() && *found != peers_[division].serves) TakeOver(division, *std::move(found));
   }
 }
 
@@ -121,7 +129,10 @@ DivisionPeers::Line* DivisionPeers::FindLine(Peer& peer) {
     return line.calls < most && line.certificate == certificate;
   });
   if (it != peer.lines.end()) return &*it;
-  if (peer.lines.size() >= kLinesOfPeer) return nullptr;
+  const auto lines =
+      std::count_if(peer.lines.begin(), peer.lines.end(),
+                    [certificate](const Line& line) { return line.certificate == certificate; });
+  if (static_cast<size_t>(lines) >= kLinesOfPeer) return nullptr;
   StatusOr<std::shared_ptr<grpc::Channel>> channel = ConnectTo(*peer.serves, config_, door_);
   if (!channel.ok()) {
     spdlog::error("no items can be sent to other divisions: {}",
@@ -153,6 +164,18 @@ void DivisionPeers::Release(const PeerCall& call, const PeerLink& link) {
   for (Line& line : peers_[call.division()].lines) {
     if (line.channel == link.channel) --line.calls;
   }
+}
+
+bool DivisionPeers::Hold(size_t bytes) {
+  const MutexLock lock(mutex_);
+  if (held_bytes_ >= static_cast<size_t>(config_.max_unacked_bytes)) return false;
+  held_bytes_ += bytes;
+  return true;
+}
+
+void DivisionPeers::Free(size_t bytes) {
+  const MutexLock lock(mutex_);
+  held_bytes_ -= bytes;
 }
 
 void DivisionPeers::OnOver(const CallPtr& call) {

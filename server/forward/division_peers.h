@@ -37,7 +37,8 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   static constexpr Duration kPatience = Duration::Seconds(15);
 
   // `find` is called about twice a second for each division that was ever asked, on a thread of
-  // this. Messages wait for `patience` at most. All that is referred to outlives this.
+  // this. Messages wait for `patience` at most, and are refused with ResourceExhausted while those
+  // that wait have more than `limits.unacked_bytes`. All that is referred to outlives this.
   DivisionPeers(const ServerConfig& config, Door& door, Clock& clock, Find find,
                 Duration patience = kPatience);
   ~DivisionPeers() override { Stop(); }
@@ -62,7 +63,7 @@ class DivisionPeers final : public Divisions, private PeerCalls {
     std::vector<Line> lines;
   };
 
-  void Look() FRESHET_EXCLUDES(mutex_);
+  void AttendCalls() FRESHET_EXCLUDES(mutex_);
   void FindAll() FRESHET_EXCLUDES(mutex_);
   void TakeOver(uint32_t division, std::optional<ServingPeer> serves) FRESHET_REQUIRES(mutex_);
   // One that is open and has room for a call; makes another one if there is none.
@@ -73,6 +74,8 @@ class DivisionPeers final : public Divisions, private PeerCalls {
       FRESHET_EXCLUDES(mutex_);
   void Release(const PeerCall& call, const PeerLink& link) override FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] Instant Now() const override { return clock_.Now(); }
+  [[nodiscard]] bool Hold(size_t bytes) override FRESHET_EXCLUDES(mutex_);
+  void Free(size_t bytes) override FRESHET_EXCLUDES(mutex_);
   void OnOver(const CallPtr& call) override FRESHET_EXCLUDES(mutex_);
 
   const ServerConfig& config_;
@@ -80,14 +83,17 @@ class DivisionPeers final : public Divisions, private PeerCalls {
   Clock& clock_;
   const Find find_;
   const Duration patience_;
-  uint64_t looks_ = 0;  // of the ticker's thread
+  uint64_t rounds_ = 0;  // of AttendCalls, on the attender's thread
   Mutex mutex_;
   Condition over_;  // a call is
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::map<uint32_t, Peer> peers_ FRESHET_GUARDED_BY(mutex_);  // that were asked
   std::set<CallPtr> calls_ FRESHET_GUARDED_BY(mutex_);
   std::set<CallPtr> unconnected_ FRESHET_GUARDED_BY(mutex_);  // of them: Connect had nothing
-  std::unique_ptr<Ticker> ticker_;                            // uses all of them
+  size_t held_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  // Both use all of them. Kafka may be slow to say who serves.
+  std::unique_ptr<Ticker> attender_;
+  std::unique_ptr<Ticker> finder_;
 };
 
 }  // namespace freshet

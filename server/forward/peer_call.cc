@@ -9,14 +9,19 @@ namespace freshet {
 namespace {
 
 Status Unanswered(uint32_t division) {
-  return MakeStatus(absl::StatusCode::kUnavailable, "no server of division {} answers: try again",
-                    division);
+  return MakeStatus(absl::StatusCode::kUnavailable,
+                    "division {} cannot be reached at the moment: try again", division);
 }
 
 // Whether a call ended otherwise than because the server wanted it to.
 bool BrokeOff(const Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
          absl::IsUnknown(status) || absl::IsInternal(status);
+}
+
+Status TooMuch() {
+  return MakeStatus(absl::StatusCode::kResourceExhausted,
+                    "more waits for other divisions than this server holds: try again later");
 }
 
 Status Stopping() {
@@ -82,6 +87,7 @@ PeerCall::PeerCall(PeerCalls& calls, uint32_t division, std::string path, ShownB
 PeerCall::~PeerCall() = default;
 
 void PeerCall::Send(const grpc::ByteBuffer& message, DivisionCall::Answered answered) {
+  if (!calls_.Hold(message.Length())) return answered(TooMuch());
   Steps steps;
   {
     const MutexLock lock(mutex_);
@@ -103,21 +109,27 @@ void PeerCall::Close() {
   Perform(std::move(steps));
 }
 
-void PeerCall::Attend(Instant too_long, uint64_t serving) {
+void PeerCall::Attend(Instant too_long, Instant idle, uint64_t serving) {
   Steps steps;
-  bool replaced = false;
+  bool untaken = false;
   {
     const MutexLock lock(mutex_);
-    std::vector<Answer> given_up;
-    while (!waiting_.empty() && waiting_.front().since < too_long) {
-      given_up.emplace_back(std::move(waiting_.front().answered), Unanswered(division_));
-      waiting_.pop_front();
+    // What waits for a server that takes in what it is sent waits for as long as that takes.
+    const bool reached = attempt_ != nullptr && taken_;
+    if (!reached && !waiting_.empty() && waiting_.front().since < too_long) {
+      GiveUp(Unanswered(division_), &steps);
     }
-    replaced = attempt_ != nullptr && serving != 0 && attempt_->serving() != serving;
-    steps = NextSteps();
-    steps.answers = std::move(given_up);
+    untaken = attempt_ != nullptr && writing_ && !taken_ && heard_ < too_long;
+    const bool rests = reached && !writing_ && sent_.empty() && waiting_.empty();
+    Steps next = rests && heard_ < idle ? EndWrites() : NextSteps();
+    next.freed += steps.freed;
+    for (Answer& answer : next.answers) steps.answers.push_back(std::move(answer));
+    next.answers = std::move(steps.answers);
+    steps = std::move(next);
   }
-  if (replaced) CancelAttempt();
+  CancelAttempt([&](const Attempt& attempt) {
+    return !untaken && (serving == 0 || attempt.serving() == serving);
+  });
   Perform(std::move(steps));
 }
 
@@ -128,18 +140,30 @@ void PeerCall::Stop() {
     stopped_ = true;
     steps = NextSteps();
   }
-  CancelAttempt();
+  CancelAttempt([](const Attempt&) { return false; });
   Perform(std::move(steps));
+}
+
+void PeerCall::GiveUp(const Status& why, Steps* steps) {
+  for (Waiting& waiting : waiting_) {
+    steps->freed += waiting.message.Length();
+    steps->answers.emplace_back(std::move(waiting.answered), why);
+  }
+  waiting_.clear();
+}
+
+PeerCall::Steps PeerCall::EndWrites() {
+  Steps steps;
+  if (connecting_ || ending_ || writing_ || writes_done_) return steps;
+  writes_done_ = steps.writes_done = true;
+  steps.attempt = attempt_;
+  attempt_->AddHold();
+  return steps;
 }
 
 PeerCall::Steps PeerCall::NextSteps() {
   Steps steps;
-  if (stopped_) {
-    for (Waiting& waiting : waiting_) {
-      steps.answers.emplace_back(std::move(waiting.answered), Stopping());
-    }
-    waiting_.clear();
-  }
+  if (stopped_) GiveUp(Stopping(), &steps);
   if (over_ || connecting_) return steps;
   if (attempt_ == nullptr) {
     if (!waiting_.empty()) {
@@ -150,23 +174,20 @@ PeerCall::Steps PeerCall::NextSteps() {
     return steps;
   }
   if (ending_ || writing_ || writes_done_) return steps;
-  if (!waiting_.empty()) {
-    writing_ = true;
-    steps.write = std::move(waiting_.front().message);
-    // It may be answered before it is said to be written.
-    sent_.push_back(std::move(waiting_.front().answered));
-    waiting_.pop_front();
-  } else if (closed_) {
-    writes_done_ = steps.writes_done = true;
-  } else {
-    return steps;
-  }
+  if (waiting_.empty()) return closed_ ? EndWrites() : std::move(steps);
+  writing_ = true;
+  writing_bytes_ = waiting_.front().message.Length();
+  steps.write = std::move(waiting_.front().message);
+  // It may be answered before it is said to be written.
+  sent_.push_back(std::move(waiting_.front().answered));
+  waiting_.pop_front();
   steps.attempt = attempt_;
   attempt_->AddHold();
   return steps;
 }
 
 void PeerCall::Perform(Steps steps) {
+  if (steps.freed > 0) calls_.Free(steps.freed);
   for (auto& [answered, answer] : steps.answers) answered(std::move(answer));
   if (steps.write) steps.attempt->Write(*steps.write);
   if (steps.writes_done) steps.attempt->StartWritesDone();
@@ -183,7 +204,8 @@ void PeerCall::Connect() {
     {
       const MutexLock lock(mutex_);
       attempt_ = attempt;
-      ending_ = writing_ = writes_done_ = false;
+      ending_ = writing_ = writes_done_ = taken_ = false;
+      heard_ = calls_.Now();
     }
     attempt->Start();
   }
@@ -203,11 +225,11 @@ void PeerCall::Connect() {
   Perform(std::move(steps));
 }
 
-void PeerCall::CancelAttempt() {
+void PeerCall::CancelAttempt(const std::function<bool(const Attempt&)>& spares) {
   Attempt* attempt = nullptr;
   {
     const MutexLock lock(mutex_);
-    if (attempt_ == nullptr || connecting_ || ending_) return;
+    if (attempt_ == nullptr || connecting_ || ending_ || spares(*attempt_)) return;
     attempt = attempt_;
     attempt->AddHold();
   }
@@ -220,7 +242,11 @@ void PeerCall::OnWriteDone() {
   {
     const MutexLock lock(mutex_);
     writing_ = false;
+    taken_ = true;
+    heard_ = calls_.Now();
+    const size_t freed = std::exchange(writing_bytes_, 0);
     steps = NextSteps();
+    steps.freed += freed;
   }
   Perform(std::move(steps));
 }
@@ -229,6 +255,7 @@ void PeerCall::OnAnswer(grpc::ByteBuffer message) {
   DivisionCall::Answered answered;
   {
     const MutexLock lock(mutex_);
+    heard_ = calls_.Now();
     // More answers than messages are nobody's.
     if (sent_.empty()) return;
     answered = std::move(sent_.front());
@@ -248,6 +275,7 @@ void PeerCall::OnEnd(const Status& status, const PeerLink& link) {
   {
     const MutexLock lock(mutex_);
     attempt_ = nullptr;
+    const size_t freed = std::exchange(writing_bytes_, 0);
     std::vector<Answer> answers;
     for (DivisionCall::Answered& answered : std::exchange(sent_, {})) {
       answers.emplace_back(std::move(answered), BrokeOff(status) ? Unanswered(division_) : status);
@@ -255,6 +283,7 @@ void PeerCall::OnEnd(const Status& status, const PeerLink& link) {
     steps = NextSteps();
     for (Answer& answer : steps.answers) answers.push_back(std::move(answer));
     steps.answers = std::move(answers);
+    steps.freed += freed;
   }
   Perform(std::move(steps));
 }

@@ -3,8 +3,10 @@
 #ifndef FRESHET_SERVER_FORWARD_PEER_CALL_H_
 #define FRESHET_SERVER_FORWARD_PEER_CALL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +43,9 @@ class PeerCalls {
   [[nodiscard]] virtual std::optional<PeerLink> Connect(const std::shared_ptr<PeerCall>& call) = 0;
   virtual void Release(const PeerCall& call, const PeerLink& link) = 0;
   [[nodiscard]] virtual Instant Now() const = 0;
+  // Whether a message of so many bytes may wait; then Free follows.
+  [[nodiscard]] virtual bool Hold(size_t bytes) = 0;
+  virtual void Free(size_t bytes) = 0;
   // Nothing more comes of it.
   virtual void OnOver(const std::shared_ptr<PeerCall>& call) = 0;
 };
@@ -57,9 +62,10 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
       FRESHET_EXCLUDES(mutex_);
   // Nothing more is sent.
   void Close() FRESHET_EXCLUDES(mutex_);
-  // Goes on if it can. Messages that have waited since before `too_long` are given up. `serving` is
-  // that of the server now: a call to another one is ended; 0: nobody serves.
-  void Attend(Instant too_long, uint64_t serving) FRESHET_EXCLUDES(mutex_);
+  // Goes on if it can. What no server has taken since before `too_long` is given up, and a call of
+  // which nothing was heard since before `idle` is ended until there is more to be sent. `serving`
+  // is that of the server now: a call to another one is ended; 0: nobody serves.
+  void Attend(Instant too_long, Instant idle, uint64_t serving) FRESHET_EXCLUDES(mutex_);
   // Ends it, and answers all that is open by Unavailable.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
@@ -78,13 +84,19 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
     std::optional<grpc::ByteBuffer> write;
     bool writes_done = false;
     std::vector<Answer> answers;
+    size_t freed = 0;  // bytes
     bool over = false;
   };
 
   [[nodiscard]] Steps NextSteps() FRESHET_REQUIRES(mutex_);
+  // The attempt ends once all that was sent is answered.
+  [[nodiscard]] Steps EndWrites() FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
   void Connect() FRESHET_EXCLUDES(mutex_);
-  void CancelAttempt() FRESHET_EXCLUDES(mutex_);
+  // Unless `spares` says not to.
+  void CancelAttempt(const std::function<bool(const Attempt&)>& spares) FRESHET_EXCLUDES(mutex_);
+  // What waits is answered so.
+  void GiveUp(const Status& why, Steps* steps) FRESHET_REQUIRES(mutex_);
   // Of the attempt.
   void OnWriteDone() FRESHET_EXCLUDES(mutex_);
   void OnAnswer(grpc::ByteBuffer message) FRESHET_EXCLUDES(mutex_);
@@ -101,6 +113,9 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
   Attempt* attempt_ FRESHET_GUARDED_BY(mutex_) = nullptr;               // until OnEnd
   bool connecting_ FRESHET_GUARDED_BY(mutex_) = false;  // the attempt, if any, has yet to start
   bool writing_ FRESHET_GUARDED_BY(mutex_) = false;
+  size_t writing_bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
+  bool taken_ FRESHET_GUARDED_BY(mutex_) = false;  // a message of the attempt was
+  Instant heard_ FRESHET_GUARDED_BY(mutex_);       // of the attempt, or its beginning
   bool writes_done_ FRESHET_GUARDED_BY(mutex_) = false;
   bool ending_ FRESHET_GUARDED_BY(mutex_) = false;  // the server has said its last
   bool closed_ FRESHET_GUARDED_BY(mutex_) = false;

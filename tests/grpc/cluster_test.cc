@@ -12,11 +12,14 @@
 namespace freshet {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 
 class ClusterTest : public testing::Test {
  protected:
@@ -222,7 +225,8 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
               grpc::StatusCode::NOT_FOUND);
   }
 
-  // Results by URL and by lease, signals, removals.
+  // Results by URL and by lease, signals, removals. Runs are numbered otherwise in each division.
+  second.Restart();
   v1::ReportCrawlsRequest results;
   for (TestServer* server : {&first, &second}) {
     const v1::NextResponse leased = server->Next(2);
@@ -236,7 +240,7 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
   }
   {
     grpc::ClientContext call;
-    const auto stream = second.ingest->ReportCrawls(&call);
+    const auto stream = first.ingest->ReportCrawls(&call);
     const auto answer = TestServer::Exchange<v1::ReportCrawlsResponse>(*stream, results);
     EXPECT_THAT(Described(answer.ack()), IsEmpty());
   }
@@ -261,7 +265,10 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
 TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
   kafka_.MakeTopics("mock-0-of-2");
   kafka_.MakeTopics("mock-1-of-2");
-  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer first([this](ServerConfig* config) {
+    InCluster(/*divisions=*/2, /*division=*/0)(config);
+    config->max_unacked_bytes = 1;
+  });
   v1::UpsertPagesRequest request;
   for (int i = 0; i < 100; ++i) request.add_pages()->set_url(TestServer::Url(i, 100));
   // Nobody has ever served it.
@@ -270,7 +277,7 @@ TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt)
   EXPECT_GT(own, 0U);
   EXPECT_EQ(static_cast<uint64_t>(nobody.statuses_size()), 100 - own);
   EXPECT_THAT(Described(nobody),
-              Each(HasSubstr("REFUSED UNAVAILABLE : no server of division 1 answers")));
+              Each(HasSubstr("REFUSED UNAVAILABLE : division 1 cannot be reached at the moment")));
   EXPECT_TRUE(nobody.statuses(0).error().has_retry_after());
   const std::string metrics = Probe(first.info.http_address, "/metrics");
   const std::string others = std::to_string(100 - own) + "\n";
@@ -280,9 +287,29 @@ TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt)
   EXPECT_THAT(metrics, HasSubstr(R"(freshet_upserts_total{outcome="applied"} )" +
                                  std::to_string(own) + "\n"));
 
+  v1::RemovePagesRequest removal;
+  for (const v1::PageSpec& page : request.pages()) removal.add_urls(page.url() + "/unknown");
+  const auto remove = [&] {
+    v1::RemovePagesResponse response;
+    grpc::ClientContext call;
+    EXPECT_TRUE(first.pages->RemovePages(&call, removal, &response).ok());
+    return Described(response.ack());
+  };
+  auto waits_to_be_removed = std::async(std::launch::async, remove);
+  ASSERT_TRUE(Eventually([&] {
+    return Probe(first.info.http_address, "/metrics")
+               .find(items + R"("sent"} )" + std::to_string(2 * (100 - own)) + "\n") !=
+           std::string::npos;
+  }));
+  // More than `limits.unacked_bytes` does not wait.
+  EXPECT_THAT(remove(), Contains(HasSubstr("REFUSED RESOURCE_EXHAUSTED : more waits for other "
+                                           "divisions"))
+                            .Times(static_cast<int>(100 - own)));
   auto waits = std::async(std::launch::async, [&] { return first.Upsert(request); });
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
-  EXPECT_THAT(Described(waits.get()), IsEmpty());
+  EXPECT_THAT(waits_to_be_removed.get(), AllOf(SizeIs(100), Each(HasSubstr("NOT_FOUND"))));
+  EXPECT_THAT(Described(waits.get()), Each(HasSubstr("RESOURCE_EXHAUSTED")));
+  EXPECT_THAT(Described(first.Upsert(request)), IsEmpty());
   EXPECT_EQ(second.Statistics().pages().pages(), 100 - own);
 
   // It may come again elsewhere, with a stream that was open all the while.
