@@ -55,6 +55,24 @@ class ClusterTest : public testing::Test {
     return urls;
   }
 
+  // A page, its host and what is set for that, of whichever division they are.
+  static void ExpectFoundByWayOfEither(TestServer& first, TestServer& second, int page, int hosts) {
+    const std::string url = TestServer::Url(page, hosts);
+    for (TestServer* server : {&first, &second}) EXPECT_EQ(server->Get(url).page().url(), url);
+    v1::SetHostPolitenessRequest polite;
+    polite.set_host("host" + std::to_string(page) + ".test");
+    ToProto(Duration::Seconds(7), polite.mutable_min_delay());
+    v1::SetHostPolitenessResponse set;
+    grpc::ClientContext call;
+    EXPECT_TRUE(first.admin->SetHostPoliteness(&call, polite, &set).ok());
+    v1::GetHostRequest host;
+    host.set_host(polite.host());
+    v1::GetHostResponse its;
+    grpc::ClientContext again;
+    EXPECT_TRUE(second.admin->GetHost(&again, host, &its).ok());
+    EXPECT_EQ(its.host_state().DebugString(), set.host_state().DebugString());
+  }
+
   MockKafka kafka_;
 };
 
@@ -199,23 +217,7 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
   EXPECT_GT(of_second, 50U);
   EXPECT_EQ(of_first + of_second, uint64_t{kPages} - 1);
 
-  // Pages, hosts and what is set for them are found by way of either.
-  for (int i = 0; i < 20; ++i) {
-    const std::string url = TestServer::Url(i == 5 ? 25 : i, kHosts);
-    for (TestServer* server : {&first, &second}) EXPECT_EQ(server->Get(url).page().url(), url);
-    v1::SetHostPolitenessRequest polite;
-    polite.set_host("host" + std::to_string(i) + ".test");
-    ToProto(Duration::Seconds(7), polite.mutable_min_delay());
-    v1::SetHostPolitenessResponse set;
-    grpc::ClientContext call;
-    EXPECT_TRUE(first.admin->SetHostPoliteness(&call, polite, &set).ok());
-    v1::GetHostRequest host;
-    host.set_host(polite.host());
-    v1::GetHostResponse its;
-    grpc::ClientContext again;
-    EXPECT_TRUE(second.admin->GetHost(&again, host, &its).ok());
-    EXPECT_EQ(its.host_state().DebugString(), set.host_state().DebugString());
-  }
+  for (int i = 0; i < 20; ++i) ExpectFoundByWayOfEither(first, second, i == 5 ? 25 : i, kHosts);
   v1::GetPageRequest unknown;
   unknown.set_url("http://host1.test/unknown");
   for (TestServer* server : {&first, &second}) {
