@@ -88,7 +88,8 @@ std::vector<ConfigKey> ClusterKeys() {
           .Says("Over how many servers pages are shared out, by their hosts: the same on all, and "
                 "for ever. Each division has a log and standbys of its own."),
       CountKey("cluster.division", in(&Cluster::division), 0, limits::kSlots - 1)
-          .Says("Which of them this server has, from 0 on. What is of others it sends on to them, with "
+          .Says("Which of them this server has, from 0 on. What is of others it sends on to them, "
+                "with "
                 "`cluster.address`, or refuses."),
       CountKey("cluster.replication", in(&Cluster::replication), -1, 100)
           .Says("How many brokers have each row, of topics that this server makes. -1: as the "
