@@ -89,8 +89,7 @@ std::vector<ConfigKey> ClusterKeys() {
                 "for ever. Each division has a log and standbys of its own."),
       CountKey("cluster.division", in(&Cluster::division), 0, limits::kSlots - 1)
           .Says("Which of them this server has, from 0 on. What is of others it sends on to them, "
-                "with "
-                "`cluster.address`, or refuses."),
+                "with `cluster.address`, or refuses."),
       CountKey("cluster.replication", in(&Cluster::replication), -1, 100)
           .Says("How many brokers have each row, of topics that this server makes. -1: as the "
                 "brokers are configured."),
