@@ -1,6 +1,7 @@
 """Plays a cluster of freshetd on real brokers, kills and pauses both at random, and looks whether what was promised holds.
 
-usage: fleet.py --bin DIR --jars DIR [--directory DIR] [--seconds S] [--nodes N] [--brokers N] [--pages N] [--seed S]
+usage: fleet.py --bin DIR --jars DIR [--directory DIR] [--seconds S] [--nodes N] [--divisions N] [--brokers N] [--pages N] [--seed S]
+With divisions: the nodes are theirs in turns, and the crawl rate is shared out evenly.
 Promised: nothing that was acknowledged is lost, no page is leased twice at once, no host is crawled faster than allowed,
 the crawl rate is not exceeded. The client below keeps what the server told it, and nothing else.
 """
@@ -34,7 +35,7 @@ SLACK = 0.05
 # Of times that are told in whole microseconds and kept as floating-point numbers.
 ROUNDING = 0.001
 SETTINGS = (
-    f"shards: 2\ncrawl_rate: {RATE}\npacing: {{max_lateness: 2ms}}\nleases: {{default: {LEASE}s}}\n"
+    f"shards: 2\npacing: {{max_lateness: 2ms}}\nleases: {{default: {LEASE}s}}\n"
     f"politeness: {{min_delay: {MIN_DELAY}s, max_in_flight: 1, min_page_interval: 1s}}\n"
 )
 
@@ -144,10 +145,10 @@ class Client:
 
 
 class Chaos:
-    """Kills and pauses one thing at a time: of the nodes mostly the one that serves."""
+    """Kills and pauses one thing at a time: of the nodes mostly one that serves."""
 
-    def __init__(self, nodes: list[Node], brokers: Brokers, dice: random.Random) -> None:
-        self._nodes = nodes
+    def __init__(self, divisions: list[list[Node]], brokers: Brokers, dice: random.Random) -> None:
+        self._divisions = divisions
         self._brokers = brokers
         self._dice = dice
         self.done: collections.Counter[str] = collections.Counter()
@@ -156,34 +157,36 @@ class Chaos:
     def play(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            await_serving(self._nodes, 90)
+            await_all_serving(self._divisions, 90)
             time.sleep(self._dice.uniform(2, 6))
             step = self._dice.choice(["kill", "kill", "lose", "pause", "pause", "broker", "broker_pause", "restart"])
             self.done[step] += 1
             print(f"{until - time.monotonic():6.1f} s left: {step}", flush=True)
             getattr(self, f"_{step}")()
 
-    def _serving(self) -> Node:
-        return next((node for node in self._nodes if node.ready()), self._nodes[0])
+    def _serving(self) -> tuple[Node, list[Node]]:
+        """The one that serves some division, and all nodes of that."""
+        nodes = self._dice.choice(self._divisions)
+        return next((node for node in nodes if node.ready()), nodes[0]), nodes
 
     def _kill(self) -> None:
-        node = self._serving()
+        node, nodes = self._serving()
         node.kill()
-        self.failovers.append(await_serving(self._nodes, 90))
+        self.failovers.append(await_serving(nodes, 90))
         node.start()
 
     def _lose(self) -> None:
-        node = self._serving()
+        node, nodes = self._serving()
         node.kill()
         node.lose_disk()
-        await_serving(self._nodes, 90)
+        await_serving(nodes, 90)
         node.start()
 
     def _restart(self) -> None:
-        self._serving().terminate()
+        self._serving()[0].terminate()
 
     def _pause(self) -> None:
-        node = self._serving()
+        node, _ = self._serving()
         node.pause()
         time.sleep(self._dice.choice([1, 3, SILENCE + 3, 3 * SILENCE]))
         node.go_on()
@@ -200,6 +203,11 @@ class Chaos:
         broker.pause()
         time.sleep(self._dice.uniform(1, 8))
         broker.go_on()
+
+
+def await_all_serving(divisions: list[list[Node]], seconds: float) -> float:
+    """How long it took until each division was served."""
+    return max(await_serving(nodes, seconds) for nodes in divisions)
 
 
 def check(client: Client, memory: Memory) -> list[str]:
@@ -259,6 +267,7 @@ def main() -> int:
     parser.add_argument("--directory", type=Path)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--nodes", type=int, default=3)
+    parser.add_argument("--divisions", type=int, default=1)
     parser.add_argument("--brokers", type=int, default=3)
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
@@ -267,15 +276,15 @@ def main() -> int:
         directory = arguments.directory or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
         with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
-            nodes = [
-                Node(
-                    directory,
-                    arguments.bin / "freshetd",
-                    name,
-                    cluster_settings(brokers.addresses, name, SILENCE, forward=True) + SETTINGS,
-                )
-                for name in (f"node{i + 1}" for i in range(arguments.nodes))
-            ]
+            settings = SETTINGS + f"crawl_rate: {RATE / arguments.divisions}\n"
+
+            def member(i: int) -> Node:
+                name = f"node{i + 1}"
+                division = (i % arguments.divisions, arguments.divisions)
+                cluster = cluster_settings(brokers.addresses, name, SILENCE, forward=True, division=division)
+                return Node(directory, arguments.bin / "freshetd", name, cluster + settings)
+
+            nodes = [member(i) for i in range(arguments.nodes)]
             try:
                 return play(arguments, nodes, brokers)
             finally:
@@ -286,8 +295,9 @@ def main() -> int:
 def play(arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> int:
     memory = Memory()
     client = Client(nodes, memory)
-    chaos = Chaos(nodes, brokers, random.Random(arguments.seed))
-    print(f"serving after {await_serving(nodes, 120):.1f} s", flush=True)
+    divisions = [nodes[i :: arguments.divisions] for i in range(arguments.divisions)]
+    chaos = Chaos(divisions, brokers, random.Random(arguments.seed))
+    print(f"serving after {await_all_serving(divisions, 120):.1f} s", flush=True)
     urls = [f"http://host{i % HOSTS}.test/{i}" for i in range(arguments.pages)]
     stop = threading.Event()
 
@@ -303,7 +313,7 @@ def play(arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> 
         thread.start()
     try:
         chaos.play(arguments.seconds)
-        await_serving(nodes, 120)
+        await_all_serving(divisions, 120)
     finally:
         stop.set()
         for thread in threads:
@@ -317,6 +327,7 @@ def play(arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> 
             {
                 "seconds": arguments.seconds,
                 "seed": arguments.seed,
+                "divisions": arguments.divisions,
                 "done": dict(chaos.done),
                 "pages_acknowledged": len(memory.pages),
                 "assignments": len(memory.leases),
