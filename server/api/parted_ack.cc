@@ -46,8 +46,11 @@ void PartedAck::Arrive() {
     const MutexLock lock(mutex_);
     ack = std::move(ack_);
   }
-  std::sort(ack.mutable_statuses()->begin(), ack.mutable_statuses()->end(),
-            [](const auto& a, const auto& b) { return a.index() < b.index(); });
+  // A batch has those of its own in order.
+  if (parted_) {
+    std::sort(ack.mutable_statuses()->begin(), ack.mutable_statuses()->end(),
+              [](const auto& a, const auto& b) { return a.index() < b.index(); });
+  }
   done_(std::move(ack));
 }
 

@@ -27,7 +27,8 @@ class PartedAck {
   using Done = std::function<void(v1::BatchAck)>;
 
   // Of what stays here and so many parts. `done` is called once all are there, on any thread.
-  PartedAck(size_t parts, Done done) : left_(parts + 1), done_(std::move(done)) {}
+  PartedAck(size_t parts, Done done)
+      : parted_(parts > 0), left_(parts + 1), done_(std::move(done)) {}
 
   // What was made of the items that stay here, of an acknowledgement of all of them.
   void TakeOwn(v1::BatchAck ack) FRESHET_EXCLUDES(mutex_);
@@ -38,6 +39,7 @@ class PartedAck {
  private:
   void Arrive() FRESHET_EXCLUDES(mutex_);
 
+  const bool parted_;
   Countdown left_;
   const Done done_;
   Mutex mutex_;

@@ -94,7 +94,7 @@ void PeerCall::Send(const grpc::ByteBuffer& message, DivisionCall::Answered answ
     CHECK(!closed_, "sent after the end");
     waiting_.push_back(
         {.message = message, .answered = std::move(answered), .since = calls_.Now()});
-    steps = NextSteps();
+    steps = NextSteps({});
   }
   Perform(std::move(steps));
 }
@@ -104,7 +104,7 @@ void PeerCall::Close() {
   {
     const MutexLock lock(mutex_);
     closed_ = true;
-    steps = NextSteps();
+    steps = NextSteps({});
   }
   Perform(std::move(steps));
 }
@@ -121,11 +121,7 @@ void PeerCall::Attend(Instant too_long, Instant idle, uint64_t serving) {
     }
     untaken = attempt_ != nullptr && writing_ && !taken_ && heard_ < too_long;
     const bool rests = reached && !writing_ && sent_.empty() && waiting_.empty();
-    Steps next = rests && heard_ < idle ? EndWrites() : NextSteps();
-    next.freed += steps.freed;
-    for (Answer& answer : next.answers) steps.answers.push_back(std::move(answer));
-    next.answers = std::move(steps.answers);
-    steps = std::move(next);
+    steps = rests && heard_ < idle ? EndWrites(std::move(steps)) : NextSteps(std::move(steps));
   }
   CancelAttempt([&](const Attempt& attempt) {
     return !untaken && (serving == 0 || attempt.serving() == serving);
@@ -138,7 +134,7 @@ void PeerCall::Stop() {
   {
     const MutexLock lock(mutex_);
     stopped_ = true;
-    steps = NextSteps();
+    steps = NextSteps({});
   }
   CancelAttempt([](const Attempt&) { return false; });
   Perform(std::move(steps));
@@ -152,8 +148,7 @@ void PeerCall::GiveUp(const Status& why, Steps* steps) {
   waiting_.clear();
 }
 
-PeerCall::Steps PeerCall::EndWrites() {
-  Steps steps;
+PeerCall::Steps PeerCall::EndWrites(Steps steps) {
   if (connecting_ || ending_ || writing_ || writes_done_) return steps;
   writes_done_ = steps.writes_done = true;
   steps.attempt = attempt_;
@@ -161,8 +156,7 @@ PeerCall::Steps PeerCall::EndWrites() {
   return steps;
 }
 
-PeerCall::Steps PeerCall::NextSteps() {
-  Steps steps;
+PeerCall::Steps PeerCall::NextSteps(Steps steps) {
   if (stopped_) GiveUp(Stopping(), &steps);
   if (over_ || connecting_) return steps;
   if (attempt_ == nullptr) {
@@ -174,7 +168,7 @@ PeerCall::Steps PeerCall::NextSteps() {
     return steps;
   }
   if (ending_ || writing_ || writes_done_) return steps;
-  if (waiting_.empty()) return closed_ ? EndWrites() : std::move(steps);
+  if (waiting_.empty()) return closed_ ? EndWrites(std::move(steps)) : std::move(steps);
   writing_ = true;
   writing_bytes_ = waiting_.front().message.Length();
   steps.write = std::move(waiting_.front().message);
@@ -216,7 +210,7 @@ void PeerCall::Connect() {
     connecting_ = false;
     stopped = stopped_;
     // Without a link it is for Attend to try again.
-    if (attempt != nullptr || waiting_.empty()) steps = NextSteps();
+    if (attempt != nullptr || waiting_.empty()) steps = NextSteps({});
   }
   if (attempt != nullptr) {
     if (stopped) attempt->Cancel();
@@ -244,9 +238,8 @@ void PeerCall::OnWriteDone() {
     writing_ = false;
     taken_ = true;
     heard_ = calls_.Now();
-    const size_t freed = std::exchange(writing_bytes_, 0);
-    steps = NextSteps();
-    steps.freed += freed;
+    steps.freed = std::exchange(writing_bytes_, 0);
+    steps = NextSteps(std::move(steps));
   }
   Perform(std::move(steps));
 }
@@ -275,15 +268,12 @@ void PeerCall::OnEnd(const Status& status, const PeerLink& link) {
   {
     const MutexLock lock(mutex_);
     attempt_ = nullptr;
-    const size_t freed = std::exchange(writing_bytes_, 0);
-    std::vector<Answer> answers;
+    steps.freed = std::exchange(writing_bytes_, 0);
     for (DivisionCall::Answered& answered : std::exchange(sent_, {})) {
-      answers.emplace_back(std::move(answered), BrokeOff(status) ? Unanswered(division_) : status);
+      steps.answers.emplace_back(std::move(answered),
+                                 BrokeOff(status) ? Unanswered(division_) : status);
     }
-    steps = NextSteps();
-    for (Answer& answer : steps.answers) answers.push_back(std::move(answer));
-    steps.answers = std::move(answers);
-    steps.freed += freed;
+    steps = NextSteps(std::move(steps));
   }
   Perform(std::move(steps));
 }

@@ -88,9 +88,10 @@ class PeerCall final : public std::enable_shared_from_this<PeerCall> {
     bool over = false;
   };
 
-  [[nodiscard]] Steps NextSteps() FRESHET_REQUIRES(mutex_);
+  // Besides what there is to be done already.
+  [[nodiscard]] Steps NextSteps(Steps steps) FRESHET_REQUIRES(mutex_);
   // The attempt ends once all that was sent is answered.
-  [[nodiscard]] Steps EndWrites() FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Steps EndWrites(Steps steps) FRESHET_REQUIRES(mutex_);
   void Perform(Steps steps) FRESHET_EXCLUDES(mutex_);
   void Connect() FRESHET_EXCLUDES(mutex_);
   // Unless `spares` says not to.
