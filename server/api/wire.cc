@@ -232,6 +232,8 @@ Status StatusOf(const TextFault& fault) {
 Status FlatMessage::Take(grpc::ByteBuffer* bytes, size_t most) {
   CHECK(bytes != nullptr);
   text_ = {};
+  // What a client leaves that breaks off before its message is through. An empty message is valid.
+  if (!bytes->Valid()) return InvalidArgument("the call has brought no message");
   const bool read = bytes->Length() == 0 || bytes->TrySingleSlice(&whole_).ok() ||
                     bytes->DumpToSingleSlice(&whole_).ok();
   // What it came in is as large as the message.

@@ -40,7 +40,8 @@ class FlatMessage {
   FlatMessage& operator=(const FlatMessage&) = delete;
 
   // Takes the bytes, of which no more than `most` are inflated if they are gzip's. InvalidArgument:
-  // damaged, or larger; then text() is empty.
+  // none have come (which is not an empty message), they are damaged, or more; then text() is
+  // empty.
   [[nodiscard]] Status Take(grpc::ByteBuffer* bytes, size_t most);
   // Valid as long as this object.
   [[nodiscard]] std::string_view text() const { return text_; }

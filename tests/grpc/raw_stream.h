@@ -90,6 +90,28 @@ inline grpc::Status CallRaw(TestServer& server, const std::string& method, const
   return CallRaw(server.channel, method, bytes, answer);
 }
 
+// The same without any request, as of a client that ends its call before its message is through.
+inline grpc::Status CallWithoutMessage(TestServer& server, const std::string& method) {
+  grpc::GenericStub stub(server.channel);
+  grpc::ClientContext call;
+  grpc::CompletionQueue queue;
+  grpc::Status status;
+  const auto await = [&] {
+    void* tag = nullptr;
+    bool ok = false;
+    EXPECT_TRUE(queue.Next(&tag, &ok));
+  };
+  const auto stream = stub.PrepareCall(&call, method, &queue);
+  stream->StartCall(nullptr);
+  await();
+  stream->WritesDone(nullptr);
+  await();
+  stream->Finish(&status, nullptr);
+  await();
+  queue.Shutdown();
+  return status;
+}
+
 // What the standard health service says of a service, by default of the whole server: 1 is SERVING,
 // 2 NOT_SERVING, -1 no answer.
 inline int HealthOf(TestServer& server, const std::string& service = "") {

@@ -53,6 +53,27 @@ TEST(Requests, ThatAreNoMessageAreInvalidArguments) {
   }
 }
 
+// An empty message asks to pause, or for a checkpoint; that none has come asks for nothing.
+TEST(Requests, ThatHaveNotComeAreNotEmpty) {
+  TestServer server;
+  for (const std::string method : kMethods) {
+    const grpc::Status status = CallWithoutMessage(server, "/freshet.v1." + method);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT)
+        << method << ": " << status.error_message();
+    EXPECT_EQ(status.error_message(), "the call has brought no message") << method;
+  }
+  for (const std::string method : {"SetActive", "DeleteCrawl", "DeleteQueue", "BlockQueueUntil",
+                                   "SetDelay", "SetLogLevel", "SetCrawlLimit"}) {
+    EXPECT_EQ(CallWithoutMessage(server, "/urlfrontier.URLFrontier/" + method).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT)
+        << method;
+  }
+  EXPECT_FALSE(server.Statistics().schedule().paused());
+  EXPECT_EQ(CallRaw(server, "/freshet.v1.AdminService/Pause", "").error_code(),
+            grpc::StatusCode::OK);
+  EXPECT_TRUE(server.Statistics().schedule().paused());
+}
+
 TEST(Requests, NameTheFieldOfATextThatIsNotUtf8) {
   TestServer server;
   const auto expect = [&](const std::string& method, const std::string& bytes,

@@ -6,6 +6,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/text.h"
+#include "freshet/v1/admin.pb.h"
 #include "freshet/v1/ingest.pb.h"
 #include "freshet/v1/pages.pb.h"
 #include "freshet/v1/scheduler.pb.h"
@@ -75,6 +76,15 @@ TEST_F(WireTest, ReadsAndWrites) {
   EXPECT_EQ(read.SerializeAsString(), request.SerializeAsString());
   EXPECT_TRUE(faults.texts.empty());
   EXPECT_TRUE(ParseMessage(std::string_view(), &read, &faults).ok());
+}
+
+TEST_F(WireTest, TellsNoBytesFromNoMessage) {
+  v1::PauseRequest request;
+  MessageFaults faults;
+  grpc::ByteBuffer none;
+  const Status status = ParseMessage(&none, &request, &faults, limits::kMaxMessageBytes);
+  EXPECT_EQ(status.message(), "the call has brought no message");
+  EXPECT_TRUE(Parse("", &request, &faults).ok());
 }
 
 TEST_F(WireTest, NamesTextsThatAreNotUtf8) {
