@@ -3,6 +3,7 @@
 #define FRESHET_SERVER_CLUSTER_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -39,6 +40,8 @@ class Cluster {
   [[nodiscard]] KafkaLog& log() { return *log_; }
   // Whether the store may own the log.
   [[nodiscard]] bool has_turn() const { return tenure_->assigned(); }
+  // Whether the server that has it may be gone. Asks Kafka; to be asked about twice a second.
+  [[nodiscard]] bool other_is_silent() const { return tenure_->IsSilent(kSilencePatience); }
   // Whether pages may be handed out at this moment.
   [[nodiscard]] bool sure() const { return tenure_->sure(); }
   // From now on the others send their clients' calls here, where `address` is; empty: no more.
@@ -51,6 +54,9 @@ class Cluster {
   [[nodiscard]] ClusterStatus status() const;
 
  private:
+  // Who waits for this is late for its own turn.
+  static constexpr std::chrono::milliseconds kSilencePatience{250};
+
   Cluster(KafkaOptions kafka, ClusterConfig config, std::unique_ptr<KafkaLog> log,
           std::unique_ptr<KafkaTenure> tenure)
       : kafka_(std::move(kafka)),

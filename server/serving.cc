@@ -92,24 +92,24 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       forwarder_(std::move(loaded.forwarder)),
       divisions_(PeersOf(config, door, clock, cluster_.get())),
       store_(std::move(loaded.store)),
-      shards_(std::move(loaded.shards)),
+      shards_(std::move(loaded.pages.shards)),
       router_(Pointers(shards_), config.cluster.slots()),
       settings_(
-          loaded.globals.settings, loaded.policy_name,
+          loaded.pages.globals.settings, loaded.pages.policy_name,
           [this](const Settings& settings, RuntimeSettings::Done done) {
             router_.SubmitAlways(Slot(), ChangeSettings{settings}, std::move(done));
           },
           config.politeness),
       sources_({.usual = config.items_per_second_per_source,
                 .by_name = config.items_per_second_of_source}),
-      crawls_(std::move(loaded.crawls)),
+      crawls_(std::move(loaded.pages.crawls)),
       frontier_(std::move(loaded.frontier)),
       streams_({.streams = static_cast<size_t>(config.max_streams),
                 .streams_per_client = static_cast<size_t>(config.max_streams_per_client),
                 .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
       listings_(limits::kMaxListings),
       upkeeps_(limits::kMaxUpkeeps),
-      dispatcher_(router_, clock, RateOf(loaded.globals.settings, config),
+      dispatcher_(router_, clock, RateOf(loaded.pages.globals.settings, config),
                   {.open_leases = static_cast<uint64_t>(config.max_open_leases),
                    .newcomer_leases = static_cast<uint64_t>(config.max_newcomer_leases),
                    .credit = static_cast<uint64_t>(config.max_credit)},
@@ -150,8 +150,8 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       url_frontier_service_(context_),
       indexnow_(context_),
       grpc_port_(config, static_cast<size_t>(connections), door, clock) {
-  for (const SourceRecord& source : loaded.globals.sources) sources_.Add(source);
-  TakeOverPause(loaded.globals.settings);
+  for (const SourceRecord& source : loaded.pages.globals.sources) sources_.Add(source);
+  TakeOverPause(loaded.pages.globals.settings);
   metrics.SetNext(shard_news_.get());
   crawls_->Start(
       [this](size_t shard, Event event, std::function<void(Reply)> done) {
@@ -164,7 +164,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
   if (frontier_ != nullptr) {
     frontier_->Start([this](const Status&) { health_.ReportFailure(); });
   }
-  if (loaded.policy.plan) plans_.SetMethod(loaded.policy.plan, nullptr);
+  if (loaded.pages.policy.plan) plans_.SetMethod(loaded.pages.policy.plan, nullptr);
 }
 
 Serving::~Serving() { door_.authoriser().SetListener(nullptr); }

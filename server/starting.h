@@ -7,22 +7,20 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/base/status.h"
 #include "core/base/units.h"
-#include "core/schedule/crawl_policy.h"
 #include "server/api/status.h"
 #include "server/base/system_clock.h"
 #include "server/cluster.h"
 #include "server/config.h"
-#include "server/engine/crawls.h"
-#include "server/engine/shard.h"
 #include "server/engine/shard_loader.h"
 #include "server/forward/forwarder.h"
 #include "server/frontier/frontier.h"
+#include "server/loaded_shards.h"
 #include "server/logs/audit_log.h"
 #include "server/ports/descriptors.h"
+#include "server/standby.h"
 #include "storage/open_progress.h"
 #include "storage/store.h"
 
@@ -56,12 +54,8 @@ struct LoadedStore {
   std::unique_ptr<Cluster> cluster;      // nullptr: the server is alone; used by the store
   std::unique_ptr<Forwarder> forwarder;  // nullptr: takes no calls until it serves; uses cluster
   std::unique_ptr<Store> store;
-  GlobalRecords globals;
-  std::string policy_name;
-  CrawlPolicy policy;
-  std::unique_ptr<Crawls> crawls;
-  std::vector<std::unique_ptr<Shard>> shards;  // use the store
-  std::unique_ptr<Frontier> frontier;          // nullptr: switched off
+  LoadedShards pages;                  // use the store
+  std::unique_ptr<Frontier> frontier;  // nullptr: switched off
   std::unique_ptr<AuditLog> audit;
 };
 
@@ -79,7 +73,7 @@ class Starter {
         door_(door),
         begun_(begun),
         progress_(progress),
-        observer_(observer),
+        loader_(config, clock, begun, observer),
         on_replaced_(std::move(on_replaced)) {}
 
   // Opens the store, makes the shards and loads them. `env` is the store's, null for the machine's
@@ -91,19 +85,14 @@ class Starter {
   [[nodiscard]] Status OpenStore(rocksdb::Env* env, const DescriptorPlan& files,
                                  LoadedStore* loaded);
   // Puts the store's truth where the servers of the cluster have it.
-  [[nodiscard]] Status JoinCluster(LoadedStore* loaded, StoreOptions* options) const;
+  [[nodiscard]] Status JoinCluster(LoadedStore* loaded, StoreOptions* options);
   // Takes calls for the server of the cluster that serves.
   [[nodiscard]] Status Forward(int connections, LoadedStore* loaded);
   [[nodiscard]] StatusOr<std::unique_ptr<AuditLog>> OpenAudit() const;
-  // What an operator has set wins over flags and files, which are for new databases.
-  void ChoosePolicy(LoadedStore* loaded) const;
-  [[nodiscard]] ShardSettings SettingsOf(const LoadedStore& loaded, int shard) const;
-  void LoadModels(const LoadedStore& loaded) const;
   // The crawl-frontier API's, from a directory beside the pages.
   [[nodiscard]] Status LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* loaded) const;
-  // What is set for crawl ids.
-  [[nodiscard]] Status LoadCrawls(LoadedStore* loaded) const;
-  [[nodiscard]] Status LoadPages(const LoadedStore& loaded);
+  // Unless a standby has loaded them.
+  [[nodiscard]] Status LoadPages(LoadedStore* loaded);
   void LogRecovery();
 
   const ServerConfig& config_;
@@ -111,9 +100,10 @@ class Starter {
   Door& door_;
   const Instant begun_;
   StartProgress& progress_;
-  ShardObserver& observer_;
+  const ShardsLoader loader_;
   const std::function<void()> on_replaced_;
-  bool standing_by_ = false;  // the log says so already
+  std::unique_ptr<Standby> standby_;  // nullptr: the server is alone
+  bool standing_by_ = false;          // the log says so already
 };
 
 }  // namespace freshet

@@ -21,6 +21,7 @@ class Env;
 namespace freshet {
 
 class ChangeLog;
+class Follower;
 
 // When Store::Commit returns.
 enum class Durability : uint8_t {
@@ -108,9 +109,9 @@ struct StoreOptions {
   // log before it is written here, and opening owns the log and takes in what is missing. It must
   // outlive the store. nullptr: the store's own log, as `durability` says.
   ChangeLog* truth = nullptr;
-  // With a truth: whether this store may own it. Asked while opening, which follows what others
-  // append until the answer is yes. Unset: it may at once.
-  std::function<bool()> may_own;
+  // With a truth: who says when this store may own it. Opening follows what others append until
+  // then. It must outlive opening. nullptr: it may at once.
+  Follower* follower = nullptr;
 
   // Told how far opening has come; it must outlive it. nullptr: nobody is.
   OpenProgress* progress = nullptr;

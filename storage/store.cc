@@ -261,17 +261,30 @@ Status Store::Impl::ReadSecret() {
   return absl::OkStatus();
 }
 
-Status Store::Impl::StartGeneration() {
+Status Store::Impl::ReadMarks() {
+  RETURN_IF_ERROR(ReadGeneration());
+  RETURN_IF_ERROR(ReadSerialMarks());
+  return OpenLeaseLogs();
+}
+
+Status Store::Impl::ReadGeneration() {
   CHECK(options_.generation_step >= 1, "the leases of this run would have ids of the last");
-  const std::string key = MetaKeyOf(MetaKey::kGeneration);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(key));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> before,
+                   ReadNumber(MetaKeyOf(MetaKey::kGeneration)));
   generation_ = before.value_or(0) + options_.generation_step;
+  return absl::OkStatus();
+}
+
+Status Store::Impl::StartGeneration() {
+  const std::string key = MetaKeyOf(MetaKey::kGeneration);
   std::string value;
   storage::EncodeNumber(key, generation_, &value);
   rocksdb::WriteBatch batch;
   RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), dir_));
-  RETURN_IF_ERROR(options_.truth == nullptr ? Write(&batch, true) : WriteDurably(&batch, 0));
+  return options_.truth == nullptr ? Write(&batch, true) : WriteDurably(&batch, 0);
+}
 
+Status Store::Impl::ReadSerialMarks() {
   const std::string prefix = MetaKeyOf(MetaKey::kNextSerial);
   const std::unique_ptr<rocksdb::Iterator> it(
       db_->NewIterator(rocksdb::ReadOptions(), handle(Family::kMeta)));
@@ -446,16 +459,17 @@ Status Store::Impl::health() const {
 
 StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& dir, const StoreOptions& options) {
   ASSIGN_OR_RETURN(std::string absolute, storage::AbsolutePath(dir));
-  auto impl = std::make_unique<Impl>(std::move(absolute), options);
-  if (!options.create_if_missing) RETURN_IF_ERROR(impl->CheckExists());
-  RETURN_IF_ERROR(impl->Lock());
-  RETURN_IF_ERROR(impl->OpenDatabase());
-  RETURN_IF_ERROR(impl->CheckFormat());
-  RETURN_IF_ERROR(impl->CatchUp());
-  RETURN_IF_ERROR(impl->StartGeneration());
-  RETURN_IF_ERROR(impl->OpenLeaseLogs());
+  std::unique_ptr<Store> store(new Store(std::make_unique<Impl>(std::move(absolute), options)));
+  Impl& impl = *store->impl_;
+  if (!options.create_if_missing) RETURN_IF_ERROR(impl.CheckExists());
+  RETURN_IF_ERROR(impl.Lock());
+  RETURN_IF_ERROR(impl.OpenDatabase());
+  RETURN_IF_ERROR(impl.CheckFormat());
+  RETURN_IF_ERROR(impl.CatchUp(*store));
+  RETURN_IF_ERROR(impl.ReadMarks());
+  RETURN_IF_ERROR(impl.StartGeneration());
   if (options.progress != nullptr) options.progress->stage = OpenStage::kOpen;
-  return std::unique_ptr<Store>(new Store(std::move(impl)));
+  return store;
 }
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

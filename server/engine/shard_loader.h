@@ -21,6 +21,14 @@ struct LoadProgress {
   std::atomic<uint64_t> expected_pages = 0;
   // Pages whose URL another page has too: a store that was damaged.
   std::atomic<uint64_t> stored_twice = 0;
+
+  // Nothing is loaded any more.
+  void Reset() {
+    pages = 0;
+    slots = 0;
+    expected_pages = 0;
+    stored_twice = 0;
+  }
 };
 
 struct LoadOptions {

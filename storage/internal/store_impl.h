@@ -34,10 +34,14 @@ class Store::Impl {
   [[nodiscard]] Status Lock();
   [[nodiscard]] Status OpenDatabase();
   [[nodiscard]] Status CheckFormat();
-  // Owns what is in the log, and takes in what the store does not have of it.
-  [[nodiscard]] Status CatchUp();
+  // Owns what is in the log, and takes in what the store does not have of it. `store` is the one
+  // of this.
+  [[nodiscard]] Status CatchUp(Store& store);
+  // Makes of the rows what Load and commits need in memory. May be done again when there are
+  // others.
+  [[nodiscard]] Status ReadMarks();
+  // Those of this run; ReadMarks has told which one it is.
   [[nodiscard]] Status StartGeneration();
-  [[nodiscard]] Status OpenLeaseLogs();
 
   Status Close();
   [[nodiscard]] uint64_t generation() const { return generation_; }
@@ -93,6 +97,9 @@ class Store::Impl {
   [[nodiscard]] Status LimitMemtables();
   // Reads a number of `meta`; nullopt: there is none.
   [[nodiscard]] StatusOr<std::optional<uint64_t>> ReadNumber(const std::string& key) const;
+  [[nodiscard]] Status ReadGeneration();
+  [[nodiscard]] Status ReadSerialMarks();
+  [[nodiscard]] Status OpenLeaseLogs();
   [[nodiscard]] StatusOr<bool> HasRows() const;
   // The secret that a store without one is to get.
   [[nodiscard]] StatusOr<FingerprintSecret> NewSecret() const;
@@ -126,7 +133,10 @@ class Store::Impl {
   // From now on it is one of no other.
   [[nodiscard]] Status MarkName(const ChangeLog& log);
   // Takes in what others append, until this store may own the log.
-  [[nodiscard]] Status Follow();
+  [[nodiscard]] Status Follow(Store& store);
+  // Has the follower prepare itself, if it is time for that.
+  [[nodiscard]] Status Prepare(Store& store);
+  void OutdatePrepared();
   [[nodiscard]] Status CatchUp(uint16_t partition);
   // Has the partition say what format its rows are of, unless it does.
   [[nodiscard]] Status MarkFormat(uint16_t partition);
@@ -153,6 +163,8 @@ class Store::Impl {
   std::unique_ptr<rocksdb::DB> db_;
   bool roomy_memtables_ = false;  // until LimitMemtables
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
+  uint64_t rows_taken_in_ = 0;            // of the log
+  std::optional<uint64_t> prepared_for_;  // as many of them, when the follower prepared itself
   uint64_t generation_ = 0;
   Fingerprinter fingerprinter_;
   Status lease_damage_;

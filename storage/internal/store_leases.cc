@@ -70,6 +70,7 @@ class Store::Impl::LeaseReplay {
 };
 
 Status Store::Impl::OpenLeaseLogs() {
+  lease_logs_ = std::make_unique<LeaseLogs>();
   LeaseReplay replay;
   lease_damage_ = ForEachLeaseRow([&](uint16_t shard, uint64_t sequence, auto& entries) {
     (*lease_logs_)[shard].Load(sequence, entries);

@@ -7,6 +7,7 @@
 #include "core/base/check.h"
 #include "rocksdb/env.h"
 #include "storage/change_log.h"
+#include "storage/follower.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
@@ -27,7 +28,7 @@ constexpr size_t kRowsAtOnce = 4096;
 // rows that are removed. A day less, as clocks differ.
 constexpr std::chrono::hours kLongestAway{6 * 24};
 // Who follows reads again after this many looks at whether its turn has come.
-constexpr int kLooksBetweenReads = 20;
+constexpr int kLooksBetweenReads = 10;
 constexpr int kLookEveryMicros = 50'000;
 
 uint64_t SecondsNow(rocksdb::Env& env) {
@@ -142,8 +143,10 @@ Status Store::Impl::CheckCache(const ChangeLog& log) const {
 }
 
 Status Store::Impl::MarkName(const ChangeLog& log) {
-  rocksdb::WriteBatch batch;
   const std::string key = MetaKeyOf(MetaKey::kLogName);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> name, ReadNumber(key));
+  if (name) return absl::OkStatus();
+  rocksdb::WriteBatch batch;
   std::string value;
   storage::EncodeNumber(key, NumberOf(log), &value);
   RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), dir_));
@@ -161,13 +164,13 @@ Status Store::Impl::MarkFormat(uint16_t partition) {
   return WriteDurably(&batch, partition);
 }
 
-Status Store::Impl::CatchUp() {
+Status Store::Impl::CatchUp(Store& store) {
   if (options_.truth == nullptr) return RefuseWithoutLog();
   ChangeLog& log = *options_.truth;
   RETURN_IF_ERROR(CheckCache(log));
   RETURN_IF_ERROR(MarkName(log));
   Enter(OpenStage::kCatchingUp);
-  RETURN_IF_ERROR(Follow());
+  RETURN_IF_ERROR(Follow(store));
   for (uint32_t i = 0; i < log.partitions(); ++i) {
     RETURN_IF_ERROR(storage::GoOn(options_.progress));
     RETURN_IF_ERROR(log.Own(i));
@@ -176,6 +179,7 @@ Status Store::Impl::CatchUp() {
     RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
     RETURN_IF_ERROR(MarkFormat(static_cast<uint16_t>(i)));
   }
+  OutdatePrepared();
   rocksdb::WriteBatch batch;
   std::string value;
   const std::string layout = MetaKeyOf(MetaKey::kLayout);
@@ -184,21 +188,43 @@ Status Store::Impl::CatchUp() {
   return Write(&batch, false);
 }
 
-Status Store::Impl::Follow() {
-  if (!options_.may_own || options_.may_own()) return absl::OkStatus();
-  while (!options_.may_own()) {
+Status Store::Impl::Follow(Store& store) {
+  Follower* const follower = options_.follower;
+  if (follower == nullptr || follower->MayOwn()) return absl::OkStatus();
+  while (!follower->MayOwn()) {
+    const uint64_t before = rows_taken_in_;
     for (uint32_t i = 0; i < options_.truth->partitions(); ++i) {
       RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
     }
     if (options_.progress != nullptr) options_.progress->at_end_seconds = SecondsNow(*env_);
     Enter(OpenStage::kFollowing);
-    for (int i = 0; i < kLooksBetweenReads && !options_.may_own(); ++i) {
+    OutdatePrepared();
+    // Whoever appends serves.
+    if (rows_taken_in_ == before) RETURN_IF_ERROR(Prepare(store));
+    for (int i = 0; i < kLooksBetweenReads && !follower->MayOwn(); ++i) {
       RETURN_IF_ERROR(storage::GoOn(options_.progress));
       env_->SleepForMicroseconds(kLookEveryMicros);
     }
   }
   Enter(OpenStage::kCatchingUp);
   return absl::OkStatus();
+}
+
+Status Store::Impl::Prepare(Store& store) {
+  if (!options_.follower->MayOwnSoon()) {
+    prepared_for_.reset();
+    return absl::OkStatus();
+  }
+  if (prepared_for_) return absl::OkStatus();
+  prepared_for_ = rows_taken_in_;
+  RETURN_IF_ERROR(ReadMarks());
+  return options_.follower->Prepare(store);
+}
+
+void Store::Impl::OutdatePrepared() {
+  if (!prepared_for_ || prepared_for_ == rows_taken_in_) return;
+  prepared_for_.reset();
+  options_.follower->Outdate();
 }
 
 Status Store::Impl::CatchUp(uint16_t partition) {
@@ -218,6 +244,7 @@ Status Store::Impl::CatchUp(uint16_t partition) {
     const rocksdb::Status added = row.value ? batch.Put(handle(row.family), row.key, *row.value)
                                             : batch.Delete(handle(row.family), row.key);
     RETURN_IF_ERROR(FromRocksDb(added, "taking in a row"));
+    ++rows_taken_in_;
     if (options_.progress != nullptr) ++options_.progress->rows_taken_in;
     if (++rows % kRowsAtOnce != 0) return absl::OkStatus();
     RETURN_IF_ERROR(PutMark(batch, partition, next));

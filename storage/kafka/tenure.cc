@@ -1,5 +1,6 @@
 #include "storage/kafka/tenure.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -28,6 +29,11 @@ constexpr std::chrono::milliseconds kAskEvery{500};
 // rest is for clocks that run at other speeds, and for what is on its way to a worker.
 constexpr int kSureOf = 3;
 constexpr int kSureIn = 4;
+// The part after which who has the turn is silent: several questions of its own, and time enough
+// left to get ready.
+constexpr int kSilentOf = 3;
+constexpr int kSilentIn = 10;
+constexpr std::chrono::milliseconds kLeastSilent = 3 * kAskEvery;
 
 Partitions TheTurn(const std::string& topic) {
   Partitions turn(rd_kafka_topic_partition_list_new(1));
@@ -35,9 +41,14 @@ Partitions TheTurn(const std::string& topic) {
   return turn;
 }
 
-// What goes with the offset of the turn, as a client of that group is told.
-StatusOr<std::string> Hear(const Client& client, const std::string& topic,
-                           std::chrono::milliseconds patience) {
+// What who has the turn has told the group last.
+struct Word {
+  int64_t beat = 0;  // another one each time; 0 and less: none
+  std::string announced;
+};
+
+StatusOr<Word> Hear(const Client& client, const std::string& topic,
+                    std::chrono::milliseconds patience) {
   const Partitions offsets = TheTurn(topic);
   const rd_kafka_resp_err_t error =
       rd_kafka_committed(client.get(), offsets.get(), static_cast<int>(patience.count()));
@@ -46,9 +57,17 @@ StatusOr<std::string> Hear(const Client& client, const std::string& topic,
   if (fault != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return MakeStatus(absl::StatusCode::kUnavailable, "cluster: {}", rd_kafka_err2str(fault));
   }
-  return turn.metadata == nullptr
-             ? std::string()
-             : std::string(static_cast<const char*>(turn.metadata), turn.metadata_size);
+  Word word{.beat = turn.offset};
+  if (turn.metadata != nullptr) {
+    word.announced.assign(static_cast<const char*>(turn.metadata), turn.metadata_size);
+  }
+  return word;
+}
+
+StatusOr<std::string> HearAnnounced(const Client& client, const std::string& topic,
+                                    std::chrono::milliseconds patience) {
+  ASSIGN_OR_RETURN(Word word, Hear(client, topic, patience));
+  return std::move(word.announced);
 }
 
 }  // namespace
@@ -82,8 +101,9 @@ class KafkaTenure::Impl {
     announced_ = std::move(text);
   }
   [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const {
-    return Hear(client_, topic_, patience);
+    return HearAnnounced(client_, topic_, patience);
   }
+  [[nodiscard]] bool IsSilent(std::chrono::milliseconds patience) FRESHET_EXCLUDES(mutex_);
 
  private:
   // On the thread that polls, or in the destructor.
@@ -104,8 +124,8 @@ class KafkaTenure::Impl {
   // librdkafka 2.0.2 aborts the process when a member ends that the group has taken in and not told
   // yet what it is assigned.
   void AwaitFirstAnswer() FRESHET_EXCLUDES(mutex_);
-  // A member of the group stores an offset: the group takes it of nobody else. With it goes what is
-  // to be announced.
+  // A member of the group stores an offset: the group takes it of nobody else. It counts how often
+  // this was asked, and with it goes what is to be announced.
   void Ask() FRESHET_EXCLUDES(mutex_);
   void Assigned(bool to_me);
 
@@ -120,11 +140,16 @@ class KafkaTenure::Impl {
   // The group has said once what is assigned to this server.
   bool answered_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string announced_ FRESHET_GUARDED_BY(mutex_);
+  // The last that was heard of who has the turn, and since when it was nothing else.
+  int64_t heard_beat_ FRESHET_GUARDED_BY(mutex_) = 0;
+  Steady::time_point heard_since_ FRESHET_GUARDED_BY(mutex_);
+  bool silent_ FRESHET_GUARDED_BY(mutex_) = false;
   std::atomic<int64_t> confirmed_ = 0;  // when the last question was asked that was answered by yes
   // Owner: the thread.
   bool served_ = false;
   bool lost_ = false;
   bool asking_ = false;
+  int64_t beat_ = 0;
   Steady::time_point asked_;
   Client client_;  // uses context_
   std::thread thread_;
@@ -186,10 +211,29 @@ void KafkaTenure::Impl::Ask() {
     // The list frees it as the C library does.
     turn.metadata = announced_.empty() ? nullptr : strndup(announced_.data(), announced_.size());
     turn.metadata_size = announced_.size();
+    turn.offset = ++beat_;
   }
   asked_ = Steady::now();
   asking_ =
       rd_kafka_commit(client_.get(), offsets.get(), /*async=*/1) == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+bool KafkaTenure::Impl::IsSilent(std::chrono::milliseconds patience) {
+  const StatusOr<Word> word = Hear(client_, topic_, patience);
+  const Steady::time_point now = Steady::now();
+  const MutexLock lock(mutex_);
+  if (!word.ok()) {
+    // Silent is who says nothing to brokers that answer.
+    if (!silent_) heard_since_ = now;
+  } else if (word->beat <= 0 || word->beat != heard_beat_ || assigned_) {
+    heard_beat_ = word->beat;
+    heard_since_ = now;
+    silent_ = false;
+  } else {
+    const auto part = options_.silence * kSilentOf / kSilentIn;
+    silent_ = now - heard_since_ >= std::max<std::chrono::milliseconds>(part, kLeastSilent);
+  }
+  return silent_;
 }
 
 void KafkaTenure::Impl::OnConfirmed(rd_kafka_t* /*client*/, rd_kafka_resp_err_t error,
@@ -240,6 +284,7 @@ KafkaTenure::~KafkaTenure() = default;
 
 bool KafkaTenure::assigned() const { return impl_->assigned(); }
 bool KafkaTenure::sure() const { return impl_->sure(); }
+bool KafkaTenure::IsSilent(std::chrono::milliseconds patience) { return impl_->IsSilent(patience); }
 void KafkaTenure::Announce(std::string text) { impl_->Announce(std::move(text)); }
 StatusOr<std::string> KafkaTenure::Announced(std::chrono::milliseconds patience) const {
   return impl_->Announced(patience);
@@ -259,7 +304,7 @@ class KafkaListener::Impl {
     return absl::OkStatus();
   }
   [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const {
-    return Hear(client_, topic_, patience);
+    return HearAnnounced(client_, topic_, patience);
   }
 
  private:

@@ -53,6 +53,11 @@ class KafkaTenure {
   // What the server said last that has the turn, or had it last; asks the brokers. Whoever may read
   // the offsets of the group reads it. Unavailable: they do not answer within `patience`.
   [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const;
+  // Whether another server has the turn, or had it last, and has not confirmed it for some part of
+  // the silence: it may be gone. Compares what the brokers say with what they said when this was
+  // asked before, so it is to be asked about twice a second; while they do not answer within
+  // `patience`, nobody becomes silent, nor is heard again.
+  [[nodiscard]] bool IsSilent(std::chrono::milliseconds patience);
 
  private:
   class Impl;

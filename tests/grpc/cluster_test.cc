@@ -134,6 +134,43 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   EXPECT_TRUE(standby.Stop().ok());
 }
 
+// As if it were killed: it confirms its turn no more.
+TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndAnewWhenThereAreOthers) {
+  auto first = std::make_unique<TestServer>(InCluster());
+  first->UpsertMany(300);
+  const std::set<std::string> leased = Lease(*first, 20);
+  TempDir dir;
+  ServerConfig config = first->config;
+  config.data_dir = dir / "standby";
+  SystemClock clock;
+  Server standby(config, clock);
+  auto started = std::async(std::launch::async, [&] { return standby.Start(); });
+  const auto await_loaded = [&](size_t pages) {
+    const std::string count = fmt::format("\nfreshet_recovered_pages {}\n", pages);
+    return Eventually([&] {
+      const std::string metrics = Probe(standby.http_address(), "/metrics");
+      return metrics.find("{stage=\"standing_by\"}") != std::string::npos &&
+             metrics.find(count) != std::string::npos;
+    });
+  };
+  ASSERT_TRUE(await_loaded(0));
+  kafka_.Fail(MockKafka::kOffsetCommit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
+  ASSERT_TRUE(await_loaded(300));
+  // It was not gone.
+  first->UpsertMany(320);
+  ASSERT_TRUE(await_loaded(320));
+
+  EXPECT_TRUE(first->Stop().ok());
+  kafka_.Forgive(MockKafka::kOffsetCommit);
+  const StatusOr<ServingInfo> info = started.get();
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->pages, 320U);
+  first->Use(OwnChannel(info->grpc_address));
+  for (const std::string& url : leased) EXPECT_TRUE(first->Get(url).page().has_lease()) << url;
+  for (const std::string& url : Lease(*first, 20)) EXPECT_FALSE(leased.contains(url)) << url;
+  EXPECT_TRUE(standby.Stop().ok());
+}
+
 TEST_F(ClusterTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   constexpr int kPages = 300;
   constexpr int kHosts = 100;

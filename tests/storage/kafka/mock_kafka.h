@@ -7,6 +7,7 @@
 #include <librdkafka/rdkafka_mock.h>
 
 #include <string>
+#include <vector>
 
 #include "core/base/check.h"
 #include "storage/kafka/kafka_log.h"
@@ -17,6 +18,7 @@ namespace freshet {
 class MockKafka {
  public:
   // Of request types, from Kafka's protocol.
+  static constexpr int16_t kOffsetCommit = 8;
   static constexpr int16_t kEndTxn = 26;
 
   explicit MockKafka(const std::string& cluster = "mock", uint32_t partitions = 2) {
@@ -54,6 +56,12 @@ class MockKafka {
   void FailNext(int16_t request, rd_kafka_resp_err_t error) {
     rd_kafka_mock_push_request_errors(brokers_, request, 1, error);
   }
+  // So do all of them until Forgive.
+  void Fail(int16_t request, rd_kafka_resp_err_t error) {
+    const std::vector<rd_kafka_resp_err_t> errors(10'000, error);
+    rd_kafka_mock_push_request_errors_array(brokers_, request, errors.size(), errors.data());
+  }
+  void Forgive(int16_t request) { rd_kafka_mock_clear_request_errors(brokers_, request); }
 
  private:
   KafkaOptions options_;

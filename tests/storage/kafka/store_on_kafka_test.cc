@@ -4,12 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "fmt/format.h"
+#include "storage/follower.h"
 #include "storage/format.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
@@ -34,13 +38,14 @@ struct Node {
 
 class StoreOnKafkaTest : public testing::Test {
  protected:
-  Node Start(const std::string& dir, const MockKafka& kafka) {
+  Node Start(const std::string& dir, const MockKafka& kafka, Follower* follower = nullptr) {
     Node node;
     StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(kafka.options());
     EXPECT_TRUE(log.ok()) << log.status();
     node.log = *std::move(log);
     StoreOptions options = SmallStore();
     options.truth = node.log.get();
+    options.follower = follower;
     StatusOr<std::unique_ptr<Store>> store = Store::Open(dir_ / dir, options);
     node.status = store.status();
     if (store.ok()) node.store = *std::move(store);
@@ -116,6 +121,84 @@ TEST_F(StoreOnKafkaTest, AStoreThatIsBehindTakesInTheRest) {
   ASSERT_TRUE(behind.status.ok()) << behind.status;
   EXPECT_GT(behind.log->Stats().rows_read, 0U);
   ExpectContents(*behind.store, script.After(script.commits().size()));
+}
+
+// Notes what it is asked for and what it finds. Owner thread only but for `may_own` and `soon`.
+class NotingFollower final : public Follower {
+ public:
+  bool MayOwn() override { return may_own; }
+  bool MayOwnSoon() override { return soon; }
+  Status Prepare(Store& store) override {
+    StatusOr<StoreContents> contents = ReadContents(store);
+    EXPECT_TRUE(contents.ok()) << contents.status();
+    prepared = *std::move(contents);
+    generation = store.generation();
+    ++preparations;
+    if (then) then();
+    return absl::OkStatus();
+  }
+  void Outdate() override { prepared.reset(); }
+
+  std::atomic<bool> may_own = false;
+  std::atomic<bool> soon = true;
+  std::atomic<int> preparations = 0;
+  std::function<void()> then;
+  std::optional<StoreContents> prepared;
+  uint64_t generation = 0;
+};
+
+TEST_F(StoreOnKafkaTest, WhoFollowsIsToldWhenItHasAllAndWhenThatIsNoLongerSo) {
+  MockKafka kafka("mock", 1);
+  const Script script(9, 60);
+  Node first = Start("db", kafka);
+  ASSERT_TRUE(first.status.ok()) << first.status;
+  size_t committed = 0;
+  const auto commit_to = [&](size_t end) {
+    for (; committed < end; ++committed) {
+      ASSERT_TRUE(first.store->Commit(script.commits()[committed].changes).ok());
+    }
+  };
+  commit_to(20);
+  NotingFollower follower;
+  // The next ones come while it prepares itself: the first time while the other serves, the second
+  // time so late that it has the turn when it reads on.
+  follower.then = [&] {
+    if (follower.preparations == 1) {
+      EXPECT_EQ(script.After(20).DifferenceFrom(*follower.prepared), "");
+      commit_to(40);
+    } else {
+      EXPECT_EQ(script.After(40).DifferenceFrom(*follower.prepared), "");
+      EXPECT_EQ(follower.generation, first.store->generation() + 1);
+      commit_to(60);
+      follower.may_own = true;
+    }
+  };
+  const Node second = Start("standby", kafka, &follower);
+  ASSERT_TRUE(second.status.ok()) << second.status;
+  EXPECT_EQ(follower.preparations, 2);
+  EXPECT_FALSE(follower.prepared.has_value());
+  ExpectContents(*second.store, script.After(60));
+}
+
+TEST_F(StoreOnKafkaTest, WhatWasPreparedStandsIfNothingCameSince) {
+  MockKafka kafka("mock", 1);
+  const Script script(10, 30);
+  {
+    const Node first = Start("db", kafka);
+    ASSERT_TRUE(first.status.ok()) << first.status;
+    for (const ScriptedCommit& commit : script.commits()) {
+      ASSERT_TRUE(first.store->Commit(commit.changes).ok());
+    }
+  }
+  NotingFollower follower;
+  follower.then = [&] { follower.may_own = true; };
+  const Node second = Start("standby", kafka, &follower);
+  ASSERT_TRUE(second.status.ok()) << second.status;
+  EXPECT_EQ(follower.preparations, 1);
+  ASSERT_TRUE(follower.prepared.has_value());
+  EXPECT_EQ(script.After(30).DifferenceFrom(*follower.prepared), "");
+  EXPECT_EQ(follower.generation, second.store->generation());
+  ExpectContents(*second.store, script.After(30));
 }
 
 TEST_F(StoreOnKafkaTest, AFencedStoreAcknowledgesNothingAndHealthSaysWhy) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -93,6 +94,34 @@ TEST(KafkaTenureTest, WhoHasTheTurnTellsTheOthersWhatItAnnounces) {
   servers[0] = nullptr;
   EXPECT_TRUE(
       Within(std::chrono::seconds(100), [&] { return heard(*servers[1]) == "of the second"; }));
+}
+
+// As of a server that was killed, or is stopped.
+TEST(KafkaTenureTest, WhoHasTheTurnAndConfirmsItNoMoreIsSilentToTheNext) {
+  MockKafka kafka;
+  std::array<std::unique_ptr<KafkaTenure>, 2> servers;
+  servers[0] = Join(TenureOf(kafka, "first"));
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return servers[0]->sure(); }));
+  servers[1] = Join(TenureOf(kafka, "second"));
+  const auto is_silent = [&] {
+    // Whoever has the turn does not find itself silent.
+    return std::any_of(servers.begin(), servers.end(), [](const auto& server) {
+      return server->IsSilent(std::chrono::seconds(1));
+    });
+  };
+  const auto silent_within = [&](int seconds) {
+    return Within(std::chrono::seconds(seconds), is_silent);
+  };
+  // While one joins these brokers take no word of the other.
+  ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return !silent_within(4); }));
+  kafka.Fail(MockKafka::kOffsetCommit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
+  EXPECT_TRUE(silent_within(100));
+  // What the brokers do not say changes nothing.
+  kafka.Down();
+  EXPECT_TRUE(is_silent());
+  kafka.Forgive(MockKafka::kOffsetCommit);
+  kafka.Up();
+  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return !is_silent(); }));
 }
 
 // librdkafka would abort.

@@ -1,0 +1,123 @@
+#include "server/loaded_shards.h"
+
+#include <utility>
+
+#include "core/base/check.h"
+#include "server/engine/runtime_settings.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+
+StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
+                                          LoadProgress& progress) const {
+  LoadedShards loaded;
+  ASSIGN_OR_RETURN(loaded.globals, store.LoadGlobals());
+  ChoosePolicy(&loaded);
+  RETURN_IF_ERROR(MakeShards(store, &loaded));
+  // First of all: what a shard has learned says when rates change by age.
+  LoadModels(loaded);
+  RETURN_IF_ERROR(LoadCrawls(&loaded));
+  std::vector<ShardState*> states;
+  for (const auto& shard : loaded.shards) states.push_back(&shard->state());
+  options.now = clock_.Now();
+  RETURN_IF_ERROR(LoadShards(store, states, options, progress));
+  return loaded;
+}
+
+Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {
+  const auto exchange = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
+  // One for all shards: a group is one object.
+  ASSIGN_OR_RETURN(const auto rules, HostRules::Make(config_.host_rules, config_.by_address));
+  std::shared_ptr<Quota> hosts;
+  if (config_.max_hosts > 0) {
+    hosts = std::make_shared<Quota>(static_cast<uint64_t>(config_.max_hosts));
+  }
+  for (int i = 0; i < config_.shards; ++i) {
+    ShardSettings settings = SettingsOf(*loaded, store.generation(), i);
+    settings.state.host_quota = hosts;
+    settings.state.host_rules = rules;
+    settings.epochs.exchange = exchange;
+    loaded->shards.push_back(std::make_unique<Shard>(settings, store, clock_, observer_));
+  }
+  return absl::OkStatus();
+}
+
+void ShardsLoader::ChoosePolicy(LoadedShards* loaded) const {
+  std::string& name = loaded->policy_name;
+  name = loaded->globals.settings.policy.value_or(config_.policy);
+  if (name != config_.policy) {
+    spdlog::info("policy '{}', set at run time, wins over '{}'", name, config_.policy);
+  }
+  StatusOr<CrawlPolicy> policy = ResolvePolicy(name, config_.signal_delay);
+  if (!policy.ok()) {
+    spdlog::warn("the policy set at run time cannot be used ({}): using {}",
+                 std::string(policy.status().message()), config_.policy);
+    name = config_.policy;
+    policy = ResolvePolicy(name, config_.signal_delay);
+  }
+  CHECK(policy.ok(), "the configuration was validated");
+  loaded->policy = *policy;
+}
+
+ShardSettings ShardsLoader::SettingsOf(const LoadedShards& loaded, uint64_t generation,
+                                       int shard) const {
+  ShardSettings settings;
+  settings.state.policy = loaded.policy;
+  settings.state.estimator = {.kind = config_.estimator, .day = config_.day, .since = begun_};
+  settings.state.politeness = PolitenessIn(loaded.globals.settings, config_.politeness);
+  settings.state.host_backoff = config_.host_backoff;
+  settings.state.max_crawl_delay = config_.max_crawl_delay;
+  settings.state.robots_backoff = config_.robots_backoff;
+  settings.state.max_robots_backoff = config_.max_robots_backoff;
+  settings.state.error_backoff = config_.error_backoff;
+  settings.state.max_error_backoff = config_.max_error_backoff;
+  settings.state.lease_backoff = config_.lease_backoff;
+  settings.state.max_lease_backoff = config_.max_lease_backoff;
+  settings.state.max_unanswered = config_.max_unanswered_leases;
+  settings.state.gone_backoff = config_.gone_backoff;
+  settings.state.max_gone_backoff = config_.max_gone_backoff;
+  settings.state.retire_moved = config_.retire_moved;
+  settings.state.signal_delay = config_.signal_delay;
+  if (config_.max_pages_per_host > 0) {
+    settings.state.max_pages_per_host = static_cast<uint64_t>(config_.max_pages_per_host);
+  }
+  settings.state.shard = static_cast<uint16_t>(shard);
+  settings.state.generation = static_cast<uint32_t>(generation);
+  settings.epochs.first_slot = Slot(static_cast<uint16_t>(shard));
+  settings.epochs.stride = static_cast<uint16_t>(config_.shards);
+  settings.epochs.interval = config_.epoch_interval;
+  settings.mailbox = {.weight = config_.mailbox_events,
+                      .hard_weight = 2 * config_.mailbox_events,
+                      .patience = config_.mailbox_patience};
+  return settings;
+}
+
+void ShardsLoader::LoadModels(const LoadedShards& loaded) {
+  for (const EpochRecord& epoch : loaded.globals.epochs) {
+    if (epoch.shard >= loaded.shards.size()) continue;
+    const Status status = loaded.shards[epoch.shard]->state().LoadEpoch(epoch);
+    // The next epoch learns it again from the pages.
+    if (!status.ok()) {
+      spdlog::warn("the model of shard {} is dropped: {}", epoch.shard,
+                   std::string(status.message()));
+    }
+  }
+}
+
+Status ShardsLoader::LoadCrawls(LoadedShards* loaded) const {
+  FrontierModeTable modes;
+  for (const std::string& crawl_id : config_.frontier_shadow) {
+    modes[crawl_id] = FrontierMode::kShadow;
+  }
+  for (const std::string& crawl_id : config_.frontier_scheduled) {
+    modes[crawl_id] = FrontierMode::kScheduled;
+  }
+  loaded->crawls =
+      std::make_unique<Crawls>(loaded->globals.crawls, loaded->shards.size(), std::move(modes));
+  for (const CrawlTable::Terms& terms : loaded->crawls->Terms()) {
+    for (const auto& shard : loaded->shards) RETURN_IF_ERROR(shard->state().LoadCrawl(terms));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace freshet

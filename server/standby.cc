@@ -1,0 +1,53 @@
+#include "server/standby.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// How soon a load ends of a standby that is not needed after all, or is to stop.
+constexpr Duration kLookInterval = Duration::Millis(500);
+
+}  // namespace
+
+bool Standby::MayOwnSoon() {
+  // The turn may have come meanwhile.
+  if (hooks_.other_is_silent() || hooks_.has_turn()) return true;
+  if (loaded_) spdlog::info("the server that serves is heard again: this one stands by as before");
+  Drop();
+  return false;
+}
+
+Status Standby::Prepare(Store& store) {
+  Drop();
+  abandoned_ = false;
+  LoadOptions options;
+  options.cancelled = &abandoned_;
+  options.report_interval = kLookInterval;
+  options.report = [this] {
+    abandoned_ = stop_ || (!hooks_.has_turn() && !hooks_.other_is_silent());
+  };
+  spdlog::info(
+      "the server that serves is silent: loading the pages, in case it is this one's turn");
+  StatusOr<LoadedShards> loaded = hooks_.load(store, options);
+  if (loaded.ok()) {
+    loaded_ = *std::move(loaded);
+  } else {
+    // Tried again when the turn comes, and refused then if it must be.
+    if (!absl::IsCancelled(loaded.status())) {
+      spdlog::warn("loading the pages beforehand: {}", loaded.status().ToString());
+    }
+    Drop();
+  }
+  return absl::OkStatus();
+}
+
+void Standby::Drop() {
+  loaded_.reset();
+  progress_.Reset();
+}
+
+}  // namespace freshet

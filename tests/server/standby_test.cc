@@ -1,0 +1,111 @@
+// What a standby has loaded when its turn comes, by what it has seen before.
+#include "server/standby.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/storage/small_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+// A server whose neighbour falls silent when it is told to, and whose loads are numbered.
+class StandbyTest : public testing::Test {
+ protected:
+  StandbyTest() {
+    StatusOr<std::unique_ptr<Store>> store = Store::Open(dir_ / "db", SmallStore());
+    EXPECT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+  }
+
+  StatusOr<LoadedShards> Load(const LoadOptions& options) {
+    ++loads_;
+    progress_.pages = 7;
+    if (during_load_) during_load_();
+    options.report();
+    if (*options.cancelled) return absl::CancelledError("stopped while loading");
+    RETURN_IF_ERROR(fault_);
+    LoadedShards loaded;
+    loaded.policy_name = std::to_string(loads_);
+    return loaded;
+  }
+  // The number of the load that the turn finds; empty: none.
+  std::string Taken() {
+    const std::optional<LoadedShards> loaded = standby_.Take();
+    return loaded ? loaded->policy_name : "";
+  }
+
+  TempDir dir_;
+  std::unique_ptr<Store> store_;
+  bool turn_ = false;
+  bool silent_ = false;
+  std::atomic<bool> stop_ = false;
+  Status fault_;
+  std::function<void()> during_load_;
+  int loads_ = 0;
+  LoadProgress progress_;
+  Standby standby_{{.has_turn = [this] { return turn_; },
+                    .other_is_silent = [this] { return silent_; },
+                    .load = [this](Store&, const LoadOptions& how) { return Load(how); }},
+                   stop_,
+                   progress_};
+};
+
+TEST_F(StandbyTest, IsReadyOnlyWhileTheOtherIsSilent) {
+  EXPECT_FALSE(standby_.MayOwnSoon());
+  silent_ = true;
+  EXPECT_TRUE(standby_.MayOwnSoon());
+  ASSERT_TRUE(standby_.Prepare(*store_).ok());
+  EXPECT_EQ(progress_.pages, 7U);
+  silent_ = false;
+  EXPECT_FALSE(standby_.MayOwnSoon());
+  EXPECT_EQ(progress_.pages, 0U);
+  EXPECT_EQ(Taken(), "");
+}
+
+TEST_F(StandbyTest, TakesWhatItHasLoadedLast) {
+  silent_ = true;
+  ASSERT_TRUE(standby_.Prepare(*store_).ok());
+  standby_.Outdate();
+  EXPECT_EQ(progress_.pages, 0U);
+  ASSERT_TRUE(standby_.Prepare(*store_).ok());
+  // Who has the turn is not asked about silence.
+  silent_ = false;
+  turn_ = true;
+  EXPECT_TRUE(standby_.MayOwn());
+  EXPECT_TRUE(standby_.MayOwnSoon());
+  EXPECT_EQ(Taken(), "2");
+  EXPECT_EQ(Taken(), "");
+}
+
+TEST_F(StandbyTest, EndsALoadThatIsNotNeeded) {
+  silent_ = true;
+  during_load_ = [this] { silent_ = false; };
+  EXPECT_TRUE(standby_.Prepare(*store_).ok());
+  EXPECT_EQ(Taken(), "");
+  EXPECT_EQ(progress_.pages, 0U);
+  // Nor where a stop is wanted.
+  during_load_ = [this] { stop_ = silent_ = true; };
+  EXPECT_TRUE(standby_.Prepare(*store_).ok());
+  EXPECT_EQ(Taken(), "");
+  // The turn ends none.
+  during_load_ = [this] {
+    stop_ = silent_ = false;
+    turn_ = true;
+  };
+  EXPECT_TRUE(standby_.Prepare(*store_).ok());
+  EXPECT_EQ(Taken(), "3");
+}
+
+TEST_F(StandbyTest, StandsByAllTheSameWhenItCannotLoad) {
+  silent_ = true;
+  fault_ = absl::DataLossError("page 3: too short");
+  EXPECT_TRUE(standby_.Prepare(*store_).ok());
+  EXPECT_EQ(Taken(), "");
+  EXPECT_EQ(progress_.pages, 0U);
+}
+
+}  // namespace
+}  // namespace freshet
