@@ -262,6 +262,8 @@ Status Store::Impl::ReadSecret() {
 }
 
 Status Store::Impl::ReadMarks() {
+  // Then they are known, and of the leases what Load no longer needs is given up.
+  if (prepared_for_) return absl::OkStatus();
   RETURN_IF_ERROR(ReadGeneration());
   RETURN_IF_ERROR(ReadSerialMarks());
   return OpenLeaseLogs();

@@ -17,8 +17,6 @@ constexpr Duration kFindEvery = Duration::Millis(500);
 // A call that is not used for so long makes room for others. To a stream of signals it is an end:
 // a poll that goes on afterwards is two to the other division.
 constexpr Duration kIdle = Duration::Seconds(60);
-// Each has as many calls as one connection may have streams.
-constexpr size_t kLinesOfPeer = 8;
 
 class Handle final : public DivisionCall {
  public:
@@ -54,7 +52,7 @@ std::unique_ptr<DivisionCall> DivisionPeers::Open(uint32_t division, std::string
   {
     const MutexLock lock(mutex_);
     calls_.insert(call);
-    peers_.try_emplace(division);
+    (void)PeerOf(division);
     stopped = stopped_;
   }
   if (stopped) call->Stop();
@@ -105,41 +103,17 @@ void DivisionPeers::FindAll() {
     const MutexLock lock(mutex_);
     if (stopped_) return;
     // While Kafka is away nobody else can have begun to serve.
-    if (found.ok() && *found != peers_[division].serves) TakeOver(division, *std::move(found));
+    if (found.ok() && *found != PeerOf(division).serves) TakeOver(division, *std::move(found));
   }
 }
 
 void DivisionPeers::TakeOver(uint32_t division, std::optional<ServingPeer> serves) {
-  Peer& peer = peers_[division];
+  Peer& peer = PeerOf(division);
   peer.serves = std::move(serves);
   if (!peer.serves) return spdlog::info("no server serves division {}: its items wait", division);
   ++peer.serving;
-  peer.lines.clear();
+  peer.lines.Drop([](const PeerLine&) { return true; });
   spdlog::info("items of division {} go to {}", division, peer.serves->address);
-}
-
-DivisionPeers::Line* DivisionPeers::FindLine(Peer& peer) {
-  const auto most = static_cast<size_t>(config_.max_streams_per_connection);
-  const std::shared_ptr<const TlsMaterial> tls = door_.tls();
-  const uint64_t certificate = tls == nullptr ? 0 : tls->version;
-  std::erase_if(peer.lines, [certificate](const Line& line) {
-    return line.calls == 0 && line.certificate != certificate;
-  });
-  const auto it = std::find_if(peer.lines.begin(), peer.lines.end(), [&](const Line& line) {
-    return line.calls < most && line.certificate == certificate;
-  });
-  if (it != peer.lines.end()) return &*it;
-  const auto lines =
-      std::count_if(peer.lines.begin(), peer.lines.end(),
-                    [certificate](const Line& line) { return line.certificate == certificate; });
-  if (static_cast<size_t>(lines) >= kLinesOfPeer) return nullptr;
-  StatusOr<std::shared_ptr<grpc::Channel>> channel = ConnectTo(*peer.serves, config_, door_);
-  if (!channel.ok()) {
-    spdlog::error("no items can be sent to other divisions: {}",
-                  std::string(channel.status().message()));
-    return nullptr;
-  }
-  return &peer.lines.emplace_back(Line{.channel = *std::move(channel), .certificate = certificate});
 }
 
 // --- PeerCalls
@@ -147,11 +121,19 @@ DivisionPeers::Line* DivisionPeers::FindLine(Peer& peer) {
 std::optional<PeerLink> DivisionPeers::Connect(const CallPtr& call) {
   const MutexLock lock(mutex_);
   unconnected_.insert(call);
-  Peer& peer = peers_[call->division()];
+  Peer& peer = PeerOf(call->division());
   if (stopped_ || !peer.serves) return std::nullopt;
-  Line* const line = FindLine(peer);
+  const StatusOr<PeerLine*> found = peer.lines.Find(*peer.serves);
+  if (!found.ok()) {
+    if (!absl::IsResourceExhausted(found.status())) {
+      spdlog::error("no items can be sent to other divisions: {}",
+                    std::string(found.status().message()));
+    }
+    return std::nullopt;
+  }
+  PeerLine* const line = *found;
   // A call on a connection that is not there would keep its message from waiting for another one.
-  if (line == nullptr || line->channel->GetState(/*try_to_connect=*/true) != GRPC_CHANNEL_READY) {
+  if (line->channel->GetState(/*try_to_connect=*/true) != GRPC_CHANNEL_READY) {
     return std::nullopt;
   }
   ++line->calls;
@@ -161,8 +143,8 @@ std::optional<PeerLink> DivisionPeers::Connect(const CallPtr& call) {
 
 void DivisionPeers::Release(const PeerCall& call, const PeerLink& link) {
   const MutexLock lock(mutex_);
-  for (Line& line : peers_[call.division()].lines) {
-    if (line.channel == link.channel) --line.calls;
+  for (const auto& line : PeerOf(call.division()).lines.all()) {
+    if (line->channel == link.channel) --line->calls;
   }
 }
 

@@ -21,6 +21,7 @@
 #include "server/base/ticker.h"
 #include "server/config.h"
 #include "server/forward/peer_call.h"
+#include "server/forward/peer_lines.h"
 #include "server/forward/serving_peer.h"
 #include "sync/mutex.h"
 
@@ -51,23 +52,20 @@ class DivisionPeers final : public Divisions, private PeerCalls {
 
  private:
   using CallPtr = std::shared_ptr<PeerCall>;
-  // A connection to the server that serves.
-  struct Line {
-    std::shared_ptr<grpc::Channel> channel;
-    uint64_t certificate = 0;  // version of the one that it shows
-    size_t calls = 0;
-  };
   struct Peer {
+    Peer(const ServerConfig& config, const Door& door) : lines(config, door) {}
+
     std::optional<ServingPeer> serves;
     uint64_t serving = 0;  // number of servers so far
-    std::vector<Line> lines;
+    PeerLines lines;
   };
 
   void AttendCalls() FRESHET_EXCLUDES(mutex_);
   void FindAll() FRESHET_EXCLUDES(mutex_);
   void TakeOver(uint32_t division, std::optional<ServingPeer> serves) FRESHET_REQUIRES(mutex_);
-  // One that is open and has room for a call; makes another one if there is none.
-  [[nodiscard]] Line* FindLine(Peer& peer) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] Peer& PeerOf(uint32_t division) FRESHET_REQUIRES(mutex_) {
+    return peers_.try_emplace(division, config_, door_).first->second;
+  }
 
   // PeerCalls
   [[nodiscard]] std::optional<PeerLink> Connect(const CallPtr& call) override

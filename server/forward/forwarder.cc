@@ -12,8 +12,6 @@ namespace freshet {
 namespace {
 
 constexpr Duration kLookEvery = Duration::Millis(500);
-// Each has as many calls as one connection may have streams.
-constexpr size_t kLines = 8;
 // Calls that are told so end at once; a client that does not listen holds nobody up.
 constexpr Duration kStopPatience = Duration::Millis(300);
 constexpr Duration kListenPatience = Duration::Seconds(2);
@@ -35,6 +33,7 @@ Forwarder::Forwarder(const ServerConfig& config, size_t connections, Door& door,
       counters_(counters),
       find_(std::move(find)),
       patience_(patience),
+      lines_(config, door),
       port_(config, connections, door, clock) {}
 
 StatusOr<int> Forwarder::Start() {
@@ -57,7 +56,7 @@ void Forwarder::Stop() {
       steps.refuse.push_back(call);
     }
     waiting_.clear();
-    DropLines([](const Line&) { return true; }, kStopping, &steps);
+    DropLines([](const PeerLine&) { return true; }, kStopping, &steps);
   }
   if (port_.server() == nullptr) return;
   TellHealth(false);
@@ -137,34 +136,20 @@ void Forwarder::Forget(const CallPtr& call) {
 }
 
 StatusOr<Forwarder::ToConnect> Forwarder::Assign(const CallPtr& call) {
-  const auto most = static_cast<size_t>(config_.max_streams_per_connection);
-  const std::shared_ptr<const TlsMaterial> tls = door_.tls();
-  const uint64_t certificate = tls == nullptr ? 0 : tls->version;
-  std::erase_if(lines_, [certificate](const auto& line) {
-    return line->calls == 0 && line->certificate != certificate;
-  });
-  auto it = std::find_if(lines_.begin(), lines_.end(), [&](const auto& line) {
-    return line->calls < most && line->certificate == certificate;
-  });
-  if (it == lines_.end()) {
-    if (lines_.size() >= kLines) {
-      return MakeStatus(absl::StatusCode::kResourceExhausted,
-                        "{} calls are forwarded, the most that the connections to the server that "
-                        "serves take: end some, or try again later",
-                        calls_.size());
-    }
-    StatusOr<std::shared_ptr<grpc::Channel>> channel = ConnectTo(*peer_, config_, door_);
-    if (!channel.ok()) {
-      spdlog::error("no calls can be forwarded: {}", std::string(channel.status().message()));
-      return MakeStatus(absl::StatusCode::kUnavailable, "{}", kUnreached);
-    }
-    it = lines_.insert(lines_.end(), std::make_unique<Line>(Line{.channel = *std::move(channel),
-                                                                 .certificate = certificate}));
+  StatusOr<PeerLine*> line = lines_.Find(*peer_);
+  if (absl::IsResourceExhausted(line.status())) {
+    return MakeStatus(absl::StatusCode::kResourceExhausted,
+                      "{} calls are forwarded, the most that the connections to the server that "
+                      "serves take: end some, or try again later",
+                      calls_.size());
   }
-  Line& line = **it;
-  if (line.calls++ == 0) line.connected = clock_.Now();
-  calls_.emplace(call, Route{.line = &line});
-  return ToConnect{.call = call, .channel = line.channel, .key = peer_->key};
+  if (!line.ok()) {
+    spdlog::error("no calls can be forwarded: {}", std::string(line.status().message()));
+    return MakeStatus(absl::StatusCode::kUnavailable, "{}", kUnreached);
+  }
+  if ((*line)->calls++ == 0) (*line)->connected = clock_.Now();
+  calls_.emplace(call, Route{.line = *line});
+  return ToConnect{.call = call, .channel = (*line)->channel, .key = peer_->key};
 }
 
 void Forwarder::Perform(const Steps& steps) {
@@ -210,7 +195,7 @@ void Forwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
   // What the former one has it may still bring to its end.
   if (!peer_) return spdlog::info("no server of the cluster serves: calls wait");
   if (peer_ != former_) {
-    DropLines([](const Line&) { return true; }, kReplaced, steps);
+    DropLines([](const PeerLine&) { return true; }, kReplaced, steps);
     former_ = peer_;
   }
   spdlog::info("calls are forwarded to {}", peer_->address);
@@ -225,7 +210,7 @@ void Forwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
   }
 }
 
-void Forwarder::DropLines(const std::function<bool(const Line&)>& of_these, const char* why,
+void Forwarder::DropLines(const std::function<bool(const PeerLine&)>& of_these, const char* why,
                           Steps* steps) {
   const Instant now = clock_.Now();
   for (auto& [call, route] : calls_) {
@@ -233,7 +218,7 @@ void Forwarder::DropLines(const std::function<bool(const Line&)>& of_these, cons
     route = {.line = nullptr, .dropped = now};
     steps->drop.push_back({call, why});
   }
-  std::erase_if(lines_, [&](const auto& line) { return of_these(*line); });
+  lines_.Drop(of_these);
 }
 
 void Forwarder::GiveUpOnWaiting(Instant now, Steps* steps) {
@@ -249,14 +234,15 @@ void Forwarder::GiveUpOnWaiting(Instant now, Steps* steps) {
 }
 
 void Forwarder::GiveUpOnLines(Instant now, Steps* steps) {
-  for (const auto& line : lines_) {
+  for (const auto& line : lines_.all()) {
     const bool idle = line->calls == 0;
     if (idle || line->channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) {
       line->connected = now;
     }
   }
   // The next one shows what the files have then.
-  DropLines([&](const Line& line) { return now - line.connected >= patience_; }, kUnreached, steps);
+  DropLines([&](const PeerLine& line) { return now - line.connected >= patience_; }, kUnreached,
+            steps);
 }
 
 void Forwarder::GiveUpOnClients(Instant now, Steps* steps) {

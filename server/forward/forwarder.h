@@ -21,6 +21,7 @@
 #include "server/base/ticker.h"
 #include "server/config.h"
 #include "server/forward/forwarded_call.h"
+#include "server/forward/peer_lines.h"
 #include "server/forward/serving_peer.h"
 #include "server/ports/grpc_port.h"
 #include "sync/mutex.h"
@@ -70,15 +71,8 @@ class Forwarder final : private ForwardedCalls {
    private:
     Forwarder& forwarder_;
   };
-  // A connection to the server that serves.
-  struct Line {
-    std::shared_ptr<grpc::Channel> channel;
-    uint64_t certificate = 0;  // version of the one that it shows
-    size_t calls = 0;
-    Instant connected;  // when it was last, or when the first call came that it is for
-  };
   struct Route {
-    Line* line = nullptr;  // nullptr: the call was dropped
+    PeerLine* line = nullptr;  // nullptr: the call was dropped
     Instant dropped;
   };
   // What there is to be done to a call, without any lock.
@@ -108,8 +102,8 @@ class Forwarder final : private ForwardedCalls {
   void Look() FRESHET_EXCLUDES(mutex_);
   void TakeOver(std::optional<ServingPeer> peer, Steps* steps) FRESHET_REQUIRES(mutex_);
   // Drops the calls of these lines, and the lines.
-  void DropLines(const std::function<bool(const Line&)>& of_these, const char* why, Steps* steps)
-      FRESHET_REQUIRES(mutex_);
+  void DropLines(const std::function<bool(const PeerLine&)>& of_these, const char* why,
+                 Steps* steps) FRESHET_REQUIRES(mutex_);
   // Ends what has waited for too long: for somebody to serve, to be reached, to be listened to.
   void GiveUpOnWaiting(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
   void GiveUpOnLines(Instant now, Steps* steps) FRESHET_REQUIRES(mutex_);
@@ -138,7 +132,7 @@ class Forwarder final : private ForwardedCalls {
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);    // nullopt: nobody serves
   std::optional<ServingPeer> former_ FRESHET_GUARDED_BY(mutex_);  // to which the lines lead
-  std::vector<std::unique_ptr<Line>> lines_ FRESHET_GUARDED_BY(mutex_);
+  PeerLines lines_ FRESHET_GUARDED_BY(mutex_);
   std::map<CallPtr, Route> calls_ FRESHET_GUARDED_BY(mutex_);
   std::map<CallPtr, Instant> waiting_ FRESHET_GUARDED_BY(mutex_);  // for somebody to serve; since
   std::map<std::string, size_t> by_client_ FRESHET_GUARDED_BY(mutex_);  // of all of these

@@ -37,8 +37,7 @@ class Store::Impl {
   // Owns what is in the log, and takes in what the store does not have of it. `store` is the one
   // of this.
   [[nodiscard]] Status CatchUp(Store& store);
-  // Makes of the rows what Load and commits need in memory. May be done again when there are
-  // others.
+  // Makes of the rows what Load and commits need in memory; again, when there are others.
   [[nodiscard]] Status ReadMarks();
   // Those of this run; ReadMarks has told which one it is.
   [[nodiscard]] Status StartGeneration();
@@ -164,7 +163,7 @@ class Store::Impl {
   bool roomy_memtables_ = false;  // until LimitMemtables
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
   uint64_t rows_taken_in_ = 0;            // of the log
-  std::optional<uint64_t> prepared_for_;  // as many of them, when the follower prepared itself
+  std::optional<uint64_t> prepared_for_;  // as many, when the follower was last prepared
   uint64_t generation_ = 0;
   Fingerprinter fingerprinter_;
   Status lease_damage_;

@@ -216,8 +216,8 @@ Status Store::Impl::Prepare(Store& store) {
     return absl::OkStatus();
   }
   if (prepared_for_) return absl::OkStatus();
-  prepared_for_ = rows_taken_in_;
   RETURN_IF_ERROR(ReadMarks());
+  prepared_for_ = rows_taken_in_;
   return options_.follower->Prepare(store);
 }
 

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cstring>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "core/base/check.h"
+#include "fmt/format.h"
 #include "storage/kafka/client.h"
 #include "sync/mutex.h"
 
@@ -43,9 +47,22 @@ Partitions TheTurn(const std::string& topic) {
 
 // What who has the turn has told the group last.
 struct Word {
-  int64_t beat = 0;  // another one each time; 0 and less: none
+  uint64_t beat = 0;  // another one each time; 0: none
   std::string announced;
 };
+
+std::string TextOf(const Word& word) { return fmt::format("{}\n{}", word.beat, word.announced); }
+
+// Nothing of what another release says, or nobody has said.
+Word WordOf(std::string_view text) {
+  Word word;
+  const size_t end = text.find('\n');
+  if (end == std::string_view::npos) return word;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + end, word.beat);
+  if (error != std::errc() || rest != text.data() + end) return {};
+  word.announced = text.substr(end + 1);
+  return word;
+}
 
 StatusOr<Word> Hear(const Client& client, const std::string& topic,
                     std::chrono::milliseconds patience) {
@@ -57,11 +74,8 @@ StatusOr<Word> Hear(const Client& client, const std::string& topic,
   if (fault != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return MakeStatus(absl::StatusCode::kUnavailable, "cluster: {}", rd_kafka_err2str(fault));
   }
-  Word word{.beat = turn.offset};
-  if (turn.metadata != nullptr) {
-    word.announced.assign(static_cast<const char*>(turn.metadata), turn.metadata_size);
-  }
-  return word;
+  if (turn.metadata == nullptr) return Word();
+  return WordOf({static_cast<const char*>(turn.metadata), turn.metadata_size});
 }
 
 StatusOr<std::string> HearAnnounced(const Client& client, const std::string& topic,
@@ -124,8 +138,8 @@ class KafkaTenure::Impl {
   // librdkafka 2.0.2 aborts the process when a member ends that the group has taken in and not told
   // yet what it is assigned.
   void AwaitFirstAnswer() FRESHET_EXCLUDES(mutex_);
-  // A member of the group stores an offset: the group takes it of nobody else. It counts how often
-  // this was asked, and with it goes what is to be announced.
+  // A member of the group stores an offset: the group takes it of nobody else. With it goes how
+  // often this was asked, and what is to be announced.
   void Ask() FRESHET_EXCLUDES(mutex_);
   void Assigned(bool to_me);
 
@@ -141,7 +155,7 @@ class KafkaTenure::Impl {
   bool answered_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string announced_ FRESHET_GUARDED_BY(mutex_);
   // The last that was heard of who has the turn, and since when it was nothing else.
-  int64_t heard_beat_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint64_t heard_beat_ FRESHET_GUARDED_BY(mutex_) = 0;
   Steady::time_point heard_since_ FRESHET_GUARDED_BY(mutex_);
   bool silent_ FRESHET_GUARDED_BY(mutex_) = false;
   std::atomic<int64_t> confirmed_ = 0;  // when the last question was asked that was answered by yes
@@ -149,7 +163,7 @@ class KafkaTenure::Impl {
   bool served_ = false;
   bool lost_ = false;
   bool asking_ = false;
-  int64_t beat_ = 0;
+  uint64_t beat_ = 0;
   Steady::time_point asked_;
   Client client_;  // uses context_
   std::thread thread_;
@@ -205,14 +219,15 @@ void KafkaTenure::Impl::Run() {
 
 void KafkaTenure::Impl::Ask() {
   const Partitions offsets = TheTurn(topic_);
+  Word word{.beat = ++beat_};
   {
     const MutexLock lock(mutex_);
-    rd_kafka_topic_partition_t& turn = offsets->elems[0];
-    // The list frees it as the C library does.
-    turn.metadata = announced_.empty() ? nullptr : strndup(announced_.data(), announced_.size());
-    turn.metadata_size = announced_.size();
-    turn.offset = ++beat_;
+    word.announced = announced_;
   }
+  const std::string text = TextOf(word);
+  // The list frees it as the C library does.
+  offsets->elems[0].metadata = strndup(text.data(), text.size());
+  offsets->elems[0].metadata_size = text.size();
   asked_ = Steady::now();
   asking_ =
       rd_kafka_commit(client_.get(), offsets.get(), /*async=*/1) == RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -225,7 +240,7 @@ bool KafkaTenure::Impl::IsSilent(std::chrono::milliseconds patience) {
   if (!word.ok()) {
     // Silent is who says nothing to brokers that answer.
     if (!silent_) heard_since_ = now;
-  } else if (word->beat <= 0 || word->beat != heard_beat_ || assigned_) {
+  } else if (word->beat == 0 || word->beat != heard_beat_ || assigned_) {
     heard_beat_ = word->beat;
     heard_since_ = now;
     silent_ = false;

@@ -24,8 +24,8 @@ struct TenureOptions {
   std::chrono::milliseconds silence = std::chrono::seconds(6);
 };
 
-// Of brokers, the least that they take by default for what goes with an offset.
-inline constexpr size_t kMaxAnnouncedBytes = 4096;
+// Brokers take 4096 by default of what goes with an offset.
+inline constexpr size_t kMaxAnnouncedBytes = 4000;
 
 // Thread-safe.
 class KafkaTenure {

@@ -6,18 +6,23 @@
 
 #include <array>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "server/auth/on_behalf.h"
 #include "server/forward/forwarder.h"
+#include "server/forward/peer_lines.h"
 #include "tests/grpc/guarded_server.h"
 
 namespace freshet {
 namespace {
 
 using grpc::StatusCode;
+using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
 
 TEST(ServingPeerTest, IsOneTextAndBack) {
   const ServingPeer peer = {.address = "[2001:db8::1]:7071", .key = std::string("\0\xff z", 4)};
@@ -388,6 +393,32 @@ TEST_F(CrampedForwardTest, OneCallTooManyIsRefusedAndTheOthersGoOn) {
   EXPECT_TRUE(Eventually([&] { return GetRate(server).ok(); }));
   workers[1]->context.TryCancel();
   (void)workers[1]->End();
+}
+
+TEST(PeerLinesTest, HaveEachAsManyCallsAsOneMayAndAreNoMoreThanTheyMayBe) {
+  ServerConfig config;
+  config.max_streams_per_connection = 2;
+  SystemClock clock;
+  const StatusOr<std::unique_ptr<Door>> door = Door::Open(config, clock);
+  ASSERT_TRUE(door.ok()) << door.status();
+  const ServingPeer peer = {.address = "127.0.0.1:1", .key = "key"};
+  PeerLines lines(config, **door);
+  std::map<PeerLine*, int> found;
+  for (size_t i = 0; i < 2 * PeerLines::kMost; ++i) {
+    const StatusOr<PeerLine*> line = lines.Find(peer);
+    ASSERT_TRUE(line.ok()) << line.status();
+    ++(*line)->calls;
+    ++found[*line];
+  }
+  EXPECT_THAT(found, SizeIs(PeerLines::kMost));
+  EXPECT_THAT(found, Each(Pair(testing::_, 2)));
+  EXPECT_TRUE(absl::IsResourceExhausted(lines.Find(peer).status()));
+  PeerLine* const first = found.begin()->first;
+  --first->calls;
+  EXPECT_EQ(lines.Find(peer).value(), first);
+  lines.Drop([](const PeerLine&) { return true; });
+  EXPECT_TRUE(lines.all().empty());
+  EXPECT_TRUE(lines.Find(peer).ok());
 }
 
 // --- On whose behalf
