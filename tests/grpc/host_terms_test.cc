@@ -77,7 +77,9 @@ TEST_F(HostTermsServerTest, ACapOutlivesRestarts) {
   for (int i = 0; i < 3; ++i) {
     const auto next = Next(30'000);
     ASSERT_TRUE(next);
-    if (i != 1) EXPECT_EQ(server_.Report(Result(*next)).statuses_size(), 0);
+    if (i != 1) {
+      EXPECT_EQ(server_.Report(Result(*next)).statuses_size(), 0);
+    }
     server_.config.shards = 1 + i;
     server_.Restart();
   }
