@@ -8,7 +8,7 @@ namespace freshet {
 
 class Store;
 
-// All calls come from the thread that opens the store; whoever takes long is late for its turn.
+// Owner thread only, that which opens the store: whoever takes long is late for its turn.
 class Follower {
  public:
   virtual ~Follower() = default;
