@@ -7,6 +7,7 @@
 #include "server/auth/identities.h"
 #include "server/auth/tls_files.h"
 #include "server/config/describe.h"
+#include "server/forward/serving_peer.h"
 #include "server/logs/log_text.h"
 
 namespace freshet {
@@ -25,6 +26,7 @@ void CheckFiles(LoadedConfig* loaded) {
                  .client_ca = config.tls_client_ca})
             .status());
   }
+  add(ReadRoots(config).status());
   if (config.auth_file.empty()) return;
   const StatusOr<std::string> text = ReadSettingsFile(config.auth_file, kMaxAuthFileBytes);
   add(WithKey("auth.file", text.status()));

@@ -21,21 +21,12 @@ constexpr int kMostBackoffMs = 1000;
 constexpr int kPingMs = 2000;
 constexpr int kPongMs = 3000;
 
-StatusOr<std::string> ReadRoots(const std::string& path) {
-  if (path.empty()) return std::string();
-  StatusOr<std::string> text = ReadPem("cluster.tls_ca", path);
-  if (!text.ok()) return InvalidArgument("{}", std::string(text.status().message()));
-  // gRPC would believe whom the system does.
-  if (text->empty()) return InvalidArgument("cluster.tls_ca: {} is empty", path);
-  return text;
-}
-
 StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsFor(const ServerConfig& config,
                                                                    const Door& door) {
   const std::shared_ptr<const TlsMaterial> tls = door.tls();
   if (tls == nullptr) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
-  ASSIGN_OR_RETURN(options.pem_root_certs, ReadRoots(config.cluster.tls_ca));
+  ASSIGN_OR_RETURN(options.pem_root_certs, ReadRoots(config));
   options.pem_private_key = tls->key;
   options.pem_cert_chain = tls->certificate;
   return grpc::SslCredentials(options);
@@ -60,6 +51,16 @@ std::optional<ServingPeer> ParseAnnouncement(std::string_view text) {
   }
   return ServingPeer{.address = std::string(text.substr(0, space)),
                      .key = absl::HexStringToBytes(absl::string_view(hex.data(), hex.size()))};
+}
+
+StatusOr<std::string> ReadRoots(const ServerConfig& config) {
+  const std::string& path = config.cluster.tls_ca;
+  if (path.empty()) return std::string();
+  StatusOr<std::string> text = ReadPem("cluster.tls_ca", path);
+  if (!text.ok()) return InvalidArgument("{}", std::string(text.status().message()));
+  // gRPC would believe whom the system does.
+  if (text->empty()) return InvalidArgument("cluster.tls_ca: {} is empty", path);
+  return text;
 }
 
 StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,

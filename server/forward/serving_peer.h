@@ -28,9 +28,13 @@ struct ServingPeer {
 [[nodiscard]] std::string AnnouncementOf(const ServingPeer& peer);
 [[nodiscard]] std::optional<ServingPeer> ParseAnnouncement(std::string_view text);
 
+// What `cluster.tls_ca` has; empty: it is not set. InvalidArgument: the file cannot be read, or is
+// empty.
+[[nodiscard]] StatusOr<std::string> ReadRoots(const ServerConfig& config);
+
 // A connection of its own to the peer, which is made once it is used, and again when it is lost.
 // With TLS if this server has it: then it shows its certificate, and believes those that
-// `cluster.tls_ca` has signed. InvalidArgument: that file cannot be read.
+// `cluster.tls_ca` has signed. InvalidArgument: ReadRoots'.
 [[nodiscard]] StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,
                                                                  const ServerConfig& config,
                                                                  const Door& door);

@@ -85,7 +85,8 @@ TEST(Daemon, ServesOtherMachinesOnlyIfItIsToldTo) {
 TEST(Daemon, ChecksAConfigurationWithoutTouchingAnything) {
   const TempDir dir;
   std::ofstream(dir / "bad") << "crawlrate: 5\nlimits: {streems: 1}\ndata_dir: " << (dir / "d")
-                             << "\ntls: {certificate: /nowhere, key: /nowhere}\n";
+                             << "\ntls: {certificate: /nowhere, key: /nowhere}\n"
+                             << "cluster: {tls_ca: /nowhere}\n";
   ProgramResult result = RunProgram("freshetd --check-config --config " + (dir / "bad"), "");
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
@@ -93,6 +94,7 @@ TEST(Daemon, ChecksAConfigurationWithoutTouchingAnything) {
   EXPECT_THAT(result.err, HasSubstr("bad:2: limits.streems: unknown key, did you mean "
                                     "limits.streams?\n"));
   EXPECT_THAT(result.err, HasSubstr("tls.certificate: "));
+  EXPECT_THAT(result.err, HasSubstr("cluster.tls_ca: "));
   EXPECT_THAT(RunCommand("ls " + (dir / "d"), "").exit_code, testing::Ne(0));
   std::ofstream(dir / "good") << "crawl_rate: 5\n";
   result = RunProgram("freshetd --check-config --config " + (dir / "good"), "");
