@@ -13,6 +13,8 @@ namespace freshet {
 namespace {
 
 constexpr std::chrono::seconds kAskPatience{1};
+// Who waits for this is late for its own turn.
+constexpr std::chrono::milliseconds kSilencePatience{250};
 
 std::string NameOfMachine() {
   std::array<char, 256> name{};
@@ -25,6 +27,10 @@ std::string NameOfMachine() {
 std::string LogNameOf(const ClusterConfig& cluster, uint32_t division) {
   if (cluster.divisions == 1) return cluster.name;
   return fmt::format("{}-{}-of-{}", cluster.name, division, cluster.divisions);
+}
+
+std::chrono::milliseconds SilenceOf(const ClusterConfig& cluster) {
+  return std::chrono::milliseconds(static_cast<int64_t>(cluster.silence.seconds() * 1000));
 }
 
 }  // namespace
@@ -44,18 +50,23 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
   ASSIGN_OR_RETURN(std::unique_ptr<KafkaTenure> tenure,
                    KafkaTenure::Join({.kafka = kafka,
                                       .node = cluster.node.empty() ? NameOfMachine() : cluster.node,
-                                      .silence = std::chrono::milliseconds(
-                                          static_cast<int64_t>(cluster.silence.seconds() * 1000))},
+                                      .silence = SilenceOf(cluster)},
                                      std::move(on_replaced)));
-  return std::unique_ptr<Cluster>(new Cluster(kafka, cluster, std::move(log), std::move(tenure)));
+  ASSIGN_OR_RETURN(std::unique_ptr<KafkaListener> listener, KafkaListener::Open(kafka));
+  return std::unique_ptr<Cluster>(
+      new Cluster(kafka, cluster, std::move(log), std::move(tenure), std::move(listener)));
 }
 
 void Cluster::Serve(const std::string& address) {
   tenure_->Announce(address.empty() ? "" : AnnouncementOf({.address = address, .key = OwnKey()}));
 }
 
+bool Cluster::other_is_silent() const {
+  return listener_->IsSilent(SilenceOf(config_), kSilencePatience);
+}
+
 StatusOr<std::optional<ServingPeer>> Cluster::WhoServes() const {
-  ASSIGN_OR_RETURN(const std::string announced, tenure_->Announced(kAskPatience));
+  ASSIGN_OR_RETURN(const std::string announced, listener_->Announced(kAskPatience));
   return ParseAnnouncement(announced);
 }
 

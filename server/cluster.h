@@ -3,7 +3,6 @@
 #define FRESHET_SERVER_CLUSTER_H_
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,7 +40,7 @@ class Cluster {
   // Whether the store may own the log.
   [[nodiscard]] bool has_turn() const { return tenure_->assigned(); }
   // Whether the server that has it may be gone. Asks Kafka; to be asked about twice a second.
-  [[nodiscard]] bool other_is_silent() const { return tenure_->IsSilent(kSilencePatience); }
+  [[nodiscard]] bool other_is_silent() const;
   // Whether pages may be handed out at this moment.
   [[nodiscard]] bool sure() const { return tenure_->sure(); }
   // From now on the others send their clients' calls here, where `address` is; empty: no more.
@@ -54,20 +53,19 @@ class Cluster {
   [[nodiscard]] ClusterStatus status() const;
 
  private:
-  // Who waits for this is late for its own turn.
-  static constexpr std::chrono::milliseconds kSilencePatience{250};
-
   Cluster(KafkaOptions kafka, ClusterConfig config, std::unique_ptr<KafkaLog> log,
-          std::unique_ptr<KafkaTenure> tenure)
+          std::unique_ptr<KafkaTenure> tenure, std::unique_ptr<KafkaListener> listener)
       : kafka_(std::move(kafka)),
         config_(std::move(config)),
         log_(std::move(log)),
-        tenure_(std::move(tenure)) {}
+        tenure_(std::move(tenure)),
+        listener_(std::move(listener)) {}
 
   const KafkaOptions kafka_;
   const ClusterConfig config_;
   const std::unique_ptr<KafkaLog> log_;
   const std::unique_ptr<KafkaTenure> tenure_;
+  const std::unique_ptr<KafkaListener> listener_;  // to who serves in this cluster
   Mutex mutex_;
   // Of other divisions that were asked for.
   std::map<uint32_t, std::unique_ptr<KafkaListener>> listeners_ FRESHET_GUARDED_BY(mutex_);

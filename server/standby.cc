@@ -14,8 +14,10 @@ constexpr Duration kLookInterval = Duration::Millis(500);
 }  // namespace
 
 bool Standby::MayOwnSoon() {
-  // The turn may have come meanwhile.
-  if (hooks_.other_is_silent() || hooks_.has_turn()) return true;
+  const bool silent = hooks_.other_is_silent();
+  // The turn may have come meanwhile: what is not loaded then is loaded as at any start.
+  if (hooks_.has_turn()) return loaded_.has_value();
+  if (silent) return true;
   if (loaded_) spdlog::info("the server that serves is heard again: this one stands by as before");
   Drop();
   return false;

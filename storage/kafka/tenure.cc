@@ -78,12 +78,6 @@ StatusOr<Word> Hear(const Client& client, const std::string& topic,
   return WordOf({static_cast<const char*>(turn.metadata), turn.metadata_size});
 }
 
-StatusOr<std::string> HearAnnounced(const Client& client, const std::string& topic,
-                                    std::chrono::milliseconds patience) {
-  ASSIGN_OR_RETURN(Word word, Hear(client, topic, patience));
-  return std::move(word.announced);
-}
-
 }  // namespace
 
 class KafkaTenure::Impl {
@@ -114,10 +108,6 @@ class KafkaTenure::Impl {
     const MutexLock lock(mutex_);
     announced_ = std::move(text);
   }
-  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const {
-    return HearAnnounced(client_, topic_, patience);
-  }
-  [[nodiscard]] bool IsSilent(std::chrono::milliseconds patience) FRESHET_EXCLUDES(mutex_);
 
  private:
   // On the thread that polls, or in the destructor.
@@ -154,10 +144,6 @@ class KafkaTenure::Impl {
   // The group has said once what is assigned to this server.
   bool answered_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string announced_ FRESHET_GUARDED_BY(mutex_);
-  // The last that was heard of who has the turn, and since when it was nothing else.
-  uint64_t heard_beat_ FRESHET_GUARDED_BY(mutex_) = 0;
-  Steady::time_point heard_since_ FRESHET_GUARDED_BY(mutex_);
-  bool silent_ FRESHET_GUARDED_BY(mutex_) = false;
   std::atomic<int64_t> confirmed_ = 0;  // when the last question was asked that was answered by yes
   // Owner: the thread.
   bool served_ = false;
@@ -233,24 +219,6 @@ void KafkaTenure::Impl::Ask() {
       rd_kafka_commit(client_.get(), offsets.get(), /*async=*/1) == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-bool KafkaTenure::Impl::IsSilent(std::chrono::milliseconds patience) {
-  const StatusOr<Word> word = Hear(client_, topic_, patience);
-  const Steady::time_point now = Steady::now();
-  const MutexLock lock(mutex_);
-  if (!word.ok()) {
-    // Silent is who says nothing to brokers that answer.
-    if (!silent_) heard_since_ = now;
-  } else if (word->beat == 0 || word->beat != heard_beat_ || assigned_) {
-    heard_beat_ = word->beat;
-    heard_since_ = now;
-    silent_ = false;
-  } else {
-    const auto part = options_.silence * kSilentOf / kSilentIn;
-    silent_ = now - heard_since_ >= std::max<std::chrono::milliseconds>(part, kLeastSilent);
-  }
-  return silent_;
-}
-
 void KafkaTenure::Impl::OnConfirmed(rd_kafka_t* /*client*/, rd_kafka_resp_err_t error,
                                     rd_kafka_topic_partition_list_t* /*partitions*/, void* opaque) {
   Impl& self = Of(opaque);
@@ -299,11 +267,7 @@ KafkaTenure::~KafkaTenure() = default;
 
 bool KafkaTenure::assigned() const { return impl_->assigned(); }
 bool KafkaTenure::sure() const { return impl_->sure(); }
-bool KafkaTenure::IsSilent(std::chrono::milliseconds patience) { return impl_->IsSilent(patience); }
 void KafkaTenure::Announce(std::string text) { impl_->Announce(std::move(text)); }
-StatusOr<std::string> KafkaTenure::Announced(std::chrono::milliseconds patience) const {
-  return impl_->Announced(patience);
-}
 
 class KafkaListener::Impl {
  public:
@@ -319,15 +283,42 @@ class KafkaListener::Impl {
     return absl::OkStatus();
   }
   [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const {
-    return HearAnnounced(client_, topic_, patience);
+    ASSIGN_OR_RETURN(Word word, Hear(client_, topic_, patience));
+    return std::move(word.announced);
   }
+  [[nodiscard]] bool IsSilent(std::chrono::milliseconds silence, std::chrono::milliseconds patience)
+      FRESHET_EXCLUDES(mutex_);
 
  private:
   const KafkaOptions options_;
   const std::string topic_;
   Context context_;
   Client client_;  // uses context_
+  Mutex mutex_;
+  // The last that was heard, and since when it was nothing else.
+  uint64_t beat_ FRESHET_GUARDED_BY(mutex_) = 0;
+  Steady::time_point since_ FRESHET_GUARDED_BY(mutex_);
+  bool silent_ FRESHET_GUARDED_BY(mutex_) = false;
 };
+
+bool KafkaListener::Impl::IsSilent(std::chrono::milliseconds silence,
+                                   std::chrono::milliseconds patience) {
+  const StatusOr<Word> word = Hear(client_, topic_, patience);
+  const Steady::time_point now = Steady::now();
+  const MutexLock lock(mutex_);
+  if (!word.ok()) {
+    // Silent is who says nothing to brokers that answer.
+    if (!silent_) since_ = now;
+  } else if (word->beat == 0 || word->beat != beat_) {
+    beat_ = word->beat;
+    since_ = now;
+    silent_ = false;
+  } else {
+    const auto part = silence * kSilentOf / kSilentIn;
+    silent_ = now - since_ >= std::max<std::chrono::milliseconds>(part, kLeastSilent);
+  }
+  return silent_;
+}
 
 StatusOr<std::unique_ptr<KafkaListener>> KafkaListener::Open(const KafkaOptions& options) {
   auto impl = std::make_unique<Impl>(options);
@@ -340,6 +331,11 @@ KafkaListener::~KafkaListener() = default;
 
 StatusOr<std::string> KafkaListener::Announced(std::chrono::milliseconds patience) const {
   return impl_->Announced(patience);
+}
+
+bool KafkaListener::IsSilent(std::chrono::milliseconds silence,
+                             std::chrono::milliseconds patience) {
+  return impl_->IsSilent(silence, patience);
 }
 
 }  // namespace freshet

@@ -50,14 +50,6 @@ class KafkaTenure {
   // While this server has the turn, the group keeps this text, which may be of kMaxAnnouncedBytes.
   // Empty, as it is before this is called: there is nothing to say.
   void Announce(std::string text);
-  // What the server said last that has the turn, or had it last; asks the brokers. Whoever may read
-  // the offsets of the group reads it. Unavailable: they do not answer within `patience`.
-  [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const;
-  // Whether another server has the turn, or had it last, and has not confirmed it for some part of
-  // the silence: it may be gone. Compares what the brokers say with what they said when this was
-  // asked before, so it is to be asked about twice a second; while they do not answer within
-  // `patience`, nobody becomes silent, nor is heard again.
-  [[nodiscard]] bool IsSilent(std::chrono::milliseconds patience);
 
  private:
   class Impl;
@@ -65,7 +57,8 @@ class KafkaTenure {
   std::unique_ptr<Impl> impl_;
 };
 
-// Hears what the server says that has the turn of a cluster, without standing for it. Thread-safe.
+// Hears what the server says that has the turn of a cluster. It is no member of the group, whose
+// members are answered nothing else while the turn is given anew. Thread-safe.
 class KafkaListener {
  public:
   // InvalidArgument: an option or property is none.
@@ -74,8 +67,15 @@ class KafkaListener {
   KafkaListener(const KafkaListener&) = delete;
   KafkaListener& operator=(const KafkaListener&) = delete;
 
-  // As KafkaTenure::Announced.
+  // What the server said last that has the turn, or had it last; asks the brokers. Whoever may read
+  // the offsets of the group reads it. Unavailable: they do not answer within `patience`.
   [[nodiscard]] StatusOr<std::string> Announced(std::chrono::milliseconds patience) const;
+  // Whether it has not confirmed its turn for some part of `silence` (TenureOptions): it may be
+  // gone. Compares what the brokers say with what they said when this was asked before, so it is to
+  // be asked about twice a second; while they do not answer within `patience`, nobody becomes
+  // silent, nor is heard again.
+  [[nodiscard]] bool IsSilent(std::chrono::milliseconds silence,
+                              std::chrono::milliseconds patience);
 
  private:
   class Impl;

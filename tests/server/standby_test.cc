@@ -77,6 +77,8 @@ TEST_F(StandbyTest, TakesWhatItHasLoadedLast) {
   EXPECT_TRUE(standby_.MayOwn());
   EXPECT_TRUE(standby_.MayOwnSoon());
   EXPECT_EQ(Taken(), "2");
+  // Nor does it load what it loads at once.
+  EXPECT_FALSE(standby_.MayOwnSoon());
   EXPECT_EQ(Taken(), "");
 }
 
