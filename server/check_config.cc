@@ -25,8 +25,8 @@ void CheckFiles(LoadedConfig* loaded) {
                  .key = config.tls_key,
                  .client_ca = config.tls_client_ca})
             .status());
+    add(ReadRoots(config).status());
   }
-  add(ReadRoots(config).status());
   if (config.auth_file.empty()) return;
   const StatusOr<std::string> text = ReadSettingsFile(config.auth_file, kMaxAuthFileBytes);
   add(WithKey("auth.file", text.status()));

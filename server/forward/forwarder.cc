@@ -21,7 +21,7 @@ grpc::Status Unavailable(const char* why) { return {grpc::StatusCode::UNAVAILABL
 constexpr const char* kNobody = "no server of the cluster serves at the moment: try again";
 constexpr const char* kUnreached = "the server that serves cannot be reached: try again";
 constexpr const char* kReplaced = "another server of the cluster serves now: try again";
-constexpr const char* kStopping = "this server forwards no calls any more: try again";
+constexpr const char* kStopping = "this server begins to serve, or stops: try again";
 
 }  // namespace
 
