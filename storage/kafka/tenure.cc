@@ -91,8 +91,11 @@ class KafkaTenure::Impl {
     AwaitFirstAnswer();
     stopping_ = true;
     if (thread_.joinable()) thread_.join();
-    // Leaves the group, so that nobody waits for the silence.
-    if (client_ != nullptr) rd_kafka_consumer_close(client_.get());
+    if (client_ == nullptr) return;
+    // Leaves the group, so that nobody waits for the silence. Closing alone does not, in librdkafka
+    // 2.0.2, where nothing is assigned.
+    if (!assigned_) rd_kafka_unsubscribe(client_.get());
+    rd_kafka_consumer_close(client_.get());
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "storage/kafka/kafka_log.h"
+#include "storage/kafka/tenure.h"
 #include "storage/store.h"
 #include "tests/storage/random_records.h"
 #include "tests/storage/small_store.h"
@@ -99,6 +101,31 @@ TEST_F(RealKafkaTest, ASecondServerHasAllThatTheFirstAcknowledgedAndFencesIt) {
   const RealNode third = Start("third");
   EXPECT_TRUE(absl::IsNotFound(third.store->ReadPages({&late.number, 1})[0].status()));
   EXPECT_EQ(*third.store->ReadPages({&next.number, 1})[0], next);
+}
+
+// A member that ends without leaving has the group wait for it, and the turn be lost meanwhile.
+TEST_F(RealKafkaTest, AStandbyThatIsStoppedAndStartedTakesTheTurnOfNobody) {
+  const auto join = [&](const std::string& name) {
+    auto joined = KafkaTenure::Join(
+        {.kafka = options_, .node = name, .silence = std::chrono::seconds(6)}, nullptr);
+    EXPECT_TRUE(joined.ok()) << joined.status();
+    return *std::move(joined);
+  };
+  const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  const auto serving = join("b");
+  for (int i = 0; i < 1200 && !serving->sure(); ++i) sleep();
+  ASSERT_TRUE(serving->sure());
+  // One that has met the group, and one that has not.
+  for (const int looks : {100, 4, 0}) {
+    auto standby = join("a");
+    for (int i = 0; i < looks; ++i) sleep();
+    standby = nullptr;
+    standby = join("a");
+    for (int i = 0; i < 160; ++i) {
+      ASSERT_TRUE(serving->sure()) << looks << ": " << i * 50 << " ms after another start";
+      sleep();
+    }
+  }
 }
 
 }  // namespace
