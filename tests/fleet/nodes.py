@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -98,11 +99,17 @@ class Node:
             return self._process.pid if self._process is not None else 0
 
     def ready(self) -> bool:
+        return self.readiness() == "ok"
+
+    def readiness(self) -> str:
+        """Ok, or why not."""
         try:
             with urllib.request.urlopen(f"http://{self.http}/readyz", timeout=1) as answer:
-                return answer.status == 200
-        except OSError:
-            return False
+                return answer.read().decode().strip()
+        except urllib.error.HTTPError as error:
+            return error.read().decode().strip()
+        except OSError as error:
+            return str(error)
 
 
 def await_serving(nodes: list[Node], seconds: float) -> float:
@@ -110,7 +117,8 @@ def await_serving(nodes: list[Node], seconds: float) -> float:
     start = time.monotonic()
     while not any(node.ready() for node in nodes):
         if time.monotonic() - start > seconds:
-            message = f"no node serves after {seconds} s"
+            said = "; ".join(f"{node.name}: {node.readiness()}" for node in nodes)
+            message = f"no node serves after {seconds} s: {said}"
             raise TimeoutError(message)
         time.sleep(0.05)
     return time.monotonic() - start
