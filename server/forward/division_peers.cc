@@ -1,7 +1,7 @@
 #include "server/forward/division_peers.h"
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/base/check.h"
 #include "spdlog/spdlog.h"

@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "core/base/status.h"
 #include "core/base/units.h"

@@ -1,6 +1,5 @@
 #include "server/forward/forwarder.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "fmt/format.h"

@@ -73,7 +73,33 @@ class ClusterTest : public testing::Test {
     EXPECT_EQ(its.host_state().DebugString(), set.host_state().DebugString());
   }
 
+  // The pages and leases of a server that has ended are those of the one that serves now, to which
+  // its clients turn.
+  static void ExpectTakenOver(TestServer& ended, const std::set<std::string>& leased,
+                              const StatusOr<ServingInfo>& info, uint64_t pages) {
+    ASSERT_TRUE(info.ok()) << info.status();
+    EXPECT_EQ(info->pages, pages);
+    ended.Use(OwnChannel(info->grpc_address));
+    for (const std::string& url : leased) EXPECT_TRUE(ended.Get(url).page().has_lease()) << url;
+    for (const std::string& url : Lease(ended, 20)) EXPECT_FALSE(leased.contains(url)) << url;
+  }
+
   MockKafka kafka_;
+};
+
+// A server that starts beside one like it, with a directory of its own.
+struct SecondServer {
+  explicit SecondServer(const ServerConfig& like) : config(like) {
+    config.data_dir = dir / "standby";
+    server = std::make_unique<Server>(config, clock);
+    started = std::async(std::launch::async, [this] { return server->Start(); });
+  }
+
+  TempDir dir;
+  ServerConfig config;
+  SystemClock clock;
+  std::unique_ptr<Server> server;
+  std::future<StatusOr<ServingInfo>> started;
 };
 
 TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
@@ -90,12 +116,8 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
               HasSubstr(R"(freshet_cluster_turn{cluster="mock"} 1)"));
   EXPECT_THAT(Probe(first->info.http_address, "/status.json"), HasSubstr(R"("turn":true)"));
 
-  TempDir dir;
-  ServerConfig config = first->config;
-  config.data_dir = dir / "standby";
-  SystemClock clock;
-  Server standby(config, clock);
-  auto started = std::async(std::launch::async, [&] { return standby.Start(); });
+  SecondServer second(first->config);
+  Server& standby = *second.server;
   ASSERT_TRUE(Eventually([&] {
     const std::string address = standby.http_address();
     return !address.empty() &&
@@ -121,16 +143,11 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
               HasSubstr(R"(freshet_cluster_calls_total{cluster="mock",outcome="forwarded"} 2)"));
 
   EXPECT_TRUE(first->Stop().ok());
-  const StatusOr<ServingInfo> info = started.get();
-  ASSERT_TRUE(info.ok()) << info.status();
-  EXPECT_EQ(info->pages, 300U);
-  first->Use(OwnChannel(info->grpc_address));
+  ExpectTakenOver(*first, leased, second.started.get(), 300);
   v1::GetCrawlRateResponse rate;
   grpc::ClientContext again;
   ASSERT_TRUE(first->admin->GetCrawlRate(&again, {}, &rate).ok());
   EXPECT_DOUBLE_EQ(rate.crawl_rate_per_second(), 123);
-  for (const std::string& url : leased) EXPECT_TRUE(first->Get(url).page().has_lease()) << url;
-  for (const std::string& url : Lease(*first, 20)) EXPECT_FALSE(leased.contains(url)) << url;
   EXPECT_TRUE(standby.Stop().ok());
 }
 
@@ -139,12 +156,8 @@ TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndAnewWhenThere
   auto first = std::make_unique<TestServer>(InCluster());
   first->UpsertMany(300);
   const std::set<std::string> leased = Lease(*first, 20);
-  TempDir dir;
-  ServerConfig config = first->config;
-  config.data_dir = dir / "standby";
-  SystemClock clock;
-  Server standby(config, clock);
-  auto started = std::async(std::launch::async, [&] { return standby.Start(); });
+  SecondServer second(first->config);
+  Server& standby = *second.server;
   const auto await_loaded = [&](size_t pages) {
     const std::string count = fmt::format("\nfreshet_recovered_pages {}\n", pages);
     return Eventually([&] {
@@ -162,12 +175,7 @@ TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndAnewWhenThere
 
   EXPECT_TRUE(first->Stop().ok());
   kafka_.Forgive(MockKafka::kOffsetCommit);
-  const StatusOr<ServingInfo> info = started.get();
-  ASSERT_TRUE(info.ok()) << info.status();
-  EXPECT_EQ(info->pages, 320U);
-  first->Use(OwnChannel(info->grpc_address));
-  for (const std::string& url : leased) EXPECT_TRUE(first->Get(url).page().has_lease()) << url;
-  for (const std::string& url : Lease(*first, 20)) EXPECT_FALSE(leased.contains(url)) << url;
+  ExpectTakenOver(*first, leased, second.started.get(), 320);
   EXPECT_TRUE(standby.Stop().ok());
 }
 
