@@ -17,6 +17,15 @@
 //     fenced writers does that, such as a Kafka topic written to by one transactional id.
 //  3. A node id is that of one run of a process: a node that starts again has another.
 //
+// Where nodes have places that are known, such as the divisions of a fleet (FleetRateOptions::
+// places), and
+//
+//  4. of the runs of one place the one with the highest id is the only one that picks, and none
+//     reports that may have been replaced by then,
+//
+// what a run of before was granted is free as soon as the next one reports, and a new leader need
+// not wait once all places have answered it.
+//
 // Nothing here does I/O, reads a clock or starts a thread; `now` is always the clock of the machine
 // on which the object lives.
 #ifndef FRESHET_CORE_FLEET_FLEET_RATE_H_
@@ -60,6 +69,8 @@ struct FleetRateOptions {
   // A rate is lowered by less than this, relative to what it is, in every tenth round only: what a
   // node gives up is nobody's until it has answered.
   double dead_band = 0.01;
+  // Of the fleet, each with one node at a time, RateReport::place; 0: nodes have none.
+  uint32_t places = 0;
 };
 
 // InvalidArgument, naming the option, where one is out of its range.
@@ -85,6 +96,7 @@ struct PriceDemand {
 // What a node tells the leader. Value type, thread-compatible.
 struct RateReport {
   NodeId node;
+  uint32_t place = 0;   // below FleetRateOptions::places, where there are some
   uint64_t number = 0;  // rises with every report of the node
   Instant sent;         // by the node's clock
   RateGrant held;       // the grant obeyed last; that of term 0: there was none

@@ -93,9 +93,14 @@ void GrantBook::Acknowledge(NodeId node, uint64_t number) {
 }
 
 void GrantBook::Adopt(const RateGrant& held, Instant sent, Instant now) {
-  if (!quiet_ || held.term == 0 || held.term >= term_) return;
-  if (sent < began_ + options_.clock_bound || held.until <= now) return;
-  adopted_[held.node] = held.rate.per_second();
+  if (!quiet_ || held.term >= term_ || sent < began_ + options_.clock_bound) return;
+  const bool obeyed = held.term > 0 && held.until > now;
+  adopted_[held.node] = obeyed ? held.rate.per_second() : 0;
+}
+
+void GrantBook::Release(NodeId node) {
+  if (nodes_.erase(node) > 0) AddUp();
+  adopted_.erase(node);
 }
 
 Rate GrantBook::Claim(NodeId node) const {

@@ -30,7 +30,8 @@ namespace freshet {
 //                 the latest when what was granted before has run out.
 //   a new leader  knows nothing of what its predecessor granted but that it keeps to R and has run
 //                 out after lifetime and clock bound: the quiet time. In it, it may only renew what
-//                 nodes say they have (Adopt), so that the fleet goes on meanwhile.
+//                 nodes say they have (Adopt), so that the fleet goes on meanwhile. It is over
+//                 sooner where it is known of all that they obey no such grant any more (EndQuiet).
 class GrantBook {
  public:
   // Of the leader of a term that begins now. Precondition: the options are valid.
@@ -40,7 +41,7 @@ class GrantBook {
   [[nodiscard]] Rate rate() const { return Rate::PerSecond(limits_.back().rate); }
   // Until then a node gets no more than it had.
   [[nodiscard]] Instant quiet_until() const { return quiet_until_; }
-  [[nodiscard]] bool quiet() const { return quiet_; }  // as of the last Expire
+  [[nodiscard]] bool quiet() const { return quiet_; }  // as of the last Expire or EndQuiet
 
   // Takes off the books what has run out. To be called before the three below.
   void Expire(Instant now);
@@ -48,11 +49,25 @@ class GrantBook {
   void Acknowledge(NodeId node, uint64_t number);
   // The node says that it obeys this grant of an earlier term; `sent` is when it said so, by its
   // clock. Does nothing unless the predecessor, too, must have counted with it when it stopped:
-  // said after this term began, and not run out.
+  // said after this term began, and not run out. One that says so that it obeys nothing any more
+  // is Unbound.
   void Adopt(const RateGrant& held, Instant sent, Instant now);
+  // The node picks nothing any more and never will: what it was granted is free.
+  void Release(NodeId node);
+  // Nobody obeys a grant of an earlier term any more, nor ever will.
+  void EndQuiet() {
+    quiet_until_ = began_;
+    quiet_ = false;
+    adopted_.clear();
+  }
 
   // The highest rate that the node may be granted now.
   [[nodiscard]] Rate Allowed(NodeId node) const;
+  // Whether a grant in the quiet time takes nothing from it, whatever the rate.
+  [[nodiscard]] bool Unbound(NodeId node) const {
+    const auto it = adopted_.find(node);
+    return it != adopted_.end() && it->second == 0;
+  }
   // What the node may be obeying, and what all may be obeying.
   [[nodiscard]] Rate Claim(NodeId node) const;
   [[nodiscard]] Rate Claimed() const { return Rate::PerSecond(limits_.front().claimed); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/base/check.h"
 
@@ -55,6 +56,15 @@ Status RateLeader::Refuse(const RateReport& report, Instant now) const {
   const auto late = [](const char* why) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, "sent: {}", why);
   };
+  if (options_.places > 0) {
+    if (report.place >= options_.places) {
+      return InvalidArgument("place: {} is not below {}", report.place, options_.places);
+    }
+    const auto place = places_.find(report.place);
+    if (place != places_.end() && report.node < place->second.node) {
+      return MakeStatus(absl::StatusCode::kFailedPrecondition, "node: another has its place");
+    }
+  }
   if (report.sent > now + options_.clock_bound) return late("in the future; is a clock wrong?");
   if (report.sent + options_.silence + options_.clock_bound < now) return late("too long ago");
   const auto known = nodes_.find(report.node);
@@ -71,17 +81,46 @@ Status RateLeader::Refuse(const RateReport& report, Instant now) const {
 void RateLeader::Acknowledge(const RateReport& report, Instant now) {
   if (report.held.term > term_) figures_.deposed = true;
   if (report.held.term == term_) book_.Acknowledge(report.node, report.held.number);
-  if (report.held.term < term_) book_.Adopt(report.held, report.sent, now);
+  RateGrant held = report.held;
+  held.node = report.node;
+  if (held.term < term_) book_.Adopt(held, report.sent, now);
+}
+
+void RateLeader::TakePlace(const RateReport& report) {
+  if (options_.places == 0) return;
+  const auto [it, created] = places_.try_emplace(report.place, Place{.node = report.node});
+  const NodeId before = std::exchange(it->second.node, report.node);
+  if (before == report.node) return;
+  it->second.answered = false;
+  book_.Release(before);
+  const auto known = nodes_.find(before);
+  if (known == nodes_.end()) return;
+  Node node = known->second;
+  node.report.number = 0;
+  nodes_.erase(known);
+  nodes_.emplace(report.node, std::move(node));
+}
+
+void RateLeader::CountPlaces(const RateReport& report) {
+  if (options_.places == 0 || !book_.quiet() || report.held.term != term_) return;
+  places_[report.place].answered = true;
+  const bool all =
+      places_.size() == options_.places &&
+      std::all_of(places_.begin(), places_.end(), [](auto& p) { return p.second.answered; });
+  if (all) book_.EndQuiet();
 }
 
 Status RateLeader::Hear(const RateReport& report, Instant now) {
   RETURN_IF_ERROR(Refuse(report, now));
+  TakePlace(report);
   Acknowledge(report, now);
+  CountPlaces(report);
   const auto [it, created] = nodes_.try_emplace(report.node);
   Node& node = it->second;
-  if (created && report.held.term > 0 && report.held.until > now) {
+  const double obeys = report.held.until > report.sent ? report.held.rate.per_second() : 0;
+  if (created && obeys > 0) {
     // Of an earlier leader: all that is known of what it had learned.
-    node.granted = node.had = report.held.rate.per_second();
+    node.granted = node.had = node.obeyed = obeys;
     node.used = report.used.per_second();
   }
   // Prices and slopes that are missing now and then are those of before.
@@ -93,7 +132,9 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   node.heard = now;
   const double share = ShareOfRounds(kUseRounds);
   node.used += share * (report.used.per_second() - node.used);
-  node.had += share * (node.granted - node.had);
+  // Since the report before it obeyed both.
+  node.had += share * (std::min(node.obeyed, obeys) - node.had);
+  node.obeyed = obeys;
   return {};
 }
 
@@ -185,7 +226,7 @@ void RateLeader::GrantOne(const Part& part, double rate, Instant now,
                           std::vector<RateGrant>* grants) {
   const Rate allowed = book_.Allowed(part.id);
   // It may have more of an earlier leader than can be known: that is not to be replaced.
-  if (allowed == Rate() && book_.quiet()) return;
+  if (allowed == Rate() && book_.quiet() && !book_.Unbound(part.id)) return;
   const Rate granted = std::min(allowed, Rate::PerSecond(rate));
   grants->push_back(book_.Grant(part.id, granted, now));
   Node& node = *part.node;
@@ -238,7 +279,7 @@ std::vector<RateGrant> RateLeader::Round(Instant now) {
   figures_.nodes = parts.size();
   figures_.claimed = book_.Claimed();
   figures_.rate = book_.rate();
-  figures_.quiet = now < book_.quiet_until();
+  figures_.quiet = book_.quiet();
   return grants;
 }
 

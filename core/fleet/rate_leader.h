@@ -57,8 +57,9 @@ class RateLeader {
   void SetRate(Rate rate) { book_.SetRate(rate); }
 
   // Takes a report. InvalidArgument for a malformed one; FailedPrecondition for one that is older
-  // than what was heard of the node, or than `silence`, or from the future by more than the clock
-  // bound; ResourceExhausted beyond kMaxFleetNodes. What was refused has changed nothing.
+  // than what was heard of the node, or than `silence`, from the future by more than the clock
+  // bound, or of a node in whose place another has been heard of; ResourceExhausted beyond
+  // kMaxFleetNodes. What was refused has changed nothing.
   [[nodiscard]] Status Hear(const RateReport& report, Instant now);
 
   // The grants of this round, at most one for each node that was heard of within `silence`, to be
@@ -74,8 +75,9 @@ class RateLeader {
     double expected = 0;  // the keeping rate by what it says, per second, as are all of these;
     double factor = 1;    // times this
     double granted = 0;   // last
+    double obeyed = 0;    // when it reported last
     double used = 0;      // smoothed
-    double had = 0;       // granted, smoothed alike
+    double had = 0;       // obeyed, smoothed alike
     bool fitted = false;  // the factor is one
     bool by_demand = false;
   };
@@ -88,6 +90,10 @@ class RateLeader {
 
   [[nodiscard]] Status Refuse(const RateReport& report, Instant now) const;
   void Acknowledge(const RateReport& report, Instant now);
+  // Who had the node's place before it is gone; what was learned of its pages is the node's.
+  void TakePlace(const RateReport& report);
+  // Ends the quiet time once the present nodes of all places obey grants of this term.
+  void CountPlaces(const RateReport& report);
   void ExpectRates(const std::vector<Part>& parts) const;
   [[nodiscard]] PriceShare ShareOf(const Node& node, double mean) const;
   [[nodiscard]] double MostOf(const Node& node, double mean) const;
@@ -103,6 +109,11 @@ class RateLeader {
   uint64_t term_;
   GrantBook book_;
   std::map<NodeId, Node> nodes_;  // in order, so that a round does not depend on hashes
+  struct Place {
+    NodeId node;            // the latest that was heard of
+    bool answered = false;  // it obeys a grant of this term
+  };
+  std::map<uint32_t, Place> places_;
   uint64_t rounds_ = 0;
   FleetRateFigures figures_;
 };

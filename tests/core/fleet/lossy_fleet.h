@@ -46,6 +46,7 @@ class LossyFleet {
         : holder(id, options), pages(has), off(clock_off), log_price(std::log(has.demand)) {}
     GrantHolder holder;
     TestPages pages;
+    uint32_t place = 0;
     double off;  // of its clock, in seconds
     double log_price;
     uint64_t reports = 0;
@@ -61,6 +62,15 @@ class LossyFleet {
     const NodeId id(++last_node_);
     return *members_.emplace(id, std::make_unique<Member>(id, options_, pages, ClockOff()))
                 .first->second;
+  }
+  // Where nodes have places: whoever had it picks nothing from now on, and says nothing more.
+  Member& TakePlace(uint32_t place, TestPages pages) {
+    for (auto& [id, member] : members_) {
+      if (member->place == place) member->alive = member->connected = false;
+    }
+    Member& member = Join(pages);
+    member.place = place;
+    return member;
   }
   // The one before does not publish any more; what it has published is still under way.
   void NewLeader(Rate rate) {
@@ -152,6 +162,7 @@ class LossyFleet {
   void Report(NodeId id, Member& member) {
     RateReport report;
     report.node = id;
+    report.place = member.place;
     report.number = ++member.reports;
     report.sent = At(member.off);
     report.held = member.holder.held();

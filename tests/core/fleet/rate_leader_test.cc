@@ -170,6 +170,48 @@ TEST(RateLeader, ChangeOfLeaderLeavesTheRateInUse) {
   ExpectOnePrice(fleet, 100, 0.1);
 }
 
+FleetRateOptions WithPlaces(uint32_t places) {
+  FleetRateOptions options;
+  options.places = places;
+  return options;
+}
+
+TEST(RateLeader, WhoTakesAPlaceHasItsRateAtOnce) {
+  LossyFleet fleet(WithPlaces(3), {}, 17);
+  for (uint32_t i = 0; i < 3; ++i) fleet.TakePlace(i, {.demand = 1.0 + 20 * i});
+  fleet.NewLeader(Rate::PerSecond(100));
+  RunFor(fleet, 100);
+  const LossyFleet::Member& before = *fleet.members().rbegin()->second;
+  const double rate = fleet.RateOf(before);
+  EXPECT_GT(rate, 40);
+  const LossyFleet::Member& after = fleet.TakePlace(2, before.pages);
+  EXPECT_EQ(fleet.RateOf(after), 0);
+  RunFor(fleet, 3);  // a round until a report is heard, and one until the grant is there
+  EXPECT_NEAR(fleet.RateOf(after), rate, rate / 4);
+  EXPECT_GT(fleet.Sum(), 80);
+}
+
+TEST(RateLeader, NewLeaderIsQuietNoLongerThanUntilAllPlacesHaveAnswered) {
+  LossyFleet fleet(WithPlaces(3), {}, 18);
+  for (uint32_t i = 0; i < 3; ++i) fleet.TakePlace(i, {});
+  fleet.NewLeader(Rate::PerSecond(100));
+  RunFor(fleet, 7);
+  EXPECT_FALSE(fleet.leader().figures().quiet);
+  EXPECT_GT(fleet.Sum(), 90);
+  // One is away with its grant: it may be obeying that still.
+  fleet.LoseLeader();
+  fleet.members().begin()->second->connected = false;
+  fleet.NewLeader(Rate::PerSecond(100));
+  RunFor(fleet, 6);
+  EXPECT_TRUE(fleet.leader().figures().quiet);
+  EXPECT_LE(fleet.Sum(), 100.001);
+  // The next one in its place has none.
+  const LossyFleet::Member& next = fleet.TakePlace(0, {});
+  RunFor(fleet, 6);
+  EXPECT_FALSE(fleet.leader().figures().quiet);
+  EXPECT_GT(fleet.RateOf(next), 30);
+}
+
 TEST(RateLeader, RateIsFollowedUpAndDown) {
   const FleetRateOptions options;
   LossyFleet fleet(options, {}, 8);
@@ -277,6 +319,16 @@ TEST_F(HearTest, StopsOnceANodeHasHeardOfALaterLeader) {
   EXPECT_EQ(Refusal([](auto& r) { r.held = {NodeId(1), 6, 1}; }), "");
   EXPECT_TRUE(leader_.Round(now_).empty());
   EXPECT_TRUE(leader_.figures().deposed);
+}
+
+TEST_F(HearTest, RefusesWhoHasLostItsPlace) {
+  leader_ = RateLeader(WithPlaces(2), 5, Rate::PerSecond(10), Instant::FromUnixSeconds(900'000));
+  EXPECT_THAT(Refusal([](auto& r) { r.place = 2; }), HasSubstr("place"));
+  EXPECT_EQ(Refusal([](auto& r) { r.node = NodeId(7); }), "");
+  EXPECT_EQ(Refusal([](auto& r) { r.place = 1; }), "");
+  EXPECT_EQ(Refusal([](auto& r) { r.node = NodeId(9); }), "");
+  EXPECT_THAT(Refusal([](auto& r) { r.node = NodeId(8); }), HasSubstr("another has its place"));
+  EXPECT_EQ(leader_.Round(now_).size(), 2u);
 }
 
 TEST_F(HearTest, TakesNoMoreNodesThanItMay) {

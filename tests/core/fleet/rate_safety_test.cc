@@ -79,6 +79,41 @@ TEST(RateSafety, SumStaysWithinConstantRateUnderLossesCutsAndLeaderChanges) {
   EXPECT_GT(moments_in_use, 10'000u);
 }
 
+TEST(RateSafety, SumStaysWithinConstantRateWherePlacesChangeHands) {
+  constexpr double kRate = 100;
+  constexpr uint32_t kPlaces = 4;
+  uint64_t moments_in_use = 0;
+  uint64_t early_ends = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    Random draw(seed);
+    FleetRateOptions options = DrawOptions(draw);
+    options.places = kPlaces;
+    LossyFleet fleet(options, DrawNetwork(draw), seed);
+    for (uint32_t i = 0; i < kPlaces; ++i) fleet.TakePlace(i, DrawPages(fleet.random()));
+    const double step = 0.05;
+    double led_since = 0;
+    for (int i = 0; i < 2000; ++i) {
+      if (fleet.random().Uniform() < step / 10) {
+        fleet.NewLeader(Rate::PerSecond(kRate));
+        led_since = fleet.seconds();
+      }
+      if (fleet.random().Uniform() < step / 60) fleet.LoseLeader();
+      if (fleet.random().Uniform() < step / 5) {
+        fleet.TakePlace(static_cast<uint32_t>(fleet.random().Below(kPlaces)),
+                        DrawPages(fleet.random()));
+      }
+      fleet.Step(step);
+      const double sum = fleet.Sum();
+      ASSERT_LE(sum, kRate * kRounding) << "seed " << seed << " at " << fleet.seconds();
+      if (sum > kRate / 2) ++moments_in_use;
+      const bool young = fleet.seconds() < led_since + options.lifetime.seconds();
+      if (fleet.led() && young && !fleet.leader().figures().quiet) ++early_ends;
+    }
+  }
+  EXPECT_GT(moments_in_use, 10'000u);
+  EXPECT_GT(early_ends, 2'000u);
+}
+
 TEST(RateSafety, LoweredRateHoldsAfterOneLifetimeWithoutLeaderChange) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     Random draw(seed);
