@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kErrorBytes = 512;
 // What the meaning of the log hangs on.
-constexpr std::array<std::string_view, 14> kOurs = {"bootstrap.servers",
+constexpr std::array<std::string_view, 15> kOurs = {"bootstrap.servers",
                                                     "metadata.broker.list",
                                                     "transactional.id",
                                                     "acks",
@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 14> kOurs = {"bootstrap.servers",
                                                     "enable.partition.eof",
                                                     "auto.offset.reset",
                                                     "client.id",
+                                                    "max.poll.interval.ms",
                                                     "session.timeout.ms",
                                                     "heartbeat.interval.ms",
                                                     "partition.assignment.strategy"};
@@ -47,6 +48,11 @@ void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* 
   }
 }
 
+// Of a request that a broker does not answer. One that is paused, or cut off, has let it go by the
+// time it is asked of another, and until then a commit, say, waits for it: librdkafka's own 60 s
+// are longer than anybody wants to wait for a take-over.
+constexpr const char* kSocketTimeoutMs = "10000";
+
 Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
   std::array<char, kErrorBytes> error{};
   if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), error.data(), error.size()) ==
@@ -57,6 +63,7 @@ Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& va
 }
 
 Status SetAll(const KafkaOptions& options, const Properties& own, rd_kafka_conf_t* conf) {
+  RETURN_IF_ERROR(Set(conf, "socket.timeout.ms", kSocketTimeoutMs));
   for (const auto& [name, value] : options.properties) {
     if (std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end()) {
       return InvalidArgument("cluster.properties.{}: is set by the server itself", name);

@@ -170,6 +170,9 @@ Status KafkaTenure::Impl::Join() {
                                       {"client.id", options_.node},
                                       {"session.timeout.ms", silence},
                                       {"heartbeat.interval.ms", kHeartbeatMs},
+                                      // How long the group waits for a member that does not come
+                                      // when the turn is given anew, and a member for the group.
+                                      {"max.poll.interval.ms", silence},
                                       // Who has the turn keeps it when others come.
                                       {"partition.assignment.strategy", "cooperative-sticky"},
                                       {"enable.auto.commit", "false"},
