@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "server/auth/on_behalf.h"
 #include "server/logging.h"
 
@@ -29,9 +30,32 @@ std::string LogNameOf(const ClusterConfig& cluster, uint32_t division) {
   return fmt::format("{}-{}-of-{}", cluster.name, division, cluster.divisions);
 }
 
+std::string NodeOf(const ClusterConfig& cluster) {
+  return cluster.node.empty() ? NameOfMachine() : cluster.node;
+}
+
 std::chrono::milliseconds SilenceOf(const ClusterConfig& cluster) {
   return std::chrono::milliseconds(static_cast<int64_t>(cluster.silence.seconds() * 1000));
 }
+
+// Whoever has the turn of the group that all divisions' servers are in.
+class KafkaRateElection final : public RateElection {
+ public:
+  KafkaRateElection(std::unique_ptr<KafkaTenure> tenure, std::unique_ptr<KafkaListener> listener)
+      : tenure_(std::move(tenure)), listener_(std::move(listener)) {}
+
+  [[nodiscard]] bool leads() const override { return tenure_->sure(); }
+  [[nodiscard]] StatusOr<std::optional<uint32_t>> Leader() override {
+    ASSIGN_OR_RETURN(const std::string announced, listener_->Announced(kAskPatience));
+    uint32_t division = 0;
+    if (!absl::SimpleAtoi(announced, &division)) return std::optional<uint32_t>();
+    return std::optional(division);
+  }
+
+ private:
+  const std::unique_ptr<KafkaTenure> tenure_;
+  const std::unique_ptr<KafkaListener> listener_;
+};
 
 }  // namespace
 
@@ -47,11 +71,10 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
                               .cancelled = &stop,
                               .log = LogStoreLine};
   ASSIGN_OR_RETURN(std::unique_ptr<KafkaLog> log, KafkaLog::Open(kafka));
-  ASSIGN_OR_RETURN(std::unique_ptr<KafkaTenure> tenure,
-                   KafkaTenure::Join({.kafka = kafka,
-                                      .node = cluster.node.empty() ? NameOfMachine() : cluster.node,
-                                      .silence = SilenceOf(cluster)},
-                                     std::move(on_replaced)));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<KafkaTenure> tenure,
+      KafkaTenure::Join({.kafka = kafka, .node = NodeOf(cluster), .silence = SilenceOf(cluster)},
+                        std::move(on_replaced)));
   ASSIGN_OR_RETURN(std::unique_ptr<KafkaListener> listener, KafkaListener::Open(kafka));
   return std::unique_ptr<Cluster>(
       new Cluster(kafka, cluster, std::move(log), std::move(tenure), std::move(listener)));
@@ -84,6 +107,18 @@ StatusOr<std::optional<ServingPeer>> Cluster::WhoServes(uint32_t division) {
   }
   ASSIGN_OR_RETURN(const std::string announced, listener->Announced(kAskPatience));
   return ParseAnnouncement(announced);
+}
+
+StatusOr<std::unique_ptr<RateElection>> Cluster::StandForRate() const {
+  KafkaOptions kafka = kafka_;
+  kafka.cluster = config_.name;  // no division's
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<KafkaTenure> tenure,
+      KafkaTenure::Join({.kafka = kafka, .node = NodeOf(config_), .silence = SilenceOf(config_)},
+                        nullptr));
+  tenure->Announce(std::to_string(config_.slots().division));
+  ASSIGN_OR_RETURN(std::unique_ptr<KafkaListener> listener, KafkaListener::Open(kafka));
+  return std::make_unique<KafkaRateElection>(std::move(tenure), std::move(listener));
 }
 
 ClusterStatus Cluster::status() const {

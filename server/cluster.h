@@ -13,6 +13,7 @@
 #include "core/base/status.h"
 #include "server/api/status.h"
 #include "server/config.h"
+#include "server/fleet/shared_rate.h"
 #include "server/forward/serving_peer.h"
 #include "storage/kafka/kafka_log.h"
 #include "storage/kafka/tenure.h"
@@ -51,6 +52,9 @@ class Cluster {
   [[nodiscard]] StatusOr<std::optional<ServingPeer>> WhoServes(uint32_t division)
       FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] ClusterStatus status() const;
+  // Stands for sharing out the crawl rate of the fleet, among the servers of all divisions that
+  // serve; what this returns uses this. Unavailable: no broker answers.
+  [[nodiscard]] StatusOr<std::unique_ptr<RateElection>> StandForRate() const;
 
  private:
   Cluster(KafkaOptions kafka, ClusterConfig config, std::unique_ptr<KafkaLog> log,

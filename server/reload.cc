@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "server/api/crawl_rate.h"
 #include "server/config/key.h"
 #include "server/engine/epochs_of_all.h"
 #include "server/logging.h"
@@ -22,8 +23,10 @@ void SayStored(std::string_view key) {
 // On a shard's thread, after the changes that operators have made before.
 void FollowRate(const ServerContext& context, const Settings& stored, Rate rate) {
   if (stored.crawl_rate) return SayStored("crawl_rate");
-  (void)context.dispatcher.SetRate(rate);
-  context.plans.Poke();
+  if (context.rates != nullptr && context.router.division().division != RateSharing::kKeeper) {
+    return Log().info("crawl_rate: that of division {} counts", RateSharing::kKeeper);
+  }
+  (void)ChangeCrawlRate(context, rate);
 }
 
 void FollowPolicy(const ServerContext& context, const Settings& stored, const std::string& name) {

@@ -109,12 +109,15 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                 .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
       listings_(limits::kMaxListings),
       upkeeps_(limits::kMaxUpkeeps),
-      dispatcher_(router_, clock, RateOf(loaded.pages.globals.settings, config),
+      // Of a fleet's rate nothing is this server's until it is granted.
+      dispatcher_(router_, clock,
+                  divisions_ != nullptr ? Rate() : RateOf(loaded.pages.globals.settings, config),
                   {.open_leases = static_cast<uint64_t>(config.max_open_leases),
                    .newcomer_leases = static_cast<uint64_t>(config.max_newcomer_leases),
                    .credit = static_cast<uint64_t>(config.max_credit)},
                   config.max_lateness),
       plans_({.interval = config.epoch_interval}, router_, [this] { return dispatcher_.rate(); }),
+      rates_(MakeSharedRate(clock, loaded.pages.globals.settings)),
       shard_news_(std::make_unique<ShardNews>(*this)),
       request_ids_(clock.Now()),
       tracer_(config.trace_share, clock),
@@ -140,6 +143,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .tracer = tracer_,
                .started = clock.Now(),
                .divisions = divisions_.get(),
+               .rates = rates_.get(),
                .frontier = frontier_.get(),
                .address = [this] { return AddressOf(config_.listen, port_); }},
       scheduler_service_(context_),
@@ -147,6 +151,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       pages_service_(context_),
       admin_service_(context_),
       auth_service_(context_),
+      fleet_service_(context_),
       url_frontier_service_(context_),
       indexnow_(context_),
       grpc_port_(config, static_cast<size_t>(connections), door, clock) {
@@ -159,7 +164,10 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       },
       [this](const std::vector<ClassTerms>& terms) { dispatcher_.SetShares(terms); });
   for (const auto& shard : shards_) shard->Start();
-  if (cluster_ != nullptr) dispatcher_.AskBefore([this] { return cluster_->sure(); });
+  if (cluster_ != nullptr) {
+    dispatcher_.AskBefore(
+        [this] { return cluster_->sure() && (rates_ == nullptr || rates_->MayHandOut()); });
+  }
   dispatcher_.Start();
   if (frontier_ != nullptr) {
     frontier_->Start([this](const Status&) { health_.ReportFailure(); });
@@ -167,7 +175,22 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
   if (loaded.pages.policy.plan) plans_.SetMethod(loaded.pages.policy.plan, nullptr);
 }
 
-Serving::~Serving() { door_.authoriser().SetListener(nullptr); }
+Serving::~Serving() {
+  door_.authoriser().SetListener(nullptr);
+  if (divisions_ != nullptr) divisions_->Stop();
+}
+
+std::unique_ptr<SharedRate> Serving::MakeSharedRate(Clock& clock, const Settings& settings) {
+  if (divisions_ == nullptr) return nullptr;
+  const ClusterConfig& cluster = config_.cluster;
+  return std::make_unique<SharedRate>(
+      SharedRateOptions{.division = cluster.slots(),
+                        .generation = store_->generation(),
+                        .silence = cluster.silence,
+                        .total = RateOf(settings, config_)},
+      clock, router_, dispatcher_, plans_, *divisions_, [this] { return cluster_->sure(); },
+      [this] { return cluster_->StandForRate(); });
+}
 
 void Serving::TakeOverPause(const Settings& settings) {
   if (!settings.paused) return;
@@ -198,7 +221,7 @@ StatusOr<int> Serving::Open() {
   door_.SetListener([this] { streams_.CheckCallers(); });
   AuditRefusals(door_.authoriser(), *audit_);
   std::vector<grpc::Service*> services = {&scheduler_service_, &ingest_service_, &pages_service_,
-                                          &admin_service_, &auth_service_};
+                                          &admin_service_,     &auth_service_,   &fleet_service_};
   std::vector<std::string> names = ServiceNames();
   if (frontier_ != nullptr) {
     services.push_back(&url_frontier_service_);
@@ -213,6 +236,7 @@ StatusOr<int> Serving::Open() {
   if (cluster_ != nullptr && !address.empty()) {
     cluster_->Serve(address.ends_with(":0") ? AddressOf(address, port) : address);
   }
+  if (rates_ != nullptr) rates_->Start();
   console_ = std::make_unique<const ConsoleCalls>(grpc_port_.server()->InProcessChannel({}));
   open_console_ = console_.get();
   return port;
@@ -244,6 +268,7 @@ void Serving::StopServing() {
   forwarder_ = nullptr;
   // First the assignments: those leased ahead go back while their shards still work.
   dispatcher_.Stop();
+  if (rates_ != nullptr) rates_->Stop();
   indexnow_.Stop();
   if (grpc_port_.server() == nullptr) return;
   // Workers may still report what they have in hand; then every stream ends with what was read from

@@ -11,11 +11,13 @@
 #include "server/api/admin_service.h"
 #include "server/api/auth_service.h"
 #include "server/api/context.h"
+#include "server/api/fleet_service.h"
 #include "server/api/ingest_service.h"
 #include "server/api/pages_service.h"
 #include "server/api/scheduler_service.h"
 #include "server/api/status.h"
 #include "server/api/urlfrontier_service.h"
+#include "server/fleet/shared_rate.h"
 #include "server/forward/division_peers.h"
 #include "server/indexnow/receiver.h"
 #include "server/ops/console_calls.h"
@@ -54,6 +56,7 @@ class Serving {
     ClusterStatus status = cluster_->status();
     status.items_sent_on = counters_.sent_on;
     status.items_sent_unanswered = counters_.sent_on_unanswered;
+    if (rates_ != nullptr) status.rate = rates_->status();
     return status;
   }
   [[nodiscard]] Store& store() { return *store_; }
@@ -68,6 +71,7 @@ class Serving {
  private:
   class ShardNews;
 
+  [[nodiscard]] std::unique_ptr<SharedRate> MakeSharedRate(Clock& clock, const Settings& settings);
   void TakeOverPause(const Settings& settings);
   void StopShards();
   [[nodiscard]] Status AddConfiguredSources();
@@ -98,6 +102,7 @@ class Serving {
   Background background_;
   Background upkeep_;
   PlanRunner plans_;
+  const std::unique_ptr<SharedRate> rates_;  // nullptr: the crawl rate is this server's own
   const std::unique_ptr<ShardNews> shard_news_;
   RequestIds request_ids_;
   Tracer tracer_;
@@ -107,6 +112,7 @@ class Serving {
   PagesService pages_service_;
   AdminService admin_service_;
   AuthService auth_service_;
+  FleetService fleet_service_;
   UrlFrontierService url_frontier_service_;
   IndexNowReceiver indexnow_;
   GrpcPort grpc_port_;

@@ -237,6 +237,17 @@ void PickSource::Resume(PageId id) {
 
 // --- Plans ---
 
+void PickSource::SampleRates(size_t most, std::vector<IndexRates>* rates) const {
+  if (!index_ || most == 0) return;
+  const uint32_t ids = pages_.id_limit();
+  const auto step = static_cast<uint32_t>(std::max<size_t>(1, ids / most));
+  for (uint32_t i = 0; i < ids && rates->size() < most; i += step) {
+    const PageId id(i);
+    if (!pages_.known(id) || pages_.Is(id, PageTable::kGone)) continue;
+    if (const auto entry = index_->Find(id)) rates->push_back(entry->rates);
+  }
+}
+
 uint32_t PickSource::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {
   if (!AwaitsPlan()) return 0;
   const uint32_t end = std::min(pages_.id_limit(), first + std::min(count, UINT32_MAX - first));

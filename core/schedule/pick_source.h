@@ -112,6 +112,8 @@ class PickSource {
   }
   // As filed. Precondition: it is filed, and no plan is in force.
   [[nodiscard]] IndexRates RatesOf(PageId id) const { return index_->Find(id)->rates; }
+  // ShardState, under the same name.
+  void SampleRates(size_t most, std::vector<IndexRates>* rates) const;
   // The host may be free from another instant on than before, HostGate::FreeAt, or be in another
   // group, or its group be free from another instant on.
   void HostChanged(HostId host) {

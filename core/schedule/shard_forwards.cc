@@ -56,6 +56,7 @@ void ShardState::TakeDueTimers(Instant now, size_t max, std::vector<Event>* even
 
 Instant ShardState::next_timer() const { return impl_->next_timer(); }
 std::optional<Pick> ShardState::Peek(Instant at) { return impl_->Peek(at); }
+double ShardState::BestValue(Instant now) { return impl_->BestValue(now); }
 std::optional<Pick> ShardState::Take(Instant at, ClassSet among) { return impl_->Take(at, among); }
 void ShardState::PutBack(PageNumber page) { impl_->PutBack(page); }
 void ShardState::HearOfGroup(const GroupNews& news, Instant now) { impl_->HearOfGroup(news, now); }
@@ -145,6 +146,10 @@ void ShardState::FinishFiling(const CrawlPolicy& filed_by) { impl_->picks.Finish
 std::vector<std::shared_ptr<void>> ShardState::TakeRetired() { return impl_->picks.TakeRetired(); }
 const CrawlPolicy& ShardState::policy() const { return impl_->picks.policy(); }
 const CrawlPolicy& ShardState::in_force() const { return impl_->picks.in_force(); }
+
+void ShardState::SampleRates(size_t most, std::vector<IndexRates>* rates) const {
+  impl_->picks.SampleRates(most, rates);
+}
 
 uint32_t ShardState::CollectPlan(uint32_t first, uint32_t count, PlanColumns* columns) const {
   return impl_->picks.CollectPlan(first, count, columns);

@@ -65,6 +65,7 @@ class ShardState::Impl {
   // than one call does.
   [[nodiscard]] std::optional<ClassedPick> Best(Instant at, ClassSet among);
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
+  [[nodiscard]] double BestValue(Instant now);
   [[nodiscard]] std::optional<Pick> Take(Instant at, ClassSet among);
   void PutBack(PageNumber number);
   void HearOfGroup(const GroupNews& news, Instant now);
@@ -277,7 +278,9 @@ class ShardState::Impl {
   HostGate hosts;
   Leases leases;
   ShardCounters counters;
-  double price = 0;  // value of the last page taken by an index
+  double price = 0;   // value of the last page taken by an index
+  Instant best_at;    // of the last call of Best
+  Instant looked_at;  // by BestValue: no pick is made as of an earlier instant
   // The same by class, where pages compete with those of their own.
   std::array<double, limits::kMaxCrawlClasses> prices{};
   std::array<Urgency, limits::kMaxCrawlClasses> urgencies;

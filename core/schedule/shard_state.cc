@@ -220,6 +220,8 @@ Instant ShardState::Impl::next_timer() const {
 std::optional<ClassedPick> ShardState::Impl::Best(Instant at, ClassSet among) {
   // Where the hours of many hosts end together, the next call goes on: a few milliseconds.
   constexpr int kMostClosed = 4096;
+  at = std::max(at, looked_at);
+  best_at = at;
   hosts.Hear(at);
   for (int closed = 0; closed < kMostClosed; ++closed) {
     const std::optional<ClassedPick> best = picks.Best(at, among);
@@ -244,6 +246,13 @@ std::optional<Pick> ShardState::Impl::Peek(Instant at) {
               .value = best->value,
               .planned = picks.plan_in_force(),
               .crawl_class = best->crawl_class};
+}
+
+double ShardState::Impl::BestValue(Instant now) {
+  if (picks.plan_in_force()) return 0;
+  looked_at = std::max(now, best_at);
+  const std::optional<ClassedPick> best = Best(looked_at, kAllClasses);
+  return best ? best->value : 0;
 }
 
 std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among) {

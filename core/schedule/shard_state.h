@@ -250,6 +250,9 @@ class ShardState {
   // The page of highest value at `at`, or the first of the plan, among those that are eligible
   // then: not leased, not before its time, host free. Exact. `at` must not step back.
   [[nodiscard]] std::optional<Pick> Peek(Instant at);
+  // The value of that page, also between picks that are asked for as of instants ahead of `now`:
+  // they are made as of this one where that is later. 0: there is none, or a plan is in force.
+  [[nodiscard]] double BestValue(Instant now);
   // Takes that page out of the picks, and its host for one assignment, until LeasePage is installed
   // or PutBack. Several picks may be out at a time. `among`: the page of highest value among those
   // of these classes; while a plan is in force, of all.
@@ -329,6 +332,10 @@ class ShardState {
   [[nodiscard]] std::vector<std::shared_ptr<void>> TakeRetired();
   // What picks follow: the policy set last, or while that is made ready the one before.
   [[nodiscard]] const CrawlPolicy& in_force() const;
+
+  // What decides the values of some pages, at most so many, evenly drawn. Of those that the index
+  // of a policy has; under a rate policy there are none.
+  void SampleRates(size_t most, std::vector<IndexRates>* rates) const;
 
   // --- Rate plans, in slices of page ids, so that picks go on in between
   // Appends what a plan needs of at most `count` ids from `first` on; how many. Pages that are

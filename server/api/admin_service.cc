@@ -18,6 +18,7 @@
 #include "core/base/url.h"
 #include "core/model/policy.h"
 #include "fmt/format.h"
+#include "server/api/crawl_rate.h"
 #include "server/api/crawls_and_hosts.h"
 #include "server/api/elsewhere.h"
 #include "server/api/faults.h"
@@ -114,7 +115,8 @@ void HostsToProto(std::vector<HostTrust> hosts, const Sources& sources, size_t l
 
 void GetCrawlRate(const ServerContext& context,
                   UnaryCall<v1::GetCrawlRateRequest, v1::GetCrawlRateResponse>* call) {
-  call->response()->set_crawl_rate_per_second(context.dispatcher.rate().per_second());
+  if (AnsweredByKeeper(context, call)) return;
+  call->response()->set_crawl_rate_per_second(CrawlRateOf(context).per_second());
   call->Answer(grpc::Status::OK);
 }
 
@@ -128,16 +130,16 @@ void SetCrawlRate(const ServerContext& context,
     return call->Answer(GrpcStatusOf(InvalidArgument("crawl_rate_per_second: {} is not 0 to {:.0f}",
                                                      rate, limits::kMaxCrawlsPerSecond)));
   }
+  if (AnsweredByKeeper(context, call)) return;
   call->SetBefore([&context] {
     v1::GetCrawlRateResponse before;
-    before.set_crawl_rate_per_second(context.dispatcher.rate().per_second());
+    before.set_crawl_rate_per_second(CrawlRateOf(context).per_second());
     return before;
   });
   const auto change = [rate](Settings* s) { s->crawl_rate = Rate::PerSecond(rate); };
   context.settings.Change(change, [&context, call, rate](Reply reply) {
     if (!reply.status.ok()) return call->Answer(GrpcStatusOf(reply.status));
-    const Rate before = context.dispatcher.SetRate(Rate::PerSecond(rate));
-    context.plans.Poke();
+    const Rate before = ChangeCrawlRate(context, Rate::PerSecond(rate));
     call->response()->set_crawl_rate_per_second(rate);
     call->response()->set_previous_crawl_rate_per_second(before.per_second());
     call->Answer(grpc::Status::OK);

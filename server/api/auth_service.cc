@@ -18,7 +18,7 @@ std::string FullName(std::string_view path) {
 void WhoAmI(const ServerContext& context, UnaryCall<v1::WhoAmIRequest, v1::WhoAmIResponse>* call) {
   v1::WhoAmIResponse& response = *call->response();
   for (const MethodRule& rule : AllMethods()) {
-    if (rule.path.starts_with(kHttp)) continue;
+    if (rule.path.starts_with(kHttp) || rule.between_servers) continue;
     if (!context.authoriser.Check(rule, call->credentials()).ok()) continue;
     response.add_methods(FullName(rule.path));
   }

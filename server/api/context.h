@@ -13,6 +13,7 @@
 #include "server/api/call_stats.h"
 #include "server/api/divisions.h"
 #include "server/api/message_trace.h"
+#include "server/api/rate_sharing.h"
 #include "server/api/request_id.h"
 #include "server/api/stream.h"
 #include "server/auth/authoriser.h"
@@ -76,6 +77,7 @@ struct ServerContext {
   Tracer& tracer;
   Instant started;
   Divisions* divisions;                  // nullptr: there are none that can be asked
+  RateSharing* rates;                    // nullptr: the crawl rate is this server's own
   Frontier* frontier;                    // nullptr: the crawl-frontier API is not served
   std::function<std::string()> address;  // of the gRPC port, as clients may be told
 };

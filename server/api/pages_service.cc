@@ -106,11 +106,14 @@ void RecheckPages(const ServerContext& context,
   RunUrls(context, call, ConvertRecheck);
 }
 
-std::string Standstill(const Dispatcher& dispatcher) {
+std::string Standstill(const ServerContext& context) {
+  const Dispatcher& dispatcher = context.dispatcher;
   if (const std::optional<std::string> reason = dispatcher.pause(); reason) {
     return reason->empty() ? "assignments are paused" : "assignments are paused: " + *reason;
   }
-  return dispatcher.rate() == Rate() ? "the crawl rate is 0" : "";
+  if (dispatcher.rate() != Rate()) return "";
+  const bool whole = context.rates == nullptr || context.rates->total() == Rate();
+  return whole ? "the crawl rate is 0" : "no part of the fleet's crawl rate is granted at present";
 }
 
 // On the shard's thread: reads the page, checks that it is the one meant, explains it.
@@ -134,7 +137,7 @@ grpc::Status DescribePage(const ServerContext& context, const PageKey& key, cons
   ToProto(*page, explanation.lease, context.sources, response->mutable_page());
   ToProto(explanation, *page,
           {.policy = context.settings.policy_status(follows).in_force,
-           .standstill = Standstill(context.dispatcher),
+           .standstill = Standstill(context),
            .now = view.now},
           context.sources, response->mutable_explanation());
   return grpc::Status::OK;

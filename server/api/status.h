@@ -44,6 +44,7 @@ struct ClusterStatus {
   Forwarded calls;
   uint64_t items_sent_on = 0;          // to servers of other divisions
   uint64_t items_sent_unanswered = 0;  // of these
+  RateSharingStatus rate;
 };
 
 // How far a start has come. Value type, thread-compatible.

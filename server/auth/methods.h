@@ -42,6 +42,8 @@ struct MethodRule {
   LimitKinds checked = kNoLimits;
   // What auth.open calls it; empty: it cannot be opened.
   std::string_view open_as;
+  // For servers of the fleet, which show that they are: nothing to clients.
+  bool between_servers = false;
 };
 
 // nullptr: there is no such rule. Thread-safe.

@@ -633,7 +633,10 @@ DispatchStats Dispatcher::stats() const {
   const MutexLock lock(mutex_);
   DispatchStats stats = stats_;
   for (const auto& [id, worker] : workers_) {
-    if (worker.terms.waiter) continue;
+    if (worker.terms.waiter) {
+      stats.waiting_credit += worker.credit;
+      continue;
+    }
     ++stats.workers;
     stats.credit += worker.credit;
     stats.workers_at_allowance += worker.full ? 1 : 0;

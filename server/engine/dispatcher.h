@@ -75,6 +75,7 @@ struct DispatchStats {
   uint64_t ticks_stalled = 0;
   size_t workers = 0;  // waiters not included
   uint64_t credit = 0;
+  uint64_t waiting_credit = 0;      // of waiters alone
   size_t workers_at_allowance = 0;  // have credit, and as many open leases as they may
   size_t allowances_reduced = 0;    // names of workers
   uint64_t newcomer_leases = 0;     // of workers of which no result has come

@@ -281,6 +281,32 @@ void WriteAudit(const AuditStats& audit, FamilyWriter& out) {
       .Add(audit.failed, {{"outcome", "failed"}});
 }
 
+// Without values where the crawl rate is the server's own.
+void WriteSharedRate(const RateSharingStatus& rate, const Labels& name, FamilyWriter& out) {
+  out.Gauge("freshet_fleet_crawl_rate", "Crawl rate of all divisions together, a second.");
+  if (rate.shared) out.Add(rate.total.per_second(), name);
+  out.Gauge("freshet_fleet_granted_crawl_rate", "Of that, what this division may crawl now.");
+  if (rate.shared) out.Add(rate.granted.per_second(), name);
+  out.Gauge("freshet_fleet_price", "What the next crawl of this division is worth, smoothed.");
+  if (rate.shared) out.Add(rate.price, name);
+  out.Gauge("freshet_fleet_leads", "1 while this server shares the crawl rate out.");
+  if (rate.shared) out.Add(rate.leads ? 1.0 : 0.0, name);
+  out.Gauge("freshet_fleet_price_gap",
+            "Of the divisions that could have more and less: how far the price that is furthest "
+            "off is from the common one, as a share of it. Of who shares the rate out.");
+  if (rate.leads) out.Add(rate.price_gap, name);
+  out.Counter("freshet_fleet_rate_reports_total",
+              "Reports of this division: `granted` a part of the rate, or `unheard`, as nobody "
+              "answered with one.");
+  if (!rate.shared) return;
+  const auto outcome = [&name](const char* value) {
+    Labels labels = name;
+    labels.emplace_back("outcome", value);
+    return labels;
+  };
+  out.Add(rate.grants, outcome("granted")).Add(rate.unheard, outcome("unheard"));
+}
+
 // Without values where the server is alone.
 // `at_end`: of a standby.
 void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& out) {
@@ -335,6 +361,7 @@ void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& ou
     out.Add(cluster.items_sent_on, labelled("outcome", "sent"))
         .Add(cluster.items_sent_unanswered, labelled("outcome", "unanswered"));
   }
+  WriteSharedRate(cluster.rate, name, out);
 }
 
 void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {

@@ -61,13 +61,23 @@ json HistoryJson(const HistoryWindow& history, const std::map<std::string, doubl
   return out;
 }
 
+json SharedRateJson(const RateSharingStatus& rate) {
+  return {{"crawl_rate", rate.total.per_second()},
+          {"granted", rate.granted.per_second()},
+          {"price", rate.price},
+          {"leads", rate.leads},
+          {"leader", rate.led ? json(rate.leader) : json(nullptr)}};
+}
+
 json ClusterJson(const ClusterStatus& cluster) {
-  return {{"name", cluster.name},
-          {"turn", cluster.sure},
-          {"transactions", cluster.log.transactions},
-          {"rows_appended", cluster.log.rows},
-          {"rows_read", cluster.log.rows_read},
-          {"waiting_partitions", cluster.log.waiting}};
+  json out = {{"name", cluster.name},
+              {"turn", cluster.sure},
+              {"transactions", cluster.log.transactions},
+              {"rows_appended", cluster.log.rows},
+              {"rows_read", cluster.log.rows_read},
+              {"waiting_partitions", cluster.log.waiting}};
+  if (cluster.rate.shared) out["fleet_rate"] = SharedRateJson(cluster.rate);
+  return out;
 }
 
 json StatusJson(const ServerStatus& status) {

@@ -192,6 +192,8 @@ TEST(AuthMatrix, HasARowForEveryMethod) {
   std::set<std::string> rules;
   std::set<std::string> paths;
   for (const MethodRule& rule : AllMethods()) {
+    // Answers nobody who has only a role (cluster_test.cc).
+    if (rule.between_servers) continue;
     const std::string path(rule.path);
     (path.starts_with("http:") ? paths : rules)
         .insert(path.substr(path.find('/') + (path[0] == '/')));

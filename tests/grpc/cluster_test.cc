@@ -1,10 +1,13 @@
 // Servers of a cluster: one serves, the next one stands by and has all that was acknowledged. The
 // brokers are librdkafka's own for tests, which do not fence: tests/fleet has real ones.
+#include <atomic>
 #include <future>
 #include <map>
 #include <set>
 #include <thread>
+#include <vector>
 
+#include "freshet/v1/fleet.grpc.pb.h"
 #include "httplib.h"
 #include "tests/grpc/test_server.h"
 #include "tests/storage/kafka/mock_kafka.h"
@@ -276,10 +279,15 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
   second.Restart();
   v1::ReportCrawlsRequest results;
   for (TestServer* server : {&first, &second}) {
-    const v1::NextResponse leased = server->Next(2);
-    ASSERT_EQ(leased.assignments_size(), 2);
-    results.add_results()->set_url(leased.assignments(0).url());
-    results.add_results()->set_lease_id(leased.assignments(1).lease_id());
+    std::vector<v1::Assignment> leased;
+    // Its workers have a part of the fleet's rate once they have asked.
+    ASSERT_TRUE(Eventually([&] {
+      const v1::NextResponse next = server->Next(static_cast<uint32_t>(2 - leased.size()));
+      leased.insert(leased.end(), next.assignments().begin(), next.assignments().end());
+      return leased.size() == 2;
+    }));
+    results.add_results()->set_url(leased[0].url());
+    results.add_results()->set_lease_id(leased[1].lease_id());
   }
   for (v1::CrawlResult& result : *results.mutable_results()) {
     ToProto(second.clock.Now(), result.mutable_fetch_time());
@@ -307,6 +315,62 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
   EXPECT_THAT(Described(removed.ack()), IsEmpty());
   EXPECT_EQ(first.Statistics().pages().pages() + second.Statistics().pages().pages(),
             uint64_t{kPages} - 1 - 20);
+}
+
+TEST_F(ClusterTest, DivisionsShareOneCrawlRate) {
+  kafka_.MakeTopics("mock-0-of-2");
+  kafka_.MakeTopics("mock-1-of-2");
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  v1::SetCrawlRateRequest request;
+  request.set_crawl_rate_per_second(40);
+  {
+    v1::SetCrawlRateResponse response;
+    grpc::ClientContext call;
+    const grpc::Status set = second.admin->SetCrawlRate(&call, request, &response);
+    EXPECT_TRUE(set.ok()) << set.error_message();
+    EXPECT_DOUBLE_EQ(response.crawl_rate_per_second(), 40);
+  }
+  for (TestServer* server : {&first, &second}) {
+    v1::GetCrawlRateResponse rate;
+    grpc::ClientContext call;
+    EXPECT_TRUE(server->admin->GetCrawlRate(&call, {}, &rate).ok());
+    EXPECT_DOUBLE_EQ(rate.crawl_rate_per_second(), 40);
+    // Whose part is what is the fleet's business alone.
+    v1::ShareRateResponse part;
+    grpc::ClientContext other;
+    const grpc::Status asked =
+        v1::FleetService::NewStub(server->channel)->ShareRate(&other, {}, &part);
+    EXPECT_EQ(asked.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  }
+
+  v1::UpsertPagesRequest upsert;
+  for (int i = 0; i < 400; ++i) upsert.add_pages()->set_url(TestServer::Url(i, 40));
+  EXPECT_THAT(Described(first.Upsert(upsert)), IsEmpty());
+  const auto granted = [](TestServer& server, int division) {
+    const std::string metrics = Probe(server.info.http_address, "/metrics");
+    const std::string name = R"(freshet_fleet_granted_crawl_rate{cluster="mock-)" +
+                             std::to_string(division) + "-of-2\"} ";
+    const size_t at = metrics.find(name);
+    return at == std::string::npos ? -1.0 : std::stod(metrics.substr(at + name.size()));
+  };
+  // Workers of both ask, and so both get a part.
+  std::atomic<bool> enough = false;
+  const auto work = [&enough](TestServer& server) {
+    size_t handed_out = 0;
+    while (!enough) handed_out += static_cast<size_t>(server.Next(5).assignments_size());
+    return handed_out;
+  };
+  auto of_first = std::async(std::launch::async, [&] { return work(first); });
+  auto of_second = std::async(std::launch::async, [&] { return work(second); });
+  EXPECT_TRUE(Eventually([&] {
+    const double sum = granted(first, 0) + granted(second, 1);
+    EXPECT_LE(sum, 40.001);
+    return sum > 35 && granted(first, 0) > 1 && granted(second, 1) > 1;
+  }));
+  enough = true;
+  EXPECT_GT(of_first.get(), 0U);
+  EXPECT_GT(of_second.get(), 0U);
 }
 
 TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {

@@ -1,0 +1,29 @@
+// FleetService: what servers of a fleet tell one another.
+#ifndef FRESHET_SERVER_API_FLEET_SERVICE_H_
+#define FRESHET_SERVER_API_FLEET_SERVICE_H_
+
+#include "freshet/v1/fleet.grpc.pb.h"
+#include "server/api/context.h"
+#include "server/api/unary.h"
+
+namespace freshet {
+
+using FleetServiceBase = RawMethods<v1::FleetService::Service,
+                                    v1::FleetService::WithRawCallbackMethod_ShareRate>::Service;
+
+// Thread-safe.
+class FleetService final : public FleetServiceBase {
+ public:
+  explicit FleetService(const ServerContext& context) : context_(context) {}
+
+  grpc::ServerUnaryReactor* ShareRate(grpc::CallbackServerContext* call,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* reply) override;
+
+ private:
+  const ServerContext& context_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_FLEET_SERVICE_H_

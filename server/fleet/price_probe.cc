@@ -1,0 +1,147 @@
+#include "server/fleet/price_probe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/fleet/price_meter.h"
+#include "server/engine/shard.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+namespace {
+
+// Prices are smoothed over some rounds of the leader.
+constexpr Duration kMemory = Duration::Seconds(5);
+// What pages ask for is looked at anew in so many rounds; in between it moves along the slope.
+constexpr uint64_t kDemandRounds = 30;
+constexpr size_t kSampledPages = 512;
+// So far, at most.
+constexpr double kMostMove = 10;
+
+PageRates RatesOf(const IndexRates& rates) {
+  return {.change_rate = rates.change_rate,
+          .unsignalled_rate = rates.unsignalled_rate,
+          .signal_rate = rates.signal_rate,
+          .signal_weight = rates.signal_weight,
+          .staleness_rate = rates.staleness_rate};
+}
+
+}  // namespace
+
+// What was heard so far.
+class PriceProbe::Answers {
+ public:
+  explicit Answers(Clock& clock) : clock_(clock), meter_(kMemory) {}
+
+  // How many pages to sample in a round that begins; nullopt: one is under way.
+  [[nodiscard]] std::optional<size_t> Begin() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (std::exchange(open_, true)) return std::nullopt;
+    return rounds_++ % kDemandRounds == 0 ? kSampledPages : 0;
+  }
+  void End(const Round& round) FRESHET_EXCLUDES(mutex_);
+  void Describe(Figures* figures) const FRESHET_EXCLUDES(mutex_);
+
+ private:
+  Clock& clock_;
+  mutable Mutex mutex_;
+  bool open_ FRESHET_GUARDED_BY(mutex_) = false;
+  uint64_t rounds_ FRESHET_GUARDED_BY(mutex_) = 0;
+  bool priced_ FRESHET_GUARDED_BY(mutex_) = false;  // as of the last round
+  PriceMeter meter_ FRESHET_GUARDED_BY(mutex_);
+  std::optional<PriceDemand> demand_ FRESHET_GUARDED_BY(mutex_);
+  double demand_price_ FRESHET_GUARDED_BY(mutex_) = 0;
+};
+
+// What shards say to one question. The last of them ends it, by letting go.
+struct PriceProbe::Round {
+  Round(std::shared_ptr<Answers> answers, size_t of_shards, uint64_t of_pages)
+      : all(std::move(answers)), shards(of_shards), pages(of_pages) {}
+  ~Round() { all->End(*this); }
+  Round(const Round&) = delete;
+  Round& operator=(const Round&) = delete;
+
+  const std::shared_ptr<Answers> all;
+  const size_t shards;
+  const uint64_t pages;
+  mutable Mutex mutex;
+  size_t answered FRESHET_GUARDED_BY(mutex) = 0;
+  bool planned FRESHET_GUARDED_BY(mutex) = false;
+  double best FRESHET_GUARDED_BY(mutex) = 0;
+  std::vector<PricedPage> sample FRESHET_GUARDED_BY(mutex);
+};
+
+void PriceProbe::Answers::End(const Round& round) {
+  std::vector<PricedPage> sample;
+  const MutexLock lock(mutex_);
+  open_ = false;
+  {
+    const MutexLock round_lock(round.mutex);
+    if (round.answered < round.shards) return;
+    priced_ = !round.planned;
+    // Where no host is free there is nothing to be crawled, whatever it is worth.
+    if (priced_ && round.best > 0) meter_.Add(round.best, clock_.Now());
+    sample = round.sample;
+  }
+  if (!priced_ || sample.empty()) return;
+  demand_price_ = meter_.price();
+  demand_ = DemandAt(sample, round.pages, demand_price_);
+}
+
+void PriceProbe::Answers::Describe(Figures* figures) const {
+  const MutexLock lock(mutex_);
+  if (!priced_) return;
+  figures->price = meter_.price();
+  figures->demand = demand_;
+  if (!demand_ || !(figures->price > 0)) return;
+  const double factor = std::pow(figures->price / demand_price_, 1 / demand_->elasticity);
+  const double rate = demand_->rate.per_second() * std::clamp(factor, 1 / kMostMove, kMostMove);
+  figures->demand->rate = Rate::PerSecond(std::min(rate, limits::kMaxCrawlsPerSecond));
+}
+
+PriceProbe::PriceProbe(Router& router, Clock& clock)
+    : router_(router), answers_(std::make_shared<Answers>(clock)) {}
+
+void PriceProbe::Ask() {
+  const std::optional<size_t> sampled = answers_->Begin();
+  if (!sampled) return;
+  const size_t shards = router_.shards().size();
+  const size_t of_each = *sampled == 0 ? 0 : *sampled / shards + 1;
+  const auto round = std::make_shared<Round>(answers_, shards, PagesNotOut());
+  for (Shard* shard : router_.shards()) {
+    (void)shard->Query([round, of_each](const ShardView& view) {
+      const bool planned = view.state.in_force().plan.has_value();
+      const double best = view.state.BestValue(view.now);
+      std::vector<IndexRates> rates;
+      view.state.SampleRates(of_each, &rates);
+      const MutexLock lock(round->mutex);
+      ++round->answered;
+      round->planned |= planned;
+      if (std::isfinite(best)) round->best = std::max(round->best, best);
+      for (const IndexRates& page : rates) {
+        round->sample.push_back({page.importance, RatesOf(page)});
+      }
+    });
+  }
+}
+
+uint64_t PriceProbe::PagesNotOut() const {
+  uint64_t pages = 0;
+  for (const Shard* shard : router_.shards()) {
+    const ShardCounters counters = shard->snapshot().counters;
+    pages += counters.pages - std::min(counters.pages, counters.leases);
+  }
+  return pages;
+}
+
+PriceProbe::Figures PriceProbe::figures() const {
+  Figures figures;
+  figures.pages = PagesNotOut();
+  answers_->Describe(&figures);
+  return figures;
+}
+
+}  // namespace freshet

@@ -1,0 +1,102 @@
+#include "server/fleet/rate_leadership.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+Status NotLeading() {
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "this server does not share out the crawl rate");
+}
+
+}  // namespace
+
+void RateLeadership::Hear(const RateReport& report, const std::optional<FleetTotal>& total,
+                          Answered answered) {
+  Status heard;
+  Answered replaced;
+  {
+    const MutexLock lock(mutex_);
+    if (total && (!total_ || total_->told < total->told)) {
+      total_ = total;
+      if (leader_) leader_->SetRate(total->rate);
+    }
+    term_ = std::max(term_, report.held.term);
+    heard = stopped_ || !leader_ ? NotLeading() : leader_->Hear(report, clock_.Now());
+    if (heard.ok()) replaced = std::exchange(waiting_[report.node], std::move(answered));
+  }
+  if (!heard.ok()) return answered(heard);
+  if (replaced) {
+    replaced(MakeStatus(absl::StatusCode::kFailedPrecondition, "a later report has come"));
+  }
+}
+
+void RateLeadership::Attend() {
+  Answers answers;
+  {
+    const MutexLock lock(mutex_);
+    // What is granted is granted as of an instant at which nobody else can have led, however long
+    // this thread is kept from running in between.
+    const Instant now = clock_.Now();
+    const bool leads = leads_() && !stopped_;
+    if (!leads || (leader_ && leader_->figures().deposed)) End(&answers);
+    if (leads && !leader_ && total_) Begin(now);
+    if (leads && leader_) Round(now, &answers);
+  }
+  for (auto& [answered, answer] : answers) answered(std::move(answer));
+}
+
+void RateLeadership::Begin(Instant now) {
+  // Clocks of leaders may differ: what nodes have heard of is earlier in any case.
+  term_ = std::max(term_ + 1, static_cast<uint64_t>(now.micros()));
+  leader_.emplace(options_, term_, total_->rate, now);
+  next_round_ = now;
+  spdlog::info("this server shares out the crawl rate of the fleet, {:g} a second",
+               total_->rate.per_second());
+}
+
+void RateLeadership::End(Answers* answers) {
+  if (leader_) spdlog::info("this server does not share out the crawl rate any more");
+  leader_.reset();
+  for (auto& [node, answered] : waiting_) answers->emplace_back(std::move(answered), NotLeading());
+  waiting_.clear();
+}
+
+void RateLeadership::Round(Instant now, Answers* answers) {
+  // All wait for the end of the quiet time, which comes once they have answered.
+  if (now < next_round_ && !leader_->figures().quiet) return;
+  next_round_ = now + options_.round;
+  for (const RateGrant& grant : leader_->Round(now)) {
+    const auto it = waiting_.find(grant.node);
+    // It was counted as if it had come, and is the next report's to be replaced.
+    if (it == waiting_.end()) continue;
+    answers->emplace_back(std::move(it->second), Answer{grant, *total_});
+    waiting_.erase(it);
+  }
+  for (auto& [node, answered] : waiting_) {
+    answers->emplace_back(std::move(answered), Answer{std::nullopt, *total_});
+  }
+  waiting_.clear();
+}
+
+void RateLeadership::Stop() {
+  Answers answers;
+  {
+    const MutexLock lock(mutex_);
+    stopped_ = true;
+    End(&answers);
+  }
+  for (auto& [answered, answer] : answers) answered(std::move(answer));
+}
+
+std::optional<FleetRateFigures> RateLeadership::figures() const {
+  const MutexLock lock(mutex_);
+  if (!leader_) return std::nullopt;
+  return leader_->figures();
+}
+
+}  // namespace freshet

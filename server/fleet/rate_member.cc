@@ -1,0 +1,164 @@
+#include "server/fleet/rate_member.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// Who leads answers within a round; a report that is not answered for so long is given up.
+constexpr Duration kPatience = Duration::Seconds(3);
+// After an answer that is none.
+constexpr Duration kAgain = Duration::Millis(500);
+// Workers that ask now and then are waited for so long, or twice that: a rate that is given up
+// while they fetch would not be there when they come back.
+constexpr Duration kCreditMemory = Duration::Seconds(10);
+
+}  // namespace
+
+class RateMember::Impl : public std::enable_shared_from_this<RateMember::Impl> {
+ public:
+  Impl(NodeId node, uint32_t place, const FleetRateOptions& options, Clock& clock,
+       RateMemberHooks hooks)
+      : node_(node),
+        place_(place),
+        clock_(clock),
+        hooks_(std::move(hooks)),
+        holder_(node, options) {}
+
+  void Attend() FRESHET_EXCLUDES(mutex_);
+  void HearOfLeader() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    waits_until_ = Instant();
+  }
+  void Stop() FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    stopped_ = true;
+  }
+  [[nodiscard]] bool MayHandOut() const { return clock_.Now().micros() < until_; }
+  [[nodiscard]] Rate granted() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return holder_.rate(clock_.Now());
+  }
+  [[nodiscard]] uint64_t grants() const { return grants_; }
+  [[nodiscard]] uint64_t unheard() const { return unheard_; }
+
+ private:
+  void SeeCredit(Instant now, uint64_t credit) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] RateReport MakeReport(Instant now, const HandedOut& handed_out)
+      FRESHET_REQUIRES(mutex_);
+  void OnAnswer(uint64_t report, const StatusOr<RateGrant>& grant) FRESHET_EXCLUDES(mutex_);
+  void Obey(Instant now) FRESHET_REQUIRES(mutex_);
+
+  const NodeId node_;
+  const uint32_t place_;
+  Clock& clock_;
+  const RateMemberHooks hooks_;
+  std::atomic<int64_t> until_ = 0;  // of the grant, in micros
+  std::atomic<uint64_t> grants_ = 0;
+  std::atomic<uint64_t> unheard_ = 0;
+  mutable Mutex mutex_;
+  bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
+  GrantHolder holder_ FRESHET_GUARDED_BY(mutex_);
+  Rate obeyed_ FRESHET_GUARDED_BY(mutex_);  // as the hook was told last
+  uint64_t reports_ FRESHET_GUARDED_BY(mutex_) = 0;
+  // For the answer to the last report, or before the next one.
+  Instant waits_until_ FRESHET_GUARDED_BY(mutex_);
+  Instant reported_ FRESHET_GUARDED_BY(mutex_);
+  HandedOut before_ FRESHET_GUARDED_BY(mutex_);  // as of the last report
+  // The most credit that was seen since then, and in as long before.
+  Instant credit_since_ FRESHET_GUARDED_BY(mutex_);
+  uint64_t credit_ FRESHET_GUARDED_BY(mutex_) = 0;
+  uint64_t credit_before_ FRESHET_GUARDED_BY(mutex_) = 0;
+};
+
+void RateMember::Impl::Attend() {
+  const HandedOut handed_out = hooks_.handed_out();
+  std::optional<RateReport> report;
+  {
+    const MutexLock lock(mutex_);
+    // As of an instant at which nobody can have been in its place.
+    const Instant now = clock_.Now();
+    Obey(now);
+    SeeCredit(now, handed_out.credit);
+    if (stopped_ || now < waits_until_ || !hooks_.serves()) return;
+    report = MakeReport(now, handed_out);
+    waits_until_ = now + kPatience;
+  }
+  hooks_.send(*report, [self = shared_from_this(), number = report->number](
+                           const StatusOr<RateGrant>& grant) { self->OnAnswer(number, grant); });
+}
+
+void RateMember::Impl::SeeCredit(Instant now, uint64_t credit) {
+  if (now >= credit_since_ + kCreditMemory) {
+    credit_before_ = std::exchange(credit_, 0);
+    credit_since_ = now;
+  }
+  credit_ = std::max(credit_, credit);
+}
+
+RateReport RateMember::Impl::MakeReport(Instant now, const HandedOut& handed_out) {
+  RateReport report;
+  report.node = node_;
+  report.place = place_;
+  report.number = ++reports_;
+  report.sent = now;
+  report.held = holder_.held();
+  hooks_.describe(&report);
+  const double seconds = reported_.is_none() ? 0 : (now - reported_).seconds();
+  const auto used = static_cast<double>(handed_out.assignments - before_.assignments);
+  if (seconds > 0) report.used = Rate::PerSecond(used / seconds);
+  report.credit = std::max(credit_, credit_before_);
+  // Workers that took all that there was would have taken more.
+  if (handed_out.ticks_without_credit == before_.ticks_without_credit) {
+    report.credit = std::max(report.credit, static_cast<uint64_t>(std::ceil(used)));
+  }
+  reported_ = now;
+  before_ = handed_out;
+  return report;
+}
+
+void RateMember::Impl::OnAnswer(uint64_t report, const StatusOr<RateGrant>& grant) {
+  const MutexLock lock(mutex_);
+  if (stopped_) return;
+  const Instant now = clock_.Now();
+  Status taken = grant.status();
+  if (taken.ok() && grant->term > 0) {
+    taken = holder_.Take(*grant, now);
+    if (taken.ok()) {
+      ++grants_;
+      Obey(now);
+    }
+  }
+  if (!taken.ok()) {
+    ++unheard_;
+    spdlog::debug("no part of the crawl rate: {}", std::string(taken.message()));
+  }
+  if (report == reports_) waits_until_ = taken.ok() ? Instant() : now + kAgain;
+}
+
+void RateMember::Impl::Obey(Instant now) {
+  until_ = holder_.until().is_none() ? 0 : holder_.until().micros();
+  const Rate rate = holder_.rate(now);
+  if (rate == obeyed_) return;
+  if (rate == Rate()) spdlog::warn("this server has no part of the fleet's crawl rate at present");
+  obeyed_ = rate;
+  hooks_.obey(rate);
+}
+
+RateMember::RateMember(NodeId node, uint32_t place, const FleetRateOptions& options, Clock& clock,
+                       RateMemberHooks hooks)
+    : impl_(std::make_shared<Impl>(node, place, options, clock, std::move(hooks))) {}
+RateMember::~RateMember() { impl_->Stop(); }
+
+void RateMember::Attend() { impl_->Attend(); }
+void RateMember::HearOfLeader() { impl_->HearOfLeader(); }
+bool RateMember::MayHandOut() const { return impl_->MayHandOut(); }
+Rate RateMember::granted() const { return impl_->granted(); }
+uint64_t RateMember::grants() const { return impl_->grants(); }
+uint64_t RateMember::unheard() const { return impl_->unheard(); }
+
+}  // namespace freshet

@@ -1,0 +1,112 @@
+// The one crawl rate of a fleet, on a server of one of its divisions: this server obeys its part
+// (RateMember), and shares out the whole when it is elected to (RateLeadership). Who leads is for
+// Kafka to say; what is reported and granted goes over calls between servers.
+#ifndef FRESHET_SERVER_FLEET_SHARED_RATE_H_
+#define FRESHET_SERVER_FLEET_SHARED_RATE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/base/status.h"
+#include "core/base/units.h"
+#include "core/fleet/fleet_rate.h"
+#include "core/fleet/slot_division.h"
+#include "server/api/divisions.h"
+#include "server/api/rate_sharing.h"
+#include "server/base/system_clock.h"
+#include "server/base/ticker.h"
+#include "server/engine/dispatcher.h"
+#include "server/engine/plan_runner.h"
+#include "server/engine/router.h"
+#include "server/fleet/price_probe.h"
+#include "server/fleet/rate_leadership.h"
+#include "server/fleet/rate_member.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+// Who of a fleet leads. Thread-safe.
+class RateElection {
+ public:
+  RateElection() = default;
+  virtual ~RateElection() = default;  // stands no more
+  RateElection(const RateElection&) = delete;
+  RateElection& operator=(const RateElection&) = delete;
+
+  // Whether this server surely leads at this moment.
+  [[nodiscard]] virtual bool leads() const = 0;
+  // The division whose server does, or did last; nullopt: none yet. Unavailable: cannot be asked.
+  [[nodiscard]] virtual StatusOr<std::optional<uint32_t>> Leader() = 0;
+};
+
+// How a server of this fleet shares. The `silence` is that after which another one leads, or serves
+// a division.
+[[nodiscard]] FleetRateOptions SharingOptions(uint32_t divisions, Duration silence);
+
+// Value type, thread-compatible.
+struct SharedRateOptions {
+  SlotDivision division;
+  uint64_t generation = 0;  // of the store in this run: rises with each server of the division
+  Duration silence;         // see SharingOptions
+  Rate total;               // of the fleet, where this is its keeper's server
+};
+
+// Thread-safe but for Start and Stop.
+class SharedRate final : public RateSharing {
+ public:
+  // Begins to stand for the lead; Unavailable: to be tried again.
+  using Stand = std::function<StatusOr<std::unique_ptr<RateElection>>()>;
+
+  // All that is referred to outlives this, and `divisions` is stopped before.
+  SharedRate(const SharedRateOptions& options, Clock& clock, Router& router, Dispatcher& dispatcher,
+             PlanRunner& plans, Divisions& divisions, std::function<bool()> serves, Stand stand);
+  ~SharedRate() override { Stop(); }
+
+  void Start();
+  // Leads no more, and obeys nothing new. Before the dispatcher is destroyed. Idempotent.
+  void Stop();
+
+  // Whether anything may be handed out: as cheap as a load.
+  [[nodiscard]] bool MayHandOut() const { return member_.MayHandOut(); }
+
+  [[nodiscard]] Rate total() const override FRESHET_EXCLUDES(mutex_);
+  Rate SetTotal(Rate rate) override FRESHET_EXCLUDES(mutex_);
+  void Hear(const v1::ShareRateRequest& report, Answered answered) override;
+  [[nodiscard]] RateSharingStatus status() const override FRESHET_EXCLUDES(mutex_);
+
+ private:
+  [[nodiscard]] bool keeps() const { return options_.division.division == kKeeper; }
+  [[nodiscard]] std::optional<FleetTotal> TotalNow() FRESHET_EXCLUDES(mutex_);
+  void HearOfTotal(const FleetTotal& total) FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] HandedOut CountHandedOut() const;
+  void Send(const RateReport& report, RateMemberHooks::Answered answered) FRESHET_EXCLUDES(mutex_);
+  void Obey(Rate rate);
+  void FindLeader() FRESHET_EXCLUDES(mutex_);
+  void Attend();
+  [[nodiscard]] bool Leads() const;
+
+  const SharedRateOptions options_;
+  Clock& clock_;
+  Dispatcher& dispatcher_;
+  PlanRunner& plans_;
+  Divisions& divisions_;
+  const Stand stand_;
+  PriceProbe probe_;
+  std::unique_ptr<RateElection> election_;             // by the finder alone, until Stop
+  std::atomic<const RateElection*> elected_{nullptr};  // it, once it is there
+  mutable Mutex mutex_;
+  std::optional<FleetTotal> total_ FRESHET_GUARDED_BY(mutex_);
+  std::optional<uint32_t> leader_ FRESHET_GUARDED_BY(mutex_);  // the division whose server leads
+  std::atomic<double> planned_{0};  // the rate that plans were last made anew for, a second
+  RateLeadership leadership_;
+  RateMember member_;
+  std::unique_ptr<Ticker> finder_;
+  std::unique_ptr<Ticker> attender_;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_FLEET_SHARED_RATE_H_
