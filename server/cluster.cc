@@ -44,7 +44,7 @@ class KafkaRateElection final : public RateElection {
   KafkaRateElection(std::unique_ptr<KafkaTenure> tenure, std::unique_ptr<KafkaListener> listener)
       : tenure_(std::move(tenure)), listener_(std::move(listener)) {}
 
-  [[nodiscard]] bool leads() const override { return tenure_->sure(); }
+  [[nodiscard]] std::optional<uint64_t> leads() const override { return tenure_->turn(); }
   [[nodiscard]] StatusOr<std::optional<uint32_t>> Leader() override {
     ASSIGN_OR_RETURN(const std::string announced, listener_->Announced(kAskPatience));
     uint32_t division = 0;
@@ -111,7 +111,8 @@ StatusOr<std::optional<ServingPeer>> Cluster::WhoServes(uint32_t division) {
 
 StatusOr<std::unique_ptr<RateElection>> Cluster::StandForRate() const {
   KafkaOptions kafka = kafka_;
-  kafka.cluster = config_.name;  // no division's
+  // No division's, nor that of a cluster of this name without any.
+  kafka.cluster = fmt::format("{}-rate-of-{}", config_.name, config_.divisions);
   ASSIGN_OR_RETURN(
       std::unique_ptr<KafkaTenure> tenure,
       KafkaTenure::Join({.kafka = kafka, .node = NodeOf(config_), .silence = SilenceOf(config_)},

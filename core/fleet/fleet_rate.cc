@@ -7,6 +7,12 @@
 namespace freshet {
 namespace {
 
+// Beyond what any page is worth or asks for, products of them leave the range of numbers.
+constexpr double kLeastPrice = 1e-60;
+constexpr double kMostPrice = 1e60;
+constexpr double kLeastDemand = 1e-30;
+constexpr uint64_t kMostTerm = uint64_t{1} << 62;
+
 Status ValidateRate(Rate rate, const char* field) {
   if (rate.per_second() >= 0 && rate.per_second() <= limits::kMaxCrawlsPerSecond) return {};
   return InvalidArgument("{}: {} crawls a second is not in 0 .. {}", field, rate.per_second(),
@@ -43,13 +49,16 @@ Status Validate(const FleetRateOptions& options) {
 }
 
 Status Validate(const RateReport& report) {
-  if (!(report.price >= 0) || !std::isfinite(report.price)) {
-    return InvalidArgument("price: {} is not a finite number >= 0", report.price);
+  if (report.price != 0 && !(report.price >= kLeastPrice && report.price <= kMostPrice)) {
+    return InvalidArgument("price: {} is neither 0 nor in {} .. {}", report.price, kLeastPrice,
+                           kMostPrice);
   }
   if (report.demand) {
     const auto& [rate, elasticity] = *report.demand;
     RETURN_IF_ERROR(ValidateRate(rate, "demand.rate"));
-    if (rate == Rate()) return InvalidArgument("demand.rate: is 0");
+    if (rate.per_second() < kLeastDemand) {
+      return InvalidArgument("demand.rate: {} is below {}", rate.per_second(), kLeastDemand);
+    }
     if (!(elasticity < 0) || !std::isfinite(elasticity)) {
       return InvalidArgument("demand.elasticity: {} is not a finite number below 0", elasticity);
     }
@@ -59,6 +68,7 @@ Status Validate(const RateReport& report) {
 }
 
 Status Validate(const RateGrant& grant) {
+  if (grant.term > kMostTerm) return InvalidArgument("term: {} is above {}", grant.term, kMostTerm);
   if (grant.until < Instant()) return InvalidArgument("until: before 1970");
   return ValidateRate(grant.rate, "rate");
 }

@@ -109,7 +109,8 @@ struct RateReport {
 };
 
 // InvalidArgument, naming the field, for what no node can mean: values that are not finite, rates
-// below 0, a demand of 0, an elasticity that is not below 0. Nothing else is trusted to be right.
+// below 0, prices and demands next to nothing or beyond all bounds, an elasticity that is not below
+// 0. Nothing else is trusted to be right.
 [[nodiscard]] Status Validate(const RateReport& report);
 // Likewise for what a node hears.
 [[nodiscard]] Status Validate(const RateGrant& grant);

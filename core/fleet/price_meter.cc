@@ -52,7 +52,8 @@ std::optional<PriceDemand> DemandAt(std::span<const PricedPage> sample, uint64_t
   const double scale = static_cast<double>(all) / static_cast<double>(sample.size());
   const double rate = std::sqrt(more * less) * scale;
   const double elasticity = -2 * std::log(kStep) / std::log(more / less);
-  if (!std::isfinite(elasticity) || !(rate > 0 && rate <= limits::kMaxCrawlsPerSecond)) {
+  if (!std::isfinite(elasticity) || !(elasticity < 0) ||
+      !(rate > 0 && rate <= limits::kMaxCrawlsPerSecond)) {
     return std::nullopt;
   }
   return PriceDemand{Rate::PerSecond(rate), elasticity};

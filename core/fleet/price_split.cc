@@ -59,7 +59,7 @@ double Solve(const std::vector<Answer>& answers, double total, double log_lambda
 }  // namespace
 
 PriceSplit SplitByPrice(std::span<const PriceShare> shares, double total, double guess) {
-  CHECK(total >= 0 && guess >= 0, "{} of guess {}", total, guess);
+  CHECK(total >= 0, "{}", total);
   PriceSplit split;
   double least = 0;
   double most = 0;
@@ -81,7 +81,7 @@ PriceSplit SplitByPrice(std::span<const PriceShare> shares, double total, double
     }
     return split;
   }
-  const double start = guess > 0 ? std::log(guess) : mean;
+  const double start = guess > 0 && std::isfinite(guess) ? std::log(guess) : mean;
   std::vector<Answer> answers;
   for (const PriceShare& share : shares) {
     answers.push_back({std::log(share.usual), share.price > 0 ? std::log(share.price) : start,

@@ -31,6 +31,8 @@ constexpr double kMostStep = 2;
 constexpr uint64_t kPatience = 10;
 // Of the mean rate; no node is expected to need less.
 constexpr double kLeastExpected = 1e-6;
+// Less, per second, is none: such numbers divide badly.
+constexpr double kLeastRate = 1e-9;
 // What nodes say is off by this at most, either way.
 constexpr double kMostFactor = 1e3;
 
@@ -117,7 +119,8 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   CountPlaces(report);
   const auto [it, created] = nodes_.try_emplace(report.node);
   Node& node = it->second;
-  const double obeys = report.held.until > report.sent ? report.held.rate.per_second() : 0;
+  double obeys = report.held.until > report.sent ? report.held.rate.per_second() : 0;
+  if (obeys < kLeastRate) obeys = 0;
   if (created && obeys > 0) {
     // Of an earlier leader: all that is known of what it had learned.
     node.granted = node.had = node.obeyed = obeys;
@@ -230,7 +233,7 @@ void RateLeader::GrantOne(const Part& part, double rate, Instant now,
   const Rate granted = std::min(allowed, Rate::PerSecond(rate));
   grants->push_back(book_.Grant(part.id, granted, now));
   Node& node = *part.node;
-  node.granted = granted.per_second();
+  node.granted = granted.per_second() < kLeastRate ? 0 : granted.per_second();
   if (node.granted <= 0) return;
   const double share = ShareOfRounds(options_.memory.seconds() / options_.round.seconds());
   const double factor = FactorOf(node.granted, node.expected);

@@ -257,6 +257,7 @@ double ShardState::Impl::BestValue(Instant now) {
 
 std::optional<Pick> ShardState::Impl::Take(Instant at, ClassSet among) {
   if (leases.size() >= limits::kMaxLeasesPerShard) return std::nullopt;
+  at = std::max(at, looked_at);
   const std::optional<ClassedPick> best = Best(at, among);
   if (!best) return std::nullopt;
   const PageId id = best->page;

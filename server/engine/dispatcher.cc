@@ -320,8 +320,8 @@ void Dispatcher::Run() {
     {
       const MutexLock lock(mutex_);
       if (stopping_) return;
-      held_back_ = may_hand_out_ && !may_hand_out_();
       const Instant now = clock_.Now();
+      held_back_ = may_hand_out_ && !may_hand_out_();
       ExpireWaiters(now, &actions);
       CountMissed(now);
       Release(now, &actions);

@@ -8,6 +8,13 @@
 namespace freshet {
 namespace {
 
+// One in thirty years is none, and such numbers divide badly.
+constexpr double kLeastRate = 1e-9;
+
+Rate RateToShare(const FleetTotal& total) {
+  return total.rate.per_second() < kLeastRate ? Rate() : total.rate;
+}
+
 Status NotLeading() {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "this server does not share out the crawl rate");
@@ -17,22 +24,31 @@ Status NotLeading() {
 
 void RateLeadership::Hear(const RateReport& report, const std::optional<FleetTotal>& total,
                           Answered answered) {
-  Status heard;
-  Answered replaced;
+  // What is answered without a round: the report itself, or the one that waited before it.
+  Answered at_once;
+  Status why;
   {
     const MutexLock lock(mutex_);
-    if (total && (!total_ || total_->told < total->told)) {
-      total_ = total;
-      if (leader_) leader_->SetRate(total->rate);
+    why = Take(report, total);
+    if (why.ok()) {
+      at_once = std::exchange(waiting_[report.node], std::move(answered));
+      why = MakeStatus(absl::StatusCode::kFailedPrecondition, "a later report has come");
+    } else {
+      at_once = std::move(answered);
     }
-    term_ = std::max(term_, report.held.term);
-    heard = stopped_ || !leader_ ? NotLeading() : leader_->Hear(report, clock_.Now());
-    if (heard.ok()) replaced = std::exchange(waiting_[report.node], std::move(answered));
   }
-  if (!heard.ok()) return answered(heard);
-  if (replaced) {
-    replaced(MakeStatus(absl::StatusCode::kFailedPrecondition, "a later report has come"));
+  if (at_once) at_once(why);
+}
+
+Status RateLeadership::Take(const RateReport& report, const std::optional<FleetTotal>& total) {
+  Status heard = stopped_ || !leader_ ? NotLeading() : leader_->Hear(report, clock_.Now());
+  if (leader_ && !heard.ok()) return heard;
+  if (total && (!total_ || total_->told < total->told)) {
+    total_ = total;
+    if (leader_) leader_->SetRate(RateToShare(*total));
   }
+  if (heard.ok()) term_ = std::max(term_, report.held.term);
+  return heard;
 }
 
 void RateLeadership::Attend() {
@@ -42,10 +58,15 @@ void RateLeadership::Attend() {
     // What is granted is granted as of an instant at which nobody else can have led, however long
     // this thread is kept from running in between.
     const Instant now = clock_.Now();
-    const bool leads = leads_() && !stopped_;
-    if (!leads || (leader_ && leader_->figures().deposed)) End(&answers);
-    if (leads && !leader_ && total_) Begin(now);
-    if (leads && leader_) Round(now, &answers);
+    const std::optional<uint64_t> turn = stopped_ ? std::nullopt : leads_();
+    if (turn != turn_ || (leader_ && leader_->figures().deposed)) End(&answers);
+    turn_ = turn;
+    if (leader_) {
+      Round(now, &answers);
+    } else if (turn_ && total_) {
+      // And a term begins at one at which nobody else does any more.
+      Begin(clock_.Now());
+    }
   }
   for (auto& [answered, answer] : answers) answered(std::move(answer));
 }
@@ -53,7 +74,7 @@ void RateLeadership::Attend() {
 void RateLeadership::Begin(Instant now) {
   // Clocks of leaders may differ: what nodes have heard of is earlier in any case.
   term_ = std::max(term_ + 1, static_cast<uint64_t>(now.micros()));
-  leader_.emplace(options_, term_, total_->rate, now);
+  leader_.emplace(options_, term_, RateToShare(*total_), now);
   next_round_ = now;
   spdlog::info("this server shares out the crawl rate of the fleet, {:g} a second",
                total_->rate.per_second());

@@ -28,9 +28,12 @@ class RateLeadership {
   };
   using Answered = std::function<void(StatusOr<Answer>)>;
 
-  // `leads`: nobody else leads at the moment of the call, nor has begun to. Both outlive this.
-  // Precondition: the options are valid.
-  RateLeadership(const FleetRateOptions& options, Clock& clock, std::function<bool()> leads)
+  // The number of the turn in which this server surely leads at the moment of the call: nobody else
+  // has begun to. Another one each time that the lead was lost in between; nullopt: it does not.
+  using Leads = std::function<std::optional<uint64_t>()>;
+
+  // The clock outlives this. Precondition: the options are valid.
+  RateLeadership(const FleetRateOptions& options, Clock& clock, Leads leads)
       : options_(options), clock_(clock), leads_(std::move(leads)) {}
 
   // Takes a report, with what its node knows of the fleet's rate: the latest word of the keeper
@@ -51,17 +54,20 @@ class RateLeadership {
  private:
   using Answers = std::vector<std::pair<Answered, StatusOr<Answer>>>;
 
+  [[nodiscard]] Status Take(const RateReport& report, const std::optional<FleetTotal>& total)
+      FRESHET_REQUIRES(mutex_);
   void Begin(Instant now) FRESHET_REQUIRES(mutex_);
   void End(Answers* answers) FRESHET_REQUIRES(mutex_);
   void Round(Instant now, Answers* answers) FRESHET_REQUIRES(mutex_);
 
   const FleetRateOptions options_;
   Clock& clock_;
-  const std::function<bool()> leads_;
+  const Leads leads_;
   mutable Mutex mutex_;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<FleetTotal> total_ FRESHET_GUARDED_BY(mutex_);
-  uint64_t term_ FRESHET_GUARDED_BY(mutex_) = 0;  // the highest that was heard of
+  std::optional<uint64_t> turn_ FRESHET_GUARDED_BY(mutex_);  // as of the last Attend
+  uint64_t term_ FRESHET_GUARDED_BY(mutex_) = 0;             // the highest that was heard of
   std::optional<RateLeader> leader_ FRESHET_GUARDED_BY(mutex_);
   Instant next_round_ FRESHET_GUARDED_BY(mutex_);
   std::map<NodeId, Answered> waiting_ FRESHET_GUARDED_BY(mutex_);  // for the next round

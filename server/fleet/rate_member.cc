@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/limits.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
@@ -110,7 +111,9 @@ RateReport RateMember::Impl::MakeReport(Instant now, const HandedOut& handed_out
   hooks_.describe(&report);
   const double seconds = reported_.is_none() ? 0 : (now - reported_).seconds();
   const auto used = static_cast<double>(handed_out.assignments - before_.assignments);
-  if (seconds > 0) report.used = Rate::PerSecond(used / seconds);
+  if (seconds > 0) {
+    report.used = Rate::PerSecond(std::min(used / seconds, limits::kMaxCrawlsPerSecond));
+  }
   report.credit = std::max(credit_, credit_before_);
   // Workers that took all that there was would have taken more.
   if (handed_out.ticks_without_credit == before_.ticks_without_credit) {
@@ -141,12 +144,16 @@ void RateMember::Impl::OnAnswer(uint64_t report, const StatusOr<RateGrant>& gran
 }
 
 void RateMember::Impl::Obey(Instant now) {
-  until_ = holder_.until().is_none() ? 0 : holder_.until().micros();
   const Rate rate = holder_.rate(now);
-  if (rate == obeyed_) return;
-  if (rate == Rate()) spdlog::warn("this server has no part of the fleet's crawl rate at present");
-  obeyed_ = rate;
-  hooks_.obey(rate);
+  if (rate != obeyed_) {
+    if (rate == Rate()) {
+      spdlog::warn("this server has no part of the fleet's crawl rate at present");
+    }
+    obeyed_ = rate;
+    hooks_.obey(rate);
+  }
+  // Not before: the rate of an earlier grant is not this one's.
+  until_ = holder_.until().is_none() ? 0 : holder_.until().micros();
 }
 
 RateMember::RateMember(NodeId node, uint32_t place, const FleetRateOptions& options, Clock& clock,
@@ -155,6 +162,7 @@ RateMember::RateMember(NodeId node, uint32_t place, const FleetRateOptions& opti
 RateMember::~RateMember() { impl_->Stop(); }
 
 void RateMember::Attend() { impl_->Attend(); }
+void RateMember::Stop() { impl_->Stop(); }
 void RateMember::HearOfLeader() { impl_->HearOfLeader(); }
 bool RateMember::MayHandOut() const { return impl_->MayHandOut(); }
 Rate RateMember::granted() const { return impl_->granted(); }

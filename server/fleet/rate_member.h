@@ -54,6 +54,8 @@ class RateMember {
 
   // To be called every 250 ms or so.
   void Attend();
+  // Reports and obeys no more. Idempotent.
+  void Stop();
   // Another leads: what was sent to the one before is waited for no longer.
   void HearOfLeader();
   // Whether a grant is in force: without one nothing may be handed out. As cheap as a load.

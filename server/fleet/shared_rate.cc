@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "freshet/v1/fleet.grpc.pb.h"
 #include "server/api/wire.h"
 #include "server/fleet/rate_wire.h"
 #include "spdlog/spdlog.h"
@@ -85,13 +86,14 @@ void SharedRate::Stop() {
   if (attender_ != nullptr) attender_->Stop();
   if (finder_ != nullptr) finder_->Stop();
   leadership_.Stop();
+  member_.Stop();
   elected_ = nullptr;
   election_ = nullptr;
 }
 
-bool SharedRate::Leads() const {
+std::optional<uint64_t> SharedRate::Leads() const {
   const RateElection* const election = elected_;
-  return election != nullptr && election->leads();
+  return election == nullptr ? std::nullopt : election->leads();
 }
 
 void SharedRate::FindLeader() {
@@ -129,6 +131,8 @@ HandedOut SharedRate::CountHandedOut() const {
 
 void SharedRate::Obey(Rate rate) {
   (void)dispatcher_.SetRate(rate);
+  // A plan for none would crawl nothing until there is another.
+  if (rate == Rate()) return;
   const double planned = planned_;
   if (std::abs(rate.per_second() - planned) <= kPlanAgain * planned) return;
   planned_ = rate.per_second();
@@ -137,10 +141,10 @@ void SharedRate::Obey(Rate rate) {
 
 // --- The fleet's rate
 
-std::optional<FleetTotal> SharedRate::TotalNow() {
+std::optional<FleetTotal> SharedRate::TotalAsOf(Instant sent) {
   const MutexLock lock(mutex_);
-  // The keeper's word is as old as it is said.
-  if (keeps()) total_->told = clock_.Now();
+  // The keeper's word, as of an instant at which it surely was that.
+  if (keeps()) total_->told = sent;
   return total_;
 }
 
@@ -164,7 +168,7 @@ Rate SharedRate::SetTotal(Rate rate) {
 void SharedRate::Send(const RateReport& report, RateMemberHooks::Answered answered) {
   v1::ShareRateRequest request;
   ToProto(report, &request);
-  if (const auto total = TotalNow()) ToProto(*total, request.mutable_crawl_rate());
+  if (const auto total = TotalAsOf(report.sent)) ToProto(*total, request.mutable_crawl_rate());
   auto take = [this, answered = std::move(answered)](StatusOr<v1::ShareRateResponse> response) {
     if (!response.ok()) return answered(response.status());
     if (const auto total = FromProto(response->crawl_rate()); total.ok()) HearOfTotal(*total);

@@ -36,8 +36,8 @@ class RateElection {
   RateElection(const RateElection&) = delete;
   RateElection& operator=(const RateElection&) = delete;
 
-  // Whether this server surely leads at this moment.
-  [[nodiscard]] virtual bool leads() const = 0;
+  // RateLeadership::Leads.
+  [[nodiscard]] virtual std::optional<uint64_t> leads() const = 0;
   // The division whose server does, or did last; nullopt: none yet. Unavailable: cannot be asked.
   [[nodiscard]] virtual StatusOr<std::optional<uint32_t>> Leader() = 0;
 };
@@ -79,14 +79,14 @@ class SharedRate final : public RateSharing {
 
  private:
   [[nodiscard]] bool keeps() const { return options_.division.division == kKeeper; }
-  [[nodiscard]] std::optional<FleetTotal> TotalNow() FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<FleetTotal> TotalAsOf(Instant sent) FRESHET_EXCLUDES(mutex_);
   void HearOfTotal(const FleetTotal& total) FRESHET_EXCLUDES(mutex_);
   [[nodiscard]] HandedOut CountHandedOut() const;
   void Send(const RateReport& report, RateMemberHooks::Answered answered) FRESHET_EXCLUDES(mutex_);
   void Obey(Rate rate);
   void FindLeader() FRESHET_EXCLUDES(mutex_);
   void Attend();
-  [[nodiscard]] bool Leads() const;
+  [[nodiscard]] std::optional<uint64_t> Leads() const;
 
   const SharedRateOptions options_;
   Clock& clock_;

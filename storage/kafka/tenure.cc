@@ -4,6 +4,7 @@
 #include <atomic>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -106,6 +107,10 @@ class KafkaTenure::Impl {
     const Steady::time_point confirmed{Steady::duration(confirmed_.load())};
     return assigned_ && Steady::now() - confirmed < options_.silence * kSureOf / kSureIn;
   }
+  [[nodiscard]] std::optional<uint64_t> turn() const {
+    const uint64_t turn = turns_;
+    return sure() && turn == turns_ ? std::optional(turn) : std::nullopt;
+  }
   void Announce(std::string text) FRESHET_EXCLUDES(mutex_) {
     CHECK(text.size() <= kMaxAnnouncedBytes, "{} bytes to announce", text.size());
     const MutexLock lock(mutex_);
@@ -142,6 +147,7 @@ class KafkaTenure::Impl {
   const std::function<void()> on_lost_;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> assigned_ = false;
+  std::atomic<uint64_t> turns_ = 0;
   mutable Mutex mutex_;
   Condition answer_;
   // The group has said once what is assigned to this server.
@@ -254,6 +260,8 @@ void KafkaTenure::Impl::Assigned(bool to_me) {
   if (to_me) {
     served_ = true;
     asked_ = Steady::time_point();  // asks at once
+    confirmed_ = 0;                 // what was so in an earlier turn says nothing of this one
+    ++turns_;
     assigned_ = true;
   } else if (served_ && !lost_ && !stopping_) {
     lost_ = true;
@@ -273,6 +281,7 @@ KafkaTenure::~KafkaTenure() = default;
 
 bool KafkaTenure::assigned() const { return impl_->assigned(); }
 bool KafkaTenure::sure() const { return impl_->sure(); }
+std::optional<uint64_t> KafkaTenure::turn() const { return impl_->turn(); }
 void KafkaTenure::Announce(std::string text) { impl_->Announce(std::move(text)); }
 
 class KafkaListener::Impl {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/status.h"
@@ -46,6 +47,9 @@ class KafkaTenure {
   // Whether it surely has it still: the group has confirmed it so short a time ago that nobody else
   // can have it yet, also if this process was stopped meanwhile.
   [[nodiscard]] bool sure() const;
+
+  // While it is sure: which turn of this server's that is. Another one each time that it was given.
+  [[nodiscard]] std::optional<uint64_t> turn() const;
 
   // While this server has the turn, the group keeps this text, which may be of kMaxAnnouncedBytes.
   // Empty, as it is before this is called: there is nothing to say.

@@ -58,6 +58,17 @@ class ClusterTest : public testing::Test {
     return urls;
   }
 
+  // Workers of a division have a part of the fleet's rate once they have asked.
+  static std::vector<v1::Assignment> LeaseOfAFleet(TestServer& server, size_t count) {
+    std::vector<v1::Assignment> leased;
+    (void)Eventually([&] {
+      const v1::NextResponse next = server.Next(static_cast<uint32_t>(count - leased.size()));
+      leased.insert(leased.end(), next.assignments().begin(), next.assignments().end());
+      return leased.size() == count;
+    });
+    return leased;
+  }
+
   // A page, its host and what is set for that, of whichever division they are.
   static void ExpectFoundByWayOfEither(TestServer& first, TestServer& second, int page, int hosts) {
     const std::string url = TestServer::Url(page, hosts);
@@ -187,6 +198,7 @@ TEST_F(ClusterTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   constexpr int kHosts = 100;
   kafka_.MakeTopics("mock-0-of-2");
   kafka_.MakeTopics("mock-1-of-2");
+  kafka_.MakeTopics("mock-rate-of-2");
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0, /*address=*/""));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1, /*address=*/""));
   v1::UpsertPagesRequest request;
@@ -248,6 +260,7 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
   constexpr int kHosts = 100;
   kafka_.MakeTopics("mock-0-of-2");
   kafka_.MakeTopics("mock-1-of-2");
+  kafka_.MakeTopics("mock-rate-of-2");
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
   v1::UpsertPagesRequest request;
@@ -279,13 +292,8 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
   second.Restart();
   v1::ReportCrawlsRequest results;
   for (TestServer* server : {&first, &second}) {
-    std::vector<v1::Assignment> leased;
-    // Its workers have a part of the fleet's rate once they have asked.
-    ASSERT_TRUE(Eventually([&] {
-      const v1::NextResponse next = server->Next(static_cast<uint32_t>(2 - leased.size()));
-      leased.insert(leased.end(), next.assignments().begin(), next.assignments().end());
-      return leased.size() == 2;
-    }));
+    const std::vector<v1::Assignment> leased = LeaseOfAFleet(*server, 2);
+    ASSERT_EQ(leased.size(), 2U);
     results.add_results()->set_url(leased[0].url());
     results.add_results()->set_lease_id(leased[1].lease_id());
   }
@@ -320,6 +328,7 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
 TEST_F(ClusterTest, DivisionsShareOneCrawlRate) {
   kafka_.MakeTopics("mock-0-of-2");
   kafka_.MakeTopics("mock-1-of-2");
+  kafka_.MakeTopics("mock-rate-of-2");
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
   v1::SetCrawlRateRequest request;
@@ -376,6 +385,7 @@ TEST_F(ClusterTest, DivisionsShareOneCrawlRate) {
 TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
   kafka_.MakeTopics("mock-0-of-2");
   kafka_.MakeTopics("mock-1-of-2");
+  kafka_.MakeTopics("mock-rate-of-2");
   TestServer first([this](ServerConfig* config) {
     InCluster(/*divisions=*/2, /*division=*/0)(config);
     config->max_unacked_bytes = 1;

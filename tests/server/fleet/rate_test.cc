@@ -110,11 +110,11 @@ class FleetOfTwo : public testing::Test {
   FleetRateOptions options_ = SharingOptions(kDivisions, Duration::Seconds(6));
   Rate total_ = Rate::PerSecond(400);
   double most_ = 400;
-  bool leads_ = true;
+  std::optional<uint64_t> turn_ = 1;
   bool connected_ = true;
   std::vector<RateMemberHooks::Answered> lost_;
   std::unique_ptr<RateLeadership> leadership_ =
-      std::make_unique<RateLeadership>(options_, clock_, [this] { return leads_; });
+      std::make_unique<RateLeadership>(options_, clock_, [this] { return turn_; });
   std::map<uint32_t, Division> divisions_;
 };
 
@@ -183,12 +183,13 @@ TEST_F(FleetOfTwo, NextServerOfADivisionHasItsRateAtOnce) {
 
 TEST_F(FleetOfTwo, AnotherLeaderTakesOverWithoutAPause) {
   RunFor(Duration::Seconds(5));
-  leads_ = false;
+  turn_.reset();
   RunFor(Duration::Seconds(1));
   EXPECT_FALSE(leadership_->figures().has_value());
   RunFor(Duration::Seconds(3));
   // One without any memory.
-  leadership_ = std::make_unique<RateLeadership>(options_, clock_, [] { return true; });
+  leadership_ =
+      std::make_unique<RateLeadership>(options_, clock_, [] { return std::optional<uint64_t>(1); });
   double least = 400;
   for (int i = 0; i < 20; ++i) {
     RunFor(Duration::Seconds(1));
@@ -196,6 +197,33 @@ TEST_F(FleetOfTwo, AnotherLeaderTakesOverWithoutAPause) {
   }
   EXPECT_GT(least, 350);
   EXPECT_FALSE(leadership_->figures()->quiet);
+}
+
+TEST_F(FleetOfTwo, LeadThatWasAnothersInBetweenBeginsAnew) {
+  RunFor(Duration::Seconds(5));
+  EXPECT_FALSE(leadership_->figures()->quiet);
+  turn_ = 2;
+  leadership_->Attend();
+  EXPECT_TRUE(!leadership_->figures() || leadership_->figures()->quiet ||
+              leadership_->figures()->nodes == 0);
+  RunFor(Duration::Seconds(5));
+  EXPECT_GT(Sum(), 350);
+}
+
+TEST_F(FleetOfTwo, NumbersOfNoUseHarmNobody) {
+  total_ = Rate::PerSecond(1e-300);
+  RunFor(Duration::Seconds(5));
+  EXPECT_EQ(Sum(), 0);
+  RateReport report{.node = NodeId(102), .place = 1, .number = 1, .sent = clock_.Now()};
+  report.price = 1e60;
+  report.demand = {Rate::PerSecond(1e7), -1e-300};
+  report.held = {NodeId(102), 1, 1, Rate::PerSecond(1e-310), clock_.Now() + Duration::Seconds(9)};
+  leadership_->Hear(report, std::nullopt, [](const auto&) {});
+  total_ = Rate::PerSecond(400);
+  RunFor(Duration::Seconds(3));
+  Start(1, 103);
+  RunFor(Duration::Seconds(20));
+  EXPECT_GT(Sum(), 350);
 }
 
 TEST_F(FleetOfTwo, LowerRateIsFollowed) {
@@ -208,7 +236,7 @@ TEST_F(FleetOfTwo, LowerRateIsFollowed) {
 }
 
 TEST_F(FleetOfTwo, ReportsAreRefusedByWhoDoesNotLead) {
-  leads_ = false;
+  turn_.reset();
   leadership_->Attend();
   Status said;
   leadership_->Hear({}, std::nullopt, [&](const auto& answer) { said = answer.status(); });
