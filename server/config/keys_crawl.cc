@@ -30,8 +30,9 @@ ConfigKey RateKey() {
   return std::move(key)
       .Flag("--crawl-rate")
       .Reloads()
-      .Says("Assignments per second that may leave the server; of a fleet with divisions, all of "
-            "them together, and the value of division 0 counts.");
+      .Says(
+          "Assignments per second that may leave the server; of a fleet with divisions, all of "
+          "them together, and the value of division 0 counts.");
 }
 
 StatusOr<EstimatorKind> ParseEstimator(const std::string& text) {
