@@ -270,8 +270,12 @@ std::vector<RateGrant> RateLeader::Round(Instant now) {
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     const bool silent = it->second.heard + options_.silence < now;
     if (!silent) parts.push_back({it->first, &it->second, 0});
-    // What it may still obey is in the book.
-    silent ? nodes_.erase(it++) : ++it;
+    // What it may still obey is in the book. What was learned of a place is for who takes it next.
+    if (silent && options_.places == 0) {
+      it = nodes_.erase(it);
+    } else {
+      ++it;
+    }
   }
   std::vector<RateGrant> grants;
   if (!figures_.deposed && !parts.empty()) {
