@@ -100,7 +100,7 @@ void RateLeader::TakePlace(const RateReport& report) {
   Node node = known->second;
   node.report.number = 0;
   nodes_.erase(known);
-  nodes_.emplace(report.node, std::move(node));
+  nodes_.emplace(report.node, node);
 }
 
 void RateLeader::CountPlaces(const RateReport& report) {
