@@ -22,6 +22,8 @@ HERE = Path(__file__).resolve().parent
 PROTO = HERE.parents[1] / "proto"
 # What this version writes works with every release of protobuf for Python from 3.20 on; it is that of Debian 12.
 PROTOC = "libprotoc 3.21.12"
+# What no client may call.
+BETWEEN_SERVERS = ("fleet.proto",)
 
 ADMIN_HEADER = '''\
 """What operators do, and reading pages, for programs without asyncio. Derived from freshet/aio/admin.py by generate.py:
@@ -71,7 +73,8 @@ def protoc(out: Path) -> None:
     plugin = shutil.which("grpc_python_plugin")
     if plugin is None:
         sys.exit("generate: grpc_python_plugin is missing (Debian: protobuf-compiler-grpc)")
-    sources = sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("freshet/v1/*.proto"))
+    protos = (path for path in PROTO.glob("freshet/v1/*.proto") if path.name not in BETWEEN_SERVERS)
+    sources = sorted(str(path.relative_to(PROTO)) for path in protos)
     subprocess.run(
         ["protoc", f"--proto_path={PROTO}", f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}"]
         + [f"--plugin=protoc-gen-grpc_python={plugin}", *sources],
