@@ -39,9 +39,8 @@ class GrantBook {
 
   void SetRate(Rate rate);
   [[nodiscard]] Rate rate() const { return Rate::PerSecond(limits_.back().rate); }
-  // Until then a node gets no more than it had.
-  [[nodiscard]] Instant quiet_until() const { return quiet_until_; }
-  [[nodiscard]] bool quiet() const { return quiet_; }  // as of the last Expire or EndQuiet
+  // Whether a node gets no more than it had, as of the last Expire or EndQuiet.
+  [[nodiscard]] bool quiet() const { return quiet_; }
 
   // Takes off the books what has run out. To be called before the three below.
   void Expire(Instant now);

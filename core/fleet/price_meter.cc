@@ -59,4 +59,10 @@ std::optional<PriceDemand> DemandAt(std::span<const PricedPage> sample, uint64_t
   return PriceDemand{Rate::PerSecond(rate), elasticity};
 }
 
+PriceDemand DemandMoved(const PriceDemand& demand, double from, double to) {
+  const double factor = std::clamp(std::pow(to / from, 1 / demand.elasticity), 0.1, 10.0);
+  const double rate = std::min(demand.rate.per_second() * factor, limits::kMaxCrawlsPerSecond);
+  return {Rate::PerSecond(rate), demand.elasticity};
+}
+
 }  // namespace freshet

@@ -47,6 +47,10 @@ struct PricedPage {
 [[nodiscard]] std::optional<PriceDemand> DemandAt(std::span<const PricedPage> sample, uint64_t all,
                                                   double price);
 
+// What pages ask for at the price `to`, of what they ask for at `from`: along the slope there, and
+// no further than to ten times as much or a tenth. Preconditions: both prices > 0.
+[[nodiscard]] PriceDemand DemandMoved(const PriceDemand& demand, double from, double to);
+
 }  // namespace freshet
 
 #endif  // FRESHET_CORE_FLEET_PRICE_METER_H_

@@ -36,6 +36,10 @@ constexpr double kLeastRate = 1e-9;
 // What nodes say is off by this at most, either way.
 constexpr double kMostFactor = 1e3;
 
+Rate WorthSharing(Rate rate) {
+  return rate >= Rate() && rate.per_second() < kLeastRate ? Rate() : rate;
+}
+
 double FactorOf(double rate, double expected) {
   return std::clamp(rate / expected, 1 / kMostFactor, kMostFactor);
 }
@@ -45,7 +49,9 @@ double ShareOfRounds(double rounds) { return -std::expm1(-1 / rounds); }
 }  // namespace
 
 RateLeader::RateLeader(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now)
-    : options_(options), term_(term), book_(options, term, rate, now) {}
+    : options_(options), term_(term), book_(options, term, WorthSharing(rate), now) {}
+
+void RateLeader::SetRate(Rate rate) { book_.SetRate(WorthSharing(rate)); }
 
 Status RateLeader::Refuse(const RateReport& report, Instant now) const {
   RETURN_IF_ERROR(Validate(report));
@@ -119,8 +125,8 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   CountPlaces(report);
   const auto [it, created] = nodes_.try_emplace(report.node);
   Node& node = it->second;
-  double obeys = report.held.until > report.sent ? report.held.rate.per_second() : 0;
-  if (obeys < kLeastRate) obeys = 0;
+  const Rate held = report.held.until > report.sent ? report.held.rate : Rate();
+  const double obeys = WorthSharing(held).per_second();
   if (created && obeys > 0) {
     // Of an earlier leader: all that is known of what it had learned.
     node.granted = node.had = node.obeyed = obeys;
@@ -233,7 +239,7 @@ void RateLeader::GrantOne(const Part& part, double rate, Instant now,
   const Rate granted = std::min(allowed, Rate::PerSecond(rate));
   grants->push_back(book_.Grant(part.id, granted, now));
   Node& node = *part.node;
-  node.granted = granted.per_second() < kLeastRate ? 0 : granted.per_second();
+  node.granted = WorthSharing(granted).per_second();
   if (node.granted <= 0) return;
   const double share = ShareOfRounds(options_.memory.seconds() / options_.round.seconds());
   const double factor = FactorOf(node.granted, node.expected);

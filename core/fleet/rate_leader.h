@@ -53,8 +53,9 @@ class RateLeader {
   // Precondition: the options are valid, term > 0.
   RateLeader(const FleetRateOptions& options, uint64_t term, Rate rate, Instant now);
 
-  // R from now on: higher ones at once, lower ones as GrantBook says.
-  void SetRate(Rate rate) { book_.SetRate(rate); }
+  // R from now on: higher ones at once, lower ones as GrantBook says. Here and at first, less than
+  // one crawl in thirty years is none.
+  void SetRate(Rate rate);
 
   // Takes a report. InvalidArgument for a malformed one; FailedPrecondition for one that is older
   // than what was heard of the node, or than `silence`, from the future by more than the clock

@@ -26,15 +26,16 @@ IndexRates MakeIndexRates(double importance, const PageRates& rates) {
           .staleness_rate = ToFloat(rates.staleness_rate)};
 }
 
+PageRates PageRatesOf(const IndexRates& rates) {
+  return {.change_rate = rates.change_rate,
+          .unsignalled_rate = rates.unsignalled_rate,
+          .signal_rate = rates.signal_rate,
+          .signal_weight = rates.signal_weight,
+          .staleness_rate = rates.staleness_rate};
+}
+
 ValueParameters ValueOf(const Policy& policy, const IndexRates& rates) {
-  const auto wide = [](float x) { return static_cast<double>(x); };
-  PageRates page;
-  page.change_rate = wide(rates.change_rate);
-  page.unsignalled_rate = wide(rates.unsignalled_rate);
-  page.signal_rate = wide(rates.signal_rate);
-  page.signal_weight = wide(rates.signal_weight);
-  page.staleness_rate = wide(rates.staleness_rate);
-  return MakeValueParameters(policy, wide(rates.importance), page);
+  return MakeValueParameters(policy, rates.importance, PageRatesOf(rates));
 }
 
 IndexEntry Canonical(const IndexEntry& entry) {

@@ -27,6 +27,9 @@ struct IndexRates {
 // Rounds to single precision; what is too large becomes the largest float.
 [[nodiscard]] IndexRates MakeIndexRates(double importance, const PageRates& rates);
 
+// Back, without the importance.
+[[nodiscard]] PageRates PageRatesOf(const IndexRates& rates);
+
 // A page as the index sees it: between two calls of Put its exponent grows at a constant rate. The
 // policy is part of the entry so that a change of policy can file the pages anew one by one. Value
 // type, thread-compatible.

@@ -46,6 +46,19 @@ class Divisions {
                                                            const ShownByClient& client) = 0;
 };
 
+// The response in what a call was answered; DataLoss: it is none. Thread-safe.
+template <typename Response>
+[[nodiscard]] StatusOr<Response> ResponseIn(const StatusOr<grpc::ByteBuffer>& answer) {
+  RETURN_IF_ERROR(answer.status());
+  grpc::ByteBuffer bytes = *answer;
+  Response response;
+  if (!grpc::SerializationTraits<Response>::Deserialize(&bytes, &response).ok()) {
+    return MakeStatus(absl::StatusCode::kDataLoss,
+                      "the server of another division answers what cannot be read");
+  }
+  return response;
+}
+
 }  // namespace freshet
 
 #endif  // FRESHET_SERVER_API_DIVISIONS_H_

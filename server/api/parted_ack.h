@@ -58,14 +58,7 @@ void CopyItems(const google::protobuf::RepeatedPtrField<Item>& items,
 // The acknowledgement in a response of that type; DataLoss: it is none.
 template <typename Response>
 StatusOr<v1::BatchAck> AckIn(const StatusOr<grpc::ByteBuffer>& answer) {
-  RETURN_IF_ERROR(answer.status());
-  grpc::ByteBuffer bytes = *answer;
-  Response response;
-  if (!grpc::SerializationTraits<Response>::Deserialize(&bytes, &response).ok()) {
-    return MakeStatus(absl::StatusCode::kDataLoss,
-                      "the server of another division answers what "
-                      "cannot be read");
-  }
+  ASSIGN_OR_RETURN(Response response, ResponseIn<Response>(answer));
   return std::move(*response.mutable_ack());
 }
 

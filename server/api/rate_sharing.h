@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "core/base/status.h"
 #include "core/base/units.h"
@@ -13,17 +14,15 @@ namespace freshet {
 
 // For metrics and people. Value type, thread-compatible.
 struct RateSharingStatus {
-  bool shared = false;     // the crawl rate is a fleet's; nothing else is set otherwise
-  bool leads = false;      // this server splits it
-  bool led = false;        // it is known who does
-  uint32_t leader = 0;     // the division of whose server does, where that is known
-  Rate total;              // of the fleet, as far as it is known
-  Rate granted;            // to this division, now
-  uint64_t grants = 0;     // that came
-  uint64_t unheard = 0;    // reports that nobody answered with one
-  double price = 0;        // of this division; 0: not known
-  double fleet_price = 0;  // the common one, where this server leads; 0: not known
-  double price_gap = 0;    // FleetRateFigures, where this server leads
+  bool shared = false;             // the crawl rate is a fleet's; nothing else is set otherwise
+  bool leads = false;              // this server splits it
+  std::optional<uint32_t> leader;  // the division of whose server does; unset: not known
+  Rate total;                      // of the fleet, as far as it is known
+  Rate granted;                    // to this division, now
+  uint64_t grants = 0;             // that came
+  uint64_t unheard = 0;            // reports that nobody answered with one
+  double price = 0;                // of this division; 0: not known
+  double price_gap = 0;            // FleetRateFigures, where this server leads
 };
 
 // Thread-safe.

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/fleet/price_meter.h"
 #include "server/engine/shard.h"
 #include "sync/mutex.h"
@@ -18,16 +17,6 @@ constexpr Duration kMemory = Duration::Seconds(5);
 // What pages ask for is looked at anew in so many rounds; in between it moves along the slope.
 constexpr uint64_t kDemandRounds = 30;
 constexpr size_t kSampledPages = 512;
-// So far, at most.
-constexpr double kMostMove = 10;
-
-PageRates RatesOf(const IndexRates& rates) {
-  return {.change_rate = rates.change_rate,
-          .unsignalled_rate = rates.unsignalled_rate,
-          .signal_rate = rates.signal_rate,
-          .signal_weight = rates.signal_weight,
-          .staleness_rate = rates.staleness_rate};
-}
 
 }  // namespace
 
@@ -97,9 +86,7 @@ void PriceProbe::Answers::Describe(Figures* figures) const {
   figures->price = meter_.price();
   figures->demand = demand_;
   if (!demand_ || !(figures->price > 0)) return;
-  const double factor = std::pow(figures->price / demand_price_, 1 / demand_->elasticity);
-  const double rate = demand_->rate.per_second() * std::clamp(factor, 1 / kMostMove, kMostMove);
-  figures->demand->rate = Rate::PerSecond(std::min(rate, limits::kMaxCrawlsPerSecond));
+  figures->demand = DemandMoved(*demand_, demand_price_, figures->price);
 }
 
 PriceProbe::PriceProbe(Router& router, Clock& clock)
@@ -122,7 +109,7 @@ void PriceProbe::Ask() {
       round->planned |= planned;
       if (std::isfinite(best)) round->best = std::max(round->best, best);
       for (const IndexRates& page : rates) {
-        round->sample.push_back({page.importance, RatesOf(page)});
+        round->sample.push_back({page.importance, PageRatesOf(page)});
       }
     });
   }

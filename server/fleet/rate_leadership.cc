@@ -8,13 +8,6 @@
 namespace freshet {
 namespace {
 
-// One in thirty years is none, and such numbers divide badly.
-constexpr double kLeastRate = 1e-9;
-
-Rate RateToShare(const FleetTotal& total) {
-  return total.rate.per_second() < kLeastRate ? Rate() : total.rate;
-}
-
 Status NotLeading() {
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "this server does not share out the crawl rate");
@@ -45,7 +38,7 @@ Status RateLeadership::Take(const RateReport& report, const std::optional<FleetT
   if (leader_ && !heard.ok()) return heard;
   if (total && (!total_ || total_->told < total->told)) {
     total_ = total;
-    if (leader_) leader_->SetRate(RateToShare(*total));
+    if (leader_) leader_->SetRate(total->rate);
   }
   if (heard.ok()) term_ = std::max(term_, report.held.term);
   return heard;
@@ -74,7 +67,7 @@ void RateLeadership::Attend() {
 void RateLeadership::Begin(Instant now) {
   // Clocks of leaders may differ: what nodes have heard of is earlier in any case.
   term_ = std::max(term_ + 1, static_cast<uint64_t>(now.micros()));
-  leader_.emplace(options_, term_, RateToShare(*total_), now);
+  leader_.emplace(options_, term_, total_->rate, now);
   next_round_ = now;
   spdlog::info("this server shares out the crawl rate of the fleet, {:g} a second",
                total_->rate.per_second());

@@ -24,16 +24,6 @@ NodeId NodeOf(const SharedRateOptions& options) {
   return NodeId(uint64_t{options.division.division} << kGenerationBits | options.generation);
 }
 
-StatusOr<v1::ShareRateResponse> ResponseIn(const StatusOr<grpc::ByteBuffer>& answer) {
-  RETURN_IF_ERROR(answer.status());
-  grpc::ByteBuffer bytes = *answer;
-  v1::ShareRateResponse response;
-  if (!grpc::SerializationTraits<v1::ShareRateResponse>::Deserialize(&bytes, &response).ok()) {
-    return MakeStatus(absl::StatusCode::kDataLoss, "who leads answers what cannot be read");
-  }
-  return response;
-}
-
 }  // namespace
 
 FleetRateOptions SharingOptions(uint32_t divisions, Duration silence) {
@@ -185,7 +175,7 @@ void SharedRate::Send(const RateReport& report, RateMemberHooks::Answered answer
   const std::unique_ptr<DivisionCall> call = divisions_.Open(*leader, kPath, {.sent_on = true});
   call->Send(SerialiseMessage(request),
              [take = std::move(take)](const StatusOr<grpc::ByteBuffer>& answer) {
-               take(ResponseIn(answer));
+               take(ResponseIn<v1::ShareRateResponse>(answer));
              });
 }
 
@@ -217,13 +207,11 @@ RateSharingStatus SharedRate::status() const {
                            .price = probe_.figures().price};
   if (const auto figures = leadership_.figures()) {
     status.leads = true;
-    status.fleet_price = figures->price;
     status.price_gap = figures->price_gap;
   }
   const MutexLock lock(mutex_);
   if (total_) status.total = total_->rate;
-  status.led = leader_.has_value();
-  status.leader = leader_.value_or(0);
+  status.leader = leader_;
   return status;
 }
 

@@ -66,7 +66,7 @@ json SharedRateJson(const RateSharingStatus& rate) {
           {"granted", rate.granted.per_second()},
           {"price", rate.price},
           {"leads", rate.leads},
-          {"leader", rate.led ? json(rate.leader) : json(nullptr)}};
+          {"leader", rate.leader ? json(*rate.leader) : json(nullptr)}};
 }
 
 json ClusterJson(const ClusterStatus& cluster) {

@@ -235,10 +235,7 @@ class FleetRun {
       node.demand_report = node.reports;
     }
     if (!node.demand || !(price > 0)) return node.demand;
-    PriceDemand demand = *node.demand;
-    const double factor = std::pow(price / node.demand_price, 1 / demand.elasticity);
-    demand.rate = Rate::PerSecond(demand.rate.per_second() * std::clamp(factor, 0.1, 10.0));
-    return demand;
+    return DemandMoved(*node.demand, node.demand_price, price);
   }
 
   void Happen(const RateGrant& grant) {
