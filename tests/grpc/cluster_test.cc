@@ -9,6 +9,7 @@
 
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "httplib.h"
+#include "storage/kafka/tenure.h"
 #include "tests/grpc/test_server.h"
 #include "tests/storage/kafka/mock_kafka.h"
 
@@ -44,6 +45,16 @@ class ClusterTest : public testing::Test {
     httplib::Client client("http://" + address);
     const httplib::Result result = client.Get(path);
     return result ? std::to_string(result->status) + " " + result->body : "";
+  }
+  // Kafka has heard where this server is. These brokers take nothing of a server while another
+  // joins its group, which may be longer than a call waits.
+  void AwaitAnnounced(const TestServer& server) {
+    StatusOr<std::unique_ptr<KafkaListener>> listener = KafkaListener::Open(kafka_.options());
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    ASSERT_TRUE(Eventually([&] {
+      const StatusOr<std::string> word = (*listener)->Announced(std::chrono::seconds(1));
+      return word.ok() && word->find(server.info.grpc_address) != std::string::npos;
+    }));
   }
   // All of these pages are leased, so long as they have never been crawled.
   static std::set<std::string> Lease(TestServer& server, size_t count) {
@@ -130,6 +141,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
               HasSubstr(R"(freshet_cluster_turn{cluster="mock"} 1)"));
   EXPECT_THAT(Probe(first->info.http_address, "/status.json"), HasSubstr(R"("turn":true)"));
 
+  AwaitAnnounced(*first);
   SecondServer second(first->config);
   Server& standby = *second.server;
   ASSERT_TRUE(Eventually([&] {

@@ -4,6 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,7 +39,9 @@ class TestServer {
     config.durability = "none";
     config.crawl_rate = Rate::PerSecond(200);
     config.shutdown_grace = Duration::Millis(50);
-    config.log_level = "off";
+    // FRESHET_TEST_LOG=info shows what the servers of a test that fails say.
+    const char* const level = std::getenv("FRESHET_TEST_LOG");
+    config.log_level = level != nullptr ? level : "off";
     // Tests crawl a few hosts fast; those of politeness say what it is to be.
     config.politeness = {};
     config.host_backoff = {};
