@@ -81,6 +81,10 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
 }
 
 void Cluster::Serve(const std::string& address) {
+  {
+    const MutexLock lock(mutex_);
+    address_ = address;
+  }
   tenure_->Announce(address.empty() ? "" : AnnouncementOf({.address = address, .key = OwnKey()}));
 }
 
@@ -123,7 +127,14 @@ StatusOr<std::unique_ptr<RateElection>> Cluster::StandForRate() const {
 }
 
 ClusterStatus Cluster::status() const {
-  return {.name = kafka_.cluster, .has_turn = has_turn(), .sure = sure(), .log = log_->Stats()};
+  ClusterStatus status = {.name = kafka_.cluster,
+                          .node = NodeOf(config_),
+                          .has_turn = has_turn(),
+                          .sure = sure(),
+                          .log = log_->Stats()};
+  const MutexLock lock(mutex_);
+  status.address = address_;
+  return status;
 }
 
 }  // namespace freshet

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/base/status.h"
-#include "server/api/status.h"
+#include "server/api/cluster_status.h"
 #include "server/config.h"
 #include "server/fleet/shared_rate.h"
 #include "server/forward/serving_peer.h"
@@ -45,13 +45,13 @@ class Cluster {
   // Whether pages may be handed out at this moment.
   [[nodiscard]] bool sure() const { return tenure_->sure(); }
   // From now on the others send their clients' calls here, where `address` is; empty: no more.
-  void Serve(const std::string& address);
+  void Serve(const std::string& address) FRESHET_EXCLUDES(mutex_);
   // The server that the others are to send them to: Forwarder::Find. Asks Kafka.
   [[nodiscard]] StatusOr<std::optional<ServingPeer>> WhoServes() const;
   // The server to which items of another division go: DivisionPeers::Find. Asks Kafka.
   [[nodiscard]] StatusOr<std::optional<ServingPeer>> WhoServes(uint32_t division)
       FRESHET_EXCLUDES(mutex_);
-  [[nodiscard]] ClusterStatus status() const;
+  [[nodiscard]] ClusterStatus status() const FRESHET_EXCLUDES(mutex_);
   // Stands for sharing out the crawl rate of the fleet, among the servers of all divisions that
   // serve; what this returns uses this. Unavailable: no broker answers.
   [[nodiscard]] StatusOr<std::unique_ptr<RateElection>> StandForRate() const;
@@ -70,7 +70,8 @@ class Cluster {
   const std::unique_ptr<KafkaLog> log_;
   const std::unique_ptr<KafkaTenure> tenure_;
   const std::unique_ptr<KafkaListener> listener_;  // to who serves in this cluster
-  Mutex mutex_;
+  mutable Mutex mutex_;
+  std::string address_ FRESHET_GUARDED_BY(mutex_);  // where it serves
   // Of other divisions that were asked for.
   std::map<uint32_t, std::unique_ptr<KafkaListener>> listeners_ FRESHET_GUARDED_BY(mutex_);
 };

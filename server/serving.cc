@@ -145,7 +145,9 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .divisions = divisions_.get(),
                .rates = rates_.get(),
                .frontier = frontier_.get(),
-               .address = [this] { return AddressOf(config_.listen, port_); }},
+               .address = [this] { return AddressOf(config_.listen, port_); },
+               .cluster = cluster_ == nullptr ? std::function<ClusterStatus()>()
+                                              : [this] { return cluster(); }},
       scheduler_service_(context_),
       ingest_service_(context_),
       pages_service_(context_),

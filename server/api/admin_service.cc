@@ -22,6 +22,7 @@
 #include "server/api/crawls_and_hosts.h"
 #include "server/api/elsewhere.h"
 #include "server/api/faults.h"
+#include "server/api/fleet_view.h"
 #include "server/api/from_proto.h"
 #include "server/api/logs_and_audit.h"
 #include "server/api/shadow_report.h"
@@ -503,6 +504,12 @@ grpc::ServerUnaryReactor* AdminService::SetCrawlRate(grpc::CallbackServerContext
                                                      grpc::ByteBuffer* reply) {
   return Handle("/freshet.v1.AdminService/SetCrawlRate", context_, *call, *request, reply,
                 freshet::SetCrawlRate);
+}
+
+grpc::ServerUnaryReactor* AdminService::GetFleet(grpc::CallbackServerContext* call,
+                                                 const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* reply) {
+  return Handle("/freshet.v1.AdminService/GetFleet", context_, *call, *request, reply, ShowFleet);
 }
 
 grpc::ServerUnaryReactor* AdminService::GetPolicy(grpc::CallbackServerContext* call,

@@ -11,6 +11,7 @@ namespace freshet {
 using AdminServiceBase =
     RawMethods<v1::AdminService::Service, v1::AdminService::WithRawCallbackMethod_GetCrawlRate,
                v1::AdminService::WithRawCallbackMethod_SetCrawlRate,
+               v1::AdminService::WithRawCallbackMethod_GetFleet,
                v1::AdminService::WithRawCallbackMethod_GetPolicy,
                v1::AdminService::WithRawCallbackMethod_SetPolicy,
                v1::AdminService::WithRawCallbackMethod_GetHost,
@@ -48,6 +49,8 @@ class AdminService final : public AdminServiceBase {
   grpc::ServerUnaryReactor* SetCrawlRate(grpc::CallbackServerContext*,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* GetFleet(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* GetPolicy(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* SetPolicy(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,

@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "freshet/version.h"
 #include "server/api/call_stats.h"
+#include "server/api/cluster_status.h"
 #include "server/api/divisions.h"
 #include "server/api/message_trace.h"
 #include "server/api/rate_sharing.h"
@@ -76,10 +77,11 @@ struct ServerContext {
   RequestIds& request_ids;
   Tracer& tracer;
   Instant started;
-  Divisions* divisions;                  // nullptr: there are none that can be asked
-  RateSharing* rates;                    // nullptr: the crawl rate is this server's own
-  Frontier* frontier;                    // nullptr: the crawl-frontier API is not served
-  std::function<std::string()> address;  // of the gRPC port, as clients may be told
+  Divisions* divisions;                    // nullptr: there are none that can be asked
+  RateSharing* rates;                      // nullptr: the crawl rate is this server's own
+  Frontier* frontier;                      // nullptr: the crawl-frontier API is not served
+  std::function<std::string()> address;    // of the gRPC port, as clients may be told
+  std::function<ClusterStatus()> cluster;  // null: this server is of none
 };
 
 // Of a message, also once it is inflated.

@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "core/schedule/shard_state.h"
 #include "freshet/v1/admin.pb.h"
+#include "server/api/cluster_status.h"
 #include "server/api/context.h"
 #include "server/api/indexnow_stats.h"
 #include "server/api/source_figures.h"
@@ -22,30 +23,10 @@
 #include "server/logs/audit_log.h"
 #include "server/ports/connections.h"
 #include "server/ports/http_port.h"
-#include "storage/change_log.h"
 #include "storage/open_progress.h"
 #include "storage/store.h"
 
 namespace freshet {
-
-// Of a server of a cluster. Value type, thread-compatible.
-struct ClusterStatus {
-  // Calls that this server has others answer.
-  struct Forwarded {
-    uint64_t open = 0;
-    uint64_t forwarded = 0;
-    uint64_t refused = 0;
-    uint64_t dropped = 0;
-  };
-  std::string name;       // empty: the server is alone
-  bool has_turn = false;  // to serve, as far as it knows
-  bool sure = false;      // of that, as the group has said so of late
-  ChangeLogStats log;
-  Forwarded calls;
-  uint64_t items_sent_on = 0;          // to servers of other divisions
-  uint64_t items_sent_unanswered = 0;  // of these
-  RateSharingStatus rate;
-};
 
 // How far a start has come. Value type, thread-compatible.
 struct RecoveryStatus {

@@ -26,6 +26,7 @@ constexpr MethodRule kCalls[] = {
     {"/freshet.v1.PagesService/ExportPages", kReader, kPage, ""},
     {"/freshet.v1.AdminService/GetCrawlRate", kReader, kNoLimits, ""},
     {"/freshet.v1.AdminService/SetCrawlRate", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/GetFleet", kReader, kNoLimits, ""},
     {"/freshet.v1.AdminService/GetPolicy", kReader, kNoLimits, ""},
     {"/freshet.v1.AdminService/SetPolicy", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AdminService/GetHost", kReader, kHosts, ""},

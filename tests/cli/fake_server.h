@@ -155,6 +155,7 @@ class FakeScheduler : public v1::SchedulerService::Service {
 class FakeAdmin : public v1::AdminService::Service {
  public:
   double rate = 10;
+  v1::GetFleetResponse fleet;
   v1::SetHostPolitenessRequest politeness;
   v1::SetPolitenessDefaultsRequest defaults;
   v1::SetCrawlRequest crawl;
@@ -212,6 +213,11 @@ class FakeAdmin : public v1::AdminService::Service {
                                      v1::SetPolitenessDefaultsResponse* response) override {
     defaults = *request;
     *response->mutable_defaults()->mutable_min_delay() = request->min_delay();
+    return grpc::Status::OK;
+  }
+  grpc::Status GetFleet(grpc::ServerContext*, const v1::GetFleetRequest*,
+                        v1::GetFleetResponse* response) override {
+    *response = fleet;
     return grpc::Status::OK;
   }
   grpc::Status ListCrawls(grpc::ServerContext*, const v1::ListCrawlsRequest* request,

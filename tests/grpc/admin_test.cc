@@ -35,6 +35,11 @@ using Admin = v1::AdminService::Stub;
 TEST(Admin, ChangesTheCrawlRate) {
   TestServer server;
   EXPECT_EQ(Call(*server.admin, &Admin::GetCrawlRate, {}).crawl_rate_per_second(), 200);
+  v1::GetFleetResponse fleet;
+  grpc::ClientContext alone;
+  const grpc::Status status = server.admin->GetFleet(&alone, {}, &fleet);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(status.error_message(), "this server is of no cluster: cluster.name is not set");
   v1::SetCrawlRateRequest request;
   request.set_crawl_rate_per_second(12.5);
   const auto response = Call(*server.admin, &Admin::SetCrawlRate, request);

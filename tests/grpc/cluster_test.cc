@@ -46,6 +46,29 @@ class ClusterTest : public testing::Test {
     const httplib::Result result = client.Get(path);
     return result ? std::to_string(result->status) + " " + result->body : "";
   }
+  static v1::GetFleetResponse Fleet(TestServer& server) {
+    v1::GetFleetResponse response;
+    grpc::ClientContext call;
+    const grpc::Status status = server.admin->GetFleet(&call, {}, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  // Servers of two divisions, asked by way of the second.
+  static void ExpectBothDescribed(TestServer& first, TestServer& second, uint64_t pages) {
+    v1::GetFleetResponse fleet;
+    EXPECT_TRUE(Eventually([&] {
+      fleet = Fleet(second);
+      return !fleet.divisions(0).has_unanswered() && !fleet.divisions(1).has_unanswered();
+    })) << fleet.DebugString();
+    EXPECT_EQ(fleet.cluster(), "mock");
+    ASSERT_EQ(fleet.divisions_size(), 2);
+    EXPECT_EQ(fleet.divisions(0).address(), first.info.grpc_address);
+    EXPECT_EQ(fleet.divisions(1).address(), second.info.grpc_address);
+    EXPECT_EQ(fleet.divisions(1).pages(), second.Statistics().pages().pages());
+    EXPECT_EQ(fleet.divisions(0).pages() + fleet.divisions(1).pages(), pages);
+    EXPECT_TRUE(fleet.divisions(0).has_serves_since());
+    EXPECT_FALSE(fleet.divisions(0).node().empty());
+  }
   // Kafka has heard where this server is. These brokers take nothing of a server while another
   // joins its group, which may be longer than a call waits.
   void AwaitAnnounced(const TestServer& server) {
@@ -224,6 +247,11 @@ TEST_F(ClusterTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
               HasSubstr("REFUSED FAILED_PRECONDITION host: is of division 1 of 2, and this server "
                         "has division 0"));
   EXPECT_EQ(first.Statistics().pages().pages(), of_first.size());
+  const v1::GetFleetResponse fleet = Fleet(first);
+  ASSERT_EQ(fleet.divisions_size(), 2);
+  EXPECT_EQ(fleet.divisions(0).pages(), of_first.size());
+  EXPECT_FALSE(fleet.divisions(0).has_address());
+  EXPECT_EQ(fleet.divisions(1).unanswered(), "cannot be asked: cluster.address is not set");
   EXPECT_EQ(second.Statistics().pages().pages(), of_second.size());
 
   // A page is at one of them, and the other says where.
@@ -375,6 +403,7 @@ TEST_F(ClusterTest, DivisionsShareOneCrawlRate) {
     const size_t at = metrics.find(name);
     return at == std::string::npos ? -1.0 : std::stod(metrics.substr(at + name.size()));
   };
+  ExpectBothDescribed(first, second, 400);
   // Workers of both ask, and so both get a part.
   std::atomic<bool> enough = false;
   const auto work = [&enough](TestServer& server) {
@@ -392,6 +421,11 @@ TEST_F(ClusterTest, DivisionsShareOneCrawlRate) {
   enough = true;
   EXPECT_GT(of_first.get(), 0U);
   EXPECT_GT(of_second.get(), 0U);
+  v1::GetFleetResponse fleet;
+  EXPECT_TRUE(Eventually([&] {
+    fleet = Fleet(first);
+    return fleet.divisions(0).leads() != fleet.divisions(1).leads();
+  })) << fleet.DebugString();
 }
 
 TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
@@ -412,6 +446,9 @@ TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt)
   EXPECT_THAT(Described(nobody),
               Each(HasSubstr("REFUSED UNAVAILABLE : division 1 cannot be reached at the moment")));
   EXPECT_TRUE(nobody.statuses(0).error().has_retry_after());
+  const v1::GetFleetResponse fleet = Fleet(first);
+  EXPECT_FALSE(fleet.divisions(0).has_unanswered());
+  EXPECT_EQ(fleet.divisions(1).unanswered(), "it has not answered within 2 s");
   const std::string metrics = Probe(first.info.http_address, "/metrics");
   const std::string others = std::to_string(100 - own) + "\n";
   const std::string items = R"(freshet_cluster_items_total{cluster="mock-0-of-2",outcome=)";

@@ -14,6 +14,7 @@ using testing::HasSubstr;
 constexpr const char* kNoMessage = "\x12\x7f";
 const char* const kMethods[] = {"AdminService/GetCrawlRate",
                                 "AdminService/SetCrawlRate",
+                                "AdminService/GetFleet",
                                 "AdminService/GetPolicy",
                                 "AdminService/SetPolicy",
                                 "AdminService/GetHost",

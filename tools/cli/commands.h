@@ -29,6 +29,7 @@ void AddLogCommands(CLI::App& app, Action& action);       // log-level, audit
 void AddOperatorCommands(CLI::App& app, Action& action);  // rate, policy, host, pause, ...
 void AddReportCommands(CLI::App& app, Action& action);    // stats, trust, sources
 void AddTopCommand(CLI::App& app, Action& action);        // top
+void AddFleetCommand(CLI::App& app, Action& action);      // fleet
 void AddHealthCommand(CLI::App& app, Action& action);     // health
 void AddAuthCommands(CLI::App& app, Action& action);      // auth hash-token, auth check
 void AddTenantCommands(CLI::App& app, Action& action);    // crawls, hosts

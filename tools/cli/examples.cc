@@ -70,6 +70,9 @@ constexpr std::array kOperatorExamples = {
     Example{"freshet rate",
             "  freshet rate\n"
             "  freshet rate 200\n"},
+    Example{"freshet fleet",
+            "  freshet fleet\n"
+            "  freshet --server crawl-b.example.org:7071 fleet --json\n"},
     Example{"freshet policy",
             "  freshet policy\n"
             "  freshet policy default\n"},

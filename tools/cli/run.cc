@@ -98,6 +98,7 @@ ExitCode RunCommandLine(std::vector<std::string> arguments, const Io& io) {
   AddTenantCommands(app, action);
   AddReportCommands(app, action);
   AddTopCommand(app, action);
+  AddFleetCommand(app, action);
   AddHealthCommand(app, action);
   AddAuthCommands(app, action);
   AddRestoreCommand(app, action);

@@ -65,6 +65,10 @@ class Admin:
         """Returns whether assignments had been paused."""
         return self._loop.run(self._admin.resume())
 
+    def fleet(self) -> admin_pb2.GetFleetResponse:
+        """Who serves each division of a cluster, and what it does; those that do not answer are named."""
+        return self._loop.run(self._admin.fleet())
+
     def host(self, host: str) -> pages_pb2.HostState:
         """Politeness and state of a host, by its name or any URL of it."""
         return self._loop.run(self._admin.host(host))

@@ -22,6 +22,8 @@ def test_what_operators_do(server: Server) -> None:
         ingester.upsert(f"https://site-{n}.example/" for n in range(250))
         assert admin.set_crawl_rate(7.5) == 1000
         assert admin.crawl_rate() == 7.5
+        with pytest.raises(freshet.FreshetError, match="is of no cluster"):
+            admin.fleet()
         assert admin.policy().policy in admin.policy().available_policies
         assert admin.set_policy("greedy_ncis") == "default"
         assert not admin.pause("a site moves")

@@ -100,6 +100,10 @@ class Admin:
         """Returns whether assignments had been paused."""
         return bool((await self._call(AdminServiceStub, "Resume", admin_pb2.ResumeRequest())).was_paused)
 
+    async def fleet(self) -> admin_pb2.GetFleetResponse:
+        """Who serves each division of a cluster, and what it does; those that do not answer are named."""
+        return await self._call(AdminServiceStub, "GetFleet", admin_pb2.GetFleetRequest())
+
     # --- Politeness and hosts ----------------------------------------------------------------------------------------
 
     async def host(self, host: str) -> pages_pb2.HostState:

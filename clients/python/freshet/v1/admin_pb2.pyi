@@ -139,6 +139,34 @@ class DeleteHostResponse(_message.Message):
     host_state: _pages_pb2.HostState
     def __init__(self, host_state: _Optional[_Union[_pages_pb2.HostState, _Mapping]] = ...) -> None: ...
 
+class FleetDivision(_message.Message):
+    __slots__ = ["address", "crawl_rate_per_second", "division", "leads", "node", "open_leases", "pages", "price", "serves_since", "sure", "unanswered", "waiting_partitions"]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CRAWL_RATE_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
+    DIVISION_FIELD_NUMBER: _ClassVar[int]
+    LEADS_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    OPEN_LEASES_FIELD_NUMBER: _ClassVar[int]
+    PAGES_FIELD_NUMBER: _ClassVar[int]
+    PRICE_FIELD_NUMBER: _ClassVar[int]
+    SERVES_SINCE_FIELD_NUMBER: _ClassVar[int]
+    SURE_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_FIELD_NUMBER: _ClassVar[int]
+    WAITING_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    address: str
+    crawl_rate_per_second: float
+    division: int
+    leads: bool
+    node: str
+    open_leases: int
+    pages: int
+    price: float
+    serves_since: _timestamp_pb2.Timestamp
+    sure: bool
+    unanswered: str
+    waiting_partitions: int
+    def __init__(self, division: _Optional[int] = ..., unanswered: _Optional[str] = ..., node: _Optional[str] = ..., address: _Optional[str] = ..., serves_since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., sure: bool = ..., leads: bool = ..., pages: _Optional[int] = ..., open_leases: _Optional[int] = ..., crawl_rate_per_second: _Optional[float] = ..., price: _Optional[float] = ..., waiting_partitions: _Optional[int] = ...) -> None: ...
+
 class GetCrawlRateRequest(_message.Message):
     __slots__ = []
     def __init__(self) -> None: ...
@@ -148,6 +176,18 @@ class GetCrawlRateResponse(_message.Message):
     CRAWL_RATE_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     crawl_rate_per_second: float
     def __init__(self, crawl_rate_per_second: _Optional[float] = ...) -> None: ...
+
+class GetFleetRequest(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
+
+class GetFleetResponse(_message.Message):
+    __slots__ = ["cluster", "divisions"]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    DIVISIONS_FIELD_NUMBER: _ClassVar[int]
+    cluster: str
+    divisions: _containers.RepeatedCompositeFieldContainer[FleetDivision]
+    def __init__(self, cluster: _Optional[str] = ..., divisions: _Optional[_Iterable[_Union[FleetDivision, _Mapping]]] = ...) -> None: ...
 
 class GetHostRequest(_message.Message):
     __slots__ = ["host"]

@@ -26,6 +26,11 @@ class AdminServiceStub(object):
                 request_serializer=freshet_dot_v1_dot_admin__pb2.SetCrawlRateRequest.SerializeToString,
                 response_deserializer=freshet_dot_v1_dot_admin__pb2.SetCrawlRateResponse.FromString,
                 )
+        self.GetFleet = channel.unary_unary(
+                '/freshet.v1.AdminService/GetFleet',
+                request_serializer=freshet_dot_v1_dot_admin__pb2.GetFleetRequest.SerializeToString,
+                response_deserializer=freshet_dot_v1_dot_admin__pb2.GetFleetResponse.FromString,
+                )
         self.GetPolicy = channel.unary_unary(
                 '/freshet.v1.AdminService/GetPolicy',
                 request_serializer=freshet_dot_v1_dot_admin__pb2.GetPolicyRequest.SerializeToString,
@@ -167,6 +172,15 @@ class AdminServiceServicer(object):
 
     def SetCrawlRate(self, request, context):
         """Sets the crawl rate, from the next assignment on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetFleet(self, request, context):
+        """Shows who serves each division of a cluster, and what it does at the moment. Whichever server is
+        asked: the others have two seconds to answer, and those that have not are named. Fails with
+        FAILED_PRECONDITION at a server of no cluster.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -399,6 +413,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     request_deserializer=freshet_dot_v1_dot_admin__pb2.SetCrawlRateRequest.FromString,
                     response_serializer=freshet_dot_v1_dot_admin__pb2.SetCrawlRateResponse.SerializeToString,
             ),
+            'GetFleet': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetFleet,
+                    request_deserializer=freshet_dot_v1_dot_admin__pb2.GetFleetRequest.FromString,
+                    response_serializer=freshet_dot_v1_dot_admin__pb2.GetFleetResponse.SerializeToString,
+            ),
             'GetPolicy': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPolicy,
                     request_deserializer=freshet_dot_v1_dot_admin__pb2.GetPolicyRequest.FromString,
@@ -567,6 +586,23 @@ class AdminService(object):
         return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/SetCrawlRate',
             freshet_dot_v1_dot_admin__pb2.SetCrawlRateRequest.SerializeToString,
             freshet_dot_v1_dot_admin__pb2.SetCrawlRateResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def GetFleet(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/GetFleet',
+            freshet_dot_v1_dot_admin__pb2.GetFleetRequest.SerializeToString,
+            freshet_dot_v1_dot_admin__pb2.GetFleetResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
 

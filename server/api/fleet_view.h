@@ -1,0 +1,21 @@
+// AdminService.GetFleet: what each division of a fleet says of itself.
+#ifndef FRESHET_SERVER_API_FLEET_VIEW_H_
+#define FRESHET_SERVER_API_FLEET_VIEW_H_
+
+#include "core/base/units.h"
+#include "freshet/v1/admin.pb.h"
+#include "server/api/context.h"
+#include "server/api/unary.h"
+
+namespace freshet {
+
+// For a server of another division to say what it does.
+inline constexpr Duration kFleetViewPatience = Duration::Seconds(2);
+
+// Answers with all divisions, or, to a server of another one, with this server's alone.
+void ShowFleet(const ServerContext& context,
+               UnaryCall<v1::GetFleetRequest, v1::GetFleetResponse>* call);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_FLEET_VIEW_H_

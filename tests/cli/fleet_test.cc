@@ -1,0 +1,48 @@
+// freshet fleet, against a server of the test.
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cli/fake_server.h"
+
+namespace freshet::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(FleetCommand, ShowsTheDivisionsOfAFleetAndFailsWhereOneIsMissing) {
+  FakeServer server;
+  server.admin.fleet.set_cluster("news");
+  v1::FleetDivision* first = server.admin.fleet.add_divisions();
+  first->set_node("crawl-a");
+  first->set_address("crawl-a.example.org:7071");
+  first->mutable_serves_since()->set_seconds(1'700'000'000);
+  first->set_sure(true);
+  first->set_leads(true);
+  first->set_pages(1'234'567);
+  first->set_open_leases(12);
+  first->set_crawl_rate_per_second(62.5);
+  first->set_price(0.03125);
+  const Outcome whole = server.Run({"fleet"});
+  EXPECT_EQ(whole.code, kAccepted);
+  EXPECT_EQ(whole.out,
+            "division      pages  out  rate    price  serves since          node     "
+            "address                   state\n"
+            "       0  1,234,567   12  62.5  0.03125  2023-11-14 22:13:20Z  crawl-a  "
+            "crawl-a.example.org:7071  serves, shares out the crawl rate\n");
+
+  first->set_sure(false);
+  v1::FleetDivision* second = server.admin.fleet.add_divisions();
+  second->set_division(1);
+  second->set_unanswered("nobody\nserves");
+  const Outcome part = server.Run({"fleet"});
+  EXPECT_EQ(part.code, kRefused);
+  EXPECT_THAT(part.out, HasSubstr("not sure of its turn: hands out nothing\n"));
+  EXPECT_THAT(part.out, HasSubstr("no answer: nobody"));
+  EXPECT_THAT(part.out, Not(HasSubstr("nobody\n")));
+  const Outcome json = server.Run({"fleet", "--json"});
+  EXPECT_EQ(json.code, kRefused);
+  EXPECT_THAT(json.out, HasSubstr(R"("unanswered":"nobody\nserves")"));
+}
+
+}  // namespace
+}  // namespace freshet::cli
