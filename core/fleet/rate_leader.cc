@@ -17,6 +17,11 @@ constexpr double kUnknownElasticity = 1;
 // after so many crawls that it could have made in them.
 constexpr double kUseRounds = 10;
 constexpr double kTellingCrawls = 20;
+// And over so many, to see who takes all again, as once workers are back that were away: this much
+// of what it could have used; it may try so much then.
+constexpr double kRecentRounds = 2;
+constexpr double kTakesAll = 0.95;
+constexpr double kBackAgain = 2;
 // Of what it could have used; below, it cannot use all of it.
 constexpr double kUsesAll = 0.8;
 // What a node that is short of something may try beyond what it uses, so that it can come back.
@@ -129,8 +134,8 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   const double obeys = WorthSharing(held).per_second();
   if (created && obeys > 0) {
     // Of an earlier leader: all that is known of what it had learned.
-    node.granted = node.had = node.obeyed = obeys;
-    node.used = report.used.per_second();
+    node.granted = node.had = node.recent_had = node.obeyed = obeys;
+    node.used = node.recent = report.used.per_second();
   }
   // Prices and slopes that are missing now and then are those of before.
   const double price = report.price > 0 ? report.price : node.report.price;
@@ -139,10 +144,17 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   node.report.price = price;
   node.report.demand = demand;
   node.heard = now;
-  const double share = ShareOfRounds(kUseRounds);
-  node.used += share * (report.used.per_second() - node.used);
+  // Of the first few reports it is the mean: of none nothing is known.
+  node.reports = std::min(node.reports + 1, kUseRounds);
+  const double used = report.used.per_second();
+  const double share = std::max(ShareOfRounds(kUseRounds), 1 / node.reports);
+  node.used += share * (used - node.used);
+  const double recent = std::max(ShareOfRounds(kRecentRounds), 1 / node.reports);
+  node.recent += recent * (used - node.recent);
   // Since the report before it obeyed both.
-  node.had += share * (std::min(node.obeyed, obeys) - node.had);
+  const double had = std::min(node.obeyed, obeys);
+  node.had += share * (had - node.had);
+  node.recent_had += recent * (had - node.recent_had);
   node.obeyed = obeys;
   return {};
 }
@@ -171,10 +183,13 @@ double RateLeader::MostOf(const Node& node, double mean) const {
   // Without any credit the workers are busy with what it uses now.
   double most = node.used * (node.report.credit == 0 ? 1.0 + options_.dead_band : kHeadroom);
   most += at_once;
-  const double could = node.had * options_.round.seconds() * kUseRounds;
+  const double could = node.had * options_.round.seconds() * node.reports;
   if (could >= kTellingCrawls && node.used < kUsesAll * node.had) {
     // Workers would take more than there is: its hosts are not free, or its pages are few.
-    const double tried = std::max(node.used * kHeadroom, options_.probing_share * mean);
+    const bool takes_all = node.recent >= kTakesAll * node.recent_had;
+    const double takes =
+        std::max(node.used * kHeadroom, node.recent * (takes_all ? kBackAgain : kHeadroom));
+    const double tried = std::max(takes, options_.probing_share * mean);
     most = std::min(most, tried);
   }
   return most;

@@ -79,6 +79,9 @@ class RateLeader {
     double obeyed = 0;    // when it reported last
     double used = 0;      // smoothed
     double had = 0;       // obeyed, smoothed alike
+    double recent = 0;    // used, smoothed over fewer rounds
+    double recent_had = 0;
+    double reports = 0;   // that all four are of, as far as they are remembered
     bool fitted = false;  // the factor is one
     bool by_demand = false;
   };

@@ -105,6 +105,22 @@ TEST(RateLeader, NodeWithoutCreditGetsWhatItUsesAndOthersTheRest) {
   EXPECT_NEAR(fleet.RateOf(without_workers) / fleet.RateOf(other), 5, 0.5);
 }
 
+// As when a server that they all report to is away: who leads remembers that they took little.
+TEST(RateLeader, WorkersOfAllThatWereAwayHaveTheRateAgainInSeconds) {
+  LossyFleet fleet({}, {}, 9);
+  LossyFleet::Member& first = fleet.Join({.demand = 50});
+  LossyFleet::Member& second = fleet.Join({.demand = 50});
+  fleet.NewLeader(Rate::PerSecond(100));
+  RunFor(fleet, 60);
+  EXPECT_NEAR(fleet.Sum(), 100, 1);
+  for (LossyFleet::Member* member : {&first, &second}) member->pages.most = 2;
+  RunFor(fleet, 20);
+  EXPECT_LT(fleet.Sum(), 30);
+  for (LossyFleet::Member* member : {&first, &second}) member->pages.most = 1e9;
+  RunFor(fleet, 12);
+  EXPECT_GT(fleet.Sum(), 80);
+}
+
 TEST(RateLeader, NodeWithoutPagesGetsNothingAndOneWhoseHostsAreBusyWhatTheyTake) {
   LossyFleet fleet({}, {}, 4);
   LossyFleet::Member& empty = fleet.Join({.demand = 50, .pages = 0});
