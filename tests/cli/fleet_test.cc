@@ -1,4 +1,4 @@
-// freshet fleet, against a server of the test.
+// Fleets as the client shows them, against a server of the test.
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cli/fake_server.h"
@@ -42,6 +42,23 @@ TEST(FleetCommand, ShowsTheDivisionsOfAFleetAndFailsWhereOneIsMissing) {
   const Outcome json = server.Run({"fleet", "--json"});
   EXPECT_EQ(json.code, kRefused);
   EXPECT_THAT(json.out, HasSubstr(R"("unanswered":"nobody\nserves")"));
+}
+
+// Each attempt may take as long as a server waits for the division, so that minutes pass.
+TEST(UpsertTest, SaysOnceWhyItTriesAgainWhereADivisionIsAway) {
+  FakeServer server;
+  server.pages.upserts.judge = [&server](const v1::UpsertPagesRequest& request, v1::BatchAck* ack) {
+    if (server.pages.upserts.requests.size() > 3) return;
+    *ack->add_statuses() = Refusal(request.pages_size() - 1, v1::ERROR_CODE_UNAVAILABLE, "",
+                                   "division 1 cannot be reached", true);
+  };
+  const Outcome run = server.Run({"upsert", "http://a.test/", "http://b.test/"});
+  EXPECT_EQ(run.code, kAccepted) << run.err;
+  EXPECT_EQ(run.out, "2 pages: 2 applied\n");
+  EXPECT_EQ(run.err,
+            "freshet: 1 of the pages is sent again, attempt 2 of 10: division 1 cannot be "
+            "reached\n");
+  EXPECT_EQ(server.pages.upserts.requests.size(), 4U);
 }
 
 }  // namespace

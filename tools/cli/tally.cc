@@ -65,6 +65,19 @@ void Tally::Item(uint64_t row, const std::string& name, const v1::ItemStatus& st
   }
 }
 
+void Tally::Again(uint64_t items, const v1::ItemError& error, int attempts) {
+  constexpr int kBusyAttempts = 4;
+  constexpr std::chrono::seconds kEvery{30};
+  if (error.code() != v1::ERROR_CODE_UNAVAILABLE && attempts < kBusyAttempts) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (error.reason() == again_ && now - again_told_ < kEvery) return;
+  again_ = error.reason();
+  again_told_ = now;
+  progress_.Print(fmt::format("freshet: {} of the {} sent again, attempt {} of {}: {}",
+                              ShowCount(items), noun_ + (items == 1 ? " is" : " are"), attempts + 1,
+                              kMaxAttempts, ShowText(error.reason())));
+}
+
 void Tally::Summarise(uint64_t unacknowledged) const {
   if (session_.json()) {
     const nlohmann::ordered_json object = {

@@ -32,6 +32,10 @@ class Tally {
   // Counts an item that was never sent as refused.
   void Refused(uint64_t row, const std::string& name, const std::string& reason);
 
+  // Says why so many items are sent again after that many attempts, unless that is over in a
+  // moment, as where the server is only busy; the same reason once in half a minute.
+  void Again(uint64_t items, const v1::ItemError& error, int attempts);
+
   // Prints the summary; `unacknowledged` items are those that the connection was lost with.
   void Summarise(uint64_t unacknowledged) const;
   [[nodiscard]] ExitCode code() const { return refused_ > 0 ? kRefused : kAccepted; }
@@ -49,6 +53,8 @@ class Tally {
   uint64_t observed_only_ = 0;
   uint64_t stale_ = 0;
   uint64_t refused_ = 0;
+  std::string again_;  // the reason that Again gave last, and when
+  std::chrono::steady_clock::time_point again_told_;
 };
 
 // How long to wait before sending refused items again.
@@ -61,6 +67,7 @@ std::pair<Batch<Request>, std::chrono::milliseconds> Book(Batch<Request>& batch,
                                                           const v1::BatchAck& ack, Tally& tally) {
   auto& items = *Items(batch.request);
   std::pair<Batch<Request>, std::chrono::milliseconds> again;
+  v1::ItemError why;  // of the first of them
   again.first.attempt = batch.attempt + 1;
   const auto book = [&](const v1::ItemStatus& status) {
     const auto i = static_cast<int>(status.index());
@@ -70,6 +77,7 @@ std::pair<Batch<Request>, std::chrono::milliseconds> Book(Batch<Request>& batch,
       *Items(again.first.request)->Add() = items[i];
       again.first.rows.push_back(batch.rows[status.index()]);
       again.second = std::max(again.second, RetryDelay(status.error(), batch.attempt));
+      if (again.first.rows.size() == 1) why = status.error();
     } else {
       tally.Item(batch.rows[status.index()], NameOf(items[i]), status);
     }
@@ -87,6 +95,7 @@ std::pair<Batch<Request>, std::chrono::milliseconds> Book(Batch<Request>& batch,
                   std::min<size_t>(batch.rows.size(), static_cast<size_t>(ack.statuses_size())));
     for (const v1::ItemStatus& status : ack.statuses()) book(status);
   }
+  if (!again.first.rows.empty()) tally.Again(again.first.rows.size(), why, batch.attempt);
   return again;
 }
 

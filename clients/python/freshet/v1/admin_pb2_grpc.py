@@ -178,8 +178,8 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetFleet(self, request, context):
-        """Shows who serves each division of a cluster, and what it does at the moment. Whichever server is
-        asked: the others have two seconds to answer, and those that have not are named. Fails with
+        """Shows who serves each division of a cluster, and what it does at the moment. Whichever server
+        is asked: the others have two seconds to answer, and those that have not are named. Fails with
         FAILED_PRECONDITION at a server of no cluster.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
