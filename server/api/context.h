@@ -71,7 +71,7 @@ struct ServerContext {
   PlanRunner& plans;
   HandlerCounters& counters;
   CallStats& calls;
-  Slots& listings;  // lists, exports and reports over all shards
+  Slots& listings;  // lists, exports and reports over all shards, views of a fleet
   Authoriser& authoriser;
   AuditLog& audit;
   RequestIds& request_ids;

@@ -33,6 +33,7 @@ v1::FleetDivision DescribeOwn(const ServerContext& context) {
   const double price = cluster.rate.shared ? cluster.rate.price : status.price;
   if (price > 0) own.set_price(price);
   own.set_waiting_partitions(cluster.log.waiting);
+  own.set_paused(status.dispatch.paused);
   return own;
 }
 
@@ -42,7 +43,10 @@ v1::FleetDivision DescribedBy(uint32_t division, const StatusOr<grpc::ByteBuffer
   row.set_division(division);
   const StatusOr<v1::GetFleetResponse> said = ResponseIn<v1::GetFleetResponse>(answer);
   if (!said.ok()) {
-    row.set_unanswered(std::string(said.status().message()));
+    // gRPC itself says nothing but the code where a server of another release has no such call.
+    const std::string code = absl::StatusCodeToString(said.status().code());
+    const std::string why(said.status().message());
+    row.set_unanswered(why.empty() ? code : why);
   } else if (said->divisions_size() != 1 || said->divisions(0).division() != division) {
     row.set_unanswered("its server describes another division");
   } else {
@@ -66,7 +70,8 @@ class FleetView : public std::enable_shared_from_this<FleetView> {
         v1::FleetDivision* row = response->add_divisions();
         row->set_division(i);
         row->set_unanswered(
-            fmt::format("it has not answered within {:g} s", kFleetViewPatience.seconds()));
+            fmt::format("nobody serves it, or its server has not answered within {:g} s",
+                        kFleetViewPatience.seconds()));
       }
       missing_ = division.divisions;
     }

@@ -28,17 +28,22 @@ TEST(FleetCommand, ShowsTheDivisionsOfAFleetAndFailsWhereOneIsMissing) {
             "division      pages  out  rate    price  serves since          node     "
             "address                   state\n"
             "       0  1,234,567   12  62.5  0.03125  2023-11-14 22:13:20Z  crawl-a  "
-            "crawl-a.example.org:7071  serves, shares out the crawl rate\n");
+            "crawl-a.example.org:7071  serves, shares the rate out\n");
 
+  first->set_paused(true);
+  first->set_waiting_partitions(1);
+  EXPECT_THAT(server.Run({"fleet"}).out,
+              HasSubstr("  paused, shares the rate out, 1 partition waits for Kafka\n"));
   first->set_sure(false);
   v1::FleetDivision* second = server.admin.fleet.add_divisions();
   second->set_division(1);
   second->set_unanswered("nobody\nserves");
   const Outcome part = server.Run({"fleet"});
   EXPECT_EQ(part.code, kRefused);
-  EXPECT_THAT(part.out, HasSubstr("not sure of its turn: hands out nothing\n"));
-  EXPECT_THAT(part.out, HasSubstr("no answer: nobody"));
-  EXPECT_THAT(part.out, Not(HasSubstr("nobody\n")));
+  EXPECT_THAT(part.out, HasSubstr("  not sure of its turn\n"));
+  EXPECT_THAT(part.out, HasSubstr("  no answer\n"));
+  EXPECT_THAT(part.err, HasSubstr("freshet: division 1: nobody"));
+  EXPECT_THAT(part.err, Not(HasSubstr("nobody\n")));
   const Outcome json = server.Run({"fleet", "--json"});
   EXPECT_EQ(json.code, kRefused);
   EXPECT_THAT(json.out, HasSubstr(R"("unanswered":"nobody\nserves")"));

@@ -46,11 +46,14 @@ class ClusterTest : public testing::Test {
     const httplib::Result result = client.Get(path);
     return result ? std::to_string(result->status) + " " + result->body : "";
   }
+  // Of two divisions.
   static v1::GetFleetResponse Fleet(TestServer& server) {
     v1::GetFleetResponse response;
     grpc::ClientContext call;
     const grpc::Status status = server.admin->GetFleet(&call, {}, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(response.divisions_size(), 2);
+    while (response.divisions_size() < 2) response.add_divisions();
     return response;
   }
   // Servers of two divisions, asked by way of the second.
@@ -61,7 +64,6 @@ class ClusterTest : public testing::Test {
       return !fleet.divisions(0).has_unanswered() && !fleet.divisions(1).has_unanswered();
     })) << fleet.DebugString();
     EXPECT_EQ(fleet.cluster(), "mock");
-    ASSERT_EQ(fleet.divisions_size(), 2);
     EXPECT_EQ(fleet.divisions(0).address(), first.info.grpc_address);
     EXPECT_EQ(fleet.divisions(1).address(), second.info.grpc_address);
     EXPECT_EQ(fleet.divisions(1).pages(), second.Statistics().pages().pages());
@@ -248,7 +250,6 @@ TEST_F(ClusterTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
                         "has division 0"));
   EXPECT_EQ(first.Statistics().pages().pages(), of_first.size());
   const v1::GetFleetResponse fleet = Fleet(first);
-  ASSERT_EQ(fleet.divisions_size(), 2);
   EXPECT_EQ(fleet.divisions(0).pages(), of_first.size());
   EXPECT_FALSE(fleet.divisions(0).has_address());
   EXPECT_EQ(fleet.divisions(1).unanswered(), "cannot be asked: cluster.address is not set");
@@ -448,7 +449,8 @@ TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt)
   EXPECT_TRUE(nobody.statuses(0).error().has_retry_after());
   const v1::GetFleetResponse fleet = Fleet(first);
   EXPECT_FALSE(fleet.divisions(0).has_unanswered());
-  EXPECT_EQ(fleet.divisions(1).unanswered(), "it has not answered within 2 s");
+  EXPECT_EQ(fleet.divisions(1).unanswered(),
+            "nobody serves it, or its server has not answered within 3 s");
   const std::string metrics = Probe(first.info.http_address, "/metrics");
   const std::string others = std::to_string(100 - own) + "\n";
   const std::string items = R"(freshet_cluster_items_total{cluster="mock-0-of-2",outcome=)";

@@ -1,4 +1,7 @@
 // fleet: who serves each division of a cluster, and what it does.
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <string>
 
 #include "freshet/v1/admin.grpc.pb.h"
@@ -11,10 +14,13 @@ namespace freshet::cli {
 namespace {
 
 std::string StateOf(const v1::FleetDivision& division) {
-  if (!division.sure()) return "not sure of its turn: hands out nothing";
-  std::string state = division.leads() ? "serves, shares out the crawl rate" : "serves";
-  if (division.waiting_partitions() > 0) {
-    state += ", " + ShowCounted(division.waiting_partitions(), "partition") + " wait for Kafka";
+  if (!division.sure()) return "not sure of its turn";
+  std::string state = division.paused() ? "paused" : "serves";
+  if (division.leads()) state += ", shares the rate out";
+  const uint32_t waiting = division.waiting_partitions();
+  if (waiting > 0) {
+    state += fmt::format(", {} {} for Kafka", ShowCounted(waiting, "partition"),
+                         waiting == 1 ? "waits" : "wait");
   }
   return state;
 }
@@ -22,8 +28,7 @@ std::string StateOf(const v1::FleetDivision& division) {
 void AddRow(const v1::FleetDivision& division, Table* table) {
   const std::string number = ShowCount(division.division());
   if (division.has_unanswered()) {
-    return table->Add({number, "-", "-", "-", "-", "-", "-", "-",
-                       "no answer: " + ShowText(division.unanswered())});
+    return table->Add({number, "-", "-", "-", "-", "-", "-", "-", "no answer"});
   }
   table->Add({number, ShowCount(division.pages()), ShowCount(division.open_leases()),
               ShowNumber(division.crawl_rate_per_second()),
@@ -58,6 +63,12 @@ ExitCode ShowFleet(Session& session) {
                 session.columns());
     for (const v1::FleetDivision& division : response.divisions()) AddRow(division, &table);
     table.Flush();
+    // Below it, where there is room for them.
+    for (const v1::FleetDivision& division : response.divisions()) {
+      if (!division.has_unanswered()) continue;
+      session.Complain(
+          fmt::format("division {}: {}", division.division(), ShowText(division.unanswered())));
+    }
   }
   return all ? kAccepted : kRefused;
 }

@@ -140,7 +140,7 @@ class DeleteHostResponse(_message.Message):
     def __init__(self, host_state: _Optional[_Union[_pages_pb2.HostState, _Mapping]] = ...) -> None: ...
 
 class FleetDivision(_message.Message):
-    __slots__ = ["address", "crawl_rate_per_second", "division", "leads", "node", "open_leases", "pages", "price", "serves_since", "sure", "unanswered", "waiting_partitions"]
+    __slots__ = ["address", "crawl_rate_per_second", "division", "leads", "node", "open_leases", "pages", "paused", "price", "serves_since", "sure", "unanswered", "waiting_partitions"]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     CRAWL_RATE_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     DIVISION_FIELD_NUMBER: _ClassVar[int]
@@ -148,6 +148,7 @@ class FleetDivision(_message.Message):
     NODE_FIELD_NUMBER: _ClassVar[int]
     OPEN_LEASES_FIELD_NUMBER: _ClassVar[int]
     PAGES_FIELD_NUMBER: _ClassVar[int]
+    PAUSED_FIELD_NUMBER: _ClassVar[int]
     PRICE_FIELD_NUMBER: _ClassVar[int]
     SERVES_SINCE_FIELD_NUMBER: _ClassVar[int]
     SURE_FIELD_NUMBER: _ClassVar[int]
@@ -160,12 +161,13 @@ class FleetDivision(_message.Message):
     node: str
     open_leases: int
     pages: int
+    paused: bool
     price: float
     serves_since: _timestamp_pb2.Timestamp
     sure: bool
     unanswered: str
     waiting_partitions: int
-    def __init__(self, division: _Optional[int] = ..., unanswered: _Optional[str] = ..., node: _Optional[str] = ..., address: _Optional[str] = ..., serves_since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., sure: bool = ..., leads: bool = ..., pages: _Optional[int] = ..., open_leases: _Optional[int] = ..., crawl_rate_per_second: _Optional[float] = ..., price: _Optional[float] = ..., waiting_partitions: _Optional[int] = ...) -> None: ...
+    def __init__(self, division: _Optional[int] = ..., unanswered: _Optional[str] = ..., node: _Optional[str] = ..., address: _Optional[str] = ..., serves_since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., sure: bool = ..., leads: bool = ..., pages: _Optional[int] = ..., open_leases: _Optional[int] = ..., crawl_rate_per_second: _Optional[float] = ..., price: _Optional[float] = ..., waiting_partitions: _Optional[int] = ..., paused: bool = ...) -> None: ...
 
 class GetCrawlRateRequest(_message.Message):
     __slots__ = []

@@ -179,8 +179,8 @@ class AdminServiceServicer(object):
 
     def GetFleet(self, request, context):
         """Shows who serves each division of a cluster, and what it does at the moment. Whichever server
-        is asked: the others have two seconds to answer, and those that have not are named. Fails with
-        FAILED_PRECONDITION at a server of no cluster.
+        is asked: the others have three seconds to answer, and those that have not are named. Fails
+        with FAILED_PRECONDITION at a server of no cluster.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
