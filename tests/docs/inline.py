@@ -25,6 +25,8 @@ ANSWERS = {
     "freshet list > /dev/full": {4},
     "freshet --server somehost": {2},
     "freshet sources --remove greedy": {1},
+    # This server is of no cluster.
+    "freshet fleet": {1},
     # The other of two spellings has deleted it before.
     "freshet crawls delete shop": {0, 1},
 }
