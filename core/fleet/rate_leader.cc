@@ -134,8 +134,8 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   const double obeys = WorthSharing(held).per_second();
   if (created && obeys > 0) {
     // Of an earlier leader: all that is known of what it had learned.
-    node.granted = node.had = node.recent_had = node.obeyed = obeys;
-    node.used = node.recent = report.used.per_second();
+    node.granted = node.obeyed = obeys;
+    node.use = node.recent = {.used = report.used.per_second(), .had = obeys};
   }
   // Prices and slopes that are missing now and then are those of before.
   const double price = report.price > 0 ? report.price : node.report.price;
@@ -146,15 +146,11 @@ Status RateLeader::Hear(const RateReport& report, Instant now) {
   node.heard = now;
   // Of the first few reports it is the mean: of none nothing is known.
   node.reports = std::min(node.reports + 1, kUseRounds);
-  const double used = report.used.per_second();
-  const double share = std::max(ShareOfRounds(kUseRounds), 1 / node.reports);
-  node.used += share * (used - node.used);
-  const double recent = std::max(ShareOfRounds(kRecentRounds), 1 / node.reports);
-  node.recent += recent * (used - node.recent);
+  const double least_share = 1 / node.reports;
   // Since the report before it obeyed both.
-  const double had = std::min(node.obeyed, obeys);
-  node.had += share * (had - node.had);
-  node.recent_had += recent * (had - node.recent_had);
+  const Use seen = {.used = report.used.per_second(), .had = std::min(node.obeyed, obeys)};
+  node.use.Learn(seen, std::max(ShareOfRounds(kUseRounds), least_share));
+  node.recent.Learn(seen, std::max(ShareOfRounds(kRecentRounds), least_share));
   node.obeyed = obeys;
   return {};
 }
@@ -181,14 +177,14 @@ double RateLeader::MostOf(const Node& node, double mean) const {
   if (node.report.pages == 0) return 0;
   const double at_once = static_cast<double>(node.report.credit) / options_.round.seconds();
   // Without any credit the workers are busy with what it uses now.
-  double most = node.used * (node.report.credit == 0 ? 1.0 + options_.dead_band : kHeadroom);
+  double most = node.use.used * (node.report.credit == 0 ? 1.0 + options_.dead_band : kHeadroom);
   most += at_once;
-  const double could = node.had * options_.round.seconds() * node.reports;
-  if (could >= kTellingCrawls && node.used < kUsesAll * node.had) {
+  const double could = node.use.had * options_.round.seconds() * node.reports;
+  if (could >= kTellingCrawls && node.use.used < kUsesAll * node.use.had) {
     // Workers would take more than there is: its hosts are not free, or its pages are few.
-    const bool takes_all = node.recent >= kTakesAll * node.recent_had;
-    const double takes =
-        std::max(node.used * kHeadroom, node.recent * (takes_all ? kBackAgain : kHeadroom));
+    const bool takes_all = node.recent.used >= kTakesAll * node.recent.had;
+    const double takes = std::max(node.use.used * kHeadroom,
+                                  node.recent.used * (takes_all ? kBackAgain : kHeadroom));
     const double tried = std::max(takes, options_.probing_share * mean);
     most = std::min(most, tried);
   }

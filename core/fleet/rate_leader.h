@@ -70,6 +70,17 @@ class RateLeader {
   [[nodiscard]] const FleetRateFigures& figures() const { return figures_; }
 
  private:
+  // What a node took of what it could have taken.
+  struct Use {
+    double used = 0;
+    double had = 0;
+
+    // Goes so much of the way from what it is to what is `seen`.
+    void Learn(const Use& seen, double share) {
+      used += share * (seen.used - used);
+      had += share * (seen.had - had);
+    }
+  };
   struct Node {
     RateReport report;
     Instant heard;
@@ -77,11 +88,9 @@ class RateLeader {
     double factor = 1;    // times this
     double granted = 0;   // last
     double obeyed = 0;    // when it reported last
-    double used = 0;      // smoothed
-    double had = 0;       // obeyed, smoothed alike
-    double recent = 0;    // used, smoothed over fewer rounds
-    double recent_had = 0;
-    double reports = 0;   // that all four are of, as far as they are remembered
+    Use use;              // smoothed
+    Use recent;           // likewise, over fewer rounds
+    double reports = 0;   // that both are of, as far as they are remembered
     bool fitted = false;  // the factor is one
     bool by_demand = false;
   };
