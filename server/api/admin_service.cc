@@ -25,6 +25,7 @@
 #include "server/api/fleet_view.h"
 #include "server/api/from_proto.h"
 #include "server/api/logs_and_audit.h"
+#include "server/api/over_divisions.h"
 #include "server/api/shadow_report.h"
 #include "server/api/source_figures.h"
 #include "server/api/status.h"
@@ -164,6 +165,7 @@ void GetPolicy(const ServerContext& context,
 
 void SetPolicy(const ServerContext& context,
                UnaryCall<v1::SetPolicyRequest, v1::SetPolicyResponse>* call) {
+  DoInAllDivisions(context, call);
   const std::string name = call->request().policy();
   const StatusOr<CrawlPolicy> policy = ResolvePolicy(name, context.config.signal_delay);
   if (!policy.ok()) return call->Answer(GrpcStatusOf(policy.status()));
@@ -242,6 +244,7 @@ void GetPolitenessDefaults(
 void SetPolitenessDefaults(
     const ServerContext& context,
     UnaryCall<v1::SetPolitenessDefaultsRequest, v1::SetPolitenessDefaultsResponse>* call) {
+  DoInAllDivisions(context, call);
   const StatusOr<std::function<void(Settings*)>> set = ConvertDefaults(call->request());
   if (!set.ok()) return call->Answer(GrpcStatusOf(set.status()));
   // As the change itself sees them: others may come before it.
@@ -292,6 +295,7 @@ bool ChangePause(const ServerContext& context, Call* call, bool paused, std::str
 }
 
 void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseResponse>* call) {
+  DoInAllDivisions(context, call);
   const std::string reason = call->request().reason();
   const Status valid = ValidateText("reason", reason, limits::kMaxPauseReasonBytes);
   if (!valid.ok()) return call->Answer(GrpcStatusOf(valid));
@@ -307,6 +311,7 @@ void Pause(const ServerContext& context, UnaryCall<v1::PauseRequest, v1::PauseRe
 }
 
 void Resume(const ServerContext& context, UnaryCall<v1::ResumeRequest, v1::ResumeResponse>* call) {
+  DoInAllDivisions(context, call);
   const auto change = [](Settings* settings) {
     settings->paused = false;
     settings->pause_reason.clear();
@@ -322,6 +327,7 @@ void Resume(const ServerContext& context, UnaryCall<v1::ResumeRequest, v1::Resum
 
 void RunEpoch(const ServerContext& context,
               UnaryCall<v1::RunEpochRequest, v1::RunEpochResponse>* call) {
+  DoInAllDivisions(context, call);
   RunEpochs(context.router, [call](const Status& status, const EpochResult& result) {
     call->response()->set_epoch(result.number);
     call->response()->set_pages(result.pages);
@@ -377,7 +383,9 @@ void CompactStore(const ServerContext& context,
 void GetStatistics(const ServerContext& context,
                    UnaryCall<v1::GetStatisticsRequest, v1::GetStatisticsResponse>* call) {
   ToProto(GatherStatus(context), call->response());
-  call->Answer(grpc::Status::OK);
+  AnswerForAll<v1::GetStatisticsRequest, v1::GetStatisticsResponse>(
+      context, call, [](const auto& theirs, auto* sum) { AddCounts(theirs, sum); },
+      [call] { call->Answer(grpc::Status::OK); });
 }
 
 void GetTrustReport(const ServerContext& context,
@@ -435,12 +443,16 @@ void GetTrustReport(const ServerContext& context,
           hosts.insert(hosts.end(), shard.begin(), shard.end());
         HostsToProto(std::move(hosts), context.sources, limit, call->response());
         context.listings.Give();
-        call->Answer(grpc::Status::OK);
+        AnswerForAll<v1::GetTrustReportRequest, v1::GetTrustReportResponse>(
+            context, call,
+            [limit](const auto& theirs, auto* sum) { AddCounts(theirs, limit, sum); },
+            [call] { call->Answer(grpc::Status::OK); });
       });
 }
 
 void AddSource(const ServerContext& context,
                UnaryCall<v1::RegisterSourceRequest, v1::RegisterSourceResponse>* call) {
+  DoInAllDivisions(context, call);
   const Status valid = ValidateSourceName(call->request().source());
   if (!valid.ok()) {
     return call->Answer(GrpcStatusOf(InvalidArgument("source: {}", std::string(valid.message()))));
@@ -464,6 +476,7 @@ void AddSource(const ServerContext& context,
 
 void RetireSource(const ServerContext& context,
                   UnaryCall<v1::UnregisterSourceRequest, v1::UnregisterSourceResponse>* call) {
+  DoInAllDivisions(context, call);
   const std::string name = call->request().source();
   const std::optional<uint8_t> index = context.sources.Find(name);
   if (!index) {
@@ -485,7 +498,9 @@ void ListSources(const ServerContext& context,
     out->set_source(source.name);
     out->set_signals(context.sources.signals(source.index));
   }
-  call->Answer(grpc::Status::OK);
+  AnswerForAll<v1::ListSourcesRequest, v1::ListSourcesResponse>(
+      context, call, [](const auto& theirs, auto* sum) { AddCounts(theirs, sum); },
+      [call] { call->Answer(grpc::Status::OK); });
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "server/api/elsewhere.h"
 #include "server/api/from_proto.h"
 #include "server/api/frontier_adoption.h"
+#include "server/api/over_divisions.h"
 #include "server/api/worker_crawls.h"
 
 namespace freshet {
@@ -56,6 +57,17 @@ bool GatherCrawls(const ServerContext& context, std::function<void(const Counter
 
 Status UnknownCrawl(const std::string& crawl_id) {
   return NotFound("crawl_id: {} has neither pages nor settings", crawl_id);
+}
+
+// Of one that lists crawl ids: not OK if it was asked for one that nobody has, as far as is known.
+grpc::Status EndOfCrawls(UnaryCall<v1::ListCrawlsRequest, v1::ListCrawlsResponse>* call) {
+  const std::string& only = call->request().crawl_id();
+  const v1::ListCrawlsResponse& response = *call->response();
+  if (only.empty() || !response.crawls().empty()) return grpc::Status::OK;
+  if (response.unanswered().empty()) return GrpcStatusOf(UnknownCrawl(only));
+  const v1::UnansweredDivision& missing = response.unanswered(0);
+  return {grpc::StatusCode::UNAVAILABLE,
+          fmt::format("division {}: {}", missing.division(), missing.reason())};
 }
 
 void AddCrawl(const ServerContext& context, const std::string& crawl_id,
@@ -109,16 +121,34 @@ bool FilesAnew(const ServerContext& context, const CrawlRecord& before, const Cr
 
 using ListHostsCall = UnaryCall<v1::ListHostsRequest, v1::ListHostsResponse>;
 
-// Goes through the hosts of one shard after the other, a slice at a time.
+// Goes through the hosts of one division after the other, where it is to tell of all, and there of
+// one shard after the other, a slice at a time.
 class HostLister : public std::enable_shared_from_this<HostLister> {
  public:
   HostLister(const ServerContext& context, size_t most, ListHostsCall* call)
-      : context_(context), most_(most), call_(*call) {}
+      : context_(context),
+        most_(most),
+        spans_(SpansFleet(context, call->shown())),
+        call_(*call),
+        division_(spans_ ? 0 : context.router.division().division) {}
   ~HostLister() { context_.listings.Give(); }
 
-  // Where to begin: `shard.host`, in hexadecimal digits; empty: at the beginning.
-  [[nodiscard]] Status Begin(const std::string& token) {
+  // Where to begin: `shard.host`, in hexadecimal digits; of a fleet `division:` and the token of
+  // that; empty: at the beginning.
+  [[nodiscard]] Status Begin(std::string token) {
     query_ = {.prefix = call_.request().prefix(), .part = call_.request().contains()};
+    if (spans_ && !token.empty()) {
+      int end = -1;
+      const int read = std::sscanf(token.c_str(), "%4x:%n", &division_, &end);
+      if (read != 1 || end < 0 || division_ >= context_.router.division().divisions) {
+        return NoToken();
+      }
+      token.erase(0, static_cast<size_t>(end));
+    }
+    if (!IsOwn()) {
+      token_ = std::move(token);
+      return absl::OkStatus();
+    }
     if (token.empty()) return absl::OkStatus();
     unsigned shard = 0;
     int end = -1;
@@ -128,35 +158,76 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
       shard_ = shard;
       return absl::OkStatus();
     }
-    return InvalidArgument("page_token: is none of this server's");
+    return NoToken();
   }
 
   void Go() {
+    if (!IsOwn()) return Ask();
     const bool asked = context_.router.shards()[shard_]->ReadMany(
         [self = shared_from_this()](const auto& view) { self->Take(view); });
     if (!asked) call_.Answer(StoppingStatus());
   }
 
  private:
+  static Status NoToken() { return InvalidArgument("page_token: is none of this server's"); }
+  [[nodiscard]] bool IsOwn() const { return division_ == context_.router.division().division; }
+  [[nodiscard]] size_t found() const { return static_cast<size_t>(call_.response()->hosts_size()); }
+
   void Take(const ShardView& view) {
     std::vector<HostStatus> hosts;
-    const auto found = static_cast<size_t>(call_.response()->hosts_size());
-    next_ = view.state.ListHosts(query_, next_, most_ - found, view.now, &hosts);
+    next_ = view.state.ListHosts(query_, next_, most_ - found(), view.now, &hosts);
     for (const HostStatus& host : hosts) HostToProto(host, view, call_.response()->add_hosts());
     if (next_ >= view.state.host_ids()) {
       ++shard_;
       next_ = 0;
     }
     const bool over = shard_ == context_.router.shards().size();
-    if (!over && found + hosts.size() < most_) return Go();
-    if (!over) call_.response()->set_next_page_token(fmt::format("{:x}.{:x}", shard_, next_));
+    token_ = over ? "" : fmt::format("{:x}.{:x}", shard_, next_);
+    GoOn();
+  }
+
+  // The server of another division, for as many as there is room for.
+  void Ask() {
+    v1::ListHostsRequest request = call_.request();
+    request.set_page_size(static_cast<uint32_t>(most_ - found()));
+    request.set_page_token(token_);
+    AskDivisions(context_, call_.path(), call_.shown(), {{division_, SerialiseMessage(request)}},
+                 kFleetViewPatience, [self = shared_from_this()](const DivisionAnswers& answers) {
+                   self->Take(answers.front().answer);
+                 });
+  }
+  void Take(const StatusOr<grpc::ByteBuffer>& answer) {
+    StatusOr<v1::ListHostsResponse> theirs = ResponseIn<v1::ListHostsResponse>(answer);
+    token_.clear();
+    if (theirs.ok()) {
+      call_.response()->mutable_hosts()->MergeFrom(theirs->hosts());
+      token_ = theirs->next_page_token();
+    } else {
+      ToProto(division_, theirs.status(), call_.response()->add_unanswered());
+    }
+    GoOn();
+  }
+
+  // `token_` is that of what is left of the division.
+  void GoOn() {
+    if (token_.empty() && spans_) ++division_;
+    const bool over =
+        token_.empty() && (!spans_ || division_ == context_.router.division().divisions);
+    if (!over && found() < most_) return Go();
+    if (!over) {
+      call_.response()->set_next_page_token(spans_ ? fmt::format("{:x}:{}", division_, token_)
+                                                   : token_);
+    }
     call_.Answer(grpc::Status::OK);
   }
 
   const ServerContext& context_;
   const size_t most_;
+  const bool spans_;  // all divisions
   ListHostsCall& call_;
   HostQuery query_;
+  uint32_t division_;
+  std::string token_;  // of another one
   size_t shard_ = 0;
   uint32_t next_ = 0;
 };
@@ -179,26 +250,24 @@ void HandleListCrawls(const ServerContext& context,
   if (!size.ok()) return call->Answer(GrpcStatusOf(size.status()));
   const bool asked = GatherCrawls(context, [&context, call, size](const CountersByCrawl& all) {
     const std::string& only = call->request().crawl_id();
-    if (!only.empty()) {
-      const auto it = all.find(only);
-      if (it == all.end()) return call->Answer(GrpcStatusOf(UnknownCrawl(only)));
-      AddCrawl(context, only, it->second, call->response());
-      return call->Answer(grpc::Status::OK);
-    }
     // The token is the last crawl id that was shown.
-    size_t left = *size;
-    auto it = all.upper_bound(call->request().page_token());
-    for (; it != all.end() && left > 0; ++it, --left) {
+    auto it = only.empty() ? all.upper_bound(call->request().page_token()) : all.find(only);
+    for (size_t left = only.empty() ? *size : 1; it != all.end() && left > 0; ++it, --left) {
       AddCrawl(context, it->first, it->second, call->response());
     }
-    if (it != all.end()) call->response()->set_next_page_token(std::prev(it)->first);
-    call->Answer(grpc::Status::OK);
+    if (only.empty() && it != all.end()) {
+      call->response()->set_next_page_token(std::prev(it)->first);
+    }
+    AnswerForAll<v1::ListCrawlsRequest, v1::ListCrawlsResponse>(
+        context, call, [size](const auto& theirs, auto* sum) { AddCounts(theirs, *size, sum); },
+        [call] { call->Answer(EndOfCrawls(call)); });
   });
   if (!asked) call->Answer(UnreadStatus(PushOutcome::kFull));
 }
 
 void HandleSetCrawl(const ServerContext& context,
                     UnaryCall<v1::SetCrawlRequest, v1::SetCrawlResponse>* call) {
+  DoInAllDivisions(context, call);
   const StatusOr<std::string> crawl_id = CanonicalCrawlId(call->request().crawl_id());
   if (!crawl_id.ok()) return call->Answer(GrpcStatusOf(crawl_id.status()));
   const StatusOr<std::function<void(CrawlRecord*)>> set = ConvertCrawl(call->request());
@@ -240,6 +309,7 @@ void HandleSetCrawl(const ServerContext& context,
 
 void HandleDeleteCrawl(const ServerContext& context,
                        UnaryCall<v1::DeleteCrawlRequest, v1::DeleteCrawlResponse>* call) {
+  DoInAllDivisions(context, call);
   const std::string crawl_id = call->request().crawl_id();
   if (crawl_id.empty()) {
     return call->Answer(GrpcStatusOf(InvalidArgument("crawl_id: is not set")));

@@ -2,15 +2,11 @@
 #ifndef FRESHET_SERVER_API_FLEET_VIEW_H_
 #define FRESHET_SERVER_API_FLEET_VIEW_H_
 
-#include "core/base/units.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "server/api/context.h"
 #include "server/api/unary.h"
 
 namespace freshet {
-
-// For a server of another division to say what it does.
-inline constexpr Duration kFleetViewPatience = Duration::Seconds(3);
 
 // Answers with all divisions, or, to a server of another one, with this server's alone.
 void ShowFleet(const ServerContext& context,

@@ -1,6 +1,7 @@
 #include "server/api/page_lister.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,11 +10,13 @@
 
 #include "absl/strings/escaping.h"
 #include "core/base/url.h"
+#include "fmt/format.h"
 #include "freshet/v1/pages.pb.h"
 #include "grpcpp/server_context.h"
 #include "server/api/caller.h"
 #include "server/api/from_proto.h"
 #include "server/api/list_stream.h"
+#include "server/api/over_divisions.h"
 #include "server/api/to_proto.h"
 #include "server/api/wire.h"
 
@@ -78,11 +81,40 @@ class Lister final : public ListStream {
     if (left_ == 0) return InvalidArgument("limit: is 0");
     ASSIGN_OR_RETURN(query_, MakeQuery(request.filter()));
     RETURN_IF_ERROR(CheckQuery());
-    if (!absl::WebSafeBase64Unescape(request.page_token(), &token_)) {
+    if (context_.divisions != nullptr) shown_ = ShownBy(call());
+    SpanDivisions();
+    if (!TakeToken(request.page_token())) {
       return InvalidArgument("page_token: is none of this server's");
     }
+    request_ = std::move(request);
     return absl::OkStatus();
   }
+
+  // Those that have what is asked for.
+  void SpanDivisions() {
+    const SlotDivision own = context_.router.division();
+    spans_ = SpansFleet(context_, shown_);
+    division_ = spans_ ? 0 : own.division;
+    end_ = spans_ ? own.divisions : own.division + 1;
+    if (!spans_ || query_.host.empty()) return;
+    division_ = own.Of(SlotOfHost(query_.host));
+    end_ = division_ + 1;
+  }
+
+  // Of a fleet the division goes before it, in hexadecimal digits and with a dot.
+  [[nodiscard]] bool TakeToken(std::string token) {
+    if (spans_ && !token.empty()) {
+      uint32_t division = 0;
+      int length = -1;
+      const int read = std::sscanf(token.c_str(), "%4x.%n", &division, &length);
+      if (read != 1 || length < 0 || division < division_ || division >= end_) return false;
+      division_ = division;
+      token.erase(0, static_cast<size_t>(length));
+    }
+    token_ = std::move(token);
+    return !IsOwn() || absl::WebSafeBase64Unescape(std::string(token_), &token_);
+  }
+  [[nodiscard]] bool IsOwn() const { return division_ == context_.router.division().division; }
 
   // A caller with limits lists what lies within them, and says so itself.
   [[nodiscard]] Status CheckQuery() {
@@ -93,6 +125,7 @@ class Lister final : public ListStream {
   }
 
   void Read() override {
+    if (!IsOwn()) return Ask();
     if (const Status status = Find(); !status.ok()) return End(status);
     Describe();
   }
@@ -109,6 +142,23 @@ class Lister final : public ListStream {
       if (token_.empty()) break;
     }
     return absl::OkStatus();
+  }
+
+  // Has the server of another division list what makes one message of its own.
+  void Ask() {
+    request_.set_limit(std::min<uint64_t>(left_, kChunk));
+    request_.set_page_token(token_);
+    auto self = std::static_pointer_cast<Lister>(this->shared_from_this());
+    AskDivisions(context_, PathOf(request_), shown_, {{division_, SerialiseMessage(request_)}}, {},
+                 [self](const DivisionAnswers& answers) { self->Pass(answers.front().answer); });
+  }
+  // A list that leaves something out would not look like one.
+  void Pass(const StatusOr<grpc::ByteBuffer>& answer) {
+    StatusOr<Response> theirs = ResponseIn<Response>(answer);
+    if (!theirs.ok()) return End(StatusOfDivision(division_, theirs.status()));
+    token_ = theirs->next_page_token();
+    const auto pages = static_cast<uint64_t>(theirs->pages_size());
+    WriteOn(pages, *std::move(theirs));
   }
 
   // Has the shards say what they know of them.
@@ -132,23 +182,39 @@ class Lister final : public ListStream {
     for (size_t i = 0; i < pages_.size(); ++i) {
       AddPage(pages_[i], explanations_[i], context_.sources, &response);
     }
-    left_ -= std::min<uint64_t>(left_, pages_.size());
-    std::string token;
-    absl::WebSafeBase64Escape(token_, &token);
-    response.set_next_page_token(token);
+    const uint64_t pages = pages_.size();
     // A client that does not read holds up the bytes alone.
     std::vector<PageRecord>().swap(pages_);
     std::vector<Explanation>().swap(explanations_);
+    WriteOn(pages, std::move(response));
+  }
+
+  // With the token of what follows.
+  void WriteOn(uint64_t pages, Response response) {
+    left_ -= std::min(left_, pages);
+    std::string token = token_;
+    if (IsOwn()) absl::WebSafeBase64Escape(token_, &token);
+    if (token.empty()) ++division_;
+    if (division_ == end_) {
+      response.clear_next_page_token();
+    } else {
+      response.set_next_page_token(spans_ ? fmt::format("{:x}.{}", division_, token) : token);
+    }
     Write(SerialiseMessage(response));
   }
 
   void GoOn() override {
-    if (token_.empty() || left_ == 0) return End(absl::OkStatus());
+    if (division_ == end_ || left_ == 0) return End(absl::OkStatus());
     ReadNext();
   }
 
   ListQuery query_;
-  std::string token_;  // of the store; empty at the start and at the end
+  Request request_;  // to others
+  ShownByClient shown_;
+  bool spans_ = false;     // more than this server's division
+  uint32_t division_ = 0;  // that is read
+  uint32_t end_ = 0;
+  std::string token_;  // of the store, or of another server; empty at the start and at the end
   uint64_t left_ = UINT64_MAX;
   std::vector<PageRecord> pages_;
   std::vector<Explanation> explanations_;

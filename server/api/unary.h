@@ -4,6 +4,7 @@
 #ifndef FRESHET_SERVER_API_UNARY_H_
 #define FRESHET_SERVER_API_UNARY_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -101,8 +102,12 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   [[nodiscard]] const std::vector<TextFault>& text_faults() const { return faults_.texts; }
   [[nodiscard]] Response* response() { return &response_; }
 
+  // What is done before the call ends, once: it is given how it would end, and Answers instead.
+  void SetLast(std::function<void(const grpc::Status&)> last) { last_ = std::move(last); }
+
   // Ends the call, with the response if the status is OK. The last use of this object.
   void Answer(const grpc::Status& status) {
+    if (last_) return std::exchange(last_, nullptr)(status);
     CHECK(!std::exchange(answered_, true), "answered twice");
     if (status.ok()) *reply_ = SerialiseMessage(response_);
     if (watch_) watch_->End(status.error_code());
@@ -125,6 +130,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   Response response_;
   MessageFaults faults_;
   std::optional<CallWatch> watch_;
+  std::function<void(const grpc::Status&)> last_;
   bool answered_ = false;
 };
 

@@ -161,6 +161,7 @@ class FakeAdmin : public v1::AdminService::Service {
   v1::SetCrawlRequest crawl;
   v1::ReportShadowRequest shadow;
   std::vector<v1::ListHostsRequest> host_lists;
+  bool host_lists_lack_a_division = false;
   v1::GetStatisticsResponse statistics;
 
   grpc::Status GetStatistics(grpc::ServerContext*, const v1::GetStatisticsRequest*,
@@ -274,6 +275,10 @@ class FakeAdmin : public v1::AdminService::Service {
     const bool first = request->page_token().empty();
     response->add_hosts()->set_host(first ? "a.test" : "b.test");
     if (first) response->set_next_page_token("more");
+    if (first && host_lists_lack_a_division) {
+      response->add_unanswered()->set_division(1);
+      response->mutable_unanswered(0)->set_reason("is away");
+    }
     return grpc::Status::OK;
   }
   grpc::Status DeleteHost(grpc::ServerContext*, const v1::DeleteHostRequest* request,

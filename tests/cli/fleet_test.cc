@@ -49,6 +49,25 @@ TEST(FleetCommand, ShowsTheDivisionsOfAFleetAndFailsWhereOneIsMissing) {
   EXPECT_THAT(json.out, HasSubstr(R"("unanswered":"nobody\nserves")"));
 }
 
+TEST(FleetCommand, ListsAndStatisticsFailBelowWhatTheyShowWhereADivisionIsMissing) {
+  FakeServer server;
+  EXPECT_EQ(server.Run({"stats"}).code, kAccepted);
+  v1::UnansweredDivision& missing = *server.admin.statistics.add_unanswered();
+  missing.set_division(1);
+  missing.set_reason("nobody\x1b serves it");
+  server.admin.statistics.mutable_pages()->set_pages(1'234);
+  for (const std::string& format : {"", "--json"}) {
+    const Outcome part = format.empty() ? server.Run({"stats"}) : server.Run({"stats", format});
+    EXPECT_EQ(part.code, kRefused);
+    EXPECT_THAT(part.out, HasSubstr(format.empty() ? "1,234" : R"("pages":1234)"));
+    EXPECT_EQ(part.err, "freshet: division 1: nobody\\x1b serves it\n");
+  }
+  server.admin.host_lists_lack_a_division = true;
+  const Outcome hosts = server.Run({"hosts", "list"});
+  EXPECT_EQ(hosts.code, kRefused);
+  EXPECT_THAT(hosts.err, HasSubstr("freshet: division 1: is away\n"));
+}
+
 // Each attempt may take as long as a server waits for the division, so that minutes pass.
 TEST(UpsertTest, SaysOnceWhyItTriesAgainWhereADivisionIsAway) {
   FakeServer server;

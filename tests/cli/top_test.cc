@@ -57,6 +57,26 @@ TEST(TopFramesTest, ShowsRatesBetweenSamples) {
   EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     - of 50/s"));
 }
 
+TEST(TopFramesTest, ADivisionThatComesAndGoesIsNoRate) {
+  TopFrames frames(false);
+  frames.Add(SampleAt(10, 100));
+  TopSample without = SampleAt(12, 60);
+  v1::UnansweredDivision& missing = *without.statistics.add_unanswered();
+  missing.set_division(1);
+  missing.set_reason("nobody serves it");
+  frames.Add(without);
+  const std::string text = Text(frames.Lines({80, 40}));
+  EXPECT_THAT(text, HasSubstr("NOT COUNTED  division 1: nobody serves it\n"));
+  EXPECT_THAT(text, HasSubstr("crawls     - of 50/s"));
+  without.statistics.mutable_server()->mutable_server_time()->set_seconds(1'000'014);
+  without.statistics.mutable_schedule()->set_assignments(80);
+  frames.Add(without);
+  EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     10 of 50/s"));
+  // What it had counted meanwhile was not counted in two seconds.
+  frames.Add(SampleAt(16, 9'000));
+  EXPECT_THAT(Text(frames.Lines({80, 40})), HasSubstr("crawls     - of 50/s"));
+}
+
 TEST(TopFramesTest, SaysWhatIsWrong) {
   TopFrames frames(false);
   TopSample sample = SampleAt(1, 0);

@@ -4,7 +4,10 @@
 #include <future>
 #include <map>
 #include <set>
+#include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "freshet/v1/fleet.grpc.pb.h"
@@ -27,6 +30,8 @@ using testing::SizeIs;
 
 class ClusterTest : public testing::Test {
  protected:
+  using Admin = v1::AdminService::Stub;
+
   TestServer::Tweak InCluster(int divisions = 1, int division = 0,
                               const std::string& address = "127.0.0.1:0") {
     return [=, this](ServerConfig* config) {
@@ -66,8 +71,8 @@ class ClusterTest : public testing::Test {
     EXPECT_EQ(fleet.cluster(), "mock");
     EXPECT_EQ(fleet.divisions(0).address(), first.info.grpc_address);
     EXPECT_EQ(fleet.divisions(1).address(), second.info.grpc_address);
-    EXPECT_EQ(fleet.divisions(1).pages(), second.Statistics().pages().pages());
     EXPECT_EQ(fleet.divisions(0).pages() + fleet.divisions(1).pages(), pages);
+    EXPECT_EQ(second.Statistics().pages().pages(), pages);
     EXPECT_TRUE(fleet.divisions(0).has_serves_since());
     EXPECT_FALSE(fleet.divisions(0).node().empty());
   }
@@ -80,6 +85,122 @@ class ClusterTest : public testing::Test {
       const StatusOr<std::string> word = (*listener)->Announced(std::chrono::seconds(1));
       return word.ok() && word->find(server.info.grpc_address) != std::string::npos;
     }));
+  }
+  template <typename Request, typename Response>
+  static grpc::StatusCode CodeOf(TestServer& server,
+                                 grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&,
+                                                               Response*),
+                                 const std::type_identity_t<Request>& request) {
+    Response response;
+    grpc::ClientContext call;
+    return (server.admin.get()->*method)(&call, request, &response).error_code();
+  }
+  template <typename Request, typename Response>
+  static Response CallOf(TestServer& server,
+                         grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&,
+                                                       Response*),
+                         const std::type_identity_t<Request>& request) {
+    Response response;
+    grpc::ClientContext call;
+    const grpc::Status status = (server.admin.get()->*method)(&call, request, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  // By lists of so many at a time.
+  static std::set<std::string> HostsOf(TestServer& server, uint32_t size) {
+    std::set<std::string> hosts;
+    v1::ListHostsRequest request;
+    request.set_page_size(size);
+    do {
+      const v1::ListHostsResponse part = CallOf(server, &Admin::ListHosts, request);
+      EXPECT_TRUE(part.unanswered().empty());
+      EXPECT_EQ(static_cast<uint32_t>(part.hosts_size()) == size, !part.next_page_token().empty());
+      for (const v1::HostState& host : part.hosts()) {
+        EXPECT_TRUE(hosts.insert(host.host()).second) << host.host();
+      }
+      request.set_page_token(part.next_page_token());
+    } while (!request.page_token().empty());
+    return hosts;
+  }
+  // With the token of what follows.
+  static std::pair<std::set<std::string>, std::string> PagesOf(
+      TestServer& server, const v1::ListPagesRequest& request) {
+    std::set<std::string> urls;
+    std::string token;
+    grpc::ClientContext call;
+    const auto stream = server.pages->ListPages(&call, request);
+    v1::ListPagesResponse part;
+    while (stream->Read(&part)) {
+      for (const v1::Page& page : part.pages()) {
+        EXPECT_TRUE(urls.insert(page.url()).second) << page.url();
+      }
+      token = part.next_page_token();
+    }
+    const grpc::Status status = stream->Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return {urls, token};
+  }
+  static void ExpectTokensRefused(TestServer& first) {
+    for (const char* bad : {"2:", "1", "x:", "0:zz", ":"}) {
+      v1::ListHostsRequest hosts;
+      hosts.set_page_token(bad);
+      EXPECT_EQ(CodeOf(first, &Admin::ListHosts, hosts), grpc::StatusCode::INVALID_ARGUMENT) << bad;
+    }
+    for (const char* bad : {"2.", "0.!", "AAAA", "."}) {
+      v1::ListPagesRequest pages;
+      pages.set_page_token(bad);
+      grpc::ClientContext call;
+      EXPECT_EQ(first.pages->ListPages(&call, pages)->Finish().error_code(),
+                grpc::StatusCode::INVALID_ARGUMENT)
+          << bad;
+    }
+  }
+  // Of two divisions, the first of which is stopped.
+  static void ExpectToMissTheFirst(TestServer& first, TestServer& second) {
+    const uint64_t of_second = Fleet(second).divisions(1).pages();
+    const size_t hosts_of_both = HostsOf(second, 1000).size();
+    EXPECT_TRUE(first.Stop().ok());
+    EXPECT_TRUE(Eventually([&] { return second.Statistics().unanswered_size() == 1; }));
+    const v1::GetStatisticsResponse statistics = second.Statistics();
+    EXPECT_EQ(statistics.unanswered(0).division(), 0U);
+    EXPECT_FALSE(statistics.unanswered(0).reason().empty());
+    EXPECT_EQ(statistics.pages().pages(), of_second);
+    const auto hosts = CallOf(second, &Admin::ListHosts, {});
+    EXPECT_EQ(hosts.unanswered_size(), 1);
+    EXPECT_GT(hosts.hosts_size(), 10);
+    EXPECT_LT(static_cast<size_t>(hosts.hosts_size()), hosts_of_both);
+    // A list of pages is not shown as complete.
+    grpc::ClientContext call;
+    const auto stream = second.pages->ListPages(&call, {});
+    v1::ListPagesResponse response;
+    EXPECT_FALSE(stream->Read(&response));
+    const grpc::Status cut = stream->Finish();
+    EXPECT_EQ(cut.error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_THAT(cut.error_message(), HasSubstr("division 0: "));
+  }
+  // A source that is registered at one server is known in both divisions.
+  static void ExpectSourcesOfBoth(TestServer& first, TestServer& second, int pages) {
+    v1::RegisterSourceRequest source;
+    source.set_source("ticker");
+    EXPECT_TRUE(CallOf(second, &Admin::RegisterSource, source).created());
+    EXPECT_FALSE(CallOf(first, &Admin::RegisterSource, source).created());
+    v1::SignalChangesRequest signals;
+    for (int i = 0; i < 40; ++i) {
+      signals.add_signals()->set_url(TestServer::Url(i, pages));
+      signals.mutable_signals(i)->set_source("ticker");
+    }
+    EXPECT_THAT(Described(first.Signal(signals)), IsEmpty());
+    uint64_t counted = 0;
+    const v1::ListSourcesResponse sources = CallOf(second, &Admin::ListSources, {});
+    for (const v1::Source& its : sources.sources()) {
+      if (its.source() == "ticker") counted = its.signals();
+    }
+    EXPECT_EQ(counted, 40U);
+    v1::UnregisterSourceRequest gone;
+    gone.set_source("ticker");
+    EXPECT_EQ(CallOf(first, &Admin::UnregisterSource, gone).source().signals(), 40U);
+    EXPECT_EQ(CodeOf(second, &Admin::UnregisterSource, gone), grpc::StatusCode::NOT_FOUND);
+    EXPECT_THAT(Described(second.Signal(signals)), SizeIs(40));
   }
   // All of these pages are leased, so long as they have never been crawled.
   static std::set<std::string> Lease(TestServer& server, size_t count) {
@@ -313,11 +434,10 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
   EXPECT_THAT(Described(ack), ElementsAre(HasSubstr("5 REFUSED INVALID_ARGUMENT url: ")));
   EXPECT_EQ(ack.sequence(), 7U);
   EXPECT_EQ(ack.item_count(), static_cast<uint32_t>(kPages));
-  const uint64_t of_first = first.Statistics().pages().pages();
-  const uint64_t of_second = second.Statistics().pages().pages();
-  EXPECT_GT(of_first, 50U);
-  EXPECT_GT(of_second, 50U);
-  EXPECT_EQ(of_first + of_second, uint64_t{kPages} - 1);
+  ExpectBothDescribed(first, second, uint64_t{kPages} - 1);
+  const v1::GetFleetResponse fleet = Fleet(first);
+  EXPECT_GT(fleet.divisions(0).pages(), 50U);
+  EXPECT_GT(fleet.divisions(1).pages(), 50U);
 
   for (int i = 0; i < 20; ++i) ExpectFoundByWayOfEither(first, second, i == 5 ? 25 : i, kHosts);
   v1::GetPageRequest unknown;
@@ -362,8 +482,135 @@ TEST_F(ClusterTest, AnyServerOfAFleetTakesAnyItem) {
   grpc::ClientContext call;
   EXPECT_TRUE(second.pages->RemovePages(&call, removal, &removed).ok());
   EXPECT_THAT(Described(removed.ack()), IsEmpty());
-  EXPECT_EQ(first.Statistics().pages().pages() + second.Statistics().pages().pages(),
-            uint64_t{kPages} - 1 - 20);
+  ExpectBothDescribed(first, second, uint64_t{kPages} - 1 - 20);
+}
+
+TEST_F(ClusterTest, ListsAndStatisticsTellOfAllDivisions) {
+  constexpr int kPages = 600;
+  constexpr int kHosts = 100;
+  for (const char* topics : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) {
+    kafka_.MakeTopics(topics);
+  }
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  first.UpsertMany(kPages, kHosts);
+  v1::UpsertPagesRequest news;
+  news.add_pages()->set_url("http://host1.test/news");
+  news.mutable_pages(0)->set_crawl_id("news");
+  EXPECT_THAT(Described(first.Upsert(news)), IsEmpty());
+  ExpectBothDescribed(first, second, kPages + 1);
+  for (TestServer* server : {&first, &second}) {
+    const v1::GetStatisticsResponse statistics = server->Statistics();
+    EXPECT_EQ(statistics.pages().pages(), uint64_t{kPages} + 1);
+    EXPECT_EQ(statistics.pages().hosts(), uint64_t{kHosts});
+    EXPECT_EQ(statistics.ingest().upserts_applied(), uint64_t{kPages} + 1);
+    EXPECT_TRUE(statistics.unanswered().empty());
+
+    EXPECT_EQ(HostsOf(*server, 30).size(), size_t{kHosts});
+    v1::ListCrawlsRequest ask;
+    ask.set_page_size(1);
+    const auto crawls = CallOf(*server, &Admin::ListCrawls, ask);
+    ASSERT_EQ(crawls.crawls_size(), 1);
+    EXPECT_EQ(crawls.crawls(0).pages(), uint64_t{kPages});
+    EXPECT_EQ(crawls.crawls(0).hosts(), uint64_t{kHosts});
+    EXPECT_EQ(crawls.next_page_token(), "DEFAULT");
+    ask.set_crawl_id("news");
+    EXPECT_EQ(CallOf(*server, &Admin::ListCrawls, ask).crawls(0).pages(), 1U);
+    ask.set_crawl_id("unknown");
+    EXPECT_EQ(CodeOf(*server, &Admin::ListCrawls, ask), grpc::StatusCode::NOT_FOUND);
+
+    EXPECT_EQ(PagesOf(*server, {}).first.size(), size_t{kPages} + 1);
+    // Of one host, whoever has it.
+    for (int i = 0; i < 10; ++i) {
+      v1::ListPagesRequest of_host;
+      of_host.mutable_filter()->set_host("host" + std::to_string(i + 10) + ".test");
+      EXPECT_EQ(PagesOf(*server, of_host).first.size(), size_t{kPages / kHosts});
+    }
+  }
+  // What one has begun the other goes on with.
+  v1::ListPagesRequest part;
+  part.set_limit(450);
+  const auto [begun, token] = PagesOf(first, part);
+  EXPECT_EQ(begun.size(), 450U);
+  part.clear_limit();
+  part.set_page_token(token);
+  const auto [rest, end] = PagesOf(second, part);
+  EXPECT_EQ(end, "");
+  std::set<std::string> all = begun;
+  all.insert(rest.begin(), rest.end());
+  EXPECT_EQ(begun.size() + rest.size(), size_t{kPages} + 1);
+  EXPECT_EQ(all.size(), size_t{kPages} + 1);
+
+  ExpectTokensRefused(first);
+  ExpectToMissTheFirst(first, second);
+}
+
+TEST_F(ClusterTest, WhatIsSetAtOneServerHoldsInAllDivisions) {
+  constexpr int kPages = 100;
+  for (const char* topics : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) {
+    kafka_.MakeTopics(topics);
+  }
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  first.UpsertMany(kPages, kPages);
+  ExpectBothDescribed(first, second, kPages);
+
+  v1::PauseRequest pause;
+  pause.set_reason("a new disk");
+  EXPECT_FALSE(CallOf(second, &Admin::Pause, pause).was_paused());
+  EXPECT_TRUE(Fleet(first).divisions(0).paused());
+  EXPECT_TRUE(Fleet(first).divisions(1).paused());
+  EXPECT_TRUE(CallOf(first, &Admin::Resume, {}).was_paused());
+  EXPECT_FALSE(Fleet(first).divisions(0).paused());
+  EXPECT_FALSE(Fleet(first).divisions(1).paused());
+
+  v1::SetPolicyRequest policy;
+  policy.set_policy("greedy");
+  (void)CallOf(first, &Admin::SetPolicy, policy);
+  EXPECT_EQ(CallOf(second, &Admin::GetPolicy, {}).policy(), "greedy");
+  policy.set_policy("best");
+  EXPECT_EQ(CodeOf(second, &Admin::SetPolicy, policy), grpc::StatusCode::INVALID_ARGUMENT);
+  v1::SetPolitenessDefaultsRequest polite;
+  ToProto(Duration::Seconds(3), polite.mutable_min_delay());
+  (void)CallOf(second, &Admin::SetPolitenessDefaults, polite);
+  EXPECT_EQ(CallOf(first, &Admin::GetPolitenessDefaults, {}).defaults().min_delay().seconds(), 3);
+  EXPECT_EQ(CallOf(first, &Admin::RunEpoch, {}).pages(), uint64_t{kPages});
+
+  ExpectSourcesOfBoth(first, second, kPages);
+
+  // A crawl id that one division alone has pages of, and settings that hold for all.
+  v1::SetCrawlRequest crawl;
+  crawl.set_crawl_id("DEFAULT");
+  crawl.set_max_pages(1);
+  EXPECT_EQ(CallOf(first, &Admin::SetCrawl, crawl).crawl().pages(), uint64_t{kPages});
+  v1::UpsertPagesRequest more;
+  for (int i = 0; i < 40; ++i) more.add_pages()->set_url(TestServer::Url(kPages + i, kPages));
+  EXPECT_THAT(Described(second.Upsert(more)), AllOf(SizeIs(40), Each(HasSubstr("EXHAUSTED"))));
+  for (TestServer* server : {&first, &second}) {
+    v1::DeleteCrawlRequest shop;
+    shop.set_crawl_id(server == &first ? "shop" : "shoes");
+    EXPECT_EQ(CodeOf(*server, &Admin::DeleteCrawl, shop), grpc::StatusCode::NOT_FOUND);
+    v1::UpsertPagesRequest one;
+    one.add_pages()->set_url("http://host1.test/" + shop.crawl_id());
+    one.mutable_pages(0)->set_crawl_id(shop.crawl_id());
+    EXPECT_THAT(Described(server->Upsert(one)), IsEmpty());
+    EXPECT_TRUE(CallOf(*server, &Admin::DeleteCrawl, shop).crawl().deleting());
+  }
+
+  // It is done where it can be, and said where not.
+  EXPECT_TRUE(first.Stop().ok());
+  grpc::ClientContext call;
+  v1::PauseResponse paused;
+  const grpc::Status status = second.admin->Pause(&call, pause, &paused);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(),
+              AllOf(HasSubstr("division 0: "),
+                    HasSubstr("it is done in others: the same call again does the rest")));
+  EXPECT_TRUE(Fleet(second).divisions(1).paused());
+  EXPECT_TRUE(Fleet(second).divisions(0).has_unanswered());
+  first.Start();
+  EXPECT_TRUE(CallOf(second, &Admin::Pause, pause).was_paused());
+  EXPECT_TRUE(Fleet(second).divisions(0).paused());
 }
 
 TEST_F(ClusterTest, DivisionsShareOneCrawlRate) {
@@ -482,7 +729,7 @@ TEST_F(ClusterTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt)
   EXPECT_THAT(waits_to_be_removed.get(), AllOf(SizeIs(100), Each(HasSubstr("NOT_FOUND"))));
   EXPECT_THAT(Described(waits.get()), Each(HasSubstr("RESOURCE_EXHAUSTED")));
   EXPECT_THAT(Described(first.Upsert(request)), IsEmpty());
-  EXPECT_EQ(second.Statistics().pages().pages(), 100 - own);
+  EXPECT_EQ(Fleet(second).divisions(1).pages(), 100 - own);
 
   // It may come again elsewhere, with a stream that was open all the while.
   grpc::ClientContext call;

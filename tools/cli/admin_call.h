@@ -2,8 +2,10 @@
 #ifndef FRESHET_TOOLS_CLI_ADMIN_CALL_H_
 #define FRESHET_TOOLS_CLI_ADMIN_CALL_H_
 
+#include "fmt/format.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "tools/cli/session.h"
+#include "tools/cli/table.h"
 
 namespace freshet::cli {
 
@@ -19,6 +21,17 @@ ExitCode Fetch(Session& session,
   const auto stub = v1::AdminService::NewStub(session.channel());
   const grpc::Status status = Call(session, method, *stub, request, response);
   return status.ok() ? kAccepted : session.Fail(status);
+}
+
+// Says which divisions of a fleet a response leaves out, below what it tells. kRefused if there are
+// any: whoever asks wants to know of all.
+template <typename Response>
+ExitCode TellUnanswered(const Session& session, const Response& response) {
+  for (const v1::UnansweredDivision& missing : response.unanswered()) {
+    session.Complain(
+        fmt::format("division {}: {}", missing.division(), ShowText(missing.reason())));
+  }
+  return response.unanswered().empty() ? kAccepted : kRefused;
 }
 
 }  // namespace freshet::cli

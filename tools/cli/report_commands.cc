@@ -92,14 +92,14 @@ ExitCode Stats(Session& session) {
   if (code != kAccepted) return code;
   if (session.json()) {
     session.out() << ToJsonLine(response) << '\n';
-    return kAccepted;
+    return TellUnanswered(session, response);
   }
   PrintFacts(session.out(), "server", ServerFacts(response.server()));
   PrintFacts(session.out(), "pages", PageFacts(response.pages()));
   PrintFacts(session.out(), "schedule", ScheduleFacts(response.schedule()));
   PrintFacts(session.out(), "ingest", IngestFacts(response.ingest()));
   PrintFacts(session.out(), "store", StoreFacts(response.store()));
-  return kAccepted;
+  return TellUnanswered(session, response);
 }
 
 std::string ShowRange(const v1::Estimate& estimate) {
@@ -140,13 +140,13 @@ ExitCode Trust(Session& session, const v1::GetTrustReportRequest& request) {
   if (session.json()) {
     for (const auto& trust : response.sources()) session.out() << ToJsonLine(trust) << '\n';
     for (const auto& trust : response.hosts()) session.out() << ToJsonLine(trust) << '\n';
-    return kAccepted;
+    return TellUnanswered(session, response);
   }
   if (response.sources().empty() && response.hosts().empty()) {
     session.Note(
         "nothing has been learned of any source yet: it takes crawls of pages that were signalled, "
         "and the next learning round (freshet epoch)");
-    return kAccepted;
+    return TellUnanswered(session, response);
   }
   Table table(session.out(),
               {{"source"},
@@ -164,7 +164,7 @@ ExitCode Trust(Session& session, const v1::GetTrustReportRequest& request) {
   }
   table.Flush();
   PrintHosts(session, response);
-  return kAccepted;
+  return TellUnanswered(session, response);
 }
 
 void AddTrust(CLI::App& app, Action& action) {
@@ -222,8 +222,9 @@ ExitCode Sources(Session& session, const std::string& added) {
   if (added.empty()) {
     v1::ListSourcesResponse response;
     const ExitCode code = Fetch(session, &Admin::ListSources, v1::ListSourcesRequest(), &response);
-    if (code == kAccepted) PrintSources(session, response.sources());
-    return code;
+    if (code != kAccepted) return code;
+    PrintSources(session, response.sources());
+    return TellUnanswered(session, response);
   }
   v1::RegisterSourceRequest request;
   request.set_source(added);

@@ -25,12 +25,14 @@ ExitCode AskForPages(Session& session,
                      grpc::Status (Admin::*method)(grpc::ClientContext*, const Request&, Response*),
                      Request request, Show show) {
   request.set_page_size(kPageSize);
+  ExitCode all = kAccepted;
   while (true) {
     Response response;
     const ExitCode code = Fetch(session, method, request, &response);
     if (code != kAccepted) return code;
     show(response);
-    if (response.next_page_token().empty()) return kAccepted;
+    if (TellUnanswered(session, response) != kAccepted) all = kRefused;
+    if (response.next_page_token().empty()) return all;
     request.set_page_token(response.next_page_token());
   }
 }
@@ -120,8 +122,9 @@ ExitCode ShowOneCrawl(Session& session, const std::string& crawl_id) {
   request.set_crawl_id(crawl_id);
   v1::ListCrawlsResponse response;
   const ExitCode code = Fetch(session, &Admin::ListCrawls, request, &response);
-  if (code == kAccepted) PrintCrawl(session, response.crawls(0));
-  return code;
+  if (code != kAccepted) return code;
+  PrintCrawl(session, response.crawls(0));
+  return TellUnanswered(session, response);
 }
 
 ExitCode DeleteCrawl(Session& session, const std::string& crawl_id) {

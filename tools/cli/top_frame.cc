@@ -35,6 +35,13 @@ void AppendLines(const std::string& text, std::vector<std::string>& lines) {
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
 }
 
+// Whether both leave out the same divisions of a fleet.
+bool CountTheSame(const v1::GetStatisticsResponse& a, const v1::GetStatisticsResponse& b) {
+  return std::equal(
+      a.unanswered().begin(), a.unanswered().end(), b.unanswered().begin(), b.unanswered().end(),
+      [](const auto& one, const auto& other) { return one.division() == other.division(); });
+}
+
 }  // namespace
 
 std::string FitLine(const std::string& text, size_t columns) {
@@ -46,7 +53,7 @@ std::optional<TopFrames::Rates> TopFrames::RatesSince(const v1::GetStatisticsRes
   const double seconds = static_cast<double>(TimeUtil::DurationToMilliseconds(
                              now.server().server_time() - before.server().server_time())) /
                          1e3;
-  if (seconds <= 0) return std::nullopt;
+  if (seconds <= 0 || !CountTheSame(before, now)) return std::nullopt;
   const auto rate = [seconds](uint64_t was, uint64_t is) {
     return is < was ? 0 : static_cast<double>(is - was) / seconds;
   };
@@ -92,6 +99,10 @@ void TopFrames::AddState(std::vector<std::string>& lines) const {
   if (schedule.paused()) lines.push_back("PAUSED  " + ShowText(schedule.pause_reason()));
   if (!store.write_error().empty()) {
     lines.push_back("WRITES REFUSED  " + ShowText(store.write_error()));
+  }
+  for (const v1::UnansweredDivision& missing : last_.statistics.unanswered()) {
+    lines.push_back(fmt::format("NOT COUNTED  division {}: {}", missing.division(),
+                                ShowText(missing.reason())));
   }
   lines.push_back(fmt::format("pages {}  gone {}  hosts {}  disk {}", ShowCount(pages.pages()),
                               ShowCount(pages.gone_pages()), ShowCount(pages.hosts()),

@@ -194,16 +194,20 @@ class Admin:
     # --- Crawl ids ---------------------------------------------------------------------------------------------------
 
     async def crawls(self, crawl_id: str = "") -> AsyncIterator[admin_pb2.Crawl]:
-        """Crawl ids that have pages or settings, by name, or one of them."""
+        """Crawl ids that have pages or settings, by name. Raises Unavailable last if a division of a fleet is missing."""
         token = ""
+        missing: dict[int, str] = {}
         while True:
             request = admin_pb2.ListCrawlsRequest(crawl_id=crawl_id, page_token=token)
             response = await self._call(AdminServiceStub, "ListCrawls", request)
             for crawl in response.crawls:
                 yield crawl
+            missing.update({each.division: each.reason for each in response.unanswered})
             token = response.next_page_token
             if not token:
-                return
+                break
+        if missing:
+            raise Unavailable("; ".join(f"division {division}: {reason}" for division, reason in missing.items()))
 
     async def set_crawl(
         self,

@@ -244,18 +244,20 @@ class GetStatisticsRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetStatisticsResponse(_message.Message):
-    __slots__ = ["ingest", "pages", "schedule", "server", "store"]
+    __slots__ = ["ingest", "pages", "schedule", "server", "store", "unanswered"]
     INGEST_FIELD_NUMBER: _ClassVar[int]
     PAGES_FIELD_NUMBER: _ClassVar[int]
     SCHEDULE_FIELD_NUMBER: _ClassVar[int]
     SERVER_FIELD_NUMBER: _ClassVar[int]
     STORE_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_FIELD_NUMBER: _ClassVar[int]
     ingest: IngestStatistics
     pages: PageStatistics
     schedule: ScheduleStatistics
     server: ServerStatistics
     store: StoreStatistics
-    def __init__(self, server: _Optional[_Union[ServerStatistics, _Mapping]] = ..., pages: _Optional[_Union[PageStatistics, _Mapping]] = ..., schedule: _Optional[_Union[ScheduleStatistics, _Mapping]] = ..., ingest: _Optional[_Union[IngestStatistics, _Mapping]] = ..., store: _Optional[_Union[StoreStatistics, _Mapping]] = ...) -> None: ...
+    unanswered: _containers.RepeatedCompositeFieldContainer[UnansweredDivision]
+    def __init__(self, server: _Optional[_Union[ServerStatistics, _Mapping]] = ..., pages: _Optional[_Union[PageStatistics, _Mapping]] = ..., schedule: _Optional[_Union[ScheduleStatistics, _Mapping]] = ..., ingest: _Optional[_Union[IngestStatistics, _Mapping]] = ..., store: _Optional[_Union[StoreStatistics, _Mapping]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredDivision, _Mapping]]] = ...) -> None: ...
 
 class GetTrustReportRequest(_message.Message):
     __slots__ = ["host", "limit", "source"]
@@ -268,12 +270,14 @@ class GetTrustReportRequest(_message.Message):
     def __init__(self, source: _Optional[str] = ..., host: _Optional[str] = ..., limit: _Optional[int] = ...) -> None: ...
 
 class GetTrustReportResponse(_message.Message):
-    __slots__ = ["hosts", "sources"]
+    __slots__ = ["hosts", "sources", "unanswered"]
     HOSTS_FIELD_NUMBER: _ClassVar[int]
     SOURCES_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_FIELD_NUMBER: _ClassVar[int]
     hosts: _containers.RepeatedCompositeFieldContainer[HostTrust]
     sources: _containers.RepeatedCompositeFieldContainer[SourceTrust]
-    def __init__(self, sources: _Optional[_Iterable[_Union[SourceTrust, _Mapping]]] = ..., hosts: _Optional[_Iterable[_Union[HostTrust, _Mapping]]] = ...) -> None: ...
+    unanswered: _containers.RepeatedCompositeFieldContainer[UnansweredDivision]
+    def __init__(self, sources: _Optional[_Iterable[_Union[SourceTrust, _Mapping]]] = ..., hosts: _Optional[_Iterable[_Union[HostTrust, _Mapping]]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredDivision, _Mapping]]] = ...) -> None: ...
 
 class HostTrust(_message.Message):
     __slots__ = ["believed_precision", "host", "precision", "quarantined_since", "recall", "recent_precision", "recent_signals", "signals", "source"]
@@ -358,12 +362,14 @@ class ListCrawlsRequest(_message.Message):
     def __init__(self, crawl_id: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class ListCrawlsResponse(_message.Message):
-    __slots__ = ["crawls", "next_page_token"]
+    __slots__ = ["crawls", "next_page_token", "unanswered"]
     CRAWLS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_FIELD_NUMBER: _ClassVar[int]
     crawls: _containers.RepeatedCompositeFieldContainer[Crawl]
     next_page_token: str
-    def __init__(self, crawls: _Optional[_Iterable[_Union[Crawl, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    unanswered: _containers.RepeatedCompositeFieldContainer[UnansweredDivision]
+    def __init__(self, crawls: _Optional[_Iterable[_Union[Crawl, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredDivision, _Mapping]]] = ...) -> None: ...
 
 class ListHostsRequest(_message.Message):
     __slots__ = ["contains", "page_size", "page_token", "prefix"]
@@ -378,22 +384,26 @@ class ListHostsRequest(_message.Message):
     def __init__(self, prefix: _Optional[str] = ..., contains: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class ListHostsResponse(_message.Message):
-    __slots__ = ["hosts", "next_page_token"]
+    __slots__ = ["hosts", "next_page_token", "unanswered"]
     HOSTS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_FIELD_NUMBER: _ClassVar[int]
     hosts: _containers.RepeatedCompositeFieldContainer[_pages_pb2.HostState]
     next_page_token: str
-    def __init__(self, hosts: _Optional[_Iterable[_Union[_pages_pb2.HostState, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+    unanswered: _containers.RepeatedCompositeFieldContainer[UnansweredDivision]
+    def __init__(self, hosts: _Optional[_Iterable[_Union[_pages_pb2.HostState, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredDivision, _Mapping]]] = ...) -> None: ...
 
 class ListSourcesRequest(_message.Message):
     __slots__ = []
     def __init__(self) -> None: ...
 
 class ListSourcesResponse(_message.Message):
-    __slots__ = ["sources"]
+    __slots__ = ["sources", "unanswered"]
     SOURCES_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_FIELD_NUMBER: _ClassVar[int]
     sources: _containers.RepeatedCompositeFieldContainer[Source]
-    def __init__(self, sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ...) -> None: ...
+    unanswered: _containers.RepeatedCompositeFieldContainer[UnansweredDivision]
+    def __init__(self, sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredDivision, _Mapping]]] = ...) -> None: ...
 
 class ModuleLogLevel(_message.Message):
     __slots__ = ["level", "module"]
@@ -760,6 +770,14 @@ class StoreStatistics(_message.Message):
     syncs: int
     write_error: str
     def __init__(self, durability: _Optional[str] = ..., disk_bytes: _Optional[int] = ..., commits: _Optional[int] = ..., syncs: _Optional[int] = ..., write_error: _Optional[str] = ...) -> None: ...
+
+class UnansweredDivision(_message.Message):
+    __slots__ = ["division", "reason"]
+    DIVISION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    division: int
+    reason: str
+    def __init__(self, division: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class UnregisterSourceRequest(_message.Message):
     __slots__ = ["source"]

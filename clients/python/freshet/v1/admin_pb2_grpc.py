@@ -8,6 +8,11 @@ from freshet.v1 import admin_pb2 as freshet_dot_v1_dot_admin__pb2
 class AdminServiceStub(object):
     """Operates a server. What is set here is durable and survives a restart; it wins over the
     command line and configuration file, which give the values of a new database.
+
+    Of a cluster with divisions, whichever server is asked: SetPolicy, SetPolitenessDefaults, Pause,
+    Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and DeleteCrawl do it in all
+    divisions, and return once it is done in all. Where one fails, the call fails as that did, and
+    names it; it is done in the others, and the same call again does the rest.
     """
 
     def __init__(self, channel):
@@ -161,6 +166,11 @@ class AdminServiceStub(object):
 class AdminServiceServicer(object):
     """Operates a server. What is set here is durable and survives a restart; it wins over the
     command line and configuration file, which give the values of a new database.
+
+    Of a cluster with divisions, whichever server is asked: SetPolicy, SetPolitenessDefaults, Pause,
+    Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and DeleteCrawl do it in all
+    divisions, and return once it is done in all. Where one fails, the call fails as that did, and
+    names it; it is done in the others, and the same call again does the rest.
     """
 
     def GetCrawlRate(self, request, context):
@@ -278,7 +288,9 @@ class AdminServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetStatistics(self, request, context):
-        """Returns counters and the state of the server.
+        """Returns counters and the state of the server, or of all servers that serve divisions of a
+        cluster, whichever is asked: the others have three seconds to answer, and those that have not
+        are named. So are they by GetTrustReport, ListSources, ListCrawls and ListHosts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -553,6 +565,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
 class AdminService(object):
     """Operates a server. What is set here is durable and survives a restart; it wins over the
     command line and configuration file, which give the values of a new database.
+
+    Of a cluster with divisions, whichever server is asked: SetPolicy, SetPolitenessDefaults, Pause,
+    Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and DeleteCrawl do it in all
+    divisions, and return once it is done in all. Where one fails, the call fails as that did, and
+    names it; it is done in the others, and the same call again does the rest.
     """
 
     @staticmethod

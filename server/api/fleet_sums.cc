@@ -1,0 +1,216 @@
+#include "server/api/fleet_sums.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "google/protobuf/util/time_util.h"
+
+namespace freshet {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+void AddServers(const v1::ServerStatistics& theirs, v1::ServerStatistics* sum) {
+  sum->set_shards(sum->shards() + theirs.shards());
+  sum->set_workers(sum->workers() + theirs.workers());
+  sum->set_worker_credit(sum->worker_credit() + theirs.worker_credit());
+  sum->set_workers_at_allowance(sum->workers_at_allowance() + theirs.workers_at_allowance());
+  sum->set_reduced_allowances(sum->reduced_allowances() + theirs.reduced_allowances());
+}
+
+// Of two means that are of so much.
+double Mean(double a, double of_a, double b, double of_b) {
+  const double of = of_a + of_b;
+  return of > 0 ? (a * of_a + b * of_b) / of : 0;
+}
+
+double LivePages(const v1::PageStatistics& pages) {
+  return static_cast<double>(pages.pages() - std::min(pages.pages(), pages.gone_pages()));
+}
+
+void AddPages(const v1::PageStatistics& theirs, v1::PageStatistics* sum) {
+  sum->set_believed_freshness(Mean(sum->believed_freshness(), LivePages(*sum),
+                                   theirs.believed_freshness(), LivePages(theirs)));
+  sum->set_weighted_believed_freshness(Mean(sum->weighted_believed_freshness(), sum->importance(),
+                                            theirs.weighted_believed_freshness(),
+                                            theirs.importance()));
+  sum->set_importance(sum->importance() + theirs.importance());
+  sum->set_pages(sum->pages() + theirs.pages());
+  sum->set_gone_pages(sum->gone_pages() + theirs.gone_pages());
+  sum->set_hosts(sum->hosts() + theirs.hosts());
+  // The division that is furthest behind: one whose last epoch is not known has had none of late.
+  const bool behind =
+      sum->has_last_epoch_time() && (!theirs.has_last_epoch_time() ||
+                                     TimeUtil::TimestampToMicroseconds(theirs.last_epoch_time()) <
+                                         TimeUtil::TimestampToMicroseconds(sum->last_epoch_time()));
+  if (!behind) return;
+  sum->set_epoch(theirs.epoch());
+  sum->clear_last_epoch_time();
+  sum->clear_last_epoch_duration();
+  if (theirs.has_last_epoch_time()) *sum->mutable_last_epoch_time() = theirs.last_epoch_time();
+  if (theirs.has_last_epoch_duration()) {
+    *sum->mutable_last_epoch_duration() = theirs.last_epoch_duration();
+  }
+}
+
+void AddSchedules(const v1::ScheduleStatistics& theirs, v1::ScheduleStatistics* sum) {
+  sum->set_crawl_rate_per_second(sum->crawl_rate_per_second() + theirs.crawl_rate_per_second());
+  if (sum->pending_policy().empty()) sum->set_pending_policy(theirs.pending_policy());
+  if (!sum->paused()) {
+    sum->set_paused(theirs.paused());
+    sum->set_pause_reason(theirs.pause_reason());
+  }
+  sum->set_price(std::max(sum->price(), theirs.price()));
+  sum->set_assignments(sum->assignments() + theirs.assignments());
+  sum->set_ticks_without_credit(sum->ticks_without_credit() + theirs.ticks_without_credit());
+  sum->set_ticks_without_page(sum->ticks_without_page() + theirs.ticks_without_page());
+  sum->set_ticks_late(sum->ticks_late() + theirs.ticks_late());
+  sum->set_open_leases(sum->open_leases() + theirs.open_leases());
+  sum->set_expired_leases(sum->expired_leases() + theirs.expired_leases());
+  sum->set_returned_leases(sum->returned_leases() + theirs.returned_leases());
+  sum->set_given_up_leases(sum->given_up_leases() + theirs.given_up_leases());
+}
+
+// Counters alone.
+void AddIngest(const v1::IngestStatistics& theirs, v1::IngestStatistics* sum) {
+  sum->set_results_changed(sum->results_changed() + theirs.results_changed());
+  sum->set_results_unchanged(sum->results_unchanged() + theirs.results_unchanged());
+  sum->set_results_error(sum->results_error() + theirs.results_error());
+  sum->set_results_throttled(sum->results_throttled() + theirs.results_throttled());
+  sum->set_results_gone(sum->results_gone() + theirs.results_gone());
+  sum->set_results_robots_denied(sum->results_robots_denied() + theirs.results_robots_denied());
+  sum->set_results_duplicate(sum->results_duplicate() + theirs.results_duplicate());
+  sum->set_results_observed_only(sum->results_observed_only() + theirs.results_observed_only());
+  sum->set_results_refused(sum->results_refused() + theirs.results_refused());
+  sum->set_signals_applied(sum->signals_applied() + theirs.signals_applied());
+  sum->set_signals_stale(sum->signals_stale() + theirs.signals_stale());
+  sum->set_signals_duplicate(sum->signals_duplicate() + theirs.signals_duplicate());
+  sum->set_signals_unknown_page(sum->signals_unknown_page() + theirs.signals_unknown_page());
+  sum->set_signals_refused(sum->signals_refused() + theirs.signals_refused());
+  sum->set_upserts_applied(sum->upserts_applied() + theirs.upserts_applied());
+  sum->set_upserts_refused(sum->upserts_refused() + theirs.upserts_refused());
+}
+
+void AddStores(const v1::StoreStatistics& theirs, v1::StoreStatistics* sum) {
+  sum->set_disk_bytes(sum->disk_bytes() + theirs.disk_bytes());
+  sum->set_commits(sum->commits() + theirs.commits());
+  sum->set_syncs(sum->syncs() + theirs.syncs());
+  if (sum->write_error().empty()) sum->set_write_error(theirs.write_error());
+}
+
+// Where there is none yet it becomes theirs, with what is set there.
+void AddCrawl(const v1::Crawl& theirs, v1::Crawl* sum) {
+  if (sum->crawl_id().empty()) {
+    *sum = theirs;
+    return;
+  }
+  sum->set_deleting(sum->deleting() || theirs.deleting());
+  sum->set_pages(sum->pages() + theirs.pages());
+  sum->set_hosts(sum->hosts() + theirs.hosts());
+  sum->set_out(sum->out() + theirs.out());
+  sum->set_assignments(sum->assignments() + theirs.assignments());
+  sum->set_crawls(sum->crawls() + theirs.crawls());
+  sum->set_changes(sum->changes() + theirs.changes());
+  sum->set_errors(sum->errors() + theirs.errors());
+  sum->set_gone(sum->gone() + theirs.gone());
+  sum->set_robots_denied(sum->robots_denied() + theirs.robots_denied());
+}
+
+void AddSource(const v1::Source& theirs, v1::Source* sum) {
+  sum->set_source(theirs.source());
+  sum->set_signals(sum->signals() + theirs.signals());
+}
+
+// As IsWorse orders hosts, but for sources, which are by name.
+auto StandingOf(const v1::HostTrust& trust) {
+  return std::tuple(!trust.has_quarantined_since(), trust.precision().high(),
+                    std::tie(trust.host(), trust.source()));
+}
+
+}  // namespace
+
+void AddCounts(const v1::GetStatisticsResponse& theirs, v1::GetStatisticsResponse* sum) {
+  AddServers(theirs.server(), sum->mutable_server());
+  AddPages(theirs.pages(), sum->mutable_pages());
+  AddSchedules(theirs.schedule(), sum->mutable_schedule());
+  AddIngest(theirs.ingest(), sum->mutable_ingest());
+  AddStores(theirs.store(), sum->mutable_store());
+}
+
+void AddCounts(const v1::GetTrustReportResponse& theirs, size_t limit,
+               v1::GetTrustReportResponse* sum) {
+  std::map<std::pair<std::string, v1::BurstClass>, v1::SourceTrust> sources;
+  for (const auto* report : {&theirs, const_cast<const v1::GetTrustReportResponse*>(sum)}) {
+    for (const v1::SourceTrust& trust : report->sources()) {
+      v1::SourceTrust& best = sources[{trust.source(), trust.burst_class()}];
+      if (best.source().empty() || trust.signals() > best.signals()) best = trust;
+    }
+  }
+  sum->clear_sources();
+  for (auto& [key, trust] : sources) *sum->add_sources() = std::move(trust);
+
+  sum->mutable_hosts()->MergeFrom(theirs.hosts());
+  std::sort(sum->mutable_hosts()->begin(), sum->mutable_hosts()->end(),
+            [](const auto& a, const auto& b) { return StandingOf(a) < StandingOf(b); });
+  const int most = static_cast<int>(limit);
+  if (sum->hosts_size() > most) {
+    sum->mutable_hosts()->DeleteSubrange(most, sum->hosts_size() - most);
+  }
+}
+
+void AddCounts(const v1::ListSourcesResponse& theirs, v1::ListSourcesResponse* sum) {
+  std::map<std::string, v1::Source> all;
+  for (const v1::Source& source : sum->sources()) AddSource(source, &all[source.source()]);
+  for (const v1::Source& source : theirs.sources()) AddSource(source, &all[source.source()]);
+  sum->clear_sources();
+  for (auto& [name, source] : all) *sum->add_sources() = std::move(source);
+}
+
+void AddCounts(const v1::ListCrawlsResponse& theirs, size_t limit, v1::ListCrawlsResponse* sum) {
+  std::map<std::string, v1::Crawl> all;
+  for (const v1::Crawl& crawl : sum->crawls()) AddCrawl(crawl, &all[crawl.crawl_id()]);
+  for (const v1::Crawl& crawl : theirs.crawls()) AddCrawl(crawl, &all[crawl.crawl_id()]);
+  const bool more =
+      !sum->next_page_token().empty() || !theirs.next_page_token().empty() || all.size() > limit;
+  sum->clear_crawls();
+  for (auto& [name, crawl] : all) {
+    if (static_cast<size_t>(sum->crawls_size()) == limit) break;
+    *sum->add_crawls() = std::move(crawl);
+  }
+  // The last one that is shown, as each of them has it.
+  sum->clear_next_page_token();
+  if (more && !sum->crawls().empty()) {
+    sum->set_next_page_token(sum->crawls(sum->crawls_size() - 1).crawl_id());
+  }
+}
+
+void AddDone(const v1::RunEpochResponse& theirs, v1::RunEpochResponse* all) {
+  all->set_epoch(std::max(all->epoch(), theirs.epoch()));
+  all->set_pages(all->pages() + theirs.pages());
+  if (TimeUtil::DurationToMicroseconds(theirs.duration()) >
+      TimeUtil::DurationToMicroseconds(all->duration())) {
+    *all->mutable_duration() = theirs.duration();
+  }
+}
+
+void AddDone(const v1::RegisterSourceResponse& theirs, v1::RegisterSourceResponse* all) {
+  all->set_created(all->created() || theirs.created());
+  AddSource(theirs.source(), all->mutable_source());
+}
+
+void AddDone(const v1::UnregisterSourceResponse& theirs, v1::UnregisterSourceResponse* all) {
+  AddSource(theirs.source(), all->mutable_source());
+}
+
+void AddDone(const v1::SetCrawlResponse& theirs, v1::SetCrawlResponse* all) {
+  AddCrawl(theirs.crawl(), all->mutable_crawl());
+}
+
+void AddDone(const v1::DeleteCrawlResponse& theirs, v1::DeleteCrawlResponse* all) {
+  AddCrawl(theirs.crawl(), all->mutable_crawl());
+}
+
+}  // namespace freshet

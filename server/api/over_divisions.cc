@@ -1,0 +1,130 @@
+#include "server/api/over_divisions.h"
+
+#include <grpcpp/alarm.h>
+
+#include <chrono>
+#include <memory>
+
+#include "fmt/format.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+namespace {
+
+// Ends with the last answer, or once there was time enough. Thread-safe.
+class Asking : public std::enable_shared_from_this<Asking> {
+ public:
+  Asking(DivisionAnswers answers, std::function<void(DivisionAnswers)> done)
+      : done_(std::move(done)), answers_(std::move(answers)), missing_(answers_.size()) {}
+
+  // Those who have not answered yet keep this; an alarm would do so for ever.
+  void EndAfter(Duration patience) {
+    alarm_.Set(std::chrono::system_clock::now() + std::chrono::microseconds(patience.micros()),
+               [weak = weak_from_this()](bool late) {
+                 const auto asking = late ? weak.lock() : nullptr;
+                 if (asking != nullptr) asking->End();
+               });
+  }
+
+  void Take(size_t index, StatusOr<grpc::ByteBuffer> answer) FRESHET_EXCLUDES(mutex_) {
+    {
+      const MutexLock lock(mutex_);
+      if (ended_) return;
+      answers_[index].answer = std::move(answer);
+      if (--missing_ > 0) return;
+    }
+    End();
+  }
+
+ private:
+  void End() FRESHET_EXCLUDES(mutex_) {
+    DivisionAnswers answers;
+    {
+      const MutexLock lock(mutex_);
+      if (std::exchange(ended_, true)) return;
+      answers = std::move(answers_);
+    }
+    alarm_.Cancel();
+    done_(std::move(answers));
+  }
+
+  const std::function<void(DivisionAnswers)> done_;
+  grpc::Alarm alarm_;
+  Mutex mutex_;
+  DivisionAnswers answers_ FRESHET_GUARDED_BY(mutex_);
+  size_t missing_ FRESHET_GUARDED_BY(mutex_);
+  bool ended_ FRESHET_GUARDED_BY(mutex_) = false;
+};
+
+// gRPC itself says nothing but the code where a server of another release has no such call.
+std::string TextOf(const Status& why) {
+  const std::string text(why.message());
+  return text.empty() ? absl::StatusCodeToString(why.code()) : text;
+}
+
+}  // namespace
+
+void AskDivisions(const ServerContext& context, std::string_view path, const ShownByClient& client,
+                  const std::vector<std::pair<uint32_t, grpc::ByteBuffer>>& requests,
+                  std::optional<Duration> patience, std::function<void(DivisionAnswers)> done) {
+  DivisionAnswers answers;
+  const Status missing =
+      context.divisions == nullptr
+          ? MakeStatus(absl::StatusCode::kFailedPrecondition,
+                       "cannot be asked: cluster.address is not set")
+          : MakeStatus(absl::StatusCode::kUnavailable,
+                       "nobody serves it, or its server has not answered within {:g} s",
+                       patience.value_or(Duration()).seconds());
+  for (const auto& [division, request] : requests) answers.push_back({division, missing});
+  if (context.divisions == nullptr || requests.empty()) return done(std::move(answers));
+  const auto asking = std::make_shared<Asking>(std::move(answers), std::move(done));
+  if (patience) asking->EndAfter(*patience);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const auto& [division, request] = requests[i];
+    context.divisions->Open(division, path, client)
+        ->Send(request, [asking, i](StatusOr<grpc::ByteBuffer> answer) {
+          asking->Take(i, std::move(answer));
+        });
+  }
+}
+
+void AskOtherDivisions(const ServerContext& context, std::string_view path,
+                       const ShownByClient& client, const grpc::ByteBuffer& request,
+                       std::optional<Duration> patience,
+                       std::function<void(DivisionAnswers)> done) {
+  const SlotDivision own = context.router.division();
+  std::vector<std::pair<uint32_t, grpc::ByteBuffer>> requests;
+  for (uint32_t i = 0; i < own.divisions; ++i) {
+    if (i != own.division) requests.emplace_back(i, request);
+  }
+  AskDivisions(context, path, client, requests, patience, std::move(done));
+}
+
+void ToProto(uint32_t division, const Status& why, v1::UnansweredDivision* out) {
+  out->set_division(division);
+  out->set_reason(TextOf(why));
+}
+
+Status StatusOfDivision(uint32_t division, const Status& status) {
+  return Status(status.code(), fmt::format("division {}: {}", division, TextOf(status)));
+}
+
+grpc::Status EndOfAll(const grpc::Status& own,
+                      const std::vector<std::pair<uint32_t, Status>>& others) {
+  bool done = own.ok();
+  const std::pair<uint32_t, Status>* failed = nullptr;
+  for (const auto& its : others) {
+    done = done || its.second.ok();
+    if (its.second.ok() || absl::IsNotFound(its.second)) continue;
+    // What does not pass by itself is told first.
+    if (failed == nullptr || absl::IsUnavailable(failed->second)) failed = &its;
+  }
+  if (failed == nullptr) return done ? grpc::Status::OK : own;
+  const Status why = StatusOfDivision(failed->first, failed->second);
+  if (!done) return GrpcStatusOf(why);
+  return GrpcStatusOf(
+      Status(why.code(), fmt::format("{}; it is done in others: the same call again does the rest",
+                                     std::string(why.message()))));
+}
+
+}  // namespace freshet

@@ -1,0 +1,108 @@
+// Calls that the servers of all divisions of a fleet answer together.
+#ifndef FRESHET_SERVER_API_OVER_DIVISIONS_H_
+#define FRESHET_SERVER_API_OVER_DIVISIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/units.h"
+#include "freshet/v1/admin.pb.h"
+#include "server/api/context.h"
+#include "server/api/divisions.h"
+#include "server/api/faults.h"
+#include "server/api/fleet_sums.h"
+#include "server/api/unary.h"
+#include "server/api/wire.h"
+
+namespace freshet {
+
+// For a server of another division to say what it knows.
+inline constexpr Duration kFleetViewPatience = Duration::Seconds(3);
+
+// What was answered for a division. Value type, thread-compatible.
+struct DivisionAnswer {
+  uint32_t division = 0;
+  StatusOr<grpc::ByteBuffer> answer;
+};
+using DivisionAnswers = std::vector<DivisionAnswer>;
+
+// Asks the servers of these divisions, none of them this one's, on behalf of a client. `done` has
+// an answer for each in their order, and is called once: with the last of them, or after
+// `patience`, where what is missing is Unavailable; unset: once all are there, or known not to
+// come. On any thread, maybe before this returns. Thread-safe.
+void AskDivisions(const ServerContext& context, std::string_view path, const ShownByClient& client,
+                  const std::vector<std::pair<uint32_t, grpc::ByteBuffer>>& requests,
+                  std::optional<Duration> patience, std::function<void(DivisionAnswers)> done);
+// The same of all other divisions.
+void AskOtherDivisions(const ServerContext& context, std::string_view path,
+                       const ShownByClient& client, const grpc::ByteBuffer& request,
+                       std::optional<Duration> patience, std::function<void(DivisionAnswers)> done);
+
+// Whether a call is for all divisions of a fleet: others can be asked, and it comes from none of
+// their servers.
+[[nodiscard]] inline bool SpansFleet(const ServerContext& context, const ShownByClient& client) {
+  return context.divisions != nullptr && !client.sent_on;
+}
+
+void ToProto(uint32_t division, const Status& why, v1::UnansweredDivision* out);
+// With the division's name before it.
+[[nodiscard]] Status StatusOfDivision(uint32_t division, const Status& status);
+
+// Answers with what is in the response, together with what the servers of other divisions say:
+// `add` takes that in, one after the other. Those who have not answered are told of; who knows
+// nothing of it (NotFound) adds nothing. `end` is called last, and answers the call.
+template <typename Request, typename Response>
+void AnswerForAll(const ServerContext& context, UnaryCall<Request, Response>* call,
+                  std::function<void(const Response& theirs, Response* sum)> add,
+                  std::function<void()> end) {
+  if (!SpansFleet(context, call->shown())) return end();
+  if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
+  AskOtherDivisions(
+      context, call->path(), call->shown(), SerialiseMessage(call->request()), kFleetViewPatience,
+      [&context, call, add = std::move(add), end = std::move(end)](const DivisionAnswers& answers) {
+        context.listings.Give();
+        for (const DivisionAnswer& its : answers) {
+          const StatusOr<Response> theirs = ResponseIn<Response>(its.answer);
+          if (theirs.ok()) {
+            add(*theirs, call->response());
+          } else if (!absl::IsNotFound(theirs.status())) {
+            ToProto(its.division, theirs.status(), call->response()->add_unanswered());
+          }
+        }
+        end();
+      });
+}
+
+// How a call ends that was to do something in all divisions, of how it ended in each; `own` first.
+[[nodiscard]] grpc::Status EndOfAll(const grpc::Status& own,
+                                    const std::vector<std::pair<uint32_t, Status>>& others);
+
+// Has the servers of all other divisions do what the call asks for, once this one has, or has
+// found that it has not what it is about. Before anything may answer the call, which then ends with
+// all of them.
+template <typename Request, typename Response>
+void DoInAllDivisions(const ServerContext& context, UnaryCall<Request, Response>* call) {
+  if (!SpansFleet(context, call->shown())) return;
+  call->SetLast([&context, call](const grpc::Status& own) {
+    if (!own.ok() && own.error_code() != grpc::StatusCode::NOT_FOUND) return call->Answer(own);
+    AskOtherDivisions(context, call->path(), call->shown(), SerialiseMessage(call->request()), {},
+                      [call, own](const DivisionAnswers& answers) {
+                        std::vector<std::pair<uint32_t, Status>> others;
+                        for (const DivisionAnswer& its : answers) {
+                          const StatusOr<Response> theirs = ResponseIn<Response>(its.answer);
+                          others.emplace_back(its.division, theirs.status());
+                          if (theirs.ok()) AddDone(*theirs, call->response());
+                        }
+                        call->Answer(EndOfAll(own, others));
+                      });
+  });
+}
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_OVER_DIVISIONS_H_
