@@ -265,7 +265,19 @@ uint64_t Serving::pages() const {
   return pages;
 }
 
+void Serving::WithoutWaitingForKafka(const std::function<void()>& work) {
+  if (cluster_ == nullptr) return work();
+  RunReporting({work}, kReportInterval, [this] {
+    if (cluster_->log().Stats().waiting > 0) cluster_->log().StopWaiting();
+  });
+}
+
 void Serving::StopServing() {
+  // A call that waits for a commit keeps its port open.
+  WithoutWaitingForKafka([this] { EndCalls(); });
+}
+
+void Serving::EndCalls() {
   if (cluster_ != nullptr) cluster_->Serve("");
   forwarder_ = nullptr;
   // First the assignments: those leased ahead go back while their shards still work.
@@ -293,13 +305,8 @@ void Serving::StopServing() {
 }
 
 void Serving::StopShards() {
-  const auto stop = [this] {
+  WithoutWaitingForKafka([this] {
     for (const auto& shard : shards_) shard->Stop();
-  };
-  if (cluster_ == nullptr) return stop();
-  // What Kafka does not take now is never acknowledged.
-  RunReporting({stop}, kReportInterval, [this] {
-    if (cluster_->log().Stats().waiting > 0) cluster_->log().StopWaiting();
   });
 }
 

@@ -3,6 +3,7 @@
 #define FRESHET_SERVER_SERVING_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,7 +74,10 @@ class Serving {
 
   [[nodiscard]] std::unique_ptr<SharedRate> MakeSharedRate(Clock& clock, const Settings& settings);
   void TakeOverPause(const Settings& settings);
+  void EndCalls();
   void StopShards();
+  // What Kafka has not taken for some seconds is given up meanwhile: it is never acknowledged.
+  void WithoutWaitingForKafka(const std::function<void()>& work);
   [[nodiscard]] Status AddConfiguredSources();
 
   const ServerConfig& config_;

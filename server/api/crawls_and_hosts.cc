@@ -197,7 +197,11 @@ class HostLister : public std::enable_shared_from_this<HostLister> {
                  });
   }
   void Take(const StatusOr<grpc::ByteBuffer>& answer) {
-    StatusOr<v1::ListHostsResponse> theirs = ResponseIn<v1::ListHostsResponse>(answer);
+    const StatusOr<v1::ListHostsResponse> theirs = ResponseIn<v1::ListHostsResponse>(answer);
+    // Of the token, which is the client's.
+    if (absl::IsInvalidArgument(theirs.status())) {
+      return call_.Answer(GrpcStatusOf(theirs.status()));
+    }
     token_.clear();
     if (theirs.ok()) {
       call_.response()->mutable_hosts()->MergeFrom(theirs->hosts());

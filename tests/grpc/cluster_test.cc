@@ -1,6 +1,7 @@
 // Servers of a cluster: one serves, the next one stands by and has all that was acknowledged. The
 // brokers are librdkafka's own for tests, which do not fence: tests/fleet has real ones.
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <map>
 #include <set>
@@ -141,12 +142,12 @@ class ClusterTest : public testing::Test {
     return {urls, token};
   }
   static void ExpectTokensRefused(TestServer& first) {
-    for (const char* bad : {"2:", "1", "x:", "0:zz", ":"}) {
+    for (const char* bad : {"2:", "1", "x:", "0:zz", "1:zz", ":"}) {
       v1::ListHostsRequest hosts;
       hosts.set_page_token(bad);
       EXPECT_EQ(CodeOf(first, &Admin::ListHosts, hosts), grpc::StatusCode::INVALID_ARGUMENT) << bad;
     }
-    for (const char* bad : {"2.", "0.!", "AAAA", "."}) {
+    for (const char* bad : {"2.", "0.!", "1.!", "AAAA", "."}) {
       v1::ListPagesRequest pages;
       pages.set_page_token(bad);
       grpc::ClientContext call;
@@ -764,6 +765,25 @@ TEST_F(ClusterTest, WithoutKafkaNothingIsHandedOutAndReadinessSaysSoUntilItIsBac
   EXPECT_TRUE(
       Eventually([&] { return Probe(server.info.http_address, "/readyz").find("200") == 0; }));
   EXPECT_EQ(Lease(server, 3).size(), 3U);
+}
+
+// Calls that wait for a commit would keep a server from ending for as long as Kafka is away.
+TEST_F(ClusterTest, AServerEndsThoughCallsWaitForKafka) {
+  TestServer server(InCluster());
+  server.UpsertMany(50);
+  kafka_.Down();
+  v1::PauseRequest request;
+  auto pause =
+      std::async(std::launch::async, [&] { return CodeOf(server, &Admin::Pause, request); });
+  ASSERT_TRUE(Eventually([&] {
+    return Probe(server.info.http_address, "/readyz").find("waiting for Kafka") !=
+           std::string::npos;
+  }));
+  auto stopped = std::async(std::launch::async, [&] { return server.Stop(); });
+  EXPECT_EQ(stopped.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  kafka_.Up();
+  (void)stopped.get();
+  EXPECT_NE(pause.get(), grpc::StatusCode::OK);
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ class Admin:
         return self._loop.run(self._admin.audit(limit=limit, since=since))
 
     def crawls(self, crawl_id: str = "") -> Iterator[admin_pb2.Crawl]:
-        """Crawl ids that have pages or settings, by name. Raises Unavailable last if a division of a fleet is missing."""
+        """Crawl ids that have pages or settings, by name. Raises Unavailable last if a division is missing."""
         return self._loop.iterate(self._admin.crawls(crawl_id))
 
     def set_crawl(

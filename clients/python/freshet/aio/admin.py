@@ -194,7 +194,7 @@ class Admin:
     # --- Crawl ids ---------------------------------------------------------------------------------------------------
 
     async def crawls(self, crawl_id: str = "") -> AsyncIterator[admin_pb2.Crawl]:
-        """Crawl ids that have pages or settings, by name. Raises Unavailable last if a division of a fleet is missing."""
+        """Crawl ids that have pages or settings, by name. Raises Unavailable last if a division is missing."""
         token = ""
         missing: dict[int, str] = {}
         while True:
