@@ -55,13 +55,14 @@ void AuditRefusals(Authoriser& authoriser, AuditLog& log) {
 void CallAudit::Finish(const grpc::Status& status, const google::protobuf::Message& response,
                        std::function<void()> done) {
   entry_.outcome = AuditOutcome(status);
-  if (!status.ok()) {
+  const bool changed = changed_ || status.ok();
+  if (!changed) {
     entry_.after.clear();
   } else if (entry_.after.empty()) {
     entry_.after = AuditText(response, true);
   }
   const auto written = [done = std::move(done)](const Status&) { done(); };
-  if (limited_ || !status.ok()) {
+  if (limited_ || !changed) {
     log_.AppendLimited(std::move(entry_), written);
     return;
   }

@@ -38,6 +38,8 @@ class CallAudit {
   void SetBefore(std::string json) { entry_.before = std::move(json); }
   // What holds after it, where that is not what it answers.
   void SetAfter(std::string json) { entry_.after = std::move(json); }
+  // Something is changed, however the call ends.
+  void NoteChange() { changed_ = true; }
   // `done` is called once the entry is on the disk, or cannot be: on another thread.
   void Finish(const grpc::Status& status, const google::protobuf::Message& response,
               std::function<void()> done);
@@ -46,6 +48,7 @@ class CallAudit {
   AuditLog& log_;
   AuditEntry entry_;
   const bool limited_;
+  bool changed_ = false;
 };
 
 }  // namespace freshet

@@ -39,18 +39,21 @@ class Asking : public std::enable_shared_from_this<Asking> {
  private:
   void End() FRESHET_EXCLUDES(mutex_) {
     DivisionAnswers answers;
+    // What it holds is let go of, though those who have not answered keep this.
+    std::function<void(DivisionAnswers)> done;
     {
       const MutexLock lock(mutex_);
       if (std::exchange(ended_, true)) return;
       answers = std::move(answers_);
+      done = std::exchange(done_, nullptr);
     }
     alarm_.Cancel();
-    done_(std::move(answers));
+    done(std::move(answers));
   }
 
-  const std::function<void(DivisionAnswers)> done_;
   grpc::Alarm alarm_;
   Mutex mutex_;
+  std::function<void(DivisionAnswers)> done_ FRESHET_GUARDED_BY(mutex_);
   DivisionAnswers answers_ FRESHET_GUARDED_BY(mutex_);
   size_t missing_ FRESHET_GUARDED_BY(mutex_);
   bool ended_ FRESHET_GUARDED_BY(mutex_) = false;
@@ -64,7 +67,7 @@ std::string TextOf(const Status& why) {
 
 }  // namespace
 
-void AskDivisions(const ServerContext& context, std::string_view path, const ShownByClient& client,
+void AskDivisions(const ServerContext& context, std::string_view path, ShownByClient client,
                   const std::vector<std::pair<uint32_t, grpc::ByteBuffer>>& requests,
                   std::optional<Duration> patience, std::function<void(DivisionAnswers)> done) {
   DivisionAnswers answers;
@@ -88,16 +91,15 @@ void AskDivisions(const ServerContext& context, std::string_view path, const Sho
   }
 }
 
-void AskOtherDivisions(const ServerContext& context, std::string_view path,
-                       const ShownByClient& client, const grpc::ByteBuffer& request,
-                       std::optional<Duration> patience,
+void AskOtherDivisions(const ServerContext& context, std::string_view path, ShownByClient client,
+                       const grpc::ByteBuffer& request, std::optional<Duration> patience,
                        std::function<void(DivisionAnswers)> done) {
   const SlotDivision own = context.router.division();
   std::vector<std::pair<uint32_t, grpc::ByteBuffer>> requests;
   for (uint32_t i = 0; i < own.divisions; ++i) {
     if (i != own.division) requests.emplace_back(i, request);
   }
-  AskDivisions(context, path, client, requests, patience, std::move(done));
+  AskDivisions(context, path, std::move(client), requests, patience, std::move(done));
 }
 
 void ToProto(uint32_t division, const Status& why, v1::UnansweredDivision* out) {

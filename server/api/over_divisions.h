@@ -23,6 +23,8 @@ namespace freshet {
 
 // For a server of another division to say what it knows.
 inline constexpr Duration kFleetViewPatience = Duration::Seconds(3);
+// And to list some pages, after it was reached: a division that changes hands is waited for.
+inline constexpr Duration kFleetListPatience = Duration::Seconds(30);
 
 // What was answered for a division. Value type, thread-compatible.
 struct DivisionAnswer {
@@ -33,15 +35,16 @@ using DivisionAnswers = std::vector<DivisionAnswer>;
 
 // Asks the servers of these divisions, none of them this one's, on behalf of a client. `done` has
 // an answer for each in their order, and is called once: with the last of them, or after
-// `patience`, where what is missing is Unavailable; unset: once all are there, or known not to
-// come. On any thread, maybe before this returns. Thread-safe.
-void AskDivisions(const ServerContext& context, std::string_view path, const ShownByClient& client,
+// `patience`, where what is missing is Unavailable; unset: once all are there, or have not been
+// reached; one that takes the request and says nothing is waited for. On any thread, maybe before
+// this returns. Thread-safe.
+void AskDivisions(const ServerContext& context, std::string_view path, ShownByClient client,
                   const std::vector<std::pair<uint32_t, grpc::ByteBuffer>>& requests,
                   std::optional<Duration> patience, std::function<void(DivisionAnswers)> done);
 // The same of all other divisions.
-void AskOtherDivisions(const ServerContext& context, std::string_view path,
-                       const ShownByClient& client, const grpc::ByteBuffer& request,
-                       std::optional<Duration> patience, std::function<void(DivisionAnswers)> done);
+void AskOtherDivisions(const ServerContext& context, std::string_view path, ShownByClient client,
+                       const grpc::ByteBuffer& request, std::optional<Duration> patience,
+                       std::function<void(DivisionAnswers)> done);
 
 // Whether a call is for all divisions of a fleet: others can be asked, and it comes from none of
 // their servers.
@@ -90,6 +93,7 @@ void DoInAllDivisions(const ServerContext& context, UnaryCall<Request, Response>
   if (!SpansFleet(context, call->shown())) return;
   call->SetLast([&context, call](const grpc::Status& own) {
     if (!own.ok() && own.error_code() != grpc::StatusCode::NOT_FOUND) return call->Answer(own);
+    if (own.ok()) call->NoteChange();
     AskOtherDivisions(context, call->path(), call->shown(), SerialiseMessage(call->request()), {},
                       [call, own](const DivisionAnswers& answers) {
                         std::vector<std::pair<uint32_t, Status>> others;

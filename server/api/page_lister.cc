@@ -139,7 +139,8 @@ class Lister final : public ListStream {
       ASSIGN_OR_RETURN(ListResult list, context_.store.List(query_, token_, most));
       token_ = std::move(list.next_token);
       pages_ = std::move(list.pages);
-      if (token_.empty()) break;
+      // Whoever asked for one message of this division goes on, if anybody still wants to know.
+      if (token_.empty() || shown_.sent_on) break;
     }
     return absl::OkStatus();
   }
@@ -149,7 +150,8 @@ class Lister final : public ListStream {
     request_.set_limit(std::min<uint64_t>(left_, kChunk));
     request_.set_page_token(token_);
     auto self = std::static_pointer_cast<Lister>(this->shared_from_this());
-    AskDivisions(context_, PathOf(request_), shown_, {{division_, SerialiseMessage(request_)}}, {},
+    AskDivisions(context_, PathOf(request_), shown_, {{division_, SerialiseMessage(request_)}},
+                 kFleetListPatience,
                  [self](const DivisionAnswers& answers) { self->Pass(answers.front().answer); });
   }
   // A list that leaves something out would not look like one.
@@ -158,6 +160,8 @@ class Lister final : public ListStream {
     if (!theirs.ok()) return End(StatusOfDivision(division_, theirs.status()));
     token_ = theirs->next_page_token();
     const auto pages = static_cast<uint64_t>(theirs->pages_size());
+    // None of what it has looked through fits.
+    if (pages == 0 && !token_.empty()) return ReadNext();
     WriteOn(pages, *std::move(theirs));
   }
 
@@ -204,7 +208,7 @@ class Lister final : public ListStream {
   }
 
   void GoOn() override {
-    if (division_ == end_ || left_ == 0) return End(absl::OkStatus());
+    if (division_ == end_ || left_ == 0 || shown_.sent_on) return End(absl::OkStatus());
     ReadNext();
   }
 

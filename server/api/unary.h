@@ -89,6 +89,10 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   void SetAfter(const Of& of) {
     if (audit_) audit_->SetAfter(AuditText(of(), true));
   }
+  // Something is changed, however the call ends.
+  void NoteChange() {
+    if (audit_) audit_->NoteChange();
+  }
   [[nodiscard]] bool audited() const { return audit_.has_value(); }
   [[nodiscard]] const std::string& request_id() const { return request_id_; }
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }

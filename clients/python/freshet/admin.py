@@ -119,7 +119,7 @@ class Admin:
         )
 
     def hosts(self, *, prefix: str = "", contains: str = "") -> Iterator[pages_pb2.HostState]:
-        """Hosts that have pages or settings, in no order."""
+        """Hosts that have pages or settings, in no order. Raises Unavailable last if a division is missing."""
         return self._loop.iterate(self._admin.hosts(prefix=prefix, contains=contains))
 
     def delete_host(self, host: str) -> pages_pb2.HostState:

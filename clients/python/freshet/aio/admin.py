@@ -36,6 +36,12 @@ def _set(message: Any, **fields: Any) -> Any:
     return message
 
 
+def _raise_missing(missing: dict[int, str]) -> None:
+    """Divisions of a fleet that have not answered, and why."""
+    if missing:
+        raise Unavailable("; ".join(f"division {division}: {reason}" for division, reason in missing.items()))
+
+
 class Admin:
     """The calls of operators, and reads of pages. A call that no server answers is tried at the next address, for
     `patience` seconds in all, but for those that would not be the same twice; then it raises Unavailable. What a server
@@ -155,16 +161,19 @@ class Admin:
         return (await self._call(AdminServiceStub, "SetPolitenessDefaults", request)).defaults
 
     async def hosts(self, *, prefix: str = "", contains: str = "") -> AsyncIterator[pages_pb2.HostState]:
-        """Hosts that have pages or settings, in no order."""
+        """Hosts that have pages or settings, in no order. Raises Unavailable last if a division is missing."""
         token = ""
+        missing: dict[int, str] = {}
         while True:
             request = admin_pb2.ListHostsRequest(prefix=prefix, contains=contains, page_token=token)
             response = await self._call(AdminServiceStub, "ListHosts", request)
             for host in response.hosts:
                 yield host
+            missing.update({each.division: each.reason for each in response.unanswered})
             token = response.next_page_token
             if not token:
-                return
+                break
+        _raise_missing(missing)
 
     async def delete_host(self, host: str) -> pages_pb2.HostState:
         """Has all pages of a host removed, and what is set for it."""
@@ -206,8 +215,7 @@ class Admin:
             token = response.next_page_token
             if not token:
                 break
-        if missing:
-            raise Unavailable("; ".join(f"division {division}: {reason}" for division, reason in missing.items()))
+        _raise_missing(missing)
 
     async def set_crawl(
         self,
@@ -252,7 +260,7 @@ class Admin:
 
     async def run_epoch(self) -> admin_pb2.RunEpochResponse:
         """Re-estimates all pages, and returns when it is done; waits as long as that takes."""
-        return await self._call(AdminServiceStub, "RunEpoch", admin_pb2.RunEpochRequest(), bounded=False)
+        return await self._call(AdminServiceStub, "RunEpoch", admin_pb2.RunEpochRequest(), once=True, bounded=False)
 
     async def create_checkpoint(self, name: str) -> admin_pb2.CreateCheckpointResponse:
         request = admin_pb2.CreateCheckpointRequest(name=name)
