@@ -11,8 +11,9 @@ class AdminServiceStub(object):
 
     Of a cluster with divisions, whichever server is asked: SetPolicy, SetPolitenessDefaults, Pause,
     Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and DeleteCrawl do it in all
-    divisions, and return once it is done in all. Where one fails, the call fails as that did, and
-    names it; it is done in the others, and the same call again does the rest.
+    divisions, and return once it is done in all. Where the one that is asked fails, it is done in no
+    other. Where another fails, the call fails as that did, and names it; it is done in those that do
+    not, and the same call again does the rest.
     """
 
     def __init__(self, channel):
@@ -169,8 +170,9 @@ class AdminServiceServicer(object):
 
     Of a cluster with divisions, whichever server is asked: SetPolicy, SetPolitenessDefaults, Pause,
     Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and DeleteCrawl do it in all
-    divisions, and return once it is done in all. Where one fails, the call fails as that did, and
-    names it; it is done in the others, and the same call again does the rest.
+    divisions, and return once it is done in all. Where the one that is asked fails, it is done in no
+    other. Where another fails, the call fails as that did, and names it; it is done in those that do
+    not, and the same call again does the rest.
     """
 
     def GetCrawlRate(self, request, context):
@@ -568,8 +570,9 @@ class AdminService(object):
 
     Of a cluster with divisions, whichever server is asked: SetPolicy, SetPolitenessDefaults, Pause,
     Resume, RunEpoch, RegisterSource, UnregisterSource, SetCrawl and DeleteCrawl do it in all
-    divisions, and return once it is done in all. Where one fails, the call fails as that did, and
-    names it; it is done in the others, and the same call again does the rest.
+    divisions, and return once it is done in all. Where the one that is asked fails, it is done in no
+    other. Where another fails, the call fails as that did, and names it; it is done in those that do
+    not, and the same call again does the rest.
     """
 
     @staticmethod
