@@ -92,7 +92,7 @@ class Site:
         with self._changed:
             del self.hosts[host].pages[path]
 
-    def wait_for(self, condition: Callable[[list[Request]], bool], seconds: float = 45.0) -> None:
+    def wait_for(self, condition: Callable[[list[Request]], bool], seconds: float = 150.0) -> None:
         """Returns once the requests so far fulfil the condition."""
         with self._changed:
             assert self._changed.wait_for(lambda: condition(self.requests), seconds), self.summary()
