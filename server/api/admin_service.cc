@@ -383,9 +383,7 @@ void CompactStore(const ServerContext& context,
 void GetStatistics(const ServerContext& context,
                    UnaryCall<v1::GetStatisticsRequest, v1::GetStatisticsResponse>* call) {
   ToProto(GatherStatus(context), call->response());
-  AnswerForAll<v1::GetStatisticsRequest, v1::GetStatisticsResponse>(
-      context, call, [](const auto& theirs, auto* sum) { AddCounts(theirs, sum); },
-      [call] { call->Answer(grpc::Status::OK); });
+  AnswerForAll(context, call, [](const auto& theirs, auto* sum) { AddCounts(theirs, sum); });
 }
 
 void GetTrustReport(const ServerContext& context,
@@ -443,10 +441,8 @@ void GetTrustReport(const ServerContext& context,
           hosts.insert(hosts.end(), shard.begin(), shard.end());
         HostsToProto(std::move(hosts), context.sources, limit, call->response());
         context.listings.Give();
-        AnswerForAll<v1::GetTrustReportRequest, v1::GetTrustReportResponse>(
-            context, call,
-            [limit](const auto& theirs, auto* sum) { AddCounts(theirs, limit, sum); },
-            [call] { call->Answer(grpc::Status::OK); });
+        AnswerForAll(context, call,
+                     [limit](const auto& theirs, auto* sum) { AddCounts(theirs, limit, sum); });
       });
 }
 
@@ -498,9 +494,7 @@ void ListSources(const ServerContext& context,
     out->set_source(source.name);
     out->set_signals(context.sources.signals(source.index));
   }
-  AnswerForAll<v1::ListSourcesRequest, v1::ListSourcesResponse>(
-      context, call, [](const auto& theirs, auto* sum) { AddCounts(theirs, sum); },
-      [call] { call->Answer(grpc::Status::OK); });
+  AnswerForAll(context, call, [](const auto& theirs, auto* sum) { AddCounts(theirs, sum); });
 }
 
 }  // namespace

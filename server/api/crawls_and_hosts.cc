@@ -262,7 +262,7 @@ void HandleListCrawls(const ServerContext& context,
     if (only.empty() && it != all.end()) {
       call->response()->set_next_page_token(std::prev(it)->first);
     }
-    AnswerForAll<v1::ListCrawlsRequest, v1::ListCrawlsResponse>(
+    AnswerForAll(
         context, call, [size](const auto& theirs, auto* sum) { AddCounts(theirs, *size, sum); },
         [call] { call->Answer(EndOfCrawls(call)); });
   });

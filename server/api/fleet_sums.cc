@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/util/time_util.h"
 
 namespace freshet {
@@ -13,12 +15,21 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
-void AddServers(const v1::ServerStatistics& theirs, v1::ServerStatistics* sum) {
-  sum->set_shards(sum->shards() + theirs.shards());
-  sum->set_workers(sum->workers() + theirs.workers());
-  sum->set_worker_credit(sum->worker_credit() + theirs.worker_credit());
-  sum->set_workers_at_allowance(sum->workers_at_allowance() + theirs.workers_at_allowance());
-  sum->set_reduced_allowances(sum->reduced_allowances() + theirs.reduced_allowances());
+// Whole numbers of such a message are counters, all of them.
+void AddCounters(const google::protobuf::Message& theirs, google::protobuf::Message* sum) {
+  using google::protobuf::FieldDescriptor;
+  const auto* fields = sum->GetDescriptor();
+  const auto* values = sum->GetReflection();
+  for (int i = 0; i < fields->field_count(); ++i) {
+    const FieldDescriptor* field = fields->field(i);
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
+      values->SetUInt64(sum, field,
+                        values->GetUInt64(*sum, field) + values->GetUInt64(theirs, field));
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+      values->SetUInt32(sum, field,
+                        values->GetUInt32(*sum, field) + values->GetUInt32(theirs, field));
+    }
+  }
 }
 
 // Of two means that are of so much.
@@ -64,40 +75,11 @@ void AddSchedules(const v1::ScheduleStatistics& theirs, v1::ScheduleStatistics* 
     sum->set_pause_reason(theirs.pause_reason());
   }
   sum->set_price(std::max(sum->price(), theirs.price()));
-  sum->set_assignments(sum->assignments() + theirs.assignments());
-  sum->set_ticks_without_credit(sum->ticks_without_credit() + theirs.ticks_without_credit());
-  sum->set_ticks_without_page(sum->ticks_without_page() + theirs.ticks_without_page());
-  sum->set_ticks_late(sum->ticks_late() + theirs.ticks_late());
-  sum->set_open_leases(sum->open_leases() + theirs.open_leases());
-  sum->set_expired_leases(sum->expired_leases() + theirs.expired_leases());
-  sum->set_returned_leases(sum->returned_leases() + theirs.returned_leases());
-  sum->set_given_up_leases(sum->given_up_leases() + theirs.given_up_leases());
-}
-
-// Counters alone.
-void AddIngest(const v1::IngestStatistics& theirs, v1::IngestStatistics* sum) {
-  sum->set_results_changed(sum->results_changed() + theirs.results_changed());
-  sum->set_results_unchanged(sum->results_unchanged() + theirs.results_unchanged());
-  sum->set_results_error(sum->results_error() + theirs.results_error());
-  sum->set_results_throttled(sum->results_throttled() + theirs.results_throttled());
-  sum->set_results_gone(sum->results_gone() + theirs.results_gone());
-  sum->set_results_robots_denied(sum->results_robots_denied() + theirs.results_robots_denied());
-  sum->set_results_duplicate(sum->results_duplicate() + theirs.results_duplicate());
-  sum->set_results_observed_only(sum->results_observed_only() + theirs.results_observed_only());
-  sum->set_results_refused(sum->results_refused() + theirs.results_refused());
-  sum->set_signals_applied(sum->signals_applied() + theirs.signals_applied());
-  sum->set_signals_stale(sum->signals_stale() + theirs.signals_stale());
-  sum->set_signals_duplicate(sum->signals_duplicate() + theirs.signals_duplicate());
-  sum->set_signals_unknown_page(sum->signals_unknown_page() + theirs.signals_unknown_page());
-  sum->set_signals_refused(sum->signals_refused() + theirs.signals_refused());
-  sum->set_upserts_applied(sum->upserts_applied() + theirs.upserts_applied());
-  sum->set_upserts_refused(sum->upserts_refused() + theirs.upserts_refused());
+  AddCounters(theirs, sum);
 }
 
 void AddStores(const v1::StoreStatistics& theirs, v1::StoreStatistics* sum) {
-  sum->set_disk_bytes(sum->disk_bytes() + theirs.disk_bytes());
-  sum->set_commits(sum->commits() + theirs.commits());
-  sum->set_syncs(sum->syncs() + theirs.syncs());
+  AddCounters(theirs, sum);
   if (sum->write_error().empty()) sum->set_write_error(theirs.write_error());
 }
 
@@ -108,15 +90,7 @@ void AddCrawl(const v1::Crawl& theirs, v1::Crawl* sum) {
     return;
   }
   sum->set_deleting(sum->deleting() || theirs.deleting());
-  sum->set_pages(sum->pages() + theirs.pages());
-  sum->set_hosts(sum->hosts() + theirs.hosts());
-  sum->set_out(sum->out() + theirs.out());
-  sum->set_assignments(sum->assignments() + theirs.assignments());
-  sum->set_crawls(sum->crawls() + theirs.crawls());
-  sum->set_changes(sum->changes() + theirs.changes());
-  sum->set_errors(sum->errors() + theirs.errors());
-  sum->set_gone(sum->gone() + theirs.gone());
-  sum->set_robots_denied(sum->robots_denied() + theirs.robots_denied());
+  AddCounters(theirs, sum);
 }
 
 void AddSource(const v1::Source& theirs, v1::Source* sum) {
@@ -133,10 +107,10 @@ auto StandingOf(const v1::HostTrust& trust) {
 }  // namespace
 
 void AddCounts(const v1::GetStatisticsResponse& theirs, v1::GetStatisticsResponse* sum) {
-  AddServers(theirs.server(), sum->mutable_server());
+  AddCounters(theirs.server(), sum->mutable_server());
   AddPages(theirs.pages(), sum->mutable_pages());
   AddSchedules(theirs.schedule(), sum->mutable_schedule());
-  AddIngest(theirs.ingest(), sum->mutable_ingest());
+  AddCounters(theirs.ingest(), sum->mutable_ingest());
   AddStores(theirs.store(), sum->mutable_store());
 }
 

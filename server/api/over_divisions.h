@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -58,10 +59,11 @@ void ToProto(uint32_t division, const Status& why, v1::UnansweredDivision* out);
 
 // Answers with what is in the response, together with what the servers of other divisions say:
 // `add` takes that in, one after the other. Those who have not answered are told of; who knows
-// nothing of it (NotFound) adds nothing. `end` is called last, and answers the call.
+// nothing of it (NotFound) adds nothing. `end` is called last, and answers the call; without it
+// that is OK.
 template <typename Request, typename Response>
 void AnswerForAll(const ServerContext& context, UnaryCall<Request, Response>* call,
-                  std::function<void(const Response& theirs, Response* sum)> add,
+                  std::type_identity_t<std::function<void(const Response&, Response*)>> add,
                   std::function<void()> end) {
   if (!SpansFleet(context, call->shown())) return end();
   if (!context.listings.Take()) return call->Answer(UnreadStatus(PushOutcome::kFull));
@@ -79,6 +81,12 @@ void AnswerForAll(const ServerContext& context, UnaryCall<Request, Response>* ca
         }
         end();
       });
+}
+
+template <typename Request, typename Response>
+void AnswerForAll(const ServerContext& context, UnaryCall<Request, Response>* call,
+                  std::type_identity_t<std::function<void(const Response&, Response*)>> add) {
+  AnswerForAll(context, call, std::move(add), [call] { call->Answer(grpc::Status::OK); });
 }
 
 // How a call ends that was to do something in all divisions, of how it ended in each; `own` first.

@@ -24,6 +24,12 @@ using testing::SizeIs;
 
 class FleetTest : public ClusterServers {
  protected:
+  FleetTest() {
+    for (const char* topics : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) {
+      kafka_.MakeTopics(topics);
+    }
+  }
+
   // Of two divisions.
   static v1::GetFleetResponse Fleet(TestServer& server) {
     v1::GetFleetResponse response;
@@ -185,9 +191,6 @@ class FleetTest : public ClusterServers {
 TEST_F(FleetTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   constexpr int kPages = 300;
   constexpr int kHosts = 100;
-  kafka_.MakeTopics("mock-0-of-2");
-  kafka_.MakeTopics("mock-1-of-2");
-  kafka_.MakeTopics("mock-rate-of-2");
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0, /*address=*/""));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1, /*address=*/""));
   v1::UpsertPagesRequest request;
@@ -251,9 +254,6 @@ TEST_F(FleetTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
 TEST_F(FleetTest, AnyServerOfAFleetTakesAnyItem) {
   constexpr int kPages = 300;
   constexpr int kHosts = 100;
-  kafka_.MakeTopics("mock-0-of-2");
-  kafka_.MakeTopics("mock-1-of-2");
-  kafka_.MakeTopics("mock-rate-of-2");
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
   v1::UpsertPagesRequest request;
@@ -319,9 +319,6 @@ TEST_F(FleetTest, AnyServerOfAFleetTakesAnyItem) {
 TEST_F(FleetTest, ListsAndStatisticsTellOfAllDivisions) {
   constexpr int kPages = 600;
   constexpr int kHosts = 100;
-  for (const char* topics : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) {
-    kafka_.MakeTopics(topics);
-  }
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
   first.UpsertMany(kPages, kHosts);
@@ -378,9 +375,6 @@ TEST_F(FleetTest, ListsAndStatisticsTellOfAllDivisions) {
 
 TEST_F(FleetTest, WhatIsSetAtOneServerHoldsInAllDivisions) {
   constexpr int kPages = 100;
-  for (const char* topics : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) {
-    kafka_.MakeTopics(topics);
-  }
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
   first.UpsertMany(kPages, kPages);
@@ -449,9 +443,6 @@ TEST_F(FleetTest, WhatIsSetAtOneServerHoldsInAllDivisions) {
 }
 
 TEST_F(FleetTest, DivisionsShareOneCrawlRate) {
-  kafka_.MakeTopics("mock-0-of-2");
-  kafka_.MakeTopics("mock-1-of-2");
-  kafka_.MakeTopics("mock-rate-of-2");
   TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
   TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
   v1::SetCrawlRateRequest request;
@@ -512,9 +503,6 @@ TEST_F(FleetTest, DivisionsShareOneCrawlRate) {
 }
 
 TEST_F(FleetTest, ItemsWaitForADivisionThatStartsAndThenSayThatNobodyServesIt) {
-  kafka_.MakeTopics("mock-0-of-2");
-  kafka_.MakeTopics("mock-1-of-2");
-  kafka_.MakeTopics("mock-rate-of-2");
   TestServer first([this](ServerConfig* config) {
     InCluster(/*divisions=*/2, /*division=*/0)(config);
     config->max_unacked_bytes = 1;

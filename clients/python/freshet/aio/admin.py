@@ -36,12 +36,6 @@ def _set(message: Any, **fields: Any) -> Any:
     return message
 
 
-def _raise_missing(missing: dict[int, str]) -> None:
-    """Divisions of a fleet that have not answered, and why."""
-    if missing:
-        raise Unavailable("; ".join(f"division {division}: {reason}" for division, reason in missing.items()))
-
-
 class Admin:
     """The calls of operators, and reads of pages. A call that no server answers is tried at the next address, for
     `patience` seconds in all, but for those that would not be the same twice; then it raises Unavailable. What a server
@@ -162,18 +156,9 @@ class Admin:
 
     async def hosts(self, *, prefix: str = "", contains: str = "") -> AsyncIterator[pages_pb2.HostState]:
         """Hosts that have pages or settings, in no order. Raises Unavailable last if a division is missing."""
-        token = ""
-        missing: dict[int, str] = {}
-        while True:
-            request = admin_pb2.ListHostsRequest(prefix=prefix, contains=contains, page_token=token)
-            response = await self._call(AdminServiceStub, "ListHosts", request)
+        async for response in self._parts("ListHosts", admin_pb2.ListHostsRequest(prefix=prefix, contains=contains)):
             for host in response.hosts:
                 yield host
-            missing.update({each.division: each.reason for each in response.unanswered})
-            token = response.next_page_token
-            if not token:
-                break
-        _raise_missing(missing)
 
     async def delete_host(self, host: str) -> pages_pb2.HostState:
         """Has all pages of a host removed, and what is set for it."""
@@ -204,18 +189,9 @@ class Admin:
 
     async def crawls(self, crawl_id: str = "") -> AsyncIterator[admin_pb2.Crawl]:
         """Crawl ids that have pages or settings, by name. Raises Unavailable last if a division is missing."""
-        token = ""
-        missing: dict[int, str] = {}
-        while True:
-            request = admin_pb2.ListCrawlsRequest(crawl_id=crawl_id, page_token=token)
-            response = await self._call(AdminServiceStub, "ListCrawls", request)
+        async for response in self._parts("ListCrawls", admin_pb2.ListCrawlsRequest(crawl_id=crawl_id)):
             for crawl in response.crawls:
                 yield crawl
-            missing.update({each.division: each.reason for each in response.unanswered})
-            token = response.next_page_token
-            if not token:
-                break
-        _raise_missing(missing)
 
     async def set_crawl(
         self,
@@ -349,6 +325,19 @@ class Admin:
                 await self._elsewhere(end, f"{error.code().name}: {error.details()}")
             except OSError as error:
                 await self._elsewhere(end, str(error))
+
+    async def _parts(self, method: str, request: Any) -> AsyncIterator[Any]:
+        """All responses of a list; raises Unavailable last if divisions of a fleet have not answered."""
+        missing: dict[int, str] = {}
+        while True:
+            response = await self._call(AdminServiceStub, method, request)
+            yield response
+            missing.update({each.division: each.reason for each in response.unanswered})
+            request.page_token = response.next_page_token
+            if not request.page_token:
+                break
+        if missing:
+            raise Unavailable("; ".join(f"division {division}: {reason}" for division, reason in missing.items()))
 
     async def _list(self, method: str, request: Any, limit: int | None) -> AsyncIterator[Any]:
         end = time.monotonic() + self._patience
