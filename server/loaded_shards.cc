@@ -25,7 +25,7 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
 }
 
 Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {
-  const auto exchange = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
+  loaded->epochs = std::make_shared<EpochExchange>(static_cast<size_t>(config_.shards));
   // One for all shards: a group is one object.
   ASSIGN_OR_RETURN(const auto rules, HostRules::Make(config_.host_rules, config_.by_address));
   std::shared_ptr<Quota> hosts;
@@ -36,7 +36,7 @@ Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {
     ShardSettings settings = SettingsOf(*loaded, store.generation(), i);
     settings.state.host_quota = hosts;
     settings.state.host_rules = rules;
-    settings.epochs.exchange = exchange;
+    settings.epochs.exchange = loaded->epochs;
     loaded->shards.push_back(std::make_unique<Shard>(settings, store, clock_, observer_));
   }
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "server/base/system_clock.h"
 #include "server/config.h"
 #include "server/engine/crawls.h"
+#include "server/engine/epoch_exchange.h"
 #include "server/engine/shard.h"
 #include "server/engine/shard_loader.h"
 #include "storage/store.h"
@@ -24,6 +25,7 @@ struct LoadedShards {
   std::string policy_name;
   CrawlPolicy policy;
   std::unique_ptr<Crawls> crawls;
+  std::shared_ptr<EpochExchange> epochs;       // of the shards
   std::vector<std::unique_ptr<Shard>> shards;  // use the store
 };
 

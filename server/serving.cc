@@ -92,6 +92,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       forwarder_(std::move(loaded.forwarder)),
       divisions_(PeersOf(config, door, clock, cluster_.get())),
       store_(std::move(loaded.store)),
+      epochs_(std::move(loaded.pages.epochs)),
       shards_(std::move(loaded.pages.shards)),
       router_(Pointers(shards_), config.cluster.slots()),
       settings_(
@@ -134,6 +135,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .upkeep = upkeep_,
                .upkeeps = upkeeps_,
                .plans = plans_,
+               .epochs = *epochs_,
                .counters = counters_,
                .calls = calls_,
                .listings = listings_,
@@ -147,7 +149,12 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .frontier = frontier_.get(),
                .address = [this] { return AddressOf(config_.listen, port_); },
                .cluster = cluster_ == nullptr ? std::function<ClusterStatus()>()
-                                              : [this] { return cluster(); }},
+                                              : [this] { return cluster(); },
+               .take_ping =
+                   [this](const v1::TakePingRequest& request, auto answered) {
+                     indexnow_.TakePassedOn(request, std::move(answered));
+                   }},
+      model_(divisions_ == nullptr ? nullptr : std::make_unique<SharedModel>(context_)),
       scheduler_service_(context_),
       ingest_service_(context_),
       pages_service_(context_),

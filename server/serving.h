@@ -18,6 +18,7 @@
 #include "server/api/scheduler_service.h"
 #include "server/api/status.h"
 #include "server/api/urlfrontier_service.h"
+#include "server/fleet/shared_model.h"
 #include "server/fleet/shared_rate.h"
 #include "server/forward/division_peers.h"
 #include "server/indexnow/receiver.h"
@@ -58,6 +59,7 @@ class Serving {
     status.items_sent_on = counters_.sent_on;
     status.items_sent_unanswered = counters_.sent_on_unanswered;
     if (rates_ != nullptr) status.rate = rates_->status();
+    if (model_ != nullptr) status.learned_from = model_->heard();
     return status;
   }
   [[nodiscard]] Store& store() { return *store_; }
@@ -90,6 +92,7 @@ class Serving {
   // nullptr: nobody else has pages, or is to be asked.
   const std::unique_ptr<DivisionPeers> divisions_;
   const std::unique_ptr<Store> store_;
+  const std::shared_ptr<EpochExchange> epochs_;
   const std::vector<std::unique_ptr<Shard>> shards_;
   Router router_;
   RuntimeSettings settings_;
@@ -111,6 +114,7 @@ class Serving {
   RequestIds request_ids_;
   Tracer tracer_;
   const ServerContext context_;
+  const std::unique_ptr<SharedModel> model_;  // nullptr: the shards learn from their own pages
   SchedulerService scheduler_service_;
   IngestService ingest_service_;
   PagesService pages_service_;

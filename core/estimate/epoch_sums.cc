@@ -1,8 +1,16 @@
 #include "core/estimate/epoch_sums.h"
 
+#include <utility>
+
 #include "core/base/check.h"
 
 namespace freshet {
+
+void EpochTotals::Add(const EpochTotals& other) {
+  learner.AddSums(other.learner);
+  counts.Add(other.counts);
+  samples.Add(other.samples);
+}
 
 void EpochSums::AddHost(Slot slot, const SiteLearner& host, const SiteCounts& counts) {
   OfSlot& sums = slots_[slot];
@@ -19,14 +27,30 @@ void EpochSums::Add(const EpochSums& other) {
   samples_.Add(other.samples_);
 }
 
-SiteModel EpochSums::Fit() const {
-  SiteLearner all(0);
-  SiteCounts counts;
+void EpochSums::SetOthers(uint32_t own, DivisionTotals others) {
+  CHECK(!others.contains(own), "division {} is this one", own);
+  own_ = own;
+  others_ = std::move(others);
+}
+
+EpochTotals EpochSums::Totals() const {
+  EpochTotals totals;
   for (const auto& [slot, sums] : slots_) {
-    all.AddSums(sums.learner);
-    counts.Add(sums.counts);
+    totals.learner.AddSums(sums.learner);
+    totals.counts.Add(sums.counts);
   }
-  return all.FitAll(samples_.Values(), counts.ages.Fit(AgeCurve()), counts.lives.FitAll());
+  totals.samples = samples_;
+  return totals;
+}
+
+SiteModel EpochSums::Fit() const {
+  EpochTotals all;
+  const auto next = others_.upper_bound(own_);
+  for (auto its = others_.begin(); its != next; ++its) all.Add(its->second);
+  all.Add(Totals());
+  for (auto its = next; its != others_.end(); ++its) all.Add(its->second);
+  return all.learner.FitAll(all.samples.Values(), all.counts.ages.Fit(AgeCurve()),
+                            all.counts.lives.FitAll());
 }
 
 }  // namespace freshet

@@ -5,6 +5,9 @@
 // its own pages, and all learn from the sums of all. The sums are kept by slot, and those of a slot
 // are of one shard always, so that floating-point numbers are added up in the same order for every
 // number of shards and the model is the same to the last bit.
+//
+// The stores of a fleet have one model likewise: each learns from its own sums and the totals of
+// the others, added up in the order of their divisions.
 #ifndef FRESHET_CORE_ESTIMATE_EPOCH_SUMS_H_
 #define FRESHET_CORE_ESTIMATE_EPOCH_SUMS_H_
 
@@ -21,6 +24,19 @@
 
 namespace freshet {
 
+// What all pages of one store showed, for those of other divisions. Value type, thread-compatible.
+// Bounded: limits::kMaxPriorSamples samples, the sums of kSourceClasses.
+struct EpochTotals {
+  SiteLearner learner{0};  // without samples
+  SiteCounts counts;
+  RateSamples samples{limits::kMaxPriorSamples};
+
+  void Add(const EpochTotals& other);
+};
+
+// By division.
+using DivisionTotals = std::map<uint32_t, EpochTotals>;
+
 // Value type, thread-compatible. Bounded: limits::kSlots sums and limits::kMaxPriorSamples samples,
 // some megabytes at most.
 class EpochSums {
@@ -33,6 +49,11 @@ class EpochSums {
   // Adds those of another shard. Precondition: no slot is in both.
   void Add(const EpochSums& other);
 
+  // Has Fit count in what the stores of other divisions showed; this one's is that of `own`.
+  void SetOthers(uint32_t own, DivisionTotals others);
+
+  // Without those of others.
+  [[nodiscard]] EpochTotals Totals() const;
   [[nodiscard]] SiteModel Fit() const;
 
  private:
@@ -42,6 +63,8 @@ class EpochSums {
   };
   std::map<Slot, OfSlot> slots_;
   RateSamples samples_;
+  uint32_t own_ = 0;
+  DivisionTotals others_;  // without `own_`
 };
 
 }  // namespace freshet

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/model/page_number.h"
@@ -22,6 +23,13 @@ struct RateSample {
 // of the whole, exactly. Value type, thread-compatible.
 class RateSamples {
  public:
+  // A page by its hash.
+  struct Kept {
+    uint64_t hash = 0;
+    float changes = 0;
+    float exposure = 0;
+  };
+
   explicit RateSamples(size_t max) : max_(max) {}
 
   // Drops all, and keeps their memory for the next.
@@ -29,19 +37,17 @@ class RateSamples {
   // Each page once.
   void Add(PageNumber page, const RateSample& sample);
   void Add(const RateSamples& other);
+  // One that another sample kept.
+  void Keep(const Kept& sample);
   // In an order that depends on the pages alone.
   [[nodiscard]] std::vector<RateSample> Values() const;
+  // In no order.
+  [[nodiscard]] std::span<const Kept> kept() const { return kept_; }
   [[nodiscard]] size_t size() const { return kept_.size(); }
   [[nodiscard]] size_t Bytes() const { return kept_.capacity() * sizeof(Kept); }
 
  private:
-  struct Kept {
-    uint64_t hash = 0;
-    float changes = 0;
-    float exposure = 0;
-  };
   static bool Before(const Kept& a, const Kept& b) { return a.hash < b.hash; }
-  void Keep(const Kept& sample);
 
   size_t max_;
   std::vector<Kept> kept_;  // a heap; the largest hash on top

@@ -171,11 +171,11 @@ void SiteLearner::Clear() {
 }
 
 void SiteLearner::Add(const PagePosterior& page, PageNumber number) {
-  told_ += page.told_changes;
-  expected_ += page.expected_changes;
-  untold_ += page.untold_changes;
-  untold_exposure_ += page.untold_exposure;
-  false_exposure_ += page.false_exposure;
+  sums_.told += page.told_changes;
+  sums_.expected += page.expected_changes;
+  sums_.untold += page.untold_changes;
+  sums_.untold_exposure += page.untold_exposure;
+  sums_.false_exposure += page.false_exposure;
   for (const PageClass& of_page : page.classes) {
     ClassSums& sums = SumsOf(of_page.source_class);
     sums.seen = sums.seen || of_page.seen;
@@ -201,33 +201,33 @@ void SiteLearner::Add(const PagePosterior& page, PageNumber number) {
   if (page.teaches_rate) {
     samples_.Add(number, {.changes = page.changes, .exposure = page.exposure});
   }
-  ++pages_;
-}
-
-void SiteLearner::AddTotals(const SiteLearner& other) {
-  told_ += other.told_;
-  expected_ += other.expected_;
-  untold_ += other.untold_;
-  untold_exposure_ += other.untold_exposure_;
-  false_exposure_ += other.false_exposure_;
-  pages_ += other.pages_;
+  ++sums_.pages;
 }
 
 void SiteLearner::AddHost(const SiteLearner& host) {
-  AddTotals(host);
+  sums_.Add(host.sums_);
   const double changes = host.Changes(host.Untold(kDefaultUntoldShare, kDefaultUntold));
   for (const ClassSums& from : host.classes_) {
     if (!from.seen) continue;
     ClassSums sums = from;
     sums.changes = changes;
-    sums.false_exposure = host.false_exposure_;
-    SumsOf(from.source_class).Add(sums);
+    sums.false_exposure = host.sums_.false_exposure;
+    AddSums(sums);
   }
 }
 
 void SiteLearner::AddSums(const SiteLearner& hosts) {
-  AddTotals(hosts);
-  for (const ClassSums& from : hosts.classes_) SumsOf(from.source_class).Add(from);
+  AddSums(hosts.sums_);
+  for (const ClassSums& from : hosts.classes_) AddSums(from);
+}
+
+void SiteLearner::PageSums::Add(const PageSums& other) {
+  told += other.told;
+  expected += other.expected;
+  untold += other.untold;
+  untold_exposure += other.untold_exposure;
+  false_exposure += other.false_exposure;
+  pages += other.pages;
 }
 
 void SiteLearner::ClassSums::Add(const ClassSums& other) {
@@ -243,7 +243,7 @@ void SiteLearner::ClassSums::Add(const ClassSums& other) {
 }
 
 double SiteLearner::Untold(double base, double strength) const {
-  return (untold_ + strength * base) / (untold_exposure_ + strength);
+  return (sums_.untold + strength * base) / (sums_.untold_exposure + strength);
 }
 
 SiteModel SiteLearner::FitAll(const std::vector<RateSample>& samples, const AgeCurve& curve,
@@ -281,12 +281,13 @@ SiteModel SiteLearner::FitHost(const SiteModel& all, const AgeCurve& curve,
                      .truth = sums.truth};
     model.recall = (sums.truth + kHostChanges * base->recall) / (changes + kHostChanges);
     model.false_rate.mean = (sums.false_signals + kHostFalseSignals) /
-                            (false_exposure_ + kHostFalseSignals / base->false_rate.mean);
+                            (sums_.false_exposure + kHostFalseSignals / base->false_rate.mean);
     classes.push_back(model);
   }
   RatePrior base = all.prior();
   const std::vector<RateSample> samples = samples_.Values();
-  if (pages_ >= kMinPagesForShape) base.shape = FitRatePrior(samples, base, kMaxSiteShape).shape;
+  if (sums_.pages >= kMinPagesForShape)
+    base.shape = FitRatePrior(samples, base, kMaxSiteShape).shape;
   const RatePrior prior = FitRateMean(samples, base, kHostPages);
   LeaveRecalls(prior, classes);
   return SiteModel(prior, curve, life, std::move(classes));

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/estimate/page_estimator.h"
@@ -36,6 +37,17 @@ inline constexpr double kMaxShape = 50;  // beyond, rates are all but equal
 // sample of at most `max_samples` pages for the rate prior.
 class SiteLearner {
  public:
+  // Of all classes together.
+  struct PageSums {
+    double told = 0;
+    double expected = 0;
+    double untold = 0;
+    double untold_exposure = 0;
+    double false_exposure = 0;
+    uint64_t pages = 0;
+
+    void Add(const PageSums& other);
+  };
   struct ClassSums {
     SourceClass source_class;
     double signals = 0;
@@ -67,8 +79,13 @@ class SiteLearner {
   void AddHost(const SiteLearner& host);
   // Those of several hosts to those of more. Neither adds samples: EpochSums has its own.
   void AddSums(const SiteLearner& hosts);
+  void AddSums(const PageSums& hosts) { sums_.Add(hosts); }
+  void AddSums(const ClassSums& hosts) { SumsOf(hosts.source_class).Add(hosts); }
 
-  [[nodiscard]] uint64_t pages() const { return pages_; }
+  [[nodiscard]] uint64_t pages() const { return sums_.pages; }
+  [[nodiscard]] const PageSums& sums() const { return sums_; }
+  // In order of class, each once.
+  [[nodiscard]] std::span<const ClassSums> classes() const { return classes_; }
   [[nodiscard]] const RateSamples& samples() const { return samples_; }
   // On the heap.
   [[nodiscard]] size_t Bytes() const {
@@ -82,20 +99,13 @@ class SiteLearner {
 
  private:
   ClassSums& SumsOf(SourceClass source_class);
-  // All but the classes.
-  void AddTotals(const SiteLearner& other);
   // Changes in crawled intervals; `untold` is the share that nobody tells of.
-  [[nodiscard]] double Changes(double untold) const { return told_ + untold * expected_; }
+  [[nodiscard]] double Changes(double untold) const { return sums_.told + untold * sums_.expected; }
   // That share, drawn to `base` with the weight of `strength` changes.
   [[nodiscard]] double Untold(double base, double strength) const;
 
   std::vector<ClassSums> classes_;  // in order of class
-  double told_ = 0;
-  double expected_ = 0;
-  double untold_ = 0;
-  double untold_exposure_ = 0;
-  double false_exposure_ = 0;
-  uint64_t pages_ = 0;
+  PageSums sums_;
   RateSamples samples_;
 };
 

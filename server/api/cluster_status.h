@@ -29,6 +29,7 @@ struct ClusterStatus {
   uint64_t items_sent_on = 0;          // to servers of other divisions
   uint64_t items_sent_unanswered = 0;  // of these
   RateSharingStatus rate;
+  uint32_t learned_from = 0;  // other divisions that have said what their pages showed
 };
 
 }  // namespace freshet

@@ -24,6 +24,7 @@
 #include "server/config.h"
 #include "server/engine/crawls.h"
 #include "server/engine/dispatcher.h"
+#include "server/engine/epoch_exchange.h"
 #include "server/engine/plan_runner.h"
 #include "server/engine/router.h"
 #include "server/engine/runtime_settings.h"
@@ -69,6 +70,7 @@ struct ServerContext {
   Background& upkeep;
   Slots& upkeeps;
   PlanRunner& plans;
+  EpochExchange& epochs;
   HandlerCounters& counters;
   CallStats& calls;
   Slots& listings;  // lists, exports and reports over all shards, views of a fleet
@@ -82,6 +84,10 @@ struct ServerContext {
   Frontier* frontier;                      // nullptr: the crawl-frontier API is not served
   std::function<std::string()> address;    // of the gRPC port, as clients may be told
   std::function<ClusterStatus()> cluster;  // null: this server is of none
+  // Takes in a ping of IndexNow that came to another server, and answers once, on any thread.
+  std::function<void(const v1::TakePingRequest&,
+                     std::function<void(StatusOr<v1::TakePingResponse>)>)>
+      take_ping;
 };
 
 // Of a message, also once it is inflated.

@@ -1,21 +1,43 @@
 #include "server/api/fleet_service.h"
 
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "core/base/check.h"
+#include "server/api/epoch_totals.h"
 
 namespace freshet {
 namespace {
+
+// Answers with what there is, or why there is nothing.
+template <typename Request, typename Response>
+std::function<void(StatusOr<Response>)> Answering(UnaryCall<Request, Response>* call) {
+  return [call](StatusOr<Response> answer) {
+    if (!answer.ok()) return call->Answer(GrpcStatusOf(answer.status()));
+    *call->response() = *std::move(answer);
+    call->Answer(grpc::Status::OK);
+  };
+}
 
 void ShareRate(const ServerContext& context,
                UnaryCall<v1::ShareRateRequest, v1::ShareRateResponse>* call) {
   // Where there are others to be asked there is a rate to be shared; others have no key.
   CHECK(context.rates != nullptr, "no fleet");
-  context.rates->Hear(call->request(), [call](StatusOr<v1::ShareRateResponse> answer) {
-    if (!answer.ok()) return call->Answer(GrpcStatusOf(answer.status()));
-    *call->response() = *std::move(answer);
-    call->Answer(grpc::Status::OK);
-  });
+  context.rates->Hear(call->request(), Answering(call));
+}
+
+void GetEpochTotals(const ServerContext& context,
+                    UnaryCall<v1::GetEpochTotalsRequest, v1::GetEpochTotalsResponse>* call) {
+  if (const std::optional<EpochTotals> totals = context.epochs.Totals()) {
+    ToProto(*totals, context.sources, call->response()->mutable_totals());
+  }
+  call->Answer(grpc::Status::OK);
+}
+
+void TakePing(const ServerContext& context,
+              UnaryCall<v1::TakePingRequest, v1::TakePingResponse>* call) {
+  context.take_ping(call->request(), Answering(call));
 }
 
 }  // namespace
@@ -25,6 +47,20 @@ grpc::ServerUnaryReactor* FleetService::ShareRate(grpc::CallbackServerContext* c
                                                   grpc::ByteBuffer* reply) {
   return Handle("/freshet.v1.FleetService/ShareRate", context_, *call, *request, reply,
                 freshet::ShareRate);
+}
+
+grpc::ServerUnaryReactor* FleetService::GetEpochTotals(grpc::CallbackServerContext* call,
+                                                       const grpc::ByteBuffer* request,
+                                                       grpc::ByteBuffer* reply) {
+  return Handle("/freshet.v1.FleetService/GetEpochTotals", context_, *call, *request, reply,
+                freshet::GetEpochTotals);
+}
+
+grpc::ServerUnaryReactor* FleetService::TakePing(grpc::CallbackServerContext* call,
+                                                 const grpc::ByteBuffer* request,
+                                                 grpc::ByteBuffer* reply) {
+  return Handle("/freshet.v1.FleetService/TakePing", context_, *call, *request, reply,
+                freshet::TakePing);
 }
 
 }  // namespace freshet

@@ -8,8 +8,10 @@
 
 namespace freshet {
 
-using FleetServiceBase = RawMethods<v1::FleetService::Service,
-                                    v1::FleetService::WithRawCallbackMethod_ShareRate>::Service;
+using FleetServiceBase =
+    RawMethods<v1::FleetService::Service, v1::FleetService::WithRawCallbackMethod_ShareRate,
+               v1::FleetService::WithRawCallbackMethod_GetEpochTotals,
+               v1::FleetService::WithRawCallbackMethod_TakePing>::Service;
 
 // Thread-safe.
 class FleetService final : public FleetServiceBase {
@@ -19,6 +21,12 @@ class FleetService final : public FleetServiceBase {
   grpc::ServerUnaryReactor* ShareRate(grpc::CallbackServerContext* call,
                                       const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* GetEpochTotals(grpc::CallbackServerContext* call,
+                                           const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* TakePing(grpc::CallbackServerContext* call,
+                                     const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* reply) override;
 
  private:
   const ServerContext& context_;

@@ -55,6 +55,8 @@ constexpr MethodRule kCalls[] = {
     {"/freshet.v1.AuthService/WhoAmI", kAnyRole, kPage | kSources, ""},
     // For those alone who have the key of the server (server/auth/on_behalf.h).
     {"/freshet.v1.FleetService/ShareRate", 0, kNoLimits, "", true},
+    {"/freshet.v1.FleetService/GetEpochTotals", 0, kNoLimits, "", true},
+    {"/freshet.v1.FleetService/TakePing", 0, kNoLimits, "", true},
     {"/urlfrontier.URLFrontier/GetURLs", kWorker, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/PutURLs", kWorker | kIngester, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/PutDiscovered", kWorker | kIngester, kCrawlIds, ""},

@@ -52,17 +52,41 @@ bool EpochExchange::MayLearn(size_t shard) const {
   return true;
 }
 
-EpochSums EpochExchange::All() const {
+void EpochExchange::SetOthers(uint32_t own, Others others) {
+  const MutexLock lock(others_mutex_);
+  own_ = own;
+  others_ = std::move(others);
+}
+
+EpochSums EpochExchange::Published(bool* complete) const {
   std::vector<std::shared_ptr<const EpochSums>> published;
   {
     const MutexLock lock(mutex_);
-    for (const OfShard& shard : shards_) published.push_back(shard.sums);
+    for (const OfShard& shard : shards_) {
+      if (shard.sums != nullptr) {
+        published.push_back(shard.sums);
+      } else if (!shard.gone) {
+        *complete = false;
+      }
+    }
   }
   EpochSums all;
-  for (const auto& sums : published) {
-    if (sums != nullptr) all.Add(*sums);
-  }
+  for (const auto& sums : published) all.Add(*sums);
   return all;
+}
+
+EpochSums EpochExchange::All() const {
+  bool complete = true;
+  EpochSums all = Published(&complete);
+  const MutexLock lock(others_mutex_);
+  if (others_) all.SetOthers(own_, others_());
+  return all;
+}
+
+std::optional<EpochTotals> EpochExchange::Totals() const {
+  bool complete = true;
+  const EpochSums all = Published(&complete);
+  return complete ? std::optional(all.Totals()) : std::nullopt;
 }
 
 }  // namespace freshet

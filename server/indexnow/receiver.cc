@@ -2,27 +2,34 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <future>
+#include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
+#include "core/fleet/slot_division.h"
 #include "fmt/format.h"
-#include "server/api/batch.h"
 #include "server/api/from_proto.h"
+#include "server/api/over_divisions.h"
+#include "server/base/stopping.h"
 #include "server/logs/loggers.h"
 #include "server/ports/http_credentials.h"
-#include "sync/mutex.h"
 
 namespace freshet {
 namespace {
 
-constexpr size_t kBatch = limits::kMaxItemsPerMessage;
-// After which a ping may come again that found too much waiting for keys.
+constexpr std::string_view kTakePath = "/freshet.v1.FleetService/TakePing";
+// For the server of another division to take a ping in; other pings wait meanwhile.
+constexpr Duration kPassOnPatience = Duration::Seconds(3);
+// Of a URL in a message, the tag and the length.
+constexpr size_t kMostBytesBeside = 8;
+// After which a ping may come again that found too much waiting for keys, or nobody to pass it on
+// to.
 constexpr Duration kBusyTime = Duration::Seconds(10);
 
 HttpResponse TryAgain(int status, std::string_view why, Duration wait) {
@@ -32,28 +39,22 @@ HttpResponse TryAgain(int status, std::string_view why, Duration wait) {
   return response;
 }
 
-// The replies to events, once all are durable.
-std::vector<Reply> SubmitAndWait(Router& router, std::vector<RoutedEvent> events) {
-  struct Waiting {
-    Mutex mutex;
-    Condition wake;
-    bool done FRESHET_GUARDED_BY(mutex) = false;
-    std::vector<Reply> replies FRESHET_GUARDED_BY(mutex);
-  };
-  const auto waiting = std::make_shared<Waiting>();
-  (void)router.Submit(std::move(events), [waiting](std::vector<Reply> replies) {
-    const MutexLock lock(waiting->mutex);
-    waiting->replies = std::move(replies);
-    waiting->done = true;
-    waiting->wake.NotifyAll();
-  });
-  const MutexLock lock(waiting->mutex);
-  while (!waiting->done) waiting->wake.Wait(waiting->mutex);
-  return std::move(waiting->replies);
-}
-
-bool MayComeAgain(const Status& status) {
-  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+// Of the parts of a ping; not OK: some are to be sent again.
+StatusOr<PingCounts> CountsIn(const DivisionAnswers& answers) {
+  PingCounts counts;
+  for (const DivisionAnswer& its : answers) {
+    const StatusOr<v1::TakePingResponse> part = ResponseIn<v1::TakePingResponse>(its.answer);
+    if (absl::IsResourceExhausted(part.status())) {
+      counts.busy = part.status();
+      continue;
+    }
+    if (!part.ok()) return StatusOfDivision(its.division, part.status());
+    counts.applied += part->applied();
+    counts.unknown += part->unknown();
+    counts.created += part->created();
+    counts.refused += part->refused();
+  }
+  return counts;
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ HttpResponse IndexNowReceiver::Respond(const HttpRequest& request) {
   if (config_.verify_keys) {
     const KeyBook::Answer key =
         keys_.Check(ping.file, ping.key, ping.bytes(),
-                    [this, urls = ping.urls](bool good) { TakeLater(urls, good); });
+                    [this, urls = ping.urls](bool good) { TellLater(urls, good); });
     switch (key.standing) {
       case KeyBook::Standing::kGood:
         break;
@@ -110,7 +111,9 @@ HttpResponse IndexNowReceiver::Respond(const HttpRequest& request) {
         return TryAgain(429, "too much waits for keys to be looked up", kBusyTime);
     }
   }
-  const StatusOr<Counts> counts = Take(ping.urls);
+  const auto told = std::make_shared<std::promise<StatusOr<PingCounts>>>();
+  Tell(ping.urls, [told](StatusOr<PingCounts> counts) { told->set_value(std::move(counts)); });
+  const StatusOr<PingCounts> counts = told->get_future().get();
   if (!counts.ok()) return TryAgain(503, std::string(counts.status().message()), kBusyTime);
   if (!counts->busy.ok()) {
     const int status = absl::IsResourceExhausted(counts->busy) ? 429 : 503;
@@ -145,99 +148,108 @@ Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t s
   return absl::OkStatus();
 }
 
-StatusOr<IndexNowReceiver::Counts> IndexNowReceiver::Take(const std::vector<std::string>& urls) {
+void IndexNowReceiver::Tell(const std::vector<std::string>& urls, Told done) {
+  const SlotDivision own = context_.router.division();
+  const uint32_t division = own.Of(SlotOfHost(HostOfCanonical(urls.front())));
+  if (division != own.division && context_.divisions != nullptr) {
+    return PassOn(division, urls, std::move(done));
+  }
+  TellOwn(urls, urls.size(), std::move(done));
+}
+
+void IndexNowReceiver::TellOwn(std::vector<std::string> urls, uint64_t poll_size, Told done) {
+  TellPages(context_, std::move(urls), poll_size, ++serial_,
+            [this, done = std::move(done)](StatusOr<PingCounts> counts) {
+              if (counts.ok()) Count(*counts);
+              done(std::move(counts));
+            });
+}
+
+void IndexNowReceiver::PassOn(uint32_t division, const std::vector<std::string>& urls, Told done) {
   const Instant now = context_.clock.Now();
-  std::vector<RoutedEvent> events;
-  events.reserve(urls.size());
-  v1::ChangeSignal signal;
-  signal.set_source(kIndexNowSource);
-  signal.set_crawl_id(config_.crawl_id);
-  for (const std::string& url : urls) {
-    signal.set_url(url);
-    ASSIGN_OR_RETURN(RoutedEvent event, ConvertSignal(signal, context_.sources, now));
-    events.push_back(std::move(event));
+  if (!MayPassOn(division, now)) {
+    return done(MakeStatus(absl::StatusCode::kUnavailable,
+                           "division {}: has not answered a few seconds ago", division));
   }
   if (const std::optional<uint8_t> source = context_.sources.Find(kIndexNowSource)) {
     (void)context_.sources.TakeSignals(*source, urls.size(), now);
   }
-  // A list is one poll, of which each part shows how far the whole is to be believed.
-  SetPolls({.size = urls.size(), .name = fmt::format("indexnow {}", ++serial_)}, &events);
-  Counts counts;
-  std::vector<size_t> unknown;
-  Apply(std::move(events), &counts, &unknown);
-  if (config_.create_pages && !unknown.empty()) Create(urls, unknown, &counts);
-  Count(counts);
-  return counts;
+  context_.counters.sent_on += urls.size();
+  std::vector<std::pair<uint32_t, grpc::ByteBuffer>> parts;
+  v1::TakePingRequest part;
+  size_t bytes = 0;
+  for (const std::string& url : urls) {
+    part.add_urls(url);
+    bytes += url.size() + kMostBytesBeside;
+    if (&url != &urls.back() && bytes + limits::kMaxUrlBytes < MostBytes(context_)) continue;
+    part.set_poll_size(urls.size());
+    parts.emplace_back(division, SerialiseMessage(part));
+    part.Clear();
+    bytes = 0;
+  }
+  AskDivisions(
+      context_, kTakePath, {.sent_on = true}, parts, kPassOnPatience,
+      [=, this, size = urls.size(), done = std::move(done)](const DivisionAnswers& answers) {
+        StatusOr<PingCounts> counts = CountsIn(answers);
+        if (!counts.ok()) context_.counters.sent_on_unanswered += size;
+        NotePassedOn(division, counts.status());
+        done(std::move(counts));
+      });
 }
 
-void IndexNowReceiver::Apply(std::vector<RoutedEvent> events, Counts* counts,
-                             std::vector<size_t>* unknown) {
-  for (size_t start = 0; start < events.size(); start += kBatch) {
-    const auto begin = events.begin() + static_cast<std::ptrdiff_t>(start);
-    const auto end = begin + static_cast<std::ptrdiff_t>(std::min(kBatch, events.size() - start));
-    const std::vector<Reply> replies = SubmitAndWait(
-        context_.router, {std::make_move_iterator(begin), std::make_move_iterator(end)});
-    for (size_t i = 0; i < replies.size(); ++i) {
-      const Status& status = replies[i].status;
-      if (!status.ok()) ++context_.counters.signals_refused;
-      if (status.ok()) {
-        ++counts->applied;
-      } else if (absl::IsNotFound(status)) {
-        ++counts->unknown;
-        unknown->push_back(start + i);
-      } else {
-        ++counts->refused;
-        if (MayComeAgain(status)) counts->busy = status;
-      }
-    }
+bool IndexNowReceiver::MayPassOn(uint32_t division, Instant now) {
+  const MutexLock lock(mutex_);
+  const auto away = away_.find(division);
+  return away == away_.end() || now - away->second > kBusyTime;
+}
+
+void IndexNowReceiver::NotePassedOn(uint32_t division, const Status& status) {
+  const MutexLock lock(mutex_);
+  if (absl::IsUnavailable(status)) {
+    away_[division] = context_.clock.Now();
+  } else {
+    away_.erase(division);
   }
 }
 
-void IndexNowReceiver::Create(const std::vector<std::string>& urls,
-                              const std::vector<size_t>& unknown, Counts* counts) {
-  const Instant now = context_.clock.Now();
-  std::vector<RoutedEvent> events;
-  v1::PageSpec page;
-  page.set_crawl_id(config_.crawl_id);
-  const auto send = [this, counts, &events] {
-    for (const Reply& reply : SubmitAndWait(context_.router, std::exchange(events, {}))) {
-      if (reply.status.ok()) {
-        ++context_.counters.upserts_applied;
-        ++counts->created;
-        --counts->unknown;
-      } else {
-        ++context_.counters.upserts_refused;
-        if (MayComeAgain(reply.status)) counts->busy = reply.status;
-      }
-    }
-  };
-  for (const size_t place : unknown) {
-    page.set_url(urls[place]);
-    if (!CheckUrlSize(urls[place], context_.config).ok()) continue;
-    StatusOr<RoutedEvent> event = ConvertPage(page, false, now);
-    if (!event.ok()) continue;
-    events.push_back(*std::move(event));
-    if (events.size() == kBatch) send();
+void IndexNowReceiver::TakePassedOn(const v1::TakePingRequest& request,
+                                    std::function<void(StatusOr<v1::TakePingResponse>)> answered) {
+  if (stopping_) return answered(ServerIsStopping());
+  if (!config_.enabled) {
+    return answered(MakeStatus(absl::StatusCode::kFailedPrecondition,
+                               "indexnow.enabled is false at the server of the division"));
   }
-  if (!events.empty()) send();
+  if (request.urls().empty() || request.poll_size() < static_cast<uint64_t>(request.urls_size())) {
+    return answered(InvalidArgument("urls: {} of {}", request.urls_size(), request.poll_size()));
+  }
+  TellOwn({request.urls().begin(), request.urls().end()}, request.poll_size(),
+          [answered = std::move(answered)](const StatusOr<PingCounts>& counts) {
+            if (!counts.ok()) return answered(counts.status());
+            if (!counts->busy.ok()) return answered(counts->busy);
+            v1::TakePingResponse response;
+            response.set_applied(counts->applied);
+            response.set_unknown(counts->unknown);
+            response.set_created(counts->created);
+            response.set_refused(counts->refused);
+            answered(std::move(response));
+          });
 }
 
-void IndexNowReceiver::TakeLater(const std::vector<std::string>& urls, bool good) {
+void IndexNowReceiver::TellLater(const std::vector<std::string>& urls, bool good) {
   if (!good) {
     counters_.dropped += urls.size();
     return;
   }
   // Nobody is there any more to be told.
-  const StatusOr<Counts> counts = Take(urls);
-  if (!counts.ok()) {
-    counters_.dropped += urls.size();
+  Tell(urls, [this, size = urls.size()](const StatusOr<PingCounts>& counts) {
+    if (counts.ok()) return;
+    counters_.dropped += size;
     Logger(LogModule::kIndexnow)
-        .warn("indexnow: {} URLs are dropped: {}", urls.size(),
-              std::string(counts.status().message()));
-  }
+        .warn("indexnow: {} URLs are dropped: {}", size, std::string(counts.status().message()));
+  });
 }
 
-void IndexNowReceiver::Count(const Counts& counts) {
+void IndexNowReceiver::Count(const PingCounts& counts) {
   counters_.applied += counts.applied;
   counters_.unknown += counts.unknown;
   counters_.created += counts.created;

@@ -1,32 +1,35 @@
 // Takes in pings of IndexNow: each URL of a ping whose key is good is a signal of the source
-// `indexnow`, also where the page was deleted, which its next crawl will find.
+// `indexnow`, also where the page was deleted, which its next crawl will find. What is of another
+// division of a fleet is passed on to the server of that.
 //
 //   200  all is durable; the text says how many pages were known
 //   202  the key is being looked up; what was sent waits for it in memory, and a stop loses it
 //   400  no such request     403  the key is not the host's, or the caller is limited to others
 //   405  not GET or POST     422  the URLs, the host and the key do not go together
 //   429  too many of this client, of the source, or of what waits: Retry-After says when again
-//   503  the server starts or stops, or the source is not registered
+//   503  the server starts or stops, the source is not registered, or nobody serves the division
 #ifndef FRESHET_SERVER_INDEXNOW_RECEIVER_H_
 #define FRESHET_SERVER_INDEXNOW_RECEIVER_H_
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/schedule/event.h"
 #include "server/api/context.h"
 #include "server/api/status.h"
 #include "server/indexnow/key_book.h"
 #include "server/indexnow/ping.h"
+#include "server/indexnow/telling.h"
 #include "server/ports/http_message.h"
+#include "sync/mutex.h"
 
 namespace freshet {
 
 inline constexpr const char* kIndexNowPath = "/indexnow";
-inline constexpr const char* kIndexNowSource = "indexnow";
 
 // Thread-safe.
 class IndexNowReceiver {
@@ -39,30 +42,27 @@ class IndexNowReceiver {
 
   // Waits until what was sent is durable, not for keys.
   [[nodiscard]] HttpResponse Answer(const HttpRequest& request);
+  // ServerContext::take_ping.
+  void TakePassedOn(const v1::TakePingRequest& request,
+                    std::function<void(StatusOr<v1::TakePingResponse>)> answered);
   // From here on it takes nothing in. Idempotent.
   void Stop();
   [[nodiscard]] IndexNowStats stats() const;
 
  private:
-  // What became of the URLs of a ping.
-  struct Counts {
-    uint64_t applied = 0;
-    uint64_t unknown = 0;
-    uint64_t created = 0;
-    uint64_t refused = 0;
-    Status busy;  // why some were refused that may be sent again
-  };
   [[nodiscard]] HttpResponse Respond(const HttpRequest& request);
   // Not OK: the ping comes too early, or who sends it may not.
   [[nodiscard]] Status Admit(const Caller& caller, const Ping& ping, uint8_t source, Instant now,
                              Duration* wait);
-  [[nodiscard]] StatusOr<Counts> Take(const std::vector<std::string>& urls);
-  // Adds what becomes of the events.
-  void Apply(std::vector<RoutedEvent> events, Counts* counts, std::vector<size_t>* unknown);
-  void Create(const std::vector<std::string>& urls, const std::vector<size_t>& unknown,
-              Counts* counts);
-  void TakeLater(const std::vector<std::string>& urls, bool good);
-  void Count(const Counts& counts);
+  // Tells of pages of one host, whoever has it.
+  void Tell(const std::vector<std::string>& urls, Told done);
+  void TellOwn(std::vector<std::string> urls, uint64_t poll_size, Told done);
+  void PassOn(uint32_t division, const std::vector<std::string>& urls, Told done);
+  // Whether the server of that division is asked at all: other pings wait while one is passed on.
+  [[nodiscard]] bool MayPassOn(uint32_t division, Instant now) FRESHET_EXCLUDES(mutex_);
+  void NotePassedOn(uint32_t division, const Status& status) FRESHET_EXCLUDES(mutex_);
+  void TellLater(const std::vector<std::string>& urls, bool good);
+  void Count(const PingCounts& counts);
 
   const ServerContext& context_;
   const IndexNowConfig& config_;
@@ -70,6 +70,8 @@ class IndexNowReceiver {
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> serial_{0};
   IndexNowCounters counters_;
+  Mutex mutex_;
+  std::map<uint32_t, Instant> away_ FRESHET_GUARDED_BY(mutex_);  // when they did not answer
 };
 
 }  // namespace freshet

@@ -362,6 +362,9 @@ void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& ou
         .Add(cluster.items_sent_unanswered, labelled("outcome", "unanswered"));
   }
   WriteSharedRate(cluster.rate, name, out);
+  out.Gauge("freshet_fleet_learned_divisions",
+            "Other divisions that have said what their pages showed: the models are of these too.");
+  if (cluster.rate.shared) out.Add(uint64_t{cluster.learned_from}, name);
 }
 
 void WriteRecovery(const RecoveryStatus& recovery, FamilyWriter& out) {

@@ -76,7 +76,10 @@ json ClusterJson(const ClusterStatus& cluster) {
               {"rows_appended", cluster.log.rows},
               {"rows_read", cluster.log.rows_read},
               {"waiting_partitions", cluster.log.waiting}};
-  if (cluster.rate.shared) out["fleet_rate"] = SharedRateJson(cluster.rate);
+  if (cluster.rate.shared) {
+    out["fleet_rate"] = SharedRateJson(cluster.rate);
+    out["learned_divisions"] = cluster.learned_from;
+  }
   return out;
 }
 

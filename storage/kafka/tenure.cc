@@ -89,9 +89,7 @@ class KafkaTenure::Impl {
         topic_(kafka::FleetTopicOf(options_.kafka)),
         on_lost_(std::move(on_lost)) {}
   ~Impl() {
-    AwaitFirstAnswer();
-    stopping_ = true;
-    if (thread_.joinable()) thread_.join();
+    CHECK(!thread_.joinable(), "a tenure has not ended");
     if (client_ == nullptr) return;
     // Leaves the group, so that nobody waits for the silence. Closing alone does not, in librdkafka
     // 2.0.2, where nothing is assigned.
@@ -102,6 +100,9 @@ class KafkaTenure::Impl {
   Impl& operator=(const Impl&) = delete;
 
   [[nodiscard]] Status Join();
+  // Stands no more. False: librdkafka 2.0.2 aborts the process when this is destroyed, as the group
+  // has taken this member in and has not told it yet what it is assigned.
+  [[nodiscard]] bool End();
   [[nodiscard]] bool assigned() const { return assigned_; }
   [[nodiscard]] bool sure() const {
     const Steady::time_point confirmed{Steady::duration(confirmed_.load())};
@@ -133,9 +134,9 @@ class KafkaTenure::Impl {
     answered_ = true;
     answer_.NotifyAll();
   }
-  // librdkafka 2.0.2 aborts the process when a member ends that the group has taken in and not told
-  // yet what it is assigned.
-  void AwaitFirstAnswer() FRESHET_EXCLUDES(mutex_);
+  // Whether there was one, or none is to come. The group gives its members as long as the silence
+  // to come together, perhaps from when the next one came.
+  [[nodiscard]] bool AwaitFirstAnswer() FRESHET_EXCLUDES(mutex_);
   // A member of the group stores an offset: the group takes it of nobody else. With it goes how
   // often this was asked, and what is to be announced.
   void Ask() FRESHET_EXCLUDES(mutex_);
@@ -196,16 +197,25 @@ Status KafkaTenure::Impl::Join() {
   return absl::OkStatus();
 }
 
-void KafkaTenure::Impl::AwaitFirstAnswer() {
-  const auto until = Steady::now() + options_.silence;
+bool KafkaTenure::Impl::End() {
+  const bool may_close = AwaitFirstAnswer();
+  stopping_ = true;
+  if (thread_.joinable()) thread_.join();
+  return may_close;
+}
+
+bool KafkaTenure::Impl::AwaitFirstAnswer() {
+  const auto until = Steady::now() + 2 * options_.silence;
   const MutexLock lock(mutex_);
-  while (thread_.joinable() && !answered_ && Steady::now() < until) {
+  while (thread_.joinable() && !answered_) {
     char* const member = rd_kafka_memberid(client_.get());
     const bool taken_in = member != nullptr && *member != '\0';
     if (member != nullptr) rd_kafka_mem_free(client_.get(), member);
-    if (!taken_in) return;
+    if (!taken_in) return true;
+    if (Steady::now() >= until) return false;
     answer_.WaitFor(mutex_, std::chrono::milliseconds(kPollMs));
   }
+  return true;
 }
 
 void KafkaTenure::Impl::Run() {
@@ -277,7 +287,11 @@ StatusOr<std::unique_ptr<KafkaTenure>> KafkaTenure::Join(const TenureOptions& op
 }
 
 KafkaTenure::KafkaTenure(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-KafkaTenure::~KafkaTenure() = default;
+KafkaTenure::~KafkaTenure() {
+  // Else it stays in memory, with threads of librdkafka; the group forgets a member that does not
+  // ask it for anything after the silence.
+  if (!impl_->End()) (void)impl_.release();
+}
 
 bool KafkaTenure::assigned() const { return impl_->assigned(); }
 bool KafkaTenure::sure() const { return impl_->sure(); }

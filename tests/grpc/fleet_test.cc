@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/base/url.h"
+#include "core/fleet/slot_division.h"
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "tests/grpc/cluster_servers.h"
 
@@ -440,6 +442,114 @@ TEST_F(FleetTest, WhatIsSetAtOneServerHoldsInAllDivisions) {
   first.Start();
   EXPECT_TRUE(CallOf(second, &Admin::Pause, pause).was_paused());
   EXPECT_TRUE(Fleet(second).divisions(0).paused());
+}
+
+// Pages of one division change all the time; those of the other are known by name alone.
+TEST_F(FleetTest, DivisionsLearnOneModelOfAllPages) {
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  v1::UpsertPagesRequest upsert;
+  v1::ReportCrawlsRequest results;
+  const Instant now = first.clock.Now();
+  std::string quiet;  // a page of the second
+  for (int i = 0; i < 400; ++i) {
+    const std::string host = "host" + std::to_string(i) + ".test";
+    const std::string url = "https://" + host + "/";
+    upsert.add_pages()->set_url(url);
+    if (!SlotDivision{.divisions = 2}.Has(SlotOfHost(host))) {
+      quiet = url;
+      continue;
+    }
+    for (const int hours : {48, 24, 1}) {
+      v1::CrawlResult* const result = results.add_results();
+      result->set_url(url);
+      result->set_outcome(v1::CRAWL_OUTCOME_CHANGED);
+      ToProto(now - Duration::Hours(hours), result->mutable_fetch_time());
+    }
+  }
+  EXPECT_THAT(Described(first.Upsert(upsert)), IsEmpty());
+  grpc::ClientContext call;
+  const auto stream = first.ingest->ReportCrawls(&call);
+  EXPECT_THAT(Described(TestServer::Exchange<v1::ReportCrawlsResponse>(*stream, results).ack()),
+              IsEmpty());
+  const auto rate = [&] {
+    return second.Get(quiet).explanation().estimates().change_rate_per_day().value();
+  };
+  EXPECT_LT(rate(), 0.01) << "what is believed of pages nobody has looked at";
+  // That of the first ends before that of the second begins, which learns from it.
+  (void)CallOf(first, &Admin::RunEpoch, {});
+  const double learned = rate();
+  EXPECT_GT(learned, 0.1);
+  EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
+              HasSubstr(R"(freshet_fleet_learned_divisions{cluster="mock-1-of-2"} 1)"));
+  // What the first has said holds while it is away, and when it has nothing to say yet.
+  EXPECT_TRUE(first.Stop().ok());
+  (void)CodeOf(second, &Admin::RunEpoch, {});
+  EXPECT_NEAR(rate(), learned, 0.2 * learned);
+  first.Start();
+  EXPECT_EQ(CodeOf(second, &Admin::RunEpoch, {}), grpc::StatusCode::OK);
+  EXPECT_NEAR(rate(), learned, 0.2 * learned);
+
+  v1::GetEpochTotalsResponse totals;
+  grpc::ClientContext other;
+  const grpc::Status asked =
+      v1::FleetService::NewStub(first.channel)->GetEpochTotals(&other, {}, &totals);
+  EXPECT_EQ(asked.error_code(), grpc::StatusCode::PERMISSION_DENIED) << "it is for servers alone";
+}
+
+TEST_F(FleetTest, AnyServerTakesPingsOfIndexNow) {
+  constexpr int kHosts = 40;
+  const auto with_pings = [](const TestServer::Tweak& tweak) {
+    return [tweak](ServerConfig* config) {
+      tweak(config);
+      config->indexnow.enabled = true;
+      config->indexnow.verify_keys = false;
+      config->indexnow.create_pages = true;
+    };
+  };
+  TestServer first(with_pings(InCluster(/*divisions=*/2, /*division=*/0)));
+  TestServer second(with_pings(InCluster(/*divisions=*/2, /*division=*/1)));
+  first.UpsertMany(kHosts, kHosts);
+  ExpectBothDescribed(first, second, kHosts);
+  const auto ping = [&first](const std::string& url) {
+    return Probe(first.info.http_address, "/indexnow?key=0123456789abcdef&url=" + url);
+  };
+  const auto of_second = [](const std::string& host) {
+    return SlotDivision{.divisions = 2, .division = 1}.Has(SlotOfHost(host));
+  };
+  std::string away;  // a page of the second
+  std::string here;  // and one of the first
+  for (int i = 0; i < kHosts; ++i) {
+    const std::string url = TestServer::Url(i, kHosts);
+    (of_second("host" + std::to_string(i) + ".test") ? away : here) = url;
+    EXPECT_THAT(ping(url), HasSubstr("200 1 pages told, 0 unknown, 0 new")) << url;
+  }
+  EXPECT_EQ(second.Statistics().ingest().signals_applied(), uint64_t{kHosts});
+  EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
+              HasSubstr("freshet_indexnow_urls_total{outcome=\"applied\"} " +
+                        std::to_string(Fleet(first).divisions(1).pages())));
+  EXPECT_THAT(ping(away + "/new"), HasSubstr("200 0 pages told, 0 unknown, 1 new"));
+  EXPECT_EQ(first.Get(away + "/new").page().url(), away + "/new");
+  // It is for servers alone to say that a key was checked.
+  v1::TakePingRequest taken;
+  taken.add_urls(away);
+  taken.set_poll_size(1);
+  v1::TakePingResponse response;
+  grpc::ClientContext call;
+  EXPECT_EQ(
+      v1::FleetService::NewStub(second.channel)->TakePing(&call, taken, &response).error_code(),
+      grpc::StatusCode::PERMISSION_DENIED);
+
+  EXPECT_TRUE(second.Stop().ok());
+  EXPECT_THAT(ping(away), HasSubstr("503 division 1: "));
+  // Who pings others does not wait for whoever is away.
+  const Instant begun = first.clock.Now();
+  for (int i = 0; i < 5; ++i)
+    EXPECT_THAT(ping(away), HasSubstr("503 division 1: has not answered"));
+  EXPECT_THAT(ping(here), HasSubstr("200 1 pages told"));
+  EXPECT_LT((first.clock.Now() - begun).seconds(), 10);
+  second.Start();
+  EXPECT_TRUE(Eventually([&] { return ping(away).starts_with("200 1 pages told"); }));
 }
 
 TEST_F(FleetTest, DivisionsShareOneCrawlRate) {

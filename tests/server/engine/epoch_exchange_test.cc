@@ -7,6 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/estimate/page_estimator.h"
+#include "core/estimate/site_learner.h"
+#include "core/model/page_number.h"
 #include "gtest/gtest.h"
 #include "server/engine/epochs_of_all.h"
 #include "tests/server/engine/test_shards.h"
@@ -65,6 +68,51 @@ TEST(EpochExchange, OneAskedForMidwayHoldsUpNoneThatRuns) {
   exchange.Begin(0);
   exchange.Publish(0, {});
   EXPECT_FALSE(exchange.MayLearn(0));
+}
+
+// The sums of one page of this slot.
+EpochSums OnePage(uint16_t slot) {
+  SiteLearner host(1);
+  PagePosterior page;
+  page.changes = 3;
+  page.exposure = 10;
+  page.teaches_rate = true;
+  host.Add(page, MakePageNumber(Slot(slot), 1));
+  EpochSums sums;
+  sums.AddHost(Slot(slot), host, {});
+  return sums;
+}
+
+TEST(EpochExchange, TellsOtherDivisionsNothingBeforeAllItsShardsHavePublished) {
+  EpochExchange exchange(3);
+  EXPECT_FALSE(exchange.Totals().has_value());
+  exchange.Publish(0, OnePage(0));
+  exchange.Publish(1, OnePage(1));
+  EXPECT_FALSE(exchange.Totals().has_value()) << "two thirds of the pages are not those of all";
+  exchange.Leave(2);
+  ASSERT_TRUE(exchange.Totals().has_value()) << "nobody waits for who never will";
+  EXPECT_EQ(exchange.Totals()->learner.pages(), 2u);
+  EXPECT_EQ(exchange.Totals()->samples.size(), 2u);
+}
+
+TEST(EpochExchange, AllLearnFromOtherDivisionsWhileTheseAreAsked) {
+  EpochExchange exchange(1);
+  exchange.Publish(0, {});
+  const RatePrior alone = exchange.All().Fit().prior();
+  int asked = 0;
+  exchange.SetOthers(1, [&asked] {
+    ++asked;
+    DivisionTotals others;
+    others.emplace(0, OnePage(0).Totals());
+    others.emplace(2, OnePage(4000).Totals());
+    return others;
+  });
+  const RatePrior together = exchange.All().Fit().prior();
+  EXPECT_EQ(asked, 1);
+  EXPECT_GT(together.mean, 10 * alone.mean) << "three changes in ten days each";
+  EXPECT_EQ(exchange.Totals()->samples.size(), 0u) << "what others showed is theirs to tell";
+  exchange.SetOthers(1, nullptr);
+  EXPECT_EQ(exchange.All().Fit().prior().mean, alone.mean);
 }
 
 class EpochsOfAllTest : public testing::Test {

@@ -19,6 +19,7 @@ class MockKafka {
  public:
   // Of request types, from Kafka's protocol.
   static constexpr int16_t kOffsetCommit = 8;
+  static constexpr int16_t kSyncGroup = 14;
   static constexpr int16_t kEndTxn = 26;
 
   explicit MockKafka(const std::string& cluster = "mock", uint32_t partitions = 2) {
@@ -60,6 +61,12 @@ class MockKafka {
   void Fail(int16_t request, rd_kafka_resp_err_t error) {
     const std::vector<rd_kafka_resp_err_t> errors(10'000, error);
     rd_kafka_mock_push_request_errors_array(brokers_, request, errors.size(), errors.data());
+  }
+  // The next request of this type is answered after a minute.
+  void DelayNext(int16_t request) {
+    constexpr int kMinuteMs = 60'000;
+    rd_kafka_mock_broker_push_request_error_rtts(brokers_, 1, request, 1,
+                                                 RD_KAFKA_RESP_ERR_NO_ERROR, kMinuteMs);
   }
   void Forgive(int16_t request) { rd_kafka_mock_clear_request_errors(brokers_, request); }
 

@@ -139,6 +139,20 @@ TEST(KafkaTenureTest, OneMayLeaveAtAnyMomentOfJoining) {
   EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return first->sure(); }));
 }
 
+// Likewise: the group takes it in, and does not say what it is assigned.
+TEST(KafkaTenureTest, OneMayLeaveThatTheGroupDoesNotAnswer) {
+  MockKafka kafka;
+  kafka.DelayNext(MockKafka::kSyncGroup);
+  auto tenure = Join(TenureOf(kafka, "first"));
+  // Time enough to be taken in.
+  EXPECT_FALSE(Within(std::chrono::seconds(4), [&] { return tenure->assigned(); }));
+  const auto begun = std::chrono::steady_clock::now();
+  tenure = nullptr;
+  const auto took = std::chrono::steady_clock::now() - begun;
+  EXPECT_GT(took, std::chrono::seconds(3)) << "an answer is waited for";
+  EXPECT_LT(took, std::chrono::seconds(40));
+}
+
 TEST(KafkaTenureTest, NamesThePropertyThatCannotBe) {
   const MockKafka kafka;
   TenureOptions options = TenureOf(kafka, "node");

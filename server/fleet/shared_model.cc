@@ -1,0 +1,69 @@
+#include "server/fleet/shared_model.h"
+
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "server/api/epoch_totals.h"
+#include "server/api/over_divisions.h"
+#include "server/api/wire.h"
+#include "server/logs/loggers.h"
+
+namespace freshet {
+namespace {
+
+constexpr std::string_view kTotalsPath = "/freshet.v1.FleetService/GetEpochTotals";
+// The shards of a server learn within so long of each other, and of the same.
+constexpr Duration kFresh = Duration::Seconds(1);
+
+}  // namespace
+
+SharedModel::SharedModel(const ServerContext& context) : context_(context) {
+  context_.epochs.SetOthers(context_.router.division().division, [this] { return Ask(); });
+}
+
+SharedModel::~SharedModel() { context_.epochs.SetOthers(0, nullptr); }
+
+uint32_t SharedModel::heard() const {
+  const MutexLock lock(mutex_);
+  return static_cast<uint32_t>(totals_.size());
+}
+
+DivisionTotals SharedModel::Ask() {
+  {
+    const MutexLock lock(mutex_);
+    const Instant now = context_.clock.Now();
+    if (asked_ && *asked_ <= now && now - *asked_ < kFresh) return totals_;
+  }
+  const auto answers = std::make_shared<std::promise<DivisionAnswers>>();
+  AskOtherDivisions(context_, kTotalsPath, {.sent_on = true},
+                    SerialiseMessage(v1::GetEpochTotalsRequest()), kFleetViewPatience,
+                    [answers](DivisionAnswers all) { answers->set_value(std::move(all)); });
+  const DivisionAnswers all = answers->get_future().get();
+  const MutexLock lock(mutex_);
+  for (const DivisionAnswer& its : all) Take(its.division, its.answer);
+  asked_ = context_.clock.Now();
+  return totals_;
+}
+
+void SharedModel::Take(uint32_t division, const StatusOr<grpc::ByteBuffer>& answer) {
+  const StatusOr<v1::GetEpochTotalsResponse> response =
+      ResponseIn<v1::GetEpochTotalsResponse>(answer);
+  Status status = response.status();
+  if (response.ok()) {
+    // Nothing yet, since it was started: what it said in an earlier run holds.
+    if (!response->has_totals()) return;
+    StatusOr<EpochTotals> totals = FromProto(response->totals(), context_.sources);
+    if (totals.ok()) {
+      totals_.insert_or_assign(division, *std::move(totals));
+      return;
+    }
+    status = totals.status();
+  }
+  Logger(LogModule::kEngine)
+      .warn("learning from what division {} said {}: {}", division,
+            totals_.contains(division) ? "before" : "nothing yet",
+            std::string(StatusOfDivision(division, status).message()));
+}
+
+}  // namespace freshet
