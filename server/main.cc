@@ -121,8 +121,12 @@ class EndSignals {
   EndSignals(const EndSignals&) = delete;
   EndSignals& operator=(const EndSignals&) = delete;
 
-  // As if a signal asked for the end. Thread-safe.
-  void Ask() { (void)kill(getpid(), SIGTERM); }
+  // As if a signal asked for the end; the next one is then the first of whoever sends it.
+  // Thread-safe.
+  void Ask() {
+    asked_ = true;
+    (void)kill(getpid(), SIGTERM);
+  }
   [[nodiscard]] bool come() const { return come_; }
   void Await() {
     const MutexLock lock(mutex_);
@@ -139,6 +143,11 @@ class EndSignals {
         continue;
       }
       if (come_ && clock_.Now() - came_at < kOneRequest) continue;
+      if (come_ && asked_.exchange(false)) {
+        spdlog::info("stopping already");
+        came_at = clock_.Now();
+        continue;
+      }
       if (come_) {
         spdlog::critical("ending at once: a second signal came before everything was closed");
         std::_Exit(kFailure);
@@ -157,6 +166,7 @@ class EndSignals {
   const std::function<void()> on_hang_up_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> come_ = false;
+  std::atomic<bool> asked_ = false;  // by this process itself, and nobody has since
   Mutex mutex_;
   Condition first_;
   std::thread thread_;  // last: it uses all of them
@@ -208,6 +218,11 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   server.WhenReplaced([&] {
     spdlog::critical("another server of the cluster serves now: this one ends");
     replaced = true;
+    signals.Ask();
+  });
+  server.WhenDrained([&] {
+    if (signals.come()) return;
+    spdlog::info("ending, as an operator drains this node");
     signals.Ask();
   });
   if (config.insecure) WarnOfInsecurity(config);

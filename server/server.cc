@@ -5,6 +5,7 @@
 
 #include "core/base/check.h"
 #include "server/auth/door.h"
+#include "server/base/host_port.h"
 #include "server/monitor.h"
 #include "server/ports/descriptors.h"
 #include "server/ports/listen.h"
@@ -15,13 +16,6 @@
 #include "sync/mutex.h"
 
 namespace freshet {
-namespace {
-
-std::string WithPort(const std::string& address, int port) {
-  return address.substr(0, address.rfind(':') + 1) + std::to_string(port);
-}
-
-}  // namespace
 
 class Server::Impl {
  public:
@@ -32,6 +26,7 @@ class Server::Impl {
   Status Stop();
   void RequestStop() { progress_.RequestStop(); }
   void WhenReplaced(std::function<void()> end) { on_replaced_ = std::move(end); }
+  void WhenDrained(std::function<void()> end) { on_drained_ = std::move(end); }
   void Reload(const ServerConfig* config) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (config != nullptr && reloader_ != nullptr) reloader_->Take(*config);
@@ -57,6 +52,7 @@ class Server::Impl {
   bool stopped_ = false;
   StartProgress progress_;
   std::function<void()> on_replaced_;
+  std::function<void()> on_drained_;
   Metrics metrics_;
   Health health_;
   mutable Mutex mutex_;
@@ -85,7 +81,7 @@ StatusOr<ServingInfo> Server::Impl::Start() {
   Starter starter(config_, clock_, *door_, begun, progress_, metrics_, on_replaced_);
   ASSIGN_OR_RETURN(LoadedStore loaded, starter.Load(env_, descriptors));
   serving_ = std::make_unique<Serving>(config_, clock_, descriptors.connections, metrics_, health_,
-                                       *door_, std::move(loaded));
+                                       *door_, std::move(loaded), on_drained_);
   monitor_->Show(serving_.get());
   ASSIGN_OR_RETURN(const int port, serving_->Open());
   {
@@ -146,6 +142,8 @@ void Server::Reload() { impl_->Reload(nullptr); }
 void Server::Reload(const ServerConfig& config) { impl_->Reload(&config); }
 
 void Server::WhenReplaced(std::function<void()> end) { impl_->WhenReplaced(std::move(end)); }
+
+void Server::WhenDrained(std::function<void()> end) { impl_->WhenDrained(std::move(end)); }
 
 void Server::RequestStop() { impl_->RequestStop(); }
 

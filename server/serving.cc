@@ -1,12 +1,15 @@
 #include "server/serving.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "server/api/audited.h"
 #include "server/api/service_names.h"
+#include "server/base/host_port.h"
 #include "server/base/reporting.h"
 #include "server/base/stopping.h"
 #include "spdlog/spdlog.h"
@@ -18,10 +21,6 @@ namespace {
 constexpr Duration kShutdownDeadline = Duration::Seconds(5);
 // And servers of other divisions, for what was sent to them.
 constexpr Duration kDivisionsDeadline = Duration::Seconds(1);
-
-std::string AddressOf(const std::string& address, int port) {
-  return address.substr(0, address.rfind(':') + 1) + std::to_string(port);
-}
 
 std::vector<Shard*> Pointers(const std::vector<std::unique_ptr<Shard>>& shards) {
   std::vector<Shard*> pointers;
@@ -43,6 +42,13 @@ Rate RateOf(const Settings& settings, const ServerConfig& config) {
                  config.crawl_rate.per_second());
   }
   return rate;
+}
+
+// Calls it the first time alone. What this returns may outlive the server.
+std::function<void()> Once(std::function<void()> call) {
+  return [call = std::move(call), called = std::make_shared<std::atomic<bool>>(false)] {
+    if (call && !called->exchange(true)) call();
+  };
 }
 
 // How many signals of late were true is what an operator asks first.
@@ -83,7 +89,7 @@ class Serving::ShardNews final : public ShardObserver {
 };
 
 Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
-                 Health& health, Door& door, LoadedStore loaded)
+                 Health& health, Door& door, LoadedStore loaded, std::function<void()> end)
     : config_(config),
       health_(health),
       door_(door),
@@ -139,6 +145,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .counters = counters_,
                .calls = calls_,
                .listings = listings_,
+               .standbys = standbys_,
                .authoriser = door.authoriser(),
                .audit = *audit_,
                .request_ids = request_ids_,
@@ -147,9 +154,10 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .divisions = divisions_.get(),
                .rates = rates_.get(),
                .frontier = frontier_.get(),
-               .address = [this] { return AddressOf(config_.listen, port_); },
+               .address = [this] { return WithPort(config_.listen, port_); },
                .cluster = cluster_ == nullptr ? std::function<ClusterStatus()>()
                                               : [this] { return cluster(); },
+               .end = Once(std::move(end)),
                .take_ping =
                    [this](const v1::TakePingRequest& request, auto answered) {
                      indexnow_.TakePassedOn(request, std::move(answered));
@@ -243,7 +251,7 @@ StatusOr<int> Serving::Open() {
   health_.Serve(grpc_port_.server(), names);
   const std::string& address = config_.cluster.address;
   if (cluster_ != nullptr && !address.empty()) {
-    cluster_->Serve(address.ends_with(":0") ? AddressOf(address, port) : address);
+    cluster_->Serve(WithPortIfAny(address, port));
   }
   if (rates_ != nullptr) rates_->Start();
   console_ = std::make_unique<const ConsoleCalls>(grpc_port_.server()->InProcessChannel({}));
@@ -319,6 +327,7 @@ void Serving::StopShards() {
 
 Status Serving::Close() {
   dispatcher_.Stop();
+  if (divisions_ != nullptr) divisions_->Stop();
   indexnow_.Stop();
   plans_.Stop();
   // Nobody asks for anything any more.

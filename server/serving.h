@@ -36,8 +36,9 @@ class Serving {
  public:
   // Sets the shards and their threads going. At most `connections` of gRPC are open at a time. All
   // that is referred to outlives this; `metrics` tells this what the shards say.
+  // `end` ends the server from outside, and is called at most once; null: nothing does.
   Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
-          Health& health, Door& door, LoadedStore loaded);
+          Health& health, Door& door, LoadedStore loaded, std::function<void()> end);
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
   ~Serving();
@@ -104,6 +105,7 @@ class Serving {
   HandlerCounters counters_;
   CallStats calls_;
   Slots listings_;
+  StandbyRoster standbys_;
   Slots upkeeps_;
   Dispatcher dispatcher_;
   Background background_;

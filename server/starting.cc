@@ -1,16 +1,25 @@
 #include "server/starting.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "core/base/limits.h"
+#include "server/api/to_proto.h"
+#include "server/base/host_port.h"
 #include "server/base/reporting.h"
 #include "server/store_options.h"
 #include "spdlog/spdlog.h"
 
 namespace freshet {
+namespace {
+
+// A standby that has not had all of the log for longer would have to read the rest first.
+constexpr Duration kMostBehind = Duration::Seconds(10);
+
+}  // namespace
 
 Status StartProgress::GoOn() const {
   return stop_requested ? MakeStatus(absl::StatusCode::kCancelled, "stopped while starting")
@@ -38,6 +47,7 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, const DescriptorPlan& fil
   RETURN_IF_ERROR(OpenStore(env, files, &loaded));
   ASSIGN_OR_RETURN(loaded.audit, OpenAudit());
   RETURN_IF_ERROR(progress_.GoOn());
+  loaded.reporter = nullptr;
   RETURN_IF_ERROR(LoadPages(&loaded));
   RETURN_IF_ERROR(LoadFrontier(env, files.frontier_table_files, &loaded));
   RETURN_IF_ERROR(loaded.store->StartCompactions());
@@ -94,7 +104,24 @@ Status Starter::Forward(int connections, LoadedStore* loaded) {
       config_, static_cast<size_t>(connections), door_, clock_, progress_.forwarding,
       [cluster = loaded->cluster.get()] { return cluster->WhoServes(); });
   ASSIGN_OR_RETURN(progress_.forwarding_port, loaded->forwarder->Start());
+  loaded->reporter = std::make_unique<StandbyReporter>(
+      config_, door_, [forwarder = loaded->forwarder.get()] { return forwarder->peer(); },
+      [this, cluster = loaded->cluster.get()] { return DescribeStandby(*cluster); });
   return absl::OkStatus();
+}
+
+v1::FleetStandby Starter::DescribeStandby(const Cluster& cluster) const {
+  v1::FleetStandby standby;
+  standby.set_node(cluster.status().node);
+  standby.set_address(WithPortIfAny(config_.cluster.address, progress_.forwarding_port));
+  const RecoveryStatus recovery = progress_.Recovery();
+  standby.set_rows(recovery.rows_taken_in);
+  if (recovery.at_end != Instant::None()) {
+    const Duration behind = std::max(clock_.Now() - recovery.at_end, Duration());
+    standby.set_ready(behind <= kMostBehind);
+    ToProto(behind, standby.mutable_behind());
+  }
+  return standby;
 }
 
 StatusOr<std::unique_ptr<AuditLog>> Starter::OpenAudit() const {

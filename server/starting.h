@@ -16,6 +16,7 @@
 #include "server/config.h"
 #include "server/engine/shard_loader.h"
 #include "server/forward/forwarder.h"
+#include "server/forward/standby_reporter.h"
 #include "server/frontier/frontier.h"
 #include "server/loaded_shards.h"
 #include "server/logs/audit_log.h"
@@ -53,6 +54,7 @@ struct StartProgress {
 struct LoadedStore {
   std::unique_ptr<Cluster> cluster;      // nullptr: the server is alone; used by the store
   std::unique_ptr<Forwarder> forwarder;  // nullptr: takes no calls until it serves; uses cluster
+  std::unique_ptr<StandbyReporter> reporter;  // likewise; uses both
   std::unique_ptr<Store> store;
   LoadedShards pages;                  // use the store
   std::unique_ptr<Frontier> frontier;  // nullptr: switched off
@@ -86,8 +88,9 @@ class Starter {
                                  LoadedStore* loaded);
   // Puts the store's truth where the servers of the cluster have it.
   [[nodiscard]] Status JoinCluster(LoadedStore* loaded, StoreOptions* options);
-  // Takes calls for the server of the cluster that serves.
+  // Takes calls for the server of the cluster that serves, and tells it that this one stands by.
   [[nodiscard]] Status Forward(int connections, LoadedStore* loaded);
+  [[nodiscard]] v1::FleetStandby DescribeStandby(const Cluster& cluster) const;
   [[nodiscard]] StatusOr<std::unique_ptr<AuditLog>> OpenAudit() const;
   // The crawl-frontier API's, from a directory beside the pages.
   [[nodiscard]] Status LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* loaded) const;

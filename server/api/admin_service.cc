@@ -20,6 +20,7 @@
 #include "fmt/format.h"
 #include "server/api/crawl_rate.h"
 #include "server/api/crawls_and_hosts.h"
+#include "server/api/drain.h"
 #include "server/api/elsewhere.h"
 #include "server/api/faults.h"
 #include "server/api/fleet_view.h"
@@ -561,6 +562,13 @@ grpc::ServerUnaryReactor* AdminService::SetPolitenessDefaults(grpc::CallbackServ
                                                               grpc::ByteBuffer* reply) {
   return Handle("/freshet.v1.AdminService/SetPolitenessDefaults", context_, *call, *request, reply,
                 freshet::SetPolitenessDefaults);
+}
+
+grpc::ServerUnaryReactor* AdminService::DrainNode(grpc::CallbackServerContext* call,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) {
+  return Handle("/freshet.v1.AdminService/DrainNode", context_, *call, *request, reply,
+                freshet::DrainNode);
 }
 
 grpc::ServerUnaryReactor* AdminService::Pause(grpc::CallbackServerContext* call,

@@ -18,6 +18,7 @@ using AdminServiceBase =
                v1::AdminService::WithRawCallbackMethod_SetHostPoliteness,
                v1::AdminService::WithRawCallbackMethod_GetPolitenessDefaults,
                v1::AdminService::WithRawCallbackMethod_SetPolitenessDefaults,
+               v1::AdminService::WithRawCallbackMethod_DrainNode,
                v1::AdminService::WithRawCallbackMethod_Pause,
                v1::AdminService::WithRawCallbackMethod_Resume,
                v1::AdminService::WithRawCallbackMethod_RunEpoch,
@@ -66,6 +67,8 @@ class AdminService final : public AdminServiceBase {
   grpc::ServerUnaryReactor* SetPolitenessDefaults(grpc::CallbackServerContext*,
                                                   const grpc::ByteBuffer* request,
                                                   grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* DrainNode(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* Pause(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
                                   grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* Resume(grpc::CallbackServerContext*, const grpc::ByteBuffer* request,

@@ -16,6 +16,7 @@
 #include "server/api/message_trace.h"
 #include "server/api/rate_sharing.h"
 #include "server/api/request_id.h"
+#include "server/api/standby_roster.h"
 #include "server/api/stream.h"
 #include "server/auth/authoriser.h"
 #include "server/base/background.h"
@@ -74,6 +75,7 @@ struct ServerContext {
   HandlerCounters& counters;
   CallStats& calls;
   Slots& listings;  // lists, exports and reports over all shards, views of a fleet
+  StandbyRoster& standbys;
   Authoriser& authoriser;
   AuditLog& audit;
   RequestIds& request_ids;
@@ -84,6 +86,7 @@ struct ServerContext {
   Frontier* frontier;                      // nullptr: the crawl-frontier API is not served
   std::function<std::string()> address;    // of the gRPC port, as clients may be told
   std::function<ClusterStatus()> cluster;  // null: this server is of none
+  std::function<void()> end;               // ends this server as a signal does
   // Takes in a ping of IndexNow that came to another server, and answers once, on any thread.
   std::function<void(const v1::TakePingRequest&,
                      std::function<void(StatusOr<v1::TakePingResponse>)>)>

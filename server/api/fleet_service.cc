@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/check.h"
 #include "server/api/epoch_totals.h"
 
 namespace freshet {
@@ -22,8 +21,9 @@ std::function<void(StatusOr<Response>)> Answering(UnaryCall<Request, Response>* 
 
 void ShareRate(const ServerContext& context,
                UnaryCall<v1::ShareRateRequest, v1::ShareRateResponse>* call) {
-  // Where there are others to be asked there is a rate to be shared; others have no key.
-  CHECK(context.rates != nullptr, "no fleet");
+  if (context.rates == nullptr) {
+    return call->Answer({grpc::StatusCode::FAILED_PRECONDITION, "this server shares no rate"});
+  }
   context.rates->Hear(call->request(), Answering(call));
 }
 
@@ -38,6 +38,11 @@ void GetEpochTotals(const ServerContext& context,
 void TakePing(const ServerContext& context,
               UnaryCall<v1::TakePingRequest, v1::TakePingResponse>* call) {
   context.take_ping(call->request(), Answering(call));
+}
+
+void ReportStandby(const ServerContext& context,
+                   UnaryCall<v1::ReportStandbyRequest, v1::ReportStandbyResponse>* call) {
+  call->Answer(GrpcStatusOf(context.standbys.Hear(call->request().standby(), context.clock.Now())));
 }
 
 }  // namespace
@@ -61,6 +66,13 @@ grpc::ServerUnaryReactor* FleetService::TakePing(grpc::CallbackServerContext* ca
                                                  grpc::ByteBuffer* reply) {
   return Handle("/freshet.v1.FleetService/TakePing", context_, *call, *request, reply,
                 freshet::TakePing);
+}
+
+grpc::ServerUnaryReactor* FleetService::ReportStandby(grpc::CallbackServerContext* call,
+                                                      const grpc::ByteBuffer* request,
+                                                      grpc::ByteBuffer* reply) {
+  return Handle("/freshet.v1.FleetService/ReportStandby", context_, *call, *request, reply,
+                freshet::ReportStandby);
 }
 
 }  // namespace freshet

@@ -11,7 +11,8 @@ namespace freshet {
 using FleetServiceBase =
     RawMethods<v1::FleetService::Service, v1::FleetService::WithRawCallbackMethod_ShareRate,
                v1::FleetService::WithRawCallbackMethod_GetEpochTotals,
-               v1::FleetService::WithRawCallbackMethod_TakePing>::Service;
+               v1::FleetService::WithRawCallbackMethod_TakePing,
+               v1::FleetService::WithRawCallbackMethod_ReportStandby>::Service;
 
 // Thread-safe.
 class FleetService final : public FleetServiceBase {
@@ -27,6 +28,9 @@ class FleetService final : public FleetServiceBase {
   grpc::ServerUnaryReactor* TakePing(grpc::CallbackServerContext* call,
                                      const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* ReportStandby(grpc::CallbackServerContext* call,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* reply) override;
 
  private:
   const ServerContext& context_;

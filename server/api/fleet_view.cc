@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "server/api/over_divisions.h"
 #include "server/api/status.h"
@@ -29,6 +30,9 @@ v1::FleetDivision DescribeOwn(const ServerContext& context) {
   if (price > 0) own.set_price(price);
   own.set_waiting_partitions(cluster.log.waiting);
   own.set_paused(status.dispatch.paused);
+  for (v1::FleetStandby& standby : context.standbys.All(context.clock.Now())) {
+    *own.add_standbys() = std::move(standby);
+  }
   return own;
 }
 

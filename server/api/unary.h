@@ -205,7 +205,7 @@ grpc::ServerUnaryReactor* HandleWith(
   // The call may be over, and gone, when `handle` returns.
   const std::string id = call->request_id();
   const ScopedRequestId scope(id);
-  if (context.divisions != nullptr) call->SetShown(ShownBy(info));
+  if (context.divisions != nullptr || rule->between_servers) call->SetShown(ShownBy(info));
   grpc::Status status = AdmitCaller(*rule, payment, context, info, call);
   if (status.ok() && rule->between_servers && !call->shown().sent_on) {
     // What is sent on has the key of this process, which its fleet alone is told.

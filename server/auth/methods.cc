@@ -33,6 +33,7 @@ constexpr MethodRule kCalls[] = {
     {"/freshet.v1.AdminService/SetHostPoliteness", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AdminService/GetPolitenessDefaults", kReader, kNoLimits, ""},
     {"/freshet.v1.AdminService/SetPolitenessDefaults", kAdmin, kNoLimits, ""},
+    {"/freshet.v1.AdminService/DrainNode", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AdminService/Pause", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AdminService/Resume", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AdminService/RunEpoch", kAdmin, kNoLimits, ""},
@@ -53,10 +54,6 @@ constexpr MethodRule kCalls[] = {
     {"/freshet.v1.AdminService/SetLogLevel", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AdminService/ListAudit", kAdmin, kNoLimits, ""},
     {"/freshet.v1.AuthService/WhoAmI", kAnyRole, kPage | kSources, ""},
-    // For those alone who have the key of the server (server/auth/on_behalf.h).
-    {"/freshet.v1.FleetService/ShareRate", 0, kNoLimits, "", true},
-    {"/freshet.v1.FleetService/GetEpochTotals", 0, kNoLimits, "", true},
-    {"/freshet.v1.FleetService/TakePing", 0, kNoLimits, "", true},
     {"/urlfrontier.URLFrontier/GetURLs", kWorker, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/PutURLs", kWorker | kIngester, kCrawlIds, ""},
     {"/urlfrontier.URLFrontier/PutDiscovered", kWorker | kIngester, kCrawlIds, ""},
@@ -81,6 +78,14 @@ constexpr MethodRule kCalls[] = {
     {"/grpc.health.v1.Health/Watch", 0, kNoLimits, ""},
     {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", kAnyRole, kPage | kSources,
      "reflection"},
+};
+
+// For those alone who have the key of the server (server/auth/on_behalf.h).
+constexpr MethodRule kBetweenServers[] = {
+    {"/freshet.v1.FleetService/ShareRate", 0, kNoLimits, "", true},
+    {"/freshet.v1.FleetService/GetEpochTotals", 0, kNoLimits, "", true},
+    {"/freshet.v1.FleetService/TakePing", 0, kNoLimits, "", true},
+    {"/freshet.v1.FleetService/ReportStandby", 0, kNoLimits, "", true},
 };
 
 constexpr MethodRule kPaths[] = {
@@ -110,9 +115,10 @@ constexpr MethodRule kPaths[] = {
 };
 
 constexpr auto kMethods = [] {
-  std::array<MethodRule, std::size(kCalls) + std::size(kPaths)> all{};
-  std::copy(std::begin(kPaths), std::end(kPaths),
-            std::copy(std::begin(kCalls), std::end(kCalls), all.begin()));
+  std::array<MethodRule, std::size(kCalls) + std::size(kBetweenServers) + std::size(kPaths)> all{};
+  auto* end = std::copy(std::begin(kCalls), std::end(kCalls), all.begin());
+  end = std::copy(std::begin(kBetweenServers), std::end(kBetweenServers), end);
+  std::copy(std::begin(kPaths), std::end(kPaths), end);
   return all;
 }();
 

@@ -28,6 +28,14 @@ StatusOr<HostPort> ParseHostPort(std::string_view address) {
   return result;
 }
 
+std::string WithPort(std::string_view address, int port) {
+  return std::string(address.substr(0, address.rfind(':') + 1)) + std::to_string(port);
+}
+
+std::string WithPortIfAny(std::string_view address, int port) {
+  return address.ends_with(":0") ? WithPort(address, port) : std::string(address);
+}
+
 bool IsLoopbackHost(std::string_view host) {
   const std::string text(host);
   in_addr v4{};

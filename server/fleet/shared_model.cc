@@ -13,7 +13,7 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kTotalsPath = "/freshet.v1.FleetService/GetEpochTotals";
-// The shards of a server learn within so long of each other, and of the same.
+// The shards of a server learn about at the same time, mostly of one answer.
 constexpr Duration kFresh = Duration::Seconds(1);
 
 }  // namespace

@@ -57,6 +57,11 @@ class Forwarder final : private ForwardedCalls {
   [[nodiscard]] StatusOr<int> Start();
   // Ends all calls, with UNAVAILABLE; the port is free. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
+  // Where calls go; nullopt: nobody serves.
+  [[nodiscard]] std::optional<ServingPeer> peer() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return peer_;
+  }
 
  private:
   using CallPtr = std::shared_ptr<ForwardedCall>;
@@ -127,7 +132,7 @@ class Forwarder final : private ForwardedCalls {
   const Find find_;
   const Duration patience_;
   Service service_{*this};
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Condition over_;  // a call is
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);    // nullopt: nobody serves

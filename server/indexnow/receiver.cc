@@ -28,6 +28,8 @@ constexpr std::string_view kTakePath = "/freshet.v1.FleetService/TakePing";
 constexpr Duration kPassOnPatience = Duration::Seconds(3);
 // Of a URL in a message, the tag and the length.
 constexpr size_t kMostBytesBeside = 8;
+// A part has room for one more, and for its other field.
+constexpr size_t kRoom = limits::kMaxUrlBytes + 4 * kMostBytesBeside;
 // After which a ping may come again that found too much waiting for keys, or nobody to pass it on
 // to.
 constexpr Duration kBusyTime = Duration::Seconds(10);
@@ -111,9 +113,7 @@ HttpResponse IndexNowReceiver::Respond(const HttpRequest& request) {
         return TryAgain(429, "too much waits for keys to be looked up", kBusyTime);
     }
   }
-  const auto told = std::make_shared<std::promise<StatusOr<PingCounts>>>();
-  Tell(ping.urls, [told](StatusOr<PingCounts> counts) { told->set_value(std::move(counts)); });
-  const StatusOr<PingCounts> counts = told->get_future().get();
+  const StatusOr<PingCounts> counts = TellAndWait(ping.urls);
   if (!counts.ok()) return TryAgain(503, std::string(counts.status().message()), kBusyTime);
   if (!counts->busy.ok()) {
     const int status = absl::IsResourceExhausted(counts->busy) ? 429 : 503;
@@ -181,7 +181,7 @@ void IndexNowReceiver::PassOn(uint32_t division, const std::vector<std::string>&
   for (const std::string& url : urls) {
     part.add_urls(url);
     bytes += url.size() + kMostBytesBeside;
-    if (&url != &urls.back() && bytes + limits::kMaxUrlBytes < MostBytes(context_)) continue;
+    if (&url != &urls.back() && bytes + kRoom < MostBytes(context_)) continue;
     part.set_poll_size(urls.size());
     parts.emplace_back(division, SerialiseMessage(part));
     part.Clear();
@@ -235,18 +235,26 @@ void IndexNowReceiver::TakePassedOn(const v1::TakePingRequest& request,
           });
 }
 
+StatusOr<PingCounts> IndexNowReceiver::TellAndWait(const std::vector<std::string>& urls) {
+  const auto told = std::make_shared<std::promise<StatusOr<PingCounts>>>();
+  Tell(urls, [told](StatusOr<PingCounts> counts) { told->set_value(std::move(counts)); });
+  return told->get_future().get();
+}
+
 void IndexNowReceiver::TellLater(const std::vector<std::string>& urls, bool good) {
   if (!good) {
     counters_.dropped += urls.size();
     return;
   }
-  // Nobody is there any more to be told.
-  Tell(urls, [this, size = urls.size()](const StatusOr<PingCounts>& counts) {
-    if (counts.ok()) return;
-    counters_.dropped += size;
-    Logger(LogModule::kIndexnow)
-        .warn("indexnow: {} URLs are dropped: {}", size, std::string(counts.status().message()));
-  });
+  // Nobody is there any more to be told. What waits for other keys comes after it.
+  const StatusOr<PingCounts> counts = TellAndWait(urls);
+  const Status status = counts.ok() ? counts->busy : counts.status();
+  if (status.ok()) return;
+  const uint64_t taken = counts.ok() ? counts->applied + counts->unknown + counts->created : 0;
+  counters_.dropped += urls.size() - std::min<uint64_t>(taken, urls.size());
+  Logger(LogModule::kIndexnow)
+      .warn("indexnow: {} of {} URLs are dropped: {}", urls.size() - taken, urls.size(),
+            std::string(status.message()));
 }
 
 void IndexNowReceiver::Count(const PingCounts& counts) {

@@ -61,6 +61,7 @@ class IndexNowReceiver {
   // Whether the server of that division is asked at all: other pings wait while one is passed on.
   [[nodiscard]] bool MayPassOn(uint32_t division, Instant now) FRESHET_EXCLUDES(mutex_);
   void NotePassedOn(uint32_t division, const Status& status) FRESHET_EXCLUDES(mutex_);
+  [[nodiscard]] StatusOr<PingCounts> TellAndWait(const std::vector<std::string>& urls);
   void TellLater(const std::vector<std::string>& urls, bool good);
   void Count(const PingCounts& counts);
 

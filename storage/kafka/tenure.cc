@@ -25,6 +25,9 @@ using kafka::Partitions;
 using Steady = std::chrono::steady_clock;
 
 constexpr int kPollMs = 50;
+// For the first answer of the group, of whoever leaves it before: service managers wait for thirty
+// seconds or more until a server has ended.
+constexpr std::chrono::milliseconds kMostAnswerWait = std::chrono::seconds(15);
 // How soon a member hears that the group is to be shared out anew, which waits for the last of
 // them; and how much of the silence is over already when a server is lost.
 constexpr const char* kHeartbeatMs = "200";
@@ -205,7 +208,7 @@ bool KafkaTenure::Impl::End() {
 }
 
 bool KafkaTenure::Impl::AwaitFirstAnswer() {
-  const auto until = Steady::now() + 2 * options_.silence;
+  const auto until = Steady::now() + std::min(2 * options_.silence, kMostAnswerWait);
   const MutexLock lock(mutex_);
   while (thread_.joinable() && !answered_) {
     char* const member = rd_kafka_memberid(client_.get());

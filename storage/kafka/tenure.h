@@ -37,7 +37,8 @@ class KafkaTenure {
   // InvalidArgument: an option or property is none. Unavailable: no broker answers in time.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Join(const TenureOptions& options,
                                                                    std::function<void()> on_lost);
-  // Gives the turn to the next. May wait for twice the silence until the group has answered it once.
+  // Gives the turn to the next. May wait for fifteen seconds until the group has answered it
+  // once.
   ~KafkaTenure();
   KafkaTenure(const KafkaTenure&) = delete;
   KafkaTenure& operator=(const KafkaTenure&) = delete;

@@ -156,6 +156,8 @@ class FakeAdmin : public v1::AdminService::Service {
  public:
   double rate = 10;
   v1::GetFleetResponse fleet;
+  v1::DrainNodeResponse drained;
+  std::function<void(v1::GetFleetResponse*)> hand_over;  // once it has been answered
   v1::SetHostPolitenessRequest politeness;
   v1::SetPolitenessDefaultsRequest defaults;
   v1::SetCrawlRequest crawl;
@@ -219,6 +221,13 @@ class FakeAdmin : public v1::AdminService::Service {
   grpc::Status GetFleet(grpc::ServerContext*, const v1::GetFleetRequest*,
                         v1::GetFleetResponse* response) override {
     *response = fleet;
+    return grpc::Status::OK;
+  }
+  grpc::Status DrainNode(grpc::ServerContext*, const v1::DrainNodeRequest* request,
+                         v1::DrainNodeResponse* response) override {
+    if (request->node() != "crawl-a") return grpc::Status::OK;
+    *response = drained;
+    if (hand_over) hand_over(&fleet);
     return grpc::Status::OK;
   }
   grpc::Status ListCrawls(grpc::ServerContext*, const v1::ListCrawlsRequest* request,

@@ -49,6 +49,61 @@ TEST(FleetCommand, ShowsTheDivisionsOfAFleetAndFailsWhereOneIsMissing) {
   EXPECT_THAT(json.out, HasSubstr(R"("unanswered":"nobody\nserves")"));
 }
 
+TEST(FleetCommand, ShowsStandbysBelowWhoServes) {
+  FakeServer server;
+  v1::FleetDivision* division = server.admin.fleet.add_divisions();
+  division->set_node("crawl-a");
+  division->set_sure(true);
+  v1::FleetStandby* ready = division->add_standbys();
+  ready->set_node("crawl-b");
+  ready->set_address("crawl-b.example.org:7071");
+  ready->set_ready(true);
+  ready->mutable_behind()->set_seconds(1);
+  v1::FleetStandby* reading = division->add_standbys();
+  reading->set_node("crawl\nc");
+  reading->set_rows(12'345);
+  const std::string out = server.Run({"fleet"}).out;
+  EXPECT_THAT(out, HasSubstr("crawl-b   crawl-b.example.org:7071  stands by, 1 s behind\n"));
+  EXPECT_THAT(out, HasSubstr("reads the log, 12,345 rows so far\n"));
+  EXPECT_THAT(out, Not(HasSubstr("crawl\nc")));
+  reading->mutable_behind()->set_seconds(90);
+  EXPECT_THAT(server.Run({"fleet"}).out, HasSubstr("does not keep up, "));
+}
+
+TEST(FleetCommand, DrainsANodeAndSaysWhoServesThen) {
+  FakeServer server;
+  v1::FleetDivision* division = server.admin.fleet.add_divisions();
+  division->set_division(2);
+  division->set_node("crawl-a");
+  division->add_standbys()->set_node("crawl-b");
+  v1::DrainedDivision* drained = server.admin.drained.add_divisions();
+  drained->set_division(2);
+  drained->add_standbys("crawl-b");
+  server.admin.hand_over = [](v1::GetFleetResponse* fleet) {
+    fleet->mutable_divisions(0)->set_node("crawl-b");
+  };
+  const Outcome whole = server.Run({"fleet", "drain", "crawl-a"});
+  EXPECT_EQ(whole.code, kAccepted) << whole.err;
+  EXPECT_EQ(whole.out, "division 2: crawl-b serves\n");
+  EXPECT_THAT(server.Run({"fleet", "drain", "crawl-a", "--json"}).out,
+              HasSubstr(R"("standbys":["crawl-b"])"));
+
+  const Outcome standby = server.Run({"fleet", "drain", "crawl-b"});
+  EXPECT_EQ(standby.code, kAccepted);
+  EXPECT_THAT(standby.err, HasSubstr("crawl-b serves nothing, and stands by for division 2"));
+  const Outcome nobody = server.Run({"fleet", "drain", "crawl-c"});
+  EXPECT_EQ(nobody.code, kRefused);
+  EXPECT_THAT(nobody.err, HasSubstr("no server is called crawl-c"));
+
+  drained->set_refused("nobody would take over");
+  server.admin.drained.add_unanswered()->set_reason("is away");
+  const Outcome refused = server.Run({"fleet", "drain", "crawl-a"});
+  EXPECT_EQ(refused.code, kRefused);
+  EXPECT_THAT(refused.err, HasSubstr("division 2: nobody would take over\n"));
+  EXPECT_THAT(refused.err, HasSubstr("division 0: is away\n"));
+  EXPECT_EQ(server.Run({"fleet", "drain"}).code, kBadUsage);
+}
+
 TEST(FleetCommand, ListsAndStatisticsFailBelowWhatTheyShowWhereADivisionIsMissing) {
   FakeServer server;
   EXPECT_EQ(server.Run({"stats"}).code, kAccepted);

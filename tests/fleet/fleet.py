@@ -21,7 +21,17 @@ from pathlib import Path
 
 import grpc
 from brokers import Brokers
-from freshet.v1 import ingest_pb2, ingest_pb2_grpc, pages_pb2, pages_pb2_grpc, scheduler_pb2, scheduler_pb2_grpc, types_pb2
+from freshet.v1 import (
+    admin_pb2,
+    admin_pb2_grpc,
+    ingest_pb2,
+    ingest_pb2_grpc,
+    pages_pb2,
+    pages_pb2_grpc,
+    scheduler_pb2,
+    scheduler_pb2_grpc,
+    types_pb2,
+)
 from nodes import Node, await_serving, cluster_settings
 
 RATE = 100.0
@@ -156,13 +166,14 @@ class Chaos:
         self._dice = dice
         self.done: collections.Counter[str] = collections.Counter()
         self.failovers: list[float] = []
+        self.hand_overs: list[float] = []
 
     def play(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             await_all_serving(self._divisions, 90)
             time.sleep(self._dice.uniform(2, 6))
-            step = self._dice.choice(["kill", "kill", "lose", "pause", "pause", "broker", "broker_pause", "restart"])
+            step = self._dice.choice(["kill", "kill", "lose", "pause", "pause", "broker", "broker_pause", "restart", "drain"])
             self.done[step] += 1
             print(f"{until - time.monotonic():6.1f} s left: {step}", flush=True)
             getattr(self, f"_{step}")()
@@ -187,6 +198,22 @@ class Chaos:
 
     def _restart(self) -> None:
         self._serving()[0].terminate()
+
+    def _drain(self) -> None:
+        """Asked of a standby, which has the one that serves answer."""
+        node, nodes = self._serving()
+        others = [other for other in nodes if other is not node]
+        with grpc.insecure_channel(self._dice.choice(others).address) as channel:
+            stub = admin_pb2_grpc.AdminServiceStub(channel)
+            try:
+                response = stub.DrainNode(admin_pb2.DrainNodeRequest(node=node.name), timeout=20)
+            except grpc.RpcError:
+                self.done["drain unanswered"] += 1
+                return
+        if any(division.HasField("refused") for division in response.divisions) or not response.divisions:
+            self.done["drain refused"] += 1
+            return
+        self.hand_overs.append(await_serving(others, 90))
 
     def _pause(self) -> None:
         node, _ = self._serving()
@@ -336,6 +363,7 @@ def play(arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> 
                 "assignments": len(memory.leases),
                 "results_acknowledged": sum(lease.answered is not None for lease in memory.leases),
                 "failover_seconds": [round(seconds, 2) for seconds in failovers],
+                "hand_over_seconds": [round(seconds, 2) for seconds in sorted(chaos.hand_overs)],
                 "ended_by_themselves": sum(node.ended_by_itself for node in nodes),
                 "faults": len(faults),
             }

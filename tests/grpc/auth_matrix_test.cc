@@ -36,6 +36,7 @@ const std::map<std::string, std::string>& Expected() {
       {"freshet.v1.AdminService/GetCrawlRate", "ra"},
       {"freshet.v1.AdminService/SetCrawlRate", "a"},
       {"freshet.v1.AdminService/GetFleet", "ra"},
+      {"freshet.v1.AdminService/DrainNode", "a"},
       {"freshet.v1.AdminService/GetPolicy", "ra"},
       {"freshet.v1.AdminService/SetPolicy", "a"},
       {"freshet.v1.AdminService/GetHost", "ra"},

@@ -53,8 +53,9 @@ class ClusterTest : public ClusterServers {
 
 // A server that starts beside one like it, with a directory of its own.
 struct SecondServer {
-  explicit SecondServer(const ServerConfig& like) : config(like) {
+  explicit SecondServer(const ServerConfig& like, const std::string& node = "") : config(like) {
     config.data_dir = dir / "standby";
+    config.cluster.node = node;
     server = std::make_unique<Server>(config, clock);
     started = std::async(std::launch::async, [this] { return server->Start(); });
   }
@@ -142,6 +143,54 @@ TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndAnewWhenThere
   kafka_.Forgive(MockKafka::kOffsetCommit);
   ExpectTakenOver(*first, leased, second.started.get(), 320);
   EXPECT_TRUE(standby.Stop().ok());
+}
+
+TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
+  const TestServer::Tweak in_cluster = InCluster();
+  TestServer first([&](ServerConfig* config) {
+    in_cluster(config);
+    config->cluster.node = "a";
+  });
+  first.UpsertMany(300);
+  v1::DrainNodeRequest request;
+  EXPECT_EQ(CodeOf(first, &Admin::DrainNode, request), grpc::StatusCode::INVALID_ARGUMENT);
+  request.set_node("a");
+  const v1::DrainNodeResponse alone = CallOf(first, &Admin::DrainNode, request);
+  ASSERT_EQ(alone.divisions_size(), 1);
+  EXPECT_THAT(alone.divisions(0).refused(), HasSubstr("nobody would take over"));
+  EXPECT_EQ(first.drained, 0);
+
+  AwaitAnnounced(first);
+  SecondServer second(first.config, "b");
+  v1::FleetStandby shown;
+  ASSERT_TRUE(Eventually([&] {
+    const v1::GetFleetResponse fleet = CallOf(first, &Admin::GetFleet, {});
+    if (fleet.divisions(0).standbys().empty()) return false;
+    shown = fleet.divisions(0).standbys(0);
+    return shown.ready();
+  })) << shown.DebugString();
+  EXPECT_EQ(shown.node(), "b");
+  EXPECT_EQ(shown.address(), second.server->forwarding_address());
+  EXPECT_TRUE(shown.has_behind());
+  EXPECT_GT(shown.rows(), 300U);
+  request.set_node("b");
+  EXPECT_EQ(CallOf(first, &Admin::DrainNode, request).divisions_size(), 0) << "it serves nothing";
+  request.set_node("a");
+  EXPECT_EQ(first.drained, 0);
+  for (int i = 0; i < 2; ++i) {
+    const v1::DrainNodeResponse drained = CallOf(first, &Admin::DrainNode, request);
+    ASSERT_EQ(drained.divisions_size(), 1);
+    EXPECT_EQ(drained.divisions(0).refused(), "");
+    EXPECT_THAT(drained.divisions(0).standbys(), testing::ElementsAre("b"));
+  }
+  EXPECT_TRUE(Eventually([&] { return first.drained == 1; }));
+  // Which is what its program does then.
+  EXPECT_TRUE(first.Stop().ok());
+  EXPECT_EQ(first.drained, 1) << "once, however often it is asked for";
+  const StatusOr<ServingInfo> info = second.started.get();
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->pages, 300U);
+  EXPECT_TRUE(second.server->Stop().ok());
 }
 
 TEST_F(ClusterTest, WithoutKafkaNothingIsHandedOutAndReadinessSaysSoUntilItIsBack) {

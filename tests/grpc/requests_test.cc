@@ -15,6 +15,7 @@ constexpr const char* kNoMessage = "\x12\x7f";
 const char* const kMethods[] = {"AdminService/GetCrawlRate",
                                 "AdminService/SetCrawlRate",
                                 "AdminService/GetFleet",
+                                "AdminService/DrainNode",
                                 "AdminService/GetPolicy",
                                 "AdminService/SetPolicy",
                                 "AdminService/GetHost",

@@ -4,6 +4,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -52,6 +53,7 @@ class TestServer {
 
   void Start() {
     server_ = std::make_unique<Server>(config, server_clock_, env_);
+    server_->WhenDrained([this] { ++drained; });
     const StatusOr<ServingInfo> started = server_->Start();
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     info = *started;
@@ -153,6 +155,7 @@ class TestServer {
   ServerConfig config;
   SystemClock clock;
   ServingInfo info;
+  std::atomic<int> drained = 0;  // how often it was asked to end so
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::SchedulerService::Stub> scheduler;
   std::unique_ptr<v1::IngestService::Stub> ingest;

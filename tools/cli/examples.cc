@@ -73,6 +73,7 @@ constexpr std::array kOperatorExamples = {
     Example{"freshet fleet",
             "  freshet fleet\n"
             "  freshet --server crawl-b.example.org:7071 fleet --json\n"},
+    Example{"freshet fleet drain", "  freshet fleet drain crawl-a\n"},
     Example{"freshet policy",
             "  freshet policy\n"
             "  freshet policy default\n"},

@@ -1,8 +1,14 @@
-// fleet: who serves each division of a cluster, and what it does.
+// fleet: who serves each division of a cluster, what it does, and how it goes to another node.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "freshet/v1/admin.grpc.pb.h"
 #include "tools/cli/admin_call.h"
@@ -38,6 +44,19 @@ void AddRow(const v1::FleetDivision& division, Table* table) {
               division.has_address() ? ShowText(division.address()) : "-", StateOf(division)});
 }
 
+std::string StateOf(const v1::FleetStandby& standby) {
+  if (!standby.has_behind()) {
+    return fmt::format("reads the log, {} so far", ShowCounted(standby.rows(), "row"));
+  }
+  return fmt::format("{}, {} behind", standby.ready() ? "stands by" : "does not keep up",
+                     ShowDuration(standby.behind()));
+}
+
+void AddRow(uint32_t division, const v1::FleetStandby& standby, Table* table) {
+  table->Add({ShowCount(division), "-", "-", "-", "-", "-", ShowText(standby.node()),
+              standby.address().empty() ? "-" : ShowText(standby.address()), StateOf(standby)});
+}
+
 // Fails when somebody has not answered: whoever asks wants to know of all.
 ExitCode ShowFleet(Session& session) {
   v1::GetFleetResponse response;
@@ -61,7 +80,12 @@ ExitCode ShowFleet(Session& session) {
                  {"address"},
                  {"state"}},
                 session.columns());
-    for (const v1::FleetDivision& division : response.divisions()) AddRow(division, &table);
+    for (const v1::FleetDivision& division : response.divisions()) {
+      AddRow(division, &table);
+      for (const v1::FleetStandby& standby : division.standbys()) {
+        AddRow(division.division(), standby, &table);
+      }
+    }
     table.Flush();
     // Below it, where there is room for them.
     for (const v1::FleetDivision& division : response.divisions()) {
@@ -73,12 +97,102 @@ ExitCode ShowFleet(Session& session) {
   return all ? kAccepted : kRefused;
 }
 
+// How long another server may take to serve what a node has given up.
+constexpr std::chrono::seconds kHandOver{60};
+constexpr std::chrono::milliseconds kLookEvery{500};
+
+// Waits until others serve these divisions, and says who. kRefused if that was not seen of all.
+ExitCode AwaitOthers(Session& session, const std::string& node, std::set<uint32_t> divisions) {
+  const auto stub = v1::AdminService::NewStub(session.channel());
+  const auto begun = std::chrono::steady_clock::now();
+  while (!divisions.empty() && std::chrono::steady_clock::now() - begun < kHandOver) {
+    std::this_thread::sleep_for(kLookEvery);
+    v1::GetFleetResponse fleet;
+    // The server that is asked may be one of those that end.
+    if (!Call(session, &Admin::GetFleet, *stub, v1::GetFleetRequest(), &fleet).ok()) continue;
+    for (const v1::FleetDivision& its : fleet.divisions()) {
+      if (its.has_unanswered() || its.node() == node || divisions.erase(its.division()) == 0) {
+        continue;
+      }
+      session.out() << fmt::format("division {}: {} serves\n", its.division(),
+                                   ShowText(its.node()));
+    }
+  }
+  for (const uint32_t division : divisions) {
+    session.Complain(
+        fmt::format("division {}: was given up, and who serves it has not been seen: ask another "
+                    "server",
+                    division));
+  }
+  return divisions.empty() ? kAccepted : kRefused;
+}
+
+// Of a node that serves nothing: what it stands by for.
+ExitCode ShowStandby(Session& session, const std::string& node) {
+  v1::GetFleetResponse fleet;
+  const ExitCode code = Fetch(session, &Admin::GetFleet, v1::GetFleetRequest(), &fleet);
+  if (code != kAccepted) return code;
+  std::set<uint32_t> divisions;
+  for (const v1::FleetDivision& division : fleet.divisions()) {
+    for (const v1::FleetStandby& standby : division.standbys()) {
+      if (standby.node() == node) divisions.insert(division.division());
+    }
+  }
+  if (divisions.empty()) {
+    session.Complain(
+        fmt::format("no server is called {}: freshet fleet shows those that are heard "
+                    "of",
+                    ShowText(node)));
+    return kRefused;
+  }
+  session.Note(fmt::format("{} serves nothing, and stands by for division {}: it may be stopped",
+                           ShowText(node), fmt::join(divisions, ", ")));
+  return kAccepted;
+}
+
+ExitCode DrainNode(Session& session, const std::string& node) {
+  v1::DrainNodeRequest request;
+  request.set_node(node);
+  v1::DrainNodeResponse response;
+  const ExitCode code = Fetch(session, &Admin::DrainNode, request, &response);
+  if (code != kAccepted) return code;
+  if (session.json()) session.out() << ToJsonLine(response) << '\n';
+  ExitCode end = TellUnanswered(session, response);
+  std::set<uint32_t> given_up;
+  for (const v1::DrainedDivision& division : response.divisions()) {
+    if (!division.has_refused()) {
+      given_up.insert(division.division());
+      continue;
+    }
+    session.Complain(
+        fmt::format("division {}: {}", division.division(), ShowText(division.refused())));
+    end = kRefused;
+  }
+  if (!given_up.empty()) {
+    if (session.json()) return end;
+    const ExitCode seen = AwaitOthers(session, node, std::move(given_up));
+    return end == kAccepted ? seen : end;
+  }
+  if (end != kAccepted) return end;
+  return ShowStandby(session, node);
+}
+
 }  // namespace
 
 void AddFleetCommand(CLI::App& app, Action& action) {
-  app.add_subcommand("fleet",
-                     "Show who serves each division of a cluster: exit code 1 if one is missing")
-      ->callback([&action] { action = ShowFleet; });
+  auto* command = app.add_subcommand(
+      "fleet", "Show who serves each division of a cluster: exit code 1 if one is missing");
+  // Called after those of what follows it.
+  command->callback([command, &action] {
+    if (command->get_subcommands().empty()) action = ShowFleet;
+  });
+  auto* drain = command->add_subcommand(
+      "drain", "Have what a node serves go to its standbys, and say who serves it then");
+  const auto node = std::make_shared<std::string>();
+  drain->add_option("NODE", *node, "What the node is called, as freshet fleet shows it")
+      ->required();
+  drain->callback(
+      [node, &action] { action = [node](Session& session) { return DrainNode(session, *node); }; });
 }
 
 }  // namespace freshet::cli

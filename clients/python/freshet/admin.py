@@ -69,6 +69,10 @@ class Admin:
         """Who serves each division of a cluster, and what it does; those that do not answer are named."""
         return self._loop.run(self._admin.fleet())
 
+    def drain_node(self, node: str) -> admin_pb2.DrainNodeResponse:
+        """Has what the node serves go to its standbys; fleet() shows when they serve."""
+        return self._loop.run(self._admin.drain_node(node))
+
     def host(self, host: str) -> pages_pb2.HostState:
         """Politeness and state of a host, by its name or any URL of it."""
         return self._loop.run(self._admin.host(host))

@@ -104,6 +104,11 @@ class Admin:
         """Who serves each division of a cluster, and what it does; those that do not answer are named."""
         return await self._call(AdminServiceStub, "GetFleet", admin_pb2.GetFleetRequest())
 
+    async def drain_node(self, node: str) -> admin_pb2.DrainNodeResponse:
+        """Has what the node serves go to its standbys; fleet() shows when they serve."""
+        request = admin_pb2.DrainNodeRequest(node=node)
+        return await self._call(AdminServiceStub, "DrainNode", request, once=True)
+
     # --- Politeness and hosts ----------------------------------------------------------------------------------------
 
     async def host(self, host: str) -> pages_pb2.HostState:

@@ -139,8 +139,32 @@ class DeleteHostResponse(_message.Message):
     host_state: _pages_pb2.HostState
     def __init__(self, host_state: _Optional[_Union[_pages_pb2.HostState, _Mapping]] = ...) -> None: ...
 
+class DrainNodeRequest(_message.Message):
+    __slots__ = ["node"]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    node: str
+    def __init__(self, node: _Optional[str] = ...) -> None: ...
+
+class DrainNodeResponse(_message.Message):
+    __slots__ = ["divisions", "unanswered"]
+    DIVISIONS_FIELD_NUMBER: _ClassVar[int]
+    UNANSWERED_FIELD_NUMBER: _ClassVar[int]
+    divisions: _containers.RepeatedCompositeFieldContainer[DrainedDivision]
+    unanswered: _containers.RepeatedCompositeFieldContainer[UnansweredDivision]
+    def __init__(self, divisions: _Optional[_Iterable[_Union[DrainedDivision, _Mapping]]] = ..., unanswered: _Optional[_Iterable[_Union[UnansweredDivision, _Mapping]]] = ...) -> None: ...
+
+class DrainedDivision(_message.Message):
+    __slots__ = ["division", "refused", "standbys"]
+    DIVISION_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
+    STANDBYS_FIELD_NUMBER: _ClassVar[int]
+    division: int
+    refused: str
+    standbys: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, division: _Optional[int] = ..., refused: _Optional[str] = ..., standbys: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class FleetDivision(_message.Message):
-    __slots__ = ["address", "crawl_rate_per_second", "division", "leads", "node", "open_leases", "pages", "paused", "price", "serves_since", "sure", "unanswered", "waiting_partitions"]
+    __slots__ = ["address", "crawl_rate_per_second", "division", "leads", "node", "open_leases", "pages", "paused", "price", "serves_since", "standbys", "sure", "unanswered", "waiting_partitions"]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     CRAWL_RATE_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     DIVISION_FIELD_NUMBER: _ClassVar[int]
@@ -151,6 +175,7 @@ class FleetDivision(_message.Message):
     PAUSED_FIELD_NUMBER: _ClassVar[int]
     PRICE_FIELD_NUMBER: _ClassVar[int]
     SERVES_SINCE_FIELD_NUMBER: _ClassVar[int]
+    STANDBYS_FIELD_NUMBER: _ClassVar[int]
     SURE_FIELD_NUMBER: _ClassVar[int]
     UNANSWERED_FIELD_NUMBER: _ClassVar[int]
     WAITING_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
@@ -164,10 +189,25 @@ class FleetDivision(_message.Message):
     paused: bool
     price: float
     serves_since: _timestamp_pb2.Timestamp
+    standbys: _containers.RepeatedCompositeFieldContainer[FleetStandby]
     sure: bool
     unanswered: str
     waiting_partitions: int
-    def __init__(self, division: _Optional[int] = ..., unanswered: _Optional[str] = ..., node: _Optional[str] = ..., address: _Optional[str] = ..., serves_since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., sure: bool = ..., leads: bool = ..., pages: _Optional[int] = ..., open_leases: _Optional[int] = ..., crawl_rate_per_second: _Optional[float] = ..., price: _Optional[float] = ..., waiting_partitions: _Optional[int] = ..., paused: bool = ...) -> None: ...
+    def __init__(self, division: _Optional[int] = ..., unanswered: _Optional[str] = ..., node: _Optional[str] = ..., address: _Optional[str] = ..., serves_since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., sure: bool = ..., leads: bool = ..., pages: _Optional[int] = ..., open_leases: _Optional[int] = ..., crawl_rate_per_second: _Optional[float] = ..., price: _Optional[float] = ..., waiting_partitions: _Optional[int] = ..., paused: bool = ..., standbys: _Optional[_Iterable[_Union[FleetStandby, _Mapping]]] = ...) -> None: ...
+
+class FleetStandby(_message.Message):
+    __slots__ = ["address", "behind", "node", "ready", "rows"]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    BEHIND_FIELD_NUMBER: _ClassVar[int]
+    NODE_FIELD_NUMBER: _ClassVar[int]
+    READY_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    address: str
+    behind: _duration_pb2.Duration
+    node: str
+    ready: bool
+    rows: int
+    def __init__(self, node: _Optional[str] = ..., address: _Optional[str] = ..., ready: bool = ..., behind: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., rows: _Optional[int] = ...) -> None: ...
 
 class GetCrawlRateRequest(_message.Message):
     __slots__ = []

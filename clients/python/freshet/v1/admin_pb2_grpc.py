@@ -37,6 +37,11 @@ class AdminServiceStub(object):
                 request_serializer=freshet_dot_v1_dot_admin__pb2.GetFleetRequest.SerializeToString,
                 response_deserializer=freshet_dot_v1_dot_admin__pb2.GetFleetResponse.FromString,
                 )
+        self.DrainNode = channel.unary_unary(
+                '/freshet.v1.AdminService/DrainNode',
+                request_serializer=freshet_dot_v1_dot_admin__pb2.DrainNodeRequest.SerializeToString,
+                response_deserializer=freshet_dot_v1_dot_admin__pb2.DrainNodeResponse.FromString,
+                )
         self.GetPolicy = channel.unary_unary(
                 '/freshet.v1.AdminService/GetPolicy',
                 request_serializer=freshet_dot_v1_dot_admin__pb2.GetPolicyRequest.SerializeToString,
@@ -193,6 +198,18 @@ class AdminServiceServicer(object):
         """Shows who serves each division of a cluster, and what it does at the moment. Whichever server
         is asked: the others have three seconds to answer, and those that have not are named. Fails
         with FAILED_PRECONDITION at a server of no cluster.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DrainNode(self, request, context):
+        """Has the servers end that serve divisions of a cluster under this name, as a signal would, so
+        that a standby of each takes over: those alone of whose standbys there are some, all ready and
+        on other nodes, since it is for Kafka to choose one. Returns before they have ended: GetFleet
+        shows when another server serves. Whichever server is asked: the others have three seconds to
+        answer, and those that have not are named. Does nothing to servers of this name that stand by.
+        Fails with FAILED_PRECONDITION at a server of no cluster.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -432,6 +449,11 @@ def add_AdminServiceServicer_to_server(servicer, server):
                     request_deserializer=freshet_dot_v1_dot_admin__pb2.GetFleetRequest.FromString,
                     response_serializer=freshet_dot_v1_dot_admin__pb2.GetFleetResponse.SerializeToString,
             ),
+            'DrainNode': grpc.unary_unary_rpc_method_handler(
+                    servicer.DrainNode,
+                    request_deserializer=freshet_dot_v1_dot_admin__pb2.DrainNodeRequest.FromString,
+                    response_serializer=freshet_dot_v1_dot_admin__pb2.DrainNodeResponse.SerializeToString,
+            ),
             'GetPolicy': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPolicy,
                     request_deserializer=freshet_dot_v1_dot_admin__pb2.GetPolicyRequest.FromString,
@@ -623,6 +645,23 @@ class AdminService(object):
         return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/GetFleet',
             freshet_dot_v1_dot_admin__pb2.GetFleetRequest.SerializeToString,
             freshet_dot_v1_dot_admin__pb2.GetFleetResponse.FromString,
+            options, channel_credentials,
+            insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
+
+    @staticmethod
+    def DrainNode(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(request, target, '/freshet.v1.AdminService/DrainNode',
+            freshet_dot_v1_dot_admin__pb2.DrainNodeRequest.SerializeToString,
+            freshet_dot_v1_dot_admin__pb2.DrainNodeResponse.FromString,
             options, channel_credentials,
             insecure, call_credentials, compression, wait_for_ready, timeout, metadata)
 

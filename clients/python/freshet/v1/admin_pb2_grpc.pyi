@@ -11,6 +11,8 @@ class AdminServiceStub:
     # unary to unary, of admin_pb2
     GetFleet: Any
     # unary to unary, of admin_pb2
+    DrainNode: Any
+    # unary to unary, of admin_pb2
     GetPolicy: Any
     # unary to unary, of admin_pb2
     SetPolicy: Any

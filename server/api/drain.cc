@@ -1,0 +1,72 @@
+#include "server/api/drain.h"
+
+#include <functional>
+
+#include "core/base/text.h"
+#include "fmt/format.h"
+#include "server/api/over_divisions.h"
+#include "server/api/standby_roster.h"
+
+namespace freshet {
+namespace {
+
+using DrainCall = UnaryCall<v1::DrainNodeRequest, v1::DrainNodeResponse>;
+
+// Whether this server is to end: it is called so, and whoever takes over is ready.
+bool DrainOwn(const ServerContext& context, const std::string& node,
+              v1::DrainNodeResponse* response) {
+  if (context.cluster().node != node) return false;
+  v1::DrainedDivision& own = *response->add_divisions();
+  own.set_division(context.router.division().division);
+  const std::vector<v1::FleetStandby> standbys = context.standbys.All(context.clock.Now());
+  for (const v1::FleetStandby& standby : standbys) own.add_standbys(standby.node());
+  const std::string why_not = WhyNotDrained(node, standbys);
+  if (!why_not.empty()) own.set_refused(why_not);
+  return why_not.empty();
+}
+
+}  // namespace
+
+std::string WhyNotDrained(const std::string& node, const std::vector<v1::FleetStandby>& standbys) {
+  if (standbys.empty()) {
+    return "nobody would take over: no standby with cluster.address is heard of";
+  }
+  for (const v1::FleetStandby& standby : standbys) {
+    if (standby.node() == node) {
+      return fmt::format("its standby at {} is of the same node and might take over: stop it first",
+                         standby.address());
+    }
+    if (!standby.ready()) {
+      return fmt::format("{} might take over and has not all of the log: wait for it, or stop it",
+                         standby.node());
+    }
+  }
+  return "";
+}
+
+void DrainNode(const ServerContext& context, DrainCall* call) {
+  if (context.cluster == nullptr) {
+    return call->Answer({grpc::StatusCode::FAILED_PRECONDITION,
+                         "this server is of no cluster: cluster.name is not set"});
+  }
+  const std::string node = call->request().node();
+  const Status valid = ValidateText("node", node, StandbyRoster::kMostBytes);
+  if (node.empty() || !valid.ok()) {
+    return call->Answer(GrpcStatusOf(node.empty() ? InvalidArgument("node: is empty") : valid));
+  }
+  AnswerForAll(
+      context, call,
+      [](const v1::DrainNodeResponse& theirs, v1::DrainNodeResponse* all) {
+        all->mutable_divisions()->MergeFrom(theirs.divisions());
+      },
+      [&context, call, node] {
+        const bool ends = DrainOwn(context, node, call->response());
+        // Whoever asks is answered before the port is closed.
+        const std::function<void()> end = context.end;
+        if (ends) call->NoteChange();
+        call->Answer(grpc::Status::OK);
+        if (ends) end();
+      });
+}
+
+}  // namespace freshet

@@ -1,0 +1,56 @@
+// Standbys that a server has heard of.
+#include "server/api/standby_roster.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace freshet {
+namespace {
+
+const Instant kNow = Instant::FromUnixSeconds(1'700'000'000);
+
+v1::FleetStandby Called(const std::string& node, const std::string& address = "") {
+  v1::FleetStandby standby;
+  standby.set_node(node);
+  standby.set_address(address);
+  return standby;
+}
+
+TEST(StandbyRosterTest, ShowsWhatEachSaidLastUntilItFallsSilent) {
+  StandbyRoster roster;
+  v1::FleetStandby ready = Called("b", "b:7071");
+  ASSERT_TRUE(roster.Hear(ready, kNow).ok());
+  ASSERT_TRUE(roster.Hear(Called("b", "b:7072"), kNow).ok()) << "two on one machine";
+  ASSERT_TRUE(roster.Hear(Called("a"), kNow).ok());
+  ready.set_ready(true);
+  ASSERT_TRUE(roster.Hear(ready, kNow + Duration::Seconds(3)).ok());
+  const auto all = roster.All(kNow + Duration::Seconds(4));
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].node(), "a");
+  EXPECT_TRUE(all[1].ready());
+  EXPECT_EQ(all[2].address(), "b:7072");
+  const auto rest = roster.All(kNow + Duration::Seconds(6));
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].address(), "b:7071");
+}
+
+TEST(StandbyRosterTest, IsBounded) {
+  StandbyRoster roster;
+  EXPECT_TRUE(absl::IsInvalidArgument(roster.Hear(Called(""), kNow)));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      roster.Hear(Called(std::string(StandbyRoster::kMostBytes + 1, 'x')), kNow)));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      roster.Hear(Called("a", std::string(StandbyRoster::kMostBytes + 1, 'x')), kNow)));
+  for (size_t i = 0; i < StandbyRoster::kMost; ++i) {
+    ASSERT_TRUE(roster.Hear(Called(std::to_string(i)), kNow).ok());
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(roster.Hear(Called("new"), kNow)));
+  EXPECT_TRUE(roster.Hear(Called("7"), kNow).ok()) << "it has its place";
+  EXPECT_EQ(roster.All(kNow).size(), StandbyRoster::kMost);
+  EXPECT_TRUE(roster.Hear(Called("new"), kNow + Duration::Seconds(6)).ok())
+      << "who is silent has lost his";
+}
+
+}  // namespace
+}  // namespace freshet
