@@ -218,7 +218,8 @@ int Run(const ServerConfig& config, const CommandLine& line) {
   server.WhenReplaced([&] {
     spdlog::critical("another server of the cluster serves now: this one ends");
     replaced = true;
-    signals.Ask();
+    // One signal more would not wait for the end.
+    if (!signals.come()) signals.Ask();
   });
   server.WhenDrained([&] {
     if (signals.come()) return;

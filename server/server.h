@@ -41,9 +41,8 @@ class Server {
   // Before Start. Of a server of a cluster: `end` is called at most once, on a thread of its own,
   // when another server has taken its place; this one can do nothing more than Stop.
   void WhenReplaced(std::function<void()> end);
-  // Before Start. Of a server of a cluster: `end` is called at most once, when an operator has its
-  // division go to another, which this one does nothing about but by Stop. Called on a thread of
-  // gRPC: it may neither block nor stop the server itself.
+  // Before Start. Of a server of a cluster: `end` is called at most once, when an operator drains
+  // this node: it is to have Stop called, by another thread, as it is called on one of gRPC.
   void WhenDrained(std::function<void()> end);
   // A Start under way gives up at the next safe point, Cancelled. Thread-safe, also during Start.
   void RequestStop();

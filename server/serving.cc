@@ -327,6 +327,7 @@ void Serving::StopShards() {
 
 Status Serving::Close() {
   dispatcher_.Stop();
+  // Shards that learn wait for other divisions no more.
   if (divisions_ != nullptr) divisions_->Stop();
   indexnow_.Stop();
   plans_.Stop();

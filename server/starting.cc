@@ -47,6 +47,7 @@ StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, const DescriptorPlan& fil
   RETURN_IF_ERROR(OpenStore(env, files, &loaded));
   ASSIGN_OR_RETURN(loaded.audit, OpenAudit());
   RETURN_IF_ERROR(progress_.GoOn());
+  // It stands by no more.
   loaded.reporter = nullptr;
   RETURN_IF_ERROR(LoadPages(&loaded));
   RETURN_IF_ERROR(LoadFrontier(env, files.frontier_table_files, &loaded));

@@ -77,7 +77,7 @@ class SiteLearner {
   void Add(const PagePosterior& page, PageNumber number);
   // The sums of a whole host, to those of several.
   void AddHost(const SiteLearner& host);
-  // Those of several hosts to those of more. Neither adds samples: EpochSums has its own.
+  // Those of several hosts to those of more. None of these adds samples: EpochSums has its own.
   void AddSums(const SiteLearner& hosts);
   void AddSums(const PageSums& hosts) { sums_.Add(hosts); }
   void AddSums(const ClassSums& hosts) { SumsOf(hosts.source_class).Add(hosts); }

@@ -4,6 +4,7 @@
 
 #include "core/base/text.h"
 #include "fmt/format.h"
+#include "server/api/faults.h"
 #include "server/api/over_divisions.h"
 #include "server/api/standby_roster.h"
 

@@ -16,8 +16,8 @@ namespace freshet {
 [[nodiscard]] std::string WhyNotDrained(const std::string& node,
                                         const std::vector<v1::FleetStandby>& standbys);
 
-// Has the servers of all divisions end that are called so, or, for a server of another one, this
-// server alone, each if a standby would take over.
+// Has the servers of all divisions end that are called so, each unless there is a reason not to.
+// Asked by a server of another division: this server alone.
 void DrainNode(const ServerContext& context,
                UnaryCall<v1::DrainNodeRequest, v1::DrainNodeResponse>* call);
 

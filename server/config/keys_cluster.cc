@@ -74,7 +74,8 @@ std::vector<ConfigKey> ClusterKeys() {
       TextKey("cluster.brokers", in(&Cluster::brokers))
           .Says("Brokers of Kafka, `host:port` with commas between them."),
       std::move(node).Says(
-          "What this server is called at Kafka. Empty is the name of the machine."),
+          "What this server is called at Kafka, by `freshet fleet` and `fleet drain`. Empty is the "
+          "name of the machine."),
       std::move(address).Says(
           "Where the other servers reach the gRPC port of this one, `host:port`. With it a server "
           "that stands by takes calls as well and has the one that serves answer them, on behalf "

@@ -59,7 +59,7 @@ class EpochExchange {
     std::vector<uint64_t> waits_for;        // so many of every shard are to be over
     std::shared_ptr<const EpochSums> sums;  // null: none yet
   };
-  // What all shards published last; whether each has, or never will.
+  // What all shards published last. Sets `complete` to false where one has yet to.
   [[nodiscard]] EpochSums Published(bool* complete) const FRESHET_EXCLUDES(mutex_);
 
   // Held while others are asked: one shard at a time does.

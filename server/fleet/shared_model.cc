@@ -2,8 +2,11 @@
 
 #include <future>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "freshet/v1/fleet.grpc.pb.h"
 #include "server/api/epoch_totals.h"
 #include "server/api/over_divisions.h"
 #include "server/api/wire.h"

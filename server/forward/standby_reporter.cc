@@ -5,8 +5,10 @@
 #include <chrono>
 #include <utility>
 
+#include "core/base/units.h"
 #include "freshet/v1/fleet.grpc.pb.h"
 #include "server/auth/on_behalf.h"
+#include "spdlog/spdlog.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -32,8 +34,9 @@ class StandbyReporter::Report : public std::enable_shared_from_this<Report> {
 
   void Send() {
     stub_->async()->ReportStandby(&call_, &request_, &response_,
-                                  [self = shared_from_this()](const grpc::Status&) {
+                                  [self = shared_from_this()](const grpc::Status& status) {
                                     const MutexLock lock(self->mutex_);
+                                    self->status_ = status;
                                     self->ended_ = true;
                                     self->wake_.NotifyAll();
                                   });
@@ -41,6 +44,11 @@ class StandbyReporter::Report : public std::enable_shared_from_this<Report> {
   [[nodiscard]] bool ended() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return ended_;
+  }
+  // How it ended, once it has.
+  [[nodiscard]] grpc::Status status() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return status_;
   }
   void Cancel() FRESHET_EXCLUDES(mutex_) {
     call_.TryCancel();
@@ -56,6 +64,7 @@ class StandbyReporter::Report : public std::enable_shared_from_this<Report> {
   mutable Mutex mutex_;
   Condition wake_;
   bool ended_ FRESHET_GUARDED_BY(mutex_) = false;
+  grpc::Status status_ FRESHET_GUARDED_BY(mutex_);
 };
 
 StandbyReporter::StandbyReporter(const ServerConfig& config, const Door& door, Find find,
@@ -70,7 +79,11 @@ StandbyReporter::~StandbyReporter() {
 }
 
 void StandbyReporter::Tell() {
-  if (report_ != nullptr && !report_->ended()) return;
+  if (report_ != nullptr) {
+    if (!report_->ended()) return;
+    NoteEnd(report_->status());
+    report_ = nullptr;
+  }
   std::optional<ServingPeer> peer = find_();
   if (!peer) return;
   if (peer != peer_) {
@@ -82,6 +95,18 @@ void StandbyReporter::Tell() {
   }
   report_ = std::make_shared<Report>(*peer_, channel_, describe_());
   report_->Send();
+}
+
+void StandbyReporter::NoteEnd(const grpc::Status& status) {
+  // The next connection shows what the files have then.
+  if (!status.ok()) peer_.reset();
+  const grpc::StatusCode code = status.error_code();
+  const bool away =
+      code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::DEADLINE_EXCEEDED;
+  if (!status.ok() && !away && code != refused_) {
+    spdlog::warn("the server that serves does not list this standby: {}", status.error_message());
+  }
+  refused_ = away ? grpc::StatusCode::OK : code;
 }
 
 }  // namespace freshet

@@ -2,6 +2,8 @@
 #ifndef FRESHET_SERVER_FORWARD_STANDBY_REPORTER_H_
 #define FRESHET_SERVER_FORWARD_STANDBY_REPORTER_H_
 
+#include <grpcpp/grpcpp.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,6 +34,8 @@ class StandbyReporter {
  private:
   class Report;
   void Tell();
+  // Says once why it is not listed.
+  void NoteEnd(const grpc::Status& status);
 
   const ServerConfig& config_;
   const Door& door_;
@@ -40,8 +44,9 @@ class StandbyReporter {
   // Owner: the ticker's thread.
   std::optional<ServingPeer> peer_;  // to which the channel leads
   std::shared_ptr<grpc::Channel> channel_;
-  std::shared_ptr<Report> report_;  // the last one
-  std::unique_ptr<Ticker> ticker_;  // uses all of them
+  std::shared_ptr<Report> report_;                   // the last one
+  grpc::StatusCode refused_ = grpc::StatusCode::OK;  // how that ended, if it was refused
+  std::unique_ptr<Ticker> ticker_;                   // uses all of them
 };
 
 }  // namespace freshet

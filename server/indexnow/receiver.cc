@@ -14,7 +14,7 @@
 #include "core/base/url.h"
 #include "core/fleet/slot_division.h"
 #include "fmt/format.h"
-#include "server/api/from_proto.h"
+#include "freshet/v1/fleet.grpc.pb.h"
 #include "server/api/over_divisions.h"
 #include "server/base/stopping.h"
 #include "server/logs/loggers.h"
@@ -31,7 +31,7 @@ constexpr size_t kMostBytesBeside = 8;
 // A part has room for one more, and for its other field.
 constexpr size_t kRoom = limits::kMaxUrlBytes + 4 * kMostBytesBeside;
 // After which a ping may come again that found too much waiting for keys, or nobody to pass it on
-// to.
+// to; and for how long whoever did not answer is not asked.
 constexpr Duration kBusyTime = Duration::Seconds(10);
 
 HttpResponse TryAgain(int status, std::string_view why, Duration wait) {
@@ -169,7 +169,7 @@ void IndexNowReceiver::PassOn(uint32_t division, const std::vector<std::string>&
   const Instant now = context_.clock.Now();
   if (!MayPassOn(division, now)) {
     return done(MakeStatus(absl::StatusCode::kUnavailable,
-                           "division {}: has not answered a few seconds ago", division));
+                           "division {}: did not answer some seconds ago", division));
   }
   if (const std::optional<uint8_t> source = context_.sources.Find(kIndexNowSource)) {
     (void)context_.sources.TakeSignals(*source, urls.size(), now);
@@ -250,10 +250,10 @@ void IndexNowReceiver::TellLater(const std::vector<std::string>& urls, bool good
   const StatusOr<PingCounts> counts = TellAndWait(urls);
   const Status status = counts.ok() ? counts->busy : counts.status();
   if (status.ok()) return;
-  const uint64_t taken = counts.ok() ? counts->applied + counts->unknown + counts->created : 0;
-  counters_.dropped += urls.size() - std::min<uint64_t>(taken, urls.size());
+  // Some of them may have been taken in: nobody says which.
+  counters_.dropped += urls.size();
   Logger(LogModule::kIndexnow)
-      .warn("indexnow: {} of {} URLs are dropped: {}", urls.size() - taken, urls.size(),
+      .warn("indexnow: of {} URLs some or all are dropped: {}", urls.size(),
             std::string(status.message()));
 }
 

@@ -11,6 +11,7 @@
 #include "fmt/format.h"
 #include "server/api/batch.h"
 #include "server/api/from_proto.h"
+#include "server/engine/routed_event.h"
 
 namespace freshet {
 namespace {

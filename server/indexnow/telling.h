@@ -9,7 +9,6 @@
 
 #include "core/base/status.h"
 #include "server/api/context.h"
-#include "server/engine/routed_event.h"
 
 namespace freshet {
 
@@ -24,11 +23,12 @@ struct PingCounts {
   Status busy;  // why some were refused that may be sent again
 };
 
+using Told = std::function<void(StatusOr<PingCounts>)>;
+
 // Signals pages of this server, of a ping that names `poll_size` in all; `serial` is another one
 // for each of them in a run. One batch follows the other. `done` is called once all is durable, on
 // any thread, maybe before this returns; not OK: it is no list of URLs, or there is no such source.
 // Thread-safe. `context` outlives what runs.
-using Told = std::function<void(StatusOr<PingCounts>)>;
 void TellPages(const ServerContext& context, std::vector<std::string> urls, uint64_t poll_size,
                uint64_t serial, Told done);
 

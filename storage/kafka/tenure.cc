@@ -291,8 +291,8 @@ StatusOr<std::unique_ptr<KafkaTenure>> KafkaTenure::Join(const TenureOptions& op
 
 KafkaTenure::KafkaTenure(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 KafkaTenure::~KafkaTenure() {
-  // Else it stays in memory, with threads of librdkafka; the group forgets a member that does not
-  // ask it for anything after the silence.
+  // What may not be destroyed stays in memory, with threads of librdkafka; the group forgets a
+  // member that asks it for nothing after the silence.
   if (!impl_->End()) (void)impl_.release();
 }
 

@@ -37,7 +37,7 @@ class KafkaTenure {
   // InvalidArgument: an option or property is none. Unavailable: no broker answers in time.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Join(const TenureOptions& options,
                                                                    std::function<void()> on_lost);
-  // Gives the turn to the next. May wait for fifteen seconds until the group has answered it
+  // Gives the turn to the next. Waits, fifteen seconds at most, until the group has answered it
   // once.
   ~KafkaTenure();
   KafkaTenure(const KafkaTenure&) = delete;

@@ -139,10 +139,8 @@ ExitCode ShowStandby(Session& session, const std::string& node) {
     }
   }
   if (divisions.empty()) {
-    session.Complain(
-        fmt::format("no server is called {}: freshet fleet shows those that are heard "
-                    "of",
-                    ShowText(node)));
+    session.Complain(fmt::format("no server is called {}, but for standbys without cluster.address",
+                                 ShowText(node)));
     return kRefused;
   }
   session.Note(fmt::format("{} serves nothing, and stands by for division {}: it may be stopped",

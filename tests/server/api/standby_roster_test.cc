@@ -8,7 +8,7 @@
 namespace freshet {
 namespace {
 
-const Instant kNow = Instant::FromUnixSeconds(1'700'000'000);
+constexpr Instant kHeard = Instant::FromUnixSeconds(1'700'000'000);
 
 v1::FleetStandby Called(const std::string& node, const std::string& address = "") {
   v1::FleetStandby standby;
@@ -20,35 +20,35 @@ v1::FleetStandby Called(const std::string& node, const std::string& address = ""
 TEST(StandbyRosterTest, ShowsWhatEachSaidLastUntilItFallsSilent) {
   StandbyRoster roster;
   v1::FleetStandby ready = Called("b", "b:7071");
-  ASSERT_TRUE(roster.Hear(ready, kNow).ok());
-  ASSERT_TRUE(roster.Hear(Called("b", "b:7072"), kNow).ok()) << "two on one machine";
-  ASSERT_TRUE(roster.Hear(Called("a"), kNow).ok());
+  ASSERT_TRUE(roster.Hear(ready, kHeard).ok());
+  ASSERT_TRUE(roster.Hear(Called("b", "b:7072"), kHeard).ok()) << "two on one machine";
+  ASSERT_TRUE(roster.Hear(Called("a"), kHeard).ok());
   ready.set_ready(true);
-  ASSERT_TRUE(roster.Hear(ready, kNow + Duration::Seconds(3)).ok());
-  const auto all = roster.All(kNow + Duration::Seconds(4));
+  ASSERT_TRUE(roster.Hear(ready, kHeard + Duration::Seconds(3)).ok());
+  const auto all = roster.All(kHeard + Duration::Seconds(4));
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].node(), "a");
   EXPECT_TRUE(all[1].ready());
   EXPECT_EQ(all[2].address(), "b:7072");
-  const auto rest = roster.All(kNow + Duration::Seconds(6));
+  const auto rest = roster.All(kHeard + Duration::Seconds(6));
   ASSERT_EQ(rest.size(), 1u);
   EXPECT_EQ(rest[0].address(), "b:7071");
 }
 
 TEST(StandbyRosterTest, IsBounded) {
   StandbyRoster roster;
-  EXPECT_TRUE(absl::IsInvalidArgument(roster.Hear(Called(""), kNow)));
+  EXPECT_TRUE(absl::IsInvalidArgument(roster.Hear(Called(""), kHeard)));
   EXPECT_TRUE(absl::IsInvalidArgument(
-      roster.Hear(Called(std::string(StandbyRoster::kMostBytes + 1, 'x')), kNow)));
+      roster.Hear(Called(std::string(StandbyRoster::kMostBytes + 1, 'x')), kHeard)));
   EXPECT_TRUE(absl::IsInvalidArgument(
-      roster.Hear(Called("a", std::string(StandbyRoster::kMostBytes + 1, 'x')), kNow)));
+      roster.Hear(Called("a", std::string(StandbyRoster::kMostBytes + 1, 'x')), kHeard)));
   for (size_t i = 0; i < StandbyRoster::kMost; ++i) {
-    ASSERT_TRUE(roster.Hear(Called(std::to_string(i)), kNow).ok());
+    ASSERT_TRUE(roster.Hear(Called(std::to_string(i)), kHeard).ok());
   }
-  EXPECT_TRUE(absl::IsResourceExhausted(roster.Hear(Called("new"), kNow)));
-  EXPECT_TRUE(roster.Hear(Called("7"), kNow).ok()) << "it has its place";
-  EXPECT_EQ(roster.All(kNow).size(), StandbyRoster::kMost);
-  EXPECT_TRUE(roster.Hear(Called("new"), kNow + Duration::Seconds(6)).ok())
+  EXPECT_TRUE(absl::IsResourceExhausted(roster.Hear(Called("new"), kHeard)));
+  EXPECT_TRUE(roster.Hear(Called("7"), kHeard).ok()) << "it has its place";
+  EXPECT_EQ(roster.All(kHeard).size(), StandbyRoster::kMost);
+  EXPECT_TRUE(roster.Hear(Called("new"), kHeard + Duration::Seconds(6)).ok())
       << "who is silent has lost his";
 }
 

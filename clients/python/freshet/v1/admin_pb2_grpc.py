@@ -205,11 +205,12 @@ class AdminServiceServicer(object):
 
     def DrainNode(self, request, context):
         """Has the servers end that serve divisions of a cluster under this name, as a signal would, so
-        that a standby of each takes over: those alone of whose standbys there are some, all ready and
-        on other nodes, since it is for Kafka to choose one. Returns before they have ended: GetFleet
-        shows when another server serves. Whichever server is asked: the others have three seconds to
-        answer, and those that have not are named. Does nothing to servers of this name that stand by.
-        Fails with FAILED_PRECONDITION at a server of no cluster.
+        that a standby of each takes over. A server ends only where it knows of a standby, and all that
+        it knows of are ready and on other nodes, since Kafka chooses one. Returns before they have
+        ended: GetFleet shows when another server serves. Whichever server is asked, if it has
+        `cluster.address`: the others have three seconds to answer; those that have not are named, and
+        may end all the same. Does nothing to servers of this name that stand by. Fails with
+        FAILED_PRECONDITION at a server of no cluster.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
