@@ -59,7 +59,7 @@ test("figures move, and plots are drawn", async () => {
   await page.keyboard.press("ArrowLeft");
   await page.waitForFunction(() => /asked [0-9.]+ \/s, achieved/.test(document.querySelector("#spoken").textContent));
   await page.getByText("As a table").first().click();
-  assert.ok(await page.locator("details[open] tbody tr").count() > 0);
+  await page.locator("details[open] tbody tr").first().waitFor();
   await page.getByLabel("Plots of the last").selectOption("30d");
   await page.getByText("As a table").first().click();
   await page.getByText("As a table").first().click();

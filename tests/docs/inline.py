@@ -27,6 +27,7 @@ ANSWERS = {
     "freshet sources --remove greedy": {1},
     # This server is of no cluster.
     "freshet fleet": {1},
+    "freshet fleet drain NODE": {1},
     # The other of two spellings has deleted it before.
     "freshet crawls delete shop": {0, 1},
 }
