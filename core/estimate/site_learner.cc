@@ -286,8 +286,7 @@ SiteModel SiteLearner::FitHost(const SiteModel& all, const AgeCurve& curve,
   }
   RatePrior base = all.prior();
   const std::vector<RateSample> samples = samples_.Values();
-  if (sums_.pages >= kMinPagesForShape)
-    base.shape = FitRatePrior(samples, base, kMaxSiteShape).shape;
+  if (pages() >= kMinPagesForShape) base.shape = FitRatePrior(samples, base, kMaxSiteShape).shape;
   const RatePrior prior = FitRateMean(samples, base, kHostPages);
   LeaveRecalls(prior, classes);
   return SiteModel(prior, curve, life, std::move(classes));

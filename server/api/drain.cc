@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "fmt/format.h"
 #include "server/api/faults.h"
+#include "server/api/fleet_view.h"
 #include "server/api/over_divisions.h"
 #include "server/api/standby_roster.h"
 
@@ -46,10 +47,7 @@ std::string WhyNotDrained(const std::string& node, const std::vector<v1::FleetSt
 }
 
 void DrainNode(const ServerContext& context, DrainCall* call) {
-  if (context.cluster == nullptr) {
-    return call->Answer({grpc::StatusCode::FAILED_PRECONDITION,
-                         "this server is of no cluster: cluster.name is not set"});
-  }
+  if (context.cluster == nullptr) return call->Answer(OfNoCluster());
   const std::string node = call->request().node();
   const Status valid = ValidateText("node", node, StandbyRoster::kMostBytes);
   if (node.empty() || !valid.ok()) {

@@ -55,11 +55,13 @@ v1::FleetDivision DescribedBy(const DivisionAnswer& its) {
 
 }  // namespace
 
+grpc::Status OfNoCluster() {
+  return {grpc::StatusCode::FAILED_PRECONDITION,
+          "this server is of no cluster: cluster.name is not set"};
+}
+
 void ShowFleet(const ServerContext& context, FleetCall* call) {
-  if (context.cluster == nullptr) {
-    return call->Answer({grpc::StatusCode::FAILED_PRECONDITION,
-                         "this server is of no cluster: cluster.name is not set"});
-  }
+  if (context.cluster == nullptr) return call->Answer(OfNoCluster());
   if (call->shown().sent_on) {
     *call->response()->add_divisions() = DescribeOwn(context);
     return call->Answer(grpc::Status::OK);

@@ -8,6 +8,9 @@
 
 namespace freshet {
 
+// How a call about a cluster ends at a server of none. Thread-safe.
+[[nodiscard]] grpc::Status OfNoCluster();
+
 // Answers with all divisions, or, to a server of another one, with this server's alone.
 void ShowFleet(const ServerContext& context,
                UnaryCall<v1::GetFleetRequest, v1::GetFleetResponse>* call);

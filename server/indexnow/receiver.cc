@@ -171,9 +171,7 @@ void IndexNowReceiver::PassOn(uint32_t division, const std::vector<std::string>&
     return done(MakeStatus(absl::StatusCode::kUnavailable,
                            "division {}: did not answer some seconds ago", division));
   }
-  if (const std::optional<uint8_t> source = context_.sources.Find(kIndexNowSource)) {
-    (void)context_.sources.TakeSignals(*source, urls.size(), now);
-  }
+  CountSent(context_, urls.size(), now);
   context_.counters.sent_on += urls.size();
   std::vector<std::pair<uint32_t, grpc::ByteBuffer>> parts;
   v1::TakePingRequest part;

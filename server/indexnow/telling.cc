@@ -122,15 +122,19 @@ class Telling : public std::enable_shared_from_this<Telling> {
 
 }  // namespace
 
+void CountSent(const ServerContext& context, uint64_t signals, Instant now) {
+  if (const std::optional<uint8_t> source = context.sources.Find(kIndexNowSource)) {
+    (void)context.sources.TakeSignals(*source, signals, now);
+  }
+}
+
 void TellPages(const ServerContext& context, std::vector<std::string> urls, uint64_t poll_size,
                uint64_t serial, Told done) {
   const Instant now = context.clock.Now();
   StatusOr<std::vector<RoutedEvent>> signals = SignalsOf(
       context, urls, {.size = poll_size, .name = fmt::format("indexnow {}", serial)}, now);
   if (!signals.ok()) return done(signals.status());
-  if (const std::optional<uint8_t> source = context.sources.Find(kIndexNowSource)) {
-    (void)context.sources.TakeSignals(*source, urls.size(), now);
-  }
+  CountSent(context, urls.size(), now);
   std::make_shared<Telling>(context, std::move(urls), *std::move(signals), std::move(done))
       ->SignalFrom(0);
 }

@@ -25,6 +25,9 @@ struct PingCounts {
 
 using Told = std::function<void(StatusOr<PingCounts>)>;
 
+// Counts signals as sent by the source, whoever has their pages. Thread-safe.
+void CountSent(const ServerContext& context, uint64_t signals, Instant now);
+
 // Signals pages of this server, of a ping that names `poll_size` in all; `serial` is another one
 // for each of them in a run. One batch follows the other. `done` is called once all is durable, on
 // any thread, maybe before this returns; not OK: it is no list of URLs, or there is no such source.

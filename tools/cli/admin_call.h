@@ -2,6 +2,9 @@
 #ifndef FRESHET_TOOLS_CLI_ADMIN_CALL_H_
 #define FRESHET_TOOLS_CLI_ADMIN_CALL_H_
 
+#include <cstdint>
+#include <string>
+
 #include "fmt/format.h"
 #include "freshet/v1/admin.grpc.pb.h"
 #include "tools/cli/session.h"
@@ -23,13 +26,17 @@ ExitCode Fetch(Session& session,
   return status.ok() ? kAccepted : session.Fail(status);
 }
 
+// Says what is the matter with a division of a fleet.
+inline void ComplainOfDivision(const Session& session, uint32_t division, const std::string& why) {
+  session.Complain(fmt::format("division {}: {}", division, ShowText(why)));
+}
+
 // Says which divisions of a fleet a response leaves out, below what it tells. kRefused if there are
 // any: whoever asks wants to know of all.
 template <typename Response>
 ExitCode TellUnanswered(const Session& session, const Response& response) {
   for (const v1::UnansweredDivision& missing : response.unanswered()) {
-    session.Complain(
-        fmt::format("division {}: {}", missing.division(), ShowText(missing.reason())));
+    ComplainOfDivision(session, missing.division(), missing.reason());
   }
   return response.unanswered().empty() ? kAccepted : kRefused;
 }

@@ -90,8 +90,7 @@ ExitCode ShowFleet(Session& session) {
     // Below it, where there is room for them.
     for (const v1::FleetDivision& division : response.divisions()) {
       if (!division.has_unanswered()) continue;
-      session.Complain(
-          fmt::format("division {}: {}", division.division(), ShowText(division.unanswered())));
+      ComplainOfDivision(session, division.division(), division.unanswered());
     }
   }
   return all ? kAccepted : kRefused;
@@ -119,10 +118,8 @@ ExitCode AwaitOthers(Session& session, const std::string& node, std::set<uint32_
     }
   }
   for (const uint32_t division : divisions) {
-    session.Complain(
-        fmt::format("division {}: was given up, and who serves it has not been seen: ask another "
-                    "server",
-                    division));
+    ComplainOfDivision(session, division,
+                       "was given up, and who serves it has not been seen: ask another server");
   }
   return divisions.empty() ? kAccepted : kRefused;
 }
@@ -162,8 +159,7 @@ ExitCode DrainNode(Session& session, const std::string& node) {
       given_up.insert(division.division());
       continue;
     }
-    session.Complain(
-        fmt::format("division {}: {}", division.division(), ShowText(division.refused())));
+    ComplainOfDivision(session, division.division(), division.refused());
     end = kRefused;
   }
   if (!given_up.empty()) {
