@@ -49,7 +49,8 @@ class ChangeLog {
 
   // Makes this process the one owner of the partition: whatever an earlier one has not finished is
   // undone, and nothing that it appends from now on succeeds. Waits until the log answers.
-  // Cancelled: StopWaiting was called. Any other status: it cannot be owned.
+  // Cancelled: StopWaiting was called, as long ago as the log is asked for this at a time, some ten
+  // seconds at most. Any other status: it cannot be owned.
   [[nodiscard]] virtual Status Own(uint32_t partition) = 0;
 
   // Appends all of `rows`, at least one, or nothing, and returns once they are replicated: the
@@ -62,10 +63,12 @@ class ChangeLog {
   [[nodiscard]] virtual StatusOr<uint64_t> Append(uint32_t partition,
                                                   std::span<const LogRow> rows) = 0;
 
-  // Gives all that was appended from the offset `from` to the present end, in order, and returns
-  // that end. Rows that later ones replace may be left out. Waits as long as the log is away.
-  // DataLoss: the partition ends before `from`, or holds what is no row.
+  // Gives all that was appended from the offset `from` to at least `end`, which Append has returned
+  // to whoever; unset: to the present end. In order; rows that later ones replace may be left out.
+  // Returns to where it has read, which whoever appends meanwhile moves on. Waits as long as the
+  // log is away. DataLoss: the partition ends before `from`, or holds what is no row.
   [[nodiscard]] virtual StatusOr<uint64_t> Read(uint32_t partition, uint64_t from,
+                                                std::optional<uint64_t> end,
                                                 const Visit& visit) = 0;
 
   // OK, or why appending to some partition has ended for good.

@@ -153,6 +153,7 @@ class Salvage {
         case MetaKey::kLogTime:
         case MetaKey::kLogName:
         case MetaKey::kLogFormat:
+        case MetaKey::kLogOwners:
           ReadableOther(DecodeNumber(key, value, &number));
           break;
         default:

@@ -136,7 +136,17 @@ class Store::Impl {
   // Has the follower prepare itself, if it is time for that.
   [[nodiscard]] Status Prepare(Store& store);
   void OutdatePrepared();
-  [[nodiscard]] Status CatchUp(uint16_t partition);
+  // Takes in what a partition has, to `end` as ChangeLog::Read does.
+  [[nodiscard]] Status CatchUp(uint16_t partition, std::optional<uint64_t> end);
+  // The same of all partitions.
+  [[nodiscard]] Status CatchUpAll();
+  // Owns a partition, and takes in the rest of it.
+  [[nodiscard]] Status Own(uint16_t partition);
+  // Does `work` of all partitions, several at a time; the first failure.
+  [[nodiscard]] Status OfAll(const std::function<Status(uint16_t)>& work) const;
+  // Appends a row that this store, which owns the partition, is to meet when it reads on: nothing
+  // comes before that any more. Returns the offset after it.
+  [[nodiscard]] StatusOr<uint64_t> AppendOwners(uint16_t partition);
   // Has the partition say what format its rows are of, unless it does.
   [[nodiscard]] Status MarkFormat(uint16_t partition);
   // A store that is the cache of a log, opened without it.
@@ -162,8 +172,8 @@ class Store::Impl {
   std::unique_ptr<rocksdb::DB> db_;
   bool roomy_memtables_ = false;  // until LimitMemtables
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
-  uint64_t rows_taken_in_ = 0;            // of the log
-  std::optional<uint64_t> prepared_for_;  // as many, when the follower was last prepared
+  std::atomic<uint64_t> rows_taken_in_ = 0;  // of the log, but for kLogOwners
+  std::optional<uint64_t> prepared_for_;     // as many, when the follower was last prepared
   uint64_t generation_ = 0;
   Fingerprinter fingerprinter_;
   Status lease_damage_;

@@ -1,8 +1,12 @@
 // A store whose truth is a ChangeLog: what is committed goes there first.
 #include <xxhash.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <functional>
 #include <span>
+#include <thread>
 
 #include "core/base/check.h"
 #include "rocksdb/env.h"
@@ -30,6 +34,8 @@ constexpr std::chrono::hours kLongestAway{6 * 24};
 // Who follows reads again after this many looks at whether its turn has come.
 constexpr int kLooksBetweenReads = 10;
 constexpr int kLookEveryMicros = 50'000;
+// Each waits for Kafka, which does several things at a time.
+constexpr uint32_t kPartitionsAtOnce = 16;
 
 uint64_t SecondsNow(rocksdb::Env& env) {
   int64_t seconds = 0;
@@ -170,15 +176,10 @@ Status Store::Impl::CatchUp(Store& store) {
   RETURN_IF_ERROR(CheckCache(log));
   RETURN_IF_ERROR(MarkName(log));
   Enter(OpenStage::kCatchingUp);
+  // Before it touches a log: whether it understands the rows.
+  RETURN_IF_ERROR(CatchUpAll());
   RETURN_IF_ERROR(Follow(store));
-  for (uint32_t i = 0; i < log.partitions(); ++i) {
-    RETURN_IF_ERROR(storage::GoOn(options_.progress));
-    RETURN_IF_ERROR(log.Own(i));
-  }
-  for (uint32_t i = 0; i < log.partitions(); ++i) {
-    RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
-    RETURN_IF_ERROR(MarkFormat(static_cast<uint16_t>(i)));
-  }
+  RETURN_IF_ERROR(OfAll([this](uint16_t partition) { return Own(partition); }));
   OutdatePrepared();
   rocksdb::WriteBatch batch;
   std::string value;
@@ -190,14 +191,11 @@ Status Store::Impl::CatchUp(Store& store) {
 
 Status Store::Impl::Follow(Store& store) {
   Follower* const follower = options_.follower;
-  if (follower == nullptr || follower->MayOwn()) return absl::OkStatus();
+  if (follower == nullptr) return absl::OkStatus();
   while (!follower->MayOwn()) {
-    const uint64_t before = rows_taken_in_;
-    for (uint32_t i = 0; i < options_.truth->partitions(); ++i) {
-      RETURN_IF_ERROR(CatchUp(static_cast<uint16_t>(i)));
-    }
-    if (options_.progress != nullptr) options_.progress->at_end_seconds = SecondsNow(*env_);
     Enter(OpenStage::kFollowing);
+    const uint64_t before = rows_taken_in_;
+    RETURN_IF_ERROR(CatchUpAll());
     OutdatePrepared();
     // Whoever appends serves.
     if (rows_taken_in_ == before) RETURN_IF_ERROR(Prepare(store));
@@ -210,6 +208,53 @@ Status Store::Impl::Follow(Store& store) {
   return absl::OkStatus();
 }
 
+Status Store::Impl::CatchUpAll() {
+  RETURN_IF_ERROR(OfAll([this](uint16_t partition) { return CatchUp(partition, std::nullopt); }));
+  if (options_.progress != nullptr) options_.progress->at_end_seconds = SecondsNow(*env_);
+  return absl::OkStatus();
+}
+
+Status Store::Impl::OfAll(const std::function<Status(uint16_t)>& work) const {
+  const uint32_t partitions = options_.truth->partitions();
+  std::atomic<uint32_t> next = 0;
+  std::vector<Status> statuses(partitions);
+  std::vector<std::thread> threads;
+  while (threads.size() < std::min(partitions, kPartitionsAtOnce)) {
+    threads.emplace_back([&] {
+      for (uint32_t i = next++; i < partitions; i = next++) {
+        statuses[i] = work(static_cast<uint16_t>(i));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  Status status;
+  for (Status& one : statuses) status.Update(std::move(one));
+  return status;
+}
+
+Status Store::Impl::Own(uint16_t partition) {
+  RETURN_IF_ERROR(storage::GoOn(options_.progress));
+  RETURN_IF_ERROR(options_.truth->Own(partition));
+  const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> known, ReadNumber(format));
+  if (known) {
+    ASSIGN_OR_RETURN(const uint64_t end, AppendOwners(partition));
+    return CatchUp(partition, end);
+  }
+  // Nobody has owned it, as far as is known: the format is to be its first row.
+  RETURN_IF_ERROR(CatchUp(partition, std::nullopt));
+  return MarkFormat(partition);
+}
+
+StatusOr<uint64_t> Store::Impl::AppendOwners(uint16_t partition) {
+  const std::string key = MetaKeyOf(MetaKey::kLogOwners, partition);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(key));
+  std::string value;
+  storage::EncodeNumber(key, before.value_or(0) + 1, &value);
+  const LogRow row = {.family = Family::kMeta, .key = key, .value = value};
+  return options_.truth->Append(partition, {&row, 1});
+}
+
 Status Store::Impl::Prepare(Store& store) {
   if (!options_.follower->MayOwnSoon()) {
     prepared_for_.reset();
@@ -217,20 +262,21 @@ Status Store::Impl::Prepare(Store& store) {
   }
   if (prepared_for_) return absl::OkStatus();
   RETURN_IF_ERROR(ReadMarks());
-  prepared_for_ = rows_taken_in_;
+  prepared_for_ = rows_taken_in_.load();
   return options_.follower->Prepare(store);
 }
 
 void Store::Impl::OutdatePrepared() {
-  if (!prepared_for_ || prepared_for_ == rows_taken_in_) return;
+  if (!prepared_for_ || *prepared_for_ == rows_taken_in_) return;
   prepared_for_.reset();
   options_.follower->Outdate();
 }
 
-Status Store::Impl::CatchUp(uint16_t partition) {
+Status Store::Impl::CatchUp(uint16_t partition, std::optional<uint64_t> end) {
   ASSIGN_OR_RETURN(const std::optional<uint64_t> from,
                    ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
   const std::string format_key = MetaKeyOf(MetaKey::kLogFormat, partition);
+  const std::string owners_key = MetaKeyOf(MetaKey::kLogOwners, partition);
   rocksdb::WriteBatch batch;
   size_t rows = 0;
   const auto take = [&](const LogRow& row, uint64_t next) -> Status {
@@ -244,7 +290,8 @@ Status Store::Impl::CatchUp(uint16_t partition) {
     const rocksdb::Status added = row.value ? batch.Put(handle(row.family), row.key, *row.value)
                                             : batch.Delete(handle(row.family), row.key);
     RETURN_IF_ERROR(FromRocksDb(added, "taking in a row"));
-    ++rows_taken_in_;
+    // Those say nothing of what is to be loaded.
+    if (row.family != Family::kMeta || row.key != owners_key) ++rows_taken_in_;
     if (options_.progress != nullptr) ++options_.progress->rows_taken_in;
     if (++rows % kRowsAtOnce != 0) return absl::OkStatus();
     RETURN_IF_ERROR(PutMark(batch, partition, next));
@@ -252,8 +299,9 @@ Status Store::Impl::CatchUp(uint16_t partition) {
     batch.Clear();
     return absl::OkStatus();
   };
-  ASSIGN_OR_RETURN(const uint64_t end, options_.truth->Read(partition, from.value_or(0), take));
-  RETURN_IF_ERROR(PutMark(batch, partition, end));
+  ASSIGN_OR_RETURN(const uint64_t next,
+                   options_.truth->Read(partition, from.value_or(0), end, take));
+  RETURN_IF_ERROR(PutMark(batch, partition, next));
   RETURN_IF_ERROR(Write(&batch, false));
   // Who follows takes in a few every second.
   if (rows >= kRowsAtOnce) {

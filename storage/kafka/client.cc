@@ -53,6 +53,10 @@ void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* 
 // are longer than anybody wants to wait for a take-over.
 constexpr const char* kSocketTimeoutMs = "10000";
 
+// Of a broker that has nothing new for a reader: it tells of an end, and answers what it is asked
+// next, only after that. librdkafka's 500 ms are long for somebody who waits for a take-over.
+constexpr const char* kFetchWaitMs = "100";
+
 Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
   std::array<char, kErrorBytes> error{};
   if (rd_kafka_conf_set(conf, name.c_str(), value.c_str(), error.data(), error.size()) ==
@@ -204,14 +208,16 @@ StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context
 }
 
 StatusOr<Client> MakeReader(Context& context) {
-  return MakeClient(RD_KAFKA_CONSUMER,
-                    {{"group.id", context.options->cluster + ".readers"},  // is never joined
-                     {"isolation.level", "read_committed"},
-                     {"enable.auto.commit", "false"},
-                     {"enable.partition.eof", "true"},
-                     {"auto.offset.reset", "error"},
-                     {"allow.auto.create.topics", "false"}},
-                    context);
+  Properties own = {{"group.id", context.options->cluster + ".readers"},  // is never joined
+                    {"isolation.level", "read_committed"},
+                    {"enable.auto.commit", "false"},
+                    {"enable.partition.eof", "true"},
+                    {"auto.offset.reset", "error"},
+                    {"allow.auto.create.topics", "false"}};
+  if (context.options->properties.count("fetch.wait.max.ms") == 0) {
+    own["fetch.wait.max.ms"] = kFetchWaitMs;
+  }
+  return MakeClient(RD_KAFKA_CONSUMER, own, context);
 }
 
 Status EnsureTopic(const KafkaOptions& options) {

@@ -23,11 +23,42 @@ using Steady = std::chrono::steady_clock;
 
 // How long one call of librdkafka waits before it is looked whether to go on.
 constexpr int kCallMs = 500;
+// A broker answers it after what the reader has asked for before, which may wait for rows.
+constexpr int kEndMs = 2000;
+// As long as a request may take (kafka::MakeClient): each further call sends another one, and a
+// broker that then answers both makes this process one that it has fenced itself.
+constexpr int kOwnMs = 11'000;
 // The most that brokers allow by default. A transaction that its owner leaves open holds nobody
 // up: who owns the partition next ends it.
 constexpr const char* kTransactionTimeoutMs = "900000";
 // A transaction that takes longer is one that waits for Kafka.
 constexpr auto kSlow = std::chrono::seconds(5);
+
+// Of waiting that takes unusually long: what a log says of it, now and then.
+class Waiting {
+ public:
+  // `what` is done meanwhile; told where `options` say to.
+  Waiting(const KafkaOptions& options, std::string what)
+      : options_(options), what_(std::move(what)) {}
+
+  // Has waited once more. `why` is called where it is told.
+  template <typename Why>
+  void Go(const Why& why) {
+    const Steady::time_point now = Steady::now();
+    if (now < tell_ || !options_.log) return;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - start_).count();
+    options_.log('W', fmt::format("{} has taken {} s so far: {}", what_, seconds, why()));
+    tell_ = now + kTellEvery;
+  }
+
+ private:
+  static constexpr std::chrono::seconds kTellEvery{10};
+
+  const KafkaOptions& options_;
+  const std::string what_;
+  const Steady::time_point start_ = Steady::now();
+  Steady::time_point tell_ = start_ + kSlow;
+};
 
 bool IsFencing(rd_kafka_resp_err_t error) {
   return error == RD_KAFKA_RESP_ERR__FENCED || error == RD_KAFKA_RESP_ERR_PRODUCER_FENCED ||
@@ -48,7 +79,8 @@ class KafkaLog::Impl {
   [[nodiscard]] uint32_t partitions() const { return options_.partitions; }
   [[nodiscard]] Status Own(uint32_t partition);
   [[nodiscard]] StatusOr<uint64_t> Append(uint32_t partition, std::span<const LogRow> rows);
-  [[nodiscard]] StatusOr<uint64_t> Read(uint32_t partition, uint64_t from, const Visit& visit);
+  [[nodiscard]] StatusOr<uint64_t> Read(uint32_t partition, uint64_t from,
+                                        std::optional<uint64_t> end, const Visit& visit);
   [[nodiscard]] Status health() const;
   void StopWaiting() { stopped_ = true; }
   [[nodiscard]] ChangeLogStats Stats() const;
@@ -69,6 +101,7 @@ class KafkaLog::Impl {
     Context context;  // outlives the client
     Client client;
     uint64_t next = 0;
+    bool told = false;  // the brokers have said something of `next`
   };
 
   // Ends appending to the partition.
@@ -84,8 +117,11 @@ class KafkaLog::Impl {
   [[nodiscard]] StatusOr<std::unique_ptr<Reader>> NewReader(uint32_t partition, uint64_t from);
   // The offset after the last row that is committed by now.
   [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition);
-  // Of a message of a reader: whether it was the end.
-  [[nodiscard]] StatusOr<bool> Take(const rd_kafka_message_t& message, const Visit& visit);
+  // Has a client that waits in vain ask who leads the topic's partitions now: by itself it waits
+  // for a broker that is gone until socket.timeout.ms are over.
+  void AskWhoLeads(rd_kafka_t* client);
+  // Takes in what a message of a reader says.
+  [[nodiscard]] Status Take(const rd_kafka_message_t& message, const Visit& visit, Reader* reader);
 
   const KafkaOptions options_;
   const std::string topic_;
@@ -113,10 +149,12 @@ Status KafkaLog::Impl::Own(uint32_t partition) {
       {"transaction.timeout.ms", kTransactionTimeoutMs},
       {"acks", "all"}};
   ASSIGN_OR_RETURN(owned->producer, kafka::MakeClient(RD_KAFKA_PRODUCER, own, owned->context));
+  Waiting waiting(options_, fmt::format("owning partition {} of {}", partition, topic_));
   while (true) {
     if (stopped_) return Stopped();
-    const Error error(rd_kafka_init_transactions(owned->producer.get(), kCallMs));
+    const Error error(rd_kafka_init_transactions(owned->producer.get(), kOwnMs));
     if (error == nullptr) break;
+    waiting.Go([&] { return std::string(rd_kafka_error_string(error.get())); });
     if (rd_kafka_error_is_retriable(error.get()) != 0) continue;
     return MakeStatus(absl::StatusCode::kFailedPrecondition, "owning partition {} of {}: {}",
                       partition, topic_, rd_kafka_error_string(error.get()));
@@ -249,24 +287,28 @@ Status KafkaLog::Impl::Fail(Partition& partition, rd_kafka_resp_err_t code,
   return partition.failure;
 }
 
-StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from, const Visit& visit) {
+StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
+                                        std::optional<uint64_t> end, const Visit& visit) {
   CHECK(partition < options_.partitions, "partition {}", partition);
   std::unique_ptr<Reader> reader = std::move(readers_[partition]);
-  // A new reader is told of the end, and one that has been there only once there is another.
-  std::optional<uint64_t> end;
-  if (reader != nullptr && reader->next == from) {
-    ASSIGN_OR_RETURN(end, EndOf(*reader, partition));
-  } else {
+  if (reader == nullptr || reader->next != from) {
     ASSIGN_OR_RETURN(reader, NewReader(partition, from));
   }
-  while (!end || reader->next < *end) {
+  if (!end) {
+    ASSIGN_OR_RETURN(end, EndOf(*reader, partition));
+  }
+  Waiting waiting(options_, fmt::format("reading partition {} of {}", partition, topic_));
+  for (int in_vain = 0; !reader->told || reader->next < *end; ++in_vain) {
     if (stopped_) return Stopped();
     const kafka::Message message(rd_kafka_consumer_poll(reader->client.get(), kCallMs));
-    if (message == nullptr) continue;
-    ASSIGN_OR_RETURN(const bool at_end, Take(*message, visit));
-    if (!at_end) continue;
-    reader->next = static_cast<uint64_t>(message->offset);
-    if (!end) end = reader->next;
+    if (message != nullptr) {
+      RETURN_IF_ERROR(Take(*message, visit, reader.get()));
+      in_vain = 0;
+      continue;
+    }
+    // The end is told after about as long as that.
+    if (in_vain > 0) AskWhoLeads(reader->client.get());
+    waiting.Go([&] { return fmt::format("is at {}, is to reach {}", reader->next, *end); });
   }
   const uint64_t next = reader->next;
   // What this process appends itself it does not read.
@@ -278,6 +320,7 @@ StatusOr<std::unique_ptr<KafkaLog::Impl::Reader>> KafkaLog::Impl::NewReader(uint
                                                                             uint64_t from) {
   auto reader = std::make_unique<Reader>();
   reader->context.options = &options_;
+  reader->next = from;
   ASSIGN_OR_RETURN(reader->client, kafka::MakeReader(reader->context));
   const Partitions list(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(list.get(), topic_.c_str(), static_cast<int32_t>(partition))
@@ -288,19 +331,42 @@ StatusOr<std::unique_ptr<KafkaLog::Impl::Reader>> KafkaLog::Impl::NewReader(uint
 }
 
 StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition) {
+  Waiting waiting(options_, fmt::format("asking where partition {} of {} ends", partition, topic_));
   while (true) {
     if (stopped_) return Stopped();
-    int64_t low = 0;
-    int64_t high = 0;
-    // Of a client that reads what is committed this is the end of that.
-    const rd_kafka_resp_err_t error = rd_kafka_query_watermark_offsets(
-        reader.client.get(), topic_.c_str(), static_cast<int32_t>(partition), &low, &high, kCallMs);
-    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) return static_cast<uint64_t>(high);
+    const Partitions list(rd_kafka_topic_partition_list_new(1));
+    rd_kafka_topic_partition_t& asked = *rd_kafka_topic_partition_list_add(
+        list.get(), topic_.c_str(), static_cast<int32_t>(partition));
+    // Of a client that reads what is committed this is the end of that. Of
+    // rd_kafka_query_watermark_offsets it would be too, but that waits longer than it is told to
+    // where the broker is gone.
+    asked.offset = RD_KAFKA_OFFSET_END;
+    rd_kafka_resp_err_t error = rd_kafka_offsets_for_times(reader.client.get(), list.get(), kEndMs);
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = asked.err;
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR && asked.offset >= 0) {
+      return static_cast<uint64_t>(asked.offset);
+    }
+    AskWhoLeads(reader.client.get());
+    waiting.Go([&] { return std::string(rd_kafka_err2str(error)); });
   }
 }
 
-StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Visit& visit) {
-  if (message.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return true;
+void KafkaLog::Impl::AskWhoLeads(rd_kafka_t* client) {
+  using Topic = std::unique_ptr<rd_kafka_topic_t, kafka::Destroyer<rd_kafka_topic_destroy>>;
+  const Topic topic(rd_kafka_topic_new(client, topic_.c_str(), nullptr));
+  const rd_kafka_metadata_t* metadata = nullptr;
+  if (rd_kafka_metadata(client, 0, topic.get(), &metadata, kCallMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    rd_kafka_metadata_destroy(metadata);
+  }
+}
+
+Status KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Visit& visit, Reader* reader) {
+  const auto offset = static_cast<uint64_t>(message.offset);
+  if (message.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+    reader->next = offset;
+    reader->told = true;
+    return absl::OkStatus();
+  }
   if (message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
       message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
     return MakeStatus(absl::StatusCode::kDataLoss,
@@ -308,7 +374,7 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
                       message.partition, topic_);
   }
   // Of others librdkafka tries again by itself.
-  if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
+  if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return absl::OkStatus();
   const auto* const key = static_cast<const char*>(message.key);
   if (message.key_len < 1 || static_cast<uint8_t>(key[0]) >= storage::kFamilies) {
     return MakeStatus(absl::StatusCode::kDataLoss, "partition {} of {}: offset {} is no row",
@@ -321,8 +387,12 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
     row.value = std::string_view(static_cast<const char*>(message.payload), message.len);
   }
   ++rows_read_;
-  RETURN_IF_ERROR(visit(row, static_cast<uint64_t>(message.offset) + 1));
-  return false;
+  RETURN_IF_ERROR(visit(row, offset + 1));
+  // Who waits for the end alone waits for a pause: it is told only when nothing is appended for as
+  // long as a broker lets a reader wait.
+  reader->next = offset + 1;
+  reader->told = true;
+  return absl::OkStatus();
 }
 
 Status KafkaLog::Impl::health() const {
@@ -362,8 +432,9 @@ Status KafkaLog::Own(uint32_t partition) { return impl_->Own(partition); }
 StatusOr<uint64_t> KafkaLog::Append(uint32_t partition, std::span<const LogRow> rows) {
   return impl_->Append(partition, rows);
 }
-StatusOr<uint64_t> KafkaLog::Read(uint32_t partition, uint64_t from, const Visit& visit) {
-  return impl_->Read(partition, from, visit);
+StatusOr<uint64_t> KafkaLog::Read(uint32_t partition, uint64_t from, std::optional<uint64_t> end,
+                                  const Visit& visit) {
+  return impl_->Read(partition, from, end, visit);
 }
 Status KafkaLog::health() const { return impl_->health(); }
 void KafkaLog::StopWaiting() { impl_->StopWaiting(); }

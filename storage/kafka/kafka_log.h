@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,7 +56,7 @@ class KafkaLog : public ChangeLog {
   [[nodiscard]] StatusOr<uint64_t> Append(uint32_t partition,
                                           std::span<const LogRow> rows) override;
   [[nodiscard]] StatusOr<uint64_t> Read(uint32_t partition, uint64_t from,
-                                        const Visit& visit) override;
+                                        std::optional<uint64_t> end, const Visit& visit) override;
   [[nodiscard]] Status health() const override;
   void StopWaiting() override;
 

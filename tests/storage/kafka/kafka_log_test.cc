@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <future>
 #include <string>
 #include <utility>
@@ -41,13 +43,14 @@ std::vector<std::pair<std::string, std::string>> RowsOf(KafkaLog& log, uint32_t 
                                                         uint64_t from = 0) {
   std::vector<std::pair<std::string, std::string>> rows;
   uint64_t last = from;
-  const StatusOr<uint64_t> end = log.Read(partition, from, [&](const LogRow& row, uint64_t next) {
-    EXPECT_EQ(row.family, Family::kPages);
-    EXPECT_GT(next, last);
-    last = next;
-    rows.emplace_back(row.key, row.value.value_or("-"));
-    return absl::OkStatus();
-  });
+  const StatusOr<uint64_t> end =
+      log.Read(partition, from, std::nullopt, [&](const LogRow& row, uint64_t next) {
+        EXPECT_EQ(row.family, Family::kPages);
+        EXPECT_GT(next, last);
+        last = next;
+        rows.emplace_back(row.key, row.value.value_or("-"));
+        return absl::OkStatus();
+      });
   EXPECT_TRUE(end.ok()) << end.status();
   if (end.ok()) {
     EXPECT_GE(*end, last);
@@ -92,10 +95,11 @@ TEST(KafkaLogTest, WhoFollowsIsGivenWhatCameSinceAndThenOwnsThePartition) {
   uint64_t at = 0;
   std::string followed;
   const auto follow = [&] {
-    const StatusOr<uint64_t> end = follower->Read(0, at, [&](const LogRow& row, uint64_t) {
-      followed += row.key;
-      return absl::OkStatus();
-    });
+    const StatusOr<uint64_t> end =
+        follower->Read(0, at, std::nullopt, [&](const LogRow& row, uint64_t) {
+          followed += row.key;
+          return absl::OkStatus();
+        });
     ASSERT_TRUE(end.ok()) << end.status();
     at = *end;
   };
@@ -117,15 +121,69 @@ TEST(KafkaLogTest, WhoFollowsIsGivenWhatCameSinceAndThenOwnsThePartition) {
   EXPECT_THAT(RowsOf(*follower, 0, at), ElementsAre(Pair("e", "1")));
 }
 
+// Brokers tell a reader of the end only when nothing comes for half a second.
+TEST(KafkaLogTest, WhoReadsComesToTheEndWhileOthersGoOnAppending) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  std::atomic<bool> over = false;
+  auto appends = std::async(std::launch::async, [&] {
+    int appended = 0;
+    for (; !over; ++appended) {
+      EXPECT_TRUE(log->Append(0, std::vector<LogRow>{Row(std::to_string(appended), "1")}).ok());
+    }
+    return appended;
+  });
+  const auto follower = OpenLog(kafka.options());
+  uint64_t at = 0;
+  for (int i = 0; i < 5; ++i) {
+    auto read = std::async(std::launch::async, [&] {
+      uint64_t last = at;
+      return follower->Read(0, at, std::nullopt, [&last](const LogRow&, uint64_t next) {
+        EXPECT_GT(next, last);
+        last = next;
+        return absl::OkStatus();
+      });
+    });
+    const bool returned = read.wait_for(std::chrono::minutes(1)) == std::future_status::ready;
+    EXPECT_TRUE(returned);
+    if (!returned) over = true;
+    const StatusOr<uint64_t> end = read.get();
+    ASSERT_TRUE(end.ok()) << end.status();
+    EXPECT_GE(*end, at);
+    at = *end;
+  }
+  EXPECT_FALSE(over);
+  over = true;
+  EXPECT_GE(appends.get(), 5);
+}
+
+TEST(KafkaLogTest, WhoOwnsAPartitionReadsUntilItMeetsItsOwnRow) {
+  MockKafka kafka;
+  const auto log = Owner(kafka.options());
+  const auto next = OpenLog(kafka.options());
+  ASSERT_TRUE(log->Append(0, std::vector<LogRow>{Row("a", "1")}).ok());
+  ASSERT_TRUE(next->Own(0).ok());
+  const StatusOr<uint64_t> own = next->Append(0, std::vector<LogRow>{Row("mine", "1")});
+  ASSERT_TRUE(own.ok()) << own.status();
+  std::vector<std::string> keys;
+  const StatusOr<uint64_t> end = next->Read(0, 0, *own, [&](const LogRow& row, uint64_t) {
+    keys.emplace_back(row.key);
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(end.ok()) << end.status();
+  EXPECT_EQ(*end, *own);
+  EXPECT_THAT(keys, ElementsAre("a", "mine"));
+}
+
 TEST(KafkaLogTest, AReaderThatWasRefusedARowReadsItAgain) {
   MockKafka kafka;
   const auto log = Owner(kafka.options());
   ASSERT_TRUE(log->Append(0, std::vector<LogRow>{Row("a", "1")}).ok());
   const auto follower = OpenLog(kafka.options());
   ASSERT_THAT(RowsOf(*follower, 0), ElementsAre(Pair("a", "1")));
-  const StatusOr<uint64_t> refused = follower->Read(0, 0, [&](const LogRow&, uint64_t) {
-    return MakeStatus(absl::StatusCode::kAborted, "no room");
-  });
+  const StatusOr<uint64_t> refused = follower->Read(
+      0, 0, std::nullopt,
+      [&](const LogRow&, uint64_t) { return MakeStatus(absl::StatusCode::kAborted, "no room"); });
   EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
   EXPECT_THAT(RowsOf(*follower, 0), ElementsAre(Pair("a", "1")));
 }
@@ -134,7 +192,7 @@ TEST(KafkaLogTest, AnOffsetBeyondTheEndIsDataLoss) {
   MockKafka kafka;
   const auto log = Owner(kafka.options());
   const StatusOr<uint64_t> end =
-      log->Read(0, 1000, [](const LogRow&, uint64_t) { return absl::OkStatus(); });
+      log->Read(0, 1000, std::nullopt, [](const LogRow&, uint64_t) { return absl::OkStatus(); });
   EXPECT_TRUE(absl::IsDataLoss(end.status())) << end.status();
 }
 
@@ -144,7 +202,7 @@ TEST(KafkaLogTest, AVisitThatFailsEndsTheReading) {
   const std::vector<LogRow> rows = {Row("a", "1"), Row("b", "2")};
   ASSERT_TRUE(log->Append(0, rows).ok());
   int seen = 0;
-  const StatusOr<uint64_t> end = log->Read(0, 0, [&](const LogRow&, uint64_t) {
+  const StatusOr<uint64_t> end = log->Read(0, 0, std::nullopt, [&](const LogRow&, uint64_t) {
     ++seen;
     return MakeStatus(absl::StatusCode::kAborted, "enough");
   });
