@@ -221,9 +221,9 @@ int Run(const ServerConfig& config, const CommandLine& line) {
     // One signal more would not wait for the end.
     if (!signals.come()) signals.Ask();
   });
-  server.WhenDrained([&] {
+  server.WhenToEnd([&](std::string_view why) {
     if (signals.come()) return;
-    spdlog::info("ending, as an operator drains this node");
+    spdlog::warn("this server ends, so that another one of the cluster serves: {}", why);
     signals.Ask();
   });
   if (config.insecure) WarnOfInsecurity(config);

@@ -26,7 +26,7 @@ class Server::Impl {
   Status Stop();
   void RequestStop() { progress_.RequestStop(); }
   void WhenReplaced(std::function<void()> end) { on_replaced_ = std::move(end); }
-  void WhenDrained(std::function<void()> end) { on_drained_ = std::move(end); }
+  void WhenToEnd(std::function<void(std::string_view)> end) { on_end_ = std::move(end); }
   void Reload(const ServerConfig* config) FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (config != nullptr && reloader_ != nullptr) reloader_->Take(*config);
@@ -52,7 +52,7 @@ class Server::Impl {
   bool stopped_ = false;
   StartProgress progress_;
   std::function<void()> on_replaced_;
-  std::function<void()> on_drained_;
+  std::function<void(std::string_view)> on_end_;
   Metrics metrics_;
   Health health_;
   mutable Mutex mutex_;
@@ -81,7 +81,7 @@ StatusOr<ServingInfo> Server::Impl::Start() {
   Starter starter(config_, clock_, *door_, begun, progress_, metrics_, on_replaced_);
   ASSIGN_OR_RETURN(LoadedStore loaded, starter.Load(env_, descriptors));
   serving_ = std::make_unique<Serving>(config_, clock_, descriptors.connections, metrics_, health_,
-                                       *door_, std::move(loaded), on_drained_);
+                                       *door_, std::move(loaded), on_end_);
   monitor_->Show(serving_.get());
   ASSIGN_OR_RETURN(const int port, serving_->Open());
   {
@@ -143,7 +143,9 @@ void Server::Reload(const ServerConfig& config) { impl_->Reload(&config); }
 
 void Server::WhenReplaced(std::function<void()> end) { impl_->WhenReplaced(std::move(end)); }
 
-void Server::WhenDrained(std::function<void()> end) { impl_->WhenDrained(std::move(end)); }
+void Server::WhenToEnd(std::function<void(std::string_view)> end) {
+  impl_->WhenToEnd(std::move(end));
+}
 
 void Server::RequestStop() { impl_->RequestStop(); }
 

@@ -45,9 +45,10 @@ Rate RateOf(const Settings& settings, const ServerConfig& config) {
 }
 
 // Calls it the first time alone. What this returns may outlive the server.
-std::function<void()> Once(std::function<void()> call) {
-  return [call = std::move(call), called = std::make_shared<std::atomic<bool>>(false)] {
-    if (call && !called->exchange(true)) call();
+std::function<void(std::string_view)> Once(std::function<void(std::string_view)> call) {
+  return [call = std::move(call),
+          called = std::make_shared<std::atomic<bool>>(false)](std::string_view why) {
+    if (call && !called->exchange(true)) call(why);
   };
 }
 
@@ -73,6 +74,8 @@ class Serving::ShardNews final : public ShardObserver {
   void OnFailure(uint16_t shard, const Status& status) override {
     spdlog::critical("shard {} stops taking changes: {}", shard, status.ToString());
     serving_.health_.ReportFailure();
+    // Nobody takes the turn of a server that still confirms it.
+    if (serving_.cluster_ != nullptr) serving_.end_("its store takes nothing any more");
   }
   void OnPagesMayBeDue() override { serving_.dispatcher_.Poke(); }
   void OnLeases(const LeaseTallies& tallies) override { serving_.dispatcher_.OnLeases(tallies); }
@@ -89,10 +92,12 @@ class Serving::ShardNews final : public ShardObserver {
 };
 
 Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
-                 Health& health, Door& door, LoadedStore loaded, std::function<void()> end)
+                 Health& health, Door& door, LoadedStore loaded,
+                 std::function<void(std::string_view)> end)
     : config_(config),
       health_(health),
       door_(door),
+      end_(Once(std::move(end))),
       audit_(std::move(loaded.audit)),
       cluster_(std::move(loaded.cluster)),
       forwarder_(std::move(loaded.forwarder)),
@@ -157,7 +162,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .address = [this] { return WithPort(config_.listen, port_); },
                .cluster = cluster_ == nullptr ? std::function<ClusterStatus()>()
                                               : [this] { return cluster(); },
-               .end = Once(std::move(end)),
+               .end = [end = end_] { end("an operator drains this node"); },
                .take_ping =
                    [this](const v1::TakePingRequest& request, auto answered) {
                      indexnow_.TakePassedOn(request, std::move(answered));

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/status.h"
@@ -36,9 +37,11 @@ class Serving {
  public:
   // Sets the shards and their threads going. At most `connections` of gRPC are open at a time. All
   // that is referred to outlives this; `metrics` tells this what the shards say.
-  // `end` ends the server from outside, and is called at most once; null: nothing does.
+  // `end` ends the server from outside, for the reason that it is given, and is called at most
+  // once; null: nothing does.
   Serving(const ServerConfig& config, Clock& clock, int connections, Metrics& metrics,
-          Health& health, Door& door, LoadedStore loaded, std::function<void()> end);
+          Health& health, Door& door, LoadedStore loaded,
+          std::function<void(std::string_view)> end);
   Serving(const Serving&) = delete;
   Serving& operator=(const Serving&) = delete;
   ~Serving();
@@ -86,6 +89,7 @@ class Serving {
   const ServerConfig& config_;
   Health& health_;
   Door& door_;
+  const std::function<void(std::string_view why)> end_;
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Cluster> cluster_;  // nullptr: the server is alone

@@ -158,7 +158,7 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
   const v1::DrainNodeResponse alone = CallOf(first, &Admin::DrainNode, request);
   ASSERT_EQ(alone.divisions_size(), 1);
   EXPECT_THAT(alone.divisions(0).refused(), HasSubstr("nobody would take over"));
-  EXPECT_EQ(first.drained, 0);
+  EXPECT_EQ(first.asked_to_end, 0);
 
   AwaitAnnounced(first);
   SecondServer second(first.config, "b");
@@ -176,20 +176,40 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
   request.set_node("b");
   EXPECT_EQ(CallOf(first, &Admin::DrainNode, request).divisions_size(), 0) << "it serves nothing";
   request.set_node("a");
-  EXPECT_EQ(first.drained, 0);
+  EXPECT_EQ(first.asked_to_end, 0);
   for (int i = 0; i < 2; ++i) {
     const v1::DrainNodeResponse drained = CallOf(first, &Admin::DrainNode, request);
     ASSERT_EQ(drained.divisions_size(), 1);
     EXPECT_EQ(drained.divisions(0).refused(), "");
     EXPECT_THAT(drained.divisions(0).standbys(), testing::ElementsAre("b"));
   }
-  EXPECT_TRUE(Eventually([&] { return first.drained == 1; }));
+  EXPECT_TRUE(Eventually([&] { return first.asked_to_end == 1; }));
   // Which is what its program does then.
   EXPECT_TRUE(first.Stop().ok());
-  EXPECT_EQ(first.drained, 1) << "once, however often it is asked for";
+  EXPECT_EQ(first.asked_to_end, 1) << "once, however often it is asked for";
   const StatusOr<ServingInfo> info = second.started.get();
   ASSERT_TRUE(info.ok()) << info.status();
   EXPECT_EQ(info->pages, 300U);
+  EXPECT_TRUE(second.server->Stop().ok());
+}
+
+// It confirms its turn all the same, so nobody would have it otherwise.
+TEST_F(ClusterTest, WhoseLogTakesNothingAnyMoreEndsAndTheStandbyServes) {
+  TestServer first(InCluster());
+  first.UpsertMany(50);
+  AwaitAnnounced(first);
+  SecondServer second(first.config);
+  EXPECT_EQ(first.asked_to_end, 0);
+  kafka_.FailNext(MockKafka::kEndTxn, RD_KAFKA_RESP_ERR_PRODUCER_FENCED);
+  v1::SetCrawlRateRequest rate;
+  rate.set_crawl_rate_per_second(5);
+  EXPECT_EQ(CodeOf(first, &Admin::SetCrawlRate, rate), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_TRUE(Eventually([&] { return first.asked_to_end == 1; }));
+  // Which is what its program does then.
+  EXPECT_FALSE(first.Stop().ok());
+  const StatusOr<ServingInfo> info = second.started.get();
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->pages, 50U);
   EXPECT_TRUE(second.server->Stop().ok());
 }
 

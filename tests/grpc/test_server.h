@@ -53,7 +53,7 @@ class TestServer {
 
   void Start() {
     server_ = std::make_unique<Server>(config, server_clock_, env_);
-    server_->WhenDrained([this] { ++drained; });
+    server_->WhenToEnd([this](std::string_view) { ++asked_to_end; });
     const StatusOr<ServingInfo> started = server_->Start();
     ASSERT_TRUE(started.ok()) << started.status().ToString();
     info = *started;
@@ -155,7 +155,7 @@ class TestServer {
   ServerConfig config;
   SystemClock clock;
   ServingInfo info;
-  std::atomic<int> drained = 0;  // how often it was asked to end so
+  std::atomic<int> asked_to_end = 0;  // how often it was, so that another serves
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<v1::SchedulerService::Stub> scheduler;
   std::unique_ptr<v1::IngestService::Stub> ingest;
