@@ -33,6 +33,7 @@ broker.heartbeat.interval.ms=500
 controller.quorum.election.timeout.ms=1000
 controller.quorum.fetch.timeout.ms=2000
 """
+LOG = ["defaultLogLevel=info", "showDateTime=true", "dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS"]
 CLUSTER_ID = "freshetfleetfreshetfle"  # 16 bytes in base64
 
 
@@ -59,7 +60,8 @@ class Broker:
         self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._properties))
 
     def _command(self, *arguments: str) -> list[str]:
-        return ["java", "-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", "-cp", f"{self._jars}/*", *arguments]
+        log = [f"-Dorg.slf4j.simpleLogger.{setting}" for setting in LOG]
+        return ["java", "-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", *log, "-cp", f"{self._jars}/*", *arguments]
 
     def _java(self, *arguments: str) -> None:
         done = subprocess.run(self._command(*arguments), capture_output=True, text=True, check=False)

@@ -1,7 +1,7 @@
 """Plays a cluster of freshetd on real brokers, kills and pauses both at random, and looks whether what was promised holds.
 
-usage: fleet.py --bin DIR --jars DIR [--directory DIR] [--seconds S] [--nodes N] [--divisions N] [--brokers N] [--pages N] [--seed S]
-With divisions: the nodes are theirs in turns, and share one crawl rate.
+usage: fleet.py --bin DIR --jars DIR [--directory DIR] [--seconds S] [--nodes N] [--divisions N] [--brokers N] [--pages N] [--seed S] [--steps STEP,...]
+Without --directory: in a new one, which stays where a promise is broken, or nobody serves. With divisions: the nodes are theirs in turns, and share one crawl rate.
 Promised: nothing that was acknowledged is lost, no page is leased twice at once, no host is crawled faster than allowed,
 the crawl rate is not exceeded. The client below keeps what the server told it, and nothing else.
 """
@@ -12,6 +12,7 @@ import argparse
 import collections
 import json
 import random
+import shutil
 import sys
 import tempfile
 import threading
@@ -157,10 +158,16 @@ class Client:
         raise ConnectionError(message)
 
 
+STEPS = ["kill", "kill", "lose", "pause", "pause", "broker", "broker_pause", "restart", "drain"]
+
+
 class Chaos:
     """Kills and pauses one thing at a time: of the nodes mostly one that serves."""
 
-    def __init__(self, divisions: list[list[Node]], brokers: Brokers, dice: random.Random) -> None:
+    def __init__(
+        self, divisions: list[list[Node]], brokers: Brokers, dice: random.Random, steps: list[str]
+    ) -> None:
+        self._steps = steps
         self._divisions = divisions
         self._brokers = brokers
         self._dice = dice
@@ -173,7 +180,7 @@ class Chaos:
         while time.monotonic() < until:
             await_all_serving(self._divisions, 90)
             time.sleep(self._dice.uniform(2, 6))
-            step = self._dice.choice(["kill", "kill", "lose", "pause", "pause", "broker", "broker_pause", "restart", "drain"])
+            step = self._dice.choice(self._steps)
             self.done[step] += 1
             print(f"{until - time.monotonic():6.1f} s left: {step}", flush=True)
             getattr(self, f"_{step}")()
@@ -240,7 +247,7 @@ def await_all_serving(divisions: list[list[Node]], seconds: float) -> float:
     return max(await_serving(nodes, seconds) for nodes in divisions)
 
 
-def check(client: Client, memory: Memory) -> list[str]:
+def check(client: Client, memory: Memory, nodes: int) -> list[str]:
     faults = []
     for url in sorted(memory.pages):
         page = client.page(url)
@@ -267,12 +274,21 @@ def check(client: Client, memory: Memory) -> list[str]:
         for a, b in zip(leases, leases[1:], strict=False):
             if b.until - a.until < MIN_DELAY - ROUNDING:
                 faults.append(f"{host}: crawled {b.until - a.until:.3f} s apart, by {a.node} and {b.node}")
+    faults += burst_faults(sorted(lease.until - LEASE for lease in memory.leases), nodes)
     return faults + rate_faults(sorted(lease.received for lease in memory.leases))
 
 
 def early(lease: Lease) -> bool:
     """So that the times of the server, which messages do not delay, can be held against its promises."""
     return lease.received < lease.until - LEASE - ROUNDING
+
+
+def burst_faults(times: list[float], nodes: int) -> list[str]:
+    """By when servers say that leases began: in no window there is more than one beyond the rate for each node."""
+    most = int(RATE * WINDOW) + nodes
+    within = [last - first for first, last in zip(times, times[most:], strict=False)]
+    over = sum(seconds < WINDOW - ROUNDING for seconds in within)
+    return [f"{most + 1} leases began within {min(within):.3f} s, {over} times"] if over else []
 
 
 def rate_faults(times: list[float]) -> list[str]:
@@ -301,32 +317,48 @@ def main() -> int:
     parser.add_argument("--brokers", type=int, default=3)
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--steps", default=",".join(STEPS), help="what is chosen from, by chance")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="freshet-fleet-") as scratch:
-        directory = arguments.directory or Path(scratch)
-        directory.mkdir(parents=True, exist_ok=True)
-        with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
-            settings = SETTINGS + f"crawl_rate: {RATE}\n"
+    directory = arguments.directory or Path(tempfile.mkdtemp(prefix="freshet-fleet-"))
+    directory.mkdir(parents=True, exist_ok=True)
+    ended = 1
+    try:
+        ended = play_in(directory, arguments)
+    finally:
+        if ended:
+            print(f"logs of all: {directory}", file=sys.stderr)
+        elif arguments.directory is None:
+            shutil.rmtree(directory)
+    return ended
 
-            def member(i: int) -> Node:
-                name = f"node{i + 1}"
-                division = (i % arguments.divisions, arguments.divisions)
-                cluster = cluster_settings(brokers.addresses, name, SILENCE, forward=True, division=division)
-                return Node(directory, arguments.bin / "freshetd", name, cluster + settings)
 
-            nodes = [member(i) for i in range(arguments.nodes)]
-            try:
-                return play(arguments, nodes, brokers)
-            finally:
-                for node in nodes:
-                    node.end()
+def play_in(directory: Path, arguments: argparse.Namespace) -> int:
+    with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
+        settings = SETTINGS + f"crawl_rate: {RATE}\n"
+
+        def member(i: int) -> Node:
+            name = f"node{i + 1}"
+            division = (i % arguments.divisions, arguments.divisions)
+            cluster = cluster_settings(brokers.addresses, name, SILENCE, forward=True, division=division)
+            return Node(directory, arguments.bin / "freshetd", name, cluster + settings)
+
+        nodes = [member(i) for i in range(arguments.nodes)]
+        try:
+            return play(arguments, nodes, brokers)
+        except TimeoutError:
+            for node in nodes:
+                node.keep_stacks()
+            raise
+        finally:
+            for node in nodes:
+                node.end()
 
 
 def play(arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> int:
     memory = Memory()
     client = Client(nodes, memory)
     divisions = [nodes[i :: arguments.divisions] for i in range(arguments.divisions)]
-    chaos = Chaos(divisions, brokers, random.Random(arguments.seed))
+    chaos = Chaos(divisions, brokers, random.Random(arguments.seed), arguments.steps.split(","))
     print(f"serving after {await_all_serving(divisions, 120):.1f} s", flush=True)
     urls = [f"http://host{i % HOSTS}.test/{i}" for i in range(arguments.pages)]
     stop = threading.Event()
@@ -348,7 +380,7 @@ def play(arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> 
         stop.set()
         for thread in threads:
             thread.join()
-    faults = check(client, memory)
+    faults = check(client, memory, len(nodes))
     for fault in faults[:20]:
         print(fault, file=sys.stderr)
     failovers = sorted(chaos.failovers)

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Has Maven put the jars of a broker into a directory, unless they are there: jars.sh DIRECTORY
+# Has Maven put the jars of a broker into a directory, unless those of this pom.xml are there: jars.sh DIRECTORY
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 jars=$(realpath -m "${1:?usage: jars.sh DIRECTORY}")
-[[ ! -d $jars ]] || exit 0
+! cmp --quiet "$here/pom.xml" "$jars/pom.xml" || exit 0
 rm -rf "$jars.new"
 mvn --batch-mode --quiet -f "$here/pom.xml" dependency:copy-dependencies -DoutputDirectory="$jars.new" >&2
+cp "$here/pom.xml" "$jars.new"
+rm -rf "$jars"
 mv "$jars.new" "$jars"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import threading
@@ -97,6 +98,15 @@ class Node:
     def pid(self) -> int:
         with self._lock:
             return self._process.pid if self._process is not None else 0
+
+    def keep_stacks(self) -> None:
+        """What each of its threads waits for, beside its log, where gdb is installed."""
+        debugger = shutil.which("gdb")
+        if debugger is None or not self.pid:
+            return
+        command = [debugger, "-p", str(self.pid), "-batch", "-ex", "thread apply all bt 16"]
+        with (self.directory / "stacks").open("wb") as stacks:
+            subprocess.run(command, stdout=stacks, stderr=subprocess.DEVNULL, timeout=60, check=False)
 
     def ready(self) -> bool:
         return self.readiness() == "ok"
