@@ -73,7 +73,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
   ASSIGN_OR_RETURN(std::unique_ptr<KafkaLog> log, KafkaLog::Open(kafka));
   ASSIGN_OR_RETURN(
       std::unique_ptr<KafkaTenure> tenure,
-      KafkaTenure::Join({.kafka = kafka, .node = NodeOf(cluster), .silence = SilenceOf(cluster)},
+      KafkaTenure::Open({.kafka = kafka, .node = NodeOf(cluster), .silence = SilenceOf(cluster)},
                         std::move(on_replaced)));
   ASSIGN_OR_RETURN(std::unique_ptr<KafkaListener> listener, KafkaListener::Open(kafka));
   return std::unique_ptr<Cluster>(

@@ -24,7 +24,7 @@ namespace freshet {
 // Thread-safe.
 class Cluster {
  public:
-  // Finds the log and stands for the turn. `stop` ends waiting, for Kafka as well; it outlives
+  // Finds the log. `stop` ends waiting, for Kafka as well; it outlives
   // this. `on_replaced` is called at most once, on a thread of this: another server has the turn
   // that this one had.
   //
@@ -38,6 +38,9 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   [[nodiscard]] KafkaLog& log() { return *log_; }
+  // Has the group give the turn to this server when it is next: once, when its store is complete,
+  // as one that is not would keep those waiting that are.
+  [[nodiscard]] Status Stand() { return tenure_->Stand(); }
   // Whether the store may own the log.
   [[nodiscard]] bool has_turn() const { return tenure_->assigned(); }
   // Whether the server that has it may be gone. Asks Kafka; to be asked about twice a second.

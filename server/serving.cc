@@ -297,6 +297,12 @@ void Serving::StopServing() {
   WithoutWaitingForKafka([this] { EndCalls(); });
 }
 
+bool Serving::HasSuccessor() const {
+  const std::vector<v1::FleetStandby> standbys = standbys_.All(context_.clock.Now());
+  return std::any_of(standbys.begin(), standbys.end(),
+                     [](const v1::FleetStandby& standby) { return standby.ready(); });
+}
+
 void Serving::EndCalls() {
   if (cluster_ != nullptr) cluster_->Serve("");
   forwarder_ = nullptr;
@@ -308,7 +314,10 @@ void Serving::EndCalls() {
   // Workers may still report what they have in hand; then every stream ends with what was read from
   // it acknowledged.
   streams_.NoticeDraining();
-  (void)streams_.WaitUntilEmpty(config_.shutdown_grace);
+  // Of a cluster's server that another one follows they report to that: until this has ended nobody
+  // serves.
+  const Duration grace = config_.shutdown_grace;
+  (void)streams_.WaitUntilEmpty(HasSuccessor() ? Duration() : grace);
   streams_.EndAll();
   if (divisions_ != nullptr) {
     (void)streams_.WaitUntilEmpty(kDivisionsDeadline);

@@ -80,6 +80,8 @@ class Serving {
 
   [[nodiscard]] std::unique_ptr<SharedRate> MakeSharedRate(Clock& clock, const Settings& settings);
   void TakeOverPause(const Settings& settings);
+  // Whether a standby would take over at once.
+  [[nodiscard]] bool HasSuccessor() const;
   void EndCalls();
   void StopShards();
   // What Kafka has not taken for some seconds is given up meanwhile: it is never acknowledged.

@@ -13,6 +13,14 @@ constexpr Duration kLookInterval = Duration::Millis(500);
 
 }  // namespace
 
+bool Standby::MayOwn() {
+  const bool turn = hooks_.has_turn();
+  if (turn && !std::exchange(told_, true)) {
+    spdlog::info("it is this server's turn: taking over the log");
+  }
+  return turn;
+}
+
 bool Standby::MayOwnSoon() {
   const bool silent = hooks_.other_is_silent();
   // The turn may have come meanwhile: what is not loaded then is loaded as at any start.

@@ -17,6 +17,8 @@ namespace freshet {
 
 // What a standby asks, on the thread that opens the store.
 struct StandbyHooks {
+  // To be given the turn from here on.
+  std::function<Status()> stand;
   std::function<bool()> has_turn;
   // Whether the server that serves may be gone. May take a moment.
   std::function<bool()> other_is_silent;
@@ -31,7 +33,8 @@ class Standby final : public Follower {
   Standby(StandbyHooks hooks, const std::atomic<bool>& stop, LoadProgress& progress)
       : hooks_(std::move(hooks)), stop_(stop), progress_(progress) {}
 
-  bool MayOwn() override { return hooks_.has_turn(); }
+  Status CaughtUp() override { return hooks_.stand(); }
+  bool MayOwn() override;
   bool MayOwnSoon() override;
   Status Prepare(Store& store) override;
   void Outdate() override { Drop(); }
@@ -46,6 +49,7 @@ class Standby final : public Follower {
   const std::atomic<bool>& stop_;
   LoadProgress& progress_;
   std::atomic<bool> abandoned_ = false;
+  bool told_ = false;  // that it has the turn
   std::optional<LoadedShards> loaded_;
 };
 

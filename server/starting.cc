@@ -88,7 +88,8 @@ Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
   ASSIGN_OR_RETURN(loaded->cluster, Cluster::Join(config_, progress_.stop_requested, on_replaced_));
   Cluster* const cluster = loaded->cluster.get();
   standby_ = std::make_unique<Standby>(
-      StandbyHooks{.has_turn = [cluster] { return cluster->has_turn(); },
+      StandbyHooks{.stand = [cluster] { return cluster->Stand(); },
+                   .has_turn = [cluster] { return cluster->has_turn(); },
                    .other_is_silent = [cluster] { return cluster->other_is_silent(); },
                    .load =
                        [this](Store& store, const LoadOptions& how) {

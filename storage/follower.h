@@ -13,6 +13,9 @@ class Follower {
  public:
   virtual ~Follower() = default;
 
+  // The store has been at the end of the log: it is as good for its turn as others that follow.
+  // Called once, first of all. Opening fails with what is not OK.
+  [[nodiscard]] virtual Status CaughtUp() = 0;
   // Whether the store may own the log now. Asked some twenty times a second.
   [[nodiscard]] virtual bool MayOwn() = 0;
   // Whether that may be soon. Asked about twice a second, while nothing new is in the log. After a

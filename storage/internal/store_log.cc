@@ -192,6 +192,7 @@ Status Store::Impl::CatchUp(Store& store) {
 Status Store::Impl::Follow(Store& store) {
   Follower* const follower = options_.follower;
   if (follower == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(follower->CaughtUp());
   while (!follower->MayOwn()) {
     Enter(OpenStage::kFollowing);
     const uint64_t before = rows_taken_in_;

@@ -149,6 +149,8 @@ Status KafkaLog::Impl::Own(uint32_t partition) {
       {"transaction.timeout.ms", kTransactionTimeoutMs},
       {"acks", "all"}};
   ASSIGN_OR_RETURN(owned->producer, kafka::MakeClient(RD_KAFKA_PRODUCER, own, owned->context));
+  // Returns once a broker is there: a client without any looks again after half a second.
+  AskWhoLeads(owned->producer.get());
   Waiting waiting(options_, fmt::format("owning partition {} of {}", partition, topic_));
   while (true) {
     if (stopped_) return Stopped();

@@ -102,7 +102,8 @@ class KafkaTenure::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  [[nodiscard]] Status Join();
+  [[nodiscard]] Status Open();
+  [[nodiscard]] Status Stand();
   // Stands no more. False: librdkafka 2.0.2 aborts the process when this is destroyed, as the group
   // has taken this member in and has not told it yet what it is assigned.
   [[nodiscard]] bool End();
@@ -168,7 +169,7 @@ class KafkaTenure::Impl {
   std::thread thread_;
 };
 
-Status KafkaTenure::Impl::Join() {
+Status KafkaTenure::Impl::Open() {
   RETURN_IF_ERROR(kafka::EnsureFleetTopic(options_.kafka));
   context_.owner = this;
   context_.rebalance = OnRebalance;
@@ -190,13 +191,17 @@ Status KafkaTenure::Impl::Join() {
                                       {"allow.auto.create.topics", "false"}},
                                      context_));
   rd_kafka_poll_set_consumer(client_.get());
+  thread_ = std::thread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+Status KafkaTenure::Impl::Stand() {
   const Partitions topics(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(topics.get(), topic_.c_str(), RD_KAFKA_PARTITION_UA);
   if (const rd_kafka_resp_err_t error = rd_kafka_subscribe(client_.get(), topics.get());
       error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return MakeStatus(absl::StatusCode::kUnavailable, "cluster: {}", rd_kafka_err2str(error));
   }
-  thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
 }
 
@@ -282,11 +287,18 @@ void KafkaTenure::Impl::Assigned(bool to_me) {
   }
 }
 
-StatusOr<std::unique_ptr<KafkaTenure>> KafkaTenure::Join(const TenureOptions& options,
+StatusOr<std::unique_ptr<KafkaTenure>> KafkaTenure::Open(const TenureOptions& options,
                                                          std::function<void()> on_lost) {
   auto impl = std::make_unique<Impl>(options, std::move(on_lost));
-  RETURN_IF_ERROR(impl->Join());
+  RETURN_IF_ERROR(impl->Open());
   return std::unique_ptr<KafkaTenure>(new KafkaTenure(std::move(impl)));
+}
+Status KafkaTenure::Stand() { return impl_->Stand(); }
+StatusOr<std::unique_ptr<KafkaTenure>> KafkaTenure::Join(const TenureOptions& options,
+                                                         std::function<void()> on_lost) {
+  ASSIGN_OR_RETURN(std::unique_ptr<KafkaTenure> tenure, Open(options, std::move(on_lost)));
+  RETURN_IF_ERROR(tenure->Stand());
+  return tenure;
 }
 
 KafkaTenure::KafkaTenure(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

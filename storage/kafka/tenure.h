@@ -31,10 +31,15 @@ inline constexpr size_t kMaxAnnouncedBytes = 4000;
 // Thread-safe.
 class KafkaTenure {
  public:
-  // Stands for the turn, from now on. `on_lost` is called once, on a thread of this, when this
+  // Stands for the turn from Stand on. `on_lost` is called once, on a thread of this, when this
   // server had the turn and another has it now.
   //
   // InvalidArgument: an option or property is none. Unavailable: no broker answers in time.
+  [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Open(const TenureOptions& options,
+                                                                   std::function<void()> on_lost);
+  // To be called once. Unavailable: Kafka's client refuses.
+  [[nodiscard]] Status Stand();
+  // One that stands from the beginning.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Join(const TenureOptions& options,
                                                                    std::function<void()> on_lost);
   // Gives the turn to the next. Waits, fifteen seconds at most, until the group has answered it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 from brokers import free_ports
 
@@ -110,6 +112,15 @@ class Node:
 
     def ready(self) -> bool:
         return self.readiness() == "ok"
+
+    def status(self) -> dict[str, Any]:
+        """What /status.json says; nothing where it does not answer."""
+        try:
+            with urllib.request.urlopen(f"http://{self.http}/status.json", timeout=1) as answer:
+                status: dict[str, Any] = json.load(answer)
+                return status
+        except (OSError, ValueError):
+            return {}
 
     def readiness(self) -> str:
         """Ok, or why not."""

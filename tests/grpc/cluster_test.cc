@@ -8,6 +8,7 @@
 
 #include "storage/kafka/tenure.h"
 #include "tests/grpc/cluster_servers.h"
+#include "tests/grpc/test_worker.h"
 
 namespace freshet {
 namespace {
@@ -150,6 +151,7 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
   TestServer first([&](ServerConfig* config) {
     in_cluster(config);
     config->cluster.node = "a";
+    config->shutdown_grace = Duration::Seconds(300);
   });
   first.UpsertMany(300);
   v1::DrainNodeRequest request;
@@ -184,8 +186,14 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
     EXPECT_THAT(drained.divisions(0).standbys(), testing::ElementsAre("b"));
   }
   EXPECT_TRUE(Eventually([&] { return first.asked_to_end == 1; }));
-  // Which is what its program does then.
+  // Which is what its program does then. Nobody waits for those who could report to the next one.
+  TestWorker worker(first);
+  worker.Grant(10);
+  (void)worker.ReadAssignments(1);
+  const auto begun = std::chrono::steady_clock::now();
   EXPECT_TRUE(first.Stop().ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(100));
+  while (worker.open()) (void)worker.Read();
   EXPECT_EQ(first.asked_to_end, 1) << "once, however often it is asked for";
   const StatusOr<ServingInfo> info = second.started.get();
   ASSERT_TRUE(info.ok()) << info.status();

@@ -46,7 +46,8 @@ class StandbyTest : public testing::Test {
   std::function<void()> during_load_;
   int loads_ = 0;
   LoadProgress progress_;
-  Standby standby_{{.has_turn = [this] { return turn_; },
+  Standby standby_{{.stand = [] { return absl::OkStatus(); },
+                    .has_turn = [this] { return turn_; },
                     .other_is_silent = [this] { return silent_; },
                     .load = [this](Store&, const LoadOptions& how) { return Load(how); }},
                    stop_,

@@ -126,7 +126,14 @@ TEST_F(StoreOnKafkaTest, AStoreThatIsBehindTakesInTheRest) {
 // Notes what it is asked for and what it finds. Owner thread only but for `may_own` and `soon`.
 class NotingFollower final : public Follower {
  public:
-  bool MayOwn() override { return may_own; }
+  Status CaughtUp() override {
+    ++caught_up;
+    return then_fail;
+  }
+  bool MayOwn() override {
+    EXPECT_EQ(caught_up, 1);
+    return may_own;
+  }
   bool MayOwnSoon() override { return soon; }
   Status Prepare(Store& store) override {
     StatusOr<StoreContents> contents = ReadContents(store);
@@ -142,6 +149,8 @@ class NotingFollower final : public Follower {
   std::atomic<bool> may_own = false;
   std::atomic<bool> soon = true;
   std::atomic<int> preparations = 0;
+  int caught_up = 0;
+  Status then_fail;
   std::function<void()> then;
   std::optional<StoreContents> prepared;
   uint64_t generation = 0;
@@ -178,6 +187,15 @@ TEST_F(StoreOnKafkaTest, WhoFollowsIsToldWhenItHasAllAndWhenThatIsNoLongerSo) {
   EXPECT_EQ(follower.preparations, 2);
   EXPECT_FALSE(follower.prepared.has_value());
   ExpectContents(*second.store, script.After(60));
+}
+
+TEST_F(StoreOnKafkaTest, WhoCannotStandForItsTurnOpensNothing) {
+  MockKafka kafka("mock", 1);
+  NotingFollower follower;
+  follower.then_fail = MakeStatus(absl::StatusCode::kUnavailable, "no group");
+  const Node node = Start("db", kafka, &follower);
+  EXPECT_EQ(node.status, follower.then_fail);
+  EXPECT_EQ(follower.preparations, 0);
 }
 
 TEST_F(StoreOnKafkaTest, WhatWasPreparedStandsIfNothingCameSince) {

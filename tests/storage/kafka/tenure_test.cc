@@ -60,6 +60,20 @@ TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
   EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return second->sure(); }));
 }
 
+TEST(KafkaTenureTest, WhoDoesNotStandIsNotGivenTheTurn) {
+  const MockKafka kafka;
+  StatusOr<std::unique_ptr<KafkaTenure>> opened = KafkaTenure::Open(TenureOf(kafka, "a"), nullptr);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  const std::unique_ptr<KafkaTenure> waits = *std::move(opened);
+  {
+    const auto stands = Join(TenureOf(kafka, "b"));
+    ASSERT_TRUE(Within(std::chrono::seconds(100), [&] { return stands->sure(); }));
+  }
+  EXPECT_FALSE(Within(std::chrono::seconds(2), [&] { return waits->assigned(); }));
+  ASSERT_TRUE(waits->Stand().ok());
+  EXPECT_TRUE(Within(std::chrono::seconds(100), [&] { return waits->sure(); }));
+}
+
 TEST(KafkaTenureTest, WhoHearsNothingFromTheGroupIsNotSureAndIsAgainWhenItDoes) {
   MockKafka kafka;
   const auto tenure = Join(TenureOf(kafka, "node"));
