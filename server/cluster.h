@@ -24,9 +24,8 @@ namespace freshet {
 // Thread-safe.
 class Cluster {
  public:
-  // Finds the log. `stop` ends waiting, for Kafka as well; it outlives
-  // this. `on_replaced` is called at most once, on a thread of this: another server has the turn
-  // that this one had.
+  // Finds the log. `stop` ends waiting, for Kafka as well; it outlives this. `on_replaced` is
+  // called at most once, on a thread of this: another server has the turn that this one had.
   //
   // Unavailable: no broker answers. InvalidArgument and FailedPrecondition name the key at fault.
   [[nodiscard]] static StatusOr<std::unique_ptr<Cluster>> Join(const ServerConfig& config,

@@ -55,7 +55,7 @@ enum class MetaKey : uint8_t {
   kLogTime = 10,    // when that was written last, Unix seconds
   kLogFormat = 11,  // + partition (2 bytes): kFormatVersion of the rows in a log, and a row of it
   kLogName = 12,    // of one with a log: XXH3-64 of the log's name
-  kLogOwners = 13,  // + partition (2 bytes): how many have owned it so far, and a row of it
+  kLogOwners = 13,  // + partition (2 bytes): rises with its owners, and a row of it
 };
 
 // Locked by the process that has the directory. RocksDB's own LOCK is taken too late: logs are

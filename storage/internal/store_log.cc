@@ -36,6 +36,9 @@ constexpr int kLooksBetweenReads = 10;
 constexpr int kLookEveryMicros = 50'000;
 // Each waits for Kafka, which does several things at a time.
 constexpr uint32_t kPartitionsAtOnce = 16;
+// Of a row that Kafka has aborted, while brokers fail say.
+constexpr int kAppendTries = 50;
+constexpr int kAppendAgainMicros = 200'000;
 
 uint64_t SecondsNow(rocksdb::Env& env) {
   int64_t seconds = 0;
@@ -159,25 +162,19 @@ Status Store::Impl::MarkName(const ChangeLog& log) {
   return Write(&batch, false);
 }
 
-Status Store::Impl::MarkFormat(uint16_t partition) {
-  const std::string key = MetaKeyOf(MetaKey::kLogFormat, partition);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> format, ReadNumber(key));
-  if (format) return absl::OkStatus();
-  rocksdb::WriteBatch batch;
-  std::string value;
-  storage::EncodeNumber(key, storage::kFormatVersion, &value);
-  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "format of the log"));
-  return WriteDurably(&batch, partition);
-}
-
 Status Store::Impl::CatchUp(Store& store) {
   if (options_.truth == nullptr) return RefuseWithoutLog();
   ChangeLog& log = *options_.truth;
   RETURN_IF_ERROR(CheckCache(log));
   RETURN_IF_ERROR(MarkName(log));
   Enter(OpenStage::kCatchingUp);
-  // Before it touches a log: whether it understands the rows.
-  RETURN_IF_ERROR(CatchUpAll());
+  // Before it touches a log: whether it understands the rows. What came while many were read is
+  // read as well, until that is little.
+  uint64_t before = 0;
+  do {
+    before = rows_taken_in_;
+    RETURN_IF_ERROR(CatchUpAll());
+  } while (rows_taken_in_ - before > kRowsAtOnce);
   RETURN_IF_ERROR(Follow(store));
   RETURN_IF_ERROR(OfAll([this](uint16_t partition) { return Own(partition); }));
   OutdatePrepared();
@@ -210,26 +207,32 @@ Status Store::Impl::Follow(Store& store) {
 }
 
 Status Store::Impl::CatchUpAll() {
+  const uint64_t begun = SecondsNow(*env_);
   RETURN_IF_ERROR(OfAll([this](uint16_t partition) { return CatchUp(partition, std::nullopt); }));
-  if (options_.progress != nullptr) options_.progress->at_end_seconds = SecondsNow(*env_);
+  if (options_.progress != nullptr) options_.progress->at_end_seconds = begun;
   return absl::OkStatus();
 }
 
 Status Store::Impl::OfAll(const std::function<Status(uint16_t)>& work) const {
   const uint32_t partitions = options_.truth->partitions();
   std::atomic<uint32_t> next = 0;
-  std::vector<Status> statuses(partitions);
+  Mutex mutex;
+  Status status;
   std::vector<std::thread> threads;
   while (threads.size() < std::min(partitions, kPartitionsAtOnce)) {
     threads.emplace_back([&] {
       for (uint32_t i = next++; i < partitions; i = next++) {
-        statuses[i] = work(static_cast<uint16_t>(i));
+        Status done = work(static_cast<uint16_t>(i));
+        if (done.ok()) continue;
+        // Opening fails: the others need not go on, nor wait.
+        next = partitions;
+        const MutexLock lock(mutex);
+        if (status.ok()) options_.truth->StopWaiting();
+        status.Update(std::move(done));
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  Status status;
-  for (Status& one : statuses) status.Update(std::move(one));
   return status;
 }
 
@@ -237,23 +240,35 @@ Status Store::Impl::Own(uint16_t partition) {
   RETURN_IF_ERROR(storage::GoOn(options_.progress));
   RETURN_IF_ERROR(options_.truth->Own(partition));
   const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> known, ReadNumber(format));
-  if (known) {
-    ASSIGN_OR_RETURN(const uint64_t end, AppendOwners(partition));
-    return CatchUp(partition, end);
+  ASSIGN_OR_RETURN(std::optional<uint64_t> known, ReadNumber(format));
+  if (!known) {
+    // As far as is known nobody has owned it.
+    RETURN_IF_ERROR(CatchUp(partition, std::nullopt));
+    ASSIGN_OR_RETURN(known, ReadNumber(format));
   }
-  // Nobody has owned it, as far as is known: the format is to be its first row.
-  RETURN_IF_ERROR(CatchUp(partition, std::nullopt));
-  return MarkFormat(partition);
+  ASSIGN_OR_RETURN(const uint64_t end,
+                   known ? AppendOwners(partition)
+                         : AppendNumber(partition, MetaKey::kLogFormat, storage::kFormatVersion));
+  return CatchUp(partition, end);
 }
 
 StatusOr<uint64_t> Store::Impl::AppendOwners(uint16_t partition) {
-  const std::string key = MetaKeyOf(MetaKey::kLogOwners, partition);
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> before, ReadNumber(key));
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> before,
+                   ReadNumber(MetaKeyOf(MetaKey::kLogOwners, partition)));
+  return AppendNumber(partition, MetaKey::kLogOwners, before.value_or(0) + 1);
+}
+
+StatusOr<uint64_t> Store::Impl::AppendNumber(uint16_t partition, MetaKey kind, uint64_t number) {
+  const std::string key = MetaKeyOf(kind, partition);
   std::string value;
-  storage::EncodeNumber(key, before.value_or(0) + 1, &value);
+  storage::EncodeNumber(key, number, &value);
   const LogRow row = {.family = Family::kMeta, .key = key, .value = value};
-  return options_.truth->Append(partition, {&row, 1});
+  for (int tries = 1;; ++tries) {
+    StatusOr<uint64_t> end = options_.truth->Append(partition, {&row, 1});
+    if (!absl::IsResourceExhausted(end.status()) || tries == kAppendTries) return end;
+    RETURN_IF_ERROR(storage::GoOn(options_.progress));
+    env_->SleepForMicroseconds(kAppendAgainMicros);
+  }
 }
 
 Status Store::Impl::Prepare(Store& store) {

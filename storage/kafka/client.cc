@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 namespace freshet::kafka {
 namespace {
@@ -53,9 +54,14 @@ void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* 
 // are longer than anybody wants to wait for a take-over.
 constexpr const char* kSocketTimeoutMs = "10000";
 
-// Of a broker that has nothing new for a reader: it tells of an end, and answers what it is asked
-// next, only after that. librdkafka's 500 ms are long for somebody who waits for a take-over.
-constexpr const char* kFetchWaitMs = "100";
+// Of readers, unless `properties` says otherwise. How long a broker that has nothing new waits: it
+// tells of an end, and answers what it is asked next, only after that; librdkafka's 500 ms are long
+// for somebody who waits for a take-over. How much is read ahead, where librdkafka's 64 MB would be
+// those of each partition.
+constexpr std::array<std::pair<const char*, const char*>, 3> kReading = {
+    {{"fetch.wait.max.ms", "100"},
+     {"queued.max.messages.kbytes", "4096"},
+     {"queued.min.messages", "10000"}}};
 
 Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
   std::array<char, kErrorBytes> error{};
@@ -214,8 +220,8 @@ StatusOr<Client> MakeReader(Context& context) {
                     {"enable.partition.eof", "true"},
                     {"auto.offset.reset", "error"},
                     {"allow.auto.create.topics", "false"}};
-  if (context.options->properties.count("fetch.wait.max.ms") == 0) {
-    own["fetch.wait.max.ms"] = kFetchWaitMs;
+  for (const auto& [name, value] : kReading) {
+    if (context.options->properties.count(name) == 0) own[name] = value;
   }
   return MakeClient(RD_KAFKA_CONSUMER, own, context);
 }

@@ -21,6 +21,8 @@ using kafka::Partitions;
 using kafka::Stopped;
 using Steady = std::chrono::steady_clock;
 
+// Of a reader that hears nothing, before it asks who leads.
+constexpr auto kVain = std::chrono::seconds(1);
 // How long one call of librdkafka waits before it is looked whether to go on.
 constexpr int kCallMs = 500;
 // A broker answers it after what the reader has asked for before, which may wait for rows.
@@ -120,8 +122,9 @@ class KafkaLog::Impl {
   // Has a client that waits in vain ask who leads the topic's partitions now: by itself it waits
   // for a broker that is gone until socket.timeout.ms are over.
   void AskWhoLeads(rd_kafka_t* client);
-  // Takes in what a message of a reader says.
-  [[nodiscard]] Status Take(const rd_kafka_message_t& message, const Visit& visit, Reader* reader);
+  // Takes in what a message of a reader says; whether it is a row, or the end.
+  [[nodiscard]] StatusOr<bool> Take(const rd_kafka_message_t& message, const Visit& visit,
+                                    Reader* reader);
 
   const KafkaOptions options_;
   const std::string topic_;
@@ -300,16 +303,17 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
     ASSIGN_OR_RETURN(end, EndOf(*reader, partition));
   }
   Waiting waiting(options_, fmt::format("reading partition {} of {}", partition, topic_));
-  for (int in_vain = 0; !reader->told || reader->next < *end; ++in_vain) {
+  Steady::time_point heard = Steady::now();
+  while (!reader->told || reader->next < *end) {
     if (stopped_) return Stopped();
     const kafka::Message message(rd_kafka_consumer_poll(reader->client.get(), kCallMs));
     if (message != nullptr) {
-      RETURN_IF_ERROR(Take(*message, visit, reader.get()));
-      in_vain = 0;
-      continue;
+      ASSIGN_OR_RETURN(const bool news, Take(*message, visit, reader.get()));
+      if (news) heard = Steady::now();
     }
-    // The end is told after about as long as that.
-    if (in_vain > 0) AskWhoLeads(reader->client.get());
+    if (Steady::now() - heard < kVain) continue;
+    heard = Steady::now();
+    AskWhoLeads(reader->client.get());
     waiting.Go([&] { return fmt::format("is at {}, is to reach {}", reader->next, *end); });
   }
   const uint64_t next = reader->next;
@@ -362,12 +366,13 @@ void KafkaLog::Impl::AskWhoLeads(rd_kafka_t* client) {
   }
 }
 
-Status KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Visit& visit, Reader* reader) {
+StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Visit& visit,
+                                    Reader* reader) {
   const auto offset = static_cast<uint64_t>(message.offset);
   if (message.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
     reader->next = offset;
     reader->told = true;
-    return absl::OkStatus();
+    return true;
   }
   if (message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
       message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
@@ -376,7 +381,7 @@ Status KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Visit& visi
                       message.partition, topic_);
   }
   // Of others librdkafka tries again by itself.
-  if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return absl::OkStatus();
+  if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
   const auto* const key = static_cast<const char*>(message.key);
   if (message.key_len < 1 || static_cast<uint8_t>(key[0]) >= storage::kFamilies) {
     return MakeStatus(absl::StatusCode::kDataLoss, "partition {} of {}: offset {} is no row",
@@ -394,7 +399,7 @@ Status KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Visit& visi
   // long as a broker lets a reader wait.
   reader->next = offset + 1;
   reader->told = true;
-  return absl::OkStatus();
+  return true;
 }
 
 Status KafkaLog::Impl::health() const {

@@ -150,6 +150,7 @@ class KafkaTenure::Impl {
   Context context_;
   const std::string topic_;
   const std::function<void()> on_lost_;
+  std::atomic<bool> leaving_ = false;  // whether it has the turn is nobody's business any more
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> assigned_ = false;
   std::atomic<uint64_t> turns_ = 0;
@@ -206,6 +207,7 @@ Status KafkaTenure::Impl::Stand() {
 }
 
 bool KafkaTenure::Impl::End() {
+  leaving_ = true;
   const bool may_close = AwaitFirstAnswer();
   stopping_ = true;
   if (thread_.joinable()) thread_.join();
@@ -281,7 +283,7 @@ void KafkaTenure::Impl::Assigned(bool to_me) {
     confirmed_ = 0;                 // what was so in an earlier turn says nothing of this one
     ++turns_;
     assigned_ = true;
-  } else if (served_ && !lost_ && !stopping_) {
+  } else if (served_ && !lost_ && !leaving_) {
     lost_ = true;
     if (on_lost_) on_lost_();
   }

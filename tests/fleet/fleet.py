@@ -42,6 +42,7 @@ MIN_DELAY = 0.25
 LEASE = 10
 SILENCE = 5
 WINDOW = 0.1
+SEEN = 0.9  # of what is handed out, servers have to be asked in time
 # What a measurement at the client may be off by: two clocks read in two processes on a machine that is loaded.
 SLACK = 0.05
 # Of times that are told in whole microseconds and kept as floating-point numbers.
@@ -222,7 +223,10 @@ class Chaos:
             self.done["drain refused"] += 1
             return
         until = time.monotonic() + 20
-        while node.ready() and time.monotonic() < until:
+        while node.ready():
+            if time.monotonic() > until:
+                message = f"{node.name} was drained and goes on"
+                raise TimeoutError(message)
             time.sleep(0.01)
         seconds = await_serving(nodes, 90)
         if node.ready():
@@ -288,6 +292,8 @@ def check(client: Client, memory: Memory, nodes: int) -> list[str]:
         for a, b in zip(leases, leases[1:], strict=False):
             if b.until - a.until < MIN_DELAY - ROUNDING:
                 faults.append(f"{host}: crawled {b.until - a.until:.3f} s apart, by {a.node} and {b.node}")
+    if len(memory.handed_out) < SEEN * len(memory.leases):
+        faults.append(f"of {len(memory.leases)} assignments servers showed {len(memory.handed_out)}")
     faults += burst_faults(sorted(at for at, _ in memory.handed_out), nodes)
     return faults + rate_faults(sorted(lease.received for lease in memory.leases))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import signal
@@ -10,6 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +109,7 @@ class Node:
         if debugger is None or not self.pid:
             return
         command = [debugger, "-p", str(self.pid), "-batch", "-ex", "thread apply all bt 16"]
-        with (self.directory / "stacks").open("wb") as stacks:
+        with (self.directory / "stacks").open("wb") as stacks, contextlib.suppress(subprocess.TimeoutExpired):
             subprocess.run(command, stdout=stacks, stderr=subprocess.DEVNULL, timeout=60, check=False)
 
     def ready(self) -> bool:
@@ -119,17 +121,20 @@ class Node:
             with urllib.request.urlopen(f"http://{self.http}/status.json", timeout=1) as answer:
                 status: dict[str, Any] = json.load(answer)
                 return status
-        except (OSError, ValueError):
+        except (OSError, HTTPException, ValueError):
             return {}
 
     def readiness(self) -> str:
         """Ok, or why not."""
         try:
-            with urllib.request.urlopen(f"http://{self.http}/readyz", timeout=1) as answer:
-                return answer.read().decode().strip()
-        except urllib.error.HTTPError as error:
-            return error.read().decode().strip()
-        except OSError as error:
+            try:
+                answer = urllib.request.urlopen(f"http://{self.http}/readyz", timeout=1)
+            except urllib.error.HTTPError as error:
+                answer = error
+            with answer:
+                text: str = answer.read().decode().strip()
+                return text
+        except (OSError, HTTPException) as error:
             return str(error)
 
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "tests/storage/kafka/mock_kafka.h"
 
 namespace freshet {
@@ -134,6 +135,7 @@ TEST(KafkaLogTest, WhoReadsComesToTheEndWhileOthersGoOnAppending) {
     return appended;
   });
   const auto follower = OpenLog(kafka.options());
+  const absl::Cleanup end_appending = [&over] { over = true; };
   uint64_t at = 0;
   for (int i = 0; i < 5; ++i) {
     auto read = std::async(std::launch::async, [&] {

@@ -62,6 +62,8 @@ TEST(KafkaTenureTest, OneHasTheTurnAndWhenItLeavesTheNextOne) {
 
 TEST(KafkaTenureTest, WhoDoesNotStandIsNotGivenTheTurn) {
   const MockKafka kafka;
+  // Nor is it missed.
+  { EXPECT_TRUE(KafkaTenure::Open(TenureOf(kafka, "gone"), nullptr).ok()); }
   StatusOr<std::unique_ptr<KafkaTenure>> opened = KafkaTenure::Open(TenureOf(kafka, "a"), nullptr);
   ASSERT_TRUE(opened.ok()) << opened.status();
   const std::unique_ptr<KafkaTenure> waits = *std::move(opened);
