@@ -34,6 +34,8 @@ constexpr std::chrono::hours kLongestAway{6 * 24};
 // Who follows reads again after this many looks at whether its turn has come.
 constexpr int kLooksBetweenReads = 10;
 constexpr int kLookEveryMicros = 50'000;
+// A pass over the log that takes longer ends with a store that is behind.
+constexpr uint64_t kLongMicros = 2'000'000;
 // Each waits for Kafka, which does several things at a time.
 constexpr uint32_t kPartitionsAtOnce = 16;
 // Of a row that Kafka has aborted, while brokers fail say.
@@ -168,13 +170,15 @@ Status Store::Impl::CatchUp(Store& store) {
   RETURN_IF_ERROR(CheckCache(log));
   RETURN_IF_ERROR(MarkName(log));
   Enter(OpenStage::kCatchingUp);
-  // Before it touches a log: whether it understands the rows. What came while many were read is
-  // read as well, until that is little.
+  // Before it touches a log: whether it understands the rows. What came while that took long is
+  // read as well.
   uint64_t before = 0;
+  uint64_t began = 0;
   do {
     before = rows_taken_in_;
+    began = env_->NowMicros();
     RETURN_IF_ERROR(CatchUpAll());
-  } while (rows_taken_in_ - before > kRowsAtOnce);
+  } while (env_->NowMicros() - began > kLongMicros && rows_taken_in_ - before > kRowsAtOnce);
   RETURN_IF_ERROR(Follow(store));
   RETURN_IF_ERROR(OfAll([this](uint16_t partition) { return Own(partition); }));
   OutdatePrepared();
