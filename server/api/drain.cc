@@ -30,10 +30,11 @@ bool DrainOwn(const ServerContext& context, const std::string& node,
 }  // namespace
 
 std::string WhyNotDrained(const std::string& node, const std::vector<v1::FleetStandby>& standbys) {
-  if (standbys.empty()) {
-    return "nobody would take over: no standby with cluster.address is heard of";
-  }
+  bool any = false;
   for (const v1::FleetStandby& standby : standbys) {
+    // One that has never been at the end of the log does not stand for the turn.
+    if (!standby.has_behind()) continue;
+    any = true;
     if (standby.node() == node) {
       return fmt::format("its standby at {} is of the same node and might take over: stop it first",
                          standby.address());
@@ -42,6 +43,10 @@ std::string WhyNotDrained(const std::string& node, const std::vector<v1::FleetSt
       return fmt::format("{} might take over and has not all of the log: wait for it, or stop it",
                          standby.node());
     }
+  }
+  if (!any) {
+    return "nobody would take over: no standby with cluster.address is heard of that has had all "
+           "of the log";
   }
   return "";
 }

@@ -14,6 +14,7 @@ v1::FleetStandby Standby(const std::string& node, bool ready) {
   standby.set_node(node);
   standby.set_address(node + ":7071");
   standby.set_ready(ready);
+  standby.mutable_behind()->set_seconds(ready ? 1 : 30);
   return standby;
 }
 
@@ -22,6 +23,11 @@ TEST(DrainTest, EndsWhereAllStandbysAreReadyAndOnOtherNodes) {
   EXPECT_EQ(WhyNotDrained("a", {Standby("b", true)}), "");
   EXPECT_EQ(WhyNotDrained("a", {Standby("b", true), Standby("c", true)}), "");
   EXPECT_THAT(WhyNotDrained("a", {}), HasSubstr("nobody would take over"));
+  // Who reads the log for the first time is not chosen.
+  v1::FleetStandby reads = Standby("d", false);
+  reads.clear_behind();
+  EXPECT_THAT(WhyNotDrained("a", {reads}), HasSubstr("nobody would take over"));
+  EXPECT_EQ(WhyNotDrained("a", {reads, Standby("b", true)}), "");
   EXPECT_THAT(WhyNotDrained("a", {Standby("b", true), Standby("c", false)}),
               HasSubstr("c might take over and has not all of the log"));
   EXPECT_THAT(WhyNotDrained("a", {Standby("a", true), Standby("b", true)}),
