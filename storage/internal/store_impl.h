@@ -144,8 +144,8 @@ class Store::Impl {
   [[nodiscard]] Status Own(uint16_t partition);
   // Does `work` of all partitions, several at a time; the first failure.
   [[nodiscard]] Status OfAll(const std::function<Status(uint16_t)>& work) const;
-  // Both append a row that this store, which owns the partition, is to meet when it reads on:
-  // nothing comes before that any more. They return the offset after it.
+  // Both append a row that this store, which owns the partition, is to meet when it reads on: all
+  // that others have appended lies before it. They return the offset after it.
   [[nodiscard]] StatusOr<uint64_t> AppendOwners(uint16_t partition);
   [[nodiscard]] StatusOr<uint64_t> AppendNumber(uint16_t partition, storage::MetaKey kind,
                                                 uint64_t number);
