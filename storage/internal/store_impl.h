@@ -138,12 +138,12 @@ class Store::Impl {
   void OutdatePrepared();
   // Takes in what a partition has, to `end` as ChangeLog::Read does.
   [[nodiscard]] Status CatchUp(uint16_t partition, std::optional<uint64_t> end);
-  // The same of all partitions.
-  [[nodiscard]] Status CatchUpAll();
+  // The same of all partitions, so many at a time.
+  [[nodiscard]] Status CatchUpAll(uint32_t at_once);
   // Owns a partition, and takes in the rest of it.
   [[nodiscard]] Status Own(uint16_t partition);
-  // Does `work` of all partitions, several at a time; the first failure.
-  [[nodiscard]] Status OfAll(const std::function<Status(uint16_t)>& work) const;
+  // Does `work` of all partitions, so many at a time; the first failure.
+  [[nodiscard]] Status OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& work) const;
   // Both append a row that this store, which owns the partition, is to meet when it reads on: all
   // that others have appended lies before it. They return the offset after it.
   [[nodiscard]] StatusOr<uint64_t> AppendOwners(uint16_t partition);

@@ -38,6 +38,8 @@ constexpr int kLookEveryMicros = 50'000;
 constexpr uint64_t kLongMicros = 2'000'000;
 // Each waits for Kafka, which does several things at a time.
 constexpr uint32_t kPartitionsAtOnce = 16;
+// Of those of which much is read ahead.
+constexpr uint32_t kLongReadsAtOnce = 4;
 // Of a row that Kafka has aborted, while brokers fail say.
 constexpr int kAppendTries = 50;
 constexpr int kAppendAgainMicros = 200'000;
@@ -177,10 +179,10 @@ Status Store::Impl::CatchUp(Store& store) {
   do {
     before = rows_taken_in_;
     began = env_->NowMicros();
-    RETURN_IF_ERROR(CatchUpAll());
+    RETURN_IF_ERROR(CatchUpAll(kLongReadsAtOnce));
   } while (env_->NowMicros() - began > kLongMicros && rows_taken_in_ - before > kRowsAtOnce);
   RETURN_IF_ERROR(Follow(store));
-  RETURN_IF_ERROR(OfAll([this](uint16_t partition) { return Own(partition); }));
+  RETURN_IF_ERROR(OfAll(kPartitionsAtOnce, [this](uint16_t partition) { return Own(partition); }));
   OutdatePrepared();
   rocksdb::WriteBatch batch;
   std::string value;
@@ -197,7 +199,7 @@ Status Store::Impl::Follow(Store& store) {
   while (!follower->MayOwn()) {
     Enter(OpenStage::kFollowing);
     const uint64_t before = rows_taken_in_;
-    RETURN_IF_ERROR(CatchUpAll());
+    RETURN_IF_ERROR(CatchUpAll(kPartitionsAtOnce));
     OutdatePrepared();
     // Whoever appends serves.
     if (rows_taken_in_ == before) RETURN_IF_ERROR(Prepare(store));
@@ -210,20 +212,21 @@ Status Store::Impl::Follow(Store& store) {
   return absl::OkStatus();
 }
 
-Status Store::Impl::CatchUpAll() {
+Status Store::Impl::CatchUpAll(uint32_t at_once) {
   const uint64_t begun = SecondsNow(*env_);
-  RETURN_IF_ERROR(OfAll([this](uint16_t partition) { return CatchUp(partition, std::nullopt); }));
+  RETURN_IF_ERROR(
+      OfAll(at_once, [this](uint16_t partition) { return CatchUp(partition, std::nullopt); }));
   if (options_.progress != nullptr) options_.progress->at_end_seconds = begun;
   return absl::OkStatus();
 }
 
-Status Store::Impl::OfAll(const std::function<Status(uint16_t)>& work) const {
+Status Store::Impl::OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& work) const {
   const uint32_t partitions = options_.truth->partitions();
   std::atomic<uint32_t> next = 0;
   Mutex mutex;
   Status status;
   std::vector<std::thread> threads;
-  while (threads.size() < std::min(partitions, kPartitionsAtOnce)) {
+  while (threads.size() < std::min(partitions, at_once)) {
     threads.emplace_back([&] {
       for (uint32_t i = next++; i < partitions; i = next++) {
         Status done = work(static_cast<uint16_t>(i));

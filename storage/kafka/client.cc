@@ -56,12 +56,13 @@ constexpr const char* kSocketTimeoutMs = "10000";
 
 // Of readers, unless `properties` says otherwise. How long a broker that has nothing new waits: it
 // tells of an end, and answers what it is asked next, only after that; librdkafka's 500 ms are long
-// for somebody who waits for a take-over. How much is read ahead, where librdkafka's 64 MB would be
-// those of each partition.
+// for somebody who waits for a take-over. How much is read ahead: less than its 64 MB, which would
+// be those of each partition, and as many rows as that has, since a reader with its queue full
+// looks again only after a second.
 constexpr std::array<std::pair<const char*, const char*>, 3> kReading = {
     {{"fetch.wait.max.ms", "100"},
-     {"queued.max.messages.kbytes", "4096"},
-     {"queued.min.messages", "10000"}}};
+     {"queued.max.messages.kbytes", "16384"},
+     {"queued.min.messages", "1000000"}}};
 
 Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
   std::array<char, kErrorBytes> error{};
