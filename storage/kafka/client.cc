@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <utility>
 
 namespace freshet::kafka {
 namespace {
@@ -54,15 +53,14 @@ void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* 
 // are longer than anybody wants to wait for a take-over.
 constexpr const char* kSocketTimeoutMs = "10000";
 
-// Of readers, unless `properties` says otherwise. How long a broker that has nothing new waits: it
-// tells of an end, and answers what it is asked next, only after that; librdkafka's 500 ms are long
-// for somebody who waits for a take-over. How much is read ahead: less than its 64 MB, which would
-// be those of each partition, and as many rows as that has, since a reader with its queue full
-// looks again only after a second.
-constexpr std::array<std::pair<const char*, const char*>, 3> kReading = {
-    {{"fetch.wait.max.ms", "100"},
-     {"queued.max.messages.kbytes", "16384"},
-     {"queued.min.messages", "1000000"}}};
+// Of readers. How long a broker that has nothing new waits: it tells of an end, and answers what it
+// is asked next, only after that; librdkafka's 500 ms are long for somebody who waits for a
+// take-over.
+constexpr const char* kFetchWaitMs = "100";
+// How much is read ahead: less than librdkafka's 64 MB, which would be those of each partition, and
+// as many rows as that has, since a reader with its queue full looks again only after a second.
+constexpr const char* kReadAheadKilobytes = "16384";
+constexpr const char* kReadAheadRows = "1000000";
 
 Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& value) {
   std::array<char, kErrorBytes> error{};
@@ -73,8 +71,10 @@ Status Set(rd_kafka_conf_t* conf, const std::string& name, const std::string& va
   return InvalidArgument("cluster.properties.{}: {}", name, std::string(error.data()));
 }
 
-Status SetAll(const KafkaOptions& options, const Properties& own, rd_kafka_conf_t* conf) {
+Status SetAll(const KafkaOptions& options, const Properties& usual, const Properties& own,
+              rd_kafka_conf_t* conf) {
   RETURN_IF_ERROR(Set(conf, "socket.timeout.ms", kSocketTimeoutMs));
+  for (const auto& [name, value] : usual) RETURN_IF_ERROR(Set(conf, name, value));
   for (const auto& [name, value] : options.properties) {
     if (std::find(kOurs.begin(), kOurs.end(), name) != kOurs.end()) {
       return InvalidArgument("cluster.properties.{}: is set by the server itself", name);
@@ -86,18 +86,9 @@ Status SetAll(const KafkaOptions& options, const Properties& own, rd_kafka_conf_
   return absl::OkStatus();
 }
 
-using Metadata = std::unique_ptr<const rd_kafka_metadata_t, Destroyer<rd_kafka_metadata_destroy>>;
-
 // The number of partitions; zero: there is no such topic (yet).
 StatusOr<int> CountPartitions(rd_kafka_t* client, const std::string& topic) {
-  const rd_kafka_metadata_t* raw = nullptr;
-  std::unique_ptr<rd_kafka_topic_t, Destroyer<rd_kafka_topic_destroy>> handle(
-      rd_kafka_topic_new(client, topic.c_str(), nullptr));
-  const rd_kafka_resp_err_t error = rd_kafka_metadata(client, 0, handle.get(), &raw, kCallMs);
-  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return MakeStatus(absl::StatusCode::kUnavailable, "{}", rd_kafka_err2str(error));
-  }
-  const Metadata metadata(raw);
+  ASSIGN_OR_RETURN(const Metadata metadata, MetadataOf(client, topic, kCallMs));
   if (metadata->topic_cnt != 1) return 0;
   const rd_kafka_metadata_topic_t& found = metadata->topics[0];
   if (found.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return 0;
@@ -196,10 +187,23 @@ std::string TransactionalIdOf(const KafkaOptions& options, uint32_t partition) {
   return fmt::format("{}-{}", options.cluster, partition);
 }
 
-StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context& context) {
+StatusOr<Metadata> MetadataOf(rd_kafka_t* client, const std::string& topic, int patience_ms) {
+  const std::unique_ptr<rd_kafka_topic_t, Destroyer<rd_kafka_topic_destroy>> handle(
+      rd_kafka_topic_new(client, topic.c_str(), nullptr));
+  const rd_kafka_metadata_t* metadata = nullptr;
+  const rd_kafka_resp_err_t error =
+      rd_kafka_metadata(client, 0, handle.get(), &metadata, patience_ms);
+  if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return MakeStatus(absl::StatusCode::kUnavailable, "{}", rd_kafka_err2str(error));
+  }
+  return Metadata(metadata);
+}
+
+StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context& context,
+                            const Properties& usual) {
   using Conf = std::unique_ptr<rd_kafka_conf_t, Destroyer<rd_kafka_conf_destroy>>;
   Conf conf(rd_kafka_conf_new());
-  RETURN_IF_ERROR(SetAll(*context.options, own, conf.get()));
+  RETURN_IF_ERROR(SetAll(*context.options, usual, own, conf.get()));
   if (type == RD_KAFKA_PRODUCER) rd_kafka_conf_set_dr_msg_cb(conf.get(), Delivered);
   if (context.rebalance != nullptr) rd_kafka_conf_set_rebalance_cb(conf.get(), context.rebalance);
   if (context.committed != nullptr) {
@@ -215,16 +219,17 @@ StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context
 }
 
 StatusOr<Client> MakeReader(Context& context) {
-  Properties own = {{"group.id", context.options->cluster + ".readers"},  // is never joined
-                    {"isolation.level", "read_committed"},
-                    {"enable.auto.commit", "false"},
-                    {"enable.partition.eof", "true"},
-                    {"auto.offset.reset", "error"},
-                    {"allow.auto.create.topics", "false"}};
-  for (const auto& [name, value] : kReading) {
-    if (context.options->properties.count(name) == 0) own[name] = value;
-  }
-  return MakeClient(RD_KAFKA_CONSUMER, own, context);
+  return MakeClient(RD_KAFKA_CONSUMER,
+                    {{"group.id", context.options->cluster + ".readers"},  // is never joined
+                     {"isolation.level", "read_committed"},
+                     {"enable.auto.commit", "false"},
+                     {"enable.partition.eof", "true"},
+                     {"auto.offset.reset", "error"},
+                     {"allow.auto.create.topics", "false"}},
+                    context,
+                    {{"fetch.wait.max.ms", kFetchWaitMs},
+                     {"queued.max.messages.kbytes", kReadAheadKilobytes},
+                     {"queued.min.messages", kReadAheadRows}});
 }
 
 Status EnsureTopic(const KafkaOptions& options) {

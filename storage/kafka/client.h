@@ -25,6 +25,7 @@ using Client = std::unique_ptr<rd_kafka_t, Destroyer<rd_kafka_destroy>>;
 using Error = std::unique_ptr<rd_kafka_error_t, Destroyer<rd_kafka_error_destroy>>;
 using Partitions = std::unique_ptr<rd_kafka_topic_partition_list_t,
                                    Destroyer<rd_kafka_topic_partition_list_destroy>>;
+using Metadata = std::unique_ptr<const rd_kafka_metadata_t, Destroyer<rd_kafka_metadata_destroy>>;
 using Message = std::unique_ptr<rd_kafka_message_t, Destroyer<rd_kafka_message_destroy>>;
 
 [[nodiscard]] std::string TopicOf(const KafkaOptions& options);
@@ -50,10 +51,14 @@ struct Context {
 };
 using Properties = std::map<std::string, std::string>;
 
-// A client with the properties of the context's options and then `own`, which nobody may set
-// otherwise. InvalidArgument, naming the property.
+// A client with the properties `usual`, then those of the context's options, which win over them,
+// and then `own`, which nobody may set otherwise. InvalidArgument, naming the property.
 [[nodiscard]] StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own,
-                                          Context& context);
+                                          Context& context, const Properties& usual = {});
+// What a broker says of a topic; the client goes by that from then on. Unavailable: none answers in
+// time.
+[[nodiscard]] StatusOr<Metadata> MetadataOf(rd_kafka_t* client, const std::string& topic,
+                                            int patience_ms);
 // A consumer of what is committed, from where it is told to the end.
 [[nodiscard]] StatusOr<Client> MakeReader(Context& context);
 

@@ -121,7 +121,7 @@ class KafkaLog::Impl {
   [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition);
   // Has a client that waits in vain ask who leads the topic's partitions now: by itself it waits
   // for a broker that is gone until socket.timeout.ms are over.
-  void AskWhoLeads(rd_kafka_t* client);
+  void AskWhoLeads(rd_kafka_t* client) const;
   // Takes in what a message of a reader says; whether it is a row, or the end.
   [[nodiscard]] StatusOr<bool> Take(const rd_kafka_message_t& message, const Visit& visit,
                                     Reader* reader);
@@ -357,13 +357,8 @@ StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition) {
   }
 }
 
-void KafkaLog::Impl::AskWhoLeads(rd_kafka_t* client) {
-  using Topic = std::unique_ptr<rd_kafka_topic_t, kafka::Destroyer<rd_kafka_topic_destroy>>;
-  const Topic topic(rd_kafka_topic_new(client, topic_.c_str(), nullptr));
-  const rd_kafka_metadata_t* metadata = nullptr;
-  if (rd_kafka_metadata(client, 0, topic.get(), &metadata, kCallMs) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    rd_kafka_metadata_destroy(metadata);
-  }
+void KafkaLog::Impl::AskWhoLeads(rd_kafka_t* client) const {
+  (void)kafka::MetadataOf(client, topic_, kCallMs);
 }
 
 StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Visit& visit,

@@ -122,7 +122,7 @@ TEST(KafkaLogTest, WhoFollowsIsGivenWhatCameSinceAndThenOwnsThePartition) {
   EXPECT_THAT(RowsOf(*follower, 0, at), ElementsAre(Pair("e", "1")));
 }
 
-// Brokers tell a reader of the end only when nothing comes for half a second.
+// A reader is told of the end only when nothing comes for as long as it lets brokers wait.
 TEST(KafkaLogTest, WhoReadsComesToTheEndWhileOthersGoOnAppending) {
   MockKafka kafka;
   const auto log = Owner(kafka.options());
