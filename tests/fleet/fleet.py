@@ -257,7 +257,7 @@ class Chaos:
 def watch(node: Node, memory: Memory, stop: threading.Event) -> None:
     """Notes what a node says that it handed out: it shows the last 50, and is asked more often than those take."""
     while not stop.wait(0.15):
-        memory.handed_out.update((each["time"], each["url"]) for each in node.status().get("recent", []))
+        memory.handed_out.update((each["time"], each["url"]) for each in node.status(patience=1).get("recent", []))
 
 
 def await_all_serving(divisions: list[list[Node]], seconds: float) -> float:

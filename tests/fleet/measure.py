@@ -111,7 +111,7 @@ def measure_divisions(arguments: argparse.Namespace, directory: Path, brokers: s
                     said: dict[str, Any] = {"divisions": count, "round": turn + 1, "mode": mode, "items": round(items)}
                     said["a_second"] = [row[f"{mode}{'s' if mode == 'upsert' else ''}_per_second"] for row in rows]
                     said["servers_cpu_s_per_million"] = round(used / items * 1e6, 2)
-                    said["pages"] = [status(node)["pages"] for node in nodes]
+                    said["pages"] = [node.status()["pages"] for node in nodes]
                     print(json.dumps(said), flush=True)
     finally:
         for nodes in fleets.values():
@@ -151,7 +151,7 @@ def bench(
 
 
 def measure_failover(first: Node, second: Node) -> None:
-    pages = status(first)["pages"]
+    pages = first.status()["pages"]
     stub = admin_pb2_grpc.AdminServiceStub(grpc.insecure_channel(first.address))
     stub.SetCrawlRate(admin_pb2.SetCrawlRateRequest(crawl_rate_per_second=RATE), timeout=60)
 
@@ -199,20 +199,11 @@ def first_assignment(node: Node) -> tuple[float, float]:
 
 def await_standing_by(node: Node) -> None:
     start = time.monotonic()
-    while status(node).get("stage") != "standing_by":
+    while node.status().get("stage") != "standing_by":
         if time.monotonic() - start > PATIENCE:
-            message = f"{node.name} is {status(node)} after {PATIENCE} s"
+            message = f"{node.name} is {node.status()} after {PATIENCE} s"
             raise TimeoutError(message)
         time.sleep(0.2)
-
-
-def status(node: Node) -> dict[str, Any]:
-    try:
-        with urllib.request.urlopen(f"http://{node.http}/status.json", timeout=5) as answer:
-            said: dict[str, Any] = json.loads(answer.read())
-            return said
-    except OSError:
-        return {}
 
 
 if __name__ == "__main__":

@@ -115,10 +115,10 @@ class Node:
     def ready(self) -> bool:
         return self.readiness() == "ok"
 
-    def status(self) -> dict[str, Any]:
-        """What /status.json says; nothing where it does not answer."""
+    def status(self, patience: float = 5) -> dict[str, Any]:
+        """What /status.json says; nothing where it does not answer in so many seconds."""
         try:
-            with urllib.request.urlopen(f"http://{self.http}/status.json", timeout=1) as answer:
+            with urllib.request.urlopen(f"http://{self.http}/status.json", timeout=patience) as answer:
                 status: dict[str, Any] = json.load(answer)
                 return status
         except (OSError, HTTPException, ValueError):
