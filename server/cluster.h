@@ -42,6 +42,8 @@ class Cluster {
   [[nodiscard]] Status Stand() { return tenure_->Stand(); }
   // Whether the store may own the log.
   [[nodiscard]] bool has_turn() const { return tenure_->assigned(); }
+  // Gives the turn to the next: the store commits nothing more. By the thread that destroys this.
+  void Leave() { tenure_->Leave(); }
   // Whether the server that has it may be gone. Asks Kafka; to be asked about twice a second.
   [[nodiscard]] bool other_is_silent() const;
   // Whether pages may be handed out at this moment.

@@ -28,6 +28,10 @@ struct ClusterConfig {
   int replication = -1;  // of topics that are made; -1: as the brokers are configured
   // After so long without a word from the server that serves another one does.
   Duration silence = Duration::Seconds(6);
+  // A server that stands by has all pages in memory, as the one that serves, at any time.
+  bool hot_standby = false;
+  // A server that is to end goes on for so long, at most, while its standbys load them.
+  Duration handover = Duration::Seconds(20);
   std::map<std::string, std::string> properties;  // of Kafka's client
 
   [[nodiscard]] bool configured() const { return !name.empty(); }

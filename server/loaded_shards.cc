@@ -7,6 +7,15 @@
 #include "spdlog/spdlog.h"
 
 namespace freshet {
+namespace {
+
+std::vector<ShardState*> StatesOf(const LoadedShards& loaded) {
+  std::vector<ShardState*> states;
+  for (const auto& shard : loaded.shards) states.push_back(&shard->state());
+  return states;
+}
+
+}  // namespace
 
 StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
                                           LoadProgress& progress) const {
@@ -17,11 +26,26 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
   // First of all: what a shard has learned says when rates change by age.
   LoadModels(loaded);
   RETURN_IF_ERROR(LoadCrawls(&loaded));
-  std::vector<ShardState*> states;
-  for (const auto& shard : loaded.shards) states.push_back(&shard->state());
   options.now = clock_.Now();
-  RETURN_IF_ERROR(LoadShards(store, states, options, progress));
+  RETURN_IF_ERROR(LoadShards(store, StatesOf(loaded), options, progress));
   return loaded;
+}
+
+Status ShardsLoader::Follow(LoadedShards& loaded, uint16_t shard, FollowedChanges changes,
+                            LoadProgress& progress) const {
+  const Instant now = clock_.Now();
+  for (HostRecord& host : changes.hosts) CapAtNow(host, now);
+  ShardState& state = loaded.shards.at(shard)->state();
+  const uint64_t before = state.counters().pages;
+  RETURN_IF_ERROR(state.Follow(changes, now));
+  progress.pages += state.counters().pages - before;
+  return absl::OkStatus();
+}
+
+Status ShardsLoader::Finish(Store& store, LoadedShards& loaded) const {
+  // Sources may have come; all else of it has had the shards loaded anew.
+  ASSIGN_OR_RETURN(loaded.globals, store.LoadGlobals());
+  return LoadLeases(store, StatesOf(loaded), clock_.Now());
 }
 
 Status ShardsLoader::MakeShards(Store& store, LoadedShards* loaded) const {

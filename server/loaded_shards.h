@@ -19,7 +19,7 @@
 
 namespace freshet {
 
-// Thread-compatible.
+// Thread-compatible, and each shard by itself.
 struct LoadedShards {
   GlobalRecords globals;
   std::string policy_name;
@@ -41,6 +41,12 @@ class ShardsLoader {
   // LoadShards is.
   [[nodiscard]] StatusOr<LoadedShards> Load(Store& store, LoadOptions options,
                                             LoadProgress& progress) const;
+  // For shards that were loaded without leases. What the store has taken in since, of one shard.
+  // ResourceExhausted, Internal: they are of no use any more.
+  [[nodiscard]] Status Follow(LoadedShards& loaded, uint16_t shard, FollowedChanges changes,
+                              LoadProgress& progress) const;
+  // They have followed the store to its end: makes of them what Load would.
+  [[nodiscard]] Status Finish(Store& store, LoadedShards& loaded) const;
 
  private:
   // What an operator has set wins over flags and files, which are for new databases.

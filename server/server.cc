@@ -113,6 +113,7 @@ Status Server::Impl::AnswerProbes(int connections) {
 
 Status Server::Impl::Stop() {
   if (std::exchange(stopped_, true)) return absl::OkStatus();
+  if (serving_ != nullptr) serving_->AwaitStandbys();
   health_.Stop();
   {
     const MutexLock lock(mutex_);

@@ -22,6 +22,9 @@ constexpr Duration kShutdownDeadline = Duration::Seconds(5);
 // And servers of other divisions, for what was sent to them.
 constexpr Duration kDivisionsDeadline = Duration::Seconds(1);
 
+// How often a server that waits for its standbys looks whether it still serves.
+constexpr Duration kStandbysInterval = Duration::Millis(200);
+
 std::vector<Shard*> Pointers(const std::vector<std::unique_ptr<Shard>>& shards) {
   std::vector<Shard*> pointers;
   for (const auto& shard : shards) pointers.push_back(shard.get());
@@ -292,6 +295,17 @@ void Serving::WithoutWaitingForKafka(const std::function<void()>& work) {
   });
 }
 
+void Serving::AwaitStandbys() {
+  if (cluster_ == nullptr) return;
+  standbys_.AskToLoad();
+  Clock& clock = context_.clock;
+  const Instant latest = clock.Now() + config_.cluster.handover;
+  // One that cannot serve on keeps nobody waiting.
+  while (clock.Now() < latest && store_->health().ok() && cluster_->sure()) {
+    if (standbys_.AwaitLoaded(clock, kStandbysInterval)) return;
+  }
+}
+
 void Serving::StopServing() {
   // A call that waits for a commit keeps its port open.
   WithoutWaitingForKafka([this] { EndCalls(); });
@@ -350,6 +364,8 @@ Status Serving::Close() {
   upkeep_.Stop();
   StopShards();
   const Status health = store_->health();
+  // Nobody waits for this one's disk, which the log can do without.
+  if (cluster_ != nullptr) cluster_->Leave();
   Status closed = store_->Close();
   if (frontier_ != nullptr) closed.Update(frontier_->Close());
   // A full disk has lost nothing that was acknowledged.

@@ -48,6 +48,9 @@ class Serving {
 
   // Answers calls, and says so. Returns the port.
   [[nodiscard]] StatusOr<int> Open();
+  // Of a cluster: serves on while standbys load the pages, so that one of them takes over at once;
+  // cluster.handover at most.
+  void AwaitStandbys();
   // Takes no more calls, lets those that are open come to their end, and gives back what was leased
   // ahead.
   void StopServing();

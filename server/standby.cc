@@ -22,11 +22,12 @@ bool Standby::MayOwn() {
 }
 
 bool Standby::MayOwnSoon() {
-  const bool silent = hooks_.other_is_silent();
+  const bool may_come = TurnMayCome();
   // The turn may have come meanwhile: what is not loaded then is loaded as at any start.
   if (hooks_.has_turn()) return loaded_.has_value();
-  if (silent) return true;
-  if (loaded_) spdlog::info("the server that serves is heard again: this one stands by as before");
+  // A load that was broken off begins anew.
+  if (may_come && !abandoned_.exchange(false)) return true;
+  if (loaded_) spdlog::info("the server that serves goes on: this one stands by as before");
   Drop();
   return false;
 }
@@ -35,16 +36,16 @@ Status Standby::Prepare(Store& store) {
   Drop();
   abandoned_ = false;
   LoadOptions options;
+  options.without_leases = true;
   options.cancelled = &abandoned_;
   options.report_interval = kLookInterval;
-  options.report = [this] {
-    abandoned_ = stop_ || (!hooks_.has_turn() && !hooks_.other_is_silent());
-  };
-  spdlog::info(
-      "the server that serves is silent: loading the pages, in case it is this one's turn");
+  options.report = [this] { abandoned_ = stop_ || (!hooks_.has_turn() && !TurnMayCome()); };
+  spdlog::info("loading the pages, in case it is this server's turn");
   StatusOr<LoadedShards> loaded = hooks_.load(store, options);
   if (loaded.ok()) {
     loaded_ = *std::move(loaded);
+    has_loaded_ = true;
+    spdlog::info("{} pages are loaded, and follow the log", progress_.pages.load());
   } else {
     // Tried again when the turn comes, and refused then if it must be.
     if (!absl::IsCancelled(loaded.status())) {
@@ -55,8 +56,31 @@ Status Standby::Prepare(Store& store) {
   return absl::OkStatus();
 }
 
+Status Standby::Update(uint16_t partition, const FollowedChanges& changes) {
+  if (!loaded_) return absl::OkStatus();
+  Status followed = hooks_.follow(*loaded_, partition, changes);
+  if (!followed.ok()) spdlog::warn("following the log: {}", followed.ToString());
+  return followed;
+}
+
+void Standby::Outdate() {
+  if (loaded_) spdlog::info("the log has more than pages can follow: they are to be loaded anew");
+  Drop();
+}
+
+std::optional<LoadedShards> Standby::Take(Store& store) {
+  if (!loaded_) return std::nullopt;
+  const Status finished = hooks_.finish(store, *loaded_);
+  if (finished.ok()) return std::exchange(loaded_, std::nullopt);
+  // Loading all of it anew says what is wrong.
+  spdlog::warn("loading the leases: {}", finished.ToString());
+  Drop();
+  return std::nullopt;
+}
+
 void Standby::Drop() {
   loaded_.reset();
+  has_loaded_ = false;
   progress_.Reset();
 }
 

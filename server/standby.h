@@ -1,5 +1,6 @@
 // A server of a cluster that waits for its turn: it loads the pages as soon as the one that serves
-// falls silent, so that it serves at once when that has been silent for long enough.
+// falls silent, or says that it is about to end, and keeps them up with the log, so that it serves
+// at once when its turn comes.
 #ifndef FRESHET_SERVER_STANDBY_H_
 #define FRESHET_SERVER_STANDBY_H_
 
@@ -15,18 +16,23 @@
 
 namespace freshet {
 
-// What a standby asks, on the thread that opens the store.
+// What a standby asks, on the thread that opens the store, but for `follow`: on those of Update.
 struct StandbyHooks {
   // To be given the turn from here on.
   std::function<Status()> stand;
   std::function<bool()> has_turn;
   // Whether the server that serves may be gone. May take a moment.
   std::function<bool()> other_is_silent;
-  // ShardsLoader::Load.
+  // Whether it has said that it waits for this one to have the pages, or an operator has.
+  std::function<bool()> is_asked_for;
+  // Those of ShardsLoader.
   std::function<StatusOr<LoadedShards>(Store&, LoadOptions)> load;
+  std::function<Status(LoadedShards&, uint16_t, FollowedChanges)> follow;
+  std::function<Status(Store&, LoadedShards&)> finish;
 };
 
-// Owner thread only, as long as the store is not open.
+// Owner thread only, as long as the store is not open, but for what Follower and this say
+// otherwise.
 class Standby final : public Follower {
  public:
   // Loads end early once `stop` is set. `progress` is that of the loads. Both outlive this.
@@ -37,12 +43,16 @@ class Standby final : public Follower {
   bool MayOwn() override;
   bool MayOwnSoon() override;
   Status Prepare(Store& store) override;
-  void Outdate() override { Drop(); }
+  Status Update(uint16_t partition, const FollowedChanges& changes) override;
+  void Outdate() override;
 
-  // The shards of the store that was opened; none: they are still to be loaded.
-  [[nodiscard]] std::optional<LoadedShards> Take() { return std::exchange(loaded_, std::nullopt); }
+  // Whether it has all pages that the store has. Thread-safe.
+  [[nodiscard]] bool loaded() const { return has_loaded_; }
+  // The shards of the store, which was opened; none: they are still to be loaded.
+  [[nodiscard]] std::optional<LoadedShards> Take(Store& store);
 
  private:
+  [[nodiscard]] bool TurnMayCome() { return hooks_.is_asked_for() || hooks_.other_is_silent(); }
   void Drop();
 
   const StandbyHooks hooks_;
@@ -51,6 +61,7 @@ class Standby final : public Follower {
   std::atomic<bool> abandoned_ = false;
   bool told_ = false;  // that it has the turn
   std::optional<LoadedShards> loaded_;
+  std::atomic<bool> has_loaded_ = false;
 };
 
 }  // namespace freshet

@@ -88,13 +88,20 @@ Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
   ASSIGN_OR_RETURN(loaded->cluster, Cluster::Join(config_, progress_.stop_requested, on_replaced_));
   Cluster* const cluster = loaded->cluster.get();
   standby_ = std::make_unique<Standby>(
-      StandbyHooks{.stand = [cluster] { return cluster->Stand(); },
-                   .has_turn = [cluster] { return cluster->has_turn(); },
-                   .other_is_silent = [cluster] { return cluster->other_is_silent(); },
-                   .load =
-                       [this](Store& store, const LoadOptions& how) {
-                         return loader_.Load(store, how, progress_.load);
-                       }},
+      StandbyHooks{
+          .stand = [cluster] { return cluster->Stand(); },
+          .has_turn = [cluster] { return cluster->has_turn(); },
+          .other_is_silent = [cluster] { return cluster->other_is_silent(); },
+          .is_asked_for = [this] { return config_.cluster.hot_standby || asked_to_load_; },
+          .load = [this](
+                      Store& store,
+                      const LoadOptions& how) { return loader_.Load(store, how, progress_.load); },
+          .follow =
+              [this](LoadedShards& shards, uint16_t shard, FollowedChanges changes) {
+                return loader_.Follow(shards, shard, std::move(changes), progress_.load);
+              },
+          .finish = [this](Store& store,
+                           LoadedShards& shards) { return loader_.Finish(store, shards); }},
       progress_.stop_requested, progress_.load);
   options->truth = &cluster->log();
   options->follower = standby_.get();
@@ -108,7 +115,8 @@ Status Starter::Forward(int connections, LoadedStore* loaded) {
   ASSIGN_OR_RETURN(progress_.forwarding_port, loaded->forwarder->Start());
   loaded->reporter = std::make_unique<StandbyReporter>(
       config_, door_, [forwarder = loaded->forwarder.get()] { return forwarder->peer(); },
-      [this, cluster = loaded->cluster.get()] { return DescribeStandby(*cluster); });
+      [this, cluster = loaded->cluster.get()] { return DescribeStandby(*cluster); },
+      [this](const v1::ReportStandbyResponse& answer) { asked_to_load_ = answer.load(); });
   return absl::OkStatus();
 }
 
@@ -118,6 +126,7 @@ v1::FleetStandby Starter::DescribeStandby(const Cluster& cluster) const {
   standby.set_address(WithPortIfAny(config_.cluster.address, progress_.forwarding_port));
   const RecoveryStatus recovery = progress_.Recovery();
   standby.set_rows(recovery.rows_taken_in);
+  standby.set_loaded(standby_->loaded());
   if (recovery.at_end != Instant::None()) {
     const Duration behind = std::max(clock_.Now() - recovery.at_end, Duration());
     standby.set_ready(behind <= kMostBehind);
@@ -135,10 +144,10 @@ StatusOr<std::unique_ptr<AuditLog>> Starter::OpenAudit() const {
 
 Status Starter::LoadPages(LoadedStore* loaded) {
   std::optional<LoadedShards> beforehand;
-  if (standby_ != nullptr) beforehand = standby_->Take();
+  if (standby_ != nullptr) beforehand = standby_->Take(*loaded->store);
   if (beforehand) {
     loaded->pages = *std::move(beforehand);
-    spdlog::info("{} pages were loaded beforehand", progress_.load.pages.load());
+    spdlog::info("the pages were loaded beforehand");
     return absl::OkStatus();
   }
   LoadOptions options;

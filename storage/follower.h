@@ -2,13 +2,17 @@
 #ifndef FRESHET_STORAGE_FOLLOWER_H_
 #define FRESHET_STORAGE_FOLLOWER_H_
 
+#include <cstdint>
+
 #include "core/base/status.h"
+#include "core/schedule/changes.h"
 
 namespace freshet {
 
 class Store;
 
-// Owner thread only, that which opens the store: whoever takes long is late for its turn.
+// Owner thread only, that which opens the store, but for Update: whoever takes long is late for its
+// turn.
 class Follower {
  public:
   virtual ~Follower() = default;
@@ -18,16 +22,21 @@ class Follower {
   [[nodiscard]] virtual Status CaughtUp() = 0;
   // Whether the store may own the log now. Asked some twenty times a second.
   [[nodiscard]] virtual bool MayOwn() = 0;
-  // Whether that may be soon. Asked about twice a second, while nothing new is in the log. After a
-  // no what was prepared is out of date by itself.
+  // Whether that may be soon. Asked about twice a second. After a no what was prepared is out of
+  // date by itself.
   [[nodiscard]] virtual bool MayOwnSoon() = 0;
-  // It may be soon, and the store has all that is in the log as far as anybody knows: once for
-  // each state of it. The store can be read (Load, LoadGlobals, ReadPages, List), and generation()
-  // is the one that it will have if it stays as it is. It is the one that Store::Open returns;
-  // when that fails it is gone, and what refers to it may only be destroyed. Opening fails with
-  // what is not OK.
+  // It may be soon: once, until it was outdated. The store can be read (Load, LoadGlobals,
+  // ReadPages, List), and generation() is the one that it will have if nobody else has owned the
+  // log meanwhile. It is the one that Store::Open returns; when that fails it is gone, and what
+  // refers to it may only be destroyed. Opening fails with what is not OK.
   [[nodiscard]] virtual Status Prepare(Store& store) = 0;
-  // What Prepare has read is no longer all that the store has.
+  // What rows that the store has taken in since then, of one partition, change of what Prepare has
+  // read, some thousand rows at a time. Leases are for the follower to read when the store is open.
+  // Called by several threads, for each partition by one at a time and in order. After a status
+  // that is not OK what was prepared is outdated.
+  [[nodiscard]] virtual Status Update(uint16_t partition, const FollowedChanges& changes) = 0;
+  // What Prepare has read, and Update has said, is not what the store has: rows came that Update
+  // cannot tell.
   virtual void Outdate() = 0;
 };
 

@@ -262,8 +262,6 @@ Status Store::Impl::ReadSecret() {
 }
 
 Status Store::Impl::ReadMarks() {
-  // Then they are known, and of the leases what Load no longer needs is given up.
-  if (prepared_for_) return absl::OkStatus();
   RETURN_IF_ERROR(ReadGeneration());
   RETURN_IF_ERROR(ReadSerialMarks());
   return OpenLeaseLogs();
@@ -484,6 +482,7 @@ StatusOr<GlobalRecords> Store::LoadGlobals() const { return impl_->LoadGlobals()
 Status Store::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   return impl_->Load(first, last, visitor);
 }
+Status Store::LoadLeases(LoadVisitor& visitor) const { return impl_->LoadLeases(visitor); }
 Status Store::StartCompactions() { return impl_->StartCompactions(); }
 Status Store::SetShards(uint32_t shards) { return impl_->SetShards(shards); }
 std::vector<StatusOr<PageRecord>> Store::ReadPages(std::span<const PageNumber> numbers,

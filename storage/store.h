@@ -169,6 +169,9 @@ class Store {
   // threads can load disjoint ranges. Cost: one sequential read of states, hosts and leases.
   // DataLoss: a row is damaged.
   [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
+  // Of that the assignments and leases alone, of all slots; OnSlotEnd tells no more than that
+  // serials before it may have been given.
+  [[nodiscard]] Status LoadLeases(LoadVisitor& visitor) const;
   // Notes the number of shards. When it has changed, drops what was learned, which holds for the
   // pages of a shard only; the number of the last epoch becomes that of every shard.
   [[nodiscard]] Status SetShards(uint32_t shards);

@@ -72,6 +72,19 @@ struct Changes {
   }
 };
 
+// What whoever owns the records has committed, for those who follow: as it is now, and no page or
+// host occurs twice. Leases are not part of it. Thread-compatible.
+struct FollowedChanges {
+  std::vector<PageRecord> pages;
+  std::vector<PageNumber> removed_pages;
+  std::vector<HostRecord> hosts;
+  std::vector<std::string> removed_hosts;
+
+  [[nodiscard]] bool empty() const {
+    return pages.empty() && removed_pages.empty() && hosts.empty() && removed_hosts.empty();
+  }
+};
+
 }  // namespace freshet
 
 #endif  // FRESHET_CORE_SCHEDULE_CHANGES_H_

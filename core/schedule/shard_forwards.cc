@@ -38,6 +38,11 @@ void ShardState::LoadNextSerial(Slot slot, uint64_t next_serial) {
 }
 
 std::vector<PageNumber> ShardState::FinishLoad() { return impl_->FinishLoad(); }
+void ShardState::FinishLeases() { impl_->FinishLeases(); }
+
+Status ShardState::Follow(const FollowedChanges& changes, Instant now) {
+  return impl_->Follow(changes, now);
+}
 
 void ShardState::Want(const Event& event, std::vector<PageNumber>* numbers) const {
   impl_->Want(event, numbers);

@@ -58,6 +58,8 @@ class ShardState::Impl {
   void LoadAssignment(PageNumber page, Instant at);
   void LoadLease(const LeaseRecord& lease);
   [[nodiscard]] std::vector<PageNumber> FinishLoad();
+  void FinishLeases();
+  [[nodiscard]] Status Follow(const FollowedChanges& changes, Instant now);
   void Install(Transaction& txn);
   void TakeDueTimers(Instant now, size_t max, std::vector<Event>* events);
   [[nodiscard]] Instant next_timer() const;
@@ -73,6 +75,8 @@ class ShardState::Impl {
   // A slice of the hosts that are to follow new defaults.
   void FollowPoliteness();
   void InstallHosts(Transaction& txn);
+  void InstallHost(const HostRecord& record);
+  void DropHost(HostId host);
   void InstallPages(Transaction& txn);
   // What a signal or a crawl of the page means for how long it waits.
   void CountWait(PageId id, const Transaction::Page& page);
@@ -114,7 +118,8 @@ class ShardState::Impl {
   // When a signal since the last crawl asked for a crawl by the plan; infinite: none did. A page
   // that the plan crawls on signals alone and nobody has crawled yet asked when it was first seen.
   [[nodiscard]] Instant AskedAt(PageId id, const PageState& state) const;
-  [[nodiscard]] PageId AddPage(const PageRecord& record, HostId host, Transaction& txn);
+  // `places`: those that were taken for new pages, of which it uses one where it needs one.
+  [[nodiscard]] PageId AddPage(const PageRecord& record, HostId host, TakenPlaces& places);
   // The host has one page more, of this crawl id. `placed`: see CrawlTable::Add.
   void CountPage(PageId id, HostId host, CrawlIndex crawl, bool placed);
   void DropPage(PageId id);

@@ -138,7 +138,7 @@ IndexEntry ShardState::Impl::EntryOf(PageId id, const PageSpec& spec, const Page
   return entry;
 }
 
-PageId ShardState::Impl::AddPage(const PageRecord& record, HostId host, Transaction& txn) {
+PageId ShardState::Impl::AddPage(const PageRecord& record, HostId host, TakenPlaces& places) {
   uint64_t& next = next_serial[SlotOf(record.number)];
   next = std::max(next, SerialOf(record.number) + 1);
   ++counters.pages;
@@ -148,8 +148,7 @@ PageId ShardState::Impl::AddPage(const PageRecord& record, HostId host, Transact
   const std::optional<CrawlIndex> crawl = crawls.Intern(record.key.crawl_id);
   CHECK(crawl, "{} crawl ids", crawls.size());
   const CrawlTable::Terms* terms = crawls.terms(*crawl);
-  const bool placed =
-      terms != nullptr && terms->quota != nullptr && txn.places.Use(terms->quota.get());
+  const bool placed = terms != nullptr && terms->quota != nullptr && places.Use(terms->quota.get());
   CountPage(id, host, *crawl, placed);
   return id;
 }

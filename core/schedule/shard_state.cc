@@ -16,6 +16,10 @@ Status StoredTwice(PageNumber page) {
   return MakeStatus(absl::StatusCode::kInternal, "page {:x} is stored twice", page.value());
 }
 
+Status HostHasPages(const std::string& host) {
+  return MakeStatus(absl::StatusCode::kInternal, "host {} is removed and has pages", host);
+}
+
 }  // namespace
 
 ShardState::Impl::Impl(const ShardOptions& shard_options)
@@ -52,7 +56,11 @@ Status ShardState::Impl::LoadPages(std::span<const PageToLoad> batch, Instant no
 
 void ShardState::Impl::LoadAssignment(PageNumber page, Instant at) {
   const std::optional<PageId> id = pages.Find(page);
-  if (id) hosts.NoteAssignment(picks.HostOf(*id), at);
+  if (!id) return;
+  const HostId host = picks.HostOf(*id);
+  hosts.NoteAssignment(host, at);
+  picks.HostChanged(host);
+  hosts.Rest(host);
 }
 
 void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
@@ -65,22 +73,58 @@ void ShardState::Impl::LoadLease(const LeaseRecord& lease) {
   out.Pick(*id, host, /*planned=*/false);
   hosts.Pick(host, lease.assigned);
   HandOut(*id, lease);
+  picks.HostChanged(host);
 }
 
 std::vector<PageNumber> ShardState::Impl::FinishLoad() {
   std::vector<PageNumber> shared;
   for (const PageId id : pages.FinishAppending(kMostShared)) shared.push_back(pages.number(id));
-  CHECK(leases.size() <= out.size(), "{} leases of {} pages", leases.size(), out.size());
-  leases.SortRemembered();
   for (uint32_t i = 0; i < hosts.id_limit(); ++i) {
     picks.HostChanged(HostId(i));
     hosts.Rest(HostId(i));
     if (hosts.record(HostId(i)).deleting) deleted_hosts.insert(HostId(i));
   }
   if (!deleted_hosts.empty() || crawls.deletions() > 0) BeginSweep();
+  FinishLeases();
+  return shared;
+}
+
+void ShardState::Impl::FinishLeases() {
+  CHECK(leases.size() <= out.size(), "{} leases of {} pages", leases.size(), out.size());
+  leases.SortRemembered();
   counters.hosts = hosts.size();
   counters.leases = leases.size();
-  return shared;
+}
+
+Status ShardState::Impl::Follow(const FollowedChanges& changes, Instant now) {
+  CHECK(out.size() == 0, "{} leases are loaded already", out.size());
+  hosts.Hear(now);
+  // First what goes: there is room then for what comes.
+  for (const PageNumber number : changes.removed_pages) {
+    if (const std::optional<PageId> id = pages.Find(number)) DropPage(*id);
+  }
+  for (const std::string& name : changes.removed_hosts) {
+    const std::optional<HostId> host = hosts.Find(name);
+    if (!host) continue;
+    if (hosts.pages(*host) > 0) return HostHasPages(name);
+    DropHost(*host);
+  }
+  for (const HostRecord& record : changes.hosts) InstallHost(record);
+  TakenPlaces none;
+  for (const PageRecord& record : changes.pages) {
+    std::optional<PageId> id = pages.Find(record.number);
+    const HostId host = id ? picks.HostOf(*id) : hosts.Intern(record.host);
+    if (!id) {
+      if (counters.pages >= options.max_pages) return TooManyPages({});
+      if (!crawls.Intern(record.key.crawl_id)) return TooManyCrawls({});
+      id = AddPage(record, host, none);
+      if (hosts.pages(host) == 1) picks.HostChanged(host);
+    }
+    estimator.RestoreSignals(record.state.bursts, record.number);
+    Refile(*id, host, record.spec, record.state);
+  }
+  counters.hosts = hosts.size();
+  return absl::OkStatus();
 }
 
 // --- Installing ---
@@ -102,24 +146,30 @@ void ShardState::Impl::Install(Transaction& txn) {
 }
 
 void ShardState::Impl::InstallHosts(Transaction& txn) {
-  for (const HostRecord& record : txn.hosts()) {
-    const HostId host = hosts.Put(record);
-    picks.HostChanged(host);
-    hosts.Rest(host);
-    if (!record.deleting) {
-      deleted_hosts.erase(host);
-    } else if (deleted_hosts.insert(host).second) {
-      BeginSweep();
-    }
-  }
+  for (const HostRecord& record : txn.hosts()) InstallHost(record);
   for (const std::string& name : txn.forgotten_hosts()) {
     const std::optional<HostId> host = hosts.Find(name);
     CHECK(host, "host {} is not known", name);
-    deleted_hosts.erase(*host);
-    hosts.Forget(*host);
-    // For whoever has the id next.
-    picks.HostChanged(*host);
+    DropHost(*host);
   }
+}
+
+void ShardState::Impl::InstallHost(const HostRecord& record) {
+  const HostId host = hosts.Put(record);
+  picks.HostChanged(host);
+  hosts.Rest(host);
+  if (!record.deleting) {
+    deleted_hosts.erase(host);
+  } else if (deleted_hosts.insert(host).second) {
+    BeginSweep();
+  }
+}
+
+void ShardState::Impl::DropHost(HostId host) {
+  deleted_hosts.erase(host);
+  hosts.Forget(host);
+  // For whoever has the id next.
+  picks.HostChanged(host);
 }
 
 void ShardState::Impl::InstallPages(Transaction& txn) {
@@ -134,7 +184,7 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     // That of a page stays what it is.
     const HostId host = id ? picks.HostOf(*id) : hosts.Intern(record.host);
     if (!id) {
-      id = AddPage(record, host, txn);
+      id = AddPage(record, host, txn.places);
       // Maybe its first: a rule may have hours for it.
       if (hosts.pages(host) == 1) picks.HostChanged(host);
     }

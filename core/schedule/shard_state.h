@@ -204,7 +204,8 @@ class ShardState {
   ShardState& operator=(const ShardState&) = delete;
 
   // --- Start-up: LoadEpoch and LoadCrawl, then every record of the shard's slots once, hosts
-  // before their pages and pages before their leases, then FinishLoad
+  // before their pages and pages before their leases, then FinishLoad. Or without leases: then any
+  // number of Follow, all leases, and FinishLeases
   [[nodiscard]] Status LoadEpoch(const EpochRecord& epoch);
   // What is set for a crawl id. ResourceExhausted beyond limits::kMaxCrawls, as is InternCrawl.
   [[nodiscard]] Status LoadCrawl(const CrawlTable::Terms& terms);
@@ -228,6 +229,11 @@ class ShardState {
   // likely one page that is stored twice. All are in the shard.
   static constexpr size_t kMostShared = 1000;
   std::vector<PageNumber> FinishLoad();
+  // Takes over what another shard, which owns these records, has committed since; a page, host or
+  // removal that is known already changes nothing. `now` is as in LoadPages. ResourceExhausted and
+  // Internal: what it says does not fit what was loaded, and the shard is of no use.
+  [[nodiscard]] Status Follow(const FollowedChanges& changes, Instant now);
+  void FinishLeases();
 
   // --- The cycle
 

@@ -42,6 +42,7 @@ void TakePing(const ServerContext& context,
 
 void ReportStandby(const ServerContext& context,
                    UnaryCall<v1::ReportStandbyRequest, v1::ReportStandbyResponse>* call) {
+  call->response()->set_load(context.standbys.asked_to_load());
   call->Answer(GrpcStatusOf(context.standbys.Hear(call->request().standby(), context.clock.Now())));
 }
 

@@ -1,5 +1,7 @@
 #include "server/api/standby_roster.h"
 
+#include <algorithm>
+
 namespace freshet {
 
 Status StandbyRoster::Hear(const v1::FleetStandby& standby, Instant now) {
@@ -20,7 +22,22 @@ Status StandbyRoster::Hear(const v1::FleetStandby& standby, Instant now) {
                       "{} standbys are known, as many as there may be", kMost);
   }
   heard_.insert_or_assign(std::move(key), Heard{.standby = standby, .at = now});
+  heard_one_.NotifyAll();
   return absl::OkStatus();
+}
+
+bool StandbyRoster::AllLoaded(Instant now) const {
+  return std::all_of(heard_.begin(), heard_.end(), [now](const auto& entry) {
+    const v1::FleetStandby& standby = entry.second.standby;
+    const bool there = now - entry.second.at <= kForgottenAfter;
+    return !there || !standby.has_behind() || !standby.has_loaded() || standby.loaded();
+  });
+}
+
+bool StandbyRoster::AwaitLoaded(Clock& clock, Duration wait) {
+  const MutexLock lock(mutex_);
+  if (!AllLoaded(clock.Now())) heard_one_.WaitFor(mutex_, wait.chrono());
+  return AllLoaded(clock.Now());
 }
 
 std::vector<v1::FleetStandby> StandbyRoster::All(Instant now) const {

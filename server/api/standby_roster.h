@@ -2,6 +2,7 @@
 #ifndef FRESHET_SERVER_API_STANDBY_ROSTER_H_
 #define FRESHET_SERVER_API_STANDBY_ROSTER_H_
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/base/status.h"
 #include "core/base/units.h"
 #include "freshet/v1/admin.pb.h"
+#include "server/base/system_clock.h"
 #include "sync/mutex.h"
 
 namespace freshet {
@@ -27,6 +29,12 @@ class StandbyRoster {
   // InvalidArgument: it has no name, or a text is too long. ResourceExhausted: there are kMost
   // others.
   [[nodiscard]] Status Hear(const v1::FleetStandby& standby, Instant now) FRESHET_EXCLUDES(mutex_);
+  // From now on they are to load the pages beforehand.
+  void AskToLoad() { asked_to_load_ = true; }
+  [[nodiscard]] bool asked_to_load() const { return asked_to_load_; }
+  // Whether all of them have that may take over and can do so. Waits for that, and no longer than
+  // `wait`.
+  [[nodiscard]] bool AwaitLoaded(Clock& clock, Duration wait) FRESHET_EXCLUDES(mutex_);
   // By name and address; as they said of themselves last.
   [[nodiscard]] std::vector<v1::FleetStandby> All(Instant now) const FRESHET_EXCLUDES(mutex_);
 
@@ -35,7 +43,11 @@ class StandbyRoster {
     v1::FleetStandby standby;
     Instant at;
   };
+  [[nodiscard]] bool AllLoaded(Instant now) const FRESHET_REQUIRES(mutex_);
+
+  std::atomic<bool> asked_to_load_ = false;
   mutable Mutex mutex_;
+  Condition heard_one_;
   std::map<std::pair<std::string, std::string>, Heard> heard_ FRESHET_GUARDED_BY(mutex_);
 };
 

@@ -97,6 +97,14 @@ std::vector<ConfigKey> ClusterKeys() {
       SpanKey("cluster.silence", in(&Cluster::silence), kSecond, Duration::Seconds(300))
           .Says("After so long without a word from the server that serves another one does. "
                 "Brokers take no less than their `group.min.session.timeout.ms`, usually 6s."),
+      FlagKey("cluster.hot_standby", in(&Cluster::hot_standby))
+          .Says(
+              "A server that stands by has all pages in memory, as the one that serves, so that it "
+              "takes over as fast however many there are. Else it loads them once the one that "
+              "serves is silent, or is to end."),
+      SpanKey("cluster.handover", in(&Cluster::handover), Duration(), Duration::Seconds(600))
+          .Says("A server that is to end serves on for so long, at most, until its standbys, with "
+                "`cluster.address`, have loaded the pages."),
       PropertiesKey().Says(
           "For Kafka's client, such as `{security.protocol: SASL_SSL}`: all that librdkafka knows "
           "but what Freshet sets itself."),

@@ -45,6 +45,7 @@ class Load {
       : store_(store),
         targets_(shards.size()),
         now_(options.now),
+        without_leases_(options.without_leases),
         cancelled_(options.cancelled),
         progress_(progress) {
     for (size_t i = 0; i < shards.size(); ++i) {
@@ -83,6 +84,7 @@ class Load {
   const Store& store_;
   std::vector<Target> targets_;
   const Instant now_;
+  const bool without_leases_;
   const std::atomic<bool>* const cancelled_;
   LoadProgress& progress_;
   std::atomic<size_t> next_shard_ = 0;
@@ -102,10 +104,7 @@ class Load::Range final : public LoadVisitor {
     if (host_serial >= places_.size()) places_.resize(host_serial + size_t{1});
     places_[host_serial] = HostId(static_cast<uint32_t>(batch.ids.size() + batch.hosts.size()));
     HostRecord& record = batch.hosts.emplace_back(host);
-    record.last_assignment = std::min(record.last_assignment, load_.now_);
-    for (CountedCrawls& counted : record.recent_crawls) {
-      counted.last = std::min(counted.last, load_.now_);
-    }
+    CapAtNow(record, load_.now_);
     return {};
   }
 
@@ -129,11 +128,13 @@ class Load::Range final : public LoadVisitor {
   }
 
   Status OnAssignment(PageNumber page, Instant at) override {
+    if (load_.without_leases_) return {};
     BatchOf(SlotOf(page)).assignments.emplace_back(page, std::min(at, load_.now_));
     return {};
   }
 
   Status OnLease(const LeaseRecord& lease) override {
+    if (load_.without_leases_) return {};
     LeaseRecord& record = BatchOf(SlotOfLease(lease.id)).leases.emplace_back(lease);
     record.assigned = std::min(record.assigned, load_.now_);
     return {};
@@ -290,7 +291,48 @@ void Load::RunAll(unsigned threads, Duration interval, const std::function<void(
   if (status().ok()) RunThreads(threads, &Load::FinishShards, interval, report);
 }
 
+// Gives shards their leases. Owner thread only.
+class LeaseLoad final : public LoadVisitor {
+ public:
+  LeaseLoad(const std::vector<ShardState*>& shards, Instant now) : shards_(shards), now_(now) {}
+
+  Status OnHost(const HostRecord& /*host*/, uint32_t /*host_serial*/) override { return {}; }
+  Status OnPage(const LoadedPage& /*page*/) override { return {}; }
+  Status OnAssignment(PageNumber page, Instant at) override {
+    ShardOf(SlotOf(page)).LoadAssignment(page, std::min(at, now_));
+    return {};
+  }
+  Status OnLease(const LeaseRecord& lease) override {
+    LeaseRecord record = lease;
+    record.assigned = std::min(record.assigned, now_);
+    ShardOf(SlotOfLease(lease.id)).LoadLease(record);
+    return {};
+  }
+  Status OnSlotEnd(Slot slot, uint64_t next_serial) override {
+    ShardOf(slot).LoadNextSerial(slot, next_serial);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] ShardState& ShardOf(Slot slot) { return *shards_[slot.value() % shards_.size()]; }
+
+  const std::vector<ShardState*>& shards_;
+  const Instant now_;
+};
+
 }  // namespace
+
+void CapAtNow(HostRecord& host, Instant now) {
+  host.last_assignment = std::min(host.last_assignment, now);
+  for (CountedCrawls& counted : host.recent_crawls) counted.last = std::min(counted.last, now);
+}
+
+Status LoadLeases(const Store& store, const std::vector<ShardState*>& shards, Instant now) {
+  LeaseLoad load(shards, now);
+  RETURN_IF_ERROR(store.LoadLeases(load));
+  for (ShardState* shard : shards) shard->FinishLeases();
+  return {};
+}
 
 Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
                   const LoadOptions& options, LoadProgress& progress) {

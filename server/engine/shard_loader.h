@@ -40,6 +40,8 @@ struct LoadOptions {
   // Called every `report_interval` while it runs, on the caller's thread. Unset: not.
   std::function<void()> report;
   Duration report_interval = Duration::Seconds(1);
+  // Leases are left out, for LoadLeases to add: until then the shards can follow.
+  bool without_leases = false;
   // Once true, the load ends as soon as it can, Cancelled. Null: nobody does that.
   const std::atomic<bool>* cancelled = nullptr;
 };
@@ -56,6 +58,14 @@ struct LoadOptions {
 // The status of the first range that failed; the shards are then of no use.
 [[nodiscard]] Status LoadShards(const Store& store, const std::vector<ShardState*>& shards,
                                 const LoadOptions& options, LoadProgress& progress);
+
+// Loads all leases into shards that were loaded without, and have followed the store since. `now`
+// is that of LoadOptions.
+[[nodiscard]] Status LoadLeases(const Store& store, const std::vector<ShardState*>& shards,
+                                Instant now);
+
+// The records of shards that follow, in place: assignments of theirs are no later than `now`.
+void CapAtNow(HostRecord& host, Instant now);
 
 }  // namespace freshet
 

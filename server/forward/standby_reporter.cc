@@ -50,6 +50,8 @@ class StandbyReporter::Report : public std::enable_shared_from_this<Report> {
     const MutexLock lock(mutex_);
     return status_;
   }
+  // The answer. Precondition: it has ended well.
+  [[nodiscard]] const v1::ReportStandbyResponse& response() const { return response_; }
   void Cancel() FRESHET_EXCLUDES(mutex_) {
     call_.TryCancel();
     const MutexLock lock(mutex_);
@@ -68,8 +70,12 @@ class StandbyReporter::Report : public std::enable_shared_from_this<Report> {
 };
 
 StandbyReporter::StandbyReporter(const ServerConfig& config, const Door& door, Find find,
-                                 Describe describe)
-    : config_(config), door_(door), find_(std::move(find)), describe_(std::move(describe)) {
+                                 Describe describe, Answered answered)
+    : config_(config),
+      door_(door),
+      find_(std::move(find)),
+      describe_(std::move(describe)),
+      answered_(std::move(answered)) {
   ticker_ = std::make_unique<Ticker>(kReportEvery, [this] { Tell(); });
 }
 
@@ -81,7 +87,7 @@ StandbyReporter::~StandbyReporter() {
 void StandbyReporter::Tell() {
   if (report_ != nullptr) {
     if (!report_->ended()) return;
-    NoteEnd(report_->status());
+    NoteEnd(*report_);
     report_ = nullptr;
   }
   std::optional<ServingPeer> peer = find_();
@@ -97,7 +103,9 @@ void StandbyReporter::Tell() {
   report_->Send();
 }
 
-void StandbyReporter::NoteEnd(const grpc::Status& status) {
+void StandbyReporter::NoteEnd(const Report& report) {
+  const grpc::Status status = report.status();
+  if (status.ok()) answered_(report.response());
   // The next connection shows what the files have then.
   if (!status.ok()) peer_.reset();
   const grpc::StatusCode code = status.error_code();

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "freshet/v1/admin.pb.h"
+#include "freshet/v1/fleet.pb.h"
 #include "server/auth/door.h"
 #include "server/base/ticker.h"
 #include "server/config.h"
@@ -22,10 +23,12 @@ class StandbyReporter {
   // Who serves; nullopt: nobody does, or it is not known.
   using Find = std::function<std::optional<ServingPeer>()>;
   using Describe = std::function<v1::FleetStandby()>;
+  using Answered = std::function<void(const v1::ReportStandbyResponse&)>;
 
-  // Begins: both are called about once a second, on a thread of this, and nobody hears what cannot
+  // Begins: all are called about once a second, on a thread of this, and nobody hears what cannot
   // be told. All that is referred to outlives this.
-  StandbyReporter(const ServerConfig& config, const Door& door, Find find, Describe describe);
+  StandbyReporter(const ServerConfig& config, const Door& door, Find find, Describe describe,
+                  Answered answered);
   // Waits for a report under way, which it cancels.
   ~StandbyReporter();
   StandbyReporter(const StandbyReporter&) = delete;
@@ -35,12 +38,13 @@ class StandbyReporter {
   class Report;
   void Tell();
   // Says once why it is not listed.
-  void NoteEnd(const grpc::Status& status);
+  void NoteEnd(const Report& report);
 
   const ServerConfig& config_;
   const Door& door_;
   const Find find_;
   const Describe describe_;
+  const Answered answered_;
   // Owner: the ticker's thread.
   std::optional<ServingPeer> peer_;  // to which the channel leads
   std::shared_ptr<grpc::Channel> channel_;

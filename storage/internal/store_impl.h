@@ -48,6 +48,7 @@ class Store::Impl {
 
   [[nodiscard]] StatusOr<GlobalRecords> LoadGlobals() const;
   [[nodiscard]] Status Load(Slot first, Slot last, LoadVisitor& visitor) const;
+  [[nodiscard]] Status LoadLeases(LoadVisitor& visitor) const;
   [[nodiscard]] Status SetShards(uint32_t shards);
   [[nodiscard]] std::vector<StatusOr<PageRecord>> ReadPages(std::span<const PageNumber> numbers,
                                                             ReadFor what) const;
@@ -114,7 +115,7 @@ class Store::Impl {
   [[nodiscard]] Status ForEachLeaseRow(const LeaseRowVisit& visit) const;
   [[nodiscard]] StatusOr<std::vector<storage::LeaseEntry>> ReadLeaseRow(uint16_t shard,
                                                                         uint64_t sequence) const;
-  [[nodiscard]] StatusOr<std::shared_ptr<const StoredLeases>> LoadLeases() const
+  [[nodiscard]] StatusOr<std::shared_ptr<const StoredLeases>> ReadLeases() const
       FRESHET_EXCLUDES(leases_mutex_);
   [[nodiscard]] static Status LoadLeasesOf(Slot slot, const StoredLeases& stored,
                                            LoadVisitor& visitor);
@@ -136,6 +137,8 @@ class Store::Impl {
   // Has the follower prepare itself, if it is time for that.
   [[nodiscard]] Status Prepare(Store& store);
   void OutdatePrepared();
+  // Rows of one partition on their way into the store.
+  class RowTaker;
   // Takes in what a partition has, to `end` as ChangeLog::Read does.
   [[nodiscard]] Status CatchUp(uint16_t partition, std::optional<uint64_t> end);
   // The same of all partitions, so many at a time.
@@ -173,7 +176,8 @@ class Store::Impl {
   bool roomy_memtables_ = false;  // until LimitMemtables
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
   std::atomic<uint64_t> rows_taken_in_ = 0;  // of the log, but for kLogOwners
-  std::optional<uint64_t> prepared_for_;     // as many, when the follower was last prepared
+  bool prepared_ = false;                    // the follower has what the store has
+  std::atomic<bool> outdated_ = false;       // and no longer
   uint64_t generation_ = 0;
   Fingerprinter fingerprinter_;
   Status lease_damage_;

@@ -94,7 +94,7 @@ StatusOr<std::vector<LeaseEntry>> Store::Impl::ReadLeaseRow(uint16_t shard,
   return entries;
 }
 
-StatusOr<std::shared_ptr<const Store::Impl::StoredLeases>> Store::Impl::LoadLeases() const {
+StatusOr<std::shared_ptr<const Store::Impl::StoredLeases>> Store::Impl::ReadLeases() const {
   RETURN_IF_ERROR(lease_damage_);
   const MutexLock lock(leases_mutex_);
   const uint64_t commits = commits_;
@@ -127,7 +127,7 @@ Status Store::Impl::LoadLeasesOf(Slot slot, const StoredLeases& stored, LoadVisi
 
 StatusOr<std::unique_ptr<Store::Impl::LeaseLogs>> Store::Impl::DealLeases(
     uint32_t shards, rocksdb::WriteBatch* batch) const {
-  ASSIGN_OR_RETURN(const std::shared_ptr<const StoredLeases> stored, LoadLeases());
+  ASSIGN_OR_RETURN(const std::shared_ptr<const StoredLeases> stored, ReadLeases());
   rocksdb::ColumnFamilyHandle* family = handle(Family::kLeases);
   Status status;
   RETURN_IF_ERROR(ForEachLeaseRow([&](uint16_t shard, uint64_t sequence, const auto&) {

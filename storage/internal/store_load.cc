@@ -123,7 +123,7 @@ Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
   CHECK(first <= last && last.value() < limits::kSlots);
   // Nobody reads RocksDB's counters of one call.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  ASSIGN_OR_RETURN(const std::shared_ptr<const StoredLeases> leases, LoadLeases());
+  ASSIGN_OR_RETURN(const std::shared_ptr<const StoredLeases> leases, ReadLeases());
   SlotReader reader(db_.get(), handle(Family::kHosts), handle(Family::kPages), fingerprinter_,
                     first);
   for (uint16_t slot = first.value(); slot <= last.value(); ++slot) {
@@ -138,6 +138,18 @@ Status Store::Impl::Load(Slot first, Slot last, LoadVisitor& visitor) const {
     const MutexLock lock(leases_mutex_);
     stored_leases_.reset();
   }
+  return absl::OkStatus();
+}
+
+Status Store::Impl::LoadLeases(LoadVisitor& visitor) const {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const StoredLeases> leases, ReadLeases());
+  for (uint16_t slot = 0; slot < limits::kSlots; ++slot) {
+    RETURN_IF_ERROR(LoadLeasesOf(Slot(slot), *leases, visitor));
+    const uint64_t mark = (*next_serials_)[slot].load(std::memory_order_relaxed);
+    RETURN_IF_ERROR(visitor.OnSlotEnd(Slot(slot), std::max<uint64_t>(mark, 1)));
+  }
+  const MutexLock lock(leases_mutex_);
+  stored_leases_.reset();
   return absl::OkStatus();
 }
 

@@ -12,6 +12,7 @@
 #include "rocksdb/env.h"
 #include "storage/change_log.h"
 #include "storage/follower.h"
+#include "storage/internal/followed_rows.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
@@ -198,11 +199,9 @@ Status Store::Impl::Follow(Store& store) {
   RETURN_IF_ERROR(follower->CaughtUp());
   while (!follower->MayOwn()) {
     Enter(OpenStage::kFollowing);
-    const uint64_t before = rows_taken_in_;
     RETURN_IF_ERROR(CatchUpAll(kPartitionsAtOnce));
     OutdatePrepared();
-    // Whoever appends serves.
-    if (rows_taken_in_ == before) RETURN_IF_ERROR(Prepare(store));
+    RETURN_IF_ERROR(Prepare(store));
     for (int i = 0; i < kLooksBetweenReads && !follower->MayOwn(); ++i) {
       RETURN_IF_ERROR(storage::GoOn(options_.progress));
       env_->SleepForMicroseconds(kLookEveryMicros);
@@ -280,55 +279,88 @@ StatusOr<uint64_t> Store::Impl::AppendNumber(uint16_t partition, MetaKey kind, u
 
 Status Store::Impl::Prepare(Store& store) {
   if (!options_.follower->MayOwnSoon()) {
-    prepared_for_.reset();
+    prepared_ = false;
     return absl::OkStatus();
   }
-  if (prepared_for_) return absl::OkStatus();
+  if (prepared_) return absl::OkStatus();
   RETURN_IF_ERROR(ReadMarks());
-  prepared_for_ = rows_taken_in_.load();
+  prepared_ = true;
+  outdated_ = false;
   return options_.follower->Prepare(store);
 }
 
 void Store::Impl::OutdatePrepared() {
-  if (!prepared_for_ || *prepared_for_ == rows_taken_in_) return;
-  prepared_for_.reset();
+  if (!prepared_ || !outdated_) return;
+  prepared_ = false;
   options_.follower->Outdate();
 }
 
-Status Store::Impl::CatchUp(uint16_t partition, std::optional<uint64_t> end) {
-  ASSIGN_OR_RETURN(const std::optional<uint64_t> from,
-                   ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
-  const std::string format_key = MetaKeyOf(MetaKey::kLogFormat, partition);
-  const std::string owners_key = MetaKeyOf(MetaKey::kLogOwners, partition);
-  rocksdb::WriteBatch batch;
-  size_t rows = 0;
-  const auto take = [&](const LogRow& row, uint64_t next) -> Status {
-    RETURN_IF_ERROR(storage::GoOn(options_.progress));
+// Owner thread only.
+class Store::Impl::RowTaker {
+ public:
+  RowTaker(Impl& impl, uint16_t partition)
+      : impl_(impl),
+        partition_(partition),
+        format_key_(MetaKeyOf(MetaKey::kLogFormat, partition)),
+        owners_key_(MetaKeyOf(MetaKey::kLogOwners, partition)),
+        followed_(impl.prepared_ && !impl.outdated_) {}
+
+  Status Take(const LogRow& row, uint64_t next) {
+    RETURN_IF_ERROR(storage::GoOn(impl_.options_.progress));
     // The first of all rows, however often the log was compacted.
-    if (row.family == Family::kMeta && row.key == format_key && row.value) {
+    if (row.family == Family::kMeta && row.key == format_key_ && row.value) {
       uint64_t format = 0;
       RETURN_IF_ERROR(storage::DecodeNumber(row.key, *row.value, &format));
       RETURN_IF_ERROR(CheckLogFormat(format));
     }
-    const rocksdb::Status added = row.value ? batch.Put(handle(row.family), row.key, *row.value)
-                                            : batch.Delete(handle(row.family), row.key);
+    rocksdb::ColumnFamilyHandle* family = impl_.handle(row.family);
+    const rocksdb::Status added =
+        row.value ? batch_.Put(family, row.key, *row.value) : batch_.Delete(family, row.key);
     RETURN_IF_ERROR(FromRocksDb(added, "taking in a row"));
-    // Those say nothing of what is to be loaded.
-    if (row.family != Family::kMeta || row.key != owners_key) ++rows_taken_in_;
-    if (options_.progress != nullptr) ++options_.progress->rows_taken_in;
-    if (++rows % kRowsAtOnce != 0) return absl::OkStatus();
-    RETURN_IF_ERROR(PutMark(batch, partition, next));
-    RETURN_IF_ERROR(Write(&batch, false));
-    batch.Clear();
+    if (followed_) news_.Add(row);
+    // Those say nothing of what there is to be read.
+    if (row.family != Family::kMeta || row.key != owners_key_) ++impl_.rows_taken_in_;
+    if (impl_.options_.progress != nullptr) ++impl_.options_.progress->rows_taken_in;
+    return ++rows_ % kRowsAtOnce == 0 ? Write(next) : absl::OkStatus();
+  }
+  // Those that are left; the store is complete to `next`.
+  Status Write(uint64_t next) {
+    RETURN_IF_ERROR(impl_.PutMark(batch_, partition_, next));
+    RETURN_IF_ERROR(impl_.Write(&batch_, false));
+    batch_.Clear();
+    if (!followed_) return absl::OkStatus();
+    const FollowedChanges changes = news_.Take();
+    followed_ = !news_.beyond() &&
+                (changes.empty() || impl_.options_.follower->Update(partition_, changes).ok());
+    if (!followed_) impl_.outdated_ = true;
     return absl::OkStatus();
-  };
+  }
+  [[nodiscard]] size_t rows() const { return rows_; }
+
+ private:
+  Impl& impl_;
+  const uint16_t partition_;
+  const std::string format_key_;
+  const std::string owners_key_;
+  rocksdb::WriteBatch batch_;
+  size_t rows_ = 0;
+  bool followed_;  // by what the follower has prepared
+  storage::FollowedRows news_;
+};
+
+Status Store::Impl::CatchUp(uint16_t partition, std::optional<uint64_t> end) {
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> from,
+                   ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
+  RowTaker taker(*this, partition);
   ASSIGN_OR_RETURN(const uint64_t next,
-                   options_.truth->Read(partition, from.value_or(0), end, take));
-  RETURN_IF_ERROR(PutMark(batch, partition, next));
-  RETURN_IF_ERROR(Write(&batch, false));
+                   options_.truth->Read(partition, from.value_or(0), end,
+                                        [&taker](const LogRow& row, uint64_t after) {
+                                          return taker.Take(row, after);
+                                        }));
+  RETURN_IF_ERROR(taker.Write(next));
   // Who follows takes in a few every second.
-  if (rows >= kRowsAtOnce) {
-    Say('I', fmt::format("partition {}: took in {} rows of the log", partition, rows));
+  if (taker.rows() >= kRowsAtOnce) {
+    Say('I', fmt::format("partition {}: took in {} rows of the log", partition, taker.rows()));
   }
   return absl::OkStatus();
 }

@@ -93,11 +93,7 @@ class KafkaTenure::Impl {
         on_lost_(std::move(on_lost)) {}
   ~Impl() {
     CHECK(!thread_.joinable(), "a tenure has not ended");
-    if (client_ == nullptr) return;
-    // Leaves the group, so that nobody waits for the silence. Closing alone does not, in librdkafka
-    // 2.0.2, where nothing is assigned.
-    if (!assigned_) rd_kafka_unsubscribe(client_.get());
-    rd_kafka_consumer_close(client_.get());
+    LeaveGroup();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -107,6 +103,13 @@ class KafkaTenure::Impl {
   // Stands no more. False: librdkafka 2.0.2 aborts the process when this is destroyed, as the group
   // has taken this member in and has not told it yet what it is assigned.
   [[nodiscard]] bool End();
+  // So that nobody waits for the silence. Precondition: End.
+  void LeaveGroup() {
+    if (client_ == nullptr || std::exchange(left_, true)) return;
+    // Closing alone does not leave, in librdkafka 2.0.2, where nothing is assigned.
+    if (!assigned_) rd_kafka_unsubscribe(client_.get());
+    rd_kafka_consumer_close(client_.get());
+  }
   [[nodiscard]] bool assigned() const { return assigned_; }
   [[nodiscard]] bool sure() const {
     const Steady::time_point confirmed{Steady::duration(confirmed_.load())};
@@ -160,6 +163,9 @@ class KafkaTenure::Impl {
   bool answered_ FRESHET_GUARDED_BY(mutex_) = false;
   std::string announced_ FRESHET_GUARDED_BY(mutex_);
   std::atomic<int64_t> confirmed_ = 0;  // when the last question was asked that was answered by yes
+  // Owner: who ends it.
+  bool may_close_ = true;
+  bool left_ = false;
   // Owner: the thread.
   bool served_ = false;
   bool lost_ = false;
@@ -208,16 +214,17 @@ Status KafkaTenure::Impl::Stand() {
 
 bool KafkaTenure::Impl::End() {
   leaving_ = true;
-  const bool may_close = AwaitFirstAnswer();
+  if (!thread_.joinable()) return may_close_;
+  may_close_ = AwaitFirstAnswer();
   stopping_ = true;
-  if (thread_.joinable()) thread_.join();
-  return may_close;
+  thread_.join();
+  return may_close_;
 }
 
 bool KafkaTenure::Impl::AwaitFirstAnswer() {
   const auto until = Steady::now() + std::min(2 * options_.silence, kMostAnswerWait);
   const MutexLock lock(mutex_);
-  while (thread_.joinable() && !answered_) {
+  while (!answered_) {
     char* const member = rd_kafka_memberid(client_.get());
     const bool taken_in = member != nullptr && *member != '\0';
     if (member != nullptr) rd_kafka_mem_free(client_.get(), member);
@@ -308,6 +315,11 @@ KafkaTenure::~KafkaTenure() {
   // What may not be destroyed stays in memory, with threads of librdkafka; the group forgets a
   // member that asks it for nothing after the silence.
   if (!impl_->End()) (void)impl_.release();
+}
+
+void KafkaTenure::Leave() {
+  // Else the group forgets it after the silence.
+  if (impl_->End()) impl_->LeaveGroup();
 }
 
 bool KafkaTenure::assigned() const { return impl_->assigned(); }

@@ -42,8 +42,9 @@ class KafkaTenure {
   // One that stands from the beginning.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaTenure>> Join(const TenureOptions& options,
                                                                    std::function<void()> on_lost);
-  // Gives the turn to the next. Waits, fifteen seconds at most, until the group has answered it
-  // once.
+  // Gives the turn to the next, for good. Waits, fifteen seconds at most, until the group has
+  // answered it once. By the thread that destroys this, which does it as well.
+  void Leave();
   ~KafkaTenure();
   KafkaTenure(const KafkaTenure&) = delete;
   KafkaTenure& operator=(const KafkaTenure&) = delete;

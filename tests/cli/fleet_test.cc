@@ -66,6 +66,8 @@ TEST(FleetCommand, ShowsStandbysBelowWhoServes) {
   EXPECT_THAT(out, HasSubstr("crawl-b   crawl-b.example.org:7071  stands by, 1 s behind\n"));
   EXPECT_THAT(out, HasSubstr("reads the log, 12,345 rows so far\n"));
   EXPECT_THAT(out, Not(HasSubstr("crawl\nc")));
+  ready->set_loaded(true);
+  EXPECT_THAT(server.Run({"fleet"}).out, HasSubstr("stands by with all pages loaded, 1 s behind"));
   reading->mutable_behind()->set_seconds(90);
   EXPECT_THAT(server.Run({"fleet"}).out, HasSubstr("does not keep up, "));
 }

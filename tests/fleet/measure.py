@@ -23,7 +23,7 @@ from typing import Any
 
 import grpc
 from brokers import Brokers
-from freshet.v1 import admin_pb2, admin_pb2_grpc, scheduler_pb2, scheduler_pb2_grpc
+from freshet.v1 import admin_pb2, admin_pb2_grpc, ingest_pb2, ingest_pb2_grpc, scheduler_pb2, scheduler_pb2_grpc, types_pb2
 from nodes import Node, await_serving, cluster_settings
 
 SILENCE = 5
@@ -62,6 +62,9 @@ def main() -> int:
                 nodes.append(member("second"))
                 await_standing_by(nodes[2])
                 measure_forwarding(arguments, nodes[1], nodes[2])
+                for _ in range(2):
+                    measure_handover(arguments, nodes[1], nodes[2])
+                    nodes[1], nodes[2] = nodes[2], nodes[1]
                 measure_failover(nodes[1], nodes[2])
             finally:
                 for node in nodes:
@@ -150,10 +153,71 @@ def bench(
     return [json.loads(row) for row in rows.stdout.splitlines()]
 
 
+def set_rate(node: Node) -> None:
+    stub = admin_pb2_grpc.AdminServiceStub(grpc.insecure_channel(node.address))
+    stub.SetCrawlRate(admin_pb2.SetCrawlRateRequest(crawl_rate_per_second=RATE), timeout=60)
+
+
+def measure_handover(arguments: argparse.Namespace, first: Node, second: Node) -> None:
+    """The longest time without an assignment as one takes over from the other, which is told to end amid signals."""
+    pages = first.status()["pages"]
+    command = [str(arguments.bin / "freshet-bench"), "serve", "--target", first.address, "--target-http", first.http]
+    command += ["--server-pid", str(first.pid), "--pages", str(arguments.pages), "--seconds", "600", "--loaded"]
+    command += ["--workers", "1", "--batch", "100", "--credit", "10000", "--mode", "signals"]
+    signals = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    over = threading.Event()
+    times: list[float] = []
+    threads = [threading.Thread(target=take_pages, args=(node, times, over)) for node in (first, second)]
+    for thread in threads:
+        thread.start()
+    try:
+        # It sets a rate of its own as it begins.
+        time.sleep(3)
+        set_rate(first)
+        time.sleep(3)
+        asked = time.monotonic()
+        first.terminate()
+        await_serving([second], PATIENCE)
+        time.sleep(2)
+    finally:
+        over.set()
+        signals.kill()
+        signals.wait()
+        for thread in threads:
+            thread.join()
+    around = sorted(at for at in times if at > asked - 1)
+    gaps = [(after - before, before) for before, after in zip(around, around[1:], strict=False)]
+    gap, since = max(gaps)
+    row = {"case": "a server is told to end", "pages": pages, "seconds_without_assignment": round(gap, 2)}
+    print(json.dumps({**row, "served_on_for_seconds": round(since - asked, 2)}), flush=True)
+    await_standing_by(first)
+
+
+def take_pages(node: Node, times: list[float], over: threading.Event) -> None:
+    """Pages of whichever server serves, each given back at once as fetched and unchanged."""
+    options = [("grpc.initial_reconnect_backoff_ms", 20), ("grpc.max_reconnect_backoff_ms", 50)]
+    channel = grpc.insecure_channel(node.address, options)
+    scheduler, ingest = scheduler_pb2_grpc.SchedulerServiceStub(channel), ingest_pb2_grpc.IngestServiceStub(channel)
+    request = scheduler_pb2.NextRequest(worker="measure", max_assignments=100)
+    request.max_wait.FromMilliseconds(500)
+    while not over.is_set():
+        try:
+            assignments = scheduler.Next(request, timeout=5).assignments
+            if not assignments:
+                continue
+            times.append(time.monotonic())
+            report = ingest_pb2.ReportCrawlsRequest()
+            for assignment in assignments:
+                unchanged = types_pb2.CRAWL_OUTCOME_UNCHANGED
+                report.results.add(lease_id=assignment.lease_id, outcome=unchanged).fetch_time.GetCurrentTime()
+            next(iter(ingest.ReportCrawls(iter([report]), timeout=5)), None)
+        except grpc.RpcError:
+            time.sleep(0.01)
+
+
 def measure_failover(first: Node, second: Node) -> None:
     pages = first.status()["pages"]
-    stub = admin_pb2_grpc.AdminServiceStub(grpc.insecure_channel(first.address))
-    stub.SetCrawlRate(admin_pb2.SetCrawlRateRequest(crawl_rate_per_second=RATE), timeout=60)
+    set_rate(first)
 
     def said(case: str, seconds: float, ready: float) -> None:
         row = {"case": case, "pages": pages, "silence": SILENCE}

@@ -119,7 +119,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
 }
 
 // As if it were killed: it confirms its turn no more.
-TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndAnewWhenThereAreOthers) {
+TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndFollowsItsLog) {
   auto first = std::make_unique<TestServer>(InCluster());
   first->UpsertMany(300);
   const std::set<std::string> leased = Lease(*first, 20);
@@ -136,13 +136,18 @@ TEST_F(ClusterTest, AStandbyLoadsThePagesWhenTheOtherFallsSilentAndAnewWhenThere
   ASSERT_TRUE(await_loaded(0));
   kafka_.Fail(MockKafka::kOffsetCommit, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED);
   ASSERT_TRUE(await_loaded(300));
-  // It was not gone.
+  // It was not gone. Pages and hosts are followed, and settings have all loaded anew.
   first->UpsertMany(320);
   ASSERT_TRUE(await_loaded(320));
+  v1::SetCrawlRateRequest faster;
+  faster.set_crawl_rate_per_second(123);
+  (void)CallOf(*first, &Admin::SetCrawlRate, faster);
+  first->UpsertMany(330);
+  ASSERT_TRUE(await_loaded(330));
 
   EXPECT_TRUE(first->Stop().ok());
   kafka_.Forgive(MockKafka::kOffsetCommit);
-  ExpectTakenOver(*first, leased, second.started.get(), 320);
+  ExpectTakenOver(*first, leased, second.started.get(), 330);
   EXPECT_TRUE(standby.Stop().ok());
 }
 
@@ -152,6 +157,8 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
     in_cluster(config);
     config->cluster.node = "a";
     config->shutdown_grace = Duration::Seconds(300);
+    config->cluster.hot_standby = true;
+    config->cluster.handover = Duration::Seconds(300);
   });
   first.UpsertMany(300);
   v1::DrainNodeRequest request;
@@ -169,7 +176,7 @@ TEST_F(ClusterTest, WhoServesKnowsItsStandbysAndIsDrainedIfOneWouldTakeOver) {
     const v1::GetFleetResponse fleet = CallOf(first, &Admin::GetFleet, {});
     if (fleet.divisions(0).standbys().empty()) return false;
     shown = fleet.divisions(0).standbys(0);
-    return shown.ready();
+    return shown.ready() && shown.loaded();
   })) << shown.DebugString();
   EXPECT_EQ(shown.node(), "b");
   EXPECT_EQ(shown.address(), second.server->forwarding_address());

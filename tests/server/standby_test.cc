@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "fmt/format.h"
 #include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"
 
@@ -27,13 +28,14 @@ class StandbyTest : public testing::Test {
     options.report();
     if (*options.cancelled) return absl::CancelledError("stopped while loading");
     RETURN_IF_ERROR(fault_);
+    EXPECT_TRUE(options.without_leases);
     LoadedShards loaded;
     loaded.policy_name = std::to_string(loads_);
     return loaded;
   }
   // The number of the load that the turn finds; empty: none.
   std::string Taken() {
-    const std::optional<LoadedShards> loaded = standby_.Take();
+    const std::optional<LoadedShards> loaded = standby_.Take(*store_);
     return loaded ? loaded->policy_name : "";
   }
 
@@ -41,6 +43,7 @@ class StandbyTest : public testing::Test {
   std::unique_ptr<Store> store_;
   bool turn_ = false;
   bool silent_ = false;
+  bool asked_for_ = false;
   std::atomic<bool> stop_ = false;
   Status fault_;
   std::function<void()> during_load_;
@@ -49,7 +52,18 @@ class StandbyTest : public testing::Test {
   Standby standby_{{.stand = [] { return absl::OkStatus(); },
                     .has_turn = [this] { return turn_; },
                     .other_is_silent = [this] { return silent_; },
-                    .load = [this](Store&, const LoadOptions& how) { return Load(how); }},
+                    .is_asked_for = [this] { return asked_for_; },
+                    .load = [this](Store&, const LoadOptions& how) { return Load(how); },
+                    .follow =
+                        [this](LoadedShards& loaded, uint16_t shard, const FollowedChanges&) {
+                          loaded.policy_name += fmt::format("+{}", shard);
+                          return fault_;
+                        },
+                    .finish =
+                        [this](Store&, LoadedShards& loaded) {
+                          loaded.policy_name += "!";
+                          return fault_;
+                        }},
                    stop_,
                    progress_};
 };
@@ -77,7 +91,7 @@ TEST_F(StandbyTest, TakesWhatItHasLoadedLast) {
   turn_ = true;
   EXPECT_TRUE(standby_.MayOwn());
   EXPECT_TRUE(standby_.MayOwnSoon());
-  EXPECT_EQ(Taken(), "2");
+  EXPECT_EQ(Taken(), "2!");
   // Nor does it load what it loads at once.
   EXPECT_FALSE(standby_.MayOwnSoon());
   EXPECT_EQ(Taken(), "");
@@ -99,7 +113,55 @@ TEST_F(StandbyTest, EndsALoadThatIsNotNeeded) {
     turn_ = true;
   };
   EXPECT_TRUE(standby_.Prepare(*store_).ok());
-  EXPECT_EQ(Taken(), "3");
+  EXPECT_EQ(Taken(), "3!");
+}
+
+TEST_F(StandbyTest, ALoadThatWasBrokenOffBeginsAnew) {
+  silent_ = true;
+  during_load_ = [this] { silent_ = false; };
+  EXPECT_TRUE(standby_.Prepare(*store_).ok());
+  // Silent again before anybody has asked: what the store takes for prepared is not.
+  silent_ = true;
+  EXPECT_FALSE(standby_.MayOwnSoon());
+  EXPECT_TRUE(standby_.MayOwnSoon());
+  during_load_ = nullptr;
+  EXPECT_TRUE(standby_.Prepare(*store_).ok());
+  EXPECT_EQ(Taken(), "2!");
+}
+
+TEST_F(StandbyTest, LoadsWhileTheOtherServesIfItIsAskedToAndFollowsTheLog) {
+  EXPECT_FALSE(standby_.MayOwnSoon());
+  EXPECT_FALSE(standby_.loaded());
+  asked_for_ = true;
+  EXPECT_TRUE(standby_.MayOwnSoon());
+  EXPECT_TRUE(standby_.Update(0, {}).ok()) << "nothing is loaded yet";
+  ASSERT_TRUE(standby_.Prepare(*store_).ok());
+  EXPECT_TRUE(standby_.loaded());
+  EXPECT_TRUE(standby_.Update(3, {}).ok());
+  EXPECT_TRUE(standby_.MayOwnSoon());
+  EXPECT_EQ(Taken(), "1+3!");
+  // It is let go when nobody waits for it any more.
+  ASSERT_TRUE(standby_.Prepare(*store_).ok());
+  asked_for_ = false;
+  EXPECT_FALSE(standby_.MayOwnSoon());
+  EXPECT_FALSE(standby_.loaded());
+  EXPECT_EQ(Taken(), "");
+}
+
+TEST_F(StandbyTest, WhatCannotFollowIsLoadedAnew) {
+  asked_for_ = true;
+  ASSERT_TRUE(standby_.Prepare(*store_).ok());
+  fault_ = absl::ResourceExhaustedError("a shard has at most 2 pages");
+  EXPECT_EQ(standby_.Update(0, {}), fault_);
+  standby_.Outdate();
+  EXPECT_FALSE(standby_.loaded());
+  EXPECT_EQ(Taken(), "");
+  // Nor is it used where its leases cannot be read.
+  fault_ = absl::OkStatus();
+  ASSERT_TRUE(standby_.Prepare(*store_).ok());
+  fault_ = absl::DataLossError("leases: too short");
+  EXPECT_EQ(Taken(), "");
+  EXPECT_FALSE(standby_.loaded());
 }
 
 TEST_F(StandbyTest, StandsByAllTheSameWhenItCannotLoad) {

@@ -48,7 +48,8 @@ std::string StateOf(const v1::FleetStandby& standby) {
   if (!standby.has_behind()) {
     return fmt::format("reads the log, {} so far", ShowCounted(standby.rows(), "row"));
   }
-  return fmt::format("{}, {} behind", standby.ready() ? "stands by" : "does not keep up",
+  return fmt::format("{}{}, {} behind", standby.ready() ? "stands by" : "does not keep up",
+                     standby.loaded() ? " with all pages loaded" : "",
                      ShowDuration(standby.behind()));
 }
 

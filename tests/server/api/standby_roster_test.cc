@@ -1,7 +1,9 @@
 // Standbys that a server has heard of.
 #include "server/api/standby_roster.h"
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "gtest/gtest.h"
 
@@ -50,6 +52,46 @@ TEST(StandbyRosterTest, IsBounded) {
   EXPECT_EQ(roster.All(kHeard).size(), StandbyRoster::kMost);
   EXPECT_TRUE(roster.Hear(Called("new"), kHeard + Duration::Seconds(6)).ok())
       << "who is silent has lost his";
+}
+
+// The machine's time, so far as a test waits.
+TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
+  StandbyRoster roster;
+  SystemClock clock;
+  constexpr Duration kSoon = Duration::Millis(1);
+  EXPECT_FALSE(roster.asked_to_load());
+  roster.AskToLoad();
+  EXPECT_TRUE(roster.asked_to_load());
+  EXPECT_TRUE(roster.AwaitLoaded(clock, kSoon)) << "there is nobody";
+  // One that has never had all of the log does not take over, and one of before loads later.
+  v1::FleetStandby reading = Called("reading");
+  reading.set_loaded(false);
+  v1::FleetStandby before = Called("before");
+  before.mutable_behind();
+  ASSERT_TRUE(roster.Hear(reading, clock.Now()).ok());
+  ASSERT_TRUE(roster.Hear(before, clock.Now()).ok());
+  EXPECT_TRUE(roster.AwaitLoaded(clock, kSoon));
+  v1::FleetStandby two[] = {Called("a"), Called("b")};
+  for (v1::FleetStandby& standby : two) {
+    standby.mutable_behind();
+    standby.set_loaded(false);
+    ASSERT_TRUE(roster.Hear(standby, clock.Now()).ok());
+  }
+  two[0].set_loaded(true);
+  ASSERT_TRUE(roster.Hear(two[0], clock.Now()).ok());
+  EXPECT_FALSE(roster.AwaitLoaded(clock, kSoon)) << "either may take over";
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    two[1].set_loaded(true);
+    EXPECT_TRUE(roster.Hear(two[1], clock.Now()).ok());
+  });
+  // Woken by each that is heard.
+  while (!roster.AwaitLoaded(clock, Duration::Seconds(100))) continue;
+  later.join();
+  // Nor is one waited for that has gone.
+  two[1].set_loaded(false);
+  ASSERT_TRUE(roster.Hear(two[1], clock.Now() - Duration::Seconds(6)).ok());
+  EXPECT_TRUE(roster.AwaitLoaded(clock, kSoon));
 }
 
 }  // namespace

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fmt/format.h"
@@ -18,6 +20,7 @@
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
 #include "storage/store.h"
+#include "sync/mutex.h"
 #include "tests/storage/kafka/mock_kafka.h"
 #include "tests/storage/random_records.h"
 #include "tests/storage/small_store.h"
@@ -123,7 +126,8 @@ TEST_F(StoreOnKafkaTest, AStoreThatIsBehindTakesInTheRest) {
   ExpectContents(*behind.store, script.After(script.commits().size()));
 }
 
-// Notes what it is asked for and what it finds. Owner thread only but for `may_own` and `soon`.
+// Notes what it is asked for and what it finds. Owner thread only but for `may_own`, `soon` and
+// Update.
 class NotingFollower final : public Follower {
  public:
   Status CaughtUp() override {
@@ -144,12 +148,32 @@ class NotingFollower final : public Follower {
     if (then) then();
     return absl::OkStatus();
   }
-  void Outdate() override { prepared.reset(); }
+  Status Update(uint16_t partition, const FollowedChanges& changes) override {
+    const MutexLock lock(mutex);
+    EXPECT_TRUE(prepared.has_value());
+    ++updates;
+    for (const PageRecord& page : changes.pages) {
+      EXPECT_EQ(partition, 0);
+      prepared->pages.insert_or_assign(page.number, page);
+    }
+    for (const PageNumber number : changes.removed_pages) prepared->pages.erase(number);
+    for (const HostRecord& host : changes.hosts) prepared->hosts.insert_or_assign(host.host, host);
+    for (const std::string& host : changes.removed_hosts) prepared->hosts.erase(host);
+    return refusal;
+  }
+  void Outdate() override {
+    ++outdated;
+    prepared.reset();
+  }
 
   std::atomic<bool> may_own = false;
   std::atomic<bool> soon = true;
   std::atomic<int> preparations = 0;
   int caught_up = 0;
+  Mutex mutex;
+  int updates = 0;
+  int outdated = 0;
+  Status refusal;
   Status then_fail;
   std::function<void()> then;
   std::optional<StoreContents> prepared;
@@ -187,6 +211,60 @@ TEST_F(StoreOnKafkaTest, WhoFollowsIsToldWhenItHasAllAndWhenThatIsNoLongerSo) {
   EXPECT_EQ(follower.preparations, 2);
   EXPECT_FALSE(follower.prepared.has_value());
   ExpectContents(*second.store, script.After(60));
+}
+
+// Whatever happens to pages, hosts, leases and sources.
+TEST_F(StoreOnKafkaTest, WhatWasPreparedFollowsPagesAndHostsUntilTheStoreIsOpen) {
+  for (const bool refused : {false, true}) {
+    MockKafka kafka("mock", 1);
+    const Script script(11, 60);
+    const std::string name = refused ? "refused" : "db";
+    Node first = Start(name, kafka);
+    ASSERT_TRUE(first.status.ok()) << first.status;
+    size_t committed = 0;
+    const auto commit_to = [&](size_t end) {
+      for (; committed < end; ++committed) {
+        Changes changes = script.commits()[committed].changes;
+        changes.crawls.clear();
+        changes.removed_crawls.clear();
+        changes.settings.reset();
+        changes.epoch.reset();
+        ASSERT_TRUE(first.store->Commit(changes).ok());
+      }
+    };
+    commit_to(20);
+    NotingFollower follower;
+    if (refused) follower.refusal = MakeStatus(absl::StatusCode::kInternal, "does not fit");
+    follower.then = [&] {
+      commit_to(40);
+      follower.then = [&] {};
+      follower.may_own = refused;
+    };
+    std::thread later([&] {
+      // Once those of before are followed, or nothing is.
+      while (!follower.may_own) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        const MutexLock lock(follower.mutex);
+        if (follower.updates == 0) continue;
+        commit_to(60);
+        follower.may_own = true;
+      }
+    });
+    const Node second = Start(name + "-standby", kafka, &follower);
+    later.join();
+    ASSERT_TRUE(second.status.ok()) << second.status;
+    EXPECT_EQ(follower.preparations, 1);
+    EXPECT_EQ(follower.outdated, refused ? 1 : 0);
+    ASSERT_EQ(follower.prepared.has_value(), !refused);
+    EXPECT_GT(follower.updates, 0);
+    if (refused) continue;
+    StoreContents expected = script.After(60);
+    const StatusOr<StoreContents> found = ReadContents(*second.store);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(follower.prepared->pages, found->pages);
+    EXPECT_EQ(follower.prepared->hosts, found->hosts);
+    EXPECT_EQ(found->pages, expected.pages);
+  }
 }
 
 TEST_F(StoreOnKafkaTest, WhoCannotStandForItsTurnOpensNothing) {

@@ -196,18 +196,20 @@ class FleetDivision(_message.Message):
     def __init__(self, division: _Optional[int] = ..., unanswered: _Optional[str] = ..., node: _Optional[str] = ..., address: _Optional[str] = ..., serves_since: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping]] = ..., sure: bool = ..., leads: bool = ..., pages: _Optional[int] = ..., open_leases: _Optional[int] = ..., crawl_rate_per_second: _Optional[float] = ..., price: _Optional[float] = ..., waiting_partitions: _Optional[int] = ..., paused: bool = ..., standbys: _Optional[_Iterable[_Union[FleetStandby, _Mapping]]] = ...) -> None: ...
 
 class FleetStandby(_message.Message):
-    __slots__ = ["address", "behind", "node", "ready", "rows"]
+    __slots__ = ["address", "behind", "loaded", "node", "ready", "rows"]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     BEHIND_FIELD_NUMBER: _ClassVar[int]
+    LOADED_FIELD_NUMBER: _ClassVar[int]
     NODE_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     address: str
     behind: _duration_pb2.Duration
+    loaded: bool
     node: str
     ready: bool
     rows: int
-    def __init__(self, node: _Optional[str] = ..., address: _Optional[str] = ..., ready: bool = ..., behind: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., rows: _Optional[int] = ...) -> None: ...
+    def __init__(self, node: _Optional[str] = ..., address: _Optional[str] = ..., ready: bool = ..., behind: _Optional[_Union[_duration_pb2.Duration, _Mapping]] = ..., rows: _Optional[int] = ..., loaded: bool = ...) -> None: ...
 
 class GetCrawlRateRequest(_message.Message):
     __slots__ = []

@@ -1,0 +1,97 @@
+#include "storage/internal/followed_rows.h"
+
+#include <string_view>
+#include <utility>
+
+#include "storage/internal/keys.h"
+#include "storage/internal/records.h"
+
+namespace freshet::storage {
+namespace {
+
+// Of rows of `meta`: what says nothing of pages and hosts, or is read when the store is opened.
+bool IsMark(std::string_view key) {
+  if (key.empty()) return false;
+  switch (static_cast<MetaKey>(key[0])) {
+    case MetaKey::kFormat:
+    case MetaKey::kLayout:
+    case MetaKey::kNextSerial:
+    case MetaKey::kLogOffset:
+    case MetaKey::kLogTime:
+    case MetaKey::kLogFormat:
+    case MetaKey::kLogName:
+    case MetaKey::kLogOwners:
+      return true;
+    case MetaKey::kGeneration:  // another server has begun to serve: lease ids go on from there
+    case MetaKey::kSettings:
+    case MetaKey::kEpoch:
+    case MetaKey::kSecret:
+    case MetaKey::kCrawl:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+void FollowedRows::Add(const LogRow& row) {
+  switch (row.family) {
+    case Family::kPages:
+      return AddPage(row);
+    case Family::kHosts:
+      return AddHost(row);
+    case Family::kMeta:
+      if (!IsMark(row.key)) beyond_ = true;
+      return;
+    case Family::kLeases:
+    case Family::kSources:
+      return;
+  }
+}
+
+void FollowedRows::AddPage(const LogRow& row) {
+  const std::optional<PageNumber> number = ParsePageKey(row.key);
+  PageRecord page;
+  if (!number || (row.value && !DecodePage(row.key, *row.value, &page).ok())) {
+    beyond_ = true;
+    return;
+  }
+  std::optional<PageRecord>& now = pages_[*number];
+  now.reset();
+  if (row.value) now = std::move(page);
+}
+
+void FollowedRows::AddHost(const LogRow& row) {
+  const std::optional<HostKeyParts> parts = ParseHostKey(row.key);
+  HostRow host;
+  if (!parts || (row.value && !DecodeHost(row.key, *row.value, &host).ok())) {
+    beyond_ = true;
+    return;
+  }
+  std::optional<HostRecord>& now = hosts_[std::string(parts->host)];
+  now.reset();
+  if (row.value) now = std::move(host.record);
+}
+
+FollowedChanges FollowedRows::Take() {
+  FollowedChanges changes;
+  for (auto& [number, page] : pages_) {
+    if (page) {
+      changes.pages.push_back(*std::move(page));
+    } else {
+      changes.removed_pages.push_back(number);
+    }
+  }
+  for (auto& [name, host] : hosts_) {
+    if (host) {
+      changes.hosts.push_back(*std::move(host));
+    } else {
+      changes.removed_hosts.push_back(name);
+    }
+  }
+  pages_.clear();
+  hosts_.clear();
+  return changes;
+}
+
+}  // namespace freshet::storage

@@ -1,0 +1,244 @@
+// A shard that was loaded once and follows the records of another one is, once it has the leases,
+// as one that is loaded from them in the end.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/random.h"
+#include "tests/core/schedule/shard_cycle.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint64_t kManyHosts = 12;
+
+ShardOptions Polite() {
+  ShardOptions options;
+  options.politeness.min_delay = Duration::Seconds(2);
+  return options;
+}
+
+std::string HostName(uint64_t i) { return "h" + std::to_string(i) + ".test"; }
+
+PageKey KeyOn(uint64_t host, uint64_t path) {
+  return {path % 5 == 0 ? "other" : "DEFAULT",
+          "https://" + HostName(host) + "/" + std::to_string(path)};
+}
+
+// All that a store would have of a shard.
+struct Records {
+  std::map<PageNumber, PageRecord> pages;
+  std::map<std::string, HostRecord> hosts;
+
+  [[nodiscard]] FollowedChanges ChangesTo(const Records& later) const {
+    FollowedChanges changes;
+    for (const auto& [number, page] : later.pages) {
+      const auto it = pages.find(number);
+      if (it == pages.end() || it->second != page) changes.pages.push_back(page);
+    }
+    for (const auto& [number, page] : pages) {
+      if (!later.pages.contains(number)) changes.removed_pages.push_back(number);
+    }
+    for (const auto& [name, host] : later.hosts) {
+      const auto it = hosts.find(name);
+      if (it == hosts.end() || it->second != host) changes.hosts.push_back(host);
+    }
+    for (const auto& [name, host] : hosts) {
+      if (!later.hosts.contains(name)) changes.removed_hosts.push_back(name);
+    }
+    return changes;
+  }
+};
+
+std::unique_ptr<ShardState> Load(const Records& records, Instant now) {
+  auto state = std::make_unique<ShardState>(Polite());
+  std::map<std::string, HostId> ids;
+  for (const auto& [name, host] : records.hosts) ids[name] = state->LoadHost(host);
+  std::vector<PageToLoad> batch;
+  for (const auto& [number, page] : records.pages) {
+    batch.push_back(state->PrepareLoad(
+        number, Fingerprinter().Of(page.key.crawl_id, page.key.url),
+        ids.contains(page.host) ? ids[page.host] : state->LoadHost({.host = page.host}), page.spec,
+        page.state));
+    const StatusOr<CrawlIndex> crawl = state->InternCrawl(page.key.crawl_id);
+    EXPECT_TRUE(crawl.ok());
+    batch.back().crawl = *crawl;
+  }
+  EXPECT_TRUE(state->LoadPages(batch, now).ok());
+  EXPECT_TRUE(state->FinishLoad().empty());
+  return state;
+}
+
+class ShardFollowTest : public ShardCycleTest {
+ protected:
+  ShardFollowTest() : ShardCycleTest(Polite()) {}
+
+  [[nodiscard]] Records Stored() {
+    Records records;
+    for (const auto& [number, page] : shard_.pages()) records.pages.emplace(number, page);
+    for (uint64_t i = 0; i < kManyHosts; ++i) {
+      uint32_t in_flight = 0;
+      const StatusOr<HostRecord> host = shard_.state().FindHost(HostName(i), &in_flight);
+      if (host.ok()) records.hosts.emplace(host->host, *host);
+    }
+    return records;
+  }
+  [[nodiscard]] std::vector<LeaseRecord> OpenLeases(double at) {
+    std::vector<LeaseRecord> leases;
+    for (const auto& [number, page] : shard_.pages()) {
+      const Explanation why = shard_.state().Explain(page, At(at));
+      if (why.lease) leases.push_back(*why.lease);
+    }
+    return leases;
+  }
+  // One of all that clients do.
+  void DoSomething(Random& random, double at) {
+    const uint64_t host = random.Below(kManyHosts);
+    const PageKey key = KeyOn(host, random.Below(20));
+    const uint64_t what = random.Below(100);
+    if (what < 35) {
+      UpsertPage event{.key = key, .host = HostName(host)};
+      event.importance = random.Uniform(0.1, 2);
+      if (random.Below(4) == 0) event.min_interval = Duration::Seconds(600);
+      Apply(event, at);
+    } else if (what < 50) {
+      Apply(RemovePage{.key = key}, at);
+    } else if (what < 55) {
+      // All of a host, which is then forgotten.
+      for (uint64_t path = 0; path < 20; ++path) Apply(RemovePage{.key = KeyOn(host, path)}, at);
+    } else if (what < 65) {
+      Apply(SignalChange{.key = key,
+                         .source = static_cast<uint8_t>(random.Below(2)),
+                         .pages_in_poll = 3,
+                         .poll = 1 + random.Below(5)},
+            at);
+    } else if (what < 70) {
+      SetHost event{.host = HostName(host)};
+      event.min_delay = std::optional(Duration::Seconds(static_cast<int64_t>(random.Below(9))));
+      if (random.Below(3) == 0) event.min_delay = std::optional<Duration>();
+      if (random.Below(3) == 0) event.blocked_until = At(at + random.Uniform(0, 500));
+      Apply(event, at);
+    } else if (what < 73) {
+      Apply(RecheckPage{key}, at);
+    } else if (const auto assignment = Next(at); assignment && random.Below(4) > 0) {
+      constexpr CrawlOutcome kOutcomes[] = {CrawlOutcome::kChanged, CrawlOutcome::kUnchanged,
+                                            CrawlOutcome::kError, CrawlOutcome::kGone};
+      Apply(Result(*assignment, kOutcomes[random.Below(4)], At(at)), at);
+    }
+    shard_.RunTimers(At(at));
+  }
+
+  // Both give the same pages out at the same times, and tell the same of all.
+  static void ExpectSame(ShardState& followed, ShardState& loaded, const Records& records,
+                         double at) {
+    EXPECT_EQ(followed.counters().pages, loaded.counters().pages);
+    EXPECT_EQ(followed.counters().gone_pages, loaded.counters().gone_pages);
+    EXPECT_EQ(followed.counters().hosts, loaded.counters().hosts);
+    EXPECT_EQ(followed.counters().leases, loaded.counters().leases);
+    for (const auto& [name, host] : records.hosts) {
+      const StatusOr<HostStatus> its = followed.DescribeHost(name, At(at));
+      const StatusOr<HostStatus> other = loaded.DescribeHost(name, At(at));
+      ASSERT_TRUE(its.ok() && other.ok()) << name;
+      EXPECT_EQ(its->record, other->record);
+      EXPECT_EQ(its->allowed_at, other->allowed_at) << name;
+      EXPECT_EQ(its->pages, other->pages) << name;
+      EXPECT_EQ(its->in_flight, other->in_flight) << name;
+    }
+    for (const auto& [number, page] : records.pages) {
+      const Explanation its = followed.Explain(page, At(at));
+      const Explanation other = loaded.Explain(page, At(at));
+      EXPECT_EQ(its.verdict, other.verdict) << page.key.url;
+      EXPECT_EQ(its.lease, other.lease) << page.key.url;
+    }
+    std::map<std::string, uint64_t> pages_of_crawls[2];
+    for (const CrawlStatus& crawl : followed.Crawls()) {
+      pages_of_crawls[0][crawl.crawl_id] = crawl.counters.pages;
+    }
+    for (const CrawlStatus& crawl : loaded.Crawls()) {
+      pages_of_crawls[1][crawl.crawl_id] = crawl.counters.pages;
+    }
+    EXPECT_EQ(pages_of_crawls[0], pages_of_crawls[1]);
+    size_t picked = 0;
+    for (const double later : {0.0, 1.0, 10.0, 700.0, 100'000.0, 1e7}) {
+      while (true) {
+        const std::optional<Pick> its = followed.Take(At(at + later));
+        const std::optional<Pick> other = loaded.Take(At(at + later));
+        ASSERT_EQ(its.has_value(), other.has_value()) << "after " << later << " s";
+        if (!its) break;
+        ASSERT_EQ(its->page, other->page) << "after " << later << " s";
+        ASSERT_EQ(its->value, other->value);
+        ++picked;
+      }
+      // A host is free for one at a time: the next ones come once these are back.
+      for (const auto& [number, page] : records.pages) {
+        if (followed.Explain(page, At(at + later)).verdict != Verdict::kLeased) continue;
+        if (followed.Explain(page, At(at + later)).lease) continue;
+        followed.PutBack(number);
+        loaded.PutBack(number);
+      }
+    }
+    EXPECT_GT(picked, 0U);
+  }
+};
+
+TEST_F(ShardFollowTest, IsAsOneThatIsLoadedFromWhatItHasFollowed) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    double at = static_cast<double>(seed) * 1e5;
+    for (int i = 0; i < 200; ++i) DoSomething(random, at += random.Uniform(0, 20));
+    Records before = Stored();
+    const std::unique_ptr<ShardState> followed = Load(before, At(at));
+    for (int i = 0; i < 300; ++i) {
+      DoSomething(random, at += random.Uniform(0, 20));
+      if (random.Below(10) > 0) continue;
+      Records now = Stored();
+      const FollowedChanges changes = before.ChangesTo(now);
+      ASSERT_TRUE(followed->Follow(changes, At(at)).ok());
+      // What is told twice is no more than told.
+      if (random.Below(5) == 0) {
+        ASSERT_TRUE(followed->Follow(changes, At(at)).ok());
+      }
+      before = std::move(now);
+    }
+    const Records last = Stored();
+    ASSERT_TRUE(followed->Follow(before.ChangesTo(last), At(at)).ok());
+    const std::unique_ptr<ShardState> loaded = Load(last, At(at));
+    for (const LeaseRecord& lease : OpenLeases(at)) {
+      for (ShardState* state : {followed.get(), loaded.get()}) {
+        state->LoadAssignment(lease.page, lease.assigned);
+        state->LoadLease(lease);
+      }
+    }
+    followed->FinishLeases();
+    loaded->FinishLeases();
+    ExpectSame(*followed, *loaded, last, at);
+    if (HasFailure()) return;
+    // The next seed begins with no page.
+    for (const auto& [number, page] : last.pages) Apply(RemovePage{.key = page.key}, at);
+  }
+}
+
+TEST_F(ShardFollowTest, WhatDoesNotFitIsRefused) {
+  ShardOptions options;
+  options.max_pages = 2;
+  ShardState state(options);
+  ASSERT_TRUE(state.FinishLoad().empty());
+  for (int i = 0; i < 3; ++i) Apply(Upsert(std::to_string(i)), 0);
+  FollowedChanges changes;
+  for (const auto& [number, page] : shard_.pages()) changes.pages.push_back(page);
+  EXPECT_THAT(state.Follow(changes, At(1)).message(), HasSubstr("at most 2 pages"));
+  FollowedChanges no_host;
+  no_host.removed_hosts = {"never.test"};
+  EXPECT_TRUE(state.Follow(no_host, At(2)).ok());
+  no_host.removed_hosts = {"example.com"};
+  EXPECT_THAT(state.Follow(no_host, At(3)).message(), HasSubstr("has pages"));
+}
+
+}  // namespace
+}  // namespace freshet
