@@ -114,9 +114,14 @@ ServerStatus Monitor::Gather(const Serving& serving) const {
   return status;
 }
 
+bool Monitor::stopping() const {
+  // One that serves goes on for a while, where it has standbys.
+  return health_.stopping() || (progress_.stop_requested && !health_.serving());
+}
+
 std::string Monitor::NotReady(bool standby_counts) const {
   if (health_.failed()) return "the store has failed";
-  if (health_.stopping() || progress_.stop_requested) return "stopping";
+  if (stopping()) return "stopping";
   if (health_.full()) return "the disk is full: nothing can be written until there is space";
   if (!health_.serving()) {
     const RecoveryStatus recovery = Recovery();
@@ -132,7 +137,7 @@ std::string Monitor::NotReady(bool standby_counts) const {
 ConsoleState Monitor::State() const {
   const Serving* serving = serving_;
   if (health_.failed()) return {"failed", "nothing can be stored any more"};
-  if (health_.stopping() || progress_.stop_requested) return {"stopping", ""};
+  if (stopping()) return {"stopping", ""};
   if (health_.full()) return {"full", "nothing can be written until there is space"};
   if (serving == nullptr || !health_.serving()) return {"starting", Describe(Recovery())};
   const std::optional<std::string> pause = serving->dispatcher().pause();

@@ -52,6 +52,7 @@ class Monitor {
   [[nodiscard]] RecoveryStatus Recovery() const;
   [[nodiscard]] std::string StartingMetrics() const;
   [[nodiscard]] ServerStatus Gather(const Serving& serving) const;
+  [[nodiscard]] bool stopping() const;
   // Why requests are not taken; empty: they are, or the server stands by and that counts.
   [[nodiscard]] std::string NotReady(bool standby_counts) const;
   [[nodiscard]] ConsoleState State() const;

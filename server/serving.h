@@ -64,6 +64,7 @@ class Serving {
     if (cluster_ == nullptr) return {};
     ClusterStatus status = cluster_->status();
     status.items_sent_on = counters_.sent_on;
+    status.assignments_elsewhere = counters_.assignments_elsewhere;
     status.items_sent_unanswered = counters_.sent_on_unanswered;
     if (rates_ != nullptr) status.rate = rates_->status();
     if (model_ != nullptr) status.learned_from = model_->heard();

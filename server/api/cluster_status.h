@@ -27,6 +27,7 @@ struct ClusterStatus {
   ChangeLogStats log;
   Forwarded calls;
   uint64_t items_sent_on = 0;          // to servers of other divisions
+  uint64_t assignments_elsewhere = 0;  // of other divisions, to workers of this server
   uint64_t items_sent_unanswered = 0;  // of these
   RateSharingStatus rate;
   uint32_t learned_from = 0;  // other divisions that have said what their pages showed

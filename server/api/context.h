@@ -46,6 +46,8 @@ struct HandlerCounters {
   // Items of other divisions, that were sent on; and of these, those that nobody has answered for.
   std::atomic<uint64_t> sent_on{0};
   std::atomic<uint64_t> sent_on_unanswered{0};
+  // Pages of other divisions that were sent to workers.
+  std::atomic<uint64_t> assignments_elsewhere{0};
   std::atomic<uint64_t> upserts_applied{0};
   std::atomic<uint64_t> upserts_refused{0};
   // Messages after which a stream was read no further for a while, for the rate of its client or of

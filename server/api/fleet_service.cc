@@ -4,7 +4,9 @@
 #include <optional>
 #include <utility>
 
+#include "server/api/batch.h"
 #include "server/api/epoch_totals.h"
+#include "server/api/lease_returns.h"
 
 namespace freshet {
 namespace {
@@ -46,6 +48,19 @@ void ReportStandby(const ServerContext& context,
   call->Answer(GrpcStatusOf(context.standbys.Hear(call->request().standby(), context.clock.Now())));
 }
 
+void ReturnLeases(const ServerContext& context,
+                  UnaryCall<v1::ReturnLeasesRequest, v1::ReturnLeasesResponse>* call) {
+  const auto& lease_ids = call->request().lease_ids();
+  const Status fault = CheckItemCount("lease_ids", lease_ids.size(), context.config);
+  if (!fault.ok()) return call->Answer(GrpcStatusOf(fault));
+  // Whoever sent them has been told to wait for the answer.
+  (void)ConvertReturns(/*sequence=*/0, lease_ids, call->caller())
+      .Submit(context.router, [call](v1::BatchAck ack, BatchCounts) {
+        *call->response()->mutable_ack() = std::move(ack);
+        call->Answer(grpc::Status::OK);
+      });
+}
+
 }  // namespace
 
 grpc::ServerUnaryReactor* FleetService::ShareRate(grpc::CallbackServerContext* call,
@@ -74,6 +89,12 @@ grpc::ServerUnaryReactor* FleetService::ReportStandby(grpc::CallbackServerContex
                                                       grpc::ByteBuffer* reply) {
   return Handle("/freshet.v1.FleetService/ReportStandby", context_, *call, *request, reply,
                 freshet::ReportStandby);
+}
+
+grpc::ServerUnaryReactor* FleetService::ReturnLeases(grpc::CallbackServerContext* call,
+                                                     const grpc::ByteBuffer* request,
+                                                     grpc::ByteBuffer* reply) {
+  return Handle(kReturnLeasesPath, context_, *call, *request, reply, freshet::ReturnLeases);
 }
 
 }  // namespace freshet

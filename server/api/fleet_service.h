@@ -12,7 +12,8 @@ using FleetServiceBase =
     RawMethods<v1::FleetService::Service, v1::FleetService::WithRawCallbackMethod_ShareRate,
                v1::FleetService::WithRawCallbackMethod_GetEpochTotals,
                v1::FleetService::WithRawCallbackMethod_TakePing,
-               v1::FleetService::WithRawCallbackMethod_ReportStandby>::Service;
+               v1::FleetService::WithRawCallbackMethod_ReportStandby,
+               v1::FleetService::WithRawCallbackMethod_ReturnLeases>::Service;
 
 // Thread-safe.
 class FleetService final : public FleetServiceBase {
@@ -31,6 +32,9 @@ class FleetService final : public FleetServiceBase {
   grpc::ServerUnaryReactor* ReportStandby(grpc::CallbackServerContext* call,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* ReturnLeases(grpc::CallbackServerContext* call,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* reply) override;
 
  private:
   const ServerContext& context_;

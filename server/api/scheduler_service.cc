@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "core/base/url.h"
+#include "freshet/v1/fleet.pb.h"
 #include "google/protobuf/arena.h"
 #include "server/api/batch.h"
 #include "server/api/caller_stream.h"
@@ -18,6 +20,10 @@
 #include "server/api/from_proto.h"
 #include "server/api/ingest_service.h"
 #include "server/api/inside.h"
+#include "server/api/lease_returns.h"
+#include "server/api/lent_credit.h"
+#include "server/api/over_divisions.h"
+#include "server/api/parted_ack.h"
 #include "server/api/to_proto.h"
 #include "server/api/unary.h"
 #include "server/api/wire.h"
@@ -32,6 +38,7 @@ namespace {
 constexpr Duration kMinNextWait = Duration::Millis(25);
 constexpr Duration kPausedRetry = Duration::Seconds(1);
 constexpr Duration kStalledRetry = Duration::Seconds(1);
+constexpr std::string_view kReportsPath = "/freshet.v1.IngestService/ReportCrawls";
 
 // Every connection has a port of its own, and none says who it is.
 std::string PeerWithoutPort(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
@@ -54,10 +61,15 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
               std::string request_id)
       : CallerStream(context, kPath, call),
         request_id_(std::move(request_id)),
-        address_(NetworkText(network())) {}
+        address_(NetworkText(network())) {
+    if (context.divisions != nullptr) client_ = ShownBy(call);
+  }
 
   void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
-    if (!assignments.empty()) SendAssignments(assignments);
+    if (!assignments.empty()) {
+      SendAssignments(assignments);
+      if (const auto lent = lent_credit(); lent != nullptr) lent->OnServed();
+    }
     // Only a client that has closed its side waits for an end.
     if (outlook == Outlook::kServed) End(grpc::Status::OK);
     if (outlook == Outlook::kTimeOut) End(NothingCame());
@@ -96,6 +108,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
                       "the crawl ids that the worker is limited to have changed: open it again");
   }
   void OnServerDraining() override {
+    if (const auto lent = lent_credit(); lent != nullptr) lent->Recall();
     SendNotice(v1::NOTICE_KIND_DRAINING, "The server is shutting down.");
   }
 
@@ -111,6 +124,21 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     });
   }
 
+  // Of another division, for credit that was lent.
+  void SendAssignmentsOf(uint32_t division, const v1::NextResponse& next) {
+    v1::CrawlResponse response;
+    std::vector<LeaseId> leases;
+    for (const v1::Assignment& assignment : next.assignments()) {
+      leases.emplace_back(assignment.lease_id());
+      *response.mutable_assignments()->add_assignments() = assignment;
+    }
+    context_.counters.assignments_elsewhere += leases.size();
+    Send(SerialiseMessage(response),
+         [&context = context_, division, client = client_, leases = std::move(leases)](bool sent) {
+           if (!sent) ReturnElsewhere(context, division, client, leases);
+         });
+  }
+
   // For a client that can only listen any more.
   [[nodiscard]] grpc::Status NothingCame() const {
     const Duration wait = context_.config.half_closed_wait;
@@ -123,6 +151,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
 
   bool OnReadsEnded() override {
     const WorkerId worker = worker_;
+    if (const auto lent = lent_credit(); lent != nullptr) lent->Recall();
     return worker != kNone && worker != kGone &&
            context_.dispatcher.Linger(worker, context_.config.half_closed_wait);
   }
@@ -173,6 +202,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
 
   void OnClientGone() override {
     const WorkerId worker = worker_.exchange(kGone);
+    if (const auto lent = lent_credit(); lent != nullptr) lent->Recall();
     if (worker != kNone && worker != kGone) context_.dispatcher.Leave(worker);
   }
 
@@ -195,14 +225,18 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     const StatusOr<ClassSet> takes = ClassesOfWorker(context_, hello.crawl_ids(), **caller);
     if (!takes.ok()) return SendRefusal(takes.status());
     Remember((*caller)->crawl_ids());
-    Enter(hello.worker(), *lease, *takes);
+    Enter(hello, *lease, *takes);
   }
 
-  void Enter(const std::string& name, Duration lease, ClassSet takes) {
+  void Enter(const v1::WorkerHello& hello, Duration lease, ClassSet takes) {
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
-    const StatusOr<WorkerId> worker = context_.dispatcher.Join(
-        {.name = name, .address = address_, .lease = lease, .takes = takes, .waits_until = {}},
-        self, static_cast<size_t>(context_.config.max_workers));
+    const StatusOr<WorkerId> worker =
+        context_.dispatcher.Join({.name = hello.worker(),
+                                  .address = address_,
+                                  .lease = lease,
+                                  .takes = takes,
+                                  .waits_until = {}},
+                                 self, static_cast<size_t>(context_.config.max_workers));
     if (!worker.ok()) return SendRefusal(worker.status());
     WorkerId none = kNone;
     if (!worker_.compare_exchange_strong(none, *worker)) {
@@ -216,6 +250,38 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     Send(SerialiseMessage(response));
     if (context_.dispatcher.paused()) OnPause(true);
     if (const Status why = context_.dispatcher.stalled(); !why.ok()) OnStall(why);
+    if (SpansFleet(context_, client_)) LendCreditOf(hello, *worker);
+  }
+
+  void LendCreditOf(const v1::WorkerHello& hello, WorkerId worker) {
+    v1::NextRequest terms;
+    terms.set_worker(hello.worker());
+    if (hello.has_lease_duration()) *terms.mutable_lease_duration() = hello.lease_duration();
+    *terms.mutable_crawl_ids() = hello.crawl_ids();
+    const std::weak_ptr<MessageStream> stream = weak_from_this();
+    const auto lent = std::make_shared<LentCredit>(
+        context_, client_, std::move(terms), worker,
+        [stream, &context = context_, client = client_](uint32_t division,
+                                                        const v1::NextResponse& next) {
+          const auto self = std::static_pointer_cast<CrawlStream>(stream.lock());
+          if (self != nullptr) return self->SendAssignmentsOf(division, next);
+          std::vector<LeaseId> leases;
+          for (const v1::Assignment& its : next.assignments()) {
+            leases.emplace_back(its.lease_id());
+          }
+          ReturnElsewhere(context, division, client, leases);
+        });
+    {
+      const MutexLock lock(mutex_);
+      lent_ = lent;
+    }
+    lent->Start();
+    if (worker_ == kGone) lent->Recall();
+  }
+
+  [[nodiscard]] std::shared_ptr<LentCredit> lent_credit() const {
+    const MutexLock lock(mutex_);
+    return lent_;
   }
 
   void OnCredit(const v1::Credit& credit) {
@@ -225,6 +291,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       return SendRefusal(InvalidArgument("assignments: is 0"));
     }
     context_.dispatcher.Grant(worker, credit.assignments());
+    if (const auto lent = lent_credit(); lent != nullptr) lent->Lend();
   }
 
   void OnResults(const v1::ResultBatch& results, const std::vector<TextFault>& faults,
@@ -243,10 +310,17 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults, **caller);
     batch.SetTrace(trace);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
-    const auto done = [self, place, trace](v1::BatchAck ack, const BatchCounts& counts) {
+    const auto all = SendOthers<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>(
+        batch, kReportsPath,
+        [&results](const Batch::Part& part, v1::ReportCrawlsRequest* message) {
+          message->set_sequence(results.sequence());
+          CopyItems(results.results(), part.places, message->mutable_results());
+        },
+        [self, place](v1::BatchAck ack) { self->AnswerResults(place, std::move(ack)); });
+    const auto done = [self, all, trace](v1::BatchAck ack, const BatchCounts& counts) {
       const uint64_t sequence = ack.sequence();
       self->context_.counters.results_refused += counts.refused;
-      self->AnswerResults(place, std::move(ack));
+      all->TakeOwn(std::move(ack));
       if (trace != nullptr) trace->Finish(sequence, counts);
     };
     const bool go_on = std::move(batch).Submit(context_.router, done);
@@ -264,21 +338,37 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
       return AnswerReturns(place,
                            RefusedBatch(returns.sequence(), static_cast<size_t>(items), fault));
     }
-    Batch batch(returns.sequence(), items);
-    batch.SetCaller(*caller);
-    for (int i = 0; i < items; ++i) batch.Add(i, ConvertReturn(returns.lease_ids(i)));
-    // A lease that is not open any more needs no return.
-    batch.SetReview([](Reply* reply) {
-      if (reply->status.code() == absl::StatusCode::kNotFound) {
-        *reply = {.disposition = Disposition::kDuplicate};
-      }
-    });
+    Batch batch = ConvertReturns(returns.sequence(), returns.lease_ids(), **caller);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
-    const bool go_on =
-        std::move(batch).Submit(context_.router, [self, place](v1::BatchAck ack, BatchCounts) {
-          self->AnswerReturns(place, std::move(ack));
-        });
+    const auto all = SendOthers<v1::ReturnLeasesRequest, v1::ReturnLeasesResponse>(
+        batch, kReturnLeasesPath,
+        [&returns](const Batch::Part& part, v1::ReturnLeasesRequest* message) {
+          for (const uint32_t at : part.places) {
+            message->add_lease_ids(returns.lease_ids(static_cast<int>(at)));
+          }
+        },
+        [self, place](v1::BatchAck ack) { self->AnswerReturns(place, std::move(ack)); });
+    const bool go_on = std::move(batch).Submit(
+        context_.router, [all](v1::BatchAck ack, BatchCounts) { all->TakeOwn(std::move(ack)); });
     if (!go_on) HoldReading();
+  }
+
+  // Takes what is of other divisions out of a batch and has their servers do it. The answer waits
+  // for them and for what stays.
+  template <typename Request, typename Response, typename Copy>
+  std::shared_ptr<PartedAck> SendOthers(Batch& batch, std::string_view path, const Copy& copy,
+                                        PartedAck::Done answer) {
+    std::vector<Batch::Part> parts;
+    if (SpansFleet(context_, client_)) parts = batch.TakeOthers(context_.router.division());
+    auto all = std::make_shared<PartedAck>(parts.size(), std::move(answer));
+    for (Batch::Part& part : parts) {
+      Request message;
+      copy(part, &message);
+      std::unique_ptr<DivisionCall>& call = calls_[{part.division, path}];
+      if (call == nullptr) call = context_.divisions->Open(part.division, path, client_);
+      SendPart<Response>(context_, *call, message, std::move(part), all);
+    }
+    return all;
   }
 
   void AnswerResults(uint64_t place, v1::BatchAck ack) {
@@ -321,8 +411,12 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
 
   const std::string request_id_;
   const std::string address_;
+  ShownByClient client_;  // where there are other divisions
+  // One for each division and method that had something. Touched in OnMessage.
+  std::map<std::pair<uint32_t, std::string_view>, std::unique_ptr<DivisionCall>> calls_;
   std::atomic<WorkerId> worker_{kNone};
   mutable Mutex mutex_;
+  std::shared_ptr<LentCredit> lent_ FRESHET_GUARDED_BY(mutex_);  // null: there is none
   bool entered_ FRESHET_GUARDED_BY(mutex_) = false;
   // The crawl ids that it was limited to then; unset: to none.
   std::optional<std::vector<std::string>> allowed_ FRESHET_GUARDED_BY(mutex_);

@@ -158,6 +158,21 @@ void Dispatcher::Grant(WorkerId id, uint64_t assignments) {
   condition_.NotifyOne();
 }
 
+uint64_t Dispatcher::FreeCredit(WorkerId id) const {
+  const MutexLock lock(mutex_);
+  const auto it = workers_.find(id);
+  return it == workers_.end() ? 0 : it->second.credit - it->second.reserved;
+}
+
+uint64_t Dispatcher::TakeCredit(WorkerId id, uint64_t most) {
+  const MutexLock lock(mutex_);
+  const auto it = workers_.find(id);
+  if (it == workers_.end()) return 0;
+  const uint64_t taken = std::min(most, it->second.credit - it->second.reserved);
+  it->second.credit -= taken;
+  return taken;
+}
+
 void Dispatcher::Leave(WorkerId id) {
   Actions actions;
   {

@@ -123,6 +123,10 @@ class Dispatcher {
                                         size_t max_workers) FRESHET_EXCLUDES(mutex_);
   // Adds credit, up to WorkerLimits::credit in total.
   void Grant(WorkerId worker, uint64_t assignments) FRESHET_EXCLUDES(mutex_);
+  // What it may yet be given, but for what is set aside for it; 0 for one that is gone.
+  [[nodiscard]] uint64_t FreeCredit(WorkerId worker) const FRESHET_EXCLUDES(mutex_);
+  // Takes so much of that, or what there is of it.
+  [[nodiscard]] uint64_t TakeCredit(WorkerId worker, uint64_t most) FRESHET_EXCLUDES(mutex_);
   // Gives back what was set aside for the worker. Does nothing for one that is gone.
   void Leave(WorkerId worker) FRESHET_EXCLUDES(mutex_);
   // A worker that says no more still gets what its credit allows, as long as no two assignments are

@@ -361,6 +361,10 @@ void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& ou
     out.Add(cluster.items_sent_on, labelled("outcome", "sent"))
         .Add(cluster.items_sent_unanswered, labelled("outcome", "unanswered"));
   }
+  out.Counter("freshet_cluster_assignments_elsewhere_total",
+              "Pages of other divisions that were handed to workers of this server, for credit "
+              "that it lends there.");
+  if (!alone) out.Add(cluster.assignments_elsewhere, name);
   WriteSharedRate(cluster.rate, name, out);
   out.Gauge("freshet_fleet_learned_divisions",
             "Other divisions that have said what their pages showed: the models are of these too.");

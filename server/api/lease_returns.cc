@@ -1,0 +1,32 @@
+#include "server/api/lease_returns.h"
+
+#include "freshet/v1/fleet.pb.h"
+#include "server/api/divisions.h"
+#include "server/api/from_proto.h"
+#include "server/api/wire.h"
+
+namespace freshet {
+
+Batch ConvertReturns(uint64_t sequence, const google::protobuf::RepeatedField<uint64_t>& lease_ids,
+                     const Caller& caller) {
+  Batch batch(sequence, lease_ids.size());
+  batch.SetCaller(&caller);
+  for (int i = 0; i < lease_ids.size(); ++i) batch.Add(i, ConvertReturn(lease_ids.Get(i)));
+  batch.SetReview([](Reply* reply) {
+    if (reply->status.code() == absl::StatusCode::kNotFound) {
+      *reply = {.disposition = Disposition::kDuplicate};
+    }
+  });
+  return batch;
+}
+
+void ReturnElsewhere(const ServerContext& context, uint32_t division, const ShownByClient& client,
+                     const std::vector<LeaseId>& leases) {
+  if (leases.empty()) return;
+  v1::ReturnLeasesRequest request;
+  for (const LeaseId lease : leases) request.add_lease_ids(lease.value());
+  context.divisions->Open(division, kReturnLeasesPath, client)
+      ->Send(SerialiseMessage(request), [](const StatusOr<grpc::ByteBuffer>&) {});
+}
+
+}  // namespace freshet

@@ -1,0 +1,158 @@
+// Workers of a fleet: each is connected to one server, and takes pages of all divisions.
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/url.h"
+#include "core/fleet/slot_division.h"
+#include "core/schedule/leases.h"
+#include "server/api/to_proto.h"
+#include "tests/grpc/cluster_servers.h"
+#include "tests/grpc/test_worker.h"
+
+namespace freshet {
+namespace {
+
+using testing::IsEmpty;
+
+class FleetWorkersTest : public ClusterServers {
+ protected:
+  FleetWorkersTest() {
+    for (const char* topics : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) {
+      kafka_.MakeTopics(topics);
+    }
+  }
+
+  static uint32_t DivisionOf(const v1::Assignment& assignment) {
+    return SlotDivision{.divisions = 2, .division = 0}.Of(
+        SlotOfLease(LeaseId(assignment.lease_id())));
+  }
+  static void SetRate(TestServer& server, double rate) {
+    v1::SetCrawlRateRequest request;
+    request.set_crawl_rate_per_second(rate);
+    (void)CallOf(server, &Admin::SetCrawlRate, request);
+  }
+  // The acknowledgement of what was sent; assignments that come meanwhile are added to `taken`.
+  static v1::BatchAck Exchange(TestWorker& worker, const v1::CrawlRequest& request,
+                               std::vector<v1::Assignment>* taken) {
+    EXPECT_TRUE(worker.Write(request));
+    while (worker.open()) {
+      v1::CrawlResponse response = worker.Read();
+      for (const auto& its : response.assignments().assignments()) taken->push_back(its);
+      if (response.has_result_ack()) return response.result_ack();
+      if (response.has_return_ack()) return response.return_ack();
+    }
+    ADD_FAILURE() << "the stream has ended";
+    return {};
+  }
+  static v1::BatchAck Report(TestWorker& worker, const std::vector<v1::Assignment>& leased,
+                             Instant at, std::vector<v1::Assignment>* taken) {
+    v1::CrawlRequest request;
+    for (const v1::Assignment& assignment : leased) {
+      v1::CrawlResult& result = *request.mutable_results()->add_results();
+      result.set_lease_id(assignment.lease_id());
+      result.set_outcome(v1::CRAWL_OUTCOME_UNCHANGED);
+      ToProto(at, result.mutable_fetch_time());
+    }
+    return Exchange(worker, request, taken);
+  }
+};
+
+TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  SetRate(first, 100);
+  v1::UpsertPagesRequest upsert;
+  for (int i = 0; i < 400; ++i) upsert.add_pages()->set_url(TestServer::Url(i, 200));
+  ASSERT_THAT(Described(first.Upsert(upsert)), IsEmpty());
+  TestWorker worker(first);
+  worker.Grant(100);
+  std::map<uint32_t, size_t> of_division;
+  std::set<std::string> urls;
+  std::vector<v1::Assignment> taken;
+  while (worker.open() && (of_division[0] < 20 || of_division[1] < 20)) {
+    if (taken.empty()) taken = worker.ReadAssignments(1);
+    const std::vector<v1::Assignment> leased = std::exchange(taken, {});
+    for (const v1::Assignment& assignment : leased) {
+      ++of_division[DivisionOf(assignment)];
+      urls.insert(assignment.url());
+    }
+    EXPECT_THAT(Described(Report(worker, leased, first.clock.Now(), &taken)), IsEmpty());
+    worker.Grant(static_cast<uint32_t>(leased.size()));
+  }
+  for (const std::string& url : urls)
+    EXPECT_TRUE(second.Get(url).page().has_last_crawl_time()) << url;
+  EXPECT_THAT(Probe(first.info.http_address, "/metrics"),
+              testing::Not(testing::HasSubstr("freshet_cluster_assignments_elsewhere_total{cluster="
+                                              "\"mock-0-of-2\"} 0\n")));
+
+  // Returns go where their leases are, and what is open then is what the worker has.
+  while (worker.open() && taken.size() < 4) {
+    for (v1::Assignment& its : worker.ReadAssignments(1)) taken.push_back(std::move(its));
+  }
+  v1::CrawlRequest returned;
+  for (const v1::Assignment& its : taken) {
+    returned.mutable_returned_leases()->add_lease_ids(its.lease_id());
+  }
+  const std::vector<v1::Assignment> given_back = std::exchange(taken, {});
+  EXPECT_THAT(Described(Exchange(worker, returned, &taken)), IsEmpty());
+  EXPECT_THAT(Described(Exchange(worker, returned, &taken)), testing::SizeIs(given_back.size()))
+      << "of each, that it is a duplicate";
+  for (const v1::Assignment& its : given_back) {
+    EXPECT_FALSE(second.Get(its.url()).page().has_lease()) << its.url();
+  }
+}
+
+TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  TestServer second(InCluster(/*divisions=*/2, /*division=*/1));
+  SetRate(first, 50);
+  // The worker's own server has nothing for it.
+  int next = 0;
+  const auto add_pages = [&](int count) {
+    const SlotDivision slots{.divisions = 2, .division = 1};
+    v1::UpsertPagesRequest upsert;
+    for (; upsert.pages_size() < count; ++next) {
+      const std::string url = TestServer::Url(next, 1000);
+      const StatusOr<CanonicalUrl> canonical = Canonicalise(url);
+      if (slots.Has(SlotOfHost(canonical->host))) upsert.add_pages()->set_url(url);
+    }
+    ASSERT_THAT(Described(first.Upsert(upsert)), IsEmpty());
+  };
+  add_pages(5);
+  TestWorker worker(first);
+  std::vector<v1::Assignment> taken;
+  std::set<std::string> urls;
+  while (worker.open() && urls.size() < 5) {
+    worker.Grant(1);
+    if (taken.empty()) taken = worker.ReadAssignments(1);
+    const std::vector<v1::Assignment> leased = std::exchange(taken, {});
+    ASSERT_EQ(leased.size(), 1U) << "no more than it has credit for";
+    EXPECT_EQ(DivisionOf(leased[0]), 1U);
+    urls.insert(leased[0].url());
+    EXPECT_THAT(Described(Report(worker, leased, first.clock.Now(), &taken)), IsEmpty());
+  }
+  // None is left. What comes for the credit of a worker that has gone is given back.
+  worker.Cancel();
+  const auto metric = [](TestServer& server, const std::string& line) {
+    return Probe(server.info.http_address, "/metrics").find("\n" + line) != std::string::npos;
+  };
+  const std::string none = "freshet_leases_ended_total{reason=\"returned\"} 0\n";
+  ASSERT_TRUE(metric(second, none));
+  EXPECT_TRUE(Eventually([&] {
+    TestWorker gone(first);
+    gone.Grant(1);
+    EXPECT_TRUE(Eventually([&] { return metric(first, "freshet_worker_credit 0\n"); }));
+    gone.Cancel();
+    add_pages(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return !metric(second, none);
+  }));
+}
+
+}  // namespace
+}  // namespace freshet
