@@ -28,6 +28,10 @@ StatusOr<LoadedShards> ShardsLoader::Load(Store& store, LoadOptions options,
   RETURN_IF_ERROR(LoadCrawls(&loaded));
   options.now = clock_.Now();
   RETURN_IF_ERROR(LoadShards(store, StatesOf(loaded), options, progress));
+  // What the first pick does for all pages is done before the turn comes.
+  if (options.without_leases) {
+    for (ShardState* state : StatesOf(loaded)) RETURN_IF_ERROR(state->Follow({}, options.now));
+  }
   return loaded;
 }
 

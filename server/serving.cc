@@ -297,11 +297,13 @@ void Serving::WithoutWaitingForKafka(const std::function<void()>& work) {
 
 void Serving::AwaitStandbys() {
   if (cluster_ == nullptr) return;
+  // One that loads the pages does not read the log meanwhile, and is a successor all the same.
+  had_successor_ = HasSuccessor();
   standbys_.AskToLoad();
   Clock& clock = context_.clock;
   const Instant latest = clock.Now() + config_.cluster.handover;
   // One that cannot serve on keeps nobody waiting.
-  while (clock.Now() < latest && store_->health().ok() && cluster_->sure()) {
+  while (clock.Now() < latest && !health_.failed() && store_->health().ok() && cluster_->sure()) {
     if (standbys_.AwaitLoaded(clock, kStandbysInterval)) return;
   }
 }
@@ -313,8 +315,9 @@ void Serving::StopServing() {
 
 bool Serving::HasSuccessor() const {
   const std::vector<v1::FleetStandby> standbys = standbys_.All(context_.clock.Now());
-  return std::any_of(standbys.begin(), standbys.end(),
-                     [](const v1::FleetStandby& standby) { return standby.ready(); });
+  return std::any_of(standbys.begin(), standbys.end(), [this](const v1::FleetStandby& standby) {
+    return standby.ready() || (had_successor_ && standby.has_behind());
+  });
 }
 
 void Serving::EndCalls() {

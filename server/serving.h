@@ -96,6 +96,7 @@ class Serving {
   Health& health_;
   Door& door_;
   const std::function<void(std::string_view why)> end_;
+  bool had_successor_ = false;  // when it was told to end; owner: who ends it
   // Later members use earlier ones.
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Cluster> cluster_;  // nullptr: the server is alone

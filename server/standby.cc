@@ -10,6 +10,13 @@ namespace {
 
 // How soon a load ends of a standby that is not needed after all, or is to stop.
 constexpr Duration kLookInterval = Duration::Millis(500);
+constexpr std::chrono::seconds kAfterFailure{10};
+// Shards learn one after the other, and each has the pages loaded anew.
+constexpr std::chrono::seconds kAfterOutdating{3};
+// Each leaves some bytes behind, which a load does away with: so many records may be followed, and
+// so many for each page.
+constexpr uint64_t kFollowedAtLeast = 1'000'000;
+constexpr uint64_t kFollowedPerPage = 8;
 
 }  // namespace
 
@@ -25,31 +32,42 @@ bool Standby::MayOwnSoon() {
   const bool may_come = TurnMayCome();
   // The turn may have come meanwhile: what is not loaded then is loaded as at any start.
   if (hooks_.has_turn()) return loaded_.has_value();
-  // A load that was broken off begins anew.
-  if (may_come && !abandoned_.exchange(false)) return true;
-  if (loaded_) spdlog::info("the server that serves goes on: this one stands by as before");
-  Drop();
-  return false;
+  if (!may_come) {
+    if (loaded_) spdlog::info("the server that serves goes on: this one stands by as before");
+    Drop();
+    tried_ = false;
+    return false;
+  }
+  // The log was read since.
+  has_loaded_ = loaded_.has_value();
+  if (loaded_) return true;
+  // What was broken off, has failed or is out of date begins anew.
+  return !std::exchange(tried_, false) && Steady::now() >= rests_until_;
 }
 
 Status Standby::Prepare(Store& store) {
   Drop();
+  tried_ = true;
   abandoned_ = false;
   LoadOptions options;
   options.without_leases = true;
   options.cancelled = &abandoned_;
   options.report_interval = kLookInterval;
-  options.report = [this] { abandoned_ = stop_ || (!hooks_.has_turn() && !TurnMayCome()); };
+  options.report = [this] {
+    if (stop_ || (!hooks_.has_turn() && !TurnMayCome())) abandoned_ = true;
+  };
   spdlog::info("loading the pages, in case it is this server's turn");
   StatusOr<LoadedShards> loaded = hooks_.load(store, options);
   if (loaded.ok()) {
     loaded_ = *std::move(loaded);
-    has_loaded_ = true;
+    followed_ = 0;
+    most_followed_ = kFollowedAtLeast + kFollowedPerPage * progress_.pages;
     spdlog::info("{} pages are loaded, and follow the log", progress_.pages.load());
   } else {
     // Tried again when the turn comes, and refused then if it must be.
     if (!absl::IsCancelled(loaded.status())) {
       spdlog::warn("loading the pages beforehand: {}", loaded.status().ToString());
+      Rest(kAfterFailure);
     }
     Drop();
   }
@@ -59,13 +77,20 @@ Status Standby::Prepare(Store& store) {
 Status Standby::Update(uint16_t partition, const FollowedChanges& changes) {
   if (!loaded_) return absl::OkStatus();
   Status followed = hooks_.follow(*loaded_, partition, changes);
-  if (!followed.ok()) spdlog::warn("following the log: {}", followed.ToString());
-  return followed;
+  if (!followed.ok()) {
+    spdlog::warn("following the log: {}", followed.ToString());
+    return followed;
+  }
+  followed_ += changes.pages.size() + changes.hosts.size();
+  if (followed_ <= most_followed_) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kResourceExhausted, "{} records were followed",
+                    followed_.load());
 }
 
 void Standby::Outdate() {
-  if (loaded_) spdlog::info("the log has more than pages can follow: they are to be loaded anew");
+  if (loaded_) spdlog::info("the pages are to be loaded anew");
   Drop();
+  Rest(kAfterOutdating);
 }
 
 std::optional<LoadedShards> Standby::Take(Store& store) {

@@ -5,6 +5,8 @@
 #define FRESHET_SERVER_STANDBY_H_
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -46,22 +48,30 @@ class Standby final : public Follower {
   Status Update(uint16_t partition, const FollowedChanges& changes) override;
   void Outdate() override;
 
-  // Whether it has all pages that the store has. Thread-safe.
+  // Whether it has all pages that the store has, and has read the log since. Thread-safe.
   [[nodiscard]] bool loaded() const { return has_loaded_; }
   // The shards of the store, which was opened; none: they are still to be loaded.
   [[nodiscard]] std::optional<LoadedShards> Take(Store& store);
 
  private:
+  using Steady = std::chrono::steady_clock;
+
   [[nodiscard]] bool TurnMayCome() { return hooks_.is_asked_for() || hooks_.other_is_silent(); }
   void Drop();
+  // Loads nothing for a while.
+  void Rest(std::chrono::seconds time) { rests_until_ = Steady::now() + time; }
 
   const StandbyHooks hooks_;
   const std::atomic<bool>& stop_;
   LoadProgress& progress_;
   std::atomic<bool> abandoned_ = false;
-  bool told_ = false;  // that it has the turn
+  bool told_ = false;   // that it has the turn
+  bool tried_ = false;  // to load, since the store last was told that there is no use in that
+  Steady::time_point rests_until_;
   std::optional<LoadedShards> loaded_;
   std::atomic<bool> has_loaded_ = false;
+  uint64_t most_followed_ = 0;  // records
+  std::atomic<uint64_t> followed_ = 0;
 };
 
 }  // namespace freshet

@@ -18,6 +18,8 @@ namespace {
 
 // A standby that has not had all of the log for longer would have to read the rest first.
 constexpr Duration kMostBehind = Duration::Seconds(10);
+// Whoever asks a standby to load the pages says so once a second, and then ends.
+constexpr Duration kAskedFor = Duration::Seconds(30);
 
 }  // namespace
 
@@ -92,7 +94,10 @@ Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
           .stand = [cluster] { return cluster->Stand(); },
           .has_turn = [cluster] { return cluster->has_turn(); },
           .other_is_silent = [cluster] { return cluster->other_is_silent(); },
-          .is_asked_for = [this] { return config_.cluster.hot_standby || asked_to_load_; },
+          .is_asked_for =
+              [this] {
+                return config_.cluster.hot_standby || clock_.Now().micros() < asked_to_load_until_;
+              },
           .load = [this](
                       Store& store,
                       const LoadOptions& how) { return loader_.Load(store, how, progress_.load); },
@@ -116,7 +121,9 @@ Status Starter::Forward(int connections, LoadedStore* loaded) {
   loaded->reporter = std::make_unique<StandbyReporter>(
       config_, door_, [forwarder = loaded->forwarder.get()] { return forwarder->peer(); },
       [this, cluster = loaded->cluster.get()] { return DescribeStandby(*cluster); },
-      [this](const v1::ReportStandbyResponse& answer) { asked_to_load_ = answer.load(); });
+      [this](const v1::ReportStandbyResponse& answer) {
+        asked_to_load_until_ = answer.load() ? (clock_.Now() + kAskedFor).micros() : 0;
+      });
   return absl::OkStatus();
 }
 

@@ -106,8 +106,9 @@ class Starter {
   const ShardsLoader loader_;
   const std::function<void()> on_replaced_;
   std::unique_ptr<Standby> standby_;  // nullptr: the server is alone
-  // The server that serves waits for this one to have the pages. By itself, as its word is heard.
-  std::atomic<bool> asked_to_load_ = false;
+  // Until then, in microseconds, the server that serves waits for this one to have the pages, as
+  // far as was heard.
+  std::atomic<int64_t> asked_to_load_until_ = 0;
   bool standing_by_ = false;  // the log says so already
 };
 

@@ -60,13 +60,17 @@ void Bursts::Restore(uint32_t burst, double shift, PageNumber page) {
   if (burst == 0) return;
   last_ = std::max(last_, burst);
   const auto [found, started] = bursts_.try_emplace(burst);
-  if (started) {
-    // What was learned of it so far becomes its prior.
-    found->second.start = found->second.shift = found->second.weighed = shift;
-    ages_.push_back({burst, 0});
-  }
-  AddPage(found->second, page);
+  Burst& its = found->second;
+  // What was learned of it so far becomes its prior.
+  its.start = its.shift = its.weighed = shift;
+  if (started) ages_.push_back({burst, 0});
+  if (!its.restored.insert(page).second) return;
+  AddPage(its, page);
   Shrink();
+}
+
+void Bursts::FinishRestoring() {
+  for (auto& [number, burst] : bursts_) burst.restored = {};
 }
 
 void Bursts::Shrink() {

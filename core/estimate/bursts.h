@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/base/units.h"
 #include "core/model/page.h"
 
@@ -37,9 +38,12 @@ class Bursts {
   // A page of the poll `poll` (> 0) joins its burst, which starts now unless it is known. Returns
   // the number of the burst, > 0.
   uint32_t Join(uint64_t poll, PageNumber page);
-  // At start-up: a stored page that waits in `burst`, whose shift was `shift` so far. No-op for
-  // burst 0.
+  // At start-up: a stored page that waits in `burst`, whose shift was `shift` so far; what is said
+  // last of a burst counts, and a page of it is told once however often it is said. No-op for burst
+  // 0.
   void Restore(uint32_t burst, double shift, PageNumber page);
+  // Nothing more is restored. Idempotent.
+  void FinishRestoring();
 
   // b. Precondition: Knows(burst).
   [[nodiscard]] double Shift(uint32_t burst) const { return bursts_.at(burst).shift; }
@@ -67,6 +71,7 @@ class Bursts {
     double weighed = 0;    // b when its pages were weighed last
     bool queued = false;   // in reweighed_
     std::vector<PageNumber> pages;
+    absl::flat_hash_set<PageNumber> restored;  // of them, until FinishRestoring
   };
 
   void AddPage(Burst& burst, PageNumber page);

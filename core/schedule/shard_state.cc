@@ -92,6 +92,7 @@ std::vector<PageNumber> ShardState::Impl::FinishLoad() {
 void ShardState::Impl::FinishLeases() {
   CHECK(leases.size() <= out.size(), "{} leases of {} pages", leases.size(), out.size());
   leases.SortRemembered();
+  estimator.FinishRestoring();
   counters.hosts = hosts.size();
   counters.leases = leases.size();
 }
@@ -119,11 +120,17 @@ Status ShardState::Impl::Follow(const FollowedChanges& changes, Instant now) {
       if (!crawls.Intern(record.key.crawl_id)) return TooManyCrawls({});
       id = AddPage(record, host, none);
       if (hosts.pages(host) == 1) picks.HostChanged(host);
+    } else {
+      // To be filed as at a load: what a plan has it wait for may be over.
+      picks.Remove(*id);
     }
     estimator.RestoreSignals(record.state.bursts, record.number);
     Refile(*id, host, record.spec, record.state);
   }
   counters.hosts = hosts.size();
+  // Alarms that are over do not pile up until the first pick, which then has less to do. A plan
+  // would take its time from it, and file what is new otherwise than a load does.
+  if (!picks.policy().plan) (void)Best(now, kAllClasses);
   return absl::OkStatus();
 }
 

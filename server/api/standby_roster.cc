@@ -30,7 +30,8 @@ bool StandbyRoster::AllLoaded(Instant now) const {
   return std::all_of(heard_.begin(), heard_.end(), [now](const auto& entry) {
     const v1::FleetStandby& standby = entry.second.standby;
     const bool there = now - entry.second.at <= kForgottenAfter;
-    return !there || !standby.has_behind() || !standby.has_loaded() || standby.loaded();
+    const bool can = standby.has_behind() && standby.has_loaded();
+    return !there || !can || (standby.loaded() && standby.ready());
   });
 }
 

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "fmt/format.h"
+#include "server/base/system_clock.h"
 #include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"
 
@@ -56,7 +59,7 @@ class StandbyTest : public testing::Test {
                     .load = [this](Store&, const LoadOptions& how) { return Load(how); },
                     .follow =
                         [this](LoadedShards& loaded, uint16_t shard, const FollowedChanges&) {
-                          loaded.policy_name += fmt::format("+{}", shard);
+                          if (shard > 0) loaded.policy_name += fmt::format("+{}", shard);
                           return fault_;
                         },
                     .finish =
@@ -136,9 +139,10 @@ TEST_F(StandbyTest, LoadsWhileTheOtherServesIfItIsAskedToAndFollowsTheLog) {
   EXPECT_TRUE(standby_.MayOwnSoon());
   EXPECT_TRUE(standby_.Update(0, {}).ok()) << "nothing is loaded yet";
   ASSERT_TRUE(standby_.Prepare(*store_).ok());
-  EXPECT_TRUE(standby_.loaded());
+  EXPECT_FALSE(standby_.loaded()) << "the log has not been read since";
   EXPECT_TRUE(standby_.Update(3, {}).ok());
   EXPECT_TRUE(standby_.MayOwnSoon());
+  EXPECT_TRUE(standby_.loaded());
   EXPECT_EQ(Taken(), "1+3!");
   // It is let go when nobody waits for it any more.
   ASSERT_TRUE(standby_.Prepare(*store_).ok());
@@ -162,6 +166,35 @@ TEST_F(StandbyTest, WhatCannotFollowIsLoadedAnew) {
   fault_ = absl::DataLossError("leases: too short");
   EXPECT_EQ(Taken(), "");
   EXPECT_FALSE(standby_.loaded());
+}
+
+TEST_F(StandbyTest, WhatIsOutOfDateOrHasFailedIsLoadedAnewAfterARest) {
+  asked_for_ = true;
+  for (const bool fails : {false, true}) {
+    EXPECT_TRUE(standby_.MayOwnSoon());
+    if (fails) fault_ = absl::DataLossError("page 3: too short");
+    ASSERT_TRUE(standby_.Prepare(*store_).ok());
+    if (!fails) standby_.Outdate();
+    // The store is told once that nothing is prepared.
+    EXPECT_FALSE(standby_.MayOwnSoon());
+    EXPECT_FALSE(standby_.MayOwnSoon());
+    if (fails) break;
+    SystemClock clock;
+    const Instant end = clock.Now() + Duration::Seconds(60);
+    while (!standby_.MayOwnSoon()) {
+      ASSERT_LT(clock.Now(), end);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+}
+
+TEST_F(StandbyTest, LoadsAnewOnceManyRecordsWereFollowed) {
+  asked_for_ = true;
+  ASSERT_TRUE(standby_.Prepare(*store_).ok());
+  FollowedChanges thousand;
+  thousand.pages.resize(1000);
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(standby_.Update(0, thousand).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(standby_.Update(0, thousand)));
 }
 
 TEST_F(StandbyTest, StandsByAllTheSameWhenItCannotLoad) {

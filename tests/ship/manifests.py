@@ -66,7 +66,8 @@ def check_pod(pod, documents, config):
         get = container[probe]["httpGet"]
         expect(get["port"] in ports and get["scheme"] == "HTTPS", f"{probe}: asks at no port of the pod, or not by TLS")
     grace = pod["spec"]["terminationGracePeriodSeconds"]
-    expect(grace >= seconds(config["shutdown"]["grace"]) + 30, "the pod is killed before it has stopped")
+    handover = seconds(config["cluster"].get("handover", "20s")) if "cluster" in config else 0
+    expect(grace >= seconds(config["shutdown"]["grace"]) + handover + 30, "the pod is killed before it has stopped")
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     given = {volume["name"] for volume in pod["spec"]["volumes"]} | {"data"}
     expect(set(mounts) == given, f"mounted {sorted(mounts)}, there are {sorted(given)}")

@@ -17,9 +17,10 @@ using ::testing::HasSubstr;
 
 constexpr uint64_t kManyHosts = 12;
 
-ShardOptions Polite() {
+ShardOptions Polite(const std::string& policy) {
   ShardOptions options;
   options.politeness.min_delay = Duration::Seconds(2);
+  options.policy = *ResolvePolicy(policy);
   return options;
 }
 
@@ -55,8 +56,8 @@ struct Records {
   }
 };
 
-std::unique_ptr<ShardState> Load(const Records& records, Instant now) {
-  auto state = std::make_unique<ShardState>(Polite());
+std::unique_ptr<ShardState> Load(const Records& records, const std::string& policy, Instant now) {
+  auto state = std::make_unique<ShardState>(Polite(policy));
   std::map<std::string, HostId> ids;
   for (const auto& [name, host] : records.hosts) ids[name] = state->LoadHost(host);
   std::vector<PageToLoad> batch;
@@ -74,9 +75,10 @@ std::unique_ptr<ShardState> Load(const Records& records, Instant now) {
   return state;
 }
 
-class ShardFollowTest : public ShardCycleTest {
+// By policy.
+class ShardFollowTest : public ShardCycleTest, public testing::WithParamInterface<std::string> {
  protected:
-  ShardFollowTest() : ShardCycleTest(Polite()) {}
+  ShardFollowTest() : ShardCycleTest(Polite(GetParam())) {}
 
   [[nodiscard]] Records Stored() {
     Records records;
@@ -186,14 +188,14 @@ class ShardFollowTest : public ShardCycleTest {
   }
 };
 
-TEST_F(ShardFollowTest, IsAsOneThatIsLoadedFromWhatItHasFollowed) {
+TEST_P(ShardFollowTest, IsAsOneThatIsLoadedFromWhatItHasFollowed) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     double at = static_cast<double>(seed) * 1e5;
     for (int i = 0; i < 200; ++i) DoSomething(random, at += random.Uniform(0, 20));
     Records before = Stored();
-    const std::unique_ptr<ShardState> followed = Load(before, At(at));
+    const std::unique_ptr<ShardState> followed = Load(before, GetParam(), At(at));
     for (int i = 0; i < 300; ++i) {
       DoSomething(random, at += random.Uniform(0, 20));
       if (random.Below(10) > 0) continue;
@@ -208,7 +210,7 @@ TEST_F(ShardFollowTest, IsAsOneThatIsLoadedFromWhatItHasFollowed) {
     }
     const Records last = Stored();
     ASSERT_TRUE(followed->Follow(before.ChangesTo(last), At(at)).ok());
-    const std::unique_ptr<ShardState> loaded = Load(last, At(at));
+    const std::unique_ptr<ShardState> loaded = Load(last, GetParam(), At(at));
     for (const LeaseRecord& lease : OpenLeases(at)) {
       for (ShardState* state : {followed.get(), loaded.get()}) {
         state->LoadAssignment(lease.page, lease.assigned);
@@ -224,7 +226,7 @@ TEST_F(ShardFollowTest, IsAsOneThatIsLoadedFromWhatItHasFollowed) {
   }
 }
 
-TEST_F(ShardFollowTest, WhatDoesNotFitIsRefused) {
+TEST_P(ShardFollowTest, WhatDoesNotFitIsRefused) {
   ShardOptions options;
   options.max_pages = 2;
   ShardState state(options);
@@ -239,6 +241,9 @@ TEST_F(ShardFollowTest, WhatDoesNotFitIsRefused) {
   no_host.removed_hosts = {"example.com"};
   EXPECT_THAT(state.Follow(no_host, At(3)).message(), HasSubstr("has pages"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Policies, ShardFollowTest,
+                         testing::Values("default", "greedy_ncis", "lambda_crawl", "uniform"));
 
 }  // namespace
 }  // namespace freshet

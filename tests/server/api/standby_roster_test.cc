@@ -75,10 +75,18 @@ TEST(StandbyRosterTest, AwaitsThoseThatMayTakeOverAndCanLoad) {
   for (v1::FleetStandby& standby : two) {
     standby.mutable_behind();
     standby.set_loaded(false);
+    standby.set_ready(true);
     ASSERT_TRUE(roster.Hear(standby, clock.Now()).ok());
   }
   two[0].set_loaded(true);
+  two[1].set_loaded(true);
+  two[1].set_ready(false);
   ASSERT_TRUE(roster.Hear(two[0], clock.Now()).ok());
+  ASSERT_TRUE(roster.Hear(two[1], clock.Now()).ok());
+  EXPECT_FALSE(roster.AwaitLoaded(clock, kSoon)) << "one has yet to read what came meanwhile";
+  two[1].set_loaded(false);
+  two[1].set_ready(true);
+  ASSERT_TRUE(roster.Hear(two[1], clock.Now()).ok());
   EXPECT_FALSE(roster.AwaitLoaded(clock, kSoon)) << "either may take over";
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
