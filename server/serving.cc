@@ -38,6 +38,11 @@ std::unique_ptr<DivisionPeers> PeersOf(const ServerConfig& config, Door& door, C
       config, door, clock, [cluster](uint32_t division) { return cluster->WhoServes(division); });
 }
 
+size_t LendingsOf(const ClusterConfig& cluster) {
+  const auto others = static_cast<size_t>(std::max(cluster.divisions - 1, 1));
+  return std::max<size_t>(limits::kMaxLentCalls / others, 1);
+}
+
 Rate RateOf(const Settings& settings, const ServerConfig& config) {
   const Rate rate = settings.crawl_rate.value_or(config.crawl_rate);
   if (rate != config.crawl_rate) {
@@ -122,6 +127,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       streams_({.streams = static_cast<size_t>(config.max_streams),
                 .streams_per_client = static_cast<size_t>(config.max_streams_per_client),
                 .unacked_bytes = static_cast<size_t>(config.max_unacked_bytes)}),
+      lendings_(LendingsOf(config.cluster)),
       listings_(limits::kMaxListings),
       upkeeps_(limits::kMaxUpkeeps),
       // Of a fleet's rate nothing is this server's until it is granted.
@@ -152,6 +158,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .epochs = *epochs_,
                .counters = counters_,
                .calls = calls_,
+               .lendings = lendings_,
                .listings = listings_,
                .standbys = standbys_,
                .authoriser = door.authoriser(),

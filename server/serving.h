@@ -115,6 +115,7 @@ class Serving {
   StreamSet streams_;
   HandlerCounters counters_;
   CallStats calls_;
+  Slots lendings_;
   Slots listings_;
   StandbyRoster standbys_;
   Slots upkeeps_;

@@ -95,6 +95,9 @@ inline constexpr size_t kReadsPerTurn = 16;
 inline constexpr size_t kMaxUpkeeps = 4;
 // Lists and exports under way.
 inline constexpr size_t kMaxListings = 64;
+// Calls that are out at the servers of a division, of all others together, for credit that their
+// workers lend.
+inline constexpr size_t kMaxLentCalls = 2000;
 
 // --- The HTTP port and the configuration
 

@@ -76,6 +76,7 @@ struct ServerContext {
   EpochExchange& epochs;
   HandlerCounters& counters;
   CallStats& calls;
+  Slots& lendings;  // calls to other divisions for credit of this one's workers
   Slots& listings;  // lists, exports and reports over all shards, views of a fleet
   StandbyRoster& standbys;
   Authoriser& authoriser;

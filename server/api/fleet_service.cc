@@ -94,7 +94,8 @@ grpc::ServerUnaryReactor* FleetService::ReportStandby(grpc::CallbackServerContex
 grpc::ServerUnaryReactor* FleetService::ReturnLeases(grpc::CallbackServerContext* call,
                                                      const grpc::ByteBuffer* request,
                                                      grpc::ByteBuffer* reply) {
-  return Handle(kReturnLeasesPath, context_, *call, *request, reply, freshet::ReturnLeases);
+  return HandleWith(Payment::kFreeOfCaller, kReturnLeasesPath, context_, *call, *request, reply,
+                    freshet::ReturnLeases);
 }
 
 }  // namespace freshet

@@ -1,5 +1,7 @@
 #include "server/api/lease_returns.h"
 
+#include <algorithm>
+
 #include "freshet/v1/fleet.pb.h"
 #include "server/api/divisions.h"
 #include "server/api/from_proto.h"
@@ -22,11 +24,15 @@ Batch ConvertReturns(uint64_t sequence, const google::protobuf::RepeatedField<ui
 
 void ReturnElsewhere(const ServerContext& context, uint32_t division, const ShownByClient& client,
                      const std::vector<LeaseId>& leases) {
-  if (leases.empty()) return;
-  v1::ReturnLeasesRequest request;
-  for (const LeaseId lease : leases) request.add_lease_ids(lease.value());
-  context.divisions->Open(division, kReturnLeasesPath, client)
-      ->Send(SerialiseMessage(request), [](const StatusOr<grpc::ByteBuffer>&) {});
+  const auto most = static_cast<size_t>(context.config.max_message_items.get());
+  for (size_t from = 0; from < leases.size(); from += most) {
+    v1::ReturnLeasesRequest request;
+    for (size_t i = from; i < std::min(leases.size(), from + most); ++i) {
+      request.add_lease_ids(leases[i].value());
+    }
+    context.divisions->Open(division, kReturnLeasesPath, client)
+        ->Send(SerialiseMessage(request), [](const StatusOr<grpc::ByteBuffer>&) {});
+  }
 }
 
 }  // namespace freshet

@@ -31,8 +31,7 @@ LentCredit::LentCredit(const ServerContext& context, ShownByClient client, v1::N
       client_(std::move(client)),
       terms_(std::move(terms)),
       worker_(worker),
-      deliver_(std::move(deliver)),
-      served_(context.clock.Now()) {
+      deliver_(std::move(deliver)) {
   const SlotDivision own = context.router.division();
   for (uint32_t division = 0; division < own.divisions; ++division) {
     if (division != own.division) debtors_.push_back({.division = division});
@@ -67,6 +66,7 @@ void LentCredit::Lend() {
 }
 
 std::vector<LentCredit::Call> LentCredit::NextCalls(Instant now) {
+  ForgetLate(now);
   std::vector<Call> calls;
   const uint64_t free = context_.dispatcher.FreeCredit(worker_);
   uint64_t lent = 0;
@@ -77,32 +77,56 @@ std::vector<LentCredit::Call> LentCredit::NextCalls(Instant now) {
     return calls;
   }
   for (size_t i = 0; i < debtors_.size(); ++i) {
-    Debtor& debtor = debtors_[i];
-    if (debtor.asked || debtor.rests_until > now) continue;
-    const uint64_t most = std::min<uint64_t>(share, limits::kMaxAssignmentsPerNext);
-    const uint64_t credit = context_.dispatcher.TakeCredit(worker_, most);
-    if (credit == 0) break;
-    debtor.asked = true;
-    debtor.lent = credit;
-    calls.push_back({.debtor = i, .credit = credit, .wait = kLentFor});
+    const std::optional<Call> call = LendTo(i, share, kLentFor, now);
+    if (call) calls.push_back(*call);
   }
   return calls;
 }
 
-std::optional<LentCredit::Call> LentCredit::WholeCredit(uint64_t free, Instant now) {
-  const bool any_out = std::any_of(debtors_.begin(), debtors_.end(),
-                                   [](const Debtor& debtor) { return debtor.asked; });
-  if (free == 0 || any_out || now - served_ < kIdle) return std::nullopt;
-  Debtor& debtor = debtors_[in_turn_];
-  if (debtor.rests_until > now) {
-    in_turn_ = (in_turn_ + 1) % debtors_.size();
+std::optional<LentCredit::Call> LentCredit::LendTo(size_t debtor, uint64_t most, Duration wait,
+                                                   Instant now) {
+  Debtor& its = debtors_[debtor];
+  if (its.asked || its.rests_until > now || !context_.lendings.Take()) return std::nullopt;
+  const uint64_t credit = context_.dispatcher.TakeCredit(
+      worker_, std::min<uint64_t>(most, limits::kMaxAssignmentsPerNext));
+  if (credit == 0) {
+    context_.lendings.Give();
     return std::nullopt;
   }
-  const uint64_t credit = context_.dispatcher.TakeCredit(worker_, free);
-  if (credit == 0) return std::nullopt;
-  debtor.asked = true;
-  debtor.lent = credit;
-  return Call{.debtor = in_turn_, .credit = credit, .wait = kIdle};
+  its.asked = true;
+  its.late = false;
+  its.lent = credit;
+  its.answers_until = now + wait + kRest;
+  return Call{.debtor = debtor, .credit = credit, .wait = wait};
+}
+
+void LentCredit::ForgetLate(Instant now) {
+  for (Debtor& debtor : debtors_) {
+    if (!debtor.asked || debtor.late || now < debtor.answers_until) continue;
+    debtor.late = true;
+    context_.dispatcher.Grant(worker_, std::exchange(debtor.lent, 0));
+  }
+}
+
+std::optional<LentCredit::Call> LentCredit::WholeCredit(uint64_t free, Instant now) {
+  const bool any_lent = std::any_of(debtors_.begin(), debtors_.end(),
+                                    [](const Debtor& debtor) { return debtor.lent > 0; });
+  if (free == 0 || any_lent) {
+    idle_since_.reset();
+    return std::nullopt;
+  }
+  if (now >= run_until_) {
+    if (!idle_since_) idle_since_ = now;
+    if (now - *idle_since_ < kIdle) return std::nullopt;
+    in_turn_ = (in_turn_ + 1) % debtors_.size();
+  }
+  const std::optional<Call> call = LendTo(in_turn_, free, kIdle, now);
+  if (!call) {
+    run_until_ = Instant();
+  } else if (now >= run_until_) {
+    run_until_ = now + kIdle;
+  }
+  return call;
 }
 
 void LentCredit::Make(const Call& call) {
@@ -124,46 +148,38 @@ void LentCredit::OnAnswer(size_t debtor, const StatusOr<grpc::ByteBuffer>& answe
   const StatusOr<v1::NextResponse> response = ResponseIn<v1::NextResponse>(answer);
   const bool failed = !response.ok() || response->has_retry_after();
   const uint64_t came = response.ok() ? static_cast<uint64_t>(response->assignments_size()) : 0;
-  uint64_t back = 0;
   uint32_t division = 0;
-  bool recalled = false;
+  bool void_now = false;
+  context_.lendings.Give();
   {
     const MutexLock lock(mutex_);
     Debtor& its = debtors_[debtor];
     division = its.division;
-    recalled = recalled_;
+    void_now = recalled_ || its.late;
     its.asked = false;
-    back = std::exchange(its.lent, 0);
-    back -= std::min(back, came);
-    const Instant now = context_.clock.Now();
-    if (failed && came == 0) its.rests_until = now + kRest;
-    if (came == 0 && debtor == in_turn_) {
-      // Its own server comes next, and then another one.
-      in_turn_ = (in_turn_ + 1) % debtors_.size();
-      served_ = now;
-    }
+    const uint64_t lent = std::exchange(its.lent, 0);
+    if (lent > came) context_.dispatcher.Grant(worker_, lent - came);
+    if (failed && came == 0) its.rests_until = context_.clock.Now() + kRest;
+    if (came == 0) run_until_ = Instant();
   }
-  if (recalled) {
+  if (void_now) {
     if (came > 0) ReturnElsewhere(context_, division, client_, LeasesOf(*response));
-    return;
+  } else if (came > 0) {
+    deliver_(division, *response);
   }
-  if (came > 0) deliver_(division, *response);
-  if (back > 0) context_.dispatcher.Grant(worker_, back);
   Lend();
 }
 
 void LentCredit::OnServed() {
   const MutexLock lock(mutex_);
-  served_ = context_.clock.Now();
+  idle_since_.reset();
 }
 
 void LentCredit::Recall() {
+  const MutexLock lock(mutex_);
+  if (std::exchange(recalled_, true)) return;
   uint64_t back = 0;
-  {
-    const MutexLock lock(mutex_);
-    if (std::exchange(recalled_, true)) return;
-    for (Debtor& debtor : debtors_) back += std::exchange(debtor.lent, 0);
-  }
+  for (Debtor& debtor : debtors_) back += std::exchange(debtor.lent, 0);
   if (back > 0) context_.dispatcher.Grant(worker_, back);
 }
 

@@ -25,12 +25,14 @@ namespace freshet {
 // Thread-safe. `context` outlives this.
 class LentCredit : public std::enable_shared_from_this<LentCredit> {
  public:
-  // A worker whose credit is less than one for each division lends all of it to one of them, in
-  // turn, when its own server has had nothing for it for so long; and for as long.
+  // A worker whose credit is less than one for each division lends all of it to one of them, when
+  // its own server has had it for so long and nothing for it; then its own server's turn comes
+  // again after as long, or as soon as nothing came, and then that of the next.
   static constexpr Duration kIdle = Duration::Seconds(1);
   // A share is lent for so long at a time.
   static constexpr Duration kLentFor = Duration::Seconds(2);
-  // After a call that failed, or while assignments are paused.
+  // After a call that failed, or while assignments are paused. A call that is not answered so long
+  // after its time, as nobody serves, is not waited for: the credit is back.
   static constexpr Duration kRest = Duration::Seconds(1);
 
   // Assignments of another division. Called without locks of this.
@@ -55,6 +57,8 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
     uint32_t division = 0;
     uint64_t lent = 0;   // by the call that is out
     bool asked = false;  // there is one
+    bool late = false;   // and its credit is back
+    Instant answers_until;
     Instant rests_until;
   };
   struct Call {
@@ -65,6 +69,10 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
 
   void LookAgain();
   [[nodiscard]] std::vector<Call> NextCalls(Instant now) FRESHET_REQUIRES(mutex_);
+  [[nodiscard]] std::optional<Call> LendTo(size_t debtor, uint64_t most, Duration wait, Instant now)
+      FRESHET_REQUIRES(mutex_);
+  // Takes back what is out for too long.
+  void ForgetLate(Instant now) FRESHET_REQUIRES(mutex_);
   // All credit to the next in turn, if it is time for that.
   [[nodiscard]] std::optional<Call> WholeCredit(uint64_t free, Instant now)
       FRESHET_REQUIRES(mutex_);
@@ -79,8 +87,10 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
   Mutex mutex_;
   bool recalled_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<Debtor> debtors_ FRESHET_GUARDED_BY(mutex_);
-  size_t in_turn_ FRESHET_GUARDED_BY(mutex_) = 0;  // for all of the credit
-  Instant served_ FRESHET_GUARDED_BY(mutex_);
+  // Of who lends all of its credit: to whom, until when, and since when its own server has it.
+  size_t in_turn_ FRESHET_GUARDED_BY(mutex_) = 0;
+  Instant run_until_ FRESHET_GUARDED_BY(mutex_);
+  std::optional<Instant> idle_since_ FRESHET_GUARDED_BY(mutex_);
   grpc::Alarm alarm_;
 };
 

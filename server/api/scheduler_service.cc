@@ -364,7 +364,13 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     for (Batch::Part& part : parts) {
       Request message;
       copy(part, &message);
-      std::unique_ptr<DivisionCall>& call = calls_[{part.division, path}];
+      // A call that is not one of streams takes one message.
+      if (path == kReturnLeasesPath) {
+        const auto once = context_.divisions->Open(part.division, path, client_);
+        SendPart<Response>(context_, *once, message, std::move(part), all);
+        continue;
+      }
+      std::unique_ptr<DivisionCall>& call = calls_[part.division];
       if (call == nullptr) call = context_.divisions->Open(part.division, path, client_);
       SendPart<Response>(context_, *call, message, std::move(part), all);
     }
@@ -412,8 +418,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   const std::string request_id_;
   const std::string address_;
   ShownByClient client_;  // where there are other divisions
-  // One for each division and method that had something. Touched in OnMessage.
-  std::map<std::pair<uint32_t, std::string_view>, std::unique_ptr<DivisionCall>> calls_;
+  // For results, one for each division that had some. Touched in OnMessage.
+  std::map<uint32_t, std::unique_ptr<DivisionCall>> calls_;
   std::atomic<WorkerId> worker_{kNone};
   mutable Mutex mutex_;
   std::shared_ptr<LentCredit> lent_ FRESHET_GUARDED_BY(mutex_);  // null: there is none

@@ -110,7 +110,7 @@ void StreamSet::CheckCallers() {
   }
   for (const auto& stream : streams) {
     if (const Status status = stream->CheckCaller(); !status.ok()) {
-      stream->End(GrpcStatusOf(status));
+      stream->Dismiss(GrpcStatusOf(status));
     }
   }
 }

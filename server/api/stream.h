@@ -123,6 +123,12 @@ class MessageStream : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::Byt
   void Begin(StreamSet* streams);
   // Reads nothing more, and ends with `status` once everything read is acknowledged and written.
   void End(grpc::Status status) FRESHET_EXCLUDES(mutex_);
+  // The same of a client that may not be here any more: what it was let in for ends now, whatever
+  // is still to be acknowledged.
+  void Dismiss(grpc::Status status) FRESHET_EXCLUDES(mutex_) {
+    OnClientGone();
+    End(std::move(status));
+  }
   // Goes on reading if it may.
   void Resume() FRESHET_EXCLUDES(mutex_);
   virtual void OnServerDraining() {}

@@ -159,8 +159,9 @@ inline grpc::Status PayForCall(const ServerContext& context, const Caller& calle
   return GrpcStatusOf(caller.TooEarly(wait));
 }
 
-// Whether a call is paid for, as items are.
-enum class Payment { kFree, kAsAnItem };
+// Whether a call is paid for, as items are, or costs nothing, though who makes it is known to the
+// handler.
+enum class Payment { kFree, kFreeOfCaller, kAsAnItem };
 
 // Finds out who makes a call, and has them pay for it: before the request is read, which costs
 // more.
@@ -184,8 +185,11 @@ grpc::Status AdmitCaller(const MethodRule& rule, Payment payment, const ServerCo
     call->SetAudit(CallAudit(context.audit, std::move(entry), !changes));
   }
   if (payment == Payment::kFree) return grpc::Status::OK;
-  caller->SetBudget(context.authoriser.BudgetOf(*caller, credentials, context.clock.Now()));
-  grpc::Status status = PayForCall(context, *caller, info);
+  grpc::Status status;
+  if (payment == Payment::kAsAnItem) {
+    caller->SetBudget(context.authoriser.BudgetOf(*caller, credentials, context.clock.Now()));
+    status = PayForCall(context, *caller, info);
+  }
   call->SetCaller(std::move(credentials), *std::move(caller));
   return status;
 }

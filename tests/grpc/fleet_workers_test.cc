@@ -17,6 +17,7 @@
 namespace freshet {
 namespace {
 
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class FleetWorkersTest : public ClusterServers {
@@ -87,8 +88,8 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
   for (const std::string& url : urls)
     EXPECT_TRUE(second.Get(url).page().has_last_crawl_time()) << url;
   EXPECT_THAT(Probe(first.info.http_address, "/metrics"),
-              testing::Not(testing::HasSubstr("freshet_cluster_assignments_elsewhere_total{cluster="
-                                              "\"mock-0-of-2\"} 0\n")));
+              testing::Not(HasSubstr("freshet_cluster_assignments_elsewhere_total{cluster="
+                                     "\"mock-0-of-2\"} 0\n")));
 
   // Returns go where their leases are, and what is open then is what the worker has.
   while (worker.open() && taken.size() < 4) {
@@ -99,11 +100,17 @@ TEST_F(FleetWorkersTest, TakePagesOfAllDivisionsByOneStream) {
     returned.mutable_returned_leases()->add_lease_ids(its.lease_id());
   }
   const std::vector<v1::Assignment> given_back = std::exchange(taken, {});
+  // Nor does one message wait for the other.
+  v1::CrawlRequest last;
+  last.mutable_returned_leases()->add_lease_ids(returned.returned_leases().lease_ids(0));
+  returned.mutable_returned_leases()->mutable_lease_ids()->erase(
+      returned.returned_leases().lease_ids().begin());
+  EXPECT_TRUE(worker.Write(last));
   EXPECT_THAT(Described(Exchange(worker, returned, &taken)), IsEmpty());
-  EXPECT_THAT(Described(Exchange(worker, returned, &taken)), testing::SizeIs(given_back.size()))
-      << "of each, that it is a duplicate";
-  for (const v1::Assignment& its : given_back) {
-    EXPECT_FALSE(second.Get(its.url()).page().has_lease()) << its.url();
+  EXPECT_THAT(Described(Exchange(worker, last, &taken)), IsEmpty()) << "of the other";
+  for (const v1::CrawlRequest& again : {returned, last}) {
+    const v1::BatchAck ack = Exchange(worker, again, &taken);
+    for (const std::string& line : Described(ack)) EXPECT_THAT(line, HasSubstr("DUPLICATE"));
   }
 }
 
@@ -113,8 +120,8 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
   SetRate(first, 50);
   // The worker's own server has nothing for it.
   int next = 0;
-  const auto add_pages = [&](int count) {
-    const SlotDivision slots{.divisions = 2, .division = 1};
+  const auto add_pages = [&](int count, uint32_t division = 1) {
+    const SlotDivision slots{.divisions = 2, .division = division};
     v1::UpsertPagesRequest upsert;
     for (; upsert.pages_size() < count; ++next) {
       const std::string url = TestServer::Url(next, 1000);
@@ -152,6 +159,18 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     return !metric(second, none);
   }));
+  // A worker does not stay where it has found some.
+  add_pages(200);
+  add_pages(200, /*division=*/0);
+  std::set<uint32_t> divisions;
+  TestWorker next_worker(first);
+  while (next_worker.open() && divisions.size() < 2) {
+    next_worker.Grant(1);
+    if (taken.empty()) taken = next_worker.ReadAssignments(1);
+    const std::vector<v1::Assignment> leased = std::exchange(taken, {});
+    for (const v1::Assignment& its : leased) divisions.insert(DivisionOf(its));
+    EXPECT_THAT(Described(Report(next_worker, leased, first.clock.Now(), &taken)), IsEmpty());
+  }
 }
 
 }  // namespace
