@@ -31,13 +31,12 @@ LentCredit::LentCredit(const ServerContext& context, ShownByClient client, v1::N
       client_(std::move(client)),
       terms_(std::move(terms)),
       worker_(worker),
-      deliver_(std::move(deliver)) {
+      deliver_(std::move(deliver)),
+      random_(worker) {
   const SlotDivision own = context.router.division();
   for (uint32_t division = 0; division < own.divisions; ++division) {
     if (division != own.division) debtors_.push_back({.division = division});
   }
-  // Workers do not all begin with the same.
-  in_turn_ = worker % debtors_.size();
 }
 
 void LentCredit::Start() { LookAgain(); }
@@ -109,23 +108,26 @@ void LentCredit::ForgetLate(Instant now) {
 }
 
 std::optional<LentCredit::Call> LentCredit::WholeCredit(uint64_t free, Instant now) {
-  const bool any_lent = std::any_of(debtors_.begin(), debtors_.end(),
-                                    [](const Debtor& debtor) { return debtor.lent > 0; });
-  if (free == 0 || any_lent) {
+  if (free == 0) {
     idle_since_.reset();
     return std::nullopt;
   }
-  if (now >= run_until_) {
-    if (!idle_since_) idle_since_ = now;
-    if (now - *idle_since_ < kIdle) return std::nullopt;
-    in_turn_ = (in_turn_ + 1) % debtors_.size();
+  if (!idle_since_) idle_since_ = now;
+  const bool idle = now - *idle_since_ >= kIdle;
+  std::vector<size_t> candidates;
+  for (size_t i = 0; i < debtors_.size(); ++i) {
+    const Debtor& its = debtors_[i];
+    if (its.asked || its.rests_until > now) continue;
+    if (idle || its.gives || its.try_after <= now) candidates.push_back(i);
   }
-  const std::optional<Call> call = LendTo(in_turn_, free, kIdle, now);
-  if (!call) {
-    run_until_ = Instant();
-  } else if (now >= run_until_) {
-    run_until_ = now + kIdle;
-  }
+  // One more chance than candidates: that its own server keeps the credit.
+  if (candidates.empty()) return std::nullopt;
+  const uint64_t chance = random_.Below(candidates.size() + (idle ? 0 : 1));
+  if (chance == candidates.size()) return std::nullopt;
+  const size_t chosen = candidates[chance];
+  const bool tried = debtors_[chosen].gives || idle;
+  const std::optional<Call> call = LendTo(chosen, free, tried ? kIdle : kTryFor, now);
+  if (call) idle_since_.reset();
   return call;
 }
 
@@ -159,8 +161,10 @@ void LentCredit::OnAnswer(size_t debtor, const StatusOr<grpc::ByteBuffer>& answe
     its.asked = false;
     const uint64_t lent = std::exchange(its.lent, 0);
     if (lent > came) context_.dispatcher.Grant(worker_, lent - came);
-    if (failed && came == 0) its.rests_until = context_.clock.Now() + kRest;
-    if (came == 0) run_until_ = Instant();
+    its.gives = came > 0;
+    const Instant now = context_.clock.Now();
+    if (came == 0) its.try_after = now + kTryAfter;
+    if (came == 0 && failed) its.rests_until = now + kRest;
   }
   if (void_now) {
     if (came > 0) ReturnElsewhere(context_, division, client_, LeasesOf(*response));

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/random.h"
 #include "core/base/units.h"
 #include "freshet/v1/scheduler.pb.h"
 #include "server/api/context.h"
@@ -25,10 +26,14 @@ namespace freshet {
 // Thread-safe. `context` outlives this.
 class LentCredit : public std::enable_shared_from_this<LentCredit> {
  public:
-  // A worker whose credit is less than one for each division lends all of it to one of them, when
-  // its own server has had it for so long and nothing for it; then its own server's turn comes
-  // again after as long, or as soon as nothing came, and then that of the next.
+  // A worker whose credit is less than one for each division lends all of it to one of them or
+  // keeps it, by chance, as long as those have had pages for it; and surely where its own server
+  // has had nothing for it for so long. It is lent for as long.
   static constexpr Duration kIdle = Duration::Seconds(1);
+  // One that had nothing is tried again after so long, and for so long: it may have no part of the
+  // crawl rate before somebody asks it for pages.
+  static constexpr Duration kTryAfter = Duration::Seconds(10);
+  static constexpr Duration kTryFor = Duration::Seconds(4);
   // A share is lent for so long at a time.
   static constexpr Duration kLentFor = Duration::Seconds(2);
   // After a call that failed, or while assignments are paused. A call that is not answered so long
@@ -58,6 +63,8 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
     uint64_t lent = 0;   // by the call that is out
     bool asked = false;  // there is one
     bool late = false;   // and its credit is back
+    bool gives = false;  // the last call brought pages
+    Instant try_after;   // else
     Instant answers_until;
     Instant rests_until;
   };
@@ -73,7 +80,7 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
       FRESHET_REQUIRES(mutex_);
   // Takes back what is out for too long.
   void ForgetLate(Instant now) FRESHET_REQUIRES(mutex_);
-  // All credit to the next in turn, if it is time for that.
+  // All credit to one of them, if it is time for that.
   [[nodiscard]] std::optional<Call> WholeCredit(uint64_t free, Instant now)
       FRESHET_REQUIRES(mutex_);
   void Make(const Call& call);
@@ -87,9 +94,8 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
   Mutex mutex_;
   bool recalled_ FRESHET_GUARDED_BY(mutex_) = false;
   std::vector<Debtor> debtors_ FRESHET_GUARDED_BY(mutex_);
-  // Of who lends all of its credit: to whom, until when, and since when its own server has it.
-  size_t in_turn_ FRESHET_GUARDED_BY(mutex_) = 0;
-  Instant run_until_ FRESHET_GUARDED_BY(mutex_);
+  Random random_ FRESHET_GUARDED_BY(mutex_);
+  // Since when its own server has credit of it.
   std::optional<Instant> idle_since_ FRESHET_GUARDED_BY(mutex_);
   grpc::Alarm alarm_;
 };
