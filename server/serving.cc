@@ -308,11 +308,17 @@ void Serving::AwaitStandbys() {
   had_successor_ = HasSuccessor();
   standbys_.AskToLoad();
   Clock& clock = context_.clock;
-  const Instant latest = clock.Now() + config_.cluster.handover;
+  const Duration handover = config_.cluster.handover;
+  const Instant latest = clock.Now() + handover;
+  if (standbys_.AwaitLoaded(clock, Duration())) return;
+  spdlog::info(
+      "serving on while standbys load the pages, {:g} s at most; a second signal does not wait",
+      handover.seconds());
   // One that cannot serve on keeps nobody waiting.
   while (clock.Now() < latest && !health_.failed() && store_->health().ok() && cluster_->sure()) {
     if (standbys_.AwaitLoaded(clock, kStandbysInterval)) return;
   }
+  spdlog::warn("not all standbys have loaded the pages: ending all the same");
 }
 
 void Serving::StopServing() {

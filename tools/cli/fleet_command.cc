@@ -97,7 +97,10 @@ ExitCode ShowFleet(Session& session) {
   return all ? kAccepted : kRefused;
 }
 
-// How long another server may take to serve what a node has given up.
+// A server that is to end serves on until its standbys have the pages: the most that
+// cluster.handover may be.
+constexpr std::chrono::minutes kServesOn{10};
+// How long another one may take to serve after that.
 constexpr std::chrono::seconds kHandOver{60};
 constexpr std::chrono::milliseconds kLookEvery{500};
 
@@ -105,22 +108,28 @@ constexpr std::chrono::milliseconds kLookEvery{500};
 ExitCode AwaitOthers(Session& session, const std::string& node, std::set<uint32_t> divisions) {
   const auto stub = v1::AdminService::NewStub(session.channel());
   const auto begun = std::chrono::steady_clock::now();
-  while (!divisions.empty() && std::chrono::steady_clock::now() - begun < kHandOver) {
+  auto served = begun;  // when the node last did
+  while (!divisions.empty() && std::chrono::steady_clock::now() - served < kHandOver) {
     std::this_thread::sleep_for(kLookEvery);
     v1::GetFleetResponse fleet;
     // The server that is asked may be one of those that end.
     if (!Call(session, &Admin::GetFleet, *stub, v1::GetFleetRequest(), &fleet).ok()) continue;
     for (const v1::FleetDivision& its : fleet.divisions()) {
-      if (its.has_unanswered() || its.node() == node || divisions.erase(its.division()) == 0) {
+      if (its.has_unanswered() || !divisions.contains(its.division())) continue;
+      if (its.node() == node) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - begun < kServesOn) served = now;
         continue;
       }
+      divisions.erase(its.division());
       session.out() << fmt::format("division {}: {} serves\n", its.division(),
                                    ShowText(its.node()));
     }
   }
   for (const uint32_t division : divisions) {
     ComplainOfDivision(session, division,
-                       "was given up, and who serves it has not been seen: ask another server");
+                       "is given up, and that another node serves it has not been seen: ask "
+                       "another server");
   }
   return divisions.empty() ? kAccepted : kRefused;
 }
