@@ -12,6 +12,7 @@ import argparse
 import collections
 import dataclasses
 import json
+import queue
 import random
 import shutil
 import sys
@@ -20,6 +21,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 from brokers import Brokers
@@ -36,7 +38,11 @@ from freshet.v1 import (
 )
 from nodes import Node, await_serving, cluster_settings
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 RATE = 100.0
+SLOTS = 4096
 HOSTS = 40
 MIN_DELAY = 0.25
 LEASE = 10
@@ -62,6 +68,10 @@ class Lease:
     received: float
     until: float  # by which the page may be somebody else's
     answered: float | None = None  # when the result was acknowledged
+
+    def division(self, divisions: int) -> int:
+        """Whose it is: the last bits of its number are the slot of its host."""
+        return self.number % SLOTS * divisions // SLOTS
 
 
 @dataclass
@@ -108,24 +118,77 @@ class Client:
             except grpc.RpcError:
                 stop.wait(0.1)
                 continue
-            now = time.time()
-            leases = []
-            for assignment in response.assignments:
-                host = assignment.url.split("/")[2]
-                until = assignment.deadline.ToMicroseconds() / 1e6
-                leases.append(Lease(assignment.url, host, node.name, assignment.lease_id, now, until))
-            self._memory.leases.extend(leases)
+            leases = self._note(node, response.assignments)
             self.report([lease for lease in leases if dice.random() < 0.98])
+
+    def work_by_stream(self, node: Node, stop: threading.Event) -> None:
+        """Takes pages by a stream to one node, of all divisions, and reports them on it; as a busy worker, with little credit."""
+        scheduler = scheduler_pb2_grpc.SchedulerServiceStub(self._channels[node.name])
+        hello = scheduler_pb2.CrawlRequest(hello=scheduler_pb2.WorkerHello(worker=f"stream-of-{node.name}"))
+        while not stop.is_set():
+            messages: queue.SimpleQueue[scheduler_pb2.CrawlRequest | None] = queue.SimpleQueue()
+            messages.put(hello)
+            messages.put(scheduler_pb2.CrawlRequest(credit=scheduler_pb2.Credit(assignments=3)))
+            call = scheduler.Crawl(iter(messages.get, None), timeout=20)
+            sent: dict[int, tuple[list[Lease], float]] = {}
+            try:
+                for response in call:
+                    if response.HasField("result_ack"):
+                        self._take_ack(response.result_ack, *sent.pop(response.result_ack.sequence))
+                    leases = self._note(node, response.assignments.assignments)
+                    if not leases or stop.is_set():
+                        continue
+                    results, fetched = self._results(leases)
+                    number = leases[0].number
+                    sent[number] = (leases, fetched)
+                    batch = scheduler_pb2.ResultBatch(sequence=number, results=results)
+                    messages.put(scheduler_pb2.CrawlRequest(results=batch))
+                    messages.put(scheduler_pb2.CrawlRequest(credit=scheduler_pb2.Credit(assignments=len(leases))))
+            except grpc.RpcError:
+                stop.wait(0.1)
+            finally:
+                messages.put(None)
+                call.cancel()
+
+    def _note(self, node: Node, assignments: Iterable[scheduler_pb2.Assignment]) -> list[Lease]:
+        now = time.time()
+        leases = []
+        for assignment in assignments:
+            host = assignment.url.split("/")[2]
+            until = assignment.deadline.ToMicroseconds() / 1e6
+            leases.append(Lease(assignment.url, host, node.name, assignment.lease_id, now, until))
+        self._memory.leases.extend(leases)
+        return leases
+
+    @staticmethod
+    def _results(leases: list[Lease]) -> tuple[list[types_pb2.CrawlResult], float]:
+        """Of a fetch that has just ended."""
+        fetched = time.time()
+        results = []
+        for lease in leases:
+            result = types_pb2.CrawlResult(lease_id=lease.number, url=lease.url, http_status=200)
+            result.fetch_time.FromMicroseconds(int(fetched * 1e6))
+            result.content_digest = str(int(fetched) // 7).encode()
+            results.append(result)
+        return results, fetched
+
+    def _take_ack(self, ack: types_pb2.BatchAck, leases: list[Lease], fetched: float) -> None:
+        if ack.HasField("error"):
+            return
+        refused = {status.index for status in ack.statuses if status.HasField("error")}
+        # Of a lease that ran out while nobody served: learned from, but the page may be somebody else's by then.
+        late = {status.index for status in ack.statuses if status.outcome == types_pb2.ITEM_OUTCOME_OBSERVED_ONLY}
+        for i, lease in enumerate(leases):
+            if i not in refused:
+                lease.answered = time.time()
+            if i not in refused | late:
+                self._memory.crawled[lease.url] = fetched
 
     def report(self, leases: list[Lease]) -> None:
         if not leases:
             return
-        request = ingest_pb2.ReportCrawlsRequest()
-        fetched = time.time()
-        for lease in leases:
-            result = request.results.add(lease_id=lease.number, url=lease.url, http_status=200)
-            result.fetch_time.FromMicroseconds(int(fetched * 1e6))
-            result.content_digest = str(int(fetched) // 7).encode()
+        results, fetched = self._results(leases)
+        request = ingest_pb2.ReportCrawlsRequest(results=results)
         # To any: the one that handed them out may be gone.
         for node in self._nodes * 2:
             stub = ingest_pb2_grpc.IngestServiceStub(self._channels[node.name])
@@ -133,14 +196,7 @@ class Client:
                 ack = next(iter(stub.ReportCrawls(iter([request]), timeout=3))).ack
             except (grpc.RpcError, StopIteration):
                 continue
-            refused = {status.index for status in ack.statuses if status.HasField("error")}
-            # Of a lease that ran out while nobody served: learned from, but the page may be somebody else's by then.
-            late = {status.index for status in ack.statuses if status.outcome == types_pb2.ITEM_OUTCOME_OBSERVED_ONLY}
-            for i, lease in enumerate(leases):
-                if i not in refused:
-                    lease.answered = time.time()
-                if i not in refused | late:
-                    self._memory.crawled[lease.url] = fetched
+            self._take_ack(ack, leases, fetched)
             return
 
     def page(self, url: str) -> pages_pb2.GetPageResponse | None:
@@ -391,6 +447,7 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
 
     threads = [threading.Thread(target=load)]
     threads += [threading.Thread(target=client.work, args=(node, stop)) for node in nodes]
+    threads += [threading.Thread(target=client.work_by_stream, args=(node, stop)) for node in nodes]
     threads += [threading.Thread(target=watch, args=(node, memory, stop)) for node in nodes]
     for thread in threads:
         thread.start()
@@ -402,6 +459,12 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
         for thread in threads:
             thread.join()
     faults = check(client, memory, len(nodes))
+    elsewhere = 0
+    for i, node in enumerate(nodes):
+        of_node = (lease.division(arguments.divisions) for lease in memory.leases if lease.node == node.name)
+        elsewhere += sum(division != i % arguments.divisions for division in of_node)
+    if arguments.divisions > 1 and elsewhere == 0:
+        faults.append("no worker was handed a page of another division than that of its server")
     if faults:
         leases = [dataclasses.asdict(lease) for lease in sorted(memory.leases, key=lambda lease: lease.received)]
         (directory / "leases.json").write_text(json.dumps(leases, indent=0), encoding="utf-8")
@@ -417,6 +480,7 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
                 "done": dict(chaos.done),
                 "pages_acknowledged": len(memory.pages),
                 "assignments": len(memory.leases),
+                "of_other_divisions": elsewhere,
                 "hand_outs_timed": len(memory.handed_out),
                 "results_acknowledged": sum(lease.answered is not None for lease in memory.leases),
                 "failover_seconds": [round(seconds, 2) for seconds in failovers],
