@@ -74,14 +74,14 @@ Status Standby::Prepare(Store& store) {
   return absl::OkStatus();
 }
 
-Status Standby::Update(uint16_t partition, const FollowedChanges& changes) {
+Status Standby::Update(uint16_t partition, FollowedChanges changes) {
   if (!loaded_) return absl::OkStatus();
-  Status followed = hooks_.follow(*loaded_, partition, changes);
+  followed_ += changes.pages.size() + changes.hosts.size();
+  Status followed = hooks_.follow(*loaded_, partition, std::move(changes));
   if (!followed.ok()) {
     spdlog::warn("following the log: {}", followed.ToString());
     return followed;
   }
-  followed_ += changes.pages.size() + changes.hosts.size();
   if (followed_ <= most_followed_) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kResourceExhausted, "{} records were followed",
                     followed_.load());

@@ -45,7 +45,7 @@ class Standby final : public Follower {
   bool MayOwn() override;
   bool MayOwnSoon() override;
   Status Prepare(Store& store) override;
-  Status Update(uint16_t partition, const FollowedChanges& changes) override;
+  Status Update(uint16_t partition, FollowedChanges changes) override;
   void Outdate() override;
 
   // Whether it has all pages that the store has, and has read the log since. Thread-safe.

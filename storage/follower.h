@@ -34,7 +34,7 @@ class Follower {
   // read, some thousand rows at a time. Leases are for the follower to read when the store is open.
   // Called by several threads, for each partition by one at a time and in order. After a status
   // that is not OK what was prepared is outdated.
-  [[nodiscard]] virtual Status Update(uint16_t partition, const FollowedChanges& changes) = 0;
+  [[nodiscard]] virtual Status Update(uint16_t partition, FollowedChanges changes) = 0;
   // What Prepare has read, and Update has said, is not what the store has: rows came that Update
   // cannot tell.
   virtual void Outdate() = 0;

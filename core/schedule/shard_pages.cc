@@ -150,6 +150,8 @@ PageId ShardState::Impl::AddPage(const PageRecord& record, HostId host, TakenPla
   const CrawlTable::Terms* terms = crawls.terms(*crawl);
   const bool placed = terms != nullptr && terms->quota != nullptr && places.Use(terms->quota.get());
   CountPage(id, host, *crawl, placed);
+  // Maybe its first: a rule may have hours for it.
+  if (hosts.pages(host) == 1) picks.HostChanged(host);
   return id;
 }
 

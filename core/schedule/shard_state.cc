@@ -119,7 +119,6 @@ Status ShardState::Impl::Follow(const FollowedChanges& changes, Instant now) {
       if (counters.pages >= options.max_pages) return TooManyPages({});
       if (!crawls.Intern(record.key.crawl_id)) return TooManyCrawls({});
       id = AddPage(record, host, none);
-      if (hosts.pages(host) == 1) picks.HostChanged(host);
     } else {
       // To be filed as at a load: what a plan has it wait for may be over.
       picks.Remove(*id);
@@ -190,11 +189,7 @@ void ShardState::Impl::InstallPages(Transaction& txn) {
     if (!page.reindex) continue;
     // That of a page stays what it is.
     const HostId host = id ? picks.HostOf(*id) : hosts.Intern(record.host);
-    if (!id) {
-      id = AddPage(record, host, txn.places);
-      // Maybe its first: a rule may have hours for it.
-      if (hosts.pages(host) == 1) picks.HostChanged(host);
-    }
+    if (!id) id = AddPage(record, host, txn.places);
     if (page.fetched) picks.Crawled(*id);
     CountWait(*id, page);
     Refile(*id, host, record.spec, record.state);

@@ -21,7 +21,7 @@ class Reports {
   using Request = v1::ReportCrawlsRequest;
   using Response = v1::ReportCrawlsResponse;
   static constexpr const char* kField = "results";
-  static constexpr std::string_view kPath = "/freshet.v1.IngestService/ReportCrawls";
+  static constexpr std::string_view kPath = kReportCrawlsPath;
 
   explicit Reports(const ServerContext& context) : context_(context) {}
 

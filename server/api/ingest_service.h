@@ -3,6 +3,7 @@
 #define FRESHET_SERVER_API_INGEST_SERVICE_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "freshet/v1/ingest.grpc.pb.h"
@@ -13,6 +14,8 @@ namespace freshet {
 
 using IngestServiceBase = v1::IngestService::WithRawCallbackMethod_ReportCrawls<
     v1::IngestService::WithRawCallbackMethod_SignalChanges<v1::IngestService::Service>>;
+
+inline constexpr std::string_view kReportCrawlsPath = "/freshet.v1.IngestService/ReportCrawls";
 
 // Thread-safe.
 class IngestService final : public IngestServiceBase {

@@ -22,6 +22,14 @@ Batch ConvertReturns(uint64_t sequence, const google::protobuf::RepeatedField<ui
   return batch;
 }
 
+std::vector<LeaseId> LeasesIn(const v1::NextResponse& response) {
+  std::vector<LeaseId> leases;
+  for (const v1::Assignment& assignment : response.assignments()) {
+    leases.emplace_back(assignment.lease_id());
+  }
+  return leases;
+}
+
 void ReturnElsewhere(const ServerContext& context, uint32_t division, const ShownByClient& client,
                      const std::vector<LeaseId>& leases) {
   const auto most = static_cast<size_t>(context.config.max_message_items.get());

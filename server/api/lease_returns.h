@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "freshet/v1/scheduler.pb.h"
 #include "google/protobuf/repeated_field.h"
 #include "server/api/batch.h"
 #include "server/api/context.h"
@@ -21,6 +22,9 @@ inline constexpr std::string_view kReturnLeasesPath = "/freshet.v1.FleetService/
 [[nodiscard]] Batch ConvertReturns(uint64_t sequence,
                                    const google::protobuf::RepeatedField<uint64_t>& lease_ids,
                                    const Caller& caller);
+
+// Those of assignments that another division has answered with. Thread-safe.
+[[nodiscard]] std::vector<LeaseId> LeasesIn(const v1::NextResponse& response);
 
 // Has the server of another division take leases back that reached nobody. What cannot be told runs
 // out. Thread-safe.

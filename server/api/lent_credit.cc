@@ -6,22 +6,14 @@
 
 #include "core/base/limits.h"
 #include "server/api/lease_returns.h"
+#include "server/api/scheduler_service.h"
 #include "server/api/to_proto.h"
 #include "server/api/wire.h"
 
 namespace freshet {
 namespace {
 
-constexpr std::string_view kNextPath = "/freshet.v1.SchedulerService/Next";
 constexpr std::chrono::milliseconds kLookInterval{500};
-
-std::vector<LeaseId> LeasesOf(const v1::NextResponse& response) {
-  std::vector<LeaseId> leases;
-  for (const v1::Assignment& assignment : response.assignments()) {
-    leases.emplace_back(assignment.lease_id());
-  }
-  return leases;
-}
 
 }  // namespace
 
@@ -96,7 +88,7 @@ std::optional<LentCredit::Call> LentCredit::LendTo(size_t debtor, uint64_t most,
   its.late = false;
   its.lent = credit;
   its.answers_until = now + wait + kRest;
-  return Call{.debtor = debtor, .credit = credit, .wait = wait};
+  return Call{.debtor = debtor, .division = its.division, .credit = credit, .wait = wait};
 }
 
 void LentCredit::ForgetLate(Instant now) {
@@ -135,12 +127,7 @@ void LentCredit::Make(const Call& call) {
   v1::NextRequest request = terms_;
   request.set_max_assignments(static_cast<uint32_t>(call.credit));
   ToProto(call.wait, request.mutable_max_wait());
-  uint32_t division = 0;
-  {
-    const MutexLock lock(mutex_);
-    division = debtors_[call.debtor].division;
-  }
-  context_.divisions->Open(division, kNextPath, client_)
+  context_.divisions->Open(call.division, kNextPath, client_)
       ->Send(SerialiseMessage(request),
              [self = shared_from_this(), debtor = call.debtor](
                  const StatusOr<grpc::ByteBuffer>& answer) { self->OnAnswer(debtor, answer); });
@@ -167,7 +154,7 @@ void LentCredit::OnAnswer(size_t debtor, const StatusOr<grpc::ByteBuffer>& answe
     if (came == 0 && failed) its.rests_until = now + kRest;
   }
   if (void_now) {
-    if (came > 0) ReturnElsewhere(context_, division, client_, LeasesOf(*response));
+    if (came > 0) ReturnElsewhere(context_, division, client_, LeasesIn(*response));
   } else if (came > 0) {
     deliver_(division, *response);
   }

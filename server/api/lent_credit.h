@@ -70,6 +70,7 @@ class LentCredit : public std::enable_shared_from_this<LentCredit> {
   };
   struct Call {
     size_t debtor = 0;
+    uint32_t division = 0;
     uint64_t credit = 0;
     Duration wait;
   };

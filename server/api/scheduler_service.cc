@@ -38,7 +38,6 @@ namespace {
 constexpr Duration kMinNextWait = Duration::Millis(25);
 constexpr Duration kPausedRetry = Duration::Seconds(1);
 constexpr Duration kStalledRetry = Duration::Seconds(1);
-constexpr std::string_view kReportsPath = "/freshet.v1.IngestService/ReportCrawls";
 
 // Every connection has a port of its own, and none says who it is.
 std::string PeerWithoutPort(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
@@ -127,11 +126,8 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   // Of another division, for credit that was lent.
   void SendAssignmentsOf(uint32_t division, const v1::NextResponse& next) {
     v1::CrawlResponse response;
-    std::vector<LeaseId> leases;
-    for (const v1::Assignment& assignment : next.assignments()) {
-      leases.emplace_back(assignment.lease_id());
-      *response.mutable_assignments()->add_assignments() = assignment;
-    }
+    *response.mutable_assignments()->mutable_assignments() = next.assignments();
+    std::vector<LeaseId> leases = LeasesIn(next);
     context_.counters.assignments_elsewhere += leases.size();
     Send(SerialiseMessage(response),
          [&context = context_, division, client = client_, leases = std::move(leases)](bool sent) {
@@ -265,11 +261,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
                                                         const v1::NextResponse& next) {
           const auto self = std::static_pointer_cast<CrawlStream>(stream.lock());
           if (self != nullptr) return self->SendAssignmentsOf(division, next);
-          std::vector<LeaseId> leases;
-          for (const v1::Assignment& its : next.assignments()) {
-            leases.emplace_back(its.lease_id());
-          }
-          ReturnElsewhere(context, division, client, leases);
+          ReturnElsewhere(context, division, client, LeasesIn(next));
         });
     {
       const MutexLock lock(mutex_);
@@ -280,6 +272,7 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
   }
 
   [[nodiscard]] std::shared_ptr<LentCredit> lent_credit() const {
+    if (context_.divisions == nullptr) return nullptr;
     const MutexLock lock(mutex_);
     return lent_;
   }
@@ -310,11 +303,18 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     Batch batch = ConvertResults(context_, results.sequence(), results.results(), faults, **caller);
     batch.SetTrace(trace);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
-    const auto all = SendOthers<v1::ReportCrawlsRequest, v1::ReportCrawlsResponse>(
-        batch, kReportsPath,
-        [&results](const Batch::Part& part, v1::ReportCrawlsRequest* message) {
-          message->set_sequence(results.sequence());
-          CopyItems(results.results(), part.places, message->mutable_results());
+    const auto all = SendOthers(
+        batch,
+        [this, &results](Batch::Part part, std::shared_ptr<PartedAck> ack) {
+          v1::ReportCrawlsRequest message;
+          message.set_sequence(results.sequence());
+          CopyItems(results.results(), part.places, message.mutable_results());
+          std::unique_ptr<DivisionCall>& call = calls_[part.division];
+          if (call == nullptr) {
+            call = context_.divisions->Open(part.division, kReportCrawlsPath, client_);
+          }
+          SendPart<v1::ReportCrawlsResponse>(context_, *call, message, std::move(part),
+                                             std::move(ack));
         },
         [self, place](v1::BatchAck ack) { self->AnswerResults(place, std::move(ack)); });
     const auto done = [self, all, trace](v1::BatchAck ack, const BatchCounts& counts) {
@@ -340,12 +340,17 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     }
     Batch batch = ConvertReturns(returns.sequence(), returns.lease_ids(), **caller);
     auto self = std::static_pointer_cast<CrawlStream>(shared_from_this());
-    const auto all = SendOthers<v1::ReturnLeasesRequest, v1::ReturnLeasesResponse>(
-        batch, kReturnLeasesPath,
-        [&returns](const Batch::Part& part, v1::ReturnLeasesRequest* message) {
+    const auto all = SendOthers(
+        batch,
+        [this, &returns](Batch::Part part, std::shared_ptr<PartedAck> ack) {
+          v1::ReturnLeasesRequest message;
           for (const uint32_t at : part.places) {
-            message->add_lease_ids(returns.lease_ids(static_cast<int>(at)));
+            message.add_lease_ids(returns.lease_ids(static_cast<int>(at)));
           }
+          // A call that is not one of streams takes one message.
+          const auto call = context_.divisions->Open(part.division, kReturnLeasesPath, client_);
+          SendPart<v1::ReturnLeasesResponse>(context_, *call, message, std::move(part),
+                                             std::move(ack));
         },
         [self, place](v1::BatchAck ack) { self->AnswerReturns(place, std::move(ack)); });
     const bool go_on = std::move(batch).Submit(
@@ -353,27 +358,14 @@ class CrawlStream final : public CallerStream, public AssignmentSink {
     if (!go_on) HoldReading();
   }
 
-  // Takes what is of other divisions out of a batch and has their servers do it. The answer waits
-  // for them and for what stays.
-  template <typename Request, typename Response, typename Copy>
-  std::shared_ptr<PartedAck> SendOthers(Batch& batch, std::string_view path, const Copy& copy,
-                                        PartedAck::Done answer) {
+  // Takes what is of other divisions out of a batch and has `send` send each part to its server.
+  // The answer waits for them and for what stays.
+  template <typename SendTo>
+  std::shared_ptr<PartedAck> SendOthers(Batch& batch, const SendTo& send, PartedAck::Done answer) {
     std::vector<Batch::Part> parts;
     if (SpansFleet(context_, client_)) parts = batch.TakeOthers(context_.router.division());
     auto all = std::make_shared<PartedAck>(parts.size(), std::move(answer));
-    for (Batch::Part& part : parts) {
-      Request message;
-      copy(part, &message);
-      // A call that is not one of streams takes one message.
-      if (path == kReturnLeasesPath) {
-        const auto once = context_.divisions->Open(part.division, path, client_);
-        SendPart<Response>(context_, *once, message, std::move(part), all);
-        continue;
-      }
-      std::unique_ptr<DivisionCall>& call = calls_[part.division];
-      if (call == nullptr) call = context_.divisions->Open(part.division, path, client_);
-      SendPart<Response>(context_, *call, message, std::move(part), all);
-    }
+    for (Batch::Part& part : parts) send(std::move(part), all);
     return all;
   }
 
@@ -435,7 +427,7 @@ class NextCall final : public UnaryCall<v1::NextRequest, v1::NextResponse>,
                        public AssignmentSink,
                        public std::enable_shared_from_this<NextCall> {
  public:
-  static constexpr std::string_view kPath = "/freshet.v1.SchedulerService/Next";
+  static constexpr std::string_view kPath = kNextPath;
 
   NextCall(const ServerContext& context, grpc::CallbackServerContext* call, grpc::ByteBuffer* reply)
       : UnaryCall(kPath, TakeRequestId(context.request_ids, *call), reply),

@@ -2,6 +2,8 @@
 #ifndef FRESHET_SERVER_API_SCHEDULER_SERVICE_H_
 #define FRESHET_SERVER_API_SCHEDULER_SERVICE_H_
 
+#include <string_view>
+
 #include "freshet/v1/scheduler.grpc.pb.h"
 #include "server/api/context.h"
 #include "server/api/unary.h"
@@ -11,6 +13,8 @@ namespace freshet {
 using SchedulerServiceBase =
     RawMethods<v1::SchedulerService::Service, v1::SchedulerService::WithRawCallbackMethod_Crawl,
                v1::SchedulerService::WithRawCallbackMethod_Next>::Service;
+
+inline constexpr std::string_view kNextPath = "/freshet.v1.SchedulerService/Next";
 
 // Thread-safe.
 class SchedulerService final : public SchedulerServiceBase {

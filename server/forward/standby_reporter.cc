@@ -105,9 +105,12 @@ void StandbyReporter::Tell() {
 
 void StandbyReporter::NoteEnd(const Report& report) {
   const grpc::Status status = report.status();
-  if (status.ok()) answered_(report.response());
-  // The next connection shows what the files have then.
-  if (!status.ok()) peer_.reset();
+  if (status.ok()) {
+    answered_(report.response());
+  } else {
+    // The next connection shows what the files have then.
+    peer_.reset();
+  }
   const grpc::StatusCode code = status.error_code();
   const bool away =
       code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::DEADLINE_EXCEEDED;

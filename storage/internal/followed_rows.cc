@@ -56,9 +56,7 @@ void FollowedRows::AddPage(const LogRow& row) {
     beyond_ = true;
     return;
   }
-  std::optional<PageRecord>& now = pages_[*number];
-  now.reset();
-  if (row.value) now = std::move(page);
+  pages_[*number] = row.value ? std::optional(std::move(page)) : std::nullopt;
 }
 
 void FollowedRows::AddHost(const LogRow& row) {
@@ -68,9 +66,8 @@ void FollowedRows::AddHost(const LogRow& row) {
     beyond_ = true;
     return;
   }
-  std::optional<HostRecord>& now = hosts_[std::string(parts->host)];
-  now.reset();
-  if (row.value) now = std::move(host.record);
+  hosts_[std::string(parts->host)] =
+      row.value ? std::optional(std::move(host.record)) : std::nullopt;
 }
 
 FollowedChanges FollowedRows::Take() {

@@ -175,7 +175,7 @@ class Store::Impl {
   std::unique_ptr<rocksdb::DB> db_;
   bool roomy_memtables_ = false;  // until LimitMemtables
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
-  std::atomic<uint64_t> rows_taken_in_ = 0;  // of the log, but for kLogOwners
+  std::atomic<uint64_t> rows_taken_in_ = 0;  // of the log
   bool prepared_ = false;                    // the follower has what the store has
   std::atomic<bool> outdated_ = false;       // and no longer
   uint64_t generation_ = 0;

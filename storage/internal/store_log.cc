@@ -302,7 +302,6 @@ class Store::Impl::RowTaker {
       : impl_(impl),
         partition_(partition),
         format_key_(MetaKeyOf(MetaKey::kLogFormat, partition)),
-        owners_key_(MetaKeyOf(MetaKey::kLogOwners, partition)),
         followed_(impl.prepared_ && !impl.outdated_) {}
 
   Status Take(const LogRow& row, uint64_t next) {
@@ -318,8 +317,7 @@ class Store::Impl::RowTaker {
         row.value ? batch_.Put(family, row.key, *row.value) : batch_.Delete(family, row.key);
     RETURN_IF_ERROR(FromRocksDb(added, "taking in a row"));
     if (followed_) news_.Add(row);
-    // Those say nothing of what there is to be read.
-    if (row.family != Family::kMeta || row.key != owners_key_) ++impl_.rows_taken_in_;
+    ++impl_.rows_taken_in_;
     if (impl_.options_.progress != nullptr) ++impl_.options_.progress->rows_taken_in;
     return ++rows_ % kRowsAtOnce == 0 ? Write(next) : absl::OkStatus();
   }
@@ -329,9 +327,10 @@ class Store::Impl::RowTaker {
     RETURN_IF_ERROR(impl_.Write(&batch_, false));
     batch_.Clear();
     if (!followed_) return absl::OkStatus();
-    const FollowedChanges changes = news_.Take();
-    followed_ = !news_.beyond() &&
-                (changes.empty() || impl_.options_.follower->Update(partition_, changes).ok());
+    FollowedChanges changes = news_.Take();
+    followed_ =
+        !news_.beyond() &&
+        (changes.empty() || impl_.options_.follower->Update(partition_, std::move(changes)).ok());
     if (!followed_) impl_.outdated_ = true;
     return absl::OkStatus();
   }
@@ -341,7 +340,6 @@ class Store::Impl::RowTaker {
   Impl& impl_;
   const uint16_t partition_;
   const std::string format_key_;
-  const std::string owners_key_;
   rocksdb::WriteBatch batch_;
   size_t rows_ = 0;
   bool followed_;  // by what the follower has prepared

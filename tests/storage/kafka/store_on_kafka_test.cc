@@ -148,7 +148,7 @@ class NotingFollower final : public Follower {
     if (then) then();
     return absl::OkStatus();
   }
-  Status Update(uint16_t partition, const FollowedChanges& changes) override {
+  Status Update(uint16_t partition, FollowedChanges changes) override {
     const MutexLock lock(mutex);
     EXPECT_TRUE(prepared.has_value());
     ++updates;
