@@ -28,18 +28,12 @@ check_dockerfile() {
 check_compose() { python "$here/manifests.py" compose; }
 
 check_kubernetes() {
-  local manifests=() manifest version
-  for manifest in deploy/k8s/*.yaml; do
-    # Neither is a resource of Kubernetes.
-    [[ $manifest == */kustomization.yaml || $manifest == */freshet.yaml ]] || manifests+=("$manifest")
-  done
-  python "$here/manifests.py" fleet "$scratch/fleet.yaml"
-  manifests+=("$scratch/fleet.yaml")
+  local version
+  python -B "$here/manifests.py" kubernetes "$scratch"
   # The newest version, and the oldest that has everything that is used.
   for version in 1.27 1.37; do
-    python -m kubernetes_validate --quiet --strict --kubernetes-version "$version" "${manifests[@]}"
+    python -m kubernetes_validate --quiet --strict --kubernetes-version "$version" "$scratch"/k8s*.yaml
   done
-  python "$here/manifests.py" kubernetes
 }
 
 check_unit() {
@@ -57,10 +51,15 @@ check_unit() {
 
 # freshetd takes what is shipped as its configuration: it goes on to the store, which is not there. Bad usage is 2.
 check_configs() {
-  local config code
-  for config in deploy/debian/freshet.yaml deploy/k8s/freshet.yaml deploy/k8s-fleet/freshet.yaml; do
+  local config environment code
+  mkdir "$scratch/servers"
+  python3 -B "$here/manifests.py" servers "$scratch/servers"
+  for config in deploy/debian/freshet.yaml "$scratch"/servers/*.yaml; do
+    environment=()
+    # What its pod has besides.
+    [[ ! -e ${config%.yaml}.env ]] || mapfile -t environment <"${config%.yaml}.env"
     code=0
-    "$bin/freshetd" --config "$config" --data-dir "$scratch/none" --verify >"$scratch/said" 2>&1 || code=$?
+    env "${environment[@]}" "$bin/freshetd" --config "$config" --data-dir "$scratch/none" --verify >"$scratch/said" 2>&1 || code=$?
     ((code == 1)) || { echo "$config: exit code $code" && cat "$scratch/said" && exit 1; }
   done
 }

@@ -1,12 +1,16 @@
 """What no schema says of the files in deploy/: that they fit together.
 
-usage: manifests.py compose|kubernetes, or manifests.py fleet FILE, which gets what deploy/k8s-fleet makes of deploy/k8s
+usage: manifests.py compose
+       manifests.py kubernetes DIRECTORY   which gets NAME.yaml of each folder: what kustomize makes of it
+       manifests.py servers DIRECTORY      which gets NAME.yaml and NAME.env of each StatefulSet: configuration and
+                                           variables of its first server
 """
 
 import pathlib
 import re
 import sys
 
+import kustomize
 import yaml
 
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
@@ -56,104 +60,129 @@ def is_exact(labels, wanted):
     return all(labels.get(key) == value for key, value in wanted.items())
 
 
-def check_pod(pod, documents, config):
-    """The pod of the StatefulSet against the configuration that it mounts and what else there is."""
-    container = pod["spec"]["containers"][0]
+# --- Servers on Kubernetes
+
+
+class Servers:
+    """Of one StatefulSet."""
+
+    def __init__(self, stateful, documents):
+        self.name = stateful["metadata"]["name"]
+        self.namespace = stateful["metadata"]["namespace"]
+        self.spec = stateful["spec"]
+        self.template = self.spec["template"]
+        self.labels = self.template["metadata"]["labels"]
+        self.pod = self.template["spec"]
+        self.container = self.pod["containers"][0]
+        self.mounts = {mount["name"]: mount["mountPath"] for mount in self.container["volumeMounts"]}
+        volume = next(volume for volume in self.pod["volumes"] if "configMap" in volume)
+        self.config_map = volume["configMap"]["name"]
+        self.config_text = documents["ConfigMap"][self.config_map]["data"]["freshet.yaml"]
+        self.config = yaml.safe_load(self.config_text)
+        affinity = self.pod.get("affinity", {"podAntiAffinity": {}})["podAntiAffinity"]
+        self.apart = affinity.get("requiredDuringSchedulingIgnoredDuringExecution", [])
+
+    def pods(self):
+        return [f"{self.name}-{number}" for number in range(self.spec["replicas"])]
+
+    def environment(self, pod):
+        """As Kubernetes makes it: values, with what variables before them are, and fields of the pod."""
+        fields = {"metadata.name": pod, "metadata.namespace": self.namespace}
+        fields |= {f"metadata.labels['{label}']": value for label, value in self.labels.items()}
+        made = {}
+        for variable in self.container.get("env", []):
+            # A label that is not there is empty.
+            value = variable.get("value") or fields.get(variable["valueFrom"]["fieldRef"]["fieldPath"], "")
+            made[variable["name"]] = re.sub(r"\$\((\w+)\)", lambda named: made.get(named[1], named[0]), value)
+        return made
+
+
+def servers_of(documents):
+    return [Servers(stateful, documents) for stateful in documents["StatefulSet"].values()]
+
+
+def check_servers(servers, documents):
+    """The pods of a StatefulSet against the configuration that they mount and what else there is."""
+    config, container, mounts = servers.config, servers.container, servers.mounts
+    expect(is_exact(servers.labels, servers.spec["selector"]["matchLabels"]), "the set selects no pod")
+    claims = [claim["metadata"]["name"] for claim in servers.spec["volumeClaimTemplates"]]
+    expect(claims == ["data"], "the volume of the store is not claimed")
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     expect(config["listen"] == f"0.0.0.0:{ports['grpc']}", "port grpc is not where freshetd listens")
     expect(config["http_listen"] == f"0.0.0.0:{ports['https']}", "port https is not where freshetd listens")
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
         get = container[probe]["httpGet"]
         expect(get["port"] in ports and get["scheme"] == "HTTPS", f"{probe}: asks at no port of the pod, or not by TLS")
-    grace = pod["spec"]["terminationGracePeriodSeconds"]
+    grace = servers.pod["terminationGracePeriodSeconds"]
     handover = seconds(config["cluster"].get("handover", "20s")) if "cluster" in config else 0
     expect(grace >= seconds(config["shutdown"]["grace"]) + handover + 30, "the pod is killed before it has stopped")
-    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
-    given = {volume["name"] for volume in pod["spec"]["volumes"]} | {"data"}
+    given = {volume["name"] for volume in servers.pod["volumes"]} | {"data"}
     expect(set(mounts) == given, f"mounted {sorted(mounts)}, there are {sorted(given)}")
     expect(config["tls"]["certificate"] == mounts["tls"] + "/tls.crt", "the certificate is not where it is mounted")
     expect(config["tls"]["key"] == mounts["tls"] + "/tls.key", "the key is not where it is mounted")
     expect(config["auth"]["file"].startswith(mounts["auth"] + "/"), "the auth file is not where it is mounted")
-    expect(pod["spec"]["serviceAccountName"] in documents["ServiceAccount"], "the service account is not there")
+    expect(mounts["config"] in container["args"], "freshetd is given another configuration")
+    expect(servers.pod["serviceAccountName"] in documents["ServiceAccount"], "the service account is not there")
+    image = container["image"]
+    expect(":" in image and not image.endswith(":latest"), f"image {image} has no version")
     for service in documents["Service"].values():
-        expect(is_exact(pod["metadata"]["labels"], service["spec"]["selector"]), "a service selects no pod")
+        expect(is_exact(servers.labels, service["spec"]["selector"]), "a service does not select all pods")
         for port in service["spec"]["ports"]:
             expect(ports.get(port["targetPort"]) == port["port"], f"a service leads to port {port}")
-    for kind in ("NetworkPolicy", "PodDisruptionBudget"):
-        spec = documents[kind]["freshet"]["spec"]
-        selector = spec.get("podSelector") or spec["selector"]
-        expect(is_exact(pod["metadata"]["labels"], selector["matchLabels"]), f"the {kind} selects no pod")
+    # A pod of two budgets cannot be evicted at all.
+    for kind, key in (("NetworkPolicy", "podSelector"), ("PodDisruptionBudget", "selector")):
+        selected = [
+            one for one in documents[kind].values() if is_exact(servers.labels, one["spec"][key]["matchLabels"])
+        ]
+        expect(len(selected) == 1, f"{servers.name}: its pods are of {len(selected)} {kind}")
+    for kind, named in documents.items():
+        for document in named.values():
+            where = document["metadata"].get("namespace", document["metadata"]["name"])
+            expect(kind == "Namespace" or where == servers.namespace, f"{kind}: is in another namespace")
+    expect(servers.namespace in documents["Namespace"], "the namespace is not there")
 
 
-def check_restricted(pod):
+def check_restricted(servers):
     """What the namespace enforces, and a root file system that cannot be written."""
-    context = pod["spec"]["securityContext"]
+    context = servers.pod["securityContext"]
     expect(context["runAsNonRoot"] and context["runAsUser"] != 0, "the pod may run as root")
     expect(context["seccompProfile"]["type"] == "RuntimeDefault", "the pod has no seccomp profile")
-    for container in pod["spec"]["containers"]:
+    for container in servers.pod["containers"]:
         own = container["securityContext"]
         expect(own["allowPrivilegeEscalation"] is False, "the container may gain privileges")
         expect(own["readOnlyRootFilesystem"] is True, "the container may write its root file system")
         expect(own["capabilities"] == {"drop": ["ALL"]}, "the container has capabilities")
 
 
-def kustomization_of(folder):
-    return yaml.safe_load((folder / "kustomization.yaml").read_text())
+def check_address(servers, pod, documents):
+    """Where the others reach it: a name that the headless service of its set gives it, ready or not, and its port."""
+    host, _, port = servers.environment(pod)["FRESHET_CLUSTER_ADDRESS"].rpartition(":")
+    service = servers.spec["serviceName"]
+    expect(host == f"{pod}.{service}.{servers.namespace}.svc", f"{pod} has another name than {host}")
+    expect(port == servers.config["listen"].rpartition(":")[2], f"{pod} does not listen on {port}")
+    headless = documents["Service"].get(service, {"spec": {}})["spec"]
+    expect(headless.get("clusterIP") == "None", f"{service} gives no names to pods")
+    expect(headless.get("publishNotReadyAddresses") is True, f"{service} has no names of pods that are not ready")
 
 
-def documents_of(folder):
-    """The resources that the kustomization names, by kind and name."""
-    documents = {}
-    for name in kustomization_of(folder)["resources"]:
-        for document in yaml.safe_load_all((folder / name).read_text()):
-            documents.setdefault(document["kind"], {})[document["metadata"]["name"]] = document
-    return documents
+def leads(way, key, labels):
+    """Whether a way of the network policy is to, or from, pods of the same namespace with these labels."""
+    return any(
+        "namespaceSelector" not in peer and is_exact(labels, peer["podSelector"]["matchLabels"])
+        for peer in way.get(key, [])
+    )
 
 
-def expect_all_named(folder, named):
-    there = {path.name for path in folder.iterdir()} - {"kustomization.yaml"}
-    expect(there == named, f"{folder.name}/kustomization.yaml names {sorted(named)}, there are {sorted(there)}")
-
-
-def patch_as_kustomize(document, operations):
-    """As kustomize does it with JSON patches, of which there are additions and replacements."""
-    for operation in operations:
-        *way, last = operation["path"].strip("/").split("/")
-        parent = document
-        for step in way:
-            parent = parent[int(step)] if isinstance(parent, list) else parent[step]
-        if isinstance(parent, list):
-            assert (operation["op"], last) == ("add", "-"), operation
-            parent.append(operation["value"])
-        else:
-            expect(
-                (last in parent) == (operation["op"] == "replace"),
-                f"{operation['op']} {operation['path']}: fits no longer",
-            )
-            parent[last] = operation["value"]
-
-
-def check_fleet(rendered):
-    """Three pods of deploy/k8s-fleet, on the manifests of deploy/k8s."""
-    folder = DEPLOY / "k8s-fleet"
-    kustomization = kustomization_of(folder)
-    documents = documents_of(DEPLOY / "k8s")
-    named = set(kustomization["configMapGenerator"][0]["files"])
-    for patch in kustomization["patches"]:
-        named.add(patch["path"])
-        target = documents[patch["target"]["kind"]][patch["target"]["name"]]
-        patch_as_kustomize(target, yaml.safe_load((folder / patch["path"]).read_text()))
-    expect_all_named(folder, named)
-    config = yaml.safe_load((folder / "freshet.yaml").read_text())
-    stateful = documents["StatefulSet"]["freshet"]["spec"]
-    pod = stateful["template"]
-    check_pod(pod, documents, config)
-    check_restricted(pod)
-    expect(stateful["podManagementPolicy"] == "Parallel", "the next pod waits for one that waits for it")
-    container = pod["spec"]["containers"][0]
+def check_cluster(servers, documents):
+    """Servers of one cluster, of which one serves."""
+    config, mounts = servers.config, servers.mounts
+    check_servers(servers, documents)
+    check_restricted(servers)
+    expect(servers.spec["replicas"] >= 2, f"{servers.name}: nobody stands by")
+    expect(servers.spec["podManagementPolicy"] == "Parallel", "the next pod waits for one that waits for it")
     for probe in ("startupProbe", "readinessProbe"):
-        expect(container[probe]["httpGet"]["path"] == "/readyz?standby=true", f"{probe}: standbys are never ready")
-    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+        path = servers.container[probe]["httpGet"]["path"]
+        expect(path == "/readyz?standby=true", f"{probe}: standbys are never ready")
     for name, value in config["cluster"]["properties"].items():
         if name.endswith(".location"):
             expect(value.startswith(mounts["kafka"] + "/"), f"{name}: {value} is not mounted")
@@ -162,43 +191,93 @@ def check_fleet(rendered):
     port = int(config["cluster"]["brokers"].rsplit(":", 1)[1])
     egress = [rule["port"] for way in policy["egress"] for rule in way["ports"]]
     expect(port in egress and 53 in egress, "the servers do not get to Kafka")
-    # Calls that a pod which stands by forwards.
+    # Calls that a pod forwards.
     own = int(config["listen"].rsplit(":", 1)[1])
-    address = {variable["name"]: variable.get("value") for variable in container["env"]}["FRESHET_CLUSTER_ADDRESS"]
-    headless = stateful["serviceName"]
-    expect(address == f"$(POD_NAME).{headless}.$(POD_NAMESPACE).svc:{own}", f"{address} is no address of a pod")
-    selector = {"podSelector": {"matchLabels": stateful["selector"]["matchLabels"]}}
     for key, ways, wanted in (("to", policy["egress"], own), ("from", policy["ingress"], "grpc")):
-        ports = [rule["port"] for way in ways if selector in way.get(key, []) for rule in way["ports"]]
+        ports = [rule["port"] for way in ways if leads(way, key, servers.labels) for rule in way["ports"]]
         expect(ports == [wanted], f"pods do not get {key} each other: {ports}")
+    for pod in servers.pods():
+        check_address(servers, pod, documents)
     ports = [port["name"] for port in documents["Service"]["freshet"]["spec"]["ports"]]
     expect(ports == ["grpc"], "the HTTP port of whichever pod is behind one name")
-    spread = pod["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"]
-    expect(is_exact(pod["metadata"]["labels"], spread), "the spread counts no pod")
-    pathlib.Path(rendered).write_text(
-        yaml.safe_dump_all(document for kind in documents.values() for document in kind.values())
+    apart = [term for term in servers.apart if is_exact(servers.labels, term["labelSelector"]["matchLabels"])]
+    keys = [term["topologyKey"] for term in apart]
+    expect(keys == ["kubernetes.io/hostname"], f"{servers.name}: two pods may be on one machine")
+
+
+def check_single(documents):
+    """The pod of deploy/k8s."""
+    (servers,) = servers_of(documents)
+    check_servers(servers, documents)
+    check_restricted(servers)
+    expect(servers.spec["replicas"] == 1, "a store has one owner")
+    expect(servers.spec["serviceName"] in documents["Service"], "the headless service is not there")
+
+
+def check_fleet(documents):
+    """The pods of deploy/k8s-fleet."""
+    (servers,) = servers_of(documents)
+    check_cluster(servers, documents)
+    expect("FRESHET_CLUSTER_DIVISIONS" not in servers.environment(servers.pods()[0]), "the cluster is a division")
+
+
+def check_divisions(documents):
+    """The pods of deploy/k8s-divisions, a StatefulSet each division."""
+    fleet = servers_of(documents)
+    for servers in fleet:
+        check_cluster(servers, documents)
+        check_apart(servers, [other for other in fleet if other is not servers], documents)
+    environments = [servers.environment(pod) for servers in fleet for pod in servers.pods()]
+    divisions = {environment.get("FRESHET_CLUSTER_DIVISIONS") for environment in environments}
+    expect(
+        divisions == {str(len(fleet))}, f"there are {len(fleet)} divisions, and by what servers are told {divisions}"
     )
+    numbers = [servers.environment(servers.pods()[0]).get("FRESHET_CLUSTER_DIVISION") for servers in fleet]
+    wanted = [str(number) for number in range(len(fleet))]
+    expect(sorted(map(str, numbers)) == sorted(wanted), f"the divisions are {numbers}")
+    addresses = {environment["FRESHET_CLUSTER_ADDRESS"] for environment in environments}
+    expect(len(addresses) == len(environments), "two pods have one address")
+    # All else is the same.
+    expect(len({servers.config_map for servers in fleet}) == 1, "divisions have configurations of their own")
+    own = ("POD_NAME", "FRESHET_CLUSTER_ADDRESS", "FRESHET_CLUSTER_DIVISION")
+    shared = {tuple((name, value) for name, value in one.items() if name not in own) for one in environments}
+    expect(len(shared) == 1, f"divisions differ in more than their number: {shared}")
 
 
-def check_kubernetes():
-    folder = DEPLOY / "k8s"
-    kustomization = kustomization_of(folder)
-    expect_all_named(folder, set(kustomization["resources"] + kustomization["configMapGenerator"][0]["files"]))
-    documents = documents_of(folder)
-    expect(kustomization["namespace"] in documents["Namespace"], "the namespace is not there")
-    stateful = documents["StatefulSet"]["freshet"]["spec"]
-    pod = stateful["template"]
-    expect(stateful["replicas"] == 1, "a store has one owner")
-    expect(stateful["serviceName"] in documents["Service"], "the headless service is not there")
-    expect(is_exact(pod["metadata"]["labels"], stateful["selector"]["matchLabels"]), "the set selects no pod")
-    claims = [claim["metadata"]["name"] for claim in stateful["volumeClaimTemplates"]]
-    expect(claims == ["data"], "the volume of the store is not claimed")
-    check_pod(pod, documents, yaml.safe_load((folder / "freshet.yaml").read_text()))
-    check_restricted(pod)
-    expect(kustomization["images"][0]["name"] == pod["spec"]["containers"][0]["image"], "the image has another name")
+def check_apart(servers, others, documents):
+    """What is for the pods of one division alone."""
+    budgets = [one["spec"]["selector"]["matchLabels"] for one in documents["PodDisruptionBudget"].values()]
+    selectors = [budget for budget in budgets if is_exact(servers.labels, budget)]
+    selectors.append(servers.spec["selector"]["matchLabels"])
+    selectors += [term["labelSelector"]["matchLabels"] for term in servers.apart]
+    for other in others:
+        too = [selector for selector in selectors if is_exact(other.labels, selector)]
+        expect(not too, f"what is for {servers.name} is for {other.name} too: {too}")
 
 
-{"compose": check_compose, "kubernetes": check_kubernetes, "fleet": check_fleet}[sys.argv[1]](*sys.argv[2:])
+FOLDERS = {"k8s": check_single, "k8s-fleet": check_fleet, "k8s-divisions": check_divisions}
+
+
+def check_kubernetes(directory):
+    for name, check in FOLDERS.items():
+        documents, unread = kustomize.render(DEPLOY / name)
+        expect(not unread, f"{name}: its kustomization names no {sorted(unread)}")
+        check(documents)
+        everything = [document for named in documents.values() for document in named.values()]
+        (pathlib.Path(directory) / f"{name}.yaml").write_text(yaml.safe_dump_all(everything))
+
+
+def write_servers(directory):
+    for name in FOLDERS:
+        documents, _ = kustomize.render(DEPLOY / name)
+        for servers in servers_of(documents):
+            file = pathlib.Path(directory) / f"{name}-{servers.name}"
+            file.with_suffix(".yaml").write_text(servers.config_text)
+            environment = servers.environment(servers.pods()[0])
+            file.with_suffix(".env").write_text("".join(f"{key}={value}\n" for key, value in environment.items()))
+
+
+{"compose": check_compose, "kubernetes": check_kubernetes, "servers": write_servers}[sys.argv[1]](*sys.argv[2:])
 for problem in problems:
     print(problem, file=sys.stderr)
 sys.exit(1 if problems else 0)
