@@ -23,13 +23,6 @@ std::string NameOfMachine() {
   return name.data();
 }
 
-// Servers that share the pages out otherwise have another log: none ever reads what it would take
-// for its own.
-std::string LogNameOf(const ClusterConfig& cluster, uint32_t division) {
-  if (cluster.divisions == 1) return cluster.name;
-  return fmt::format("{}-{}-of-{}", cluster.name, division, cluster.divisions);
-}
-
 std::string NodeOf(const ClusterConfig& cluster) {
   return cluster.node.empty() ? NameOfMachine() : cluster.node;
 }
@@ -63,7 +56,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
                                                  const std::atomic<bool>& stop,
                                                  std::function<void()> on_replaced) {
   const ClusterConfig& cluster = config.cluster;
-  const KafkaOptions kafka = {.cluster = LogNameOf(cluster, cluster.slots().division),
+  const KafkaOptions kafka = {.cluster = cluster.NameOf(cluster.division),
                               .brokers = cluster.brokers,
                               .partitions = static_cast<uint32_t>(config.shards),
                               .replication = cluster.replication,
@@ -104,7 +97,7 @@ StatusOr<std::optional<ServingPeer>> Cluster::WhoServes(uint32_t division) {
     std::unique_ptr<KafkaListener>& its = listeners_[division];
     if (its == nullptr) {
       KafkaOptions kafka = kafka_;
-      kafka.cluster = LogNameOf(config_, division);
+      kafka.cluster = config_.NameOf(static_cast<int>(division));
       ASSIGN_OR_RETURN(its, KafkaListener::Open(kafka));
     }
     listener = its.get();

@@ -8,6 +8,7 @@
 
 #include "core/base/units.h"
 #include "core/fleet/slot_division.h"
+#include "fmt/format.h"
 
 namespace freshet {
 
@@ -38,6 +39,12 @@ struct ClusterConfig {
   [[nodiscard]] SlotDivision slots() const {
     return {.divisions = static_cast<uint32_t>(divisions),
             .division = static_cast<uint32_t>(division)};
+  }
+  // What the cluster of a division is called, as the one that its topics and its metrics are of.
+  // Servers that share the pages out otherwise have another log: none ever reads what it would take
+  // for its own.
+  [[nodiscard]] std::string NameOf(int its_division) const {
+    return divisions == 1 ? name : fmt::format("{}-{}-of-{}", name, its_division, divisions);
   }
 };
 

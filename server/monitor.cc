@@ -11,7 +11,7 @@ constexpr Duration kSampleInterval = Duration::Seconds(1);
 
 }  // namespace
 
-Monitor::Monitor(const ServerConfig& config, int connections, const StartProgress& progress,
+Monitor::Monitor(const ServerConfig& config, int connections, StartProgress& progress,
                  const Metrics& metrics, Health& health, Door& door, Clock& clock)
     : config_(config),
       progress_(progress),
@@ -19,6 +19,7 @@ Monitor::Monitor(const ServerConfig& config, int connections, const StartProgres
       health_(health),
       door_(door),
       clock_(clock),
+      pings_(config, door, clock, progress.forwarding, [&progress] { return progress.peer(); }),
       http_port_(Routes(), Options(connections)),
       watch_(health, [this](const Status& why) { serving_.load()->dispatcher().SetStalled(why); }),
       sampler_(kSampleInterval, [this] { Sample(); }) {}
@@ -45,10 +46,8 @@ std::vector<HttpRoute> Monitor::Routes() {
                       .body_bytes = post ? config_.indexnow.max_body_bytes : 0,
                       .answer = [this](const HttpRequest& request) {
                         Serving* serving = serving_;
-                        if (serving != nullptr) return serving->indexnow().Answer(request);
-                        HttpResponse response = TextResponse(503, "the server is starting");
-                        response.fields.emplace_back("Retry-After", "10");
-                        return response;
+                        return serving != nullptr ? serving->indexnow().Answer(request)
+                                                  : pings_.Answer(request);
                       }});
   }
   return routes;
@@ -99,7 +98,7 @@ RecoveryStatus Monitor::Recovery() const {
 std::string Monitor::StartingMetrics() const {
   const RecoveryStatus recovery = Recovery();
   ClusterStatus cluster;
-  cluster.name = config_.cluster.name;
+  cluster.name = config_.cluster.NameOf(config_.cluster.division);
   cluster.log.rows_read = recovery.rows_taken_in;
   cluster.calls = progress_.Forwarded();
   return Metrics::RenderStarting(recovery, cluster);
@@ -177,6 +176,7 @@ void Monitor::Sample() {
 }
 
 void Monitor::Stop() {
+  pings_.Stop();
   http_port_.Stop();
   sampler_.Stop();
   history_.Flush();

@@ -11,6 +11,7 @@
 #include "server/auth/door.h"
 #include "server/base/ticker.h"
 #include "server/config.h"
+#include "server/forward/forwarded_pings.h"
 #include "server/ops/console.h"
 #include "server/ops/health.h"
 #include "server/ops/history.h"
@@ -29,7 +30,7 @@ namespace freshet {
 class Monitor {
  public:
   // At most `connections` of HTTP are open at a time. All that is referred to outlives this.
-  Monitor(const ServerConfig& config, int connections, const StartProgress& progress,
+  Monitor(const ServerConfig& config, int connections, StartProgress& progress,
           const Metrics& metrics, Health& health, Door& door, Clock& clock);
   ~Monitor() { Stop(); }
   Monitor(const Monitor&) = delete;
@@ -61,7 +62,7 @@ class Monitor {
   void Sample();
 
   const ServerConfig& config_;
-  const StartProgress& progress_;
+  StartProgress& progress_;
   const Metrics& metrics_;
   Health& health_;
   Door& door_;
@@ -69,7 +70,8 @@ class Monitor {
   std::atomic<Serving*> serving_{nullptr};  // null while the server starts
   Annotations annotations_;
   History history_;
-  FigureMaker figures_;  // the sampler's
+  FigureMaker figures_;   // the sampler's
+  ForwardedPings pings_;  // while the server stands by
   HttpPort http_port_;
   StoreWatch watch_;
   Ticker sampler_;  // last: it uses all of them

@@ -176,6 +176,11 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
                .take_ping =
                    [this](const v1::TakePingRequest& request, auto answered) {
                      indexnow_.TakePassedOn(request, std::move(answered));
+                   },
+               .answer_ping =
+                   [this](const v1::AnswerPingRequest& request, const Credentials& credentials,
+                          auto answered) {
+                     indexnow_.AnswerPassedOn(request, credentials, std::move(answered));
                    }},
       model_(divisions_ == nullptr ? nullptr : std::make_unique<SharedModel>(context_)),
       scheduler_service_(context_),

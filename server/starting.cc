@@ -86,7 +86,8 @@ Status Starter::OpenStore(rocksdb::Env* env, const DescriptorPlan& files, Loaded
 }
 
 Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
-  spdlog::info("joining the cluster '{}' at {}", config_.cluster.name, config_.cluster.brokers);
+  spdlog::info("joining the cluster '{}' at {}", config_.cluster.NameOf(config_.cluster.division),
+               config_.cluster.brokers);
   ASSIGN_OR_RETURN(loaded->cluster, Cluster::Join(config_, progress_.stop_requested, on_replaced_));
   Cluster* const cluster = loaded->cluster.get();
   standby_ = std::make_unique<Standby>(
@@ -116,7 +117,11 @@ Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
 Status Starter::Forward(int connections, LoadedStore* loaded) {
   loaded->forwarder = std::make_unique<Forwarder>(
       config_, static_cast<size_t>(connections), door_, clock_, progress_.forwarding,
-      [cluster = loaded->cluster.get()] { return cluster->WhoServes(); });
+      [this, cluster = loaded->cluster.get()] {
+        StatusOr<std::optional<ServingPeer>> peer = cluster->WhoServes();
+        if (peer.ok()) progress_.SetPeer(*peer);
+        return peer;
+      });
   ASSIGN_OR_RETURN(progress_.forwarding_port, loaded->forwarder->Start());
   loaded->reporter = std::make_unique<StandbyReporter>(
       config_, door_, [forwarder = loaded->forwarder.get()] { return forwarder->peer(); },

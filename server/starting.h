@@ -6,7 +6,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/base/status.h"
 #include "core/base/units.h"
@@ -16,6 +18,7 @@
 #include "server/config.h"
 #include "server/engine/shard_loader.h"
 #include "server/forward/forwarder.h"
+#include "server/forward/serving_peer.h"
 #include "server/forward/standby_reporter.h"
 #include "server/frontier/frontier.h"
 #include "server/loaded_shards.h"
@@ -24,6 +27,7 @@
 #include "server/standby.h"
 #include "storage/open_progress.h"
 #include "storage/store.h"
+#include "sync/mutex.h"
 
 namespace rocksdb {
 class Env;
@@ -39,6 +43,15 @@ struct StartProgress {
   std::atomic<int> forwarding_port{0};  // where calls are taken meanwhile; 0: nowhere
   std::atomic<bool> stop_requested{false};
 
+  // Who serves meanwhile, as far as is known, where calls are taken.
+  void SetPeer(std::optional<ServingPeer> peer) FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    peer_ = std::move(peer);
+  }
+  [[nodiscard]] std::optional<ServingPeer> peer() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return peer_;
+  }
   void RequestStop() {
     stop_requested = true;
     open.cancelled = true;
@@ -48,6 +61,10 @@ struct StartProgress {
   // `ready` is left false: whether the server serves is not known here.
   [[nodiscard]] RecoveryStatus Recovery() const;
   [[nodiscard]] ClusterStatus::Forwarded Forwarded() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::optional<ServingPeer> peer_ FRESHET_GUARDED_BY(mutex_);
 };
 
 // A store, and shards that hold all that is in it and do not run yet. Thread-compatible.

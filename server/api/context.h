@@ -94,6 +94,10 @@ struct ServerContext {
   std::function<void(const v1::TakePingRequest&,
                      std::function<void(StatusOr<v1::TakePingResponse>)>)>
       take_ping;
+  // The same of one that came to a standby, on behalf of whoever showed that there.
+  std::function<void(const v1::AnswerPingRequest&, const Credentials&,
+                     std::function<void(StatusOr<v1::AnswerPingResponse>)>)>
+      answer_ping;
 };
 
 // Of a message, also once it is inflated.

@@ -42,6 +42,11 @@ void TakePing(const ServerContext& context,
   context.take_ping(call->request(), Answering(call));
 }
 
+void AnswerPing(const ServerContext& context,
+                UnaryCall<v1::AnswerPingRequest, v1::AnswerPingResponse>* call) {
+  context.answer_ping(call->request(), call->credentials(), Answering(call));
+}
+
 void ReportStandby(const ServerContext& context,
                    UnaryCall<v1::ReportStandbyRequest, v1::ReportStandbyResponse>* call) {
   call->response()->set_load(context.standbys.asked_to_load());
@@ -82,6 +87,14 @@ grpc::ServerUnaryReactor* FleetService::TakePing(grpc::CallbackServerContext* ca
                                                  grpc::ByteBuffer* reply) {
   return Handle("/freshet.v1.FleetService/TakePing", context_, *call, *request, reply,
                 freshet::TakePing);
+}
+
+grpc::ServerUnaryReactor* FleetService::AnswerPing(grpc::CallbackServerContext* call,
+                                                   const grpc::ByteBuffer* request,
+                                                   grpc::ByteBuffer* reply) {
+  // What it costs its client is for the receiver to say.
+  return HandleWith(Payment::kFreeOfCaller, "/freshet.v1.FleetService/AnswerPing", context_, *call,
+                    *request, reply, freshet::AnswerPing);
 }
 
 grpc::ServerUnaryReactor* FleetService::ReportStandby(grpc::CallbackServerContext* call,

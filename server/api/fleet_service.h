@@ -12,6 +12,7 @@ using FleetServiceBase =
     RawMethods<v1::FleetService::Service, v1::FleetService::WithRawCallbackMethod_ShareRate,
                v1::FleetService::WithRawCallbackMethod_GetEpochTotals,
                v1::FleetService::WithRawCallbackMethod_TakePing,
+               v1::FleetService::WithRawCallbackMethod_AnswerPing,
                v1::FleetService::WithRawCallbackMethod_ReportStandby,
                v1::FleetService::WithRawCallbackMethod_ReturnLeases>::Service;
 
@@ -29,6 +30,9 @@ class FleetService final : public FleetServiceBase {
   grpc::ServerUnaryReactor* TakePing(grpc::CallbackServerContext* call,
                                      const grpc::ByteBuffer* request,
                                      grpc::ByteBuffer* reply) override;
+  grpc::ServerUnaryReactor* AnswerPing(grpc::CallbackServerContext* call,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* reply) override;
   grpc::ServerUnaryReactor* ReportStandby(grpc::CallbackServerContext* call,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* reply) override;

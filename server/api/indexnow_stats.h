@@ -11,7 +11,8 @@
 namespace freshet {
 
 // Those that are answered.
-inline constexpr std::array<int, 8> kIndexNowStatuses = {200, 202, 400, 403, 405, 422, 429, 503};
+inline constexpr std::array<int, 9> kIndexNowStatuses = {200, 202, 400, 403, 404,
+                                                         405, 422, 429, 503};
 
 // Since the start. Thread-safe.
 struct IndexNowCounters {

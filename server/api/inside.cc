@@ -15,14 +15,20 @@ OnBehalfReader ReaderOf(const grpc::CallbackServerContext& call) {
 
 }  // namespace
 
-void ComeAs(const HttpRequest& request, grpc::ClientContext* call) {
+ShownByClient ShownBy(const HttpRequest& request) {
   ShownByClient client = {.certificate = request.certificate,
                           .names = request.certificate_names,
                           .address = request.peer};
   for (const auto& [name, value] : request.fields) {
     if (SameIgnoringCase(name, "Authorization")) client.authorizations.push_back(value);
   }
-  for (const auto& [name, value] : OnBehalfOf(client, OwnKey())) call->AddMetadata(name, value);
+  return client;
+}
+
+void ComeAs(const HttpRequest& request, grpc::ClientContext* call) {
+  for (const auto& [name, value] : OnBehalfOf(ShownBy(request), OwnKey())) {
+    call->AddMetadata(name, value);
+  }
 }
 
 std::optional<Credentials> InsideCredentials(const grpc::CallbackServerContext& call) {

@@ -16,6 +16,8 @@ namespace freshet {
 
 // All functions are thread-safe.
 
+// What the client that sent the request has shown.
+[[nodiscard]] ShownByClient ShownBy(const HttpRequest& request);
 // Makes the call one of the client that sent the request.
 void ComeAs(const HttpRequest& request, grpc::ClientContext* call);
 // What that client has shown; unset: the call has come from elsewhere.

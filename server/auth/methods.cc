@@ -85,6 +85,7 @@ constexpr MethodRule kBetweenServers[] = {
     {"/freshet.v1.FleetService/ShareRate", 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/GetEpochTotals", 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/TakePing", 0, kNoLimits, "", true},
+    {"/freshet.v1.FleetService/AnswerPing", 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/ReportStandby", 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/ReturnLeases", kWorker, kCrawlIds, "", true},
 };

@@ -1,7 +1,6 @@
 #include "server/indexnow/receiver.h"
 
 #include <algorithm>
-#include <cmath>
 #include <future>
 #include <memory>
 #include <optional>
@@ -34,11 +33,25 @@ constexpr size_t kRoom = limits::kMaxUrlBytes + 4 * kMostBytesBeside;
 // to; and for how long whoever did not answer is not asked.
 constexpr Duration kBusyTime = Duration::Seconds(10);
 
-HttpResponse TryAgain(int status, std::string_view why, Duration wait) {
-  HttpResponse response = TextResponse(status, why);
-  const auto seconds = static_cast<int64_t>(std::ceil(std::max(1.0, wait.seconds())));
-  response.fields.emplace_back("Retry-After", std::to_string(seconds));
-  return response;
+HttpResponse ResponseOf(const StatusOr<PingCounts>& counts) {
+  if (!counts.ok()) return RetryResponse(503, std::string(counts.status().message()), kBusyTime);
+  if (!counts->busy.ok()) {
+    const int status = absl::IsResourceExhausted(counts->busy) ? 429 : 503;
+    return RetryResponse(status, std::string(counts->busy.message()), Duration::Seconds(1));
+  }
+  return TextResponse(200,
+                      fmt::format("{} pages told, {} unknown, {} new, {} refused", counts->applied,
+                                  counts->unknown, counts->created, counts->refused));
+}
+
+v1::AnswerPingResponse ToProto(const HttpResponse& response) {
+  v1::AnswerPingResponse answer;
+  answer.set_status(static_cast<uint32_t>(response.status));
+  if (response.body != nullptr) {
+    answer.set_text(response.body->substr(0, response.body->find_last_not_of('\n') + 1));
+  }
+  answer.set_retry_after_seconds(RetryAfterOf(response));
+  return answer;
 }
 
 // Of the parts of a ping; not OK: some are to be sent again.
@@ -70,23 +83,49 @@ void IndexNowReceiver::Stop() {
 }
 
 HttpResponse IndexNowReceiver::Answer(const HttpRequest& request) {
-  HttpResponse response = Respond(request);
-  counters_.Count(response.status);
-  return response;
+  const auto answer = std::make_shared<std::promise<HttpResponse>>();
+  Respond(request, CredentialsOf(request),
+          [answer](HttpResponse response) { answer->set_value(std::move(response)); });
+  return answer->get_future().get();
 }
 
-HttpResponse IndexNowReceiver::Respond(const HttpRequest& request) {
-  if (stopping_) return TryAgain(503, "the server is stopping", kBusyTime);
-  if (request.method == "HEAD") return TextResponse(405, "this path takes GET, POST");
+void IndexNowReceiver::AnswerPassedOn(
+    const v1::AnswerPingRequest& request, const Credentials& credentials,
+    std::function<void(StatusOr<v1::AnswerPingResponse>)> answered) {
+  const HttpRequest ping = {
+      .method = request.method(), .query = request.query(), .body = request.body()};
+  Respond(ping, credentials, [answered = std::move(answered)](const HttpResponse& response) {
+    answered(ToProto(response));
+  });
+}
+
+void IndexNowReceiver::Respond(const HttpRequest& request, const Credentials& credentials,
+                               Answered answered) {
+  const auto answer = [this, answered = std::move(answered)](HttpResponse response) {
+    counters_.Count(response.status);
+    answered(std::move(response));
+  };
+  if (!config_.enabled) return answer(TextResponse(404, "the server that serves takes no pings"));
+  auto admitted = Admitted(request, credentials);
+  if (auto* response = std::get_if<HttpResponse>(&admitted)) return answer(std::move(*response));
+  Tell(std::get<Ping>(admitted).urls,
+       [answer](const StatusOr<PingCounts>& counts) { answer(ResponseOf(counts)); });
+}
+
+std::variant<Ping, HttpResponse> IndexNowReceiver::Admitted(const HttpRequest& request,
+                                                            const Credentials& credentials) {
+  if (stopping_) return RetryResponse(503, "the server is stopping", kBusyTime);
+  if (request.method != "GET" && request.method != "POST") {
+    return TextResponse(405, "this path takes GET, POST");
+  }
   const Instant now = context_.clock.Now();
-  const Credentials credentials = CredentialsOf(request);
   const MethodRule* rule = FindMethod(std::string("http:") + kIndexNowPath);
   CHECK(rule != nullptr, "the path has a rule");
   StatusOr<Caller> caller = context_.authoriser.Check(*rule, credentials);
   if (!caller.ok()) return TextResponse(403, std::string(caller.status().message()));
   caller->SetBudget(context_.authoriser.BudgetOf(*caller, credentials, now));
   const std::optional<uint8_t> source = context_.sources.Find(kIndexNowSource);
-  if (!source) return TryAgain(503, "the source indexnow is not registered", kBusyTime);
+  if (!source) return RetryResponse(503, "the source indexnow is not registered", kBusyTime);
   auto parsed = ParsePing(request, config_);
   if (auto* refusal = std::get_if<HttpResponse>(&parsed)) return std::move(*refusal);
   auto& ping = std::get<Ping>(parsed);
@@ -95,7 +134,7 @@ HttpResponse IndexNowReceiver::Respond(const HttpRequest& request) {
     if (absl::IsPermissionDenied(admitted)) {
       return TextResponse(403, std::string(admitted.message()));
     }
-    return TryAgain(429, std::string(admitted.message()), wait);
+    return RetryResponse(429, std::string(admitted.message()), wait);
   }
   if (config_.verify_keys) {
     const KeyBook::Answer key =
@@ -110,18 +149,10 @@ HttpResponse IndexNowReceiver::Respond(const HttpRequest& request) {
         counters_.pending += ping.urls.size();
         return TextResponse(202, "the key is being looked up");
       case KeyBook::Standing::kBusy:
-        return TryAgain(429, "too much waits for keys to be looked up", kBusyTime);
+        return RetryResponse(429, "too much waits for keys to be looked up", kBusyTime);
     }
   }
-  const StatusOr<PingCounts> counts = TellAndWait(ping.urls);
-  if (!counts.ok()) return TryAgain(503, std::string(counts.status().message()), kBusyTime);
-  if (!counts->busy.ok()) {
-    const int status = absl::IsResourceExhausted(counts->busy) ? 429 : 503;
-    return TryAgain(status, std::string(counts->busy.message()), Duration::Seconds(1));
-  }
-  return TextResponse(200,
-                      fmt::format("{} pages told, {} unknown, {} new, {} refused", counts->applied,
-                                  counts->unknown, counts->created, counts->refused));
+  return std::move(ping);
 }
 
 Status IndexNowReceiver::Admit(const Caller& caller, const Ping& ping, uint8_t source, Instant now,

@@ -1,10 +1,12 @@
 // Takes in pings of IndexNow: each URL of a ping whose key is good is a signal of the source
 // `indexnow`, also where the page was deleted, which its next crawl will find. What is of another
-// division of a fleet is passed on to the server of that.
+// division of a fleet is passed on to the server of that. Those that come to a standby of a cluster
+// are answered here as well (server/forward/forwarded_pings.h).
 //
 //   200  all is durable; the text says how many pages were known
 //   202  the key is being looked up; what was sent waits for it in memory, and a stop loses it
 //   400  no such request     403  the key is not the host's, or the caller is limited to others
+//   404  the standby that has it takes pings, this server does not
 //   405  not GET or POST     422  the URLs, the host and the key do not go together
 //   429  too many of this client, of the source, or of what waits: Retry-After says when again
 //   503  the server starts or stops, the source is not registered, or nobody serves the division
@@ -16,11 +18,13 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/base/status.h"
 #include "server/api/context.h"
 #include "server/api/status.h"
+#include "server/auth/authoriser.h"
 #include "server/indexnow/key_book.h"
 #include "server/indexnow/ping.h"
 #include "server/indexnow/telling.h"
@@ -42,6 +46,9 @@ class IndexNowReceiver {
 
   // Waits until what was sent is durable, not for keys.
   [[nodiscard]] HttpResponse Answer(const HttpRequest& request);
+  // ServerContext::answer_ping.
+  void AnswerPassedOn(const v1::AnswerPingRequest& request, const Credentials& credentials,
+                      std::function<void(StatusOr<v1::AnswerPingResponse>)> answered);
   // ServerContext::take_ping.
   void TakePassedOn(const v1::TakePingRequest& request,
                     std::function<void(StatusOr<v1::TakePingResponse>)> answered);
@@ -50,7 +57,12 @@ class IndexNowReceiver {
   [[nodiscard]] IndexNowStats stats() const;
 
  private:
-  [[nodiscard]] HttpResponse Respond(const HttpRequest& request);
+  using Answered = std::function<void(HttpResponse)>;
+  // Answers once, on any thread, maybe before this returns.
+  void Respond(const HttpRequest& request, const Credentials& credentials, Answered answered);
+  // The ping that the request is, which may be told of; else the answer.
+  [[nodiscard]] std::variant<Ping, HttpResponse> Admitted(const HttpRequest& request,
+                                                          const Credentials& credentials);
   // Not OK: the ping comes too early, or who sends it may not.
   [[nodiscard]] Status Admit(const Caller& caller, const Ping& ping, uint8_t source, Instant now,
                              Duration* wait);

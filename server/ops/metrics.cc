@@ -346,9 +346,9 @@ void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& ou
             "Calls that another server of the cluster answers for this one, which stands by.");
   if (!alone) out.Add(calls.open, name);
   out.Counter("freshet_cluster_calls_total",
-              "Calls of clients to this server while it stood by: `forwarded` to the one that "
-              "serves, and of these `dropped` when it served no more; `refused`, as nobody served "
-              "in time or there were too many.");
+              "Calls and pings of clients to this server while it stood by: `forwarded` to the one "
+              "that serves, and of these `dropped` when it served no more; `refused`, as nobody "
+              "served or answered in time, or there were too many.");
   if (!alone) {
     out.Add(calls.forwarded, labelled("outcome", "forwarded"))
         .Add(calls.dropped, labelled("outcome", "dropped"))

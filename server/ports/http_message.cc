@@ -1,8 +1,10 @@
 #include "server/ports/http_message.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
+#include "absl/strings/numbers.h"
 #include "boost/beast/http/parser.hpp"
 #include "boost/beast/http/string_body.hpp"
 #include "core/base/check.h"
@@ -19,6 +21,7 @@ constexpr size_t kLastChunkBytes = 5;
 // Bodies may come in chunks, each with a line of its own: all bytes of a body together may be so
 // many times what the body may have.
 constexpr size_t kMostFraming = 4;
+constexpr const char* kRetryAfter = "Retry-After";
 
 // The path of a target and its query: "/x" and "y" of "/x?y" and of "http://host/x?y". No path: it
 // is empty.
@@ -52,6 +55,21 @@ std::string_view HttpRequest::Field(std::string_view name) const {
 
 HttpResponse TextResponse(int status, std::string_view line) {
   return {.status = status, .body = std::make_shared<const std::string>(fmt::format("{}\n", line))};
+}
+
+HttpResponse RetryResponse(int status, std::string_view line, Duration wait) {
+  HttpResponse response = TextResponse(status, line);
+  const auto seconds = static_cast<int64_t>(std::ceil(std::max(1.0, wait.seconds())));
+  response.fields.emplace_back(kRetryAfter, std::to_string(seconds));
+  return response;
+}
+
+uint32_t RetryAfterOf(const HttpResponse& response) {
+  uint32_t seconds = 0;
+  for (const auto& [name, value] : response.fields) {
+    if (name == kRetryAfter && absl::SimpleAtoi(value, &seconds)) return seconds;
+  }
+  return 0;
 }
 
 std::string HttpHead(const HttpResponse& response, bool keep_alive) {

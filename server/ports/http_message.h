@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/base/units.h"
 
 namespace freshet {
 
@@ -53,6 +54,10 @@ struct HttpResponse {
 
 // A line of text.
 [[nodiscard]] HttpResponse TextResponse(int status, std::string_view line);
+// The same, and when to come again: in a second or more.
+[[nodiscard]] HttpResponse RetryResponse(int status, std::string_view line, Duration wait);
+// Of such a response, in seconds; 0: it does not say.
+[[nodiscard]] uint32_t RetryAfterOf(const HttpResponse& response);
 // What comes before the body, the empty line included.
 [[nodiscard]] std::string HttpHead(const HttpResponse& response, bool keep_alive);
 

@@ -49,9 +49,7 @@ struct HttpCounters {
 };
 
 HttpResponse Busy() {
-  HttpResponse response = TextResponse(503, "the server has too much to answer");
-  response.fields.emplace_back("Retry-After", "1");
-  return response;
+  return RetryResponse(503, "the server has too much to answer", Duration::Seconds(1));
 }
 
 // Readers are told the most that any route takes.

@@ -1,11 +1,17 @@
 // Servers of a cluster: one serves, the next one stands by and has all that was acknowledged.
 #include <chrono>
+#include <fstream>
 #include <future>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
 
+#include "freshet/v1/fleet.grpc.pb.h"
+#include "server/auth/identities.h"
+#include "server/auth/on_behalf.h"
+#include "server/forward/forwarded_pings.h"
 #include "storage/kafka/tenure.h"
 #include "tests/grpc/cluster_servers.h"
 #include "tests/grpc/test_worker.h"
@@ -116,6 +122,119 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   ASSERT_TRUE(first->admin->GetCrawlRate(&again, {}, &rate).ok());
   EXPECT_DOUBLE_EQ(rate.crawl_rate_per_second(), 123);
   EXPECT_TRUE(standby.Stop().ok());
+}
+
+// The one that serves answers, and decides on behalf of who sent them.
+TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
+  const TempDir dir;
+  std::ofstream(dir / "auth.yaml")
+      << "identities:\n  - name: site\n    token_sha256: " << HexOf(DigestOf("site-token"))
+      << "\n    roles: [ingester]\n    hosts: [a.test]\n";
+  const TestServer::Tweak in_cluster = InCluster();
+  TestServer first([&](ServerConfig* config) {
+    in_cluster(config);
+    config->auth_file = dir / "auth.yaml";
+    config->indexnow.enabled = true;
+    config->indexnow.verify_keys = false;
+    config->indexnow.create_pages = true;
+  });
+  SecondServer second(first.config);
+  Server& standby = *second.server;
+  ASSERT_TRUE(Eventually([&] {
+    return Probe(standby.http_address(), "/readyz?standby=true") == "200 ok\n" &&
+           !standby.forwarding_address().empty();
+  }));
+  httplib::Client client("http://" + standby.http_address());
+  const auto get = [&](const std::string& query, const std::string& token) {
+    const httplib::Result result =
+        client.Get("/indexnow?key=0123456789abcdef&" + query,
+                   token.empty() ? httplib::Headers()
+                                 : httplib::Headers{{"Authorization", "Bearer " + token}});
+    return result ? std::to_string(result->status) + " " + result->body : "";
+  };
+  // Until it knows who serves.
+  ASSERT_TRUE(Eventually([&] {
+    return get("url=https://a.test/1", "site-token") ==
+           "200 0 pages told, 0 unknown, 1 new, 0 refused\n";
+  }));
+  EXPECT_EQ(get("url=https://a.test/1", "site-token"),
+            "200 1 pages told, 0 unknown, 0 new, 0 refused\n");
+  EXPECT_THAT(get("url=https://a.test/1", ""), HasSubstr("401"));
+  EXPECT_THAT(get("url=https://b.test/1", "site-token"), HasSubstr("403"));
+  EXPECT_THAT(get("url=", "site-token"), HasSubstr("422 url: "));
+  client.set_bearer_token_auth("site-token");
+  const std::string body =
+      R"({"host": "a.test", "key": "0123456789abcdef", "urlList": ["https://a.test/1",)"
+      R"( "https://a.test/2"]})";
+  const httplib::Result posted = client.Post("/indexnow", body, "application/json");
+  ASSERT_TRUE(posted);
+  EXPECT_EQ(posted->body, "1 pages told, 0 unknown, 1 new, 0 refused\n");
+  const httplib::Result broken = client.Post("/indexnow", body.substr(1), "application/json");
+  ASSERT_TRUE(broken);
+  EXPECT_EQ(broken->status, 400);
+  const httplib::Result head = client.Head("/indexnow");
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->status, 405);
+
+  EXPECT_TRUE(first.Stop().ok());
+  ASSERT_TRUE(second.started.get().ok());
+  EXPECT_EQ(get("url=https://a.test/2", "site-token"),
+            "200 1 pages told, 0 unknown, 0 new, 0 refused\n");
+  EXPECT_TRUE(standby.Stop().ok());
+}
+
+TEST_F(ClusterTest, AStandbySaysWhenNobodyAnswersPings) {
+  const TestServer::Tweak in_cluster = InCluster();
+  TestServer first([&](ServerConfig* config) {
+    in_cluster(config);
+    config->indexnow.enabled = true;
+    config->indexnow.verify_keys = false;
+  });
+  ForwardCounters counters;
+  StatusOr<std::unique_ptr<Door>> door = Door::Open(first.config, first.clock);
+  ASSERT_TRUE(door.ok());
+  std::optional<ServingPeer> peer;
+  ForwardedPings pings(first.config, **door, first.clock, counters, [&peer] { return peer; });
+  const HttpRequest ping = {
+      .method = "GET", .query = "key=0123456789abcdef&url=https://a.test/", .peer = "127.0.0.1"};
+  const auto expect = [&](int status, const std::string& body) {
+    const HttpResponse response = pings.Answer(ping);
+    EXPECT_EQ(response.status, status);
+    EXPECT_THAT(*response.body, HasSubstr(body));
+    EXPECT_EQ(RetryAfterOf(response), status == 200 ? 0 : 10);
+  };
+  expect(503, "does not serve yet");
+  peer = ServingPeer{.address = "127.0.0.1:1", .key = "key"};
+  expect(503, "does not answer");
+  expect(503, "did not answer some seconds ago");
+  // Its key was another run's.
+  peer = ServingPeer{.address = first.info.grpc_address, .key = "key"};
+  expect(503, "does not answer");
+  peer->key = OwnKey();
+  expect(200, "0 pages told, 1 unknown");
+  EXPECT_EQ(counters.forwarded, 1U);
+  EXPECT_EQ(counters.refused, 2U);
+  pings.Stop();
+  expect(503, "does not answer");
+  // It is for servers alone to say who has sent a ping.
+  v1::AnswerPingResponse response;
+  grpc::ClientContext call;
+  EXPECT_EQ(v1::FleetService::NewStub(first.channel)->AnswerPing(&call, {}, &response).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+}
+
+// Alerts match the servers of a division by it: whoever serves, and whoever stands by.
+TEST_F(ClusterTest, MetricsOfAStandbyAreOfItsDivision) {
+  for (const char* topics : {"mock-0-of-2", "mock-rate-of-2"}) kafka_.MakeTopics(topics);
+  TestServer first(InCluster(/*divisions=*/2, /*division=*/0));
+  const std::string turn = R"(freshet_cluster_turn{cluster="mock-0-of-2"} )";
+  EXPECT_THAT(Probe(first.info.http_address, "/metrics"), HasSubstr(turn + "1"));
+  SecondServer second(first.config);
+  EXPECT_TRUE(Eventually([&] {
+    return Probe(second.server->http_address(), "/metrics").find(turn + "0") != std::string::npos;
+  }));
+  second.server->RequestStop();
+  EXPECT_FALSE(second.started.get().ok());
 }
 
 // As if it were killed: it confirms its turn no more.

@@ -1,0 +1,95 @@
+#include "server/forward/forwarded_pings.h"
+
+#include <chrono>
+#include <utility>
+
+#include "freshet/v1/fleet.grpc.pb.h"
+#include "server/api/inside.h"
+#include "server/auth/on_behalf.h"
+#include "spdlog/spdlog.h"
+
+namespace freshet {
+namespace {
+
+// For the server that serves, which may have to ask that of another division for three seconds.
+constexpr std::chrono::seconds kPatience{5};
+constexpr Duration kRest = Duration::Seconds(10);
+
+HttpResponse ResponseOf(const v1::AnswerPingResponse& answer) {
+  const auto status = static_cast<int>(answer.status());
+  if (answer.retry_after_seconds() == 0) return TextResponse(status, answer.text());
+  return RetryResponse(status, answer.text(), Duration::Seconds(answer.retry_after_seconds()));
+}
+
+}  // namespace
+
+HttpResponse ForwardedPings::Answer(const HttpRequest& request) {
+  const std::optional<ServingPeer> peer = find_();
+  if (!peer) return RetryResponse(503, "this server does not serve yet", kRest);
+  if (!Connect(*peer)) {
+    return RetryResponse(503, "the server that serves did not answer some seconds ago", kRest);
+  }
+  HttpResponse response;
+  const grpc::Status status = Ask(request, &response);
+  if (status.ok()) {
+    ++counters_.forwarded;
+    return response;
+  }
+  ++counters_.refused;
+  if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+    return TextResponse(413, "is more than a message of the server that serves may have");
+  }
+  spdlog::warn("a ping was not answered by {}: {}", peer->address, status.error_message());
+  asked_again_ = clock_.Now() + kRest;
+  return RetryResponse(503, "the server that serves does not answer", kRest);
+}
+
+bool ForwardedPings::Connect(const ServingPeer& peer) {
+  if (peer_ == peer) {
+    if (clock_.Now() < asked_again_) return false;
+    // The next connection shows what the files have now.
+    if (asked_again_ == Instant()) return true;
+  }
+  peer_.reset();
+  StatusOr<std::shared_ptr<grpc::Channel>> channel = ConnectTo(peer, config_, door_);
+  // The forwarder says why not.
+  if (!channel.ok()) return false;
+  channel_ = *std::move(channel);
+  peer_ = peer;
+  asked_again_ = Instant();
+  return true;
+}
+
+grpc::Status ForwardedPings::Ask(const HttpRequest& request, HttpResponse* response) {
+  v1::AnswerPingRequest message;
+  message.set_method(request.method);
+  message.set_query(request.query);
+  message.set_body(request.body);
+  grpc::ClientContext call;
+  call.set_deadline(std::chrono::system_clock::now() + kPatience);
+  ShownByClient client = ShownBy(request);
+  client.sent_on = true;
+  for (const auto& [name, value] : OnBehalfOf(client, peer_->key)) call.AddMetadata(name, value);
+  {
+    const MutexLock lock(mutex_);
+    if (stopped_) return {grpc::StatusCode::CANCELLED, "this server is stopping"};
+    under_way_ = &call;
+  }
+  v1::AnswerPingResponse answer;
+  const grpc::Status status =
+      v1::FleetService::NewStub(channel_)->AnswerPing(&call, message, &answer);
+  {
+    const MutexLock lock(mutex_);
+    under_way_ = nullptr;
+  }
+  if (status.ok()) *response = ResponseOf(answer);
+  return status;
+}
+
+void ForwardedPings::Stop() {
+  const MutexLock lock(mutex_);
+  stopped_ = true;
+  if (under_way_ != nullptr) under_way_->TryCancel();
+}
+
+}  // namespace freshet
