@@ -1,6 +1,8 @@
 // Workers of a fleet: each is connected to one server, and takes pages of all divisions.
 #include <chrono>
+#include <fstream>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -11,12 +13,14 @@
 #include "core/fleet/slot_division.h"
 #include "core/schedule/leases.h"
 #include "server/api/to_proto.h"
+#include "server/auth/identities.h"
 #include "tests/grpc/cluster_servers.h"
 #include "tests/grpc/test_worker.h"
 
 namespace freshet {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -171,6 +175,121 @@ TEST_F(FleetWorkersTest, ACreditOfOneGoesFromDivisionToDivision) {
     for (const v1::Assignment& its : leased) divisions.insert(DivisionOf(its));
     EXPECT_THAT(Described(Report(next_worker, leased, first.clock.Now(), &taken)), IsEmpty());
   }
+}
+
+// A fleet that knows its clients: `team` may have pages of the crawl id news alone, `all` anything.
+class LimitedFleetWorkersTest : public FleetWorkersTest {
+ protected:
+  LimitedFleetWorkersTest()
+      : first_((WriteIdentities(), Guarded(/*division=*/0))), second_(Guarded(/*division=*/1)) {
+    v1::SetCrawlRateRequest rate;
+    rate.set_crawl_rate_per_second(200);
+    v1::SetCrawlRateResponse set;
+    EXPECT_TRUE(first_.admin->SetCrawlRate(As("all").get(), rate, &set).ok());
+    v1::UpsertPagesRequest upsert;
+    for (int i = 0; i < 400; ++i) {
+      v1::PageSpec& page = *upsert.add_pages();
+      page.set_url(TestServer::Url(i, 200));
+      page.set_crawl_id(i % 2 == 0 ? "news" : "others");
+    }
+    const auto call = As("all");
+    const auto stream = first_.pages->UpsertPages(call.get());
+    v1::UpsertPagesResponse response;
+    EXPECT_TRUE(stream->Write(upsert) && stream->Read(&response));
+    EXPECT_THAT(Described(response.ack()), IsEmpty());
+  }
+
+  static std::unique_ptr<grpc::ClientContext> As(const std::string& name) {
+    auto call = std::make_unique<grpc::ClientContext>();
+    call->AddMetadata("authorization", "Bearer " + name + "-token");
+    return call;
+  }
+  // One lease of each crawl id, of the second division.
+  std::map<std::string, v1::Assignment> LeaseOfEach() {
+    std::map<std::string, v1::Assignment> leased;
+    EXPECT_TRUE(Eventually([&] {
+      v1::NextRequest next;
+      next.set_max_assignments(10);
+      ToProto(Duration::Millis(500), next.mutable_max_wait());
+      v1::NextResponse response;
+      EXPECT_TRUE(second_.scheduler->Next(As("all").get(), next, &response).ok());
+      for (const v1::Assignment& its : response.assignments()) leased[its.crawl_id()] = its;
+      return leased.size() == 2;
+    }));
+    for (const auto& [crawl_id, its] : leased) EXPECT_EQ(DivisionOf(its), 1U);
+    return leased;
+  }
+  v1::BatchAck Report(const std::vector<uint64_t>& leases) {
+    v1::ReportCrawlsRequest report;
+    for (const uint64_t lease : leases) {
+      v1::CrawlResult& result = *report.add_results();
+      result.set_lease_id(lease);
+      result.set_outcome(v1::CRAWL_OUTCOME_UNCHANGED);
+    }
+    const auto call = As("all");
+    const auto stream = first_.ingest->ReportCrawls(call.get());
+    v1::ReportCrawlsResponse response;
+    EXPECT_TRUE(stream->Write(report) && stream->Read(&response));
+    return response.ack();
+  }
+
+ private:
+  void WriteIdentities() {
+    const auto digest = [](const std::string& name) { return HexOf(DigestOf(name + "-token")); };
+    std::ofstream(dir_ / "auth.yaml")
+        << "identities:\n  - name: team\n    token_sha256: " << digest("team")
+        << "\n    roles: [worker]\n    crawl_ids: [news]\n  - name: all\n    token_sha256: "
+        << digest("all") << "\n    roles: [worker, admin, ingester]\n";
+  }
+  TestServer::Tweak Guarded(int division) {
+    return [this, tweak = InCluster(/*divisions=*/2, division)](ServerConfig* config) {
+      tweak(config);
+      config->auth_file = dir_ / "auth.yaml";
+    };
+  }
+
+  const TempDir dir_;
+
+ protected:
+  TestServer first_;
+  TestServer second_;
+};
+
+// Each division looks for itself at what an identity is limited to.
+TEST_F(LimitedFleetWorkersTest, AreLimitedInAllDivisions) {
+  std::map<std::string, v1::Assignment> leased = LeaseOfEach();
+  const auto call = As("team");
+  const auto stream = first_.scheduler->Crawl(call.get());
+  v1::CrawlResponse response;
+  v1::CrawlRequest request;
+  request.mutable_hello()->set_worker("w");
+  ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
+  EXPECT_EQ(response.notice().kind(), v1::NOTICE_KIND_WELCOME);
+  for (const char* crawl_id : {"news", "others"}) {
+    request.mutable_returned_leases()->add_lease_ids(leased[crawl_id].lease_id());
+  }
+  ASSERT_TRUE(stream->Write(request) && stream->Read(&response));
+  EXPECT_THAT(Described(response.return_ack()), ElementsAre(HasSubstr("1 DUPLICATE")))
+      << "as if it had been returned before";
+  // That one is open still: its result is taken, that of the other comes too late.
+  EXPECT_THAT(Described(Report({leased["news"].lease_id(), leased["others"].lease_id()})),
+              ElementsAre(HasSubstr("0 ")));
+  // Nor does it get any of theirs.
+  std::map<uint32_t, size_t> of_division;
+  request.Clear();
+  request.mutable_credit()->set_assignments(60);
+  ASSERT_TRUE(stream->Write(request));
+  while (of_division[0] < 5 || of_division[1] < 5) {
+    ASSERT_TRUE(stream->Read(&response));
+    for (const v1::Assignment& its : response.assignments().assignments()) {
+      ++of_division[DivisionOf(its)];
+      EXPECT_EQ(its.crawl_id(), "news");
+    }
+  }
+  call->TryCancel();
+  while (stream->Read(&response)) {
+  }
+  (void)stream->Finish();
 }
 
 }  // namespace
