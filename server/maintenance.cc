@@ -145,6 +145,7 @@ int RunVerify(const ServerConfig& config) {
       Reporting<std::unique_ptr<Store>>(config, [&](const StoreOptions& options) {
         StoreOptions existing = options;
         existing.create_if_missing = false;
+        existing.alone = true;
         return Store::Open(config.data_dir, existing);
       });
   if (!store.ok()) {

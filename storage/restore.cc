@@ -15,6 +15,7 @@ namespace {
 
 StatusOr<VerifyReport> OpenAndVerify(const std::string& dir, StoreOptions options) {
   options.generation_step = kSkippedGenerations;
+  options.alone = true;
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, Store::Open(dir, options));
   ASSIGN_OR_RETURN(VerifyReport report, store->Verify());
   RETURN_IF_ERROR(store->Close());

@@ -276,6 +276,7 @@ Status Store::Impl::ReadGeneration() {
 }
 
 Status Store::Impl::StartGeneration() {
+  if (read_only_) return absl::OkStatus();
   const std::string key = MetaKeyOf(MetaKey::kGeneration);
   std::string value;
   storage::EncodeNumber(key, generation_, &value);

@@ -153,7 +153,8 @@ class Store::Impl {
   [[nodiscard]] StatusOr<uint64_t> AppendNumber(uint16_t partition, storage::MetaKey kind,
                                                 uint64_t number);
   // A store that is the cache of a log, opened without it.
-  [[nodiscard]] Status RefuseWithoutLog() const;
+  // Of what has no truth elsewhere, or is to be read alone.
+  [[nodiscard]] Status OpenAlone();
 
   // Writes a batch, durably if `sync` says so; takes note of failures.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);
@@ -178,6 +179,7 @@ class Store::Impl {
   std::atomic<uint64_t> rows_taken_in_ = 0;  // of the log
   bool prepared_ = false;                    // the follower has what the store has
   std::atomic<bool> outdated_ = false;       // and no longer
+  bool read_only_ = false;                   // a cache, without its truth
   uint64_t generation_ = 0;
   Fingerprinter fingerprinter_;
   Status lease_damage_;

@@ -107,6 +107,7 @@ Status Store::Impl::PutMark(rocksdb::WriteBatch& batch, uint16_t partition, uint
 }
 
 Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition) {
+  CHECK(!read_only_, "{} is a cache, and opened without its log", dir_);
   if (options_.truth == nullptr) return Write(batch, options_.durability == Durability::kSync);
   CHECK(partition < options_.truth->partitions(), "partition {}", partition);
   RowsOf rows(handles_);
@@ -168,7 +169,7 @@ Status Store::Impl::MarkName(const ChangeLog& log) {
 }
 
 Status Store::Impl::CatchUp(Store& store) {
-  if (options_.truth == nullptr) return RefuseWithoutLog();
+  if (options_.truth == nullptr) return OpenAlone();
   ChangeLog& log = *options_.truth;
   RETURN_IF_ERROR(CheckCache(log));
   RETURN_IF_ERROR(MarkName(log));
@@ -363,9 +364,10 @@ Status Store::Impl::CatchUp(uint16_t partition, std::optional<uint64_t> end) {
   return absl::OkStatus();
 }
 
-Status Store::Impl::RefuseWithoutLog() const {
+Status Store::Impl::OpenAlone() {
   ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
-  if (!seen) return absl::OkStatus();
+  read_only_ = seen.has_value();
+  if (!read_only_ || options_.alone) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "{}: is the store of a server of a cluster, whose truth is the cluster's log",
                     dir_);

@@ -216,7 +216,7 @@ class Client:
         raise ConnectionError(message)
 
 
-STEPS = ["kill", "kill", "lose", "pause", "pause", "broker", "broker_pause", "restart", "drain"]
+STEPS = ["kill", "kill", "lose", "restore", "pause", "pause", "broker", "broker_pause", "restart", "drain"]
 
 
 class Chaos:
@@ -258,6 +258,23 @@ class Chaos:
         node, nodes = self._serving()
         node.kill()
         node.lose_disk()
+        await_serving(nodes, 90)
+        node.start()
+
+    def _restore(self) -> None:
+        """Its disk is lost as well, but for a checkpoint that is some seconds old."""
+        node, nodes = self._serving()
+        with grpc.insecure_channel(node.address) as channel:
+            stub = admin_pb2_grpc.AdminServiceStub(channel)
+            request = admin_pb2.CreateCheckpointRequest(name=f"play-{self.done['restore']}")
+            try:
+                checkpoint = stub.CreateCheckpoint(request, timeout=20).path
+            except grpc.RpcError:
+                self.done["restore without checkpoint"] += 1
+                return
+        time.sleep(self._dice.uniform(0, 4))
+        node.kill()
+        node.restore(checkpoint)
         await_serving(nodes, 90)
         node.start()
 

@@ -85,6 +85,17 @@ class Node:
         """Killed before."""
         subprocess.run(["rm", "-rf", str(self.directory / "data")], check=True)
 
+    def restore(self, checkpoint: str) -> None:
+        """Killed before. The checkpoint is below its data, of which nothing else is left."""
+        kept = self.directory / "checkpoint"
+        subprocess.run(["rm", "-rf", str(kept)], check=True)
+        Path(checkpoint).rename(kept)
+        self.lose_disk()
+        program = self._command[0]
+        command = [program, "--restore", str(kept), "--data-dir", str(self.directory / "data")]
+        with (self.directory / "log").open("ab") as log:
+            subprocess.run(command, stdout=log, stderr=log, check=True)
+
     def pause(self) -> None:
         self._signal(signal.SIGSTOP)
 

@@ -19,6 +19,7 @@
 #include "storage/format.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
+#include "storage/restore.h"
 #include "storage/store.h"
 #include "sync/mutex.h"
 #include "tests/storage/kafka/mock_kafka.h"
@@ -339,6 +340,45 @@ TEST_F(StoreOnKafkaTest, AStoreOfASingleServerIsNoCacheAndACacheNoStoreOfASingle
   const Status alone = Store::Open(dir_ / "db", SmallStore()).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(alone)) << alone;
   EXPECT_THAT(std::string(alone.message()), HasSubstr("server of a cluster"));
+}
+
+// What was acknowledged after it is in the log, and what removed rows that it has as well.
+TEST_F(StoreOnKafkaTest, ARestoredCheckpointTakesInWhatHasComeSince) {
+  MockKafka kafka("mock", 1);
+  const Script script(9, 60);
+  const size_t half = script.commits().size() / 2;
+  uint64_t generation = 0;
+  {
+    const Node node = Start("db", kafka);
+    ASSERT_TRUE(node.status.ok()) << node.status;
+    for (size_t i = 0; i < script.commits().size(); ++i) {
+      ASSERT_TRUE(node.store->Commit(script.commits()[i].changes).ok());
+      if (i + 1 == half) {
+        ASSERT_TRUE(node.store->Checkpoint(dir_ / "copy").ok());
+      }
+    }
+    generation = node.store->generation();
+  }
+  const StatusOr<VerifyReport> restored =
+      storage::Restore(dir_ / "copy", dir_ / "restored", SmallStore());
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  EXPECT_TRUE(restored->ok()) << testing::PrintToString(restored->problems);
+  {
+    // As it was, to whoever looks at it.
+    StoreOptions alone = SmallStore();
+    alone.alone = true;
+    const StatusOr<std::unique_ptr<Store>> store = Store::Open(dir_ / "restored", alone);
+    ASSERT_TRUE(store.ok()) << store.status();
+    ExpectContents(**store, script.After(half));
+    EXPECT_DEATH((void)(*store)->Commit(script.commits().back().changes), "opened without its log");
+  }
+  const Node node = Start("restored", kafka);
+  ASSERT_TRUE(node.status.ok()) << node.status;
+  EXPECT_EQ(node.store->generation(), generation + 1) << "the log counts them";
+  ExpectContents(*node.store, script.After(script.commits().size()));
+  const Node lost = Start("lost", kafka);
+  ASSERT_TRUE(lost.status.ok()) << lost.status;
+  EXPECT_LT(node.log->Stats().rows_read, lost.log->Stats().rows_read * 3 / 4);
 }
 
 TEST_F(StoreOnKafkaTest, ACacheOfOneLogIsNoneOfAnother) {
