@@ -56,7 +56,7 @@ StatusOr<std::unique_ptr<Cluster>> Cluster::Join(const ServerConfig& config,
                                                  const std::atomic<bool>& stop,
                                                  std::function<void()> on_replaced) {
   const ClusterConfig& cluster = config.cluster;
-  const KafkaOptions kafka = {.cluster = cluster.NameOf(cluster.division),
+  const KafkaOptions kafka = {.cluster = cluster.NameOf(cluster.slots().division),
                               .brokers = cluster.brokers,
                               .partitions = static_cast<uint32_t>(config.shards),
                               .replication = cluster.replication,
@@ -97,7 +97,7 @@ StatusOr<std::optional<ServingPeer>> Cluster::WhoServes(uint32_t division) {
     std::unique_ptr<KafkaListener>& its = listeners_[division];
     if (its == nullptr) {
       KafkaOptions kafka = kafka_;
-      kafka.cluster = config_.NameOf(static_cast<int>(division));
+      kafka.cluster = config_.NameOf(division);
       ASSIGN_OR_RETURN(its, KafkaListener::Open(kafka));
     }
     listener = its.get();

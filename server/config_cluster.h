@@ -43,7 +43,7 @@ struct ClusterConfig {
   // What the cluster of a division is called, as the one that its topics and its metrics are of.
   // Servers that share the pages out otherwise have another log: none ever reads what it would take
   // for its own.
-  [[nodiscard]] std::string NameOf(int its_division) const {
+  [[nodiscard]] std::string NameOf(uint32_t its_division) const {
     return divisions == 1 ? name : fmt::format("{}-{}-of-{}", name, its_division, divisions);
   }
 };

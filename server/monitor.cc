@@ -98,7 +98,7 @@ RecoveryStatus Monitor::Recovery() const {
 std::string Monitor::StartingMetrics() const {
   const RecoveryStatus recovery = Recovery();
   ClusterStatus cluster;
-  cluster.name = config_.cluster.NameOf(config_.cluster.division);
+  cluster.name = config_.cluster.NameOf(config_.cluster.slots().division);
   cluster.log.rows_read = recovery.rows_taken_in;
   cluster.calls = progress_.Forwarded();
   return Metrics::RenderStarting(recovery, cluster);

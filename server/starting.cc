@@ -86,8 +86,9 @@ Status Starter::OpenStore(rocksdb::Env* env, const DescriptorPlan& files, Loaded
 }
 
 Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
-  spdlog::info("joining the cluster '{}' at {}", config_.cluster.NameOf(config_.cluster.division),
-               config_.cluster.brokers);
+  const ClusterConfig& config = config_.cluster;
+  spdlog::info("joining the cluster '{}' at {}", config.NameOf(config.slots().division),
+               config.brokers);
   ASSIGN_OR_RETURN(loaded->cluster, Cluster::Join(config_, progress_.stop_requested, on_replaced_));
   Cluster* const cluster = loaded->cluster.get();
   standby_ = std::make_unique<Standby>(
@@ -117,9 +118,10 @@ Status Starter::JoinCluster(LoadedStore* loaded, StoreOptions* options) {
 Status Starter::Forward(int connections, LoadedStore* loaded) {
   loaded->forwarder = std::make_unique<Forwarder>(
       config_, static_cast<size_t>(connections), door_, clock_, progress_.forwarding,
-      [this, cluster = loaded->cluster.get()] {
+      // It may outlive this.
+      [&progress = progress_, cluster = loaded->cluster.get()] {
         StatusOr<std::optional<ServingPeer>> peer = cluster->WhoServes();
-        if (peer.ok()) progress_.SetPeer(*peer);
+        if (peer.ok()) progress.SetPeer(*peer);
         return peer;
       });
   ASSIGN_OR_RETURN(progress_.forwarding_port, loaded->forwarder->Start());

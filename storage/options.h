@@ -113,8 +113,8 @@ struct StoreOptions {
   // then. It must outlive opening. nullptr: it may at once.
   Follower* follower = nullptr;
 
-  // Opens a cache also without its truth, as it was when it was closed: to be read, as nothing is
-  // to be committed then. Default off. A store that is no cache is opened as ever.
+  // With `truth` unset: opens a cache as well, as it was when it was closed, to be read: nothing
+  // may be committed then. Default off. A store that is no cache is opened as ever.
   bool alone = false;
 
   // Told how far opening has come; it must outlive it. nullptr: nobody is.

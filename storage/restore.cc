@@ -17,6 +17,7 @@ StatusOr<VerifyReport> OpenAndVerify(const std::string& dir, StoreOptions option
   options.generation_step = kSkippedGenerations;
   options.alone = true;
   ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, Store::Open(dir, options));
+  RETURN_IF_ERROR(store->CheckAge());
   ASSIGN_OR_RETURN(VerifyReport report, store->Verify());
   RETURN_IF_ERROR(store->Close());
   return report;

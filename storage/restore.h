@@ -20,7 +20,8 @@ inline constexpr uint32_t kSkippedGenerations = 1024;
 // of a cluster it is a cache of its log as the checkpoint was: opened with that, it takes in what
 // has come since, and skips nothing, as the log counts generations.
 //
-// NotFound: `checkpoint` holds no database. AlreadyExists: `to` is not empty. Thread-safe.
+// FailedPrecondition: Store::CheckAge. NotFound: `checkpoint` holds no database. AlreadyExists:
+// `to` is not empty. Thread-safe.
 [[nodiscard]] StatusOr<VerifyReport> Restore(const std::string& checkpoint, const std::string& to,
                                              const StoreOptions& options);
 

@@ -240,6 +240,13 @@ Status Store::Impl::WriteFirstRows() {
 Status Store::Impl::MigrateFrom(uint32_t format) {
   if (format == storage::kFormatVersion) return absl::OkStatus();
   CHECK(format < storage::kFormatVersion, "format {}", format);
+  if (read_only_) {
+    return MakeStatus(
+        absl::StatusCode::kFailedPrecondition,
+        "{}: is of an older format, and its cluster's log brings it up to date: start "
+        "a server of the cluster with it",
+        dir_);
+  }
   const storage::MigrationContext context{
       .db = db_.get(), .families = handles_, .log = options_.log, .progress = options_.progress};
   return storage::Migrate(context, format, storage::kFormatVersion, storage::Migrations());
@@ -365,6 +372,7 @@ Status Store::Impl::Commit(const Changes& changes) {
 
 Status Store::Impl::Write(rocksdb::WriteBatch* batch, bool sync) {
   CHECK(db_ != nullptr, "{} is closed", dir_);
+  CHECK(!read_only_, "{} is a cache, and opened without its log", dir_);
   // Nobody reads RocksDB's counters of one call, and keeping them costs a few percent.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   rocksdb::WriteOptions write;
@@ -465,6 +473,7 @@ StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& dir, const Store
   if (!options.create_if_missing) RETURN_IF_ERROR(impl.CheckExists());
   RETURN_IF_ERROR(impl.Lock());
   RETURN_IF_ERROR(impl.OpenDatabase());
+  if (options.truth == nullptr) RETURN_IF_ERROR(impl.OpenAlone());
   RETURN_IF_ERROR(impl.CheckFormat());
   RETURN_IF_ERROR(impl.CatchUp(*store));
   RETURN_IF_ERROR(impl.ReadMarks());
@@ -477,6 +486,8 @@ Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::~Store() = default;
 
 Status Store::Close() { return impl_->Close(); }
+Status Store::CheckAge() const { return impl_->CheckAge(); }
+
 uint64_t Store::generation() const { return impl_->generation(); }
 const Fingerprinter& Store::fingerprinter() const { return impl_->fingerprinter(); }
 StatusOr<GlobalRecords> Store::LoadGlobals() const { return impl_->LoadGlobals(); }

@@ -160,6 +160,9 @@ class Store {
 
   // Rises with every opening of this database; >= 1.
   [[nodiscard]] uint64_t generation() const;
+  // OK unless it is the cache of a log and was last written too long ago: then the log may no
+  // longer know what was removed since. FailedPrecondition says when that was.
+  [[nodiscard]] Status CheckAge() const;
   // Makes the fingerprints that Load gives.
   [[nodiscard]] const Fingerprinter& fingerprinter() const;
 

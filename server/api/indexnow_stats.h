@@ -11,8 +11,8 @@
 namespace freshet {
 
 // Those that are answered.
-inline constexpr std::array<int, 9> kIndexNowStatuses = {200, 202, 400, 403, 404,
-                                                         405, 422, 429, 503};
+inline constexpr std::array kIndexNowStatuses = {200, 202, 400, 401, 403, 404,
+                                                 405, 413, 422, 429, 503};
 
 // Since the start. Thread-safe.
 struct IndexNowCounters {

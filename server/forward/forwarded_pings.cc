@@ -24,39 +24,46 @@ HttpResponse ResponseOf(const v1::AnswerPingResponse& answer) {
 }  // namespace
 
 HttpResponse ForwardedPings::Answer(const HttpRequest& request) {
-  const std::optional<ServingPeer> peer = find_();
-  if (!peer) return RetryResponse(503, "this server does not serve yet", kRest);
-  if (!Connect(*peer)) {
-    return RetryResponse(503, "the server that serves did not answer some seconds ago", kRest);
-  }
   HttpResponse response;
-  const grpc::Status status = Ask(request, &response);
-  if (status.ok()) {
+  const char* const refused = Refused(request, &response);
+  if (refused == nullptr) {
     ++counters_.forwarded;
     return response;
   }
   ++counters_.refused;
-  if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
-    return TextResponse(413, "is more than a message of the server that serves may have");
+  return RetryResponse(503, refused, kRest);
+}
+
+const char* ForwardedPings::Refused(const HttpRequest& request, HttpResponse* response) {
+  const std::optional<ServingPeer> peer = find_();
+  if (!peer) return "this server does not serve yet";
+  const bool same = peer_ == peer;
+  if (same && clock_.Now() < rests_until_) return "the server that serves did not answer before";
+  // The next connection shows what the files have then.
+  if (!same || rests_until_ != Instant()) {
+    if (!Connect(*peer)) return "the server that serves cannot be reached";
   }
+  const grpc::Status status = Ask(request, response);
+  if (status.ok()) return nullptr;
+  const grpc::StatusCode code = status.error_code();
+  if (code == grpc::StatusCode::CANCELLED) return "this server is stopping";
   spdlog::warn("a ping was not answered by {}: {}", peer->address, status.error_message());
-  asked_again_ = clock_.Now() + kRest;
-  return RetryResponse(503, "the server that serves does not answer", kRest);
+  if (code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    rests_until_ = clock_.Now() + kRest;
+  }
+  return "the server that serves does not answer";
 }
 
 bool ForwardedPings::Connect(const ServingPeer& peer) {
-  if (peer_ == peer) {
-    if (clock_.Now() < asked_again_) return false;
-    // The next connection shows what the files have now.
-    if (asked_again_ == Instant()) return true;
-  }
   peer_.reset();
   StatusOr<std::shared_ptr<grpc::Channel>> channel = ConnectTo(peer, config_, door_);
-  // The forwarder says why not.
-  if (!channel.ok()) return false;
+  if (!channel.ok()) {
+    spdlog::warn("a ping cannot be sent on: {}", std::string(channel.status().message()));
+    return false;
+  }
   channel_ = *std::move(channel);
   peer_ = peer;
-  asked_again_ = Instant();
+  rests_until_ = Instant();
   return true;
 }
 

@@ -33,14 +33,15 @@ class ForwardedPings {
       : config_(config), door_(door), clock_(clock), counters_(counters), find_(std::move(find)) {}
 
   // Waits for the answer. 503 where nobody serves, where there is none within five seconds, and at
-  // once for ten seconds after that: other pings wait meanwhile. 413: it is more than a message of
-  // the server that serves may have.
+  // once for ten seconds after that: other pings wait meanwhile.
   [[nodiscard]] HttpResponse Answer(const HttpRequest& request) FRESHET_EXCLUDES(mutex_);
   // Ends what is being waited for; nothing is asked any more. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);
 
  private:
-  // Has a connection to `peer`; whether it may be asked.
+  // Why it was not answered; null: it was.
+  [[nodiscard]] const char* Refused(const HttpRequest& request, HttpResponse* response);
+  // Makes a connection to `peer`; false: it cannot be had.
   [[nodiscard]] bool Connect(const ServingPeer& peer);
   [[nodiscard]] grpc::Status Ask(const HttpRequest& request, HttpResponse* response)
       FRESHET_EXCLUDES(mutex_);
@@ -53,7 +54,7 @@ class ForwardedPings {
   // Of Answer.
   std::optional<ServingPeer> peer_;  // to which the channel leads
   std::shared_ptr<grpc::Channel> channel_;
-  Instant asked_again_;  // not before, as it did not answer
+  Instant rests_until_;  // as it did not answer
   Mutex mutex_;
   grpc::ClientContext* under_way_ FRESHET_GUARDED_BY(mutex_) = nullptr;
   bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;

@@ -28,11 +28,11 @@
 
 namespace freshet {
 
-// Counts of one server since its start. Thread-safe.
+// Counts of calls, and of pings of IndexNow, of one server since its start. Thread-safe.
 struct ForwardCounters {
   std::atomic<uint64_t> open{0};       // now
   std::atomic<uint64_t> forwarded{0};  // since the start, as those that follow
-  std::atomic<uint64_t> refused{0};    // there were too many, or nobody served in time
+  std::atomic<uint64_t> refused{0};    // too many, or nobody served, or answered a ping, in time
   std::atomic<uint64_t> dropped{0};    // the server that had them serves no more
 };
 

@@ -92,9 +92,19 @@ HttpResponse IndexNowReceiver::Answer(const HttpRequest& request) {
 void IndexNowReceiver::AnswerPassedOn(
     const v1::AnswerPingRequest& request, const Credentials& credentials,
     std::function<void(StatusOr<v1::AnswerPingResponse>)> answered) {
+  // As at the HTTP port, which this has not come by.
+  if (request.body().size() > config_.max_body_bytes) {
+    counters_.Count(413);
+    return answered(ToProto(TextResponse(413, "the body is too large")));
+  }
+  if (!passed_on_.Take()) {
+    return answered(MakeStatus(absl::StatusCode::kResourceExhausted,
+                               "{} pings of standbys are being answered", kMostPassedOn));
+  }
   const HttpRequest ping = {
       .method = request.method(), .query = request.query(), .body = request.body()};
-  Respond(ping, credentials, [answered = std::move(answered)](const HttpResponse& response) {
+  Respond(ping, credentials, [this, answered = std::move(answered)](const HttpResponse& response) {
+    passed_on_.Give();
     answered(ToProto(response));
   });
 }
@@ -122,7 +132,10 @@ std::variant<Ping, HttpResponse> IndexNowReceiver::Admitted(const HttpRequest& r
   const MethodRule* rule = FindMethod(std::string("http:") + kIndexNowPath);
   CHECK(rule != nullptr, "the path has a rule");
   StatusOr<Caller> caller = context_.authoriser.Check(*rule, credentials);
-  if (!caller.ok()) return TextResponse(403, std::string(caller.status().message()));
+  if (!caller.ok()) {
+    return TextResponse(absl::IsUnauthenticated(caller.status()) ? 401 : 403,
+                        std::string(caller.status().message()));
+  }
   caller->SetBudget(context_.authoriser.BudgetOf(*caller, credentials, now));
   const std::optional<uint8_t> source = context_.sources.Find(kIndexNowSource);
   if (!source) return RetryResponse(503, "the source indexnow is not registered", kBusyTime);

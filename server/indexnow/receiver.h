@@ -6,8 +6,9 @@
 //   200  all is durable; the text says how many pages were known
 //   202  the key is being looked up; what was sent waits for it in memory, and a stop loses it
 //   400  no such request     403  the key is not the host's, or the caller is limited to others
-//   404  the standby that has it takes pings, this server does not
 //   405  not GET or POST     422  the URLs, the host and the key do not go together
+//   401, 404, 413  of what came to a standby alone, whose port says so of its own: who sends it is
+//        not known here, no pings are taken here, it is too large
 //   429  too many of this client, of the source, or of what waits: Retry-After says when again
 //   503  the server starts or stops, the source is not registered, or nobody serves the division
 #ifndef FRESHET_SERVER_INDEXNOW_RECEIVER_H_
@@ -25,6 +26,7 @@
 #include "server/api/context.h"
 #include "server/api/status.h"
 #include "server/auth/authoriser.h"
+#include "server/base/slots.h"
 #include "server/indexnow/key_book.h"
 #include "server/indexnow/ping.h"
 #include "server/indexnow/telling.h"
@@ -80,6 +82,9 @@ class IndexNowReceiver {
   const ServerContext& context_;
   const IndexNowConfig& config_;
   KeyBook keys_;
+  // Of standbys, which send one at a time.
+  static constexpr size_t kMostPassedOn = 16;
+  Slots passed_on_{kMostPassedOn};
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> serial_{0};
   IndexNowCounters counters_;

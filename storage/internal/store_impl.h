@@ -37,6 +37,11 @@ class Store::Impl {
   // Owns what is in the log, and takes in what the store does not have of it. `store` is the one
   // of this.
   [[nodiscard]] Status CatchUp(Store& store);
+  // Without a truth: whether it is none's cache, or is to be read alone. Before anything is
+  // written.
+  [[nodiscard]] Status OpenAlone();
+  // Of a cache: whether its log knows all that was removed since it was written last.
+  [[nodiscard]] Status CheckAge() const;
   // Makes of the rows what Load and commits need in memory; again, when there are others.
   [[nodiscard]] Status ReadMarks();
   // Those of this run; ReadMarks has told which one it is.
@@ -152,9 +157,6 @@ class Store::Impl {
   [[nodiscard]] StatusOr<uint64_t> AppendOwners(uint16_t partition);
   [[nodiscard]] StatusOr<uint64_t> AppendNumber(uint16_t partition, storage::MetaKey kind,
                                                 uint64_t number);
-  // A store that is the cache of a log, opened without it.
-  // Of what has no truth elsewhere, or is to be read alone.
-  [[nodiscard]] Status OpenAlone();
 
   // Writes a batch, durably if `sync` says so; takes note of failures.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);

@@ -107,7 +107,6 @@ Status Store::Impl::PutMark(rocksdb::WriteBatch& batch, uint16_t partition, uint
 }
 
 Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition) {
-  CHECK(!read_only_, "{} is a cache, and opened without its log", dir_);
   if (options_.truth == nullptr) return Write(batch, options_.durability == Durability::kSync);
   CHECK(partition < options_.truth->partitions(), "partition {}", partition);
   RowsOf rows(handles_);
@@ -119,6 +118,17 @@ Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition)
   const Status written = Write(batch, false);
   // The log has it: a store that is behind is made up for by the next start only.
   return written.ok() ? written : NoteFailure(written);
+}
+
+Status Store::Impl::CheckAge() const {
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
+  const auto longest = static_cast<uint64_t>(std::chrono::seconds(kLongestAway).count());
+  const uint64_t now = SecondsNow(*env_);
+  if (!seen || *seen + longest >= now) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "{}: was last written {} days ago, and the log no longer knows what was "
+                    "removed since: empty it, and it is made anew from the log",
+                    dir_, (now - *seen) / 86'400);
 }
 
 Status Store::Impl::CheckCache(const ChangeLog& log) const {
@@ -137,14 +147,7 @@ Status Store::Impl::CheckCache(const ChangeLog& log) const {
                       "and not of {}: it needs a directory of its own",
                       dir_, log.name());
   }
-  const auto longest = static_cast<uint64_t>(std::chrono::seconds(kLongestAway).count());
-  const uint64_t now = SecondsNow(*env_);
-  if (seen && *seen + longest < now) {
-    return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "{}: was last written {} days ago, and the log no longer knows what was "
-                      "removed since: empty it, and it is made anew from the log",
-                      dir_, (now - *seen) / 86'400);
-  }
+  RETURN_IF_ERROR(CheckAge());
   if (before && *before != log.partitions()) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, "{}: has {} partitions, not {}", dir_,
                       *before, log.partitions());
@@ -169,7 +172,7 @@ Status Store::Impl::MarkName(const ChangeLog& log) {
 }
 
 Status Store::Impl::CatchUp(Store& store) {
-  if (options_.truth == nullptr) return OpenAlone();
+  if (options_.truth == nullptr) return absl::OkStatus();
   ChangeLog& log = *options_.truth;
   RETURN_IF_ERROR(CheckCache(log));
   RETURN_IF_ERROR(MarkName(log));

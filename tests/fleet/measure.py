@@ -31,6 +31,16 @@ SILENCE = 5
 SETTINGS = "shards: 1\ncrawl_rate: 0\nepochs: {interval: 0}\n"
 RATE = 1000.0
 PATIENCE = 600
+# By what items of a mode are counted, at the server that has the page.
+COUNTED = {
+    "upsert": "freshet_upserts_total",
+    "signals": "freshet_signals_total",
+    "results": "freshet_results_total",
+    "crawl": "freshet_assignments_total",
+}
+ELSEWHERE = "freshet_cluster_assignments_elsewhere_total"
+# After which divisions that had no workers have their parts of the rate.
+TO_SHARE_OUT = 20
 
 
 def main() -> int:
@@ -105,16 +115,21 @@ def measure_divisions(arguments: argparse.Namespace, directory: Path, brokers: s
                 await_serving([node], PATIENCE)
         for turn in range(arguments.rounds):
             for count, nodes in fleets.items():
-                for mode in ("upsert", "signals", "results"):
-                    before = processor_seconds(nodes), taken_in(nodes, mode)
+                for mode, counted in COUNTED.items():
+                    before = processor_seconds(nodes), counted_by(nodes, counted)
+                    elsewhere = counted_by(nodes, ELSEWHERE)
                     loaded = ["--loaded"] if turn or mode != "upsert" else []
-                    rows = bench(arguments, nodes[0].address, nodes[0], ["--mode", mode, *loaded])
+                    steady = ["--rate", str(RATE), "--items", "0", "--warmup", str(TO_SHARE_OUT)] if mode == "crawl" else []
+                    rows = bench(arguments, nodes[0].address, nodes[0], ["--mode", mode, *loaded, *steady])
                     used = processor_seconds(nodes) - before[0]
-                    items = taken_in(nodes, mode) - before[1]
+                    items = counted_by(nodes, counted) - before[1]
                     said: dict[str, Any] = {"divisions": count, "round": turn + 1, "mode": mode, "items": round(items)}
-                    said["a_second"] = [row[f"{mode}{'s' if mode == 'upsert' else ''}_per_second"] for row in rows]
+                    name = counted.removeprefix("freshet_").removesuffix("_total")
+                    said["a_second"] = [row[f"{name}_per_second"] for row in rows]
                     said["servers_cpu_s_per_million"] = round(used / items * 1e6, 2)
                     said["pages"] = [node.status()["pages"] for node in nodes]
+                    if mode == "crawl":
+                        said["by_way_of_others"] = round(counted_by(nodes, ELSEWHERE) - elsewhere)
                     print(json.dumps(said), flush=True)
     finally:
         for nodes in fleets.values():
@@ -131,14 +146,13 @@ def processor_seconds(nodes: list[Node]) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def taken_in(nodes: list[Node], mode: str) -> float:
-    """Items that they have applied or refused themselves so far."""
-    family = {"upsert": "freshet_upserts_total", "signals": "freshet_signals_total", "results": "freshet_results_total"}[mode]
+def counted_by(nodes: list[Node], family: str) -> float:
+    """What they have done themselves so far, as this metric of each counts it."""
     items = 0.0
     for node in nodes:
         with urllib.request.urlopen(f"http://{node.http}/metrics", timeout=5) as answer:
             lines = answer.read().decode().splitlines()
-        items += sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(family + "{"))
+        items += sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith((family + "{", family + " ")))
     return items
 
 

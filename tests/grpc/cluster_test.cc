@@ -1,4 +1,8 @@
 // Servers of a cluster: one serves, the next one stands by and has all that was acknowledged.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <fstream>
 #include <future>
@@ -183,44 +187,93 @@ TEST_F(ClusterTest, AStandbyHasPingsOfIndexNowAnswered) {
   EXPECT_TRUE(standby.Stop().ok());
 }
 
-TEST_F(ClusterTest, AStandbySaysWhenNobodyAnswersPings) {
-  const TestServer::Tweak in_cluster = InCluster();
-  TestServer first([&](ServerConfig* config) {
-    in_cluster(config);
+// What a standby does with pings, beside a server that takes them.
+class ForwardedPingsTest : public testing::Test {
+ protected:
+  static HttpRequest Ping(const std::string& url) {
+    return {.method = "GET", .query = "key=0123456789abcdef&url=" + url, .peer = "127.0.0.1"};
+  }
+  static ServingPeer PeerOf(const TestServer& server) {
+    return {.address = server.info.grpc_address, .key = OwnKey()};
+  }
+  void Expect(int status, const std::string& body, const HttpRequest& ping) {
+    const HttpResponse response = pings_.Answer(ping);
+    EXPECT_EQ(response.status, status) << *response.body;
+    EXPECT_THAT(*response.body, HasSubstr(body));
+    EXPECT_EQ(RetryAfterOf(response), status == 503 ? 10U : 0U);
+  }
+
+  TestServer server_{[](ServerConfig* config) {
     config->indexnow.enabled = true;
     config->indexnow.verify_keys = false;
-  });
-  ForwardCounters counters;
-  StatusOr<std::unique_ptr<Door>> door = Door::Open(first.config, first.clock);
-  ASSERT_TRUE(door.ok());
-  std::optional<ServingPeer> peer;
-  ForwardedPings pings(first.config, **door, first.clock, counters, [&peer] { return peer; });
-  const HttpRequest ping = {
-      .method = "GET", .query = "key=0123456789abcdef&url=https://a.test/", .peer = "127.0.0.1"};
-  const auto expect = [&](int status, const std::string& body) {
-    const HttpResponse response = pings.Answer(ping);
-    EXPECT_EQ(response.status, status);
-    EXPECT_THAT(*response.body, HasSubstr(body));
-    EXPECT_EQ(RetryAfterOf(response), status == 200 ? 0 : 10);
-  };
-  expect(503, "does not serve yet");
-  peer = ServingPeer{.address = "127.0.0.1:1", .key = "key"};
-  expect(503, "does not answer");
-  expect(503, "did not answer some seconds ago");
+    config->indexnow.max_body_bytes = 2000;
+  }};
+  StatusOr<std::unique_ptr<Door>> door_ = Door::Open(server_.config, server_.clock);
+  ForwardCounters counters_;
+  std::optional<ServingPeer> peer_;
+  ForwardedPings pings_{server_.config, **door_, server_.clock, counters_,
+                        [this] { return peer_; }};
+};
+
+TEST_F(ForwardedPingsTest, SayWhenNobodyAnswersThem) {
+  const HttpRequest ping = Ping("https://a.test/");
+  Expect(503, "does not serve yet", ping);
+  peer_ = ServingPeer{.address = "127.0.0.1:1", .key = "key"};
+  Expect(503, "does not answer", ping);
+  Expect(503, "did not answer before", ping);
   // Its key was another run's.
-  peer = ServingPeer{.address = first.info.grpc_address, .key = "key"};
-  expect(503, "does not answer");
-  peer->key = OwnKey();
-  expect(200, "0 pages told, 1 unknown");
-  EXPECT_EQ(counters.forwarded, 1U);
-  EXPECT_EQ(counters.refused, 2U);
-  pings.Stop();
-  expect(503, "does not answer");
+  peer_ = PeerOf(server_);
+  peer_->key = "key";
+  Expect(503, "does not answer", ping);
+  peer_->key = OwnKey();
+  Expect(200, "0 pages told, 1 unknown", ping);
+  EXPECT_EQ(counters_.forwarded, 1U);
+  EXPECT_EQ(counters_.refused, 4U);
   // It is for servers alone to say who has sent a ping.
   v1::AnswerPingResponse response;
   grpc::ClientContext call;
-  EXPECT_EQ(v1::FleetService::NewStub(first.channel)->AnswerPing(&call, {}, &response).error_code(),
-            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(
+      v1::FleetService::NewStub(server_.channel)->AnswerPing(&call, {}, &response).error_code(),
+      grpc::StatusCode::PERMISSION_DENIED);
+}
+
+// None that is refused keeps others from being answered.
+TEST_F(ForwardedPingsTest, AreAnsweredAsAtTheServersOwnPort) {
+  peer_ = PeerOf(server_);
+  Expect(422, "url: ", Ping("\xff"));
+  HttpRequest post = {.method = "POST", .peer = "127.0.0.1"};
+  std::string url = "https://b.test/";
+  while (url.size() < 300) url += "\u00e4";
+  post.body = R"({"host": "a.test", "key": "0123456789abcdef", "urlList": [")" + url + R"("]})";
+  Expect(422, "is not of the host a.test", post);
+  post.body.append(2000, ' ');
+  Expect(413, "too large", post);
+  Expect(405, "GET, POST", {.method = "HEAD", .peer = "127.0.0.1"});
+  Expect(200, "1 unknown", Ping("https://a.test/"));
+  TestServer without;
+  peer_ = PeerOf(without);
+  Expect(404, "takes no pings", Ping("https://a.test/"));
+}
+
+TEST_F(ForwardedPingsTest, EndWithTheServer) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(bind(listener, any, size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, any, &size), 0);
+  // It says nothing.
+  peer_ =
+      ServingPeer{.address = "127.0.0.1:" + std::to_string(ntohs(address.sin_port)), .key = "key"};
+  auto answered = std::async(std::launch::async, [&] { return pings_.Answer(Ping("x")); });
+  EXPECT_EQ(answered.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+  pings_.Stop();
+  const HttpResponse response = answered.get();
+  EXPECT_EQ(*response.body, "this server is stopping\n");
+  EXPECT_EQ(response.status, 503);
+  Expect(503, "is stopping", Ping("x"));
+  close(listener);
 }
 
 // Alerts match the servers of a division by it: whoever serves, and whoever stands by.

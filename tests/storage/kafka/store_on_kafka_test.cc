@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <optional>
@@ -15,10 +16,12 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "rocksdb/env.h"
 #include "storage/follower.h"
 #include "storage/format.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
+#include "storage/repair.h"
 #include "storage/restore.h"
 #include "storage/store.h"
 #include "sync/mutex.h"
@@ -370,7 +373,6 @@ TEST_F(StoreOnKafkaTest, ARestoredCheckpointTakesInWhatHasComeSince) {
     const StatusOr<std::unique_ptr<Store>> store = Store::Open(dir_ / "restored", alone);
     ASSERT_TRUE(store.ok()) << store.status();
     ExpectContents(**store, script.After(half));
-    EXPECT_DEATH((void)(*store)->Commit(script.commits().back().changes), "opened without its log");
   }
   const Node node = Start("restored", kafka);
   ASSERT_TRUE(node.status.ok()) << node.status;
@@ -379,6 +381,51 @@ TEST_F(StoreOnKafkaTest, ARestoredCheckpointTakesInWhatHasComeSince) {
   const Node lost = Start("lost", kafka);
   ASSERT_TRUE(lost.status.ok()) << lost.status;
   EXPECT_LT(node.log->Stats().rows_read, lost.log->Stats().rows_read * 3 / 4);
+}
+
+// What would be saved of it is no state of the log.
+TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
+  MockKafka kafka("mock", 1);
+  ASSERT_TRUE(Start("db", kafka).status.ok());
+  const auto expect_refused = [&] {
+    const Status status = storage::Repair(dir_ / "db", SmallStore()).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("of a server of a cluster"));
+  };
+  expect_refused();
+  std::ofstream(dir_ / "db/CURRENT") << "nothing\n";
+  expect_refused();
+}
+
+TEST_F(StoreOnKafkaTest, ACheckpointThatIsTooOldIsNotRestored) {
+  MockKafka kafka("mock", 1);
+  {
+    const Node node = Start("db", kafka);
+    ASSERT_TRUE(node.status.ok()) << node.status;
+    ASSERT_TRUE(node.store->Checkpoint(dir_ / "copy").ok());
+  }
+  class LaterEnv final : public rocksdb::EnvWrapper {
+   public:
+    explicit LaterEnv(int64_t seconds) : EnvWrapper(Default()), seconds_(seconds) {}
+    const char* Name() const override { return "LaterEnv"; }
+    rocksdb::Status GetCurrentTime(int64_t* now) override {
+      const rocksdb::Status status = target()->GetCurrentTime(now);
+      *now += seconds_;
+      return status;
+    }
+
+   private:
+    const int64_t seconds_;
+  };
+  StoreOptions options = SmallStore();
+  LaterEnv a_week(7 * 86'400);
+  options.env = &a_week;
+  const Status status = storage::Restore(dir_ / "copy", dir_ / "restored", options).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("was last written 7 days ago"));
+  LaterEnv five_days(5 * 86'400);
+  options.env = &five_days;
+  EXPECT_TRUE(storage::Restore(dir_ / "copy", dir_ / "restored", options).ok());
 }
 
 TEST_F(StoreOnKafkaTest, ACacheOfOneLogIsNoneOfAnother) {
