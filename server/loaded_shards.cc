@@ -9,6 +9,9 @@
 namespace freshet {
 namespace {
 
+constexpr Duration kSliceOfCluster = Duration::Millis(3);
+constexpr size_t kSlicePagesOfCluster = 512;
+
 std::vector<ShardState*> StatesOf(const LoadedShards& loaded) {
   std::vector<ShardState*> states;
   for (const auto& shard : loaded.shards) states.push_back(&shard->state());
@@ -114,6 +117,11 @@ ShardSettings ShardsLoader::SettingsOf(const LoadedShards& loaded, uint64_t gene
   settings.epochs.first_slot = Slot(static_cast<uint16_t>(shard));
   settings.epochs.stride = static_cast<uint16_t>(config_.shards);
   settings.epochs.interval = config_.epoch_interval;
+  if (config_.cluster.configured()) {
+    // A commit of what a slice has changed waits for Kafka, and what else there is waits with it.
+    settings.epochs.slice = kSliceOfCluster;
+    settings.epochs.slice_pages = kSlicePagesOfCluster;
+  }
   settings.mailbox = {.weight = config_.mailbox_events,
                       .hard_weight = 2 * config_.mailbox_events,
                       .patience = config_.mailbox_patience};

@@ -14,6 +14,8 @@ namespace {
 // For the server that serves, which may have to ask that of another division for three seconds.
 constexpr std::chrono::seconds kPatience{5};
 constexpr Duration kRest = Duration::Seconds(10);
+// Of a message, for all but the body.
+constexpr size_t kRoom = 512;
 
 HttpResponse ResponseOf(const v1::AnswerPingResponse& answer) {
   const auto status = static_cast<int>(answer.status());
@@ -24,6 +26,10 @@ HttpResponse ResponseOf(const v1::AnswerPingResponse& answer) {
 }  // namespace
 
 HttpResponse ForwardedPings::Answer(const HttpRequest& request) {
+  if (request.body.size() + kRoom > static_cast<size_t>(config_.max_message_bytes)) {
+    ++counters_.refused;
+    return TextResponse(413, "is too large for a message between servers (limits.message_bytes)");
+  }
   HttpResponse response;
   const char* const refused = Refused(request, &response);
   if (refused == nullptr) {

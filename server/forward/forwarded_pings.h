@@ -33,7 +33,8 @@ class ForwardedPings {
       : config_(config), door_(door), clock_(clock), counters_(counters), find_(std::move(find)) {}
 
   // Waits for the answer. 503 where nobody serves, where there is none within five seconds, and at
-  // once for ten seconds after that: other pings wait meanwhile.
+  // once for ten seconds after that: other pings wait meanwhile. 413: a message of these servers
+  // may not be so large.
   [[nodiscard]] HttpResponse Answer(const HttpRequest& request) FRESHET_EXCLUDES(mutex_);
   // Ends what is being waited for; nothing is asked any more. Idempotent.
   void Stop() FRESHET_EXCLUDES(mutex_);

@@ -92,7 +92,7 @@ HttpResponse IndexNowReceiver::Answer(const HttpRequest& request) {
 void IndexNowReceiver::AnswerPassedOn(
     const v1::AnswerPingRequest& request, const Credentials& credentials,
     std::function<void(StatusOr<v1::AnswerPingResponse>)> answered) {
-  // As at the HTTP port, which this has not come by.
+  // As at the HTTP port of this server.
   if (request.body().size() > config_.max_body_bytes) {
     counters_.Count(413);
     return answered(ToProto(TextResponse(413, "the body is too large")));
@@ -223,7 +223,9 @@ void IndexNowReceiver::PassOn(uint32_t division, const std::vector<std::string>&
   for (const std::string& url : urls) {
     part.add_urls(url);
     bytes += url.size() + kMostBytesBeside;
-    if (&url != &urls.back() && bytes + kRoom < MostBytes(context_)) continue;
+    const bool has_room =
+        part.urls_size() < limits::kMaxItemsPerMessage && bytes + kRoom < MostBytes(context_);
+    if (&url != &urls.back() && has_room) continue;
     part.set_poll_size(urls.size());
     parts.emplace_back(division, SerialiseMessage(part));
     part.Clear();

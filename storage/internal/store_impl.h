@@ -133,6 +133,10 @@ class Store::Impl {
   // Notes in the batch to where the store is complete with it.
   [[nodiscard]] Status PutMark(rocksdb::WriteBatch& batch, uint16_t partition,
                                uint64_t offset) const;
+  // When it last had all of the log: it has no row that was removed before.
+  [[nodiscard]] Status PutTime(rocksdb::WriteBatch& batch, uint64_t seconds) const;
+  // The same, now and then.
+  [[nodiscard]] Status MarkTime(uint64_t seconds);
   // Whether this store can be a cache of that log.
   [[nodiscard]] Status CheckCache(const ChangeLog& log) const;
   // From now on it is one of no other.
@@ -179,6 +183,7 @@ class Store::Impl {
   bool roomy_memtables_ = false;  // until LimitMemtables
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
   std::atomic<uint64_t> rows_taken_in_ = 0;  // of the log
+  uint64_t marked_seconds_ = 0;              // by MarkTime
   bool prepared_ = false;                    // the follower has what the store has
   std::atomic<bool> outdated_ = false;       // and no longer
   bool read_only_ = false;                   // a cache, without its truth

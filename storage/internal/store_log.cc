@@ -32,6 +32,7 @@ constexpr size_t kRowsAtOnce = 4096;
 // The log keeps word of removed rows for seven days: a store that was away for longer might keep
 // rows that are removed. A day less, as clocks differ.
 constexpr std::chrono::hours kLongestAway{6 * 24};
+constexpr uint64_t kMarkEverySeconds = 60;
 // Who follows reads again after this many looks at whether its turn has come.
 constexpr int kLooksBetweenReads = 10;
 constexpr int kLookEveryMicros = 50'000;
@@ -100,10 +101,14 @@ Status Store::Impl::PutMark(rocksdb::WriteBatch& batch, uint16_t partition, uint
   std::string value;
   const std::string key = MetaKeyOf(MetaKey::kLogOffset, partition);
   storage::EncodeNumber(key, offset, &value);
-  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "offset"));
-  const std::string time_key = MetaKeyOf(MetaKey::kLogTime);
-  storage::EncodeNumber(time_key, SecondsNow(*env_), &value);
-  return FromRocksDb(batch.Put(handle(Family::kMeta), time_key, value), "offset");
+  return FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "offset");
+}
+
+Status Store::Impl::PutTime(rocksdb::WriteBatch& batch, uint64_t seconds) const {
+  std::string value;
+  const std::string key = MetaKeyOf(MetaKey::kLogTime);
+  storage::EncodeNumber(key, seconds, &value);
+  return FromRocksDb(batch.Put(handle(Family::kMeta), key, value), "time");
 }
 
 Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition) {
@@ -115,6 +120,8 @@ Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition)
   const MutexLock lock((*log_mutexes_)[partition]);
   ASSIGN_OR_RETURN(const uint64_t offset, options_.truth->Append(partition, rows.rows));
   RETURN_IF_ERROR(PutMark(*batch, partition, offset));
+  // Who owns one partition has all.
+  RETURN_IF_ERROR(PutTime(*batch, SecondsNow(*env_)));
   const Status written = Write(batch, false);
   // The log has it: a store that is behind is made up for by the next start only.
   return written.ok() ? written : NoteFailure(written);
@@ -168,7 +175,18 @@ Status Store::Impl::MarkName(const ChangeLog& log) {
   std::string value;
   storage::EncodeNumber(key, NumberOf(log), &value);
   RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), key, value), dir_));
+  // It has nothing, of any time.
+  RETURN_IF_ERROR(PutTime(batch, SecondsNow(*env_)));
   return Write(&batch, false);
+}
+
+Status Store::Impl::MarkTime(uint64_t seconds) {
+  if (seconds < marked_seconds_ + kMarkEverySeconds) return absl::OkStatus();
+  rocksdb::WriteBatch batch;
+  RETURN_IF_ERROR(PutTime(batch, seconds));
+  RETURN_IF_ERROR(Write(&batch, false));
+  marked_seconds_ = seconds;
+  return absl::OkStatus();
 }
 
 Status Store::Impl::CatchUp(Store& store) {
@@ -220,7 +238,7 @@ Status Store::Impl::CatchUpAll(uint32_t at_once) {
   RETURN_IF_ERROR(
       OfAll(at_once, [this](uint16_t partition) { return CatchUp(partition, std::nullopt); }));
   if (options_.progress != nullptr) options_.progress->at_end_seconds = begun;
-  return absl::OkStatus();
+  return MarkTime(begun);
 }
 
 Status Store::Impl::OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& work) const {
@@ -359,7 +377,7 @@ Status Store::Impl::CatchUp(uint16_t partition, std::optional<uint64_t> end) {
                                         [&taker](const LogRow& row, uint64_t after) {
                                           return taker.Take(row, after);
                                         }));
-  RETURN_IF_ERROR(taker.Write(next));
+  if (taker.rows() > 0 || from != next) RETURN_IF_ERROR(taker.Write(next));
   // Who follows takes in a few every second.
   if (taker.rows() >= kRowsAtOnce) {
     Say('I', fmt::format("partition {}: took in {} rows of the log", partition, taker.rows()));

@@ -532,6 +532,18 @@ TEST_F(FleetTest, AnyServerTakesPingsOfIndexNow) {
               testing::Not(HasSubstr("freshet_indexnow_urls_total{outcome=\"applied\"} 0\n")));
   EXPECT_THAT(ping(away + "/new"), HasSubstr("200 0 pages told, 0 unknown, 1 new"));
   EXPECT_EQ(first.Get(away + "/new").page().url(), away + "/new");
+  // Lists of more than a message has items.
+  std::string list;
+  for (int i = 0; i < 2500; ++i) list += (i == 0 ? "\"" : ",\"") + away + std::to_string(i) + "\"";
+  httplib::Client client("http://" + first.info.http_address);
+  EXPECT_TRUE(Eventually([&] {
+    const httplib::Result result =
+        client.Post("/indexnow",
+                    R"({"key": "0123456789abcdef", "host": ")" +
+                        std::string(HostOfCanonical(away)) + R"(", "urlList": [)" + list + "]}",
+                    "application/json");
+    return result && result->status == 200;
+  }));
   // It is for servers alone to say that a key was checked.
   v1::TakePingRequest taken;
   taken.add_urls(away);

@@ -43,6 +43,49 @@ struct Node {
   Status status;
 };
 
+// A machine whose clock is ahead.
+class LaterEnv final : public rocksdb::EnvWrapper {
+ public:
+  explicit LaterEnv(int64_t seconds) : EnvWrapper(Default()), seconds_(seconds) {}
+  const char* Name() const override { return "LaterEnv"; }
+  rocksdb::Status GetCurrentTime(int64_t* now) override {
+    const rocksdb::Status status = target()->GetCurrentTime(now);
+    *now += seconds_;
+    return status;
+  }
+
+ private:
+  const int64_t seconds_;
+};
+
+// A log of which no more than some rows can be read.
+class ShortLog final : public ChangeLog {
+ public:
+  ShortLog(ChangeLog& log, int rows) : log_(log), rows_(rows) {}
+
+  [[nodiscard]] const std::string& name() const override { return log_.name(); }
+  [[nodiscard]] uint32_t partitions() const override { return log_.partitions(); }
+  [[nodiscard]] Status Own(uint32_t partition) override { return log_.Own(partition); }
+  [[nodiscard]] StatusOr<uint64_t> Append(uint32_t partition,
+                                          std::span<const LogRow> rows) override {
+    return log_.Append(partition, rows);
+  }
+  [[nodiscard]] StatusOr<uint64_t> Read(uint32_t partition, uint64_t from,
+                                        std::optional<uint64_t> end, const Visit& visit) override {
+    return log_.Read(partition, from, end, [&](const LogRow& row, uint64_t next) -> Status {
+      if (rows_-- == 0) return MakeStatus(absl::StatusCode::kCancelled, "broken off");
+      return visit(row, next);
+    });
+  }
+  [[nodiscard]] Status health() const override { return log_.health(); }
+  [[nodiscard]] ChangeLogStats Stats() const override { return log_.Stats(); }
+  void StopWaiting() override { log_.StopWaiting(); }
+
+ private:
+  ChangeLog& log_;
+  int rows_;
+};
+
 class StoreOnKafkaTest : public testing::Test {
  protected:
   Node Start(const std::string& dir, const MockKafka& kafka, Follower* follower = nullptr) {
@@ -397,6 +440,44 @@ TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
   expect_refused();
 }
 
+// It may have read what one partition has today, and of others what they had a week ago.
+TEST_F(StoreOnKafkaTest, AStoreWhoseReadingWasBrokenOffIsAsOldAsBefore) {
+  MockKafka kafka("mock", 1);
+  ASSERT_TRUE(Start("db", kafka).status.ok());
+  {
+    const Node other = Start("other", kafka);
+    ASSERT_TRUE(other.status.ok()) << other.status;
+    for (uint64_t commit = 0; commit < 5; ++commit) {
+      std::vector<PageRecord> pages;
+      for (uint64_t i = 0; i < 1000; ++i) {
+        const uint64_t number = 1000 * commit + i;
+        pages.push_back(random_.Page("host.test", number, number + 1));
+      }
+      Changes changes;
+      for (const PageRecord& page : pages) {
+        changes.pages.push_back({.record = &page, .created = true});
+      }
+      ASSERT_TRUE(other.store->Commit(changes).ok());
+    }
+  }
+  const auto start_on_day = [&](int day, std::optional<int> rows) {
+    const StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(kafka.options());
+    EXPECT_TRUE(log.ok()) << log.status();
+    ShortLog truth(**log, rows.value_or(1'000'000));
+    LaterEnv env(int64_t{day} * 86'400);
+    StoreOptions options = SmallStore();
+    options.truth = &truth;
+    options.env = &env;
+    return Store::Open(dir_ / "db", options).status();
+  };
+  const Status broken_off = start_on_day(5, 4500);
+  EXPECT_TRUE(absl::IsCancelled(broken_off)) << broken_off;
+  const Status old = start_on_day(7, std::nullopt);
+  EXPECT_TRUE(absl::IsFailedPrecondition(old)) << old;
+  EXPECT_TRUE(start_on_day(5, std::nullopt).ok());
+  EXPECT_TRUE(start_on_day(10, std::nullopt).ok());
+}
+
 TEST_F(StoreOnKafkaTest, ACheckpointThatIsTooOldIsNotRestored) {
   MockKafka kafka("mock", 1);
   {
@@ -404,19 +485,6 @@ TEST_F(StoreOnKafkaTest, ACheckpointThatIsTooOldIsNotRestored) {
     ASSERT_TRUE(node.status.ok()) << node.status;
     ASSERT_TRUE(node.store->Checkpoint(dir_ / "copy").ok());
   }
-  class LaterEnv final : public rocksdb::EnvWrapper {
-   public:
-    explicit LaterEnv(int64_t seconds) : EnvWrapper(Default()), seconds_(seconds) {}
-    const char* Name() const override { return "LaterEnv"; }
-    rocksdb::Status GetCurrentTime(int64_t* now) override {
-      const rocksdb::Status status = target()->GetCurrentTime(now);
-      *now += seconds_;
-      return status;
-    }
-
-   private:
-    const int64_t seconds_;
-  };
   StoreOptions options = SmallStore();
   LaterEnv a_week(7 * 86'400);
   options.env = &a_week;
