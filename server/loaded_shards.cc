@@ -9,8 +9,8 @@
 namespace freshet {
 namespace {
 
-constexpr Duration kSliceOfCluster = Duration::Millis(3);
-constexpr size_t kSlicePagesOfCluster = 512;
+constexpr Duration kSliceOfCluster = Duration::Millis(30);
+constexpr size_t kSlicePagesOfCluster = 1024;
 
 std::vector<ShardState*> StatesOf(const LoadedShards& loaded) {
   std::vector<ShardState*> states;

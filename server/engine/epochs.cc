@@ -1,6 +1,7 @@
 #include "server/engine/epochs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -85,23 +86,25 @@ void EpochRunner::Begin(ShardState& state, Instant now) {
 }
 
 StatusOr<std::vector<PageRecord>> EpochRunner::NextPages() {
-  while (slot_ < limits::kSlots) {
-    ASSIGN_OR_RETURN(ScanResult scan,
-                     store_.ScanPages(cursor_, FirstNumber(slot_ + 1), slice_pages_));
+  std::vector<PageRecord> pages;
+  while (slot_ < limits::kSlots && pages.size() < slice_pages_) {
+    ASSIGN_OR_RETURN(ScanResult scan, store_.ScanPages(cursor_, FirstNumber(slot_ + 1),
+                                                       slice_pages_ - pages.size()));
     if (scan.done) {
       NextSlot();
     } else {
       cursor_ = scan.next;
     }
-    if (!scan.pages.empty()) return std::move(scan.pages);
+    pages.insert(pages.end(), std::make_move_iterator(scan.pages.begin()),
+                 std::make_move_iterator(scan.pages.end()));
   }
-  return std::vector<PageRecord>();
+  return pages;
 }
 
 void EpochRunner::Took(Duration took) {
   if (read_ == 0) return;
   // Less at once, as what is written takes several times as long as what is looked at; more by
-  // steps, and only where there were as many pages, which the end of a slot may have prevented.
+  // steps, and only where there were as many pages, which the end of the shard may have prevented.
   constexpr size_t kMost = 1024;
   if (took > options_.slice) {
     const double share = options_.slice.seconds() / took.seconds();
