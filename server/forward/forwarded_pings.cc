@@ -53,10 +53,13 @@ const char* ForwardedPings::Refused(const HttpRequest& request, HttpResponse* re
   if (status.ok()) return nullptr;
   const grpc::StatusCode code = status.error_code();
   if (code == grpc::StatusCode::CANCELLED) return "this server is stopping";
-  spdlog::warn("a ping was not answered by {}: {}", peer->address, status.error_message());
-  if (code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::DEADLINE_EXCEEDED) {
-    rests_until_ = clock_.Now() + kRest;
+  if (code != grpc::StatusCode::UNAVAILABLE && code != grpc::StatusCode::DEADLINE_EXCEEDED) {
+    // What this one client has sent, maybe over and over.
+    spdlog::debug("a ping was refused by {}: {}", peer->address, status.error_message());
+    return "the server that serves does not take it";
   }
+  spdlog::warn("a ping was not answered by {}: {}", peer->address, status.error_message());
+  rests_until_ = clock_.Now() + kRest;
   return "the server that serves does not answer";
 }
 

@@ -224,7 +224,7 @@ TEST_F(ForwardedPingsTest, SayWhenNobodyAnswersThem) {
   // Its key was another run's.
   peer_ = PeerOf(server_);
   peer_->key = "key";
-  Expect(503, "does not answer", ping);
+  Expect(503, "does not take it", ping);
   peer_->key = OwnKey();
   Expect(200, "0 pages told, 1 unknown", ping);
   EXPECT_EQ(counters_.forwarded, 1U);
