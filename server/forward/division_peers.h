@@ -38,7 +38,7 @@ class DivisionPeers final : public Divisions, private PeerCalls {
 
   // `find` is called about twice a second for each division that was ever asked, on a thread of
   // this. Messages wait for `patience` at most, and are refused with ResourceExhausted while those
-  // that wait have more than `limits.unacked_bytes`. All that is referred to outlives this.
+  // that wait have more than `limits.unacknowledged_bytes`. All that is referred to outlives this.
   DivisionPeers(const ServerConfig& config, Door& door, Clock& clock, Find find,
                 Duration patience = kPatience);
   ~DivisionPeers() override { Stop(); }

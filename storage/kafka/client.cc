@@ -6,6 +6,8 @@
 #include <array>
 #include <chrono>
 
+#include "core/base/check.h"
+
 namespace freshet::kafka {
 namespace {
 
@@ -199,6 +201,38 @@ StatusOr<Metadata> MetadataOf(rd_kafka_t* client, const std::string& topic, int 
   return Metadata(metadata);
 }
 
+namespace {
+
+// Of Kafka's protocol.
+constexpr int16_t kJoinGroup = 11;
+constexpr int16_t kSyncGroup = 14;
+
+rd_kafka_resp_err_t OnRequest(rd_kafka_t* /*client*/, int /*socket*/, const char* /*broker*/,
+                              int32_t /*id*/, int16_t api, int16_t /*version*/,
+                              int32_t /*correlation*/, size_t /*size*/, void* context) {
+  if (api == kJoinGroup) static_cast<Context*>(context)->joining = true;
+  return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+rd_kafka_resp_err_t OnResponse(rd_kafka_t* /*client*/, int /*socket*/, const char* /*broker*/,
+                               int32_t /*id*/, int16_t api, int16_t /*version*/,
+                               int32_t /*correlation*/, size_t /*size*/, int64_t /*rtt*/,
+                               rd_kafka_resp_err_t /*error*/, void* context) {
+  if (api == kSyncGroup) static_cast<Context*>(context)->joining = false;
+  return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+// Before the client has any threads.
+rd_kafka_resp_err_t OnNew(rd_kafka_t* client, const rd_kafka_conf_t* /*conf*/, void* context,
+                          char* /*error*/, size_t /*size*/) {
+  const rd_kafka_resp_err_t added =
+      rd_kafka_interceptor_add_on_request_sent(client, "freshet", OnRequest, context);
+  if (added != RD_KAFKA_RESP_ERR_NO_ERROR) return added;
+  return rd_kafka_interceptor_add_on_response_received(client, "freshet", OnResponse, context);
+}
+
+}  // namespace
+
 StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context& context,
                             const Properties& usual) {
   using Conf = std::unique_ptr<rd_kafka_conf_t, Destroyer<rd_kafka_conf_destroy>>;
@@ -208,6 +242,11 @@ StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context
   if (context.rebalance != nullptr) rd_kafka_conf_set_rebalance_cb(conf.get(), context.rebalance);
   if (context.committed != nullptr) {
     rd_kafka_conf_set_offset_commit_cb(conf.get(), context.committed);
+  }
+  if (context.rebalance != nullptr) {
+    const rd_kafka_resp_err_t added =
+        rd_kafka_conf_interceptor_add_on_new(conf.get(), "freshet", OnNew, &context);
+    CHECK(added == RD_KAFKA_RESP_ERR_NO_ERROR, "{}", rd_kafka_err2str(added));
   }
   rd_kafka_conf_set_opaque(conf.get(), &context);
   rd_kafka_conf_set_log_cb(conf.get(), Say);

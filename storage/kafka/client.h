@@ -4,6 +4,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -47,6 +48,9 @@ struct Context {
                                  void*);
   GroupCallback rebalance = nullptr;
   GroupCallback committed = nullptr;
+  // Whether the group is being met anew, as far as this member is concerned: from its request to
+  // join until it has heard what it is assigned. Written by threads of the client.
+  std::atomic<bool> joining = false;
   void* owner = nullptr;
 };
 using Properties = std::map<std::string, std::string>;

@@ -147,6 +147,10 @@ class KafkaTenure::Impl {
   // A member of the group stores an offset: the group takes it of nobody else. With it goes how
   // often this was asked, and what is to be announced.
   void Ask() FRESHET_EXCLUDES(mutex_);
+  // A question that the group gets when it has just met anew is of its generation before, and
+  // librdkafka 2.0.2 takes the answer for the loss of all that it has: so none is asked while it
+  // meets, unless that takes long.
+  [[nodiscard]] bool MayAsk() const;
   void Assigned(bool to_me);
 
   const TenureOptions options_;
@@ -238,8 +242,14 @@ bool KafkaTenure::Impl::AwaitFirstAnswer() {
 void KafkaTenure::Impl::Run() {
   while (!stopping_) {
     const kafka::Message message(rd_kafka_consumer_poll(client_.get(), kPollMs));
-    if (assigned_ && !asking_ && Steady::now() - asked_ >= kAskEvery) Ask();
+    if (assigned_ && !asking_ && Steady::now() - asked_ >= kAskEvery && MayAsk()) Ask();
   }
+}
+
+bool KafkaTenure::Impl::MayAsk() const {
+  if (!context_.joining) return true;
+  const Steady::time_point confirmed{Steady::duration(confirmed_.load())};
+  return Steady::now() - confirmed >= options_.silence * kSureOf / kSureIn / 2;
 }
 
 void KafkaTenure::Impl::Ask() {

@@ -216,7 +216,7 @@ class Client:
         raise ConnectionError(message)
 
 
-STEPS = ["kill", "kill", "lose", "restore", "pause", "pause", "broker", "broker_pause", "restart", "drain"]
+STEPS = ["kill", "kill", "lose", "restore", "pause", "pause", "broker", "broker_pause", "restart", "standby", "drain"]
 
 
 class Chaos:
@@ -232,6 +232,7 @@ class Chaos:
         self.done: collections.Counter[str] = collections.Counter()
         self.failovers: list[float] = []
         self.hand_overs: list[float] = []
+        self.faults: list[str] = []
 
     def play(self, seconds: float) -> None:
         until = time.monotonic() + seconds
@@ -280,6 +281,21 @@ class Chaos:
 
     def _restart(self) -> None:
         self._serving()[0].terminate()
+
+    def _standby(self) -> None:
+        """One that stands by comes and goes, which the one that serves does not notice."""
+        node, nodes = self._serving()
+        other = self._dice.choice([each for each in nodes if each is not node])
+        ended = other.ended_by_itself
+        other.terminate()
+        until = time.monotonic() + 60
+        while other.ended_by_itself == ended or "standing by" not in other.readiness():
+            if other.ready() or time.monotonic() > until:
+                break
+            time.sleep(0.1)
+        time.sleep(2)
+        if not node.ready():
+            self.faults.append(f"{node.name} serves no more, as {other.name} has come and gone")
 
     def _drain(self) -> None:
         """Asked of a standby, which has the one that serves answer."""
@@ -475,7 +491,7 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
         stop.set()
         for thread in threads:
             thread.join()
-    faults = check(client, memory, len(nodes))
+    faults = chaos.faults + check(client, memory, len(nodes))
     elsewhere = 0
     for i, node in enumerate(nodes):
         of_node = (lease.division(arguments.divisions) for lease in memory.leases if lease.node == node.name)
