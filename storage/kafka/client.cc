@@ -6,8 +6,6 @@
 #include <array>
 #include <chrono>
 
-#include "core/base/check.h"
-
 namespace freshet::kafka {
 namespace {
 
@@ -34,9 +32,14 @@ constexpr const char* kDeleteRetentionMs = "604800000";
 constexpr int kCallMs = 1000;
 constexpr int kAgainMs = 100;
 
-void Say(const rd_kafka_t* client, int level, const char* /*facility*/, const char* text) {
-  const KafkaOptions& options = *static_cast<const Context*>(rd_kafka_opaque(client))->options;
-  if (!options.log) return;
+void Say(const rd_kafka_t* client, int level, const char* facility, const char* text) {
+  auto& context = *static_cast<Context*>(rd_kafka_opaque(client));
+  const KafkaOptions& options = *context.options;
+  // "... changed join state steady -> init (state up)", on the thread that does it.
+  if (std::string_view(facility) == "CGRPJOINSTATE") {
+    context.joining = std::string_view(text).find(" -> steady ") == std::string_view::npos;
+  }
+  if (!options.log || (level >= LOG_DEBUG && !options.properties.contains("debug"))) return;
   const char letter = level <= LOG_ERR ? 'E' : level <= LOG_WARNING ? 'W' : 'I';
   options.log(letter, fmt::format("kafka: {}", text));
 }
@@ -201,52 +204,21 @@ StatusOr<Metadata> MetadataOf(rd_kafka_t* client, const std::string& topic, int 
   return Metadata(metadata);
 }
 
-namespace {
-
-// Of Kafka's protocol.
-constexpr int16_t kJoinGroup = 11;
-constexpr int16_t kSyncGroup = 14;
-
-rd_kafka_resp_err_t OnRequest(rd_kafka_t* /*client*/, int /*socket*/, const char* /*broker*/,
-                              int32_t /*id*/, int16_t api, int16_t /*version*/,
-                              int32_t /*correlation*/, size_t /*size*/, void* context) {
-  if (api == kJoinGroup) static_cast<Context*>(context)->joining = true;
-  return RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
-rd_kafka_resp_err_t OnResponse(rd_kafka_t* /*client*/, int /*socket*/, const char* /*broker*/,
-                               int32_t /*id*/, int16_t api, int16_t /*version*/,
-                               int32_t /*correlation*/, size_t /*size*/, int64_t /*rtt*/,
-                               rd_kafka_resp_err_t /*error*/, void* context) {
-  if (api == kSyncGroup) static_cast<Context*>(context)->joining = false;
-  return RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
-// Before the client has any threads.
-rd_kafka_resp_err_t OnNew(rd_kafka_t* client, const rd_kafka_conf_t* /*conf*/, void* context,
-                          char* /*error*/, size_t /*size*/) {
-  const rd_kafka_resp_err_t added =
-      rd_kafka_interceptor_add_on_request_sent(client, "freshet", OnRequest, context);
-  if (added != RD_KAFKA_RESP_ERR_NO_ERROR) return added;
-  return rd_kafka_interceptor_add_on_response_received(client, "freshet", OnResponse, context);
-}
-
-}  // namespace
-
 StatusOr<Client> MakeClient(rd_kafka_type_t type, const Properties& own, Context& context,
                             const Properties& usual) {
   using Conf = std::unique_ptr<rd_kafka_conf_t, Destroyer<rd_kafka_conf_destroy>>;
   Conf conf(rd_kafka_conf_new());
   RETURN_IF_ERROR(SetAll(*context.options, usual, own, conf.get()));
+  if (context.rebalance != nullptr) {
+    // Nothing but its log says that the group meets anew.
+    const auto more = context.options->properties.find("debug");
+    const bool asked = more != context.options->properties.end();
+    RETURN_IF_ERROR(Set(conf.get(), "debug", asked ? more->second + ",cgrp" : "cgrp"));
+  }
   if (type == RD_KAFKA_PRODUCER) rd_kafka_conf_set_dr_msg_cb(conf.get(), Delivered);
   if (context.rebalance != nullptr) rd_kafka_conf_set_rebalance_cb(conf.get(), context.rebalance);
   if (context.committed != nullptr) {
     rd_kafka_conf_set_offset_commit_cb(conf.get(), context.committed);
-  }
-  if (context.rebalance != nullptr) {
-    const rd_kafka_resp_err_t added =
-        rd_kafka_conf_interceptor_add_on_new(conf.get(), "freshet", OnNew, &context);
-    CHECK(added == RD_KAFKA_RESP_ERR_NO_ERROR, "{}", rd_kafka_err2str(added));
   }
   rd_kafka_conf_set_opaque(conf.get(), &context);
   rd_kafka_conf_set_log_cb(conf.get(), Say);

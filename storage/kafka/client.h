@@ -48,8 +48,8 @@ struct Context {
                                  void*);
   GroupCallback rebalance = nullptr;
   GroupCallback committed = nullptr;
-  // Whether the group is being met anew, as far as this member is concerned: from its request to
-  // join until it has heard what it is assigned. Written by threads of the client.
+  // Members of a group: whether they meet anew, until it is known what is assigned to this one.
+  // Written by the client's thread.
   std::atomic<bool> joining = false;
   void* owner = nullptr;
 };
