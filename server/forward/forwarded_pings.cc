@@ -51,9 +51,8 @@ const char* ForwardedPings::Refused(const HttpRequest& request, HttpResponse* re
   }
   const grpc::Status status = Ask(request, response);
   if (status.ok()) return nullptr;
-  const grpc::StatusCode code = status.error_code();
-  if (code == grpc::StatusCode::CANCELLED) return "this server is stopping";
-  if (code != grpc::StatusCode::UNAVAILABLE && code != grpc::StatusCode::DEADLINE_EXCEEDED) {
+  if (status.error_code() == grpc::StatusCode::CANCELLED) return "this server is stopping";
+  if (!IsUnanswered(status)) {
     // What this one client has sent, maybe over and over.
     spdlog::debug("a ping was refused by {}: {}", peer->address, status.error_message());
     return "the server that serves does not take it";

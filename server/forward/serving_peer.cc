@@ -81,4 +81,9 @@ StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,
   return grpc::CreateCustomChannel(peer.address, credentials, arguments);
 }
 
+bool IsUnanswered(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+}
+
 }  // namespace freshet

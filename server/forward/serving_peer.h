@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "grpcpp/channel.h"
+#include "grpcpp/support/status.h"
 #include "server/auth/door.h"
 #include "server/config.h"
 
@@ -38,6 +39,9 @@ struct ServingPeer {
 [[nodiscard]] StatusOr<std::shared_ptr<grpc::Channel>> ConnectTo(const ServingPeer& peer,
                                                                  const ServerConfig& config,
                                                                  const Door& door);
+
+// Whether a call ended since nobody answered it, rather than by an answer.
+[[nodiscard]] bool IsUnanswered(const grpc::Status& status);
 
 }  // namespace freshet
 

@@ -112,8 +112,7 @@ void StandbyReporter::NoteEnd(const Report& report) {
     peer_.reset();
   }
   const grpc::StatusCode code = status.error_code();
-  const bool away =
-      code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::DEADLINE_EXCEEDED;
+  const bool away = IsUnanswered(status);
   if (!status.ok() && !away && code != refused_) {
     spdlog::warn("the server that serves does not list this standby: {}", status.error_message());
   }

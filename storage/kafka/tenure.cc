@@ -112,8 +112,7 @@ class KafkaTenure::Impl {
   }
   [[nodiscard]] bool assigned() const { return assigned_; }
   [[nodiscard]] bool sure() const {
-    const Steady::time_point confirmed{Steady::duration(confirmed_.load())};
-    return assigned_ && Steady::now() - confirmed < options_.silence * kSureOf / kSureIn;
+    return assigned_ && SinceConfirmed() < options_.silence * kSureOf / kSureIn;
   }
   [[nodiscard]] std::optional<uint64_t> turn() const {
     const uint64_t turn = turns_;
@@ -135,6 +134,9 @@ class KafkaTenure::Impl {
     return *static_cast<Impl*>(static_cast<Context*>(opaque)->owner);
   }
 
+  [[nodiscard]] Steady::duration SinceConfirmed() const {
+    return Steady::now().time_since_epoch() - Steady::duration(confirmed_.load());
+  }
   void Run();
   void TakeAnswer() FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
@@ -248,8 +250,7 @@ void KafkaTenure::Impl::Run() {
 
 bool KafkaTenure::Impl::MayAsk() const {
   if (!context_.joining) return true;
-  const Steady::time_point confirmed{Steady::duration(confirmed_.load())};
-  return Steady::now() - confirmed >= options_.silence * kSureOf / kSureIn / 2;
+  return SinceConfirmed() >= options_.silence * kSureOf / kSureIn / 2;
 }
 
 void KafkaTenure::Impl::Ask() {
