@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <string_view>
+#include <utility>
 
 namespace freshet::kafka {
 namespace {
@@ -26,11 +27,6 @@ constexpr std::array<std::string_view, 15> kOurs = {"bootstrap.servers",
                                                     "session.timeout.ms",
                                                     "heartbeat.interval.ms",
                                                     "partition.assignment.strategy"};
-// Longer than it takes to restore any node: who reads a partition from its beginning meets the
-// removals of all rows it has met.
-constexpr const char* kDeleteRetentionMs = "604800000";
-constexpr int kCallMs = 1000;
-constexpr int kAgainMs = 100;
 
 void Say(const rd_kafka_t* client, int level, const char* facility, const char* text) {
   auto& context = *static_cast<Context*>(rd_kafka_opaque(client));
@@ -89,93 +85,6 @@ Status SetAll(const KafkaOptions& options, const Properties& usual, const Proper
   RETURN_IF_ERROR(Set(conf, "bootstrap.servers", options.brokers));
   for (const auto& [name, value] : own) RETURN_IF_ERROR(Set(conf, name, value));
   return absl::OkStatus();
-}
-
-// The number of partitions; zero: there is no such topic (yet).
-StatusOr<int> CountPartitions(rd_kafka_t* client, const std::string& topic) {
-  ASSIGN_OR_RETURN(const Metadata metadata, MetadataOf(client, topic, kCallMs));
-  if (metadata->topic_cnt != 1) return 0;
-  const rd_kafka_metadata_topic_t& found = metadata->topics[0];
-  if (found.err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) return 0;
-  if (found.err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return MakeStatus(absl::StatusCode::kUnavailable, "topic {}: {}", topic,
-                      rd_kafka_err2str(found.err));
-  }
-  return found.partition_cnt;
-}
-
-using NewTopic = std::unique_ptr<rd_kafka_NewTopic_t, Destroyer<rd_kafka_NewTopic_destroy>>;
-using Queue = std::unique_ptr<rd_kafka_queue_t, Destroyer<rd_kafka_queue_destroy>>;
-using Event = std::unique_ptr<rd_kafka_event_t, Destroyer<rd_kafka_event_destroy>>;
-
-struct Topic {
-  std::string name;
-  int partitions = 1;
-};
-
-// One that another process makes meanwhile is as good.
-Status MakeTopic(rd_kafka_t* client, const KafkaOptions& options, const Topic& wanted) {
-  const std::string& name = wanted.name;
-  std::array<char, kErrorBytes> error{};
-  const NewTopic topic(rd_kafka_NewTopic_new(name.c_str(), wanted.partitions, options.replication,
-                                             error.data(), error.size()));
-  if (topic == nullptr) return InvalidArgument("cluster: {}", std::string(error.data()));
-  rd_kafka_NewTopic_set_config(topic.get(), "cleanup.policy", "compact");
-  rd_kafka_NewTopic_set_config(topic.get(), "delete.retention.ms", kDeleteRetentionMs);
-  const Queue queue(rd_kafka_queue_new(client));
-  rd_kafka_NewTopic_t* one = topic.get();
-  rd_kafka_CreateTopics(client, &one, 1, nullptr, queue.get());
-  const Event event(rd_kafka_queue_poll(queue.get(), 10 * kCallMs));
-  if (event == nullptr) return MakeStatus(absl::StatusCode::kUnavailable, "no answer");
-  if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return MakeStatus(absl::StatusCode::kUnavailable, "making topic {}: {}", name,
-                      rd_kafka_event_error_string(event.get()));
-  }
-  size_t count = 0;
-  const rd_kafka_topic_result_t* const* results =
-      rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event.get()), &count);
-  for (size_t i = 0; i < count; ++i) {
-    const rd_kafka_resp_err_t result = rd_kafka_topic_result_error(results[i]);
-    if (result == RD_KAFKA_RESP_ERR_NO_ERROR || result == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) {
-      continue;
-    }
-    return MakeStatus(absl::StatusCode::kFailedPrecondition, "making topic {}: {}", name,
-                      rd_kafka_err2str(result));
-  }
-  return absl::OkStatus();
-}
-
-// Whether it is there as it should be; NotFound: not at all.
-Status CheckTopic(rd_kafka_t* client, const Topic& wanted) {
-  ASSIGN_OR_RETURN(const int partitions, CountPartitions(client, wanted.name));
-  if (partitions == 0) return NotFound("topic {}", wanted.name);
-  if (partitions == wanted.partitions) return absl::OkStatus();
-  return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                    "shards: topic {} has {} partitions, one a shard, and not {}", wanted.name,
-                    partitions, wanted.partitions);
-}
-
-Status Ensure(const KafkaOptions& options, const Topic& wanted) {
-  // A producer that asks for a topic has brokers make it, uncompacted; a consumer has not.
-  Context context{.options = &options};
-  ASSIGN_OR_RETURN(const Client client, MakeReader(context));
-  using Steady = std::chrono::steady_clock;
-  const auto until = Steady::now() + options.open_patience;
-  Status status;
-  while (true) {
-    status = CheckTopic(client.get(), wanted);
-    if (status.ok() || absl::IsFailedPrecondition(status)) return status;
-    if (absl::IsNotFound(status)) {
-      Status made = MakeTopic(client.get(), options, wanted);
-      if (absl::IsFailedPrecondition(made) || absl::IsInvalidArgument(made)) return made;
-      if (!made.ok()) status = made;
-    }
-    if (options.cancelled != nullptr && *options.cancelled) return Stopped();
-    if (Steady::now() >= until) break;
-    rd_kafka_poll(client.get(), kAgainMs);
-  }
-  return MakeStatus(absl::StatusCode::kUnavailable, "cluster.brokers: {}: {}", options.brokers,
-                    std::string(status.message()));
 }
 
 }  // namespace
@@ -241,15 +150,6 @@ StatusOr<Client> MakeReader(Context& context) {
                     {{"fetch.wait.max.ms", kFetchWaitMs},
                      {"queued.max.messages.kbytes", kReadAheadKilobytes},
                      {"queued.min.messages", kReadAheadRows}});
-}
-
-Status EnsureTopic(const KafkaOptions& options) {
-  return Ensure(options,
-                {.name = TopicOf(options), .partitions = static_cast<int>(options.partitions)});
-}
-
-Status EnsureFleetTopic(const KafkaOptions& options) {
-  return Ensure(options, {.name = FleetTopicOf(options), .partitions = 1});
 }
 
 }  // namespace freshet::kafka

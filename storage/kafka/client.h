@@ -66,12 +66,6 @@ using Properties = std::map<std::string, std::string>;
 // A consumer of what is committed, from where it is told to the end.
 [[nodiscard]] StatusOr<Client> MakeReader(Context& context);
 
-// Finds the topic or makes it, compacted; FailedPrecondition: of another number of partitions.
-// Cancelled: the options say so.
-[[nodiscard]] Status EnsureTopic(const KafkaOptions& options);
-// The same of the one whose only partition is the turn of a server.
-[[nodiscard]] Status EnsureFleetTopic(const KafkaOptions& options);
-
 }  // namespace freshet::kafka
 
 #endif  // FRESHET_STORAGE_KAFKA_CLIENT_H_

@@ -9,6 +9,7 @@
 
 #include "core/base/check.h"
 #include "storage/kafka/client.h"
+#include "storage/kafka/topics.h"
 #include "sync/mutex.h"
 
 namespace freshet {

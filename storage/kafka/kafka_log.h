@@ -44,7 +44,7 @@ class KafkaLog : public ChangeLog {
   // Finds the topic, or makes it. Nothing is owned yet.
   //
   // InvalidArgument: an option or property is none. Unavailable: no broker answers in time.
-  // FailedPrecondition: the topic has another number of partitions.
+  // FailedPrecondition: the topic has another number of partitions, or would forget rows.
   [[nodiscard]] static StatusOr<std::unique_ptr<KafkaLog>> Open(const KafkaOptions& options);
   ~KafkaLog() override;
   KafkaLog(const KafkaLog&) = delete;

@@ -13,6 +13,7 @@
 #include "core/base/check.h"
 #include "fmt/format.h"
 #include "storage/kafka/client.h"
+#include "storage/kafka/topics.h"
 #include "sync/mutex.h"
 
 namespace freshet {

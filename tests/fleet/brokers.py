@@ -34,6 +34,20 @@ controller.quorum.election.timeout.ms=1000
 controller.quorum.fetch.timeout.ms=2000
 """
 LOG = ["defaultLogLevel=info", "showDateTime=true", "dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS"]
+# Clients come to a listener of their own, show who they are, and may do what they were allowed; brokers and tools, on
+# the other, all.
+SECURED = """\
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller},CLIENT://127.0.0.1:{secured}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},CLIENT://127.0.0.1:{secured}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,CLIENT:SASL_SSL
+inter.broker.listener.name=PLAINTEXT
+sasl.enabled.mechanisms=SCRAM-SHA-512
+listener.name.client.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+ssl.keystore.type=PEM
+ssl.keystore.location={keystore}
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+"""
 CLUSTER_ID = "freshetfleetfreshetfle"  # 16 bytes in base64
 
 
@@ -48,6 +62,16 @@ def free_ports(count: int) -> list[int]:
             one.close()
 
 
+def make_certificate(certificate: Path) -> Path:
+    """One for brokers on 127.0.0.1, which signs itself; the file with its key as well."""
+    key, both = certificate.with_suffix(".key"), certificate.with_suffix(".keystore")
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    name = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run([*command, *name, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    both.write_text(key.read_text("ascii") + certificate.read_text("ascii"), encoding="ascii")
+    return both
+
+
 class Broker:
     def __init__(self, directory: Path, jars: Path, settings: dict[str, object]) -> None:
         self._directory = directory
@@ -56,14 +80,17 @@ class Broker:
         self._process: subprocess.Popen[bytes] | None = None
         directory.mkdir(parents=True)
         self._properties = directory / "server.properties"
-        self._properties.write_text(PROPERTIES.format(data=directory / "data", **settings), encoding="utf-8")
-        self._java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._properties))
+        template = PROPERTIES + (SECURED if "secured" in settings else "")  # the later of two lines counts
+        self._properties.write_text(template.format(data=directory / "data", **settings), encoding="utf-8")
+        users = ["--add-scram", f"SCRAM-SHA-512=[{settings['user']}]"] if "secured" in settings else []
+        self.java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(self._properties), *users)
 
     def _command(self, *arguments: str) -> list[str]:
         log = [f"-Dorg.slf4j.simpleLogger.{setting}" for setting in LOG]
         return ["java", "-Xms64m", "-Xmx384m", "-XX:+UseSerialGC", *log, "-cp", f"{self._jars}/*", *arguments]
 
-    def _java(self, *arguments: str) -> None:
+    def java(self, *arguments: str) -> None:
+        """Runs one of Kafka's tools."""
         done = subprocess.run(self._command(*arguments), capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -99,12 +126,25 @@ class Broker:
 
 
 class Brokers:
-    """`with Brokers(directory, jars, 3) as brokers`: they listen."""
+    """`with Brokers(directory, jars, 3) as brokers`: they listen.
 
-    def __init__(self, directory: Path, jars: Path, count: int) -> None:
-        ports = free_ports(2 * count)
+    With a user and its password: `addresses` are for that user alone, by SASL_SSL, `open_addresses` for the brokers' tools;
+    `authority` is the certificate that clients have to trust.
+    """
+
+    def __init__(self, directory: Path, jars: Path, count: int, user: tuple[str, str] | None = None) -> None:
+        ports = free_ports(3 * count)
         voters = ",".join(f"{i + 1}@127.0.0.1:{ports[count + i]}" for i in range(count))
-        self.addresses = ",".join(f"127.0.0.1:{port}" for port in ports[:count])
+        self.open_addresses = ",".join(f"127.0.0.1:{port}" for port in ports[:count])
+        self.addresses = self.open_addresses
+        self.authority = directory / "brokers.pem"
+        secured: list[dict[str, object]] = [{} for _ in range(count)]
+        if user is not None:
+            keystore = make_certificate(self.authority)
+            credentials = f"name={user[0]},password={user[1]}"
+            for i, settings in enumerate(secured):
+                settings.update(secured=ports[2 * count + i], user=credentials, keystore=keystore)
+            self.addresses = ",".join(f"127.0.0.1:{port}" for port in ports[2 * count :])
         self.each = [
             Broker(
                 directory / f"broker{i + 1}",
@@ -116,6 +156,7 @@ class Brokers:
                     "controller": ports[count + i],
                     "copies": count,
                     "insync": min(count, 2),
+                    **secured[i],
                 },
             )
             for i in range(count)

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "sync/mutex.h"
 #include "tests/storage/kafka/mock_kafka.h"
 
 namespace freshet {
 namespace {
 
 using storage::Family;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -266,6 +268,21 @@ TEST(KafkaLogTest, AnotherNumberOfPartitionsIsRefused) {
   const Status status = KafkaLog::Open(options).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("has 2 partitions, one a shard, and not 3"));
+}
+
+// These brokers have no DescribeConfigs, as others may not allow it.
+TEST(KafkaLogTest, ATopicWhoseSettingsAreNotToldIsTakenWithAWarning) {
+  MockKafka kafka;
+  KafkaOptions options = kafka.options();
+  std::vector<std::string> warnings;
+  Mutex mutex;
+  options.log = [&](char level, std::string_view line) {
+    const MutexLock lock(mutex);
+    if (level == 'W') warnings.emplace_back(line);
+  };
+  ASSERT_TRUE(KafkaLog::Open(options).ok());
+  const MutexLock lock(mutex);
+  EXPECT_THAT(warnings, Contains(HasSubstr("topic mock.changes: its settings are not known")));
 }
 
 TEST(KafkaLogTest, PropertiesAreRefusedByName) {

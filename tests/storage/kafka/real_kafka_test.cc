@@ -1,16 +1,24 @@
 // What only real brokers show: an earlier owner is fenced, and what it left open is undone. The
-// brokers are those of FRESHET_TEST_KAFKA (host:port); `./dev fleet` starts some.
+// brokers are those of FRESHET_TEST_KAFKA (host:port,...), and what clients are to be told of them,
+// TLS say, that of FRESHET_TEST_KAFKA_PROPERTIES (name=value,...); `./dev fleet test` starts some.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <librdkafka/rdkafka.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_split.h"
+#include "storage/kafka/client.h"
 #include "storage/kafka/kafka_log.h"
 #include "storage/kafka/tenure.h"
 #include "storage/store.h"
+#include "sync/mutex.h"
 #include "tests/storage/random_records.h"
 #include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
@@ -19,6 +27,7 @@
 namespace freshet {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 struct RealNode {
@@ -37,6 +46,13 @@ class RealKafkaTest : public testing::Test {
                 .brokers = brokers,
                 .partitions = 2,
                 .replication = 1};
+    const char* const properties = std::getenv("FRESHET_TEST_KAFKA_PROPERTIES");
+    if (properties == nullptr) return;
+    for (const absl::string_view property : absl::StrSplit(properties, ',')) {
+      const std::pair<std::string, std::string> parts =
+          absl::StrSplit(property, absl::MaxSplits('=', 1));
+      options_.properties.insert(parts);
+    }
   }
 
   RealNode Start(const std::string& dir) {
@@ -50,6 +66,25 @@ class RealKafkaTest : public testing::Test {
     EXPECT_TRUE(store.ok()) << store.status();
     node.store = *std::move(store);
     return node;
+  }
+
+  // The topic of the log, as somebody makes it by hand.
+  void MakeTopic(const std::map<std::string, std::string>& settings) {
+    kafka::Context context{.options = &options_};
+    const StatusOr<kafka::Client> client = kafka::MakeReader(context);
+    ASSERT_TRUE(client.ok()) << client.status();
+    rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(
+        kafka::TopicOf(options_).c_str(), static_cast<int>(options_.partitions), 1, nullptr, 0);
+    for (const auto& [name, value] : settings) {
+      rd_kafka_NewTopic_set_config(topic, name.c_str(), value.c_str());
+    }
+    rd_kafka_queue_t* const queue = rd_kafka_queue_new(client->get());
+    rd_kafka_CreateTopics(client->get(), &topic, 1, nullptr, queue);
+    rd_kafka_event_t* const made = rd_kafka_queue_poll(queue, 30'000);
+    EXPECT_EQ(rd_kafka_event_error(made), RD_KAFKA_RESP_ERR_NO_ERROR);
+    rd_kafka_event_destroy(made);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_NewTopic_destroy(topic);
   }
 
   static Status CommitPage(Store& store, const PageRecord& page) {
@@ -79,6 +114,59 @@ TEST_F(RealKafkaTest, ATopicIsMadeAndALostDiskIsMadeAnewFromIt) {
   }
   ExpectContents(*Start("db").store, script.After(script.commits().size()));
   ExpectContents(*Start("elsewhere").store, script.After(script.commits().size()));
+}
+
+TEST_F(RealKafkaTest, WhoMayNotIsToldWhat) {
+  if (!options_.properties.contains("sasl.password")) GTEST_SKIP() << "all may do anything";
+  Mutex mutex;
+  std::string said;
+  KafkaOptions options = options_;
+  options.open_patience = std::chrono::seconds(3);
+  options.log = [&](char, std::string_view line) {
+    const MutexLock lock(mutex);
+    said += line;
+  };
+  options.properties["sasl.password"] = "guessed";
+  const Status unknown = KafkaLog::Open(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(unknown)) << unknown;
+  {
+    const MutexLock lock(mutex);
+    EXPECT_THAT(said, HasSubstr("SASL authentication error"));
+  }
+  options = options_;
+  options.open_patience = std::chrono::seconds(3);
+  options.cluster = "of-others";
+  const Status forbidden = KafkaLog::Open(options).status();
+  EXPECT_THAT(std::string(forbidden.message()), HasSubstr("authorization failed")) << forbidden;
+}
+
+TEST_F(RealKafkaTest, ATopicThatWouldForgetIsRefused) {
+  MakeTopic({});  // brokers have `delete` where nothing is said
+  const Status status = KafkaLog::Open(options_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr("has cleanup.policy=delete, so that Kafka forgets pages: set it to compact"));
+}
+
+TEST_F(RealKafkaTest, ATopicThatForgetsRemovalsTooSoonIsRefused) {
+  MakeTopic({{"cleanup.policy", "compact"}});  // for a day, where nothing is said
+  const Status status = KafkaLog::Open(options_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has delete.retention.ms=86400000"));
+}
+
+TEST_F(RealKafkaTest, WhatASingleReplicaMeansIsSaid) {
+  Mutex mutex;
+  std::vector<std::string> warnings;
+  KafkaOptions options = options_;
+  options.log = [&](char level, std::string_view line) {
+    const MutexLock lock(mutex);
+    if (level == 'W') warnings.emplace_back(line);
+  };
+  ASSERT_TRUE(KafkaLog::Open(options).ok());
+  const MutexLock lock(mutex);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("has one replica")));
 }
 
 TEST_F(RealKafkaTest, ASecondServerHasAllThatTheFirstAcknowledgedAndFencesIt) {
