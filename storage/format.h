@@ -56,6 +56,7 @@ enum class MetaKey : uint8_t {
   kLogFormat = 11,  // + partition (2 bytes): kFormatVersion of the rows in a log, and a row of it
   kLogName = 12,    // of one with a log: XXH3-64 of the log's name
   kLogOwners = 13,  // + partition (2 bytes): rises with its owners, and a row of it
+  kLogBirth = 14,   // + partition (2 bytes): random, of its first owner, and a row of it
 };
 
 // Locked by the process that has the directory. RocksDB's own LOCK is taken too late: logs are

@@ -154,6 +154,7 @@ class Salvage {
         case MetaKey::kLogName:
         case MetaKey::kLogFormat:
         case MetaKey::kLogOwners:
+        case MetaKey::kLogBirth:
           ReadableOther(DecodeNumber(key, value, &number));
           break;
         default:

@@ -21,6 +21,7 @@ bool IsMark(std::string_view key) {
     case MetaKey::kLogFormat:
     case MetaKey::kLogName:
     case MetaKey::kLogOwners:
+    case MetaKey::kLogBirth:
       return true;
     case MetaKey::kGeneration:  // another server has begun to serve: lease ids go on from there
     case MetaKey::kSettings:

@@ -139,6 +139,8 @@ class Store::Impl {
   [[nodiscard]] Status MarkTime(uint64_t seconds);
   // Whether this store can be a cache of that log.
   [[nodiscard]] Status CheckCache(const ChangeLog& log) const;
+  // Whether the partition is the one that this store was read from.
+  [[nodiscard]] Status CheckBirth(uint16_t partition) const;
   // From now on it is one of no other.
   [[nodiscard]] Status MarkName(const ChangeLog& log);
   // Takes in what others append, until this store may own the log.
@@ -156,11 +158,12 @@ class Store::Impl {
   [[nodiscard]] Status Own(uint16_t partition);
   // Does `work` of all partitions, so many at a time; the first failure.
   [[nodiscard]] Status OfAll(uint32_t at_once, const std::function<Status(uint16_t)>& work) const;
-  // Both append a row that this store, which owns the partition, is to meet when it reads on: all
-  // that others have appended lies before it. They return the offset after it.
+  // Both append rows that this store, which owns the partition, is to meet when it reads on: all
+  // that others have appended lies before them. They return the offset after them.
   [[nodiscard]] StatusOr<uint64_t> AppendOwners(uint16_t partition);
-  [[nodiscard]] StatusOr<uint64_t> AppendNumber(uint16_t partition, storage::MetaKey kind,
-                                                uint64_t number);
+  [[nodiscard]] StatusOr<uint64_t> AppendFirst(uint16_t partition);
+  using Numbers = std::vector<std::pair<storage::MetaKey, uint64_t>>;
+  [[nodiscard]] StatusOr<uint64_t> AppendNumbers(uint16_t partition, const Numbers& numbers);
 
   // Writes a batch, durably if `sync` says so; takes note of failures.
   [[nodiscard]] Status Write(rocksdb::WriteBatch* batch, bool sync);

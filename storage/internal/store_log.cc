@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
+#include "storage/internal/secret.h"
 #include "storage/internal/store_impl.h"
 
 namespace freshet {
@@ -167,6 +169,31 @@ Status Store::Impl::CheckCache(const ChangeLog& log) const {
   return absl::OkStatus();
 }
 
+Status Store::Impl::CheckBirth(uint16_t partition) const {
+  const std::string key = MetaKeyOf(MetaKey::kLogBirth, partition);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> known, ReadNumber(key));
+  if (!known) return absl::OkStatus();  // has nothing of it, or from before there were such rows
+  std::optional<uint64_t> found;
+  const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
+  ChangeLog& log = *options_.truth;
+  // The first two of all rows, however often the log was compacted.
+  const auto read = log.Read(partition, 0, std::nullopt, [&](const LogRow& row, uint64_t) {
+    if (row.family == Family::kMeta && row.key == format) return absl::OkStatus();
+    if (row.family == Family::kMeta && row.key == key && row.value) {
+      uint64_t number = 0;
+      RETURN_IF_ERROR(storage::DecodeNumber(row.key, *row.value, &number));
+      found = number;
+    }
+    return absl::OutOfRangeError("seen enough");
+  });
+  if (!read.ok() && !absl::IsOutOfRange(read.status())) return read.status();
+  if (found == known) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "{}: was read from another {} than there is now: somebody made the topic anew "
+                    "(docs/fleet.md)",
+                    dir_, log.name());
+}
+
 Status Store::Impl::MarkName(const ChangeLog& log) {
   const std::string key = MetaKeyOf(MetaKey::kLogName);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> name, ReadNumber(key));
@@ -195,6 +222,8 @@ Status Store::Impl::CatchUp(Store& store) {
   RETURN_IF_ERROR(CheckCache(log));
   RETURN_IF_ERROR(MarkName(log));
   Enter(OpenStage::kCatchingUp);
+  RETURN_IF_ERROR(
+      OfAll(kPartitionsAtOnce, [this](uint16_t partition) { return CheckBirth(partition); }));
   // Before it touches a log: whether it understands the rows. What came while that took long is
   // read as well.
   uint64_t before = 0;
@@ -274,25 +303,40 @@ Status Store::Impl::Own(uint16_t partition) {
     RETURN_IF_ERROR(CatchUp(partition, std::nullopt));
     ASSIGN_OR_RETURN(known, ReadNumber(format));
   }
-  ASSIGN_OR_RETURN(const uint64_t end,
-                   known ? AppendOwners(partition)
-                         : AppendNumber(partition, MetaKey::kLogFormat, storage::kFormatVersion));
+  ASSIGN_OR_RETURN(const uint64_t end, known ? AppendOwners(partition) : AppendFirst(partition));
   return CatchUp(partition, end);
 }
 
 StatusOr<uint64_t> Store::Impl::AppendOwners(uint16_t partition) {
   ASSIGN_OR_RETURN(const std::optional<uint64_t> before,
                    ReadNumber(MetaKeyOf(MetaKey::kLogOwners, partition)));
-  return AppendNumber(partition, MetaKey::kLogOwners, before.value_or(0) + 1);
+  return AppendNumbers(partition, {{MetaKey::kLogOwners, before.value_or(0) + 1}});
 }
 
-StatusOr<uint64_t> Store::Impl::AppendNumber(uint16_t partition, MetaKey kind, uint64_t number) {
-  const std::string key = MetaKeyOf(kind, partition);
-  std::string value;
-  storage::EncodeNumber(key, number, &value);
-  const LogRow row = {.family = Family::kMeta, .key = key, .value = value};
+StatusOr<uint64_t> Store::Impl::AppendFirst(uint16_t partition) {
+  ASSIGN_OR_RETURN(const FingerprintSecret drawn, storage::DrawSecret());
+  uint64_t birth = 0;
+  static_assert(sizeof(drawn) >= sizeof(birth));
+  std::memcpy(&birth, drawn.data(), sizeof(birth));
+  return AppendNumbers(
+      partition, {{MetaKey::kLogFormat, storage::kFormatVersion}, {MetaKey::kLogBirth, birth}});
+}
+
+StatusOr<uint64_t> Store::Impl::AppendNumbers(uint16_t partition, const Numbers& numbers) {
+  struct Row {
+    std::string key;
+    std::string value;
+  };
+  std::vector<Row> encoded(numbers.size());
+  std::vector<LogRow> rows;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    Row& row = encoded[i];
+    row.key = MetaKeyOf(numbers[i].first, partition);
+    storage::EncodeNumber(row.key, numbers[i].second, &row.value);
+    rows.push_back({.family = Family::kMeta, .key = row.key, .value = row.value});
+  }
   for (int tries = 1;; ++tries) {
-    StatusOr<uint64_t> end = options_.truth->Append(partition, {&row, 1});
+    StatusOr<uint64_t> end = options_.truth->Append(partition, rows);
     if (!absl::IsResourceExhausted(end.status()) || tries == kAppendTries) return end;
     RETURN_IF_ERROR(storage::GoOn(options_.progress));
     env_->SleepForMicroseconds(kAppendAgainMicros);

@@ -80,7 +80,8 @@ class Verifier {
           key == storage::MetaKeyOf(MetaKey::kLogName) ||
           storage::ParseMetaKey(MetaKey::kLogOffset, key) ||
           storage::ParseMetaKey(MetaKey::kLogFormat, key) ||
-          storage::ParseMetaKey(MetaKey::kLogOwners, key)) {
+          storage::ParseMetaKey(MetaKey::kLogOwners, key) ||
+          storage::ParseMetaKey(MetaKey::kLogBirth, key)) {
         Note(storage::DecodeNumber(key, value, &number));
       } else if (key == storage::MetaKeyOf(MetaKey::kSecret)) {
         FingerprintSecret secret;

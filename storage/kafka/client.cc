@@ -42,11 +42,10 @@ void Say(const rd_kafka_t* client, int level, const char* facility, const char* 
 
 void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
   auto& context = *static_cast<Context*>(opaque);
-  if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    context.end = std::max(context.end, static_cast<uint64_t>(message->offset) + 1);
-  } else if (context.undelivered == RD_KAFKA_RESP_ERR_NO_ERROR) {
-    context.undelivered = message->err;
-  }
+  if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) return;  // its transaction will be aborted
+  const auto offset = static_cast<uint64_t>(message->offset);
+  if (offset < context.end) context.backwards = true;
+  context.end = std::max(context.end, offset + 1);
 }
 
 // Of a request that a broker does not answer. One that is paused, or cut off, has let it go by the

@@ -39,10 +39,10 @@ using Message = std::unique_ptr<rd_kafka_message_t, Destroyer<rd_kafka_message_d
 // What callbacks of a client use; it outlives the client.
 struct Context {
   const KafkaOptions* options = nullptr;
-  // Producers, on the thread that polls: beyond the last row that was delivered, and the first
-  // error of one that was not.
+  // Producers, on the thread that polls: beyond the last row that was delivered, and whether one
+  // came before another that was delivered earlier.
   uint64_t end = 0;
-  rd_kafka_resp_err_t undelivered = RD_KAFKA_RESP_ERR_NO_ERROR;
+  bool backwards = false;
   // Members of a group: what is called with this as opaque; unset: nothing is.
   using GroupCallback = void (*)(rd_kafka_t*, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*,
                                  void*);

@@ -179,7 +179,6 @@ StatusOr<uint64_t> KafkaLog::Impl::Append(uint32_t index, std::span<const LogRow
   if (partition.failed) return partition.failure;
   const Steady::time_point start = Steady::now();
   partition.began = start.time_since_epoch().count();
-  partition.context.undelivered = RD_KAFKA_RESP_ERR_NO_ERROR;
   Status status = Send(partition, rows);
   partition.began = 0;
   RETURN_IF_ERROR(status);
@@ -203,7 +202,11 @@ Status KafkaLog::Impl::Send(Partition& partition, std::span<const LogRow> rows) 
     }
   }
   RETURN_IF_ERROR(WaitForDelivery(partition));
-  return CommitTransaction(partition);
+  RETURN_IF_ERROR(CommitTransaction(partition));
+  if (!partition.context.backwards) return absl::OkStatus();
+  return Fail(partition, RD_KAFKA_RESP_ERR_NO_ERROR,
+              "has lost what it had: somebody made the topic anew, or brokers forgot what they had "
+              "acknowledged");
 }
 
 Status KafkaLog::Impl::SendOne(Partition& partition, const LogRow& row) {

@@ -17,8 +17,9 @@ from brokers import Brokers
 
 USER = ("freshet", "not-told-to-anybody")
 CLUSTER = "test"  # all names of clusters begin so
+# As docs/fleet.md has them, and what a test does to a topic itself.
 RIGHTS = [
-    ("--topic", ["Create", "Describe", "DescribeConfigs", "Read", "Write"]),
+    ("--topic", ["Create", "Delete", "Describe", "DescribeConfigs", "Read", "Write"]),
     ("--group", ["Describe", "Read"]),
     ("--transactional-id", ["Describe", "Write"]),
 ]

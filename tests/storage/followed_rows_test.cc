@@ -60,7 +60,8 @@ TEST_F(FollowedRowsTest, TheLastWordOnEachPageAndHostCounts) {
 TEST_F(FollowedRowsTest, MarksLeasesAndSourcesAreReadInTheEnd) {
   for (const std::string& key :
        {MetaKeyOf(MetaKey::kNextSerial, 3), MetaKeyOf(MetaKey::kLogOwners, 0),
-        MetaKeyOf(MetaKey::kLogFormat, 0), MetaKeyOf(MetaKey::kLayout)}) {
+        MetaKeyOf(MetaKey::kLogBirth, 0), MetaKeyOf(MetaKey::kLogFormat, 0),
+        MetaKeyOf(MetaKey::kLayout)}) {
     rows_.Add({.family = Family::kMeta, .key = key, .value = "x"});
   }
   rows_.Add({.family = Family::kLeases, .key = LeaseKeyOf(0, 7), .value = "x"});

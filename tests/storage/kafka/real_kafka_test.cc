@@ -87,6 +87,20 @@ class RealKafkaTest : public testing::Test {
     rd_kafka_NewTopic_destroy(topic);
   }
 
+  void DeleteTopic() {
+    kafka::Context context{.options = &options_};
+    const StatusOr<kafka::Client> client = kafka::MakeReader(context);
+    ASSERT_TRUE(client.ok()) << client.status();
+    rd_kafka_DeleteTopic_t* topic = rd_kafka_DeleteTopic_new(kafka::TopicOf(options_).c_str());
+    rd_kafka_queue_t* const queue = rd_kafka_queue_new(client->get());
+    rd_kafka_DeleteTopics(client->get(), &topic, 1, nullptr, queue);
+    rd_kafka_event_t* const deleted = rd_kafka_queue_poll(queue, 30'000);
+    EXPECT_EQ(rd_kafka_event_error(deleted), RD_KAFKA_RESP_ERR_NO_ERROR);
+    rd_kafka_event_destroy(deleted);
+    rd_kafka_queue_destroy(queue);
+    rd_kafka_DeleteTopic_destroy(topic);
+  }
+
   static Status CommitPage(Store& store, const PageRecord& page) {
     Changes changes;
     changes.pages.push_back({.record = &page, .created = true});
@@ -167,6 +181,23 @@ TEST_F(RealKafkaTest, WhatASingleReplicaMeansIsSaid) {
   ASSERT_TRUE(KafkaLog::Open(options).ok());
   const MutexLock lock(mutex);
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("has one replica")));
+}
+
+// Whoever serves would go on with a log that has nothing of what was before.
+TEST_F(RealKafkaTest, ATopicThatIsMadeAnewBeneathAServerEndsIt) {
+  const RealNode node = Start("db");
+  for (uint32_t i = 1; i <= 20; ++i) {
+    ASSERT_TRUE(CommitPage(*node.store, random_.Page("host.example", i, i)).ok());
+  }
+  DeleteTopic();
+  MakeTopic({{"cleanup.policy", "compact"}, {"delete.retention.ms", "604800000"}});
+  Status status;
+  for (uint32_t i = 21; i <= 30 && status.ok(); ++i) {
+    status = CommitPage(*node.store, random_.Page("host.example", i, i));
+  }
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has lost what it had"));
+  EXPECT_EQ(node.store->health(), status);
 }
 
 TEST_F(RealKafkaTest, ASecondServerHasAllThatTheFirstAcknowledgedAndFencesIt) {
