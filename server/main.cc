@@ -41,6 +41,7 @@ struct Maintenance {
   bool verify = false;
   bool repair = false;
   std::string checkpoint;
+  bool leave_cluster = false;
 
   [[nodiscard]] bool asked() const { return verify || repair || !checkpoint.empty(); }
 };
@@ -53,6 +54,10 @@ void AddMaintenanceFlags(CLI::App& app, Maintenance& maintenance) {
   CLI::Option* restore =
       app.add_option("--restore", maintenance.checkpoint,
                      "make the data directory, missing or empty, of this checkpoint");
+  app.add_flag("--leave-cluster", maintenance.leave_cluster,
+               "with --restore: of the checkpoint, or the directory, of a server of a cluster make "
+               "that of a single server")
+      ->needs(restore);
   verify->excludes(repair, restore);
   repair->excludes(restore);
   CLI::Option* check = app.add_flag("--check-config", maintenance.check_config,
@@ -253,7 +258,7 @@ int RunMaintenance(const ServerConfig& config, const Maintenance& maintenance) {
   MaskEndSignals(SIG_UNBLOCK);
   if (maintenance.verify) return RunVerify(config);
   if (maintenance.repair) return RunRepair(config);
-  return RunRestore(config, maintenance.checkpoint);
+  return RunRestore(config, maintenance.checkpoint, maintenance.leave_cluster);
 }
 
 int Main(int argc, char** argv) {

@@ -165,8 +165,9 @@ int RunRepair(const ServerConfig& config) {
   return std::max(pages, RepairFrontierOf(config));
 }
 
-int RunRestore(const ServerConfig& config, const std::string& checkpoint) {
-  const auto report = Reporting<VerifyReport>(config, [&](const StoreOptions& options) {
+int RunRestore(const ServerConfig& config, const std::string& checkpoint, bool leave_cluster) {
+  const auto report = Reporting<VerifyReport>(config, [&](StoreOptions options) {
+    options.leave_log = leave_cluster;
     return storage::Restore(checkpoint, config.data_dir, options);
   });
   if (!report.ok()) return Failed("cannot restore", report.status());

@@ -17,8 +17,10 @@ namespace freshet {
 // something was lost.
 [[nodiscard]] int RunRepair(const ServerConfig& config);
 
-// Makes the data directory of a checkpoint (storage/restore.h).
-[[nodiscard]] int RunRestore(const ServerConfig& config, const std::string& checkpoint);
+// Makes the data directory of a checkpoint (storage/restore.h), if `leave_cluster` says so of a
+// single server, of what is a cluster's.
+[[nodiscard]] int RunRestore(const ServerConfig& config, const std::string& checkpoint,
+                             bool leave_cluster);
 
 }  // namespace freshet
 

@@ -116,6 +116,9 @@ struct StoreOptions {
   // With `truth` unset: opens a cache as well, as it was when it was closed, to be read: nothing
   // may be committed then. Default off. A store that is no cache is opened as ever.
   bool alone = false;
+  // With `alone`: a cache becomes a store whose truth is its own log, with what it had when it was
+  // closed, and is no cache from then on. Default off. FailedPrecondition: it is none already.
+  bool leave_log = false;
 
   // Told how far opening has come; it must outlive it. nullptr: nobody is.
   OpenProgress* progress = nullptr;

@@ -23,6 +23,14 @@ StatusOr<VerifyReport> OpenAndVerify(const std::string& dir, StoreOptions option
   return report;
 }
 
+// Whether nobody writes into what is copied, which may be the directory of a server.
+Status CheckAtRest(rocksdb::Env* env, const std::string& dir) {
+  if (!env->FileExists(dir + "/" + std::string(kLockFileName)).ok()) return absl::OkStatus();
+  rocksdb::FileLock* lock = nullptr;
+  RETURN_IF_ERROR(LockDirectory(env, dir, &lock));
+  return FromRocksDb(env->UnlockFile(lock), "unlocking " + dir);
+}
+
 // Precondition: the directory was empty before.
 void Empty(rocksdb::Env* env, const std::string& dir) {
   std::vector<std::string> names;
@@ -62,6 +70,7 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
     return NotFound("{}: holds no checkpoint{}", checkpoint,
                     exists.ok() ? "" : ": " + std::string(exists.status().message()));
   }
+  RETURN_IF_ERROR(CheckAtRest(env, checkpoint));
   std::vector<std::string> there;
   if (env->GetChildren(to, &there).ok()) {
     std::erase_if(there, [](const std::string& name) { return name == "." || name == ".."; });

@@ -20,8 +20,12 @@ inline constexpr uint32_t kSkippedGenerations = 1024;
 // of a cluster it is a cache of its log as the checkpoint was: opened with that, it takes in what
 // has come since, and skips nothing, as the log counts generations.
 //
-// FailedPrecondition: Store::CheckAge. NotFound: `checkpoint` holds no database. AlreadyExists:
-// `to` is not empty. Thread-safe.
+// With StoreOptions::leave_log it is a store of a single server instead, and `checkpoint` may be
+// the directory of a server of a cluster as well, which has to be at rest.
+//
+// FailedPrecondition: Store::CheckAge, or leave_log where there is none to leave, or a server has
+// `checkpoint` open. NotFound: `checkpoint` holds no database. AlreadyExists: `to` is not empty.
+// Thread-safe.
 [[nodiscard]] StatusOr<VerifyReport> Restore(const std::string& checkpoint, const std::string& to,
                                              const StoreOptions& options);
 

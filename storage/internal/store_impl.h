@@ -137,6 +137,8 @@ class Store::Impl {
   [[nodiscard]] Status PutTime(rocksdb::WriteBatch& batch, uint64_t seconds) const;
   // The same, now and then.
   [[nodiscard]] Status MarkTime(uint64_t seconds);
+  // Removes what makes this store a cache.
+  [[nodiscard]] Status LeaveLog(uint64_t complete_seconds);
   // Whether this store can be a cache of that log.
   [[nodiscard]] Status CheckCache(const ChangeLog& log) const;
   // Whether the partition is the one that this store was read from.

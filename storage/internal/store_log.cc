@@ -431,11 +431,47 @@ Status Store::Impl::CatchUp(uint16_t partition, std::optional<uint64_t> end) {
 
 Status Store::Impl::OpenAlone() {
   ASSIGN_OR_RETURN(const std::optional<uint64_t> seen, ReadNumber(MetaKeyOf(MetaKey::kLogTime)));
+  if (options_.alone && options_.leave_log) {
+    if (seen) return LeaveLog(*seen);
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "{}: is the store of a single server already", dir_);
+  }
   read_only_ = seen.has_value();
   if (!read_only_ || options_.alone) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "{}: is the store of a server of a cluster, whose truth is the cluster's log",
                     dir_);
+}
+
+Status Store::Impl::LeaveLog(uint64_t complete_seconds) {
+  rocksdb::WriteBatch batch;
+  uint64_t partitions = 0;
+  const std::unique_ptr<rocksdb::Iterator> it(
+      db_->NewIterator(rocksdb::ReadOptions(), handle(Family::kMeta)));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    if (it->key().empty()) continue;
+    const auto kind = static_cast<MetaKey>(it->key()[0]);
+    if (kind < MetaKey::kLogOffset || kind > MetaKey::kLogBirth) continue;
+    if (kind == MetaKey::kLogOffset) ++partitions;
+    RETURN_IF_ERROR(FromRocksDb(batch.Delete(handle(Family::kMeta), it->key()), dir_));
+  }
+  RETURN_IF_ERROR(FromRocksDb(it->status(), "reading meta"));
+  // Who has served has it; of who stood by it is what the log has.
+  const std::string layout = MetaKeyOf(MetaKey::kLayout);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> served, ReadNumber(layout));
+  std::string value;
+  storage::EncodeNumber(layout, std::max<uint64_t>(partitions, 1), &value);
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), layout, value), dir_));
+  RETURN_IF_ERROR(Write(&batch, true));
+  const uint64_t ago = SecondsNow(*env_) - complete_seconds;
+  if (served) {
+    Say('I', fmt::format("leaves its cluster with all that the log had {} s ago", ago));
+  } else {
+    Say('W', fmt::format("leaves its cluster, in which it never served: it may be without parts of "
+                         "what the log had {} s ago",
+                         ago));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace freshet

@@ -354,16 +354,39 @@ def await_all_serving(divisions: list[list[Node]], seconds: float) -> float:
     return max(await_serving(nodes, seconds) for nodes in divisions)
 
 
-def check(client: Client, memory: Memory, nodes: int) -> list[str]:
+def check_pages(clients: list[Client], memory: Memory) -> list[str]:
+    """Each page is known to one of them."""
     faults = []
     for url in sorted(memory.pages):
-        page = client.page(url)
+        page = next((found for client in clients if (found := client.page(url)) is not None), None)
         if page is None:
             faults.append(f"{url}: was acknowledged and is lost")
         elif url in memory.crawled:
             crawled = page.page.last_crawl_time.ToMicroseconds() / 1e6
             if crawled < memory.crawled[url] - 0.001:
                 faults.append(f"{url}: a crawl at {memory.crawled[url]:.3f} was acknowledged, the last is {crawled:.3f}")
+    return faults
+
+
+def check_without_log(directory: Path, arguments: argparse.Namespace, nodes: list[Node], memory: Memory) -> list[str]:
+    """Whoever serves is killed, and its directory becomes that of a single server, which has all as well."""
+    for node in nodes:
+        node.end()
+    singles = []
+    try:
+        for node in nodes:
+            program = arguments.bin / "freshetd"
+            singles.append(Node(directory, program, f"{node.name}-alone", SETTINGS, left=node.data))
+        await_all_serving([[single] for single in singles], 60)
+        faults = check_pages([Client([single], memory) for single in singles], memory)
+    finally:
+        for single in singles:
+            single.end()
+    return [f"without the cluster: {fault}" for fault in faults]
+
+
+def check(client: Client, memory: Memory, nodes: int) -> list[str]:
+    faults = check_pages([client], memory)
     by_url: dict[str, list[Lease]] = collections.defaultdict(list)
     by_host: dict[str, list[Lease]] = collections.defaultdict(list)
     for lease in sorted(memory.leases, key=lambda lease: lease.received):
@@ -492,6 +515,8 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
         for thread in threads:
             thread.join()
     faults = chaos.faults + check(client, memory, len(nodes))
+    serving = [next((node for node in of_one if node.ready()), of_one[0]) for of_one in divisions]
+    faults += check_without_log(directory, arguments, serving, memory)
     elsewhere = 0
     for i, node in enumerate(nodes):
         of_node = (lease.division(arguments.divisions) for lease in memory.leases if lease.node == node.name)

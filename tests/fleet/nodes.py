@@ -36,18 +36,21 @@ def cluster_settings(
 class Node:
     """A freshetd that is started again when it ends by itself, as a service manager does."""
 
-    def __init__(self, directory: Path, program: Path, name: str, settings: str) -> None:
-        """`settings`: the lines of its configuration."""
+    def __init__(self, directory: Path, program: Path, name: str, settings: str, left: Path | None = None) -> None:
+        """`settings`: the lines of its configuration; `left`: the data of a server of a cluster, of which it is made."""
         self.name = name
         grpc_port, http_port = free_ports(2)
         self.address = f"127.0.0.1:{grpc_port}"
         self.http = f"127.0.0.1:{http_port}"
         self.directory = directory / name
+        self.data = self.directory / "data"
         self.directory.mkdir()
         config = self.directory / "freshet.yaml"
         config.write_text(settings, encoding="utf-8")
-        self._command = [str(program), "--config", str(config), "--data-dir", str(self.directory / "data")]
+        self._command = [str(program), "--config", str(config), "--data-dir", str(self.data)]
         self._command += ["--listen", self.address, "--http-listen", self.http]
+        if left is not None:
+            self._restore(left, "--leave-cluster")
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._wanted = True
@@ -83,7 +86,7 @@ class Node:
 
     def lose_disk(self) -> None:
         """Killed before."""
-        subprocess.run(["rm", "-rf", str(self.directory / "data")], check=True)
+        subprocess.run(["rm", "-rf", str(self.data)], check=True)
 
     def restore(self, checkpoint: str) -> None:
         """Killed before. The checkpoint is below its data, of which nothing else is left."""
@@ -91,8 +94,10 @@ class Node:
         subprocess.run(["rm", "-rf", str(kept)], check=True)
         Path(checkpoint).rename(kept)
         self.lose_disk()
-        program = self._command[0]
-        command = [program, "--restore", str(kept), "--data-dir", str(self.directory / "data")]
+        self._restore(kept)
+
+    def _restore(self, source: Path, *arguments: str) -> None:
+        command = [self._command[0], "--restore", str(source), "--data-dir", str(self.data), *arguments]
         with (self.directory / "log").open("ab") as log:
             subprocess.run(command, stdout=log, stderr=log, check=True)
 

@@ -427,6 +427,50 @@ TEST_F(StoreOnKafkaTest, ARestoredCheckpointTakesInWhatHasComeSince) {
   EXPECT_LT(node.log->Stats().rows_read, lost.log->Stats().rows_read * 3 / 4);
 }
 
+// Where the log is lost, or no longer wanted, the directory has all.
+TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
+  MockKafka kafka("mock", 2);
+  const Script script(9, 60);
+  uint64_t generation = 0;
+  {
+    const Node node = Start("db", kafka);
+    ASSERT_TRUE(node.status.ok()) << node.status;
+    StoreOptions leaving = SmallStore();
+    leaving.leave_log = true;
+    const Status open = storage::Restore(dir_ / "db", dir_ / "early", leaving).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(open)) << open;
+    ASSERT_TRUE(node.store->SetShards(2).ok());
+    for (const ScriptedCommit& commit : script.commits()) {
+      ASSERT_TRUE(node.store->Commit(commit.changes).ok());
+    }
+    ASSERT_TRUE(node.store->Checkpoint(dir_ / "copy").ok());
+    generation = node.store->generation();
+  }
+  for (const std::string from : {"copy", "db"}) {
+    SCOPED_TRACE(from);
+    StoreOptions leaving = SmallStore();
+    leaving.leave_log = true;
+    const auto report = storage::Restore(dir_ / from, dir_ / "single", leaving);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_TRUE(report->ok()) << testing::PrintToString(report->problems);
+    {
+      const auto single = Store::Open(dir_ / "single", SmallStore());
+      ASSERT_TRUE(single.ok()) << single.status();
+      EXPECT_GT((*single)->generation(), generation + storage::kSkippedGenerations);
+      ExpectContents(**single, script.After(script.commits().size()));
+      // It is one: it takes changes, and another number of shards.
+      const PageRecord page = random_.Page("another.example", 1, 1);
+      EXPECT_TRUE((*single)->SetShards(3).ok());
+      EXPECT_TRUE((*single)->Commit(OnePage(page)).ok());
+    }
+    EXPECT_TRUE(absl::IsFailedPrecondition(Start("single", kafka).status));
+    const Status again = storage::Restore(dir_ / "single", dir_ / "again", leaving).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(again)) << again;
+    std::filesystem::remove_all(dir_ / "single");
+  }
+  EXPECT_TRUE(Start("db", kafka).status.ok()) << "what it was made of is as it was";
+}
+
 // What would be saved of it is no state of the log.
 TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
   MockKafka kafka("mock", 1);
