@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "server/api/crawl_rate.h"
 #include "server/api/over_divisions.h"
 #include "server/api/status.h"
 #include "server/api/to_proto.h"
@@ -73,6 +74,7 @@ void ShowFleet(const ServerContext& context, FleetCall* call) {
         context.listings.Give();
         v1::GetFleetResponse& response = *call->response();
         response.set_cluster(context.config.cluster.name);
+        response.set_crawl_rate_per_second(CrawlRateOf(context).per_second());
         const SlotDivision own = context.router.division();
         for (uint32_t i = 0; i < own.divisions; ++i) response.add_divisions();
         *response.mutable_divisions(static_cast<int>(own.division)) = DescribeOwn(context);

@@ -38,10 +38,17 @@ TEST(FleetCommand, ShowsTheDivisionsOfAFleetAndFailsWhereOneIsMissing) {
   v1::FleetDivision* second = server.admin.fleet.add_divisions();
   second->set_division(1);
   second->set_unanswered("nobody\nserves");
+  v1::FleetDivision* third = server.admin.fleet.add_divisions();
+  third->set_division(2);
+  third->set_pages(10);
+  third->set_crawl_rate_per_second(30);
+  server.admin.fleet.set_crawl_rate_per_second(100);
   const Outcome part = server.Run({"fleet"});
   EXPECT_EQ(part.code, kRefused);
   EXPECT_THAT(part.out, HasSubstr("  not sure of its turn\n"));
   EXPECT_THAT(part.out, HasSubstr("  no answer\n"));
+  EXPECT_THAT(part.out,
+              HasSubstr("\nall: 1,234,577 pages, 12 out, 92.5 of 100 crawls a second granted\n"));
   EXPECT_THAT(part.err, HasSubstr("freshet: division 1: nobody"));
   EXPECT_THAT(part.err, Not(HasSubstr("nobody\n")));
   const Outcome json = server.Run({"fleet", "--json"});

@@ -98,7 +98,7 @@ TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {
   ASSERT_TRUE(Eventually([&] {
     const std::string address = standby.http_address();
     return !address.empty() &&
-           Probe(address, "/readyz").find("another server of the cluster serves") !=
+           Probe(address, "/readyz").find("standing by: has all of the log of the cluster") !=
                std::string::npos;
   }));
   EXPECT_THAT(Probe(standby.http_address(), "/healthz"), HasSubstr("200"));

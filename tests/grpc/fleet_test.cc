@@ -582,6 +582,8 @@ TEST_F(FleetTest, DivisionsShareOneCrawlRate) {
     grpc::ClientContext call;
     EXPECT_TRUE(server->admin->GetCrawlRate(&call, {}, &rate).ok());
     EXPECT_DOUBLE_EQ(rate.crawl_rate_per_second(), 40);
+    // Once the other has heard of it.
+    EXPECT_TRUE(Eventually([&] { return Fleet(*server).crawl_rate_per_second() == 40; }));
     // Whose part is what is the fleet's business alone.
     v1::ShareRateResponse part;
     grpc::ClientContext other;

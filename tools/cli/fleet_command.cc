@@ -58,6 +58,21 @@ void AddRow(uint32_t division, const v1::FleetStandby& standby, Table* table) {
               standby.address().empty() ? "-" : ShowText(standby.address()), StateOf(standby)});
 }
 
+// What all divisions have, of those that have answered.
+std::string SumOf(const v1::GetFleetResponse& fleet) {
+  uint64_t pages = 0;
+  uint64_t out = 0;
+  double granted = 0;
+  for (const v1::FleetDivision& division : fleet.divisions()) {
+    pages += division.pages();
+    out += division.open_leases();
+    granted += division.crawl_rate_per_second();
+  }
+  return fmt::format("all: {}, {} out, {} of {} crawls a second granted\n",
+                     ShowCounted(pages, "page"), ShowCount(out), ShowNumber(granted),
+                     ShowNumber(fleet.crawl_rate_per_second()));
+}
+
 // Fails when somebody has not answered: whoever asks wants to know of all.
 ExitCode ShowFleet(Session& session) {
   v1::GetFleetResponse response;
@@ -88,6 +103,7 @@ ExitCode ShowFleet(Session& session) {
       }
     }
     table.Flush();
+    if (response.divisions_size() > 1) session.out() << SumOf(response);
     // Below it, where there is room for them.
     for (const v1::FleetDivision& division : response.divisions()) {
       if (!division.has_unanswered()) continue;

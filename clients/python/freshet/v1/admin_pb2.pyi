@@ -226,12 +226,14 @@ class GetFleetRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetFleetResponse(_message.Message):
-    __slots__ = ["cluster", "divisions"]
+    __slots__ = ["cluster", "crawl_rate_per_second", "divisions"]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    CRAWL_RATE_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     DIVISIONS_FIELD_NUMBER: _ClassVar[int]
     cluster: str
+    crawl_rate_per_second: float
     divisions: _containers.RepeatedCompositeFieldContainer[FleetDivision]
-    def __init__(self, cluster: _Optional[str] = ..., divisions: _Optional[_Iterable[_Union[FleetDivision, _Mapping]]] = ...) -> None: ...
+    def __init__(self, cluster: _Optional[str] = ..., divisions: _Optional[_Iterable[_Union[FleetDivision, _Mapping]]] = ..., crawl_rate_per_second: _Optional[float] = ...) -> None: ...
 
 class GetHostRequest(_message.Message):
     __slots__ = ["host"]
