@@ -125,23 +125,40 @@ class Broker:
             self._process.send_signal(signal.SIGCONT)
 
 
+USER = ("freshet", "not-told-to-anybody")
+# What that user may do to what is called like its cluster: as docs/fleet.md has it, and what a test does to a topic itself.
+RIGHTS = [
+    ("--topic", ["Create", "Delete", "Describe", "DescribeConfigs", "Read", "Write"]),
+    ("--group", ["Describe", "Read"]),
+    ("--transactional-id", ["Describe", "Write"]),
+]
+
+
 class Brokers:
     """`with Brokers(directory, jars, 3) as brokers`: they listen.
 
-    With a user and its password: `addresses` are for that user alone, by SASL_SSL, `open_addresses` for the brokers' tools;
-    `authority` is the certificate that clients have to trust.
+    `secured_for`: clients come as USER, by SASL_SSL, and may use what is called so or begins so.
     """
 
-    def __init__(self, directory: Path, jars: Path, count: int, user: tuple[str, str] | None = None) -> None:
+    def __init__(self, directory: Path, jars: Path, count: int, secured_for: str | None = None) -> None:
         ports = free_ports(3 * count)
         voters = ",".join(f"{i + 1}@127.0.0.1:{ports[count + i]}" for i in range(count))
-        self.open_addresses = ",".join(f"127.0.0.1:{port}" for port in ports[:count])
-        self.addresses = self.open_addresses
-        self.authority = directory / "brokers.pem"
+        self._open_addresses = ",".join(f"127.0.0.1:{port}" for port in ports[:count])
+        self.addresses = self._open_addresses
+        self.properties: dict[str, str] = {}  # of clients
+        self._secured_for = secured_for
         secured: list[dict[str, object]] = [{} for _ in range(count)]
-        if user is not None:
-            keystore = make_certificate(self.authority)
-            credentials = f"name={user[0]},password={user[1]}"
+        if secured_for is not None:
+            authority = directory / "brokers.pem"
+            keystore = make_certificate(authority)
+            credentials = f"name={USER[0]},password={USER[1]}"
+            self.properties = {
+                "security.protocol": "SASL_SSL",
+                "sasl.mechanism": "SCRAM-SHA-512",
+                "sasl.username": USER[0],
+                "sasl.password": USER[1],
+                "ssl.ca.location": str(authority),
+            }
             for i, settings in enumerate(secured):
                 settings.update(secured=ports[2 * count + i], user=credentials, keystore=keystore)
             self.addresses = ",".join(f"127.0.0.1:{port}" for port in ports[2 * count :])
@@ -167,7 +184,17 @@ class Brokers:
             broker.start()
         for broker in self.each:
             broker.await_listening(120)
+        if self._secured_for is not None:
+            self._allow(self._secured_for)
         return self
+
+    def _allow(self, cluster: str) -> None:
+        for kind, operations in RIGHTS:
+            self.each[0].java(
+                *("kafka.admin.AclCommand", "--bootstrap-server", self._open_addresses, "--add"),
+                *("--allow-principal", f"User:{USER[0]}", "--resource-pattern-type", "prefixed", kind, cluster),
+                *(argument for operation in operations for argument in ("--operation", operation)),
+            )
 
     def __exit__(self, *_: object) -> None:
         for broker in self.each:

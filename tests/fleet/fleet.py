@@ -1,6 +1,6 @@
 """Plays a cluster of freshetd on real brokers, kills and pauses both at random, and looks whether what was promised holds.
 
-usage: fleet.py --bin DIR --jars DIR [--directory DIR] [--seconds S] [--nodes N] [--divisions N] [--brokers N] [--pages N] [--seed S] [--steps STEP,...]
+usage: fleet.py --bin DIR --jars DIR [--directory DIR] [--seconds S] [--nodes N] [--divisions N] [--brokers N] [--pages N] [--seed S] [--steps STEP,...] [--secured]
 Without --directory: in a new one, which stays where a promise is broken, or nobody serves. With divisions: the nodes are theirs in turns, and share one crawl rate.
 Promised: nothing that was acknowledged is lost, no page is leased twice at once, no host is crawled faster than allowed,
 the crawl rate is not exceeded. The client below keeps what the server told it, and nothing else.
@@ -36,7 +36,7 @@ from freshet.v1 import (
     scheduler_pb2_grpc,
     types_pb2,
 )
-from nodes import Node, await_serving, cluster_settings
+from nodes import CLUSTER, Node, await_serving, cluster_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -450,6 +450,7 @@ def main() -> int:
     parser.add_argument("--pages", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", default=",".join(STEPS), help="what is chosen from, by chance")
+    parser.add_argument("--secured", action="store_true", help="brokers ask who one is, by TLS and SCRAM")
     arguments = parser.parse_args()
     directory = arguments.directory or Path(tempfile.mkdtemp(prefix="freshet-fleet-"))
     directory.mkdir(parents=True, exist_ok=True)
@@ -465,13 +466,14 @@ def main() -> int:
 
 
 def play_in(directory: Path, arguments: argparse.Namespace) -> int:
-    with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
+    secured_for = CLUSTER if arguments.secured else None
+    with Brokers(directory, arguments.jars, arguments.brokers, secured_for) as brokers:
         settings = SETTINGS + f"crawl_rate: {RATE}\n"
 
         def member(i: int) -> Node:
             name = f"node{i + 1}"
             division = (i % arguments.divisions, arguments.divisions)
-            cluster = cluster_settings(brokers.addresses, name, SILENCE, forward=True, division=division)
+            cluster = cluster_settings(brokers, name, SILENCE, forward=True, division=division)
             return Node(directory, arguments.bin / "freshetd", name, cluster + settings)
 
         nodes = [member(i) for i in range(arguments.nodes)]

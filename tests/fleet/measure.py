@@ -58,11 +58,11 @@ def main() -> int:
         with Brokers(directory, arguments.jars, arguments.brokers) as brokers:
             program = arguments.bin / "freshetd"
             if arguments.divisions:
-                measure_divisions(arguments, directory, brokers.addresses)
+                measure_divisions(arguments, directory, brokers)
                 return 0
 
             def member(name: str) -> Node:
-                settings = cluster_settings(brokers.addresses, name, SILENCE, forward=True)
+                settings = cluster_settings(brokers, name, SILENCE, forward=True)
                 return Node(directory, program, name, settings + SETTINGS)
 
             nodes = [Node(directory, program, "alone", SETTINGS), member("first")]
@@ -101,7 +101,7 @@ def measure_forwarding(arguments: argparse.Namespace, first: Node, second: Node)
             print(json.dumps({"by_way_of": "a standby", "seconds_of": counted.name, "round": turn + 1, **row}), flush=True)
 
 
-def measure_divisions(arguments: argparse.Namespace, directory: Path, brokers: str) -> None:
+def measure_divisions(arguments: argparse.Namespace, directory: Path, brokers: Brokers) -> None:
     """Fleets are there one after the other, each with a log of its own."""
     fleets: dict[int, list[Node]] = {}
     try:

@@ -13,13 +13,19 @@ import urllib.error
 import urllib.request
 from http.client import HTTPException
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brokers import free_ports
 
+if TYPE_CHECKING:
+    from brokers import Brokers
+
+
+CLUSTER = "fleet"
+
 
 def cluster_settings(
-    brokers: str, name: str, silence: int, *, forward: bool = False, division: tuple[int, int] = (0, 1)
+    brokers: Brokers, name: str, silence: int, *, forward: bool = False, division: tuple[int, int] = (0, 1)
 ) -> str:
     """What a server of the cluster has in its configuration besides what any has.
 
@@ -27,8 +33,10 @@ def cluster_settings(
     """
     address = ", address: '127.0.0.1:0'" if forward else ""
     address += f", division: {division[0]}, divisions: {division[1]}"
+    properties = json.dumps(brokers.properties)  # is YAML
     return (
-        f"cluster: {{name: fleet, brokers: '{brokers}', node: {name}, silence: {silence}s{address}}}\n"
+        f"cluster: {{name: {CLUSTER}, brokers: '{brokers.addresses}', node: {name}, silence: {silence}s{address},"
+        f" properties: {properties}}}\n"
         "frontier: {enabled: false}\n"
     )
 
