@@ -54,7 +54,8 @@ class ChangeLog {
   [[nodiscard]] virtual Status Own(uint32_t partition) = 0;
 
   // Appends all of `rows`, at least one, or nothing, and returns once they are replicated: the
-  // offset to which somebody who takes them in is complete. Waits as long as the log is away, since
+  // offset to which somebody who takes them in is complete, or one of before, down to 0, where the
+  // log has not told. Waits as long as the log is away, since
   // only the log knows whether they are in it. Precondition: Own.
   //
   // ResourceExhausted: nothing was appended; the next call may succeed. Any other status is final

@@ -23,12 +23,16 @@ StatusOr<VerifyReport> OpenAndVerify(const std::string& dir, StoreOptions option
   return report;
 }
 
-// Whether nobody writes into what is copied, which may be the directory of a server.
-Status CheckAtRest(rocksdb::Env* env, const std::string& dir) {
-  if (!env->FileExists(dir + "/" + std::string(kLockFileName)).ok()) return absl::OkStatus();
+// A copy of what may be the directory of a server, into which nobody may write meanwhile.
+Status CopyAtRest(rocksdb::Env* env, const std::string& from, const std::string& to) {
+  if (!env->FileExists(from + "/" + std::string(kLockFileName)).ok()) {
+    return CopyDatabase(env, from, to);
+  }
   rocksdb::FileLock* lock = nullptr;
-  RETURN_IF_ERROR(LockDirectory(env, dir, &lock));
-  return FromRocksDb(env->UnlockFile(lock), "unlocking " + dir);
+  RETURN_IF_ERROR(LockDirectory(env, from, &lock));
+  Status status = CopyDatabase(env, from, to);
+  status.Update(FromRocksDb(env->UnlockFile(lock), "unlocking " + from));
+  return status;
 }
 
 // Precondition: the directory was empty before.
@@ -70,7 +74,6 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
     return NotFound("{}: holds no checkpoint{}", checkpoint,
                     exists.ok() ? "" : ": " + std::string(exists.status().message()));
   }
-  RETURN_IF_ERROR(CheckAtRest(env, checkpoint));
   std::vector<std::string> there;
   if (env->GetChildren(to, &there).ok()) {
     std::erase_if(there, [](const std::string& name) { return name == "." || name == ".."; });
@@ -79,7 +82,7 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
                         there.front());
     }
   }
-  const Status copied = CopyDatabase(env, checkpoint, to);
+  const Status copied = CopyAtRest(env, checkpoint, to);
   StatusOr<VerifyReport> report =
       copied.ok() ? OpenAndVerify(to, options) : StatusOr<VerifyReport>(copied);
   if (report.ok() && report->ok()) {

@@ -138,8 +138,9 @@ Status Store::Impl::OpenDatabase() {
     const Status families = CheckFamilies(db_options);
     if (absl::IsFailedPrecondition(families)) return families;
     RETURN_IF_ERROR(storage::CheckFormats(dir_, options_));
-    // What is torn here is whole where the truth is.
-    const bool promised = options_.durability == Durability::kSync && options_.truth == nullptr;
+    // What is torn here is whole where the truth is, and was never promised to be here.
+    const bool promised = options_.durability == Durability::kSync && options_.truth == nullptr &&
+                          !options_.leave_log;
     const storage::WalPolicy policy =
         promised ? storage::WalPolicy::kRefuse : storage::WalPolicy::kCut;
     RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log, options_.progress));

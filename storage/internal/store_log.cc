@@ -172,9 +172,11 @@ Status Store::Impl::CheckCache(const ChangeLog& log) const {
 Status Store::Impl::CheckBirth(uint16_t partition) const {
   const std::string key = MetaKeyOf(MetaKey::kLogBirth, partition);
   ASSIGN_OR_RETURN(const std::optional<uint64_t> known, ReadNumber(key));
-  if (!known) return absl::OkStatus();  // has nothing of it, or from before there were such rows
-  std::optional<uint64_t> found;
   const std::string format = MetaKeyOf(MetaKey::kLogFormat, partition);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> has_any, ReadNumber(format));
+  if (!has_any) return absl::OkStatus();
+  // A log from before there were such rows has none, and its caches neither.
+  std::optional<uint64_t> found;
   ChangeLog& log = *options_.truth;
   // The first two of all rows, however often the log was compacted.
   const auto read = log.Read(partition, 0, std::nullopt, [&](const LogRow& row, uint64_t) {
@@ -304,7 +306,13 @@ Status Store::Impl::Own(uint16_t partition) {
     ASSIGN_OR_RETURN(known, ReadNumber(format));
   }
   ASSIGN_OR_RETURN(const uint64_t end, known ? AppendOwners(partition) : AppendFirst(partition));
-  return CatchUp(partition, end);
+  if (end == 0) return CatchUp(partition, std::nullopt);
+  ASSIGN_OR_RETURN(const std::optional<uint64_t> mark,
+                   ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
+  if (!mark || end > *mark) return CatchUp(partition, end);
+  return MakeStatus(absl::StatusCode::kDataLoss,
+                    "partition {} of {} does not reach to where the local store is complete to",
+                    partition, options_.truth->name());
 }
 
 StatusOr<uint64_t> Store::Impl::AppendOwners(uint16_t partition) {
@@ -463,7 +471,8 @@ Status Store::Impl::LeaveLog(uint64_t complete_seconds) {
   storage::EncodeNumber(layout, std::max<uint64_t>(partitions, 1), &value);
   RETURN_IF_ERROR(FromRocksDb(batch.Put(handle(Family::kMeta), layout, value), dir_));
   RETURN_IF_ERROR(Write(&batch, true));
-  const uint64_t ago = SecondsNow(*env_) - complete_seconds;
+  const uint64_t now = SecondsNow(*env_);
+  const uint64_t ago = now - std::min(now, complete_seconds);
   if (served) {
     Say('I', fmt::format("leaves its cluster with all that the log had {} s ago", ago));
   } else {

@@ -43,8 +43,9 @@ void Say(const rd_kafka_t* client, int level, const char* facility, const char* 
 void Delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
   auto& context = *static_cast<Context*>(opaque);
   if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) return;  // its transaction will be aborted
+  if (message->offset < 0) return;
   const auto offset = static_cast<uint64_t>(message->offset);
-  if (offset < context.end) context.backwards = true;
+  context.lowest = std::min(context.lowest, offset);
   context.end = std::max(context.end, offset + 1);
 }
 

@@ -39,10 +39,10 @@ using Message = std::unique_ptr<rd_kafka_message_t, Destroyer<rd_kafka_message_d
 // What callbacks of a client use; it outlives the client.
 struct Context {
   const KafkaOptions* options = nullptr;
-  // Producers, on the thread that polls: beyond the last row that was delivered, and whether one
-  // came before another that was delivered earlier.
+  // Producers, on the thread that polls: beyond the last row that was delivered, and the first of
+  // those since who appends has set it last. Of some that were sent again nobody knows where.
   uint64_t end = 0;
-  bool backwards = false;
+  uint64_t lowest = 0;
   // Members of a group: what is called with this as opaque; unset: nothing is.
   using GroupCallback = void (*)(rd_kafka_t*, rd_kafka_resp_err_t, rd_kafka_topic_partition_list_t*,
                                  void*);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -28,6 +29,10 @@ constexpr auto kVain = std::chrono::seconds(1);
 constexpr int kCallMs = 500;
 // A broker answers it after what the reader has asked for before, which may wait for rows.
 constexpr int kEndMs = 2000;
+// That a log ends before what was read of it: a broker that has just begun to lead may say so, and
+// one that is still to be told that a transaction is over.
+constexpr auto kShortFor = std::chrono::seconds(10);
+constexpr int kShortAgainMs = 100;
 // As long as a request may take (kafka::MakeClient): each further call sends another one, and a
 // broker that then answers both makes this process one that it has fenced itself.
 constexpr int kOwnMs = 11'000;
@@ -118,8 +123,11 @@ class KafkaLog::Impl {
   // What an error of a call on a transaction means; OK: call again.
   [[nodiscard]] Status Judge(Partition& partition, const rd_kafka_error_t* error);
   [[nodiscard]] StatusOr<std::unique_ptr<Reader>> NewReader(uint32_t partition, uint64_t from);
-  // The offset after the last row that is committed by now.
-  [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition);
+  // The offset after the last row that is committed by now. DataLoss: the partition has ended
+  // before `from` for a while.
+  [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition, uint64_t from);
+  // DataLoss: the partition ends before what was read of it.
+  [[nodiscard]] Status Short(uint32_t partition) const;
   // Has a client that waits in vain ask who leads the topic's partitions now: by itself it waits
   // for a broker that is gone until socket.timeout.ms are over.
   void AskWhoLeads(rd_kafka_t* client) const;
@@ -178,6 +186,7 @@ StatusOr<uint64_t> KafkaLog::Impl::Append(uint32_t index, std::span<const LogRow
   Partition& partition = *found;
   if (partition.failed) return partition.failure;
   const Steady::time_point start = Steady::now();
+  partition.context.lowest = std::numeric_limits<uint64_t>::max();
   partition.began = start.time_since_epoch().count();
   Status status = Send(partition, rows);
   partition.began = 0;
@@ -190,6 +199,7 @@ StatusOr<uint64_t> KafkaLog::Impl::Append(uint32_t index, std::span<const LogRow
 }
 
 Status KafkaLog::Impl::Send(Partition& partition, std::span<const LogRow> rows) {
+  const uint64_t before = partition.context.end;
   const Error begun(rd_kafka_begin_transaction(partition.producer.get()));
   if (begun != nullptr) {
     return Fail(partition, rd_kafka_error_code(begun.get()), rd_kafka_error_string(begun.get()));
@@ -203,7 +213,7 @@ Status KafkaLog::Impl::Send(Partition& partition, std::span<const LogRow> rows) 
   }
   RETURN_IF_ERROR(WaitForDelivery(partition));
   RETURN_IF_ERROR(CommitTransaction(partition));
-  if (!partition.context.backwards) return absl::OkStatus();
+  if (partition.context.lowest >= before) return absl::OkStatus();
   return Fail(partition, RD_KAFKA_RESP_ERR_NO_ERROR,
               "has lost what it had: somebody made the topic anew, or brokers forgot what they had "
               "acknowledged");
@@ -304,7 +314,7 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
     ASSIGN_OR_RETURN(reader, NewReader(partition, from));
   }
   if (!end) {
-    ASSIGN_OR_RETURN(end, EndOf(*reader, partition));
+    ASSIGN_OR_RETURN(end, EndOf(*reader, partition, from));
   }
   Waiting waiting(options_, fmt::format("reading partition {} of {}", partition, topic_));
   Steady::time_point heard = Steady::now();
@@ -340,7 +350,8 @@ StatusOr<std::unique_ptr<KafkaLog::Impl::Reader>> KafkaLog::Impl::NewReader(uint
   return reader;
 }
 
-StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition) {
+StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition, uint64_t from) {
+  std::optional<Steady::time_point> short_since;
   Waiting waiting(options_, fmt::format("asking where partition {} of {} ends", partition, topic_));
   while (true) {
     if (stopped_) return Stopped();
@@ -354,11 +365,24 @@ StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition) {
     rd_kafka_resp_err_t error = rd_kafka_offsets_for_times(reader.client.get(), list.get(), kEndMs);
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = asked.err;
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR && asked.offset >= 0) {
-      return static_cast<uint64_t>(asked.offset);
+      const auto end = static_cast<uint64_t>(asked.offset);
+      if (end >= from) return end;
+      if (!short_since) short_since = Steady::now();
+      if (Steady::now() - *short_since > kShortFor) return Short(partition);
+      rd_kafka_poll(reader.client.get(), kShortAgainMs);
     }
     AskWhoLeads(reader.client.get());
-    waiting.Go([&] { return std::string(rd_kafka_err2str(error)); });
+    waiting.Go([&] {
+      return short_since ? fmt::format("ends before {}", from)
+                         : std::string(rd_kafka_err2str(error));
+    });
   }
+}
+
+Status KafkaLog::Impl::Short(uint32_t partition) const {
+  return MakeStatus(absl::StatusCode::kDataLoss,
+                    "partition {} of {} does not reach to where the local store is complete to",
+                    partition, topic_);
 }
 
 void KafkaLog::Impl::AskWhoLeads(rd_kafka_t* client) const {
@@ -375,9 +399,7 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
   }
   if (message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
       message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-    return MakeStatus(absl::StatusCode::kDataLoss,
-                      "partition {} of {} does not reach to where the local store is complete to",
-                      message.partition, topic_);
+    return Short(static_cast<uint32_t>(message.partition));
   }
   // Of others librdkafka tries again by itself.
   if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;

@@ -104,6 +104,13 @@ class KafkaTenure::Impl {
   // Stands no more. False: librdkafka 2.0.2 aborts the process when this is destroyed, as the group
   // has taken this member in and has not told it yet what it is assigned.
   [[nodiscard]] bool End();
+  // Precondition: End, and LeaveGroup if that may be. False: librdkafka 2.0.2 aborts the process
+  // when this is destroyed, as the group may have taken this member in after End has looked, and
+  // has not told it what it is assigned (its issue 4312).
+  [[nodiscard]] bool MayBeDestroyed() const FRESHET_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return !stood_ || answered_;
+  }
   // So that nobody waits for the silence. Precondition: End.
   void LeaveGroup() {
     if (client_ == nullptr || std::exchange(left_, true)) return;
@@ -172,6 +179,7 @@ class KafkaTenure::Impl {
   std::atomic<int64_t> confirmed_ = 0;  // when the last question was asked that was answered by yes
   // Owner: who ends it.
   bool may_close_ = true;
+  bool stood_ = false;
   bool left_ = false;
   // Owner: the thread.
   bool served_ = false;
@@ -210,6 +218,7 @@ Status KafkaTenure::Impl::Open() {
 }
 
 Status KafkaTenure::Impl::Stand() {
+  stood_ = true;
   const Partitions topics(rd_kafka_topic_partition_list_new(1));
   rd_kafka_topic_partition_list_add(topics.get(), topic_.c_str(), RD_KAFKA_PARTITION_UA);
   if (const rd_kafka_resp_err_t error = rd_kafka_subscribe(client_.get(), topics.get());
@@ -326,7 +335,9 @@ KafkaTenure::KafkaTenure(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 KafkaTenure::~KafkaTenure() {
   // What may not be destroyed stays in memory, with threads of librdkafka; the group forgets a
   // member that asks it for nothing after the silence.
-  if (!impl_->End()) (void)impl_.release();
+  const bool may_close = impl_->End();
+  if (may_close) impl_->LeaveGroup();
+  if (!may_close || !impl_->MayBeDestroyed()) (void)impl_.release();
 }
 
 void KafkaTenure::Leave() {

@@ -48,7 +48,11 @@ TEST(FleetCommand, ShowsTheDivisionsOfAFleetAndFailsWhereOneIsMissing) {
   EXPECT_THAT(part.out, HasSubstr("  not sure of its turn\n"));
   EXPECT_THAT(part.out, HasSubstr("  no answer\n"));
   EXPECT_THAT(part.out,
-              HasSubstr("\nall: 1,234,577 pages, 12 out, 92.5 of 100 crawls a second granted\n"));
+              HasSubstr("\nthose that have answered: 1,234,577 pages, 12 out, 92.5 of 100 crawls a "
+                        "second granted\n"));
+  second->clear_unanswered();
+  EXPECT_THAT(server.Run({"fleet"}).out, HasSubstr("\nall: 1,234,577 pages, 12 out, "));
+  second->set_unanswered("nobody\nserves");
   EXPECT_THAT(part.err, HasSubstr("freshet: division 1: nobody"));
   EXPECT_THAT(part.err, Not(HasSubstr("nobody\n")));
   const Outcome json = server.Run({"fleet", "--json"});

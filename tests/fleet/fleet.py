@@ -517,6 +517,7 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
         for thread in threads:
             thread.join()
     faults = chaos.faults + check(client, memory, len(nodes))
+    await_all_serving(divisions, 60)
     serving = [next((node for node in of_one if node.ready()), of_one[0]) for of_one in divisions]
     faults += check_without_log(directory, arguments, serving, memory)
     elsewhere = 0

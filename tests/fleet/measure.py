@@ -1,10 +1,11 @@
 """Measures what a cluster costs and how fast the next server takes over: one line of JSON for each row.
 
-usage: measure.py --bin DIR --jars DIR [--pages N] [--seconds S] [--brokers N] [--rounds N] [--divisions 1,2,3]
+usage: measure.py --bin DIR --jars DIR [--pages N] [--seconds S] [--brokers N] [--rounds N] [--divisions 1,2,3] [--log]
 Throughput and processor time of a server without Kafka and of one with it, in turns, by `freshet-bench serve`, and of the
 latter by way of a server that stands by, with that one's processor time in the rounds that are even; then the time from kill -9 to the first assignment: with a standby, of a server that starts again with its disk, and without it.
 With --divisions, instead: what is sent to one server of fleets of so many divisions, and the processor time of all their
-servers together.
+servers together. With --log, instead: rows and bytes of the log for each item, what a broker has on its disk of it, and how
+long a server with an empty disk reads until it stands by.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ COUNTED = {
     "results": "freshet_results_total",
     "crawl": "freshet_assignments_total",
 }
+ROWS, BYTES = 'freshet_cluster_rows_total{cluster="fleet",op="appended"}', "freshet_cluster_appended_bytes_total"
 ELSEWHERE = "freshet_cluster_assignments_elsewhere_total"
 # After which divisions that had no workers have their parts of the rate.
 TO_SHARE_OUT = 20
@@ -52,6 +54,7 @@ def main() -> int:
     parser.add_argument("--brokers", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--divisions", type=lambda text: [int(part) for part in text.split(",")], default=[])
+    parser.add_argument("--log", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="freshet-fleet-") as scratch:
         directory = Path(scratch)
@@ -65,8 +68,14 @@ def main() -> int:
                 settings = cluster_settings(brokers, name, SILENCE, forward=True)
                 return Node(directory, program, name, settings + SETTINGS)
 
-            nodes = [Node(directory, program, "alone", SETTINGS), member("first")]
+            nodes = [member("first")]
             try:
+                if arguments.log:
+                    measure_log(arguments, directory, nodes[0])
+                    nodes.append(member("second"))
+                    measure_restore(nodes[1])
+                    return 0
+                nodes.insert(0, Node(directory, program, "alone", SETTINGS))
                 measure_throughput(arguments, nodes[0], nodes[1])
                 nodes[0].end()
                 nodes.append(member("second"))
@@ -91,6 +100,37 @@ def measure_throughput(arguments: argparse.Namespace, alone: Node, member: Node)
             rows = bench(arguments, node.address, node, ["--mode", modes, *(["--loaded"] if turn else [])])
             for row in rows:
                 print(json.dumps({"brokers": brokers, "round": turn + 1, **row}), flush=True)
+
+
+def measure_log(arguments: argparse.Namespace, directory: Path, node: Node) -> None:
+    """What the log has of the items of each mode: of new pages, and of assignments with their results."""
+    await_serving([node], PATIENCE)
+    for mode, counted in COUNTED.items():
+        counted = "freshet_pages" if mode == "upsert" else counted
+        before = [counted_by([node], family) for family in (counted, ROWS, BYTES)]
+        disk = disk_bytes(directory)
+        bench(arguments, node.address, node, ["--mode", mode, *(["--loaded"] if mode != "upsert" else [])])
+        items, rows, size = (
+            counted_by([node], family) - at for family, at in zip((counted, ROWS, BYTES), before, strict=True)
+        )
+        said: dict[str, Any] = {"log_of": mode, "items": round(items), "rows_an_item": round(rows / items, 2)}
+        said["bytes_an_item"] = round(size / items, 1)
+        said["bytes_on_a_broker_an_item"] = round((disk_bytes(directory) - disk) / items, 1)
+        print(json.dumps(said), flush=True)
+
+
+def disk_bytes(directory: Path) -> int:
+    """Of the log on one broker, each of which has all of it here."""
+    return sum(segment.stat().st_size for segment in directory.glob("broker1/data/*.changes-*/*.log"))
+
+
+def measure_restore(node: Node) -> None:
+    start = time.monotonic()
+    await_standing_by(node)
+    seconds = time.monotonic() - start
+    rows = counted_by([node], 'freshet_cluster_rows_total{cluster="fleet",op="read"}')
+    said = {"case": "an empty disk is filled from the log", "rows": round(rows), "seconds": round(seconds, 1)}
+    print(json.dumps({**said, "rows_a_second": round(rows / seconds)}), flush=True)
 
 
 def measure_forwarding(arguments: argparse.Namespace, first: Node, second: Node) -> None:

@@ -68,6 +68,8 @@ class Node:
 
     def start(self) -> None:
         with self._lock, (self.directory / "log").open("ab") as log:
+            if not self._wanted:
+                return
             self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
 
     def _watch(self) -> None:

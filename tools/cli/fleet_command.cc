@@ -63,13 +63,16 @@ std::string SumOf(const v1::GetFleetResponse& fleet) {
   uint64_t pages = 0;
   uint64_t out = 0;
   double granted = 0;
+  bool all = true;
   for (const v1::FleetDivision& division : fleet.divisions()) {
+    all = all && !division.has_unanswered();
     pages += division.pages();
     out += division.open_leases();
     granted += division.crawl_rate_per_second();
   }
-  return fmt::format("all: {}, {} out, {} of {} crawls a second granted\n",
-                     ShowCounted(pages, "page"), ShowCount(out), ShowNumber(granted),
+  return fmt::format("{}: {}, {} out, {} of {} crawls a second granted\n",
+                     all ? "all" : "those that have answered", ShowCounted(pages, "page"),
+                     ShowCount(out), ShowNumber(granted),
                      ShowNumber(fleet.crawl_rate_per_second()));
 }
 
