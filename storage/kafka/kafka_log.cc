@@ -30,8 +30,8 @@ constexpr int kCallMs = 500;
 // A broker answers it after what the reader has asked for before, which may wait for rows.
 constexpr int kEndMs = 2000;
 // That a log ends before what was read of it: a broker that has just begun to lead may say so, and
-// one that is still to be told that a transaction is over.
-constexpr auto kShortFor = std::chrono::seconds(10);
+// one that is still to be told that a transaction is over, by another that may be gone.
+constexpr auto kShortFor = std::chrono::seconds(30);
 constexpr int kShortAgainMs = 100;
 // As long as a request may take (kafka::MakeClient): each further call sends another one, and a
 // broker that then answers both makes this process one that it has fenced itself.
@@ -314,7 +314,8 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
     ASSIGN_OR_RETURN(reader, NewReader(partition, from));
   }
   if (!end) {
-    ASSIGN_OR_RETURN(end, EndOf(*reader, partition, from));
+    // To one that has just begun to read its client says so itself.
+    ASSIGN_OR_RETURN(end, EndOf(*reader, partition, reader->told ? from : 0));
   }
   Waiting waiting(options_, fmt::format("reading partition {} of {}", partition, topic_));
   Steady::time_point heard = Steady::now();

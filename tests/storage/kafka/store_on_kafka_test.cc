@@ -471,6 +471,39 @@ TEST_F(StoreOnKafkaTest, ACacheOrItsCheckpointBecomesTheStoreOfASingleServer) {
   EXPECT_TRUE(Start("db", kafka).status.ok()) << "what it was made of is as it was";
 }
 
+// A cluster's servers never said that it was on their disks, and now there is nothing else.
+TEST_F(StoreOnKafkaTest, WhatIsTornInACacheIsCutAsItLeaves) {
+  MockKafka kafka("mock", 1);
+  const Node node = Start("db", kafka);
+  ASSERT_TRUE(node.status.ok()) << node.status;
+  for (uint32_t i = 1; i <= 40; ++i) {
+    const PageRecord page = random_.Page("host.example", i, i);
+    ASSERT_TRUE(node.store->Commit(OnePage(page)).ok());
+  }
+  // As a loss of power leaves it.
+  std::filesystem::copy(dir_ / "db", dir_ / "torn", std::filesystem::copy_options::recursive);
+  std::filesystem::path log;
+  for (const auto& file : std::filesystem::directory_iterator(dir_ / "torn")) {
+    if (file.path().extension() != ".log") continue;
+    if (log.empty() || file.file_size() > std::filesystem::file_size(log)) log = file.path();
+  }
+  ASSERT_GT(std::filesystem::file_size(log), 2000U);
+  {
+    std::fstream bytes(log, std::ios::in | std::ios::out | std::ios::binary);
+    bytes.seekp(static_cast<std::streamoff>(std::filesystem::file_size(log) * 3 / 4));
+    bytes.write("torn", 4);
+  }
+  StoreOptions options = SmallStore();
+  const Status whole = storage::Restore(dir_ / "torn", dir_ / "whole", options).status();
+  EXPECT_TRUE(absl::IsDataLoss(whole)) << whole;
+  options.leave_log = true;
+  const auto cut = storage::Restore(dir_ / "torn", dir_ / "single", options);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_TRUE(cut->ok()) << testing::PrintToString(cut->problems);
+  EXPECT_GT(cut->pages, 10U);
+  EXPECT_LT(cut->pages, 40U);
+}
+
 // What would be saved of it is no state of the log.
 TEST_F(StoreOnKafkaTest, ACacheIsNotRepaired) {
   MockKafka kafka("mock", 1);
