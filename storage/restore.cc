@@ -74,6 +74,7 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
     return NotFound("{}: holds no checkpoint{}", checkpoint,
                     exists.ok() ? "" : ": " + std::string(exists.status().message()));
   }
+  const bool missing = env->FileExists(to).IsNotFound();
   std::vector<std::string> there;
   if (env->GetChildren(to, &there).ok()) {
     std::erase_if(there, [](const std::string& name) { return name == "." || name == ".."; });
@@ -89,7 +90,10 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
     const Status frontier = RestoreFrontier(checkpoint, to, options, env);
     if (!frontier.ok()) report = frontier;
   }
-  if (!report.ok() || !report->ok()) Empty(env, to);
+  if (!report.ok() || !report->ok()) {
+    Empty(env, to);
+    if (missing) env->DeleteDir(to).PermitUncheckedError();
+  }
   return report;
 }
 

@@ -474,7 +474,7 @@ Status Store::Impl::LeaveLog(uint64_t complete_seconds) {
   const uint64_t now = SecondsNow(*env_);
   const uint64_t ago = now - std::min(now, complete_seconds);
   if (served) {
-    Say('I', fmt::format("leaves its cluster with all that the log had {} s ago", ago));
+    Say('W', fmt::format("leaves its cluster with all that the log had {} s ago, or later", ago));
   } else {
     Say('W', fmt::format("leaves its cluster, in which it never served: it may be without parts of "
                          "what the log had {} s ago",

@@ -32,7 +32,7 @@ constexpr int kEndMs = 2000;
 // That a log ends before what was read of it: a broker that has just begun to lead may say so, and
 // one that is still to be told that a transaction is over, by another that may be gone.
 constexpr auto kShortFor = std::chrono::seconds(30);
-constexpr int kShortAgainMs = 100;
+constexpr int kAgainMs = 100;
 // As long as a request may take (kafka::MakeClient): each further call sends another one, and a
 // broker that then answers both makes this process one that it has fenced itself.
 constexpr int kOwnMs = 11'000;
@@ -73,6 +73,13 @@ bool IsFencing(rd_kafka_resp_err_t error) {
          error == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH;
 }
 
+// That there is no such topic, or no more.
+bool IsUnknown(rd_kafka_resp_err_t error) {
+  return error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
+         error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION ||
+         error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+}
+
 }  // namespace
 
 class KafkaLog::Impl {
@@ -106,11 +113,22 @@ class KafkaLog::Impl {
 
   // Who has read a partition, and may be asked for what came since. Asking anew costs a connection.
   struct Reader {
-    Context context;  // outlives the client
+    KafkaOptions options;  // of the context
+    Context context;       // outlives the client
     Client client;
     uint64_t next = 0;
     bool told = false;  // the brokers have said something of `next`
+    // They do not know the topic: librdkafka 2.0.2 does not come back from destroying a client
+    // whose topic was deleted.
+    bool stuck = false;
   };
+  // What may not be destroyed stays in memory, with threads of librdkafka.
+  struct ReaderEnd {
+    void operator()(Reader* reader) const {
+      if (!reader->stuck) delete reader;
+    }
+  };
+  using ReaderOwner = std::unique_ptr<Reader, ReaderEnd>;
 
   // Ends appending to the partition.
   Status Fail(Partition& partition, rd_kafka_resp_err_t code, const std::string& why);
@@ -122,7 +140,7 @@ class KafkaLog::Impl {
   [[nodiscard]] Status Abort(Partition& partition, const std::string& why);
   // What an error of a call on a transaction means; OK: call again.
   [[nodiscard]] Status Judge(Partition& partition, const rd_kafka_error_t* error);
-  [[nodiscard]] StatusOr<std::unique_ptr<Reader>> NewReader(uint32_t partition, uint64_t from);
+  [[nodiscard]] StatusOr<ReaderOwner> NewReader(uint32_t partition, uint64_t from);
   // The offset after the last row that is committed by now. DataLoss: the partition has ended
   // before `from` for a while.
   [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition, uint64_t from);
@@ -139,7 +157,7 @@ class KafkaLog::Impl {
   const std::string topic_;
   std::vector<std::unique_ptr<Partition>> owned_;
   std::vector<std::atomic<Partition*>> partitions_;  // nullptr: was never owned
-  std::vector<std::unique_ptr<Reader>> readers_;     // each touched by who reads its partition
+  std::vector<ReaderOwner> readers_;                 // each touched by who reads its partition
   mutable Mutex mutex_;                              // of owned_ and failures
   std::atomic<bool> stopped_ = false;
   std::atomic<uint64_t> transactions_ = 0;
@@ -309,7 +327,7 @@ Status KafkaLog::Impl::Fail(Partition& partition, rd_kafka_resp_err_t code,
 StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
                                         std::optional<uint64_t> end, const Visit& visit) {
   CHECK(partition < options_.partitions, "partition {}", partition);
-  std::unique_ptr<Reader> reader = std::move(readers_[partition]);
+  ReaderOwner reader = std::move(readers_[partition]);
   if (reader == nullptr || reader->next != from) {
     ASSIGN_OR_RETURN(reader, NewReader(partition, from));
   }
@@ -319,17 +337,20 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
   }
   Waiting waiting(options_, fmt::format("reading partition {} of {}", partition, topic_));
   Steady::time_point heard = Steady::now();
+  std::string trouble;
   while (!reader->told || reader->next < *end) {
     if (stopped_) return Stopped();
     const kafka::Message message(rd_kafka_consumer_poll(reader->client.get(), kCallMs));
     if (message != nullptr) {
       ASSIGN_OR_RETURN(const bool news, Take(*message, visit, reader.get()));
       if (news) heard = Steady::now();
+      if (!news) trouble = fmt::format(": {}", rd_kafka_err2str(message->err));
     }
     if (Steady::now() - heard < kVain) continue;
     heard = Steady::now();
     AskWhoLeads(reader->client.get());
-    waiting.Go([&] { return fmt::format("is at {}, is to reach {}", reader->next, *end); });
+    waiting.Go(
+        [&] { return fmt::format("is at {}, is to reach {}{}", reader->next, *end, trouble); });
   }
   const uint64_t next = reader->next;
   // What this process appends itself it does not read.
@@ -337,10 +358,10 @@ StatusOr<uint64_t> KafkaLog::Impl::Read(uint32_t partition, uint64_t from,
   return next;
 }
 
-StatusOr<std::unique_ptr<KafkaLog::Impl::Reader>> KafkaLog::Impl::NewReader(uint32_t partition,
-                                                                            uint64_t from) {
-  auto reader = std::make_unique<Reader>();
-  reader->context.options = &options_;
+StatusOr<KafkaLog::Impl::ReaderOwner> KafkaLog::Impl::NewReader(uint32_t partition, uint64_t from) {
+  ReaderOwner reader(new Reader);
+  reader->options = options_;
+  reader->context.options = &reader->options;
   reader->next = from;
   ASSIGN_OR_RETURN(reader->client, kafka::MakeReader(reader->context));
   const Partitions list(rd_kafka_topic_partition_list_new(1));
@@ -365,13 +386,15 @@ StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition, uin
     asked.offset = RD_KAFKA_OFFSET_END;
     rd_kafka_resp_err_t error = rd_kafka_offsets_for_times(reader.client.get(), list.get(), kEndMs);
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR) error = asked.err;
+    reader.stuck = IsUnknown(error);
     if (error == RD_KAFKA_RESP_ERR_NO_ERROR && asked.offset >= 0) {
       const auto end = static_cast<uint64_t>(asked.offset);
       if (end >= from) return end;
       if (!short_since) short_since = Steady::now();
       if (Steady::now() - *short_since > kShortFor) return Short(partition);
-      rd_kafka_poll(reader.client.get(), kShortAgainMs);
     }
+    // A broker that does not know the topic says so at once.
+    rd_kafka_poll(reader.client.get(), kAgainMs);
     AskWhoLeads(reader.client.get());
     waiting.Go([&] {
       return short_since ? fmt::format("ends before {}", from)
@@ -398,6 +421,7 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
     reader->told = true;
     return true;
   }
+  reader->stuck = IsUnknown(message.err);
   if (message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
       message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
     return Short(static_cast<uint32_t>(message.partition));

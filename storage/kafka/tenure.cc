@@ -43,6 +43,7 @@ constexpr int kSureIn = 4;
 constexpr int kSilentOf = 3;
 constexpr int kSilentIn = 10;
 constexpr std::chrono::milliseconds kLeastSilent = 3 * kAskEvery;
+constexpr std::chrono::seconds kTellEvery{10};
 
 Partitions TheTurn(const std::string& topic) {
   Partitions turn(rd_kafka_topic_partition_list_new(1));
@@ -161,6 +162,8 @@ class KafkaTenure::Impl {
   // librdkafka 2.0.2 takes the answer for the loss of all that it has: so none is asked while it
   // meets, unless that takes long.
   [[nodiscard]] bool MayAsk() const;
+  // Says what keeps this server from the group, now and then.
+  void Tell(rd_kafka_resp_err_t trouble);
   void Assigned(bool to_me);
 
   const TenureOptions options_;
@@ -187,6 +190,7 @@ class KafkaTenure::Impl {
   bool asking_ = false;
   uint64_t beat_ = 0;
   Steady::time_point asked_;
+  Steady::time_point tell_;
   Client client_;  // uses context_
   std::thread thread_;
 };
@@ -254,8 +258,17 @@ bool KafkaTenure::Impl::AwaitFirstAnswer() {
 void KafkaTenure::Impl::Run() {
   while (!stopping_) {
     const kafka::Message message(rd_kafka_consumer_poll(client_.get(), kPollMs));
+    if (message != nullptr && message->err != RD_KAFKA_RESP_ERR_NO_ERROR) Tell(message->err);
     if (assigned_ && !asking_ && Steady::now() - asked_ >= kAskEvery && MayAsk()) Ask();
   }
+}
+
+void KafkaTenure::Impl::Tell(rd_kafka_resp_err_t trouble) {
+  const Steady::time_point now = Steady::now();
+  if (!options_.kafka.log || now < tell_) return;
+  options_.kafka.log('W', fmt::format("standing for the turn in the group {}: {}", topic_,
+                                      rd_kafka_err2str(trouble)));
+  tell_ = now + kTellEvery;
 }
 
 bool KafkaTenure::Impl::MayAsk() const {

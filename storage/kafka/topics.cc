@@ -43,6 +43,7 @@ constexpr int kSettingsMs = 3000;
 struct Topic {
   std::string name;
   int partitions = 1;
+  bool of_shards = false;
 };
 
 // As it is; zero partitions: there is no such topic (yet).
@@ -115,6 +116,11 @@ StatusOr<Found> CheckTopic(rd_kafka_t* client, const Topic& wanted) {
   ASSIGN_OR_RETURN(const Found found, Find(client, wanted.name));
   if (found.partitions == 0) return NotFound("topic {}", wanted.name);
   if (found.partitions == wanted.partitions) return found;
+  if (!wanted.of_shards) {
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "topic {} has {} partitions, and is to have {}: delete it, nothing is in it",
+                      wanted.name, found.partitions, wanted.partitions);
+  }
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "shards: topic {} has {} partitions, one a shard, and not {}", wanted.name,
                     found.partitions, wanted.partitions);
@@ -215,7 +221,7 @@ Status CheckSettings(const KafkaOptions& options, rd_kafka_t* client, const std:
                     "and {}={}",
                     topic, std::string(values.status().message()), kCleanupPolicy, kDeleteRetention,
                     kDeleteRetentionMs));
-    return absl::OkStatus();
+    values = std::map<std::string, std::string>();
   }
   std::vector<std::string> warnings;
   const Status status =
@@ -264,7 +270,9 @@ Status EnsureTopic(const KafkaOptions& options) {
   // A producer that asks for a topic has brokers make it, uncompacted; a consumer has not.
   Context context{.options = &options};
   ASSIGN_OR_RETURN(const Client client, MakeReader(context));
-  const Topic wanted{.name = TopicOf(options), .partitions = static_cast<int>(options.partitions)};
+  const Topic wanted{.name = TopicOf(options),
+                     .partitions = static_cast<int>(options.partitions),
+                     .of_shards = true};
   ASSIGN_OR_RETURN(const Found found, Ensure(options, client.get(), wanted));
   return CheckSettings(options, client.get(), wanted.name, found.replicas);
 }

@@ -255,6 +255,28 @@ TEST_F(RealKafkaTest, AStandbyDoesNotTakeOverATopicThatWasMadeAnew) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("does not reach to where the local store"));
 }
 
+TEST_F(RealKafkaTest, WhoReadsATopicThatIsDeletedCanBeStopped) {
+  { (void)Start("db"); }
+  const auto began = std::chrono::steady_clock::now();
+  {
+    const auto log = KafkaLog::Open(options_);
+    ASSERT_TRUE(log.ok()) << log.status();
+    const auto take = [](const LogRow&, uint64_t) { return absl::OkStatus(); };
+    const StatusOr<uint64_t> end = (*log)->Read(0, 0, std::nullopt, take);
+    ASSERT_TRUE(end.ok()) << end.status();
+    DeleteTopic();
+    Status status;
+    std::thread reader([&] {
+      while (status.ok()) status = (*log)->Read(0, *end, std::nullopt, take).status();
+    });
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    (*log)->StopWaiting();
+    reader.join();
+    EXPECT_TRUE(absl::IsCancelled(status)) << status;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(100));
+}
+
 TEST_F(RealKafkaTest, ASecondServerHasAllThatTheFirstAcknowledgedAndFencesIt) {
   const RealNode first = Start("first");
   const PageRecord page = random_.Page("host.example", 1, 1);
