@@ -34,6 +34,13 @@ struct ChangeLogStats {
   uint32_t waiting = 0;  // partitions whose transaction has taken more than five seconds
 };
 
+// DataLoss: the partition of the log with this name ends before what a store has read of it.
+[[nodiscard]] inline Status EndsTooSoon(std::string_view log, uint32_t partition) {
+  return MakeStatus(absl::StatusCode::kDataLoss,
+                    "partition {} of {} does not reach to where the local store is complete to",
+                    partition, log);
+}
+
 // Thread-safe, but for one partition at most one of Own, Append and Read runs at a time.
 class ChangeLog {
  public:
@@ -55,8 +62,8 @@ class ChangeLog {
 
   // Appends all of `rows`, at least one, or nothing, and returns once they are replicated: the
   // offset to which somebody who takes them in is complete, or one of before, down to 0, where the
-  // log has not told. Waits as long as the log is away, since
-  // only the log knows whether they are in it. Precondition: Own.
+  // log has not told. Waits as long as the log is away, since only the log knows whether they are
+  // in it. Precondition: Own.
   //
   // ResourceExhausted: nothing was appended; the next call may succeed. Any other status is final
   // and is that of every later call, Unavailable where another process owns the partition now;

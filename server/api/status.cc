@@ -127,8 +127,7 @@ std::string Describe(const RecoveryStatus& recovery) {
   }
   if (recovery.stage == OpenStage::kFollowing) {
     return fmt::format(
-        "standing by: has all of the log of the cluster, {} rows so far, and waits "
-        "for its turn",
+        "standing by: has all of the log of the cluster, {} rows so far, and waits for its turn",
         recovery.rows_taken_in);
   }
   if (recovery.stage == OpenStage::kMigrating) return "migrating the store to this release";

@@ -310,9 +310,7 @@ Status Store::Impl::Own(uint16_t partition) {
   ASSIGN_OR_RETURN(const std::optional<uint64_t> mark,
                    ReadNumber(MetaKeyOf(MetaKey::kLogOffset, partition)));
   if (!mark || end > *mark) return CatchUp(partition, end);
-  return MakeStatus(absl::StatusCode::kDataLoss,
-                    "partition {} of {} does not reach to where the local store is complete to",
-                    partition, options_.truth->name());
+  return EndsTooSoon(options_.truth->name(), partition);
 }
 
 StatusOr<uint64_t> Store::Impl::AppendOwners(uint16_t partition) {

@@ -144,8 +144,6 @@ class KafkaLog::Impl {
   // The offset after the last row that is committed by now. DataLoss: the partition has ended
   // before `from` for a while.
   [[nodiscard]] StatusOr<uint64_t> EndOf(Reader& reader, uint32_t partition, uint64_t from);
-  // DataLoss: the partition ends before what was read of it.
-  [[nodiscard]] Status Short(uint32_t partition) const;
   // Has a client that waits in vain ask who leads the topic's partitions now: by itself it waits
   // for a broker that is gone until socket.timeout.ms are over.
   void AskWhoLeads(rd_kafka_t* client) const;
@@ -391,7 +389,7 @@ StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition, uin
       const auto end = static_cast<uint64_t>(asked.offset);
       if (end >= from) return end;
       if (!short_since) short_since = Steady::now();
-      if (Steady::now() - *short_since > kShortFor) return Short(partition);
+      if (Steady::now() - *short_since > kShortFor) return EndsTooSoon(topic_, partition);
     }
     // A broker that does not know the topic says so at once.
     rd_kafka_poll(reader.client.get(), kAgainMs);
@@ -401,12 +399,6 @@ StatusOr<uint64_t> KafkaLog::Impl::EndOf(Reader& reader, uint32_t partition, uin
                          : std::string(rd_kafka_err2str(error));
     });
   }
-}
-
-Status KafkaLog::Impl::Short(uint32_t partition) const {
-  return MakeStatus(absl::StatusCode::kDataLoss,
-                    "partition {} of {} does not reach to where the local store is complete to",
-                    partition, topic_);
 }
 
 void KafkaLog::Impl::AskWhoLeads(rd_kafka_t* client) const {
@@ -424,7 +416,7 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
   reader->stuck = IsUnknown(message.err);
   if (message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
       message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-    return Short(static_cast<uint32_t>(message.partition));
+    return EndsTooSoon(topic_, static_cast<uint32_t>(message.partition));
   }
   // Of others librdkafka tries again by itself.
   if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;

@@ -93,28 +93,25 @@ class KafkaTenure::Impl {
         context_{.options = &options_.kafka},
         topic_(kafka::FleetTopicOf(options_.kafka)),
         on_lost_(std::move(on_lost)) {}
-  ~Impl() {
-    CHECK(!thread_.joinable(), "a tenure has not ended");
-    LeaveGroup();
-  }
+  ~Impl() { CHECK(!thread_.joinable(), "a tenure has not ended"); }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   [[nodiscard]] Status Open();
   [[nodiscard]] Status Stand();
-  // Stands no more. False: librdkafka 2.0.2 aborts the process when this is destroyed, as the group
-  // has taken this member in and has not told it yet what it is assigned.
+  // Stands no more. False: the group has taken this member in and does not tell it what it is
+  // assigned, so that it cannot leave either.
   [[nodiscard]] bool End();
   // Precondition: End, and LeaveGroup if that may be. False: librdkafka 2.0.2 aborts the process
-  // when this is destroyed, as the group may have taken this member in after End has looked, and
-  // has not told it what it is assigned (its issue 4312).
+  // when this is destroyed, as the group may have taken this member in, also after End has looked,
+  // and has not told it what it is assigned (its issue 4312).
   [[nodiscard]] bool MayBeDestroyed() const FRESHET_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return !stood_ || answered_;
   }
   // So that nobody waits for the silence. Precondition: End.
   void LeaveGroup() {
-    if (client_ == nullptr || std::exchange(left_, true)) return;
+    if (std::exchange(left_, true)) return;
     // Closing alone does not leave, in librdkafka 2.0.2, where nothing is assigned.
     if (!assigned_) rd_kafka_unsubscribe(client_.get());
     rd_kafka_consumer_close(client_.get());
@@ -348,9 +345,8 @@ KafkaTenure::KafkaTenure(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 KafkaTenure::~KafkaTenure() {
   // What may not be destroyed stays in memory, with threads of librdkafka; the group forgets a
   // member that asks it for nothing after the silence.
-  const bool may_close = impl_->End();
-  if (may_close) impl_->LeaveGroup();
-  if (!may_close || !impl_->MayBeDestroyed()) (void)impl_.release();
+  Leave();
+  if (!impl_->MayBeDestroyed()) (void)impl_.release();
 }
 
 void KafkaTenure::Leave() {

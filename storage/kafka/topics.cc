@@ -149,12 +149,12 @@ StatusOr<Found> Ensure(const KafkaOptions& options, rd_kafka_t* client, const To
 // What is in force of a topic. Unavailable: a broker did not say, and may a moment later; any other
 // failure: it does not.
 StatusOr<std::map<std::string, std::string>> SettingsOf(rd_kafka_t* client,
-                                                        const std::string& topic, int patience_ms) {
+                                                        const std::string& topic) {
   // Who answers is the controller: where it is not among the brokers the client would wait for it.
-  ASSIGN_OR_RETURN(const Metadata metadata, MetadataOf(client, topic, patience_ms));
+  ASSIGN_OR_RETURN(const Metadata metadata, MetadataOf(client, topic, kCallMs));
   const std::span<const rd_kafka_metadata_broker_t> brokers(
       metadata->brokers, static_cast<size_t>(metadata->broker_cnt));
-  const int32_t controller = rd_kafka_controllerid(client, patience_ms);
+  const int32_t controller = rd_kafka_controllerid(client, kCallMs);
   if (std::none_of(brokers.begin(), brokers.end(),
                    [&](const auto& broker) { return broker.id == controller; })) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition, "no controller");
@@ -162,8 +162,8 @@ StatusOr<std::map<std::string, std::string>> SettingsOf(rd_kafka_t* client,
   const Resource asked(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
   const AdminOptions options(rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS));
   std::array<char, kReasonBytes> error{};
-  const rd_kafka_resp_err_t set = rd_kafka_AdminOptions_set_request_timeout(
-      options.get(), patience_ms, error.data(), error.size());
+  const rd_kafka_resp_err_t set =
+      rd_kafka_AdminOptions_set_request_timeout(options.get(), kCallMs, error.data(), error.size());
   CHECK(set == RD_KAFKA_RESP_ERR_NO_ERROR, "{}", std::string(error.data()));
   const Queue queue(rd_kafka_queue_new(client));
   rd_kafka_ConfigResource_t* one = asked.get();
@@ -207,12 +207,12 @@ Status CheckSettings(const KafkaOptions& options, rd_kafka_t* client, const std:
     if (options.log) options.log('W', line);
   };
   const auto until = Steady::now() + std::chrono::milliseconds(kSettingsMs);
-  auto values = SettingsOf(client, topic, kCallMs);
+  auto values = SettingsOf(client, topic);
   // Of a topic that was just made not every broker knows.
   while (absl::IsUnavailable(values.status()) && Steady::now() < until) {
     if (options.cancelled != nullptr && *options.cancelled) return Stopped();
     rd_kafka_poll(client, kAgainMs);
-    values = SettingsOf(client, topic, kCallMs);
+    values = SettingsOf(client, topic);
   }
   if (!values.ok()) {
     // A server that works needs no right to ask for it.

@@ -25,7 +25,7 @@ from typing import Any
 import grpc
 from brokers import Brokers
 from freshet.v1 import admin_pb2, admin_pb2_grpc, ingest_pb2, ingest_pb2_grpc, scheduler_pb2, scheduler_pb2_grpc, types_pb2
-from nodes import Node, await_serving, cluster_settings
+from nodes import CLUSTER, Node, await_serving, cluster_settings
 
 SILENCE = 5
 # As freshet-bench has it for servers of its own.
@@ -39,7 +39,8 @@ COUNTED = {
     "results": "freshet_results_total",
     "crawl": "freshet_assignments_total",
 }
-ROWS, BYTES = 'freshet_cluster_rows_total{cluster="fleet",op="appended"}', "freshet_cluster_appended_bytes_total"
+ROWS, ROWS_READ = (f'freshet_cluster_rows_total{{cluster="{CLUSTER}",op="{op}"}}' for op in ("appended", "read"))
+BYTES = "freshet_cluster_appended_bytes_total"
 ELSEWHERE = "freshet_cluster_assignments_elsewhere_total"
 # After which divisions that had no workers have their parts of the rate.
 TO_SHARE_OUT = 20
@@ -128,7 +129,7 @@ def measure_restore(node: Node) -> None:
     start = time.monotonic()
     await_standing_by(node)
     seconds = time.monotonic() - start
-    rows = counted_by([node], 'freshet_cluster_rows_total{cluster="fleet",op="read"}')
+    rows = counted_by([node], ROWS_READ)
     said = {"case": "an empty disk is filled from the log", "rows": round(rows), "seconds": round(seconds, 1)}
     print(json.dumps({**said, "rows_a_second": round(rows / seconds)}), flush=True)
 

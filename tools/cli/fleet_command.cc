@@ -58,14 +58,12 @@ void AddRow(uint32_t division, const v1::FleetStandby& standby, Table* table) {
               standby.address().empty() ? "-" : ShowText(standby.address()), StateOf(standby)});
 }
 
-// What all divisions have, of those that have answered.
-std::string SumOf(const v1::GetFleetResponse& fleet) {
+// What the divisions have that have answered; `all`: those are all.
+std::string SumOf(const v1::GetFleetResponse& fleet, bool all) {
   uint64_t pages = 0;
   uint64_t out = 0;
   double granted = 0;
-  bool all = true;
   for (const v1::FleetDivision& division : fleet.divisions()) {
-    all = all && !division.has_unanswered();
     pages += division.pages();
     out += division.open_leases();
     granted += division.crawl_rate_per_second();
@@ -106,7 +104,7 @@ ExitCode ShowFleet(Session& session) {
       }
     }
     table.Flush();
-    if (response.divisions_size() > 1) session.out() << SumOf(response);
+    if (response.divisions_size() > 1) session.out() << SumOf(response, all);
     // Below it, where there is room for them.
     for (const v1::FleetDivision& division : response.divisions()) {
       if (!division.has_unanswered()) continue;

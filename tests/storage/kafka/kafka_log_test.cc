@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "sync/mutex.h"
 #include "tests/storage/kafka/mock_kafka.h"
+#include "tests/storage/kafka/said.h"
 
 namespace freshet {
 namespace {
@@ -273,16 +273,10 @@ TEST(KafkaLogTest, AnotherNumberOfPartitionsIsRefused) {
 // These brokers have no DescribeConfigs, as others may not allow it.
 TEST(KafkaLogTest, ATopicWhoseSettingsAreNotToldIsTakenWithAWarning) {
   MockKafka kafka;
-  KafkaOptions options = kafka.options();
-  std::vector<std::string> warnings;
-  Mutex mutex;
-  options.log = [&](char level, std::string_view line) {
-    const MutexLock lock(mutex);
-    if (level == 'W') warnings.emplace_back(line);
-  };
-  ASSERT_TRUE(KafkaLog::Open(options).ok());
-  const MutexLock lock(mutex);
-  EXPECT_THAT(warnings, Contains(HasSubstr("topic mock.changes: its settings are not known")));
+  Said said;
+  ASSERT_TRUE(KafkaLog::Open(said.By(kafka.options())).ok());
+  EXPECT_THAT(said.warnings(),
+              Contains(HasSubstr("topic mock.changes: its settings are not known")));
 }
 
 TEST(KafkaLogTest, PropertiesAreRefusedByName) {

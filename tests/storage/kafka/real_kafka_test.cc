@@ -8,11 +8,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "storage/follower.h"
@@ -20,7 +20,7 @@
 #include "storage/kafka/kafka_log.h"
 #include "storage/kafka/tenure.h"
 #include "storage/store.h"
-#include "sync/mutex.h"
+#include "tests/storage/kafka/said.h"
 #include "tests/storage/random_records.h"
 #include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
@@ -87,36 +87,37 @@ class RealKafkaTest : public testing::Test {
     return node;
   }
 
-  // The topic of the log, as somebody makes it by hand.
-  void MakeTopic(const std::map<std::string, std::string>& settings) {
+  // Asks brokers for something, which is answered where `ask` says.
+  void Administer(const std::function<void(rd_kafka_t*, rd_kafka_queue_t*)>& ask) {
     kafka::Context context{.options = &options_};
     const StatusOr<kafka::Client> client = kafka::MakeReader(context);
     ASSERT_TRUE(client.ok()) << client.status();
+    rd_kafka_queue_t* const answers = rd_kafka_queue_new(client->get());
+    ask(client->get(), answers);
+    rd_kafka_event_t* const answer = rd_kafka_queue_poll(answers, 30'000);
+    EXPECT_EQ(rd_kafka_event_error(answer), RD_KAFKA_RESP_ERR_NO_ERROR);
+    rd_kafka_event_destroy(answer);
+    rd_kafka_queue_destroy(answers);
+  }
+
+  // The topic of the log, as somebody makes it by hand.
+  void MakeTopic(const std::map<std::string, std::string>& settings) {
     rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(
         kafka::TopicOf(options_).c_str(), static_cast<int>(options_.partitions), 1, nullptr, 0);
     for (const auto& [name, value] : settings) {
       rd_kafka_NewTopic_set_config(topic, name.c_str(), value.c_str());
     }
-    rd_kafka_queue_t* const queue = rd_kafka_queue_new(client->get());
-    rd_kafka_CreateTopics(client->get(), &topic, 1, nullptr, queue);
-    rd_kafka_event_t* const made = rd_kafka_queue_poll(queue, 30'000);
-    EXPECT_EQ(rd_kafka_event_error(made), RD_KAFKA_RESP_ERR_NO_ERROR);
-    rd_kafka_event_destroy(made);
-    rd_kafka_queue_destroy(queue);
+    Administer([&](rd_kafka_t* client, rd_kafka_queue_t* answers) {
+      rd_kafka_CreateTopics(client, &topic, 1, nullptr, answers);
+    });
     rd_kafka_NewTopic_destroy(topic);
   }
 
   void DeleteTopic() {
-    kafka::Context context{.options = &options_};
-    const StatusOr<kafka::Client> client = kafka::MakeReader(context);
-    ASSERT_TRUE(client.ok()) << client.status();
     rd_kafka_DeleteTopic_t* topic = rd_kafka_DeleteTopic_new(kafka::TopicOf(options_).c_str());
-    rd_kafka_queue_t* const queue = rd_kafka_queue_new(client->get());
-    rd_kafka_DeleteTopics(client->get(), &topic, 1, nullptr, queue);
-    rd_kafka_event_t* const deleted = rd_kafka_queue_poll(queue, 30'000);
-    EXPECT_EQ(rd_kafka_event_error(deleted), RD_KAFKA_RESP_ERR_NO_ERROR);
-    rd_kafka_event_destroy(deleted);
-    rd_kafka_queue_destroy(queue);
+    Administer([&](rd_kafka_t* client, rd_kafka_queue_t* answers) {
+      rd_kafka_DeleteTopics(client, &topic, 1, nullptr, answers);
+    });
     rd_kafka_DeleteTopic_destroy(topic);
   }
 
@@ -125,6 +126,14 @@ class RealKafkaTest : public testing::Test {
         {.kafka = options_, .node = name, .silence = std::chrono::seconds(6)}, nullptr);
     EXPECT_TRUE(joined.ok()) << joined.status();
     return *std::move(joined);
+  }
+
+  // A moment between two looks at whose turn it is.
+  static void Wait() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
+  // Whether it has its turn within a minute.
+  static bool AwaitTurn(const KafkaTenure& tenure) {
+    for (int i = 0; i < 1200 && !tenure.sure(); ++i) Wait();
+    return tenure.sure();
   }
 
   static Status CommitPage(Store& store, const PageRecord& page) {
@@ -158,21 +167,13 @@ TEST_F(RealKafkaTest, ATopicIsMadeAndALostDiskIsMadeAnewFromIt) {
 
 TEST_F(RealKafkaTest, WhoMayNotIsToldWhat) {
   if (!options_.properties.contains("sasl.password")) GTEST_SKIP() << "all may do anything";
-  Mutex mutex;
-  std::string said;
-  KafkaOptions options = options_;
+  Said said;
+  KafkaOptions options = said.By(options_);
   options.open_patience = std::chrono::seconds(3);
-  options.log = [&](char, std::string_view line) {
-    const MutexLock lock(mutex);
-    said += line;
-  };
   options.properties["sasl.password"] = "guessed";
   const Status unknown = KafkaLog::Open(options).status();
   EXPECT_TRUE(absl::IsUnavailable(unknown)) << unknown;
-  {
-    const MutexLock lock(mutex);
-    EXPECT_THAT(said, HasSubstr("SASL authentication error"));
-  }
+  EXPECT_THAT(said.lines(), Contains(HasSubstr("SASL authentication error")));
   options = options_;
   options.open_patience = std::chrono::seconds(3);
   options.cluster = "of-others";
@@ -197,17 +198,10 @@ TEST_F(RealKafkaTest, ATopicThatForgetsRemovalsTooSoonIsRefused) {
 }
 
 TEST_F(RealKafkaTest, WhatASingleReplicaMeansIsSaid) {
-  Mutex mutex;
-  std::vector<std::string> warnings;
-  KafkaOptions options = options_;
-  options.log = [&](char level, std::string_view line) {
-    const MutexLock lock(mutex);
-    if (level == 'W') warnings.emplace_back(line);
-  };
-  ASSERT_TRUE(KafkaLog::Open(options).ok());
-  const MutexLock lock(mutex);
-  EXPECT_THAT(warnings, Contains(HasSubstr("has one replica")));
-  EXPECT_THAT(warnings, Not(Contains(HasSubstr("not known"))));
+  Said said;
+  ASSERT_TRUE(KafkaLog::Open(said.By(options_)).ok());
+  EXPECT_THAT(said.warnings(), Contains(HasSubstr("has one replica")));
+  EXPECT_THAT(said.warnings(), Not(Contains(HasSubstr("not known"))));
 }
 
 // Whoever serves would go on with a log that has nothing of what was before.
@@ -302,37 +296,29 @@ TEST_F(RealKafkaTest, ASecondServerHasAllThatTheFirstAcknowledgedAndFencesIt) {
 // librdkafka aborts the process of a member that is destroyed as the group has just taken it in.
 TEST_F(RealKafkaTest, OneMayLeaveAtAnyMomentOfJoining) {
   const auto serving = Join("b");
-  for (int i = 0; i < 1200 && !serving->sure(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
+  ASSERT_TRUE(AwaitTurn(*serving));
   for (int ms = 0; ms < 40; ++ms) {
     auto standby = Join("a");
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
     standby = nullptr;
   }
   // So many in so short a time may cost it its turn, which it has again then.
-  for (int i = 0; i < 1200 && !serving->sure(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  EXPECT_TRUE(serving->sure());
+  EXPECT_TRUE(AwaitTurn(*serving));
 }
 
 // A member that ends without leaving has the group wait for it, and the turn be lost meanwhile.
 TEST_F(RealKafkaTest, AStandbyThatIsStoppedAndStartedTakesTheTurnOfNobody) {
-  const auto join = [&](const std::string& name) { return Join(name); };
-  const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
-  const auto serving = join("b");
-  for (int i = 0; i < 1200 && !serving->sure(); ++i) sleep();
-  ASSERT_TRUE(serving->sure());
+  const auto serving = Join("b");
+  ASSERT_TRUE(AwaitTurn(*serving));
   // One that has met the group, and one that has not.
   for (const int looks : {100, 4, 0}) {
-    auto standby = join("a");
-    for (int i = 0; i < looks; ++i) sleep();
+    auto standby = Join("a");
+    for (int i = 0; i < looks; ++i) Wait();
     standby = nullptr;
-    standby = join("a");
+    standby = Join("a");
     for (int i = 0; i < 160; ++i) {
       ASSERT_TRUE(serving->sure()) << looks << ": " << i * 50 << " ms after another start";
-      sleep();
+      Wait();
     }
   }
 }
