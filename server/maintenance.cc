@@ -90,11 +90,16 @@ int PrintFrontier(std::string_view done, std::string_view problem, const Frontie
   return report.ok() ? kWhole : kNotWhole;
 }
 
-int VerifyFrontierOf(const ServerConfig& config) {
-  const StatusOr<FrontierReport> report =
-      VerifyFrontier(FrontierDirectory(config.data_dir), OptionsOf(config));
+int PrintVerified(const StatusOr<FrontierReport>& report) {
   if (!report.ok()) return Failed("cannot verify the frontier", report.status());
   return PrintFrontier("verified", "problem", *report);
+}
+
+// In the store of a cluster's server, or in a database of its own.
+int VerifyFrontierOf(const ServerConfig& config, const Store& store) {
+  return std::max(
+      PrintVerified(VerifyFrontierWithin(store)),
+      PrintVerified(VerifyFrontier(FrontierDirectory(config.data_dir), OptionsOf(config))));
 }
 
 int RepairFrontierOf(const ServerConfig& config) {
@@ -157,7 +162,7 @@ int RunVerify(const ServerConfig& config) {
   const StatusOr<VerifyReport> report = VerifyStore(**store, config);
   if (!report.ok()) return Failed("cannot verify", report.status());
   const int pages = PrintReport("verified", config.data_dir, *report);
-  return std::max(pages, VerifyFrontierOf(config));
+  return std::max(pages, VerifyFrontierOf(config, **store));
 }
 
 int RunRepair(const ServerConfig& config) {

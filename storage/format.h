@@ -29,10 +29,23 @@ enum class Family : uint8_t {
   kHosts = 2,    // (slot, host) -> host serial, politeness
   kLeases = 3,   // (shard, sequence) -> what one commit says of leases
   kSources = 4,  // source index -> name
+  // Of caches of a log alone: what a cluster keeps of the crawl frontier, with the keys and values
+  // that its own database has else (storage/internal/frontier_rows.h).
+  kFrontierMeta = 5,
+  kFrontierItems = 6,
+  kFrontierDue = 7,
+  kFrontierLeases = 8,
+  kFrontierQueues = 9,
+  // In a log alone: all rows of the four families before whose keys begin with this key are gone.
+  kFrontierGone = 10,
 };
-inline constexpr size_t kFamilies = 5;
+inline constexpr size_t kFamilies = 5;      // that every store has
+inline constexpr size_t kLogFamilies = 11;  // that rows of a log are of
 inline constexpr std::array<std::string_view, kFamilies> kFamilyNames = {
     "default", "pages", "hosts", "leases", "sources"};
+// Those that a cache has besides, from kFrontierMeta on.
+inline constexpr std::array<std::string_view, 5> kFrontierFamilyNames = {
+    "frontier_meta", "frontier_items", "frontier_due", "frontier_leases", "frontier_queues"};
 // Those of formats 1 and 2, which were never released and are not read any more.
 inline constexpr std::array<std::string_view, 4> kRetiredFamilyNames = {"urls", "texts", "states",
                                                                         "details"};

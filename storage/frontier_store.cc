@@ -15,6 +15,7 @@
 #include "storage/internal/frontier_rows.h"
 #include "storage/internal/frontier_tuning.h"
 #include "storage/internal/rocksdb_status.h"
+#include "storage/internal/store_impl.h"
 #include "storage/internal/tuning.h"
 #include "storage/internal/wal_check.h"
 
@@ -25,16 +26,9 @@ using storage::FrontierDueKey;
 using storage::FrontierFamily;
 using storage::FrontierItemKey;
 using storage::FrontierPrefix;
+using storage::FrontierPrefixEnd;
 
 namespace {
-
-// The first key that is behind all keys with this prefix.
-std::string After(std::string prefix) {
-  while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
-  CHECK(!prefix.empty(), "numbers of crawl ids end before");
-  prefix.back() = static_cast<char>(static_cast<uint8_t>(prefix.back()) + 1);
-  return prefix;
-}
 
 Status Damaged(std::string_view what) {
   return MakeStatus(absl::StatusCode::kDataLoss, "frontier: a row of {} is damaged", what);
@@ -53,7 +47,7 @@ class FrontierBatch::Impl {
     Note(rows.Delete(handles_[static_cast<size_t>(family)], key));
   }
   void DeleteAll(const std::string& prefix) {
-    const std::string end = After(prefix);
+    const std::string end = FrontierPrefixEnd(prefix);
     for (const FrontierFamily family : {FrontierFamily::kItems, FrontierFamily::kDue,
                                         FrontierFamily::kLeases, FrontierFamily::kQueues}) {
       Note(rows.DeleteRange(handles_[static_cast<size_t>(family)], prefix, end));
@@ -78,9 +72,15 @@ class FrontierStore::Impl {
       : dir_(std::move(dir)),
         options_(options),
         env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()) {}
+  // Of the frontier that a cache has.
+  explicit Impl(Store::Impl& cache)
+      : cache_(&cache), env_(nullptr), db_(&cache.db()), handles_(cache.frontier_handles()) {
+    CHECK(cache.has_frontier(), "the store is no cache of a log");
+  }
   ~Impl() { Close().IgnoreError(); }
 
   Status Open();
+  Status CheckFormat();
   Status Close();
   Status Load(FrontierVisitor& visitor) const;
   std::vector<StatusOr<FrontierItem>> ReadItems(std::span<const ItemName> names) const;
@@ -100,17 +100,20 @@ class FrontierStore::Impl {
   [[nodiscard]] rocksdb::ColumnFamilyHandle* Handle(FrontierFamily family) const {
     return handles_[static_cast<size_t>(family)];
   }
-  Status CheckFormat();
+  // Writes, and returns once it is durable.
+  Status Write(rocksdb::WriteBatch* rows);
   Status EnsureSpace();
   Status LoadMeta(FrontierVisitor& visitor) const;
   // Calls `visit` for every row of a family.
   Status ForAll(FrontierFamily family,
                 const std::function<Status(std::string_view, std::string_view)>& visit) const;
 
+  Store::Impl* const cache_ = nullptr;  // whose database it is; nullptr: one of its own
   const std::string dir_;
   const StoreOptions options_;
   rocksdb::Env* const env_;
-  std::unique_ptr<rocksdb::DB> db_;
+  std::unique_ptr<rocksdb::DB> own_;
+  rocksdb::DB* db_ = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // by FrontierFamily
   // Of Commit, which one thread calls at a time.
   bool full_ = false;
@@ -132,7 +135,8 @@ Status FrontierStore::Impl::Open() {
   rocksdb::DB* db = nullptr;
   RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(db_options, dir_, families, &handles_, &db),
                               "opening " + dir_));
-  db_.reset(db);
+  own_.reset(db);
+  db_ = db;
   return CheckFormat();
 }
 
@@ -147,22 +151,27 @@ Status FrontierStore::Impl::CheckFormat() {
                       storage::kFrontierFormat);
   }
   if (!found.IsNotFound()) return FromRocksDb(found, "reading the format of " + dir_);
-  rocksdb::WriteOptions write;
-  write.sync = true;
-  return FromRocksDb(db_->Put(write, Handle(FrontierFamily::kMeta), storage::kFrontierFormatKey,
-                              std::to_string(storage::kFrontierFormat)),
-                     "writing the format of " + dir_);
+  rocksdb::WriteBatch batch;
+  RETURN_IF_ERROR(FromRocksDb(batch.Put(Handle(FrontierFamily::kMeta), storage::kFrontierFormatKey,
+                                        std::to_string(storage::kFrontierFormat)),
+                              dir_));
+  return Write(&batch);
 }
 
 Status FrontierStore::Impl::Close() {
   if (db_ == nullptr) return absl::OkStatus();
+  if (own_ == nullptr) {
+    db_ = nullptr;
+    return absl::OkStatus();
+  }
   rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), handles_);
   for (rocksdb::ColumnFamilyHandle* handle : handles_) {
     db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
   }
   handles_.clear();
   const rocksdb::Status closed = db_->Close();
-  db_.reset();
+  db_ = nullptr;
+  own_.reset();
   return FromRocksDb(status.ok() ? closed : status, "closing " + dir_);
 }
 
@@ -245,7 +254,7 @@ StatusOr<FrontierStore::DueScan> FrontierStore::Impl::ScanDue(FrontierQueueId qu
                                                               const FrontierDue& from, uint64_t now,
                                                               size_t most) const {
   const std::string prefix = FrontierPrefix(queue);
-  const std::string end = After(prefix);
+  const std::string end = FrontierPrefixEnd(prefix);
   const rocksdb::Slice bound(end);
   rocksdb::ReadOptions read;
   read.iterate_upper_bound = &bound;
@@ -270,7 +279,7 @@ Status FrontierStore::Impl::ScanItems(
     FrontierQueueId queue, std::string_view after,
     const std::function<bool(std::string_view url, const FrontierItem& item)>& visit) const {
   const std::string prefix = FrontierPrefix(queue);
-  const std::string end = After(prefix);
+  const std::string end = FrontierPrefixEnd(prefix);
   const rocksdb::Slice bound(end);
   rocksdb::ReadOptions read;
   read.iterate_upper_bound = &bound;
@@ -305,12 +314,17 @@ Status FrontierStore::Impl::EnsureSpace() {
 Status FrontierStore::Impl::Commit(FrontierBatch& batch) {
   CHECK(db_ != nullptr, "{} is closed", dir_);
   if (batch.empty()) return absl::OkStatus();
+  return Write(&batch.impl_->rows);
+}
+
+Status FrontierStore::Impl::Write(rocksdb::WriteBatch* rows) {
+  if (cache_ != nullptr) return cache_->CommitFrontier(rows);
   RETURN_IF_ERROR(failure_);
   RETURN_IF_ERROR(EnsureSpace());
   rocksdb::WriteOptions write;
   write.disableWAL = options_.durability == Durability::kNone;
   write.sync = options_.durability == Durability::kSync;
-  const rocksdb::Status written = db_->Write(write, &batch.impl_->rows);
+  const rocksdb::Status written = db_->Write(write, rows);
   if (written.ok()) return absl::OkStatus();
   const Status error = FromRocksDb(written, "writing the frontier");
   if (written.IsNoSpace()) {
@@ -322,17 +336,25 @@ Status FrontierStore::Impl::Commit(FrontierBatch& batch) {
 }
 
 Status FrontierStore::Impl::Checkpoint(const std::string& dir) const {
+  if (own_ == nullptr) return absl::OkStatus();  // is in that of the cache
   ASSIGN_OR_RETURN(const std::string absolute, storage::AbsolutePath(dir));
   rocksdb::Checkpoint* raw = nullptr;
-  RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &raw), "checkpoint"));
+  RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_, &raw), "checkpoint"));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(raw);
   return FromRocksDb(checkpoint->CreateCheckpoint(absolute), "checkpoint to " + absolute);
 }
 
 FrontierStoreStats FrontierStore::Impl::Stats() const {
   FrontierStoreStats stats;
-  db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kTotalSstFilesSize, &stats.table_bytes);
-  db_->GetAggregatedIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &stats.memtable_bytes);
+  for (rocksdb::ColumnFamilyHandle* family : handles_) {
+    uint64_t bytes = 0;
+    if (db_->GetIntProperty(family, rocksdb::DB::Properties::kTotalSstFilesSize, &bytes)) {
+      stats.table_bytes += bytes;
+    }
+    if (db_->GetIntProperty(family, rocksdb::DB::Properties::kSizeAllMemTables, &bytes)) {
+      stats.memtable_bytes += bytes;
+    }
+  }
   return stats;
 }
 
@@ -344,6 +366,12 @@ StatusOr<std::unique_ptr<FrontierStore>> FrontierStore::Open(const std::string& 
   ASSIGN_OR_RETURN(std::string absolute, storage::AbsolutePath(dir));
   auto impl = std::make_unique<Impl>(std::move(absolute), options);
   RETURN_IF_ERROR(impl->Open());
+  return std::unique_ptr<FrontierStore>(new FrontierStore(std::move(impl)));
+}
+
+StatusOr<std::unique_ptr<FrontierStore>> FrontierStore::OpenWithin(Store& cache) {
+  auto impl = std::make_unique<Impl>(*cache.impl_);
+  RETURN_IF_ERROR(impl->CheckFormat());
   return std::unique_ptr<FrontierStore>(new FrontierStore(std::move(impl)));
 }
 

@@ -20,6 +20,7 @@
 
 #include "core/base/status.h"
 #include "storage/options.h"
+#include "storage/store.h"
 
 namespace freshet {
 
@@ -138,6 +139,10 @@ class FrontierStore {
   // DataLoss: damaged.
   [[nodiscard]] static StatusOr<std::unique_ptr<FrontierStore>> Open(const std::string& dir,
                                                                      const StoreOptions& options);
+  // The frontier of a cluster, which lies in its log beside the pages: in that store, which is a
+  // cache of it, is open and outlives this. What is committed goes to the log first. Statuses are
+  // those of Store::Commit.
+  [[nodiscard]] static StatusOr<std::unique_ptr<FrontierStore>> OpenWithin(Store& cache);
   ~FrontierStore();
   FrontierStore(const FrontierStore&) = delete;
   FrontierStore& operator=(const FrontierStore&) = delete;
@@ -174,7 +179,8 @@ class FrontierStore {
   // succeed again once there is space. Any other status: writing is over, and what of the batch
   // survives is not known.
   [[nodiscard]] Status Commit(FrontierBatch& batch);
-  // A consistent copy in the new directory `dir`, while commits go on.
+  // A consistent copy in the new directory `dir`, while commits go on; of a cluster none, as that
+  // of the store has it.
   [[nodiscard]] Status Checkpoint(const std::string& dir) const;
   [[nodiscard]] FrontierStoreStats Stats() const;
 

@@ -16,6 +16,7 @@
 #include "storage/internal/frontier_rows.h"
 #include "storage/internal/frontier_tuning.h"
 #include "storage/internal/rocksdb_status.h"
+#include "storage/internal/store_impl.h"
 #include "storage/internal/tuning.h"
 #include "storage/internal/wal_check.h"
 #include "xxhash.h"
@@ -36,6 +37,9 @@ class RawFrontier {
       : dir_(std::move(dir)),
         options_(options),
         env_(options_.env != nullptr ? options_.env : rocksdb::Env::Default()) {}
+  // That of a cache, which is open and outlives this.
+  RawFrontier(rocksdb::DB& db, std::vector<rocksdb::ColumnFamilyHandle*> handles)
+      : env_(db.GetEnv()), db_(&db), handles_(std::move(handles)) {}
   ~RawFrontier() { Close(); }
 
   Status Open(bool read_only) {
@@ -49,17 +53,19 @@ class RawFrontier {
         read_only ? rocksdb::DB::OpenForReadOnly(db_options, dir_, families, &handles_, &db)
                   : rocksdb::DB::Open(db_options, dir_, families, &handles_, &db);
     RETURN_IF_ERROR(FromRocksDb(opened, "opening " + dir_));
-    db_.reset(db);
+    own_.reset(db);
+    db_ = db;
     return absl::OkStatus();
   }
   void Close() {
-    if (db_ == nullptr) return;
+    if (own_ == nullptr) return;
     for (rocksdb::ColumnFamilyHandle* handle : handles_) {
       db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
     }
     handles_.clear();
     db_->Close().PermitUncheckedError();
-    db_.reset();
+    db_ = nullptr;
+    own_.reset();
   }
 
   Status Checksums() { return FromRocksDb(db_->VerifyChecksum(), "checksums of " + dir_); }
@@ -98,7 +104,8 @@ class RawFrontier {
   const std::string dir_;
   const StoreOptions options_;
   rocksdb::Env* const env_;
-  std::unique_ptr<rocksdb::DB> db_;
+  std::unique_ptr<rocksdb::DB> own_;
+  rocksdb::DB* db_ = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;
   rocksdb::WriteBatch batch_;
 };
@@ -425,6 +432,15 @@ StatusOr<FrontierReport> VerifyFrontier(const std::string& dir, const StoreOptio
     return report;
   }
   RETURN_IF_ERROR(status);
+  return report;
+}
+
+StatusOr<FrontierReport> VerifyFrontierWithin(const Store& cache) {
+  FrontierReport report;
+  const Store::Impl& impl = *cache.impl_;
+  if (!impl.has_frontier()) return report;
+  RawFrontier db(impl.db(), impl.frontier_handles());
+  RETURN_IF_ERROR(Pass(db, nullptr, &report).Run());
   return report;
 }
 

@@ -21,6 +21,7 @@
 
 #include "core/base/status.h"
 #include "storage/options.h"
+#include "storage/store.h"
 
 namespace freshet {
 
@@ -46,6 +47,10 @@ struct FrontierReport {
 // Changes nothing but torn ends of logs, as every opening does.
 [[nodiscard]] StatusOr<FrontierReport> VerifyFrontier(const std::string& dir,
                                                       const StoreOptions& options);
+
+// The same of the frontier that the store of a cluster's server has in it, without checksums, which
+// are Store::Verify's; empty of other stores.
+[[nodiscard]] StatusOr<FrontierReport> VerifyFrontierWithin(const Store& cache);
 
 // Makes it whole, and returns what it holds then; `problems` are those that were found. Where
 // checksums are wrong or it does not open, tables that cannot be read are left out and a copy of

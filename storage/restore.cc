@@ -35,13 +35,22 @@ Status CopyAtRest(rocksdb::Env* env, const std::string& from, const std::string&
   return status;
 }
 
-// Precondition: the directory was empty before.
-void Empty(rocksdb::Env* env, const std::string& dir) {
+void DeleteFiles(rocksdb::Env* env, const std::string& dir) {
   std::vector<std::string> names;
   if (!env->GetChildren(dir, &names).ok()) return;
   for (const std::string& name : names) {
     if (name != "." && name != "..") env->DeleteFile(dir + "/" + name).PermitUncheckedError();
   }
+}
+
+// Precondition: the directory was empty before.
+void Empty(rocksdb::Env* env, const std::string& dir) {
+  const std::string frontier = FrontierDirectory(dir);
+  if (env->FileExists(frontier).ok()) {
+    DeleteFiles(env, frontier);
+    env->DeleteDir(frontier).PermitUncheckedError();
+  }
+  DeleteFiles(env, dir);
 }
 
 // What the crawl-frontier API keeps, if the checkpoint has any, so that it opens.
@@ -50,15 +59,9 @@ Status RestoreFrontier(const std::string& checkpoint, const std::string& to,
   const std::string from = FrontierDirectory(checkpoint);
   if (!env->FileExists(from).ok()) return absl::OkStatus();
   const std::string target = FrontierDirectory(to);
-  Status status = CopyDatabase(env, from, target);
-  if (status.ok()) {
-    const auto opened = FrontierStore::Open(target, options);
-    status = opened.ok() ? (*opened)->Close() : opened.status();
-  }
-  if (status.ok()) return status;
-  Empty(env, target);
-  env->DeleteDir(target).PermitUncheckedError();
-  return status;
+  RETURN_IF_ERROR(CopyDatabase(env, from, target));
+  ASSIGN_OR_RETURN(const auto opened, FrontierStore::Open(target, options));
+  return opened->Close();
 }
 
 }  // namespace
@@ -86,7 +89,8 @@ StatusOr<VerifyReport> Restore(const std::string& checkpoint_dir, const std::str
   const Status copied = CopyAtRest(env, checkpoint, to);
   StatusOr<VerifyReport> report =
       copied.ok() ? OpenAndVerify(to, options) : StatusOr<VerifyReport>(copied);
-  if (report.ok() && report->ok()) {
+  // That of a cluster's server is in its store.
+  if (report.ok() && report->ok() && !options.leave_log) {
     const Status frontier = RestoreFrontier(checkpoint, to, options, env);
     if (!frontier.ok()) report = frontier;
   }

@@ -13,6 +13,7 @@
 #include "storage/directory.h"
 #include "storage/internal/batch_builder.h"
 #include "storage/internal/format_check.h"
+#include "storage/internal/frontier_tuning.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/migrate.h"
 #include "storage/internal/records.h"
@@ -158,6 +159,12 @@ Status Store::Impl::OpenDatabase() {
   if (exists) Enter(OpenStage::kReplayingLogs);
   // Keeping RocksDB's counters of one call costs a replay a few percent, and nobody reads them.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  ASSIGN_OR_RETURN(const bool has_frontier, IsCache(db_options));
+  if (has_frontier) {
+    db_options.create_missing_column_families = true;
+    for (auto& family : storage::FrontierFamiliesOfCache(options_, cache_))
+      families.push_back(family);
+  }
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened = rocksdb::DB::Open(db_options, dir_, families, &handles, &db);
@@ -166,8 +173,9 @@ Status Store::Impl::OpenDatabase() {
   RETURN_IF_ERROR(FromRocksDb(opened, "opening " + dir_));
   db_.reset(db);
   Enter(OpenStage::kOpening);
-  CHECK(handles.size() == handles_.size());
-  std::copy(handles.begin(), handles.end(), handles_.begin());
+  CHECK(handles.size() == families.size());
+  std::copy_n(handles.begin(), handles_.size(), handles_.begin());
+  frontier_handles_.assign(handles.begin() + static_cast<long>(handles_.size()), handles.end());
   return options_.hold_compactions ? absl::OkStatus() : LimitMemtables();
 }
 
@@ -184,7 +192,9 @@ Status Store::Impl::CheckFamilies(const rocksdb::DBOptions& db_options) const {
                         "export its pages with the version that wrote it",
                         dir_);
     }
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
+    const auto& of_caches = storage::kFrontierFamilyNames;
+    if (std::find(known.begin(), known.end(), name) == known.end() &&
+        std::find(of_caches.begin(), of_caches.end(), name) == of_caches.end()) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
                         "{}: column family '{}' is unknown: written by a newer release", dir_,
                         name);
@@ -322,7 +332,7 @@ StatusOr<std::optional<uint64_t>> Store::Impl::ReadNumber(const std::string& key
 }
 
 StatusOr<bool> Store::Impl::HasRows() const {
-  for (rocksdb::ColumnFamilyHandle* family : handles_) {
+  for (rocksdb::ColumnFamilyHandle* family : families()) {
     const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(rocksdb::ReadOptions(), family));
     it->SeekToFirst();
     RETURN_IF_ERROR(FromRocksDb(it->status(), "looking for rows"));
@@ -335,13 +345,13 @@ Status Store::Impl::Close() {
   Status status;
   if (db_ != nullptr) {
     if (!failed_ && !full_) {
-      const std::vector<rocksdb::ColumnFamilyHandle*> all(handles_.begin(), handles_.end());
-      status = FromRocksDb(db_->Flush(rocksdb::FlushOptions(), all), "flushing " + dir_);
+      status = FromRocksDb(db_->Flush(rocksdb::FlushOptions(), families()), "flushing " + dir_);
     }
-    for (rocksdb::ColumnFamilyHandle*& family : handles_) {
+    for (rocksdb::ColumnFamilyHandle* family : families()) {
       status.Update(FromRocksDb(db_->DestroyColumnFamilyHandle(family), "closing " + dir_));
-      family = nullptr;
     }
+    handles_ = {};
+    frontier_handles_.clear();
     status.Update(FromRocksDb(db_->Close(), "closing " + dir_));
     db_.reset();
   }
@@ -384,8 +394,7 @@ Status Store::Impl::Write(rocksdb::WriteBatch* batch, bool sync) {
   rocksdb::Status status = db_->Write(write, batch);
   if (status.ok() && sync && write.disableWAL) {
     // Without a log only a flush makes anything durable.
-    const std::vector<rocksdb::ColumnFamilyHandle*> all(handles_.begin(), handles_.end());
-    status = db_->Flush(rocksdb::FlushOptions(), all);
+    status = db_->Flush(rocksdb::FlushOptions(), families());
   }
   return NoteWriteError(status);
 }

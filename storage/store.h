@@ -22,6 +22,8 @@
 
 namespace freshet {
 
+struct FrontierReport;
+
 // What start-up reads of one page. The references are valid during the call.
 struct LoadedPage {
   PageNumber number;
@@ -224,6 +226,9 @@ class Store {
   [[nodiscard]] StoreStats Stats() const;
 
  private:
+  // A cache has the frontier in it.
+  friend class FrontierStore;
+  friend StatusOr<FrontierReport> VerifyFrontierWithin(const Store& cache);
   class Impl;
   explicit Store(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -46,6 +46,12 @@ void FollowedRows::Add(const LogRow& row) {
       return;
     case Family::kLeases:
     case Family::kSources:
+    case Family::kFrontierMeta:
+    case Family::kFrontierItems:
+    case Family::kFrontierDue:
+    case Family::kFrontierLeases:
+    case Family::kFrontierQueues:
+    case Family::kFrontierGone:
       return;
   }
 }

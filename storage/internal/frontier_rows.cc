@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/check.h"
 #include "storage/internal/codec.h"
 
 namespace freshet::storage {
@@ -200,6 +201,13 @@ bool DecodeFrontier(std::string_view value, FrontierSettings* settings) {
   settings->default_delay = static_cast<uint32_t>(reader.Varint());
   settings->active = reader.U8() != 0;
   return reader.done();
+}
+
+std::string FrontierPrefixEnd(std::string prefix) {
+  while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
+  CHECK(!prefix.empty(), "numbers of crawl ids end before");
+  prefix.back() = static_cast<char>(static_cast<uint8_t>(prefix.back()) + 1);
+  return prefix;
 }
 
 }  // namespace freshet::storage

@@ -24,6 +24,9 @@ inline constexpr size_t kFrontierFamilies = 5;
 inline constexpr const char* kFrontierFormatKey = "format";
 inline constexpr const char* kFrontierSettingsKey = "settings";
 
+// The first key that is behind all keys with this prefix, which is one of a crawl id or a queue.
+[[nodiscard]] std::string FrontierPrefixEnd(std::string prefix);
+
 // Thread-safe, all of them. Parsers return false for what no writer has written.
 [[nodiscard]] std::string FrontierCrawlPrefix(uint32_t crawl);
 [[nodiscard]] std::string FrontierPrefix(FrontierQueueId queue);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "rocksdb/cache.h"
 #include "storage/internal/frontier_rows.h"
@@ -25,15 +26,27 @@ rocksdb::ColumnFamilyOptions OptionsOf(FrontierFamily family, const StoreOptions
   return cf;
 }
 
-}  // namespace
-
-std::vector<rocksdb::ColumnFamilyDescriptor> FrontierColumnFamilies(const StoreOptions& options) {
-  const auto cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+template <typename Names>
+std::vector<rocksdb::ColumnFamilyDescriptor> FamiliesOf(
+    const Names& names, const StoreOptions& options,
+    const std::shared_ptr<rocksdb::Cache>& blocks) {
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  for (size_t i = 0; i < kNames.size(); ++i) {
-    families.emplace_back(kNames[i], OptionsOf(static_cast<FrontierFamily>(i), options, cache));
+  for (size_t i = 0; i < names.size(); ++i) {
+    families.emplace_back(std::string(names[i]),
+                          OptionsOf(static_cast<FrontierFamily>(i), options, blocks));
   }
   return families;
+}
+
+}  // namespace
+
+std::vector<rocksdb::ColumnFamilyDescriptor> FrontierFamiliesOfCache(
+    const StoreOptions& options, const std::shared_ptr<rocksdb::Cache>& blocks) {
+  return FamiliesOf(kFrontierFamilyNames, options, blocks);
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> FrontierColumnFamilies(const StoreOptions& options) {
+  return FamiliesOf(kNames, options, rocksdb::NewLRUCache(options.block_cache_bytes));
 }
 
 }  // namespace freshet::storage

@@ -61,6 +61,13 @@ class Store::Impl {
                                           size_t limit) const;
   [[nodiscard]] StatusOr<ScanResult> ScanPages(PageNumber from, PageNumber end, size_t count) const;
   [[nodiscard]] Status Commit(const Changes& changes);
+  // Writes changes of the frontier that a cache has, as Commit does. Whether there is one to write.
+  [[nodiscard]] bool has_frontier() const { return !frontier_handles_.empty(); }
+  [[nodiscard]] const std::vector<rocksdb::ColumnFamilyHandle*>& frontier_handles() const {
+    return frontier_handles_;
+  }
+  [[nodiscard]] rocksdb::DB& db() const { return *db_; }
+  [[nodiscard]] Status CommitFrontier(rocksdb::WriteBatch* batch);
   [[nodiscard]] Status health() const;
   // OK if there is space for another commit, after resuming if it had run out.
   [[nodiscard]] Status EnsureSpace();
@@ -71,6 +78,8 @@ class Store::Impl {
   [[nodiscard]] StoreStats Stats() const;
 
  private:
+  // Of the log: where the rows of the frontier are.
+  static constexpr uint16_t kFrontierPartition = 0;
   // Hosts of one slot by name. Filled when first needed.
   struct SlotHosts {
     Mutex mutex;
@@ -92,10 +101,15 @@ class Store::Impl {
   class ReplayWatch;
 
   [[nodiscard]] rocksdb::ColumnFamilyHandle* handle(storage::Family family) const {
-    return handles_[storage::IndexOf(family)];
+    const size_t index = storage::IndexOf(family);
+    return index < handles_.size() ? handles_[index] : frontier_handles_[index - handles_.size()];
   }
+  // All that there are.
+  [[nodiscard]] std::vector<rocksdb::ColumnFamilyHandle*> families() const;
   void Say(char level, std::string_view line) const;
   void Enter(OpenStage stage) const;
+  // Whether it has, or is to have, the families of a cache.
+  [[nodiscard]] StatusOr<bool> IsCache(const rocksdb::DBOptions& db_options) const;
   // Refuses a database with column families that this release does not know.
   [[nodiscard]] Status CheckFamilies(const rocksdb::DBOptions& db_options) const;
   // What was replayed has its place in memory; from now on memtables are written as they fill.
@@ -137,6 +151,8 @@ class Store::Impl {
   [[nodiscard]] Status PutTime(rocksdb::WriteBatch& batch, uint64_t seconds) const;
   // The same, now and then.
   [[nodiscard]] Status MarkTime(uint64_t seconds);
+  // store_frontier.cc. Gives the frontier of a cache a database of its own, as a single server has.
+  [[nodiscard]] Status MoveFrontier();
   // Removes what makes this store a cache.
   [[nodiscard]] Status LeaveLog(uint64_t complete_seconds);
   // Whether this store can be a cache of that log.
@@ -187,6 +203,8 @@ class Store::Impl {
   std::unique_ptr<rocksdb::DB> db_;
   bool roomy_memtables_ = false;  // until LimitMemtables
   std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies> handles_{};
+  // Of a cache: by FrontierFamily; else empty.
+  std::vector<rocksdb::ColumnFamilyHandle*> frontier_handles_;
   std::atomic<uint64_t> rows_taken_in_ = 0;  // of the log
   uint64_t marked_seconds_ = 0;              // by MarkTime
   bool prepared_ = false;                    // the follower has what the store has

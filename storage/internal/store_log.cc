@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <span>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "storage/change_log.h"
 #include "storage/follower.h"
 #include "storage/internal/followed_rows.h"
+#include "storage/internal/frontier_rows.h"
 #include "storage/internal/keys.h"
 #include "storage/internal/records.h"
 #include "storage/internal/rocksdb_status.h"
@@ -71,8 +73,8 @@ Status CheckLogFormat(uint64_t format) {
 // made them.
 class RowsOf : public rocksdb::WriteBatch::Handler {
  public:
-  using Handles = std::array<rocksdb::ColumnFamilyHandle*, storage::kFamilies>;
-  explicit RowsOf(const Handles& handles) : handles_(handles) {}
+  RowsOf(rocksdb::DB& db, std::vector<rocksdb::ColumnFamilyHandle*> families)
+      : db_(db), families_(std::move(families)) {}
 
   rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
                         const rocksdb::Slice& value) override {
@@ -84,17 +86,51 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     rows.push_back({.family = FamilyOf(family), .key = key.ToStringView(), .value = std::nullopt});
     return rocksdb::Status::OK();
   }
+  // Of the frontier alone, by prefix, of all its families one after the other.
+  rocksdb::Status DeleteRangeCF(uint32_t id, const rocksdb::Slice& begin,
+                                const rocksdb::Slice& end) override {
+    const Family family = FamilyOf(id);
+    const std::string_view prefix = begin.ToStringView();
+    CHECK(family > Family::kFrontierMeta && storage::FrontierPrefixEnd(std::string(prefix)) == end,
+          "a range of family {}", storage::IndexOf(family));
+    Forget(family, prefix);
+    if (family == Family::kFrontierQueues) {
+      rows.push_back({.family = Family::kFrontierGone, .key = prefix, .value = ""});
+    }
+    return rocksdb::Status::OK();
+  }
 
   std::vector<LogRow> rows;
 
  private:
+  // So that the log need not keep them for ever: the row that says that they are gone says it to
+  // readers, and not to Kafka's compaction.
+  void Forget(Family family, std::string_view prefix) {
+    const std::string end = storage::FrontierPrefixEnd(std::string(prefix));
+    const rocksdb::Slice bound(end);
+    rocksdb::ReadOptions read;
+    read.iterate_upper_bound = &bound;
+    read.fill_cache = false;
+    const std::unique_ptr<rocksdb::Iterator> it(
+        db_.NewIterator(read, families_[storage::IndexOf(family)]));
+    for (it->Seek(prefix); it->Valid() && forgotten_.size() < kMostForgotten; it->Next()) {
+      forgotten_.emplace_back(it->key().ToStringView());
+      rows.push_back({.family = family, .key = forgotten_.back(), .value = std::nullopt});
+    }
+  }
+
   [[nodiscard]] Family FamilyOf(uint32_t id) const {
     size_t i = 0;
-    while (handles_[i]->GetID() != id) CHECK(++i < handles_.size(), "column family {}", id);
+    while (families_[i]->GetID() != id) CHECK(++i < families_.size(), "column family {}", id);
     return static_cast<Family>(i);
   }
 
-  const Handles& handles_;
+  // Some seconds of a transaction.
+  static constexpr size_t kMostForgotten = 100'000;
+
+  rocksdb::DB& db_;
+  const std::vector<rocksdb::ColumnFamilyHandle*> families_;
+  std::deque<std::string> forgotten_;  // keys
 };
 
 }  // namespace
@@ -116,7 +152,7 @@ Status Store::Impl::PutTime(rocksdb::WriteBatch& batch, uint64_t seconds) const 
 Status Store::Impl::WriteDurably(rocksdb::WriteBatch* batch, uint16_t partition) {
   if (options_.truth == nullptr) return Write(batch, options_.durability == Durability::kSync);
   CHECK(partition < options_.truth->partitions(), "partition {}", partition);
-  RowsOf rows(handles_);
+  RowsOf rows(*db_, families());
   RETURN_IF_ERROR(FromRocksDb(batch->Iterate(&rows), "reading a batch"));
   if (rows.rows.empty()) return absl::OkStatus();
   const MutexLock lock((*log_mutexes_)[partition]);
@@ -384,10 +420,7 @@ class Store::Impl::RowTaker {
       RETURN_IF_ERROR(storage::DecodeNumber(row.key, *row.value, &format));
       RETURN_IF_ERROR(CheckLogFormat(format));
     }
-    rocksdb::ColumnFamilyHandle* family = impl_.handle(row.family);
-    const rocksdb::Status added =
-        row.value ? batch_.Put(family, row.key, *row.value) : batch_.Delete(family, row.key);
-    RETURN_IF_ERROR(FromRocksDb(added, "taking in a row"));
+    RETURN_IF_ERROR(FromRocksDb(Add(row), "taking in a row"));
     if (followed_) news_.Add(row);
     ++impl_.rows_taken_in_;
     if (impl_.options_.progress != nullptr) ++impl_.options_.progress->rows_taken_in;
@@ -409,6 +442,21 @@ class Store::Impl::RowTaker {
   [[nodiscard]] size_t rows() const { return rows_; }
 
  private:
+  rocksdb::Status Add(const LogRow& row) {
+    if (row.family == Family::kFrontierGone) return AddGone(std::string(row.key));
+    rocksdb::ColumnFamilyHandle* family = impl_.handle(row.family);
+    return row.value ? batch_.Put(family, row.key, *row.value) : batch_.Delete(family, row.key);
+  }
+  rocksdb::Status AddGone(const std::string& prefix) {
+    const std::string end = storage::FrontierPrefixEnd(prefix);
+    rocksdb::Status status;
+    for (const Family family : {Family::kFrontierItems, Family::kFrontierDue,
+                                Family::kFrontierLeases, Family::kFrontierQueues}) {
+      if (status.ok()) status = batch_.DeleteRange(impl_.handle(family), prefix, end);
+    }
+    return status;
+  }
+
   Impl& impl_;
   const uint16_t partition_;
   const std::string format_key_;
@@ -450,6 +498,7 @@ Status Store::Impl::OpenAlone() {
 }
 
 Status Store::Impl::LeaveLog(uint64_t complete_seconds) {
+  RETURN_IF_ERROR(MoveFrontier());
   rocksdb::WriteBatch batch;
   uint64_t partitions = 0;
   const std::unique_ptr<rocksdb::Iterator> it(

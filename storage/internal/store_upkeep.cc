@@ -34,14 +34,13 @@ Status Store::Impl::Checkpoint(const std::string& dir) {
 Status Store::Impl::StartCompactions() {
   if (!options_.hold_compactions) return absl::OkStatus();
   RETURN_IF_ERROR(LimitMemtables());
-  const std::vector<rocksdb::ColumnFamilyHandle*> all(handles_.begin(), handles_.end());
-  return FromRocksDb(db_->EnableAutoCompaction(all), "starting compactions");
+  return FromRocksDb(db_->EnableAutoCompaction(families()), "starting compactions");
 }
 
 Status Store::Impl::Compact() {
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  for (rocksdb::ColumnFamilyHandle* family : handles_) {
+  for (rocksdb::ColumnFamilyHandle* family : families()) {
     RETURN_IF_ERROR(FromRocksDb(db_->CompactRange(options, family, nullptr, nullptr), "compact"));
   }
   return absl::OkStatus();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/check.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/env.h"
 #include "rocksdb/file_checksum.h"
@@ -168,6 +169,8 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(Family family, const StoreOptions
     case Family::kLeases:
     case Family::kSources:
       break;
+    default:
+      CHECK(false, "family {} is the frontier's", IndexOf(family));
   }
   if (!options.compress) cf.compression = cf.bottommost_compression = rocksdb::kNoCompression;
   cf.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));

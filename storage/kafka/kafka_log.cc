@@ -421,7 +421,7 @@ StatusOr<bool> KafkaLog::Impl::Take(const rd_kafka_message_t& message, const Vis
   // Of others librdkafka tries again by itself.
   if (message.err != RD_KAFKA_RESP_ERR_NO_ERROR) return false;
   const auto* const key = static_cast<const char*>(message.key);
-  if (message.key_len < 1 || static_cast<uint8_t>(key[0]) >= storage::kFamilies) {
+  if (message.key_len < 1 || static_cast<uint8_t>(key[0]) >= storage::kLogFamilies) {
     return MakeStatus(absl::StatusCode::kDataLoss, "partition {} of {}: offset {} is no row",
                       message.partition, topic_, message.offset);
   }

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "storage/internal/frontier_rows.h"
+#include "tests/storage/seen_frontier.h"
 #include "tests/support/temp_dir.h"
 
 namespace freshet {
@@ -19,36 +20,6 @@ using ::testing::IsEmpty;
 constexpr FrontierQueueId kQueue = {.crawl = 1, .queue = 1};
 constexpr FrontierQueueId kOther = {.crawl = 1, .queue = 2};
 constexpr FrontierQueueId kElsewhere = {.crawl = 2, .queue = 1};
-
-// What Load has shown, as text.
-class Seen final : public FrontierVisitor {
- public:
-  std::vector<std::string> lines;
-
-  Status OnSettings(const FrontierSettings& settings) override {
-    return Add("settings {} {}", settings.default_delay, settings.active);
-  }
-  Status OnCrawl(uint32_t crawl, std::string_view name) override {
-    return Add("crawl {} {}", crawl, name);
-  }
-  Status OnQueue(FrontierQueueId queue, FrontierQueueRecord record) override {
-    return Add("queue {} {} {}: {} {} head {} {} delay {} blocked {} limit {} served {}",
-               queue.crawl, queue.queue, record.key, record.active, record.completed,
-               record.head ? record.head->due : 0, record.head ? record.head->url : "none",
-               record.delay ? std::to_string(*record.delay) : "none", record.blocked_until,
-               record.limit, record.last_served);
-  }
-  Status OnLease(FrontierQueueId queue, std::string_view url, const FrontierLease& lease) override {
-    return Add("lease {} {} {}: {} {}", queue.crawl, queue.queue, url, lease.until, lease.due);
-  }
-
- private:
-  template <typename... Args>
-  Status Add(fmt::format_string<Args...> format, Args&&... args) {
-    lines.push_back(fmt::format(format, std::forward<Args>(args)...));
-    return absl::OkStatus();
-  }
-};
 
 class FrontierStoreTest : public ::testing::Test {
  protected:
@@ -95,7 +66,7 @@ class FrontierStoreTest : public ::testing::Test {
     return urls;
   }
   std::vector<std::string> Loaded() {
-    Seen seen;
+    SeenFrontier seen;
     EXPECT_TRUE(store_->Load(seen).ok());
     return seen.lines;
   }
@@ -197,7 +168,7 @@ TEST_F(FrontierStoreTest, ACheckpointIsAStore) {
   Write([](FrontierBatch& batch) { batch.DeleteCrawl(1); });
   auto copy = FrontierStore::Open(dir_ / "copy", {});
   ASSERT_TRUE(copy.ok()) << copy.status();
-  Seen seen;
+  SeenFrontier seen;
   ASSERT_TRUE((*copy)->Load(seen).ok());
   EXPECT_EQ(seen.lines.size(), 8u);
 }

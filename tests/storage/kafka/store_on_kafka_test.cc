@@ -26,6 +26,7 @@
 #include "storage/store.h"
 #include "sync/mutex.h"
 #include "tests/storage/kafka/mock_kafka.h"
+#include "tests/storage/kafka/node.h"
 #include "tests/storage/random_records.h"
 #include "tests/storage/small_store.h"
 #include "tests/storage/store_model.h"
@@ -35,13 +36,6 @@ namespace freshet {
 namespace {
 
 using testing::HasSubstr;
-
-// A server's part: its log and its store, which end together.
-struct Node {
-  std::unique_ptr<KafkaLog> log;
-  std::unique_ptr<Store> store;
-  Status status;
-};
 
 // A machine whose clock is ahead.
 class LaterEnv final : public rocksdb::EnvWrapper {
@@ -89,17 +83,7 @@ class ShortLog final : public ChangeLog {
 class StoreOnKafkaTest : public testing::Test {
  protected:
   Node Start(const std::string& dir, const MockKafka& kafka, Follower* follower = nullptr) {
-    Node node;
-    StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(kafka.options());
-    EXPECT_TRUE(log.ok()) << log.status();
-    node.log = *std::move(log);
-    StoreOptions options = SmallStore();
-    options.truth = node.log.get();
-    options.follower = follower;
-    StatusOr<std::unique_ptr<Store>> store = Store::Open(dir_ / dir, options);
-    node.status = store.status();
-    if (store.ok()) node.store = *std::move(store);
-    return node;
+    return StartNode(dir_ / dir, kafka, follower);
   }
 
   static Changes OnePage(const PageRecord& page) {

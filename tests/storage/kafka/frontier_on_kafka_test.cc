@@ -1,0 +1,258 @@
+// The crawl frontier of a cluster, which lies in the log and in the store of the pages.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fmt/format.h"
+#include "storage/frontier_store.h"
+#include "storage/frontier_verify.h"
+#include "storage/restore.h"
+#include "storage/store.h"
+#include "tests/storage/kafka/mock_kafka.h"
+#include "tests/storage/kafka/node.h"
+#include "tests/storage/seen_frontier.h"
+#include "tests/storage/small_store.h"
+#include "tests/support/temp_dir.h"
+
+namespace freshet {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr FrontierQueueId kQueue = {.crawl = 1, .queue = 1};
+constexpr FrontierQueueId kOther = {.crawl = 1, .queue = 2};
+constexpr FrontierQueueId kElsewhere = {.crawl = 2, .queue = 1};
+
+// All that there is, a line for each row.
+std::vector<std::string> ContentsOf(const FrontierStore& store) {
+  SeenFrontier seen;
+  EXPECT_TRUE(store.Load(seen).ok());
+  std::vector<std::string> lines = std::move(seen.lines);
+  for (const FrontierQueueId queue : {kQueue, kOther, kElsewhere}) {
+    const auto visit = [&](std::string_view url, const FrontierItem& item) {
+      lines.push_back(fmt::format("item {}/{} {}: {} {} {}", queue.crawl, queue.queue, url,
+                                  item.due, item.created, item.metadata));
+      return true;
+    };
+    EXPECT_TRUE(store.ScanItems(queue, "", visit).ok());
+    const auto scan = store.ScanDue(queue, {}, UINT64_MAX, 1'000'000);
+    EXPECT_TRUE(scan.ok());
+    if (!scan.ok()) continue;
+    for (const FrontierDue& due : scan->due) {
+      lines.push_back(fmt::format("due {}/{} {} {}", queue.crawl, queue.queue, due.due, due.url));
+    }
+  }
+  return lines;
+}
+
+class FrontierOnKafkaTest : public testing::Test {
+ protected:
+  // A node, and the frontier that its store has, which ends first.
+  struct WithFrontier {
+    Node node;
+    std::unique_ptr<FrontierStore> frontier;
+    ~WithFrontier() { frontier.reset(); }
+  };
+  std::unique_ptr<WithFrontier> Start(const std::string& dir) {
+    auto started = std::make_unique<WithFrontier>();
+    started->node = StartNode(dir_ / dir, kafka_);
+    EXPECT_TRUE(started->node.status.ok()) << started->node.status;
+    auto frontier = FrontierStore::OpenWithin(*started->node.store);
+    EXPECT_TRUE(frontier.ok()) << frontier.status();
+    started->frontier = *std::move(frontier);
+    return started;
+  }
+  template <typename Change>
+  static void Write(FrontierStore& store, Change change) {
+    FrontierBatch batch(store);
+    change(batch);
+    const Status status = store.Commit(batch);
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  // Crawl ids with queues and URLs that agree with each other.
+  static void Fill(FrontierStore& store) {
+    Write(store, [](FrontierBatch& batch) {
+      batch.PutSettings({.default_delay = 7});
+      batch.PutCrawl(1, "one");
+      batch.PutCrawl(2, "two");
+      for (const FrontierQueueId queue : {kQueue, kOther, kElsewhere}) {
+        batch.PutQueue(queue, {.key = "k" + std::to_string(queue.queue),
+                               .active = 3,
+                               .completed = 1,
+                               .head = FrontierDue{.due = 5, .url = "a"}});
+        for (const char* url : {"a", "b"}) {
+          batch.PutItem(queue, url, {.due = 5, .created = 3, .metadata = "m"});
+          batch.PutDue(queue, 5, url);
+        }
+        batch.PutItem(queue, "c", {.due = 4, .created = 3});
+        batch.PutLease(queue, "c", {.until = 9, .due = 4});
+        batch.PutItem(queue, "d", {.due = 0, .created = 3});
+      }
+    });
+  }
+
+  TempDir dir_;
+  MockKafka kafka_{"mock", 2};
+};
+
+TEST_F(FrontierOnKafkaTest, WhatWasCommittedIsThereAfterARestartAndWhenTheDiskIsLost) {
+  std::vector<std::string> contents;
+  {
+    const auto node = Start("db");
+    Fill(*node->frontier);
+    ASSERT_TRUE(node->node.store->Checkpoint(dir_ / "behind").ok());
+    Write(*node->frontier, [](FrontierBatch& batch) {
+      batch.DeleteLease(kOther, "c");
+      batch.PutDue(kOther, 4, "c");
+      batch.PutItem(kElsewhere, "new", {.due = 8, .metadata = std::string("\0", 1)});
+    });
+    contents = ContentsOf(*node->frontier);
+    EXPECT_THAT(contents, Contains("due 1/2 4 c"));
+    EXPECT_EQ(contents.size(), 6U + 5 * 3 + 2 * 3 + 1);
+    EXPECT_GT(node->frontier->Stats().memtable_bytes, 0U);
+  }
+  for (const char* dir : {"db", "behind", "lost"}) {
+    SCOPED_TRACE(dir);
+    EXPECT_EQ(ContentsOf(*Start(dir)->frontier), contents);
+  }
+}
+
+// Whoever reads the log, from the beginning or from where it was, meets what was removed.
+TEST_F(FrontierOnKafkaTest, WhatIsForgottenAsARangeIsForgottenByAllWhoRead) {
+  std::vector<std::string> contents;
+  {
+    const auto node = Start("db");
+    Fill(*node->frontier);
+    ASSERT_TRUE(node->node.store->Checkpoint(dir_ / "behind").ok());
+    // In one batch: rows before it are forgotten as well, and those after it are not.
+    Write(*node->frontier, [](FrontierBatch& batch) {
+      batch.PutItem(kQueue, "before", {.due = 1});
+      batch.DeleteQueue(kQueue);
+      batch.PutQueue(kQueue, {.key = "again", .active = 1});
+      batch.PutItem(kQueue, "after", {.due = 2});
+    });
+    Write(*node->frontier, [](FrontierBatch& batch) { batch.DeleteCrawl(2); });
+    contents = ContentsOf(*node->frontier);
+    EXPECT_THAT(contents, Contains("item 1/1 after: 2 0 "));
+    EXPECT_THAT(contents, Contains("item 1/2 a: 5 3 m"));
+    EXPECT_THAT(contents, Not(Contains(HasSubstr("before"))));
+    EXPECT_THAT(contents, Not(Contains(HasSubstr("item 1/1 a:"))));
+    EXPECT_THAT(contents, Not(Contains(HasSubstr("2/1"))));
+    EXPECT_THAT(contents, Not(Contains(HasSubstr("two"))));
+  }
+  for (const char* dir : {"db", "behind", "lost"}) {
+    SCOPED_TRACE(dir);
+    EXPECT_EQ(ContentsOf(*Start(dir)->frontier), contents);
+  }
+}
+
+// More than the log is told of one by one.
+TEST_F(FrontierOnKafkaTest, AQueueOfAnySizeIsForgotten) {
+  constexpr int kUrls = 105'000;
+  constexpr int kAtOnce = 15'000;
+  {
+    const auto node = Start("db");
+    for (int first = 0; first < kUrls; first += kAtOnce) {
+      Write(*node->frontier, [first](FrontierBatch& batch) {
+        for (int i = first; i < first + kAtOnce; ++i) {
+          batch.PutDue(kQueue, static_cast<uint64_t>(i + 1), "u");
+        }
+      });
+    }
+    EXPECT_EQ(ContentsOf(*node->frontier).size(), static_cast<size_t>(kUrls));
+    const uint64_t before = node->node.log->Stats().rows;
+    Write(*node->frontier, [](FrontierBatch& batch) { batch.DeleteQueue(kQueue); });
+    EXPECT_LT(node->node.log->Stats().rows, before + kUrls);
+    EXPECT_THAT(ContentsOf(*node->frontier), IsEmpty());
+  }
+  EXPECT_THAT(ContentsOf(*Start("lost")->frontier), IsEmpty());
+}
+
+TEST_F(FrontierOnKafkaTest, WhoLeavesTheClusterHasItInADatabaseOfItsOwn) {
+  std::vector<std::string> contents;
+  {
+    const auto node = Start("db");
+    Fill(*node->frontier);
+    contents = ContentsOf(*node->frontier);
+  }
+  StoreOptions leaving = SmallStore();
+  leaving.leave_log = true;
+  const auto report = storage::Restore(dir_ / "db", dir_ / "single", leaving);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->ok()) << testing::PrintToString(report->problems);
+  {
+    const auto store = Store::Open(dir_ / "single", SmallStore());
+    ASSERT_TRUE(store.ok()) << store.status();
+    const auto none = VerifyFrontierWithin(**store);
+    ASSERT_TRUE(none.ok()) << none.status();
+    EXPECT_EQ(none->queues, 0U);
+    const auto frontier = FrontierStore::Open(FrontierDirectory(dir_ / "single"), SmallStore());
+    ASSERT_TRUE(frontier.ok()) << frontier.status();
+    EXPECT_EQ(ContentsOf(**frontier), contents);
+  }
+  const auto verified = VerifyFrontier(FrontierDirectory(dir_ / "single"), SmallStore());
+  ASSERT_TRUE(verified.ok()) << verified.status();
+  EXPECT_TRUE(verified->ok()) << testing::PrintToString(verified->problems);
+  EXPECT_EQ(verified->urls, 12U);
+  // Restored as that of a server of the cluster it has it where it was, and nothing beside it.
+  ASSERT_TRUE(storage::Restore(dir_ / "db", dir_ / "member", SmallStore()).ok());
+  EXPECT_FALSE(std::filesystem::exists(FrontierDirectory(dir_ / "member")));
+  EXPECT_EQ(ContentsOf(*Start("member")->frontier), contents);
+}
+
+// What was begun there goes with the rest.
+TEST_F(FrontierOnKafkaTest, WhoCannotLeaveHasWrittenNothing) {
+  {
+    const auto node = Start("db");
+    Fill(*node->frontier);
+  }
+  std::filesystem::path table;
+  for (const auto& file : std::filesystem::directory_iterator(dir_ / "db")) {
+    if (file.path().extension() != ".sst") continue;
+    if (table.empty() || file.file_size() > std::filesystem::file_size(table)) table = file.path();
+  }
+  std::filesystem::resize_file(table, std::filesystem::file_size(table) / 2);
+  StoreOptions leaving = SmallStore();
+  leaving.leave_log = true;
+  const auto report = storage::Restore(dir_ / "db", dir_ / "single", leaving);
+  EXPECT_FALSE(report.ok() && report->ok());
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "single"));
+}
+
+TEST_F(FrontierOnKafkaTest, IsVerifiedWhereItIs) {
+  const auto node = Start("db");
+  Fill(*node->frontier);
+  const auto whole = VerifyFrontierWithin(*node->node.store);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_TRUE(whole->ok()) << testing::PrintToString(whole->problems);
+  EXPECT_EQ(whole->crawls, 2U);
+  EXPECT_EQ(whole->urls, 12U);
+  EXPECT_EQ(whole->in_flight, 3U);
+  Write(*node->frontier, [](FrontierBatch& batch) { batch.DeleteDue(kOther, 5, "b"); });
+  const auto broken = VerifyFrontierWithin(*node->node.store);
+  ASSERT_TRUE(broken.ok()) << broken.status();
+  EXPECT_THAT(broken->problems, Contains(HasSubstr("queue 1/2")));
+}
+
+TEST_F(FrontierOnKafkaTest, IsWrittenOnceTheLogHasItAndOnlyThen) {
+  const auto node = Start("db");
+  kafka_.FailNext(MockKafka::kEndTxn, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS);
+  Fill(*node->frontier);
+  kafka_.FailNext(MockKafka::kEndTxn, RD_KAFKA_RESP_ERR_PRODUCER_FENCED);
+  FrontierBatch batch(*node->frontier);
+  batch.DeleteCrawl(1);
+  EXPECT_FALSE(node->frontier->Commit(batch).ok());
+  EXPECT_THAT(ContentsOf(*node->frontier), Contains("crawl 1 one"));
+  EXPECT_FALSE(node->node.store->health().ok());
+}
+
+}  // namespace
+}  // namespace freshet
