@@ -154,6 +154,11 @@ struct ServerConfig {
   std::vector<std::string> frontier_digest_keys = {"signature"};
   // Of both kinds of crawl ids: whether a date of zero means never again for their pages.
   bool frontier_zero_is_never = true;
+  // Of several divisions this one has what it keeps.
+  static constexpr uint32_t kFrontierDivision = 0;
+  [[nodiscard]] bool has_frontier() const {
+    return frontier_enabled && cluster.slots().division == kFrontierDivision;
+  }
 
   // Caps that tests lower to drive them over their edge.
   size_t mailbox_events = limits::kMaxMailboxEvents;

@@ -38,6 +38,21 @@ std::unique_ptr<DivisionPeers> PeersOf(const ServerConfig& config, Door& door, C
       config, door, clock, [cluster](uint32_t division) { return cluster->WhoServes(division); });
 }
 
+// Of divisions that have not what the crawl-frontier API keeps.
+std::unique_ptr<CallForwarder> FrontierCallsOf(const ServerConfig& config, Door& door, Clock& clock,
+                                               ForwardCounters& counters, Cluster* cluster) {
+  const bool elsewhere = config.frontier_enabled && !config.has_frontier();
+  if (!elsewhere || config.cluster.address.empty()) return nullptr;
+  return std::make_unique<CallForwarder>(
+      config, door, clock, counters,
+      [cluster] { return cluster->WhoServes(ServerConfig::kFrontierDivision); },
+      ForwardOptions{.only = fmt::format("/{}/", urlfrontier::URLFrontier::service_full_name()),
+                     .on_behalf = true,
+                     .name = "calls of the crawl-frontier API",
+                     .nobody = "no server of division 0 serves at the moment, which has the crawl "
+                               "frontier: try again"});
+}
+
 size_t LendingsOf(const ClusterConfig& cluster) {
   const auto others = static_cast<size_t>(std::max(cluster.divisions - 1, 1));
   return std::max<size_t>(limits::kMaxLentCalls / others, 1);
@@ -81,9 +96,7 @@ class Serving::ShardNews final : public ShardObserver {
   void OnCommit(Duration, size_t) override {}
   void OnFailure(uint16_t shard, const Status& status) override {
     spdlog::critical("shard {} stops taking changes: {}", shard, status.ToString());
-    serving_.health_.ReportFailure();
-    // Nobody takes the turn of a server that still confirms it.
-    if (serving_.cluster_ != nullptr) serving_.end_("its store takes nothing any more");
+    serving_.ReportFailure();
   }
   void OnPagesMayBeDue() override { serving_.dispatcher_.Poke(); }
   void OnLeases(const LeaseTallies& tallies) override { serving_.dispatcher_.OnLeases(tallies); }
@@ -109,6 +122,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       audit_(std::move(loaded.audit)),
       cluster_(std::move(loaded.cluster)),
       forwarder_(std::move(loaded.forwarder)),
+      frontier_calls_(FrontierCallsOf(config, door, clock, *loaded.forwarding, cluster_.get())),
       divisions_(PeersOf(config, door, clock, cluster_.get())),
       store_(std::move(loaded.store)),
       epochs_(std::move(loaded.pages.epochs)),
@@ -207,7 +221,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
   }
   dispatcher_.Start();
   if (frontier_ != nullptr) {
-    frontier_->Start([this](const Status&) { health_.ReportFailure(); });
+    frontier_->Start([this](const Status&) { ReportFailure(); });
   }
   if (loaded.pages.policy.plan) plans_.SetMethod(loaded.pages.policy.plan, nullptr);
 }
@@ -227,6 +241,12 @@ std::unique_ptr<SharedRate> Serving::MakeSharedRate(Clock& clock, const Settings
                         .total = RateOf(settings, config_)},
       clock, router_, dispatcher_, plans_, *divisions_, [this] { return cluster_->sure(); },
       [this] { return cluster_->StandForRate(); });
+}
+
+void Serving::ReportFailure() {
+  health_.ReportFailure();
+  // Nobody takes the turn of a server that still confirms it.
+  if (cluster_ != nullptr) end_("its store takes nothing any more");
 }
 
 void Serving::TakeOverPause(const Settings& settings) {
@@ -262,11 +282,16 @@ StatusOr<int> Serving::Open() {
   std::vector<std::string> names = ServiceNames();
   if (frontier_ != nullptr) {
     services.push_back(&url_frontier_service_);
+  }
+  if (frontier_ != nullptr || frontier_calls_ != nullptr) {
     names.emplace_back(urlfrontier::URLFrontier::service_full_name());
   }
   // Frees the port.
   forwarder_ = nullptr;
-  ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services));
+  grpc::CallbackGenericService* const rest =
+      frontier_calls_ != nullptr ? frontier_calls_->service() : nullptr;
+  ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services, rest));
+  if (frontier_calls_ != nullptr) RETURN_IF_ERROR(frontier_calls_->Start([](bool) {}));
   port_ = port;
   health_.Serve(grpc_port_.server(), names);
   const std::string& address = config_.cluster.address;
@@ -354,6 +379,7 @@ void Serving::EndCalls() {
   const Duration grace = config_.shutdown_grace;
   (void)streams_.WaitUntilEmpty(HasSuccessor() ? Duration() : grace);
   streams_.EndAll();
+  if (frontier_calls_ != nullptr) frontier_calls_->Stop();
   if (divisions_ != nullptr) {
     (void)streams_.WaitUntilEmpty(kDivisionsDeadline);
     divisions_->Stop();
@@ -371,6 +397,7 @@ void Serving::EndCalls() {
 void Serving::StopShards() {
   WithoutWaitingForKafka([this] {
     for (const auto& shard : shards_) shard->Stop();
+    if (frontier_ != nullptr) frontier_->Stop();
   });
 }
 
@@ -387,8 +414,9 @@ Status Serving::Close() {
   const Status health = store_->health();
   // Nobody waits for this one's disk, which the log can do without.
   if (cluster_ != nullptr) cluster_->Leave();
-  Status closed = store_->Close();
-  if (frontier_ != nullptr) closed.Update(frontier_->Close());
+  // A cluster's frontier is in the store.
+  Status closed = frontier_ != nullptr ? frontier_->Close() : absl::OkStatus();
+  closed.Update(store_->Close());
   // A full disk has lost nothing that was acknowledged.
   return health.ok() || absl::IsResourceExhausted(health) ? closed : health;
 }

@@ -83,6 +83,8 @@ class Serving {
   class ShardNews;
 
   [[nodiscard]] std::unique_ptr<SharedRate> MakeSharedRate(Clock& clock, const Settings& settings);
+  // Of the store, by shards or the frontier: on any thread.
+  void ReportFailure();
   void TakeOverPause(const Settings& settings);
   // Whether a standby would take over at once.
   [[nodiscard]] bool HasSuccessor() const;
@@ -101,6 +103,9 @@ class Serving {
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Cluster> cluster_;  // nullptr: the server is alone
   std::unique_ptr<Forwarder> forwarder_;    // until it serves itself
+  // Has the first division answer the crawl-frontier API; nullptr: it is served here, or not at
+  // all.
+  const std::unique_ptr<CallForwarder> frontier_calls_;
   // nullptr: nobody else has pages, or is to be asked.
   const std::unique_ptr<DivisionPeers> divisions_;
   const std::unique_ptr<Store> store_;

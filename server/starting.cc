@@ -46,6 +46,7 @@ ClusterStatus::Forwarded StartProgress::Forwarded() const {
 
 StatusOr<LoadedStore> Starter::Load(rocksdb::Env* env, const DescriptorPlan& files) {
   LoadedStore loaded;
+  loaded.forwarding = &progress_.forwarding;
   RETURN_IF_ERROR(OpenStore(env, files, &loaded));
   ASSIGN_OR_RETURN(loaded.audit, OpenAudit());
   RETURN_IF_ERROR(progress_.GoOn());
@@ -174,13 +175,16 @@ Status Starter::LoadPages(LoadedStore* loaded) {
 }
 
 Status Starter::LoadFrontier(rocksdb::Env* env, int table_files, LoadedStore* loaded) const {
-  if (!config_.frontier_enabled) return absl::OkStatus();
+  if (!config_.has_frontier()) return absl::OkStatus();
   StoreOptions options = StoreOptionsOf(config_);
   options.env = env;
   options.page_cache_bytes = 0;
   options.max_open_tables = table_files;
-  const std::string dir = FrontierDirectory(config_.data_dir);
-  ASSIGN_OR_RETURN(loaded->frontier, Frontier::Open(dir, options, config_.frontier_limits, clock_));
+  const FrontierLimits& limits = config_.frontier_limits;
+  ASSIGN_OR_RETURN(loaded->frontier, config_.cluster.configured()
+                                         ? Frontier::OpenWithin(*loaded->store, limits, clock_)
+                                         : Frontier::Open(FrontierDirectory(config_.data_dir),
+                                                          options, limits, clock_));
   const FrontierStatus status = loaded->frontier->status();
   if (status.counts.queues > 0) {
     spdlog::info("frontier: {} URLs in {} queues of {} crawl ids, {} in flight",

@@ -72,9 +72,10 @@ struct LoadedStore {
   std::unique_ptr<Cluster> cluster;      // nullptr: the server is alone; used by the store
   std::unique_ptr<Forwarder> forwarder;  // nullptr: takes no calls until it serves; uses cluster
   std::unique_ptr<StandbyReporter> reporter;  // likewise; uses both
+  ForwardCounters* forwarding = nullptr;      // of calls that others answer; outlives this
   std::unique_ptr<Store> store;
   LoadedShards pages;                  // use the store
-  std::unique_ptr<Frontier> frontier;  // nullptr: switched off
+  std::unique_ptr<Frontier> frontier;  // nullptr: not served; of a cluster it uses the store
   std::unique_ptr<AuditLog> audit;
 };
 

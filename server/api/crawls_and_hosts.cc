@@ -105,6 +105,11 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
   if (record.frontier_mode == before.frontier_mode || !record.frontier_mode) {
     return absl::OkStatus();
   }
+  if (context.router.division().divisions > 1) {
+    if (*record.frontier_mode == FrontierMode::kDates) return absl::OkStatus();
+    return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                      "frontier_mode: in a cluster with several divisions there is 'dates' alone");
+  }
   if (context.frontier != nullptr) return absl::OkStatus();
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "frontier_mode: this server does not serve the crawl-frontier API "

@@ -75,6 +75,26 @@ Status CheckFrontier(const ServerConfig& config) {
   return absl::OkStatus();
 }
 
+// What one row of a log may have, of the million bytes of a message of Kafka's.
+constexpr size_t kMostMetadataInLog = size_t{512} << 10;
+
+Status CheckClusterFrontier(const ServerConfig& config) {
+  const ClusterConfig& cluster = config.cluster;
+  if (!cluster.configured() || !config.frontier_enabled) return absl::OkStatus();
+  if (config.frontier_limits.metadata_bytes > kMostMetadataInLog) {
+    return InvalidArgument(
+        "frontier.max_metadata_bytes: is {}, at most {} fit the log of a cluster",
+        config.frontier_limits.metadata_bytes, kMostMetadataInLog);
+  }
+  if (cluster.divisions == 1) return absl::OkStatus();
+  for (const auto& [key, crawls] : {std::pair("scheduled_crawls", &config.frontier_scheduled),
+                                    std::pair("shadow_crawls", &config.frontier_shadow)}) {
+    if (crawls->empty()) continue;
+    return InvalidArgument("frontier.{}: is for clusters with one division", key);
+  }
+  return absl::OkStatus();
+}
+
 Status CheckCluster(const ServerConfig& config) {
   const ClusterConfig& cluster = config.cluster;
   if (cluster.configured() == cluster.brokers.empty()) {
@@ -92,12 +112,7 @@ Status CheckCluster(const ServerConfig& config) {
     return InvalidArgument("shards: is {}, at most {} each of cluster.divisions may have",
                            config.shards, limits::kSlots / cluster.divisions);
   }
-  if (cluster.configured() && config.frontier_enabled) {
-    return InvalidArgument(
-        "frontier.enabled: what the crawl-frontier API keeps is not in the log of a cluster, and "
-        "would not be there on the next server: say false");
-  }
-  return absl::OkStatus();
+  return CheckClusterFrontier(config);
 }
 
 }  // namespace

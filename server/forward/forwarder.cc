@@ -1,253 +1,27 @@
 #include "server/forward/forwarder.h"
 
+#include <string>
 #include <utility>
 
-#include "fmt/format.h"
-#include "server/api/faults.h"
+#include "grpcpp/health_check_service_interface.h"
 #include "server/api/service_names.h"
-#include "spdlog/spdlog.h"
 
 namespace freshet {
-namespace {
-
-constexpr Duration kLookEvery = Duration::Millis(500);
-// Calls that are told so end at once; a client that does not listen holds nobody up.
-constexpr Duration kStopPatience = Duration::Millis(300);
-constexpr Duration kListenPatience = Duration::Seconds(2);
-
-grpc::Status Unavailable(const char* why) { return {grpc::StatusCode::UNAVAILABLE, why}; }
-
-constexpr const char* kNobody = "no server of the cluster serves at the moment: try again";
-constexpr const char* kUnreached = "the server that serves cannot be reached: try again";
-constexpr const char* kReplaced = "another server of the cluster serves now: try again";
-constexpr const char* kStopping = "this server begins to serve, or stops: try again";
-
-}  // namespace
 
 Forwarder::Forwarder(const ServerConfig& config, size_t connections, Door& door, Clock& clock,
-                     ForwardCounters& counters, Find find, Duration patience)
-    : config_(config),
-      door_(door),
-      clock_(clock),
-      counters_(counters),
-      find_(std::move(find)),
-      patience_(patience),
-      lines_(config, door),
+                     ForwardCounters& counters, CallForwarder::Find find, ForwardOptions options)
+    : calls_(config, door, clock, counters, std::move(find), std::move(options)),
       port_(config, connections, door, clock) {}
 
 StatusOr<int> Forwarder::Start() {
-  // What cannot be is said now rather than to the first client.
-  RETURN_IF_ERROR(ConnectTo({.address = config_.listen, .key = ""}, config_, door_).status());
-  ASSIGN_OR_RETURN(const int port, port_.Start({}, &service_));
-  TellHealth(false);
-  ticker_ = std::make_unique<Ticker>(kLookEvery, [this] { Look(); });
+  ASSIGN_OR_RETURN(const int port, port_.Start({}, calls_.service(), Asks::kNothing));
+  RETURN_IF_ERROR(calls_.Start([this](bool serving) { TellHealth(serving); }));
   return port;
 }
 
 void Forwarder::Stop() {
-  if (ticker_ != nullptr) ticker_->Stop();
-  Steps steps;
-  {
-    const MutexLock lock(mutex_);
-    if (std::exchange(stopped_, true)) return;
-    for (const auto& [call, since] : waiting_) {
-      Forget(call);
-      steps.refuse.push_back(call);
-    }
-    waiting_.clear();
-    DropLines([](const PeerLine&) { return true; }, kStopping, &steps);
-  }
-  if (port_.server() == nullptr) return;
-  TellHealth(false);
-  Perform(steps);
-  AwaitEnd();
-  Steps rest;
-  {
-    const MutexLock lock(mutex_);
-    for (const auto& [call, route] : calls_) rest.cut.push_back(call);
-  }
-  Perform(rest);
-  AwaitEnd();
+  calls_.Stop();
   port_.Stop();
-}
-
-void Forwarder::AwaitEnd() {
-  const MutexLock lock(mutex_);
-  if (!calls_.empty()) over_.WaitFor(mutex_, kStopPatience.chrono());
-}
-
-// --- Calls
-
-grpc::ServerGenericBidiReactor* Forwarder::Take(grpc::GenericCallbackServerContext& context) {
-  const auto call = std::make_shared<ForwardedCall>(static_cast<ForwardedCalls&>(*this), context);
-  call->Begin();
-  ++counters_.open;
-  // It was sent here by somebody who has yet to hear who serves.
-  if (call->on_behalf()) {
-    Refuse(call, Unavailable(kNobody));
-    return call.get();
-  }
-  StatusOr<ToConnect> connect = ToConnect();
-  {
-    const MutexLock lock(mutex_);
-    if (Status room = Admit(call->client()); !room.ok()) {
-      connect = std::move(room);
-    } else {
-      if (peer_) {
-        connect = Assign(call);
-      } else {
-        waiting_.emplace(call, clock_.Now());
-      }
-      if (connect.ok()) ++by_client_[call->client()];
-    }
-  }
-  if (!connect.ok()) {
-    Refuse(call, GrpcStatusOf(connect.status()));
-  } else if (connect->call != nullptr) {
-    Perform({.connect = {*std::move(connect)}});
-  }
-  return call.get();
-}
-
-Status Forwarder::Admit(const std::string& client) const {
-  if (stopped_) return MakeStatus(absl::StatusCode::kUnavailable, "{}", kStopping);
-  const size_t all = waiting_.size() + calls_.size();
-  if (all >= static_cast<size_t>(config_.max_streams)) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} calls are forwarded, the most that this server takes: end some, or try "
-                      "again later",
-                      all);
-  }
-  const auto of_client = by_client_.find(client);
-  if (of_client != by_client_.end() &&
-      of_client->second >= static_cast<size_t>(config_.max_streams_per_client)) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} calls of this client are forwarded, the most that one may have: end "
-                      "some, or try again later",
-                      of_client->second);
-  }
-  return absl::OkStatus();
-}
-
-void Forwarder::Forget(const CallPtr& call) {
-  const auto of_client = by_client_.find(call->client());
-  if (--of_client->second == 0) by_client_.erase(of_client);
-}
-
-StatusOr<Forwarder::ToConnect> Forwarder::Assign(const CallPtr& call) {
-  StatusOr<PeerLine*> line = lines_.Find(*peer_);
-  if (absl::IsResourceExhausted(line.status())) {
-    return MakeStatus(absl::StatusCode::kResourceExhausted,
-                      "{} calls are forwarded, the most that the connections to the server that "
-                      "serves take: end some, or try again later",
-                      calls_.size());
-  }
-  if (!line.ok()) {
-    spdlog::error("no calls can be forwarded: {}", std::string(line.status().message()));
-    return MakeStatus(absl::StatusCode::kUnavailable, "{}", kUnreached);
-  }
-  if ((*line)->calls++ == 0) (*line)->connected = clock_.Now();
-  calls_.emplace(call, Route{.line = *line});
-  return ToConnect{.call = call, .channel = (*line)->channel, .key = peer_->key};
-}
-
-void Forwarder::Perform(const Steps& steps) {
-  for (const CallPtr& call : steps.refuse) Refuse(call, Unavailable(kNobody));
-  for (const auto& [call, why] : steps.drop) {
-    ++counters_.dropped;
-    call->Drop(why);
-  }
-  for (const CallPtr& call : steps.cut) call->Cut();
-  for (const auto& [call, channel, key] : steps.connect) {
-    ++counters_.forwarded;
-    call->Connect(channel, key);
-  }
-}
-
-void Forwarder::Refuse(const CallPtr& call, const grpc::Status& status) {
-  ++counters_.refused;
-  call->Refuse(status);
-}
-
-// --- Who serves
-
-void Forwarder::Look() {
-  StatusOr<std::optional<ServingPeer>> found = find_();
-  Steps steps;
-  bool serving = false;
-  {
-    const MutexLock lock(mutex_);
-    // While Kafka is away nobody else can have begun to serve.
-    if (found.ok() && *found != peer_) TakeOver(*std::move(found), &steps);
-    const Instant now = clock_.Now();
-    GiveUpOnWaiting(now, &steps);
-    GiveUpOnLines(now, &steps);
-    GiveUpOnClients(now, &steps);
-    serving = peer_.has_value();
-  }
-  TellHealth(serving);
-  Perform(steps);
-}
-
-void Forwarder::TakeOver(std::optional<ServingPeer> peer, Steps* steps) {
-  peer_ = std::move(peer);
-  // What the former one has it may still bring to its end.
-  if (!peer_) return spdlog::info("no server of the cluster serves: calls wait");
-  if (peer_ != former_) {
-    DropLines([](const PeerLine&) { return true; }, kReplaced, steps);
-    former_ = peer_;
-  }
-  spdlog::info("calls are forwarded to {}", peer_->address);
-  for (const auto& [call, since] : std::exchange(waiting_, {})) {
-    StatusOr<ToConnect> connect = Assign(call);
-    if (connect.ok()) {
-      steps->connect.push_back(*std::move(connect));
-    } else {
-      Forget(call);
-      steps->refuse.push_back(call);
-    }
-  }
-}
-
-void Forwarder::DropLines(const std::function<bool(const PeerLine&)>& of_these, const char* why,
-                          Steps* steps) {
-  const Instant now = clock_.Now();
-  for (auto& [call, route] : calls_) {
-    if (route.line == nullptr || !of_these(*route.line)) continue;
-    route = {.line = nullptr, .dropped = now};
-    steps->drop.push_back({call, why});
-  }
-  lines_.Drop(of_these);
-}
-
-void Forwarder::GiveUpOnWaiting(Instant now, Steps* steps) {
-  for (auto it = waiting_.begin(); it != waiting_.end();) {
-    if (now - it->second < patience_) {
-      ++it;
-      continue;
-    }
-    steps->refuse.push_back(it->first);
-    Forget(it->first);
-    it = waiting_.erase(it);
-  }
-}
-
-void Forwarder::GiveUpOnLines(Instant now, Steps* steps) {
-  for (const auto& line : lines_.all()) {
-    const bool idle = line->calls == 0;
-    if (idle || line->channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY) {
-      line->connected = now;
-    }
-  }
-  // The next one shows what the files have then.
-  DropLines([&](const PeerLine& line) { return now - line.connected >= patience_; }, kUnreached,
-            steps);
-}
-
-void Forwarder::GiveUpOnClients(Instant now, Steps* steps) {
-  for (const auto& [call, route] : calls_) {
-    if (route.line == nullptr && now - route.dropped >= kListenPatience) steps->cut.push_back(call);
-  }
 }
 
 void Forwarder::TellHealth(bool serving) {
@@ -255,51 +29,6 @@ void Forwarder::TellHealth(bool serving) {
   if (health == nullptr) return;
   for (const std::string& name : ServiceNames()) health->SetServingStatus(name, serving);
   health->SetServingStatus(serving);
-}
-
-// --- ForwardedCalls
-
-bool Forwarder::MayRead(const CallPtr& call) {
-  const MutexLock lock(mutex_);
-  if (held_bytes_ < static_cast<size_t>(config_.max_unacked_bytes)) return true;
-  parked_.insert(call);
-  return false;
-}
-
-void Forwarder::Hold(size_t bytes) {
-  const MutexLock lock(mutex_);
-  held_bytes_ += bytes;
-}
-
-void Forwarder::Release(size_t bytes) {
-  std::set<CallPtr> read_on;
-  {
-    const MutexLock lock(mutex_);
-    held_bytes_ -= bytes;
-    if (held_bytes_ < static_cast<size_t>(config_.max_unacked_bytes)) read_on.swap(parked_);
-  }
-  for (const CallPtr& call : read_on) call->ReadOn();
-}
-
-void Forwarder::OnClientGone(const CallPtr& call) {
-  {
-    const MutexLock lock(mutex_);
-    if (waiting_.erase(call) == 0) return;
-    Forget(call);
-  }
-  call->Refuse(grpc::Status::CANCELLED);
-}
-
-void Forwarder::OnOver(const CallPtr& call) {
-  --counters_.open;
-  const MutexLock lock(mutex_);
-  parked_.erase(call);
-  const auto it = calls_.find(call);
-  if (it == calls_.end()) return;
-  Forget(call);
-  if (it->second.line != nullptr) --it->second.line->calls;
-  calls_.erase(it);
-  if (calls_.empty()) over_.NotifyAll();
 }
 
 }  // namespace freshet

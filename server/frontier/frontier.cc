@@ -22,6 +22,17 @@ StatusOr<std::unique_ptr<Frontier>> Frontier::Open(const std::string& dir,
                                                    const StoreOptions& options,
                                                    const FrontierLimits& limits, Clock& clock) {
   ASSIGN_OR_RETURN(auto store, FrontierStore::Open(dir, options));
+  return Load(std::move(store), limits, clock);
+}
+
+StatusOr<std::unique_ptr<Frontier>> Frontier::OpenWithin(Store& cache, const FrontierLimits& limits,
+                                                         Clock& clock) {
+  ASSIGN_OR_RETURN(auto store, FrontierStore::OpenWithin(cache));
+  return Load(std::move(store), limits, clock);
+}
+
+StatusOr<std::unique_ptr<Frontier>> Frontier::Load(std::unique_ptr<FrontierStore> store,
+                                                   const FrontierLimits& limits, Clock& clock) {
   std::unique_ptr<Frontier> frontier(new Frontier(std::move(store), limits, clock));
   frontier->state_.SetNow(frontier->NowSeconds());
   RETURN_IF_ERROR(frontier->state_.Load());

@@ -48,6 +48,11 @@ class Frontier {
                                                                 const StoreOptions& options,
                                                                 const FrontierLimits& limits,
                                                                 Clock& clock);
+  // The same of a cluster's, in the open store of the pages (FrontierStore::OpenWithin), which
+  // outlives it.
+  [[nodiscard]] static StatusOr<std::unique_ptr<Frontier>> OpenWithin(Store& cache,
+                                                                      const FrontierLimits& limits,
+                                                                      Clock& clock);
   // Does what was asked for from here on. `on_failure` is told once, on its thread, when the store
   // takes nothing any more.
   void Start(std::function<void(const Status&)> on_failure);
@@ -115,6 +120,8 @@ class Frontier {
 
   Frontier(std::unique_ptr<FrontierStore> store, const FrontierLimits& limits, Clock& clock);
 
+  [[nodiscard]] static StatusOr<std::unique_ptr<Frontier>> Load(
+      std::unique_ptr<FrontierStore> store, const FrontierLimits& limits, Clock& clock);
   [[nodiscard]] static Status Stopped();
   [[nodiscard]] bool Post(Change change);
   void Loop();

@@ -343,12 +343,13 @@ void WriteCluster(const ClusterStatus& cluster, Instant at_end, FamilyWriter& ou
   if (!alone) out.Add(log.bytes, name);
   const ClusterStatus::Forwarded& calls = cluster.calls;
   out.Gauge("freshet_cluster_open_forwarded_calls",
-            "Calls that another server of the cluster answers for this one, which stands by.");
+            "Calls that another server of the cluster answers for this one.");
   if (!alone) out.Add(calls.open, name);
   out.Counter("freshet_cluster_calls_total",
-              "Calls and pings of clients to this server while it stood by: `forwarded` to the one "
-              "that serves, and of these `dropped` when it served no more; `refused`, as nobody "
-              "served or answered in time, or there were too many.");
+              "Calls and pings of clients to this server while it stood by, and calls of the "
+              "crawl-frontier API that another division answers: `forwarded` to the server that "
+              "serves, and of these `dropped` when it served no more; `refused`, as nobody served "
+              "or answered in time, or there were too many.");
   if (!alone) {
     out.Add(calls.forwarded, labelled("outcome", "forwarded"))
         .Add(calls.dropped, labelled("outcome", "dropped"))

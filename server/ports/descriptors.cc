@@ -74,10 +74,11 @@ StatusOr<DescriptorPlan> ShareDescriptors(const ServerConfig& config) {
   const uint64_t limit = RaiseDescriptorLimit();
   ASSIGN_OR_RETURN(
       const DescriptorPlan plan,
-      PlanDescriptors(limit, {.connections = config.max_connections,
-                              .http_connections = static_cast<int>(config.max_http_connections),
-                              .cores = std::thread::hardware_concurrency(),
-                              .frontier = config.frontier_enabled}));
+      PlanDescriptors(limit,
+                      {.connections = config.max_connections,
+                       .http_connections = static_cast<int>(config.max_http_connections),
+                       .cores = std::thread::hardware_concurrency(),
+                       .frontier = config.frontier_enabled && !config.cluster.configured()}));
   // Who has asked for more is warned, and who gets few; a default is only the most that is of use.
   const ServerConfig defaults;
   const auto tell = [limit](std::string_view key, int planned, int wanted, int usual) {

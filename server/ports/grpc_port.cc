@@ -9,7 +9,6 @@
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
 #include "server/base/ticker.h"
-#include "server/ports/grpc_credentials.h"
 
 namespace freshet {
 namespace {
@@ -61,18 +60,16 @@ GrpcPort::GrpcPort(const ServerConfig& config, size_t connections, Door& door, C
 GrpcPort::~GrpcPort() { Stop(); }
 
 StatusOr<int> GrpcPort::Start(const std::vector<grpc::Service*>& services,
-                              grpc::CallbackGenericService* rest) {
+                              grpc::CallbackGenericService* rest, Asks asks) {
   CHECK(server_ == nullptr, "started already");
   const StatusOr<int> port = connections_.Listen(config_.listen);
   RETURN_IF_ERROR(WithKey("listen", port.status()));
   grpc::EnableDefaultHealthCheckService(true);
-  // Who has the rest of the services describes them as well.
-  if (rest == nullptr) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  if (asks == Asks::kWhoCalls) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   using Experimental = grpc::ServerBuilder::experimental_type;
   acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
-      Experimental::ExternalConnectionType::FROM_FD,
-      MakeGrpcCredentials(door_, rest == nullptr ? Asks::kWhoCalls : Asks::kNothing));
+      Experimental::ExternalConnectionType::FROM_FD, MakeGrpcCredentials(door_, asks));
   builder.SetMaxReceiveMessageSize(config_.max_message_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, config_.max_metadata_bytes);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, config_.max_streams_per_connection);

@@ -15,6 +15,7 @@
 #include "server/base/system_clock.h"
 #include "server/config.h"
 #include "server/ports/connections.h"
+#include "server/ports/grpc_credentials.h"
 
 namespace freshet {
 
@@ -27,11 +28,13 @@ class GrpcPort {
   GrpcPort(const GrpcPort&) = delete;
   GrpcPort& operator=(const GrpcPort&) = delete;
 
-  // Answers calls of the services, which outlive this, and of the standard services for health and
-  // reflection; with `rest`, which outlives this, all but those for health go there instead.
-  // Returns the port. Unavailable says why it is not possible. Who calls is for `rest` to find out.
+  // Answers calls of the services, which outlive this, and of the standard service for health;
+  // others go to `rest`, which outlives this, if there is one. Where nobody asks who calls, that is
+  // for `rest` to find out, and to say what services there are; else there is the standard one for
+  // reflection. Returns the port. Unavailable says why it is not possible.
   [[nodiscard]] StatusOr<int> Start(const std::vector<grpc::Service*>& services,
-                                    grpc::CallbackGenericService* rest = nullptr);
+                                    grpc::CallbackGenericService* rest = nullptr,
+                                    Asks asks = Asks::kWhoCalls);
   // Takes no more connections, gives calls that are open one second, and ends. Idempotent.
   void Stop();
 

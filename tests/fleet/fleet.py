@@ -3,7 +3,7 @@
 usage: fleet.py --bin DIR --jars DIR [--directory DIR] [--seconds S] [--nodes N] [--divisions N] [--brokers N] [--pages N] [--seed S] [--steps STEP,...] [--secured]
 Without --directory: in a new one, which stays where a promise is broken, or nobody serves. With divisions: the nodes are theirs in turns, and share one crawl rate.
 Promised: nothing that was acknowledged is lost, no page is leased twice at once, no host is crawled faster than allowed,
-the crawl rate is not exceeded. The client below keeps what the server told it, and nothing else.
+the crawl rate is not exceeded; and of the crawl-frontier API what frontier.py says. The client below keeps what the server told it, and nothing else.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from freshet.v1 import (
     scheduler_pb2_grpc,
     types_pb2,
 )
+from frontier import FrontierCrawler
 from nodes import CLUSTER, Node, await_serving, cluster_settings
 
 if TYPE_CHECKING:
@@ -368,7 +369,9 @@ def check_pages(clients: list[Client], memory: Memory) -> list[str]:
     return faults
 
 
-def check_without_log(directory: Path, arguments: argparse.Namespace, nodes: list[Node], memory: Memory) -> list[str]:
+def check_without_log(
+    directory: Path, arguments: argparse.Namespace, nodes: list[Node], memory: Memory, crawler: FrontierCrawler
+) -> list[str]:
     """Whoever serves is killed, and its directory becomes that of a single server, which has all as well."""
     for node in nodes:
         node.end()
@@ -379,6 +382,8 @@ def check_without_log(directory: Path, arguments: argparse.Namespace, nodes: lis
             singles.append(Node(directory, program, f"{node.name}-alone", SETTINGS, left=node.data))
         await_all_serving([[single] for single in singles], 60)
         faults = check_pages([Client([single], memory) for single in singles], memory)
+        # The first division has it.
+        faults += crawler.moved_to(singles[:1]).check_contents()
     finally:
         for single in singles:
             single.end()
@@ -491,6 +496,7 @@ def play_in(directory: Path, arguments: argparse.Namespace) -> int:
 def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> int:
     memory = Memory()
     client = Client(nodes, memory)
+    crawler = FrontierCrawler(nodes, directory)
     divisions = [nodes[i :: arguments.divisions] for i in range(arguments.divisions)]
     chaos = Chaos(divisions, brokers, random.Random(arguments.seed), arguments.steps.split(","))
     print(f"serving after {await_all_serving(divisions, 120):.1f} s", flush=True)
@@ -506,6 +512,7 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
     threads = [threading.Thread(target=load)]
     threads += [threading.Thread(target=client.work, args=(node, stop)) for node in nodes]
     threads += [threading.Thread(target=client.work_by_stream, args=(node, stop)) for node in nodes]
+    threads += crawler.threads(stop)
     threads += [threading.Thread(target=watch, args=(node, memory, stop)) for node in nodes]
     for thread in threads:
         thread.start()
@@ -516,10 +523,10 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
         stop.set()
         for thread in threads:
             thread.join()
-    faults = chaos.faults + check(client, memory, len(nodes))
+    faults = chaos.faults + check(client, memory, len(nodes)) + crawler.check()
     await_all_serving(divisions, 60)
     serving = [next((node for node in of_one if node.ready()), of_one[0]) for of_one in divisions]
-    faults += check_without_log(directory, arguments, serving, memory)
+    faults += check_without_log(directory, arguments, serving, memory, crawler)
     elsewhere = 0
     for i, node in enumerate(nodes):
         of_node = (lease.division(arguments.divisions) for lease in memory.leases if lease.node == node.name)
@@ -544,6 +551,9 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
                 "of_other_divisions": elsewhere,
                 "hand_outs_timed": len(memory.handed_out),
                 "results_acknowledged": sum(lease.answered is not None for lease in memory.leases),
+                "frontier_urls": len(crawler.memory.urls),
+                "frontier_given_out": len(crawler.memory.given_out),
+                "frontier_answers": sum(len(answers) for answers in crawler.memory.answers.values()),
                 "failover_seconds": [round(seconds, 2) for seconds in failovers],
                 "hand_over_seconds": [round(seconds, 2) for seconds in sorted(chaos.hand_overs)],
                 "ended_by_themselves": sum(node.ended_by_itself for node in nodes),

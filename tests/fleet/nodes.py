@@ -37,7 +37,6 @@ def cluster_settings(
     return (
         f"cluster: {{name: {CLUSTER}, brokers: '{brokers.addresses}', node: {name}, silence: {silence}s{address},"
         f" properties: {properties}}}\n"
-        "frontier: {enabled: false}\n"
     )
 
 

@@ -3,10 +3,14 @@
 #ifndef FRESHET_TESTS_GRPC_CLUSTER_SERVERS_H_
 #define FRESHET_TESTS_GRPC_CLUSTER_SERVERS_H_
 
+#include <chrono>
+#include <future>
+#include <memory>
 #include <string>
 #include <type_traits>
 
 #include "httplib.h"
+#include "storage/kafka/tenure.h"
 #include "tests/grpc/test_server.h"
 #include "tests/storage/kafka/mock_kafka.h"
 
@@ -25,9 +29,21 @@ class ClusterServers : public testing::Test {
                          .division = division,
                          .properties = kafka_.options().properties};
       config->shards = static_cast<int>(kafka_.options().partitions);
-      config->frontier_enabled = false;
       config->max_lateness = Duration::Millis(500);
     };
+  }
+  // Kafka has heard where this server is. These brokers take nothing of a server while another
+  // joins its group, which may be longer than a call waits.
+  void AwaitAnnounced(const TestServer& server) {
+    const ClusterConfig& cluster = server.config.cluster;
+    KafkaOptions options = kafka_.options();
+    options.cluster = cluster.NameOf(cluster.slots().division);
+    StatusOr<std::unique_ptr<KafkaListener>> listener = KafkaListener::Open(options);
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    ASSERT_TRUE(Eventually([&] {
+      const StatusOr<std::string> word = (*listener)->Announced(std::chrono::seconds(1));
+      return word.ok() && word->find(server.info.grpc_address) != std::string::npos;
+    }));
   }
   static std::string Probe(const std::string& address, const std::string& path) {
     httplib::Client client("http://" + address);
@@ -56,6 +72,22 @@ class ClusterServers : public testing::Test {
   }
 
   MockKafka kafka_;
+};
+
+// A server that starts beside one like it, with a directory of its own.
+struct SecondServer {
+  explicit SecondServer(const ServerConfig& like, const std::string& node = "") : config(like) {
+    config.data_dir = dir / "standby";
+    config.cluster.node = node;
+    server = std::make_unique<Server>(config, clock);
+    started = std::async(std::launch::async, [this] { return server->Start(); });
+  }
+
+  TempDir dir;
+  ServerConfig config;
+  SystemClock clock;
+  std::unique_ptr<Server> server;
+  std::future<StatusOr<ServingInfo>> started;
 };
 
 }  // namespace freshet

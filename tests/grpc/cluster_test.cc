@@ -16,7 +16,6 @@
 #include "server/auth/identities.h"
 #include "server/auth/on_behalf.h"
 #include "server/forward/forwarded_pings.h"
-#include "storage/kafka/tenure.h"
 #include "tests/grpc/cluster_servers.h"
 #include "tests/grpc/test_worker.h"
 
@@ -28,16 +27,6 @@ using testing::Not;
 
 class ClusterTest : public ClusterServers {
  protected:
-  // Kafka has heard where this server is. These brokers take nothing of a server while another
-  // joins its group, which may be longer than a call waits.
-  void AwaitAnnounced(const TestServer& server) {
-    StatusOr<std::unique_ptr<KafkaListener>> listener = KafkaListener::Open(kafka_.options());
-    ASSERT_TRUE(listener.ok()) << listener.status();
-    ASSERT_TRUE(Eventually([&] {
-      const StatusOr<std::string> word = (*listener)->Announced(std::chrono::seconds(1));
-      return word.ok() && word->find(server.info.grpc_address) != std::string::npos;
-    }));
-  }
   // All of these pages are leased, so long as they have never been crawled.
   static std::set<std::string> Lease(TestServer& server, size_t count) {
     std::set<std::string> urls;
@@ -60,22 +49,6 @@ class ClusterTest : public ClusterServers {
     for (const std::string& url : leased) EXPECT_TRUE(ended.Get(url).page().has_lease()) << url;
     for (const std::string& url : Lease(ended, 20)) EXPECT_FALSE(leased.contains(url)) << url;
   }
-};
-
-// A server that starts beside one like it, with a directory of its own.
-struct SecondServer {
-  explicit SecondServer(const ServerConfig& like, const std::string& node = "") : config(like) {
-    config.data_dir = dir / "standby";
-    config.cluster.node = node;
-    server = std::make_unique<Server>(config, clock);
-    started = std::async(std::launch::async, [this] { return server->Start(); });
-  }
-
-  TempDir dir;
-  ServerConfig config;
-  SystemClock clock;
-  std::unique_ptr<Server> server;
-  std::future<StatusOr<ServingInfo>> started;
 };
 
 TEST_F(ClusterTest, AStandbyTakesOverPagesLeasesAndSettings) {

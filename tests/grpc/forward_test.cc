@@ -84,7 +84,7 @@ class Front {
           const MutexLock lock(mutex_);
           return StatusOr<std::optional<ServingPeer>>(peer_);
         },
-        kPatience);
+        ForwardOptions{.patience = kPatience});
     const StatusOr<int> port = forwarder_->Start();
     EXPECT_TRUE(port.ok()) << port.status();
     address = config_.listen.substr(0, config_.listen.rfind(':') + 1) + std::to_string(*port);

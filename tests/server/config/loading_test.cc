@@ -111,7 +111,7 @@ TEST_F(LoadingTest, EveryKeyOfASingleValueHasAVariableOfItsOwn) {
 }
 
 TEST_F(LoadingTest, DivisionsAreOfAClusterAndEachIsOneOfThem) {
-  const std::string cluster = "frontier: {enabled: false}\ncluster: {name: a, brokers: b:9092, ";
+  const std::string cluster = "cluster: {name: a, brokers: b:9092, ";
   EXPECT_THAT(Texts(Load(cluster + "divisions: 3, division: 2}\n")), IsEmpty());
   EXPECT_THAT(Texts(Load("cluster: {divisions: 3}\n")),
               ElementsAre(HasSubstr("cluster.divisions: is of a cluster")));
@@ -119,6 +119,24 @@ TEST_F(LoadingTest, DivisionsAreOfAClusterAndEachIsOneOfThem) {
               ElementsAre("cluster.division: is 1, and cluster.divisions 1: they are 0 to 0"));
   EXPECT_THAT(Texts(Load("shards: 3\n" + cluster + "divisions: 2000}\n")),
               ElementsAre("shards: is 3, at most 2 each of cluster.divisions may have"));
+}
+
+TEST_F(LoadingTest, OfAClusterTheFrontierFitsTheLog) {
+  const std::string two = "cluster: {name: a, brokers: b:9092, divisions: 2}\n";
+  const std::string one = "cluster: {name: a, brokers: b:9092}\n";
+  const std::string scheduled = "frontier: {scheduled_crawls: [news]}\n";
+  EXPECT_THAT(Texts(Load(one + scheduled)), IsEmpty());
+  EXPECT_THAT(Texts(Load(two + scheduled)),
+              ElementsAre("frontier.scheduled_crawls: is for clusters with one division"));
+  EXPECT_THAT(Texts(Load(two + "frontier: {shadow_crawls: [news]}\n")),
+              ElementsAre("frontier.shadow_crawls: is for clusters with one division"));
+  const std::string large = "frontier: {max_metadata_bytes: 524289}\n";
+  EXPECT_THAT(Texts(Load(large)), IsEmpty());
+  EXPECT_THAT(Texts(Load(one + large)),
+              ElementsAre("frontier.max_metadata_bytes: is 524289, at most 524288 fit the log of "
+                          "a cluster"));
+  EXPECT_THAT(Texts(Load(one + "frontier: {max_metadata_bytes: 524289, enabled: false}\n")),
+              IsEmpty());
 }
 
 TEST_F(LoadingTest, SaysWhatIsNoYaml) {

@@ -1,0 +1,227 @@
+"""A crawler that speaks the crawl-frontier API to a cluster, and looks whether what it was told holds."""
+
+from __future__ import annotations
+
+import collections
+import importlib
+import math
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grpc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nodes import Node
+
+PROTO = Path(__file__).resolve().parents[2] / "proto/urlfrontier"
+QUEUES = 30
+LEASE = 6  # seconds, which the server counts in whole ones
+REFETCH = 4  # seconds after which a URL that is not completed is due again
+LEFT_OPEN = 0.02  # of what is given out, that nobody answers for
+
+
+def load_stubs(directory: Path) -> tuple[Any, Any]:
+    """Messages and calls of the API, made of its description."""
+    plugin = f"--plugin=protoc-gen-grpc_python={shutil.which('grpc_python_plugin')}"
+    outputs = [f"--python_out={directory}", f"--grpc_python_out={directory}"]
+    subprocess.run(["protoc", f"-I{PROTO}", plugin, *outputs, str(PROTO / "urlfrontier.proto")], check=True)
+    sys.path.insert(0, str(directory))
+    return importlib.import_module("urlfrontier_pb2"), importlib.import_module("urlfrontier_pb2_grpc")
+
+
+@dataclass
+class GivenOut:
+    url: str
+    node: str
+    asked: float  # when the call began: no server gave it out before
+    received: float
+
+
+@dataclass
+class Answer:
+    """What a fetch has found, which may count at any time from `sent` to `taken`."""
+
+    date: int
+    sent: float
+    taken: float = math.inf  # when that was acknowledged
+
+
+@dataclass
+class FrontierMemory:
+    """What the crawler was told. Threads of one process: appending to a list and setting a key are atomic."""
+
+    urls: set[str] = field(default_factory=set)  # that were acknowledged
+    given_out: list[GivenOut] = field(default_factory=list)
+    answers: dict[str, list[Answer]] = field(default_factory=lambda: collections.defaultdict(list))
+    faults: list[str] = field(default_factory=list)
+
+    def date(self, url: str, at: float) -> int | None:
+        """Which date the URL has for certain, of those that were acknowledged by then."""
+        answers = self.answers.get(url, [])
+        taken = [answer for answer in answers if answer.taken < at]
+        if not taken:
+            return None
+        last = max(taken, key=lambda answer: answer.taken)
+        # An answer that carries no lease overwrites others however late it comes.
+        sure = all(answer is last or answer.taken < last.sent for answer in answers)
+        return last.date if sure or is_completed(url) else None
+
+
+def is_completed(url: str) -> bool:
+    """By its first fetch; other URLs are fetched again and again."""
+    return url.endswith(("0", "1", "2"))
+
+
+class FrontierCrawler:
+    """Puts URLs, takes those that are due by any node, and says what became of them."""
+
+    def __init__(self, nodes: list[Node], directory: Path) -> None:
+        self._nodes = nodes
+        self._messages, calls = load_stubs(directory)
+        options = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 200)]
+        self._channels = [grpc.insecure_channel(node.address, options) for node in nodes]
+        self._stubs = [calls.URLFrontierStub(channel) for channel in self._channels]
+        self.memory = FrontierMemory()
+
+    def threads(self, stop: threading.Event) -> list[threading.Thread]:
+        works = [threading.Thread(target=self._work, args=(i, stop)) for i in range(len(self._nodes))]
+        return [threading.Thread(target=self._discover, args=(stop,)), *works]
+
+    def _put(self, items: list[Any]) -> list[str]:
+        """To whichever node takes them; IDs of those that are taken for certain."""
+        for stub in self._stubs:
+            try:
+                acks = list(stub.PutURLs(iter(items), timeout=5))
+            except grpc.RpcError:
+                continue
+            taken = {self._messages.AckMessage.OK, self._messages.AckMessage.SKIPPED}
+            return [ack.ID for ack in acks if ack.status in taken]
+        return []
+
+    def _discover(self, stop: threading.Event) -> None:
+        number = 0
+        while not stop.wait(0.2):
+            items = []
+            for _ in range(10):
+                url = f"http://queue{number % QUEUES}.test/{number}"
+                item = self._messages.URLItem(ID=url)
+                item.discovered.info.url = url
+                items.append(item)
+                number += 1
+            self.memory.urls.update(self._put(items))
+
+    def _work(self, i: int, stop: threading.Event) -> None:
+        dice = random.Random(i)
+        open_until: list[tuple[float, GivenOut]] = []
+        while not stop.wait(0.1):
+            asked = time.time()
+            params = self._messages.GetParams(max_urls_per_queue=2, max_queues=8, delay_requestable=LEASE)
+            urls: list[str] = []
+            try:
+                urls.extend(info.url for info in self._stubs[i].GetURLs(params, timeout=5))
+            except grpc.RpcError:
+                stop.wait(0.2)
+            given = [GivenOut(url, self._nodes[i].name, asked, time.time()) for url in urls]
+            self._note(given)
+            # Some fetches take longer than their leases.
+            open_until += [(time.time() + dice.choice([0, 0, 2, LEASE + 1]), each) for each in given]
+            done = [each for until, each in open_until if until < time.time()]
+            open_until = [(until, each) for until, each in open_until if until >= time.time()]
+            self._answer([each for each in done if dice.random() >= LEFT_OPEN])
+
+    def _note(self, given: list[GivenOut]) -> None:
+        for each in given:
+            date = self.memory.date(each.url, each.asked)
+            if date == 0 or (date is not None and each.received < date):
+                self.memory.faults.append(f"{each.url}: given out by {each.node}, and is due at {date or 'no time'}")
+        self.memory.given_out += given
+
+    def _answer(self, given: list[GivenOut]) -> None:
+        if not given:
+            return
+        items = []
+        answers = {}
+        for each in given:
+            date = 0 if is_completed(each.url) else int(time.time()) + REFETCH
+            item = self._messages.URLItem(ID=each.url)
+            item.known.info.url = each.url
+            item.known.refetchable_from_date = date
+            items.append(item)
+            answers[each.url] = Answer(date, time.time())
+            self.memory.answers[each.url].append(answers[each.url])
+        for url in self._put(items):
+            answers[url].taken = time.time()
+
+    # --- Afterwards
+
+    def check(self) -> list[str]:
+        faults = list(self.memory.faults)
+        latest: dict[str, GivenOut] = {}
+        for each in sorted(self.memory.given_out, key=lambda given: given.received):
+            before = latest.get(each.url)
+            early = 0.0 if before is None else self._over(before) - each.received
+            if before is not None and early > 0:
+                faults.append(
+                    f"{each.url}: given out by {each.node} {early:.3f} s before that by {before.node} was over"
+                )
+            latest[each.url] = each
+        if not any(answer.taken < math.inf for answers in self.memory.answers.values() for answer in answers):
+            faults.append("the crawl frontier acknowledged no fetch")
+        return faults + self.check_contents()
+
+    def _over(self, given: GivenOut) -> float:
+        """Until when nobody else may have it: the server counts from the second in which it gave it out."""
+        answers = self.memory.answers.get(given.url, [])
+        ends = [answer.sent for answer in answers if answer.taken > given.asked]
+        return min([given.asked + LEASE - 1, *ends])
+
+    def check_contents(self) -> list[str]:
+        """Of whichever node answers: all that was acknowledged is there."""
+        listed = self._list()
+        faults = [f"{url}: was acknowledged by the crawl frontier and is lost" for url in self.memory.urls - listed.keys()]
+        for url, answers in self.memory.answers.items():
+            date = self.memory.date(url, math.inf)
+            if url not in listed:
+                if any(answer.taken < math.inf for answer in answers):
+                    faults.append(f"{url}: a fetch was acknowledged by the crawl frontier and is lost")
+            elif date is not None and listed[url] != date:
+                faults.append(f"{url}: was to be fetched at {date}, and it is {listed[url]}")
+        return faults
+
+    def _list(self) -> dict[str, int]:
+        said = ""
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            for node, stub in zip(self._nodes, self._stubs, strict=True):
+                params = self._messages.ListUrlParams(start=0, size=1_000_000)
+                try:
+                    return dict(self._dates(stub.ListURLs(params, timeout=30)))
+                except grpc.RpcError as error:
+                    said = f"{node.name}: {error.code()}: {error.details()}"
+            time.sleep(0.1)
+        message = f"no node lists the crawl frontier: {said}"
+        raise ConnectionError(message)
+
+    @staticmethod
+    def _dates(items: Iterable[Any]) -> Iterable[tuple[str, int]]:
+        for item in items:
+            yield item.known.info.url, item.known.refetchable_from_date
+
+    def moved_to(self, nodes: list[Node]) -> FrontierCrawler:
+        """The same of other servers, which are to have all that those had."""
+        moved = object.__new__(FrontierCrawler)
+        moved.__dict__.update(self.__dict__)
+        moved._nodes = nodes
+        moved._channels = [grpc.insecure_channel(node.address) for node in nodes]
+        stub = type(self._stubs[0])
+        moved._stubs = [stub(channel) for channel in moved._channels]
+        return moved
