@@ -176,7 +176,11 @@ int RunRestore(const ServerConfig& config, const std::string& checkpoint, bool l
     return storage::Restore(checkpoint, config.data_dir, options);
   });
   if (!report.ok()) return Failed("cannot restore", report.status());
-  if (report->ok()) return PrintReport("restored", config.data_dir, *report);
+  if (report->ok()) {
+    const int pages = PrintReport("restored", config.data_dir, *report);
+    // Half of a commit may be there of what a standby was taking in when it was killed.
+    return leave_cluster ? std::max(pages, RepairFrontierOf(config)) : pages;
+  }
   (void)PrintReport("did not restore", config.data_dir, *report);
   return Failed("cannot restore",
                 MakeStatus(absl::StatusCode::kDataLoss, "{} is damaged", checkpoint));

@@ -282,8 +282,6 @@ StatusOr<int> Serving::Open() {
   std::vector<std::string> names = ServiceNames();
   if (frontier_ != nullptr) {
     services.push_back(&url_frontier_service_);
-  }
-  if (frontier_ != nullptr || frontier_calls_ != nullptr) {
     names.emplace_back(urlfrontier::URLFrontier::service_full_name());
   }
   // Frees the port.
@@ -291,7 +289,12 @@ StatusOr<int> Serving::Open() {
   grpc::CallbackGenericService* const rest =
       frontier_calls_ != nullptr ? frontier_calls_->service() : nullptr;
   ASSIGN_OR_RETURN(const int port, grpc_port_.Start(services, rest));
-  if (frontier_calls_ != nullptr) RETURN_IF_ERROR(frontier_calls_->Start([](bool) {}));
+  if (frontier_calls_ != nullptr) {
+    grpc::HealthCheckServiceInterface* const health = grpc_port_.server()->GetHealthCheckService();
+    RETURN_IF_ERROR(frontier_calls_->Start([health](bool served) {
+      health->SetServingStatus(urlfrontier::URLFrontier::service_full_name(), served);
+    }));
+  }
   port_ = port;
   health_.Serve(grpc_port_.server(), names);
   const std::string& address = config_.cluster.address;

@@ -36,7 +36,8 @@ enum class Family : uint8_t {
   kFrontierDue = 7,
   kFrontierLeases = 8,
   kFrontierQueues = 9,
-  // In a log alone: all rows of the four families before whose keys begin with this key are gone.
+  // In a log alone: all rows of the four families before whose keys begin with this key are gone,
+  // where they are too many to be removed one by one.
   kFrontierGone = 10,
 };
 inline constexpr size_t kFamilies = 5;      // that every store has

@@ -100,6 +100,7 @@ class FrontierStore::Impl {
   [[nodiscard]] rocksdb::ColumnFamilyHandle* Handle(FrontierFamily family) const {
     return handles_[static_cast<size_t>(family)];
   }
+  Status PutFormat(rocksdb::WriteBatch* rows) const;
   // Writes, and returns once it is durable.
   Status Write(rocksdb::WriteBatch* rows);
   Status EnsureSpace();
@@ -116,6 +117,7 @@ class FrontierStore::Impl {
   rocksdb::DB* db_ = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // by FrontierFamily
   // Of Commit, which one thread calls at a time.
+  bool unmarked_ = false;  // of a cache: the log has no format yet
   bool full_ = false;
   Status failure_;
 };
@@ -151,11 +153,18 @@ Status FrontierStore::Impl::CheckFormat() {
                       storage::kFrontierFormat);
   }
   if (!found.IsNotFound()) return FromRocksDb(found, "reading the format of " + dir_);
+  // In a log it goes with the first changes: a start has nobody to tell that it is to try again.
+  unmarked_ = cache_ != nullptr;
+  if (unmarked_) return absl::OkStatus();
   rocksdb::WriteBatch batch;
-  RETURN_IF_ERROR(FromRocksDb(batch.Put(Handle(FrontierFamily::kMeta), storage::kFrontierFormatKey,
-                                        std::to_string(storage::kFrontierFormat)),
-                              dir_));
+  RETURN_IF_ERROR(PutFormat(&batch));
   return Write(&batch);
+}
+
+Status FrontierStore::Impl::PutFormat(rocksdb::WriteBatch* rows) const {
+  return FromRocksDb(rows->Put(Handle(FrontierFamily::kMeta), storage::kFrontierFormatKey,
+                               std::to_string(storage::kFrontierFormat)),
+                     "writing the format of " + dir_);
 }
 
 Status FrontierStore::Impl::Close() {
@@ -318,7 +327,12 @@ Status FrontierStore::Impl::Commit(FrontierBatch& batch) {
 }
 
 Status FrontierStore::Impl::Write(rocksdb::WriteBatch* rows) {
-  if (cache_ != nullptr) return cache_->CommitFrontier(rows);
+  if (cache_ != nullptr) {
+    if (unmarked_) RETURN_IF_ERROR(PutFormat(rows));
+    RETURN_IF_ERROR(cache_->CommitFrontier(rows));
+    unmarked_ = false;
+    return absl::OkStatus();
+  }
   RETURN_IF_ERROR(failure_);
   RETURN_IF_ERROR(EnsureSpace());
   rocksdb::WriteOptions write;

@@ -372,10 +372,7 @@ class Repairer {
     report_.tables = source->tables();
     for (const MetaKey mark : {MetaKey::kLogName, MetaKey::kLogTime}) {
       if (!source->Get(Family::kMeta, MetaKeyOf(mark))) continue;
-      return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                        "{}: is the store of a server of a cluster: empty it, and it is made anew "
-                        "from the cluster's log",
-                        dir_);
+      return OfACluster(dir_);
     }
     // Fingerprints stay what they were, where that is known.
     const std::string secret_key = MetaKeyOf(MetaKey::kSecret);

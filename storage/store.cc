@@ -388,7 +388,8 @@ Status Store::Impl::Write(rocksdb::WriteBatch* batch, bool sync) {
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
   rocksdb::WriteOptions write;
   // Rows of a batch come in rising order of page: each insertion begins where the last one ended.
-  write.memtable_insert_hint_per_batch = true;
+  // RocksDB takes the place of a row for that of a range, which is in another list.
+  write.memtable_insert_hint_per_batch = !batch->HasDeleteRange();
   write.disableWAL = options_.durability == Durability::kNone;
   write.sync = sync && !write.disableWAL;
   rocksdb::Status status = db_->Write(write, batch);

@@ -54,7 +54,7 @@ grpc::ByteBuffer Plain(const grpc::ByteBuffer& bytes) {
 ForwardedCall::ForwardedCall(ForwardedCalls& calls, grpc::GenericCallbackServerContext& context)
     : calls_(calls),
       context_(context),
-      client_(NetworkText(NetworkOfPeer(context.peer()))),
+      client_(NetworkText(CredentialsOf(context).network)),
       upstream_(*this) {}
 
 bool ForwardedCall::on_behalf() const {

@@ -61,6 +61,13 @@ std::string KeyOf(uint64_t prefix) {
 
 }  // namespace
 
+Status OfACluster(const std::string& dir) {
+  return MakeStatus(absl::StatusCode::kFailedPrecondition,
+                    "{}: is the store of a server of a cluster: empty it, and it is made anew from "
+                    "the cluster's log",
+                    dir);
+}
+
 DamagedDatabase::~DamagedDatabase() { Close().IgnoreError(); }
 
 Status DamagedDatabase::TryOpen(const std::string& dir, const StoreOptions& options) {
@@ -69,6 +76,7 @@ Status DamagedDatabase::TryOpen(const std::string& dir, const StoreOptions& opti
   RETURN_IF_ERROR(
       FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir, &names), "opening " + dir));
   for (const std::string& name : names) {
+    if (name == kFrontierFamilyNames[0]) return OfACluster(dir);
     if (std::find(kFamilyNames.begin(), kFamilyNames.end(), name) == kFamilyNames.end()) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
                         "column family '{}' is unknown: written by a newer release", name);

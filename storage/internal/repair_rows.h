@@ -21,6 +21,9 @@ namespace freshet::storage {
 // Told of each thing that is wrong, one line each.
 using RepairNote = std::function<void(std::string)>;
 
+// What is not repaired: the log has it.
+[[nodiscard]] Status OfACluster(const std::string& dir);
+
 // A database without the checks of Store. Owner thread only.
 class DamagedDatabase {
  public:

@@ -9,6 +9,8 @@
 #include <functional>
 #include <span>
 #include <thread>
+#include <unordered_map>
+#include <utility>
 
 #include "core/base/check.h"
 #include "rocksdb/env.h"
@@ -78,8 +80,9 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
 
   rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
                         const rocksdb::Slice& value) override {
-    rows.push_back(
-        {.family = FamilyOf(family), .key = key.ToStringView(), .value = value.ToStringView()});
+    const Family of = FamilyOf(family);
+    if (of > Family::kFrontierMeta) NotePut(key.ToStringView());
+    rows.push_back({.family = of, .key = key.ToStringView(), .value = value.ToStringView()});
     return rocksdb::Status::OK();
   }
   rocksdb::Status DeleteCF(uint32_t family, const rocksdb::Slice& key) override {
@@ -94,7 +97,7 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     CHECK(family > Family::kFrontierMeta && storage::FrontierPrefixEnd(std::string(prefix)) == end,
           "a range of family {}", storage::IndexOf(family));
     Forget(family, prefix);
-    if (family == Family::kFrontierQueues) {
+    if (family == Family::kFrontierQueues && std::exchange(too_many_, false)) {
       rows.push_back({.family = Family::kFrontierGone, .key = prefix, .value = ""});
     }
     return rocksdb::Status::OK();
@@ -103,9 +106,14 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
   std::vector<LogRow> rows;
 
  private:
-  // So that the log need not keep them for ever: the row that says that they are gone says it to
-  // readers, and not to Kafka's compaction.
+  // Removes the rows that there are, so that Kafka's compaction need not keep them for ever; beyond
+  // the most, it is the row that says that all are gone that says it to readers.
   void Forget(Family family, std::string_view prefix) {
+    if (const auto it = put_.find(prefix); it != put_.end()) {
+      for (const size_t i : it->second) {
+        if (rows[i].family == family) rows.push_back({.family = family, .key = rows[i].key});
+      }
+    }
     const std::string end = storage::FrontierPrefixEnd(std::string(prefix));
     const rocksdb::Slice bound(end);
     rocksdb::ReadOptions read;
@@ -113,9 +121,21 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     read.fill_cache = false;
     const std::unique_ptr<rocksdb::Iterator> it(
         db_.NewIterator(read, families_[storage::IndexOf(family)]));
-    for (it->Seek(prefix); it->Valid() && forgotten_.size() < kMostForgotten; it->Next()) {
+    for (it->Seek(prefix); it->Valid(); it->Next()) {
+      if (forgotten_.size() == kMostForgotten) {
+        too_many_ = true;
+        return;
+      }
       forgotten_.emplace_back(it->key().ToStringView());
       rows.push_back({.family = family, .key = forgotten_.back(), .value = std::nullopt});
+    }
+    if (!it->status().ok()) too_many_ = true;
+  }
+
+  // By what it may be forgotten with: its crawl id, and its queue.
+  void NotePut(std::string_view key) {
+    for (const size_t size : {sizeof(uint32_t), 2 * sizeof(uint32_t)}) {
+      if (key.size() >= size) put_[key.substr(0, size)].push_back(rows.size());
     }
   }
 
@@ -125,12 +145,14 @@ class RowsOf : public rocksdb::WriteBatch::Handler {
     return static_cast<Family>(i);
   }
 
-  // Some seconds of a transaction.
-  static constexpr size_t kMostForgotten = 100'000;
+  // A second of a transaction: pages of the partition wait for it.
+  static constexpr size_t kMostForgotten = 20'000;
 
   rocksdb::DB& db_;
   const std::vector<rocksdb::ColumnFamilyHandle*> families_;
   std::deque<std::string> forgotten_;  // keys
+  bool too_many_ = false;              // of a range, to be removed one by one
+  std::unordered_map<std::string_view, std::vector<size_t>> put_;  // rows of the frontier
 };
 
 }  // namespace

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "storage/store.h"
 #include "tests/storage/kafka/mock_kafka.h"
 #include "tests/storage/kafka/node.h"
+#include "tests/storage/random_records.h"
 #include "tests/storage/seen_frontier.h"
 #include "tests/storage/small_store.h"
 #include "tests/support/temp_dir.h"
@@ -101,6 +104,7 @@ class FrontierOnKafkaTest : public testing::Test {
 
   TempDir dir_;
   MockKafka kafka_{"mock", 2};
+  RandomRecords random_{1};
 };
 
 TEST_F(FrontierOnKafkaTest, WhatWasCommittedIsThereAfterARestartAndWhenTheDiskIsLost) {
@@ -152,6 +156,38 @@ TEST_F(FrontierOnKafkaTest, WhatIsForgottenAsARangeIsForgottenByAllWhoRead) {
     SCOPED_TRACE(dir);
     EXPECT_EQ(ContentsOf(*Start(dir)->frontier), contents);
   }
+}
+
+// While others write rows of pages: RocksDB takes in what both have in one go.
+TEST_F(FrontierOnKafkaTest, RangesAreForgottenBesideCommitsOfPages) {
+  constexpr int kRounds = 300;
+  std::vector<std::string> contents;
+  {
+    const auto node = Start("db");
+    std::atomic<bool> stop = false;
+    std::thread pages([&] {
+      for (uint32_t i = 1; !stop; ++i) {
+        const PageRecord page = random_.Page("host.example", i, i);
+        Changes changes;
+        changes.pages.push_back({.record = &page, .created = true});
+        EXPECT_TRUE(node->node.store->Commit(changes).ok());
+      }
+    });
+    for (int round = 0; round < kRounds; ++round) {
+      Write(*node->frontier, [round](FrontierBatch& batch) {
+        for (int i = 0; i < 20; ++i) batch.PutItem(kQueue, fmt::format("{}-{}", round, i), {});
+        batch.DeleteQueue(kQueue);
+        batch.PutItem(kQueue, "after", {.due = static_cast<uint64_t>(round)});
+      });
+    }
+    stop = true;
+    pages.join();
+    contents = ContentsOf(*node->frontier);
+    EXPECT_EQ(contents, std::vector<std::string>{"item 1/1 after: 299 0 "});
+    const auto report = node->node.store->Verify();
+    ASSERT_TRUE(report.ok()) << report.status();
+  }
+  for (const char* dir : {"db", "lost"}) EXPECT_EQ(ContentsOf(*Start(dir)->frontier), contents);
 }
 
 // More than the log is told of one by one.
