@@ -7,6 +7,8 @@
 
 #include "core/base/check.h"
 #include "core/base/limits.h"
+#include "fmt/format.h"
+#include "grpcpp/health_check_service_interface.h"
 #include "server/api/audited.h"
 #include "server/api/service_names.h"
 #include "server/base/host_port.h"
