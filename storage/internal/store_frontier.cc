@@ -69,6 +69,8 @@ Status Store::Impl::CommitFrontier(rocksdb::WriteBatch* batch) {
 Status Store::Impl::MoveFrontier() {
   if (!has_frontier()) return absl::OkStatus();
   const std::string dir = FrontierDirectory(dir_);
+  // RocksDB makes it as well, and says before that it is not there, as an error.
+  RETURN_IF_ERROR(FromRocksDb(env_->CreateDirIfMissing(dir), "making " + dir));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* raw = nullptr;
   RETURN_IF_ERROR(

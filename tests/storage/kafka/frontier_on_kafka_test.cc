@@ -221,6 +221,7 @@ TEST_F(FrontierOnKafkaTest, WhoLeavesTheClusterHasItInADatabaseOfItsOwn) {
   }
   StoreOptions leaving = SmallStore();
   leaving.leave_log = true;
+  leaving.log = [](char level, std::string_view line) { EXPECT_NE(level, 'E') << line; };
   const auto report = storage::Restore(dir_ / "db", dir_ / "single", leaving);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_TRUE(report->ok()) << testing::PrintToString(report->problems);
