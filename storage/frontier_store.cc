@@ -47,11 +47,7 @@ class FrontierBatch::Impl {
     Note(rows.Delete(handles_[static_cast<size_t>(family)], key));
   }
   void DeleteAll(const std::string& prefix) {
-    const std::string end = FrontierPrefixEnd(prefix);
-    for (const FrontierFamily family : {FrontierFamily::kItems, FrontierFamily::kDue,
-                                        FrontierFamily::kLeases, FrontierFamily::kQueues}) {
-      Note(rows.DeleteRange(handles_[static_cast<size_t>(family)], prefix, end));
-    }
+    Note(storage::ForgetFrontier(handles_, prefix, &rows));
   }
 
   rocksdb::WriteBatch rows;
@@ -168,7 +164,6 @@ Status FrontierStore::Impl::PutFormat(rocksdb::WriteBatch* rows) const {
 }
 
 Status FrontierStore::Impl::Close() {
-  if (db_ == nullptr) return absl::OkStatus();
   if (own_ == nullptr) {
     db_ = nullptr;
     return absl::OkStatus();

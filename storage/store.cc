@@ -133,11 +133,12 @@ Status Store::Impl::OpenDatabase() {
     db_options.wal_filter = replay_watch_.get();
   }
   uint64_t log_bytes = 0;
+  bool has_frontier = options_.truth != nullptr;
   ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
   if (exists) {
     // Before anything is written, as far as it can be known then.
-    const Status families = CheckFamilies(db_options);
-    if (absl::IsFailedPrecondition(families)) return families;
+    const StatusOr<bool> of_a_cache = CheckFamilies(db_options);
+    if (absl::IsFailedPrecondition(of_a_cache.status())) return of_a_cache.status();
     RETURN_IF_ERROR(storage::CheckFormats(dir_, options_));
     // What is torn here is whole where the truth is, and was never promised to be here.
     const bool promised = options_.durability == Durability::kSync && options_.truth == nullptr &&
@@ -146,7 +147,8 @@ Status Store::Impl::OpenDatabase() {
         promised ? storage::WalPolicy::kRefuse : storage::WalPolicy::kCut;
     RETURN_IF_ERROR(storage::CheckLogs(env_, dir_, policy, options_.log, options_.progress));
     ASSIGN_OR_RETURN(log_bytes, storage::WalBytes(env_, dir_));
-    RETURN_IF_ERROR(families);
+    RETURN_IF_ERROR(of_a_cache.status());
+    has_frontier |= *of_a_cache;
   }
   cache_ = rocksdb::NewLRUCache(options_.block_cache_bytes);
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
@@ -159,11 +161,11 @@ Status Store::Impl::OpenDatabase() {
   if (exists) Enter(OpenStage::kReplayingLogs);
   // Keeping RocksDB's counters of one call costs a replay a few percent, and nobody reads them.
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  ASSIGN_OR_RETURN(const bool has_frontier, IsCache(db_options));
   if (has_frontier) {
     db_options.create_missing_column_families = true;
-    for (auto& family : storage::FrontierFamiliesOfCache(options_, cache_))
+    for (auto& family : storage::FrontierFamiliesOfCache(options_, cache_)) {
       families.push_back(family);
+    }
   }
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
@@ -179,28 +181,27 @@ Status Store::Impl::OpenDatabase() {
   return options_.hold_compactions ? absl::OkStatus() : LimitMemtables();
 }
 
-Status Store::Impl::CheckFamilies(const rocksdb::DBOptions& db_options) const {
+StatusOr<bool> Store::Impl::CheckFamilies(const rocksdb::DBOptions& db_options) const {
   std::vector<std::string> stored_names;
   RETURN_IF_ERROR(
       FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir_, &stored_names), dir_));
+  const auto is_among = [](const auto& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   for (const std::string& name : stored_names) {
-    const auto& known = storage::kFamilyNames;
-    const auto& retired = storage::kRetiredFamilyNames;
-    if (std::find(retired.begin(), retired.end(), name) != retired.end()) {
+    if (is_among(storage::kRetiredFamilyNames, name)) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
                         "{}: its format is that of a development version and is not read any more: "
                         "export its pages with the version that wrote it",
                         dir_);
     }
-    const auto& of_caches = storage::kFrontierFamilyNames;
-    if (std::find(known.begin(), known.end(), name) == known.end() &&
-        std::find(of_caches.begin(), of_caches.end(), name) == of_caches.end()) {
+    if (!is_among(storage::kFamilyNames, name) && !is_among(storage::kFrontierFamilyNames, name)) {
       return MakeStatus(absl::StatusCode::kFailedPrecondition,
                         "{}: column family '{}' is unknown: written by a newer release", dir_,
                         name);
     }
   }
-  return absl::OkStatus();
+  return is_among(stored_names, std::string(storage::kFrontierFamilyNames[0]));
 }
 
 Status Store::Impl::LimitMemtables() {
@@ -363,7 +364,7 @@ Status Store::Impl::Close() {
 }
 
 Status Store::Impl::Commit(const Changes& changes) {
-  if (const Status healthy = health(); !healthy.ok() && failed_) return healthy;
+  if (failed_) return health();
   if (changes.empty()) return absl::OkStatus();
   if (const Status valid = storage::ValidateChanges(changes); !valid.ok()) {
     return MakeStatus(absl::StatusCode::kInternal, "invalid record: {}",

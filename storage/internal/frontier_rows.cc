@@ -44,6 +44,19 @@ enum QueueTag : int {
 
 }  // namespace
 
+rocksdb::Status ForgetFrontier(const std::vector<rocksdb::ColumnFamilyHandle*>& families,
+                               const std::string& prefix, rocksdb::WriteBatch* batch) {
+  const std::string end = FrontierPrefixEnd(prefix);
+  rocksdb::Status status;
+  for (const FrontierFamily family : {FrontierFamily::kItems, FrontierFamily::kDue,
+                                      FrontierFamily::kLeases, FrontierFamily::kQueues}) {
+    if (status.ok()) {
+      status = batch->DeleteRange(families[static_cast<size_t>(family)], prefix, end);
+    }
+  }
+  return status;
+}
+
 std::string FrontierCrawlPrefix(uint32_t crawl) {
   std::string key;
   AppendBigEndian(crawl, &key);

@@ -13,7 +13,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "rocksdb/db.h"
+#include "rocksdb/write_batch.h"
 #include "storage/frontier_store.h"
 
 namespace freshet::storage {
@@ -26,6 +29,12 @@ inline constexpr const char* kFrontierSettingsKey = "settings";
 
 // The first key that is behind all keys with this prefix, which is one of a crawl id or a queue.
 [[nodiscard]] std::string FrontierPrefixEnd(std::string prefix);
+
+// Has the batch forget all rows with this prefix, in all families but that of `meta`. `families` by
+// FrontierFamily.
+[[nodiscard]] rocksdb::Status ForgetFrontier(
+    const std::vector<rocksdb::ColumnFamilyHandle*>& families, const std::string& prefix,
+    rocksdb::WriteBatch* batch);
 
 // Thread-safe, all of them. Parsers return false for what no writer has written.
 [[nodiscard]] std::string FrontierCrawlPrefix(uint32_t crawl);

@@ -1,5 +1,4 @@
 // The crawl frontier that a cache has beside its pages.
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "storage/internal/rocksdb_status.h"
 #include "storage/internal/store_impl.h"
 #include "storage/internal/tuning.h"
-#include "storage/internal/wal_check.h"
 
 namespace freshet {
 namespace {
@@ -44,15 +42,6 @@ Status CopyRows(rocksdb::DB& from, rocksdb::ColumnFamilyHandle* of, rocksdb::DB&
 
 using storage::FromRocksDb;
 
-StatusOr<bool> Store::Impl::IsCache(const rocksdb::DBOptions& db_options) const {
-  if (options_.truth != nullptr) return true;
-  ASSIGN_OR_RETURN(const bool exists, storage::DatabaseExists(env_, dir_));
-  if (!exists) return false;
-  std::vector<std::string> names;
-  RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::ListColumnFamilies(db_options, dir_, &names), dir_));
-  return std::find(names.begin(), names.end(), storage::kFrontierFamilyNames[0]) != names.end();
-}
-
 std::vector<rocksdb::ColumnFamilyHandle*> Store::Impl::families() const {
   std::vector<rocksdb::ColumnFamilyHandle*> all(handles_.begin(), handles_.end());
   all.insert(all.end(), frontier_handles_.begin(), frontier_handles_.end());
@@ -61,7 +50,7 @@ std::vector<rocksdb::ColumnFamilyHandle*> Store::Impl::families() const {
 
 Status Store::Impl::CommitFrontier(rocksdb::WriteBatch* batch) {
   CHECK(has_frontier(), "{} has no frontier", dir_);
-  if (const Status healthy = health(); !healthy.ok() && failed_) return healthy;
+  if (failed_) return health();
   RETURN_IF_ERROR(EnsureSpace());
   return WriteDurably(batch, kFrontierPartition);
 }

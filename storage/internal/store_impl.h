@@ -108,10 +108,9 @@ class Store::Impl {
   [[nodiscard]] std::vector<rocksdb::ColumnFamilyHandle*> families() const;
   void Say(char level, std::string_view line) const;
   void Enter(OpenStage stage) const;
-  // Whether it has, or is to have, the families of a cache.
-  [[nodiscard]] StatusOr<bool> IsCache(const rocksdb::DBOptions& db_options) const;
-  // Refuses a database with column families that this release does not know.
-  [[nodiscard]] Status CheckFamilies(const rocksdb::DBOptions& db_options) const;
+  // Refuses a database with column families that this release does not know. Whether it has those
+  // of a cache.
+  [[nodiscard]] StatusOr<bool> CheckFamilies(const rocksdb::DBOptions& db_options) const;
   // What was replayed has its place in memory; from now on memtables are written as they fill.
   [[nodiscard]] Status LimitMemtables();
   // Reads a number of `meta`; nullopt: there is none.

@@ -465,18 +465,11 @@ class Store::Impl::RowTaker {
 
  private:
   rocksdb::Status Add(const LogRow& row) {
-    if (row.family == Family::kFrontierGone) return AddGone(std::string(row.key));
+    if (row.family == Family::kFrontierGone) {
+      return storage::ForgetFrontier(impl_.frontier_handles_, std::string(row.key), &batch_);
+    }
     rocksdb::ColumnFamilyHandle* family = impl_.handle(row.family);
     return row.value ? batch_.Put(family, row.key, *row.value) : batch_.Delete(family, row.key);
-  }
-  rocksdb::Status AddGone(const std::string& prefix) {
-    const std::string end = storage::FrontierPrefixEnd(prefix);
-    rocksdb::Status status;
-    for (const Family family : {Family::kFrontierItems, Family::kFrontierDue,
-                                Family::kFrontierLeases, Family::kFrontierQueues}) {
-      if (status.ok()) status = batch_.DeleteRange(impl_.handle(family), prefix, end);
-    }
-    return status;
   }
 
   Impl& impl_;

@@ -36,11 +36,13 @@ from freshet.v1 import (
     scheduler_pb2_grpc,
     types_pb2,
 )
-from frontier import FrontierCrawler
+from frontier import FrontierCrawler, FrontierMemory
+from frontier_stubs import make_stubs
 from nodes import CLUSTER, Node, await_serving, cluster_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import ModuleType
 
 RATE = 100.0
 SLOTS = 4096
@@ -371,7 +373,12 @@ def check_pages(clients: list[Client], memory: Memory) -> list[str]:
 
 
 def check_without_log(
-    directory: Path, arguments: argparse.Namespace, nodes: list[Node], memory: Memory, crawler: FrontierCrawler
+    directory: Path,
+    arguments: argparse.Namespace,
+    nodes: list[Node],
+    memory: Memory,
+    frontier: FrontierMemory,
+    stubs: tuple[ModuleType, ModuleType],
 ) -> list[str]:
     """Whoever serves is killed, and its directory becomes that of a single server, which has all as well."""
     for node in nodes:
@@ -384,7 +391,7 @@ def check_without_log(
         await_all_serving([[single] for single in singles], 60)
         faults = check_pages([Client([single], memory) for single in singles], memory)
         # The first division has it.
-        faults += crawler.moved_to(singles[:1]).check_contents()
+        faults += FrontierCrawler(singles[:1], stubs, frontier).check_contents()
     finally:
         for single in singles:
             single.end()
@@ -497,7 +504,8 @@ def play_in(directory: Path, arguments: argparse.Namespace) -> int:
 def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brokers: Brokers) -> int:
     memory = Memory()
     client = Client(nodes, memory)
-    crawler = FrontierCrawler(nodes, directory)
+    stubs = make_stubs(directory)
+    crawler = FrontierCrawler(nodes, stubs)
     divisions = [nodes[i :: arguments.divisions] for i in range(arguments.divisions)]
     chaos = Chaos(divisions, brokers, random.Random(arguments.seed), arguments.steps.split(","))
     print(f"serving after {await_all_serving(divisions, 120):.1f} s", flush=True)
@@ -527,7 +535,7 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
     faults = chaos.faults + check(client, memory, len(nodes)) + crawler.check()
     await_all_serving(divisions, 60)
     serving = [next((node for node in of_one if node.ready()), of_one[0]) for of_one in divisions]
-    faults += check_without_log(directory, arguments, serving, memory, crawler)
+    faults += check_without_log(directory, arguments, serving, memory, crawler.memory, stubs)
     elsewhere = 0
     for i, node in enumerate(nodes):
         of_node = (lease.division(arguments.divisions) for lease in memory.leases if lease.node == node.name)

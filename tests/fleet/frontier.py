@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 import collections
-import importlib
 import math
 import random
-import shutil
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import ModuleType
 
     from nodes import Node
 
-PROTO = Path(__file__).resolve().parents[2] / "proto/urlfrontier"
 QUEUES = 30
 LEASE = 6  # seconds, which the server counts in whole ones
 REFETCH = 4  # seconds after which a URL that is not completed is due again
 LEFT_OPEN = 0.02  # of what is given out, that nobody answers for
-
-
-def load_stubs(directory: Path) -> tuple[Any, Any]:
-    """Messages and calls of the API, made of its description."""
-    plugin = f"--plugin=protoc-gen-grpc_python={shutil.which('grpc_python_plugin')}"
-    outputs = [f"--python_out={directory}", f"--grpc_python_out={directory}"]
-    subprocess.run(["protoc", f"-I{PROTO}", plugin, *outputs, str(PROTO / "urlfrontier.proto")], check=True)
-    sys.path.insert(0, str(directory))
-    return importlib.import_module("urlfrontier_pb2"), importlib.import_module("urlfrontier_pb2_grpc")
 
 
 @dataclass
@@ -84,13 +70,15 @@ def is_completed(url: str) -> bool:
 class FrontierCrawler:
     """Puts URLs, takes those that are due by any node, and says what became of them."""
 
-    def __init__(self, nodes: list[Node], directory: Path) -> None:
+    def __init__(
+        self, nodes: list[Node], stubs: tuple[ModuleType, ModuleType], memory: FrontierMemory | None = None
+    ) -> None:
+        """`memory`: what another one was told, of servers of which these are to have all; None: nothing yet."""
         self._nodes = nodes
-        self._messages, calls = load_stubs(directory)
+        self._messages: Any = stubs[0]
         options = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 200)]
-        self._channels = [grpc.insecure_channel(node.address, options) for node in nodes]
-        self._stubs = [calls.URLFrontierStub(channel) for channel in self._channels]
-        self.memory = FrontierMemory()
+        self._stubs = [stubs[1].URLFrontierStub(grpc.insecure_channel(node.address, options)) for node in nodes]
+        self.memory = memory or FrontierMemory()
 
     def threads(self, stop: threading.Event) -> list[threading.Thread]:
         works = [threading.Thread(target=self._work, args=(i, stop)) for i in range(len(self._nodes))]
@@ -168,8 +156,8 @@ class FrontierCrawler:
         latest: dict[str, GivenOut] = {}
         for each in sorted(self.memory.given_out, key=lambda given: given.received):
             before = latest.get(each.url)
-            early = 0.0 if before is None else self._over(before) - each.received
-            if before is not None and early > 0:
+            if before is not None and each.received < self._over(before):
+                early = self._over(before) - each.received
                 faults.append(
                     f"{each.url}: given out by {each.node} {early:.3f} s before that by {before.node} was over"
                 )
@@ -215,13 +203,3 @@ class FrontierCrawler:
     def _dates(items: Iterable[Any]) -> Iterable[tuple[str, int]]:
         for item in items:
             yield item.known.info.url, item.known.refetchable_from_date
-
-    def moved_to(self, nodes: list[Node]) -> FrontierCrawler:
-        """The same of other servers, which are to have all that those had."""
-        moved = object.__new__(FrontierCrawler)
-        moved.__dict__.update(self.__dict__)
-        moved._nodes = nodes
-        moved._channels = [grpc.insecure_channel(node.address) for node in nodes]
-        stub = type(self._stubs[0])
-        moved._stubs = [stub(channel) for channel in moved._channels]
-        return moved

@@ -4,40 +4,20 @@ fetches them, and says what became of them, with the metadata that StormCrawler 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import queue
-import shutil
-import subprocess
-import sys
 import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import grpc
 
-from server import REPOSITORY
-
 LEASE_SECONDS = 30
 # What a crawler without a schedule of its own sends; a scheduled crawl id takes no notice.
 NEXT_YEAR = 365 * 86400
-
-
-def make_stubs(directory: Path) -> tuple[ModuleType, ModuleType]:
-    """Messages and stubs of our .proto, made as its users make them."""
-    proto = REPOSITORY / "proto/urlfrontier"
-    plugin = f"--plugin=protoc-gen-grpc_python={shutil.which('grpc_python_plugin')}"
-    outputs = [f"--python_out={directory}", f"--grpc_python_out={directory}"]
-    subprocess.run(["protoc", f"-I{proto}", plugin, *outputs, str(proto / "urlfrontier.proto")], check=True)
-    sys.path.insert(0, str(directory))
-    try:
-        return importlib.import_module("urlfrontier_pb2"), importlib.import_module("urlfrontier_pb2_grpc")
-    finally:
-        sys.path.remove(str(directory))
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -14,7 +14,8 @@ import pytest
 import freshet
 from crawl import MIN_DELAY, PLAIN, POLITE
 from freshet.v1 import types_pb2
-from frontier import Crawler, make_stubs
+from frontier import Crawler
+from frontier_stubs import make_stubs
 from local_site import Host, Request, Site, begun
 from server import BIN, Server
 
