@@ -18,6 +18,7 @@
 #include "server/api/pages_service.h"
 #include "server/api/scheduler_service.h"
 #include "server/api/status.h"
+#include "server/api/url_pages.h"
 #include "server/api/urlfrontier_service.h"
 #include "server/fleet/shared_model.h"
 #include "server/fleet/shared_rate.h"
@@ -132,6 +133,7 @@ class Serving {
   const std::unique_ptr<ShardNews> shard_news_;
   RequestIds request_ids_;
   Tracer tracer_;
+  UrlPages url_pages_;
   const ServerContext context_;
   const std::unique_ptr<SharedModel> model_;  // nullptr: the shards learn from their own pages
   SchedulerService scheduler_service_;

@@ -38,6 +38,8 @@ namespace freshet {
 
 inline constexpr const char* kVersion = FRESHET_VERSION;
 
+class UrlPages;
+
 // Counts of items that never reach a shard, or whose fate only the handlers know. Thread-safe.
 struct HandlerCounters {
   std::atomic<uint64_t> results_refused{0};
@@ -84,7 +86,8 @@ struct ServerContext {
   RequestIds& request_ids;
   Tracer& tracer;
   Instant started;
-  Divisions* divisions;                    // nullptr: there are none that can be asked
+  Divisions* divisions;  // nullptr: there are none that can be asked
+  UrlPages& url_pages;
   RateSharing* rates;                      // nullptr: the crawl rate is this server's own
   Frontier* frontier;                      // nullptr: the crawl-frontier API is not served
   std::function<std::string()> address;    // of the gRPC port, as clients may be told

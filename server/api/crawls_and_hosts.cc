@@ -105,12 +105,18 @@ Status CheckMode(const ServerContext& context, const CrawlRecord& before,
   if (record.frontier_mode == before.frontier_mode || !record.frontier_mode) {
     return absl::OkStatus();
   }
-  if (context.router.division().divisions > 1) {
-    if (*record.frontier_mode == FrontierMode::kDates) return absl::OkStatus();
+  const SlotDivision division = context.router.division();
+  // The pages of such URLs are in all divisions.
+  if (division.divisions > 1 && context.divisions == nullptr &&
+      *record.frontier_mode != FrontierMode::kDates) {
     return MakeStatus(absl::StatusCode::kFailedPrecondition,
-                      "frontier_mode: in a cluster with several divisions there is 'dates' alone");
+                      "frontier_mode: in a cluster with several divisions without "
+                      "cluster.address there is 'dates' alone");
   }
-  if (context.frontier != nullptr) return absl::OkStatus();
+  const bool elsewhere = division.division != ServerConfig::kFrontierDivision;
+  if (context.frontier != nullptr || (elsewhere && context.config.frontier_enabled)) {
+    return absl::OkStatus();
+  }
   return MakeStatus(absl::StatusCode::kFailedPrecondition,
                     "frontier_mode: this server does not serve the crawl-frontier API "
                     "(frontier.enabled)");

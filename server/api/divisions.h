@@ -15,7 +15,7 @@
 namespace freshet {
 
 // One call of a method, unary or of two streams with an answer to each message in their order.
-// Thread-compatible.
+// Thread-safe.
 class DivisionCall {
  public:
   using Answered = std::function<void(StatusOr<grpc::ByteBuffer>)>;

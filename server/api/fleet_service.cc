@@ -6,7 +6,9 @@
 
 #include "server/api/batch.h"
 #include "server/api/epoch_totals.h"
+#include "server/api/fleet_urls.h"
 #include "server/api/lease_returns.h"
+#include "server/api/url_pages.h"
 
 namespace freshet {
 namespace {
@@ -109,6 +111,17 @@ grpc::ServerUnaryReactor* FleetService::ReturnLeases(grpc::CallbackServerContext
                                                      grpc::ByteBuffer* reply) {
   return HandleWith(Payment::kFreeOfCaller, kReturnLeasesPath, context_, *call, *request, reply,
                     freshet::ReturnLeases);
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* FleetService::TakeUrls(
+    grpc::CallbackServerContext* call) {
+  return StartTakeUrls(context_, *call);
+}
+
+grpc::ServerUnaryReactor* FleetService::LeaseUrls(grpc::CallbackServerContext* call,
+                                                  const grpc::ByteBuffer* request,
+                                                  grpc::ByteBuffer* reply) {
+  return Handle(kLeaseUrlsPath, context_, *call, *request, reply, HandleLeaseUrls);
 }
 
 }  // namespace freshet

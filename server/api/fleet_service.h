@@ -14,7 +14,9 @@ using FleetServiceBase =
                v1::FleetService::WithRawCallbackMethod_TakePing,
                v1::FleetService::WithRawCallbackMethod_AnswerPing,
                v1::FleetService::WithRawCallbackMethod_ReportStandby,
-               v1::FleetService::WithRawCallbackMethod_ReturnLeases>::Service;
+               v1::FleetService::WithRawCallbackMethod_ReturnLeases,
+               v1::FleetService::WithRawCallbackMethod_TakeUrls,
+               v1::FleetService::WithRawCallbackMethod_LeaseUrls>::Service;
 
 // Thread-safe.
 class FleetService final : public FleetServiceBase {
@@ -39,6 +41,11 @@ class FleetService final : public FleetServiceBase {
   grpc::ServerUnaryReactor* ReturnLeases(grpc::CallbackServerContext* call,
                                          const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* reply) override;
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* TakeUrls(
+      grpc::CallbackServerContext* call) override;
+  grpc::ServerUnaryReactor* LeaseUrls(grpc::CallbackServerContext* call,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* reply) override;
 
  private:
   const ServerContext& context_;

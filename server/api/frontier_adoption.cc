@@ -7,6 +7,7 @@
 #include "core/base/frontier_limits.h"
 #include "core/base/url.h"
 #include "server/api/scheduled_crawls.h"
+#include "server/api/url_pages.h"
 #include "server/frontier/frontier_scan.h"
 #include "spdlog/spdlog.h"
 
@@ -42,13 +43,13 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
     }
     if (events.empty()) return EndSlice();
     // The next ones come when these are durable.
-    (void)context_.router.Submit(std::move(events),
-                                 [self = shared_from_this()](const std::vector<Reply>& replies) {
-                                   for (const Reply& reply : replies) {
-                                     ++(reply.status.ok() ? self->pages_ : self->left_out_);
-                                   }
-                                   self->EndSlice();
-                                 });
+    (void)context_.url_pages.Submit(std::move(events),
+                                    [self = shared_from_this()](const std::vector<Reply>& replies) {
+                                      for (const Reply& reply : replies) {
+                                        ++(reply.status.ok() ? self->pages_ : self->left_out_);
+                                      }
+                                      self->EndSlice();
+                                    });
   }
 
   void Add(FrontierMode mode, const FrontierScan::Found& found, std::vector<RoutedEvent>* events) {

@@ -1,21 +1,30 @@
 #include "server/api/scheduled_crawls.h"
 
 #include <algorithm>
+#include <chrono>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "core/base/check.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
-#include "core/schedule/leases.h"
+#include "grpcpp/alarm.h"
+#include "server/api/page_pull.h"
+#include "server/api/url_events.h"
+#include "server/api/url_pages.h"
 #include "server/frontier/frontier_names.h"
 #include "sync/mutex.h"
 #include "urlfrontier/urlfrontier.pb.h"
 
 namespace freshet {
 namespace {
+
+// For other divisions, on top of what they wait for pages.
+constexpr std::chrono::milliseconds kElsewherePatience{1000};
 
 // --- What comes in
 
@@ -33,24 +42,10 @@ ReportCrawl ReportOf(const ServerContext& context, const FrontierName& name,
                      const FrontierPut& put) {
   urlfrontier::URLInfo info;
   (void)info.MergeFromString(put.metadata);  // was read before it came here
-  ReportCrawl report;
-  report.key = PageKey{.crawl_id = name.crawl, .url = name.url};
-  report.fetched = context.clock.Now();
   int status = 0;
   if (!absl::SimpleAtoi(FirstOf(info, context.config.frontier_status_keys), &status)) status = 0;
-  if (status < 100 || status > 999) status = 0;
-  report.http_status = static_cast<uint16_t>(status);
-  report.outcome = CrawlOutcome::kUnchanged;
-  if (status == 404 || status == 410) {
-    report.outcome = CrawlOutcome::kGone;
-  } else if (status >= 400) {
-    report.outcome = CrawlOutcome::kError;
-  } else if (status != 304) {
-    report.digest = FirstOf(info, context.config.frontier_digest_keys);
-    report.digest.resize(std::min(report.digest.size(), limits::kMaxValidatorBytes));
-    report.looked = false;
-  }
-  return report;
+  return ReportOfFetch(PageKey{.crawl_id = name.crawl, .url = name.url}, status,
+                       FirstOf(info, context.config.frontier_digest_keys), context.clock.Now());
 }
 
 // What the page of a URL is told once the frontier has taken it.
@@ -129,21 +124,25 @@ void TakeReplies(const std::vector<Reply>& replies, PutUnderWay& put) {
 // at the same time: then it stays.
 void RemoveUnknown(const ServerContext& context, const FrontierName& name) {
   const Slot slot = SlotOfHost(name.key);
+  const auto submit = [&context, slot](Event event, std::function<void(std::vector<Reply>)> done) {
+    std::vector<RoutedEvent> events;
+    events.push_back({.slot = slot, .event = std::move(event), .notes = {}});
+    (void)context.url_pages.Submit(std::move(events), std::move(done));
+  };
   const RemovePage remove = {.key = {.crawl_id = name.crawl, .url = name.url},
                              .as_sent = std::nullopt};
-  context.router.SubmitAlways(slot, remove, [&context, name, slot](const Reply&) {
+  submit(remove, [&context, name, submit](const std::vector<Reply>&) {
     context.frontier->Run<FrontierItem>(
         [name](FrontierState& state) { return state.Read(name.crawl, name.key, name.url); },
-        [&context, name, slot](const StatusOr<FrontierItem>& item) {
+        [name, submit](const StatusOr<FrontierItem>& item) {
           if (!item.ok() || item->due == 0) return;
-          context.router.SubmitAlways(slot, UpsertOf(name), [](const Reply&) {});
+          submit(UpsertOf(name), [](const std::vector<Reply>&) {});
         });
   });
 }
 
-// One pull: a worker of these crawl ids that is served once. Thread-safe.
-class ScheduledPull final : public AssignmentSink,
-                            public std::enable_shared_from_this<ScheduledPull> {
+// One pull of all divisions. Thread-safe.
+class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
  public:
   ScheduledPull(const ServerContext& context, std::shared_ptr<FrontierPull> pull,
                 Frontier::PullDone done)
@@ -151,42 +150,113 @@ class ScheduledPull final : public AssignmentSink,
 
   void Begin(const std::vector<std::string>& crawl_ids, const std::string& address) {
     pull_->over = true;
-    const StatusOr<ClassSet> classes = context_.crawls.ClassesOf(crawl_ids);
     // Which queue is next is not the client's to say.
-    const bool nothing = !pull_->key.empty() || !context_.frontier->status().active ||
-                         context_.dispatcher.paused() || !context_.dispatcher.stalled().ok();
-    if (nothing || !classes.ok()) return done_({});
-    const uint64_t most = std::min<uint64_t>(limits::kMaxAssignmentsPerNext,
-                                             uint64_t{pull_->urls_per_queue} * pull_->queues);
-    const auto seconds = std::clamp<int64_t>(pull_->lease_seconds, 1,
-                                             context_.config.max_lease.get().micros() / 1'000'000);
-    pull_->lease_seconds = static_cast<uint32_t>(seconds);
-    const StatusOr<WorkerId> worker = context_.dispatcher.Join(
-        {.name = "urlfrontier " + address,
-         .address = address,
-         .lease = Duration::Seconds(seconds),
-         .takes = *classes,
-         .waiter = true,
-         .waits_until = context_.clock.Now() + kScheduledPullWait},
-        shared_from_this(), static_cast<size_t>(context_.config.max_workers));
-    if (!worker.ok()) return done_({});
-    context_.dispatcher.Grant(*worker, most);
-  }
-
-  void Deliver(std::vector<Assignment> assignments, Outlook outlook) override {
+    if (!pull_->key.empty() || !context_.frontier->status().active) return done_({});
+    const auto most = static_cast<uint32_t>(std::min<uint64_t>(
+        limits::kMaxAssignmentsPerNext, uint64_t{pull_->urls_per_queue} * pull_->queues));
+    if (most == 0) return done_({});
+    pull_->lease_seconds = PullLeaseSeconds(context_, pull_->lease_seconds);
+    const std::map<uint32_t, uint32_t> shares = context_.url_pages.Shares(most);
+    uint32_t own = most;
+    for (const auto& [division, share] : shares) own -= share;
     {
       const MutexLock lock(mutex_);
-      std::move(assignments.begin(), assignments.end(), std::back_inserter(assignments_));
-      if (outlook == Outlook::kMore) return;
+      for (const auto& [division, share] : shares) asked_.insert(division);
+      own_asked_ = own > 0;
     }
-    Serve();
+    if (!shares.empty()) GiveUpLater();
+    for (const auto& [division, share] : shares) Ask(division, share, crawl_ids, address);
+    if (own == 0) return;
+    PullPages(context_,
+              {.crawl_ids = crawl_ids,
+               .address = address,
+               .lease_seconds = pull_->lease_seconds,
+               .most = own},
+              [self = shared_from_this()](std::vector<Assignment> assignments) {
+                std::vector<LeasedName> leased;
+                for (Assignment& one : assignments) {
+                  leased.push_back({.lease = one.lease,
+                                    .name = {.crawl = std::move(one.key.crawl_id),
+                                             .key = std::move(one.host),
+                                             .url = std::move(one.key.url)}});
+                }
+                self->Take(std::nullopt, std::move(leased));
+              });
   }
-  // It is over in a moment anyway.
-  void OnPause(bool /*paused*/) override {}
-  void OnStall(const Status& /*why*/) override {}
 
  private:
-  // Takes over what was assigned, as much of each host as the call wants.
+  struct LeasedName {
+    LeaseId lease;
+    FrontierName name;
+  };
+
+  // Other divisions are waited for so long.
+  void GiveUpLater() {
+    alarm_.Set(std::chrono::system_clock::now() + kElsewherePatience,
+               [weak = weak_from_this()](bool due) {
+                 const std::shared_ptr<ScheduledPull> self = due ? weak.lock() : nullptr;
+                 if (self != nullptr) self->GiveUp();
+               });
+  }
+
+  void GiveUp() {
+    std::set<uint32_t> late;
+    {
+      const MutexLock lock(mutex_);
+      late.swap(asked_);
+    }
+    for (const uint32_t division : late) context_.url_pages.Rest(division);
+    ServeIfAll();
+  }
+
+  void Ask(uint32_t division, uint32_t share, const std::vector<std::string>& crawl_ids,
+           const std::string& address) {
+    v1::LeaseUrlsRequest request;
+    for (const std::string& crawl_id : crawl_ids) request.add_crawl_ids(crawl_id);
+    request.set_address(address);
+    request.set_max_urls(share);
+    request.set_lease_seconds(pull_->lease_seconds);
+    context_.url_pages.Lease(
+        division, request,
+        [self = shared_from_this(), division](const v1::LeaseUrlsResponse& response) {
+          std::vector<LeasedName> leased;
+          for (const v1::LeasedUrl& url : response.urls()) {
+            StatusOr<FrontierName> name = ScheduledName(url.page().crawl_id(), url.page().url());
+            if (!name.ok()) continue;
+            leased.push_back({.lease = LeaseId(url.lease_id()), .name = *std::move(name)});
+          }
+          self->Take(division, std::move(leased));
+        });
+  }
+
+  // `division`: another one.
+  void Take(std::optional<uint32_t> division, std::vector<LeasedName> leased) {
+    bool late = false;
+    {
+      const MutexLock lock(mutex_);
+      if (division) {
+        late = asked_.erase(*division) == 0;
+      } else {
+        own_asked_ = false;
+      }
+      if (!late) std::move(leased.begin(), leased.end(), std::back_inserter(leased_));
+    }
+    if (!late) return ServeIfAll();
+    std::vector<LeaseId> leases;
+    for (const LeasedName& one : leased) leases.push_back(one.lease);
+    context_.url_pages.GiveBack(leases);
+  }
+
+  void ServeIfAll() {
+    {
+      const MutexLock lock(mutex_);
+      if (own_asked_ || !asked_.empty() || std::exchange(serving_, true)) return;
+    }
+    alarm_.Cancel();
+    Serve();
+  }
+
+  // Takes over what was leased, as much of each host as the call wants.
   void Serve() {
     std::vector<FrontierName> names;
     std::vector<LeaseId> leases;
@@ -194,21 +264,20 @@ class ScheduledPull final : public AssignmentSink,
     std::map<std::string, uint32_t> by_queue;
     {
       const MutexLock lock(mutex_);
-      for (Assignment& one : assignments_) {
-        const bool full = by_queue.size() >= pull_->queues && !by_queue.contains(one.host);
-        if (full || by_queue[one.host] >= pull_->urls_per_queue) {
+      for (LeasedName& one : leased_) {
+        const std::string& host = one.name.key;
+        const bool full = by_queue.size() >= pull_->queues && !by_queue.contains(host);
+        if (full || by_queue[host] >= pull_->urls_per_queue) {
           too_many.push_back(one.lease);
           continue;
         }
-        ++by_queue[one.host];
+        ++by_queue[host];
         leases.push_back(one.lease);
-        names.push_back({.crawl = std::move(one.key.crawl_id),
-                         .key = std::move(one.host),
-                         .url = std::move(one.key.url)});
+        names.push_back(std::move(one.name));
       }
-      assignments_.clear();
+      leased_.clear();
     }
-    context_.dispatcher.GiveBack(too_many);
+    context_.url_pages.GiveBack(too_many);
     if (names.empty()) return done_({});
     const auto shared = std::make_shared<const std::vector<FrontierName>>(std::move(names));
     context_.frontier->Run<FrontierPicked>(
@@ -222,12 +291,12 @@ class ScheduledPull final : public AssignmentSink,
   void Finish(const std::vector<FrontierName>& names, const std::vector<LeaseId>& leases,
               StatusOr<FrontierPicked> picked) {
     if (!picked.ok()) {
-      context_.dispatcher.GiveBack(leases);
+      context_.url_pages.GiveBack(leases);
       return done_({});
     }
     std::vector<LeaseId> refused;
     for (const size_t place : picked->refused) refused.push_back(leases[place]);
-    context_.dispatcher.GiveBack(refused);
+    context_.url_pages.GiveBack(refused);
     for (const size_t place : picked->unknown) RemoveUnknown(context_, names[place]);
     std::vector<FrontierServed> served;
     for (auto& [place, url] : picked->served) {
@@ -240,8 +309,12 @@ class ScheduledPull final : public AssignmentSink,
   const ServerContext& context_;
   const std::shared_ptr<FrontierPull> pull_;
   const Frontier::PullDone done_;
+  grpc::Alarm alarm_;
   Mutex mutex_;
-  std::vector<Assignment> assignments_ FRESHET_GUARDED_BY(mutex_);
+  bool own_asked_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::set<uint32_t> asked_ FRESHET_GUARDED_BY(mutex_);  // other divisions
+  bool serving_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::vector<LeasedName> leased_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -293,7 +366,7 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
         std::vector<RoutedEvent> events = EventsFor(*under_way, outcomes);
         if (events.empty()) return under_way->done(under_way->outcomes);
         // The stream is not read any further than its unacknowledged items go anyway.
-        (void)context.router.Submit(std::move(events), [under_way](std::vector<Reply> replies) {
+        (void)context.url_pages.Submit(std::move(events), [under_way](std::vector<Reply> replies) {
           TakeReplies(replies, *under_way);
           under_way->done(under_way->outcomes);
         });
@@ -332,7 +405,7 @@ void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> serv
   for (const FrontierServed& url : served) {
     if (url.lease != LeaseId()) leases.push_back(url.lease);
   }
-  context.dispatcher.GiveBack(leases);
+  context.url_pages.GiveBack(leases);
   context.frontier->GiveBack(std::move(served));
 }
 
@@ -345,7 +418,10 @@ void BlockScheduledHost(const ServerContext& context, const std::string& crawl,
                         static_cast<uint64_t>(limits::kMaxBlockSeconds);
   SetHost event = {.host = url->host};
   event.blocked_until = Instant::FromUnixSeconds(static_cast<int64_t>(std::min(until, most)));
-  context.router.SubmitAlways(SlotOfHost(url->host), event, [](const Reply&) {});
+  const Slot slot = SlotOfHost(url->host);
+  std::vector<RoutedEvent> events;
+  events.push_back({.slot = slot, .event = std::move(event), .notes = {}});
+  (void)context.url_pages.Submit(std::move(events), [](const std::vector<Reply>&) {});
 }
 
 }  // namespace freshet

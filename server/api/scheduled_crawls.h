@@ -24,9 +24,6 @@
 
 namespace freshet {
 
-// The longest that GetURLs waits for a page of such a crawl id.
-inline constexpr Duration kScheduledPullWait = Duration::Millis(100);
-
 // As modes are now.
 [[nodiscard]] bool IsScheduled(const ServerContext& context, std::string_view crawl);
 
@@ -39,7 +36,7 @@ inline constexpr Duration kScheduledPullWait = Duration::Millis(100);
 [[nodiscard]] bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts,
                            Frontier::PutDone done);
 // `address`: of the client, without the port. One of a scheduled crawl id is given once what is due
-// within kScheduledPullWait, and then it is over.
+// within kPullWait, and then it is over.
 void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>& pull, size_t most,
               const std::string& address, Frontier::PullDone done);
 void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> served);

@@ -88,6 +88,8 @@ constexpr MethodRule kBetweenServers[] = {
     {"/freshet.v1.FleetService/AnswerPing", 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/ReportStandby", 0, kNoLimits, "", true},
     {"/freshet.v1.FleetService/ReturnLeases", kWorker, kCrawlIds, "", true},
+    {"/freshet.v1.FleetService/TakeUrls", 0, kNoLimits, "", true},
+    {"/freshet.v1.FleetService/LeaseUrls", 0, kNoLimits, "", true},
 };
 
 constexpr MethodRule kPaths[] = {

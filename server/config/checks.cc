@@ -86,11 +86,13 @@ Status CheckClusterFrontier(const ServerConfig& config) {
         "frontier.max_metadata_bytes: is {}, at most {} fit the log of a cluster",
         config.frontier_limits.metadata_bytes, kMostMetadataInLog);
   }
-  if (cluster.divisions == 1) return absl::OkStatus();
+  // The pages of such URLs are in all divisions.
+  if (cluster.divisions == 1 || !cluster.address.empty()) return absl::OkStatus();
   for (const auto& [key, crawls] : {std::pair("scheduled_crawls", &config.frontier_scheduled),
                                     std::pair("shadow_crawls", &config.frontier_shadow)}) {
     if (crawls->empty()) continue;
-    return InvalidArgument("frontier.{}: is for clusters with one division", key);
+    return InvalidArgument("frontier.{}: needs cluster.address in a cluster with {} divisions", key,
+                           cluster.divisions);
   }
   return absl::OkStatus();
 }

@@ -1,11 +1,13 @@
 """Measures what a cluster costs and how fast the next server takes over: one line of JSON for each row.
 
-usage: measure.py --bin DIR --jars DIR [--pages N] [--seconds S] [--brokers N] [--rounds N] [--divisions 1,2,3] [--log]
+usage: measure.py --bin DIR --jars DIR [--pages N] [--seconds S] [--brokers N] [--rounds N]
+                  [--divisions 1,2,3 | --log | --frontier [--urls-per-queue N]]
 Throughput and processor time of a server without Kafka and of one with it, in turns, by `freshet-bench serve`, and of the
 latter by way of a server that stands by, with that one's processor time in the rounds that are even; then the time from kill -9 to the first assignment: with a standby, of a server that starts again with its disk, and without it.
 With --divisions, instead: what is sent to one server of fleets of so many divisions, and the processor time of all their
 servers together. With --log, instead: rows and bytes of the log for each item, what a broker has on its disk of it, and how
-long a server with an empty disk reads until it stands by.
+long a server with an empty disk reads until it stands by. With --frontier, instead: the crawl-frontier API without Kafka,
+with it and by way of a server that stands by, each with --pages URLs, and the time from kill -9 to the first URL.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any
 
 import grpc
 from brokers import Brokers
+from frontier_stubs import make_stubs
 from freshet.v1 import admin_pb2, admin_pb2_grpc, ingest_pb2, ingest_pb2_grpc, scheduler_pb2, scheduler_pb2_grpc, types_pb2
 from nodes import CLUSTER, Node, await_serving, cluster_settings
 
@@ -56,6 +59,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--divisions", type=lambda text: [int(part) for part in text.split(",")], default=[])
     parser.add_argument("--log", action="store_true")
+    parser.add_argument("--frontier", action="store_true")
+    parser.add_argument("--urls-per-queue", type=int, default=10)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="freshet-fleet-") as scratch:
         directory = Path(scratch)
@@ -77,6 +82,10 @@ def main() -> int:
                     measure_restore(nodes[1])
                     return 0
                 nodes.insert(0, Node(directory, program, "alone", SETTINGS))
+                if arguments.frontier:
+                    nodes.append(member("second"))
+                    measure_frontier(arguments, directory, nodes)
+                    return 0
                 measure_throughput(arguments, nodes[0], nodes[1])
                 nodes[0].end()
                 nodes.append(member("second"))
@@ -101,6 +110,42 @@ def measure_throughput(arguments: argparse.Namespace, alone: Node, member: Node)
             rows = bench(arguments, node.address, node, ["--mode", modes, *(["--loaded"] if turn else [])])
             for row in rows:
                 print(json.dumps({"brokers": brokers, "round": turn + 1, **row}), flush=True)
+
+
+def measure_frontier(arguments: argparse.Namespace, directory: Path, nodes: list[Node]) -> None:
+    """A server alone, one of a cluster, and one that stands by for it."""
+    alone, member, standby = nodes
+    await_serving([alone, member], PATIENCE)
+    await_standing_by(standby)
+    ways = (("alone", alone, alone), ("in a cluster", member, member), ("by way of a standby", standby, member))
+    for turn in range(arguments.rounds):
+        for way, asked, server in ways:
+            loads = asked is server and turn == 0
+            more = ["--mode", "frontier_put,frontier_crawl" if loads else "frontier_crawl"]
+            more += ["--pages-per-host", str(arguments.urls_per_queue), *([] if loads else ["--loaded"])]
+            for row in bench(arguments, asked.address, server, more):
+                print(json.dumps({"frontier": way, "round": turn + 1, **row}), flush=True)
+    stubs = make_stubs(directory)
+    # So some are due yet.
+    first_url(member, stubs)
+    member.kill()
+    seconds = first_url(standby, stubs)
+    row = {"case": "a standby takes over", "urls": arguments.pages, "queues": arguments.pages // arguments.urls_per_queue}
+    print(json.dumps({**row, "silence": SILENCE, "first_url_seconds": round(seconds, 2)}), flush=True)
+
+
+def first_url(node: Node, stubs: tuple[Any, Any]) -> float:
+    """Seconds from now to the first URL that it gives out."""
+    start = time.monotonic()
+    stub = stubs[1].URLFrontierStub(grpc.insecure_channel(node.address))
+    while time.monotonic() - start < PATIENCE:
+        try:
+            if list(stub.GetURLs(stubs[0].GetParams(max_urls_per_queue=1, max_queues=1), timeout=20)):
+                return time.monotonic() - start
+        except grpc.RpcError:
+            time.sleep(0.02)
+    message = f"{node.name} gives out nothing"
+    raise TimeoutError(message)
 
 
 def measure_log(arguments: argparse.Namespace, directory: Path, node: Node) -> None:

@@ -167,18 +167,6 @@ TEST_F(ClusterFrontierTest, AnyServerOfAFleetTakesCalls) {
   EXPECT_TRUE(standby.server->Stop().ok());
 }
 
-// Pages of a crawl id are in all divisions, and what its clients have put is in one.
-TEST_F(ClusterFrontierTest, OfAFleetNoCrawlIdIsScheduled) {
-  MakeFleetTopics();
-  TestServer server(InCluster(2, 0));
-  v1::SetCrawlRequest request;
-  request.set_crawl_id("shop");
-  request.set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
-  EXPECT_EQ(CodeOf(server, &Admin::SetCrawl, request), grpc::StatusCode::FAILED_PRECONDITION);
-  request.set_frontier_mode(v1::FRONTIER_MODE_DATES);
-  EXPECT_NE(CodeOf(server, &Admin::SetCrawl, request), grpc::StatusCode::FAILED_PRECONDITION);
-}
-
 // Nothing is given out that the log does not say is in flight.
 TEST_F(ClusterFrontierTest, WhoseLogTakesNothingGivesNothingOut) {
   TestServer first(InCluster());

@@ -251,6 +251,11 @@ TEST_F(FleetTest, ServersThatCannotBeAskedRefuseWhatIsOfAnotherDivision) {
   EXPECT_THAT(Described(first.Report(result)), IsEmpty());
   EXPECT_THAT(Probe(second.info.http_address, "/metrics"),
               HasSubstr(R"(freshet_cluster_turn{cluster="mock-1-of-2"} 1)"));
+  // Nor would URLs of the crawl-frontier API become pages there.
+  v1::SetCrawlRequest scheduled;
+  scheduled.set_crawl_id("shop");
+  scheduled.set_frontier_mode(v1::FRONTIER_MODE_SCHEDULED);
+  EXPECT_EQ(CodeOf(first, &Admin::SetCrawl, scheduled), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
 TEST_F(FleetTest, AnyServerOfAFleetTakesAnyItem) {

@@ -126,10 +126,13 @@ TEST_F(LoadingTest, OfAClusterTheFrontierFitsTheLog) {
   const std::string one = "cluster: {name: a, brokers: b:9092}\n";
   const std::string scheduled = "frontier: {scheduled_crawls: [news]}\n";
   EXPECT_THAT(Texts(Load(one + scheduled)), IsEmpty());
-  EXPECT_THAT(Texts(Load(two + scheduled)),
-              ElementsAre("frontier.scheduled_crawls: is for clusters with one division"));
-  EXPECT_THAT(Texts(Load(two + "frontier: {shadow_crawls: [news]}\n")),
-              ElementsAre("frontier.shadow_crawls: is for clusters with one division"));
+  EXPECT_THAT(
+      Texts(Load(two + scheduled)),
+      ElementsAre(
+          "frontier.scheduled_crawls: needs cluster.address in a cluster with 2 divisions"));
+  EXPECT_THAT(
+      Texts(Load(two + "frontier: {shadow_crawls: [news]}\n")),
+      ElementsAre("frontier.shadow_crawls: needs cluster.address in a cluster with 2 divisions"));
   const std::string large = "frontier: {max_metadata_bytes: 524289}\n";
   EXPECT_THAT(Texts(Load(large)), IsEmpty());
   EXPECT_THAT(Texts(Load(one + large)),

@@ -383,10 +383,10 @@ class AdminServiceServicer(object):
 
     def ReportShadow(self, request, context):
         """Tells what a crawl id in shadow mode would gain by being scheduled: how fresh its pages are as
-        its clients have them crawled, and how fresh as many crawls could keep them. Reads pages and
-        computes, which takes seconds. Fails with FAILED_PRECONDITION unless it is in shadow mode, with
-        INVALID_ARGUMENT for a limit out of its range, and with RESOURCE_EXHAUSTED when too many lists
-        and reports are being made.
+        its clients have them crawled, and how fresh as many crawls could keep them. Of a fleet, pages
+        of the division of the server that is asked. Reads pages and computes, which takes seconds.
+        Fails with FAILED_PRECONDITION unless it is in shadow mode, with INVALID_ARGUMENT for a limit
+        out of its range, and with RESOURCE_EXHAUSTED when too many lists and reports are being made.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -1,0 +1,105 @@
+#include "server/api/fleet_urls.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/base/frontier_limits.h"
+#include "core/base/limits.h"
+#include "server/api/batch.h"
+#include "server/api/caller_stream.h"
+#include "server/api/faults.h"
+#include "server/api/page_pull.h"
+#include "server/api/url_events.h"
+#include "server/api/url_pages.h"
+#include "server/api/wire.h"
+
+namespace freshet {
+namespace {
+
+// Thread-safe.
+class TakeUrlsStream final : public CallerStream {
+ public:
+  TakeUrlsStream(const ServerContext& context, const grpc::CallbackServerContext& call)
+      : CallerStream(context, kTakeUrlsPath, call, limits::kMaxUnackedUrlsPerStream) {}
+
+  // The server at the other end has it open as long as it serves: nobody is waited for.
+  void OnServerDraining() override {
+    End({grpc::StatusCode::UNAVAILABLE, "this server is about to end: try again"});
+  }
+
+ private:
+  void OnMessage(grpc::ByteBuffer* bytes) override {
+    const uint64_t place = OpenAck();
+    v1::TakeUrlsRequest request;
+    MessageFaults faults;
+    Status fault = ParseMessage(bytes, &request, &faults, MostBytes(context_));
+    if (fault.ok()) fault = CheckItemCount("events", request.events_size(), context_.config);
+    if (!fault.ok()) {
+      Acknowledge(place, SerialiseMessage(v1::TakeUrlsResponse()));
+      return End(GrpcStatusOf(fault));
+    }
+    auto response = std::make_shared<v1::TakeUrlsResponse>();
+    std::vector<RoutedEvent> events;
+    std::vector<int> places;  // among the codes
+    const Instant now = context_.clock.Now();
+    for (int i = 0; i < request.events_size(); ++i) {
+      const bool whole = FindTextFault(faults.texts, i) == nullptr;
+      StatusOr<RoutedEvent> event = InvalidArgument("events: is not UTF-8");
+      if (whole) event = FromProto(request.events(i), now);
+      response->add_codes(static_cast<uint32_t>(event.status().code()));
+      if (!event.ok()) continue;
+      events.push_back(*std::move(event));
+      places.push_back(i);
+    }
+    if (events.empty()) return Acknowledge(place, SerialiseMessage(*response));
+    auto self = std::static_pointer_cast<TakeUrlsStream>(shared_from_this());
+    const bool go_on = context_.router.Submit(
+        std::move(events),
+        [self, place, response, places = std::move(places)](const std::vector<Reply>& replies) {
+          for (size_t i = 0; i < replies.size(); ++i) {
+            response->set_codes(places[i], static_cast<uint32_t>(replies[i].status.code()));
+          }
+          self->Acknowledge(place, SerialiseMessage(*response));
+        });
+    if (!go_on) HoldReading();
+  }
+};
+
+}  // namespace
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartTakeUrls(
+    const ServerContext& context, const grpc::CallbackServerContext& call) {
+  const auto stream = std::make_shared<TakeUrlsStream>(context, call);
+  stream->Begin(&context.streams);
+  return stream.get();
+}
+
+void HandleLeaseUrls(const ServerContext& context,
+                     UnaryCall<v1::LeaseUrlsRequest, v1::LeaseUrlsResponse>* call) {
+  const v1::LeaseUrlsRequest& request = call->request();
+  if (request.crawl_ids().empty()) {
+    return call->Answer(GrpcStatusOf(InvalidArgument("crawl_ids: is empty")));
+  }
+  if (request.max_urls() < 1 || request.max_urls() > limits::kMaxAssignmentsPerNext) {
+    return call->Answer(
+        GrpcStatusOf(InvalidArgument("max_urls: is {}, 1 to {} may be asked for",
+                                     request.max_urls(), limits::kMaxAssignmentsPerNext)));
+  }
+  PullPages(context,
+            {.crawl_ids = {request.crawl_ids().begin(), request.crawl_ids().end()},
+             .address = request.address(),
+             .lease_seconds = request.lease_seconds(),
+             .most = request.max_urls()},
+            [call](const std::vector<Assignment>& assignments) {
+              for (const Assignment& assignment : assignments) {
+                v1::LeasedUrl* const url = call->response()->add_urls();
+                url->set_lease_id(assignment.lease.value());
+                url->mutable_page()->set_crawl_id(assignment.key.crawl_id);
+                url->mutable_page()->set_url(assignment.key.url);
+              }
+              call->Answer(grpc::Status::OK);
+            });
+}
+
+}  // namespace freshet

@@ -1,0 +1,23 @@
+// What the server with the crawl frontier of a fleet has others do about pages of its URLs.
+#ifndef FRESHET_SERVER_API_FLEET_URLS_H_
+#define FRESHET_SERVER_API_FLEET_URLS_H_
+
+#include "freshet/v1/fleet.pb.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "server/api/context.h"
+#include "server/api/unary.h"
+
+namespace freshet {
+
+// FleetService::TakeUrls. Thread-safe.
+[[nodiscard]] grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartTakeUrls(
+    const ServerContext& context, const grpc::CallbackServerContext& call);
+
+// FleetService::LeaseUrls, less the Handle. Thread-safe.
+void HandleLeaseUrls(const ServerContext& context,
+                     UnaryCall<v1::LeaseUrlsRequest, v1::LeaseUrlsResponse>* call);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_FLEET_URLS_H_

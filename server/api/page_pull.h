@@ -1,0 +1,37 @@
+// Pages of this server for somebody who asks once, and does not wait long.
+#ifndef FRESHET_SERVER_API_PAGE_PULL_H_
+#define FRESHET_SERVER_API_PAGE_PULL_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/schedule/event.h"
+#include "server/api/context.h"
+
+namespace freshet {
+
+// The longest that a pull waits for a page.
+inline constexpr Duration kPullWait = Duration::Millis(100);
+
+// Value type, thread-compatible.
+struct PagePull {
+  std::vector<std::string> crawl_ids;
+  std::string address;  // of the client, without the port
+  uint32_t lease_seconds = 1;
+  uint32_t most = 1;  // pages
+};
+
+// `done` is called once, on any thread, with what has come up within kPullWait: nothing where the
+// server hands out nothing now, or has workers enough. Thread-safe.
+void PullPages(const ServerContext& context, const PagePull& pull,
+               std::function<void(std::vector<Assignment>)> done);
+
+// How long a lease of a pull is where so many seconds were asked for. Thread-safe.
+[[nodiscard]] uint32_t PullLeaseSeconds(const ServerContext& context, uint32_t asked);
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_PAGE_PULL_H_

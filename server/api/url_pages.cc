@@ -1,0 +1,174 @@
+#include "server/api/url_pages.h"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <utility>
+
+#include "core/schedule/leases.h"
+#include "server/api/url_events.h"
+#include "server/api/wire.h"
+
+namespace freshet {
+namespace {
+
+constexpr Duration kRest = Duration::Seconds(5);
+// Of the largest message that servers take: the rest is for what is around the events.
+constexpr size_t kPartOfMessage = 2;
+
+Status StatusOfCode(uint32_t code) {
+  if (code == 0) return absl::OkStatus();
+  return MakeStatus(static_cast<absl::StatusCode>(code), "the server of another division says so");
+}
+
+}  // namespace
+
+class UrlPages::UnderWay {
+ public:
+  // As many calls of Take follow as there are parts, on any thread.
+  UnderWay(size_t events, size_t parts, std::function<void(std::vector<Reply>)> done)
+      : done_(std::move(done)), replies_(events), left_(parts) {}
+
+  void Take(const std::vector<size_t>& places, std::vector<Reply> replies) {
+    for (size_t i = 0; i < places.size(); ++i) replies_[places[i]] = std::move(replies[i]);
+    if (--left_ == 0) done_(std::move(replies_));
+  }
+
+ private:
+  const std::function<void(std::vector<Reply>)> done_;
+  std::vector<Reply> replies_;  // each place is one part's
+  std::atomic<size_t> left_;
+};
+
+bool UrlPages::Submit(std::vector<RoutedEvent> events,
+                      std::function<void(std::vector<Reply>)> done) {
+  const SlotDivision own = router_.division();
+  const bool all_own = divisions_ == nullptr ||
+                       std::all_of(events.begin(), events.end(),
+                                   [&own](const auto& event) { return own.Has(event.slot); });
+  if (all_own) return router_.Submit(std::move(events), std::move(done));
+  std::vector<RoutedEvent> here;
+  std::vector<size_t> places;  // of these
+  std::vector<Message> messages;
+  std::map<uint32_t, size_t> last;  // message of each division
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (own.Has(events[i].slot)) {
+      here.push_back(std::move(events[i]));
+      places.push_back(i);
+      continue;
+    }
+    v1::UrlEvent event;
+    ToProto(events[i].event, &event);
+    const uint32_t division = own.Of(events[i].slot);
+    const auto [at, is_first] = last.try_emplace(division, messages.size());
+    if (is_first || IsFull(messages[at->second], event)) {
+      at->second = messages.size();
+      messages.push_back({.division = division, .request = {}, .places = {}});
+    }
+    Message& message = messages[at->second];
+    message.bytes += event.ByteSizeLong();
+    message.places.push_back(i);
+    *message.request.add_events() = std::move(event);
+  }
+  const auto under_way = std::make_shared<UnderWay>(
+      events.size(), messages.size() + (here.empty() ? 0 : 1), std::move(done));
+  for (Message& message : messages) Send(std::move(message), under_way);
+  if (here.empty()) return true;
+  return router_.Submit(std::move(here), [under_way, places](std::vector<Reply> replies) {
+    under_way->Take(places, std::move(replies));
+  });
+}
+
+bool UrlPages::IsFull(const Message& message, const v1::UrlEvent& next) const {
+  const auto most_items = static_cast<size_t>(config_.max_message_items.get());
+  const auto most_bytes = static_cast<size_t>(config_.max_message_bytes) / kPartOfMessage;
+  return message.places.size() >= most_items || message.bytes + next.ByteSizeLong() > most_bytes;
+}
+
+void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way) {
+  StreamTo(message.division)
+      .Send(SerialiseMessage(message.request), [under_way, places = std::move(message.places)](
+                                                   const StatusOr<grpc::ByteBuffer>& answer) {
+        const auto response = ResponseIn<v1::TakeUrlsResponse>(answer);
+        const Status failure = response.ok() ? MakeStatus(absl::StatusCode::kUnavailable,
+                                                          "another division does not say")
+                                             : response.status();
+        std::vector<Reply> replies;
+        for (size_t i = 0; i < places.size(); ++i) {
+          const bool said = response.ok() && static_cast<int>(i) < response->codes_size();
+          Status status = said ? StatusOfCode(response->codes(static_cast<int>(i))) : failure;
+          replies.push_back(
+              {.disposition = status.ok() ? Disposition::kApplied : Disposition::kRefused,
+               .status = std::move(status)});
+        }
+        under_way->Take(places, std::move(replies));
+      });
+}
+
+DivisionCall& UrlPages::StreamTo(uint32_t division) {
+  const MutexLock lock(mutex_);
+  std::unique_ptr<DivisionCall>& stream = streams_[division];
+  // What the frontier tells is the server's own: no client is to be asked whether it may.
+  if (stream == nullptr) stream = divisions_->Open(division, kTakeUrlsPath, {});
+  return *stream;
+}
+
+void UrlPages::GiveBack(const std::vector<LeaseId>& leases) {
+  const SlotDivision own = router_.division();
+  std::vector<RoutedEvent> elsewhere;
+  for (const LeaseId lease : leases) {
+    const Slot slot = SlotOfLease(lease);
+    if (own.Has(slot)) {
+      router_.SubmitAlways(slot, ReturnLease{lease}, nullptr);
+    } else {
+      elsewhere.push_back({.slot = slot, .event = ReturnLease{lease}, .notes = {}});
+    }
+  }
+  if (!elsewhere.empty()) (void)Submit(std::move(elsewhere), [](const std::vector<Reply>&) {});
+}
+
+// --- Leases
+
+std::map<uint32_t, uint32_t> UrlPages::Shares(uint32_t most) {
+  std::map<uint32_t, uint32_t> shares;
+  const SlotDivision own = router_.division();
+  if (divisions_ == nullptr) return shares;
+  const Instant now = clock_.Now();
+  const MutexLock lock(mutex_);
+  std::vector<uint32_t> asked;
+  for (uint32_t division = 0; division < own.divisions; ++division) {
+    const auto rests = rests_until_.find(division);
+    if (division != own.division && rests != rests_until_.end() && now < rests->second) continue;
+    asked.push_back(division);
+  }
+  const auto count = static_cast<uint32_t>(asked.size());
+  const uint32_t first = turn_++ % count;
+  for (uint32_t i = 0; i < count; ++i) {
+    // Those that come first have what cannot be divided.
+    const uint32_t share = most / count + (i < most % count ? 1 : 0);
+    const uint32_t division = asked[(first + i) % count];
+    if (share > 0 && division != own.division) shares[division] = share;
+  }
+  return shares;
+}
+
+void UrlPages::Lease(uint32_t division, const v1::LeaseUrlsRequest& request,
+                     std::function<void(v1::LeaseUrlsResponse)> done) {
+  if (!lendings_.Take()) return done({});
+  divisions_->Open(division, kLeaseUrlsPath, {})
+      ->Send(SerialiseMessage(request),
+             [this, division, done = std::move(done)](const StatusOr<grpc::ByteBuffer>& answer) {
+               lendings_.Give();
+               auto response = ResponseIn<v1::LeaseUrlsResponse>(answer);
+               if (!response.ok()) Rest(division);
+               done(response.ok() ? *std::move(response) : v1::LeaseUrlsResponse());
+             });
+}
+
+void UrlPages::Rest(uint32_t division) {
+  const Instant now = clock_.Now();
+  const MutexLock lock(mutex_);
+  rests_until_[division] = now + kRest;
+}
+
+}  // namespace freshet

@@ -1,0 +1,88 @@
+// Pages of URLs of the crawl-frontier API, whichever division of a fleet has them: what the
+// frontier, which one server has, says of them, and leases of them.
+#ifndef FRESHET_SERVER_API_URL_PAGES_H_
+#define FRESHET_SERVER_API_URL_PAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/units.h"
+#include "freshet/v1/fleet.pb.h"
+#include "server/api/divisions.h"
+#include "server/base/slots.h"
+#include "server/base/system_clock.h"
+#include "server/config.h"
+#include "server/engine/router.h"
+#include "sync/mutex.h"
+
+namespace freshet {
+
+inline constexpr std::string_view kTakeUrlsPath = "/freshet.v1.FleetService/TakeUrls";
+inline constexpr std::string_view kLeaseUrlsPath = "/freshet.v1.FleetService/LeaseUrls";
+
+// Thread-safe.
+class UrlPages {
+ public:
+  // `divisions`: nullptr where there are none that can be asked. All outlive this, and no call is
+  // open any more when this ends.
+  UrlPages(const ServerConfig& config, Clock& clock, Router& router, Divisions* divisions,
+           Slots& lendings)
+      : config_(config),
+        clock_(clock),
+        router_(router),
+        divisions_(divisions),
+        lendings_(lendings) {}
+
+  // As Router::Submit, of slots of all divisions, and of events that ToProto knows. Of another
+  // division a reply has its status alone; what that has not answered, for 15 s at most, is
+  // Unavailable, and may have been taken in.
+  bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done)
+      FRESHET_EXCLUDES(mutex_);
+  // Of leases that reached nobody. What cannot be told runs out.
+  void GiveBack(const std::vector<LeaseId>& leases) FRESHET_EXCLUDES(mutex_);
+
+  // How many pages of each other division to ask for, where `most` are wanted in all: none of one
+  // that has not answered lately. Takes turns where they do not suffice for all; the rest is this
+  // division's.
+  [[nodiscard]] std::map<uint32_t, uint32_t> Shares(uint32_t most) FRESHET_EXCLUDES(mutex_);
+  // Asks another division for pages. It may be late, as while nobody serves that: see Rest.
+  void Lease(uint32_t division, const v1::LeaseUrlsRequest& request,
+             std::function<void(v1::LeaseUrlsResponse)> done);
+  // It has not answered in time: it is left alone for a while.
+  void Rest(uint32_t division) FRESHET_EXCLUDES(mutex_);
+
+ private:
+  // Events of one Submit whose replies are to come.
+  class UnderWay;
+  struct Message {
+    uint32_t division = 0;
+    v1::TakeUrlsRequest request;
+    std::vector<size_t> places;  // of its events, among those of the Submit
+    size_t bytes = 0;
+  };
+
+  [[nodiscard]] bool IsFull(const Message& message, const v1::UrlEvent& next) const;
+  void Send(Message message, const std::shared_ptr<UnderWay>& under_way);
+  [[nodiscard]] DivisionCall& StreamTo(uint32_t division) FRESHET_EXCLUDES(mutex_);
+
+  const ServerConfig& config_;
+  Clock& clock_;
+  Router& router_;
+  Divisions* const divisions_;
+  Slots& lendings_;
+  Mutex mutex_;
+  // One for each division that was told something.
+  std::map<uint32_t, std::unique_ptr<DivisionCall>> streams_ FRESHET_GUARDED_BY(mutex_);
+  std::map<uint32_t, Instant> rests_until_ FRESHET_GUARDED_BY(mutex_);
+  uint32_t turn_ FRESHET_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace freshet
+
+#endif  // FRESHET_SERVER_API_URL_PAGES_H_
