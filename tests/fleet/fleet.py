@@ -36,7 +36,7 @@ from freshet.v1 import (
     scheduler_pb2_grpc,
     types_pb2,
 )
-from frontier import FrontierCrawler, FrontierMemory
+from frontier import SCHEDULED, FrontierCrawler, FrontierMemory
 from frontier_stubs import make_stubs
 from nodes import CLUSTER, Node, await_serving, cluster_settings
 
@@ -56,6 +56,8 @@ SEEN = 0.9  # of what is handed out, servers have to be asked in time
 SLACK = 0.05
 # Of times that are told in whole microseconds and kept as floating-point numbers.
 ROUNDING = 0.001
+# Of the workers here; pages of others are for the crawler of the crawl-frontier API.
+CRAWL_IDS = ["DEFAULT"]
 SETTINGS = (
     f"shards: 2\npacing: {{max_lateness: 2ms}}\nleases: {{default: {LEASE}s}}\n"
     f"politeness: {{min_delay: {MIN_DELAY}s, max_in_flight: 1, min_page_interval: 1s}}\n"
@@ -114,7 +116,8 @@ class Client:
         scheduler = scheduler_pb2_grpc.SchedulerServiceStub(self._channels[node.name])
         dice = random.Random(node.name)
         while not stop.is_set():
-            request = scheduler_pb2.NextRequest(worker=f"worker-of-{node.name}", max_assignments=20)
+            worker = f"worker-of-{node.name}"
+            request = scheduler_pb2.NextRequest(worker=worker, max_assignments=20, crawl_ids=CRAWL_IDS)
             request.max_wait.FromMilliseconds(500)
             try:
                 response = scheduler.Next(request, timeout=5)
@@ -127,7 +130,9 @@ class Client:
     def work_by_stream(self, node: Node, stop: threading.Event) -> None:
         """Takes pages by a stream to one node, of all divisions, and reports them on it; as a busy worker, with little credit."""
         scheduler = scheduler_pb2_grpc.SchedulerServiceStub(self._channels[node.name])
-        hello = scheduler_pb2.CrawlRequest(hello=scheduler_pb2.WorkerHello(worker=f"stream-of-{node.name}"))
+        hello = scheduler_pb2.CrawlRequest(
+            hello=scheduler_pb2.WorkerHello(worker=f"stream-of-{node.name}", crawl_ids=CRAWL_IDS)
+        )
         while not stop.is_set():
             messages: queue.SimpleQueue[scheduler_pb2.CrawlRequest | None] = queue.SimpleQueue()
             messages.put(hello)
@@ -481,7 +486,7 @@ def main() -> int:
 def play_in(directory: Path, arguments: argparse.Namespace) -> int:
     secured_for = CLUSTER if arguments.secured else None
     with Brokers(directory, arguments.jars, arguments.brokers, secured_for) as brokers:
-        settings = SETTINGS + f"crawl_rate: {RATE}\n"
+        settings = SETTINGS + f"crawl_rate: {RATE}\nfrontier: {{scheduled_crawls: [{SCHEDULED}]}}\n"
 
         def member(i: int) -> Node:
             name = f"node{i + 1}"
@@ -562,6 +567,7 @@ def play(directory: Path, arguments: argparse.Namespace, nodes: list[Node], brok
                 "results_acknowledged": sum(lease.answered is not None for lease in memory.leases),
                 "frontier_urls": len(crawler.memory.urls),
                 "frontier_given_out": len(crawler.memory.given_out),
+                "frontier_given_out_by_value": crawler.memory.by_value(),
                 "frontier_answers": sum(len(answers) for answers in crawler.memory.answers.values()),
                 "failover_seconds": [round(seconds, 2) for seconds in failovers],
                 "hand_over_seconds": [round(seconds, 2) for seconds in sorted(chaos.hand_overs)],

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 QUEUES = 30
 LEASE = 6  # seconds, which the server counts in whole ones
 REFETCH = 4  # seconds after which a URL that is not completed is due again
+# A crawl id whose URLs are given out by their value, whatever date they have.
+SCHEDULED = "scheduled"
+SCHEDULED_QUEUES = 8
 LEFT_OPEN = 0.02  # of what is given out, that nobody answers for
 
 
@@ -50,6 +53,10 @@ class FrontierMemory:
     answers: dict[str, list[Answer]] = field(default_factory=lambda: collections.defaultdict(list))
     faults: list[str] = field(default_factory=list)
 
+    def by_value(self) -> int:
+        """How many were given out of the crawl id whose URLs go by it."""
+        return sum(crawl_of(given.url) == SCHEDULED for given in self.given_out)
+
     def date(self, url: str, at: float) -> int | None:
         """Which date the URL has for certain, of those that were acknowledged by then."""
         answers = self.answers.get(url, [])
@@ -60,6 +67,10 @@ class FrontierMemory:
         # An answer that carries no lease overwrites others however late it comes.
         sure = all(answer is last or answer.taken < last.sent for answer in answers)
         return last.date if sure or is_completed(url) else None
+
+
+def crawl_of(url: str) -> str:
+    return SCHEDULED if url.startswith("http://scheduled") else "DEFAULT"
 
 
 def is_completed(url: str) -> bool:
@@ -101,8 +112,11 @@ class FrontierCrawler:
             items = []
             for _ in range(10):
                 url = f"http://queue{number % QUEUES}.test/{number}"
+                if number % 4 == 0:
+                    url = f"http://scheduled{number // 4 % SCHEDULED_QUEUES}.test/{number}"
                 item = self._messages.URLItem(ID=url)
                 item.discovered.info.url = url
+                item.discovered.info.crawlID = crawl_of(url)
                 items.append(item)
                 number += 1
             self.memory.urls.update(self._put(items))
@@ -113,6 +127,8 @@ class FrontierCrawler:
         while not stop.wait(0.1):
             asked = time.time()
             params = self._messages.GetParams(max_urls_per_queue=2, max_queues=8, delay_requestable=LEASE)
+            if dice.random() < 0.5:
+                params.crawlID = SCHEDULED
             urls: list[str] = []
             try:
                 urls.extend(info.url for info in self._stubs[i].GetURLs(params, timeout=5))
@@ -129,7 +145,8 @@ class FrontierCrawler:
     def _note(self, given: list[GivenOut]) -> None:
         for each in given:
             date = self.memory.date(each.url, each.asked)
-            if date == 0 or (date is not None and each.received < date):
+            early = date is not None and each.received < date and crawl_of(each.url) != SCHEDULED
+            if date == 0 or early:
                 self.memory.faults.append(f"{each.url}: given out by {each.node}, and is due at {date or 'no time'}")
         self.memory.given_out += given
 
@@ -142,6 +159,7 @@ class FrontierCrawler:
             date = 0 if is_completed(each.url) else int(time.time()) + REFETCH
             item = self._messages.URLItem(ID=each.url)
             item.known.info.url = each.url
+            item.known.info.crawlID = crawl_of(each.url)
             item.known.refetchable_from_date = date
             items.append(item)
             answers[each.url] = Answer(date, time.time())
@@ -164,6 +182,8 @@ class FrontierCrawler:
             latest[each.url] = each
         if not any(answer.taken < math.inf for answers in self.memory.answers.values() for answer in answers):
             faults.append("the crawl frontier acknowledged no fetch")
+        if self.memory.by_value() == 0:
+            faults.append("the crawl frontier gave out nothing by its value")
         return faults + self.check_contents()
 
     def _over(self, given: GivenOut) -> float:
@@ -190,9 +210,12 @@ class FrontierCrawler:
         until = time.monotonic() + 60
         while time.monotonic() < until:
             for node, stub in zip(self._nodes, self._stubs, strict=True):
-                params = self._messages.ListUrlParams(start=0, size=1_000_000)
+                dates: dict[str, int] = {}
                 try:
-                    return dict(self._dates(stub.ListURLs(params, timeout=30)))
+                    for crawl in ("DEFAULT", SCHEDULED):
+                        params = self._messages.ListUrlParams(start=0, size=1_000_000, crawlID=crawl)
+                        dates.update(self._dates(stub.ListURLs(params, timeout=30)))
+                    return dates
                 except grpc.RpcError as error:
                     said = f"{node.name}: {error.code()}: {error.details()}"
             time.sleep(0.1)
