@@ -158,7 +158,7 @@ Serving::Serving(const ServerConfig& config, Clock& clock, int connections, Metr
       shard_news_(std::make_unique<ShardNews>(*this)),
       request_ids_(clock.Now()),
       tracer_(config.trace_share, clock),
-      url_pages_(config, clock, router_, divisions_.get(), lendings_),
+      url_pages_(config, clock, router_, divisions_.get()),
       context_{.config = config,
                .clock = clock,
                .store = *store_,

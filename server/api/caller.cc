@@ -47,22 +47,32 @@ CallAuth::CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
     : authoriser_(authoriser),
       clock_(clock),
       rule_(FindMethod(path)),
-      credentials_(CredentialsOf(call)) {
+      credentials_(CredentialsOf(call)),
+      from_server_(ShownBy(call).sent_on) {
   CHECK(rule_ != nullptr, "{} has no rule", path);
   generation_ = authoriser_.generation();
   caller_ = Recognise(clock_.Now());
   client_ = Authoriser::ClientOf(caller_.ok() ? *caller_ : Caller(), credentials_);
 }
 
+Status CallAuth::CheckServer() const {
+  if (rule_ == nullptr || !rule_->between_servers || from_server_) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kPermissionDenied, "is for the servers of a fleet");
+}
+
 StatusOr<Caller> CallAuth::Recognise(Instant now) const {
+  RETURN_IF_ERROR(CheckServer());
   ASSIGN_OR_RETURN(Caller caller, authoriser_.Check(*rule_, credentials_));
   caller.SetBudget(authoriser_.BudgetOf(caller, credentials_, now));
   return caller;
 }
 
-Status CallAuth::Check() const { return authoriser_.Check(*rule_, credentials_).status(); }
+Status CallAuth::Check() const { return Look().status(); }
 
-StatusOr<Caller> CallAuth::Look() const { return authoriser_.Check(*rule_, credentials_); }
+StatusOr<Caller> CallAuth::Look() const {
+  RETURN_IF_ERROR(CheckServer());
+  return authoriser_.Check(*rule_, credentials_);
+}
 
 Duration CallAuth::Owes() const {
   const Instant now = clock_.Now();

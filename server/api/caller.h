@@ -48,6 +48,8 @@ class CallAuth {
   [[nodiscard]] StatusOr<const Caller*> Get();
 
  private:
+  // Whether whoever calls may do so at all where the method is for servers of the fleet.
+  [[nodiscard]] Status CheckServer() const;
   // Who calls, as identities are now.
   [[nodiscard]] StatusOr<Caller> Recognise(Instant now) const;
 
@@ -55,6 +57,7 @@ class CallAuth {
   Clock& clock_;
   const MethodRule* const rule_;
   const Credentials credentials_;
+  const bool from_server_;   // of the fleet: shown by the key of this process
   uint64_t generation_ = 0;  // of caller_
   StatusOr<Caller> caller_;
   std::string client_;

@@ -30,14 +30,13 @@ class TakeUrlsStream final : public CallerStream {
 
  private:
   void OnMessage(grpc::ByteBuffer* bytes) override {
+    if (const Status caller = GetCaller().status(); !caller.ok()) return End(GrpcStatusOf(caller));
     const uint64_t place = OpenAck();
     v1::TakeUrlsRequest request;
     MessageFaults faults;
-    Status fault = ParseMessage(bytes, &request, &faults, MostBytes(context_));
-    if (fault.ok()) fault = CheckItemCount("events", request.events_size(), context_.config);
-    if (!fault.ok()) {
-      Acknowledge(place, SerialiseMessage(v1::TakeUrlsResponse()));
-      return End(GrpcStatusOf(fault));
+    // Of what cannot be read nothing is said, which is no fault of other messages.
+    if (!ParseMessage(bytes, &request, &faults, MostBytes(context_)).ok()) {
+      return Acknowledge(place, SerialiseMessage(v1::TakeUrlsResponse()));
     }
     auto response = std::make_shared<v1::TakeUrlsResponse>();
     std::vector<RoutedEvent> events;
@@ -72,6 +71,7 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StartTakeUrls(
     const ServerContext& context, const grpc::CallbackServerContext& call) {
   const auto stream = std::make_shared<TakeUrlsStream>(context, call);
   stream->Begin(&context.streams);
+  if (context.streams.draining()) stream->OnServerDraining();
   return stream.get();
 }
 
@@ -91,7 +91,13 @@ void HandleLeaseUrls(const ServerContext& context,
              .address = request.address(),
              .lease_seconds = request.lease_seconds(),
              .most = request.max_urls()},
-            [call](const std::vector<Assignment>& assignments) {
+            [&context, call](const std::vector<Assignment>& assignments) {
+              if (call->cancelled()) {
+                std::vector<LeaseId> leases;
+                for (const Assignment& one : assignments) leases.push_back(one.lease);
+                context.dispatcher.GiveBack(leases);
+                return call->Answer(grpc::Status::CANCELLED);
+              }
               for (const Assignment& assignment : assignments) {
                 v1::LeasedUrl* const url = call->response()->add_urls();
                 url->set_lease_id(assignment.lease.value());

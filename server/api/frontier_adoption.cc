@@ -43,13 +43,28 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
     }
     if (events.empty()) return EndSlice();
     // The next ones come when these are durable.
-    (void)context_.url_pages.Submit(std::move(events),
-                                    [self = shared_from_this()](const std::vector<Reply>& replies) {
-                                      for (const Reply& reply : replies) {
-                                        ++(reply.status.ok() ? self->pages_ : self->left_out_);
-                                      }
-                                      self->EndSlice();
-                                    });
+    Submit(std::move(events));
+  }
+
+  void Submit(std::vector<RoutedEvent> events) {
+    const auto kept = std::make_shared<const std::vector<RoutedEvent>>(events);
+    (void)context_.url_pages.Submit(
+        std::move(events), [self = shared_from_this(), kept](const std::vector<Reply>& replies) {
+          std::vector<RoutedEvent> again;
+          for (size_t i = 0; i < replies.size(); ++i) {
+            const Status& status = replies[i].status;
+            if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) {
+              again.push_back((*kept)[i]);
+            } else {
+              ++(status.ok() ? self->pages_ : self->left_out_);
+            }
+          }
+          if (again.empty()) return self->EndSlice();
+          self->context_.url_pages.Later([self, again = std::move(again)] {
+            if (self->context_.crawls.modes()->Of(self->crawl_id_) == FrontierMode::kDates) return;
+            self->Submit(again);
+          });
+        });
   }
 
   void Add(FrontierMode mode, const FrontierScan::Found& found, std::vector<RoutedEvent>* events) {

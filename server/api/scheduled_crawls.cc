@@ -107,6 +107,16 @@ std::vector<RoutedEvent> EventsFor(PutUnderWay& put, const std::vector<FrontierO
   return events;
 }
 
+// In shadow mode a division that is away must not hold the client up.
+bool NobodyWaits(const ServerContext& context, const PutUnderWay& put,
+                 const std::vector<RoutedEvent>& events) {
+  return std::none_of(put.asked.begin(), put.asked.end(),
+                      [](const auto& place) { return place.has_value(); }) &&
+         std::any_of(events.begin(), events.end(), [&context](const RoutedEvent& event) {
+           return context.url_pages.IsElsewhere(event.slot);
+         });
+}
+
 // What the page could not take is to be sent again, but for what it never will.
 void TakeReplies(const std::vector<Reply>& replies, PutUnderWay& put) {
   for (size_t i = 0; i < replies.size(); ++i) {
@@ -124,21 +134,18 @@ void TakeReplies(const std::vector<Reply>& replies, PutUnderWay& put) {
 // at the same time: then it stays.
 void RemoveUnknown(const ServerContext& context, const FrontierName& name) {
   const Slot slot = SlotOfHost(name.key);
-  const auto submit = [&context, slot](Event event, std::function<void(std::vector<Reply>)> done) {
-    std::vector<RoutedEvent> events;
-    events.push_back({.slot = slot, .event = std::move(event), .notes = {}});
-    (void)context.url_pages.Submit(std::move(events), std::move(done));
-  };
-  const RemovePage remove = {.key = {.crawl_id = name.crawl, .url = name.url},
-                             .as_sent = std::nullopt};
-  submit(remove, [&context, name, submit](const std::vector<Reply>&) {
-    context.frontier->Run<FrontierItem>(
-        [name](FrontierState& state) { return state.Read(name.crawl, name.key, name.url); },
-        [name, submit](const StatusOr<FrontierItem>& item) {
-          if (!item.ok() || item->due == 0) return;
-          submit(UpsertOf(name), [](const std::vector<Reply>&) {});
-        });
-  });
+  RemovePage remove = {.key = {.crawl_id = name.crawl, .url = name.url}, .as_sent = std::nullopt};
+  context.url_pages.Tell(
+      {.slot = slot, .event = std::move(remove), .notes = {}},
+      [&context, name, slot](const Status&) {
+        context.frontier->Run<FrontierItem>(
+            [name](FrontierState& state) { return state.Read(name.crawl, name.key, name.url); },
+            [&context, name, slot](const StatusOr<FrontierItem>& item) {
+              if (!item.ok() || item->due == 0) return;
+              context.url_pages.Tell({.slot = slot, .event = UpsertOf(name), .notes = {}},
+                                     [](const Status&) {});
+            });
+      });
 }
 
 // One pull of all divisions. Thread-safe.
@@ -222,8 +229,12 @@ class ScheduledPull final : public std::enable_shared_from_this<ScheduledPull> {
           std::vector<LeasedName> leased;
           for (const v1::LeasedUrl& url : response.urls()) {
             StatusOr<FrontierName> name = ScheduledName(url.page().crawl_id(), url.page().url());
-            if (!name.ok()) continue;
-            leased.push_back({.lease = LeaseId(url.lease_id()), .name = *std::move(name)});
+            const LeaseId lease(url.lease_id());
+            if (name.ok()) {
+              leased.push_back({.lease = lease, .name = *std::move(name)});
+            } else {
+              self->context_.url_pages.GiveBack({lease});
+            }
           }
           self->Take(division, std::move(leased));
         });
@@ -365,6 +376,10 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
       std::move(taken), [&context, under_way](const std::vector<FrontierOutcome>& outcomes) {
         std::vector<RoutedEvent> events = EventsFor(*under_way, outcomes);
         if (events.empty()) return under_way->done(under_way->outcomes);
+        if (NobodyWaits(context, *under_way, events)) {
+          under_way->done(under_way->outcomes);
+          return (void)context.url_pages.Submit(std::move(events), [](const auto&) {});
+        }
         // The stream is not read any further than its unacknowledged items go anyway.
         (void)context.url_pages.Submit(std::move(events), [under_way](std::vector<Reply> replies) {
           TakeReplies(replies, *under_way);
@@ -410,18 +425,21 @@ void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> serv
 }
 
 void BlockScheduledHost(const ServerContext& context, const std::string& crawl,
-                        const std::string& key, uint64_t until) {
-  if (!IsScheduled(context, crawl)) return;
+                        const std::string& key, uint64_t until,
+                        std::function<void(const Status&)> done) {
   const StatusOr<CanonicalUrl> url = Canonicalise("http://" + key + "/");
-  if (!url.ok()) return;
+  if (!IsScheduled(context, crawl) || !url.ok()) return done(absl::OkStatus());
   const uint64_t most = static_cast<uint64_t>(context.clock.Now().micros() / 1'000'000) +
                         static_cast<uint64_t>(limits::kMaxBlockSeconds);
   SetHost event = {.host = url->host};
   event.blocked_until = Instant::FromUnixSeconds(static_cast<int64_t>(std::min(until, most)));
   const Slot slot = SlotOfHost(url->host);
-  std::vector<RoutedEvent> events;
-  events.push_back({.slot = slot, .event = std::move(event), .notes = {}});
-  (void)context.url_pages.Submit(std::move(events), [](const std::vector<Reply>&) {});
+  RoutedEvent block = {.slot = slot, .event = std::move(event), .notes = {}};
+  if (context.url_pages.IsElsewhere(slot)) {
+    return context.url_pages.Tell(std::move(block), std::move(done));
+  }
+  context.url_pages.Tell(std::move(block), [](const Status&) {});
+  done(absl::OkStatus());
 }
 
 }  // namespace freshet

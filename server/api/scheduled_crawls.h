@@ -14,6 +14,7 @@
 #ifndef FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
 #define FRESHET_SERVER_API_SCHEDULED_CRAWLS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,9 +42,11 @@ void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>&
               const std::string& address, Frontier::PullDone done);
 void GiveBackUrls(const ServerContext& context, std::vector<FrontierServed> served);
 
-// The host of a queue is left alone until then (in seconds since 1970).
+// The host of a queue is left alone until then (in seconds since 1970). `done` is called once the
+// division of its pages knows; not OK: it may not.
 void BlockScheduledHost(const ServerContext& context, const std::string& crawl,
-                        const std::string& key, uint64_t until);
+                        const std::string& key, uint64_t until,
+                        std::function<void(const Status&)> done);
 
 }  // namespace freshet
 

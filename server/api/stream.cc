@@ -94,6 +94,7 @@ std::vector<std::shared_ptr<MessageStream>> StreamSet::All() const {
 }
 
 void StreamSet::NoticeDraining() {
+  draining_ = true;
   std::vector<std::shared_ptr<MessageStream>> streams;
   {
     const MutexLock lock(mutex_);

@@ -3,6 +3,7 @@
 #ifndef FRESHET_SERVER_API_STREAM_H_
 #define FRESHET_SERVER_API_STREAM_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -61,8 +62,10 @@ class StreamSet {
   [[nodiscard]] grpc::Status Admit(const std::shared_ptr<MessageStream>& stream)
       FRESHET_EXCLUDES(mutex_);
   void Remove(const std::shared_ptr<MessageStream>& stream) FRESHET_EXCLUDES(mutex_);
-  // Tells every stream, also those still to come, that the server is stopping.
+  // Tells every open stream that the server is stopping.
   void NoticeDraining() FRESHET_EXCLUDES(mutex_);
+  // Whether that was said.
+  [[nodiscard]] bool draining() const { return draining_; }
   // Ends every stream, also those still to come, once what was read is acknowledged.
   void EndAll() FRESHET_EXCLUDES(mutex_);
   // Ends those whose callers may not go on (MessageStream::CheckCaller).
@@ -92,6 +95,7 @@ class StreamSet {
   [[nodiscard]] std::vector<std::shared_ptr<MessageStream>> All() const FRESHET_REQUIRES(mutex_);
 
   StreamLimits limits_;
+  std::atomic<bool> draining_{false};
   mutable Mutex mutex_;
   Condition empty_;
   std::map<std::shared_ptr<MessageStream>, Entry> streams_ FRESHET_GUARDED_BY(mutex_);

@@ -97,6 +97,10 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   [[nodiscard]] const std::string& request_id() const { return request_id_; }
   [[nodiscard]] const Credentials& credentials() const { return credentials_; }
   [[nodiscard]] const Caller& caller() const { return caller_; }
+  // Outlives this.
+  void SetContext(const grpc::CallbackServerContext& context) { info_ = &context; }
+  // Whether nobody waits for the answer any more.
+  [[nodiscard]] bool cancelled() const { return info_ != nullptr && info_->IsCancelled(); }
   // For servers of other divisions that are asked for it.
   void SetShown(ShownByClient shown) { shown_ = std::move(shown); }
   [[nodiscard]] const ShownByClient& shown() const { return shown_; }
@@ -126,6 +130,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
   const std::string_view path_;
   const std::string request_id_;
   grpc::ByteBuffer* const reply_;
+  const grpc::CallbackServerContext* info_ = nullptr;
   std::optional<CallAudit> audit_;
   Credentials credentials_;
   Caller caller_;
@@ -209,6 +214,7 @@ grpc::ServerUnaryReactor* HandleWith(
   // The call may be over, and gone, when `handle` returns.
   const std::string id = call->request_id();
   const ScopedRequestId scope(id);
+  call->SetContext(info);
   if (context.divisions != nullptr || rule->between_servers) call->SetShown(ShownBy(info));
   grpc::Status status = AdmitCaller(*rule, payment, context, info, call);
   if (status.ok() && rule->between_servers && !call->shown().sent_on) {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/limits.h"
 #include "core/schedule/leases.h"
 #include "server/api/url_events.h"
 #include "server/api/wire.h"
@@ -80,7 +81,7 @@ bool UrlPages::Submit(std::vector<RoutedEvent> events,
 }
 
 bool UrlPages::IsFull(const Message& message, const v1::UrlEvent& next) const {
-  const auto most_items = static_cast<size_t>(config_.max_message_items.get());
+  constexpr auto most_items = static_cast<size_t>(limits::kMaxItemsPerMessage);
   const auto most_bytes = static_cast<size_t>(config_.max_message_bytes) / kPartOfMessage;
   return message.places.size() >= most_items || message.bytes + next.ByteSizeLong() > most_bytes;
 }
@@ -90,9 +91,11 @@ void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way)
       .Send(SerialiseMessage(message.request), [under_way, places = std::move(message.places)](
                                                    const StatusOr<grpc::ByteBuffer>& answer) {
         const auto response = ResponseIn<v1::TakeUrlsResponse>(answer);
-        const Status failure = response.ok() ? MakeStatus(absl::StatusCode::kUnavailable,
-                                                          "another division does not say")
-                                             : response.status();
+        // Whatever ended the stream says nothing of one event.
+        const bool full = absl::IsResourceExhausted(response.status());
+        const Status failure =
+            full ? response.status()
+                 : MakeStatus(absl::StatusCode::kUnavailable, "another division does not say");
         std::vector<Reply> replies;
         for (size_t i = 0; i < places.size(); ++i) {
           const bool said = response.ok() && static_cast<int>(i) < response->codes_size();
@@ -111,6 +114,33 @@ DivisionCall& UrlPages::StreamTo(uint32_t division) {
   // What the frontier tells is the server's own: no client is to be asked whether it may.
   if (stream == nullptr) stream = divisions_->Open(division, kTakeUrlsPath, {});
   return *stream;
+}
+
+void UrlPages::Tell(RoutedEvent event, std::function<void(const Status&)> done) {
+  if (!IsElsewhere(event.slot)) {
+    return router_.SubmitAlways(
+        event.slot, std::move(event.event),
+        [done = std::move(done)](const Reply& reply) { done(reply.status); });
+  }
+  std::vector<RoutedEvent> events;
+  events.push_back(std::move(event));
+  (void)Submit(std::move(events), [done = std::move(done)](const std::vector<Reply>& replies) {
+    done(replies.front().status);
+  });
+}
+
+void UrlPages::Later(std::function<void()> call) {
+  const MutexLock lock(mutex_);
+  later_.push_back(std::move(call));
+  if (ticker_ != nullptr) return;
+  ticker_ = std::make_unique<Ticker>(Duration::Seconds(1), [this] {
+    std::vector<std::function<void()>> calls;
+    {
+      const MutexLock its_lock(mutex_);
+      calls.swap(later_);
+    }
+    for (const auto& its : calls) its();
+  });
 }
 
 void UrlPages::GiveBack(const std::vector<LeaseId>& leases) {
@@ -154,11 +184,11 @@ std::map<uint32_t, uint32_t> UrlPages::Shares(uint32_t most) {
 
 void UrlPages::Lease(uint32_t division, const v1::LeaseUrlsRequest& request,
                      std::function<void(v1::LeaseUrlsResponse)> done) {
-  if (!lendings_.Take()) return done({});
+  if (!leasings_.Take()) return done({});
   divisions_->Open(division, kLeaseUrlsPath, {})
       ->Send(SerialiseMessage(request),
              [this, division, done = std::move(done)](const StatusOr<grpc::ByteBuffer>& answer) {
-               lendings_.Give();
+               leasings_.Give();
                auto response = ResponseIn<v1::LeaseUrlsResponse>(answer);
                if (!response.ok()) Rest(division);
                done(response.ok() ? *std::move(response) : v1::LeaseUrlsResponse());

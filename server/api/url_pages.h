@@ -17,6 +17,7 @@
 #include "server/api/divisions.h"
 #include "server/base/slots.h"
 #include "server/base/system_clock.h"
+#include "server/base/ticker.h"
 #include "server/config.h"
 #include "server/engine/router.h"
 #include "sync/mutex.h"
@@ -26,24 +27,31 @@ namespace freshet {
 inline constexpr std::string_view kTakeUrlsPath = "/freshet.v1.FleetService/TakeUrls";
 inline constexpr std::string_view kLeaseUrlsPath = "/freshet.v1.FleetService/LeaseUrls";
 
+// Calls for leases to other divisions at a time.
+inline constexpr size_t kMostLeasings = 1000;
+
 // Thread-safe.
 class UrlPages {
  public:
   // `divisions`: nullptr where there are none that can be asked. All outlive this, and no call is
   // open any more when this ends.
-  UrlPages(const ServerConfig& config, Clock& clock, Router& router, Divisions* divisions,
-           Slots& lendings)
-      : config_(config),
-        clock_(clock),
-        router_(router),
-        divisions_(divisions),
-        lendings_(lendings) {}
+  UrlPages(const ServerConfig& config, Clock& clock, Router& router, Divisions* divisions)
+      : config_(config), clock_(clock), router_(router), divisions_(divisions) {}
 
   // As Router::Submit, of slots of all divisions, and of events that ToProto knows. Of another
   // division a reply has its status alone; what that has not answered, for 15 s at most, is
   // Unavailable, and may have been taken in.
   bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done)
       FRESHET_EXCLUDES(mutex_);
+  // One event that the server needs done itself: of an own slot as Router::SubmitAlways, of another
+  // division as Submit.
+  void Tell(RoutedEvent event, std::function<void(const Status&)> done) FRESHET_EXCLUDES(mutex_);
+  // Whether the page is of another division, which can be asked.
+  [[nodiscard]] bool IsElsewhere(Slot slot) const {
+    return divisions_ != nullptr && !router_.division().Has(slot);
+  }
+  // Calls it about a second later, on a thread of this; not at all once this ends.
+  void Later(std::function<void()> call) FRESHET_EXCLUDES(mutex_);
   // Of leases that reached nobody. What cannot be told runs out.
   void GiveBack(const std::vector<LeaseId>& leases) FRESHET_EXCLUDES(mutex_);
 
@@ -51,7 +59,8 @@ class UrlPages {
   // that has not answered lately. Takes turns where they do not suffice for all; the rest is this
   // division's.
   [[nodiscard]] std::map<uint32_t, uint32_t> Shares(uint32_t most) FRESHET_EXCLUDES(mutex_);
-  // Asks another division for pages. It may be late, as while nobody serves that: see Rest.
+  // Asks another division for pages; for none where kMostLeasings others are asked. It may be late,
+  // as while nobody serves that: see Rest.
   void Lease(uint32_t division, const v1::LeaseUrlsRequest& request,
              std::function<void(v1::LeaseUrlsResponse)> done);
   // It has not answered in time: it is left alone for a while.
@@ -75,12 +84,14 @@ class UrlPages {
   Clock& clock_;
   Router& router_;
   Divisions* const divisions_;
-  Slots& lendings_;
+  Slots leasings_{kMostLeasings};
   Mutex mutex_;
   // One for each division that was told something.
   std::map<uint32_t, std::unique_ptr<DivisionCall>> streams_ FRESHET_GUARDED_BY(mutex_);
   std::map<uint32_t, Instant> rests_until_ FRESHET_GUARDED_BY(mutex_);
   uint32_t turn_ FRESHET_GUARDED_BY(mutex_) = 0;
+  std::vector<std::function<void()>> later_ FRESHET_GUARDED_BY(mutex_);
+  std::unique_ptr<Ticker> ticker_ FRESHET_GUARDED_BY(mutex_);
 };
 
 }  // namespace freshet

@@ -250,10 +250,17 @@ void BlockQueueUntil(const ServerContext& context,
   const std::string crawl = CrawlOf(request.crawlid());
   if (!MayAsk(crawl, call)) return;
   if (!NamesAQueue(crawl, request.key())) return call->Answer(grpc::Status::OK);
-  BlockScheduledHost(context, crawl, request.key(), request.time());
-  RunChange<urlfrontier::BlockQueueParams>(
-      context, call, [crawl, key = request.key(), until = request.time()](FrontierState& state) {
-        return state.BlockUntil(crawl, key, until);
+  BlockScheduledHost(
+      context, crawl, request.key(), request.time(), [&context, call, crawl](const Status& status) {
+        if (!status.ok()) {
+          return call->Answer({grpc::StatusCode::UNAVAILABLE,
+                               "the division of the host cannot be told at the moment: try again"});
+        }
+        const auto& its = call->request();
+        RunChange<urlfrontier::BlockQueueParams>(
+            context, call, [crawl, key = its.key(), until = its.time()](FrontierState& state) {
+              return state.BlockUntil(crawl, key, until);
+            });
       });
 }
 

@@ -395,5 +395,23 @@ TEST(AuthMatrix, WhatIsSetOpenIsOpenAndNothingElse) {
   }
 }
 
+// Streams as well as calls, with identities and without.
+TEST(AuthMatrix, WhatIsForServersOfAFleetIsForNobodyElse) {
+  GuardedServer guarded(OnePerRole(), [](ServerConfig*) {});
+  TestServer open;
+  size_t methods = 0;
+  for (const MethodRule& rule : AllMethods()) {
+    if (!rule.between_servers) continue;
+    ++methods;
+    const std::string path(rule.path.substr(1));
+    EXPECT_EQ(TryMethod(open.channel, path).error_code(), StatusCode::PERMISSION_DENIED) << path;
+    EXPECT_FALSE(TryMethod(guarded.Open({}), path).ok()) << path;
+    EXPECT_EQ(TryMethod(guarded.Open(guarded.Token("admin")), path).error_code(),
+              StatusCode::PERMISSION_DENIED)
+        << path;
+  }
+  EXPECT_GE(methods, 8U);
+}
+
 }  // namespace
 }  // namespace freshet
