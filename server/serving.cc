@@ -412,6 +412,7 @@ Status Serving::Close() {
   dispatcher_.Stop();
   // Shards that learn wait for other divisions no more.
   if (divisions_ != nullptr) divisions_->Stop();
+  url_pages_.Stop();
   indexnow_.Stop();
   plans_.Stop();
   // Nobody asks for anything any more.

@@ -53,7 +53,8 @@ class Adoption : public std::enable_shared_from_this<Adoption> {
           std::vector<RoutedEvent> again;
           for (size_t i = 0; i < replies.size(); ++i) {
             const Status& status = replies[i].status;
-            if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) {
+            // Only a division that cannot be told is waited for: limits are a verdict.
+            if (absl::IsUnavailable(status)) {
               again.push_back((*kept)[i]);
             } else {
               ++(status.ok() ? self->pages_ : self->left_out_);

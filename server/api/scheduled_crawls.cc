@@ -107,7 +107,8 @@ std::vector<RoutedEvent> EventsFor(PutUnderWay& put, const std::vector<FrontierO
   return events;
 }
 
-// In shadow mode a division that is away must not hold the client up.
+// In shadow mode a division that is away must not hold the client up, as far as that needs no more
+// memory than it may have.
 bool NobodyWaits(const ServerContext& context, const PutUnderWay& put,
                  const std::vector<RoutedEvent>& events) {
   return std::none_of(put.asked.begin(), put.asked.end(),
@@ -372,20 +373,19 @@ bool PutUrls(const ServerContext& context, std::vector<FrontierPut> puts, Fronti
     under_way->names.push_back(std::move(name));
     taken.push_back(std::move(put));
   }
-  return context.frontier->Put(
-      std::move(taken), [&context, under_way](const std::vector<FrontierOutcome>& outcomes) {
-        std::vector<RoutedEvent> events = EventsFor(*under_way, outcomes);
-        if (events.empty()) return under_way->done(under_way->outcomes);
-        if (NobodyWaits(context, *under_way, events)) {
-          under_way->done(under_way->outcomes);
-          return (void)context.url_pages.Submit(std::move(events), [](const auto&) {});
-        }
-        // The stream is not read any further than its unacknowledged items go anyway.
-        (void)context.url_pages.Submit(std::move(events), [under_way](std::vector<Reply> replies) {
-          TakeReplies(replies, *under_way);
-          under_way->done(under_way->outcomes);
-        });
-      });
+  return context.frontier->Put(std::move(taken), [&context, under_way](
+                                                     const std::vector<FrontierOutcome>& outcomes) {
+    std::vector<RoutedEvent> events = EventsFor(*under_way, outcomes);
+    if (events.empty()) return under_way->done(under_way->outcomes);
+    if (NobodyWaits(context, *under_way, events) && context.url_pages.SubmitUnawaited(&events)) {
+      return under_way->done(under_way->outcomes);
+    }
+    // The stream is not read any further than its unacknowledged items go anyway.
+    (void)context.url_pages.Submit(std::move(events), [under_way](std::vector<Reply> replies) {
+      TakeReplies(replies, *under_way);
+      under_way->done(under_way->outcomes);
+    });
+  });
 }
 
 void PullUrls(const ServerContext& context, const std::shared_ptr<FrontierPull>& pull, size_t most,

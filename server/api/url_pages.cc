@@ -81,9 +81,9 @@ bool UrlPages::Submit(std::vector<RoutedEvent> events,
 }
 
 bool UrlPages::IsFull(const Message& message, const v1::UrlEvent& next) const {
-  constexpr auto most_items = static_cast<size_t>(limits::kMaxItemsPerMessage);
+  constexpr auto kMostItems = static_cast<size_t>(limits::kMaxItemsPerMessage);
   const auto most_bytes = static_cast<size_t>(config_.max_message_bytes) / kPartOfMessage;
-  return message.places.size() >= most_items || message.bytes + next.ByteSizeLong() > most_bytes;
+  return message.places.size() >= kMostItems || message.bytes + next.ByteSizeLong() > most_bytes;
 }
 
 void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way) {
@@ -92,10 +92,8 @@ void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way)
                                                    const StatusOr<grpc::ByteBuffer>& answer) {
         const auto response = ResponseIn<v1::TakeUrlsResponse>(answer);
         // Whatever ended the stream says nothing of one event.
-        const bool full = absl::IsResourceExhausted(response.status());
         const Status failure =
-            full ? response.status()
-                 : MakeStatus(absl::StatusCode::kUnavailable, "another division does not say");
+            MakeStatus(absl::StatusCode::kUnavailable, "another division does not say");
         std::vector<Reply> replies;
         for (size_t i = 0; i < places.size(); ++i) {
           const bool said = response.ok() && static_cast<int>(i) < response->codes_size();
@@ -129,8 +127,24 @@ void UrlPages::Tell(RoutedEvent event, std::function<void(const Status&)> done) 
   });
 }
 
+bool UrlPages::SubmitUnawaited(std::vector<RoutedEvent>* events) {
+  if (!unawaited_.Take()) return false;
+  (void)Submit(std::move(*events), [this](const std::vector<Reply>&) { unawaited_.Give(); });
+  return true;
+}
+
+void UrlPages::Stop() {
+  std::unique_ptr<Ticker> ticker;
+  {
+    const MutexLock lock(mutex_);
+    stopped_ = true;
+    ticker = std::move(ticker_);
+  }
+}
+
 void UrlPages::Later(std::function<void()> call) {
   const MutexLock lock(mutex_);
+  if (stopped_) return;
   later_.push_back(std::move(call));
   if (ticker_ != nullptr) return;
   ticker_ = std::make_unique<Ticker>(Duration::Seconds(1), [this] {

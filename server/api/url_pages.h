@@ -29,6 +29,8 @@ inline constexpr std::string_view kLeaseUrlsPath = "/freshet.v1.FleetService/Lea
 
 // Calls for leases to other divisions at a time.
 inline constexpr size_t kMostLeasings = 1000;
+// Submits at a time that nobody waits for.
+inline constexpr size_t kMostUnawaited = 1024;
 
 // Thread-safe.
 class UrlPages {
@@ -43,15 +45,20 @@ class UrlPages {
   // Unavailable, and may have been taken in.
   bool Submit(std::vector<RoutedEvent> events, std::function<void(std::vector<Reply>)> done)
       FRESHET_EXCLUDES(mutex_);
-  // One event that the server needs done itself: of an own slot as Router::SubmitAlways, of another
-  // division as Submit.
+  // One event that the server needs done itself: of an own slot as Router::SubmitAlways, whose
+  // `done` is not called while the server stops; of another division as Submit.
   void Tell(RoutedEvent event, std::function<void(const Status&)> done) FRESHET_EXCLUDES(mutex_);
   // Whether the page is of another division, which can be asked.
   [[nodiscard]] bool IsElsewhere(Slot slot) const {
     return divisions_ != nullptr && !router_.division().Has(slot);
   }
-  // Calls it about a second later, on a thread of this; not at all once this ends.
+  // Events whose outcome nobody is told. False, and they are as they were: kMostUnawaited others
+  // are under way, and somebody should wait.
+  [[nodiscard]] bool SubmitUnawaited(std::vector<RoutedEvent>* events) FRESHET_EXCLUDES(mutex_);
+  // Calls it about a second later, on a thread of this; not at all after Stop.
   void Later(std::function<void()> call) FRESHET_EXCLUDES(mutex_);
+  // No call of Later is under way or comes yet. Not on the thread of one. Idempotent.
+  void Stop() FRESHET_EXCLUDES(mutex_);
   // Of leases that reached nobody. What cannot be told runs out.
   void GiveBack(const std::vector<LeaseId>& leases) FRESHET_EXCLUDES(mutex_);
 
@@ -85,12 +92,14 @@ class UrlPages {
   Router& router_;
   Divisions* const divisions_;
   Slots leasings_{kMostLeasings};
+  Slots unawaited_{kMostUnawaited};
   Mutex mutex_;
   // One for each division that was told something.
   std::map<uint32_t, std::unique_ptr<DivisionCall>> streams_ FRESHET_GUARDED_BY(mutex_);
   std::map<uint32_t, Instant> rests_until_ FRESHET_GUARDED_BY(mutex_);
   uint32_t turn_ FRESHET_GUARDED_BY(mutex_) = 0;
   std::vector<std::function<void()>> later_ FRESHET_GUARDED_BY(mutex_);
+  bool stopped_ FRESHET_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Ticker> ticker_ FRESHET_GUARDED_BY(mutex_);
 };
 

@@ -13,25 +13,25 @@
 namespace freshet {
 namespace {
 
-const Instant kNow = Instant::FromUnixSeconds(1'700'000'000);
-const PageKey kPage = {.crawl_id = "shop", .url = "https://a.test/x"};
+const Instant kToday = Instant::FromUnixSeconds(1'700'000'000);
+const PageKey kUrlPage = {.crawl_id = "shop", .url = "https://a.test/x"};
 
 RoutedEvent Told(const Event& event) {
   v1::UrlEvent message;
   ToProto(event, &message);
-  StatusOr<RoutedEvent> taken = FromProto(message, kNow);
+  StatusOr<RoutedEvent> taken = FromProto(message, kToday);
   EXPECT_TRUE(taken.ok()) << taken.status();
   return taken.ok() ? *std::move(taken) : RoutedEvent();
 }
 
 TEST(UrlEventsTest, ArriveAsTheyWere) {
-  const RoutedEvent upserted = Told(UpsertPage{.key = kPage, .host = "a.test"});
+  const RoutedEvent upserted = Told(UpsertPage{.key = kUrlPage, .host = "a.test"});
   EXPECT_EQ(upserted.slot, SlotOfHost("a.test"));
-  EXPECT_EQ(std::get<UpsertPage>(upserted.event).key, kPage);
+  EXPECT_EQ(std::get<UpsertPage>(upserted.event).key, kUrlPage);
   EXPECT_EQ(std::get<UpsertPage>(upserted.event).host, "a.test");
-  const RoutedEvent removed = Told(RemovePage{.key = kPage, .as_sent = std::nullopt});
+  const RoutedEvent removed = Told(RemovePage{.key = kUrlPage, .as_sent = std::nullopt});
   EXPECT_EQ(removed.slot, SlotOfHost("a.test"));
-  EXPECT_EQ(std::get<RemovePage>(removed.event).key, kPage);
+  EXPECT_EQ(std::get<RemovePage>(removed.event).key, kUrlPage);
   const LeaseId lease(77);
   const RoutedEvent returned = Told(ReturnLease{lease});
   EXPECT_EQ(returned.slot, SlotOfLease(lease));
@@ -41,51 +41,51 @@ TEST(UrlEventsTest, ArriveAsTheyWere) {
 TEST(UrlEventsTest, AFetchIsToldByItsStatusAndDigest) {
   const std::string bytes("\0\xff", 2);
   for (const int status : {0, 200, 304, 404, 503}) {
-    const ReportCrawl before = ReportOfFetch(kPage, status, bytes, kNow);
+    const ReportCrawl before = ReportOfFetch(kUrlPage, status, bytes, kToday);
     const RoutedEvent told = Told(before);
     EXPECT_EQ(told.slot, SlotOfHost("a.test"));
     const auto& report = std::get<ReportCrawl>(told.event);
-    EXPECT_EQ(report.key, kPage);
+    EXPECT_EQ(report.key, kUrlPage);
     EXPECT_EQ(report.http_status, status);
     EXPECT_EQ(report.outcome, before.outcome) << status;
     EXPECT_EQ(report.digest, before.digest) << status;
     EXPECT_EQ(report.looked, before.looked) << status;
-    EXPECT_EQ(report.fetched, kNow);
+    EXPECT_EQ(report.fetched, kToday);
   }
-  EXPECT_EQ(ReportOfFetch(kPage, 410, "", kNow).outcome, CrawlOutcome::kGone);
-  EXPECT_EQ(ReportOfFetch(kPage, 99, "", kNow).http_status, 0);
-  EXPECT_EQ(ReportOfFetch(kPage, 200, std::string(1000, 'x'), kNow).digest.size(),
+  EXPECT_EQ(ReportOfFetch(kUrlPage, 410, "", kToday).outcome, CrawlOutcome::kGone);
+  EXPECT_EQ(ReportOfFetch(kUrlPage, 99, "", kToday).http_status, 0);
+  EXPECT_EQ(ReportOfFetch(kUrlPage, 200, std::string(1000, 'x'), kToday).digest.size(),
             limits::kMaxValidatorBytes);
 }
 
 TEST(UrlEventsTest, AHostIsBlockedForNoLongerThanAnyMayBe) {
   SetHost block = {.host = "a.test"};
-  block.blocked_until = kNow + Duration::Seconds(60);
+  block.blocked_until = kToday + Duration::Seconds(60);
   const RoutedEvent told = Told(block);
   EXPECT_EQ(told.slot, SlotOfHost("a.test"));
   EXPECT_EQ(std::get<SetHost>(told.event).blocked_until, block.blocked_until);
-  block.blocked_until = kNow + Duration::Seconds(2 * limits::kMaxBlockSeconds);
+  block.blocked_until = kToday + Duration::Seconds(2 * limits::kMaxBlockSeconds);
   EXPECT_EQ(std::get<SetHost>(Told(block).event).blocked_until,
-            kNow + Duration::Seconds(limits::kMaxBlockSeconds));
+            kToday + Duration::Seconds(limits::kMaxBlockSeconds));
 }
 
 TEST(UrlEventsTest, RefusesWhatIsNone) {
   v1::UrlEvent message;
-  EXPECT_FALSE(FromProto(message, kNow).ok());
+  EXPECT_FALSE(FromProto(message, kToday).ok());
   message.mutable_upserted()->set_url("ftp://a.test/");
-  EXPECT_FALSE(FromProto(message, kNow).ok());
+  EXPECT_FALSE(FromProto(message, kToday).ok());
   message.mutable_removed()->set_url("");
-  EXPECT_FALSE(FromProto(message, kNow).ok());
+  EXPECT_FALSE(FromProto(message, kToday).ok());
   message.mutable_fetched()->mutable_page()->set_url("https://a.test/");
   message.mutable_fetched()->mutable_page()->set_crawl_id(std::string(1000, 'c'));
-  EXPECT_FALSE(FromProto(message, kNow).ok());
+  EXPECT_FALSE(FromProto(message, kToday).ok());
   message.set_returned_lease_id(0);
-  EXPECT_FALSE(FromProto(message, kNow).ok());
+  EXPECT_FALSE(FromProto(message, kToday).ok());
   message.mutable_blocked()->set_host("no host at all");
-  EXPECT_FALSE(FromProto(message, kNow).ok());
+  EXPECT_FALSE(FromProto(message, kToday).ok());
   message.mutable_blocked()->set_host("a.test");
   message.mutable_blocked()->mutable_until()->set_nanos(-1);
-  EXPECT_FALSE(FromProto(message, kNow).ok());
+  EXPECT_FALSE(FromProto(message, kToday).ok());
 }
 
 }  // namespace
