@@ -42,26 +42,26 @@ bool AddCertificate(const grpc::CallbackServerContext& call, std::vector<std::st
   return !peer->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME).empty();
 }
 
+Status CheckServer(const MethodRule& rule, const ShownByClient& shown) {
+  if (!rule.between_servers || shown.sent_on) return absl::OkStatus();
+  return MakeStatus(absl::StatusCode::kPermissionDenied, "is for the servers of a fleet");
+}
+
 CallAuth::CallAuth(Authoriser& authoriser, Clock& clock, std::string_view path,
                    const grpc::CallbackServerContext& call)
     : authoriser_(authoriser),
       clock_(clock),
       rule_(FindMethod(path)),
-      credentials_(CredentialsOf(call)),
-      from_server_(ShownBy(call).sent_on) {
+      credentials_(CredentialsOf(call)) {
   CHECK(rule_ != nullptr, "{} has no rule", path);
+  if (rule_->between_servers) server_ = CheckServer(*rule_, ShownBy(call));
   generation_ = authoriser_.generation();
   caller_ = Recognise(clock_.Now());
   client_ = Authoriser::ClientOf(caller_.ok() ? *caller_ : Caller(), credentials_);
 }
 
-Status CallAuth::CheckServer() const {
-  if (rule_ == nullptr || !rule_->between_servers || from_server_) return absl::OkStatus();
-  return MakeStatus(absl::StatusCode::kPermissionDenied, "is for the servers of a fleet");
-}
-
 StatusOr<Caller> CallAuth::Recognise(Instant now) const {
-  RETURN_IF_ERROR(CheckServer());
+  RETURN_IF_ERROR(server_);
   ASSIGN_OR_RETURN(Caller caller, authoriser_.Check(*rule_, credentials_));
   caller.SetBudget(authoriser_.BudgetOf(caller, credentials_, now));
   return caller;
@@ -70,7 +70,7 @@ StatusOr<Caller> CallAuth::Recognise(Instant now) const {
 Status CallAuth::Check() const { return Look().status(); }
 
 StatusOr<Caller> CallAuth::Look() const {
-  RETURN_IF_ERROR(CheckServer());
+  RETURN_IF_ERROR(server_);
   return authoriser_.Check(*rule_, credentials_);
 }
 

@@ -26,6 +26,10 @@ namespace freshet {
 [[nodiscard]] bool AddCertificate(const grpc::CallbackServerContext& call,
                                   std::vector<std::string>* names);
 
+// PermissionDenied: the method is for servers of the fleet, and the call comes from none. What is
+// sent on has the key of this process, which its fleet alone is told.
+[[nodiscard]] Status CheckServer(const MethodRule& rule, const ShownByClient& shown);
+
 // Who has opened a call of one method, for as long as it is open: identities may change meanwhile.
 class CallAuth {
  public:
@@ -48,8 +52,6 @@ class CallAuth {
   [[nodiscard]] StatusOr<const Caller*> Get();
 
  private:
-  // Whether whoever calls may do so at all where the method is for servers of the fleet.
-  [[nodiscard]] Status CheckServer() const;
   // Who calls, as identities are now.
   [[nodiscard]] StatusOr<Caller> Recognise(Instant now) const;
 
@@ -57,7 +59,7 @@ class CallAuth {
   Clock& clock_;
   const MethodRule* const rule_;
   const Credentials credentials_;
-  const bool from_server_;   // of the fleet: shown by the key of this process
+  Status server_;            // CheckServer's
   uint64_t generation_ = 0;  // of caller_
   StatusOr<Caller> caller_;
   std::string client_;

@@ -9,6 +9,7 @@
 #include "server/api/batch.h"
 #include "server/api/caller_stream.h"
 #include "server/api/faults.h"
+#include "server/api/lease_returns.h"
 #include "server/api/page_pull.h"
 #include "server/api/url_events.h"
 #include "server/api/url_pages.h"
@@ -93,9 +94,7 @@ void HandleLeaseUrls(const ServerContext& context,
              .most = request.max_urls()},
             [&context, call](const std::vector<Assignment>& assignments) {
               if (call->cancelled()) {
-                std::vector<LeaseId> leases;
-                for (const Assignment& one : assignments) leases.push_back(one.lease);
-                context.dispatcher.GiveBack(leases);
+                context.dispatcher.GiveBack(LeasesOf(assignments));
                 return call->Answer(grpc::Status::CANCELLED);
               }
               for (const Assignment& assignment : assignments) {

@@ -22,6 +22,13 @@ Batch ConvertReturns(uint64_t sequence, const google::protobuf::RepeatedField<ui
   return batch;
 }
 
+std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments) {
+  std::vector<LeaseId> leases;
+  leases.reserve(assignments.size());
+  for (const Assignment& assignment : assignments) leases.push_back(assignment.lease);
+  return leases;
+}
+
 std::vector<LeaseId> LeasesIn(const v1::NextResponse& response) {
   std::vector<LeaseId> leases;
   for (const v1::Assignment& assignment : response.assignments()) {

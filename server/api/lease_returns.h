@@ -23,6 +23,8 @@ inline constexpr std::string_view kReturnLeasesPath = "/freshet.v1.FleetService/
                                    const google::protobuf::RepeatedField<uint64_t>& lease_ids,
                                    const Caller& caller);
 
+// Those of assignments. Thread-safe.
+[[nodiscard]] std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments);
 // Those of assignments that another division has answered with. Thread-safe.
 [[nodiscard]] std::vector<LeaseId> LeasesIn(const v1::NextResponse& response);
 

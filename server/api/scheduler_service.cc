@@ -42,13 +42,6 @@ constexpr Duration kStalledRetry = Duration::Seconds(1);
 // Every connection has a port of its own, and none says who it is.
 std::string PeerWithoutPort(const std::string& peer) { return peer.substr(0, peer.rfind(':')); }
 
-std::vector<LeaseId> LeasesOf(const std::vector<Assignment>& assignments) {
-  std::vector<LeaseId> leases;
-  leases.reserve(assignments.size());
-  for (const Assignment& assignment : assignments) leases.push_back(assignment.lease);
-  return leases;
-}
-
 // --- Crawl
 
 // One worker.

@@ -217,10 +217,7 @@ grpc::ServerUnaryReactor* HandleWith(
   call->SetContext(info);
   if (context.divisions != nullptr || rule->between_servers) call->SetShown(ShownBy(info));
   grpc::Status status = AdmitCaller(*rule, payment, context, info, call);
-  if (status.ok() && rule->between_servers && !call->shown().sent_on) {
-    // What is sent on has the key of this process, which its fleet alone is told.
-    status = {grpc::StatusCode::PERMISSION_DENIED, "is for the servers of a fleet"};
-  }
+  if (status.ok()) status = GrpcStatusOf(CheckServer(*rule, call->shown()));
   if (status.ok()) status = call->Read(request, MostBytes(context));
   if (status.ok()) {
     handle(context, call);

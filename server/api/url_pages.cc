@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <utility>
 
 #include "core/base/limits.h"
@@ -44,10 +43,9 @@ class UrlPages::UnderWay {
 bool UrlPages::Submit(std::vector<RoutedEvent> events,
                       std::function<void(std::vector<Reply>)> done) {
   const SlotDivision own = router_.division();
-  const bool all_own = divisions_ == nullptr ||
-                       std::all_of(events.begin(), events.end(),
-                                   [&own](const auto& event) { return own.Has(event.slot); });
-  if (all_own) return router_.Submit(std::move(events), std::move(done));
+  const bool any_elsewhere = std::any_of(
+      events.begin(), events.end(), [this](const auto& event) { return IsElsewhere(event.slot); });
+  if (!any_elsewhere) return router_.Submit(std::move(events), std::move(done));
   std::vector<RoutedEvent> here;
   std::vector<size_t> places;  // of these
   std::vector<Message> messages;
@@ -60,14 +58,15 @@ bool UrlPages::Submit(std::vector<RoutedEvent> events,
     }
     v1::UrlEvent event;
     ToProto(events[i].event, &event);
+    const size_t bytes = event.ByteSizeLong();
     const uint32_t division = own.Of(events[i].slot);
     const auto [at, is_first] = last.try_emplace(division, messages.size());
-    if (is_first || IsFull(messages[at->second], event)) {
+    if (is_first || IsFull(messages[at->second], bytes)) {
       at->second = messages.size();
       messages.push_back({.division = division, .request = {}, .places = {}});
     }
     Message& message = messages[at->second];
-    message.bytes += event.ByteSizeLong();
+    message.bytes += bytes;
     message.places.push_back(i);
     *message.request.add_events() = std::move(event);
   }
@@ -80,10 +79,10 @@ bool UrlPages::Submit(std::vector<RoutedEvent> events,
   });
 }
 
-bool UrlPages::IsFull(const Message& message, const v1::UrlEvent& next) const {
+bool UrlPages::IsFull(const Message& message, size_t next_bytes) const {
   constexpr auto kMostItems = static_cast<size_t>(limits::kMaxItemsPerMessage);
   const auto most_bytes = static_cast<size_t>(config_.max_message_bytes) / kPartOfMessage;
-  return message.places.size() >= kMostItems || message.bytes + next.ByteSizeLong() > most_bytes;
+  return message.places.size() >= kMostItems || message.bytes + next_bytes > most_bytes;
 }
 
 void UrlPages::Send(Message message, const std::shared_ptr<UnderWay>& under_way) {

@@ -83,7 +83,7 @@ class UrlPages {
     size_t bytes = 0;
   };
 
-  [[nodiscard]] bool IsFull(const Message& message, const v1::UrlEvent& next) const;
+  [[nodiscard]] bool IsFull(const Message& message, size_t next_bytes) const;
   void Send(Message message, const std::shared_ptr<UnderWay>& under_way);
   [[nodiscard]] DivisionCall& StreamTo(uint32_t division) FRESHET_EXCLUDES(mutex_);
 

@@ -33,9 +33,6 @@ class ClusterFrontierTest : public ClusterServers {
     }));
     return OwnChannel(standby.server->forwarding_address());
   }
-  void MakeFleetTopics() {
-    for (const char* of : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) kafka_.MakeTopics(of);
-  }
   static grpc::StatusCode CallOfNoMethod(const TestServer& server) {
     grpc::GenericStub stub(server.channel);
     grpc::ClientContext call;

@@ -32,6 +32,10 @@ class ClusterServers : public testing::Test {
       config->max_lateness = Duration::Millis(500);
     };
   }
+  // Of a fleet with two divisions.
+  void MakeFleetTopics() {
+    for (const char* of : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) kafka_.MakeTopics(of);
+  }
   // Kafka has heard where this server is. These brokers take nothing of a server while another
   // joins its group, which may be longer than a call waits.
   void AwaitAnnounced(const TestServer& server) {

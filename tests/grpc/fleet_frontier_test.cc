@@ -27,11 +27,7 @@ class FleetFrontierTest : public ClusterServers {
   static constexpr uint64_t kFarAway = 4'000'000'000;
   static constexpr uint32_t kLong = 3600;
 
-  FleetFrontierTest() {
-    for (const char* topics : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) {
-      kafka_.MakeTopics(topics);
-    }
-  }
+  FleetFrontierTest() { MakeFleetTopics(); }
 
   TestServer::Tweak InFleet(int division) {
     const TestServer::Tweak in_cluster = InCluster(/*divisions=*/2, division);

@@ -26,11 +26,7 @@ using testing::SizeIs;
 
 class FleetTest : public ClusterServers {
  protected:
-  FleetTest() {
-    for (const char* topics : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) {
-      kafka_.MakeTopics(topics);
-    }
-  }
+  FleetTest() { MakeFleetTopics(); }
 
   // Of two divisions.
   static v1::GetFleetResponse Fleet(TestServer& server) {

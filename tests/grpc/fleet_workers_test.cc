@@ -27,11 +27,7 @@ using testing::StartsWith;
 
 class FleetWorkersTest : public ClusterServers {
  protected:
-  FleetWorkersTest() {
-    for (const char* topics : {"mock-0-of-2", "mock-1-of-2", "mock-rate-of-2"}) {
-      kafka_.MakeTopics(topics);
-    }
-  }
+  FleetWorkersTest() { MakeFleetTopics(); }
 
   static uint32_t DivisionOf(const v1::Assignment& assignment) {
     return SlotDivision{.divisions = 2, .division = 0}.Of(
