@@ -175,6 +175,35 @@ TEST(Replay, CountsSettledFreshnessFromItsInstantOn) {
   EXPECT_TRUE(std::isnan(PlayOne(touches, "uniform", {}, 41).settled_weighted_freshness));
 }
 
+// The page that the rule picks after both were crawled is the one that is due first, so a page
+// whose due time is known tells about when the other one is due.
+TEST(Replay, NutchAdaptiveShiftsTowardsTheChange) {
+  const std::vector<ReplayPage> pages = PrepareReplay({Page(0, 1, {}), Page(1, 1, {})}).value();
+  const auto day = [](double at) { return Instant::FromUnixSeconds(At(at)); };
+  const std::unique_ptr<ReplayPolicy> rule = MakeReplayRule("nutch_adaptive", pages);
+  rule->Add(0, day(0));
+  rule->Add(1, day(0));
+  rule->Crawled(0, day(30), false);  // interval 42 days, less 0.3 x 30: due at day 63
+  rule->Crawled(1, day(30), true);   // interval 24 days, no shift: due at day 54
+  EXPECT_EQ(rule->Pick(day(30)), 1u);
+  rule->Crawled(1, day(39.5), true);  // 19.2 days: due at day 58.7
+  EXPECT_EQ(rule->Pick(day(40)), 1u);
+  rule->Crawled(1, day(48), true);  // 15.36 days: due at day 63.36
+  EXPECT_EQ(rule->Pick(day(48)), 0u);
+  // The interval is raised to the 63 days since page 0 changed: due at day 63 + 63 - 18.9 = 107.1.
+  rule->Crawled(0, day(63), false);
+  rule->Crawled(1, day(94), true);  // 12.288 days: due at day 106.3
+  EXPECT_EQ(rule->Pick(day(94)), 1u);
+  rule->Crawled(1, day(99), true);  // 9.83 days: due at day 108.8
+  EXPECT_EQ(rule->Pick(day(99)), 0u);
+  // After 4,000 days without a change the wait is 90 days: never nothing, never more.
+  rule->Crawled(0, day(4000), false);
+  rule->Crawled(1, day(4081.5), true);  // 7.86 days: due at day 4,089.4
+  EXPECT_EQ(rule->Pick(day(4082)), 1u);
+  rule->Crawled(1, day(4084), true);  // 6.29 days: due at day 4,090.3
+  EXPECT_EQ(rule->Pick(day(4084)), 0u);
+}
+
 TEST(Replay, RefusesWhatMakesNoSense) {
   const std::vector<ReplayPage> pages = PrepareReplay({Page(0, 1, {})}).value();
   const std::unique_ptr<ReplayPolicy> rule = MakeReplayRule("uniform", pages);

@@ -123,25 +123,39 @@ class PingsFirst : public ReplayPolicy {
   PageQueue queue_;  // by last crawl
 };
 
+// The names and numbers of AdaptiveFetchSchedule and of Nutch's nutch-default.xml.
 class NutchAdaptive : public ReplayPolicy {
  public:
-  explicit NutchAdaptive(const std::vector<ReplayPage>& pages) : days_(pages.size(), kFirstDays) {}
-  void Add(size_t page, Instant now) override { Schedule(page, now); }
+  explicit NutchAdaptive(const std::vector<ReplayPage>& pages)
+      : seconds_(pages.size(), kFirstInterval), modified_(pages.size()) {}
+  void Add(size_t page, Instant now) override {
+    modified_[page] = now;
+    queue_.Set(page, now + Duration::FromSeconds(kFirstInterval));
+  }
   void Signal(std::span<const ReplaySignal>, Instant) override {}
   std::optional<size_t> Pick(Instant) override { return queue_.Front(); }
   void Crawled(size_t page, Instant now, bool changed) override {
-    days_[page] = std::clamp(days_[page] * (changed ? 0.8 : 1.4), 1.0, 365.0);
-    Schedule(page, now);
+    if (changed) modified_[page] = now;
+    const double delta = (now - modified_[page]).seconds();
+    const double interval = seconds_[page] * (changed ? 1 - kDecRate : 1 + kIncRate);
+    seconds_[page] = std::clamp(std::max(interval, delta), kMinInterval, kMaxInterval);
+    const double wait = seconds_[page] - std::min(delta, seconds_[page]) * kSyncDeltaRate;
+    queue_.Set(page, now + Duration::FromSeconds(std::clamp(wait, kMinInterval, kLongestWait)));
   }
   void Gone(size_t page, Instant) override { queue_.Remove(page); }
 
  private:
-  static constexpr double kFirstDays = 30;
-  void Schedule(size_t page, Instant now) {
-    queue_.Set(page, now + Duration::FromSeconds(days_[page] * 86400));
-  }
-  std::vector<double> days_;
-  PageQueue queue_;  // by due time
+  static constexpr double kDay = 86400;  // seconds, as all of these
+  static constexpr double kFirstInterval = 30 * kDay;
+  static constexpr double kMinInterval = 60;
+  static constexpr double kMaxInterval = 365 * kDay;
+  static constexpr double kLongestWait = 90 * kDay;
+  static constexpr double kIncRate = 0.4;
+  static constexpr double kDecRate = 0.2;
+  static constexpr double kSyncDeltaRate = 0.3;
+  std::vector<double> seconds_;    // the interval of each page
+  std::vector<Instant> modified_;  // of the last crawl that found a change; else when it was added
+  PageQueue queue_;                // by due time
 };
 
 }  // namespace

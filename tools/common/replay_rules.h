@@ -17,9 +17,15 @@ namespace freshet {
 //   importance      the page of largest importance x time since the last crawl
 //   pings_first     of the pages signalled since their last crawl the one of highest importance, of
 //                   equal ones that signalled first; without any, the page crawled longest ago
-//   nutch_adaptive  the page that is due first; its interval is 30 days at first, times 1.4 after a
-//                   crawl that found no change and times 0.8 after one that did, within 1 to 365
-//                   days: AdaptiveFetchSchedule of Apache Nutch with its default rates
+//   nutch_adaptive  AdaptiveFetchSchedule of Apache Nutch with the defaults of nutch-default.xml.
+//                   The page that is due first is crawled. The interval of a page is 30 days at
+//                   first. A crawl multiplies it by 1.4 if the page is unchanged and by 0.8 if it
+//                   has changed, raises it to the time since the last change that a crawl found
+//                   (sync_delta), and keeps it within 60 s and 365 days. The page is due an
+//                   interval later, less 0.3 times that time (sync_delta_rate), and at the latest
+//                   after 90 days (db.fetch.interval.max). Where that time is longer than the
+//                   interval, 0.3 times the interval counts: without such a bound a page that has
+//                   not changed for years is always due (NUTCH-1564).
 [[nodiscard]] std::unique_ptr<ReplayPolicy> MakeReplayRule(std::string_view name,
                                                            const std::vector<ReplayPage>& pages);
 
