@@ -91,7 +91,6 @@ std::shared_ptr<grpc::Channel> Served::NewChannel() const {
   grpc::ChannelArguments arguments;
   // Channels to one address would share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(-1);
   ClientSecurity own;
   if (certificates_ != nullptr) own.ca = certificates_->ca();

@@ -63,5 +63,32 @@ TEST(AuthCommands, TokensAreNotSentInTheClear) {
   EXPECT_EQ(RunClient({"--tls-certificate", dir / "token", "stats"}).code, kBadUsage);
 }
 
+TEST(AuthCommands, ANameThatBeginsLikeThisMachineIsAnothers) {
+  const TempDir dir;
+  std::ofstream(dir / "token") << "secret-token\n";
+  for (const char* server : {"127.0.0.1.evil.example:7071", "127.evil.example:7071", "127.1:7071",
+                             "localhost.evil.example:7071"}) {
+    const Outcome refused = RunClient(
+        {"--server", server, "--token-file", dir / "token", "--connect-timeout", "0.1", "stats"});
+    EXPECT_EQ(refused.code, kBadUsage) << server;
+    EXPECT_THAT(refused.err, HasSubstr("in the clear: TLS is needed")) << server;
+  }
+  for (const char* server : {"127.0.0.1:1", "127.255.0.9:1", "localhost:1", "[::1]:1"}) {
+    const Outcome taken = RunClient(
+        {"--server", server, "--token-file", dir / "token", "--connect-timeout", "0.1", "stats"});
+    EXPECT_THAT(taken.err, Not(HasSubstr("in the clear"))) << server;
+  }
+}
+
+TEST(AuthCommands, NoProxyOfTheWebIsOnTheWay) {
+  // Nobody listens at port 1, so what goes through the proxy never arrives.
+  for (const char* name : {"grpc_proxy", "https_proxy", "http_proxy"}) {
+    setenv(name, "http://127.0.0.1:1", 1);
+  }
+  FakeServer server;
+  EXPECT_EQ(server.Run({"rate"}).code, 0);
+  for (const char* name : {"grpc_proxy", "https_proxy", "http_proxy"}) unsetenv(name);
+}
+
 }  // namespace
 }  // namespace freshet::cli

@@ -37,8 +37,6 @@ absl::Status Session::Connect() {
   if (channel_) return absl::OkStatus();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxReceivedBytes);
-  // A proxy for the web is not the way to an internal service.
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // A server that is just starting is found soon after it listens.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);

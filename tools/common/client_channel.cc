@@ -1,7 +1,9 @@
 #include "tools/common/client_channel.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <grpcpp/support/client_interceptor.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -68,9 +70,16 @@ class TokenInterceptors final : public grpc::experimental::ClientInterceptorFact
   const std::string value_;
 };
 
+// Whether an address is this machine's, whatever a resolver says: a number in full, or `localhost`.
+// A name that begins like a number is a name.
 bool IsThisMachine(std::string_view address) {
-  return address.starts_with("127.") || address.starts_with("localhost:") ||
-         address.starts_with("[::1]:") || address.starts_with("unix:");
+  if (address.starts_with("unix:")) return true;
+  const size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) return false;
+  const std::string host(address.substr(0, colon));
+  if (host == "localhost" || host == "[::1]") return true;
+  in_addr v4{};
+  return inet_pton(AF_INET, host.c_str(), &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127;
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(
@@ -128,7 +137,10 @@ absl::StatusOr<std::string> TokenOf(const ClientSecurity& security) {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const ClientSecurity& security,
-    const grpc::ChannelArguments& arguments) {
+    const grpc::ChannelArguments& extra_arguments) {
+  grpc::ChannelArguments arguments(extra_arguments);
+  // A proxy for the web is not the way to an internal service, and would read a token in the clear.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   auto credentials = CredentialsOf(security);
   if (!credentials.ok()) return credentials.status();
   const absl::StatusOr<std::string> token = TokenOf(security);

@@ -37,8 +37,9 @@ void AddSecurityOptions(CLI::App& app, ClientSecurity& security);
 // The token of a client; empty: it has none. Fails as ReadToken.
 [[nodiscard]] absl::StatusOr<std::string> TokenOf(const ClientSecurity& security);
 
-// A channel that says who it is with every call. InvalidArgument or NotFound names what is wrong: a
-// file, or a token that would be sent in the clear to another machine. Nothing is connected yet.
+// A channel that says who it is with every call, and goes through no proxy, whatever the
+// environment says of one. InvalidArgument or NotFound names what is wrong: a file, or a token that
+// would be sent in the clear to another machine. Nothing is connected yet.
 [[nodiscard]] absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& address, const ClientSecurity& security,
     const grpc::ChannelArguments& arguments);

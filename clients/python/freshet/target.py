@@ -31,8 +31,10 @@ class Target:
 
     Addresses are `host:port`, `[::1]:7071` or a name that gRPC knows by its scheme, such as `unix:/path`; they are
     tried in turn. Any of `tls`, `ca_file` and `certificate_file` asks for TLS; without `ca_file` whom the system
-    believes is believed. A token goes out over TLS only, or within this machine. Files are read again at each
-    connection, so that certificates and tokens can be replaced while a worker runs. No token is ever shown or logged.
+    believes is believed. A token goes out over TLS only, or within this machine, and no proxy that the environment
+    names (`http_proxy`) is on the way, unless TLS to another machine hides from it what is said. Files are read again
+    at each connection, so that certificates and tokens can be replaced while a worker runs. No token is ever shown or
+    logged.
     """
 
     addresses: tuple[str, ...] = (DEFAULT_ADDRESS,)
@@ -98,14 +100,17 @@ class Target:
 
     def open_channel(self, address: str) -> grpc.aio.Channel:
         """A channel to one of the addresses, in the running event loop. Raises OSError if files cannot be read."""
+        # A proxy would read the token of what is in the clear, and this machine is not beyond one.
+        proxies = int(self.uses_tls and not _is_local(address))
+        options = [*_OPTIONS, ("grpc.enable_http_proxy", proxies)]
         if not self.uses_tls:
-            return grpc.aio.insecure_channel(address, options=_OPTIONS)
+            return grpc.aio.insecure_channel(address, options=options)
         credentials = grpc.ssl_channel_credentials(
             root_certificates=_read(self.ca_file),
             private_key=_read(self.key_file),
             certificate_chain=_read(self.certificate_file),
         )
-        return grpc.aio.secure_channel(address, credentials, options=_OPTIONS)
+        return grpc.aio.secure_channel(address, credentials, options=options)
 
 
 def _read(path: str | None) -> bytes | None:
@@ -113,10 +118,15 @@ def _read(path: str | None) -> bytes | None:
 
 
 def _is_local(address: str) -> bool:
+    """Whether an address is this machine's, whatever a resolver says: a number in full, or `localhost`. A name that
+    begins like a number is a name, and an IPv6 address without brackets has no port to gRPC."""
     if address.startswith("unix:"):
         return True
-    host = address.rsplit(":", 1)[0].strip("[]")
+    host = address.rpartition(":")[0]
+    bracketed = host.startswith("[") and host.endswith("]")
     try:
-        return ipaddress.ip_address(host).is_loopback
+        if "%" in host:  # a zone, which no address of this machine needs
+            return False
+        return (ipaddress.IPv6Address(host[1:-1]) if bracketed else ipaddress.IPv4Address(host)).is_loopback
     except ValueError:
         return host == "localhost"

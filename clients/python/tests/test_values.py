@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+import socket
+import threading
 from datetime import datetime, timedelta, timezone
 
+import grpc
+import grpc.aio
 import pytest
 from google.protobuf.duration_pb2 import Duration
 
@@ -66,7 +71,22 @@ def test_no_token_is_shown() -> None:
     assert target.metadata() == (("authorization", "Bearer hunter2"),)
 
 
-@pytest.mark.parametrize("address", ["10.0.0.1:7071", "freshet.example:7071", "dns:///freshet.example:7071"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "10.0.0.1:7071",
+        "freshet.example:7071",
+        "dns:///freshet.example:7071",
+        "127.0.0.1.evil.example:7071",
+        "127.evil.example:7071",
+        "localhost.evil.example:7071",
+        "localhost:7071.evil.example:7071",
+        "[::1].evil.example:7071",
+        "[::1%evil.example]:7071",
+        "::1:7071",  # the address 0:0:0:0:0:0:1:7071
+        "127.1:7071",
+    ],
+)
 def test_no_token_leaves_the_machine_in_plain_text(address: str) -> None:
     with pytest.raises(ValueError, match="plain text") as refused:
         Target((address,), token="hunter2")
@@ -77,6 +97,57 @@ def test_no_token_leaves_the_machine_in_plain_text(address: str) -> None:
 @pytest.mark.parametrize("address", ["127.0.0.1:7071", "[::1]:7071", "localhost:7071", "unix:/run/freshet"])
 def test_a_token_may_go_within_the_machine(address: str) -> None:
     Target((address,), token="hunter2")
+
+
+def test_a_proxy_of_the_web_hears_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[bytes] = []
+
+    def listen(listener: socket.socket) -> None:
+        while b"own" not in heard:
+            connection, _ = listener.accept()
+            with connection:
+                heard.append(connection.recv(4096))
+
+    async def call(address: str) -> None:
+        target = Target((address,), token="hunter2")
+        async with target.open_channel(address) as channel:
+            with pytest.raises(grpc.aio.AioRpcError):
+                await channel.unary_unary("/a/b")(b"", metadata=target.metadata(), timeout=20)
+
+    async def serve_and_call() -> None:
+        server = grpc.aio.server()
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        for host in ("127.0.0.1", "localhost"):
+            await call(f"{host}:{port}")
+        await server.stop(None)
+
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        for name in ("http_proxy", "grpc_proxy", "https_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        for name in ("no_proxy", "no_grpc_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        threading.Thread(target=listen, args=(proxy,), daemon=True).start()
+        asyncio.run(serve_and_call())
+        # The thread ends with a connection of the test's own, which comes after all others.
+        with socket.create_connection(proxy.getsockname()) as own:
+            own.sendall(b"own")
+            own.shutdown(socket.SHUT_WR)
+            own.recv(1)
+    assert heard == [b"own"]
+
+
+def test_only_tls_to_another_machine_may_go_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, int] = {}
+
+    def remember(address: str, *_: object, options: list[tuple[str, int]]) -> None:
+        asked[address] = dict(options)["grpc.enable_http_proxy"]
+
+    monkeypatch.setattr(grpc.aio, "insecure_channel", remember)
+    monkeypatch.setattr(grpc.aio, "secure_channel", remember)
+    for tls, address in ((False, "a.example:1"), (False, "127.0.0.1:2"), (True, "127.0.0.1:3"), (True, "b.example:4")):
+        Target((address,), tls=tls).open_channel(address)
+    assert asked == {"a.example:1": 0, "127.0.0.1:2": 0, "127.0.0.1:3": 0, "b.example:4": 1}
 
 
 def test_the_environment_is_that_of_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
