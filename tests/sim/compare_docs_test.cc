@@ -101,6 +101,48 @@ TEST(ComparePlots, AreALineAPolicyOverTheRate) {
   EXPECT_FALSE(WritePlots({}, "none.svg").ok());
 }
 
+TEST(NeededPlots, AreABarAPolicyThatReachesTheShare) {
+  ComparedRow scarce{.source = "s", .recall = 1, .crawls_per_day_per_1000 = 1};
+  scarce.policies = {{.policy = "default", .weighted_staleness = {0.1, 0}},
+                     {.policy = "uniform", .weighted_staleness = {0.4, 0}},
+                     {.policy = "importance", .weighted_staleness = {0.9, 0}},
+                     {.policy = "clairvoyant", .weighted_staleness = {0.1, 0}}};
+  ComparedRow plenty = scarce;
+  plenty.crawls_per_day_per_1000 = 4;
+  plenty.policies[0].weighted_staleness.mean = 0.001;
+  plenty.policies[1].weighted_staleness.mean = 0.025;
+  plenty.policies[2].weighted_staleness.mean = 0.2;
+  plenty.policies[3].weighted_staleness.mean = 0.001;
+  CompareOptions options;
+  options.policies = {"default", "uniform", "importance", "clairvoyant"};
+  const std::vector<ComparePlot> plots = NeededPlots({scarce, plenty}, options, 0.1);
+  ASSERT_EQ(plots.size(), 1u);
+  EXPECT_EQ(plots[0].name, "s-recall-1");
+  // Uniform goes from .4 to .025 in two quarters, and .1 lies half way between them.
+  const std::vector<PlotSeries>& bars = plots[0].plot.series;
+  ASSERT_EQ(bars.size(), 2u);
+  EXPECT_EQ(bars[0].name, "default: 1");
+  EXPECT_EQ(bars[1].name, "uniform: 2");
+  EXPECT_NEAR(bars[1].points.at(0).y, 2, 1e-12);
+  EXPECT_TRUE(NeededPlots({scarce, plenty}, options, 0.0001).empty());
+}
+
+// To mend it: freshet-sim compare --rows docs/experiments/histories.tsv --fresh 95 --plot
+// docs/experiments/crawls-needed.svg.
+TEST(ExperimentsPage, DrawsTheCrawlsNeededByTheRecordedRows) {
+  std::ifstream file(std::string(kExperiments) + "/histories.tsv");
+  const StatusOr<RecordedComparison> recorded = ReadComparison(file);
+  ASSERT_TRUE(recorded.ok()) << recorded.status();
+  CompareOptions options;
+  options.policies = recorded->policies;
+  const std::vector<ComparePlot> plots = NeededPlots(recorded->rows, options, 0.05);
+  ASSERT_GE(plots.size(), 4u);
+  for (const ComparePlot& plot : plots) {
+    const std::string drawn = std::string(kExperiments) + "/crawls-needed-" + plot.name + ".svg";
+    EXPECT_EQ(ReadWholeFile(drawn), FormatSvg(plot.plot)) << drawn;
+  }
+}
+
 TEST(CompareCommand, DrawsWhatItPlayed) {
   std::string name = (std::filesystem::temp_directory_path() / "freshet-plots-XXXXXX").string();
   const std::string folder = mkdtemp(name.data());
@@ -117,8 +159,9 @@ TEST(CompareCommand, DrawsWhatItPlayed) {
   EXPECT_THAT(ReadWholeFile(folder + "/s-php-recall-0.5.svg"), HasSubstr("pings_first: 0.5, 0.20"));
   EXPECT_THAT(ReadWholeFile(folder + "/s-php-recall-1.svg"), HasSubstr("<title>php, recall 1"));
   std::filesystem::remove_all(folder);
-  for (const char* bad : {"--rows x.tsv --world fast", "--docs page.md --world fast",
-                          "--rows /nonexistent.tsv", "--world liar_alone --plot x.svg"}) {
+  for (const char* bad :
+       {"--rows x.tsv --world fast", "--docs page.md --world fast", "--rows /nonexistent.tsv",
+        "--world liar_alone --plot x.svg", "--world liar_alone --fresh 95"}) {
     EXPECT_NE(
         RunProgram(std::string("freshet-sim compare --policies uniform --subject uniform ") + bad,
                    "")

@@ -19,6 +19,7 @@ struct CompareFlags {
   std::string format = "markdown";
   std::string rows;   // file of a table instead of replays
   std::string plot;   // file
+  double fresh = 0;   // what to draw crawl rates for, in percent; 0 = staleness over rates
   std::string docs;   // page, and
   std::string block;  // the name of the block of it that gets the table
   bool json = false;
@@ -69,6 +70,12 @@ StatusOr<std::vector<ComparedRow>> MakeRows(const CompareFlags& flags, CompareOp
   return Compare(*options, progress);
 }
 
+std::vector<ComparePlot> MakePlots(const CompareFlags& flags, const CompareOptions& options,
+                                   const std::vector<ComparedRow>& rows) {
+  if (flags.fresh > 0) return NeededPlots(rows, options, 1 - flags.fresh / 100);
+  return ComparePlots(rows, options);
+}
+
 Status RunCompare(const CompareFlags& flags) {
   CompareOptions options = flags.options;
   ASSIGN_OR_RETURN(const TableFormat format, ParseTableFormat(flags.json ? "json" : flags.format));
@@ -76,7 +83,10 @@ Status RunCompare(const CompareFlags& flags) {
     return InvalidArgument("--docs, --block: both are needed to write a table into a page");
   }
   ASSIGN_OR_RETURN(const std::vector<ComparedRow> rows, MakeRows(flags, &options));
-  if (!flags.plot.empty()) RETURN_IF_ERROR(WritePlots(ComparePlots(rows, options), flags.plot));
+  if (flags.fresh > 0 && flags.plot.empty()) {
+    return InvalidArgument("--fresh: needs --plot, the file to draw in");
+  }
+  if (!flags.plot.empty()) RETURN_IF_ERROR(WritePlots(MakePlots(flags, options, rows), flags.plot));
   if (!flags.docs.empty()) {
     return ReplaceBlockOfFile(flags.docs, flags.block,
                               FormatTable(rows, options, TableFormat::kMarkdown));
@@ -91,6 +101,11 @@ void AddOutputOptions(CLI::App* command, CompareFlags* flags) {
   command->add_option("--plot", flags->plot,
                       "SVG file of staleness over rate; with several histories or recalls each has "
                       "its name before the extension");
+  command
+      ->add_option("--fresh", flags->fresh,
+                   "Percent: --plot draws the crawl rate that each policy needs to keep so many "
+                   "requests fresh")
+      ->check(CLI::Range(0.0, 99.9999));
   command->add_option("--rows", flags->rows,
                       "Plays nothing: the rows of a file that --format tsv has printed");
   command->add_option("--docs", flags->docs,

@@ -1,7 +1,10 @@
 #include "tools/sim/compare_plot.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "fmt/format.h"
@@ -16,6 +19,19 @@ std::string PlotName(const ComparedRow& row) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_') c = '-';
   }
   return name;
+}
+
+// The x at which a falling line through points of positive coordinates, in order of x, is at `y`;
+// nullopt: it is not at `y` between its first and last point.
+std::optional<double> Crossing(const std::vector<PlotPoint>& points, double y) {
+  for (size_t i = 1; i < points.size(); ++i) {
+    const PlotPoint& left = points[i - 1];
+    const PlotPoint& right = points[i];
+    if (left.y < y || right.y > y || left.y == right.y) continue;
+    const double share = std::log(left.y / y) / std::log(left.y / right.y);
+    return left.x * std::pow(right.x / left.x, share);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -49,6 +65,27 @@ std::vector<ComparePlot> ComparePlots(const std::vector<ComparedRow>& rows,
     }
   }
   return plots;
+}
+
+std::vector<ComparePlot> NeededPlots(const std::vector<ComparedRow>& rows,
+                                     const CompareOptions& options, double staleness) {
+  std::vector<ComparePlot> needed;
+  for (ComparePlot& lines : ComparePlots(rows, options)) {
+    Plot bars{.title = fmt::format("Crawls needed to keep {:.4g}% of requests fresh",
+                                   100 * (1 - staleness)),
+              .y_label = lines.plot.x_label,
+              .form = PlotForm::kBars,
+              .categories = {lines.plot.title}};
+    for (const PlotSeries& line : lines.plot.series) {
+      if (line.name != options.subject && !IsSimpleRule(line.name)) continue;
+      const std::optional<double> rate = Crossing(line.points, staleness);
+      if (!rate) continue;
+      bars.series.push_back({fmt::format("{}: {:.2g}", line.name, *rate), {{0, *rate}}});
+    }
+    if (bars.series.empty()) continue;
+    needed.push_back({std::move(lines.name), std::move(bars)});
+  }
+  return needed;
 }
 
 Status WritePlots(const std::vector<ComparePlot>& plots, const std::string& file) {

@@ -23,6 +23,14 @@ struct ComparePlot {
 [[nodiscard]] std::vector<ComparePlot> ComparePlots(const std::vector<ComparedRow>& rows,
                                                     const CompareOptions& options);
 
+// The crawl rate at which weighted staleness falls to `staleness`, a bar a policy, for each history
+// and recall: the subject and the simple rules (IsSimpleRule), in the order of the options. Between
+// two recorded rates the logarithm of staleness is taken as linear in the logarithm of the rate.
+// A policy whose rows do not span `staleness` has no bar; a plot without a bar is left out.
+// Domain: 0 < staleness < 1.
+[[nodiscard]] std::vector<ComparePlot> NeededPlots(const std::vector<ComparedRow>& rows,
+                                                   const CompareOptions& options, double staleness);
+
 // One plot: the file of that name; several: each in a file with its name before the extension.
 // InvalidArgument without any; DataLoss for a file that cannot be written.
 [[nodiscard]] Status WritePlots(const std::vector<ComparePlot>& plots, const std::string& file);
