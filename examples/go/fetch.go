@@ -25,6 +25,7 @@ import (
 const (
 	mostBytes       = 10 << 20
 	mostRobotsBytes = 500 << 10
+	mostRedirects   = 5
 	robotsLife      = 24 * time.Hour
 	robotsRetry     = time.Minute
 	mostRobots      = 10_000
@@ -56,7 +57,7 @@ func newFetcher(agent string) *fetcher {
 func (f *fetcher) follow(request *http.Request, via []*http.Request) error {
 	first := len(via) == 1
 	moved := request.Response.StatusCode == http.StatusMovedPermanently || request.Response.StatusCode == http.StatusPermanentRedirect
-	if (first && moved) || len(via) > 5 {
+	if (first && moved) || len(via) > mostRedirects {
 		return http.ErrUseLastResponse
 	}
 	if group := f.rulesOf(request.Context(), request.URL); group == nil || !group.Test(pathOf(request.URL)) {
@@ -188,7 +189,7 @@ func (r *rules) over() bool {
 func (f *fetcher) read(r *rules, origin string) {
 	defer close(r.ready)
 	r.until = time.Now().Add(robotsRetry)
-	client := http.Client{Timeout: pageTimeout}
+	client := http.Client{Timeout: pageTimeout, CheckRedirect: followRobots}
 	request, err := http.NewRequest(http.MethodGet, origin+"/robots.txt", nil)
 	if err != nil {
 		return
@@ -199,22 +200,51 @@ func (f *fetcher) read(r *rules, origin string) {
 		return
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode >= 500 {
+	if answer.StatusCode >= 500 {
 		return
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, mostRobotsBytes))
 	if err != nil {
 		return
 	}
-	// What is not there forbids nothing.
-	if answer.StatusCode != http.StatusOK {
+	// What is not there, or is behind more redirects than are followed, forbids nothing (RFC 9309, section 2.3.1).
+	if answer.StatusCode < 200 || answer.StatusCode >= 300 {
 		body = nil
 	}
-	data, err := robotstxt.FromBytes(body)
-	if err != nil {
-		return
+	r.group, r.until = parse(body).FindGroup(f.agent), time.Now().Add(robotsLife)
+}
+
+// followRobots goes to other hosts as well: what is found there holds where one has asked first.
+func followRobots(_ *http.Request, via []*http.Request) error {
+	if len(via) > mostRedirects {
+		return http.ErrUseLastResponse
 	}
-	r.group, r.until = data.FindGroup(f.agent), time.Now().Add(robotsLife)
+	return nil
+}
+
+// parse reads every line of a robots.txt that says something. The library refuses all of a text for one line that it
+// cannot read, such as a delay that is no number or a rule of no group.
+func parse(body []byte) *robotstxt.RobotsData {
+	if data, err := robotstxt.FromBytes(body); err == nil {
+		return data
+	}
+	var good strings.Builder
+	group := "" // that a line is tried in, once there is one
+	for _, line := range strings.FieldsFunc(string(body), func(c rune) bool { return c == '\n' || c == '\r' }) {
+		line = strings.TrimPrefix(line, "\ufeff")
+		if _, err := robotstxt.FromString(group + line); err != nil {
+			continue
+		}
+		good.WriteString(line + "\n")
+		if name := strings.ToLower(strings.TrimSpace(line)); strings.HasPrefix(name, "user-agent") || strings.HasPrefix(name, "useragent") {
+			group = "User-agent: *\n"
+		}
+	}
+	data, err := robotstxt.FromString(good.String())
+	if err != nil {
+		data, _ = robotstxt.FromString("")
+	}
+	return data
 }
 
 func pathOf(target *url.URL) string {

@@ -33,7 +33,10 @@ TEMPORARY = {302, 303, 307}
 MOST_REDIRECTS = 5
 MOST_ROBOTS_BYTES = 500 << 10
 ROBOTS_LIFE = 86_400.0
+ROBOTS_RETRY = 60.0
 ROBOTS_KEPT = 10_000
+# What a site may cause. A URL that it names may be none at all, which httpx does not count among its errors.
+FAILURES = (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, asyncio.TimeoutError)
 
 
 @dataclass
@@ -74,7 +77,7 @@ class Fetcher:
         """What a worker reports of the page; never raises for what a site does."""
         try:
             return await asyncio.wait_for(self._fetch(page), self._timeout)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, asyncio.TimeoutError) as error:
+        except FAILURES as error:
             logger.info("%s: %s: %s", page.url, type(error).__name__, error)
             return Result(outcome=Outcome.ERROR)
 
@@ -130,15 +133,25 @@ class Fetcher:
 
     async def _read_rules(self, origin: str) -> Rules:
         try:
-            answer = await self._get(origin + "/robots.txt", {}, MOST_ROBOTS_BYTES)
-        except (httpx.HTTPError, OSError) as error:
-            logger.info("%s/robots.txt: %s", origin, error)
-            return Rules(None, time.monotonic() + 60)
-        if answer.status == 429 or answer.status >= 500:
-            return Rules(None, time.monotonic() + 60)
-        # What is not there forbids nothing.
-        text = answer.body.decode("utf-8", "replace") if answer.status == 200 else ""
+            answer = await asyncio.wait_for(self._get_robots(origin + "/robots.txt"), self._timeout)
+        except FAILURES as error:
+            logger.info("%s/robots.txt: %s: %s", origin, type(error).__name__, error)
+            return Rules(None, time.monotonic() + ROBOTS_RETRY)
+        if answer.status >= 500:
+            return Rules(None, time.monotonic() + ROBOTS_RETRY)
+        # What is not there, or is behind more redirects than are followed, forbids nothing (RFC 9309, section 2.3.1).
+        # Some editors begin a text with a mark that says that it is UTF-8.
+        text = answer.body.decode("utf-8-sig", "replace") if 200 <= answer.status < 300 else ""
         return Rules(Protego.parse(text), time.monotonic() + ROBOTS_LIFE)
+
+    async def _get_robots(self, url: str) -> Answer:
+        """Follows redirects, to other hosts as well: what is found there holds where one has asked first."""
+        for _ in range(MOST_REDIRECTS):
+            answer = await self._get(url, {}, MOST_ROBOTS_BYTES)
+            if answer.status not in TEMPORARY | MOVED_PERMANENTLY or "Location" not in answer.headers:
+                return answer
+            url = urljoin(url, answer.headers["Location"])
+        return await self._get(url, {}, MOST_ROBOTS_BYTES)
 
     def _keep(self, page: Assignment, answer: Answer) -> None:
         if self._save is not None and answer.status == 200:

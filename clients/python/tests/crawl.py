@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,3 +104,85 @@ def assert_known(site: Site, server: Server) -> None:
         assert admin.page(site.url(BUSY, "/0")).page.crawls == 0
         assert abs(admin.host(SLOW).crawl_delay.ToTimedelta().total_seconds() - CRAWL_DELAY) < 0.001
     assert sum(request.status == 304 for request in site.requests) > 0, "pages that are known are asked conditionally"
+
+
+# --- robots.txt, as the world answers -------------------------------------------------------------------------------
+
+FORBIDS_PRIVATE = b"User-agent: *\nDisallow: /private/\n"
+FORBIDS_ALL = b"User-agent: *\nDisallow: /\n"
+MARK = b"\xef\xbb\xbf"
+
+
+def robots_site(*, leads_nowhere: bool = True) -> Site:
+    """Hosts whose robots.txt is redirected, marked, missing, or cannot be read: see `robots_are_known`."""
+    pages = ("/0", "/1", "/private/1")
+    hosts = {f"127.0.1.{n}": Host({path: (1, begun()) for path in pages}) for n in range(1, 9 + leads_nowhere)}
+    site = Site(hosts)
+
+    def answer(number: int, path: str, status: int, body: bytes = b"", **headers: str) -> None:
+        hosts[f"127.0.1.{number}"].answers[path] = (status, headers, body)
+
+    # Five redirects, the last of them to another host, where other rules are in force than here.
+    for path, status, to in (
+        ("/robots.txt", 301, "/a"),
+        ("/a", 302, "/b"),
+        ("/b", 307, "/c"),
+        ("/c", 308, "d"),
+        ("/d", 301, "//127.0.1.2:{port}/rules"),
+    ):
+        answer(1, path, status, Location=to)
+    answer(2, "/rules", 200, MARK + FORBIDS_PRIVATE)
+    answer(2, "/robots.txt", 200, MARK + FORBIDS_PRIVATE)
+    # A robots.txt that is none, whatever is in the page that says so.
+    answer(3, "/robots.txt", 404, FORBIDS_ALL)
+    answer(4, "/robots.txt", 400, FORBIDS_ALL)
+    answer(5, "/robots.txt", 429, FORBIDS_ALL)
+    answer(6, "/robots.txt", 302, FORBIDS_ALL, Location="/robots.txt")
+    # One that cannot be read.
+    answer(7, "/robots.txt", 503, b"User-agent: *\nAllow: /\n")
+    answer(8, "/robots.txt", 500)
+    if leads_nowhere:
+        answer(9, "/robots.txt", 302, Location="http://[::1")
+    return site
+
+
+def enter_robots_site(site: Site) -> list[str]:
+    """Lets redirects lead to where the site is, and returns its pages; once it runs."""
+    for host in site.hosts.values():
+        for path, (status, headers, body) in host.answers.items():
+            host.answers[path] = status, {n: v.format(port=site.port) for n, v in headers.items()}, body
+    return site.urls()
+
+
+def robots_are_known(site: Site, admin: freshet.Admin) -> bool:
+    """Whether the server knows of each page what the worker should have made of robots.txt."""
+    denied, fetched, failed = (
+        types_pb2.CRAWL_OUTCOME_ROBOTS_DENIED,
+        types_pb2.CRAWL_OUTCOME_CHANGED,
+        types_pb2.CRAWL_OUTCOME_ERROR,
+    )
+    for number in range(1, len(site.hosts) + 1):
+        for path in ("/0", "/1", "/private/1"):
+            expected = fetched if number <= 6 else failed
+            if path == "/private/1" and number <= 2:
+                expected = denied
+            outcome = admin.page(site.url(f"127.0.1.{number}", path)).page.last_outcome
+            if outcome == types_pb2.CRAWL_OUTCOME_UNCHANGED:
+                outcome = fetched
+            if outcome == types_pb2.CRAWL_OUTCOME_UNSPECIFIED:
+                return False
+            assert outcome == expected, f"{number}{path}: {outcome}"
+    return True
+
+
+def wait_for_robots(site: Site, server: Server, seconds: float = 100.0) -> None:
+    until = time.monotonic() + seconds
+    with freshet.Admin(server.address) as admin:
+        while not robots_are_known(site, admin):
+            assert time.monotonic() < until, site.summary()
+            threading.Event().wait(0.05)
+    fetched = {(request.host, request.path) for request in site.requests}
+    assert not [host for host, _ in fetched if host in ("127.0.1.7", "127.0.1.8", "127.0.1.9")], (
+        "what cannot be read forbids all"
+    )
+    assert not fetched & {("127.0.1.1", "/private/1"), ("127.0.1.2", "/private/1")}

@@ -38,6 +38,8 @@ class Host:
     busy: bool = False
     moved: dict[str, str] = field(default_factory=dict)
     found: dict[str, str] = field(default_factory=dict)
+    # Status, headers and body of what is answered at a path before all else.
+    answers: dict[str, tuple[int, dict[str, str], bytes]] = field(default_factory=dict)
 
 
 def begun() -> datetime:
@@ -125,6 +127,9 @@ class Site:
 
     def _answer(self, name: str, handler: BaseHTTPRequestHandler) -> None:
         host = self.hosts[name]
+        if handler.path in host.answers:
+            status, headers, body = host.answers[handler.path]
+            return send(handler, status, body, headers)
         if handler.path == "/robots.txt":
             self.robots_requests += 1
             return send(handler, 200, host.robots.encode(), {"Content-Type": "text/plain"})

@@ -19,9 +19,12 @@ from crawl import (  # noqa: E402
     assert_known,
     assert_polite,
     change_some,
+    enter_robots_site,
     environment,
     make_site,
+    robots_site,
     start_server,
+    wait_for_robots,
 )
 from local_site import Site  # noqa: E402
 from server import Server  # noqa: E402
@@ -61,6 +64,20 @@ def test_a_site_that_changes_is_crawled_from_end_to_end(tmp_path: Path) -> None:
         assert_polite(site)
         assert_known(site, server)
         assert site.robots_requests == len(site.hosts), "robots.txt is read once a host"
+
+
+def test_robots_txt_is_followed_and_read_as_the_world_has_it(tmp_path: Path) -> None:
+    with robots_site() as site, start_server(tmp_path) as server:
+        with freshet.Ingester(server.address) as ingester:
+            ingester.upsert(enter_robots_site(site))
+        command = [sys.executable, str(EXAMPLES / "fetch_worker.py"), "--name", "fetcher"]
+        worker = subprocess.Popen(command, env=environment(server), stdout=subprocess.PIPE, text=True)
+        try:
+            wait_for_robots(site, server)
+        finally:
+            worker.terminate()
+            worker.communicate(timeout=30)
+        assert worker.returncode == 0
 
 
 def test_a_bulk_load_names_what_is_wrong_and_takes_the_rest(server: Server, tmp_path: Path) -> None:

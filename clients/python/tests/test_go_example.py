@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 import freshet
-from crawl import all_fetched, assert_known, assert_polite, change_some, environment, make_site, start_server
+from crawl import (
+    all_fetched,
+    assert_known,
+    assert_polite,
+    change_some,
+    enter_robots_site,
+    environment,
+    make_site,
+    robots_site,
+    start_server,
+    wait_for_robots,
+)
 from server import REPOSITORY
 
 SOURCE = REPOSITORY / "examples/go"
@@ -57,6 +68,23 @@ def test_a_site_that_changes_is_crawled_by_the_worker_in_go(program: Path, tmp_p
         assert_polite(site)
         assert_known(site, server)
         assert site.robots_requests == len(site.hosts)
+
+
+def test_robots_txt_is_followed_and_read_as_the_world_has_it(program: Path, tmp_path: Path) -> None:
+    with robots_site() as site, start_server(tmp_path) as server:
+        # One line that the library does not read has it refuse them all.
+        status, headers, body = site.hosts["127.0.1.2"].answers["/robots.txt"]
+        odd = body.replace(b"Disallow", b"Crawl-delay: soon\nDisallow")
+        site.hosts["127.0.1.2"].answers["/robots.txt"] = status, headers, odd + b"\nDisallow\nnonsense\n"
+        with freshet.Ingester(server.address) as ingester:
+            ingester.upsert(enter_robots_site(site))
+        worker = subprocess.Popen([str(program)], env=environment(server), stdout=subprocess.PIPE, text=True)
+        try:
+            wait_for_robots(site, server)
+        finally:
+            worker.terminate()
+            worker.communicate(timeout=30)
+        assert worker.returncode == 0
 
 
 def test_no_result_is_lost_when_the_server_is_killed(program: Path, tmp_path: Path) -> None:

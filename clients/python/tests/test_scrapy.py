@@ -20,9 +20,12 @@ from crawl import (  # noqa: E402
     assert_known,
     assert_polite,
     change_some,
+    enter_robots_site,
     environment,
     make_site,
+    robots_site,
     start_server,
+    wait_for_robots,
 )
 from server import Server  # noqa: E402
 
@@ -68,6 +71,53 @@ def test_a_site_that_changes_is_crawled_from_its_links(tmp_path: Path) -> None:
             # But for a page that may have been on its way just then.
             assert sum(page.HasField("lease") for page in admin.pages()) <= 1, "leases are left open"
             assert admin.host("127.0.0.2").server_address == "127.0.0.2"
+
+
+def test_robots_txt_is_followed_and_read_as_the_world_has_it(tmp_path: Path) -> None:
+    # What leads nowhere is an exception to Scrapy, which takes it for a permission.
+    with robots_site(leads_nowhere=False) as site, start_server(tmp_path) as server:
+        with freshet.Ingester(server.address) as ingester:
+            ingester.upsert(enter_robots_site(site))
+        spider = start_spider(server, tmp_path)
+        try:
+            wait_for_robots(site, server)
+        finally:
+            log = stop_spider(spider, tmp_path)
+        assert "Traceback" not in log, log
+
+
+def test_robots_txt_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scrapy import Request
+    from scrapy.utils.test import get_crawler
+
+    from freshet.scrapy import Bridge, FreshetRobotsTxtMiddleware
+
+    crawler = get_crawler(
+        settings_dict={"ROBOTSTXT_OBEY": True, "ROBOTSTXT_PARSER": "freshet.scrapy.FreshetRobotParser"}
+    )
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    middleware = FreshetRobotsTxtMiddleware(crawler)
+
+    def is_kept() -> bool:
+        request = Request("https://example.org/", meta={"dont_obey_robotstxt": True})
+        answer = middleware.process_request(request)
+        if hasattr(answer, "close"):
+            answer.close()
+        kept = "example.org" in middleware._parsers
+        middleware._parsers["example.org"] = None
+        return kept
+
+    assert [is_kept(), is_kept()] == [False, True]
+    now += 86_399
+    assert is_kept()
+    now += 2
+    assert [is_kept(), is_kept()] == [False, True]
+    Bridge.of(crawler).set_unreachable("example.org")
+    now += 59
+    assert is_kept()
+    now += 2
+    assert [is_kept(), is_kept()] == [False, True]
 
 
 def test_the_digest_of_what_matters_decides(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from scrapy.settings import BaseSettings
 
 # Outside of all others: it sees what is left of an answer when redirects and robots.txt have had their say.
 MIDDLEWARE_ORDER = 10
+SCRAPYS_ROBOTS = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
+ROBOTS_ORDER = 100
 
 
 class Addon:
@@ -21,6 +23,10 @@ class Addon:
         settings.set("SCHEDULER", "freshet.scrapy.FreshetScheduler", "addon")
         middlewares = settings["DOWNLOADER_MIDDLEWARES"]
         middlewares.setdefault("freshet.scrapy.FreshetMiddleware", MIDDLEWARE_ORDER)
+        # In the place of the one that it is made of.
+        if SCRAPYS_ROBOTS not in middlewares:
+            middlewares[SCRAPYS_ROBOTS] = None
+            middlewares.setdefault("freshet.scrapy.FreshetRobotsTxtMiddleware", ROBOTS_ORDER)
         for name, value in {
             "ROBOTSTXT_OBEY": True,
             "ROBOTSTXT_PARSER": "freshet.scrapy.FreshetRobotParser",

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from datetime import timedelta
@@ -23,6 +25,7 @@ logger = logging.getLogger(__name__)
 _SEEN = 100_000
 _FOUND = 20_000
 _HOSTS = 10_000
+_ROBOTS_RETRY = 60.0
 _ITEMS_PER_UPSERT = 1_000
 
 
@@ -54,6 +57,7 @@ class Bridge:
         self._found: deque[Page] = deque()
         self._sending: asyncio.Task[None] | None = None
         self._delays: OrderedDict[str, timedelta] = OrderedDict()
+        self._unreachable: OrderedDict[str, float] = OrderedDict()
 
     @classmethod
     def of(cls, crawler: Crawler) -> Bridge:
@@ -138,3 +142,20 @@ class Bridge:
 
     def crawl_delay(self, origin: str) -> timedelta | None:
         return self._delays.get(origin)
+
+    def set_unreachable(self, host: str) -> None:
+        """The robots.txt of a host cannot be read: nothing of it may be fetched for now."""
+        self._unreachable[host] = time.monotonic() + _ROBOTS_RETRY
+        self._unreachable.move_to_end(host)
+        if len(self._unreachable) > _HOSTS:
+            self._unreachable.popitem(last=False)
+
+    def is_unreachable(self, host: str) -> bool:
+        return host in self._unreachable
+
+    def was_unreachable(self, host: str) -> bool:
+        """Whether it is so long ago that one should try again."""
+        return self._unreachable.get(host, math.inf) <= time.monotonic()
+
+    def forget_unreachable(self, host: str) -> None:
+        self._unreachable.pop(host, None)

@@ -10,6 +10,8 @@ from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
 
 from freshet.http import MOVED_PERMANENTLY, NOT_MODIFIED, result_of
@@ -21,6 +23,10 @@ from freshet.types import Assignment, Outcome, Result
 logger = logging.getLogger(__name__)
 
 Digest = Callable[[Response], bytes]
+
+# In the meta of a request for robots.txt: the host that it is of, wherever it has led to by now.
+ROBOTS_OF = "freshet_robots_of"
+NOTHING_ALLOWED = b"User-agent: *\nDisallow: /\n"
 
 
 class FreshetMiddleware:
@@ -40,7 +46,16 @@ class FreshetMiddleware:
     def from_crawler(cls, crawler: Crawler) -> FreshetMiddleware:
         return cls(crawler)
 
+    def process_request(self, request: Request, **_: Any) -> None:
+        url = urlparse_cached(request)
+        if request.callback is NO_CALLBACK and request.meta.get("dont_obey_robotstxt") and url.path == "/robots.txt":
+            request.meta.setdefault(ROBOTS_OF, url.netloc)
+            # It may lead out of the domains of a spider, and holds all the same.
+            request.meta["allow_offsite"] = True
+
     def process_response(self, request: Request, response: Response, **_: Any) -> Response:
+        if ROBOTS_OF in request.meta:
+            return self._robots(request.meta[ROBOTS_OF], response)
         assignment: Assignment | None = request.meta.get(META)
         if assignment is None:
             return response
@@ -49,15 +64,30 @@ class FreshetMiddleware:
             raise IgnoreRequest(f"{response.status}: reported to Freshet")
         return response
 
-    def process_exception(self, request: Request, exception: Exception, **_: Any) -> None:
+    def process_exception(self, request: Request, exception: Exception, **_: Any) -> Response | None:
+        if ROBOTS_OF in request.meta and not isinstance(exception, IgnoreRequest):
+            return self._robots(request.meta[ROBOTS_OF], Response(request.url, status=599))
         assignment: Assignment | None = request.meta.get(META)
         if assignment is None:
-            return
+            return None
         outcome = Outcome.ERROR
         if isinstance(exception, IgnoreRequest) and "robots.txt" in str(exception):
-            outcome = Outcome.ROBOTS_DENIED
+            # What could not be read forbids a page for now, and not as a site does that has it say so.
+            unreachable = self._bridge.is_unreachable(urlparse_cached(request).netloc)
+            outcome = Outcome.ERROR if unreachable else Outcome.ROBOTS_DENIED
         crawl_delay = self._bridge.crawl_delay(origin_of(assignment.url))
         self._bridge.report(assignment, Result(outcome=outcome, crawl_delay=crawl_delay))
+        return None
+
+    def _robots(self, host: str, response: Response) -> Response:
+        """What the status of a robots.txt means (RFC 9309, section 2.3.1), as a text that Scrapy's parsers read: they
+        are shown no status."""
+        if 200 <= response.status < 300:
+            return response
+        if response.status < 500:
+            return response.replace(body=b"")
+        self._bridge.set_unreachable(host)
+        return response.replace(body=NOTHING_ALLOWED)
 
     def _result(self, assignment: Assignment, request: Request, response: Response) -> Result:
         headers = {name: self._header(response, name) for name in ("ETag", "Last-Modified", "Location", "Retry-After")}
