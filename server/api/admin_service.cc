@@ -65,8 +65,11 @@ Status MakeCheckpoint(const ServerContext& context, const std::string& name,
     RETURN_IF_ERROR(context.frontier->Checkpoint(FrontierDirectory(path.string())));
   }
   uint64_t bytes = 0;
-  for (const fs::directory_entry& file : fs::recursive_directory_iterator(path, error)) {
-    if (file.is_regular_file(error)) bytes += file.file_size(error);
+  // Others may take files away meanwhile: what cannot be looked at is not counted.
+  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code gone;
+    if (it->is_regular_file(gone)) bytes += it->file_size(gone);
   }
   response->set_path(path.string());
   response->set_bytes(bytes);

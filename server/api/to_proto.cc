@@ -7,12 +7,20 @@
 
 #include "core/base/check.h"
 #include "core/base/units.h"
+#include "google/protobuf/util/time_util.h"
 #include "server/api/faults.h"
 
 namespace freshet {
 namespace {
 
+using google::protobuf::util::TimeUtil;
+
 constexpr double kDay = 86400;
+
+// What the well-known types of protobuf can say.
+constexpr int64_t kFirstMicros = TimeUtil::kTimestampMinSeconds * 1'000'000;
+constexpr int64_t kLastMicros = TimeUtil::kTimestampMaxSeconds * 1'000'000 + 999'999;
+constexpr int64_t kLongestMicros = TimeUtil::kDurationMaxSeconds * 1'000'000;
 
 v1::CrawlOutcome OutcomeToProto(CrawlOutcome outcome) {
   switch (outcome) {
@@ -110,8 +118,9 @@ v1::Decision DecisionOf(Verdict verdict, bool paused) {
 }  // namespace
 
 void ToProto(Instant time, google::protobuf::Timestamp* out) {
-  int64_t seconds = time.micros() / 1'000'000;
-  int64_t us = time.micros() % 1'000'000;
+  const int64_t micros = std::clamp(time.micros(), kFirstMicros, kLastMicros);
+  int64_t seconds = micros / 1'000'000;
+  int64_t us = micros % 1'000'000;
   if (us < 0) {
     --seconds;
     us += 1'000'000;
@@ -121,8 +130,9 @@ void ToProto(Instant time, google::protobuf::Timestamp* out) {
 }
 
 void ToProto(Duration duration, google::protobuf::Duration* out) {
-  out->set_seconds(duration.micros() / 1'000'000);
-  out->set_nanos(static_cast<int32_t>(duration.micros() % 1'000'000 * 1000));
+  const int64_t micros = std::clamp(duration.micros(), -kLongestMicros, kLongestMicros);
+  out->set_seconds(micros / 1'000'000);
+  out->set_nanos(static_cast<int32_t>(micros % 1'000'000 * 1000));
 }
 
 v1::BurstClass ToProto(BurstClass burst) {
@@ -302,7 +312,7 @@ void ToProto(const Explanation& explanation, const PageRecord& page,
   out->set_value_share(explanation.value_share);
   out->set_price(explanation.price);
   if (std::isfinite(explanation.effective_elapsed_seconds)) {
-    ToProto(Duration::FromSeconds(std::min(explanation.effective_elapsed_seconds, 1e11)),
+    ToProto(Duration::FromSeconds(explanation.effective_elapsed_seconds),
             out->mutable_effective_elapsed());
   }
   out->set_staleness(explanation.staleness);

@@ -19,6 +19,10 @@
 
 namespace freshet {
 
+// The one place where instants and spans become messages. What a page is believed to do may be
+// further away than a message can say (a page that changes once in 300,000 years): an instant
+// before the year 1 or after 9999 becomes the first or last microsecond of those years, and a span
+// of more than 315,576,000,000 s to either side becomes that. Protobuf makes JSON of no others.
 void ToProto(Instant time, google::protobuf::Timestamp* out);
 void ToProto(Duration duration, google::protobuf::Duration* out);
 [[nodiscard]] v1::BurstClass ToProto(BurstClass burst);

@@ -19,6 +19,7 @@
 #include "nlohmann/json.hpp"
 #include "proto/forecast.h"
 #include "server/api/inside.h"
+#include "server/logs/loggers.h"
 #include "server/ops/source_verdict.h"
 #include "server/ports/http_query.h"
 
@@ -72,17 +73,6 @@ int HttpStatusOf(grpc::StatusCode code) {
 
 std::string TextOf(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-// The protocol's own JSON, with the names of the .proto files.
-json ToJson(const Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  std::string text;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &text, options);
-  CHECK(status.ok(), "a message of ours that is no JSON: {}", status.ToString());
-  return json::parse(text);
 }
 
 // Sets a field of a request by its text.
@@ -140,7 +130,14 @@ Outcome Call(const std::shared_ptr<grpc::Channel>& channel, const HttpRequest& h
   Response response;
   outcome.status = ((*Service::NewStub(channel)).*method)(&call, request, &response);
   if (!outcome.status.ok()) return outcome;
-  outcome.response = ToJson(response);
+  const StatusOr<std::string> text = JsonOf(response);
+  outcome.response = json::parse(text.ok() ? *text : "", nullptr, /*allow_exceptions=*/false);
+  if (outcome.response.is_discarded()) {
+    Logger(LogModule::kOps)
+        .error("console: {}: {}", response.GetTypeName(), std::string(text.status().message()));
+    outcome.status = {grpc::StatusCode::INTERNAL, "the answer cannot be shown as JSON"};
+    return outcome;
+  }
   if (add != nullptr) add(response, &outcome.response);
   return outcome;
 }
@@ -254,6 +251,16 @@ std::vector<ConsoleRoute> ConsoleCallRoutes() {
   std::vector<ConsoleRoute> routes;
   for (const Entry& entry : kEntries) routes.push_back(entry.route);
   return routes;
+}
+
+StatusOr<std::string> JsonOf(const Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.always_print_primitive_fields = true;
+  std::string text;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &text, options);
+  if (status.ok()) return text;
+  return MakeStatus(absl::StatusCode::kInternal, "{}", status.ToString());
 }
 
 HttpResponse JsonResponse(std::string text) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/status.h"
+#include "google/protobuf/message.h"
 #include "grpcpp/channel.h"
 #include "server/ports/http_message.h"
 
@@ -23,6 +25,10 @@ struct ConsoleRoute {
 };
 // Those that ConsoleCalls answers.
 [[nodiscard]] std::vector<ConsoleRoute> ConsoleCallRoutes();
+
+// The protocol's own JSON of a response, with the names of the .proto files. Internal: the message
+// holds what has no JSON, as an instant after the year 9999.
+[[nodiscard]] StatusOr<std::string> JsonOf(const google::protobuf::Message& message);
 
 // A JSON object with the one field `error`.
 [[nodiscard]] HttpResponse ErrorResponse(int status, std::string_view error);

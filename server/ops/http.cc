@@ -78,6 +78,12 @@ std::function<std::optional<HttpResponse>(const HttpRoute&, const HttpRequest&)>
     Authoriser& authoriser, const std::string& listen) {
   return [&authoriser, listen_host = HostOf(listen)](
              const HttpRoute& route, const HttpRequest& request) -> std::optional<HttpResponse> {
+    // A browser sends its cookies and passwords along with what a page of others asks for here.
+    if (route.path.starts_with(kApi)) {
+      if (const std::string why = WhyOfOtherOrigin(request); !why.empty()) {
+        return TextResponse(403, why);
+      }
+    }
     if (!authoriser.enabled()) {
       const std::string why = WhyUnseen(route, request, listen_host);
       if (why.empty()) return std::nullopt;

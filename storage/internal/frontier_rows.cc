@@ -10,6 +10,8 @@ namespace {
 
 constexpr char kCrawlMark = 'c';
 constexpr size_t kCrawlBytes = 4;
+// More than a queue can have; the sum over all queues stays a number.
+constexpr uint64_t kMostUrls = uint64_t{1} << 38;
 
 template <typename T>
 void AppendBigEndian(T value, std::string* out) {
@@ -178,10 +180,10 @@ bool DecodeFrontier(std::string_view value, FrontierQueueRecord* record) {
         record->key = std::string(fields.Bytes());
         break;
       case kActive:
-        record->active = fields.Unsigned();
+        record->active = fields.Unsigned(kMostUrls);
         break;
       case kCompleted:
-        record->completed = fields.Unsigned();
+        record->completed = fields.Unsigned(kMostUrls);
         break;
       case kHeadDue:
         record->head.emplace().due = fields.Unsigned() - 1;

@@ -2,6 +2,7 @@
 // is changed for all, and by those alone who may.
 #include <csignal>
 
+#include "google/protobuf/util/time_util.h"
 #include "httplib.h"
 #include "nlohmann/json.hpp"
 #include "server/ops/history.h"
@@ -71,6 +72,33 @@ TEST_F(ConsoleTest, ExplainsAPageAsGetPageDoes) {
   EXPECT_THAT(Get("page?url=nonsense", 400)["error"].dump(), HasSubstr("url"));
   EXPECT_THAT(Get("page?color=red", 400)["error"].dump(), HasSubstr("color: is no parameter"));
   EXPECT_THAT(Get("hosts?page_size=many", 400)["error"].dump(), HasSubstr("page_size"));
+}
+
+// A page that hardly ever changes is expected to be crawled thousands of years from now.
+TEST_F(ConsoleTest, ShowsAPageThatWaitsForEver) {
+  server_.UpsertMany(1);
+  ASSERT_EQ(server_.Next(1).assignments_size(), 1);  // there is a price
+  v1::UpsertPagesRequest request;
+  v1::PageSpec* page = request.add_pages();
+  page->set_url("http://rare.test/");
+  page->set_known_change_rate_per_day(1e-14);
+  *page->mutable_last_crawl_time() = google::protobuf::util::TimeUtil::GetCurrentTime();
+  server_.Upsert(request);
+  const json shown = Get("page?url=http%3A%2F%2Frare.test%2F");
+  EXPECT_EQ(shown["explanation"]["next_expected_crawl_time"], "9999-12-31T23:59:59.999999Z");
+}
+
+// The picture of a page of another site is asked for with what the browser has of this one.
+TEST_F(ConsoleTest, AnswersNoPageOfAnotherSite) {
+  const auto from = [&](const httplib::Headers& fields) {
+    return http().Get("/console/api/overview", fields)->status;
+  };
+  EXPECT_EQ(from({{"Sec-Fetch-Site", "cross-site"}}), 403);
+  EXPECT_EQ(from({{"Sec-Fetch-Site", "same-site"}}), 403);
+  EXPECT_EQ(from({{"Origin", "http://evil.example"}}), 403);
+  EXPECT_EQ(from({{"Sec-Fetch-Site", "same-origin"}}), 200);
+  EXPECT_EQ(from({{"Sec-Fetch-Site", "none"}}), 200);
+  EXPECT_EQ(from({}), 200);
 }
 
 TEST_F(ConsoleTest, ChangesWhatTheServicesChange) {
@@ -182,6 +210,8 @@ TEST_F(GuardedConsole, ASignedInBrowserIsNoToolOfOtherSites) {
   EXPECT_EQ(from("https://evil.example"), 403);
   EXPECT_EQ(from("null"), 403);
   EXPECT_EQ(from("https://" + server_->info.http_address), 200);
+  EXPECT_EQ(admin->Get("/console/api/session", {{"Sec-Fetch-Site", "cross-site"}})->status, 403);
+  EXPECT_EQ(admin->Get("/console/api/session")->status, 200);
 }
 
 // Who comes over the network cannot say that it comes from the console, nor from another server of

@@ -177,6 +177,19 @@ TEST_F(FrontierStoreTest, TheSameDirectoryIsOpenedOnce) {
   EXPECT_FALSE(FrontierStore::Open(dir_ / "frontier", {}).ok());
 }
 
+// What is added up over all queues stays a number, whatever a row says.
+TEST(FrontierRows, NoQueueHasMoreUrlsThanThereCanBe) {
+  FrontierQueueRecord read;
+  FrontierQueueRecord record{.key = "a"};
+  record.active = uint64_t{1} << 38;
+  EXPECT_TRUE(storage::DecodeFrontier(storage::EncodeFrontier(record), &read));
+  ++record.active;
+  EXPECT_FALSE(storage::DecodeFrontier(storage::EncodeFrontier(record), &read));
+  record.active = 0;
+  record.completed = UINT64_MAX;
+  EXPECT_FALSE(storage::DecodeFrontier(storage::EncodeFrontier(record), &read));
+}
+
 TEST(FrontierRows, DamagedValuesAreNoRecords) {
   const FrontierQueueRecord record = {
       .key = "k", .active = 300, .head = FrontierDue{.due = 7, .url = "u"}, .delay = 9};

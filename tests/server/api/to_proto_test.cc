@@ -1,8 +1,10 @@
 #include "server/api/to_proto.h"
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 
+#include "google/protobuf/util/time_util.h"
 #include "gtest/gtest.h"
 
 namespace freshet {
@@ -26,6 +28,28 @@ TEST(ToProto, AssignmentsOfForcedPagesHaveNoValue) {
   EXPECT_EQ(out.expected_value(), 0);
   EXPECT_EQ(out.last_modified().seconds(), 1'000'000);
   EXPECT_EQ(out.last_modified().nanos(), 123'456'000);
+}
+
+// What a page is believed to do may be further away than a message can say.
+TEST(ToProto, TimesStayWithinWhatMessagesCanSay) {
+  const auto stamp = [](Instant time) {
+    google::protobuf::Timestamp out;
+    ToProto(time, &out);
+    return google::protobuf::util::TimeUtil::ToString(out);
+  };
+  EXPECT_EQ(stamp(Instant::Infinite()), "9999-12-31T23:59:59.999999Z");
+  EXPECT_EQ(stamp(Instant::FromUnixSeconds(253'402'300'799)), "9999-12-31T23:59:59Z");
+  EXPECT_EQ(stamp(Instant::FromUnixSeconds(253'402'300'800)), "9999-12-31T23:59:59.999999Z");
+  EXPECT_EQ(stamp(Instant::FromMicros(INT64_MIN)), "0001-01-01T00:00:00Z");
+  EXPECT_EQ(stamp(Instant::FromMicros(-1)), "1969-12-31T23:59:59.999999Z");
+  const auto span = [](Duration duration) {
+    google::protobuf::Duration out;
+    ToProto(duration, &out);
+    return google::protobuf::util::TimeUtil::ToString(out);
+  };
+  EXPECT_EQ(span(Duration::Infinite()), "315576000000s");
+  EXPECT_EQ(span(Duration::FromSeconds(-HUGE_VAL)), "-315576000000s");
+  EXPECT_EQ(span(Duration::Micros(-1'500'000)), "-1.500s");
 }
 
 }  // namespace
